@@ -1,0 +1,1 @@
+"""The place of the GPU backend: in this release its info entry only (:mod:`tensor_gpu.info`)."""
