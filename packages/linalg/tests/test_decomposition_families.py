@@ -1,0 +1,217 @@
+"""What decompositions promise, over matrix families known to break them.
+
+Bounds are a multiple of eps * max(M, N)**2 relative to the largest element, checked in wide arithmetic on data
+scaled to 1, so that they hold for matrices of size 1e300 too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensor_linalg as tl
+import tensor_runtime as tr
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Draw = Callable[[int, int], Array]
+Family = Callable[[int, int, Draw], Array]
+DTYPES = ("float32", "float64", "complex64", "complex128")
+SHAPES = ((1, 1), (1, 5), (5, 1), (2, 2), (7, 4), (4, 7), (6, 6), (33, 33))
+
+
+def real_noise(rows: int, columns: int) -> Array:
+    return np.random.default_rng(97 * rows + columns).standard_normal((rows, columns))
+
+
+def complex_noise(rows: int, columns: int) -> Array:
+    return real_noise(rows, columns) + 1j * real_noise(columns, rows).T
+
+
+def spectrum(values: Callable[[int], Any]) -> Family:
+    """Matrices with the singular values given and random orthonormal factors."""
+
+    def build(rows: int, columns: int, draw: Draw) -> Array:
+        short = min(rows, columns)
+        left, right = np.linalg.qr(draw(rows, short))[0], np.linalg.qr(draw(columns, short))[0]
+        return (left * np.asarray(values(short), float)) @ right.conj().T
+
+    return build
+
+
+def single_entry(rows: int, columns: int, draw: Draw) -> Array:
+    matrix = np.zeros((rows, columns))
+    matrix[rows // 2, columns // 2] = -3.0
+    return matrix
+
+
+FAMILIES: dict[str, Family] = {
+    "random": lambda m, n, draw: draw(m, n),
+    "zero": lambda m, n, draw: np.zeros((m, n)),
+    "negative zero": lambda m, n, draw: -np.zeros((m, n)),
+    "identity": lambda m, n, draw: np.eye(m, n),
+    "ones": lambda m, n, draw: np.ones((m, n)),
+    "one entry": single_entry,
+    "shift": lambda m, n, draw: np.eye(m, n, 1),
+    "upper triangle of ones": lambda m, n, draw: np.triu(np.ones((m, n))),
+    "alternating signs": lambda m, n, draw: (-1.0) ** np.add.outer(np.arange(m), np.arange(n)),
+    "Hilbert": lambda m, n, draw: 1.0 / (1.0 + np.add.outer(np.arange(m), np.arange(n))),
+    "rank one": lambda m, n, draw: draw(m, 1) @ draw(1, n),
+    "rank deficient": spectrum(lambda k: np.arange(k) % 2),
+    "repeated": spectrum(np.ones),
+    "two clusters": spectrum(lambda k: 1.0 + (np.arange(k) > k // 2) + 1e-13 * np.arange(k)),
+    "one large": spectrum(lambda k: np.where(np.arange(k) == 0, 1.0, 1e-9)),
+    "one small": spectrum(lambda k: np.where(np.arange(k) == k - 1, 1e-9, 1.0)),
+    "geometric": spectrum(lambda k: 10.0 ** -np.linspace(0.0, 12.0, k)),
+    "graded rows": lambda m, n, draw: draw(m, n) * 10.0 ** -np.linspace(0.0, 12.0, m)[:, None],
+    "graded columns": lambda m, n, draw: draw(m, n) * 10.0 ** -np.linspace(0.0, 12.0, n),
+    "zero row and column": lambda m, n, draw: draw(m, n) * np.outer(np.arange(m) != 0, np.arange(n) != n - 1),
+    "huge": lambda m, n, draw: draw(m, n),  # these four: see SCALES
+    "tiny": lambda m, n, draw: draw(m, n),
+    "subnormal": lambda m, n, draw: draw(m, n),
+    "huge and tiny": lambda m, n, draw: draw(m, n) * np.where(np.arange(n) % 2, 1.0, 1e-30),
+}
+SCALES: dict[str, tuple[float, float]] = {  # of F64 and C64, of F32 and C32
+    "huge": (1e300, 1e36),
+    "tiny": (1e-300, 1e-36),
+    "subnormal": (1e-310, 1e-40),
+    "huge and tiny": (1e300, 1e30),
+}
+
+
+def member(family: str, dtype: str, rows: int, columns: int) -> Array:
+    """The matrix of a family with these extents, in the dtype."""
+    narrow = dtype in ("float32", "complex64")
+    matrix = FAMILIES[family](rows, columns, complex_noise if "complex" in dtype else real_noise)
+    return np.asarray((matrix * SCALES.get(family, (1.0, 1.0))[narrow]).astype(dtype))
+
+
+def scaled(matrix: Array) -> tuple[Array, float]:
+    """The matrix in wide arithmetic divided by its largest part, and that part."""
+    wide = matrix.astype(np.result_type(matrix.dtype, np.float64))
+    scale = float(max(np.abs(wide.real).max(), np.abs(wide.imag).max())) or 1.0
+    return divided(wide, scale), scale
+
+
+def divided(x: Array, scale: float) -> Array:
+    """x / scale part by part, because a complex division overflows for a subnormal scale."""
+    return np.asarray(x.real / scale + 1j * (x.imag / scale) if np.iscomplexobj(x) else x / scale)
+
+
+def bound(dtype: str, *extents: int) -> float:
+    return float(np.finfo(dtype).eps) * 8 * max(extents) ** 2
+
+
+def subnormal_slack(dtype: str, scale: float) -> float:
+    """Spacing of the smallest numbers, which does not shrink with the data."""
+    return 64 * float(np.finfo(dtype).smallest_subnormal) / scale
+
+
+def numbers(*tensors: tr.Tensor) -> tuple[Array, ...]:
+    arrays = tuple(tensor.to_numpy() for tensor in tensors)
+    return tuple(array.astype(np.result_type(array.dtype, np.float64)) for array in arrays)
+
+
+def departure(columns: Array) -> float:
+    """How far the columns are from orthonormal."""
+    return float(np.abs(columns.conj().T @ columns - np.eye(columns.shape[1])).max())
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_svd_reconstructs_and_its_factors_are_orthonormal(family: str, dtype: str) -> None:
+    for rows, columns in SHAPES:
+        matrix = member(family, dtype, rows, columns)
+        reference, scale = scaled(matrix)
+        u, s, vh = numbers(*tl.svd(tr.asarray(matrix)))
+        tolerance = bound(dtype, rows, columns)
+
+        assert np.abs((u * (s / scale)) @ vh - reference).max() <= tolerance + subnormal_slack(dtype, scale)
+        assert departure(u) <= tolerance
+        assert departure(vh.conj().T) <= tolerance
+        assert (s >= 0).all()
+        assert (np.diff(s) <= 0).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_qr_reconstructs_with_orthonormal_columns_and_a_triangle(family: str, dtype: str) -> None:
+    for rows, columns in SHAPES:
+        matrix = member(family, dtype, rows, columns)
+        reference, scale = scaled(matrix)
+        q, r = numbers(*tl.qr(tr.asarray(matrix)))
+        tolerance = bound(dtype, rows, columns)
+
+        assert np.abs(q @ divided(r, scale) - reference).max() <= tolerance + subnormal_slack(dtype, scale)
+        assert departure(q) <= tolerance
+        assert (np.tril(r, -1) == 0).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_eigh_reconstructs_with_ascending_eigenvalues(family: str, dtype: str) -> None:
+    for size in (1, 2, 6, 33):
+        square = member(family, dtype, size, size)
+        matrix = square / 2 + square.conj().T / 2
+        reference, scale = scaled(matrix)
+        w, v = numbers(*tl.eigh(tr.asarray(matrix)))
+        tolerance = bound(dtype, size)
+
+        assert np.abs((v * (w / scale)) @ v.conj().T - reference).max() <= tolerance + subnormal_slack(dtype, scale)
+        assert departure(v) <= tolerance
+        assert (np.diff(w) >= 0).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_cholesky_reconstructs_with_a_real_positive_diagonal(family: str, dtype: str) -> None:
+    for size in (1, 2, 6, 33):
+        half, scale = scaled(member(family, dtype, size, size))
+        matrix = ((half @ half.conj().T / size**2 + np.eye(size)) * scale).astype(dtype)
+        reference, scale = scaled(matrix)
+        (factor,) = numbers(tl.cholesky(tr.asarray(matrix)))
+        factor = divided(factor, np.sqrt(scale))
+        slack = subnormal_slack(dtype, np.sqrt(scale))
+
+        assert np.abs(factor @ factor.conj().T - reference).max() <= bound(dtype, size) + slack
+        assert (np.triu(factor, 1) == 0).all()
+        assert (np.diagonal(factor).imag == 0).all()
+        assert (np.diagonal(factor).real > 0).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_solve_leaves_a_residual_of_a_few_rounding_units(family: str, dtype: str) -> None:
+    for size in (1, 2, 6, 33):
+        half, _ = scaled(member(family, dtype, size, size))
+        matrix = (half + 2 * size * np.eye(size)).astype(dtype)
+        right = member("random", dtype, size, 3)
+        (x,) = numbers(tl.solve(tr.asarray(matrix), tr.asarray(right)))
+
+        assert np.abs(matrix @ x - right).max() <= bound(dtype, size) * max(1.0, np.abs(x).max())
+
+
+@pytest.mark.parametrize(
+    ("dtype", "scale"), [("float32", 2**100), ("float64", 2**1000), ("complex64", 2**-100), ("complex128", 2**-1000)]
+)
+def test_solve_is_exact_for_diagonal_systems_of_any_scale(dtype: str, scale: float) -> None:
+    diagonal = np.array([1.0, 2.0, -4.0], dtype) * np.dtype(dtype).type(scale)
+
+    x = tl.solve(tr.asarray(np.diag(diagonal)), tr.asarray(diagonal * np.dtype(dtype).type(3)))
+
+    assert x.to_numpy().tolist() == [3.0, 3.0, 3.0]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_matrices_without_elements_have_factors_without_elements(dtype: str) -> None:
+    for rows, columns in ((0, 0), (0, 4), (4, 0)):
+        matrix = tr.zeros((rows, columns, 3), dtype=dtype)
+        assert [part.shape for part in tl.svd(matrix)] == [(rows, 0, 3), (0, 3), (0, columns, 3)]
+        assert [part.shape for part in tl.qr(matrix)] == [(rows, 0, 3), (0, columns, 3)]
+    empty = tr.zeros((0, 0), dtype=dtype)
+    assert [part.shape for part in tl.eigh(empty)] == [(0,), (0, 0)]
+    assert tl.cholesky(empty).shape == (0, 0)
+    assert tl.solve(empty, tr.zeros((0,), dtype=dtype)).shape == (0,)
+    assert tl.solve(empty, tr.zeros((0, 4), dtype=dtype)).shape == (0, 4)

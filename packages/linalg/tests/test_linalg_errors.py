@@ -1,0 +1,218 @@
+"""What the decompositions refuse, and how they say it."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensor_linalg as tl
+import tensor_runtime as tr
+from tensor_core import DTypeError, ShapeError, TensorError
+
+OPERATIONS: dict[str, Callable[..., Any]] = {
+    "svd": tl.svd,
+    "qr": tl.qr,
+    "eigh": tl.eigh,
+    "cholesky": tl.cholesky,
+    "solve": lambda a, **options: tl.solve(a, a, **options),
+}
+EACH = pytest.mark.parametrize("name", OPERATIONS)
+
+
+def identities(*batch: int, dtype: str = "float64") -> np.ndarray[Any, np.dtype[Any]]:
+    return np.array(np.broadcast_to(np.eye(3, dtype=dtype).reshape(3, 3, *[1] * len(batch)), (3, 3, *batch)))
+
+
+@EACH
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_the_first_element_that_is_not_finite_is_named(name: str, value: float, dtype: str) -> None:
+    x = identities(10, 100, dtype=dtype)
+    x[1, 2, 3, 41] = value
+    x[0, 0, 4, 41] = value
+
+    with pytest.raises(
+        tl.NonFiniteError, match=rf"{name}: operand a holds .* at element \(1, 2\) of the matrix at batch index"
+    ) as info:
+        OPERATIONS[name](tr.asarray(x))
+    assert info.value.operation == name
+    assert info.value.batch_index == (3, 41)
+    assert info.value.element_index == (1, 2)
+
+
+@EACH
+def test_an_imaginary_part_that_is_not_finite_counts(name: str) -> None:
+    x = identities(dtype="complex128")
+    x[2, 1] = complex(0.0, np.nan)
+
+    with pytest.raises(
+        tl.NonFiniteError, match=rf"{name}: operand a holds nanj at element \(2, 1\); accepted: finite"
+    ) as info:
+        OPERATIONS[name](tr.asarray(x))
+    assert info.value.batch_index == ()
+
+
+def test_views_report_the_index_of_the_view() -> None:
+    x = identities(5)
+    x[0, 1, 0] = np.nan
+
+    with pytest.raises(tl.NonFiniteError) as info:
+        tl.svd(tr.asarray(x)[::-1, :, ::-1])
+    assert (info.value.element_index, info.value.batch_index) == ((2, 1), (4,))
+
+
+def test_solve_names_the_operand_that_is_not_finite() -> None:
+    b = np.ones((3, 2, 4))
+    b[2, 1, 3] = np.inf
+
+    with pytest.raises(tl.NonFiniteError, match="solve: operand b holds inf at element") as info:
+        tl.solve(tr.asarray(identities(4)), tr.asarray(b))
+    assert (info.value.operand, info.value.element_index, info.value.batch_index) == ("b", (2, 1), (3,))
+    with pytest.raises(tl.NonFiniteError, match=r"solve: operand b holds nan at element \(1,\); accepted"):
+        tl.solve(tr.eye(2), tr.tensor([0.0, float("nan")]))
+
+
+def test_without_the_check_values_that_are_not_finite_pass() -> None:
+    x = np.eye(2)
+    x[0, 1] = np.nan
+
+    assert np.isnan(tl.qr(tr.asarray(x), check=False).r.to_numpy()).any()
+    assert tl.cholesky(tr.asarray(x), check=False).to_numpy().tolist() == [[1.0, 0.0], [0.0, 1.0]]
+
+
+def test_an_iteration_that_does_not_converge_names_the_matrix() -> None:
+    x = identities(10, 100)
+    x[1, 1, 7, 30] = np.nan
+
+    with pytest.raises(
+        tl.NotConvergedError, match=r"svd: the iteration of the matrix at batch index \(7, 30\) did not"
+    ) as info:
+        tl.svd(tr.asarray(x), check=False)
+    assert info.value.batch_index == (7, 30)
+    assert isinstance(info.value, ValueError)
+    with pytest.raises(tl.NotConvergedError, match=r"^svd: the iteration did not converge"):
+        tl.svd(tr.asarray(x[..., 7, 30]), check=False)
+
+
+@pytest.mark.parametrize("bad", [0, 1, 499, 998, 999])
+def test_one_matrix_of_a_thousand_that_is_not_positive_definite_is_named(bad: int) -> None:
+    x = identities(1000)
+    x[1, 1, bad] = -1.0
+
+    with pytest.raises(tl.NotPositiveDefiniteError) as info:
+        tl.cholesky(tr.asarray(x))
+    assert info.value.batch_index == (bad,)
+    assert info.value.element_index == (1, 1)
+    assert str(info.value) == (
+        f"cholesky: the leading 2x2 block of the matrix at batch index ({bad},) is not positive definite; "
+        "accepted: Hermitian positive definite matrices, of which the lower triangle is read"
+    )
+
+
+@pytest.mark.parametrize("bad", [0, 1, 499, 998, 999])
+def test_one_matrix_of_a_thousand_that_is_singular_is_named(bad: int) -> None:
+    x = identities(10, 100)
+    x[:, :, bad % 10, bad // 10] = 1.0
+
+    with pytest.raises(tl.SingularMatrixError, match="is exactly singular; the least-squares solution") as info:
+        tl.solve(tr.asarray(x), tr.asarray(np.ones((3, 1, 10, 100))))
+    assert info.value.batch_index == (bad % 10, bad // 10)
+
+
+def test_of_several_bad_matrices_the_first_in_storage_order_is_named() -> None:
+    x = identities(4, 5)
+    x[0, 0, 3, 1] = x[0, 0, 1, 2] = -1.0
+
+    with pytest.raises(tl.NotPositiveDefiniteError) as info:
+        tl.cholesky(tr.asarray(x))
+    assert info.value.batch_index == (3, 1)
+
+
+def test_a_single_matrix_has_an_empty_batch_index() -> None:
+    with pytest.raises(tl.SingularMatrixError, match=r"^solve: the matrix is exactly singular") as singular:
+        tl.solve(tr.zeros((2, 2)), tr.zeros((2,)))
+    with pytest.raises(
+        tl.NotPositiveDefiniteError, match=r"^cholesky: the leading 1x1 block is not positive definite"
+    ) as indefinite:
+        tl.cholesky(tr.zeros((2, 2)))
+    assert singular.value.batch_index == indefinite.value.batch_index == ()
+
+
+def test_a_singular_matrix_shared_by_a_batch_is_named_in_its_own_batch() -> None:
+    with pytest.raises(tl.SingularMatrixError) as info:
+        tl.solve(tr.zeros((2, 2)), tr.zeros((2, 1, 5)))
+    assert info.value.batch_index == ()
+
+
+@EACH
+@pytest.mark.parametrize("dtype", ["I32", "I64", "Bool"])
+def test_integers_are_refused_and_convert_is_named(name: str, dtype: str) -> None:
+    with pytest.raises(
+        DTypeError, match=rf"{name}: operand.* is {dtype}; accepted: C32, C64, F32, F64; convert\(x, F64\) first"
+    ):
+        OPERATIONS[name](tr.zeros((2, 2), dtype=dtype))
+
+
+def test_solve_refuses_an_integer_beside_a_float() -> None:
+    with pytest.raises(DTypeError, match="solve: operand b is I64"):
+        tl.solve(tr.eye(2), tr.zeros((2,), dtype="I64"))
+
+
+@EACH
+def test_fewer_than_two_axes_are_refused(name: str) -> None:
+    with pytest.raises(
+        ShapeError,
+        match=rf"{name}: operand of shape \(3,\) holds no matrices; accepted: \[M, N, B...\], batch axes last",
+    ):
+        OPERATIONS[name](tr.zeros((3,)))
+    with pytest.raises(ShapeError, match=r"operand of shape \(\) holds no matrices"):
+        OPERATIONS[name](tr.zeros(()))
+
+
+@pytest.mark.parametrize("name", ["eigh", "cholesky", "solve"])
+def test_matrices_that_are_not_square_are_refused(name: str) -> None:
+    with pytest.raises(
+        ShapeError, match=rf"{name}: operand of shape \(2, 3\) holds 2x3 matrices, which are not square"
+    ):
+        OPERATIONS[name](tr.zeros((2, 3)))
+    with pytest.raises(ShapeError, match="move the leading batch axes to the end"):
+        OPERATIONS[name](tr.zeros((10, 3, 3)))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "message"),
+    [
+        (
+            (3, 3),
+            (2,),
+            r"a of shape \(3, 3\) and b of shape \(2,\) do not fit; accepted: b of shape \[N\] or \[N, M, B...\] with",
+        ),
+        ((3, 3), (), r"b of shape \(\) do not fit"),
+        ((3, 3, 3), (3,), r"accepted: b of shape \[N, M, B...\] with N = 3; expand_view\(b, 1\) adds the column axis"),
+        ((3, 3, 5), (2, 3, 5), "with N = 3"),
+        ((3, 3, 5), (3, 1, 4), r"batch shapes \(5,\) of a and \(4,\) of b do not broadcast"),
+    ],
+)
+def test_right_hand_sides_that_do_not_fit_are_refused(a: tuple[int, ...], b: tuple[int, ...], message: str) -> None:
+    with pytest.raises(ShapeError, match=message):
+        tl.solve(tr.zeros(a), tr.zeros(b))
+
+
+@EACH
+def test_what_is_not_a_tensor_is_refused(name: str) -> None:
+    with pytest.raises(TensorError, match="asarray"):
+        OPERATIONS[name]([[1.0]])
+
+
+def test_errors_survive_pickle_with_their_fields() -> None:
+    with pytest.raises(tl.NotPositiveDefiniteError) as info:
+        tl.cholesky(tr.asarray(-identities(2)))
+    copy = pickle.loads(pickle.dumps(info.value))
+
+    assert type(copy) is tl.NotPositiveDefiniteError
+    assert str(copy) == str(info.value)
+    assert (copy.operation, copy.batch_index, copy.element_index) == ("cholesky", (0,), (0, 0))
