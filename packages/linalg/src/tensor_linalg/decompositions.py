@@ -82,10 +82,10 @@ def qr(a: Tensor, /, *, check: bool = True) -> QRResult:
         check: raise when an element is not finite.
 
     Returns:
-        q [M, K, B...] with orthonormal columns and r [K, N, B...], zero below its diagonal; K is the smaller of M and N. The
-        residual is a few rounding units of the dtype times max(M, N) times the norm of A, and orthonormality holds to
-        a few rounding units times max(M, N), whatever the rank of A. The diagonal of r may have any sign or phase;
-        nothing is pivoted.
+        q [M, K, B...] with orthonormal columns and r [K, N, B...], zero below its diagonal; K is the smaller of M and
+        N. The residual is a few rounding units of the dtype times max(M, N) times the norm of A, and orthonormality
+        holds to a few rounding units times max(M, N), whatever the rank of A. The diagonal of r may have any sign or
+        phase; nothing is pivoted.
 
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
@@ -114,10 +114,10 @@ def eigh(a: Tensor, /, *, check: bool = True) -> EighResult:
         check: raise when an element is not finite.
 
     Returns:
-        eigenvalues [N, B...] real and ascending, eigenvectors [N, N, B...], one per column and orthonormal. The residual is a
-        few rounding units of the dtype times N times the norm of A, and orthonormality holds to a few rounding units
-        times N. Always up to one sign or phase per column, and freely for equal eigenvalues, the vectors are not
-        unique: they are LAPACK's.
+        eigenvalues [N, B...] real and ascending, eigenvectors [N, N, B...], one per column and orthonormal. The
+        residual is a few rounding units of the dtype times N times the norm of A, and orthonormality holds to a few
+        rounding units times N. Always up to one sign or phase per column, and freely for equal eigenvalues, the
+        vectors are not unique: they are LAPACK's.
 
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
