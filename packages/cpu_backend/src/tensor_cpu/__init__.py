@@ -1,0 +1,1 @@
+"""The CPU backend: kernels on NumPy, found by ``tensor_runtime`` through entry points and imported by nobody."""

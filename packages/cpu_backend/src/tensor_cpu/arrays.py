@@ -1,0 +1,126 @@
+"""Twins: the arrays of this backend, and their traffic with the outside.
+
+The *twin* of a tensor is the NumPy array over the same memory with its axes reversed. A compact column-major tensor has a
+C-contiguous twin, so NumPy's products and gufuncs, which answer row-major, answer in our layout. Nobody above the
+backend sees that.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from tensor_core.dtypes import DTYPES, DType, as_dtype
+from tensor_core.errors import ArgumentError, DTypeError
+from tensor_core.host_tensor import HostTensor
+from tensor_runtime.form import Form, form_of
+from tensor_runtime.placement import CPU
+
+Array = np.ndarray[Any, Any]
+
+NUMPY_DTYPES: Final[dict[DType, np.dtype[Any]]] = {dtype: np.dtype(dtype.numpy_name) for dtype in DTYPES}
+"""Our dtypes as NumPy's."""
+
+
+def empty(form: Form, /) -> Array:
+    """Uninitialised compact twin.
+
+    >>> from tensor_core import F64
+    >>> empty(form_of(F64, (2, 3), CPU)).shape
+    (3, 2)
+    """
+    return np.empty(form.shape[::-1], NUMPY_DTYPES[form.dtype])
+
+
+def twin_strides(form: Form, /) -> tuple[int, ...]:
+    """Strides of the twin in bytes.
+
+    >>> from tensor_core import F64
+    >>> twin_strides(form_of(F64, (2, 3), CPU))
+    (16, 8)
+    """
+    itemsize = form.dtype.itemsize
+    return tuple(stride * itemsize for stride in reversed(form.strides))
+
+
+def restride(array: Array, view: Form, /) -> Array:
+    """The view of ``array``'s elements that has the form given and starts at the same element.
+
+    >>> from tensor_core import F64
+    >>> restride(np.arange(6.0).reshape(3, 2), form_of(F64, (2,), CPU, (3,))).tolist()
+    [0.0, 3.0]
+    """
+    return as_strided(array, view.shape[::-1], twin_strides(view))
+
+
+def offset_of(array: Array, /) -> int:
+    """Offset of the first element in the allocation, in elements.
+
+    >>> offset_of(np.arange(6.0)[2:])
+    2
+    """
+    base = array
+    while isinstance(base.base, np.ndarray):
+        base = base.base
+    start = min(base.__array_interface__["data"][0], np.lib.array_utils.byte_bounds(base)[0])
+    return (array.__array_interface__["data"][0] - start) // array.itemsize
+
+
+def upload(source: HostTensor[Any], form: Form, /) -> Array:
+    """Compact twin with the elements of a host tensor, copied."""
+    flat = np.frombuffer(source.raw, dtype=NUMPY_DTYPES[form.dtype]) if form.size else np.empty(0, NUMPY_DTYPES[form.dtype])
+    return flat.reshape(form.shape[::-1]).copy()
+
+
+def download(array: Array, form: Form, /) -> HostTensor[Any]:
+    """Compact host tensor with the elements of a twin, copied."""
+    return HostTensor.wrap_bytes(bytearray(array.tobytes(order="C")), form.shape, form.dtype)
+
+
+def lend(array: Array, form: Form, /) -> Array:
+    """The same memory with axes in the tensor's order; read-only where elements are repeated."""
+    lent = array.T
+    if 0 in form.strides and not form.is_compact:
+        lent.flags.writeable = False
+    return lent
+
+
+def borrow(source: Any, copy: bool | None, /) -> tuple[Array, Form] | None:
+    """Twin and form of a foreign array: its own memory where that is column-major, else one copy.
+
+    Column-major here means that strides do not shrink from axis to axis, whatever their signs: Fortran arrays, slices of
+    them, vectors. Row-major data is copied once, or refused when ``copy`` is False.
+    """
+    if not any(hasattr(source, name) for name in ("__array_interface__", "__array__", "__buffer__")):
+        try:
+            memoryview(source)
+        except TypeError:
+            return None
+    array = np.asarray(source)
+    if array.dtype.hasobject or not array.dtype.isnative:
+        raise DTypeError(f"asarray: the array's dtype is {array.dtype}; accepted: {_accepted()}")
+    dtype = as_dtype(array.dtype)
+    aligned = all(stride % dtype.itemsize == 0 for stride in array.strides) and array.flags.aligned
+    if not (aligned and _is_column_major(array)):
+        if copy is False:
+            raise ArgumentError(
+                f"asarray: the array of shape {array.shape} with strides {array.strides} in bytes is row-major (or unaligned), so a "
+                "column-major tensor needs a copy, and copy=False; pass copy=None, or an array made with order='F'"
+            )
+        copy = True
+    if copy:
+        twin = np.array(array.T, order="C", copy=True)
+        return twin, form_of(dtype, array.shape, CPU)
+    strides = tuple(stride // dtype.itemsize for stride in array.strides)
+    return array.T, form_of(dtype, array.shape, CPU, strides)
+
+
+def _is_column_major(array: Array) -> bool:
+    steps = [abs(stride) for extent, stride in zip(array.shape, array.strides, strict=True) if extent > 1]
+    return array.size <= 1 or all(fast <= slow for fast, slow in zip(steps, steps[1:], strict=False))
+
+
+def _accepted() -> str:
+    return ", ".join(f"{dtype.name} ({dtype.numpy_name})" for dtype in DTYPES)

@@ -1,0 +1,46 @@
+"""Kernels that make arrays from nothing but a form and a few numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tensor_core.dtypes import FLOATING
+from tensor_cpu.arrays import NUMPY_DTYPES, Array, empty
+from tensor_cpu.quiet import quiet
+from tensor_runtime.form import Form
+from tensor_runtime.protocols import Kernel
+
+
+def bind_full(result: Form, /) -> Kernel:
+    """One value everywhere."""
+    shape, dtype = result.shape[::-1], NUMPY_DTYPES[result.dtype]
+
+    def filled(value: complex) -> Array:
+        return np.zeros(shape, dtype) if value == 0 and not _signed(value) else np.full(shape, value, dtype)
+
+    return quiet(filled)
+
+
+def _signed(value: complex) -> bool:
+    """Whether a zero bears a minus sign, which fresh zero pages would lose."""
+    return "-" in repr(value)
+
+
+def bind_eye(result: Form, /) -> Kernel:
+    """Ones on the main diagonal."""
+    rows, columns = result.shape
+    dtype = NUMPY_DTYPES[result.dtype]
+    return lambda: np.eye(columns, rows, dtype=dtype)
+
+
+def bind_arange(result: Form, /) -> Kernel:
+    """Element k is start + k * step, computed in F64 or I64 and not accumulated."""
+
+    def spaced(start: float, step: float) -> Array:
+        array = empty(result)
+        whole = isinstance(start, int) and isinstance(step, int) and result.dtype not in FLOATING
+        steps = np.arange(result.size, dtype=np.int64 if whole else np.float64)
+        array[...] = (start + steps * step).astype(array.dtype) if result.size else 0
+        return array
+
+    return quiet(spaced)

@@ -1,0 +1,31 @@
+"""Reductions on twins.
+
+Axis k of a tensor of rank r is axis r - 1 - k of its twin. Results are written into a compact array, because NumPy would keep
+the operand's order of strides.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from tensor_cpu.arrays import NUMPY_DTYPES, empty
+from tensor_cpu.quiet import quiet
+from tensor_runtime.form import Form
+from tensor_runtime.namespace import elementwise as rows
+from tensor_runtime.protocols import Kernel
+from tensor_runtime.rules import Reduction, reduced_axes
+
+REDUCTIONS: Final = rows.reductions(np)
+
+
+def bind_reduction(name: str, form: Form, result: Form, detail: Reduction, /) -> Kernel:
+    """The kernel of a reduction over the axes in ``detail``."""
+    fold = REDUCTIONS[name]
+    axis, keepdims = detail
+    axes = tuple(form.rank - 1 - position for position in reduced_axes(name, form.rank, axis))
+    dtype = NUMPY_DTYPES[result.dtype]
+    if name == "max":  # comparisons run in the operand's dtype, which is the result's
+        return quiet(lambda x: fold(x, axis=axes, keepdims=keepdims, out=empty(result)))
+    return quiet(lambda x: fold(x, axis=axes, dtype=dtype, keepdims=keepdims, out=empty(result)))

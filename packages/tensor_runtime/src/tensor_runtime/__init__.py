@@ -1,0 +1,142 @@
+"""Runtime tensors: placement, views, backends, and the operations every backend offers.
+
+```python
+import tensor_runtime as tr
+
+a = tr.tensor([[1.0, 2.0], [3.0, 4.0]])  # nested lists are read as written
+b = a.T @ a + 1.0  # owned, compact, column-major
+```
+
+Names that NumPy also has keep NumPy's meaning. ``einsum`` comes from the package ``tensor_einsum``, found through entry points.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensor_core import C32, C64, DTYPES, F32, F64, I32, I64, Bool, DType, HostTensor, TensorError, promote
+from tensor_runtime import methods as _methods  # attaches the methods of Tensor
+from tensor_runtime import primitives
+from tensor_runtime.bindings import binding_cache
+from tensor_runtime.buffer import BackendBuffer, HostBuffer
+from tensor_runtime.comparison import equal, greater, greater_equal, less, less_equal, not_equal
+from tensor_runtime.contraction import dot_general, matmul, tensordot
+from tensor_runtime.conversion import cast, convert
+from tensor_runtime.creation import arange, asarray, eye, from_flat, full, ones, tensor, to_numpy, zeros
+from tensor_runtime.elementwise import abs, add, conj, divide, exp, multiply, negative, positive, sqrt, subtract
+from tensor_runtime.files import load, save
+from tensor_runtime.indexing import copy_into, mutable_view
+from tensor_runtime.operations import operation as _operation
+from tensor_runtime.placement import CPU, DeviceId, DeviceKind, GpuBackendKind, MemoryKind, Placement
+from tensor_runtime.random import uniform
+from tensor_runtime.reduction import max, sum
+from tensor_runtime.registry import backend, backends, refresh_backends, register_backend
+from tensor_runtime.structure import (
+    broadcast_to,
+    copy,
+    diagonal_view,
+    expand_dims,
+    permute_axes,
+    reshape_view,
+    reverse_view,
+    squeeze,
+    to_contiguous,
+    transpose,
+    transpose_view,
+)
+from tensor_runtime.tensor import Tensor, TypedTensor, TypedTensorView, TypedTensorViewMut
+from tensor_runtime.transfer import download, to, trace_transfers, upload
+
+del _methods
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "C32",
+    "C64",
+    "CPU",
+    "DTYPES",
+    "F32",
+    "F64",
+    "I32",
+    "I64",
+    "BackendBuffer",
+    "Bool",
+    "DType",
+    "DeviceId",
+    "DeviceKind",
+    "GpuBackendKind",
+    "HostBuffer",
+    "HostTensor",
+    "MemoryKind",
+    "Placement",
+    "Tensor",
+    "TensorError",
+    "TypedTensor",
+    "TypedTensorView",
+    "TypedTensorViewMut",
+    "abs",
+    "add",
+    "arange",
+    "asarray",
+    "backend",
+    "backends",
+    "binding_cache",
+    "broadcast_to",
+    "cast",
+    "conj",
+    "convert",
+    "copy",
+    "copy_into",
+    "diagonal_view",
+    "divide",
+    "dot_general",
+    "download",
+    "equal",
+    "exp",
+    "expand_dims",
+    "eye",
+    "from_flat",
+    "full",
+    "greater",
+    "greater_equal",
+    "less",
+    "less_equal",
+    "load",
+    "matmul",
+    "max",
+    "multiply",
+    "mutable_view",
+    "negative",
+    "not_equal",
+    "ones",
+    "permute_axes",
+    "positive",
+    "primitives",
+    "promote",
+    "refresh_backends",
+    "register_backend",
+    "reshape_view",
+    "reverse_view",
+    "save",
+    "sqrt",
+    "squeeze",
+    "subtract",
+    "sum",
+    "tensor",
+    "tensordot",
+    "to",
+    "to_contiguous",
+    "to_numpy",
+    "trace_transfers",
+    "transpose",
+    "transpose_view",
+    "uniform",
+    "upload",
+    "zeros",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """``einsum``, and whatever else an operation family offers by entry point, on first use."""
+    return _operation(name)

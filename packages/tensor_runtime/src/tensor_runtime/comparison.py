@@ -1,0 +1,88 @@
+"""Comparisons, element by element: Bool results.
+
+Operands broadcast and are promoted as in ``tensor_runtime.elementwise``. NaN equals nothing and orders with nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tensor_core.dtypes import ALL, REAL, Bool
+from tensor_runtime.execute import execute_binary
+from tensor_runtime.rules import boolean, broadcast
+from tensor_runtime.spec import OpSpec
+from tensor_runtime.tensor import Number, Tensor
+
+_ORDERED: Final = REAL | {Bool}
+
+EQUAL: Final = OpSpec("equal", accepts=ALL, result_dtype=boolean, result_shape=broadcast)
+NOT_EQUAL: Final = OpSpec("not_equal", accepts=ALL, result_dtype=boolean, result_shape=broadcast)
+LESS: Final = OpSpec("less", accepts=_ORDERED, result_dtype=boolean, result_shape=broadcast)
+LESS_EQUAL: Final = OpSpec("less_equal", accepts=_ORDERED, result_dtype=boolean, result_shape=broadcast)
+GREATER: Final = OpSpec("greater", accepts=_ORDERED, result_dtype=boolean, result_shape=broadcast)
+GREATER_EQUAL: Final = OpSpec("greater_equal", accepts=_ORDERED, result_dtype=boolean, result_shape=broadcast)
+
+
+def equal(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
+    """Whether a = b, element by element; of complex operands, both parts.
+
+    Raises:
+        ShapeError: the shapes do not broadcast.
+        PlacementError: the operands live in different places.
+        DTypeError: an operand is no tensor and no Python number.
+
+    >>> equal(tensor([1, 2]), tensor([1.0, 3.0]))
+    Tensor(Bool, (2,), column-major, cpu)
+    [ True False]
+    """
+    return execute_binary(EQUAL, a, b)
+
+
+def not_equal(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
+    """Whether a ≠ b; the opposite of :func:`equal`, so true for NaN.
+
+    >>> not_equal(tensor([1, 2]), 1)
+    Tensor(Bool, (2,), column-major, cpu)
+    [False  True]
+    """
+    return execute_binary(NOT_EQUAL, a, b)
+
+
+def less(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
+    """Whether a < b; complex numbers have no order. Errors as for :func:`equal`.
+
+    >>> less(tensor([1, 2]), 2)
+    Tensor(Bool, (2,), column-major, cpu)
+    [ True False]
+    """
+    return execute_binary(LESS, a, b)
+
+
+def less_equal(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
+    """Whether a ≤ b; complex numbers have no order. Errors as for :func:`equal`.
+
+    >>> less_equal(tensor([1, 2]), 1)
+    Tensor(Bool, (2,), column-major, cpu)
+    [ True False]
+    """
+    return execute_binary(LESS_EQUAL, a, b)
+
+
+def greater(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
+    """Whether a > b; complex numbers have no order. Errors as for :func:`equal`.
+
+    >>> greater(tensor([1, 2]), 1)
+    Tensor(Bool, (2,), column-major, cpu)
+    [False  True]
+    """
+    return execute_binary(GREATER, a, b)
+
+
+def greater_equal(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
+    """Whether a ≥ b; complex numbers have no order. Errors as for :func:`equal`.
+
+    >>> greater_equal(tensor([1, 2]), 2)
+    Tensor(Bool, (2,), column-major, cpu)
+    [False  True]
+    """
+    return execute_binary(GREATER_EQUAL, a, b)

@@ -1,0 +1,216 @@
+"""Contractions of two tensors: ``matmul``, ``tensordot`` and ``dot_general``.
+
+All three name which axes are summed and reduce to one kernel, ``contract``, to which a backend is bound with three tuples of
+labels: those of the first operand, of the second, and of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index
+from typing import Any, Final
+
+from tensor_core.dtypes import ALL
+from tensor_core.errors import ArgumentError, ShapeError
+from tensor_core.shapes import normalize_axes
+from tensor_runtime.bindings import Binding
+from tensor_runtime.execute import execute_binary, execute_pair
+from tensor_runtime.form import Form, Shape
+from tensor_runtime.registry import registry
+from tensor_runtime.spec import OpSpec, check_operands
+from tensor_runtime.tensor import Tensor
+
+Labels = tuple[int, ...]
+Signature = tuple[Labels, Labels, Labels]  # of the first operand, of the second, of the result
+AxisPairs = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+class ContractionSpec(OpSpec):
+    """An operation whose result is a sum of products over labelled axes.
+
+    ``signature`` gives the labels from the operation's name, both shapes, and the detail if there is one; it checks the shapes.
+    """
+
+    __slots__ = ("_signature",)
+
+    def __init__(self, name: str, signature: Any, *, detailed: bool = False) -> None:
+        super().__init__(name, accepts=ALL, result_shape=self._shape, detailed=detailed, kernel="contract")
+        self._signature = signature
+
+    def _labels(self, a: Shape, b: Shape, *detail: Any) -> Signature:
+        labels: Signature = self._signature(self.name, a, b, *detail)
+        return labels
+
+    def _shape(self, operation: str, a: Shape, b: Shape, *detail: Any) -> Shape:
+        labels_a, labels_b, labels_out = self._labels(a, b, *detail)
+        extents = dict(zip((*labels_a, *labels_b), (*a, *b), strict=True))
+        return tuple(extents[label] for label in labels_out)
+
+    def _build(self, key: Any) -> Binding:
+        operands, detail = (key[:2], key[2:]) if isinstance(key, tuple) else ((key,), ())
+        check_operands(self.name, operands)
+        forms = [operand for operand in operands if isinstance(operand, Form)]
+        if len(forms) != 2:
+            raise ArgumentError(f"{self.name}: an operand is a Python number; multiply() scales a tensor")
+        result = self.infer(operands, *detail)
+        labels = self._labels(forms[0].shape, forms[1].shape, *detail)
+        return registry.backend_for(forms[0].placement).bind(self.kernel, operands, result, labels), result
+
+
+def _matmul_labels(operation: str, a: Shape, b: Shape, /) -> Signature:
+    if not a or not b:
+        raise ShapeError(f"{operation}: shapes {a} and {b}; accepted: rank 1 or more (multiply() scales by a number)", shapes=(a, b))
+    if a[-1] != b[-2 if len(b) > 1 else 0]:
+        raise ShapeError(
+            f"{operation}: shapes {a} and {b}; accepted: (..., m, k) and (..., k, n), but k is {a[-1]} and {b[-2:][0]}",
+            shapes=(a, b),
+        )
+    rows, inner, columns = 0, 1, 2  # labels; batch axis k from the right is 3 + 2k, and 4 + 2k where it has extent 1 against n
+    batch_a, batch_b = a[:-2], b[:-2]
+    labels_a = (rows, inner) if len(a) > 1 else (inner,)
+    labels_b = (inner, columns) if len(b) > 1 else (inner,)
+    out: Labels = tuple(label for label in (*labels_a[:-1], *labels_b[1:]))
+    for k in range(max(len(batch_a), len(batch_b))):
+        m, n = (batch[-1 - k] if k < len(batch) else None for batch in (batch_a, batch_b))
+        if m is not None and n is not None and m != n and 1 not in (m, n):
+            raise ShapeError(
+                f"{operation}: shapes {a} and {b}; the batch axes {batch_a} and {batch_b} do not broadcast; "
+                "accepted: extents that are equal or 1, aligned at the last batch axis",
+                shapes=(a, b),
+            )
+        shared, alone = 3 + 2 * k, 4 + 2 * k  # an extent 1 against n gets a label of its own, which is summed away
+        if m is not None:
+            labels_a = (alone if m == 1 and n not in (1, None) else shared, *labels_a)
+        if n is not None:
+            labels_b = (alone if n == 1 and m not in (1, None) else shared, *labels_b)
+        out = (shared, *out)
+    return labels_a, labels_b, out
+
+
+def _pair_labels(operation: str, a: Shape, b: Shape, contracting: AxisPairs, batch: AxisPairs) -> Signature:
+    """Labels of [free axes of a, free axes of b, batch axes]; axes already normalised."""
+    for role, (of_a, of_b) in (("contracted", contracting), ("batch", batch)):
+        if len(of_a) != len(of_b):
+            raise ArgumentError(f"{operation}: {len(of_a)} {role} axes of a and {len(of_b)} of b; name as many of each")
+        for p, q in zip(of_a, of_b, strict=True):
+            if a[p] != b[q]:
+                raise ShapeError(
+                    f"{operation}: {role} axis {p} of a has extent {a[p]} but axis {q} of b has {b[q]}; shapes {a} and {b}",
+                    shapes=(a, b),
+                )
+    for name, of_contracted, of_batch in (("a", contracting[0], batch[0]), ("b", contracting[1], batch[1])):
+        both = set(of_contracted) & set(of_batch)
+        if both:
+            raise ArgumentError(f"{operation}: axis {min(both)} of {name} is both contracted and batch; choose one")
+    labels_a = list(range(len(a)))
+    labels_b = list(range(len(a), len(a) + len(b)))
+    for p, q in zip((*contracting[0], *batch[0]), (*contracting[1], *batch[1]), strict=True):
+        labels_b[q] = labels_a[p]
+    paired_a, paired_b = {*contracting[0], *batch[0]}, {*contracting[1], *batch[1]}
+    free_a = [labels_a[axis] for axis in range(len(a)) if axis not in paired_a]
+    free_b = [labels_b[axis] for axis in range(len(b)) if axis not in paired_b]
+    return tuple(labels_a), tuple(labels_b), (*free_a, *free_b, *(labels_a[axis] for axis in batch[0]))
+
+
+def _general_labels(operation: str, a: Shape, b: Shape, detail: tuple[AxisPairs, AxisPairs], /) -> Signature:
+    pairs = [
+        (normalize_axes(of_a, len(a), operation), normalize_axes(of_b, len(b), operation)) for of_a, of_b in detail
+    ]
+    return _pair_labels(operation, a, b, *pairs)
+
+
+def _tensordot_labels(operation: str, a: Shape, b: Shape, axes: int | AxisPairs, /) -> Signature:
+    if isinstance(axes, int):
+        if not 0 <= axes <= min(len(a), len(b)):
+            raise ArgumentError(f"{operation}: {axes} axes of shapes {a} and {b}; accepted: 0 to {min(len(a), len(b))}")
+        axes = (tuple(range(len(a) - axes, len(a))), tuple(range(axes)))
+    return _general_labels(operation, a, b, (axes, ((), ())))
+
+
+MATMUL: Final = ContractionSpec("matmul", _matmul_labels)
+TENSORDOT: Final = ContractionSpec("tensordot", _tensordot_labels, detailed=True)
+DOT_GENERAL: Final = ContractionSpec("dot_general", _general_labels, detailed=True)
+
+
+def matmul(a: Tensor, b: Tensor, /) -> Tensor:
+    """Matrix product, with NumPy's leading batch axes.
+
+    ``tensor_linalg`` and :func:`dot_general` keep batch axes last.
+
+    Args:
+        a: shape [B..., M, K], or [K].
+        b: shape [B..., K, N], or [K]. Batch axes broadcast.
+
+    Returns:
+        Shape [B..., M, N], without the axis of an operand of rank 1. Integers wrap; of Bool, the or of ands.
+
+    Raises:
+        ShapeError: the inner extents differ, the batch axes do not broadcast, or an operand has rank 0.
+
+    >>> matmul(tensor([[1, 2], [3, 4]]), tensor([1, 1])).to_numpy().tolist()
+    [3, 7]
+    """
+    return execute_binary(MATMUL, a, b)
+
+
+def tensordot(a: Tensor, b: Tensor, /, axes: int | Sequence[int] | Sequence[Sequence[int]] = 2) -> Tensor:
+    """Sum of products over pairs of axes, as in NumPy.
+
+    Args:
+        a: any shape.
+        b: any shape.
+        axes: a number n contracts the last n axes of ``a`` with the first n of ``b``, in order; a pair contracts the
+            axes that it names of each.
+
+    Returns:
+        Shape [free axes of a, free axes of b].
+
+    Raises:
+        ShapeError: contracted axes of different extents.
+
+    >>> tensordot(ones((2, 3)), ones((3, 4)), axes=1).shape
+    (2, 4)
+    """
+    if isinstance(axes, int):
+        return execute_pair(TENSORDOT, a, b, axes)
+    of_a, of_b = _pair("tensordot", axes)
+    return execute_pair(TENSORDOT, a, b, (of_a, of_b))
+
+
+def dot_general(
+    a: Tensor, b: Tensor, /, *, contracting: Sequence[Any] = ((), ()), batch: Sequence[Any] = ((), ())
+) -> Tensor:
+    """Sum of products over pairs of axes, with batch axes trailing.
+
+    ``matmul`` has leading batch axes, ``tensordot`` none.
+
+    Args:
+        a: any shape.
+        b: any shape.
+        contracting: (axes of a, axes of b), paired in order and summed.
+        batch: (axes of a, axes of b), paired in order and kept.
+
+    Returns:
+        Shape [free axes of a, free axes of b, batch axes].
+
+    Raises:
+        ShapeError: paired axes of different extents.
+        ArgumentError: an axis in two roles, or unpaired.
+        AxisError: an axis out of range or named twice.
+
+    >>> dot_general(ones((2, 3, 7)), ones((3, 5, 7)), contracting=([1], [0]), batch=([2], [2])).shape
+    (2, 5, 7)
+    """
+    return execute_pair(DOT_GENERAL, a, b, (_pair("dot_general", contracting), _pair("dot_general", batch)))
+
+
+def _pair(operation: str, axes: Sequence[Any]) -> AxisPairs:
+    try:
+        of_a, of_b = axes
+        return tuple(
+            tuple(index(axis) for axis in side) if isinstance(side, (tuple, list)) else (index(side),) for side in (of_a, of_b)
+        )  # type: ignore[return-value]
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{operation}: axes are {axes!r}; accepted: a pair (axes of a, axes of b)") from None
+
+

@@ -1,0 +1,255 @@
+"""Tensors from Python values, from foreign arrays, and from a rule.
+
+Nested lists are read as they are written: ``tensor([[1, 2], [3, 4]])[0, 1]`` is 2. Flat data is column-major unless the
+caller says otherwise. Everything lands on ``cpu`` unless a placement is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, isfinite
+from typing import TYPE_CHECKING, Any, Final
+
+from tensor_core.dtypes import C64, F64, I64, Bool, DType, as_dtype
+from tensor_core.errors import ArgumentError, DTypeError, PlacementError
+from tensor_core.host_tensor import HostTensor
+from tensor_core.scalars import to_element
+from tensor_core.shapes import as_shape
+from tensor_runtime.bindings import Binding, BindingTable
+from tensor_runtime.conversion import as_dtype_or, check_number, convert
+from tensor_runtime.execute import guarded
+from tensor_runtime.form import Form, form_of
+from tensor_runtime.placement import CPU, Placement, as_placement
+from tensor_runtime.registry import registry
+from tensor_runtime.structure import copy as copied
+from tensor_runtime.tensor import Number, Tensor, unwrap, wrap
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_NATURAL: Final[dict[type, DType]] = {bool: Bool, int: I64, float: F64, complex: C64}
+
+
+def _bind_creation(key: tuple[str, Form]) -> Binding:
+    name, form = key
+    return registry.backend_for(form.placement).bind(name, (), form, None), form
+
+
+_CREATIONS: Final = BindingTable(_bind_creation)
+
+
+def _create(name: str, dtype: DType, shape: tuple[int, ...], placement: Any, *arguments: Any) -> Tensor:
+    kernel, form = _CREATIONS[name, form_of(dtype, shape, as_placement(placement))]
+    return wrap(form, guarded(name, kernel, *arguments))
+
+
+def tensor(data: Any, /, *, dtype: Any = None, placement: Placement | str = CPU) -> Tensor:
+    """Owned tensor of nested lists, of a number, or of anything that :func:`asarray` takes; always a copy.
+
+    Args:
+        data: nested sequences, index-faithful: ``data[i][j]`` becomes element (i, j).
+        dtype: None takes the widest kind found: Bool, I64, F64 or C64.
+        placement: where it goes.
+
+    Raises:
+        ShapeError: rows of different lengths.
+        DTypeError: an element is no number; an integer outside the dtype.
+
+    >>> tensor([[1.0, 2.0], [3.0, 4.0]])
+    Tensor(F64, (2, 2), column-major, cpu)
+    [[1. 2.]
+     [3. 4.]]
+    """
+    if isinstance(data, (list, tuple)) or type(data) in _NATURAL:
+        return _uploaded(HostTensor.from_nested(data, as_dtype_or_none(dtype)), placement)
+    made = asarray(data, dtype=dtype, copy=True)
+    if made.placement is as_placement(placement):
+        return made
+    from tensor_runtime.transfer import to
+
+    return to(made, placement)
+
+
+def from_flat(
+    data: Sequence[Any], shape: Sequence[int], /, *, dtype: Any = None, order: str = "F", placement: Placement | str = CPU
+) -> Tensor:
+    """Owned tensor of flat data.
+
+    Args:
+        data: as many numbers as ``shape`` has elements.
+        shape: extents.
+        dtype: None takes the widest kind found.
+        order: "F" for column-major data (Fortran, Julia, MATLAB), "C" for row-major data (C, NumPy).
+        placement: where it goes.
+
+    >>> from_flat([1, 2, 3, 4], (2, 2)).to_numpy().tolist(), from_flat([1, 2, 3, 4], (2, 2), order="C").to_numpy().tolist()
+    ([[1, 3], [2, 4]], [[1, 2], [3, 4]])
+    """
+    host = HostTensor.from_flat(data, as_shape(shape), as_dtype_or_none(dtype), order=order)
+    return _uploaded(host, placement)
+
+
+def as_dtype_or_none(dtype: Any, /) -> DType | None:
+    """The dtype that a user names; None stays None."""
+    return None if dtype is None else as_dtype(dtype)
+
+
+def _uploaded(host: HostTensor[Any], placement: Any) -> Tensor:
+    from tensor_runtime.transfer import upload
+
+    return upload(host, placement)
+
+
+def asarray(x: Any, /, *, dtype: Any = None, copy: bool | None = None) -> Tensor:
+    """Tensor on ``cpu`` of an array, a nested list or a number; shares memory where it can.
+
+    Column-major and strided NumPy data is borrowed as it is, row-major data is a view with row-major strides; neither is
+    copied unless asked to. Data whose dtype is not one of the seven is refused.
+
+    Args:
+        x: a tensor, an array (``__array_interface__``, ``__array__`` or the buffer protocol), nested lists, or a number.
+        dtype: checked conversion, as by ``convert``.
+        copy: True always copies, False never (an error if it must), None only when it must.
+
+    Raises:
+        ArgumentError: a copy is needed and ``copy=False``.
+        DTypeError: no tensor can hold the data.
+        LossyConversionError: ``dtype`` cannot hold the values.
+
+    >>> import numpy as np
+    >>> a = np.array([[1.0, 2.0]])
+    >>> np.shares_memory(asarray(a).to_numpy(), a)
+    True
+    """
+    wanted = as_dtype_or_none(dtype)
+    if isinstance(x, Tensor):
+        found, shared = x, True
+    else:
+        found, shared = _borrowed(x, wanted, copy)
+    if wanted is not None and found.dtype is not wanted:
+        if copy is False:
+            raise ArgumentError(f"asarray: {found.dtype.name} to {wanted.name} needs a copy, and copy=False; pass copy=None")
+        return convert(found, wanted)
+    return copied(found) if copy and shared else found
+
+
+def _borrowed(x: Any, dtype: DType | None, copy: bool | None) -> tuple[Tensor, bool]:
+    """A tensor of foreign data, and whether it still shares memory with it."""
+    if isinstance(x, (list, tuple)) or type(x) in _NATURAL:
+        if copy is False:
+            raise ArgumentError(f"asarray: a {type(x).__name__} has no memory to share, and copy=False; pass copy=None")
+        return _uploaded(HostTensor.from_nested(x, dtype), CPU), False
+    backend: Any = registry.backend_for(CPU)
+    lent = guarded("asarray", backend.borrow, x, copy)
+    if lent is None:
+        raise DTypeError(
+            f"asarray: found a {type(x).__name__}; accepted: a tensor, an array, a buffer, nested lists, or a number"
+        )
+    array, form = lent
+    return wrap(form, array), copy is not True
+
+
+def to_numpy(x: Tensor, /) -> np.ndarray[Any, Any]:
+    """The elements as a NumPy array that shares memory with a tensor on the host; read-only if the view repeats elements.
+
+    Raises:
+        PlacementError: the tensor is on a device; ``download`` first.
+
+    >>> to_numpy(tensor([[1, 2], [3, 4]])).tolist()
+    [[1, 2], [3, 4]]
+    """
+    form, array = unwrap("to_numpy", x)
+    backend: Any = registry.backend_for(form.placement)
+    if not hasattr(backend, "lend"):
+        raise PlacementError(
+            f"to_numpy: the tensor is on {form.placement}, and nothing is moved silently; use to(x, 'cpu') or download(x)",
+            operation="to_numpy",
+            placement=form.placement,
+        )
+    lent: np.ndarray[Any, Any] = guarded("to_numpy", backend.lend, array, form)
+    return lent
+
+
+def full(shape: Sequence[int] | int, value: Number, /, *, dtype: Any = None, placement: Placement | str = CPU) -> Tensor:
+    """Tensor of one value.
+
+    Args:
+        shape: extents.
+        value: a Python number.
+        dtype: None takes Bool, I64, F64 or C64 from the value.
+        placement: where it goes.
+
+    Raises:
+        CastRangeError: an integer outside the dtype's range.
+        DTypeError: the value's kind does not fit the dtype (a float into I64).
+
+    >>> full((2,), 7)
+    Tensor(I64, (2,), column-major, cpu)
+    [7 7]
+    """
+    check_number("full", value)
+    wanted = as_dtype_or(dtype, _NATURAL[type(value)])
+    return _create("full", wanted, as_shape(shape), placement, to_element(value, wanted))
+
+
+def zeros(shape: Sequence[int] | int, /, *, dtype: Any = F64, placement: Placement | str = CPU) -> Tensor:
+    """Tensor of zeros (of False for Bool).
+
+    >>> zeros((2, 3), dtype="I32").dtype
+    I32
+    """
+    return _create("full", as_dtype(dtype), as_shape(shape), placement, 0)
+
+
+def ones(shape: Sequence[int] | int, /, *, dtype: Any = F64, placement: Placement | str = CPU) -> Tensor:
+    """Tensor of ones (of True for Bool).
+
+    >>> ones(2)
+    Tensor(F64, (2,), column-major, cpu)
+    [1. 1.]
+    """
+    return _create("full", as_dtype(dtype), as_shape(shape), placement, 1)
+
+
+def eye(rows: int, columns: int | None = None, /, *, dtype: Any = F64, placement: Placement | str = CPU) -> Tensor:
+    """Matrix with ones on the main diagonal.
+
+    Args:
+        rows: extent of the first axis.
+        columns: extent of the second; None for a square matrix.
+
+    >>> eye(2, dtype="I64")
+    Tensor(I64, (2, 2), column-major, cpu)
+    [[1 0]
+     [0 1]]
+    """
+    return _create("eye", as_dtype(dtype), as_shape((rows, rows if columns is None else columns)), placement)
+
+
+def arange(
+    start: int | float, stop: int | float | None = None, step: int | float = 1, /, *, dtype: Any = None, placement: Any = CPU
+) -> Tensor:
+    """Numbers from ``start`` up to, and without, ``stop``; with one argument, from 0. Element k is start + k * step.
+
+    Raises:
+        ArgumentError: a step of 0, or an argument that is infinite or NaN.
+
+    >>> arange(2, 8, 3)
+    Tensor(I64, (2,), column-major, cpu)
+    [2 5]
+    """
+    if stop is None:
+        start, stop = 0, start
+    for value in (start, stop, step):
+        if type(value) not in (int, float) or not isfinite(value):
+            raise ArgumentError(f"arange: found {value!r}; accepted: finite Python ints and floats", value=value)
+    if step == 0:
+        raise ArgumentError("arange: the step is 0; give another one")
+    whole = all(type(value) is int for value in (start, stop, step))
+    extent = len(range(start, stop, step)) if whole else ceil((stop - start) / step)  # type: ignore[arg-type]
+    extent = extent if extent > 0 else 0
+    wanted = as_dtype_or(dtype, I64 if whole else F64)
+    if extent:
+        to_element(start, wanted)
+        to_element(start + (extent - 1) * step, wanted)
+    return _create("arange", wanted, (extent,), placement, start, step)

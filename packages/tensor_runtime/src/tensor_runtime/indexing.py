@@ -1,0 +1,241 @@
+"""Indexing as sugar: ``x[1, ::-1, None, ...]`` and, on a mutable view, ``view[...] = x``.
+
+Integers, slices, ``None`` and ``...`` give views, with Python's own wrapping and clipping. Which elements a slice starts at
+is an argument of the kernel, never part of a binding's key, so ``x[0]``, ``x[1]``, ... share one binding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from operator import index as as_index
+from typing import Any, Final
+
+from tensor_core.errors import IndexingError, OverlappingViewError, ReadOnlyError, ShapeError
+from tensor_core.layout import TensorLayout, is_injective
+from tensor_core.slices import from_python, resolve
+from tensor_runtime.bindings import Binding, BindingTable
+from tensor_runtime.execute import guarded
+from tensor_runtime.form import Form, Shape
+from tensor_runtime.registry import registry
+from tensor_runtime.rules import broadcast
+from tensor_runtime.spec import ViewSpec, common_placement
+from tensor_runtime.structure import broadcast_to, transpose_view
+from tensor_runtime.tensor import Number, Tensor, TypedTensorViewMut, unwrap
+
+# One entry per item of an index: () for an integer, (extent, step) for a slice, None for a new axis.
+Pattern = tuple[tuple[int, ...] | None, ...]
+
+
+def _sliced(form: Form, pattern: Pattern) -> tuple[Shape, Shape]:
+    shape, strides, axis = [], [], 0
+    for entry in pattern:
+        if entry is None:
+            shape.append(1)
+            strides.append(0)
+            continue
+        if entry:
+            shape.append(entry[0])
+            strides.append(form.strides[axis] * entry[1])
+        axis += 1
+    return tuple(shape), tuple(strides)
+
+
+SLICE_VIEW: Final = ViewSpec("slice_view", _sliced)
+
+
+def getitem(x: Tensor, index: Any, /) -> Tensor:
+    """The view that ``x[index]`` names.
+
+    Raises:
+        IndexingError: out of range, too many indices, or an index that is no int, slice, ``None`` or ``...``.
+
+    >>> x = tensor([[1, 2, 3], [4, 5, 6]])
+    >>> getitem(x, (slice(None), -1)).to_numpy().tolist(), x[1, ::-2].to_numpy().tolist()
+    ([3, 6], [6, 4])
+    """
+    form = x._form
+    pattern, starts = resolved(form.shape, index)
+    kernel, view = SLICE_VIEW.bindings[form, pattern]
+    result = type(x)()
+    result._form = view
+    result._array = kernel(x._array, starts)
+    return result
+
+
+def resolved(shape: Shape, index: Any, /) -> tuple[Pattern, tuple[int, ...]]:
+    """What an index keeps of each axis, and where it starts: (pattern, one start per axis).
+
+    >>> resolved((4, 5), (-1, slice(None, None, 2)))
+    (((), (3, 2)), (3, 0))
+    """
+    items = index if isinstance(index, tuple) else (index,)
+    named = 0
+    ellipsis = -1
+    for position, item in enumerate(items):
+        if item is Ellipsis:
+            if ellipsis >= 0:
+                raise IndexingError("indexing: more than one '...'; write it once", shape=shape)
+            ellipsis = position
+        elif item is not None:
+            named += 1
+    if named > len(shape):
+        raise IndexingError(
+            f"indexing: {named} indices for shape {shape} of rank {len(shape)}; give at most one per axis", shape=shape
+        )
+    everything = (slice(None),) * (len(shape) - named)
+    if ellipsis >= 0:
+        items = (*items[:ellipsis], *everything, *items[ellipsis + 1 :])
+    else:
+        items = (*items, *everything)
+    pattern: list[tuple[int, ...] | None] = []
+    starts: list[int] = []
+    for item in items:
+        if item is None:
+            pattern.append(None)
+            continue
+        axis = len(starts)
+        if isinstance(item, slice):
+            first, extent, step = resolve(from_python(item, shape[axis]), shape[axis])
+            pattern.append((extent, step))
+            starts.append(first)
+        else:
+            pattern.append(())
+            starts.append(_position(item, axis, shape))
+    return tuple(pattern), tuple(starts)
+
+
+def _position(item: Any, axis: int, shape: Shape) -> int:
+    try:
+        position = as_index(item) if not isinstance(item, (bool, Tensor)) else None
+    except TypeError:
+        position = None
+    if position is None:
+        raise IndexingError(
+            f"indexing: axis {axis} has the index {item!r} of type {type(item).__name__}; accepted: an int, a slice, None and "
+            "'...'",
+            axis=axis,
+        )
+    extent = shape[axis]
+    if not -extent <= position < extent:
+        raise IndexingError(
+            f"indexing: index {position} is out of range for axis {axis} of extent {extent}; accepted: {-extent} to {extent - 1}"
+            if extent
+            else f"indexing: axis {axis} of shape {shape} has extent 0, so it has no element {position}",
+            axis=axis,
+            index=position,
+        )
+    return position % extent
+
+
+def mutable_view(x: Tensor, /) -> TypedTensorViewMut[Any]:
+    """View of the same elements that may be written: ``mutable_view(x)[0, :] = 1``.
+
+    Slices of it are mutable too. Whoever shares the elements sees what is written.
+
+    Raises:
+        OverlappingViewError: two indices of the view name one element, as in a broadcast.
+        ReadOnlyError: the memory was lent to us read-only.
+
+    >>> x = zeros((2, 2))
+    >>> mutable_view(x)[0] = tensor([1.0, 2.0])
+    >>> x.to_numpy().tolist()
+    [[1.0, 2.0], [0.0, 0.0]]
+    """
+    form, array = unwrap("mutable_view", x)
+    if not _INJECTIVE[form][1]:
+        raise OverlappingViewError(
+            f"mutable_view: strides {form.strides} name some elements of shape {form.shape} twice; copy() first"
+        )
+    view: TypedTensorViewMut[Any] = TypedTensorViewMut()
+    view._form = form
+    view._array = guarded("mutable_view", _INJECTIVE[form][0], array)
+    return view
+
+
+def _bind_injective(form: Form) -> Binding:
+    backend = registry.backend_for(form.placement)
+    return backend.bind("mutable_view", (form,), form, None), is_injective(TensorLayout(form.shape, form.strides))
+
+
+_INJECTIVE: Final = BindingTable(_bind_injective)  # (kernel that refuses read-only memory, whether the form is injective)
+
+
+def _bind_copy_into(key: tuple[Form, Form | type]) -> Binding:
+    target, source = key
+    home = common_placement("copy_into", key)
+    if isinstance(source, Form) and source.shape != target.shape:
+        raise ShapeError(
+            f"copy_into: the view has shape {target.shape} and the source {source.shape}; accepted: equal shapes",
+            shapes=(target.shape, source.shape),
+        )
+    from tensor_runtime.conversion import check_convertible
+
+    check_convertible("copy_into", source, target.dtype)
+    return registry.backend_for(home).bind("copy_into", key, target, None), target
+
+
+_COPY_INTO: Final = BindingTable(_bind_copy_into)
+
+
+def copy_into(view: TypedTensorViewMut[Any], source: Tensor | Number, /) -> None:
+    """Write every element of ``source`` into a mutable view of the same shape.
+
+    Where both lie in one allocation and overlap, the result is as if ``source`` had been copied first.
+
+    Raises:
+        ReadOnlyError: the first operand is not a mutable view.
+        ShapeError: the shapes differ (``view[...] = x`` broadcasts).
+        LossyConversionError: the view's dtype cannot hold the source's; ``cast`` first.
+        PlacementError: they live in different places.
+
+    >>> x = zeros((2,))
+    >>> copy_into(mutable_view(x), tensor([1, 2]))
+    >>> x.to_numpy().tolist()
+    [1.0, 2.0]
+    """
+    if not isinstance(view, TypedTensorViewMut):
+        raise ReadOnlyError(f"copy_into: the first operand is a {type(view).__name__}; accepted: what mutable_view() returns")
+    if isinstance(source, Tensor):
+        kernel, _ = _COPY_INTO[view._form, source._form]
+        guarded("copy_into", kernel, view._array, source._array)
+    else:
+        from tensor_runtime.creation import full
+
+        number = full((), source, dtype=None, placement=view.placement)
+        copy_into(view, broadcast_to(number, view.shape))
+
+
+def setitem(view: TypedTensorViewMut[Any], index: Any, value: Tensor | Number, /) -> None:
+    """Write ``value``, broadcast to the elements that ``index`` names.
+
+    >>> x = mutable_view(zeros((2, 3)))
+    >>> setitem(x, (slice(None), 0), 7.0)
+    >>> x[:, 0].to_numpy().tolist()
+    [7.0, 7.0]
+    """
+    target: Any = getitem(view, index)
+    if isinstance(value, Tensor) and value.shape != target.shape:
+        if broadcast("copy_into", value.shape, target.shape) != target.shape:
+            raise ShapeError(f"view[...] = x: shape {value.shape} does not broadcast to {target.shape}")
+        value = broadcast_to(value, target.shape)
+    copy_into(target, value)
+
+
+def iterate(x: Tensor, /) -> Iterator[Tensor]:
+    """Views along the first axis, in order.
+
+    >>> [row.shape for row in iterate(zeros((2, 3)))]
+    [(3,), (3,)]
+    """
+    if x.rank == 0:
+        raise IndexingError("iteration: a tensor of rank 0 has no axis to run along; item() gives its element")
+    return (getitem(x, position) for position in range(x.shape[0]))
+
+
+def reversed_axes(x: Tensor, /) -> Tensor:
+    """The property ``x.T``: a view with all axes reversed.
+
+    >>> reversed_axes(zeros((2, 3, 4))).shape
+    (4, 3, 2)
+    """
+    return transpose_view(x)

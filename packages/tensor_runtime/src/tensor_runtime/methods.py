@@ -1,0 +1,175 @@
+"""Methods of ``Tensor``: thin sugar over the public functions, attached to the class here and nowhere else.
+
+``tensor.py`` declares what this module attaches, so that editors and type checkers see it. A test compares the two.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, Final
+
+from tensor_core.errors import ArgumentError, DTypeError, ReadOnlyError
+from tensor_runtime import comparison, contraction, elementwise
+from tensor_runtime.buffer import buffer_of
+from tensor_runtime.creation import to_numpy
+from tensor_runtime.errors import ForeignOperandError
+from tensor_runtime.execute import execute_binary
+from tensor_runtime.formatting import html_text, tensor_text
+from tensor_runtime.indexing import getitem, iterate, mutable_view, setitem
+from tensor_runtime.pickling import reduce_tensor
+from tensor_runtime.spec import OpSpec
+from tensor_runtime.structure import copy, reshape, reversed_axes
+from tensor_runtime.tensor import Number, Tensor, TypedTensorViewMut
+from tensor_runtime.transfer import download, to
+
+Operator = Callable[[Tensor, Any], Any]
+
+
+def _operator(spec: OpSpec) -> Operator:
+    def infix(a: Tensor, b: Any, /) -> Any:
+        try:
+            return execute_binary(spec, a, b)
+        except ForeignOperandError:
+            return _declined(b)
+
+    return infix
+
+
+def _reflected(spec: OpSpec) -> Operator:
+    def infix(b: Tensor, a: Any, /) -> Any:
+        try:
+            return execute_binary(spec, a, b)
+        except ForeignOperandError:
+            return _declined(a)
+
+    return infix
+
+
+def _declined(other: object) -> Any:
+    """Let the other operand's class try, unless it is an array, which would be mixed in silently."""
+    if hasattr(other, "__array__") or hasattr(other, "__array_interface__"):
+        raise ForeignOperandError(
+            f"operator: a tensor meets a {type(other).__module__}.{type(other).__name__}; make it a tensor with asarray(), "
+            "or the tensor an array with to_numpy()"
+        ) from None
+    return NotImplemented
+
+
+def _matmul(a: Tensor, b: Any, /) -> Any:
+    return contraction.matmul(a, b) if isinstance(b, Tensor) else _declined(b)
+
+
+def item(x: Tensor, /) -> Number:
+    """The only element of a tensor of one element, as a Python number. Waits for the device.
+
+    >>> item(tensor([[2.5]]))
+    2.5
+    """
+    if x.size != 1:
+        raise ArgumentError(
+            f"item: shape {x.shape} has {x.size} elements; accepted: exactly one (index first, or use to_numpy())", shape=x.shape
+        )
+    element: Number = download(x)[(0,) * x.rank]
+    return element
+
+
+def _bool(x: Tensor, /) -> bool:
+    if x.size != 1:
+        raise ArgumentError(
+            f"bool: the truth of {x.size} elements of shape {x.shape} is ambiguous; use max() of a Bool tensor, or compare sums"
+        )
+    return bool(item(x))
+
+
+def _number_as(target: Callable[[Any], Any], name: str) -> Callable[[Tensor], Any]:
+    def number(x: Tensor, /) -> Any:
+        element = item(x)
+        if isinstance(element, complex) and target is not complex:
+            raise DTypeError(f"{name}: the element is complex; take abs(x), or cast(x, F64) for the real part")
+        if target is operator.index and not isinstance(element, (bool, int)):
+            raise DTypeError(f"{name}: the dtype is {x.dtype.name}; accepted: I32, I64, Bool")
+        return target(element)
+
+    return number
+
+
+def _length(x: Tensor, /) -> int:
+    if x.rank == 0:
+        raise DTypeError("len: a tensor of rank 0 has no length; its size is 1")
+    return x.shape[0]
+
+
+def _contains(x: Tensor, value: Any, /) -> bool:
+    return bool(elementwise.add(comparison.equal(x, value), False).to_numpy().any())
+
+
+def _array(x: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
+    """NumPy's protocol, with the meaning of ``copy`` that NumPy 2 gives it."""
+    shared = to_numpy(x)
+    if dtype is not None and shared.dtype != dtype:
+        if copy is False:
+            raise ArgumentError(f"__array__: {x.dtype.name} to {dtype} needs a copy, and copy=False")
+        return shared.astype(dtype)
+    return shared.copy(order="K") if copy else shared
+
+
+def _reshape(x: Tensor, /, *shape: Any, order: str = "F") -> Tensor:
+    return reshape(x, shape[0] if len(shape) == 1 else shape, order=order)
+
+
+def _setitem_refused(x: Tensor, index: Any, value: Any, /) -> None:
+    raise ReadOnlyError("x[...] = value: this tensor is read-only here; write through mutable_view(x)[...] = value")
+
+
+def _deepcopy(x: Tensor, memo: Any, /) -> Tensor:
+    return copy(x)
+
+
+METHODS: Final[dict[str, Any]] = {
+    "T": property(reversed_axes, doc="View with all axes reversed."),
+    "buffer": property(buffer_of, doc="The memory, shared."),
+    "reshape": _reshape,
+    "to": to,
+    "item": item,
+    "to_numpy": to_numpy,
+    "mutable_view": mutable_view,
+    "__getitem__": getitem,
+    "__setitem__": _setitem_refused,
+    "__len__": _length,
+    "__iter__": iterate,
+    "__contains__": _contains,
+    "__bool__": _bool,
+    "__int__": _number_as(int, "int"),
+    "__float__": _number_as(float, "float"),
+    "__complex__": _number_as(complex, "complex"),
+    "__index__": _number_as(operator.index, "index"),
+    "__array__": _array,
+    "__copy__": copy,
+    "__deepcopy__": _deepcopy,
+    "__reduce_ex__": reduce_tensor,
+    "__repr__": tensor_text,
+    "_repr_html_": html_text,
+    "__neg__": elementwise.negative,
+    "__pos__": elementwise.positive,
+    "__abs__": elementwise.abs,
+    "__matmul__": _matmul,
+    "__add__": _operator(elementwise.ADD),
+    "__radd__": _reflected(elementwise.ADD),
+    "__sub__": _operator(elementwise.SUBTRACT),
+    "__rsub__": _reflected(elementwise.SUBTRACT),
+    "__mul__": _operator(elementwise.MULTIPLY),
+    "__rmul__": _reflected(elementwise.MULTIPLY),
+    "__truediv__": _operator(elementwise.DIVIDE),
+    "__rtruediv__": _reflected(elementwise.DIVIDE),
+    "__eq__": _operator(comparison.EQUAL),
+    "__ne__": _operator(comparison.NOT_EQUAL),
+    "__lt__": _operator(comparison.LESS),
+    "__le__": _operator(comparison.LESS_EQUAL),
+    "__gt__": _operator(comparison.GREATER),
+    "__ge__": _operator(comparison.GREATER_EQUAL),
+}
+
+for _name, _method in METHODS.items():
+    setattr(Tensor, _name, _method)
+TypedTensorViewMut.__setitem__ = setitem  # type: ignore[method-assign]

@@ -1,0 +1,223 @@
+"""Placement: which memory a tensor lives in, and which device computes on it.
+
+Every object here exists once: equal content is the same object, also after a copy or an unpickling, so that placements
+compare and hash by identity. Nothing here touches a device.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final, TypeVar
+
+from tensor_core.errors import ArgumentError
+
+_Self = TypeVar("_Self", bound="_Interned")
+_INTERNED: Final[dict[tuple[object, ...], _Interned]] = {}
+
+
+class _Interned:
+    """Immutable content, one object per content; subclasses name their slots."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__} is immutable; make another one")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restore, (type(self), tuple(getattr(self, slot) for slot in self.__slots__))
+
+    def __copy__(self: _Self) -> _Self:
+        return self
+
+    def __deepcopy__(self: _Self, memo: object) -> _Self:
+        return self
+
+
+def _intern(cls: type[_Self], *content: object) -> _Self:
+    key = (cls, *content)
+    known = _INTERNED.get(key)
+    if known is None:
+        fresh = object.__new__(cls)
+        for slot, value in zip(cls.__slots__, content, strict=True):
+            object.__setattr__(fresh, slot, value)
+        known = _INTERNED.setdefault(key, fresh)
+    assert isinstance(known, cls)
+    return known
+
+
+def _restore(cls: type[_Self], content: tuple[object, ...]) -> _Self:
+    return _intern(cls, *content)
+
+
+def _checked_name(owner: str, name: str) -> str:
+    if type(name) is not str or not name or not name.isprintable():
+        raise ArgumentError(f"{owner}: the name is {name!r}; accepted: a printable, non-empty string", name=name)
+    return name
+
+
+class MemoryKind(_Interned):
+    """What sort of memory holds the elements.
+
+    >>> MemoryKind.UnpinnedHost
+    MemoryKind.UnpinnedHost
+    >>> MemoryKind.other("hbm-cache") is MemoryKind.other("hbm-cache")
+    True
+    """
+
+    __slots__ = ("name", "is_other")
+    name: str
+    is_other: bool
+    Device: ClassVar[MemoryKind]
+    PinnedHost: ClassVar[MemoryKind]
+    UnpinnedHost: ClassVar[MemoryKind]
+    Managed: ClassVar[MemoryKind]
+
+    @classmethod
+    def other(cls, name: str, /) -> MemoryKind:
+        """A kind that only its backend knows."""
+        return _intern(cls, _checked_name("MemoryKind.other", name), True)
+
+    def __repr__(self) -> str:
+        return f"MemoryKind.other({self.name!r})" if self.is_other else f"MemoryKind.{self.name}"
+
+
+class GpuBackendKind(_Interned):
+    """The programming interface of a GPU.
+
+    >>> GpuBackendKind.Cuda
+    GpuBackendKind.Cuda
+    """
+
+    __slots__ = ("name", "is_other")
+    name: str
+    is_other: bool
+    Cuda: ClassVar[GpuBackendKind]
+    Rocm: ClassVar[GpuBackendKind]
+
+    @classmethod
+    def other(cls, name: str, /) -> GpuBackendKind:
+        """An interface beside CUDA and ROCm."""
+        return _intern(cls, _checked_name("GpuBackendKind.other", name), True)
+
+    def __repr__(self) -> str:
+        return f"GpuBackendKind.other({self.name!r})" if self.is_other else f"GpuBackendKind.{self.name}"
+
+
+class DeviceKind(_Interned):
+    """What sort of device computes; each kind belongs to exactly one backend.
+
+    A third party's library takes a kind of its own, also when it computes on the host.
+
+    >>> DeviceKind.Cpu, DeviceKind.gpu(GpuBackendKind.Cuda), DeviceKind.other("torch-cpu")
+    (DeviceKind.Cpu, DeviceKind.gpu(GpuBackendKind.Cuda), DeviceKind.other('torch-cpu'))
+    >>> DeviceKind.gpu(GpuBackendKind.Cuda).short
+    'cuda'
+    """
+
+    __slots__ = ("family", "detail")
+    family: str  # "cpu", "gpu" or "other"
+    detail: GpuBackendKind | str | None
+    Cpu: ClassVar[DeviceKind]
+
+    @classmethod
+    def gpu(cls, interface: GpuBackendKind, /) -> DeviceKind:
+        """GPUs programmed through ``interface``."""
+        return _intern(cls, "gpu", interface)
+
+    @classmethod
+    def other(cls, name: str, /) -> DeviceKind:
+        """A kind of a third party."""
+        return _intern(cls, "other", _checked_name("DeviceKind.other", name))
+
+    @property
+    def short(self) -> str:
+        """The kind as it is printed and written in device names: ``cpu``, ``cuda``, ``torch-cpu``."""
+        if isinstance(self.detail, GpuBackendKind):
+            return self.detail.name.lower()
+        return self.detail or self.family
+
+    def __repr__(self) -> str:
+        return "DeviceKind.Cpu" if self.family == "cpu" else f"DeviceKind.{self.family}({self.detail!r})"
+
+
+class DeviceId(_Interned):
+    """One device: its kind and its number among the devices of that kind.
+
+    >>> DeviceId(DeviceKind.Cpu, 0)
+    DeviceId(DeviceKind.Cpu, 0)
+    """
+
+    __slots__ = ("kind", "ordinal")
+    kind: DeviceKind
+    ordinal: int
+
+    def __new__(cls, kind: DeviceKind, ordinal: int = 0, /) -> DeviceId:
+        if type(ordinal) is not int or ordinal < 0:
+            raise ArgumentError(f"DeviceId: the ordinal is {ordinal!r}; accepted: an int of 0 or more", ordinal=ordinal)
+        return _intern(cls, kind, ordinal)
+
+    def __repr__(self) -> str:
+        return f"DeviceId({self.kind!r}, {self.ordinal})"
+
+
+class Placement(_Interned):
+    """Where a tensor is: a kind of memory, and the device that computes on it.
+
+    >>> Placement(MemoryKind.UnpinnedHost, DeviceId(DeviceKind.Cpu, 0))
+    cpu
+    >>> Placement(MemoryKind.Device, DeviceId(DeviceKind.gpu(GpuBackendKind.Cuda), 1))
+    cuda:1
+    """
+
+    __slots__ = ("memory_kind", "device")
+    memory_kind: MemoryKind
+    device: DeviceId | None
+
+    def __new__(cls, memory_kind: MemoryKind, device: DeviceId | None = None, /) -> Placement:
+        return _intern(cls, memory_kind, device)
+
+    def __repr__(self) -> str:
+        if self.device is None:
+            return self.memory_kind.name
+        kind = self.device.kind
+        name = kind.short if kind is DeviceKind.Cpu and self.device.ordinal == 0 else f"{kind.short}:{self.device.ordinal}"
+        usual = MemoryKind.UnpinnedHost if kind is DeviceKind.Cpu else MemoryKind.Device
+        return name if self.memory_kind is usual else f"{name} ({self.memory_kind.name})"
+
+
+for _name in ("Device", "PinnedHost", "UnpinnedHost", "Managed"):
+    setattr(MemoryKind, _name, _intern(MemoryKind, _name, False))
+for _name in ("Cuda", "Rocm"):
+    setattr(GpuBackendKind, _name, _intern(GpuBackendKind, _name, False))
+DeviceKind.Cpu = _intern(DeviceKind, "cpu", None)
+
+CPU: Final = Placement(MemoryKind.UnpinnedHost, DeviceId(DeviceKind.Cpu, 0))
+"""Where a tensor lives when nothing else is said."""
+
+
+def as_placement(place: Placement | DeviceId | str, /) -> Placement:
+    """The placement that a user names: a placement, a device, or text such as ``"cpu"`` and ``"cuda:0"``.
+
+    Raises:
+        ArgumentError: the text names no device.
+
+    >>> as_placement("cpu"), as_placement("cuda:1")
+    (cpu, cuda:1)
+    """
+    if isinstance(place, Placement):
+        return place
+    if isinstance(place, str):
+        place = _device_named(place)
+    if isinstance(place, DeviceId):
+        usual = MemoryKind.UnpinnedHost if place.kind is DeviceKind.Cpu else MemoryKind.Device
+        return Placement(usual, place)
+    raise ArgumentError(
+        f"placement: found {type(place).__name__}; accepted: a Placement, a DeviceId, or text such as 'cpu' or 'cuda:0'"
+    )
+
+
+def _device_named(text: str) -> DeviceId:
+    name, colon, number = text.partition(":")
+    if not name or (colon and not (number.isascii() and number.isdigit() and len(number) < 10)):
+        raise ArgumentError(f"placement: {text!r} names no device; accepted: 'cpu', 'cuda:0', 'NAME:ORDINAL'", name=text)
+    known = {"cpu": DeviceKind.Cpu, "cuda": DeviceKind.gpu(GpuBackendKind.Cuda), "rocm": DeviceKind.gpu(GpuBackendKind.Rocm)}
+    return DeviceId(known.get(name) or DeviceKind.other(name), int(number or 0))

@@ -1,0 +1,251 @@
+"""Views: new forms over the same elements, and the two functions that copy instead.
+
+Every ``*_view`` and every function with a NumPy name here returns a view that shares storage with its operand, whatever the
+size, unless its docstring says otherwise. The rules are those of ``tensor_core.views``; this module binds them to backends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from operator import index as as_index
+from typing import Any, Final
+
+from tensor_core import views
+from tensor_core.errors import ArgumentError, ShapeError, ViewRequiresCopyError
+from tensor_core.layout import TensorLayout
+from tensor_core.shapes import as_permutation, as_shape
+from tensor_runtime.execute import execute_detail, execute_unary
+from tensor_runtime.form import Form, Shape
+from tensor_runtime.rules import same_shape
+from tensor_runtime.spec import OpSpec, ViewSpec
+from tensor_runtime.tensor import Tensor, unwrap
+
+
+def _layout(form: Form) -> TensorLayout:
+    return TensorLayout(form.shape, form.strides)
+
+
+def _parts(layout: TensorLayout) -> tuple[Shape, Shape]:
+    return layout.shape, layout.strides
+
+
+def _transposed(form: Form, axes: tuple[int, ...] | None) -> tuple[Shape, Shape]:
+    return _parts(views.transpose_view(_layout(form), axes))
+
+
+def _reshaped(form: Form, shape: Shape) -> tuple[Shape, Shape]:
+    return _parts(views.reshape_view(_layout(form), shape))
+
+
+def _broadcast(form: Form, shape: Shape) -> tuple[Shape, Shape]:
+    return _parts(views.broadcast_view(_layout(form), shape))
+
+
+def _reversed(form: Form, axes: tuple[int, ...]) -> tuple[Shape, Shape]:
+    return _parts(views.reverse_view(_layout(form), axes))
+
+
+def _diagonal(form: Form, axes: tuple[int, int]) -> tuple[Shape, Shape]:
+    return _parts(views.diagonal_view(_layout(form), *axes))
+
+
+TRANSPOSE_VIEW: Final = ViewSpec("transpose_view", _transposed)
+RESHAPE_VIEW: Final = ViewSpec("reshape_view", _reshaped)
+BROADCAST_VIEW: Final = ViewSpec("broadcast_view", _broadcast)
+REVERSE_VIEW: Final = ViewSpec("reverse_view", _reversed)
+DIAGONAL_VIEW: Final = ViewSpec("diagonal_view", _diagonal)
+COPY: Final = OpSpec("copy", result_shape=same_shape)
+
+
+def transpose_view(a: Tensor, axes: Sequence[int] | None = None, /) -> Tensor:
+    """View with the axes in another order: axis k of the result is axis ``axes[k]`` of the operand.
+
+    Args:
+        a: shape [N0, N1, ...].
+        axes: a permutation, negative axes counting from the end; None reverses all axes.
+
+    Raises:
+        AxisError: not a permutation of the axes.
+
+    >>> transpose_view(zeros((2, 3, 4)), (2, 0, 1)).shape
+    (4, 2, 3)
+    """
+    return execute_detail(TRANSPOSE_VIEW, a, None if axes is None else tuple(axes))
+
+
+def transpose(a: Tensor, axes: Sequence[int] | None = None, /) -> Tensor:
+    """NumPy's name for :func:`transpose_view`: shares the elements.
+
+    >>> transpose(zeros((2, 3))).shape
+    (3, 2)
+    """
+    return transpose_view(a, axes)
+
+
+def permute_axes(a: Tensor, axes: Sequence[int], /) -> Tensor:
+    """View with the axes in the order given; :func:`transpose_view` with the order required.
+
+    >>> permute_axes(zeros((2, 3, 4)), (1, 2, 0)).shape
+    (3, 4, 2)
+    """
+    return transpose_view(a, as_permutation(axes, a.rank))
+
+
+def reshape_view(a: Tensor, shape: Sequence[int] | int, /) -> Tensor:
+    """View of another shape with the elements in the same column-major order.
+
+    Args:
+        a: any layout.
+        shape: the same number of elements; one extent may be -1, which stands for what is left.
+
+    Raises:
+        ViewRequiresCopyError: the layout does not allow it; ``to_contiguous`` makes the copy.
+        ShapeError: another number of elements.
+
+    >>> reshape_view(zeros((2, 3, 4)), (6, -1)).shape
+    (6, 4)
+    """
+    form, _ = unwrap("reshape_view", a)
+    return execute_detail(RESHAPE_VIEW, a, completed_shape("reshape_view", form.shape, shape))
+
+
+def reshape(a: Tensor, shape: Sequence[int] | int, /, *, order: str = "F") -> Tensor:
+    """Tensor of another shape with the elements in the same order; the method ``x.reshape``.
+
+    Shares the elements where the layout allows it, and makes one compact copy where it does not.
+
+    Args:
+        a: any layout.
+        shape: the same number of elements; one extent may be -1.
+        order: "F" counts elements column-major, the first axis fastest, as tensors are stored; "C" counts them
+            row-major, the last axis fastest, as NumPy's reshape does by default.
+
+    Raises:
+        ShapeError: another number of elements.
+        ArgumentError: another order.
+
+    >>> x = tensor([[1, 2], [3, 4]])
+    >>> reshape(x, (4,)).to_numpy().tolist(), reshape(x, 4, order="C").to_numpy().tolist()
+    ([1, 3, 2, 4], [1, 2, 3, 4])
+    """
+    form, _ = unwrap("reshape", a)
+    target = completed_shape("reshape", form.shape, shape)
+    if order == "C":  # row-major is column-major with the axes reversed, on both sides
+        return transpose_view(_reshaped_or_copied(transpose_view(a), target[::-1]))
+    if order != "F":
+        raise ArgumentError(f"reshape: order is {order!r}; accepted: 'F' (column-major) and 'C' (row-major)")
+    return _reshaped_or_copied(a, target)
+
+
+def _reshaped_or_copied(a: Tensor, shape: Shape) -> Tensor:
+    try:
+        return execute_detail(RESHAPE_VIEW, a, shape)
+    except ViewRequiresCopyError:
+        return execute_detail(RESHAPE_VIEW, copy(a), shape)
+
+
+def broadcast_to(a: Tensor, shape: Sequence[int] | int, /) -> Tensor:
+    """Read-only view of a larger shape, aligned at the last axis; repeated elements have stride 0.
+
+    Raises:
+        ShapeError: an extent is neither equal nor 1.
+
+    >>> broadcast_to(tensor([1, 2]), (3, 2)).strides
+    (0, 1)
+    """
+    return execute_detail(BROADCAST_VIEW, a, as_shape(shape))
+
+
+def reverse_view(a: Tensor, axes: Sequence[int] | int, /) -> Tensor:
+    """View that runs backwards along the axes named.
+
+    Raises:
+        AxisError: an axis out of range or named twice.
+
+    >>> reverse_view(tensor([1, 2, 3]), 0).to_numpy().tolist()
+    [3, 2, 1]
+    """
+    return execute_detail(REVERSE_VIEW, a, (axes,) if isinstance(axes, int) else tuple(axes))
+
+
+def diagonal_view(a: Tensor, first: int = 0, second: int = 1, /) -> Tensor:
+    """View of the elements whose indices on two axes are equal; the diagonal comes last.
+
+    Args:
+        a: shape [..., N, ..., N, ...].
+        first: one of the two axes.
+        second: the other, of the same extent.
+
+    Raises:
+        ShapeError: the extents differ.
+        AxisError: the axes coincide or are out of range.
+
+    >>> diagonal_view(tensor([[1, 2], [3, 4]])).to_numpy().tolist()
+    [1, 4]
+    """
+    return execute_detail(DIAGONAL_VIEW, a, (first, second))
+
+
+def squeeze(a: Tensor, axis: int | Sequence[int] | None = None, /) -> Tensor:
+    """View without the axes named, which have extent 1; None removes every such axis.
+
+    Raises:
+        ShapeError: an axis named has another extent.
+
+    >>> squeeze(zeros((1, 3, 1)), 0).shape
+    (3, 1)
+    """
+    form, _ = unwrap("squeeze", a)
+    axes = None if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    return execute_detail(RESHAPE_VIEW, a, views.squeeze_view(_layout(form), axes).shape)
+
+
+def expand_dims(a: Tensor, axis: int, /) -> Tensor:
+    """View with a new axis of extent 1 at ``axis``.
+
+    >>> expand_dims(zeros((2, 3)), -1).shape
+    (2, 3, 1)
+    """
+    form, _ = unwrap("expand_dims", a)
+    return execute_detail(RESHAPE_VIEW, a, views.expand_view(_layout(form), axis).shape)
+
+
+def copy(a: Tensor, /) -> Tensor:
+    """Owned, compact, column-major copy in the same place.
+
+    >>> copy(tensor([[1, 2], [3, 4]]).T).is_compact
+    True
+    """
+    return execute_unary(COPY, a)
+
+
+def to_contiguous(a: Tensor, /) -> Tensor:
+    """The operand itself when it is compact, else a compact copy in the same place.
+
+    >>> x = zeros((2, 3))
+    >>> to_contiguous(x) is x, to_contiguous(x.T).strides
+    (True, (1, 3))
+    """
+    return a if unwrap("to_contiguous", a)[0].is_compact else copy(a)
+
+
+def completed_shape(operation: str, old: Shape, new: Any, /) -> Shape:
+    """The shape that a user wrote, with -1 replaced and the number of elements checked."""
+    try:
+        wanted = tuple(as_index(extent) for extent in new) if isinstance(new, (tuple, list)) else (as_index(new),)
+    except TypeError:
+        raise ShapeError(f"{operation}: shape is {new!r}; accepted: an int or a tuple of ints") from None
+    size = prod(old)
+    if wanted.count(-1) == 1:
+        rest = prod(extent for extent in wanted if extent != -1)
+        if rest > 0 and size % rest == 0:
+            wanted = tuple(size // rest if extent == -1 else extent for extent in wanted)
+    if any(extent < 0 for extent in wanted) or prod(wanted) != size:
+        raise ShapeError(
+            f"{operation}: shape {old} has {size} elements and {tuple(wanted)} does not; accepted: extents of 0 or more with "
+            f"product {size}, of which one may be -1",
+            operation=operation,
+            shapes=(old, wanted),
+        )
+    return wanted
