@@ -1,0 +1,1 @@
+"""Contract tensor networks from the command line: `ironstride contract FILE`, `ironstride doctor`."""

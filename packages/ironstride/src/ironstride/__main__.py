@@ -1,0 +1,10 @@
+"""`python -m ironstride` is the program `ironstride`."""
+
+from __future__ import annotations
+
+import sys
+
+from ironstride.main import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,143 @@
+"""The command `contract`: one network file from reading to the printed result.
+
+Everything that can be refused is refused before the first operand exists: the file, the path, the targets, and a plan
+whose operands and intermediates would not fit into memory.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import tensor_einsum
+import tensor_runtime as tr
+from tensor_core.errors import TensorError
+from tqdm import tqdm
+
+from ironstride import plot, report
+from ironstride.memory import available_bytes
+from ironstride.network_file import Network, NetworkFileError, read_network, shown
+from ironstride.operands import make_operands
+from ironstride.show import bytes_text
+from ironstride.targets import check_target, make_folder
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line asks for beside the file itself."""
+
+    path: str | None = None
+    steps: bool = False
+    output: Path | None = None
+    plot: Path | None = None
+
+
+class PathError(TensorError, ValueError):
+    """A path that the network file does not have."""
+
+
+class TooLargeError(TensorError, MemoryError):
+    """A plan that does not fit into memory. Fields: `needed` and `available`, in bytes."""
+
+
+def contract_file(file: Path, options: Options) -> bool:
+    """Contract the network in `file` and print plan, result and time on stdout; progress goes to stderr.
+
+    Returns:
+        Whether the result agrees with the reference in the file; True if it has none.
+
+    Raises:
+        TensorError: the file, the plan, a target or an operand cannot be used.
+    """
+    check_targets(options)
+    network = read_network(file)
+    print(report.network_text(network))
+    plan = make_plan(network, options.path)
+    print(report.plan_text(plan, options.path))
+    if options.steps:
+        print(report.steps_text(plan))
+    check_memory(network, plan, available_bytes())
+    sys.stdout.flush()
+    operands = make_operands(network)
+    started = time.perf_counter()
+    result = contract(plan, operands)
+    seconds = time.perf_counter() - started
+    del operands
+    print(report.result_text(result))
+    print(report.time_text(plan, seconds))
+    agrees = True
+    if network.reference is not None:
+        text, agrees = report.reference_text(network.reference, result)
+        print(text)
+    write(network, plan, result, options)
+    return agrees
+
+
+def check_targets(options: Options) -> None:
+    """Refuse targets that could not be written, and a picture without matplotlib."""
+    if options.output is not None:
+        check_target("-o", options.output, [".npy"])
+    if options.plot is not None:
+        check_target("--plot", options.plot, plot.FORMATS)
+        plot.require_matplotlib()
+
+
+def make_plan(network: Network, path: str | None) -> tensor_einsum.Plan:
+    """The plan along the path of that name in the file, or along a path of our own planner when `path` is None.
+
+    Raises:
+        PathError: the file has no such path.
+        TensorError: format string, shapes and path do not fit together.
+    """
+    if path is not None and path not in network.paths:
+        named = ", ".join(shown(name)[1:-1] for name in network.paths) or "none"
+        raise PathError(f"--path {path}: the file has no such path; its paths: {named}")
+    optimize = "auto" if path is None else network.paths[path]
+    try:
+        return tensor_einsum.plan(network.format_string, *network.shapes, dtype=network.dtype, optimize=optimize)
+    except tensor_einsum.SubscriptsError as error:
+        message, *_ = str(error).splitlines()  # the other lines show a caret
+        raise NetworkFileError(f"format_string: {message} (character {error.column + 1})") from None
+
+
+def check_memory(network: Network, plan: tensor_einsum.Plan, available: int | None) -> None:
+    """Refuse a plan that needs more memory than there is; `available` is in bytes, None when unknown.
+
+    Raises:
+        TooLargeError: with both numbers, and the paths in the file that might need less.
+    """
+    needed = plan.peak_bytes + network.operand_bytes
+    if available is None or needed <= available:
+        return
+    advice = f"; paths in the file: {', '.join(shown(name)[1:-1] for name in network.paths)}" if network.paths else ""
+    raise TooLargeError(
+        f"the plan needs {bytes_text(needed)} ({bytes_text(network.operand_bytes)} for the operands, "
+        f"{bytes_text(plan.peak_bytes)} at the peak for results of steps), but {bytes_text(available)} are "
+        f"available; try another --path{advice}",
+        needed=needed,
+        available=available,
+    )
+
+
+def contract(plan: tensor_einsum.Plan, operands: Sequence[tr.Tensor]) -> tr.Tensor:
+    """The result of the plan, with a progress bar on stderr when that is a terminal.
+
+    The bar advances by the flops of each step, because the last steps often take nearly all the time.
+    """
+    with tqdm(total=plan.flops, unit="flop", unit_scale=True, disable=None, leave=False) as bar:
+        return plan(*operands, on_step=lambda done, _: bar.update(plan.steps[done - 1].flops))
+
+
+def write(network: Network, plan: tensor_einsum.Plan, result: tr.Tensor, options: Options) -> None:
+    """Save and draw what the command line asks for; each file appears whole or not at all."""
+    if options.output is not None:
+        make_folder("-o", options.output)
+        tr.save(options.output, result)
+        print(f"saved {options.output}")
+    if options.plot is not None:
+        make_folder("--plot", options.plot)
+        plot.draw_plan(report.plan_tree(plan), network.name, options.plot)
+        print(f"drawn {options.plot}")

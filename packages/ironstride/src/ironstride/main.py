@@ -1,0 +1,123 @@
+"""The command line: arguments, exit statuses, and errors as one line.
+
+Exit statuses: 0 done; 1 the result misses the reference in the file; 2 the input or the command cannot be used;
+130 interrupted (Ctrl-C); 141 the reader of the output went away. Nothing heavy is imported before the arguments are
+known to be right.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NoReturn
+
+DONE: Final = 0
+MISSED: Final = 1
+REFUSED: Final = 2
+INTERRUPTED: Final = 130
+PIPE_CLOSED: Final = 141
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the program and return its exit status; `argv` defaults to the command line.
+
+    Raises:
+        SystemExit: after `--help`, `--version` and wrong arguments, as argparse does.
+    """
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")  # a name in the file must not end the program
+        status = _run(_parser().parse_args(argv))
+        sys.stdout.flush()
+        return status
+    except KeyboardInterrupt:
+        complain("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Python flushes stdout once more when it ends; give it somewhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+
+
+def complain(message: object) -> None:
+    """One line on stderr, whatever line breaks and control characters the message has."""
+    line = " ".join(str(message).split())
+    print("ironstride:", "".join(c if c.isprintable() else "?" for c in line), file=sys.stderr)
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        complain(f"{message} (see {self.prog} --help)")
+        sys.exit(REFUSED)
+
+
+class _Version(argparse.Action):
+    def __call__(self, *_: object, **__: object) -> NoReturn:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            print("ironstride", version("ironstride"))
+        except PackageNotFoundError:
+            print("ironstride (not installed)")
+        sys.exit(DONE)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="ironstride", description="Contract tensor networks.")
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    contract = commands.add_parser("contract", help="contract the network in a file", description=_CONTRACT)
+    contract.add_argument("files", metavar="FILE", nargs="+", type=Path, help="a network file (docs/network-file.md)")
+    contract.add_argument("--path", metavar="NAME", help="take this path from the file instead of searching one")
+    contract.add_argument("--steps", action="store_true", help="list every step of the plan")
+    contract.add_argument("-o", "--output", metavar="OUT.npy", type=Path, help="save the result")
+    contract.add_argument("--plot", metavar="PLAN.svg", type=Path, help="draw the plan (.svg, .png or .pdf)")
+    commands.add_parser("doctor", help="versions, backends and their status, BLAS, threads")
+    return parser
+
+
+_CONTRACT: Final = """Contract the network in a file: plan, check that it fits into memory, contract, and print the
+result with its time. Several files are contracted one after the other; those that hold no network are skipped."""
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    if arguments.command == "doctor":
+        from tensor_runtime import doctor
+
+        return doctor.main()
+    if len(arguments.files) > 1 and (arguments.output or arguments.plot):
+        complain("-o and --plot take one FILE, because each file would overwrite the last")
+        return REFUSED
+    return _contract_all(arguments)
+
+
+def _contract_all(arguments: argparse.Namespace) -> int:
+    from tensor_core.errors import TensorError
+
+    from ironstride.contract import Options, contract_file
+    from ironstride.network_file import NotANetworkError
+
+    options = Options(arguments.path, arguments.steps, arguments.output, arguments.plot)
+    statuses = []
+    for number, file in enumerate(arguments.files):
+        if number:
+            print()
+        try:
+            statuses.append(DONE if contract_file(file, options) else MISSED)
+        except NotANetworkError as error:
+            complain(f"{file}: skipped: {error}")
+        except (TensorError, MemoryError, RecursionError, OSError) as error:
+            if isinstance(error, BrokenPipeError):
+                raise
+            complain(f"{file}: {error or 'out of memory'}")
+            statuses.append(REFUSED)
+    return max(statuses, default=REFUSED)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,162 @@
+"""The operands of a network, as tensors: from values in the file, from files beside it, or from a seed.
+
+Nothing outside the folder of the network file is ever opened, nothing is unpickled, and nothing larger than its shape
+allows is read.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+import tensor_runtime as tr
+from tensor_core.dtypes import COMPLEX, DType
+from tensor_core.errors import TensorError
+from tensor_core.scalars import to_element
+
+from ironstride.network_file import Drawn, Network, NetworkFileError, Stored, Values, shown
+
+HEADER_BYTES = 2**16  # an .npy header may be this long, and the file no longer than header and elements
+Element: TypeAlias = bool | int | float | complex
+
+
+def make_operands(network: Network) -> list[tr.Tensor]:
+    """The operands in the order of the file, with the shapes and the dtype that the file states.
+
+    Raises:
+        NetworkFileError: a value, a file or a member does not hold what the network file says.
+    """
+    return [
+        _operand(network, number, source, shape)
+        for number, (source, shape) in enumerate(zip(network.operands, network.shapes, strict=True))
+    ]
+
+
+def _operand(network: Network, number: int, source: Values | Stored | Drawn, shape: tuple[int, ...]) -> tr.Tensor:
+    field = f"operands[{number}]"
+    if isinstance(source, Drawn):
+        return draw(source, number, shape, network.dtype)
+    if isinstance(source, Values):
+        flat = list(_elements(source.nested, shape, network.dtype, field))
+        return tr.from_flat(flat, shape, dtype=network.dtype, order="C")
+    tensor = _load(network, source, shape, field)
+    if tensor.shape != shape or tensor.dtype is not network.dtype:
+        raise NetworkFileError(
+            f"{field}: {_name(source)} holds {tensor.dtype.name} {list(tensor.shape)}; "
+            f"the network file says {network.dtype.name} {list(shape)}"
+        )
+    return tensor
+
+
+def draw(source: Drawn, number: int, shape: tuple[int, ...], dtype: DType) -> tr.Tensor:
+    """Random elements for operand `number`, the same on every machine.
+
+    Args:
+        source: seed and distribution; complex numbers have both parts drawn.
+        number: the operand's position; operands of one seed get separate streams.
+        shape: of the result.
+        dtype: F32, F64, C32 or C64.
+    """
+    uniform = tr.uniform(shape, key=(source.seed, number), dtype=dtype)
+    if source.distribution == "uniform":
+        return uniform
+    centre = 0.5 + 0.5j if dtype in COMPLEX else 0.5
+    return tr.multiply(tr.subtract(uniform, centre), 2.0)
+
+
+def _elements(nested: object, shape: Sequence[int], dtype: DType, field: str) -> Iterator[Element]:
+    """The elements of `nested`, last axis fastest."""
+    if not shape:
+        yield _element(nested, dtype, field)
+        return
+    if not isinstance(nested, list) or len(nested) != shape[0]:
+        found = f"a list of {len(nested)}" if isinstance(nested, list) else shown(nested)
+        raise NetworkFileError(f"{field}: found {found}; the shape asks for a list of {shape[0]}")
+    for index, part in enumerate(nested):
+        yield from _elements(part, shape[1:], dtype, f"{field}[{index}]")
+
+
+def _element(value: object, dtype: DType, field: str) -> Element:
+    if dtype in COMPLEX and isinstance(value, list):
+        if len(value) != 2 or not all(type(part) in (int, float) for part in value):
+            raise NetworkFileError(f"{field}: found {shown(value)}; a complex number is a pair [re, im]")
+        value = complex(_finite(value[0], field), _finite(value[1], field))
+    accepted = {"bool": (bool,), "int": (int,), "float": (int, float), "complex": (int, float, complex)}[dtype.kind]
+    if type(value) not in accepted:
+        raise NetworkFileError(f"{field}: found {shown(value)}; an element of {dtype.name} is expected")
+    if dtype.kind in ("float", "complex") and not isinstance(value, complex):
+        value = _finite(value, field)
+    try:
+        return to_element(value, dtype)
+    except TensorError as error:
+        raise NetworkFileError(f"{field}: {error}") from None
+
+
+def _finite(value: object, field: str) -> float:
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise NetworkFileError(f"{field}: found {shown(value)}, beyond the range of floating point")
+    return number
+
+
+def _name(source: Stored) -> str:
+    return shown(source.file if source.member is None else f"{source.file}:{source.member}")
+
+
+def _load(network: Network, source: Stored, shape: tuple[int, ...], field: str) -> tr.Tensor:
+    file = _beside(network.file, source.file, field)
+    most = math.prod(shape) * network.dtype.itemsize + HEADER_BYTES
+    try:
+        if source.member is None:
+            _check_size(file.stat().st_size, most, source, field)
+            return tr.load(file)
+        return _load_member(file, source, most, field)
+    except NetworkFileError:
+        raise
+    except TensorError as error:
+        raise NetworkFileError(f"{field}: {_name(source)}: {error}") from None
+    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
+        # zipfile raises the last four for encrypted, unknown or damaged members
+        raise NetworkFileError(f"{field}: {_name(source)} cannot be read: {error}") from None
+
+
+def _beside(network_file: Path, name: str, field: str) -> Path:
+    folder = network_file.parent.resolve()
+    try:
+        file = (folder / name).resolve()
+        found = file.is_file()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise NetworkFileError(f"{field}: {shown(name)}: {error}") from None
+    if not file.is_relative_to(folder):
+        raise NetworkFileError(f"{field}: {shown(name)} lies outside the folder of the network file")
+    if not found:
+        raise NetworkFileError(f"{field}: there is no file {shown(name)} beside the network file")
+    return file
+
+
+def _load_member(file: Path, source: Stored, most: int, field: str) -> tr.Tensor:
+    with zipfile.ZipFile(file) as archive:
+        name = f"{source.member}.npy"
+        if name not in archive.namelist():
+            members = [member.removesuffix(".npy") for member in archive.namelist()]
+            raise NetworkFileError(f"{field}: {_name(source)} does not exist; members: {shown(members, 200)}")
+        # The size in the archive's directory may lie, so no more than `most` is ever unpacked.
+        with archive.open(name) as member:
+            content = member.read(most + 1)
+    _check_size(len(content), most, source, field)
+    with tempfile.TemporaryDirectory() as folder:
+        unpacked = Path(folder) / "member.npy"
+        unpacked.write_bytes(content)
+        return tr.load(unpacked)
+
+
+def _check_size(found: int, most: int, source: Stored, field: str) -> None:
+    if found > most:
+        raise NetworkFileError(f"{field}: {_name(source)} is larger than the network file's shape and dtype allow")

@@ -1,0 +1,141 @@
+"""What `contract` prints: the network, the plan, the result, the time, and the comparison with a reference.
+
+Every function returns text; nothing here prints. Flops count a multiplication and an addition as one each.
+"""
+
+from __future__ import annotations
+
+import math
+
+import tensor_einsum
+import tensor_runtime as tr
+from tensor_core.dtypes import COMPLEX, F64, FLOATING
+
+from ironstride.network_file import Drawn, Network, Reference, shown
+from ironstride.plot import Tree
+from ironstride.show import bytes_text, count_text, power_text, scientific, table
+
+CHUNK = 2**20  # elements per piece of a norm, so that it takes no second copy of the result
+
+
+def network_text(network: Network) -> str:
+    """Name, operands and where they come from."""
+    if network.drawn_by_default:
+        source = "the file gives no operands: uniform on (0, 1), seed 0"
+    else:
+        kinds = sorted({_source(operand) for operand in network.operands})
+        source = "operands: " + ", ".join(kinds or ["none"])
+    size = f"{len(network.shapes)} operands, {network.dtype.name} ({network.dtype.numpy_name})"
+    return f"{shown(network.name)[1:-1]}: {size}, {bytes_text(network.operand_bytes)}\n{source}"
+
+
+def _source(operand: object) -> str:
+    if isinstance(operand, Drawn):
+        interval = "(-1, 1)" if operand.distribution == "signed" else "(0, 1)"
+        return f"uniform on {interval}, seed {operand.seed}"
+    return {"Values": "values in the file", "Stored": "files beside it"}[type(operand).__name__]
+
+
+def plan_text(plan: tensor_einsum.Plan, path: str | None) -> str:
+    """The plan as a table of four rows."""
+    largest = plan.largest_intermediate
+    rows = [
+        ("steps", f"{len(plan.steps):,}"),
+        ("flops", power_text(plan.flops)),
+        ("largest intermediate", f"{count_text(largest)} elements, {bytes_text(largest * plan.output_dtype.itemsize)}"),
+        ("peak memory", f"{bytes_text(plan.peak_bytes)} beside the operands"),
+    ]
+    origin = "our planner" if path is None else f"path {shown(path)[1:-1]} in the file"
+    return f"plan ({origin})\n{table(rows, '<<')}"
+
+
+def result_text(result: tr.Tensor) -> str:
+    """A scalar's value, or shape and Frobenius norm."""
+    if result.rank == 0:
+        value = result.item()
+        return f"result: {value!r}"
+    factor, power = norm(result)
+    return f"result: {result.dtype.name} {list(result.shape)}, norm {norm_text(factor, power)}"
+
+
+def norm(x: tr.Tensor) -> tuple[float, float]:
+    """Frobenius norm of x as (m, s): it is m * s, m the largest modulus, s between 1 and the root of the size.
+
+    Neither number overflows for finite x. (0.0, 1.0) for a tensor of zeros and for an empty one; a NaN or an infinity
+    in x makes m that NaN or infinity.
+
+    >>> norm(tr.tensor([3e200, 4e200]))
+    (4e+200, 1.25)
+    """
+    largest = 0.0
+    for start in range(0, x.size, CHUNK):
+        top = float(tr.max(_moduli(x, start)))
+        if not math.isfinite(top):
+            return top, 1.0
+        largest = max(largest, top)
+    if largest == 0:
+        return 0.0, 1.0
+    total = 0.0
+    for start in range(0, x.size, CHUNK):
+        scaled = tr.divide(_moduli(x, start), largest)
+        total += float(tr.sum(tr.multiply(scaled, scaled)))
+    return largest, math.sqrt(total)
+
+
+def _moduli(x: tr.Tensor, start: int) -> tr.Tensor:
+    piece = x.reshape((x.size,))[start : start + CHUNK]
+    return tr.convert(tr.abs(piece if piece.dtype in FLOATING else tr.convert(piece, F64)), F64)
+
+
+def norm_text(largest: float, ratio: float) -> str:
+    """The product of the two as text, in full where a float holds it.
+
+    >>> norm_text(4e200, 1.25), norm_text(1.5e308, 1e4)
+    ('5e+200', '1.50000000000e+312')
+    """
+    product = largest * ratio
+    if math.isfinite(product) or not math.isfinite(largest):
+        return f"{product:.12g}"
+    return scientific(ratio, math.log10(largest))
+
+
+def time_text(plan: tensor_einsum.Plan, seconds: float) -> str:
+    """Seconds, and flops per second."""
+    rate = plan.flops / seconds / 1e9 if seconds > 0 else 0.0
+    return f"time: {seconds:.3f} s, {rate:.2f} GFLOP/s"
+
+
+def reference_text(reference: Reference, result: tr.Tensor) -> tuple[str, bool]:
+    """The result beside the known answer, and whether the two agree to the file's tolerance.
+
+    A result that is no positive number has no logarithm and so agrees with nothing.
+    """
+    value = result.item() if result.rank == 0 and result.dtype not in COMPLEX else math.nan
+    found = (math.log(value) + reference.log_offset) / reference.divide_by if value > 0 else math.nan
+    difference = abs(found - reference.value)
+    agrees = difference <= reference.tolerance
+    quantity = shown(reference.quantity)[1:-1]
+    rows = [
+        (quantity, f"{found:.15f}"),
+        ("reference", f"{reference.value:.15f}  {shown(reference.source, 100)[1:-1]}"),
+        ("difference", f"{difference:.1e}, {'within' if agrees else 'MORE THAN'} {reference.tolerance:.0e}"),
+    ]
+    return table(rows, "<<"), agrees
+
+
+def plan_tree(plan: tensor_einsum.Plan) -> Tree:
+    """The plan as the plain numbers that `plot` draws."""
+    itemsize = plan.output_dtype.itemsize
+    sizes = [math.prod(shape) for shape in plan.shapes]
+    return Tree(
+        operands=len(sizes),
+        steps=tuple(step.operands for step in plan.steps),
+        elements=(*sizes, *(step.size for step in plan.steps)),
+        nbytes=(*(size * itemsize for size in sizes), *(step.bytes for step in plan.steps)),
+    )
+
+
+def steps_text(plan: tensor_einsum.Plan) -> str:
+    """Every step of the plan, one line each; labels that would move the cursor are shown as question marks."""
+    _, steps = plan.table().split("\n\n", 1)
+    return "".join(c if c.isprintable() or c == "\n" else "?" for c in steps)

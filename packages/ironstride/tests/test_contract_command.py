@@ -1,0 +1,280 @@
+"""The program as its user meets it: what it prints, what it writes, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import ironstride.contract
+import numpy as np
+import pytest
+from ironstride.main import main
+
+PRODUCT: dict[str, Any] = {
+    "format_string": "ij,jk->ik",
+    "shapes": [[2, 3], [3, 2]],
+    "dtype": "float64",
+    "operands": [[[1, 2, 3], [4, 5, 6]], [[1, 0], [0, 1], [1, 1]]],
+    "paths": {"mine": {"path": [[0, 1]]}},
+}
+CHAIN: dict[str, Any] = {
+    "format_string": "ab,bc,cd->ad",
+    "shapes": [[2, 3], [3, 4], [4, 5]],
+    "dtype": "float64",
+    "paths": {"left": {"path": [[0, 1], [0, 1]]}, "right": {"path": [[1, 2], [0, 1]]}},
+}
+
+
+def write(file: Path, content: dict[str, Any]) -> str:
+    file.write_text(json.dumps(content), encoding="utf-8")
+    return str(file)
+
+
+@pytest.fixture
+def product(tmp_path: Path) -> str:
+    return write(tmp_path / "product.json", PRODUCT)
+
+
+@pytest.fixture
+def chain(tmp_path: Path) -> str:
+    return write(tmp_path / "chain.json", CHAIN)
+
+
+def refused(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
+    """The one line on stderr of a run that ends with status 2."""
+    assert main(argv) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("ironstride: ")
+    assert error.count("\n") == 1
+    return error
+
+
+def test_a_matrix_product_is_contracted_saved_and_drawn(
+    product: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output, picture = tmp_path / "new" / "out.npy", tmp_path / "new" / "plan.svg"
+
+    assert main(["contract", product, "-o", str(output), "--plot", str(picture)]) == 0
+
+    np.testing.assert_array_equal(np.load(output), [[4.0, 5.0], [10.0, 11.0]])
+    assert "Contraction tree" in picture.read_text(encoding="utf-8")
+    assert sorted(file.name for file in output.parent.iterdir()) == ["out.npy", "plan.svg"]
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    lines = captured.out.splitlines()
+    assert lines[0] == "product: 2 operands, F64 (float64), 96 B"
+    assert lines[1] == "operands: values in the file"
+    assert lines[2] == "plan (our planner)"
+    assert f"result: F64 [2, 2], norm {math.sqrt(16 + 25 + 100 + 121):.12g}" in lines
+    assert any(line.startswith("time: ") and line.endswith("GFLOP/s") for line in lines)
+
+
+def test_the_path_of_the_file_is_taken_when_asked_for(chain: str, capsys: pytest.CaptureFixture[str]) -> None:
+    flops = {}
+    for path in ("left", "right"):
+        assert main(["contract", chain, "--path", path, "--steps"]) == 0
+        out = capsys.readouterr().out
+        assert f"plan (path {path} in the file)" in out
+        flops[path] = next(line for line in out.splitlines() if line.startswith("  flops"))
+
+    assert flops["left"].split()[1] == "1.28e+2"  # 2 * (2 * 3 * 4 + 2 * 4 * 5)
+    assert flops["right"].split()[1] == "1.80e+2"  # 2 * (3 * 4 * 5 + 2 * 3 * 5)
+
+
+def test_a_file_without_operands_is_drawn_and_says_so(chain: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["contract", chain]) == 0
+
+    assert "the file gives no operands: uniform on (0, 1), seed 0" in capsys.readouterr().out
+
+
+def test_a_scalar_result_prints_its_value(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = PRODUCT | {"format_string": "ij,ji->"}
+    complex_trace = trace | {"dtype": "complex128", "operands": [[[[0, 1]]], [[2]]], "shapes": [[1, 1], [1, 1]]}
+
+    assert main(["contract", write(tmp_path / "a.json", trace)]) == 0
+    assert "result: 15.0\n" in capsys.readouterr().out
+    assert main(["contract", write(tmp_path / "b.json", complex_trace)]) == 0
+    assert "result: 2j\n" in capsys.readouterr().out
+
+
+def test_integers_and_truth_values_have_a_norm_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    least = {"format_string": "i->i", "shapes": [[2]], "dtype": "int64", "operands": [[-(2**63), 0]]}
+    truth = {"format_string": "i,i->i", "shapes": [[3], [3]], "dtype": "bool", "operands": [[True] * 3, [True] * 3]}
+
+    assert main(["contract", write(tmp_path / "a.json", least)]) == 0
+    assert "result: I64 [2], norm 9.22337203685e+18" in capsys.readouterr().out
+    assert main(["contract", write(tmp_path / "b.json", truth)]) == 0
+    assert "result: Bool [3], norm 1.73205080757" in capsys.readouterr().out
+
+
+def test_a_norm_beyond_floating_point_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    content = {"format_string": "i,j->ij", "shapes": [[2], [2]], "dtype": "float64"}
+    large = content | {"operands": [[1e308, 1e308], [1, 1]]}
+    infinite = content | {"operands": [[1e308, 0], [1e308, 1]]}
+    nothing = content | {"operands": [[0, 0], [1, 1]]}
+    empty = content | {"shapes": [[0], [2]], "operands": [[], [1, 1]]}
+    for case, expected in (
+        (large, "norm 2.00000000000e+308"),
+        (infinite, "norm inf"),
+        (nothing, "norm 0"),
+        (empty, "F64 [0, 2], norm 0"),
+    ):
+        assert main(["contract", write(tmp_path / "a.json", case)]) == 0
+        assert expected in capsys.readouterr().out.replace("2e+308", "2.00000000000e+308")
+
+
+def test_a_reference_is_printed_beside_the_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    reference = {"quantity": "ln Z per site", "value": math.log(15) / 3 + 1, "log_offset": 3, "divide_by": 3}
+    content = PRODUCT | {"format_string": "ij,ji->", "reference": reference}
+
+    assert main(["contract", write(tmp_path / "a.json", content)]) == 0
+    out = capsys.readouterr().out
+    assert f"ln Z per site  {math.log(15) / 3 + 1:.15f}"[:28] in out
+    assert "within 1e-10" in out
+
+
+def test_a_missed_reference_ends_with_status_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for value, text in ((1.0, "ij,ji->"), (float(5), "ij,jk->ik")):
+        content = PRODUCT | {"format_string": text, "reference": {"value": value}}
+
+        assert main(["contract", write(tmp_path / "a.json", content)]) == 1
+        assert "MORE THAN 1e-10" in capsys.readouterr().out
+
+
+def test_files_without_a_network_are_skipped_and_named(
+    product: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = write(tmp_path / "other.json", {"version": 1})
+
+    assert main(["contract", other, product]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == f"ironstride: {other}: skipped: the file has no format_string, so it describes no network\n"
+    assert "result: F64 [2, 2]" in captured.out
+    assert "no format_string" in refused(capsys, "contract", other)
+
+
+def test_a_bad_file_among_others_does_not_stop_them(
+    product: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = tmp_path / "bad.json"
+    bad.write_text("{", encoding="utf-8")
+
+    assert main(["contract", str(bad), product]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith(f"ironstride: {bad}: the file is not JSON")
+    assert "result: F64 [2, 2]" in captured.out
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format_string": "ij,jk->iz"}, "z"),
+        ({"format_string": "ij,j%->i"}, "format_string"),
+        ({"format_string": "ij->i"}, "operand"),
+        ({"format_string": "ijk,jk->i"}, "operand"),
+        ({"shapes": [[2, 3], [4, 2]]}, "extent"),
+        ({"shapes": [[2**40, 2**40], [2**40, 2]]}, ""),
+        ({"paths": {"mine": {"path": [[0, 7]]}}}, "position 7"),
+        ({"paths": {"mine": {"path": []}}}, "incomplete"),
+        ({"paths": {"mine": {"path": [[0, 1], [0, 1]]}}}, "position 1"),
+        ({"paths": {}}, "--path mine: the file has no such path; its paths: none"),
+        ({"operands": [[[1, 2, 3]], 0]}, "operands[0]: found a list of 1; the shape asks for a list of 2"),
+    ],
+)
+def test_a_network_that_does_not_fit_together_is_refused_in_one_line(
+    tmp_path: Path, change: dict[str, Any], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(tmp_path / "a.json", PRODUCT | change)
+    output = tmp_path / "out.npy"
+
+    line = refused(capsys, "contract", file, "--path", "mine", "-o", str(output))
+
+    assert line.startswith(f"ironstride: {file}: ")
+    assert message in line
+    assert not output.exists()
+
+
+def test_a_plan_that_does_not_fit_into_memory_is_refused_with_the_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outer = {
+        "format_string": "a,b,c->abc",
+        "shapes": [[2**20]] * 3,
+        "dtype": "float64",
+        "paths": {"only": {"path": [[0, 1], [0, 1]]}},
+    }
+    monkeypatch.setattr(ironstride.contract, "make_operands", pytest.fail)
+
+    line = refused(capsys, "contract", write(tmp_path / "outer.json", outer))
+
+    assert "the plan needs 8.0 EiB (24.0 MiB for the operands, 8.0 EiB at the peak" in line
+    assert "are available; try another --path; paths in the file: only" in line
+
+
+def test_targets_that_cannot_be_written_are_refused_before_the_file_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = str(tmp_path / "missing.json")
+
+    assert "the ending must be .npy" in refused(capsys, "contract", missing, "-o", str(tmp_path / "a.txt"))
+    assert "the ending must be .svg or .png or .pdf" in refused(capsys, "contract", missing, "--plot", "a.gif")
+    assert "-o and --plot take one FILE" in refused(capsys, "contract", missing, missing, "--plot", "a.svg")
+    assert "cannot be read: No such file" in refused(capsys, "contract", missing)
+
+
+@pytest.mark.parametrize("argv", [[], ["contract"], ["explode"], ["contract", "a.json", "--wrong"]])
+def test_wrong_arguments_end_with_status_2_and_one_line(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ending:
+        main(argv)
+
+    assert ending.value.code == 2
+    error = capsys.readouterr().err
+    assert error.startswith("ironstride: ")
+    assert error.endswith("--help)\n")
+    assert error.count("\n") == 1
+
+
+def test_version_and_help_end_well(capsys: pytest.CaptureFixture[str]) -> None:
+    for argv, expected in ((["--version"], "ironstride "), (["--help"], "contract"), (["contract", "--help"], "--path")):
+        with pytest.raises(SystemExit) as ending:
+            main(argv)
+        assert ending.value.code == 0
+        assert expected in capsys.readouterr().out
+
+
+def test_doctor_is_the_runtimes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor"]) == 0
+    assert "cpu" in capsys.readouterr().out
+
+
+def test_control_characters_in_a_file_do_not_reach_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = PRODUCT | {"name": "\x1b[2Jbad\nname", "paths": {"\x1b[0m": {"path": [[0, 1]]}}}
+    file = write(tmp_path / "a.json", content)
+
+    assert main(["contract", file]) == 0
+    assert "\x1b" not in capsys.readouterr().out
+    assert "\x1b" not in refused(capsys, "contract", file, "--path", "mine")
+
+
+def test_an_interrupt_between_two_steps_leaves_nothing_behind(
+    chain: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Interrupting:
+        def __init__(self, **_: object) -> None: ...
+        def __enter__(self) -> Interrupting:
+            return self
+
+        def __exit__(self, *_: object) -> None: ...
+        def update(self, _: int) -> None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(ironstride.contract, "tqdm", Interrupting)
+    files = ["-o", str(tmp_path / "out.npy"), "--plot", str(tmp_path / "plan.svg")]
+
+    assert main(["contract", chain, *files]) == 130
+    assert capsys.readouterr().err == "ironstride: interrupted\n"
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["chain.json"]

@@ -1,0 +1,95 @@
+"""The program as a process: exit statuses, signals and closed pipes, without a traceback."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+PROGRAM = [sys.executable, "-m", "ironstride"]
+
+
+def write_circuit(file: Path, wires: int = 20, gates: int = 1500) -> None:
+    """A state of 2^wires elements to which gates on one wire each are applied: seconds of work from a small file."""
+    letters = iter([chr(code) for code in range(0x4E00, 0x4E00 + 2 * wires + gates)])
+    state = [next(letters) for _ in range(wires)]
+    terms = list(state)
+    for gate in range(gates):
+        new = next(letters)
+        terms.append(new + state[gate % wires])
+        state[gate % wires] = new
+    path = [[0, 1]] + [[0, len(terms) - 1 - k] for k in range(1, wires - 1)]
+    path += [[0, len(terms) - wires - k] for k in range(gates)]
+    content = {
+        "format_string": ",".join(terms) + "->" + "".join(state),
+        "shapes": [[2] * len(term) for term in terms],
+        "dtype": "float64",
+        "paths": {"in_time": {"path": path}},
+    }
+    file.write_text(json.dumps(content), encoding="utf-8")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for a child process")
+def test_control_c_ends_with_status_130_and_no_partial_file(tmp_path: Path) -> None:
+    file, output = tmp_path / "circuit.json", tmp_path / "out.npy"
+    write_circuit(file)
+    command = [*PROGRAM, "contract", str(file), "--path", "in_time", "-o", str(output)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith("  peak memory"):
+                break
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        out, error = process.communicate(timeout=60)
+
+    assert process.returncode == 130, out
+    assert error == "ironstride: interrupted\n"
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["circuit.json"]
+
+
+def test_a_bad_file_ends_with_status_2_and_one_line(tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text("[" * 100_000, encoding="utf-8")
+
+    done = subprocess.run([*PROGRAM, "contract", str(tmp_path / "bad.json")], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("ironstride: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_closed_pipe_is_no_error_worth_a_traceback(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    file.write_text('{"format_string": "ij,jk->ik", "shapes": [[2, 2], [2, 2]], "dtype": "float64"}', encoding="utf-8")
+    with subprocess.Popen(
+        [*PROGRAM, "contract", str(file)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        error = process.stderr.read()
+
+    assert process.returncode == 141
+    assert error == ""
+
+
+def test_a_narrow_terminal_encoding_does_not_end_the_program(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    content = {"name": "réseau", "format_string": "éè->éè", "shapes": [[1, 1]], "dtype": "float64"}
+    file.write_text(json.dumps(content), encoding="utf-8")
+
+    done = subprocess.run(
+        [*PROGRAM, "contract", str(file), "--steps"],
+        capture_output=True,
+        check=False,
+        env={"PYTHONIOENCODING": "ascii", "PATH": "/usr/bin:/bin"},
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert b"r\\u00e9seau" in done.stdout
