@@ -1,0 +1,149 @@
+"""Contractions as sums of broadcast products, for what BLAS does badly: no inner axis, or a stack of tiny products.
+
+Every element of the result is x0*y0 + x1*y1 + ..., one term per value of the contracted axes, and each term is one ufunc
+call for as many elements as possible. A ufunc is fast when its innermost axis is long; so short innermost axes of the result
+are *looped* over in Python, like the contracted ones, and the others stay in the *array*. Work goes block by block,
+so that the one temporary, the product to be added, stays in the cache and is never larger than ``_BLOCK`` elements (or
+one run of the innermost axis).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import ceil, prod
+from typing import Any, Final
+
+import numpy as np
+
+from tensor_cpu import cost
+from tensor_cpu.axes import FIRST, RESULT, SECOND, Axis, Operand, access, extent_of
+from tensor_cpu.quiet import quiet
+
+Group = tuple[Axis, ...]
+Index = tuple[Any, ...]
+Kernel = Callable[[Any, Any], Any]
+
+_BLOCK: Final = 16384  # elements; with operands and result about half of a megabyte, the second-level cache
+_MOST_LOOPED: Final = 64  # index values of the result's looped axes
+MOST_TERMS: Final = 64  # beyond, a matrix product is always better
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulation:
+    """One decision: which of the result's axes are looped over, and the block."""
+
+    array: Group
+    looped: Group
+    contracted: Group
+    block: tuple[int, ...]  # extents of the array axes that are computed at once
+    cost: float  # estimated nanoseconds
+
+
+def plan_accumulation(axes: Sequence[Axis]) -> Accumulation:
+    """The cheapest accumulation; ``axes`` as from ``join``."""
+    kept = tuple(axis for axis in axes if axis.strides[RESULT] is not None)
+    contracted = tuple(axis for axis in axes if axis.strides[RESULT] is None)
+    plans = [_judge(kept[:split], kept[split:], contracted) for split in _splits(kept)]
+    return min(plans, key=lambda plan: plan.cost)
+
+
+def _splits(kept: Group) -> Iterator[int]:
+    """How many outer axes stay in the array: all, or all but some short inner ones."""
+    yield len(kept)
+    for split in range(len(kept) - 1, 0, -1):
+        if extent_of(kept[split:]) > _MOST_LOOPED:
+            return
+        yield split
+
+
+def _judge(array: Group, looped: Group, contracted: Group) -> Accumulation:
+    terms, block = extent_of(contracted), _block(array)
+    pieces = prod(ceil(axis.extent / extent) for axis, extent in zip(array, block, strict=True))
+    if terms == 1 and not looped:
+        block, pieces = tuple(axis.extent for axis in array), 1  # one call, nothing to add: no block
+    last = array[-1:]
+    contiguous = not looped and all(axis.strides[FIRST] in (None, 1) and axis.strides[SECOND] in (None, 1) for axis in last)
+    calls = pieces * extent_of(looped) * (2 * terms - 1)
+    size, run = extent_of(array) * extent_of(looped), extent_of(last)
+    return Accumulation(array, looped, contracted, block, cost.accumulation(size, terms, run, calls, contiguous=contiguous))
+
+
+def _block(array: Group) -> tuple[int, ...]:
+    """The inner axes whole, as many as fit; a part of the next; one value of the others."""
+    room, block = _BLOCK, []
+    for axis in reversed(array):
+        block.append(min(axis.extent, max(1, room)))
+        room //= axis.extent
+    return tuple(reversed(block))
+
+
+def bind_accumulation(plan: Accumulation, x: Operand, y: Operand, result: Operand) -> Kernel:
+    """The kernel of a decision: two native arrays in, one native array out, which it allocates."""
+    shape, dtype = result.shape, np.dtype(result.dtype)
+    singles = [(axis,) for axis in (*plan.contracted, *plan.looped, *plan.array)]
+    see_x, see_y = access(x, singles, FIRST), access(y, singles, SECOND)
+    order_x, shape_x, order_y, shape_y = see_x.order, see_x.shape, see_y.order, see_y.shape
+    shape_out = tuple(axis.extent for axis in (*plan.array, *plan.looped))
+    multiply, add, empty = np.multiply, np.add, np.empty
+    if not plan.looped and extent_of(plan.contracted) == 1:
+        if shape and see_x.order == see_y.order == tuple(range(len(shape))) and x.shape == y.shape == shape:
+            return quiet(lambda x, y: multiply(x, y, order="C"))
+
+        def multiplied(x: Any, y: Any) -> Any:
+            out = empty(shape, dtype)
+            multiply(
+                x.transpose(order_x).reshape(shape_x), y.transpose(order_y).reshape(shape_y), out.reshape(shape_out)
+            )
+            return out
+
+        return quiet(multiplied)
+
+    schedule = list(_schedule(plan))
+    first_moves, second_moves = _moves(plan.array, FIRST), _moves(plan.array, SECOND)
+    outermost = tuple(range(len(plan.array), len(shape_out))) + tuple(range(len(plan.array)))
+
+    def accumulated(x: Any, y: Any) -> Any:
+        out = empty(shape, dtype)
+        x, y = x.transpose(order_x).reshape(shape_x), y.transpose(order_y).reshape(shape_y)
+        looped_first = out.reshape(shape_out).transpose(outermost)
+        spare = empty(plan.block, dtype)
+        for part in _parts(plan):
+            in_x = tuple(place if moves else slice(None) for place, moves in zip(part, first_moves, strict=True))
+            in_y = tuple(place if moves else slice(None) for place, moves in zip(part, second_moves, strict=True))
+            for target, terms in schedule:
+                total = looped_first[target + part]
+                partial = spare[tuple(slice(extent) for extent in total.shape)]
+                for number, (of_x, of_y) in enumerate(terms):
+                    if number == 0:
+                        multiply(x[of_x + in_x], y[of_y + in_y], total)
+                    else:
+                        multiply(x[of_x + in_x], y[of_y + in_y], partial)
+                        add(total, partial, total)
+        return out
+
+    return quiet(accumulated)
+
+
+def _moves(array: Group, role: int) -> list[bool]:
+    return [axis.strides[role] is not None for axis in array]
+
+
+def _parts(plan: Accumulation) -> Iterator[Index]:
+    """The blocks, as one slice per array axis."""
+    starts = [range(0, axis.extent, extent) for axis, extent in zip(plan.array, plan.block, strict=True)]
+    for corner in product(*starts):
+        yield tuple(slice(start, start + extent) for start, extent in zip(corner, plan.block, strict=True))
+
+
+def _schedule(plan: Accumulation) -> Iterator[tuple[Index, list[tuple[Index, Index]]]]:
+    """For each value of the looped axes, the indices of the two factors of every term."""
+    values = [range(axis.extent) for axis in plan.contracted]
+    for target in product(*(range(axis.extent) for axis in plan.looped)):
+        terms = []
+        for inner in product(*values):
+            index = [*zip(plan.contracted, inner, strict=True), *zip(plan.looped, target, strict=True)]
+            of_x, of_y = (tuple(i if axis.strides[role] is not None else 0 for axis, i in index) for role in (FIRST, SECOND))
+            terms.append((of_x, of_y))
+        yield target, terms

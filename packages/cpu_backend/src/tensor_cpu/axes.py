@@ -1,0 +1,157 @@
+"""Axes of a contraction: which label each is, where it occurs, and which neighbours can be walked as one.
+
+A contraction has three roles: FIRST and SECOND operand, and RESULT. Everything here is in *twin* order, outermost axis
+first, the reverse of the tensor's. Axes of extent 1 carry no information and are left out. Extents and strides
+count elements. Nothing here touches an array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Final, Protocol
+
+Labels = tuple[int, ...]
+Shape = tuple[int, ...]
+
+FIRST: Final = 0
+SECOND: Final = 1
+RESULT: Final = 2
+
+
+class NamedType(Protocol):
+    """What is used of an element type."""
+
+    @property
+    def numpy_name(self) -> str: ...
+
+
+class FormLike(Protocol):
+    """What is used of a form; ``tensor_runtime.form.Form`` satisfies it."""
+
+    @property
+    def dtype(self) -> NamedType: ...
+    @property
+    def shape(self) -> Shape: ...
+    @property
+    def strides(self) -> Shape: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A native array as far as it is known before the call."""
+
+    labels: Labels
+    shape: Shape
+    strides: Shape
+    dtype: str  # NumPy's name
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return prod(self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A label, or several that are adjacent, in this order, wherever they occur."""
+
+    labels: Labels
+    extent: int
+    strides: tuple[int | None, int | None, int | None]  # by role; None where the label does not occur
+
+    def occurs(self, *roles: int) -> bool:
+        """Whether the axis belongs to exactly these roles.
+
+        >>> Axis((0,), 4, (1, None, 1)).occurs(FIRST, RESULT)
+        True
+        """
+        return all((stride is not None) == (role in roles) for role, stride in enumerate(self.strides))
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A group of axes walked as one: ``extent`` elements, each ``stride`` after the last."""
+
+    extent: int
+    stride: int
+
+
+def native(form: FormLike, labels: Labels) -> Operand:
+    """The native array of a tensor of this form: its axes in reversed order."""
+    return Operand(labels[::-1], form.shape[::-1], form.strides[::-1], form.dtype.numpy_name)
+
+
+def row_major(labels: Labels, shape: Shape, dtype: str) -> Operand:
+    """A native array without gaps.
+
+    >>> row_major((0, 1), (3, 4), "float64").strides
+    (4, 1)
+    """
+    strides = tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
+    return Operand(labels, shape, strides, dtype)
+
+
+def join(x: Operand, y: Operand, result: Operand) -> tuple[Axis, ...]:
+    """The axes of a contraction, as few as possible: the result's in its order, then the contracted ones.
+
+    >>> x, y = row_major((0, 1, 2), (2, 3, 4), "float64"), row_major((2, 5), (4, 7), "float64")
+    >>> [axis.labels for axis in join(x, y, row_major((0, 1, 5), (2, 3, 7), "float64"))]
+    [(0, 1), (5,), (2,)]
+    """
+    strides = [dict(zip(operand.labels, operand.strides, strict=True)) for operand in (x, y, result)]
+    extents = dict(zip((*x.labels, *y.labels), (*x.shape, *y.shape), strict=True))
+    large = strides[FIRST] if x.size >= y.size else strides[SECOND]
+    contracted = [label for label in extents if label not in strides[RESULT]]
+    contracted.sort(key=lambda label: -abs(large.get(label, 0)))
+    axes: list[Axis] = []
+    for label in (*result.labels, *contracted):
+        if extents[label] == 1:
+            continue
+        of_x, of_y, of_result = (of_role.get(label) for of_role in strides)
+        axis = Axis((label,), extents[label], (of_x, of_y, of_result))
+        if axes and all(_continues(*pair, axis.extent) for pair in zip(axes[-1].strides, axis.strides, strict=True)):
+            outer = axes.pop()
+            axis = Axis((*outer.labels, label), outer.extent * axis.extent, axis.strides)
+        axes.append(axis)
+    return tuple(axes)
+
+
+def _continues(outer: int | None, inner: int | None, extent: int) -> bool:
+    """Whether one step of the outer axis equals ``extent`` steps of the inner one, or neither occurs."""
+    return outer is inner is None or (outer is not None and inner is not None and outer == extent * inner)
+
+
+def line(axes: Sequence[Axis], role: int) -> Line | None:
+    """The axes, outermost first, as one line in the array of this role; None if they are not evenly spaced."""
+    for outer, inner in zip(axes, axes[1:], strict=False):
+        if not _continues(outer.strides[role], inner.strides[role], inner.extent):
+            return None
+    return Line(extent_of(axes), (axes[-1].strides[role] or 0) if axes else 1)
+
+
+def extent_of(axes: Iterable[Axis]) -> int:
+    """Number of index values of a group of axes."""
+    return prod(axis.extent for axis in axes)
+
+
+def by_stride(axes: Iterable[Axis], role: int) -> tuple[Axis, ...]:
+    """The axes in the order in which they lie in the array of this role, outermost first."""
+    return tuple(sorted(axes, key=lambda axis: -abs(axis.strides[role] or 0)))
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How a kernel looks at an operand: ``array.transpose(order).reshape(shape)``."""
+
+    order: tuple[int, ...]
+    shape: Shape
+
+
+def access(operand: Operand, groups: Iterable[Sequence[Axis]], role: int) -> Access:
+    """The operand with one axis per group of axes; a group that does not occur in it has extent 1."""
+    groups = [[axis for axis in group if axis.strides[role] is not None] for group in groups]
+    order = [operand.labels.index(label) for group in groups for axis in group for label in axis.labels]
+    ones = [place for place in range(len(operand.labels)) if place not in order]  # left-over axes have extent 1
+    return Access((*ones, *order), tuple(extent_of(group) for group in groups))

@@ -1,0 +1,218 @@
+"""Contractions as matrix products: which axes are rows, columns and inner, what is copied for it, and the kernel.
+
+C[n, m] = Y[n, k] X[k, m] for every index of the stacked axes, X from the first operand, Y from the second. The stack
+takes the batch axes, and axes of one operand only where that saves a copy: ``x[A, k, B] w[k, t] -> [A, t, B]`` is a stack
+of A products and copies nothing. BLAS takes a matrix whose rows or columns are contiguous, any distance apart; what it
+cannot take is copied first (NumPy would fall into a slow loop without a word), and a result that it cannot write is
+permuted once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from tensor_cpu import cost
+from tensor_cpu.axes import FIRST, RESULT, SECOND, Axis, Operand, access, by_stride, extent_of, line
+from tensor_cpu.quiet import QUIET, quiet
+
+Group = tuple[Axis, ...]
+Look = Callable[[Any], Any]
+Kernel = Callable[[Any, Any], Any]
+
+_SINGLE_AXES: Final = 3  # how many axes are tried as the only rows (or columns) of a stack, longest first
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixProduct:
+    """One decision: the part of every axis, and what has to be copied."""
+
+    stack: Group
+    rows: Group  # of the second operand
+    inner: Group
+    columns: Group  # of the first operand
+    copies_first: bool
+    copies_second: bool
+    permutes_result: bool
+    cost: float  # estimated nanoseconds
+
+
+def plan_product(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) -> MatrixProduct:
+    """The cheapest matrix product; ``axes`` as from ``join``, at least one of them contracted."""
+    free_x = [axis for axis in axes if axis.occurs(FIRST, RESULT)]
+    free_y = [axis for axis in axes if axis.occurs(SECOND, RESULT)]
+    contracted = [axis for axis in axes if axis.occurs(FIRST, SECOND)]
+    best: MatrixProduct | None = None
+    for inner in _orders(contracted, FIRST, SECOND):
+        for columns in _choices(free_x, FIRST):
+            for rows in _choices(free_y, SECOND):
+                stack = tuple(axis for axis in axes if axis not in (*inner, *columns, *rows))
+                candidate = _judge(stack, rows, inner, columns, x, y, result)
+                if best is None or candidate.cost < best.cost:
+                    best = candidate
+                if len(columns) == len(free_x) and len(rows) == len(free_y) and not _copies(candidate):
+                    return candidate
+    assert best is not None  # every generator yields at least once
+    return best
+
+
+def _copies(plan: MatrixProduct) -> bool:
+    return plan.copies_first or plan.copies_second or plan.permutes_result
+
+
+def _orders(group: Sequence[Axis], *roles: int) -> list[Group]:
+    """The orders in which these roles have the axes, without repetition."""
+    return list(dict.fromkeys(by_stride(group, role) for role in roles))
+
+
+def _choices(group: Sequence[Axis], role: int) -> Iterator[Group]:
+    """All axes, in the result's order and in the operand's; then, the rest being stacked, the longest ones alone."""
+    yield from _orders(group, RESULT, role)
+    if len(group) > 1:
+        for axis in sorted(group, key=lambda axis: -axis.extent)[:_SINGLE_AXES]:
+            yield (axis,)
+
+
+def _judge(
+    stack: Group, rows: Group, inner: Group, columns: Group, x: Operand, y: Operand, result: Operand
+) -> MatrixProduct:
+    copies_first = x.dtype != result.dtype or not _suits_blas(inner, columns, FIRST)
+    copies_second = y.dtype != result.dtype or not _suits_blas(rows, inner, SECOND)
+    permutes_result = not _suits_blas(rows, columns, RESULT)
+    m, n, k = extent_of(columns), extent_of(rows), extent_of(inner)
+    time = extent_of(stack) * cost.product(m, n, k, result.dtype)
+    if copies_first:
+        time += cost.copy(x.size, _contiguous_run((*columns, *inner), FIRST))
+    if copies_second:
+        time += cost.copy(y.size, _contiguous_run((*rows, *inner), SECOND))
+    if permutes_result:
+        time += cost.copy(result.size, _contiguous_run((columns or rows)[-1:], RESULT))
+    return MatrixProduct(stack, rows, inner, columns, copies_first, copies_second, permutes_result, time)
+
+
+def _contiguous_run(axes: Sequence[Axis], role: int) -> int:
+    """Neighbours that a copy keeps together when one of these axes is its last."""
+    return max((axis.extent for axis in axes if axis.strides[role] == 1), default=1)
+
+
+def _suits_blas(outer: Group, inner: Group, role: int, *, gaps: bool = True) -> bool:
+    """Whether the groups are the two axes of a matrix (or a vector) that BLAS takes as it is."""
+    row, column = line(outer, role), line(inner, role)
+    if row is None or column is None:
+        return False
+    if 1 in (row.extent, column.extent):
+        return (column if row.extent == 1 else row).stride > 0
+    slow, fast = (row, column) if column.stride == 1 else (column, row)
+    return fast.stride == 1 and (slow.stride >= fast.extent if gaps else slow.stride == fast.extent)
+
+
+def bind_product(plan: MatrixProduct, x: Operand, y: Operand, result: Operand) -> Kernel:
+    """The kernel of a decision: two native arrays in, one native array out, which it allocates."""
+    if not plan.stack and not plan.permutes_result:
+        # ndarray.dot has the least overhead, but copies matrices with gaps; np.matmul does not.
+        whole_x = plan.copies_first or _suits_blas(plan.inner, plan.columns, FIRST, gaps=False)
+        whole_y = plan.copies_second or _suits_blas(plan.rows, plan.inner, SECOND, gaps=False)
+        if whole_x and whole_y:
+            return _bind_dot(plan, x, y, result)
+    stack = [(axis,) for axis in plan.stack]
+    look_x = _look(x, stack, plan.inner, plan.columns, FIRST, copy_as=result.dtype if plan.copies_first else None)
+    look_y = _look(y, stack, plan.rows, plan.inner, SECOND, copy_as=result.dtype if plan.copies_second else None)
+    shape, dtype, matmul, empty = result.shape, np.dtype(result.dtype), np.matmul, np.empty
+
+    if plan.permutes_result:
+        thin = (*plan.stack, *plan.rows, *plan.columns)  # axes of the product, each a run of the result's
+        final = by_stride(thin, RESULT)
+        order = tuple(thin.index(axis) for axis in final)
+        extents, extents_out = tuple(axis.extent for axis in thin), tuple(axis.extent for axis in final)
+
+        def permuted(x: Any, y: Any) -> Any:
+            out = empty(shape, dtype)
+            out.reshape(extents_out)[...] = matmul(look_y(y), look_x(x)).reshape(extents).transpose(order)
+            return out
+
+        return quiet(permuted)
+
+    look_out = _look(result, stack, plan.rows, plan.columns, RESULT, copy_as=None)
+
+    def direct(x: Any, y: Any) -> Any:
+        out = empty(shape, dtype)
+        matmul(look_y(y), look_x(x), look_out(out))
+        return out
+
+    return quiet(direct)
+
+
+def _look(
+    operand: Operand, stack: Sequence[Group], outer: Group, inner: Group, role: int, *, copy_as: str | None
+) -> Look:
+    """How a kernel sees an array as [stack..., outer, inner]: a view, or a view of a copy in a layout that BLAS takes."""
+    if copy_as is None:
+        groups = access(operand, [*stack, outer, inner], role)
+        order, shape = groups.order, groups.shape
+        return lambda array: array.transpose(order).reshape(shape)
+    dtype = np.dtype(copy_as)
+    if any(axis.strides[role] == 1 for axis in outer):  # the copy keeps neighbours together
+        groups = access(operand, [*stack, inner, outer], role)
+        order, shape = groups.order, groups.shape
+        return lambda array: array.transpose(order).astype(dtype, order="C").reshape(shape).swapaxes(-1, -2)
+    groups = access(operand, [*stack, outer, inner], role)
+    order, shape = groups.order, groups.shape
+    return lambda array: array.transpose(order).astype(dtype, order="C").reshape(shape)
+
+
+def _bind_dot(plan: MatrixProduct, x: Operand, y: Operand, result: Operand) -> Kernel:
+    """A single product of matrices or vectors without gaps; the left factor has the result's outer axis."""
+    along = line(plan.columns, RESULT)
+    x_left = bool(plan.rows and plan.columns) and along is not None and along.stride != 1
+    m, n, k = plan.columns, plan.rows, plan.inner
+    if not plan.copies_first and not plan.copies_second:
+        way_x = _plain(x, [m, k] if x_left else [k, m], FIRST)
+        way_y = _plain(y, [k, n] if x_left else [n, k], SECOND)
+        extents = tuple(extent_of(group) for group in ([m, n] if x_left else [n, m]) if group)
+        if way_x and way_y and extents and extents == result.shape:
+            return _DOTS[x_left, way_x, way_y]
+    cast_x, cast_y = result.dtype if plan.copies_first else None, result.dtype if plan.copies_second else None
+    shape, dtype, empty = result.shape, np.dtype(result.dtype), np.empty
+    if x_left:
+        look_x = _look(x, [], m, k, FIRST, copy_as=cast_x)
+        look_y = _look(y, [], k, n, SECOND, copy_as=cast_y)
+    else:
+        look_x = _look(x, [], k, m, FIRST, copy_as=cast_x)
+        look_y = _look(y, [], n, k, SECOND, copy_as=cast_y)
+    matrix = (extent_of(m), extent_of(n)) if x_left else (extent_of(n), extent_of(m))
+
+    def dot(x: Any, y: Any) -> Any:
+        out = empty(shape, dtype)
+        left, right = (look_x(x), look_y(y)) if x_left else (look_y(y), look_x(x))
+        left.dot(right, out.reshape(matrix))
+        return out
+
+    return quiet(dot)
+
+
+def _plain(operand: Operand, groups: Sequence[Group], role: int) -> str | None:
+    """How the array itself becomes the factor: "as it is" or "transposed"; None if it must be reshaped."""
+    wanted = access(operand, [group for group in groups if group], role)
+    rank = len(operand.shape)
+    if wanted.shape == operand.shape and wanted.order == tuple(range(rank)):
+        return "as it is"
+    if wanted.shape == operand.shape[::-1] and wanted.order == tuple(range(rank))[::-1]:
+        return "transposed"
+    return None
+
+
+_enter: Final = QUIET.copy
+# Matrix products with no Python frame but their own: (the first operand is the left factor, first, second).
+_DOTS: Final[dict[tuple[bool, str, str], Kernel]] = {
+    (False, "as it is", "as it is"): lambda x, y: _enter().run(y.dot, x),
+    (False, "as it is", "transposed"): lambda x, y: _enter().run(y.T.dot, x),
+    (False, "transposed", "as it is"): lambda x, y: _enter().run(y.dot, x.T),
+    (False, "transposed", "transposed"): lambda x, y: _enter().run(y.T.dot, x.T),
+    (True, "as it is", "as it is"): lambda x, y: _enter().run(x.dot, y),
+    (True, "as it is", "transposed"): lambda x, y: _enter().run(x.dot, y.T),
+    (True, "transposed", "as it is"): lambda x, y: _enter().run(x.T.dot, y),
+    (True, "transposed", "transposed"): lambda x, y: _enter().run(x.T.dot, y.T),
+}

@@ -1,0 +1,42 @@
+"""Calls that never warn, whatever the user's ``np.seterr`` says.
+
+NumPy keeps its floating-point error state in a context variable. A call inside a context whose error state ignores
+everything costs about 100 ns more than the bare call; ``np.errstate`` would cost ten times that. A context cannot be
+entered twice at once, so each call enters a copy of its own (copying is O(1)).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import Context
+from typing import Any, Final
+
+import numpy as np
+
+QUIET: Final = Context()
+"""A context whose NumPy error state ignores everything; enter copies of it only."""
+QUIET.run(np.seterr, all="ignore")
+
+
+def quiet(function: Callable[..., Any], /) -> Callable[..., Any]:
+    """The same function of positional arguments, run where floating-point errors are ignored.
+
+    >>> float(quiet(np.multiply)(np.float64(1e308), 10.0))
+    inf
+    """
+    copy = QUIET.copy
+    match _arity(function):
+        case 1:
+            return lambda x: copy().run(function, x)
+        case 2:
+            return lambda x, y: copy().run(function, x, y)
+        case _:  # an argument tuple costs 200 ns more
+            return lambda *arguments: copy().run(function, *arguments)
+
+
+def _arity(function: Callable[..., Any]) -> int | None:
+    """Number of arguments of a ufunc or a Python function; None if it may vary."""
+    if isinstance(function, np.ufunc):
+        return function.nin
+    code = getattr(function, "__code__", None)
+    return None if code is None or code.co_flags & 0x04 else code.co_argcount  # 0x04: takes *arguments
