@@ -1,0 +1,141 @@
+"""The seven element types.
+
+| ours | NumPy's | one element |
+|---|---|---|
+| F32 | float32 | binary32 |
+| F64 | float64 | binary64 |
+| I32 | int32 | two's complement, 32 bits |
+| I64 | int64 | two's complement, 64 bits |
+| Bool | bool | one byte, 0 or 1 |
+| C32 | complex64 | two F32 |
+| C64 | complex128 | two F64 |
+
+**The number in C32 and C64 counts one component**, NumPy's counts both. Each type is a class and exists once: compare with ``is``,
+use it as a dictionary key, and as a static type in ``HostTensor[F64]``.
+"""
+
+from __future__ import annotations
+
+from tensor_core.errors import DTypeError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
+
+class DType(type):
+    """An element type; its instances are the seven classes below.
+
+    >>> C64, C64.numpy_name, C64.itemsize, C64.component
+    (C64, 'complex128', 16, F64)
+    """
+
+    name: str
+    numpy_name: str
+    kind: str  # "bool", "int", "float" or "complex"
+    itemsize: int  # bytes per element
+    component: DType  # the type of one part of a complex element; a real type itself
+
+    def __repr__(cls) -> str:
+        return cls.__name__
+
+    def __reduce__(cls) -> str:
+        return cls.__name__
+
+
+def _describe(cls: DType, numpy_name: str, kind: str, itemsize: int, component: DType | None = None) -> None:
+    cls.name = cls.__name__
+    cls.numpy_name = numpy_name
+    cls.kind = kind
+    cls.itemsize = itemsize
+    cls.component = component or cls
+
+
+class TensorScalar(metaclass=DType):
+    """What the seven have in common; never instantiated."""
+
+    def __new__(cls) -> TensorScalar:
+        raise DTypeError(f"{cls.__name__}: an element type has no instances; elements are Python numbers")
+
+
+class F32(TensorScalar):
+    """Binary32 floating point; NumPy's float32."""
+
+
+class F64(TensorScalar):
+    """Binary64 floating point; NumPy's float64."""
+
+
+class I32(TensorScalar):
+    """Signed integer of 32 bits; NumPy's int32."""
+
+
+class I64(TensorScalar):
+    """Signed integer of 64 bits; NumPy's int64."""
+
+
+class Bool(TensorScalar):
+    """Truth value, one byte; NumPy's bool."""
+
+
+class C32(TensorScalar):
+    """Complex number of two F32, 8 bytes; NumPy's complex64."""
+
+
+class C64(TensorScalar):
+    """Complex number of two F64, 16 bytes; NumPy's complex128."""
+
+
+_describe(F32, "float32", "float", 4)
+_describe(F64, "float64", "float", 8)
+_describe(I32, "int32", "int", 4)
+_describe(I64, "int64", "int", 8)
+_describe(Bool, "bool", "bool", 1)
+_describe(C32, "complex64", "complex", 8, F32)
+_describe(C64, "complex128", "complex", 16, F64)
+
+DTYPES: Final[tuple[DType, ...]] = (F32, F64, I32, I64, Bool, C32, C64)
+ALL: Final[frozenset[DType]] = frozenset(DTYPES)
+NUMERIC: Final[frozenset[DType]] = ALL - {Bool}
+INTEGER: Final[frozenset[DType]] = frozenset({I32, I64})
+REAL_FLOATING: Final[frozenset[DType]] = frozenset({F32, F64})
+COMPLEX: Final[frozenset[DType]] = frozenset({C32, C64})
+FLOATING: Final[frozenset[DType]] = REAL_FLOATING | COMPLEX
+REAL: Final[frozenset[DType]] = INTEGER | REAL_FLOATING
+
+_BY_NAME: Final[dict[str, DType]] = {
+    **{dtype.name: dtype for dtype in DTYPES},
+    **{dtype.numpy_name: dtype for dtype in DTYPES},
+    "bool_": Bool,
+}
+_BY_PYTHON_TYPE: Final[dict[object, DType]] = {bool: Bool, int: I64, float: F64, complex: C64}
+
+
+def as_dtype(name: object, /) -> DType:
+    """The element type that a user names.
+
+    Args:
+        name: one of our classes, its name, NumPy's name, a NumPy dtype or scalar type of native byte order, or Python's
+            bool, int, float or complex (Bool, I64, F64, C64).
+
+    Raises:
+        DTypeError: it names none of the seven.
+
+    >>> as_dtype("F64"), as_dtype("complex64"), as_dtype(int)
+    (F64, C32, I64)
+    """
+    if isinstance(name, DType) and name in ALL:
+        return name
+    found: DType | None = None
+    if isinstance(name, str):
+        found = _BY_NAME.get(name)
+    elif isinstance(name, type):
+        found = _BY_PYTHON_TYPE.get(name)
+        if found is None and name.__module__ == "numpy":
+            found = _BY_NAME.get(name.__name__)
+    elif type(name).__module__.partition(".")[0] == "numpy" and getattr(name, "isnative", False):
+        found = _BY_NAME.get(getattr(name, "name", ""))
+    if found is None:
+        accepted = ", ".join(f"{dtype.name} ({dtype.numpy_name})" for dtype in DTYPES)
+        raise DTypeError(f"dtype: {name!r} is none of ours; accepted: {accepted}", found=repr(name))
+    return found

@@ -1,0 +1,103 @@
+"""Text of a tensor, bounded in cost: a few edge elements are read, whatever the size.
+
+A matrix prints as rows; beyond rank 2 each frontal slice follows its index, ``[:, :, k] =``. Axes longer than a screen show both
+ends around an ellipsis. Floating point numbers are shown with eight significant digits.
+"""
+
+from __future__ import annotations
+
+from tensor_core.dtypes import Bool, DType
+from tensor_core.shapes import element_count
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, Final
+
+LONGEST: Final = 10  # an axis up to this extent is shown whole
+EDGE: Final = 3  # elements at each end of a longer one
+SLICES: Final = 4  # frontal slices shown
+_GAP: Final = -1  # stands for the elements left out
+
+
+def format_tensor(header: str, dtype: DType, shape: tuple[int, ...], read: Callable[[tuple[int, ...]], Any], /) -> str:
+    """Header line and elements.
+
+    Args:
+        header: first line.
+        dtype: of the elements.
+        read: the element at an index; called for shown elements only.
+
+    >>> print(format_tensor("identity", Bool, (2, 2), lambda index: index[0] == index[1]))
+    identity
+      True  False
+     False   True
+    """
+    if 0 in shape:
+        return f"{header}\n (no elements)"
+    slices = [""]
+    if len(shape) > 2:
+        shown, total = _leading(shape[2:], SLICES), element_count(shape[2:])
+        slices = [f"[:, :, {', '.join(map(str, index))}] =" for index in shown]
+        blocks = [_rows(shape[:2], lambda ij, k=index: read((*ij, *k)), dtype) for index in shown]  # type: ignore[misc]
+        if total > len(shown):
+            slices.append(f"... {total - len(shown)} more of these slices")
+            blocks.append([])
+    else:
+        blocks = [_rows(shape, read, dtype)]
+    width = max(len(cell) for block in blocks for row in block for cell in row)
+    lines = [header]
+    for title, block in zip(slices, blocks, strict=True):
+        lines += [title] if title else []
+        lines += [" " + "  ".join(cell.rjust(width) for cell in row) for row in block]
+    return "\n".join(lines)
+
+
+def format_element(element: Any, dtype: DType, /) -> str:
+    """One element as text, with eight significant digits.
+
+    >>> from tensor_core.dtypes import C64, F64
+    >>> format_element(2.0, F64), format_element(1 / 3, F64), format_element(1 - 2j, C64)
+    ('2.0', '0.33333333', '1.0-2.0j')
+    """
+    if dtype.kind == "float":
+        return _real(element)
+    if dtype.kind == "complex":
+        imaginary = _real(element.imag)
+        return f"{_real(element.real)}{'' if imaginary[0] == '-' else '+'}{imaginary}j"
+    return str(element)
+
+
+def _real(number: float) -> str:
+    text = f"{number:.8g}"
+    return text if any(letter in text for letter in ".enai") else text + ".0"
+
+
+def _rows(shape: Sequence[int], read: Callable[[tuple[int, ...]], Any], dtype: DType) -> list[list[str]]:
+    """Cells of a number, a vector (one row) or a matrix."""
+    if not shape:
+        return [[format_element(read(()), dtype)]]
+    if len(shape) == 1:
+        return [["..." if k == _GAP else format_element(read((k,)), dtype) for k in _shown(shape[0])]]
+    columns = _shown(shape[1])
+    return [
+        ["..." if _GAP in (i, j) else format_element(read((i, j)), dtype) for j in columns] for i in _shown(shape[0])
+    ]
+
+
+def _shown(extent: int) -> list[int]:
+    if extent <= LONGEST:
+        return list(range(extent))
+    return [*range(EDGE), _GAP, *range(extent - EDGE, extent)]
+
+
+def _leading(shape: Sequence[int], limit: int) -> list[tuple[int, ...]]:
+    """The first few indices, the first axis fastest."""
+    indices = []
+    for position in range(min(limit, element_count(shape))):
+        index = []
+        for extent in shape:
+            position, remainder = divmod(position, extent)
+            index.append(remainder)
+        indices.append(tuple(index))
+    return indices

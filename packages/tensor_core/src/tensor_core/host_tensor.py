@@ -1,0 +1,244 @@
+"""Host tensors: typed, owned, compact column-major elements in host memory.
+
+A tensor comes from nested lists, from flat data in an order that is said, or from another library's memory. Whatever strides it,
+gives a :class:`HostTensorView`.
+
+>>> x = HostTensor.from_nested([[1, 2, 3], [4, 5, 6]])
+>>> x
+HostTensor I64 (2, 3)
+ 1  2  3
+ 4  5  6
+>>> x[1, 2], x.as_slice().tolist()
+(6, [1, 4, 2, 5, 3, 6])
+"""
+
+from __future__ import annotations
+
+from tensor_core.dtypes import F64, as_dtype
+from tensor_core.errors import ArgumentError, DTypeError, LayoutError, ShapeError
+from tensor_core.host_view import HostTensorView, T, view_of_nested
+from tensor_core.interchange import RAW_FORMATS, buffer_of, dtype_of_buffer
+from tensor_core.layout import TensorLayout, validate_layout
+from tensor_core.nested import natural_dtype
+from tensor_core.shapes import as_shape, element_count
+from tensor_core.storage import Storage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any, Literal, TypeVar, overload
+
+    from typing_extensions import Buffer
+
+    from tensor_core.dtypes import TensorScalar
+
+    S = TypeVar("S", bound=TensorScalar)
+    Order = Literal["F", "C"]
+else:
+
+    def overload(function):
+        """Stand-in for typing's, which is slow to import."""
+        return function
+
+
+class HostTensor(HostTensorView[T]):
+    """Owned elements, column-major without gaps.
+
+    Made by the class methods; the constructor takes a storage of exactly the right length.
+
+    Raises:
+        LayoutError: the layout is not compact over the whole storage.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, storage: Storage, layout: TensorLayout) -> None:
+        if layout.size != len(storage) or layout.offset or not layout.is_compact:
+            raise LayoutError(
+                f"HostTensor: {layout!r} over {len(storage)} elements; accepted: compact, from the first to the last; "
+                "HostTensorView takes other layouts",
+                layout=layout,
+            )
+        super().__init__(storage, TensorLayout(layout.shape))
+
+    @overload
+    @classmethod
+    def zeros(cls, shape: Iterable[int] | int, dtype: type[S]) -> HostTensor[S]: ...
+    @overload
+    @classmethod
+    def zeros(cls, shape: Iterable[int] | int, dtype: object = F64) -> HostTensor[Any]: ...
+    @classmethod
+    def zeros(cls, shape: Iterable[int] | int, dtype: Any = F64) -> HostTensor[Any]:
+        """A tensor of zeros (False for Bool).
+
+        Raises:
+            SizeLimitError: more bytes than int64 counts.
+            OutOfMemoryError: not enough memory.
+
+        >>> HostTensor.zeros((2, 2), F64).to_nested()
+        [[0.0, 0.0], [0.0, 0.0]]
+        """
+        layout, element = TensorLayout(shape), as_dtype(dtype)
+        validate_layout(layout, layout.size, element.itemsize)
+        return HostTensor(Storage.zeros(element, layout.size), layout)
+
+    @overload
+    @classmethod
+    def from_nested(cls, nested: object, dtype: type[S]) -> HostTensor[S]: ...
+    @overload
+    @classmethod
+    def from_nested(cls, nested: object, dtype: object = None) -> HostTensor[Any]: ...
+    @classmethod
+    def from_nested(cls, nested: object, dtype: Any = None) -> HostTensor[Any]:
+        """A tensor of nested lists: element (i, j) is ``nested[i][j]``.
+
+        Args:
+            nested: a number, or equally long lists in lists.
+            dtype: None takes the type in which all numbers meet: Bool, I64, F64 or C64; F64 without any.
+
+        Raises:
+            ShapeError: ragged lists; the message says where.
+            DTypeError, CastRangeError: ``dtype`` does not hold an element.
+
+        >>> HostTensor.from_nested([[1, 2.5], [3, 4]]).dtype
+        F64
+        """
+        return view_of_nested(nested, None if dtype is None else as_dtype(dtype)).copy()
+
+    @overload
+    @classmethod
+    def from_flat(
+        cls, data: Iterable[object], shape: Iterable[int] | int, dtype: type[S], *, order: Order = "F"
+    ) -> HostTensor[S]: ...
+    @overload
+    @classmethod
+    def from_flat(
+        cls, data: Iterable[object], shape: Iterable[int] | int, dtype: object = None, *, order: Order = "F"
+    ) -> HostTensor[Any]: ...
+    @classmethod
+    def from_flat(
+        cls, data: Iterable[object], shape: Iterable[int] | int, dtype: Any = None, *, order: Order = "F"
+    ) -> HostTensor[Any]:
+        """A tensor of numbers in a row.
+
+        Args:
+            data: one number per element.
+            dtype: None takes the type in which all numbers meet.
+            order: "F", the first index runs fastest (column-major), or "C", the last does (row-major).
+
+        Raises:
+            ShapeError: another number of elements.
+
+        >>> HostTensor.from_flat([1, 2, 3, 4], (2, 2), order="C").to_nested()
+        [[1, 2], [3, 4]]
+        """
+        elements, extents = list(data), as_shape(shape)
+        if len(elements) != element_count(extents):
+            raise ShapeError(
+                f"from_flat: {len(elements)} numbers for shape {extents}; accepted: exactly {element_count(extents)}", shape=extents
+            )
+        storage = Storage.of(natural_dtype(elements) if dtype is None else as_dtype(dtype), elements)
+        return _in_order(storage, extents, order)
+
+    @overload
+    @classmethod
+    def from_buffer(
+        cls, source: object, dtype: type[S], shape: Iterable[int] | int | None = None, *, order: Order = "F"
+    ) -> HostTensor[S]: ...
+    @overload
+    @classmethod
+    def from_buffer(
+        cls, source: object, dtype: object = None, shape: Iterable[int] | int | None = None, *, order: Order = "F"
+    ) -> HostTensor[Any]: ...
+    @classmethod
+    def from_buffer(
+        cls, source: Any, dtype: Any = None, shape: Iterable[int] | int | None = None, *, order: Order = "F"
+    ) -> HostTensor[Any]:
+        """A copy of an array or buffer of any strides; ``HostTensorView.borrow`` shares memory instead.
+
+        Args:
+            source: an object with ``__array_interface__`` or the buffer protocol.
+            dtype: None takes the source's own, which has to be equal otherwise; plain bytes need one.
+            shape: None takes the source's own, with its indices. Given, the source is read as flat data.
+            order: of flat data: "F", the first index runs fastest, or "C", the last does.
+
+        Raises:
+            DTypeError: the source has another element type.
+            ShapeError: another number of elements.
+
+        >>> HostTensor.from_buffer(memoryview(bytearray(16)).cast("d"), shape=(1, 2)).to_nested()
+        [[0.0, 0.0]]
+        """
+        wanted = None if dtype is None else as_dtype(dtype)
+        if isinstance(source, HostTensorView) or hasattr(source, "__array_interface__"):
+            own: HostTensor[Any] = HostTensorView.borrow(source).copy()
+        else:
+            buffer = buffer_of(source)
+            raw = wanted is not None and buffer.format in RAW_FORMATS
+            found = wanted if wanted is not None and raw else dtype_of_buffer(buffer)
+            data = bytearray(buffer.tobytes("F"))
+            extents = (len(data) // found.itemsize,) if raw else tuple(buffer.shape or ())
+            own = HostTensor.wrap_bytes(data, extents, found)
+        if wanted is not None and own.dtype is not wanted:
+            raise DTypeError(f"from_buffer: the source holds {own.dtype}; accepted: {wanted}, as asked for")
+        if shape is None:
+            return own
+        extents = as_shape(shape)
+        if own.size != element_count(extents):
+            raise ShapeError(f"from_buffer: {own.size} elements for shape {extents}; accepted: equal numbers", shape=extents)
+        return _in_order(own._storage, extents, order)
+
+    @overload
+    @classmethod
+    def wrap_bytes(cls, buffer: Buffer, shape: Iterable[int] | int, dtype: type[S]) -> HostTensor[S]: ...
+    @overload
+    @classmethod
+    def wrap_bytes(cls, buffer: Buffer, shape: Iterable[int] | int, dtype: object) -> HostTensor[Any]: ...
+    @classmethod
+    def wrap_bytes(cls, buffer: Buffer, shape: Iterable[int] | int, dtype: Any) -> HostTensor[Any]:
+        """A tensor over contiguous bytes in column-major order, without copying; read-only where the buffer is.
+
+        Raises:
+            LayoutError: the buffer has another length, or is not contiguous.
+
+        >>> HostTensor.wrap_bytes(bytearray(16), (2,), F64).to_nested()
+        [0.0, 0.0]
+        """
+        layout, element = TensorLayout(shape), as_dtype(dtype)
+        validate_layout(layout, layout.size, element.itemsize)
+        storage = Storage(element, buffer)
+        if len(storage) != layout.size:
+            raise LayoutError(
+                f"wrap_bytes: {storage.raw.nbytes} bytes for shape {layout.shape} of {element}; "
+                f"accepted: exactly {layout.size * element.itemsize}",
+                shape=layout.shape,
+            )
+        return HostTensor(storage, layout)
+
+    @property
+    def raw(self) -> memoryview:
+        """The bytes of all elements in column-major order; writable unless the tensor is read-only."""
+        return self._storage.raw
+
+    def to_contiguous(self) -> HostTensor[T]:
+        """The tensor itself; ``copy()`` copies."""
+        return self
+
+    def tobytes(self) -> bytes:
+        """The elements in column-major order, in native byte order."""
+        return self.raw.tobytes()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if protocol < 5:
+            return HostTensor.wrap_bytes, (bytearray(self.raw), self.shape, self.dtype)
+        from pickle import PickleBuffer  # whoever pickles has imported it
+
+        return HostTensor.wrap_bytes, (PickleBuffer(self.raw), self.shape, self.dtype)
+
+
+def _in_order(storage: Storage, shape: tuple[int, ...], order: str) -> HostTensor[Any]:
+    if order == "F":
+        return HostTensor(storage, TensorLayout(shape))
+    if order == "C":
+        return HostTensorView(storage, TensorLayout.row_major(shape)).copy()
+    raise ArgumentError(f"order: found {order!r}; accepted: 'F' (column-major), 'C' (row-major)")

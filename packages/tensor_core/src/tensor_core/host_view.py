@@ -1,0 +1,333 @@
+"""Host views: typed elements in host memory under any layout.
+
+A view shares the memory it was made from and never copies; ``copy`` and ``to_contiguous`` give owned tensors. Indices mean what
+they mean in Python and NumPy, whatever the order in memory is.
+"""
+
+from __future__ import annotations
+
+from tensor_core import views
+from tensor_core.errors import AxisError, DTypeError, OverlappingViewError, ReadOnlyError, ShapeError, ViewRequiresCopyError
+from tensor_core.formatting import format_tensor
+from tensor_core.interchange import borrow, export_interface
+from tensor_core.layout import TensorLayout, element_offset, is_injective, validate_layout
+from tensor_core.nested import flatten, natural_dtype, nest
+from tensor_core.promotion import can_convert
+from tensor_core.scalars import to_element
+from tensor_core.storage import Storage, copy_elements
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any, Generic, TypeVar
+
+    from tensor_core.dtypes import DType, TensorScalar
+    from tensor_core.host_tensor import HostTensor
+    from tensor_core.slices import SliceSpec
+
+    T = TypeVar("T", bound=TensorScalar)
+
+    class Typed(Generic[T]):
+        """What makes a class generic in its element type."""
+
+        __slots__ = ()
+
+else:  # importing typing would cost more than the rest of this package
+    T = None
+
+    class Typed:
+        """What makes a class generic in its element type."""
+
+        __slots__ = ()
+        __class_getitem__ = classmethod(type(list[int]))
+
+
+class HostTensorView(Typed[T]):
+    """Elements of a storage, seen through a layout.
+
+    Args:
+        storage: the memory.
+        layout: shape, strides and offset in elements; every element has to lie inside the storage.
+
+    Raises:
+        OutOfBoundsLayoutError: the layout reaches outside the storage.
+        SizeLimitError: it needs numbers beyond int64.
+
+    >>> HostTensorView(Storage.of(I64, [1, 2, 3]), TensorLayout((3,), (-1,), 2)).to_nested()
+    [3, 2, 1]
+    """
+
+    __slots__ = ("__weakref__", "_layout", "_storage")
+
+    _storage: Storage
+    _layout: TensorLayout
+
+    def __init__(self, storage: Storage, layout: TensorLayout) -> None:
+        validate_layout(layout, len(storage), storage.dtype.itemsize)
+        self._storage = storage
+        self._layout = layout
+
+    @classmethod
+    def borrow(cls, source: object, /) -> HostTensorView[Any]:
+        """A view of another library's array, or of any C-contiguous buffer; the memory is shared and kept alive.
+
+        Raises:
+            DTypeError: no array and no buffer, or of an element type that is none of ours.
+            ViewRequiresCopyError: strides that count no whole elements.
+
+        >>> HostTensorView.borrow(memoryview(bytearray(16)).cast("d")).to_nested()
+        [0.0, 0.0]
+        """
+        return HostTensorView(*borrow(source))
+
+    @property
+    def dtype(self) -> DType:
+        """The element type."""
+        return self._storage.dtype
+
+    @property
+    def layout(self) -> TensorLayout:
+        """Shape, strides and offset in elements."""
+        return self._layout
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents."""
+        return self._layout.shape
+
+    @property
+    def rank(self) -> int:
+        """Number of axes."""
+        return self._layout.rank
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self._layout.size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the elements take when compact."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def readonly(self) -> bool:
+        """Whether writing is refused."""
+        return self._storage.readonly
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        return export_interface(self._storage, self._layout)
+
+    def view(self) -> HostTensorView[T]:
+        """The same elements as a view."""
+        return HostTensorView(self._storage, self._layout)
+
+    def as_readonly(self) -> HostTensorView[T]:
+        """The same elements, not to be written through this view."""
+        return HostTensorView(Storage(self.dtype, self._storage.raw.toreadonly()), self._layout)
+
+    def reshape_view(self, shape: Iterable[int] | int, /) -> HostTensorView[T]:
+        """See :func:`tensor_core.reshape_view`."""
+        return HostTensorView(self._storage, views.reshape_view(self._layout, shape))
+
+    def transpose_view(self, axes: Sequence[int] | None = None, /) -> HostTensorView[T]:
+        """See :func:`tensor_core.transpose_view`."""
+        return HostTensorView(self._storage, views.transpose_view(self._layout, axes))
+
+    def slice_view(self, specs: Sequence[SliceSpec], /) -> HostTensorView[T]:
+        """See :func:`tensor_core.slice_view`."""
+        return HostTensorView(self._storage, views.slice_view(self._layout, specs))
+
+    def broadcast_view(self, shape: Iterable[int] | int, /) -> HostTensorView[T]:
+        """See :func:`tensor_core.broadcast_view`."""
+        return HostTensorView(self._storage, views.broadcast_view(self._layout, shape))
+
+    def reverse_view(self, axes: Sequence[int] | int, /) -> HostTensorView[T]:
+        """See :func:`tensor_core.reverse_view`."""
+        return HostTensorView(self._storage, views.reverse_view(self._layout, axes))
+
+    def diagonal_view(self, first: int = 0, second: int = 1, /) -> HostTensorView[T]:
+        """See :func:`tensor_core.diagonal_view`."""
+        return HostTensorView(self._storage, views.diagonal_view(self._layout, first, second))
+
+    def window_view(self, window: Sequence[int] | int, axes: Sequence[int] | int, /) -> HostTensorView[T]:
+        """See :func:`tensor_core.window_view`."""
+        return HostTensorView(self._storage, views.window_view(self._layout, window, axes))
+
+    def squeeze_view(self, axes: Sequence[int] | int | None = None, /) -> HostTensorView[T]:
+        """See :func:`tensor_core.squeeze_view`."""
+        return HostTensorView(self._storage, views.squeeze_view(self._layout, axes))
+
+    def expand_view(self, axis: int, /) -> HostTensorView[T]:
+        """See :func:`tensor_core.expand_view`."""
+        return HostTensorView(self._storage, views.expand_view(self._layout, axis))
+
+    def __getitem__(self, index: Any) -> Any:
+        """An element as a Python number where every axis has an int, a view otherwise; slices wrap and clip as Python's do.
+
+        Raises:
+            IndexingError: out of range, too many indices, or an index of another kind.
+        """
+        layout = views.index_view(self._layout, index)
+        items = index if type(index) is tuple else (index,)
+        if len(items) == self.rank and not any(isinstance(item, slice) or item is None or item is Ellipsis for item in items):
+            return self._storage.read(layout.offset)
+        return HostTensorView(self._storage, layout)
+
+    def __setitem__(self, index: Any, value: object) -> None:
+        """Write a number, nested lists, or another host tensor's elements; the value broadcasts.
+
+        Raises:
+            ReadOnlyError: the memory is read-only.
+            OverlappingViewError: two indices name one element.
+            DTypeError: this element type does not hold the value's; nothing is narrowed implicitly.
+        """
+        target = HostTensorView(self._storage, views.index_view(self._layout, index))
+        if self.readonly:
+            raise ReadOnlyError("write: the memory is read-only; copy() it first")
+        if not is_injective(target.layout):
+            raise OverlappingViewError(
+                f"write: two indices of {target.layout!r} may name one element; write to the tensor it came from",
+                layout=target.layout,
+            )
+        if target.rank == 0 and not isinstance(value, (list, tuple, range, HostTensorView)):
+            self._storage.write(target.layout.offset, to_element(value, self.dtype))
+            return
+        # A copy when both share memory, so that a[1:] = a[:-1] moves elements without repeating one.
+        source = value if isinstance(value, HostTensorView) else view_of_nested(value, self.dtype)
+        if source.dtype is not self.dtype:
+            if not can_convert(source.dtype, self.dtype):
+                raise DTypeError(f"write: {source.dtype} into {self.dtype}; cast it first")
+            source = view_of_nested(source.to_nested(), self.dtype)
+        elif isinstance(value, HostTensorView):
+            source = source.copy()
+        copy_elements(
+            self._storage, target.layout, source._storage, views.broadcast_view(source.layout, target.shape)
+        )
+
+    def item(self) -> Any:
+        """The only element.
+
+        Raises:
+            ShapeError: there is not exactly one.
+
+        >>> HostTensorView(Storage.of(I64, [7]), TensorLayout((1, 1))).item()
+        7
+        """
+        if self.size != 1:
+            raise ShapeError(f"item: shape {self.shape} has {self.size} elements; accepted: exactly one", shape=self.shape)
+        return self._storage.read(self._layout.offset)
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise ShapeError(f"truth value: shape {self.shape} has {self.size} elements; accepted: exactly one", shape=self.shape)
+        return bool(self.item())
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise AxisError("len: rank 0 has no axes; use item() or x[()]")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        """Elements at rank 1, views of one rank less beyond."""
+        if not self.shape:
+            raise AxisError("iteration: rank 0 has no axes; use item() or x[()]")
+        return iter([self[k] for k in range(self.shape[0])])
+
+    def __contains__(self, value: object) -> bool:
+        return value in self._row_major_elements()
+
+    def equals(self, other: HostTensorView[Any], /) -> bool:
+        """Whether element type, shape and all elements are equal; a NaN equals nothing, not even itself.
+
+        >>> one = HostTensorView(Storage.of(I64, [1, 2]), TensorLayout((2,)))
+        >>> one.equals(one.reverse_view(0)), one.equals(one.copy())
+        (False, True)
+        """
+        return (
+            self.dtype is other.dtype
+            and self.shape == other.shape
+            and all(a == b for a, b in zip(self._row_major_elements(), other._row_major_elements(), strict=True))
+        )
+
+    def to_nested(self) -> Any:
+        """Lists in lists, with ``x.to_nested()[i][j] == x[i, j]``; a number at rank 0.
+
+        >>> HostTensorView(Storage.of(I64, [1, 2, 3, 4]), TensorLayout((2, 2))).to_nested()
+        [[1, 3], [2, 4]]
+        """
+        return nest(self._row_major_elements(), self.shape)
+
+    def as_slice(self) -> memoryview[Any]:
+        """The elements in column-major order as flat memory, shared; complex ones as pairs of components.
+
+        Raises:
+            ViewRequiresCopyError: they do not lie column-major without gaps.
+
+        >>> HostTensorView(Storage.of(I64, [1, 2, 3]), TensorLayout((2,), None, 1)).as_slice().tolist()
+        [2, 3]
+        """
+        if not self._layout.is_compact:
+            raise ViewRequiresCopyError(
+                f"as_slice: {self._layout!r} is not contiguous; to_contiguous() first", layout=self._layout
+            )
+        parts = 2 if self.dtype.kind == "complex" else 1
+        return self._storage.components[self._layout.offset * parts : (self._layout.offset + self.size) * parts]
+
+    def copy(self) -> HostTensor[T]:
+        """An owned, writable, compact tensor with these elements.
+
+        >>> HostTensorView(Storage.of(I64, [1, 2]), TensorLayout((2,), (-1,), 1)).copy().as_slice().tolist()
+        [2, 1]
+        """
+        from tensor_core.host_tensor import HostTensor  # a view knows its owner's class only here
+
+        compact = TensorLayout(self.shape)
+        storage = Storage.zeros(self.dtype, self.size)
+        copy_elements(storage, compact, self._storage, self._layout)
+        return HostTensor(storage, compact)
+
+    def to_contiguous(self) -> HostTensor[T]:
+        """An owned compact tensor with these elements; an owned tensor is its own."""
+        return self.copy()
+
+    def tobytes(self) -> bytes:
+        """The elements in column-major order, in native byte order.
+
+        >>> HostTensorView(Storage.of(Bool, [True, False]), TensorLayout((2,), (-1,), 1)).tobytes()
+        b'\\x00\\x01'
+        """
+        return self.copy().raw.tobytes()
+
+    def __copy__(self) -> HostTensor[T]:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, object]) -> HostTensor[T]:
+        return self.copy()
+
+    def __reduce_ex__(self, protocol: object) -> Any:
+        return _view_of, (self.copy(),)
+
+    def __repr__(self) -> str:
+        header = f"{type(self).__name__} {self.dtype} {self.shape}"
+        return format_tensor(header, self.dtype, self.shape, self._read)
+
+    def _read(self, index: tuple[int, ...]) -> Any:
+        return self._storage.read(element_offset(self._layout, index))
+
+    def _row_major_elements(self) -> list[Any]:
+        storage = Storage.zeros(self.dtype, self.size)
+        copy_elements(storage, TensorLayout.row_major(self.shape), self._storage, self._layout)
+        return storage.elements()
+
+
+def view_of_nested(nested: object, dtype: DType | None = None) -> HostTensorView[Any]:
+    """Fresh memory with the elements of nested lists, in row-major order."""
+    shape, elements = flatten(nested)
+    storage = Storage.of(natural_dtype(elements) if dtype is None else dtype, elements)
+    return HostTensorView(storage, TensorLayout.row_major(shape))
+
+
+def _view_of(tensor: HostTensor[T]) -> HostTensorView[T]:
+    return tensor.view()

@@ -1,0 +1,200 @@
+"""Single elements: how a number is stored, and what conversion does to it.
+
+These few functions define ``convert`` and ``cast`` for all 49 pairs of element types; every backend must give the same bits.
+Elements are Python numbers: bool, int, float and complex. An F32 element is a float that binary32 holds exactly.
+"""
+
+from __future__ import annotations
+
+from math import copysign, inf, isfinite, ldexp
+from struct import pack, unpack
+
+from tensor_core.dtypes import C32, C64, DTYPES, F32, I32, I64, Bool, DType
+from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, LossyConversionError
+from tensor_core.promotion import can_convert
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final, Literal
+
+    Element = bool | int | float | complex
+    Overflow = Literal["error", "saturate", "wrap"]
+
+BOUNDS: Final[dict[DType, tuple[int, int]]] = {I32: (-(2**31), 2**31 - 1), I64: (-(2**63), 2**63 - 1)}
+# What each kind stores without being asked to: an int is welcome in a float tensor, a float in an integer one is not.
+_ACCEPTED: Final[dict[str, tuple[type, ...]]] = {
+    "bool": (bool,),
+    "int": (bool, int),
+    "float": (bool, int, float),
+    "complex": (bool, int, float, complex),
+}
+
+
+def round_to_f32(number: float, /) -> float:
+    """The nearest binary32 number, ties to even; an int is rounded once, and what is too large becomes infinite.
+
+    >>> round_to_f32(0.1), round_to_f32(1e39), round_to_f32(2**60 + 2**36 + 1) == 2**60 + 2**37
+    (0.10000000149011612, inf, True)
+    """
+    if isinstance(number, int):
+        shift = number.bit_length() - 50
+        if shift > 0:
+            # Through binary64 an int would be rounded twice; 50 bits with a sticky last one are exact there.
+            head = number >> shift
+            number = ldexp(head | (head << shift != number), min(shift, 900))
+    try:
+        return float(unpack("<f", pack("<f", number))[0])
+    except OverflowError:  # struct refuses what rounds beyond the largest finite number
+        return copysign(inf, number)
+
+
+def as_python_number(value: object, /) -> Element:
+    """The plain bool, int, float or complex that a number stands for.
+
+    NumPy's scalars and arrays of rank 0 count as numbers, and so does what has ``__index__``, ``__float__`` or ``__complex__``.
+
+    Raises:
+        DTypeError: it is no number; strings are none either.
+
+    >>> as_python_number(True), as_python_number(2.5)
+    (True, 2.5)
+    """
+    kind = type(value)
+    if kind.__module__ == "numpy" and getattr(value, "shape", None) == () and hasattr(value, "item"):
+        value = value.item()
+        kind = type(value)
+    if kind is bool or kind is int or kind is float or kind is complex:
+        return value  # type: ignore[return-value]
+    for method, plain in (("__index__", int), ("__float__", float), ("__complex__", complex)):
+        if hasattr(kind, method):
+            try:
+                return plain(value)  # type: ignore[no-any-return]
+            except (TypeError, ValueError, OverflowError):
+                continue
+    raise DTypeError(f"element: found {_shortened(value)}; accepted: bool, int, float, complex", value=value)
+
+
+def to_element(value: object, dtype: DType, /) -> Element:
+    """A Python number exactly as a tensor of ``dtype`` stores it.
+
+    Widening is implicit (an int in a float tensor); a float in an integer tensor, or a number in a Bool one, is refused.
+
+    Raises:
+        DTypeError: not a number, or a number of a kind that ``dtype`` does not hold.
+        CastRangeError: an integer that ``dtype`` does not hold.
+
+    >>> to_element(1, F32), to_element(0.1, F32), to_element(True, I64)
+    (1.0, 0.10000000149011612, 1)
+    """
+    number = as_python_number(value)
+    if not isinstance(number, _ACCEPTED[dtype.kind]):
+        accepted = ", ".join(kind.__name__ for kind in _ACCEPTED[dtype.kind])
+        raise DTypeError(f"element: {value!r} in a tensor of {dtype}; accepted: {accepted}", value=value, dtype=dtype)
+    if dtype is Bool:
+        return number
+    if dtype in BOUNDS:
+        integer = int(number.real)
+        if not BOUNDS[dtype][0] <= integer <= BOUNDS[dtype][1]:
+            raise _out_of_range("element", value, dtype)
+        return integer
+    try:
+        return _to_floating(number, dtype)
+    except OverflowError:
+        raise _out_of_range("element", value, dtype) from None
+
+
+def cast_scalar(value: object, source: DType, target: DType, overflow: Overflow = "error") -> Element:
+    """What ``cast`` makes of one element, for any pair of types.
+
+    Float to integer truncates toward zero. Complex to anything but Bool and complex keeps the real part. To Bool asks whether the
+    element differs from zero (NaN does). To F32 and C32 rounds to nearest, beyond the largest number to infinity.
+
+    Args:
+        value: an element of ``source``.
+        overflow: what becomes of a value outside an integer target: "error", "saturate" (to the nearest bound, NaN to 0) or
+            "wrap" (modulo 2ⁿ; NaN and infinities to 0).
+
+    Raises:
+        CastRangeError: out of range, with ``overflow="error"``.
+        ArgumentError: another ``overflow``.
+
+    >>> cast_scalar(-2.9, F64, I32), cast_scalar(3e9, F64, I32, "saturate"), cast_scalar(3e9, F64, I32, "wrap")
+    (-2, 2147483647, -1294967296)
+    """
+    if overflow not in ("error", "saturate", "wrap"):
+        raise ArgumentError(f"cast: overflow is {overflow!r}; accepted: 'error', 'saturate', 'wrap'", overflow=overflow)
+    element = to_element(value, source)
+    if target is Bool:
+        return element != 0
+    if target in BOUNDS:
+        return _to_integer(element.real, target, overflow)
+    return _to_floating(element if target in (C32, C64) else element.real, target)
+
+
+def convert_scalar(value: object, source: DType, target: DType, /) -> Element:
+    """What ``convert`` makes of one element; allowed when promoting both types gives the target.
+
+    Raises:
+        LossyConversionError: the pair is not allowed.
+
+    >>> convert_scalar(3, I64, F64)
+    3.0
+    """
+    if not can_convert(source, target):
+        raise lossy_conversion(source, target)
+    return cast_scalar(value, source, target)
+
+
+def lossy_conversion(source: DType, target: DType, /) -> LossyConversionError:
+    """The error for a pair of types that ``convert`` refuses.
+
+    >>> print(lossy_conversion(F32, I32))
+    convert: F32 to I32 could lose values; accepted: F32, F64, C32, C64; cast() does it explicitly
+    """
+    accepted = ", ".join(dtype.name for dtype in DTYPES if can_convert(source, dtype))
+    return LossyConversionError(
+        f"convert: {source} to {target} could lose values; accepted: {accepted}; cast() does it explicitly",
+        source=source,
+        target=target,
+    )
+
+
+def _to_integer(number: float, target: DType, overflow: Overflow) -> int:
+    low, high = BOUNDS[target]
+    if not isfinite(number):
+        if overflow == "error":
+            raise _out_of_range("cast", number, target)
+        return 0 if overflow == "wrap" or number != number else (high if number > 0 else low)
+    integer = int(number)
+    if low <= integer <= high:
+        return integer
+    if overflow == "error":
+        raise _out_of_range("cast", number, target)
+    if overflow == "saturate":
+        return high if integer > high else low
+    return (integer - low) % (high - low + 1) + low
+
+
+def _to_floating(number: Element, dtype: DType) -> Element:
+    rounded = round_to_f32 if dtype is F32 or dtype is C32 else float
+    if dtype.kind == "float":
+        return rounded(number.real)
+    return complex(rounded(number.real), rounded(number.imag))
+
+
+def _out_of_range(operation: str, value: object, dtype: DType) -> CastRangeError:
+    low, high = BOUNDS.get(dtype, ("the smallest", "the largest number"))
+    return CastRangeError(
+        f"{operation}: {_shortened(value)} is out of range for {dtype}; accepted: {low} to {high}"
+        + ("" if operation == "element" else "; or overflow='saturate' or 'wrap'"),
+        value=value,
+        index=None,
+        dtype=dtype,
+    )
+
+
+def _shortened(value: object) -> str:
+    if isinstance(value, int) and value.bit_length() > 1024:
+        return f"an int of {value.bit_length()} bits"
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,160 @@
+"""Shapes and axes: the arithmetic that layouts, views and operations share.
+
+Everything is computed in Python's unbounded integers. Strides count elements.
+"""
+
+from __future__ import annotations
+
+from tensor_core.errors import AxisError, ShapeError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    Shape = tuple[int, ...]
+
+
+def as_shape(shape: Iterable[int] | int, /) -> Shape:
+    """A tuple of extents of what a user wrote: an int, or a sequence of ints of 0 or more.
+
+    Raises:
+        ShapeError: an extent is negative or no int.
+
+    >>> as_shape(3), as_shape([2, 0])
+    ((3,), (2, 0))
+    """
+    try:
+        extents = (shape,) if isinstance(shape, int) else tuple(shape)
+        wanted = tuple(extent.__index__() for extent in extents)
+    except (TypeError, AttributeError):
+        raise ShapeError(f"shape: found {shape!r}; accepted: an int or a sequence of ints") from None
+    if any(isinstance(extent, bool) for extent in extents) or any(extent < 0 for extent in wanted):
+        raise ShapeError(f"shape: found {shape!r}; accepted: extents of 0 or more", shape=wanted)
+    return wanted
+
+
+def element_count(shape: Sequence[int], /) -> int:
+    """Number of elements: the product of the extents; 1 at rank 0.
+
+    >>> element_count((2, 3)), element_count(())
+    (6, 1)
+    """
+    count = 1
+    for extent in shape:
+        count *= extent
+    return count
+
+
+def normalize_axis(axis: int, rank: int, operation: str, /) -> int:
+    """An axis counted from the front; negative ones count from the end.
+
+    Raises:
+        AxisError: out of range.
+
+    >>> normalize_axis(-1, 3, "sum")
+    2
+    """
+    try:
+        position = axis.__index__()
+    except (TypeError, AttributeError):
+        raise AxisError(f"{operation}: axis is {axis!r}; accepted: an int", operation=operation) from None
+    if not -rank <= position < rank:
+        accepted = f"accepted: {-rank} to {rank - 1}" if rank else "rank 0 has no axes"
+        raise AxisError(f"{operation}: axis {position} is out of range for rank {rank}; {accepted}", operation=operation, axis=axis)
+    return position + rank if position < 0 else position
+
+
+def normalize_axes(axes: Sequence[int] | int, rank: int, operation: str, /) -> tuple[int, ...]:
+    """Distinct axes counted from the front, in the order given.
+
+    Raises:
+        AxisError: out of range, or one axis twice.
+
+    >>> normalize_axes((-1, 0), 3, "sum")
+    (2, 0)
+    """
+    named = (axes,) if isinstance(axes, int) else tuple(axes)
+    positions = tuple(normalize_axis(axis, rank, operation) for axis in named)
+    if len(set(positions)) != len(positions):
+        raise AxisError(f"{operation}: axes {named} name one axis twice; name each once", operation=operation, axes=named)
+    return positions
+
+
+def as_permutation(axes: Sequence[int], rank: int, /) -> tuple[int, ...]:
+    """A permutation of all axes, counted from the front.
+
+    Raises:
+        AxisError: not every axis exactly once.
+
+    >>> as_permutation((-1, 0, 1), 3)
+    (2, 0, 1)
+    """
+    order = normalize_axes(tuple(axes), rank, "transpose")
+    if len(order) != rank:
+        raise AxisError(f"transpose: {len(order)} axes for rank {rank}; name every axis once", axes=tuple(axes), rank=rank)
+    return order
+
+
+def broadcast_shapes(*shapes: Sequence[int]) -> Shape:
+    """The shape to which all shapes broadcast, aligned at the last axis; 1 against 0 gives 0.
+
+    Raises:
+        ShapeError: aligned extents differ and none of them is 1.
+
+    >>> broadcast_shapes((2, 1), (3,)), broadcast_shapes((1,), (0,))
+    ((2, 3), (0,))
+    """
+    rank = max(map(len, shapes), default=0)
+    result = [1] * rank
+    for shape in shapes:
+        for axis, extent in enumerate(shape, rank - len(shape)):
+            if extent != 1:
+                if result[axis] not in (1, extent):
+                    listed = " and ".join(str(tuple(one)) for one in shapes)
+                    raise ShapeError(
+                        f"broadcast: shapes {listed} do not fit; accepted: extents equal or 1, aligned at the last axis",
+                        shapes=tuple(tuple(one) for one in shapes),
+                    )
+                result[axis] = extent
+    return tuple(result)
+
+
+def compact_strides(shape: Sequence[int], /) -> tuple[int, ...]:
+    """Column-major strides without gaps: the first axis has stride 1.
+
+    An extent of 0 counts as 1, so that the strides of an empty tensor are defined.
+
+    >>> compact_strides((2, 3, 4))
+    (1, 2, 6)
+    """
+    strides = []
+    step = 1
+    for extent in shape:
+        strides.append(step)
+        step *= extent or 1
+    return tuple(strides)
+
+
+def row_major_strides(shape: Sequence[int], /) -> tuple[int, ...]:
+    """Row-major strides without gaps: the last axis has stride 1.
+
+    >>> row_major_strides((2, 3, 4))
+    (12, 4, 1)
+    """
+    return compact_strides(shape[::-1])[::-1]
+
+
+def canonical_strides(shape: Sequence[int], strides: Sequence[int], /) -> tuple[int, ...]:
+    """The strides that stand for all strides of equal meaning.
+
+    An axis of extent 0 or 1 gets its compact stride, and an empty tensor gets compact strides throughout.
+
+    >>> canonical_strides((1, 3), (99, 1)), canonical_strides((0, 3), (7, 7))
+    ((1, 1), (1, 1))
+    """
+    compact = compact_strides(shape)
+    if 0 in shape:
+        return compact
+    return tuple(
+        natural if extent == 1 else stride for extent, stride, natural in zip(shape, strides, compact, strict=True)
+    )
