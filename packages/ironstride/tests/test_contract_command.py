@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import ironstride.contract
 import numpy as np
@@ -237,7 +237,11 @@ def test_wrong_arguments_end_with_status_2_and_one_line(argv: list[str], capsys:
 
 
 def test_version_and_help_end_well(capsys: pytest.CaptureFixture[str]) -> None:
-    for argv, expected in ((["--version"], "ironstride "), (["--help"], "contract"), (["contract", "--help"], "--path")):
+    for argv, expected in (
+        (["--version"], "ironstride "),
+        (["--help"], "contract"),
+        (["contract", "--help"], "--path"),
+    ):
         with pytest.raises(SystemExit) as ending:
             main(argv)
         assert ending.value.code == 0
@@ -265,7 +269,7 @@ def test_an_interrupt_between_two_steps_leaves_nothing_behind(
 ) -> None:
     class Interrupting:
         def __init__(self, **_: object) -> None: ...
-        def __enter__(self) -> Interrupting:
+        def __enter__(self) -> Self:
             return self
 
         def __exit__(self, *_: object) -> None: ...

@@ -98,7 +98,10 @@ def test_an_object_without_format_string_is_another_kind_of_file(tmp_path: Path)
         ({"dtype": "float16"}, "dtype: .*float16"),
         ({"paths": []}, "paths: found \\[\\]; accepted: an object such as"),
         ({"paths": {"p": [[0, 1]]}}, r"paths\.p: found \[\[0, 1\]\]; accepted: an object with a path"),
-        ({"paths": {"p": {"path": [[0, 1.5]]}}}, r"paths\.p\.path\[0\]: found \[0, 1\.5\]; accepted: a list of operand"),
+        (
+            {"paths": {"p": {"path": [[0, 1.5]]}}},
+            r"paths\.p\.path\[0\]: found \[0, 1\.5\]; accepted: a list of operand",
+        ),
         ({"operands": [1]}, "operands: found 1 entries for 2 shapes; give one entry per operand"),
         ({"operands": "x"}, 'operands: found "x"; accepted: one entry per operand'),
         ({"operands": {"seed": -1}}, r"operands\.seed: found -1; accepted: an integer from 0"),
@@ -177,7 +180,9 @@ JSON = st.recursive(
 
 
 @settings(max_examples=200, deadline=None)
-@given(member=st.sampled_from(["format_string", "shapes", "dtype", "paths", "operands", "reference", "name"]), value=JSON)
+@given(
+    member=st.sampled_from(["format_string", "shapes", "dtype", "paths", "operands", "reference", "name"]), value=JSON
+)
 def test_any_json_in_any_member_is_read_or_refused_in_our_own_words(
     tmp_path_factory: pytest.TempPathFactory, member: str, value: object
 ) -> None:

@@ -56,7 +56,9 @@ def test_control_c_ends_with_status_130_and_no_partial_file(tmp_path: Path) -> N
 def test_a_bad_file_ends_with_status_2_and_one_line(tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text("[" * 100_000, encoding="utf-8")
 
-    done = subprocess.run([*PROGRAM, "contract", str(tmp_path / "bad.json")], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*PROGRAM, "contract", str(tmp_path / "bad.json")], capture_output=True, text=True, check=False
+    )
 
     assert done.returncode == 2
     assert done.stdout == ""

@@ -100,7 +100,8 @@ def make_plan(network: Network, path: str | None) -> tensor_einsum.Plan:
         return tensor_einsum.plan(network.format_string, *network.shapes, dtype=network.dtype, optimize=optimize)
     except tensor_einsum.SubscriptsError as error:
         message, *_ = str(error).splitlines()  # the other lines show a caret
-        raise NetworkFileError(f"format_string: {message} (character {error.column + 1})") from None
+        where = f" (character {error.column + 1})" if isinstance(error.column, int) else ""
+        raise NetworkFileError(f"format_string: {message}{where}") from None
 
 
 def check_memory(network: Network, plan: tensor_einsum.Plan, available: int | None) -> None:

@@ -19,7 +19,7 @@ from typing import Final, NoReturn
 from tensor_core.dtypes import FLOATING, DType, as_dtype
 from tensor_core.errors import FormatError, TensorError
 
-MAX_FILE_BYTES: Final = 256 * 2**20  # JSON takes some twenty times its size once parsed; bigger operands belong into .npy
+MAX_FILE_BYTES: Final = 256 * 2**20  # once parsed, JSON takes some twenty times its size
 MAX_RANK: Final = 64  # NumPy's limit
 DISTRIBUTIONS: Final = ("uniform", "signed")
 
@@ -279,10 +279,10 @@ def _reference(value: object) -> Reference | None:
         _refuse("reference", value, "an object with quantity, value, log_offset, divide_by, tolerance and source")
 
     def number(field: str, default: float | None) -> float:
-        found = value.get(field, default)
-        if type(found) not in (int, float) or not math.isfinite(_as_float(found)):
-            _refuse(f"reference.{field}", found, "a finite number")
-        return _as_float(found)
+        found = _as_float(value.get(field, default))
+        if not math.isfinite(found):
+            _refuse(f"reference.{field}", value.get(field), "a finite number")
+        return found
 
     divide_by, tolerance = number("divide_by", 1.0), number("tolerance", 1e-10)
     if divide_by == 0 or tolerance < 0:
@@ -297,8 +297,9 @@ def _reference(value: object) -> Reference | None:
     )
 
 
-def _as_float(number: int | float) -> float:
+def _as_float(value: object) -> float:
+    """A number as a float, NaN for anything else, infinity for an integer beyond the range of floats."""
     try:
-        return float(number)
+        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
     except OverflowError:
         return math.inf

@@ -110,7 +110,7 @@ def reference_text(reference: Reference, result: tr.Tensor) -> tuple[str, bool]:
 
     A result that is no positive number has no logarithm and so agrees with nothing.
     """
-    value = result.item() if result.rank == 0 and result.dtype not in COMPLEX else math.nan
+    value = float(result) if result.rank == 0 and result.dtype not in COMPLEX else math.nan
     found = (math.log(value) + reference.log_offset) / reference.divide_by if value > 0 else math.nan
     difference = abs(found - reference.value)
     agrees = difference <= reference.tolerance
