@@ -1,12 +1,13 @@
 """Twins: the arrays of this backend, and their traffic with the outside.
 
-The *twin* of a tensor is the NumPy array over the same memory with its axes reversed. A compact column-major tensor has a
-C-contiguous twin, so NumPy's products and gufuncs, which answer row-major, answer in our layout. Nobody above the
+The *twin* of a tensor is the NumPy array over the same memory with its axes reversed. A compact column-major tensor
+has a C-contiguous twin, so NumPy's products and gufuncs, which answer row-major, answer in our layout. Nobody above the
 backend sees that.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -65,12 +66,16 @@ def offset_of(array: Array, /) -> int:
     while isinstance(base.base, np.ndarray):
         base = base.base
     start = min(base.__array_interface__["data"][0], np.lib.array_utils.byte_bounds(base)[0])
-    return (array.__array_interface__["data"][0] - start) // array.itemsize
+    return int(array.__array_interface__["data"][0] - start) // array.itemsize
 
 
 def upload(source: HostTensor[Any], form: Form, /) -> Array:
     """Compact twin with the elements of a host tensor, copied."""
-    flat = np.frombuffer(source.raw, dtype=NUMPY_DTYPES[form.dtype]) if form.size else np.empty(0, NUMPY_DTYPES[form.dtype])
+    flat = (
+        np.frombuffer(source.raw, dtype=NUMPY_DTYPES[form.dtype])
+        if form.size
+        else np.empty(0, NUMPY_DTYPES[form.dtype])
+    )
     return flat.reshape(form.shape[::-1]).copy()
 
 
@@ -90,8 +95,8 @@ def lend(array: Array, form: Form, /) -> Array:
 def borrow(source: Any, copy: bool | None, /) -> tuple[Array, Form] | None:
     """Twin and form of a foreign array: its own memory where that is column-major, else one copy.
 
-    Column-major here means that strides do not shrink from axis to axis, whatever their signs: Fortran arrays, slices of
-    them, vectors. Row-major data is copied once, or refused when ``copy`` is False.
+    Column-major here means that strides do not shrink from axis to axis, whatever their signs: Fortran arrays, slices
+    of them, vectors. Row-major data is copied once, or refused when ``copy`` is False.
     """
     if not any(hasattr(source, name) for name in ("__array_interface__", "__array__", "__buffer__")):
         try:
@@ -106,8 +111,8 @@ def borrow(source: Any, copy: bool | None, /) -> tuple[Array, Form] | None:
     if not (aligned and _is_column_major(array)):
         if copy is False:
             raise ArgumentError(
-                f"asarray: the array of shape {array.shape} with strides {array.strides} in bytes is row-major (or unaligned), so a "
-                "column-major tensor needs a copy, and copy=False; pass copy=None, or an array made with order='F'"
+                f"asarray: the array of shape {array.shape} with strides {array.strides} in bytes is row-major (or "
+                "unaligned), so a column-major tensor needs a copy, and copy=False; pass copy=None, or an array made with order='F'"
             )
         copy = True
     if copy:
@@ -119,7 +124,7 @@ def borrow(source: Any, copy: bool | None, /) -> tuple[Array, Form] | None:
 
 def _is_column_major(array: Array) -> bool:
     steps = [abs(stride) for extent, stride in zip(array.shape, array.strides, strict=True) if extent > 1]
-    return array.size <= 1 or all(fast <= slow for fast, slow in zip(steps, steps[1:], strict=False))
+    return array.size <= 1 or all(fast <= slow for fast, slow in pairwise(steps))
 
 
 def _accepted() -> str:

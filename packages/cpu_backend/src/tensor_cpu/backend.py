@@ -113,7 +113,9 @@ class CpuBackend:
         import scipy
         from threadpoolctl import threadpool_info
 
-        pools = (f"{pool['internal_api']} {pool['version']}, {pool['num_threads']} threads" for pool in threadpool_info())
+        pools = (
+            f"{pool['internal_api']} {pool['version']}, {pool['num_threads']} threads" for pool in threadpool_info()
+        )
         return {
             "numpy": np.__version__,
             "scipy": scipy.__version__,

@@ -39,7 +39,7 @@ def bind_arange(result: Form, /) -> Kernel:
     def spaced(start: float, step: float) -> Array:
         array = empty(result)
         whole = isinstance(start, int) and isinstance(step, int) and result.dtype not in FLOATING
-        steps = np.arange(result.size, dtype=np.int64 if whole else np.float64)
+        steps: Array = np.arange(result.size, dtype=np.int64 if whole else np.float64)
         array[...] = (start + steps * step).astype(array.dtype) if result.size else 0
         return array
 

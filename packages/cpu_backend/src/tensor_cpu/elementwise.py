@@ -1,7 +1,7 @@
 """Elementwise kernels on twins, from the rows that array namespaces share.
 
-Right-aligned broadcasting of tensors is "insert axes at the end" for their twins. It is decided once, when a kernel is bound;
-for equal compact forms NumPy's own ufunc is the kernel.
+Right-aligned broadcasting of tensors is "insert axes at the end" for their twins. It is decided once, when a kernel
+is bound; for equal compact forms NumPy's own ufunc is the kernel.
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ def _element_of(name: str, dtype: DType) -> Any:
             return scalar(value)
         except OverflowError:
             raise CastRangeError(
-                f"{name}: the number {_shortened(value)} does not fit {dtype.name}; convert the tensor to a wider dtype first",
+                f"{name}: the number {_shortened(value)} does not fit {dtype.name}; "
+                "convert the tensor to a wider dtype first",
                 value=value,
             ) from None
 
@@ -93,4 +94,3 @@ def _element_of(name: str, dtype: DType) -> Any:
 
 def _shortened(value: Any) -> str:
     return str(value) if not isinstance(value, int) or value.bit_length() < 256 else f"with {value.bit_length()} bits"
-

@@ -1,7 +1,7 @@
 """Reductions on twins.
 
-Axis k of a tensor of rank r is axis r - 1 - k of its twin. Results are written into a compact array, because NumPy would keep
-the operand's order of strides.
+Axis k of a tensor of rank r is axis r - 1 - k of its twin. Results are written into a compact array, because NumPy
+would keep the operand's order of strides.
 """
 
 from __future__ import annotations

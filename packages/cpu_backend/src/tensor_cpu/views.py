@@ -1,7 +1,7 @@
 """Views of twins: same memory, other shape and strides.
 
-The runtime has computed the view's form; a kernel here makes the array of that form. Where NumPy has a C method for it, that
-is the kernel.
+The runtime has computed the view's form; a kernel here makes the array of that form. Where NumPy has a C method for
+it, that is the kernel.
 """
 
 from __future__ import annotations

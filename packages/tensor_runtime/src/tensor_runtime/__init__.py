@@ -7,7 +7,8 @@ a = tr.tensor([[1.0, 2.0], [3.0, 4.0]])  # nested lists are read as written
 b = a.T @ a + 1.0  # owned, compact, column-major
 ```
 
-Names that NumPy also has keep NumPy's meaning. ``einsum`` comes from the package ``tensor_einsum``, found through entry points.
+Names that NumPy also has keep NumPy's meaning. ``einsum`` comes from the package ``tensor_einsum``, found through
+entry points.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Binding tables: from the operands' forms to the kernel that the backend bound to them.
 
 A binding is the plain tuple (kernel, form of the result). A table is a dictionary whose ``__missing__`` builds the
-binding, so a hit costs one look-up and no bookkeeping. All tables share one budget in bytes: the oldest binding leaves first,
-whichever table holds it. Bindings are built outside any lock, and dropped only after the lock is released, because
-building or dropping one may run code of others.
+binding, so a hit costs one look-up and no bookkeeping. All tables share one budget in bytes: the oldest binding
+leaves first, whichever table holds it. Bindings are built outside any lock, and dropped only after the lock is
+released, because building or dropping one may run code of others.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from typing import Any, Final, NamedTuple
 
 Binding = tuple[Callable[..., Any], Any]  # (kernel, result form or forms): unpacking a NamedTuple is slower
 
-_BINDING_BYTES: Final = 1200  # a key, a closure with its cells, a result form; measured with tracemalloc on common operations
+_BINDING_BYTES: Final = (
+    1200  # a key, a closure with its cells, a result form; measured with tracemalloc on common operations
+)
 _AXIS_BYTES: Final = 64
 
 

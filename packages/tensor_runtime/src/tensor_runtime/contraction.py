@@ -1,7 +1,7 @@
 """Contractions of two tensors: ``matmul``, ``tensordot`` and ``dot_general``.
 
-All three name which axes are summed and reduce to one kernel, ``contract``, to which a backend is bound with three tuples of
-labels: those of the first operand, of the second, and of the result.
+All three name which axes are summed and reduce to one kernel, ``contract``, to which a backend is bound with three
+tuples of labels: those of the first operand, of the second, and of the result.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ AxisPairs = tuple[tuple[int, ...], tuple[int, ...]]
 class ContractionSpec(OpSpec):
     """An operation whose result is a sum of products over labelled axes.
 
-    ``signature`` gives the labels from the operation's name, both shapes, and the detail if there is one; it checks the shapes.
+    ``signature`` gives the labels from the operation's name, both shapes, and the detail if there is one; it checks
+    the shapes.
     """
 
     __slots__ = ("_signature",)
@@ -59,13 +60,19 @@ class ContractionSpec(OpSpec):
 
 def _matmul_labels(operation: str, a: Shape, b: Shape, /) -> Signature:
     if not a or not b:
-        raise ShapeError(f"{operation}: shapes {a} and {b}; accepted: rank 1 or more (multiply() scales by a number)", shapes=(a, b))
+        raise ShapeError(
+            f"{operation}: shapes {a} and {b}; accepted: rank 1 or more (multiply() scales by a number)", shapes=(a, b)
+        )
     if a[-1] != b[-2 if len(b) > 1 else 0]:
         raise ShapeError(
             f"{operation}: shapes {a} and {b}; accepted: (..., m, k) and (..., k, n), but k is {a[-1]} and {b[-2:][0]}",
             shapes=(a, b),
         )
-    rows, inner, columns = 0, 1, 2  # labels; batch axis k from the right is 3 + 2k, and 4 + 2k where it has extent 1 against n
+    rows, inner, columns = (
+        0,
+        1,
+        2,
+    )  # labels; batch axis k from the right is 3 + 2k, and 4 + 2k where it has extent 1 against n
     batch_a, batch_b = a[:-2], b[:-2]
     labels_a = (rows, inner) if len(a) > 1 else (inner,)
     labels_b = (inner, columns) if len(b) > 1 else (inner,)
@@ -95,7 +102,8 @@ def _pair_labels(operation: str, a: Shape, b: Shape, contracting: AxisPairs, bat
         for p, q in zip(of_a, of_b, strict=True):
             if a[p] != b[q]:
                 raise ShapeError(
-                    f"{operation}: {role} axis {p} of a has extent {a[p]} but axis {q} of b has {b[q]}; shapes {a} and {b}",
+                    f"{operation}: {role} axis {p} of a has extent {a[p]} but axis {q} of b has {b[q]}; "
+                    f"shapes {a} and {b}",
                     shapes=(a, b),
                 )
     for name, of_contracted, of_batch in (("a", contracting[0], batch[0]), ("b", contracting[1], batch[1])):
@@ -208,9 +216,8 @@ def _pair(operation: str, axes: Sequence[Any]) -> AxisPairs:
     try:
         of_a, of_b = axes
         return tuple(
-            tuple(index(axis) for axis in side) if isinstance(side, (tuple, list)) else (index(side),) for side in (of_a, of_b)
+            tuple(index(axis) for axis in side) if isinstance(side, (tuple, list)) else (index(side),)
+            for side in (of_a, of_b)
         )  # type: ignore[return-value]
     except (TypeError, ValueError):
         raise ArgumentError(f"{operation}: axes are {axes!r}; accepted: a pair (axes of a, axes of b)") from None
-
-

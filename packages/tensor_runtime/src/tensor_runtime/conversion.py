@@ -1,7 +1,7 @@
 """Change of dtype: ``convert`` is checked, ``cast`` may lose values, nothing else changes a dtype silently.
 
-``convert`` is decided from dtypes alone: allowed exactly when promoting both gives the target. ``cast`` is defined for all pairs; its
-scalar definition is ``tensor_core.scalars.cast_scalar``, and every backend gives the same bits.
+``convert`` is decided from dtypes alone: allowed exactly when promoting both gives the target. ``cast`` is defined
+for all pairs; its scalar definition is ``tensor_core.scalars.cast_scalar``, and every backend gives the same bits.
 """
 
 from __future__ import annotations

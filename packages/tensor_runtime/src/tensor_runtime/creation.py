@@ -71,7 +71,13 @@ def tensor(data: Any, /, *, dtype: Any = None, placement: Placement | str = CPU)
 
 
 def from_flat(
-    data: Sequence[Any], shape: Sequence[int], /, *, dtype: Any = None, order: str = "F", placement: Placement | str = CPU
+    data: Sequence[Any],
+    shape: Sequence[int],
+    /,
+    *,
+    dtype: Any = None,
+    order: str = "F",
+    placement: Placement | str = CPU,
 ) -> Tensor:
     """Owned tensor of flat data.
 
@@ -82,8 +88,10 @@ def from_flat(
         order: "F" for column-major data (Fortran, Julia, MATLAB), "C" for row-major data (C, NumPy).
         placement: where it goes.
 
-    >>> from_flat([1, 2, 3, 4], (2, 2)).to_numpy().tolist(), from_flat([1, 2, 3, 4], (2, 2), order="C").to_numpy().tolist()
-    ([[1, 3], [2, 4]], [[1, 2], [3, 4]])
+    >>> from_flat([1, 2, 3, 4], (2, 2)).to_numpy().tolist()
+    [[1, 3], [2, 4]]
+    >>> from_flat([1, 2, 3, 4], (2, 2), order="C").to_numpy().tolist()
+    [[1, 2], [3, 4]]
     """
     host = HostTensor.from_flat(data, as_shape(shape), as_dtype_or_none(dtype), order=order)
     return _uploaded(host, placement)
@@ -103,12 +111,12 @@ def _uploaded(host: HostTensor[Any], placement: Any) -> Tensor:
 def asarray(x: Any, /, *, dtype: Any = None, copy: bool | None = None) -> Tensor:
     """Tensor on ``cpu`` of an array, a nested list or a number; shares memory where it can.
 
-    Column-major and strided NumPy data is borrowed as it is, row-major data is a view with row-major strides; neither is
-    copied unless asked to. Data whose dtype is not one of the seven is refused.
+    Column-major and strided NumPy data is borrowed as it is, row-major data is a view with row-major strides; neither
+    is copied unless asked to. Data whose dtype is not one of the seven is refused.
 
     Args:
-        x: a tensor, an array (``__array_interface__``, ``__array__`` or the buffer protocol), nested lists, or a number.
-        dtype: checked conversion, as by ``convert``.
+        x: a tensor, an array (``__array_interface__``, ``__array__`` or the buffer protocol), nested lists, or a
+        number. dtype: checked conversion, as by ``convert``.
         copy: True always copies, False never (an error if it must), None only when it must.
 
     Raises:
@@ -128,7 +136,9 @@ def asarray(x: Any, /, *, dtype: Any = None, copy: bool | None = None) -> Tensor
         found, shared = _borrowed(x, wanted, copy)
     if wanted is not None and found.dtype is not wanted:
         if copy is False:
-            raise ArgumentError(f"asarray: {found.dtype.name} to {wanted.name} needs a copy, and copy=False; pass copy=None")
+            raise ArgumentError(
+                f"asarray: {found.dtype.name} to {wanted.name} needs a copy, and copy=False; pass copy=None"
+            )
         return convert(found, wanted)
     return copied(found) if copy and shared else found
 
@@ -150,7 +160,7 @@ def _borrowed(x: Any, dtype: DType | None, copy: bool | None) -> tuple[Tensor, b
 
 
 def to_numpy(x: Tensor, /) -> np.ndarray[Any, Any]:
-    """The elements as a NumPy array that shares memory with a tensor on the host; read-only if the view repeats elements.
+    """The elements of a tensor on the host as a NumPy array that shares memory; read-only if elements are repeated.
 
     Raises:
         PlacementError: the tensor is on a device; ``download`` first.
@@ -162,7 +172,8 @@ def to_numpy(x: Tensor, /) -> np.ndarray[Any, Any]:
     backend: Any = registry.backend_for(form.placement)
     if not hasattr(backend, "lend"):
         raise PlacementError(
-            f"to_numpy: the tensor is on {form.placement}, and nothing is moved silently; use to(x, 'cpu') or download(x)",
+            f"to_numpy: the tensor is on {form.placement}, and nothing is moved silently; "
+            "use to(x, 'cpu') or download(x)",
             operation="to_numpy",
             placement=form.placement,
         )
@@ -170,7 +181,9 @@ def to_numpy(x: Tensor, /) -> np.ndarray[Any, Any]:
     return lent
 
 
-def full(shape: Sequence[int] | int, value: Number, /, *, dtype: Any = None, placement: Placement | str = CPU) -> Tensor:
+def full(
+    shape: Sequence[int] | int, value: Number, /, *, dtype: Any = None, placement: Placement | str = CPU
+) -> Tensor:
     """Tensor of one value.
 
     Args:
@@ -227,7 +240,13 @@ def eye(rows: int, columns: int | None = None, /, *, dtype: Any = F64, placement
 
 
 def arange(
-    start: int | float, stop: int | float | None = None, step: int | float = 1, /, *, dtype: Any = None, placement: Any = CPU
+    start: int | float,
+    stop: int | float | None = None,
+    step: int | float = 1,
+    /,
+    *,
+    dtype: Any = None,
+    placement: Any = CPU,
 ) -> Tensor:
     """Numbers from ``start`` up to, and without, ``stop``; with one argument, from 0. Element k is start + k * step.
 

@@ -1,8 +1,8 @@
 """Elementwise arithmetic and functions, under NumPy's names and with NumPy's meaning.
 
-Operands broadcast right-aligned and are promoted to their common dtype; one of two may be a Python number, which adopts the
-tensor's dtype when its kind can hold it. Results are owned, compact and column-major. Floats follow IEEE 754 and
-never warn; integers wrap on overflow.
+Operands broadcast right-aligned and are promoted to their common dtype; one of two may be a Python number, which
+adopts the tensor's dtype when its kind can hold it. Results are owned, compact and column-major. Floats follow IEEE
+754 and never warn; integers wrap on overflow.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     binding table of the operation, keyed by the operands' forms  →  bound kernel  →  wrapped once
 
-Each function here is the hot path of one kind of call: look up, call, wrap. Reading ``_form`` fails for a Python number,
-which costs nothing while operands are tensors; the *type* of the number then stands in for its form.
+Each function here is the hot path of one kind of call: look up, call, wrap. Reading ``_form`` fails for a Python
+number, which costs nothing while operands are tensors; the *type* of the number then stands in for its form.
 """
 
 from __future__ import annotations
@@ -103,7 +103,9 @@ def guarded(operation: str, kernel: Callable[..., Any], /, *arguments: Any) -> A
 def translated(operation: str, error: Exception, /) -> TensorError:
     """The error of our tree that stands for one that a kernel let escape."""
     if isinstance(error, MemoryError):
-        return OutOfMemoryError(f"{operation}: not enough memory for the result or a workspace: {error}", operation=operation)
+        return OutOfMemoryError(
+            f"{operation}: not enough memory for the result or a workspace: {error}", operation=operation
+        )
     return BackendError(f"{operation}: the backend failed: {type(error).__name__}: {error}", operation=operation)
 
 

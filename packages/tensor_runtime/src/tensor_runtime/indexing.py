@@ -1,7 +1,7 @@
 """Indexing as sugar: ``x[1, ::-1, None, ...]`` and, on a mutable view, ``view[...] = x``.
 
-Integers, slices, ``None`` and ``...`` give views, with Python's own wrapping and clipping. Which elements a slice starts at
-is an argument of the kernel, never part of a binding's key, so ``x[0]``, ``x[1]``, ... share one binding.
+Integers, slices, ``None`` and ``...`` give views, with Python's own wrapping and clipping. Which elements a slice
+starts at is an argument of the kernel, never part of a binding's key, so ``x[0]``, ``x[1]``, ... share one binding.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tensor_runtime.form import Form, Shape
 from tensor_runtime.registry import registry
 from tensor_runtime.rules import broadcast
 from tensor_runtime.spec import ViewSpec, common_placement
-from tensor_runtime.structure import broadcast_to, transpose_view
+from tensor_runtime.structure import broadcast_to
 from tensor_runtime.tensor import Number, Tensor, TypedTensorViewMut, unwrap
 
 # One entry per item of an index: () for an integer, (extent, step) for a slice, None for a new axis.
@@ -83,10 +83,8 @@ def resolved(shape: Shape, index: Any, /) -> tuple[Pattern, tuple[int, ...]]:
             f"indexing: {named} indices for shape {shape} of rank {len(shape)}; give at most one per axis", shape=shape
         )
     everything = (slice(None),) * (len(shape) - named)
-    if ellipsis >= 0:
-        items = (*items[:ellipsis], *everything, *items[ellipsis + 1 :])
-    else:
-        items = (*items, *everything)
+    cut = ellipsis if ellipsis >= 0 else len(items)
+    items = (*items[:cut], *everything, *items[cut + 1 :])
     pattern: list[tuple[int, ...] | None] = []
     starts: list[int] = []
     for item in items:
@@ -111,14 +109,15 @@ def _position(item: Any, axis: int, shape: Shape) -> int:
         position = None
     if position is None:
         raise IndexingError(
-            f"indexing: axis {axis} has the index {item!r} of type {type(item).__name__}; accepted: an int, a slice, None and "
-            "'...'",
+            f"indexing: axis {axis} has the index {item!r} of type {type(item).__name__}; "
+            "accepted: an int, a slice, None and '...'",
             axis=axis,
         )
     extent = shape[axis]
     if not -extent <= position < extent:
         raise IndexingError(
-            f"indexing: index {position} is out of range for axis {axis} of extent {extent}; accepted: {-extent} to {extent - 1}"
+            f"indexing: index {position} is out of range for axis {axis} of extent {extent}; "
+            f"accepted: {-extent} to {extent - 1}"
             if extent
             else f"indexing: axis {axis} of shape {shape} has extent 0, so it has no element {position}",
             axis=axis,
@@ -157,7 +156,9 @@ def _bind_injective(form: Form) -> Binding:
     return backend.bind("mutable_view", (form,), form, None), is_injective(TensorLayout(form.shape, form.strides))
 
 
-_INJECTIVE: Final = BindingTable(_bind_injective)  # (kernel that refuses read-only memory, whether the form is injective)
+_INJECTIVE: Final = BindingTable(
+    _bind_injective
+)  # (kernel that refuses read-only memory, whether the form is injective)
 
 
 def _bind_copy_into(key: tuple[Form, Form | type]) -> Binding:
@@ -194,7 +195,9 @@ def copy_into(view: TypedTensorViewMut[Any], source: Tensor | Number, /) -> None
     [1.0, 2.0]
     """
     if not isinstance(view, TypedTensorViewMut):
-        raise ReadOnlyError(f"copy_into: the first operand is a {type(view).__name__}; accepted: what mutable_view() returns")
+        raise ReadOnlyError(
+            f"copy_into: the first operand is a {type(view).__name__}; accepted: what mutable_view() returns"
+        )
     if isinstance(source, Tensor):
         kernel, _ = _COPY_INTO[view._form, source._form]
         guarded("copy_into", kernel, view._array, source._array)
@@ -230,12 +233,3 @@ def iterate(x: Tensor, /) -> Iterator[Tensor]:
     if x.rank == 0:
         raise IndexingError("iteration: a tensor of rank 0 has no axis to run along; item() gives its element")
     return (getitem(x, position) for position in range(x.shape[0]))
-
-
-def reversed_axes(x: Tensor, /) -> Tensor:
-    """The property ``x.T``: a view with all axes reversed.
-
-    >>> reversed_axes(zeros((2, 3, 4))).shape
-    (4, 3, 2)
-    """
-    return transpose_view(x)

@@ -50,8 +50,8 @@ def _declined(other: object) -> Any:
     """Let the other operand's class try, unless it is an array, which would be mixed in silently."""
     if hasattr(other, "__array__") or hasattr(other, "__array_interface__"):
         raise ForeignOperandError(
-            f"operator: a tensor meets a {type(other).__module__}.{type(other).__name__}; make it a tensor with asarray(), "
-            "or the tensor an array with to_numpy()"
+            f"operator: a tensor meets a {type(other).__module__}.{type(other).__name__}; "
+            "make it a tensor with asarray(), or the tensor an array with to_numpy()"
         ) from None
     return NotImplemented
 
@@ -68,7 +68,8 @@ def item(x: Tensor, /) -> Number:
     """
     if x.size != 1:
         raise ArgumentError(
-            f"item: shape {x.shape} has {x.size} elements; accepted: exactly one (index first, or use to_numpy())", shape=x.shape
+            f"item: shape {x.shape} has {x.size} elements; accepted: exactly one (index first, or use to_numpy())",
+            shape=x.shape,
         )
     element: Number = download(x)[(0,) * x.rank]
     return element
@@ -77,7 +78,8 @@ def item(x: Tensor, /) -> Number:
 def _bool(x: Tensor, /) -> bool:
     if x.size != 1:
         raise ArgumentError(
-            f"bool: the truth of {x.size} elements of shape {x.shape} is ambiguous; use max() of a Bool tensor, or compare sums"
+            f"bool: the truth of {x.size} elements of shape {x.shape} is ambiguous; "
+            "compare a sum, or take max() of a Bool tensor"
         )
     return bool(item(x))
 

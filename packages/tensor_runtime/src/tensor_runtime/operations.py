@@ -29,7 +29,9 @@ def operation(name: str, /) -> Any:
 
         found = list(entry_points(group="tensor_runtime.operations", name=name))
         if not found and name in _PACKAGES:
-            raise BackendUnavailableError(f"tensor_runtime.{name}: comes with {_PACKAGES[name]}; pip install {_PACKAGES[name]}")
+            raise BackendUnavailableError(
+                f"tensor_runtime.{name}: comes with {_PACKAGES[name]}; pip install {_PACKAGES[name]}"
+            )
         if not found:
             raise AttributeError(f"module 'tensor_runtime' has no attribute {name!r}")
         _loaded.setdefault(name, found[0].load())

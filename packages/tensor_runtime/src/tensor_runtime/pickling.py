@@ -1,7 +1,7 @@
 """Pickle support: a tensor travels as its form and its compact bytes.
 
-With protocol 5 and a ``buffer_callback`` the bytes leave out of band, without a copy. A tensor of a device is refused: bring it
-to the host first, so that the file opens on a machine without that device.
+With protocol 5 and a ``buffer_callback`` the bytes leave out of band, without a copy. A tensor of a device is
+refused: bring it to the host first, so that the file opens on a machine without that device.
 """
 
 from __future__ import annotations

@@ -15,15 +15,16 @@ _INTERNED: Final[dict[tuple[object, ...], _Interned]] = {}
 
 
 class _Interned:
-    """Immutable content, one object per content; subclasses name their slots."""
+    """Immutable content, one object per content; subclasses name their slots and fields."""
 
     __slots__ = ()
+    _fields: ClassVar[tuple[str, ...]] = ()  # content, in the order in which it is given
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is immutable; make another one")
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _restore, (type(self), tuple(getattr(self, slot) for slot in self.__slots__))
+        return _restore, (type(self), tuple(getattr(self, field) for field in self._fields))
 
     def __copy__(self: _Self) -> _Self:
         return self
@@ -37,8 +38,8 @@ def _intern(cls: type[_Self], *content: object) -> _Self:
     known = _INTERNED.get(key)
     if known is None:
         fresh = object.__new__(cls)
-        for slot, value in zip(cls.__slots__, content, strict=True):
-            object.__setattr__(fresh, slot, value)
+        for field, value in zip(cls._fields, content, strict=True):
+            object.__setattr__(fresh, field, value)
         known = _INTERNED.setdefault(key, fresh)
     assert isinstance(known, cls)
     return known
@@ -63,7 +64,8 @@ class MemoryKind(_Interned):
     True
     """
 
-    __slots__ = ("name", "is_other")
+    __slots__ = ("name", "is_other")  # noqa: RUF023 - the order in which _intern fills them
+    _fields = ("name", "is_other")
     name: str
     is_other: bool
     Device: ClassVar[MemoryKind]
@@ -87,7 +89,8 @@ class GpuBackendKind(_Interned):
     GpuBackendKind.Cuda
     """
 
-    __slots__ = ("name", "is_other")
+    __slots__ = ("name", "is_other")  # noqa: RUF023 - the order in which _intern fills them
+    _fields = ("name", "is_other")
     name: str
     is_other: bool
     Cuda: ClassVar[GpuBackendKind]
@@ -113,7 +116,8 @@ class DeviceKind(_Interned):
     'cuda'
     """
 
-    __slots__ = ("family", "detail")
+    __slots__ = ("family", "detail")  # noqa: RUF023 - the order in which _intern fills them
+    _fields = ("family", "detail")
     family: str  # "cpu", "gpu" or "other"
     detail: GpuBackendKind | str | None
     Cpu: ClassVar[DeviceKind]
@@ -147,6 +151,7 @@ class DeviceId(_Interned):
     """
 
     __slots__ = ("kind", "ordinal")
+    _fields = ("kind", "ordinal")
     kind: DeviceKind
     ordinal: int
 
@@ -168,7 +173,8 @@ class Placement(_Interned):
     cuda:1
     """
 
-    __slots__ = ("memory_kind", "device")
+    __slots__ = ("memory_kind", "device")  # noqa: RUF023 - the order in which _intern fills them
+    _fields = ("memory_kind", "device")
     memory_kind: MemoryKind
     device: DeviceId | None
 
@@ -179,7 +185,9 @@ class Placement(_Interned):
         if self.device is None:
             return self.memory_kind.name
         kind = self.device.kind
-        name = kind.short if kind is DeviceKind.Cpu and self.device.ordinal == 0 else f"{kind.short}:{self.device.ordinal}"
+        name = (
+            kind.short if kind is DeviceKind.Cpu and self.device.ordinal == 0 else f"{kind.short}:{self.device.ordinal}"
+        )
         usual = MemoryKind.UnpinnedHost if kind is DeviceKind.Cpu else MemoryKind.Device
         return name if self.memory_kind is usual else f"{name} ({self.memory_kind.name})"
 
@@ -218,6 +226,12 @@ def as_placement(place: Placement | DeviceId | str, /) -> Placement:
 def _device_named(text: str) -> DeviceId:
     name, colon, number = text.partition(":")
     if not name or (colon and not (number.isascii() and number.isdigit() and len(number) < 10)):
-        raise ArgumentError(f"placement: {text!r} names no device; accepted: 'cpu', 'cuda:0', 'NAME:ORDINAL'", name=text)
-    known = {"cpu": DeviceKind.Cpu, "cuda": DeviceKind.gpu(GpuBackendKind.Cuda), "rocm": DeviceKind.gpu(GpuBackendKind.Rocm)}
+        raise ArgumentError(
+            f"placement: {text!r} names no device; accepted: 'cpu', 'cuda:0', 'NAME:ORDINAL'", name=text
+        )
+    known = {
+        "cpu": DeviceKind.Cpu,
+        "cuda": DeviceKind.gpu(GpuBackendKind.Cuda),
+        "rocm": DeviceKind.gpu(GpuBackendKind.Rocm),
+    }
     return DeviceId(known.get(name) or DeviceKind.other(name), int(number or 0))

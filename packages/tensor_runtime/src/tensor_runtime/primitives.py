@@ -1,11 +1,11 @@
 """Strict primitives: equal shapes, equal dtypes, nothing implicit.
 
-The layer that backends implement and that graphs will record; its vocabulary is that of StableHLO. Two operands have one
-shape and one dtype; no Python numbers, no broadcasting, no promotion. Integers wrap on overflow. The public functions of the
-same meaning (``tensor_runtime.add`` for ``add``) broadcast and promote first.
+The layer that backends implement and that graphs will record; its vocabulary is that of StableHLO. Two operands have
+one shape and one dtype; no Python numbers, no broadcasting, no promotion. Integers wrap on overflow. The public
+functions of the same meaning (``tensor_runtime.add`` for ``add``) broadcast and promote first.
 
-Where the two layers differ: ``reduce_sum`` and ``reduce_max`` read an empty ``axes`` as all axes, whereas ``sum`` and ``max``
-read ``axis=()`` as none.
+Where the two layers differ: ``reduce_sum`` and ``reduce_max`` read an empty ``axes`` as all axes, whereas ``sum`` and
+``max`` read ``axis=()`` as none.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class StrictSpec(OpSpec):
         names = [_name(operand) for operand in operands]
         if len(set(names)) > 1 or not all(isinstance(operand, Form) for operand in operands):
             raise DTypeError(
-                f"primitives.{self.name}: operands are {', '.join(names)}; accepted: tensors of one dtype (convert() first)",
+                f"primitives.{self.name}: operands are {', '.join(names)}; "
+                "accepted: tensors of one dtype (convert() first)",
                 operation=self.name,
             )
         return super().common_dtype(operands)
@@ -55,7 +56,9 @@ _CONJ: Final = StrictSpec("conj", accepts=NUMERIC, result_shape=same_shape)
 _EXP: Final = StrictSpec("exp", accepts=FLOATING, result_shape=same_shape)
 _SQRT: Final = StrictSpec("sqrt", accepts=FLOATING, result_shape=same_shape)
 _REDUCE_SUM: Final = StrictSpec("reduce_sum", accepts=NUMERIC, result_shape=reduced, detailed=True, kernel="sum")
-_REDUCE_MAX: Final = StrictSpec("reduce_max", accepts=_ORDERED, result_shape=reduced_nonempty, detailed=True, kernel="max")
+_REDUCE_MAX: Final = StrictSpec(
+    "reduce_max", accepts=_ORDERED, result_shape=reduced_nonempty, detailed=True, kernel="max"
+)
 _COMPARISONS: Final = {
     direction: StrictSpec(direction, accepts=accepts, result_dtype=boolean, result_shape=equal_shapes)
     for accepts, directions in (

@@ -1,8 +1,8 @@
 """What the runtime needs from what plugs in below it, and nothing more.
 
-Backends satisfy these Protocols by structure; they inherit nothing. ``A`` is the backend's own array, opaque to everyone
-else. ``PROTOCOL_VERSION`` changes when a method is added or changes its meaning; a plug-in states the version it was
-written for in its info entry.
+Backends satisfy these Protocols by structure; they inherit nothing. ``A`` is the backend's own array, opaque to
+everyone else. ``PROTOCOL_VERSION`` changes when a method is added or changes its meaning; a plug-in states the
+version it was written for in its info entry.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ def reduced_nonempty(operation: str, shape: Shape, detail: Reduction, /) -> Shap
     axes = reduced_axes(operation, len(shape), detail[0])
     if any(shape[axis] == 0 for axis in axes) and 0 not in result:
         raise ArgumentError(
-            f"{operation}: shape {shape} has no element along axis {detail[0]}, and {operation} of nothing is undefined; "
-            "reduce over axes of extent 1 or more",
+            f"{operation}: shape {shape} has no element along axis {detail[0]}, and {operation} of nothing is "
+            "undefined; reduce over axes of extent 1 or more",
             operation=operation,
             shape=shape,
         )

@@ -9,8 +9,8 @@ Two groups are read, and nothing is read at import:
   ``device_kinds``      the device names it claims, such as ``("cpu",)`` or ``("cuda",)``,
   ``status``, ``reason``  when it cannot be used here: a few words, and why (optional).
 
-A broken entry is reported by :func:`backends` and never breaks another one. ``TENSOR_RUNTIME_BACKENDS=cpu,other`` in the
-environment limits the search to the names listed.
+A broken entry is reported by :func:`backends` and never breaks another one. ``TENSOR_RUNTIME_BACKENDS=cpu,other`` in
+the environment limits the search to the names listed.
 """
 
 from __future__ import annotations
@@ -107,7 +107,9 @@ class BackendTable(tuple[BackendRow, ...]):
     def __repr__(self) -> str:
         rows = [BackendRow("name", "devices", "distribution", "status"), *self]
         widths = [max(len(row[column]) for row in rows) for column in range(3)]
-        lines = ("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]) for row in rows)
+        lines = (
+            "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]) for row in rows
+        )
         return "\n".join(line.rstrip() for line in lines)
 
 

@@ -5,7 +5,7 @@ A shape rule takes the operation's name, then the operands' shapes, then the det
 
 from __future__ import annotations
 
-from tensor_core.dtypes import FLOATING, I64, Bool, DType, F64
+from tensor_core.dtypes import F64, FLOATING, I64, Bool, DType
 from tensor_core.errors import ShapeError
 from tensor_core.shapes import broadcast_shapes, normalize_axes
 from tensor_runtime.form import Shape

@@ -1,8 +1,8 @@
 """Specifications: what an operation accepts and what it gives, without data.
 
 A spec holds the name under which backends bind the operation, the dtypes accepted, the rule for the result's dtype and
-the rule for its shape. Its binding table is filled on demand: a miss checks placement, dtypes and shapes once, then asks the
-backend for a kernel. Nothing here touches an element.
+the rule for its shape. Its binding table is filled on demand: a miss checks placement, dtypes and shapes once, then
+asks the backend for a kernel. Nothing here touches an element.
 """
 
 from __future__ import annotations
@@ -92,7 +92,9 @@ class OpSpec:
             if not isinstance(operand, Form):
                 common = promote_scalar(common, operand)
         if common not in self.accepts:
-            found = ", ".join(operand.dtype.name if isinstance(operand, Form) else operand.__name__ for operand in operands)
+            found = ", ".join(
+                operand.dtype.name if isinstance(operand, Form) else operand.__name__ for operand in operands
+            )
             accepted = ", ".join(sorted(dtype.name for dtype in self.accepts))
             are = "operand is" if len(operands) == 1 else "operands are"
             raise DTypeError(f"{self.name}: {are} {found}; accepted: {accepted}", operation=self.name)

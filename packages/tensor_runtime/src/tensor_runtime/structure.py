@@ -1,7 +1,8 @@
 """Views: new forms over the same elements, and the two functions that copy instead.
 
-Every ``*_view`` and every function with a NumPy name here returns a view that shares storage with its operand, whatever the
-size, unless its docstring says otherwise. The rules are those of ``tensor_core.views``; this module binds them to backends.
+Every ``*_view`` and every function with a NumPy name here returns a view that shares storage with its operand,
+whatever the size, unless its docstring says otherwise. The rules are those of ``tensor_core.views``; this module
+binds them to backends.
 """
 
 from __future__ import annotations
@@ -81,6 +82,15 @@ def transpose(a: Tensor, axes: Sequence[int] | None = None, /) -> Tensor:
     (3, 2)
     """
     return transpose_view(a, axes)
+
+
+def reversed_axes(a: Tensor, /) -> Tensor:
+    """The property ``x.T``: a view with all axes reversed.
+
+    >>> reversed_axes(zeros((2, 3, 4))).shape
+    (4, 3, 2)
+    """
+    return execute_detail(TRANSPOSE_VIEW, a, None)
 
 
 def permute_axes(a: Tensor, axes: Sequence[int], /) -> Tensor:
@@ -243,8 +253,8 @@ def completed_shape(operation: str, old: Shape, new: Any, /) -> Shape:
             wanted = tuple(size // rest if extent == -1 else extent for extent in wanted)
     if any(extent < 0 for extent in wanted) or prod(wanted) != size:
         raise ShapeError(
-            f"{operation}: shape {old} has {size} elements and {tuple(wanted)} does not; accepted: extents of 0 or more with "
-            f"product {size}, of which one may be -1",
+            f"{operation}: shape {old} has {size} elements and {tuple(wanted)} does not; "
+            f"accepted: extents of 0 or more with product {size}, of which one may be -1",
             operation=operation,
             shapes=(old, wanted),
         )

@@ -1,10 +1,11 @@
 """The runtime tensor: a form and the backend's own array.
 
-Tensors carry data and metadata; computation is free functions. Operators, indexing and the few methods declared here are
-thin sugar over those functions; ``tensor_runtime.methods`` attaches them, so that this module stands below all operations.
+Tensors carry data and metadata; computation is free functions. Operators, indexing and the few methods declared here
+are thin sugar over those functions; ``tensor_runtime.methods`` attaches them, so that this module stands below all
+operations.
 
-At run time there is one class, ``Tensor``. ``TypedTensor[T]`` and ``TypedTensorView[T]`` are the same class, narrowed for the
-type checker. Its one subclass, ``TypedTensorViewMut``, is a view whose elements may be written.
+At run time there is one class, ``Tensor``. ``TypedTensor[T]`` and ``TypedTensorView[T]`` are the same class,
+narrowed for the type checker. Its one subclass, ``TypedTensorViewMut``, is a view whose elements may be written.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ Number = bool | int | float | complex
 class Tensor:
     """Dense elements of one dtype, in one place.
 
-    Made by ``tensor``, ``zeros``, ``asarray`` and the like, never by calling the class: there is no ``__init__``, because it would
-    cost more than the look-up of a kernel. Whoever makes one fills both slots, or calls :func:`wrap`.
+    Made by ``tensor``, ``zeros``, ``asarray`` and the like, never by calling the class: there is no ``__init__``,
+    because it would cost more than the look-up of a kernel. Whoever makes one fills both slots, or calls :func:`wrap`.
     """
 
     __slots__ = ("__weakref__", "_array", "_form")

@@ -1,7 +1,7 @@
 """Transfers: the only functions that move elements between placements.
 
-``upload`` takes a host tensor of ``tensor_core`` to a placement, ``download`` brings one back, and ``to`` goes from placement
-to placement. ``trace_transfers`` records every byte they move.
+``upload`` takes a host tensor of ``tensor_core`` to a placement, ``download`` brings one back, and ``to`` goes from
+placement to placement. ``trace_transfers`` records every byte they move.
 """
 
 from __future__ import annotations
@@ -68,7 +68,9 @@ def upload(source: HostTensor[Any], place: Placement | DeviceId | str = CPU, /) 
     (1, 2)
     """
     if not isinstance(source, HostTensor):
-        raise DTypeError(f"upload: found {type(source).__name__}; accepted: a HostTensor; asarray() takes arrays, to() tensors")
+        raise DTypeError(
+            f"upload: found {type(source).__name__}; accepted: a HostTensor; asarray() takes arrays, to() tensors"
+        )
     form = form_of(source.dtype, source.shape, as_placement(place))
     array = guarded("upload", registry.backend_for(form.placement).upload, source, form)
     _record("upload", "host", form.placement, form.nbytes)

@@ -1,0 +1,1 @@
+def uniform(*a, **k): raise NotImplementedError

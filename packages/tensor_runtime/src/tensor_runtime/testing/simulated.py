@@ -1,0 +1,88 @@
+"""A simulated device: another placement that computes with the arrays of a real backend.
+
+Its arrays are opaque wrappers, so whatever reaches into an array without asking the backend fails, as it would on a GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tensor_core.errors import UnsupportedOperationError
+from tensor_core.host_tensor import HostTensor
+from tensor_runtime.form import Form
+from tensor_runtime.placement import DeviceId, DeviceKind, MemoryKind, Placement
+from tensor_runtime.protocols import Kernel, Operand, Result
+from tensor_runtime.registry import AnyBackend
+
+
+class DeviceArray:
+    """An array that only :class:`SimulatedBackend` may open."""
+
+    __slots__ = ("inside",)
+
+    def __init__(self, inside: Any) -> None:
+        self.inside = inside
+
+
+def _opened(value: Any) -> Any:
+    return value.inside if isinstance(value, DeviceArray) else value
+
+
+class SimulatedBackend:
+    """A device of kind ``other(name)`` whose kernels are those of ``inner`` on wrapped arrays.
+
+    Args:
+        inner: a backend whose kernels do not depend on the placement.
+        name: name of the backend and of its device kind.
+        unsupported: operations that it pretends to lack, each with the reason.
+
+    >>> from tensor_runtime import backend
+    >>> SimulatedBackend(backend("cpu"), "simulated").placement()
+    simulated:0
+    """
+
+    def __init__(self, inner: AnyBackend, name: str, unsupported: Mapping[str, str] | None = None) -> None:
+        self.name = name
+        self.device_kind = DeviceKind.other(name)
+        self._inner = inner
+        self._unsupported = dict(unsupported or {})
+
+    def placement(self, ordinal: int = 0, /) -> Placement:
+        """One of its devices."""
+        return Placement(MemoryKind.Device, DeviceId(self.device_kind, ordinal))
+
+    def bind(self, name: str, operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel:
+        """The inner kernel between unwrapping and wrapping."""
+        if name in self._unsupported:
+            raise UnsupportedOperationError(f"{name}: {self._unsupported[name]}", operation=name)
+        kernel = self._inner.bind(name, operands, result, detail)
+
+        def wrapped(*arguments: Any) -> Any:
+            found = kernel(*[_opened(argument) for argument in arguments])
+            return tuple(map(DeviceArray, found)) if isinstance(found, tuple) else DeviceArray(found)
+
+        return wrapped
+
+    def unsupported(self) -> Mapping[str, str]:
+        """What it pretends to lack."""
+        return self._unsupported
+
+    def offset_of(self, array: DeviceArray, /) -> int:
+        """Offset of the first element in its allocation, in elements."""
+        return self._inner.offset_of(array.inside)
+
+    def upload(self, source: HostTensor[Any], form: Form, /) -> DeviceArray:
+        """A copy of a host tensor."""
+        return DeviceArray(self._inner.upload(source, form))
+
+    def download(self, array: DeviceArray, form: Form, /) -> HostTensor[Any]:
+        """A copy on the host."""
+        return self._inner.download(array.inside, form)
+
+    def synchronize(self) -> None:
+        """Nothing runs in the background."""
+
+    def describe(self) -> Mapping[str, str]:
+        """What it wraps."""
+        return {"simulates": self.name, "computes with": self._inner.name}

@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import pytest
+import tensor_runtime as tr
+from tensor_core.errors import (
+    BackendContractError,
+    BackendUnavailableError,
+    PlacementError,
+    PluginConflictError,
+    PluginLoadError,
+    UnsupportedOperationError,
+)
+from tensor_runtime.placement import CPU, as_placement
+from tensor_runtime.registry import Candidate, Registry
+from tensor_runtime.testing.simulated import SimulatedBackend
+
+CPU_INFO = {"device_kinds": ("cpu",)}
+
+
+def registry_of(*candidates: tuple[str, Callable[[], object], Mapping[str, Any]]) -> Registry:
+    def discover() -> Iterable[Candidate]:
+        return [Candidate(name, f"{name}-dist 1.0", load, info) for name, load, info in candidates]
+
+    return Registry(discover)
+
+
+def cpu() -> object:
+    return tr.backend("cpu")
+
+
+def raising(error: BaseException) -> Callable[[], object]:
+    def load() -> object:
+        raise error
+
+    return load
+
+
+def recursing() -> object:
+    return recursing()
+
+
+def test_listing_loads_nothing() -> None:
+    registry = registry_of(("bad", raising(AssertionError("loaded")), {"device_kinds": ("bad",)}), ("cpu", cpu, CPU_INFO))
+
+    assert [(row.name, row.devices, row.status) for row in registry.backends()] == [
+        ("bad", "bad", "not loaded"),
+        ("cpu", "cpu", "not loaded"),
+    ]
+    assert registry.backend_for(CPU) is tr.backend("cpu")
+    assert registry.backends()[1].status == "ready"
+
+
+@pytest.mark.parametrize(
+    "error", [ImportError("libfoo.so"), SystemExit(3), SyntaxError("x"), RecursionError("deep"), ValueError("v")]
+)
+def test_a_broken_plugin_is_reported_and_breaks_nobody_else(error: BaseException) -> None:
+    registry = registry_of(("bad", raising(error), {"device_kinds": ("npu",)}), ("cpu", cpu, CPU_INFO))
+
+    with pytest.raises(PluginLoadError, match="bad-dist 1.0 did not load") as caught:
+        registry.backend_for(as_placement("npu"))
+    assert caught.value.__cause__ is error
+    assert registry.backend_for(CPU) is tr.backend("cpu")
+    assert registry.backends()[0].status.startswith(f"broken: {type(error).__name__}")
+
+
+def test_a_plugin_that_recurses_without_end_is_reported() -> None:
+    with pytest.raises(PluginLoadError, match="RecursionError"):
+        registry_of(("deep", recursing, {"device_kinds": ("npu",)})).backend("deep")
+
+
+def test_a_plugin_that_is_no_backend_is_reported() -> None:
+    with pytest.raises(PluginLoadError) as caught:
+        registry_of(("odd", lambda: 3, {"device_kinds": ("npu",)})).backend("odd")
+    assert isinstance(caught.value.__cause__, BackendContractError)
+
+
+def test_two_claims_of_one_device_are_a_conflict_at_use() -> None:
+    registry = registry_of(("one", cpu, CPU_INFO), ("two", cpu, CPU_INFO))
+
+    assert len(registry.backends()) == 2
+    with pytest.raises(PluginConflictError, match="'one' of one-dist 1.0 and 'two' of two-dist 1.0"):
+        registry.backend_for(CPU)
+
+
+def test_two_plugins_of_one_name_are_a_conflict_at_use() -> None:
+    with pytest.raises(PluginConflictError, match="name 'cpu' is taken"):
+        registry_of(("cpu", cpu, CPU_INFO), ("cpu", cpu, {"device_kinds": ("npu",)})).backend("cpu")
+
+
+def test_an_outdated_plugin_is_refused_politely() -> None:
+    registry = registry_of(("old", cpu, {"device_kinds": ("npu",), "protocol_version": 0}))
+
+    with pytest.raises(BackendUnavailableError, match="written for backend protocol 0; this runtime speaks 1"):
+        registry.backend("old")
+
+
+def test_an_unavailable_backend_says_why() -> None:
+    registry = registry_of(("gpu", cpu, {"device_kinds": ("cuda",), "status": "not in this release", "reason": "CPU only"}))
+
+    with pytest.raises(BackendUnavailableError, match="not in this release: CPU only"):
+        registry.backend_for(as_placement("cuda:0"))
+
+
+def test_nobody_serving_the_cpu_names_the_install_command() -> None:
+    with pytest.raises(BackendUnavailableError, match="pip install ironstride-tensor-cpu"):
+        registry_of().backend_for(CPU)
+
+
+def test_a_backend_without_info_is_asked_itself() -> None:
+    assert registry_of(("bad", raising(ImportError("x")), {}), ("plain", cpu, {})).backend_for(CPU) is cpu()
+
+
+def test_an_unknown_name_lists_what_is_there() -> None:
+    with pytest.raises(BackendUnavailableError, match="'nope' is not installed; installed: cpu"):
+        registry_of(("cpu", cpu, CPU_INFO)).backend("nope")
+
+
+def test_refresh_reads_again() -> None:
+    found: list[Candidate] = []
+    registry = Registry(lambda: list(found))
+    with pytest.raises(BackendUnavailableError):
+        registry.backend_for(CPU)
+    found.append(Candidate("cpu", "late 1.0", cpu, CPU_INFO))
+    registry.refresh()
+
+    assert registry.backend_for(CPU) is cpu()
+
+
+def test_the_printed_table_has_one_line_each() -> None:
+    lines = repr(tr.backends()).splitlines()
+
+    assert lines[0].split() == ["name", "devices", "distribution", "status"]
+    assert len(lines) == len(tr.backends()) + 1
+
+
+@pytest.fixture
+def device() -> Iterator[SimulatedBackend]:
+    made = SimulatedBackend(tr.backend("cpu"), "simulated", {"sqrt": "the device has no square root"})
+    tr.register_backend("simulated", made)
+    yield made
+    from tensor_runtime.registry import registry
+
+    registry.unregister("simulated")
+
+
+def test_a_registered_device_computes_on_its_own_arrays(device: SimulatedBackend) -> None:
+    a = tr.tensor([[1.0, 2.0], [3.0, 4.0]])
+    b = tr.to(a, device.placement())
+
+    assert repr(b.placement) == "simulated:0"
+    assert tr.to((b @ b.T + 1.0)[::-1], "cpu").to_numpy().tolist() == [[12.0, 26.0], [6.0, 12.0]]
+
+
+def test_registering_a_second_backend_for_a_device_is_refused(device: SimulatedBackend) -> None:
+    with pytest.raises(PluginConflictError, match="belongs to one backend"):
+        tr.register_backend("again", device)
+    with pytest.raises(PluginConflictError):
+        tr.register_backend("cpu", SimulatedBackend(tr.backend("cpu"), "third"))
+
+
+def test_operands_in_two_places_are_listed_and_nothing_moves(device: SimulatedBackend) -> None:
+    a = tr.zeros((2, 2))
+    b = tr.to(a, device.placement())
+
+    with tr.trace_transfers() as log, pytest.raises(PlacementError) as caught:
+        tr.add(a, b)
+    assert log == []
+    text = str(caught.value)
+    assert "operand 0: F64 (2, 2) on cpu" in text
+    assert "operand 1: F64 (2, 2) on simulated:0" in text
+    assert "to(x, 'cpu')" in text
+
+
+def test_every_byte_moved_is_recorded(device: SimulatedBackend) -> None:
+    with tr.trace_transfers() as log:
+        b = tr.to(tr.zeros((3,)), device.placement())
+        tr.to(b, device.placement())
+        tr.add(b, b)
+        tr.download(b)
+    assert [(entry.operation, entry.source, entry.target, entry.nbytes) for entry in log] == [
+        ("download", "cpu", "host", 24),
+        ("upload", "host", "simulated:0", 24),
+        ("download", "simulated:0", "host", 24),
+    ]
+
+
+def test_a_device_tensor_never_reaches_numpy_silently(device: SimulatedBackend) -> None:
+    import numpy as np
+
+    b = tr.to(tr.zeros((3,)), device.placement())
+    with tr.trace_transfers() as log, pytest.raises(PlacementError, match="nothing is moved silently"):
+        np.asarray(b)
+    assert log == []
+
+
+def test_what_a_backend_lacks_is_refused_with_its_reason(device: SimulatedBackend) -> None:
+    b = tr.to(tr.ones((2,)), device.placement())
+
+    with pytest.raises(UnsupportedOperationError, match="the device has no square root"):
+        tr.sqrt(b)
