@@ -1,0 +1,232 @@
+"""``einsum`` and ``plan``, as users call them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+from tensor_core.dtypes import F64, DType, as_dtype
+from tensor_core.errors import TensorError
+from tensor_core.promotion import promote, promote_scalar
+from tensor_core.shapes import as_shape
+from tensor_einsum.cache import plan_cache
+from tensor_einsum.errors import ExtentError, SubscriptsError
+from tensor_einsum.execute import bind_plan
+from tensor_einsum.extents import Shape
+from tensor_einsum.interleaved import LabelLists, number_labels, split_interleaved
+from tensor_einsum.notation import Notation, parse
+from tensor_einsum.path import path_entries
+from tensor_einsum.plan import Plan, make_plan
+from tensor_runtime.bindings import Binding, BindingTable
+from tensor_runtime.creation import full
+from tensor_runtime.errors import ForeignOperandError
+from tensor_runtime.execute import translated
+from tensor_runtime.form import Form
+from tensor_runtime.spec import PYTHON_NUMBERS
+from tensor_runtime.tensor import Number, Tensor
+
+_AUTO: Final = "auto"
+
+
+class Request(NamedTuple):
+    """What a plan depends on besides the operands: hashable, part of keys."""
+
+    notation: str | LabelLists
+    optimize: Any
+
+
+def _build(key: tuple[Any, ...]) -> Binding:
+    notation, *forms = key
+    request = notation if isinstance(notation, Request) else Request(notation, _AUTO)
+    found = _cached_plan(
+        "einsum", request, tuple([form.shape for form in forms]), tuple([form.dtype for form in forms])
+    )
+    program, result = bind_plan(found, forms)
+    return program.shortest(), result
+
+
+_bindings: Final = BindingTable(_build)
+
+
+def einsum(notation: Any, /, *operands: Any, optimize: Any = _AUTO) -> Tensor:
+    """Sum of products over labelled axes (Einstein's convention, with every output written out that one likes).
+
+    Args:
+        notation: ``"ij,jk->ik"``. Without ``->`` the output is NumPy's: labels that occur once, sorted. ``...``
+            stands for axes without a name; parentheses, ``"ij,(jk,kl)->il"``, fix the order; a label repeated in an
+            operand takes a diagonal (``"ii->i"``, ``"ii->"``), one repeated in the output writes it (``"i->ii"``,
+            zeros elsewhere); a label may occur in any number of operands. Or the interleaved form ``einsum(a,
+            ("left", "bond"), b, ("bond", "right"), ("left", "right"))`` with any hashable labels.
+        operands: tensors in one place, any layout and dtypes; Python numbers stand for rank 0. Extents of a label are
+            equal, or 1 in some operands.
+        optimize: how the order is found: the name of an opt_einsum search ("auto", "greedy", "optimal", "dp", ...), a
+            path as opt_einsum writes it, a path optimizer, or False for left to right. Every order gives the same
+            sum, up to rounding.
+
+    Returns:
+        An owned, compact tensor with the axes of the output, in its order, in the promoted dtype of all operands.
+        Integers wrap; of Bool, the or of ands. Only steps of one or two operands are executed.
+
+    Raises:
+        SubscriptsError: a malformed notation; the message shows where.
+        ExtentError: shapes that the labels do not allow.
+        PathError: an invalid path, or a search that failed.
+        PlacementError: operands in different places.
+
+    >>> from tensor_runtime import tensor
+    >>> a = tensor([[1, 2], [3, 4]])
+    >>> einsum("ij,kj->ik", a, a).to_numpy().tolist()
+    [[5, 11], [11, 25]]
+    >>> einsum("ii->", a).item(), einsum(a, ("row", "column"), ("column",)).to_numpy().tolist()
+    (5, [4, 6])
+    """
+    if optimize is not _AUTO:
+        return _einsum_general(notation, operands, optimize)
+    result = Tensor()
+    # Two and three operands have lines of their own: building lists costs more than the look-up.
+    try:
+        if len(operands) == 2:
+            a, b = operands
+            kernel, result._form = _bindings[notation, a._form, b._form]
+            result._array = kernel(a._array, b._array)
+        elif len(operands) == 3:
+            a, b, c = operands
+            kernel, result._form = _bindings[notation, a._form, b._form, c._form]
+            result._array = kernel(a._array, b._array, c._array)
+        else:
+            kernel, result._form = _bindings[(notation, *[operand._form for operand in operands])]
+            result._array = kernel(*[operand._array for operand in operands])
+    except TensorError:
+        raise
+    except Exception as error:
+        if isinstance(notation, str) and all(isinstance(operand, Tensor) for operand in operands):
+            raise translated("einsum", error) from error
+    else:
+        return result
+    return _einsum_general(notation, operands, optimize)
+
+
+def plan(notation: Any, /, *operands: Any, dtype: Any = None, optimize: Any = _AUTO) -> Plan:
+    """Decide how to contract, from shapes alone; no data is needed or touched.
+
+    Args:
+        notation: as for :func:`einsum`, also interleaved.
+        operands: shapes, tensors, or anything with a ``shape``.
+        dtype: of all operands, or a list with one per operand; None takes each tensor's own, and F64 for shapes.
+        optimize: as for :func:`einsum`. A path optimizer is asked again at every call; everything else is cached.
+
+    Returns:
+        A :class:`Plan`: print it, keep it, call it with tensors.
+
+    Raises:
+        SubscriptsError, ExtentError, PathError: as for :func:`einsum`.
+        DTypeError: an unknown dtype.
+
+    >>> p = plan("ij,jk,kl->il", (2, 30), (30, 40), (40, 5))
+    >>> p
+    <Plan 'ij,jk,kl->il': 2 steps, 5.6e+03 flops, largest intermediate 80 elements, peak 720 bytes>
+    """
+    request, items = _request("plan", notation, operands, optimize)
+    shapes = tuple([_shape_of(position, item) for position, item in enumerate(items)])
+    return _cached_plan("plan", request, shapes, _dtypes_of(items, dtype))
+
+
+def _request(operation: str, notation: Any, operands: Sequence[Any], optimize: Any) -> tuple[Request, tuple[Any, ...]]:
+    """The notation and options as a key, and the operands."""
+    key: str | LabelLists
+    if isinstance(notation, str):
+        key, items = notation, tuple(operands)
+    else:
+        key, items = split_interleaved(operation, (notation, *operands))
+    if not items:
+        raise ExtentError(f"{operation}: found no operand; accepted: one or more", operands=(), shapes=())
+    if not (isinstance(optimize, (str, bool)) or callable(optimize) or hasattr(optimize, "get_path")):
+        optimize = path_entries(optimize)
+    return Request(key, optimize), items
+
+
+def _cached_plan(operation: str, request: Request, shapes: tuple[Shape, ...], dtypes: tuple[DType, ...]) -> Plan:
+    """The plan of a request: from the cache, unless an object searches for it, which may answer differently each
+    time."""
+    make = partial(_fresh_plan, operation, request, shapes, dtypes)
+    if isinstance(request.optimize, (str, bool, tuple)):
+        return plan_cache.get((request, shapes, dtypes), make)
+    return make()
+
+
+def _fresh_plan(operation: str, request: Request, shapes: tuple[Shape, ...], dtypes: tuple[DType, ...]) -> Plan:
+    return make_plan(operation, _read(request.notation), shapes, dtypes, request.optimize)
+
+
+def _read(notation: str | LabelLists) -> Notation:
+    if isinstance(notation, str):
+        return parse(notation)
+    if isinstance(notation, tuple) and len(notation) == 2:
+        return number_labels(notation)
+    raise SubscriptsError(
+        f"einsum: found a notation of type {type(notation).__name__}; accepted: a string such as 'ij,jk->ik'"
+    )
+
+
+def _einsum_general(notation: Any, operands: Sequence[Any], optimize: Any) -> Tensor:
+    """Everything that is not a string and tensors: the interleaved form, Python numbers, other searches, mistakes."""
+    request, items = _request("einsum", notation, operands, optimize)
+    tensors = _as_tensors(items)
+    forms = [tensor._form for tensor in tensors]
+    if isinstance(request.optimize, (str, bool, tuple)):
+        kernel, form = _bindings[(request, *forms)]
+    else:
+        kernel, form = _build((request, *forms))
+    result = Tensor()
+    result._form = form
+    try:
+        result._array = kernel(*[tensor._array for tensor in tensors])
+    except TensorError:
+        raise
+    except Exception as error:
+        raise translated("einsum", error) from error
+    return result
+
+
+def _as_tensors(items: Sequence[Any]) -> list[Tensor]:
+    """Operands as tensors; a Python number becomes one of rank 0, in the dtype that the tensors' dtype gives it."""
+    for position, item in enumerate(items):
+        if not isinstance(item, Tensor) and type(item) not in PYTHON_NUMBERS:
+            raise ForeignOperandError(
+                f"einsum: operand {position} is {type(item).__name__}; accepted: tensors, and Python's bool, int, "
+                "float and complex; "
+                "asarray() makes a tensor of an array",
+                operation="einsum",
+            )
+    forms = [item._form for item in items if isinstance(item, Tensor)]
+    if not forms:
+        raise ForeignOperandError("einsum: no operand is a tensor; make one with tensor()", operation="einsum")
+    return [item if isinstance(item, Tensor) else _number_as_tensor(item, forms) for item in items]
+
+
+def _number_as_tensor(number: Number, forms: Sequence[Form]) -> Tensor:
+    dtype = promote_scalar(promote(*[form.dtype for form in forms]), type(number))
+    return full((), number, dtype=dtype, placement=forms[0].placement)
+
+
+def _shape_of(position: int, item: Any) -> Shape:
+    shape = getattr(item, "shape", item)
+    try:
+        return as_shape(shape)
+    except TensorError as error:
+        raise ExtentError(
+            f"plan: operand {position}: found {shape!r}; accepted: a shape, such as (2, 3), or a tensor",
+            operands=(position,),
+            shapes=(),
+        ) from error
+
+
+def _dtypes_of(items: Sequence[Any], dtype: Any) -> tuple[DType, ...]:
+    if dtype is None:
+        return tuple([item.dtype if isinstance(item, Tensor) else F64 for item in items])
+    if isinstance(dtype, (list, tuple)):
+        if len(dtype) != len(items):
+            raise ExtentError(f"plan: found {len(dtype)} dtypes for {len(items)} operands; accepted: one, or one each")
+        return tuple(map(as_dtype, dtype))
+    return (as_dtype(dtype),) * len(items)

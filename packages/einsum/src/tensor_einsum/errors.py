@@ -1,0 +1,57 @@
+"""Errors of einsum, and the caret that shows where a notation went wrong.
+
+```
+TensorError
+├── SubscriptsError (ValueError)   the notation itself is malformed
+├── PathError (ValueError)         a contraction path is invalid or incomplete, or its search failed
+└── ShapeError (ValueError)
+    └── ExtentError                shapes that the labels do not allow
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from tensor_core.errors import ShapeError, TensorError
+
+WINDOW: Final = 72  # columns shown of a long notation
+
+
+class SubscriptsError(TensorError, ValueError):
+    """The notation is malformed. Fields: ``notation`` as written, ``column`` of the first offence (from 0)."""
+
+
+class ExtentError(ShapeError):
+    """The shapes do not fit the labels. Fields: ``label``, ``operands`` (positions), ``shapes``."""
+
+
+class PathError(TensorError, ValueError):
+    """A contraction path is invalid, incomplete, or could not be found. Field: ``step``, None if no step is to
+    blame."""
+
+
+def pointed(message: str, notation: str, columns: Sequence[int]) -> str:
+    """The message, then the notation with a caret under each column; a long notation is cut to a window.
+
+    >>> print(pointed("einsum: '%' is no label", "ij,%k", [3]))
+    einsum: '%' is no label
+      ij,%k
+         ^
+    """
+    first = max(0, min(columns[0] - WINDOW // 2, len(notation) - WINDOW))
+    last = first + WINDOW
+    head, tail = "…" if first > 0 else "", "…" if last < len(notation) else ""
+    shown = "".join(" " if char.isspace() or not char.isprintable() else char for char in notation[first:last])
+    marks = head and " "
+    for column, char in enumerate(shown + " ", first):
+        marks += ("^" if column in columns else " ") + " " * (_width(char) - 1)
+    return f"{message}\n  {head}{shown}{tail}\n  {marks.rstrip()}"
+
+
+def _width(char: str) -> int:
+    """Columns of a terminal that a character takes."""
+    from unicodedata import east_asian_width
+
+    return 2 if east_asian_width(char) in "WF" else 1

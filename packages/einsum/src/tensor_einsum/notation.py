@@ -1,0 +1,245 @@
+"""Notation: from what the user writes to numbered labels. No shapes here, no data.
+
+    inputs  = operand, { ",", operand }          operand = labels | "(", inputs, ")"
+    text    = inputs, [ "->", labels ]           labels  = { label | "..." }
+
+A label is an ASCII letter or digit, or any other Unicode character that is not white space: as many as one likes.
+ASCII white space is ignored. Parentheses fix the order of contraction. Without an arrow the output is NumPy's: the
+ellipsis, then the labels that occur once, sorted. Labels are ints from here on; nothing below ever sees a letter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple, NoReturn
+
+from tensor_einsum.errors import SubscriptsError, pointed
+
+ELLIPSIS: Final = -1
+"""Stands for "..." in the labels of a notation."""
+
+_RESERVED: Final = frozenset(char for char in map(chr, range(128)) if not char.isalnum())
+_WHITE: Final = frozenset(" \t\n\r\f\v")
+_ACCEPTED: Final = "accepted: letters, digits, any character beyond ASCII, and ',', '->', '...', '(', ')'"
+
+
+class Notation(NamedTuple):
+    """A notation without its letters. Operands count from 0; labels are numbered by first occurrence."""
+
+    text: str  # as written, for messages
+    inputs: tuple[tuple[int, ...], ...]  # labels of each operand, ELLIPSIS for "..."
+    output: tuple[int, ...]  # the implicit output already filled in
+    names: tuple[str, ...]  # of each label, for messages and tables
+    columns: tuple[tuple[int, ...], ...]  # where each label of each operand stands in the text
+    starts: tuple[int, ...]  # where each operand starts in the text
+    order: tuple[tuple[int, ...], ...] | None
+    """What parentheses ask for: ids to contract, operands first, then the result of each entry; None without
+    parentheses."""
+
+    def written(self, operand: int) -> str:
+        """The subscripts of one operand, as they are shown in messages."""
+        return written(self.inputs[operand], self.names)
+
+
+def written(labels: Sequence[int], names: Sequence[str]) -> str:
+    """Labels as a user would write them.
+
+    >>> written((0, 1, ELLIPSIS), ("i", "j")), written((0, 1), ("left", "bond"))
+    ('ij...', '[left bond]')
+    """
+    shown = ["..." if label == ELLIPSIS else names[label] for label in labels]
+    return "".join(shown) if single_characters(names) else f"[{' '.join(shown)}]"
+
+
+def single_characters(names: Sequence[str]) -> bool:
+    """Whether subscripts can be written without separators."""
+    return all(len(name) == 1 for name in names)
+
+
+def parse(text: str) -> Notation:
+    """Read a notation.
+
+    Returns:
+        Numbered labels, with the implicit output filled in.
+
+    Raises:
+        SubscriptsError: malformed; the message shows where, with a caret.
+
+    >>> parse("ij,jk").output, parse("ij,(jk,kl)->il").order
+    ((0, 2), ((1, 2), (0, 3)))
+    """
+    inputs, arrow = _split(text)
+    reader = _Reader(text)
+    for column in range(inputs):
+        reader.read(column)
+    order = reader.finish(inputs)
+    terms = tuple(map(tuple, reader.terms))
+    if arrow is None:
+        output = implicit_output(terms, reader.names)
+    else:
+        output = tuple(_output(text, arrow, reader.numbers, any(ELLIPSIS in term for term in terms)))
+    return Notation(
+        text, terms, output, tuple(reader.numbers), tuple(map(tuple, reader.columns)), tuple(reader.starts), order
+    )
+
+
+def implicit_output(inputs: Sequence[Sequence[int]], labels: Sequence[object]) -> tuple[int, ...]:
+    """NumPy's rule: the ellipsis if there is one, then the labels that occur exactly once, sorted.
+
+    Raises:
+        TypeError: the labels have no common order.
+    """
+    count = [0] * len(labels)
+    ellipsis = False
+    for term in inputs:
+        for label in term:
+            if label == ELLIPSIS:
+                ellipsis = True
+            else:
+                count[label] += 1
+    once = [label for label, occurrences in enumerate(count) if occurrences == 1]
+    once.sort(key=lambda label: labels[label])  # type: ignore[arg-type, return-value]
+    return (*[ELLIPSIS] * ellipsis, *once)
+
+
+class _Reader:
+    """Reads the inputs one character at a time; groups are kept on a stack, so nesting has no depth limit."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.numbers: dict[str, int] = {}
+        self.terms: list[list[int]] = []
+        self.columns: list[list[int]] = []
+        self.starts: list[int] = []
+        self.labels: list[int] = []
+        self.places: list[int] = []
+        self.start = 0
+        self.closed = False  # just behind a ")", where only ",", ")" or the end may follow
+        self.groups: list[list[int]] = [[]]  # members: operands as they are, results of groups as -1, -2, ...
+        self.opened: list[int] = []
+        self.contractions: list[list[int]] = []
+        self.ellipses = 0  # dots of the current ellipsis seen so far
+
+    @property
+    def names(self) -> list[str]:
+        """Labels by number."""
+        return list(self.numbers)
+
+    def read(self, column: int) -> None:
+        """Take one character."""
+        char = self.text[column]
+        if char in _WHITE:
+            return
+        if self.closed and char not in ",)":
+            _fail(self.text, column, f"{char!r} directly after ')'; put a ',' between them")
+        if char == ".":
+            _read_dots(self.text, column, self.labels, self.places)
+        elif char == ",":
+            self._end_term(column)
+            self.start, self.closed = column + 1, False
+        elif char == "(":
+            if self.labels:
+                _fail(self.text, column, "'(' directly after a label; put a ',' between them")
+            self.groups.append([])
+            self.opened.append(column)
+            self.start = column + 1
+        elif char == ")":
+            if not self.opened:
+                _fail(self.text, column, "')' without '('")
+            self._end_term(column)
+            self.opened.pop()
+            self.groups[-2].append(self._close(self.groups.pop()))
+            self.closed = True
+        else:
+            _check_label(self.text, column)
+            self.labels.append(self.numbers.setdefault(char, len(self.numbers)))
+            self.places.append(column)
+
+    def finish(self, end: int) -> tuple[tuple[int, ...], ...] | None:
+        """End of the inputs; gives the order that parentheses ask for."""
+        if self.opened:
+            _fail(self.text, self.opened[-1], "'(' is never closed")
+        self._end_term(end)
+        grouped = bool(self.contractions)
+        self._close(self.groups[0])
+        if not grouped:
+            return None
+        operands = len(self.terms)
+        return tuple(
+            tuple(member if member >= 0 else operands - 1 - member for member in members)
+            for members in self.contractions
+        )
+
+    def _end_term(self, column: int) -> None:
+        if not self.closed:
+            self.groups[-1].append(len(self.terms))
+            self.terms.append(self.labels)
+            self.columns.append(self.places)
+            self.starts.append(min(self.places, default=self.start))
+            self.labels, self.places = [], []
+
+    def _close(self, members: list[int]) -> int:
+        if len(members) == 1:
+            return members[0]
+        self.contractions.append(members)
+        return -len(self.contractions)
+
+
+def _split(text: str) -> tuple[int, int | None]:
+    """Where the inputs end, and where the output starts if there is one."""
+    arrow = text.find("->")
+    for mark in "->":
+        stray = text.find(mark)
+        while stray >= 0 and stray in (arrow, arrow + 1) and arrow >= 0:
+            stray = text.find(mark, stray + 1)
+        if stray >= 0:
+            second = text.startswith("->", stray) and arrow >= 0
+            _fail(
+                text, stray, "a second '->'; accepted: at most one" if second else f"a lone {mark!r}; the arrow is '->'"
+            )
+    return (len(text), None) if arrow < 0 else (arrow, arrow + 2)
+
+
+def _output(text: str, start: int, numbers: dict[str, int], ellipsis: bool) -> list[int]:
+    labels: list[int] = []
+    places: list[int] = []
+    for column in range(start, len(text)):
+        char = text[column]
+        if char in _WHITE:
+            continue
+        if char == ".":
+            _read_dots(text, column, labels, places)
+        elif char in ",()":
+            _fail(text, column, f"{char!r} in the output; accepted after '->': labels and '...'")
+        else:
+            _check_label(text, column)
+            if char not in numbers:
+                known = ", ".join(map(repr, numbers)) or "none"
+                _fail(text, column, f"output label {char!r} is in no operand; labels of the operands: {known}")
+            labels.append(numbers[char])
+    # NumPy's meaning: an ellipsis that covers no axis of any operand covers none of the output.
+    return labels if ellipsis else [label for label in labels if label != ELLIPSIS]
+
+
+def _read_dots(text: str, column: int, labels: list[int], places: list[int]) -> None:
+    """Take one dot; an ellipsis is three in a row, once per operand."""
+    start = column
+    while start and text[start - 1] == ".":
+        start -= 1
+    if column == start:
+        if not text.startswith("...", start) or text.startswith("....", start):
+            _fail(text, start, "stray '.'; an ellipsis is three dots, '...'")
+        if ELLIPSIS in labels:
+            _fail(text, start, "a second '...' in one operand; accepted: one")
+        labels.append(ELLIPSIS)
+        places.append(start)
+
+
+def _check_label(text: str, column: int) -> None:
+    char = text[column]
+    if char in _RESERVED or "\ud800" <= char <= "\udfff":
+        _fail(text, column, f"{char!r} is no label; {_ACCEPTED}")
+
+
+def _fail(text: str, column: int, message: str) -> NoReturn:
+    raise SubscriptsError(pointed(f"einsum: {message}", text, [column]), notation=text, column=column)

@@ -1,0 +1,203 @@
+"""Notation: what is read, what is refused, and where the caret stands."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tensor_core import TensorError
+from tensor_einsum.errors import SubscriptsError, pointed
+from tensor_einsum.interleaved import number_labels, split_interleaved
+from tensor_einsum.notation import ELLIPSIS, parse
+
+
+def test_labels_are_numbered_by_first_occurrence() -> None:
+    notation = parse("ij,jk->ik")
+
+    assert notation.inputs == ((0, 1), (1, 2))
+    assert notation.output == (0, 2)
+    assert notation.names == ("i", "j", "k")
+
+
+def test_white_space_means_nothing() -> None:
+    assert parse(" i j ,\tjk\n-> i k ").inputs == parse("ij,jk->ik").inputs
+    assert parse(" i j ,\tjk\n-> i k ").output == parse("ij,jk->ik").output
+
+
+@pytest.mark.parametrize(
+    ("implicit", "explicit"),
+    [
+        ("ij,jk", "ij,jk->ik"),
+        ("ji", "ji->ij"),
+        ("ii", "ii->"),
+        ("bA", "bA->Ab"),
+        ("j...i", "j...i->...ij"),
+        ("ij,ij", "ij,ij->"),
+        ("iij", "iij->j"),
+        ("", "->"),
+    ],
+)
+def test_the_implicit_output_is_the_sorted_labels_that_occur_once(implicit: str, explicit: str) -> None:
+    assert parse(implicit).output == parse(explicit).output
+
+
+@pytest.mark.parametrize(
+    ("text", "order"),
+    [
+        ("ij,jk", None),
+        ("ij,(jk,kl)->il", ((1, 2), (0, 3))),
+        ("(ij,jk),(kl,lm)->im", ((0, 1), (2, 3), (4, 5))),
+        ("((ij))->ij", None),
+        ("(i,j,k)->", ((0, 1, 2),)),
+        ("(,)->", ((0, 1),)),
+        ("a,(b,c),d->abcd", ((1, 2), (0, 4, 3))),
+    ],
+)
+def test_parentheses_become_an_order(text: str, order: object) -> None:
+    assert parse(text).order == order
+
+
+def test_operands_may_have_no_labels() -> None:
+    assert parse(",->").inputs == ((), ())
+    assert parse("").inputs == ((),)
+
+
+def test_an_ellipsis_in_the_output_alone_covers_nothing() -> None:
+    assert parse("i->...i").output == (0,)
+    assert parse("...i->...i").output == (ELLIPSIS, 0)
+
+
+@given(st.lists(st.integers(0, 60_000), min_size=1, max_size=300, unique=True))
+def test_any_number_of_unicode_labels_is_read(codes: list[int]) -> None:
+    labels = [chr(192 + code) for code in codes if not 0xD800 <= 192 + code <= 0xDFFF]
+
+    assert parse(",".join(labels)).names == tuple(labels)
+
+
+MALFORMED = [
+    ("ij,jk->il", 8, "output label 'l' is in no operand; labels of the operands: 'i', 'j', 'k'"),
+    ("i->ij", 4, "output label 'j' is in no operand; labels of the operands: 'i'"),
+    ("->i", 2, "output label 'i' is in no operand; labels of the operands: none"),
+    ("ij,%k->ik", 3, "'%' is no label"),
+    ("ij$", 2, "'$' is no label"),
+    ("i_j", 1, "'_' is no label"),
+    ("i+j", 1, "'+' is no label"),
+    ("i*", 1, "'*' is no label"),
+    ("ij;jk", 2, "';' is no label"),
+    ("[i,j]", 0, "'[' is no label"),
+    ("i\0", 1, "is no label"),
+    ("i\ud800", 1, "is no label"),
+    ("i,j->i&", 6, "'&' is no label"),
+    ("i->j->k", 4, "a second '->'"),
+    ("->->", 2, "a second '->'"),
+    ("i-j", 1, "a lone '-'"),
+    ("i>j", 1, "a lone '>'"),
+    ("i>-j", 2, "a lone '-'"),
+    ("i-->j", 1, "a lone '-'"),
+    ("i->>j", 3, "a lone '>'"),
+    (".i->i", 0, "stray '.'; an ellipsis is three dots"),
+    ("i..->i", 1, "stray '.'"),
+    ("i....->i", 1, "stray '.'"),
+    ("i......->i", 1, "stray '.'"),
+    ("...i...->", 4, "a second '...' in one operand"),
+    ("...i->...i...", 10, "a second '...' in one operand"),
+    ("i.. .->i", 1, "stray '.'"),
+    ("ij,jk->i,k", 8, "',' in the output"),
+    ("ij->(ij)", 4, "'(' in the output"),
+    ("(ij,jk->ik", 0, "'(' is never closed"),
+    ("((ij),jk", 0, "'(' is never closed"),
+    ("ij),jk->ik", 2, "')' without '('"),
+    ("i(j,k)->ijk", 1, "'(' directly after a label"),
+    ("(i,j)k->ijk", 5, "'k' directly after ')'"),
+    ("(i,j)(k,l)", 5, "'(' directly after ')'"),
+    ("(i,j)...", 5, "'.' directly after ')'"),
+]
+
+
+@pytest.mark.parametrize(("text", "column", "message"), MALFORMED)
+def test_a_malformed_notation_is_refused_with_a_caret(text: str, column: int, message: str) -> None:
+    with pytest.raises(SubscriptsError) as caught:
+        parse(text)
+
+    assert message in str(caught.value)
+    assert caught.value.column == column  # type: ignore[attr-defined]
+    assert str(caught.value).splitlines()[-1] == " " * (column + 2) + "^"
+    assert isinstance(caught.value, ValueError)
+    assert isinstance(caught.value, TensorError)
+
+
+@given(st.text(alphabet="ij.,->() %", max_size=14))
+def test_nothing_but_our_errors_escapes(text: str) -> None:
+    try:
+        parse(text)
+    except SubscriptsError as error:
+        assert str(error).startswith("einsum: ")
+
+
+def test_a_long_notation_is_cut_around_the_caret() -> None:
+    text = ",".join("ab" for _ in range(500)) + ",a%," + ",".join("ab" for _ in range(500))
+
+    with pytest.raises(SubscriptsError) as caught:
+        parse(text)
+
+    _, shown, marks = str(caught.value).splitlines()
+    assert len(shown) < 80
+    assert shown.strip().startswith("…")
+    assert shown.strip().endswith("…")
+    assert shown[marks.index("^")] == "%"
+
+
+def test_the_caret_counts_the_columns_of_wide_characters() -> None:
+    assert pointed("m", "字%", [1]).splitlines()[-1] == "    ^"
+
+
+def test_nesting_has_no_depth_limit() -> None:
+    depth = 5000
+
+    assert parse("(" * depth + "i" + ",i)" * depth + "->i").order is not None
+
+
+def test_interleaved_labels_may_be_any_hashable_objects() -> None:
+    lists, operands = split_interleaved("einsum", ["A", ("left", 1), "B", [1, None], ["left", None]])
+    notation = number_labels(lists)
+
+    assert operands == ("A", "B")
+    assert notation.inputs == ((0, 1), (1, 2))
+    assert notation.output == (0, 2)
+    assert notation.text == "[left 1],[1 None]->[left None]"
+
+
+def test_interleaved_integers_follow_the_implicit_rule() -> None:
+    assert number_labels((((7, 3), (3, 5)), None)).output == (2, 0)
+
+
+def test_labels_that_print_alike_are_told_apart() -> None:
+    assert number_labels((((1, "1"),), (1, "1"))).names == ("1", "'1'")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["A"], "found no notation"),
+        (["A", "ij"], r"labels of operand 0: found str; accepted: a list or tuple"),
+        (["A", [0], "B", 3], r"labels of operand 1: found int"),
+        (["A", [0], 0], r"labels of the output: found int"),
+        (["A", [[0]]], r"labels of operand 0: \[0\] is not hashable"),
+    ],
+)
+def test_malformed_interleaved_arguments_are_refused(arguments: list[object], message: str) -> None:
+    with pytest.raises(SubscriptsError, match=message):
+        split_interleaved("einsum", arguments)
+
+
+@pytest.mark.parametrize(
+    ("lists", "message"),
+    [
+        ((((0, 1),), (2,)), r"output label 2 is in no operand; labels of the operands: \[0, 1\]"),
+        ((((0, "a"),), None), "have no common order; give the output's labels"),
+        ((((..., 0, ...),), (0,)), "a second '...' in one operand"),
+    ],
+)
+def test_malformed_interleaved_labels_are_refused(lists: object, message: str) -> None:
+    with pytest.raises(SubscriptsError, match=message):
+        number_labels(lists)  # type: ignore[arg-type]

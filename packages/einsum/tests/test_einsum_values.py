@@ -1,0 +1,322 @@
+"""Values of einsum, exact: small integers in every dtype, against the definition and against NumPy."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import tensor_runtime as tr
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from tensor_einsum import einsum, plan
+
+Array = np.ndarray[Any, Any]
+NUMPY_NAMES = ("float32", "float64", "complex64", "complex128", "int32", "int64", "bool")
+
+
+class Case(NamedTuple):
+    """Labels of operands and output, and small integers in an exact dtype."""
+
+    inputs: tuple[str, ...]
+    output: str
+    arrays: tuple[Array, ...]
+
+    @property
+    def notation(self) -> str:
+        return f"{','.join(self.inputs)}->{self.output}"
+
+
+@st.composite
+def cases(
+    draw: st.DrawFn, max_operands: int = 6, largest_space: int = 3000, dtypes: Sequence[str] = NUMPY_NAMES
+) -> Case:
+    """Hyper-edges, repeated labels in inputs and output, scalars, extents 0 to 4, extent 1 against others."""
+    extents = {label: draw(st.sampled_from((2, 3, 1, 2, 4, 0, 3))) for label in "abcdef"}
+    operands = draw(st.integers(1, max_operands))
+    inputs = ["".join(draw(st.lists(st.sampled_from("abcdef"), max_size=5))) for _ in range(operands)]
+    used = sorted(set("".join(inputs)))
+    while int(np.prod([max(extents[label], 1) for label in used])) > largest_space:
+        extents[max(used, key=extents.__getitem__)] -= 1
+    output = "".join(draw(st.lists(st.sampled_from(used), max_size=4))) if used else ""
+    dtype = draw(st.sampled_from(dtypes))
+    seed = draw(st.integers(0, 2**32 - 1))
+    generator = np.random.default_rng(seed)
+    arrays = []
+    for term in inputs:
+        stretched = {label for label in set(term) if draw(st.integers(0, 9)) == 0}
+        shape = [1 if label in stretched else extents[label] for label in term]
+        arrays.append(small_integers(generator, shape, dtype))
+    return Case(tuple(inputs), output, tuple(arrays))
+
+
+def small_integers(generator: np.random.Generator, shape: Sequence[int], dtype: str) -> Array:
+    """Whole numbers from -2 to 2, in both parts of a complex number."""
+    values: Array = generator.integers(-2, 3, size=tuple(shape))
+    if dtype.startswith("complex"):
+        return np.asarray(values + 1j * generator.integers(-2, 3, size=tuple(shape))).astype(dtype)
+    return np.asarray(values > 0 if dtype == "bool" else values).astype(dtype)
+
+
+def naive(case: Case) -> Array:
+    """The definition, in Python's unbounded integers; axes of extent 1 do not depend on their label."""
+    extents: dict[str, int] = {}
+    for term, array in zip(case.inputs, case.arrays, strict=True):
+        for label, extent in zip(term, array.shape, strict=True):
+            if extents.get(label, 1) == 1:
+                extents[label] = extent
+    labels = sorted(extents)
+    logical = case.arrays[0].dtype == bool
+    total: dict[tuple[int, ...], Any] = {}
+    for values in product(*(range(extents[label]) for label in labels)):
+        index = dict(zip(labels, values, strict=True))
+        term_product: Any = 1
+        for term, array in zip(case.inputs, case.arrays, strict=True):
+            place = tuple(0 if extent == 1 else index[label] for label, extent in zip(term, array.shape, strict=True))
+            term_product = term_product * array[place].item()
+        where = tuple(index[label] for label in case.output)
+        total[where] = total.get(where, 0) + term_product
+    shape = tuple(extents[label] for label in case.output)
+    result = np.zeros(shape, dtype=case.arrays[0].dtype)
+    for where, value in total.items():
+        result[where] = bool(value) if logical else value
+    return result
+
+
+OPTIMIZERS = [
+    "auto",
+    "auto-hq",
+    "greedy",
+    "optimal",
+    "branch-all",
+    "branch-2",
+    "branch-1",
+    "dp",
+    "random-greedy",
+    False,
+]
+LAYOUTS = ["owned", "row-major", "backwards", "strided", "broadcast"]
+
+
+def laid_out(array: np.ndarray[Any, Any], layout: str) -> tr.Tensor:
+    """The same elements as a tensor with the layout named."""
+    if layout == "owned":
+        return tr.tensor(array)
+    if layout == "row-major":
+        return tr.asarray(np.array(array, order="C"))
+    if layout == "backwards":
+        axes = tuple(range(array.ndim))
+        return tr.reverse_view(tr.tensor(np.flip(array)), axes) if axes else tr.tensor(array)
+    if layout == "strided":
+        wide = np.zeros(tuple(2 * extent + 1 for extent in array.shape), array.dtype, order="F")
+        inner = tuple(slice(1, None, 2) for _ in array.shape)
+        wide[inner] = array
+        return tr.asarray(wide)[inner] if array.ndim else tr.tensor(array)
+    return tr.broadcast_to(tr.tensor(array), array.shape)
+
+
+def same(result: tr.Tensor, expected: np.ndarray[Any, Any]) -> bool:
+    """Equal dtype, shape and elements, owned and compact."""
+    found = result.to_numpy()
+    return (
+        result.is_compact
+        and found.dtype == expected.dtype
+        and found.shape == expected.shape
+        and bool(np.array_equal(found, expected))
+    )
+
+
+@settings(max_examples=300, deadline=None)
+@given(cases())
+def test_einsum_is_the_sum_over_all_indices(case: Case) -> None:
+    assert same(einsum(case.notation, *map(tr.tensor, case.arrays)), naive(case))
+
+
+@settings(max_examples=150, deadline=None)
+@given(cases(max_operands=4), st.data())
+def test_layouts_of_operands_do_not_matter(case: Case, data: st.DataObject) -> None:
+    operands = [laid_out(array, data.draw(st.sampled_from(LAYOUTS))) for array in case.arrays]
+
+    assert same(einsum(case.notation, *operands), naive(case))
+
+
+@settings(max_examples=150, deadline=None)
+@given(cases(), st.data())
+def test_paths_do_not_matter(case: Case, data: st.DataObject) -> None:
+    left, path = len(case.arrays), []
+    while left > 1:
+        size = data.draw(st.integers(2, min(3, left)))
+        path.append(tuple(data.draw(st.permutations(range(left)))[:size]))
+        left -= size - 1
+    operands = [tr.tensor(array) for array in case.arrays]
+
+    assert same(einsum(case.notation, *operands, optimize=path), naive(case))
+
+
+@pytest.mark.parametrize("optimize", OPTIMIZERS)
+@settings(max_examples=20, deadline=None)
+@given(case=cases(dtypes=("float64", "int32")))
+def test_searches_do_not_matter(optimize: Any, case: Case) -> None:
+    assert same(einsum(case.notation, *map(tr.tensor, case.arrays), optimize=optimize), naive(case))
+
+
+@settings(max_examples=200, deadline=None)
+@given(cases(max_operands=4))
+def test_numpy_agrees_where_it_accepts(case: Case) -> None:
+    assume(len(set(case.output)) == len(case.output))
+    try:
+        expected = np.asarray(np.einsum(case.notation, *case.arrays))
+    except ValueError:  # NumPy stretches no extent of 1 against 0, for one
+        assume(False)
+    assert same(einsum(case.notation, *map(tr.tensor, case.arrays)), expected)
+
+
+@settings(max_examples=100, deadline=None)
+@given(cases(max_operands=3))
+def test_a_plan_gives_what_einsum_gives(case: Case) -> None:
+    operands = [tr.tensor(array) for array in case.arrays]
+    found = plan(case.notation, *operands)
+    result = found(*operands)
+
+    assert same(result, naive(case))
+    assert (result.shape, result.dtype) == (found.output_shape, found.output_dtype)
+
+
+@settings(max_examples=100, deadline=None)
+@given(cases(max_operands=4), st.data())
+def test_interleaved_labels_mean_the_same(case: Case, data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from([ord, lambda label: ("axis", label), str]))
+    arguments: list[Any] = []
+    for term, array in zip(case.inputs, case.arrays, strict=True):
+        arguments += [tr.tensor(array), [name(label) for label in term]]
+
+    assert same(einsum(*arguments, [name(label) for label in case.output]), naive(case))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", NUMPY_NAMES)
+@pytest.mark.parametrize("notation", ["ii->", "ii->i", "i->ii", "ij->ji", "ij->", "ij->j", "iji->ij", "i->iii", "->"])
+def test_one_operand_is_traced_cut_embedded_and_summed(notation: str, dtype: str, layout: str) -> None:
+    terms, output = notation.split("->")
+    array = small_integers(np.random.default_rng(7), [{"i": 3, "j": 4}[label] for label in terms], dtype)
+
+    assert same(einsum(notation, laid_out(array, layout)), naive(Case((terms,), output, (array,))))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", NUMPY_NAMES)
+@pytest.mark.parametrize(
+    "notation",
+    [
+        "ik,k,kj->ij",
+        "ij,jk->ik",
+        "ij,jk->ki",
+        "bij,bjk->bik",
+        "ijb,jkb->ikb",
+        "i,j->ij",
+        "i,i->",
+        ",ij->ij",
+        "ij,ij->ij",
+    ],
+)
+def test_common_contractions_are_exact_in_every_dtype_and_layout(notation: str, dtype: str, layout: str) -> None:
+    terms, output = notation.split("->")
+    generator = np.random.default_rng(3)
+    extents = {"i": 3, "j": 4, "k": 5, "b": 2}
+    arrays = tuple(small_integers(generator, [extents[label] for label in term], dtype) for term in terms.split(","))
+
+    result = einsum(notation, *[laid_out(array, layout) for array in arrays])
+    assert same(result, naive(Case(tuple(terms.split(",")), output, arrays)))
+
+
+@pytest.mark.parametrize(
+    "dtypes", [("bool", "float64"), ("int32", "int64", "bool"), ("float32", "int32"), ("complex64", "float64")]
+)
+@pytest.mark.parametrize("optimize", ["auto", False, "greedy"])
+def test_mixed_dtypes_are_promoted_before_anything_is_summed(dtypes: tuple[str, ...], optimize: Any) -> None:
+    generator = np.random.default_rng(5)
+    arrays = [small_integers(generator, (3, 3, 4), name) for name in dtypes]
+    notation = ",".join(["iij", "jji", "kkj"][: len(arrays)]).replace("jji", "iij") + "->j"
+    common = np.result_type(*arrays)
+    expected = naive(
+        Case(tuple(notation.split("->")[0].split(",")), "j", tuple(array.astype(common) for array in arrays))
+    )
+
+    assert same(einsum(notation, *map(tr.tensor, arrays), optimize=optimize), expected)
+
+
+def test_products_of_bool_sum_in_the_promoted_dtype_along_any_path() -> None:
+    a = np.ones((3, 4), bool)
+    x = np.full(4, 2.0)
+    for path in ([(0, 1), (0, 1)], [(1, 2), (0, 1)], [(0, 2), (0, 1)]):
+        result = einsum("ij,ik,j->", tr.tensor(a), tr.tensor(a), tr.tensor(x), optimize=path)
+        assert result.item() == 96.0
+
+
+def test_integers_wrap_along_any_path() -> None:
+    big = np.array([2**30, 2**30, 5], dtype="int32")
+    expected = np.einsum("i,i,i->", big, big, big, dtype="int32")
+    for path in ([(0, 1), (0, 1)], [(1, 2), (0, 1)]):
+        assert einsum("i,i,i->", *[tr.tensor(big)] * 3, optimize=path).to_numpy() == expected
+
+
+def test_python_numbers_stand_for_rank_0() -> None:
+    a = tr.tensor([[1.0, 2.0], [3.0, 4.0]], dtype="F32")
+
+    assert same(einsum(",ij->ji", 2, a), np.array([[2, 6], [4, 8]], dtype="float32"))
+    assert einsum("ij,->", a, 1j).dtype.name == "C32"
+    assert einsum(",,ii->", True, 3.0, a).item() == 15.0
+
+
+def test_extents_of_1_and_0_meet_in_0() -> None:
+    one, none = tr.ones((1, 2)), tr.zeros((0, 2))
+
+    assert einsum("ij,ij->ij", one, none).shape == (0, 2)
+    assert einsum("ij,ij->j", one, none).to_numpy().tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("notation", ["ij->ij", "...->...", "i...->i..."])
+def test_the_result_never_shares_memory_with_an_operand(notation: str) -> None:
+    a = tr.ones((2, 3))
+
+    assert not np.shares_memory(einsum(notation, a).to_numpy(), a.to_numpy())
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(st.sampled_from((1, 2, 3)), max_size=3), min_size=1, max_size=3), st.booleans())
+def test_an_ellipsis_is_numpys(shapes: list[list[int]], explicit: bool) -> None:
+    terms = ["...ij", "j...k", "..."][: len(shapes)]
+    tails = [(4, 2), (2, 5), ()]
+    arrays = []
+    for shape, term, tail in zip(shapes, terms, tails, strict=False):
+        whole = (tail[0], *shape, tail[1]) if term == "j...k" else (*shape, *tail)
+        arrays.append(small_integers(np.random.default_rng(1), whole, "float64"))
+    outputs = ["->...ji", "->i...k", "->...ik"]
+    notation = ",".join(terms) + (outputs[len(shapes) - 1] if explicit else "")
+    try:
+        expected = np.asarray(np.einsum(notation, *arrays))
+    except ValueError:
+        assume(False)
+    assert same(einsum(notation, *map(tr.tensor, arrays)), expected)
+
+
+def test_hundreds_of_labels_are_contracted() -> None:
+    labels = [chr(192 + k) for k in range(300)]
+    operands = [tr.tensor(np.array([[1, 1], [0, 1]], dtype="int64"))] * 299
+    notation = ",".join(a + b for a, b in itertools.pairwise(labels))
+
+    assert einsum(notation, *operands).to_numpy().tolist() == [[1, 299], [0, 1]]
+
+
+def test_a_chain_of_two_thousand_operands_is_contracted() -> None:
+    labels = range(2001)
+    arguments: list[Any] = []
+    matrix = tr.tensor(np.array([[1, 1], [0, 1]], dtype="int64"))
+    for a, b in itertools.pairwise(labels):
+        arguments += [matrix, (a, b)]
+
+    assert einsum(*arguments, (0, 2000)).to_numpy().tolist() == [[1, 2000], [0, 1]]
+    assert einsum(*arguments, (0, 2000), optimize=False).to_numpy().tolist() == [[1, 2000], [0, 1]]
