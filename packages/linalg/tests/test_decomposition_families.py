@@ -36,7 +36,7 @@ def spectrum(values: Callable[[int], Any]) -> Family:
     def build(rows: int, columns: int, draw: Draw) -> Array:
         short = min(rows, columns)
         left, right = np.linalg.qr(draw(rows, short))[0], np.linalg.qr(draw(columns, short))[0]
-        return (left * np.asarray(values(short), float)) @ right.conj().T
+        return np.asarray((left * np.asarray(values(short), float)) @ right.conj().T)
 
     return build
 

@@ -49,6 +49,12 @@ def matrices(operation: str, dtype: str, rows: int, columns: int, batch: tuple[i
     return np.asfortranarray(x.astype(dtype))
 
 
+def at(array: Array, batch: tuple[int, ...]) -> Array:
+    """What belongs to one batch index."""
+    index: tuple[Any, ...] = (..., *batch)
+    return np.array(array[index])
+
+
 def close(found: Array, expected: Array) -> bool:
     unit = float(np.finfo(expected.dtype).eps)
     return bool(np.abs(found - expected).max(initial=0.0) <= 16 * unit * max(1.0, np.abs(expected).max(initial=0.0)))
@@ -73,9 +79,9 @@ def test_each_slice_of_a_batch_is_the_result_for_that_matrix(
         assert result.shape[result.rank - len(batch) :] == batch
         assert result.layout.is_compact
     for index in product(*map(range, batch)):
-        alone = OPERATIONS[operation](tr.asarray(np.array(array[(..., *index)])))
+        alone = OPERATIONS[operation](tr.asarray(at(array, index)))
         for whole, single in zip(results, alone, strict=True):
-            part = whole.to_numpy()[(..., *index)]
+            part = at(whole.to_numpy(), index)
             assert part.dtype == single.to_numpy().dtype
             assert close(part, single.to_numpy())
 
@@ -88,8 +94,8 @@ def test_singular_values_and_eigenvalues_agree_with_numpy(dtype: str) -> None:
     w = tl.eigh(tr.asarray(h)).eigenvalues.to_numpy()
 
     for index in np.ndindex(2, 4):
-        assert close(s[(..., *index)], np.linalg.svd(x[(..., *index)], compute_uv=False))
-        assert close(w[(..., *index)], np.linalg.eigvalsh(h[(..., *index)]))
+        assert close(at(s, index), np.linalg.svd(at(x, index), compute_uv=False))
+        assert close(at(w, index), np.linalg.eigvalsh(at(h, index)))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -158,7 +164,7 @@ def test_solve_broadcasts_batch_shapes_aligned_at_the_last_axis(
 
     def part(array: Array, index: tuple[int, ...]) -> Array:
         own = array.shape[2:]
-        return array[(..., *(0 if n == 1 else i for i, n in zip(index[len(common) - len(own) :], own, strict=True)))]
+        return at(array, tuple(0 if n == 1 else i for i, n in zip(index[len(common) - len(own) :], own, strict=True)))
 
     for index in np.ndindex(common):
         assert close(part(x, index), np.linalg.solve(part(a, index), part(b, index)))

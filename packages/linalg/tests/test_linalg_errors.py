@@ -192,7 +192,7 @@ def test_matrices_that_are_not_square_are_refused(name: str) -> None:
             r"a of shape \(3, 3\) and b of shape \(2,\) do not fit; accepted: b of shape \[N\] or \[N, M, B...\] with",
         ),
         ((3, 3), (), r"b of shape \(\) do not fit"),
-        ((3, 3, 3), (3,), r"accepted: b of shape \[N, M, B...\] with N = 3; expand_view\(b, 1\) adds the column axis"),
+        ((3, 3, 3), (3,), r"accepted: b of shape \[N, M, B...\] with N = 3; expand_dims\(b, 1\) adds the column axis"),
         ((3, 3, 5), (2, 3, 5), "with N = 3"),
         ((3, 3, 5), (3, 1, 4), r"batch shapes \(5,\) of a and \(4,\) of b do not broadcast"),
     ],

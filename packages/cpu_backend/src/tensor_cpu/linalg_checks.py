@@ -102,7 +102,7 @@ def first_bad_minor(run: Callable[[Array], object], matrix: Array) -> int:
     >>> first_bad_minor(np.linalg.cholesky, np.diag([1.0, 2.0, -1.0, 4.0]))
     3
     """
-    good, bad = 0, matrix.shape[0]
+    good, bad = 0, len(matrix)
     while bad - good > 1:
         middle = (good + bad) // 2
         if _fails(run, matrix[:middle, :middle]):

@@ -133,7 +133,7 @@ def solve_shape(operation: str, a: Shape, b: Shape, check: bool, /) -> Shape:
     size, batch = square_axes(operation, a)
     if b[:1] != (size,) or (len(b) == 1 and len(a) != 2):
         vector = "[N] or " if len(a) == 2 else ""
-        column = "" if len(b) != 1 or len(a) == 2 else "; expand_view(b, 1) adds the column axis"
+        column = "" if len(b) != 1 or len(a) == 2 else "; expand_dims(b, 1) adds the column axis"
         raise ShapeError(
             f"{operation}: a of shape {a} and b of shape {b} do not fit; "
             f"accepted: b of shape {vector}[N, M, B...] with N = {size}{column}",
