@@ -56,7 +56,8 @@ from tensor_core.errors import (
     UnsupportedOperationError,
     ViewRequiresCopyError,
 )
-from tensor_core.host_tensor import HostTensor, HostTensorView
+from tensor_core.host_tensor import HostTensor
+from tensor_core.host_view import HostTensorView
 from tensor_core.layout import (
     TensorLayout,
     element_offset,

@@ -20,7 +20,7 @@ from tensor_core.errors import DTypeError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Final
+    from typing import Final, Self
 
 
 class DType(type):
@@ -54,7 +54,7 @@ def _describe(cls: DType, numpy_name: str, kind: str, itemsize: int, component: 
 class TensorScalar(metaclass=DType):
     """What the seven have in common; never instantiated."""
 
-    def __new__(cls) -> TensorScalar:
+    def __new__(cls) -> Self:
         raise DTypeError(f"{cls.__name__}: an element type has no instances; elements are Python numbers")
 
 

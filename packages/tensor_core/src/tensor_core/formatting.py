@@ -6,7 +6,7 @@ ends around an ellipsis. Floating point numbers are shown with eight significant
 
 from __future__ import annotations
 
-from tensor_core.dtypes import Bool, DType
+from tensor_core.dtypes import DType
 from tensor_core.shapes import element_count
 
 TYPE_CHECKING = False
@@ -28,6 +28,7 @@ def format_tensor(header: str, dtype: DType, shape: tuple[int, ...], read: Calla
         dtype: of the elements.
         read: the element at an index; called for shown elements only.
 
+    >>> from tensor_core.dtypes import Bool
     >>> print(format_tensor("identity", Bool, (2, 2), lambda index: index[0] == index[1]))
     identity
       True  False

@@ -34,11 +34,6 @@ if TYPE_CHECKING:
 
     S = TypeVar("S", bound=TensorScalar)
     Order = Literal["F", "C"]
-else:
-
-    def overload(function):
-        """Stand-in for typing's, which is slow to import."""
-        return function
 
 
 class HostTensor(HostTensorView[T]):
@@ -61,12 +56,15 @@ class HostTensor(HostTensorView[T]):
             )
         super().__init__(storage, TensorLayout(layout.shape))
 
-    @overload
-    @classmethod
-    def zeros(cls, shape: Iterable[int] | int, dtype: type[S]) -> HostTensor[S]: ...
-    @overload
-    @classmethod
-    def zeros(cls, shape: Iterable[int] | int, dtype: object = F64) -> HostTensor[Any]: ...
+    if TYPE_CHECKING:
+
+        @overload
+        @classmethod
+        def zeros(cls, shape: Iterable[int] | int, dtype: type[S]) -> HostTensor[S]: ...
+        @overload
+        @classmethod
+        def zeros(cls, shape: Iterable[int] | int, dtype: object = F64) -> HostTensor[Any]: ...
+
     @classmethod
     def zeros(cls, shape: Iterable[int] | int, dtype: Any = F64) -> HostTensor[Any]:
         """A tensor of zeros (False for Bool).
@@ -82,12 +80,15 @@ class HostTensor(HostTensorView[T]):
         validate_layout(layout, layout.size, element.itemsize)
         return HostTensor(Storage.zeros(element, layout.size), layout)
 
-    @overload
-    @classmethod
-    def from_nested(cls, nested: object, dtype: type[S]) -> HostTensor[S]: ...
-    @overload
-    @classmethod
-    def from_nested(cls, nested: object, dtype: object = None) -> HostTensor[Any]: ...
+    if TYPE_CHECKING:
+
+        @overload
+        @classmethod
+        def from_nested(cls, nested: object, dtype: type[S]) -> HostTensor[S]: ...
+        @overload
+        @classmethod
+        def from_nested(cls, nested: object, dtype: object = None) -> HostTensor[Any]: ...
+
     @classmethod
     def from_nested(cls, nested: object, dtype: Any = None) -> HostTensor[Any]:
         """A tensor of nested lists: element (i, j) is ``nested[i][j]``.
@@ -105,16 +106,19 @@ class HostTensor(HostTensorView[T]):
         """
         return view_of_nested(nested, None if dtype is None else as_dtype(dtype)).copy()
 
-    @overload
-    @classmethod
-    def from_flat(
-        cls, data: Iterable[object], shape: Iterable[int] | int, dtype: type[S], *, order: Order = "F"
-    ) -> HostTensor[S]: ...
-    @overload
-    @classmethod
-    def from_flat(
-        cls, data: Iterable[object], shape: Iterable[int] | int, dtype: object = None, *, order: Order = "F"
-    ) -> HostTensor[Any]: ...
+    if TYPE_CHECKING:
+
+        @overload
+        @classmethod
+        def from_flat(
+            cls, data: Iterable[object], shape: Iterable[int] | int, dtype: type[S], *, order: Order = "F"
+        ) -> HostTensor[S]: ...
+        @overload
+        @classmethod
+        def from_flat(
+            cls, data: Iterable[object], shape: Iterable[int] | int, dtype: object = None, *, order: Order = "F"
+        ) -> HostTensor[Any]: ...
+
     @classmethod
     def from_flat(
         cls, data: Iterable[object], shape: Iterable[int] | int, dtype: Any = None, *, order: Order = "F"
@@ -135,21 +139,25 @@ class HostTensor(HostTensorView[T]):
         elements, extents = list(data), as_shape(shape)
         if len(elements) != element_count(extents):
             raise ShapeError(
-                f"from_flat: {len(elements)} numbers for shape {extents}; accepted: exactly {element_count(extents)}", shape=extents
+                f"from_flat: {len(elements)} numbers for shape {extents}; accepted: exactly {element_count(extents)}",
+                shape=extents,
             )
         storage = Storage.of(natural_dtype(elements) if dtype is None else as_dtype(dtype), elements)
         return _in_order(storage, extents, order)
 
-    @overload
-    @classmethod
-    def from_buffer(
-        cls, source: object, dtype: type[S], shape: Iterable[int] | int | None = None, *, order: Order = "F"
-    ) -> HostTensor[S]: ...
-    @overload
-    @classmethod
-    def from_buffer(
-        cls, source: object, dtype: object = None, shape: Iterable[int] | int | None = None, *, order: Order = "F"
-    ) -> HostTensor[Any]: ...
+    if TYPE_CHECKING:
+
+        @overload
+        @classmethod
+        def from_buffer(
+            cls, source: object, dtype: type[S], shape: Iterable[int] | int | None = None, *, order: Order = "F"
+        ) -> HostTensor[S]: ...
+        @overload
+        @classmethod
+        def from_buffer(
+            cls, source: object, dtype: object = None, shape: Iterable[int] | int | None = None, *, order: Order = "F"
+        ) -> HostTensor[Any]: ...
+
     @classmethod
     def from_buffer(
         cls, source: Any, dtype: Any = None, shape: Iterable[int] | int | None = None, *, order: Order = "F"
@@ -171,7 +179,7 @@ class HostTensor(HostTensorView[T]):
         """
         wanted = None if dtype is None else as_dtype(dtype)
         if isinstance(source, HostTensorView) or hasattr(source, "__array_interface__"):
-            own: HostTensor[Any] = HostTensorView.borrow(source).copy()
+            own = HostTensorView.borrow(source).copy()
         else:
             buffer = buffer_of(source)
             raw = wanted is not None and buffer.format in RAW_FORMATS
@@ -185,15 +193,20 @@ class HostTensor(HostTensorView[T]):
             return own
         extents = as_shape(shape)
         if own.size != element_count(extents):
-            raise ShapeError(f"from_buffer: {own.size} elements for shape {extents}; accepted: equal numbers", shape=extents)
+            raise ShapeError(
+                f"from_buffer: {own.size} elements for shape {extents}; accepted: equal numbers", shape=extents
+            )
         return _in_order(own._storage, extents, order)
 
-    @overload
-    @classmethod
-    def wrap_bytes(cls, buffer: Buffer, shape: Iterable[int] | int, dtype: type[S]) -> HostTensor[S]: ...
-    @overload
-    @classmethod
-    def wrap_bytes(cls, buffer: Buffer, shape: Iterable[int] | int, dtype: object) -> HostTensor[Any]: ...
+    if TYPE_CHECKING:
+
+        @overload
+        @classmethod
+        def wrap_bytes(cls, buffer: Buffer, shape: Iterable[int] | int, dtype: type[S]) -> HostTensor[S]: ...
+        @overload
+        @classmethod
+        def wrap_bytes(cls, buffer: Buffer, shape: Iterable[int] | int, dtype: object) -> HostTensor[Any]: ...
+
     @classmethod
     def wrap_bytes(cls, buffer: Buffer, shape: Iterable[int] | int, dtype: Any) -> HostTensor[Any]:
         """A tensor over contiguous bytes in column-major order, without copying; read-only where the buffer is.

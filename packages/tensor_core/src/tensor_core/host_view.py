@@ -7,7 +7,14 @@ they mean in Python and NumPy, whatever the order in memory is.
 from __future__ import annotations
 
 from tensor_core import views
-from tensor_core.errors import AxisError, DTypeError, OverlappingViewError, ReadOnlyError, ShapeError, ViewRequiresCopyError
+from tensor_core.errors import (
+    AxisError,
+    DTypeError,
+    OverlappingViewError,
+    ReadOnlyError,
+    ShapeError,
+    ViewRequiresCopyError,
+)
 from tensor_core.formatting import format_tensor
 from tensor_core.interchange import borrow, export_interface
 from tensor_core.layout import TensorLayout, element_offset, is_injective, validate_layout
@@ -53,6 +60,7 @@ class HostTensorView(Typed[T]):
         OutOfBoundsLayoutError: the layout reaches outside the storage.
         SizeLimitError: it needs numbers beyond int64.
 
+    >>> from tensor_core import I64
     >>> HostTensorView(Storage.of(I64, [1, 2, 3]), TensorLayout((3,), (-1,), 2)).to_nested()
     [3, 2, 1]
     """
@@ -171,7 +179,9 @@ class HostTensorView(Typed[T]):
         """
         layout = views.index_view(self._layout, index)
         items = index if type(index) is tuple else (index,)
-        if len(items) == self.rank and not any(isinstance(item, slice) or item is None or item is Ellipsis for item in items):
+        if len(items) == self.rank and not any(
+            isinstance(item, slice) or item is None or item is Ellipsis for item in items
+        ):
             return self._storage.read(layout.offset)
         return HostTensorView(self._storage, layout)
 
@@ -183,7 +193,7 @@ class HostTensorView(Typed[T]):
             OverlappingViewError: two indices name one element.
             DTypeError: this element type does not hold the value's; nothing is narrowed implicitly.
         """
-        target = HostTensorView(self._storage, views.index_view(self._layout, index))
+        target: HostTensorView[T] = HostTensorView(self._storage, views.index_view(self._layout, index))
         if self.readonly:
             raise ReadOnlyError("write: the memory is read-only; copy() it first")
         if not is_injective(target.layout):
@@ -202,9 +212,7 @@ class HostTensorView(Typed[T]):
             source = view_of_nested(source.to_nested(), self.dtype)
         elif isinstance(value, HostTensorView):
             source = source.copy()
-        copy_elements(
-            self._storage, target.layout, source._storage, views.broadcast_view(source.layout, target.shape)
-        )
+        copy_elements(self._storage, target.layout, source._storage, views.broadcast_view(source.layout, target.shape))
 
     def item(self) -> Any:
         """The only element.
@@ -212,16 +220,21 @@ class HostTensorView(Typed[T]):
         Raises:
             ShapeError: there is not exactly one.
 
+        >>> from tensor_core import I64
         >>> HostTensorView(Storage.of(I64, [7]), TensorLayout((1, 1))).item()
         7
         """
         if self.size != 1:
-            raise ShapeError(f"item: shape {self.shape} has {self.size} elements; accepted: exactly one", shape=self.shape)
+            raise ShapeError(
+                f"item: shape {self.shape} has {self.size} elements; accepted: exactly one", shape=self.shape
+            )
         return self._storage.read(self._layout.offset)
 
     def __bool__(self) -> bool:
         if self.size != 1:
-            raise ShapeError(f"truth value: shape {self.shape} has {self.size} elements; accepted: exactly one", shape=self.shape)
+            raise ShapeError(
+                f"truth value: shape {self.shape} has {self.size} elements; accepted: exactly one", shape=self.shape
+            )
         return bool(self.item())
 
     def __len__(self) -> int:
@@ -241,6 +254,7 @@ class HostTensorView(Typed[T]):
     def equals(self, other: HostTensorView[Any], /) -> bool:
         """Whether element type, shape and all elements are equal; a NaN equals nothing, not even itself.
 
+        >>> from tensor_core import I64
         >>> one = HostTensorView(Storage.of(I64, [1, 2]), TensorLayout((2,)))
         >>> one.equals(one.reverse_view(0)), one.equals(one.copy())
         (False, True)
@@ -254,6 +268,7 @@ class HostTensorView(Typed[T]):
     def to_nested(self) -> Any:
         """Lists in lists, with ``x.to_nested()[i][j] == x[i, j]``; a number at rank 0.
 
+        >>> from tensor_core import I64
         >>> HostTensorView(Storage.of(I64, [1, 2, 3, 4]), TensorLayout((2, 2))).to_nested()
         [[1, 3], [2, 4]]
         """
@@ -265,6 +280,7 @@ class HostTensorView(Typed[T]):
         Raises:
             ViewRequiresCopyError: they do not lie column-major without gaps.
 
+        >>> from tensor_core import I64
         >>> HostTensorView(Storage.of(I64, [1, 2, 3]), TensorLayout((2,), None, 1)).as_slice().tolist()
         [2, 3]
         """
@@ -278,6 +294,7 @@ class HostTensorView(Typed[T]):
     def copy(self) -> HostTensor[T]:
         """An owned, writable, compact tensor with these elements.
 
+        >>> from tensor_core import I64
         >>> HostTensorView(Storage.of(I64, [1, 2]), TensorLayout((2,), (-1,), 1)).copy().as_slice().tolist()
         [2, 1]
         """
@@ -295,6 +312,7 @@ class HostTensorView(Typed[T]):
     def tobytes(self) -> bytes:
         """The elements in column-major order, in native byte order.
 
+        >>> from tensor_core import Bool
         >>> HostTensorView(Storage.of(Bool, [True, False]), TensorLayout((2,), (-1,), 1)).tobytes()
         b'\\x00\\x01'
         """

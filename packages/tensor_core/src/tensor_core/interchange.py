@@ -120,7 +120,9 @@ def _borrow_address(
     length = highest - lowest + 1
     validate_layout(layout, length, dtype.itemsize)
     if address + lowest * dtype.itemsize <= 0:
-        raise LayoutError(f"array interface: address {address} with {layout!r}; accepted: the address of the first element")
+        raise LayoutError(
+            f"array interface: address {address} with {layout!r}; accepted: the address of the first element"
+        )
     import ctypes  # costs 5 ms, and only foreign addresses need it
 
     block = (ctypes.c_char * (length * dtype.itemsize)).from_address(address + lowest * dtype.itemsize)
@@ -134,7 +136,8 @@ def _borrow_buffer(source: Any) -> tuple[Storage, TensorLayout]:
     dtype = dtype_of_buffer(view)
     if not view.c_contiguous:
         raise ViewRequiresCopyError(
-            f"buffer: strides of {view.strides} bytes are not C-contiguous; HostTensor.from_buffer copies it", strides=view.strides
+            f"buffer: strides of {view.strides} bytes are not C-contiguous; HostTensor.from_buffer copies it",
+            strides=view.strides,
         )
     raw = view.cast("B") if view.nbytes else memoryview(b"" if view.readonly else bytearray())
     return Storage(dtype, raw), TensorLayout.row_major(view.shape or ())

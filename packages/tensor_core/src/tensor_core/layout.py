@@ -6,7 +6,7 @@ unbounded integers before anything native sees a number.
 
 from __future__ import annotations
 
-from tensor_core.errors import IndexingError, LayoutError, OutOfBoundsLayoutError, ShapeError, SizeLimitError
+from tensor_core.errors import IndexingError, LayoutError, OutOfBoundsLayoutError, SizeLimitError
 from tensor_core.shapes import as_shape, canonical_strides, compact_strides, element_count, row_major_strides
 
 TYPE_CHECKING = False
@@ -128,7 +128,9 @@ def element_offset(layout: TensorLayout, index: Sequence[int], /) -> int:
     if len(index) != layout.rank or any(
         not 0 <= position < extent for position, extent in zip(index, layout.shape, strict=False)
     ):
-        raise IndexingError(f"element_offset: index {tuple(index)} for shape {layout.shape}; accepted: 0 to extent - 1 per axis")
+        raise IndexingError(
+            f"element_offset: index {tuple(index)} for shape {layout.shape}; accepted: 0 to extent - 1 per axis"
+        )
     return layout.offset + sum(position * stride for position, stride in zip(index, layout.strides, strict=True))
 
 
@@ -166,7 +168,8 @@ def validate_layout(layout: TensorLayout, buffer_length: int, itemsize: int = 1,
     numbers = (*layout.shape, *map(abs, layout.strides), abs(layout.offset), buffer_length)
     if count * itemsize > LARGEST or any(number * itemsize > LARGEST for number in numbers):
         raise SizeLimitError(
-            f"layout: {layout!r} of {itemsize}-byte elements needs numbers beyond 2**63 - 1; make it smaller", layout=layout
+            f"layout: {layout!r} of {itemsize}-byte elements needs numbers beyond 2**63 - 1; make it smaller",
+            layout=layout,
         )
     reach = reachable_range(layout)
     lowest, highest = reach or (layout.offset, layout.offset - 1)
@@ -189,7 +192,9 @@ def is_injective(layout: TensorLayout, /) -> bool:
     """
     if 0 in layout.shape:
         return True
-    axes = sorted((abs(stride), extent) for extent, stride in zip(layout.shape, layout.strides, strict=True) if extent > 1)
+    axes = sorted(
+        (abs(stride), extent) for extent, stride in zip(layout.shape, layout.strides, strict=True) if extent > 1
+    )
     if any(stride == 0 for stride, _ in axes):
         return False
     span = 0
@@ -219,10 +224,7 @@ def layouts_overlap(a: TensorLayout, b: TensorLayout, /) -> bool:
     if a.size <= _EXACT_LIMIT and b.size <= _EXACT_LIMIT:
         return not _offsets(a).isdisjoint(_offsets(b))
     steps = [
-        stride
-        for layout in (a, b)
-        for extent, stride in zip(layout.shape, layout.strides, strict=True)
-        if extent > 1
+        stride for layout in (a, b) for extent, stride in zip(layout.shape, layout.strides, strict=True) if extent > 1
     ]
     lattice = 0
     for step in steps:

@@ -6,16 +6,17 @@ Elements are Python numbers: bool, int, float and complex. An F32 element is a f
 
 from __future__ import annotations
 
-from math import copysign, inf, isfinite, ldexp
+from math import copysign, inf, isfinite, isnan, ldexp
 from struct import pack, unpack
 
-from tensor_core.dtypes import C32, C64, DTYPES, F32, I32, I64, Bool, DType
+from tensor_core.dtypes import C32, C64, DTYPES, F64, I32, I64, Bool, DType
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, LossyConversionError
 from tensor_core.promotion import can_convert
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Final, Literal
+    from collections.abc import Callable
+    from typing import Any, Final, Literal
 
     Element = bool | int | float | complex
     Overflow = Literal["error", "saturate", "wrap"]
@@ -28,6 +29,11 @@ _ACCEPTED: Final[dict[str, tuple[type, ...]]] = {
     "float": (bool, int, float),
     "complex": (bool, int, float, complex),
 }
+_CONVERSIONS: Final[tuple[tuple[str, Callable[[Any], Element]], ...]] = (
+    ("__index__", int),
+    ("__float__", float),
+    ("__complex__", complex),
+)
 
 
 def round_to_f32(number: float, /) -> float:
@@ -65,10 +71,10 @@ def as_python_number(value: object, /) -> Element:
         kind = type(value)
     if kind is bool or kind is int or kind is float or kind is complex:
         return value  # type: ignore[return-value]
-    for method, plain in (("__index__", int), ("__float__", float), ("__complex__", complex)):
+    for method, plain in _CONVERSIONS:
         if hasattr(kind, method):
             try:
-                return plain(value)  # type: ignore[no-any-return]
+                return plain(value)
             except (TypeError, ValueError, OverflowError):
                 continue
     raise DTypeError(f"element: found {_shortened(value)}; accepted: bool, int, float, complex", value=value)
@@ -83,6 +89,7 @@ def to_element(value: object, dtype: DType, /) -> Element:
         DTypeError: not a number, or a number of a kind that ``dtype`` does not hold.
         CastRangeError: an integer that ``dtype`` does not hold.
 
+    >>> from tensor_core import F32
     >>> to_element(1, F32), to_element(0.1, F32), to_element(True, I64)
     (1.0, 0.10000000149011612, 1)
     """
@@ -148,6 +155,7 @@ def convert_scalar(value: object, source: DType, target: DType, /) -> Element:
 def lossy_conversion(source: DType, target: DType, /) -> LossyConversionError:
     """The error for a pair of types that ``convert`` refuses.
 
+    >>> from tensor_core import F32
     >>> print(lossy_conversion(F32, I32))
     convert: F32 to I32 could lose values; accepted: F32, F64, C32, C64; cast() does it explicitly
     """
@@ -164,7 +172,7 @@ def _to_integer(number: float, target: DType, overflow: Overflow) -> int:
     if not isfinite(number):
         if overflow == "error":
             raise _out_of_range("cast", number, target)
-        return 0 if overflow == "wrap" or number != number else (high if number > 0 else low)
+        return 0 if overflow == "wrap" or isnan(number) else (high if number > 0 else low)
     integer = int(number)
     if low <= integer <= high:
         return integer
@@ -176,7 +184,7 @@ def _to_integer(number: float, target: DType, overflow: Overflow) -> int:
 
 
 def _to_floating(number: Element, dtype: DType) -> Element:
-    rounded = round_to_f32 if dtype is F32 or dtype is C32 else float
+    rounded = float if dtype in (F64, C64) else round_to_f32
     if dtype.kind == "float":
         return rounded(number.real)
     return complex(rounded(number.real), rounded(number.imag))

@@ -60,7 +60,9 @@ def normalize_axis(axis: int, rank: int, operation: str, /) -> int:
         raise AxisError(f"{operation}: axis is {axis!r}; accepted: an int", operation=operation) from None
     if not -rank <= position < rank:
         accepted = f"accepted: {-rank} to {rank - 1}" if rank else "rank 0 has no axes"
-        raise AxisError(f"{operation}: axis {position} is out of range for rank {rank}; {accepted}", operation=operation, axis=axis)
+        raise AxisError(
+            f"{operation}: axis {position} is out of range for rank {rank}; {accepted}", operation=operation, axis=axis
+        )
     return position + rank if position < 0 else position
 
 
@@ -76,7 +78,9 @@ def normalize_axes(axes: Sequence[int] | int, rank: int, operation: str, /) -> t
     named = (axes,) if isinstance(axes, int) else tuple(axes)
     positions = tuple(normalize_axis(axis, rank, operation) for axis in named)
     if len(set(positions)) != len(positions):
-        raise AxisError(f"{operation}: axes {named} name one axis twice; name each once", operation=operation, axes=named)
+        raise AxisError(
+            f"{operation}: axes {named} name one axis twice; name each once", operation=operation, axes=named
+        )
     return positions
 
 
@@ -91,7 +95,9 @@ def as_permutation(axes: Sequence[int], rank: int, /) -> tuple[int, ...]:
     """
     order = normalize_axes(tuple(axes), rank, "transpose")
     if len(order) != rank:
-        raise AxisError(f"transpose: {len(order)} axes for rank {rank}; name every axis once", axes=tuple(axes), rank=rank)
+        raise AxisError(
+            f"transpose: {len(order)} axes for rank {rank}; name every axis once", axes=tuple(axes), rank=rank
+        )
     return order
 
 

@@ -32,7 +32,9 @@ class SliceSpec:
         try:
             bounds = start.__index__(), None if end is None else end.__index__(), step.__index__()
         except AttributeError:
-            raise SliceError(f"SliceSpec: found {start!r}, {end!r}, {step!r}; accepted: ints, and None for the end") from None
+            raise SliceError(
+                f"SliceSpec: found {start!r}, {end!r}, {step!r}; accepted: ints, and None for the end"
+            ) from None
         if bounds[2] == 0:
             raise SliceError("SliceSpec: the step is 0; give a positive or a negative one")
         if bounds[0] < 0 or (bounds[1] is not None and bounds[1] < 0):
@@ -79,7 +81,9 @@ def resolve(spec: SliceSpec, extent: int, /) -> tuple[int, int, int]:
         inside = (start < extent or (extent == 0 and start == 0)) and last < max(extent, 1)
         count = (start - last - step - 1) // -step if extent else 0
     if not inside:
-        raise SliceError(f"slice: {spec!r} reaches outside an axis of extent {extent}; nothing is clipped", extent=extent)
+        raise SliceError(
+            f"slice: {spec!r} reaches outside an axis of extent {extent}; nothing is clipped", extent=extent
+        )
     return start, max(count, 0), step
 
 

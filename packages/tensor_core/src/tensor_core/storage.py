@@ -63,7 +63,7 @@ class Storage:
                 f"storage: {self.raw.nbytes} bytes for elements of {dtype} ({dtype.itemsize} bytes each); accepted: a multiple"
             )
         self.dtype = dtype
-        self.components = self.raw.cast(CODES[dtype])
+        self.components = self.raw.cast(CODES[dtype])  # type: ignore[call-overload]
 
     @classmethod
     def zeros(cls, dtype: DType, length: int) -> Storage:
@@ -187,7 +187,9 @@ def copy_elements(target: Storage, into: TensorLayout, source: Storage, layout: 
     for axis, extent in enumerate(layout.shape):
         if axis != lane and extent != 1:
             starts = [
-                (to + k * into.strides[axis], from_ + k * layout.strides[axis]) for to, from_ in starts for k in range(extent)
+                (to + k * into.strides[axis], from_ + k * layout.strides[axis])
+                for to, from_ in starts
+                for k in range(extent)
             ]
     steps = (1, 1) if lane is None else (into.strides[lane], layout.strides[lane])
     if parts == 2 and steps == (1, 1):

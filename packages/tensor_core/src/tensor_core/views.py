@@ -89,7 +89,9 @@ def index_view(layout: TensorLayout, index: object, /) -> TensorLayout:
 
 def _position(item: object, axis: int, extent: int) -> int:
     if isinstance(item, bool) or not hasattr(item, "__index__"):
-        raise IndexingError(f"indexing: axis {axis} has the index {item!r}; accepted: an int, a slice, None and '...'", axis=axis)
+        raise IndexingError(
+            f"indexing: axis {axis} has the index {item!r}; accepted: an int, a slice, None and '...'", axis=axis
+        )
     position: int = item.__index__()
     if not -extent <= position < extent:
         raise IndexingError(
@@ -240,7 +242,9 @@ def window_view(layout: TensorLayout, window: Sequence[int] | int, axes: Sequenc
     if len(lengths) != len(along) or any(
         not 1 <= n <= layout.shape[axis] for n, axis in zip(lengths, along, strict=False)
     ):
-        raise ShapeError(f"window_view: windows {lengths} along axes {along} of shape {layout.shape}; accepted: 1 to the extent")
+        raise ShapeError(
+            f"window_view: windows {lengths} along axes {along} of shape {layout.shape}; accepted: 1 to the extent"
+        )
     shape = list(layout.shape)
     for length, axis in zip(lengths, along, strict=True):
         shape[axis] -= length - 1
@@ -262,7 +266,9 @@ def squeeze_view(layout: TensorLayout, axes: Sequence[int] | int | None = None, 
         gone = normalize_axes(axes, layout.rank, "squeeze_view")
     for axis in gone:
         if layout.shape[axis] != 1:
-            raise ShapeError(f"squeeze_view: axis {axis} has extent {layout.shape[axis]}; accepted: axes of extent 1", axis=axis)
+            raise ShapeError(
+                f"squeeze_view: axis {axis} has extent {layout.shape[axis]}; accepted: axes of extent 1", axis=axis
+            )
     kept = [axis for axis in range(layout.rank) if axis not in gone]
     return TensorLayout([layout.shape[axis] for axis in kept], [layout.strides[axis] for axis in kept], layout.offset)
 
