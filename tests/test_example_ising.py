@@ -96,7 +96,7 @@ def test_the_sweep_never_holds_more_than_two_rows_of_spins() -> None:
         path = network["paths"]["sweep"]["path"]
         plan = tensor_einsum.plan(network["format_string"], *network["shapes"], optimize=path)
         assert plan.largest_intermediate == 2 ** (2 * columns)
-        assert plan.peak_bytes < 8 * 2 ** (2 * columns) * 2.5
+        assert plan.peak_bytes < 3 * 8 * 2 ** (2 * columns)
 
 
 def test_long_lattices_and_low_temperatures_stay_in_range(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

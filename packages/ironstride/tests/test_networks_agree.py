@@ -67,7 +67,7 @@ def both(source: str | Path, distribution: str, folder: Path) -> tuple[np.ndarra
     return np.load(output), np.asarray(expected)
 
 
-@pytest.mark.parametrize("source", collected())
+@pytest.mark.parametrize("source", list(collected()))
 def test_positive_operands_agree_element_by_element(source: str | Path, tmp_path: Path) -> None:
     found, expected = both(source, "uniform", tmp_path)
 
@@ -75,7 +75,7 @@ def test_positive_operands_agree_element_by_element(source: str | Path, tmp_path
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=0)
 
 
-@pytest.mark.parametrize("source", collected())
+@pytest.mark.parametrize("source", list(collected()))
 def test_signed_operands_agree_in_norm(source: str | Path, tmp_path: Path) -> None:
     found, expected = both(source, "signed", tmp_path)
 

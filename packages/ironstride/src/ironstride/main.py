@@ -69,7 +69,7 @@ class _Version(argparse.Action):
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="ironstride", description="Contract tensor networks.")
-    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    parser.add_argument("--version", action=_Version, nargs=0, default=argparse.SUPPRESS, help="print the version and exit")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     contract = commands.add_parser("contract", help="contract the network in a file", description=_CONTRACT)
     contract.add_argument("files", metavar="FILE", nargs="+", type=Path, help="a network file (docs/network-file.md)")

@@ -261,8 +261,8 @@ def _operand(field: str, entry: object, dtype: DType) -> Values | Stored | Drawn
 
 def _drawn(field: str, entry: Mapping[str, object], dtype: DType) -> Drawn:
     seed, distribution = entry.get("seed"), entry.get("distribution", "uniform")
-    if type(seed) is not int or not 0 <= seed < 2**63:
-        _refuse(f"{field}.seed", seed, "an integer from 0 to 2**63 - 1")
+    if type(seed) is not int or not 0 <= seed < 2**64:
+        _refuse(f"{field}.seed", seed, "an integer from 0 to 2**64 - 1")
     if distribution not in DISTRIBUTIONS:
         _refuse(f"{field}.distribution", distribution, '"uniform" on (0, 1), or "signed" on (-1, 1)')
     if unknown := entry.keys() - {"seed", "distribution"}:

@@ -61,7 +61,7 @@ def draw(source: Drawn, number: int, shape: tuple[int, ...], dtype: DType) -> tr
         shape: of the result.
         dtype: F32, F64, C32 or C64.
     """
-    uniform = tr.uniform(shape, key=(source.seed, number), dtype=dtype)
+    uniform = tr.uniform(shape, seed=source.seed, stream=number, dtype=dtype)
     if source.distribution == "uniform":
         return uniform
     centre = 0.5 + 0.5j if dtype in COMPLEX else 0.5
