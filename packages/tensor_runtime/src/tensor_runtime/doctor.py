@@ -1,0 +1,83 @@
+"""``python -m tensor_runtime doctor``: what is installed, which backends work, and what they compute with.
+
+It reads no tensor and changes nothing. Exit status 0: tensors can be used; 1: something is broken, or nothing serves
+``cpu``; 2 is left for wrong usage.
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Iterator
+from typing import Final
+
+from tensor_core.errors import TensorError
+from tensor_runtime.placement import CPU
+from tensor_runtime.registry import Registry, registry
+
+_PREFIX: Final = "ironstride"  # of our distributions' names
+
+
+def main() -> int:
+    """Print the report; the result is the exit status."""
+    lines, healthy = report(registry)
+    print("\n".join(lines))
+    return 0 if healthy else 1
+
+
+def report(known: Registry, /) -> tuple[list[str], bool]:
+    """Lines of the report, and whether tensors can be used.
+
+    Loads every backend that can be loaded; one that fails is reported and stops nothing.
+
+    >>> lines, healthy = report(registry)
+    >>> lines[0].split()[0], healthy
+    ('python', True)
+    """
+    facts = [("python", f"{platform.python_version()} ({platform.python_implementation()}, {sys.platform})")]
+    facts += sorted(_distributions())
+    lines = _columns(facts)
+    for row in known.backends():
+        lines += ["", f"backend {row.name} for {row.devices}, from {row.distribution}"]
+        lines += [f"  {line}" for line in _columns(list(_facts_of(known, row.name)))]
+    trouble = [f"{row.name}: {row.status}" for row in known.backends() if row.status.startswith("broken")]
+    try:
+        known.backend_for(CPU)
+    except TensorError as error:
+        trouble.append(str(error))
+    lines += ["", *(f"problem: {line}" for line in trouble)] if trouble else ["", "tensors can be used"]
+    return lines, not trouble
+
+
+def _facts_of(known: Registry, name: str) -> Iterator[tuple[str, str]]:
+    """Status of a backend, loaded if it can be, then what it says about itself."""
+    try:
+        backend = known.backend(name)
+    except TensorError as error:
+        status = next(row.status for row in known.backends() if row.name == name)
+        yield "status", status if status != "not loaded" else str(error)
+        return
+    yield "status", "ready"
+    try:
+        yield from backend.describe().items()
+        missing = backend.unsupported()
+        yield from ((f"lacks {operation}", reason) for operation, reason in sorted(missing.items()))
+    except Exception as failure:  # a plug-in's report may fail in any way
+        yield "report", f"failed: {type(failure).__name__}: {failure}"
+
+
+def _distributions() -> Iterator[tuple[str, str]]:
+    """Our installed distributions and their versions."""
+    from importlib.metadata import distributions
+
+    seen = set()
+    for one in distributions():
+        name = (one.metadata["Name"] or "").lower().replace("_", "-")
+        if (name == _PREFIX or name.startswith(f"{_PREFIX}-")) and name not in seen:
+            seen.add(name)
+            yield name, one.version
+
+
+def _columns(facts: list[tuple[str, str]]) -> list[str]:
+    width = max((len(name) for name, _ in facts), default=0)
+    return [f"{name.ljust(width)}  {value}" for name, value in facts]

@@ -1,0 +1,167 @@
+"""The header of ``.npy`` files: parsed strictly, written as NumPy writes it. No file is opened here.
+
+A file is ``\\x93NUMPY``, two version bytes, the header's length (2 bytes little-endian in version 1.0, 4 in 2.0 and 3.0),
+and the header: a Python dictionary of ``descr``, ``fortran_order`` and ``shape``, padded with spaces so that the
+elements start at a multiple of 64 bytes. The dictionary is read with regular expressions and never evaluated, so
+records, objects and whatever else is not one plain dtype are refused.
+
+Source: NumPy Enhancement Proposal 1 and the documentation of ``numpy.lib.format``.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Final, NamedTuple
+
+from tensor_core.dtypes import DTYPES, DType
+from tensor_core.errors import FormatError
+from tensor_core.shapes import element_count
+
+MAGIC: Final = b"\x93NUMPY"
+PREFIX_BYTES: Final = len(MAGIC) + 2  # magic and version
+HEADER_LIMIT: Final = 10_000  # bytes of the dictionary; NumPy's own limit
+RANK_LIMIT: Final = 64  # NumPy's
+_ALIGNMENT: Final = 64
+_GROWTH: Final = 21  # digits for which NumPy leaves room in the extent that grows when data are appended
+
+_ORDER: Final = "<" if sys.byteorder == "little" else ">"
+_LETTERS: Final = {"bool": "b", "int": "i", "float": "f", "complex": "c"}
+_DESCRIPTIONS: Final[dict[DType, str]] = {
+    dtype: f"{'|' if dtype.itemsize == 1 else _ORDER}{_LETTERS[dtype.kind]}{dtype.itemsize}" for dtype in DTYPES
+}
+_OF_DESCRIPTION: Final = {description: dtype for dtype, description in _DESCRIPTIONS.items()}
+_KEY: Final = re.compile(r"\s*(['\"])(\w{1,20})\1\s*:\s*", re.ASCII)
+_VALUES: Final = {
+    "descr": re.compile(r"(['\"])([^'\"\\]{1,40})\1\s*"),
+    "fortran_order": re.compile(r"()(True|False)\s*"),
+    "shape": re.compile(r"()\(([0-9L,\s]*)\)\s*", re.ASCII),
+}
+_EXTENT: Final = re.compile(r"\s*([0-9]{1,19})L?\s*", re.ASCII)  # files of Python 2 have 3L
+
+
+class Header(NamedTuple):
+    """What a header says."""
+
+    dtype: DType
+    shape: tuple[int, ...]
+    column_major: bool  # the elements follow in column-major order; else in row-major order
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements that follow; unbounded."""
+        return element_count(self.shape) * self.dtype.itemsize
+
+
+def length_field(prefix: bytes, name: str, /) -> int:
+    """Width in bytes of the length that follows the first 8 bytes of a file.
+
+    Raises:
+        FormatError: not the start of an ``.npy`` file, or of a version other than 1.0, 2.0 and 3.0.
+
+    >>> length_field(MAGIC + bytes([1, 0]), "a.npy")
+    2
+    """
+    if prefix[: len(MAGIC)] != MAGIC or len(prefix) < PREFIX_BYTES:
+        raise FormatError(f"load: {name} does not start as an .npy file does: found {prefix!r}; np.save writes such files")
+    version = prefix[len(MAGIC)], prefix[len(MAGIC) + 1]
+    if version not in ((1, 0), (2, 0), (3, 0)):
+        raise FormatError(f"load: {name} has format version {version[0]}.{version[1]}; accepted: 1.0, 2.0, 3.0")
+    return 2 if version == (1, 0) else 4
+
+
+def header_length(field: bytes, name: str, /) -> int:
+    """The length of the header, from its field.
+
+    Raises:
+        FormatError: longer than the limit.
+
+    >>> header_length(bytes([118, 0]), "a.npy")
+    118
+    """
+    length = int.from_bytes(field, "little")
+    if length > HEADER_LIMIT:
+        raise FormatError(f"load: the header of {name} is {length} bytes long; accepted: up to {HEADER_LIMIT}")
+    return length
+
+
+def parse_header(text: bytes, name: str, /) -> Header:
+    """Dtype, shape and order from the dictionary of a header.
+
+    Raises:
+        FormatError: anything but the three entries with plain values; a dtype that is none of ours, or byte-swapped.
+
+    >>> parse_header(b"{'descr': '|b1', 'fortran_order': True, 'shape': (3, 4), }   ", "a.npy")
+    Header(dtype=Bool, shape=(3, 4), column_major=True)
+    """
+    found = _entries(text.decode("latin-1"), name)  # all that is accepted is ASCII, in any encoding
+    dtype = _OF_DESCRIPTION.get(found["descr"])
+    if dtype is None:
+        accepted = ", ".join(f"{one.name} ({one.numpy_name}, {text!r})" for one, text in _DESCRIPTIONS.items())
+        swapped = " (swapped bytes)" if found["descr"][:1] not in ("|", _ORDER) else ""
+        raise FormatError(f"load: the elements of {name} are {found['descr']!r}{swapped}; accepted: {accepted}")
+    return Header(dtype, _shape(found["shape"], text, name), found["fortran_order"] == "True")
+
+
+def format_header(dtype: DType, shape: tuple[int, ...], /) -> bytes:
+    """Everything before the elements of a column-major tensor, byte for byte as ``np.save`` writes it.
+
+    Where row-major and column-major order agree (rank 0 and 1, no elements, at most one extent above 1), NumPy says
+    ``fortran_order: False``.
+
+    >>> from tensor_core import F32
+    >>> format_header(F32, (2, 3))[10:70]
+    b"{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }  "
+    """
+    same = 0 in shape or sum(extent > 1 for extent in shape) <= 1
+    text = f"{{'descr': {_DESCRIPTIONS[dtype]!r}, 'fortran_order': {not same}, 'shape': {shape}, }}"
+    if shape:
+        text += " " * (_GROWTH - len(str(shape[0 if same else -1])))
+    used = PREFIX_BYTES + 2 + len(text) + 1
+    text += " " * (-used % _ALIGNMENT) + "\n"
+    return MAGIC + bytes([1, 0]) + len(text).to_bytes(2, "little") + text.encode("ascii")
+
+
+def _entries(text: str, name: str) -> dict[str, str]:
+    """The three entries as text, each once, in any order."""
+    body = text.strip(" \t\r\n")
+    position, end = 1, len(body) - 1
+    found: dict[str, str] = {}
+    if len(body) < 2 or body[0] != "{" or body[-1] != "}":
+        raise _malformed(text, name)
+    while position < end:
+        key = _KEY.match(body, position, end)
+        value = _VALUES[key[2]].match(body, key.end(), end) if key and key[2] in _VALUES else None
+        if key is None or value is None or key[2] in found:
+            raise _malformed(text, name)
+        found[key[2]] = value[2]
+        position = value.end()
+        if position < end and body[position] != ",":
+            raise _malformed(text, name)
+        position += 1
+        if not body[position:end].strip():
+            break
+    if len(found) != len(_VALUES):
+        raise _malformed(text, name)
+    return found
+
+
+def _shape(listed: str, text: bytes, name: str) -> tuple[int, ...]:
+    if not listed.strip():
+        return ()
+    parts = listed.split(",")
+    matches = [_EXTENT.fullmatch(part) for part in (parts if parts[-1].strip() else parts[:-1])]
+    shape = tuple(int(match[1]) for match in matches if match)
+    if len(parts) < 2 or not matches or len(shape) != len(matches):
+        raise _malformed(text.decode("latin-1"), name)
+    if len(shape) > RANK_LIMIT:
+        raise FormatError(f"load: {name} has rank {len(shape)}; accepted: up to {RANK_LIMIT}")
+    return shape
+
+
+def _malformed(text: str, name: str) -> FormatError:
+    shown = text if len(text) <= 120 else text[:117] + "..."
+    return FormatError(
+        f"load: the header of {name} is {shown!r}; accepted: a dictionary of 'descr' (one plain dtype), "
+        "'fortran_order' and 'shape'"
+    )
