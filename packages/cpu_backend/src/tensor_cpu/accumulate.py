@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from tensor_cpu import cost
-from tensor_cpu.axes import FIRST, RESULT, SECOND, Axis, Operand, access, extent_of
+from tensor_cpu.axes import FIRST, RESULT, SECOND, Axis, Operand, access, extent_of, look
 from tensor_cpu.quiet import quiet
 
 Group = tuple[Axis, ...]
@@ -84,18 +84,18 @@ def bind_accumulation(plan: Accumulation, x: Operand, y: Operand, result: Operan
     shape, dtype = result.shape, np.dtype(result.dtype)
     singles = [(axis,) for axis in (*plan.contracted, *plan.looped, *plan.array)]
     see_x, see_y = access(x, singles, FIRST), access(y, singles, SECOND)
-    order_x, shape_x, order_y, shape_y = see_x.order, see_x.shape, see_y.order, see_y.shape
+    look_x, look_y = look(x, see_x), look(y, see_y)
     shape_out = tuple(axis.extent for axis in (*plan.array, *plan.looped))
     multiply, add, empty = np.multiply, np.add, np.empty
     if not plan.looped and extent_of(plan.contracted) == 1:
         if shape and see_x.order == see_y.order == tuple(range(len(shape))) and x.shape == y.shape == shape:
             return quiet(lambda x, y: multiply(x, y, order="C"))
+        if shape and shape == shape_out:
+            return quiet(lambda x, y: multiply(look_x(x), look_y(y), order="C"))
 
         def multiplied(x: Any, y: Any) -> Any:
             out = empty(shape, dtype)
-            multiply(
-                x.transpose(order_x).reshape(shape_x), y.transpose(order_y).reshape(shape_y), out.reshape(shape_out)
-            )
+            multiply(look_x(x), look_y(y), out.reshape(shape_out))
             return out
 
         return quiet(multiplied)
@@ -106,7 +106,7 @@ def bind_accumulation(plan: Accumulation, x: Operand, y: Operand, result: Operan
 
     def accumulated(x: Any, y: Any) -> Any:
         out = empty(shape, dtype)
-        x, y = x.transpose(order_x).reshape(shape_x), y.transpose(order_y).reshape(shape_y)
+        x, y = look_x(x), look_y(y)
         looped_first = out.reshape(shape_out).transpose(outermost)
         spare = empty(plan.block, dtype)
         for part in _parts(plan):

@@ -7,13 +7,15 @@ count elements. Nothing here touches an array.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 Labels = tuple[int, ...]
 Shape = tuple[int, ...]
+Look = Callable[[Any], Any]
 
 FIRST: Final = 0
 SECOND: Final = 1
@@ -125,7 +127,7 @@ def _continues(outer: int | None, inner: int | None, extent: int) -> bool:
 
 def line(axes: Sequence[Axis], role: int) -> Line | None:
     """The axes, outermost first, as one line in the array of this role; None if they are not evenly spaced."""
-    for outer, inner in zip(axes, axes[1:], strict=False):
+    for outer, inner in pairwise(axes):
         if not _continues(outer.strides[role], inner.strides[role], inner.extent):
             return None
     return Line(extent_of(axes), (axes[-1].strides[role] or 0) if axes else 1)
@@ -155,3 +157,12 @@ def access(operand: Operand, groups: Iterable[Sequence[Axis]], role: int) -> Acc
     order = [operand.labels.index(label) for group in groups for axis in group for label in axis.labels]
     ones = [place for place in range(len(operand.labels)) if place not in order]  # left-over axes have extent 1
     return Access((*ones, *order), tuple(extent_of(group) for group in groups))
+
+
+def look(operand: Operand, seen: Access) -> Look:
+    """The function that makes this view, as short as it can be."""
+    order, shape = seen.order, seen.shape
+    moved = tuple(operand.shape[axis] for axis in order)
+    if order == tuple(range(len(order))):
+        return (lambda array: array) if moved == shape else (lambda array: array.reshape(shape))
+    return (lambda array: array.transpose(order)) if moved == shape else (lambda array: array.transpose(order).reshape(shape))

@@ -11,16 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, Final
 
 import numpy as np
 
 from tensor_cpu import cost
-from tensor_cpu.axes import FIRST, RESULT, SECOND, Axis, Operand, access, by_stride, extent_of, line
+from tensor_cpu.axes import FIRST, RESULT, SECOND, Axis, Look, Operand, access, by_stride, extent_of, line, look
+from tensor_cpu.permute import bind_copy, bind_fill
 from tensor_cpu.quiet import QUIET, quiet
 
 Group = tuple[Axis, ...]
-Look = Callable[[Any], Any]
 Kernel = Callable[[Any, Any], Any]
 
 _SINGLE_AXES: Final = 3  # how many axes are tried as the only rows (or columns) of a stack, longest first
@@ -123,14 +124,15 @@ def bind_product(plan: MatrixProduct, x: Operand, y: Operand, result: Operand) -
     shape, dtype, matmul, empty = result.shape, np.dtype(result.dtype), np.matmul, np.empty
 
     if plan.permutes_result:
-        thin = (*plan.stack, *plan.rows, *plan.columns)  # axes of the product, each a run of the result's
-        final = by_stride(thin, RESULT)
-        order = tuple(thin.index(axis) for axis in final)
-        extents, extents_out = tuple(axis.extent for axis in thin), tuple(axis.extent for axis in final)
+        made = (*plan.stack, *plan.rows, *plan.columns)  # axes of the product, each of them a run of the result's
+        final = by_stride(made, RESULT)
+        order = tuple(made.index(axis) for axis in final)
+        extents, extents_out = tuple(axis.extent for axis in made), tuple(axis.extent for axis in final)
+        fill = bind_fill(extents_out, tuple(prod(extents[place + 1 :]) for place in order))
 
         def permuted(x: Any, y: Any) -> Any:
             out = empty(shape, dtype)
-            out.reshape(extents_out)[...] = matmul(look_y(y), look_x(x)).reshape(extents).transpose(order)
+            fill(out.reshape(extents_out), matmul(look_y(y), look_x(x)).reshape(extents).transpose(order))
             return out
 
         return quiet(permuted)
@@ -150,17 +152,16 @@ def _look(
 ) -> Look:
     """How a kernel sees an array as [stack..., outer, inner]: a view, or a view of a copy in a layout that BLAS takes."""
     if copy_as is None:
-        groups = access(operand, [*stack, outer, inner], role)
-        order, shape = groups.order, groups.shape
-        return lambda array: array.transpose(order).reshape(shape)
-    dtype = np.dtype(copy_as)
-    if any(axis.strides[role] == 1 for axis in outer):  # the copy keeps neighbours together
-        groups = access(operand, [*stack, inner, outer], role)
-        order, shape = groups.order, groups.shape
-        return lambda array: array.transpose(order).astype(dtype, order="C").reshape(shape).swapaxes(-1, -2)
-    groups = access(operand, [*stack, outer, inner], role)
-    order, shape = groups.order, groups.shape
-    return lambda array: array.transpose(order).astype(dtype, order="C").reshape(shape)
+        return look(operand, access(operand, [*stack, outer, inner], role))
+    swaps = any(axis.strides[role] == 1 for axis in outer)  # so that the copy keeps neighbours together
+    groups = [*stack, inner, outer] if swaps else [*stack, outer, inner]
+    present = [axis for group in groups for axis in group if axis.strides[role] is not None]
+    thin = look(operand, access(operand, [(axis,) for axis in present], role))
+    extents, strides = tuple(axis.extent for axis in present), tuple(axis.strides[role] or 0 for axis in present)
+    copy, shape = bind_copy(extents, strides, np.dtype(copy_as)), access(operand, groups, role).shape
+    if swaps:
+        return lambda array: copy(thin(array)).reshape(shape).swapaxes(-1, -2)
+    return lambda array: copy(thin(array)).reshape(shape)
 
 
 def _bind_dot(plan: MatrixProduct, x: Operand, y: Operand, result: Operand) -> Kernel:

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from tensor_cpu.axes import FormLike, Labels, Operand, native, row_major
+from tensor_cpu.axes import FormLike, Labels, Operand, Shape, native, row_major
+from tensor_cpu.permute import bind_fill, fuse
 from tensor_cpu.quiet import quiet
 
 Kernel = Callable[[Any], Any]
@@ -38,7 +39,7 @@ def bind_relabel(operands: tuple[FormLike], result: FormLike, detail: tuple[Labe
 
 def bind_rearrangement(operand: Operand, result: Operand) -> Kernel:
     """The same in twin order; the result's labels need not be distinct."""
-    look, labels = _diagonal(operand)
+    view, labels, steps_in = _diagonal(operand)
     summed = tuple(place for place, label in enumerate(labels) if label not in result.labels)
     kept = [label for label in labels if label in result.labels]
     distinct = list(dict.fromkeys(result.labels))
@@ -58,9 +59,9 @@ def bind_rearrangement(operand: Operand, result: Operand) -> Kernel:
             out = np.zeros(shape, dtype)
             diagonal = as_strided(out, thin, strides)
             if summed:
-                add(look(x), summed, dtype, diagonal.transpose(back))
+                add(view(x), axis=summed, dtype=dtype, out=diagonal.transpose(back))
             else:
-                diagonal[...] = look(x).transpose(order)
+                diagonal[...] = view(x).transpose(order)
             return out
 
         return quiet(embedded)
@@ -69,32 +70,42 @@ def bind_rearrangement(operand: Operand, result: Operand) -> Kernel:
 
         def reduced(x: Any) -> Any:
             out = empty(shape, dtype)
-            add(look(x), summed, dtype, out.transpose(back))
+            add(view(x), axis=summed, dtype=dtype, out=out.transpose(back))
             return out
 
         return quiet(reduced)
-    return lambda x: look(x).transpose(order).astype(dtype, order="C")
+    steps_of = dict(zip(labels, steps_in, strict=True))
+    merged, merged_strides = fuse(thin, tuple(steps_of[label] for label in distinct))
+    fill = bind_fill(merged, merged_strides)
+    if fill is np.copyto:
+        return lambda x: view(x).transpose(order).astype(dtype, order="C")
+
+    def permuted(x: Any) -> Any:
+        out = empty(shape, dtype)
+        fill(out.reshape(merged), view(x).transpose(order).reshape(merged))
+        return out
+
+    return permuted
 
 
-def _diagonal(operand: Operand) -> tuple[Kernel, Labels]:
-    """A view with each label once, and its labels. Merged axes come last."""
-    labels, merges = list(operand.labels), []
+def _diagonal(operand: Operand) -> tuple[Kernel, Labels, Shape]:
+    """A view with each label once, and its labels and strides. Merged axes come last."""
+    labels, strides, merges = list(operand.labels), list(operand.strides), []
     for label in dict.fromkeys(operand.labels):
         while labels.count(label) > 1:
             first = labels.index(label)
             second = labels.index(label, first + 1)
             merges.append((first, second))
-            del labels[second], labels[first]
+            strides.append(strides[first] + strides[second])
             labels.append(label)
+            for place in (second, first):
+                del labels[place], strides[place]
     if not merges:
-        return lambda x: x, tuple(labels)
-    if len(merges) == 1:
-        ((first, second),) = merges
-        return lambda x: x.diagonal(0, first, second), tuple(labels)
+        return lambda x: x, tuple(labels), tuple(strides)
 
     def diagonal(x: Any) -> Any:
         for first, second in merges:
             x = x.diagonal(0, first, second)
         return x
 
-    return diagonal, tuple(labels)
+    return diagonal, tuple(labels), tuple(strides)
