@@ -33,7 +33,7 @@ def equal(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
 
     >>> equal(tensor([1, 2]), tensor([1.0, 3.0]))
     Tensor(Bool, (2,), column-major, cpu)
-    [ True False]
+      True  False
     """
     return execute_binary(EQUAL, a, b)
 
@@ -43,7 +43,7 @@ def not_equal(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
 
     >>> not_equal(tensor([1, 2]), 1)
     Tensor(Bool, (2,), column-major, cpu)
-    [False  True]
+     False   True
     """
     return execute_binary(NOT_EQUAL, a, b)
 
@@ -53,7 +53,7 @@ def less(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
 
     >>> less(tensor([1, 2]), 2)
     Tensor(Bool, (2,), column-major, cpu)
-    [ True False]
+      True  False
     """
     return execute_binary(LESS, a, b)
 
@@ -63,7 +63,7 @@ def less_equal(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
 
     >>> less_equal(tensor([1, 2]), 1)
     Tensor(Bool, (2,), column-major, cpu)
-    [ True False]
+      True  False
     """
     return execute_binary(LESS_EQUAL, a, b)
 
@@ -73,7 +73,7 @@ def greater(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
 
     >>> greater(tensor([1, 2]), 1)
     Tensor(Bool, (2,), column-major, cpu)
-    [False  True]
+     False   True
     """
     return execute_binary(GREATER, a, b)
 
@@ -83,6 +83,6 @@ def greater_equal(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
 
     >>> greater_equal(tensor([1, 2]), 2)
     Tensor(Bool, (2,), column-major, cpu)
-    [False  True]
+     False   True
     """
     return execute_binary(GREATER_EQUAL, a, b)

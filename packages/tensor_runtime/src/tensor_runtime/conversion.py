@@ -63,7 +63,7 @@ def convert(x: Tensor, dtype: Any, /) -> Tensor:
 
     >>> convert(tensor([1, 2]), "F64")
     Tensor(F64, (2,), column-major, cpu)
-    [1. 2.]
+     1.0  2.0
     """
     form, array = unwrap("convert", x)
     target = as_dtype(dtype)
@@ -99,7 +99,7 @@ def cast(x: Tensor, dtype: Any, /, overflow: str = "error") -> Tensor:
 
     >>> cast(tensor([1.9, -1.9]), "I32")
     Tensor(I32, (2,), column-major, cpu)
-    [ 1 -1]
+      1  -1
     """
     form, array = unwrap("cast", x)
     target = as_dtype(dtype)

@@ -57,8 +57,8 @@ def tensor(data: Any, /, *, dtype: Any = None, placement: Placement | str = CPU)
 
     >>> tensor([[1.0, 2.0], [3.0, 4.0]])
     Tensor(F64, (2, 2), column-major, cpu)
-    [[1. 2.]
-     [3. 4.]]
+     1.0  2.0
+     3.0  4.0
     """
     if isinstance(data, (list, tuple)) or type(data) in _NATURAL:
         return _uploaded(HostTensor.from_nested(data, as_dtype_or_none(dtype)), placement)
@@ -198,7 +198,7 @@ def full(
 
     >>> full((2,), 7)
     Tensor(I64, (2,), column-major, cpu)
-    [7 7]
+     7  7
     """
     check_number("full", value)
     wanted = as_dtype_or(dtype, _NATURAL[type(value)])
@@ -219,7 +219,7 @@ def ones(shape: Sequence[int] | int, /, *, dtype: Any = F64, placement: Placemen
 
     >>> ones(2)
     Tensor(F64, (2,), column-major, cpu)
-    [1. 1.]
+     1.0  1.0
     """
     return _create("full", as_dtype(dtype), as_shape(shape), placement, 1)
 
@@ -233,8 +233,8 @@ def eye(rows: int, columns: int | None = None, /, *, dtype: Any = F64, placement
 
     >>> eye(2, dtype="I64")
     Tensor(I64, (2, 2), column-major, cpu)
-    [[1 0]
-     [0 1]]
+     1  0
+     0  1
     """
     return _create("eye", as_dtype(dtype), as_shape((rows, rows if columns is None else columns)), placement)
 
@@ -255,7 +255,7 @@ def arange(
 
     >>> arange(2, 8, 3)
     Tensor(I64, (2,), column-major, cpu)
-    [2 5]
+     2  5
     """
     if stop is None:
         start, stop = 0, start

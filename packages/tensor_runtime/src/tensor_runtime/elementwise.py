@@ -44,8 +44,8 @@ def add(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
 
     >>> add(tensor([[1, 2], [3, 4]]), tensor([10, 20]))
     Tensor(I64, (2, 2), column-major, cpu)
-    [[11 22]
-     [13 24]]
+     11  22
+     13  24
     """
     return execute_binary(ADD, a, b)
 
@@ -55,7 +55,7 @@ def subtract(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
 
     >>> subtract(tensor([3.0, 4.0]), 1)
     Tensor(F64, (2,), column-major, cpu)
-    [2. 3.]
+     2.0  3.0
     """
     return execute_binary(SUBTRACT, a, b)
 
@@ -65,7 +65,7 @@ def multiply(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
 
     >>> multiply(tensor([3.0, 4.0]), tensor([2.0, 0.5]))
     Tensor(F64, (2,), column-major, cpu)
-    [6. 2.]
+     6.0  2.0
     """
     return execute_binary(MULTIPLY, a, b)
 
@@ -77,7 +77,7 @@ def divide(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
 
     >>> divide(tensor([1, 2, 0]), tensor([2, 0, 0]))
     Tensor(F64, (3,), column-major, cpu)
-    [0.5 inf nan]
+     0.5  inf  nan
     """
     return execute_binary(DIVIDE, a, b)
 
@@ -87,7 +87,7 @@ def negative(a: Tensor, /) -> Tensor:
 
     >>> negative(tensor([1.0, -2.0]))
     Tensor(F64, (2,), column-major, cpu)
-    [-1. 2.]
+     -1.0   2.0
     """
     return execute_unary(NEGATIVE, a)
 
@@ -97,7 +97,7 @@ def positive(a: Tensor, /) -> Tensor:
 
     >>> positive(tensor([1.0, -2.0]))
     Tensor(F64, (2,), column-major, cpu)
-    [1. -2.]
+      1.0  -2.0
     """
     return execute_unary(POSITIVE, a)
 
@@ -107,7 +107,7 @@ def abs(a: Tensor, /) -> Tensor:
 
     >>> abs(tensor([3 + 4j, -1]))
     Tensor(F64, (2,), column-major, cpu)
-    [5. 1.]
+     5.0  1.0
     """
     return execute_unary(ABS, a)
 
@@ -117,7 +117,7 @@ def conj(a: Tensor, /) -> Tensor:
 
     >>> conj(tensor([1 + 2j]))
     Tensor(C64, (1,), column-major, cpu)
-    [1.-2.j]
+     1.0-2.0j
     """
     return execute_unary(CONJ, a)
 
@@ -127,7 +127,7 @@ def exp(a: Tensor, /) -> Tensor:
 
     >>> exp(tensor([0.0, 1.0]))
     Tensor(F64, (2,), column-major, cpu)
-    [1. 2.71828183]
+           1.0  2.7182818
     """
     return execute_unary(EXP, a)
 
@@ -139,6 +139,6 @@ def sqrt(a: Tensor, /) -> Tensor:
 
     >>> sqrt(tensor([4.0, -1.0]))
     Tensor(F64, (2,), column-major, cpu)
-    [2. nan]
+     2.0  nan
     """
     return execute_unary(SQRT, a)
