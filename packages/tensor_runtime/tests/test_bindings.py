@@ -34,9 +34,9 @@ def test_the_oldest_binding_of_any_table_leaves_first() -> None:
     for key in range(100):
         second[key]
 
-    assert not first
-    assert 99 in second
-    assert 0 not in second
+    assert not first.found
+    assert 99 in second.found
+    assert 0 not in second.found
     stats = cache.stats()
     assert stats.bytes <= stats.limit_bytes
     assert stats.entries == len(second)
@@ -63,7 +63,7 @@ def test_clear_empties_every_table() -> None:
         table["key"]
     cache.clear()
 
-    assert not any(tables)
+    assert not any(table.found for table in tables)
     assert cache.stats()[:2] == (0, 0)
 
 

@@ -6,6 +6,7 @@ is bound; for equal compact forms NumPy's own ufunc is the kernel.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -64,18 +65,16 @@ def _bind_number(name: str, form: Form, number: Operand, result: Form, *, number
     if name == "divide" and common not in FLOATING:
         common = result.dtype
     element = _element_of(name, common)
-    if form.rank and form.is_compact and form.dtype is common:
-        return _ordered(quiet(ufunc), element, number_first)
-    return _ordered(quiet(lambda x, y: ufunc(x, y, out=empty(result))), element, number_first)
-
-
-def _ordered(kernel: Kernel, element: Any, number_first: bool) -> Kernel:
+    if not (form.rank and form.is_compact):  # rank 0 and strided operands need to be told where to write
+        if number_first:
+            return quiet(lambda x, y: ufunc(element(x), y, out=empty(result)))
+        return quiet(lambda x, y: ufunc(x, element(y), out=empty(result)))
     if number_first:
-        return lambda x, y: kernel(element(x), y)
-    return lambda x, y: kernel(x, element(y))
+        return quiet(lambda x, y: ufunc(element(x), y))
+    return quiet(lambda x, y: ufunc(x, element(y)))
 
 
-def _element_of(name: str, dtype: DType) -> Any:
+def _element_of(name: str, dtype: DType) -> Callable[[Any], Any]:
     """From a Python number to a NumPy scalar of the dtype; a number out of range is our error."""
     scalar = NUMPY_DTYPES[dtype].type
 
@@ -89,8 +88,8 @@ def _element_of(name: str, dtype: DType) -> Any:
                 value=value,
             ) from None
 
-    return element if dtype not in FLOATING else quiet(element)
+    return element
 
 
 def _shortened(value: Any) -> str:
-    return str(value) if not isinstance(value, int) or value.bit_length() < 256 else f"with {value.bit_length()} bits"
+    return f"of {value.bit_length()} bits" if isinstance(value, int) and value.bit_length() > 256 else str(value)

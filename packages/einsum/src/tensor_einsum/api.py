@@ -47,6 +47,7 @@ def _build(key: tuple[Any, ...]) -> Binding:
 
 
 _bindings: Final = BindingTable(_build)
+_found: Final = _bindings.found  # read directly on the hot path
 
 
 def einsum(notation: Any, /, *operands: Any, optimize: Any = _AUTO) -> Tensor:
@@ -88,20 +89,19 @@ def einsum(notation: Any, /, *operands: Any, optimize: Any = _AUTO) -> Tensor:
     try:
         if len(operands) == 2:
             a, b = operands
-            kernel, result._form = _bindings[notation, a._form, b._form]
+            kernel, result._form = _found[notation, a._form, b._form]
             result._array = kernel(a._array, b._array)
         elif len(operands) == 3:
             a, b, c = operands
-            kernel, result._form = _bindings[notation, a._form, b._form, c._form]
+            kernel, result._form = _found[notation, a._form, b._form, c._form]
             result._array = kernel(a._array, b._array, c._array)
         else:
-            kernel, result._form = _bindings[(notation, *[operand._form for operand in operands])]
+            kernel, result._form = _found[(notation, *[operand._form for operand in operands])]
             result._array = kernel(*[operand._array for operand in operands])
     except TensorError:
         raise
-    except Exception as error:
-        if isinstance(notation, str) and all(isinstance(operand, Tensor) for operand in operands):
-            raise translated("einsum", error) from error
+    except Exception:  # not bound yet, or not strings and tensors, or failed: the general way sorts it out
+        pass
     else:
         return result
     return _einsum_general(notation, operands, optimize)
@@ -174,7 +174,9 @@ def _einsum_general(notation: Any, operands: Sequence[Any], optimize: Any) -> Te
     request, items = _request("einsum", notation, operands, optimize)
     tensors = _as_tensors(items)
     forms = [tensor._form for tensor in tensors]
-    if isinstance(request.optimize, (str, bool, tuple)):
+    if request.optimize is _AUTO and isinstance(notation, str):
+        kernel, form = _bindings[(notation, *forms)]
+    elif isinstance(request.optimize, (str, bool, tuple)):
         kernel, form = _bindings[(request, *forms)]
     else:
         kernel, form = _build((request, *forms))

@@ -13,8 +13,6 @@ entry points.
 
 from __future__ import annotations
 
-from typing import Any
-
 from tensor_core import C32, C64, DTYPES, F32, F64, I32, I64, Bool, DType, HostTensor, TensorError, promote
 from tensor_runtime import methods as _methods  # attaches the methods of Tensor
 from tensor_runtime import primitives
@@ -27,7 +25,7 @@ from tensor_runtime.creation import arange, asarray, eye, from_flat, full, ones,
 from tensor_runtime.elementwise import abs, add, conj, divide, exp, multiply, negative, positive, sqrt, subtract
 from tensor_runtime.files import load, save
 from tensor_runtime.indexing import copy_into, mutable_view
-from tensor_runtime.operations import operation as _operation
+from tensor_runtime.operations import einsum
 from tensor_runtime.placement import CPU, DeviceId, DeviceKind, GpuBackendKind, MemoryKind, Placement
 from tensor_runtime.random import uniform
 from tensor_runtime.reduction import max, sum
@@ -93,6 +91,7 @@ __all__ = [
     "divide",
     "dot_general",
     "download",
+    "einsum",
     "equal",
     "exp",
     "expand_dims",
@@ -136,8 +135,3 @@ __all__ = [
     "upload",
     "zeros",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    """``einsum``, and whatever else an operation family offers by entry point, on first use."""
-    return _operation(name)

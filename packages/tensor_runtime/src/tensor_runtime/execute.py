@@ -2,8 +2,10 @@
 
     binding table of the operation, keyed by the operands' forms  →  bound kernel  →  wrapped once
 
-Each function here is the hot path of one kind of call: look up, call, wrap. Reading ``_form`` fails for a Python
-number, which costs nothing while operands are tensors; the *type* of the number then stands in for its form.
+Each function here is the hot path of one kind of call: look up, call, wrap. When anything is raised on it, the call
+goes the long way once more, where everything is checked and whatever is wrong gets an error of our tree: the binding
+may not be there yet, an operand may be a Python number, whose *type* then stands in for its form, or no operand at
+all, or the kernel may have failed. A ``try`` costs nothing while nothing is raised.
 """
 
 from __future__ import annotations
@@ -13,67 +15,71 @@ from typing import Any
 
 from tensor_core.errors import BackendError, OutOfMemoryError, TensorError
 from tensor_runtime.spec import OpSpec, ViewSpec
-from tensor_runtime.tensor import Number, Tensor, unwrap
+from tensor_runtime.tensor import Number, Tensor, unwrap, wrap
 
 
 def execute_unary(spec: OpSpec, a: Tensor, /) -> Tensor:
     """One operand, no options."""
-    try:
-        key = a._form
-    except AttributeError:
-        key, _ = unwrap(spec.name, a)
     result = Tensor()
-    kernel, result._form = spec.bindings[key]
     try:
+        kernel, result._form = spec.found[a._form]
         result._array = kernel(a._array)
     except TensorError:
         raise
-    except Exception as error:
-        raise translated(spec.name, error) from error
-    return result
+    except Exception:
+        pass
+    else:
+        return result
+    form, array = unwrap(spec.name, a)
+    kernel, found = spec.bindings[form]
+    return wrap(found, guarded(spec.name, kernel, array))
 
 
 def execute_binary(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
     """Two operands, of which one may be a Python number."""
-    try:
-        key = a._form, b._form  # type: ignore[union-attr]
-    except AttributeError:
-        return _with_number(spec, a, b)
     result = Tensor()
-    kernel, result._form = spec.bindings[key]
     try:
+        kernel, result._form = spec.found[a._form, b._form]  # type: ignore[union-attr]
         result._array = kernel(a._array, b._array)  # type: ignore[union-attr]
     except TensorError:
         raise
-    except Exception as error:
-        raise translated(spec.name, error) from error
-    return result
+    except Exception:
+        pass
+    else:
+        return result
+    return execute_mixed(spec, a, b)
+
+
+def execute_mixed(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
+    """The long way of two operands; the only way when one of them is known to be a Python number."""
+    key_a, x = (a._form, a._array) if isinstance(a, Tensor) else (type(a), a)
+    key_b, y = (b._form, b._array) if isinstance(b, Tensor) else (type(b), b)
+    kernel, found = spec.bindings[key_a, key_b]
+    return wrap(found, guarded(spec.name, kernel, x, y))
 
 
 def execute_detail(spec: OpSpec | ViewSpec, a: Tensor, detail: Hashable, /) -> Tensor:
     """One operand and a hashable detail, such as the axes of a reduction or of a view."""
-    try:
-        key = a._form, detail
-    except AttributeError:
-        key = unwrap(spec.name, a)[0], detail
     result = Tensor()
-    kernel, result._form = spec.bindings[key]
     try:
+        kernel, result._form = spec.found[a._form, detail]
         result._array = kernel(a._array)
     except TensorError:
         raise
-    except Exception as error:
-        raise translated(spec.name, error) from error
-    return result
+    except Exception:
+        pass
+    else:
+        return result
+    form, array = unwrap(spec.name, a)
+    kernel, found = spec.bindings[form, detail]
+    return wrap(found, guarded(spec.name, kernel, array))
 
 
 def execute_pair(spec: OpSpec, a: Tensor, b: Tensor, detail: Hashable, /) -> Tensor:
     """Two tensors and a hashable detail, such as the axes of a contraction."""
     (form_a, array_a), (form_b, array_b) = unwrap(spec.name, a), unwrap(spec.name, b)
-    result = Tensor()
-    kernel, result._form = spec.bindings[form_a, form_b, detail]
-    result._array = guarded(spec.name, kernel, array_a, array_b)
-    return result
+    kernel, found = spec.bindings[form_a, form_b, detail]
+    return wrap(found, guarded(spec.name, kernel, array_a, array_b))
 
 
 def execute_many(spec: OpSpec, operands: Sequence[Tensor], detail: Hashable, /) -> tuple[Tensor, ...]:
@@ -81,13 +87,7 @@ def execute_many(spec: OpSpec, operands: Sequence[Tensor], detail: Hashable, /) 
     pairs = [unwrap(spec.name, operand) for operand in operands]
     kernel, forms = spec.bindings[(*[form for form, _ in pairs], detail)]
     arrays = guarded(spec.name, kernel, *[array for _, array in pairs])
-    results = []
-    for form, array in zip(forms, arrays, strict=True):
-        result = Tensor()
-        result._form = form
-        result._array = array
-        results.append(result)
-    return tuple(results)
+    return tuple(map(wrap, forms, arrays))
 
 
 def guarded(operation: str, kernel: Callable[..., Any], /, *arguments: Any) -> Any:
@@ -107,16 +107,3 @@ def translated(operation: str, error: Exception, /) -> TensorError:
             f"{operation}: not enough memory for the result or a workspace: {error}", operation=operation
         )
     return BackendError(f"{operation}: the backend failed: {type(error).__name__}: {error}", operation=operation)
-
-
-def _with_number(spec: OpSpec, a: Tensor | Number, b: Tensor | Number) -> Tensor:
-    result = Tensor()
-    if isinstance(a, Tensor):
-        kernel, result._form = spec.bindings[a._form, type(b)]
-        result._array = guarded(spec.name, kernel, a._array, b)
-    elif isinstance(b, Tensor):
-        kernel, result._form = spec.bindings[type(a), b._form]
-        result._array = guarded(spec.name, kernel, a, b._array)
-    else:
-        spec.bindings[type(a), type(b)]  # refuses, naming what it found
-    return result

@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from tensor_core.errors import IndexingError, OverlappingViewError, ReadOnlyError, ShapeError
 from tensor_core.layout import TensorLayout, is_injective
-from tensor_core.slices import from_python, resolve
 from tensor_runtime.bindings import Binding, BindingTable
 from tensor_runtime.execute import guarded
 from tensor_runtime.form import Form, Shape
@@ -93,9 +92,16 @@ def resolved(shape: Shape, index: Any, /) -> tuple[Pattern, tuple[int, ...]]:
             continue
         axis = len(starts)
         if isinstance(item, slice):
-            first, extent, step = resolve(from_python(item, shape[axis]), shape[axis])
-            pattern.append((extent, step))
-            starts.append(first)
+            try:
+                first, end, step = item.indices(shape[axis])
+            except (TypeError, ValueError):
+                raise IndexingError(
+                    f"indexing: axis {axis} has the slice {item!r}; accepted: ints and None, and a step that is not 0",
+                    axis=axis,
+                ) from None
+            extent = len(range(first, end, step))
+            pattern.append((extent, step) if extent else (0, 1))
+            starts.append(first if extent else 0)
         else:
             pattern.append(())
             starts.append(_position(item, axis, shape))

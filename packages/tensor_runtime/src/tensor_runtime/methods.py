@@ -14,7 +14,7 @@ from tensor_runtime import comparison, contraction, elementwise
 from tensor_runtime.buffer import buffer_of
 from tensor_runtime.creation import to_numpy
 from tensor_runtime.errors import ForeignOperandError
-from tensor_runtime.execute import execute_binary
+from tensor_runtime.execute import execute_binary, execute_mixed
 from tensor_runtime.formatting import html_text, tensor_text
 from tensor_runtime.indexing import getitem, iterate, mutable_view, setitem
 from tensor_runtime.pickling import reduce_tensor
@@ -29,7 +29,7 @@ Operator = Callable[[Tensor, Any], Any]
 def _operator(spec: OpSpec) -> Operator:
     def infix(a: Tensor, b: Any, /) -> Any:
         try:
-            return execute_binary(spec, a, b)
+            return execute_binary(spec, a, b) if type(b) is Tensor else execute_mixed(spec, a, b)
         except ForeignOperandError:
             return _declined(b)
 
@@ -39,7 +39,7 @@ def _operator(spec: OpSpec) -> Operator:
 def _reflected(spec: OpSpec) -> Operator:
     def infix(b: Tensor, a: Any, /) -> Any:
         try:
-            return execute_binary(spec, a, b)
+            return execute_mixed(spec, a, b)
         except ForeignOperandError:
             return _declined(a)
 

@@ -1,38 +1,58 @@
-"""Operations that other packages offer under ``tensor_runtime``'s name, through the entry-point group
-``tensor_runtime.operations``; loaded on first use, never imported from here.
+"""Operations of other packages under ``tensor_runtime``'s name.
+
+They are found through the entry-point group ``tensor_runtime.operations`` and loaded on first use; nothing is
+imported from here. A function stands in for each, not a module ``__getattr__``, which would slow down every
+``tensor_runtime.name``.
 """
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from tensor_core.errors import BackendUnavailableError
+from tensor_core.errors import BackendUnavailableError, PluginConflictError, PluginLoadError
 
-_PACKAGES: Final = {"einsum": "ironstride-tensor-einsum"}
 _loaded: Final[dict[str, Any]] = {}
 
 
-def operation(name: str, /) -> Any:
-    """The operation of that name.
+def einsum(*arguments: Any, **options: Any) -> Any:
+    """Sum of products over labelled axes; the function ``tensor_einsum.einsum``, which documents it.
 
     Raises:
-        AttributeError: no package offers the name, and none is known to.
-        BackendUnavailableError: the package that offers it is not installed; the message names it.
+        BackendUnavailableError: the package is not installed; the message names it.
 
-    >>> operation("einsum").__name__
-    'einsum'
+    >>> einsum("ij,jk->ik", ones((2, 3)), ones((3, 4))).shape
+    (2, 4)
     """
-    if name.startswith("_"):
-        raise AttributeError(f"module 'tensor_runtime' has no attribute {name!r}")
-    if name not in _loaded:
-        from importlib.metadata import entry_points
+    return operation("einsum", "ironstride-tensor-einsum")(*arguments, **options)
 
-        found = list(entry_points(group="tensor_runtime.operations", name=name))
-        if not found and name in _PACKAGES:
-            raise BackendUnavailableError(
-                f"tensor_runtime.{name}: comes with {_PACKAGES[name]}; pip install {_PACKAGES[name]}"
-            )
-        if not found:
-            raise AttributeError(f"module 'tensor_runtime' has no attribute {name!r}")
-        _loaded.setdefault(name, found[0].load())
-    return _loaded[name]
+
+def operation(name: str, distribution: str, /) -> Any:
+    """The operation of that name, which ``distribution`` offers.
+
+    Raises:
+        BackendUnavailableError: no installed package offers it.
+        PluginConflictError: several do.
+        PluginLoadError: it did not load.
+
+    >>> operation("einsum", "ironstride-tensor-einsum").__module__.partition(".")[0]
+    'tensor_einsum'
+    """
+    known = _loaded.get(name)
+    if known is not None:
+        return known
+    from importlib.metadata import entry_points  # costs as much as NumPy to import: never at import time
+
+    found = list(entry_points(group="tensor_runtime.operations", name=name))
+    if not found:
+        raise BackendUnavailableError(
+            f"tensor_runtime.{name}: comes with {distribution}; pip install {distribution}", operation=name
+        )
+    if len(found) > 1:
+        listed = " and ".join(entry.value for entry in found)
+        raise PluginConflictError(f"tensor_runtime.{name}: offered by {listed}; uninstall one", operation=name)
+    try:
+        return _loaded.setdefault(name, found[0].load())
+    except Exception as failure:
+        raise PluginLoadError(
+            f"tensor_runtime.{name}: {found[0].value} did not load: {type(failure).__name__}: {failure}", operation=name
+        ) from failure

@@ -20,7 +20,7 @@ def reduced_nonempty(operation: str, shape: Shape, detail: Reduction, /) -> Shap
     """Shape after a reduction that is undefined for no elements."""
     result = reduced(operation, shape, detail)
     axes = reduced_axes(operation, len(shape), detail[0])
-    if any(shape[axis] == 0 for axis in axes) and 0 not in result:
+    if any(shape[axis] == 0 for axis in axes):
         raise ArgumentError(
             f"{operation}: shape {shape} has no element along axis {detail[0]}, and {operation} of nothing is "
             "undefined; reduce over axes of extent 1 or more",
@@ -63,7 +63,7 @@ def max(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
 
     >>> max(tensor([[1, 5], [3, 4]]), axis=0)
     Tensor(I64, (2,), column-major, cpu)
-    [3 5]
+     3  5
     """
     return execute_detail(MAX, a, (axis if axis is None or type(axis) is int else _axes("max", axis), bool(keepdims)))
 

@@ -43,10 +43,11 @@ class OpSpec:
         detailed: the last part of a key is a hashable detail (axes, options), not an operand.
         kernel: the name that backends bind, where it differs from ``name``.
 
-    Identity is equality. The table ``bindings`` is keyed by the operands' forms, followed by the detail.
+    Identity is equality. The table ``bindings`` is keyed by the operands' forms, followed by the detail; ``found`` is
+    its dictionary, which the hot paths read directly.
     """
 
-    __slots__ = ("accepts", "bindings", "detailed", "kernel", "name", "result_dtype", "result_shape")
+    __slots__ = ("accepts", "bindings", "detailed", "found", "kernel", "name", "result_dtype", "result_shape")
 
     def __init__(
         self,
@@ -65,6 +66,7 @@ class OpSpec:
         self.detailed = detailed
         self.kernel = kernel or name
         self.bindings = BindingTable(self._build)
+        self.found = self.bindings.found
 
     def __repr__(self) -> str:
         return f"OpSpec({self.name!r})"
@@ -117,12 +119,13 @@ class ViewSpec:
         result_layout: from the operand's form and the detail to the view's shape and strides.
     """
 
-    __slots__ = ("bindings", "name", "result_layout")
+    __slots__ = ("bindings", "found", "name", "result_layout")
 
     def __init__(self, name: str, result_layout: Callable[[Form, Any], tuple[Shape, Shape]]) -> None:
         self.name = name
         self.result_layout = result_layout
         self.bindings = BindingTable(self._build)
+        self.found = self.bindings.found
 
     def __repr__(self) -> str:
         return f"ViewSpec({self.name!r})"
