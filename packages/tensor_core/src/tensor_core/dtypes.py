@@ -16,7 +16,7 @@ use it as a dictionary key, and as a static type in ``HostTensor[F64]``.
 
 from __future__ import annotations
 
-from tensor_core.errors import DTypeError
+from tensor_core.errors import DTypeError, shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -137,5 +137,5 @@ def as_dtype(name: object, /) -> DType:
         found = _BY_NAME.get(getattr(name, "name", ""))
     if found is None:
         accepted = ", ".join(f"{dtype.name} ({dtype.numpy_name})" for dtype in DTYPES)
-        raise DTypeError(f"dtype: {name!r} is none of ours; accepted: {accepted}", found=repr(name))
+        raise DTypeError(f"dtype: {shortened(name)} is none of ours; accepted: {accepted}", found=name)
     return found

@@ -37,6 +37,24 @@ is accepted or what to do; the same facts are attributes of the error. Other pac
 from __future__ import annotations
 
 
+def shortened(value: object, /) -> str:
+    """The text of a value for a message: one line of bounded length, and safe for ints of any size.
+
+    >>> shortened("axis"), shortened(10**9999)
+    ("'axis'", 'an int of 33216 bits')
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # Python refuses to print ints of more than 4300 digits
+        return (
+            f"an int of {value.bit_length()} bits"
+            if isinstance(value, int)
+            else f"a {type(value).__name__} of huge ints"
+        )
+    text = text.replace("\n", " ")
+    return text if len(text) <= 120 else text[:100] + " ..." + text[-10:]
+
+
 class TensorError(Exception):
     """Root of the tree.
 

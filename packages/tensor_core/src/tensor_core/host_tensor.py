@@ -15,7 +15,7 @@ HostTensor I64 (2, 3)
 from __future__ import annotations
 
 from tensor_core.dtypes import F64, as_dtype
-from tensor_core.errors import ArgumentError, DTypeError, LayoutError, ShapeError
+from tensor_core.errors import ArgumentError, DTypeError, LayoutError, ShapeError, shortened
 from tensor_core.host_view import HostTensorView, T, view_of_nested
 from tensor_core.interchange import RAW_FORMATS, buffer_of, dtype_of_buffer
 from tensor_core.layout import TensorLayout, validate_layout
@@ -254,4 +254,4 @@ def _in_order(storage: Storage, shape: tuple[int, ...], order: str) -> HostTenso
         return HostTensor(storage, TensorLayout(shape))
     if order == "C":
         return HostTensorView(storage, TensorLayout.row_major(shape)).copy()
-    raise ArgumentError(f"order: found {order!r}; accepted: 'F' (column-major), 'C' (row-major)")
+    raise ArgumentError(f"order: found {shortened(order)}; accepted: 'F' (column-major), 'C' (row-major)")

@@ -6,8 +6,8 @@ unbounded integers before anything native sees a number.
 
 from __future__ import annotations
 
-from tensor_core.errors import IndexingError, LayoutError, OutOfBoundsLayoutError, SizeLimitError
-from tensor_core.shapes import as_shape, canonical_strides, compact_strides, element_count, row_major_strides
+from tensor_core.errors import IndexingError, LayoutError, OutOfBoundsLayoutError, SizeLimitError, shortened
+from tensor_core.shapes import LARGEST, as_shape, canonical_strides, compact_strides, element_count, row_major_strides
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     Shape = tuple[int, ...]
 
-LARGEST: Final = 2**63 - 1  # native code counts elements, bytes and strides in int64
 _EXACT_LIMIT: Final = 4096  # elements up to which overlap is decided by enumeration
 
 
@@ -31,6 +30,7 @@ class TensorLayout:
     Raises:
         ShapeError: a negative extent.
         LayoutError: not one stride per axis.
+        SizeLimitError: a stride, the offset or the number of elements does not fit into int64.
 
     >>> TensorLayout((2, 3), (1, 2))
     TensorLayout(shape=(2, 3), strides=(1, 2), offset=0)
@@ -44,17 +44,23 @@ class TensorLayout:
 
     def __init__(self, shape: Iterable[int] | int, strides: Iterable[int] | None = None, offset: int = 0) -> None:
         extents = as_shape(shape)
-        steps = compact_strides(extents) if strides is None else tuple(strides)
+        try:
+            steps = compact_strides(extents) if strides is None else tuple(stride.__index__() for stride in strides)
+            start = offset.__index__()
+        except (AttributeError, TypeError):
+            found = f"strides {shortened(strides)} and offset {shortened(offset)}"
+            raise LayoutError(f"TensorLayout: {found}; accepted: ints") from None
         if len(steps) != len(extents):
             raise LayoutError(
                 f"TensorLayout: shape {extents} has rank {len(extents)} but there are {len(steps)} strides; give one per axis",
                 shape=extents,
                 strides=steps,
             )
-        try:
-            steps, start = tuple(step.__index__() for step in steps), offset.__index__()
-        except AttributeError:
-            raise LayoutError(f"TensorLayout: strides {steps} and offset {offset!r}; accepted: ints") from None
+        if any(abs(number) > LARGEST for number in (*steps, start)):
+            found = f"strides {shortened(steps)} and offset {shortened(start)}"
+            raise SizeLimitError(
+                f"TensorLayout: {found}; accepted: magnitudes up to 2**63 - 1", strides=steps, offset=start
+            )
         object.__setattr__(self, "shape", extents)
         object.__setattr__(self, "strides", steps)
         object.__setattr__(self, "offset", start)
@@ -159,8 +165,8 @@ def validate_layout(layout: TensorLayout, buffer_length: int, itemsize: int = 1,
 
     Raises:
         OutOfBoundsLayoutError: an element lies outside, or the offset of an empty layout does.
-        SizeLimitError: an extent, stride, offset, element count or byte count does not fit into int64. Extents of 0 count
-            as 1 here, so that no product of the others can wrap.
+        SizeLimitError: a byte count, or a stride or offset in bytes, does not fit into int64. Extents of 0 count as 1
+            here, so that no product of the others can wrap.
 
     >>> validate_layout(TensorLayout((2, 3)), 6, 8)
     """

@@ -7,7 +7,7 @@ floating type goes to the widest of its kind, and complex wins over real.
 from __future__ import annotations
 
 from tensor_core.dtypes import C32, C64, DTYPES, F32, F64, I32, I64, Bool, DType
-from tensor_core.errors import DTypeError
+from tensor_core.errors import DTypeError, shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def promote_scalar(dtype: DType, number: type, /) -> DType:
     (F32, F64, C32)
     """
     if number not in (bool, int, float, complex):
-        raise DTypeError(f"promote_scalar: found {number!r}; accepted: bool, int, float, complex")
+        raise DTypeError(f"promote_scalar: found {shortened(number)}; accepted: bool, int, float, complex")
     if number is complex and dtype.kind == "float":
         return C32 if dtype is F32 else C64
     return _WEAK.get((dtype.kind, number), dtype)

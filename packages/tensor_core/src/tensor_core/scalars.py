@@ -10,7 +10,7 @@ from math import copysign, inf, isfinite, isnan, ldexp
 from struct import pack, unpack
 
 from tensor_core.dtypes import C32, C64, DTYPES, F64, I32, I64, Bool, DType
-from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, LossyConversionError
+from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, LossyConversionError, shortened
 from tensor_core.promotion import can_convert
 
 TYPE_CHECKING = False
@@ -77,7 +77,7 @@ def as_python_number(value: object, /) -> Element:
                 return plain(value)
             except (TypeError, ValueError, OverflowError):
                 continue
-    raise DTypeError(f"element: found {_shortened(value)}; accepted: bool, int, float, complex", value=value)
+    raise DTypeError(f"element: found {shortened(value)}; accepted: bool, int, float, complex", value=value)
 
 
 def to_element(value: object, dtype: DType, /) -> Element:
@@ -96,7 +96,9 @@ def to_element(value: object, dtype: DType, /) -> Element:
     number = as_python_number(value)
     if not isinstance(number, _ACCEPTED[dtype.kind]):
         accepted = ", ".join(kind.__name__ for kind in _ACCEPTED[dtype.kind])
-        raise DTypeError(f"element: {value!r} in a tensor of {dtype}; accepted: {accepted}", value=value, dtype=dtype)
+        raise DTypeError(
+            f"element: {shortened(value)} in a tensor of {dtype}; accepted: {accepted}", value=value, dtype=dtype
+        )
     if dtype is Bool:
         return number
     if dtype in BOUNDS:
@@ -105,9 +107,12 @@ def to_element(value: object, dtype: DType, /) -> Element:
             raise _out_of_range("element", value, dtype)
         return integer
     try:
-        return _to_floating(number, dtype)
+        element = _to_floating(number, dtype)
     except OverflowError:
         raise _out_of_range("element", value, dtype) from None
+    if isinstance(number, int) and element.real in (inf, -inf):
+        raise _out_of_range("element", value, dtype)
+    return element
 
 
 def cast_scalar(value: object, source: DType, target: DType, overflow: Overflow = "error") -> Element:
@@ -129,7 +134,9 @@ def cast_scalar(value: object, source: DType, target: DType, overflow: Overflow 
     (-2, 2147483647, -1294967296)
     """
     if overflow not in ("error", "saturate", "wrap"):
-        raise ArgumentError(f"cast: overflow is {overflow!r}; accepted: 'error', 'saturate', 'wrap'", overflow=overflow)
+        raise ArgumentError(
+            f"cast: overflow is {shortened(overflow)}; accepted: 'error', 'saturate', 'wrap'", overflow=overflow
+        )
     element = to_element(value, source)
     if target is Bool:
         return element != 0
@@ -193,16 +200,9 @@ def _to_floating(number: Element, dtype: DType) -> Element:
 def _out_of_range(operation: str, value: object, dtype: DType) -> CastRangeError:
     low, high = BOUNDS.get(dtype, ("the smallest", "the largest number"))
     return CastRangeError(
-        f"{operation}: {_shortened(value)} is out of range for {dtype}; accepted: {low} to {high}"
+        f"{operation}: {shortened(value)} is out of range for {dtype}; accepted: {low} to {high}"
         + ("" if operation == "element" else "; or overflow='saturate' or 'wrap'"),
         value=value,
         index=None,
         dtype=dtype,
     )
-
-
-def _shortened(value: object) -> str:
-    if isinstance(value, int) and value.bit_length() > 1024:
-        return f"an int of {value.bit_length()} bits"
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."

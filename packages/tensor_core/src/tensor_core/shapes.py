@@ -5,13 +5,16 @@ Everything is computed in Python's unbounded integers. Strides count elements.
 
 from __future__ import annotations
 
-from tensor_core.errors import AxisError, ShapeError
+from tensor_core.errors import AxisError, ShapeError, SizeLimitError, shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from typing import Final
 
     Shape = tuple[int, ...]
+
+LARGEST: Final = 2**63 - 1  # native code counts elements, bytes and strides in int64
 
 
 def as_shape(shape: Iterable[int] | int, /) -> Shape:
@@ -19,6 +22,7 @@ def as_shape(shape: Iterable[int] | int, /) -> Shape:
 
     Raises:
         ShapeError: an extent is negative or no int.
+        SizeLimitError: more elements than int64 counts; an extent of 0 counts as 1 here, so that no product of the others wraps.
 
     >>> as_shape(3), as_shape([2, 0])
     ((3,), (2, 0))
@@ -27,9 +31,13 @@ def as_shape(shape: Iterable[int] | int, /) -> Shape:
         extents = (shape,) if isinstance(shape, int) else tuple(shape)
         wanted = tuple(extent.__index__() for extent in extents)
     except (TypeError, AttributeError):
-        raise ShapeError(f"shape: found {shape!r}; accepted: an int or a sequence of ints") from None
+        raise ShapeError(f"shape: found {shortened(shape)}; accepted: an int or a sequence of ints") from None
     if any(isinstance(extent, bool) for extent in extents) or any(extent < 0 for extent in wanted):
-        raise ShapeError(f"shape: found {shape!r}; accepted: extents of 0 or more", shape=wanted)
+        raise ShapeError(f"shape: found {shortened(shape)}; accepted: extents of 0 or more", shape=wanted)
+    if element_count([extent or 1 for extent in wanted]) > LARGEST:
+        raise SizeLimitError(
+            f"shape: {shortened(wanted)} has more than 2**63 - 1 elements; make it smaller", shape=wanted
+        )
     return wanted
 
 
@@ -57,11 +65,13 @@ def normalize_axis(axis: int, rank: int, operation: str, /) -> int:
     try:
         position = axis.__index__()
     except (TypeError, AttributeError):
-        raise AxisError(f"{operation}: axis is {axis!r}; accepted: an int", operation=operation) from None
+        raise AxisError(f"{operation}: axis is {shortened(axis)}; accepted: an int", operation=operation) from None
     if not -rank <= position < rank:
         accepted = f"accepted: {-rank} to {rank - 1}" if rank else "rank 0 has no axes"
         raise AxisError(
-            f"{operation}: axis {position} is out of range for rank {rank}; {accepted}", operation=operation, axis=axis
+            f"{operation}: axis {shortened(position)} is out of range for rank {rank}; {accepted}",
+            operation=operation,
+            axis=axis,
         )
     return position + rank if position < 0 else position
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tensor_core.errors import SliceError
+from tensor_core.errors import SliceError, shortened
 
 TYPE_CHECKING = False
 
@@ -33,13 +33,13 @@ class SliceSpec:
             bounds = start.__index__(), None if end is None else end.__index__(), step.__index__()
         except AttributeError:
             raise SliceError(
-                f"SliceSpec: found {start!r}, {end!r}, {step!r}; accepted: ints, and None for the end"
+                f"SliceSpec: found {shortened((start, end, step))}; accepted: ints, and None for the end"
             ) from None
         if bounds[2] == 0:
             raise SliceError("SliceSpec: the step is 0; give a positive or a negative one")
         if bounds[0] < 0 or (bounds[1] is not None and bounds[1] < 0):
             raise SliceError(
-                f"SliceSpec: bounds {start} and {end}; accepted: 0 or more (nothing wraps here; end=None runs to the edge)"
+                f"SliceSpec: bounds {shortened((start, end))}; accepted: 0 or more (nothing wraps here; end=None runs to the edge)"
             )
         for name, value in zip(("start", "end", "step"), bounds, strict=True):
             object.__setattr__(self, name, value)
@@ -82,7 +82,7 @@ def resolve(spec: SliceSpec, extent: int, /) -> tuple[int, int, int]:
         count = (start - last - step - 1) // -step if extent else 0
     if not inside:
         raise SliceError(
-            f"slice: {spec!r} reaches outside an axis of extent {extent}; nothing is clipped", extent=extent
+            f"slice: {shortened(spec)} reaches outside an axis of extent {extent}; nothing is clipped", extent=extent
         )
     return start, max(count, 0), step
 
@@ -99,7 +99,9 @@ def from_python(item: slice, extent: int, /) -> SliceSpec:
     try:
         start, end, step = item.indices(extent)
     except (TypeError, ValueError) as error:
-        raise SliceError(f"slice: {item!r}: {error}; accepted: ints and None, and a step that is not 0") from None
+        raise SliceError(
+            f"slice: {shortened(item)}: {error}; accepted: ints and None, and a step that is not 0"
+        ) from None
     if not len(range(start, end, step)):
         return SliceSpec(0, 0, 1)
     return SliceSpec(start, None if end < 0 else end, step)

@@ -6,7 +6,7 @@ whatever the size. Lengths and strides count elements, never bytes. Strides may 
 
 from __future__ import annotations
 
-from tensor_core.errors import AxisError, IndexingError, ShapeError, SliceError, ViewRequiresCopyError
+from tensor_core.errors import AxisError, IndexingError, ShapeError, SliceError, ViewRequiresCopyError, shortened
 from tensor_core.layout import TensorLayout
 from tensor_core.shapes import as_permutation, as_shape, element_count, normalize_axes, normalize_axis
 from tensor_core.slices import SliceSpec, from_python, resolve
@@ -48,7 +48,8 @@ def slice_view(layout: TensorLayout, specs: Sequence[SliceSpec], /) -> TensorLay
         except SliceError as error:
             raise SliceError(f"slice_view: axis {axis}: {error}", axis=axis) from None
         shape.append(extent)
-        strides.append(layout.strides[axis] * step)
+        # With one element or none the step means nothing, and the product might leave int64.
+        strides.append(layout.strides[axis] * (step if extent > 1 else 1))
         offset += first * layout.strides[axis] if extent else 0
     return TensorLayout(shape, strides, offset)
 
@@ -65,7 +66,9 @@ def index_view(layout: TensorLayout, index: object, /) -> TensorLayout:
     items = index if isinstance(index, tuple) else (index,)
     named = sum(item is not None and item is not Ellipsis for item in items)
     if sum(item is Ellipsis for item in items) > 1 or named > layout.rank:
-        raise IndexingError(f"indexing: {items} for shape {layout.shape}; accepted: one index per axis and one '...'")
+        raise IndexingError(
+            f"indexing: {shortened(items)} for shape {layout.shape}; accepted: one index per axis and one '...'"
+        )
     rest = (slice(None),) * (layout.rank - named)
     cut = next((position for position, item in enumerate(items) if item is Ellipsis), None)
     items = (*items, *rest) if cut is None else (*items[:cut], *rest, *items[cut + 1 :])
@@ -79,7 +82,7 @@ def index_view(layout: TensorLayout, index: object, /) -> TensorLayout:
         if isinstance(item, slice):
             first, count, step = resolve(from_python(item, extent), extent)
             shape.append(count)
-            strides.append(stride * step)
+            strides.append(stride * (step if count > 1 else 1))
             offset += first * stride if count else 0
         else:
             offset += _position(item, axis, extent) * stride
@@ -90,12 +93,15 @@ def index_view(layout: TensorLayout, index: object, /) -> TensorLayout:
 def _position(item: object, axis: int, extent: int) -> int:
     if isinstance(item, bool) or not hasattr(item, "__index__"):
         raise IndexingError(
-            f"indexing: axis {axis} has the index {item!r}; accepted: an int, a slice, None and '...'", axis=axis
+            f"indexing: axis {axis} has the index {shortened(item)}; accepted: an int, a slice, None and '...'",
+            axis=axis,
         )
     position: int = item.__index__()
     if not -extent <= position < extent:
         raise IndexingError(
-            f"indexing: index {position} is out of range for axis {axis} of extent {extent}", axis=axis, index=position
+            f"indexing: index {shortened(position)} is out of range for axis {axis} of extent {extent}",
+            axis=axis,
+            index=position,
         )
     return position % extent
 

@@ -1,0 +1,1 @@
+"""Hypothesis strategies for shapes, layouts, elements and host tensors; needs the extra ``testing``."""

@@ -1,0 +1,85 @@
+"""The seven element types: identity, names, and what users may call them."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+from tensor_core import (
+    ALL,
+    C32,
+    C64,
+    COMPLEX,
+    DTYPES,
+    F32,
+    F64,
+    FLOATING,
+    I32,
+    I64,
+    INTEGER,
+    NUMERIC,
+    REAL,
+    REAL_FLOATING,
+    Bool,
+    DType,
+    DTypeError,
+    HostTensor,
+    HostTensorView,
+    TensorScalar,
+    as_dtype,
+)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=repr)
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_a_dtype_pickles_to_itself(dtype: DType, protocol: int) -> None:
+    assert pickle.loads(pickle.dumps(dtype, protocol)) is dtype
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=repr)
+def test_a_dtype_copies_to_itself(dtype: DType) -> None:
+    assert copy.copy(dtype) is dtype
+    assert copy.deepcopy([dtype])[0] is dtype
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=repr)
+def test_a_dtype_answers_to_both_its_names(dtype: DType) -> None:
+    assert as_dtype(dtype) is as_dtype(dtype.name) is as_dtype(dtype.numpy_name) is dtype
+    assert repr(dtype) == dtype.name
+
+
+def test_the_number_in_a_complex_type_counts_one_component() -> None:
+    assert (C32.numpy_name, C32.itemsize, C32.component) == ("complex64", 8, F32)
+    assert (C64.numpy_name, C64.itemsize, C64.component) == ("complex128", 16, F64)
+    assert [dtype.itemsize for dtype in (F32, F64, I32, I64, Bool)] == [4, 8, 4, 8, 1]
+    assert all(dtype.component is dtype for dtype in ALL - COMPLEX)
+
+
+def test_python_types_name_the_widest_type_of_their_kind() -> None:
+    assert [as_dtype(kind) for kind in (bool, int, float, complex)] == [Bool, I64, F64, C64]
+
+
+@pytest.mark.parametrize("wrong", ["float16", "f64", "", 8, None, str, object(), TensorScalar, [F64], b"F64"], ids=repr)
+def test_anything_else_is_refused_with_both_names_of_each_type(wrong: object) -> None:
+    with pytest.raises(DTypeError, match=r"F32 \(float32\).*C32 \(complex64\), C64 \(complex128\)"):
+        as_dtype(wrong)
+
+
+def test_the_sets_partition_the_types() -> None:
+    assert ALL == set(DTYPES)
+    assert NUMERIC == ALL - {Bool}
+    assert REAL == {I32, I64, F32, F64} == INTEGER | REAL_FLOATING
+    assert FLOATING == REAL_FLOATING | COMPLEX == ALL - INTEGER - {Bool}
+
+
+def test_an_element_type_has_no_instances() -> None:
+    with pytest.raises(DTypeError, match="F64: an element type has no instances"):
+        F64()
+
+
+def test_element_types_are_classes_for_the_type_checker() -> None:
+    assert isinstance(F64, DType)
+    assert issubclass(F64, TensorScalar)
+    assert HostTensor[F64].__origin__ is HostTensor  # type: ignore[attr-defined]
+    assert HostTensorView[I32].__args__ == (I32,)  # type: ignore[attr-defined]
