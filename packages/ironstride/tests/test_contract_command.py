@@ -171,11 +171,14 @@ def test_a_bad_file_among_others_does_not_stop_them(
     ("change", "message"),
     [
         ({"format_string": "ij,jk->iz"}, "z"),
-        ({"format_string": "ij,j%->i"}, "format_string"),
+        ({"format_string": "ij,j%->i"}, "'%' is no label; accepted: letters, digits"),
+        ({"format_string": "ij,j%->i"}, "(character 5 of format_string)"),
         ({"format_string": "ij->i"}, "operand"),
         ({"format_string": "ijk,jk->i"}, "operand"),
         ({"shapes": [[2, 3], [4, 2]]}, "extent"),
-        ({"shapes": [[2**40, 2**40], [2**40, 2]]}, ""),
+        ({"shapes": [[2**40, 2**40], [2**40, 2]]}, "shapes[0]: found [1099511627776, 1099511627776]; accepted: fewer"),
+        ({"shapes": [[10**300, 2], [2, 2]]}, "accepted: fewer than 2**63 elements"),
+        ({"shapes": [[0, 2**62], [2**62, 2**62]]}, "shapes[1]"),
         ({"paths": {"mine": {"path": [[0, 7]]}}}, "position 7"),
         ({"paths": {"mine": {"path": []}}}, "incomplete"),
         ({"paths": {"mine": {"path": [[0, 1], [0, 1]]}}}, "position 1"),
@@ -209,7 +212,7 @@ def test_a_plan_that_does_not_fit_into_memory_is_refused_with_the_numbers(
 
     line = refused(capsys, "contract", write(tmp_path / "outer.json", outer))
 
-    assert "the plan needs 8.0 EiB (24.0 MiB for the operands, 8.0 EiB at the peak" in line
+    assert "the plan needs at least 8.0 EiB (24.0 MiB for the operands, 8.0 EiB at the peak" in line
     assert "are available; try another --path; paths in the file: only" in line
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -133,9 +132,9 @@ def test_missing_and_unusable_files_are_named(tmp_path: Path) -> None:
         ({"npy": "."}, 'there is no file "." beside the network file'),
         ({"npy": "a\0.npy"}, r"operands\[0\]: "),
         ({"npz": "a.npz", "member": "y"}, r'"a.npz:y" does not exist; members: \["x"\]'),
-        ({"npy": "text.npy"}, 'operands\\[0\\]: "text.npy"'),
+        ({"npy": "text.npy"}, 'operands\\[0\\]: .*"text.npy"'),
         ({"npz": "text.npz", "member": "x"}, '"text.npz:x" cannot be read'),
-        ({"npy": "objects.npy"}, 'operands\\[0\\]: "objects.npy"'),
+        ({"npy": "objects.npy"}, 'operands\\[0\\]: .*"objects.npy"'),
     ):
         with pytest.raises(NetworkFileError, match=message):
             operands(tmp_path, [[3]], [entry])
@@ -143,12 +142,22 @@ def test_missing_and_unusable_files_are_named(tmp_path: Path) -> None:
 
 def test_a_file_far_larger_than_its_shape_is_refused_unread(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.zeros(20_000))
-    with zipfile.ZipFile(tmp_path / "bomb.npz", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("x.npy", bytes(10**7))
+    np.savez_compressed(tmp_path / "bomb.npz", x=np.zeros(10**6))
 
     for entry in ({"npy": "a.npy"}, {"npz": "bomb.npz", "member": "x"}):
-        with pytest.raises(NetworkFileError, match="larger than the network file's shape and dtype allow"):
+        with pytest.raises(NetworkFileError, match="accepted: up to 24"):
             operands(tmp_path, [[3]], [entry])
+
+
+def test_a_damaged_archive_member_is_refused(tmp_path: Path) -> None:
+    np.savez_compressed(tmp_path / "a.npz", x=np.arange(1000.0))
+    content = bytearray((tmp_path / "a.npz").read_bytes())
+    for position in range(60, len(content) - 30, 97):
+        content[position] ^= 0xFF
+    (tmp_path / "a.npz").write_bytes(content)
+
+    with pytest.raises(NetworkFileError, match="a.npz:x"):
+        operands(tmp_path, [[1000]], [{"npz": "a.npz", "member": "x"}])
 
 
 def test_operands_of_one_seed_differ_and_repeat(tmp_path: Path) -> None:

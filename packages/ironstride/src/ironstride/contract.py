@@ -98,10 +98,11 @@ def make_plan(network: Network, path: str | None) -> tensor_einsum.Plan:
     optimize = "auto" if path is None else network.paths[path]
     try:
         return tensor_einsum.plan(network.format_string, *network.shapes, dtype=network.dtype, optimize=optimize)
-    except tensor_einsum.SubscriptsError as error:
+    except TensorError as error:
         message, *_ = str(error).splitlines()  # the other lines show a caret
-        where = f" (character {error.column + 1})" if isinstance(error.column, int) else ""
-        raise NetworkFileError(f"format_string: {message}{where}") from None
+        column = getattr(error, "column", None)
+        where = f" (character {column + 1} of format_string)" if isinstance(column, int) else ""
+        raise NetworkFileError(f"{message}{where}") from None
 
 
 def check_memory(network: Network, plan: tensor_einsum.Plan, available: int | None) -> None:
@@ -115,7 +116,7 @@ def check_memory(network: Network, plan: tensor_einsum.Plan, available: int | No
         return
     advice = f"; paths in the file: {', '.join(shown(name)[1:-1] for name in network.paths)}" if network.paths else ""
     raise TooLargeError(
-        f"the plan needs {bytes_text(needed)} ({bytes_text(network.operand_bytes)} for the operands, "
+        f"the plan needs at least {bytes_text(needed)} ({bytes_text(network.operand_bytes)} for the operands, "
         f"{bytes_text(plan.peak_bytes)} at the peak for results of steps), but {bytes_text(available)} are "
         f"available; try another --path{advice}",
         needed=needed,

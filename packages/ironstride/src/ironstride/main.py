@@ -20,6 +20,7 @@ MISSED: Final = 1
 REFUSED: Final = 2
 INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141
+LONGEST: Final = 600  # characters of an error message
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -47,6 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def complain(message: object) -> None:
     """One line on stderr, whatever line breaks and control characters the message has."""
     line = " ".join(str(message).split())
+    line = line if len(line) <= LONGEST else f"{line[: LONGEST - 4]} ..."
     print("ironstride:", "".join(c if c.isprintable() else "?" for c in line), file=sys.stderr)
 
 
@@ -69,7 +71,9 @@ class _Version(argparse.Action):
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="ironstride", description="Contract tensor networks.")
-    parser.add_argument("--version", action=_Version, nargs=0, default=argparse.SUPPRESS, help="print the version and exit")
+    parser.add_argument(
+        "--version", action=_Version, nargs=0, default=argparse.SUPPRESS, help="print the version and exit"
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     contract = commands.add_parser("contract", help="contract the network in a file", description=_CONTRACT)
     contract.add_argument("files", metavar="FILE", nargs="+", type=Path, help="a network file (docs/network-file.md)")
@@ -103,9 +107,9 @@ def _contract_all(arguments: argparse.Namespace) -> int:
     from ironstride.network_file import NotANetworkError
 
     options = Options(arguments.path, arguments.steps, arguments.output, arguments.plot)
-    statuses = []
-    for number, file in enumerate(arguments.files):
-        if number:
+    statuses: list[int] = []
+    for file in arguments.files:
+        if statuses:
             print()
         try:
             statuses.append(DONE if contract_file(file, options) else MISSED)

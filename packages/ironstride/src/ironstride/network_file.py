@@ -152,21 +152,21 @@ def _kind(value: object) -> str:
 def _read_text(file: Path) -> str:
     try:
         status = file.stat()
-        if stat.S_ISDIR(status.st_mode):
-            raise NetworkFileError("it is a directory; give the network file itself")
-        if not stat.S_ISREG(status.st_mode):
-            raise NetworkFileError("it is not a regular file")
-        if status.st_size > MAX_FILE_BYTES:
-            raise NetworkFileError(
-                f"the file has {status.st_size:,} bytes, more than {MAX_FILE_BYTES:,}; put large operands into .npy files"
-            )
-        return file.read_text(encoding="utf-8-sig")
+        if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_FILE_BYTES:
+            return file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise NetworkFileError(f"the file is not UTF-8 text (byte {error.start}); a network file is JSON") from None
     except OSError as error:
         raise NetworkFileError(f"cannot be read: {error.strerror or error}") from None
     except ValueError as error:  # a null character in the name
         raise NetworkFileError(f"cannot be read: {error}") from None
+    if stat.S_ISDIR(status.st_mode):
+        raise NetworkFileError("it is a directory; give the network file itself")
+    if not stat.S_ISREG(status.st_mode):
+        raise NetworkFileError("it is not a regular file")
+    raise NetworkFileError(
+        f"the file has {status.st_size:,} bytes, more than {MAX_FILE_BYTES:,}; put large operands into .npy files"
+    )
 
 
 def _parse(text: str) -> object:
@@ -209,6 +209,8 @@ def _shapes(value: object) -> tuple[tuple[int, ...], ...]:
             _refuse(f"shapes[{number}]", shape, "a list of non-negative integers")
         if len(shape) > MAX_RANK:
             raise NetworkFileError(f"shapes[{number}]: found {len(shape)} axes; accepted: at most {MAX_RANK}")
+        if math.prod(extent or 1 for extent in shape) >= 2**63:  # empty tensors have limits too
+            _refuse(f"shapes[{number}]", shape, "fewer than 2**63 elements")
     return tuple(map(tuple, value))
 
 

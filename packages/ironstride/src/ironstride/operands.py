@@ -6,21 +6,23 @@ allows is read.
 
 from __future__ import annotations
 
+import lzma
 import math
-import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias, cast
 
 import tensor_runtime as tr
 from tensor_core.dtypes import COMPLEX, DType
 from tensor_core.errors import TensorError
 from tensor_core.scalars import to_element
+from tensor_runtime.files import load_stream
 
 from ironstride.network_file import Drawn, Network, NetworkFileError, Stored, Values, shown
 
-HEADER_BYTES = 2**16  # an .npy header may be this long, and the file no longer than header and elements
 Element: TypeAlias = bool | int | float | complex
 
 
@@ -112,19 +114,17 @@ def _name(source: Stored) -> str:
 
 def _load(network: Network, source: Stored, shape: tuple[int, ...], field: str) -> tr.Tensor:
     file = _beside(network.file, source.file, field)
-    most = math.prod(shape) * network.dtype.itemsize + HEADER_BYTES
+    name, most = _name(source), math.prod(shape) * network.dtype.itemsize
     try:
-        if source.member is None:
-            _check_size(file.stat().st_size, most, source, field)
-            return tr.load(file)
-        return _load_member(file, source, most, field)
+        with _opened(file, source, field) as stream:
+            return load_stream(stream, name=name, max_bytes=most)
     except NetworkFileError:
         raise
     except TensorError as error:
-        raise NetworkFileError(f"{field}: {_name(source)}: {error}") from None
-    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
-        # zipfile raises the last four for encrypted, unknown or damaged members
-        raise NetworkFileError(f"{field}: {_name(source)} cannot be read: {error}") from None
+        raise NetworkFileError(f"{field}: {error}") from None
+    except (OSError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, RuntimeError, EOFError, ValueError) as error:
+        # all but the first come from damaged, encrypted or unknown kinds of archives
+        raise NetworkFileError(f"{field}: {name} cannot be read: {error}") from None
 
 
 def _beside(network_file: Path, name: str, field: str) -> Path:
@@ -141,22 +141,17 @@ def _beside(network_file: Path, name: str, field: str) -> Path:
     return file
 
 
-def _load_member(file: Path, source: Stored, most: int, field: str) -> tr.Tensor:
+@contextmanager
+def _opened(file: Path, source: Stored, field: str) -> Iterator[BinaryIO]:
+    """The `.npy` file itself, or the member of the archive, open for reading."""
+    if source.member is None:
+        with file.open("rb") as stream:
+            yield stream
+        return
     with zipfile.ZipFile(file) as archive:
-        name = f"{source.member}.npy"
-        if name not in archive.namelist():
-            members = [member.removesuffix(".npy") for member in archive.namelist()]
-            raise NetworkFileError(f"{field}: {_name(source)} does not exist; members: {shown(members, 200)}")
-        # The size in the archive's directory may lie, so no more than `most` is ever unpacked.
-        with archive.open(name) as member:
-            content = member.read(most + 1)
-    _check_size(len(content), most, source, field)
-    with tempfile.TemporaryDirectory() as folder:
-        unpacked = Path(folder) / "member.npy"
-        unpacked.write_bytes(content)
-        return tr.load(unpacked)
-
-
-def _check_size(found: int, most: int, source: Stored, field: str) -> None:
-    if found > most:
-        raise NetworkFileError(f"{field}: {_name(source)} is larger than the network file's shape and dtype allow")
+        names = archive.namelist()
+        if f"{source.member}.npy" not in names:
+            members = shown([name.removesuffix(".npy") for name in names], 200)
+            raise NetworkFileError(f"{field}: {_name(source)} does not exist; members: {members}")
+        with archive.open(f"{source.member}.npy") as stream:
+            yield cast(BinaryIO, stream)
