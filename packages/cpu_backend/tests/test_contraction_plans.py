@@ -1,0 +1,122 @@
+"""What a contraction decides when it is bound: roles of axes, copies, loops, and tiles."""
+
+from __future__ import annotations
+
+import pytest
+
+from tensor_cpu.accumulate import Accumulation
+from tensor_cpu.axes import Labels, Operand, join, row_major
+from tensor_cpu.contraction import Plan, plan_contraction
+from tensor_cpu.gemm import MatrixProduct
+from tensor_cpu.permute import bind_fill
+
+
+def labels(term: str) -> Labels:
+    return tuple(map(ord, term))
+
+
+def operand(term: str, extents: dict[str, int], strides: tuple[int, ...] | None = None, dtype: str = "float64") -> Operand:
+    """In twin order; without gaps unless strides are given."""
+    shape = tuple(extents[label] for label in term)
+    compact = row_major(labels(term), shape, dtype)
+    return compact if strides is None else Operand(labels(term), shape, strides, dtype)
+
+
+def plan(subscripts: str, **extents: int) -> Plan:
+    inputs, output = subscripts.split("->")
+    first, second = inputs.split(",")
+    return plan_contraction(operand(first, extents), operand(second, extents), operand(output, extents))
+
+
+def copies(decision: Plan) -> tuple[bool, bool, bool]:
+    assert isinstance(decision, MatrixProduct)
+    return decision.copies_first, decision.copies_second, decision.permutes_result
+
+
+@pytest.mark.parametrize("first", ["ij", "ji"])
+@pytest.mark.parametrize("second", ["jk", "kj"])
+@pytest.mark.parametrize("result", ["ik", "ki"])
+def test_a_matrix_product_copies_nothing_whatever_is_transposed(first: str, second: str, result: str) -> None:
+    decision = plan(f"{first},{second}->{result}", i=100, j=200, k=300)
+    assert copies(decision) == (False, False, False)
+    assert isinstance(decision, MatrixProduct)
+    assert not decision.stack
+
+
+def test_a_slice_with_contiguous_rows_goes_to_blas_as_it_is() -> None:
+    extents = {"i": 100, "j": 200, "k": 300}
+    x, y = operand("ij", extents, (500, 1)), operand("jk", extents, (1, 999))
+    assert copies(plan_contraction(x, y, operand("ik", extents))) == (False, False, False)
+
+
+@pytest.mark.parametrize("strides", [(500, 2), (-200, 1), (0, 1), (1, 0), (1, -100)])
+def test_what_blas_cannot_take_is_copied(strides: tuple[int, ...]) -> None:
+    extents = {"i": 100, "j": 200, "k": 300}
+    x, y = operand("ij", extents, strides), operand("jk", extents)
+    assert copies(plan_contraction(x, y, operand("ik", extents))) == (True, False, False)
+
+
+def test_an_operand_of_another_dtype_is_converted_by_the_copy() -> None:
+    extents = {"i": 100, "j": 200, "k": 300}
+    x, y = operand("ij", extents, dtype="int64"), operand("jk", extents)
+    assert copies(plan_contraction(x, y, operand("ik", extents))) == (True, False, False)
+
+
+def test_many_axes_become_three() -> None:
+    extents = dict.fromkeys("abcdefgh", 2)
+    axes = join(operand("abcde", extents), operand("cdefgh", extents), operand("abfgh", extents))
+    assert [axis.extent for axis in axes] == [4, 8, 8]
+
+
+def test_a_short_axis_between_long_ones_leaves_the_large_operand_where_it_is() -> None:
+    decision = plan("aib,ij->ajb", a=1000, b=1000, i=2, j=2)
+    assert copies(decision) == (False, False, False)
+    assert isinstance(decision, MatrixProduct)
+    assert [axis.extent for axis in decision.stack] == [1000]
+    assert [axis.extent for axis in decision.columns] == [1000]
+
+
+def test_batches_of_matrices_are_one_stack() -> None:
+    decision = plan("abij,abjk->abik", a=10, b=10, i=30, j=30, k=30)
+    assert copies(decision) == (False, False, False)
+    assert isinstance(decision, MatrixProduct)
+    assert [axis.extent for axis in decision.stack] == [100]
+
+
+def test_the_result_may_have_the_batch_in_the_middle() -> None:
+    assert copies(plan("bij,bjk->ibk", b=50, i=30, j=30, k=30)) == (False, False, False)
+
+
+def test_only_the_operand_in_the_wrong_order_is_copied() -> None:
+    assert copies(plan("iajb,abk->ijk", a=30, b=30, i=40, j=30, k=30)) == (True, False, False)
+
+
+def test_without_a_contracted_label_there_is_one_multiplication() -> None:
+    decision = plan("ij,jk->ijk", i=100, j=100, k=100)
+    assert isinstance(decision, Accumulation)
+    assert not decision.looped
+    assert decision.block == (100, 100, 100)
+
+
+def test_large_batches_of_tiny_matrices_are_accumulated_in_blocks() -> None:
+    decision = plan("ijb,jkb->ikb", i=2, j=2, k=2, b=10**6)
+    assert isinstance(decision, Accumulation)
+    assert decision.block[:2] == (1, 1)
+    assert decision.block[2] < 10**5
+
+
+def test_tiny_matrices_inside_a_large_batch_are_looped_over() -> None:
+    decision = plan("bij,bjk->bik", i=2, j=2, k=2, b=10**6)
+    assert isinstance(decision, Accumulation)
+    assert [axis.extent for axis in decision.looped] == [2, 2]
+
+
+def test_batches_of_larger_matrices_go_to_blas() -> None:
+    assert isinstance(plan("bij,bjk->bik", i=8, j=8, k=8, b=10**5), MatrixProduct)
+
+
+def test_a_copy_in_the_same_order_is_numpys_own() -> None:
+    import numpy as np
+
+    assert bind_fill((1000, 1000), (2000, 1)) is np.copyto
+    assert bind_fill((1000, 1000), (1, 1000)) is not np.copyto

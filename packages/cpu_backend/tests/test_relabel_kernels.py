@@ -1,0 +1,113 @@
+"""The kernel "relabel" and what it is made of: diagonals, sums, permutations, embeddings."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tensor_core.dtypes import as_dtype
+from tensor_cpu.contraction import bind_relabel
+from tensor_cpu.permute import bind_fill, fuse
+from tensor_cpu.quiet import quiet
+from tensor_runtime.form import Form, form_of
+from tensor_runtime.placement import CPU
+
+Array = np.ndarray[Any, Any]
+Labels = tuple[int, ...]
+
+
+def form(twin: Array) -> Form:
+    strides = tuple(stride // twin.itemsize for stride in twin.strides[::-1])
+    return form_of(as_dtype(twin.dtype), twin.shape[::-1], CPU, strides)
+
+
+def relabel(x: Array, labels: Labels, out: Labels) -> Array:
+    extents = dict(zip(labels, x.shape, strict=True))
+    result = form_of(as_dtype(x.dtype), tuple(extents[label] for label in out[::-1]), CPU)
+    made: Array = bind_relabel((form(x),), result, (labels[::-1], out[::-1]))(x)
+    assert type(made) is np.ndarray
+    assert made.dtype == x.dtype
+    assert made.flags.c_contiguous
+    assert made.flags.owndata
+    assert made.flags.writeable
+    assert not np.shares_memory(made, x)
+    return made
+
+
+def naive(x: Array, labels: Labels, out: Labels) -> Array:
+    extents = dict(zip(labels, x.shape, strict=True))
+    made = np.zeros([extents[label] for label in out], x.dtype)
+    for values in itertools.product(*map(range, extents.values())):
+        index = dict(zip(extents, values, strict=True))
+        place = tuple(index[label] for label in out)
+        made[place] = made[place] + x[tuple(index[label] for label in labels)]
+    return made
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[Array, Labels, Labels]:
+    labels = tuple(draw(st.lists(st.integers(0, 3), max_size=5)))
+    kept = [label for label in sorted(set(labels)) if draw(st.booleans())]
+    repeated = draw(st.lists(st.sampled_from(kept), max_size=2)) if kept else []
+    out = tuple(draw(st.permutations(kept + repeated)))
+    extents = {label: draw(st.integers(0, 3)) for label in labels}
+    dtype = draw(st.sampled_from(["float32", "float64", "int32", "int64", "bool", "complex64", "complex128"]))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    order = draw(st.permutations(range(len(labels))))
+    shape = [extents[labels[axis]] for axis in order]
+    x = np.asarray(rng.integers(-3, 4, shape) > 0 if dtype == "bool" else rng.integers(-3, 4, shape)).astype(dtype)
+    x = np.asarray(x).transpose(np.argsort(order).tolist())
+    return np.asarray(np.flip(x) if draw(st.booleans()) else x), labels, out
+
+
+@settings(max_examples=400, deadline=None)
+@given(cases())
+def test_every_relabelling_equals_the_naive_loop(case: tuple[Array, Labels, Labels]) -> None:
+    with np.errstate(all="raise"):
+        assert np.array_equal(relabel(*case), naive(*case))
+
+
+def test_trace_diagonal_and_embedding_of_a_matrix() -> None:
+    x = np.arange(9.0).reshape(3, 3)
+    assert relabel(x, (0, 0), ()).tolist() == 12.0
+    assert relabel(x, (0, 0), (0,)).tolist() == [0.0, 4.0, 8.0]
+    assert relabel(np.array([1.0, 2.0]), (0,), (0, 0)).tolist() == [[1.0, 0.0], [0.0, 2.0]]
+
+
+@pytest.mark.parametrize("shape", [(3,) * 10, (2,) * 17, (300, 200), (17, 130, 90), (5000, 7)])
+def test_large_permutations_equal_numpys(shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(len(shape))
+    x = np.arange(float(np.prod(shape))).reshape(shape)
+    for order in (tuple(range(len(shape)))[::-1], tuple(int(axis) for axis in rng.permutation(len(shape)))):
+        assert np.array_equal(relabel(x, tuple(range(len(shape))), order), x.transpose(order))
+        assert np.array_equal(relabel(x[::-1], tuple(range(len(shape))), order), x[::-1].transpose(order))
+
+
+def test_a_tiled_copy_reads_sources_with_gaps_and_repeats() -> None:
+    x = np.broadcast_to(np.arange(600.0)[:, None, None], (600, 3, 40))[::2]
+    source = x.transpose(2, 0, 1)
+    strides = tuple(stride // 8 for stride in source.strides)
+    assert fuse(source.shape, strides) == (source.shape, strides)
+    target = np.empty(source.shape)
+    bind_fill(source.shape, strides)(target, source)
+    assert np.array_equal(target, source)
+
+
+def test_infinities_cancel_without_a_warning() -> None:
+    with np.errstate(all="raise"):
+        assert np.isnan(relabel(np.array([np.inf, -np.inf] * 20), (0,), ()))
+
+
+def test_a_quiet_call_ignores_what_the_caller_asked_for() -> None:
+    big = np.array([1e308])
+    with np.errstate(all="raise"):
+        assert quiet(np.exp)(big).tolist() == [np.inf]
+        assert quiet(np.multiply)(big, big).tolist() == [np.inf]
+        assert quiet(lambda *arrays: sum(arrays))(big, big, big).tolist() == [np.inf]
+        with pytest.raises(FloatingPointError, match="overflow"):
+            np.multiply(big, big)
