@@ -32,10 +32,12 @@ if TYPE_CHECKING:
 
     from tensor_core.dtypes import TensorScalar
 
-    S = TypeVar("S", bound=TensorScalar)
+    S = TypeVar("S", bound=TensorScalar)  # the class given, where it is known before run time
     Order = Literal["F", "C"]
 
 
+# The second overload of each method below is chosen only where the first one contradicts the type the result is assigned to; it
+# keeps the checker from falling through to the dynamic one.
 class HostTensor(HostTensorView[T]):
     """Owned elements, column-major without gaps.
 
@@ -63,6 +65,9 @@ class HostTensor(HostTensorView[T]):
         def zeros(cls, shape: Iterable[int] | int, dtype: type[S]) -> HostTensor[S]: ...
         @overload
         @classmethod
+        def zeros(cls, shape: Iterable[int] | int, dtype: type[TensorScalar]) -> HostTensor[TensorScalar]: ...  # type: ignore[overload-cannot-match]
+        @overload
+        @classmethod
         def zeros(cls, shape: Iterable[int] | int, dtype: object = F64) -> HostTensor[Any]: ...
 
     @classmethod
@@ -85,6 +90,9 @@ class HostTensor(HostTensorView[T]):
         @overload
         @classmethod
         def from_nested(cls, nested: object, dtype: type[S]) -> HostTensor[S]: ...
+        @overload
+        @classmethod
+        def from_nested(cls, nested: object, dtype: type[TensorScalar]) -> HostTensor[TensorScalar]: ...  # type: ignore[overload-cannot-match]
         @overload
         @classmethod
         def from_nested(cls, nested: object, dtype: object = None) -> HostTensor[Any]: ...
@@ -113,6 +121,11 @@ class HostTensor(HostTensorView[T]):
         def from_flat(
             cls, data: Iterable[object], shape: Iterable[int] | int, dtype: type[S], *, order: Order = "F"
         ) -> HostTensor[S]: ...
+        @overload
+        @classmethod
+        def from_flat(  # type: ignore[overload-cannot-match]
+            cls, data: Iterable[object], shape: Iterable[int] | int, dtype: type[TensorScalar], *, order: Order = "F"
+        ) -> HostTensor[TensorScalar]: ...
         @overload
         @classmethod
         def from_flat(
@@ -152,6 +165,16 @@ class HostTensor(HostTensorView[T]):
         def from_buffer(
             cls, source: object, dtype: type[S], shape: Iterable[int] | int | None = None, *, order: Order = "F"
         ) -> HostTensor[S]: ...
+        @overload
+        @classmethod
+        def from_buffer(  # type: ignore[overload-cannot-match]
+            cls,
+            source: object,
+            dtype: type[TensorScalar],
+            shape: Iterable[int] | int | None = None,
+            *,
+            order: Order = "F",
+        ) -> HostTensor[TensorScalar]: ...
         @overload
         @classmethod
         def from_buffer(
@@ -203,6 +226,11 @@ class HostTensor(HostTensorView[T]):
         @overload
         @classmethod
         def wrap_bytes(cls, buffer: Buffer, shape: Iterable[int] | int, dtype: type[S]) -> HostTensor[S]: ...
+        @overload
+        @classmethod
+        def wrap_bytes(  # type: ignore[overload-cannot-match]
+            cls, buffer: Buffer, shape: Iterable[int] | int, dtype: type[TensorScalar]
+        ) -> HostTensor[TensorScalar]: ...
         @overload
         @classmethod
         def wrap_bytes(cls, buffer: Buffer, shape: Iterable[int] | int, dtype: object) -> HostTensor[Any]: ...
