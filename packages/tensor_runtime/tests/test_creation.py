@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+import array
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import tensor_runtime as tr
+from tensor_core import DTYPES, F64, I64, Bool
+from tensor_core.errors import (
+    ArgumentError,
+    CastRangeError,
+    DTypeError,
+    LossyConversionError,
+    ShapeError,
+    SizeLimitError,
+)
+
+SHAPES = [(), (0,), (1,), (3,), (2, 3), (0, 2), (2, 0, 3), (1, 2, 1, 2)]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_zeros_ones_and_full_are_numpys(dtype: Any, shape: tuple[int, ...]) -> None:
+    for ours, theirs in (
+        (tr.zeros(shape, dtype=dtype), np.zeros(shape, dtype.numpy_name)),
+        (tr.ones(shape, dtype=dtype.name), np.ones(shape, dtype.numpy_name)),
+        (tr.full(shape, True, dtype=dtype.numpy_name), np.full(shape, True, dtype.numpy_name)),
+    ):
+        assert (ours.dtype, ours.shape, ours.is_compact) == (dtype, shape, True)
+        np.testing.assert_array_equal(ours.to_numpy(), theirs)
+
+
+def test_full_keeps_the_sign_of_zero() -> None:
+    assert np.signbit(tr.full((2,), -0.0).to_numpy()).all()
+    assert np.signbit(tr.full((2,), complex(0, -0.0)).to_numpy().imag).all()
+
+
+def test_full_takes_the_dtype_of_its_value() -> None:
+    assert [tr.full((), value).dtype.name for value in (True, 1, 1.0, 1j)] == ["Bool", "I64", "F64", "C64"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "dtype", "error"),
+    [
+        (((2,), 2**31), "I32", CastRangeError),
+        (((2,), 1.5), "I64", DTypeError),
+        (((2,), 1j), "F64", DTypeError),
+        (((2,), "1"), None, DTypeError),
+        (((2,), np.float64(1)), None, DTypeError),
+        (((-1,), 1), None, ShapeError),
+        (((1.5,), 1), None, ShapeError),
+        (((2,), 1), "float16", DTypeError),
+        (((2**62, 2**62), 1), None, SizeLimitError),
+    ],
+)
+def test_full_refuses_what_it_cannot_store(arguments: Any, dtype: Any, error: Any) -> None:
+    with pytest.raises(error):
+        tr.full(*arguments, dtype=dtype)
+
+
+def test_too_large_a_tensor_is_an_error_of_ours() -> None:
+    with pytest.raises(MemoryError, match="full: not enough memory") as caught:
+        tr.full((2**45,), 1.0)
+    assert isinstance(caught.value, tr.TensorError)
+
+
+@pytest.mark.parametrize("shape", [(3,), (3, 2), (2, 3), (0,), (0, 3)])
+def test_eye_is_numpys(shape: tuple[int, ...]) -> None:
+    np.testing.assert_array_equal(tr.eye(*shape, dtype="I32").to_numpy(), np.eye(*shape, dtype=np.int32))
+
+
+@pytest.mark.parametrize(
+    "arguments", [(5,), (0,), (-3,), (2, 7), (7, 2, -2), (0.0, 1.0, 0.25), (1, 2, 0.5), (2**62, 2**62 + 3), (5, 5)]
+)
+def test_arange_is_numpys(arguments: Any) -> None:
+    ours, theirs = tr.arange(*arguments), np.arange(*arguments)
+    assert ours.dtype.numpy_name == theirs.dtype.name
+    np.testing.assert_array_equal(ours.to_numpy(), theirs)
+
+
+@pytest.mark.parametrize("arguments", [(0, 1, 0), (float("inf"),), (float("nan"), 1), ("a",), (1j,)])
+def test_arange_refuses_what_has_no_end(arguments: Any) -> None:
+    with pytest.raises(ArgumentError, match="arange"):
+        tr.arange(*arguments)
+
+
+def test_arange_refuses_numbers_outside_the_dtype() -> None:
+    with pytest.raises(CastRangeError):
+        tr.arange(2**31 - 1, 2**31 + 1, dtype="I32")
+
+
+def test_nested_lists_are_read_as_written_and_flat_data_in_the_order_said() -> None:
+    assert tr.tensor([[1, 2, 3], [4, 5, 6]])[0, 2].item() == 3
+    assert tr.from_flat([1, 4, 2, 5, 3, 6], (2, 3))[0, 2].item() == 3
+    assert tr.from_flat([1, 2, 3, 4, 5, 6], (2, 3), order="C")[0, 2].item() == 3
+    with pytest.raises(ShapeError):
+        tr.tensor([[1, 2], [3]])
+    with pytest.raises(ShapeError):
+        tr.from_flat([1, 2, 3], (2, 2))
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_column_major_arrays_are_borrowed_and_lent_back(dtype: Any, shape: tuple[int, ...]) -> None:
+    a = np.zeros(shape, dtype.numpy_name, order="F")
+    x = tr.asarray(a, copy=False)
+
+    assert (x.dtype, x.shape, x.is_compact) == (dtype, shape, True)
+    assert x.to_numpy().ctypes.data == a.ctypes.data
+    assert np.asarray(x).ctypes.data == a.ctypes.data
+    assert x.buffer.nbytes == a.nbytes
+
+
+def test_strided_column_major_arrays_are_borrowed_as_views() -> None:
+    a = np.arange(48.0).reshape(6, 8, order="F")
+    for view in (a[::2], a[::-1, ::-2], a[1:3, 4:], a[:, 3], a[2], np.arange(9)[::-3]):
+        x = tr.asarray(view, copy=False)
+        assert np.shares_memory(x.to_numpy(), view)
+        np.testing.assert_array_equal(x.to_numpy(), view)
+
+
+def test_row_major_arrays_are_copied_once_or_refused() -> None:
+    a = np.arange(6.0).reshape(2, 3)
+    x = tr.asarray(a)
+
+    assert x.is_compact
+    assert not np.shares_memory(x.to_numpy(), a)
+    np.testing.assert_array_equal(x.to_numpy(), a)
+    with pytest.raises(ArgumentError, match="row-major"):
+        tr.asarray(a, copy=False)
+
+
+def test_copy_true_always_copies() -> None:
+    a = np.zeros((2, 3), order="F")
+    x = tr.asarray(a, copy=True)
+    assert not np.shares_memory(x.to_numpy(), a)
+    assert not np.shares_memory(tr.asarray(x, copy=True).to_numpy(), x.to_numpy())
+    assert tr.asarray(x) is x
+
+
+def test_asarray_converts_only_without_loss() -> None:
+    a = np.arange(3, dtype=np.int32)
+    assert tr.asarray(a, dtype=F64).dtype is F64
+    with pytest.raises(LossyConversionError, match="cast"):
+        tr.asarray(np.array([1.5]), dtype=I64)
+    with pytest.raises(ArgumentError, match="copy=False"):
+        tr.asarray(a, dtype=F64, copy=False)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        np.array([1], dtype=np.int8), np.array([1], dtype=np.float16), np.array(["a"]), np.array([None]), np.zeros(2, ">f8"),
+        "text", object(), {1: 2}, None, np.zeros(1, [("a", "f8")]), np.array(["2020-01-01"], dtype="M8[D]"),
+    ],
+    ids=lambda value: str(getattr(value, "dtype", type(value).__name__)),
+)  # fmt: skip
+def test_what_no_tensor_can_hold_is_refused(bad: Any) -> None:
+    with pytest.raises(DTypeError):
+        tr.asarray(bad)
+
+
+def test_buffers_and_array_interfaces_are_borrowed() -> None:
+    numbers = array.array("d", [1.0, 2.0, 3.0])
+    x = tr.asarray(numbers, copy=False)
+    numbers[0] = 9.0
+    assert x.to_numpy().tolist() == [9.0, 2.0, 3.0]
+    host = tr.HostTensor.from_nested([[1, 2], [3, 4]])
+    assert tr.asarray(host).to_numpy().tolist() == [[1, 2], [3, 4]]
+    assert tr.asarray(np.float32(2.5)).item() == 2.5
+
+
+def test_unaligned_arrays_are_copied() -> None:
+    raw = np.zeros(25, np.uint8)
+    crooked = raw[1:].view(np.float64)
+    assert not np.shares_memory(tr.asarray(crooked).to_numpy(), raw)
+
+
+def test_the_numpy_protocol_has_numpy_2_copy_rules() -> None:
+    x = tr.asarray(np.zeros((2, 2), order="F"))
+    assert np.shares_memory(np.asarray(x), x.to_numpy())
+    assert not np.shares_memory(np.array(x), x.to_numpy())
+    assert np.asarray(x, dtype=np.float32).dtype == np.float32
+    with pytest.raises(ValueError, match="copy"):
+        np.array(x, dtype=np.float32, copy=False)
+    repeated = tr.broadcast_to(x[0], (3, 2)).to_numpy()
+    assert not repeated.flags.writeable
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_pickle_and_copy_give_owned_compact_equals(dtype: Any, protocol: int) -> None:
+    x = tr.asarray(np.arange(6).reshape(2, 3).astype(dtype.numpy_name)).T[::-1]
+    for made in (pickle.loads(pickle.dumps(x, protocol)), copy.copy(x), copy.deepcopy(x)):
+        assert made.is_compact
+        assert made.dtype is dtype
+        np.testing.assert_array_equal(made.to_numpy(), x.to_numpy())
+
+
+def test_protocol_5_sends_the_elements_out_of_band() -> None:
+    buffers: list[Any] = []
+    x = tr.zeros((100, 100))
+    stream = pickle.dumps(x, 5, buffer_callback=buffers.append)
+
+    assert len(stream) < 1000
+    assert [len(buffer.raw()) for buffer in buffers] == [80_000]
+    assert pickle.loads(stream, buffers=buffers).shape == (100, 100)
+
+
+def test_there_is_one_tensor_class_at_run_time() -> None:
+    assert tr.TypedTensor is tr.TypedTensorView is tr.Tensor
+    assert tr.TypedTensor[F64] is tr.Tensor
+    assert type(tr.zeros(2).mutable_view()) is tr.TypedTensorViewMut
+    assert tr.zeros(2, dtype=Bool).dtype is Bool
