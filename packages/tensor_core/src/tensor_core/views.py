@@ -50,8 +50,8 @@ def slice_view(layout: TensorLayout, specs: Sequence[SliceSpec], /) -> TensorLay
         shape.append(extent)
         # With one element or none the step means nothing, and the product might leave int64.
         strides.append(layout.strides[axis] * (step if extent > 1 else 1))
-        offset += first * layout.strides[axis] if extent else 0
-    return TensorLayout(shape, strides, offset)
+        offset += first * layout.strides[axis]
+    return _strided(layout, shape, strides, offset)
 
 
 def index_view(layout: TensorLayout, index: object, /) -> TensorLayout:
@@ -83,11 +83,16 @@ def index_view(layout: TensorLayout, index: object, /) -> TensorLayout:
             first, count, step = resolve(from_python(item, extent), extent)
             shape.append(count)
             strides.append(stride * (step if count > 1 else 1))
-            offset += first * stride if count else 0
+            offset += first * stride
         else:
             offset += _position(item, axis, extent) * stride
         axis += 1
-    return TensorLayout(shape, strides, offset)
+    return _strided(layout, shape, strides, offset)
+
+
+def _strided(layout: TensorLayout, shape: list[int], strides: list[int], offset: int) -> TensorLayout:
+    """A part of a layout; one without elements stays where the whole is, so that it cannot leave the allocation."""
+    return TensorLayout(shape, strides, layout.offset if 0 in shape else offset)
 
 
 def _position(item: object, axis: int, extent: int) -> int:
