@@ -1,7 +1,7 @@
 """Tensors in ``.npy`` files, without NumPy and without pickle.
 
-``save`` writes the elements in column-major order (``fortran_order: True``), as a tensor holds them; ``load`` reads both
-orders and keeps the meaning of every index. A header is checked against the size of the file before any memory is
+``save`` writes the elements in column-major order (``fortran_order: True``), as a tensor holds them; ``load`` reads
+both orders and keeps the meaning of every index. A header is checked against the size of the file before any memory is
 taken. Elements are in this machine's byte order on both sides.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, BinaryIO, Final
 
 from tensor_core.dtypes import Bool
-from tensor_core.errors import FormatError, LoadError, OutOfMemoryError, PlacementError, SaveError
+from tensor_core.errors import ArgumentError, FormatError, LoadError, OutOfMemoryError, PlacementError, SaveError
 from tensor_core.host_tensor import HostTensor
 from tensor_core.host_view import HostTensorView
 from tensor_runtime.atomic import write_atomically
@@ -40,8 +40,8 @@ def save(path: Path, x: Tensor, /) -> None:
         x: a tensor in host memory.
 
     Raises:
-        SaveError: the file cannot be written (no such folder, no permission, disk full); ``errno`` and ``path`` are fields.
-        PlacementError: the tensor is on a device; ``download`` it or move it with ``to(x, 'cpu')`` first.
+        SaveError: the file cannot be written (no such folder, no permission, disk full); ``errno`` and ``path`` are
+        fields. PlacementError: the tensor is on a device; ``download`` it or move it with ``to(x, 'cpu')`` first.
 
     >>> import os, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -74,7 +74,8 @@ def load(path: Path, /, *, mmap: bool = False) -> Tensor:
     Args:
         path: a regular file, of either order.
         mmap: leave the elements in the file and let the system read what is used. The result is then read-only, and
-            keeps the file's order: a row-major file gives a view with row-major strides.
+            keeps the file's order: a row-major file gives a view with row-major strides. The file must not become
+            shorter as long as the tensor lives.
 
     Returns:
         A tensor on ``cpu``; owned and compact unless ``mmap`` is set.
@@ -86,31 +87,19 @@ def load(path: Path, /, *, mmap: bool = False) -> Tensor:
         OutOfMemoryError: not enough memory for the elements.
     """
     name = _name_of(path, LoadError, "load")
-    shown = repr(name)
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
     # Opening a pipe for reading would wait for a writer; O_NONBLOCK means nothing for a regular file.
     flags |= getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
     try:
-        with os.fdopen(os.open(name, flags), "rb", closefd=True) as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise LoadError(f"load: {shown} is no regular file; load_stream() reads from streams", path=name)
-            header, start = _read_header(file.read, shown)
-            found, wanted = status.st_size - start, header.nbytes
-            if found != wanted:
-                raise FormatError(
-                    f"load: {shown} has {found} bytes of elements; its header, {header.dtype} {header.shape}, "
-                    f"says {wanted}: {'cut short' if found < wanted else 'something follows'}"
-                )
-            if mmap and wanted:
-                return _mapped(file.fileno(), header, start, shown)
-            return _tensor_of(_filled(file, wanted, shown), header, shown)
+        handle = os.open(name, flags)
+        try:
+            return _load_open(handle, name, mmap)
+        finally:
+            os.close(handle)
     except LoadError:
         raise
     except OSError as error:
-        refused = LoadError(
-            f"load: {shown} cannot be read: {error.strerror or error}", path=name, errno=error.errno
-        )
+        refused = LoadError(f"load: {name!r} cannot be read: {error.strerror or error}", path=name, errno=error.errno)
         refused.errno, refused.filename, refused.strerror = error.errno, name, error.strerror
         raise refused from error
 
@@ -127,46 +116,77 @@ def load_stream(stream: BinaryIO, /, *, name: str = "stream", max_bytes: int | N
 
     Raises:
         FormatError: as for :func:`load`, or more than ``max_bytes``.
-        LoadError: the stream failed.
+        LoadError: the stream failed; its own error is chained.
+        ArgumentError: not a stream.
 
     >>> import io
     >>> load_stream(io.BytesIO(format_header(Bool, (2,)) + bytes([1, 0]))).to_numpy().tolist()
     [True, False]
     """
+    read = _guarded_read(stream, name)
+    header, _ = _read_header(read, name)
+    wanted = header.nbytes
+    if max_bytes is not None and wanted > max_bytes:
+        raise FormatError(f"load: {name} holds {header.dtype} {header.shape}, {wanted} bytes; accepted: up to {max_bytes}")
+    elements = bytearray()
     try:
-        header, _ = _read_header(stream.read, name)
-        wanted = header.nbytes
-        if max_bytes is not None and wanted > max_bytes:
-            raise FormatError(
-                f"load: {name} holds {header.dtype} {header.shape}, {wanted} bytes; accepted: up to {max_bytes}"
-            )
-        elements = bytearray()
         while len(elements) < wanted:
-            piece = stream.read(min(_PIECE, wanted - len(elements)))
+            piece = read(min(_PIECE, wanted - len(elements)))
             if not piece:
                 raise FormatError(f"load: {name} ends after {len(elements)} of {wanted} bytes of elements")
             elements += piece
-        if stream.read(1):
-            raise FormatError(f"load: {name} goes on after the {wanted} bytes of elements that its header announces")
-        return _tensor_of(elements, header, name)
-    except OSError as error:
-        if isinstance(error, LoadError):
-            raise
-        raise LoadError(f"load: {name} cannot be read: {error}", errno=error.errno) from error
     except MemoryError as error:
-        if isinstance(error, OutOfMemoryError):
-            raise
         raise OutOfMemoryError(f"load: not enough memory for the elements of {name}") from error
+    if read(1):
+        raise FormatError(f"load: {name} goes on after the {wanted} bytes of elements that its header announces")
+    return _tensor_of(elements, header, name)
+
+
+def _load_open(handle: int, name: str, mmap: bool) -> Tensor:
+    shown = repr(name)
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode):
+        kind = "a directory" if stat.S_ISDIR(status.st_mode) else "no regular file"
+        raise LoadError(f"load: {shown} is {kind}; accepted: a regular file; load_stream() reads streams", path=name)
+    with open(handle, "rb", closefd=False) as file:
+        header, start = _read_header(file.read, shown)
+        found, wanted = status.st_size - start, header.nbytes
+        if found != wanted:
+            raise FormatError(
+                f"load: {shown} has {found} bytes of elements; its header, {header.dtype} {header.shape}, "
+                f"says {wanted}: {'the file was cut short' if found < wanted else 'something follows them'}"
+            )
+        if mmap and wanted:
+            return _mapped(handle, header, start, name)
+        return _tensor_of(_filled(file, wanted, shown), header, shown)
+
+
+def _guarded_read(stream: Any, name: str) -> Callable[[int], bytes]:
+    """``stream.read``, whose failures are ours: decompressors raise errors of their own."""
+    if not callable(getattr(stream, "read", None)):
+        raise ArgumentError(f"load: {name} is a {type(stream).__name__}; accepted: an open binary stream")
+
+    def read(count: int) -> bytes:
+        try:
+            piece = stream.read(count)
+        except Exception as error:
+            raise LoadError(f"load: {name} cannot be read: {type(error).__name__}: {error}") from error
+        if not isinstance(piece, bytes):
+            raise LoadError(f"load: {name} gave a {type(piece).__name__}; accepted: a stream opened as binary, that waits")
+        return piece
+
+    return read
 
 
 def _name_of(path: Path, error: type[LoadError | SaveError], operation: str) -> str:
     try:
         name = os.fspath(path)
-    except TypeError:
-        name = ""
-    if not isinstance(name, str) or not name or "\0" in name:
-        raise error(f"{operation}: the path is {path!r}; accepted: the name of a file, as a str or a path object")
-    return name
+        if isinstance(name, str) and name and "\0" not in name:
+            os.fsencode(name)
+            return name
+    except (TypeError, UnicodeEncodeError):
+        pass
+    raise error(f"{operation}: the path is {path!r}; accepted: the name of a file, as a str or a path object")
 
 
 def _read_header(read: Callable[[int], bytes], name: str) -> tuple[Header, int]:
@@ -184,7 +204,9 @@ def _exactly(read: Callable[[int], bytes], count: int, name: str) -> bytes:
     while len(found) < count:
         piece = read(count - len(found))
         if not piece:
-            raise FormatError(f"load: {name} ends within its header, after {len(found)} of {count} bytes: {found[:16]!r}")
+            raise FormatError(
+                f"load: {name} ends within its header, after {len(found)} of {count} bytes: {found[:16]!r}"
+            )
         found += piece
     return found
 
@@ -218,12 +240,17 @@ def _shared(elements: Any, header: Header) -> Tensor:
     return reversed_axes(asarray(HostTensor.wrap_bytes(elements, header.shape[::-1], header.dtype), copy=False))
 
 
-def _mapped(file: int, header: Header, start: int, shown: str) -> Tensor:
+def _mapped(handle: int, header: Header, start: int, name: str) -> Tensor:
     from mmap import ACCESS_READ, mmap
 
     if start % header.dtype.component.itemsize:
         raise LoadError(
-            f"load: the elements of {shown} start at byte {start}, no multiple of their size, so they cannot be mapped; "
-            "load it without mmap"
+            f"load: the elements of {name!r} start at byte {start}, no multiple of their size, so they cannot be mapped; "
+            "load it without mmap",
+            path=name,
         )
-    return _shared(memoryview(mmap(file, 0, access=ACCESS_READ))[start:], header)
+    try:
+        memory = memoryview(mmap(handle, start + header.nbytes, access=ACCESS_READ))
+    except (ValueError, OverflowError) as error:  # the file became shorter meanwhile, or exceeds the address space
+        raise LoadError(f"load: {name!r} cannot be mapped: {error}", path=name) from error
+    return _shared(memory[start:], header)

@@ -1,0 +1,424 @@
+"""``.npy`` files: NumPy reads ours, we read NumPy's, and nothing else happens to anybody's file."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import pickle
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensor_runtime as tr
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tensor_core import DTYPES, HostTensor
+from tensor_core.dtypes import DType
+from tensor_core.errors import (
+    ArgumentError,
+    FormatError,
+    LoadError,
+    PlacementError,
+    ReadOnlyError,
+    SaveError,
+    TensorError,
+)
+from tensor_runtime.files import load_stream
+from tensor_runtime.npy_header import format_header, parse_header
+from tensor_runtime.registry import registry
+from tensor_runtime.testing.simulated import SimulatedBackend
+
+Array = np.ndarray[Any, Any]
+SHAPES = [(), (1,), (5,), (0,), (2, 3), (3, 1), (1, 4), (0, 3), (3, 0), (2, 3, 4), (2, 1, 3, 2), (2, 3, 1, 2, 2)]
+
+
+def numbers(shape: tuple[int, ...], dtype: DType) -> Array:
+    """Distinct elements where the dtype has that many, and some that need every byte."""
+    count = int(np.prod(shape))
+    values = np.arange(count) % 2 if dtype.kind == "bool" else np.arange(count) * 1.3 + (0.7j if dtype.kind == "complex" else 0)
+    made: Array = np.asarray(values).astype(dtype.numpy_name).reshape(shape)
+    return made
+
+
+def same(x: tr.Tensor, a: Array) -> bool:
+    found = x.to_numpy()
+    return found.dtype == a.dtype and found.shape == a.shape and found.tobytes() == a.tobytes()
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_a_saved_file_is_the_one_that_numpy_writes(dtype: DType, shape: tuple[int, ...], tmp_path: Path) -> None:
+    a = numbers(shape, dtype)
+    np.save(tmp_path / "theirs.npy", np.array(a, order="F"))
+
+    tr.save(tmp_path / "ours.npy", tr.asarray(a))
+
+    assert (tmp_path / "ours.npy").read_bytes() == (tmp_path / "theirs.npy").read_bytes()
+    assert np.load(tmp_path / "ours.npy").tobytes() == a.tobytes()
+
+
+@pytest.mark.parametrize("mmap", [False, True])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_files_of_numpy_in_either_order_keep_the_meaning_of_every_index(
+    dtype: DType, shape: tuple[int, ...], order: Any, mmap: bool, tmp_path: Path
+) -> None:
+    a = np.array(numbers(shape, dtype), order=order)
+    np.save(tmp_path / "x.npy", a)
+
+    x = tr.load(tmp_path / "x.npy", mmap=mmap)
+
+    assert x.dtype is dtype
+    assert same(x, a)
+    assert x.is_compact or mmap
+
+
+@pytest.mark.parametrize("version", [(1, 0), (2, 0), (3, 0)])
+def test_every_version_of_the_format_is_read(version: tuple[int, int], tmp_path: Path) -> None:
+    a = numbers((3, 4), tr.F64)
+    with (tmp_path / "x.npy").open("wb") as file:
+        np.lib.format.write_array(file, a, version=version)
+    assert same(tr.load(tmp_path / "x.npy"), a)
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda x: x.T,
+        lambda x: x[::-1, 1::2],
+        lambda x: x[1],
+        lambda x: tr.broadcast_to(x[:1], (3, 4)),
+        lambda x: x[2, 1],
+        lambda x: x[:0],
+    ],
+)
+def test_views_are_saved_as_what_they_show(view: Any, tmp_path: Path) -> None:
+    a = numbers((3, 4), tr.F64)
+    shown = view(tr.asarray(a))
+    tr.save(tmp_path / "x.npy", shown)
+    assert np.load(tmp_path / "x.npy").tolist() == shown.to_numpy().tolist()
+    assert same(tr.load(tmp_path / "x.npy"), shown.to_numpy())
+
+
+def test_a_loaded_tensor_is_owned_and_writable(tmp_path: Path) -> None:
+    tr.save(tmp_path / "x.npy", tr.zeros((2, 2)))
+    x = tr.load(tmp_path / "x.npy")
+    tr.mutable_view(x)[...] = 1.0
+    assert tr.load(tmp_path / "x.npy").to_numpy().sum() == 0
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_mapped_tensor_shares_the_file_and_is_read_only(order: Any, tmp_path: Path) -> None:
+    a = np.array(numbers((3, 4), tr.F64), order=order)
+    np.save(tmp_path / "x.npy", a)
+    x = tr.load(tmp_path / "x.npy", mmap=True)
+    assert x.strides == ((1, 3) if order == "F" else (4, 1))
+    with pytest.raises(ReadOnlyError):
+        tr.mutable_view(x)
+    with (tmp_path / "x.npy").open("r+b") as file:
+        file.seek(-8, os.SEEK_END)
+        file.write(struct.pack("=d", 99.0))
+    assert x[2, 3].item() == 99.0
+    assert tr.add(x, 1.0).to_numpy()[2, 3] == 100.0
+
+
+@pytest.mark.parametrize(
+    ("a", "found"),
+    [
+        (np.zeros(2, ">f8" if struct.pack("=h", 1)[0] else "<f8"), "f8' (swapped bytes)"),
+        (np.zeros(2, np.float16), "<f2"),
+        (np.zeros(2, np.uint8), "|u1"),
+        (np.zeros(2, np.int16), "<i2"),
+        (np.zeros(2, "U3"), "<U3"),
+        (np.zeros(2, "S3"), "|S3"),
+        (np.zeros(2, "M8[s]"), "<M8[s]"),
+    ],
+    ids=str,
+)
+def test_other_dtypes_are_refused_with_both_names_of_those_accepted(a: Array, found: str, tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", a)
+    with pytest.raises(FormatError) as caught:
+        tr.load(tmp_path / "x.npy")
+    assert found in str(caught.value)
+    assert "F64 (float64, '<f8')" in str(caught.value)
+    assert "C32 (complex64, '<c8')" in str(caught.value)
+
+
+def test_pickled_objects_and_records_are_refused_unread(tmp_path: Path) -> None:
+    np.save(tmp_path / "objects.npy", np.array([{}, None]), allow_pickle=True)
+    np.save(tmp_path / "records.npy", np.zeros(2, [("a", "f8")]))
+    with pytest.raises(FormatError, match="'\\|O'"):
+        tr.load(tmp_path / "objects.npy")
+    with pytest.raises(FormatError, match="one plain dtype"):
+        tr.load(tmp_path / "records.npy")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (2,)}",
+        '{"descr":"<f8","fortran_order":False,"shape":(2,)}',
+        "{'shape': (2L,), 'fortran_order': False, 'descr': '<f8', }  \n",
+    ],
+)
+def test_the_dictionary_may_be_written_in_any_way_that_python_would(header: str) -> None:
+    assert parse_header(header.encode(), "x")[1:] == ((2,), False)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "",
+        "{}",
+        "()",
+        "{'descr': '<f8', 'fortran_order': False}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), 'more': 1}",
+        "{'descr': '<f8', 'descr': '<f8', 'fortran_order': False, 'shape': (2,)}",
+        "{'descr': '<f8', 'fortran_order': 1, 'shape': (2,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (2)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': 2}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (-2,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (2,,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (2 3,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (True,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999,)}",
+        "{'descr': '<f8' 'fortran_order': False, 'shape': (2,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (2,)} + {}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (2,)}; import os",
+        "{'descr': ('<f8', (2,)), 'fortran_order': False, 'shape': (2,)}",
+        "{" * 5000,
+        "(" * 9000 + "{}",
+    ],
+)
+def test_every_other_header_is_refused(header: str) -> None:
+    with pytest.raises(FormatError, match="accepted: a dictionary of 'descr'"):
+        parse_header(header.encode(), "x")
+
+
+def test_a_shape_beyond_int64_is_refused_before_memory_is_taken(tmp_path: Path) -> None:
+    for shape in [(2**62, 4), (2**62, 0, 2**62, 4), (2**60,)]:
+        (tmp_path / "x.npy").write_bytes(format_header(tr.F64, shape))
+        if 0 in shape:
+            with pytest.raises(TensorError):
+                tr.load(tmp_path / "x.npy")
+        else:
+            with pytest.raises(FormatError, match=r"beyond 2\*\*63 - 1 bytes|bytes of elements"):
+                tr.load(tmp_path / "x.npy")
+
+
+def test_a_rank_beyond_64_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.npy").write_bytes(format_header(tr.F64, (1,) * 65) + bytes(8))
+    with pytest.raises(FormatError, match="rank 65; accepted: up to 64"):
+        tr.load(tmp_path / "x.npy")
+
+
+def test_a_header_longer_than_the_limit_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.npy").write_bytes(b"\x93NUMPY\x02\x00" + (2**31).to_bytes(4, "little"))
+    with pytest.raises(FormatError, match=r"2147483648 bytes long; accepted: up to 10000"):
+        tr.load(tmp_path / "x.npy")
+
+
+def test_a_file_that_is_too_short_or_too_long_is_refused(tmp_path: Path) -> None:
+    tr.save(tmp_path / "x.npy", tr.zeros((2, 3)))
+    whole = (tmp_path / "x.npy").read_bytes()
+    for content, message in [
+        (whole[:-1], r"47 bytes of elements; its header, F64 \(2, 3\), says 48: the file was cut short"),
+        (whole + b"x", "49 bytes of elements.*something follows"),
+        (whole[:100], "ends within its header"),
+        (b"", "ends within its header"),
+        (b"PK\x03\x04" + bytes(100), "does not start as an .npy file does"),
+        (whole[:6] + b"\x04\x00" + whole[8:], "format version 4.0; accepted: 1.0, 2.0, 3.0"),
+    ]:
+        (tmp_path / "x.npy").write_bytes(content)
+        for mmap in (False, True):
+            with pytest.raises(FormatError, match=message):
+                tr.load(tmp_path / "x.npy", mmap=mmap)
+
+
+def test_a_bool_that_is_neither_0_nor_1_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.npy").write_bytes(format_header(tr.Bool, (2,)) + b"\x01\x02")
+    with pytest.raises(FormatError, match="neither 0 nor 1"):
+        tr.load(tmp_path / "x.npy")
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_a_damaged_file_gives_a_tensor_or_an_error_of_ours(data: st.DataObject, tmp_path: Path) -> None:
+    content = bytearray(format_header(tr.I32, (2, 3)) + bytes(range(24)))
+    for _ in range(data.draw(st.integers(1, 3))):
+        position = data.draw(st.integers(0, len(content) - 1))
+        content[position] ^= 1 << data.draw(st.integers(0, 7))
+    content = content[: data.draw(st.one_of(st.just(len(content)), st.integers(0, len(content))))]
+    (tmp_path / "x.npy").write_bytes(content)
+    for attempt in (
+        lambda: tr.load(tmp_path / "x.npy"),
+        lambda: tr.load(tmp_path / "x.npy", mmap=True),
+        lambda: load_stream(io.BytesIO(content), max_bytes=1 << 20),
+    ):
+        try:
+            assert attempt().nbytes <= 24
+        except TensorError:
+            pass
+
+
+@settings(max_examples=200, deadline=None)
+@given(text=st.text(alphabet="{}()[]'\",: \\descrfotan_hpTuF<8L0123456789\n\x00é", max_size=200))
+def test_any_text_as_a_header_gives_a_header_or_an_error_of_ours(text: str) -> None:
+    try:
+        parse_header(text.encode("latin-1"), "x")
+    except FormatError:
+        pass
+
+
+def test_what_is_no_regular_file_is_refused_without_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path, message in [
+        (tmp_path, "is a directory; accepted: a regular file"),
+        (tmp_path / "pipe", "is no regular file"),
+        ("/dev/null", "is no regular file"),
+    ]:
+        with pytest.raises(LoadError, match=message):
+            tr.load(path)
+        with pytest.raises(SaveError, match="is a directory|is no regular file"):
+            tr.save(path, tr.zeros(2))
+    assert sorted(os.listdir(tmp_path)) == ["pipe"]
+
+
+def test_a_missing_file_is_named_with_the_systems_reason(tmp_path: Path) -> None:
+    with pytest.raises(LoadError, match=r"missing\.npy' cannot be read: No such file or directory") as caught:
+        tr.load(tmp_path / "missing.npy")
+    assert isinstance(caught.value, OSError)
+    assert caught.value.errno == errno.ENOENT
+    assert caught.value.path == str(tmp_path / "missing.npy")
+    assert pickle.loads(pickle.dumps(caught.value)).errno == errno.ENOENT
+
+
+@pytest.mark.parametrize("path", ["", "a\0b", "\ud800", 3, None, b"x.npy"])
+def test_what_names_no_file_is_refused(path: Any) -> None:
+    with pytest.raises(LoadError, match="load: the path is .*; accepted: the name of a file"):
+        tr.load(path)
+    with pytest.raises(SaveError, match="save: the path is .*; accepted: the name of a file"):
+        tr.save(path, tr.zeros(2))
+
+
+def test_a_missing_folder_is_an_error_and_nothing_is_made(tmp_path: Path) -> None:
+    with pytest.raises(SaveError, match="cannot be written: No such file or directory; nothing was changed") as caught:
+        tr.save(tmp_path / "no" / "x.npy", tr.zeros(2))
+    assert caught.value.errno == errno.ENOENT
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("step", ["write", "fsync", "replace"])
+@pytest.mark.parametrize("failure", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
+def test_a_failure_leaves_the_old_file_and_no_other(
+    step: str, failure: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tr.save(tmp_path / "x.npy", tr.zeros(2))
+
+    def fail(*arguments: Any) -> Any:
+        raise failure
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, step, fail)
+        with pytest.raises(SaveError if isinstance(failure, OSError) else KeyboardInterrupt) as caught:
+            tr.save(tmp_path / "x.npy", tr.ones(3))
+
+    if isinstance(caught.value, SaveError):
+        assert caught.value.errno == errno.ENOSPC
+        assert "No space left on device; nothing was changed" in str(caught.value)
+    assert os.listdir(tmp_path) == ["x.npy"]
+    assert tr.load(tmp_path / "x.npy").to_numpy().tolist() == [0.0, 0.0]
+
+
+def test_short_writes_are_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda file, data: write(file, data[:7]))
+    tr.save(tmp_path / "x.npy", tr.arange(100))
+    monkeypatch.undo()
+    assert np.load(tmp_path / "x.npy").tolist() == list(range(100))
+
+
+def test_a_link_is_followed_and_permissions_are_kept(tmp_path: Path) -> None:
+    tr.save(tmp_path / "x.npy", tr.zeros(2))
+    (tmp_path / "x.npy").chmod(0o600)
+    (tmp_path / "link.npy").symlink_to("x.npy")
+    tr.save(tmp_path / "link.npy", tr.ones(2))
+    assert (tmp_path / "link.npy").is_symlink()
+    assert (tmp_path / "x.npy").stat().st_mode & 0o777 == 0o600
+    assert tr.load(tmp_path / "x.npy").to_numpy().tolist() == [1.0, 1.0]
+
+
+def test_a_new_file_has_the_permissions_that_any_new_file_gets(tmp_path: Path) -> None:
+    (tmp_path / "plain").touch()
+    tr.save(tmp_path / "x.npy", tr.zeros(2))
+    assert (tmp_path / "x.npy").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_what_is_no_tensor_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TensorError, match="save: found ndarray; accepted: a tensor"):
+        tr.save(tmp_path / "x.npy", np.zeros(2))  # type: ignore[arg-type]
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_tensor_on_a_device_is_not_moved_silently(tmp_path: Path) -> None:
+    device = SimulatedBackend(tr.backend("cpu"), "device-for-files")
+    tr.register_backend(device.name, device)
+    try:
+        x = tr.upload(HostTensor.from_nested([1.0]), device.placement())
+        with tr.trace_transfers() as log, pytest.raises(PlacementError, match="on device-for-files:0.*nothing is moved"):
+            tr.save(tmp_path / "x.npy", x)
+        assert log == []
+        assert os.listdir(tmp_path) == []
+    finally:
+        registry.unregister(device.name)
+
+
+class Trickle(io.RawIOBase):
+    """A stream that gives one byte at a time."""
+
+    def __init__(self, content: bytes) -> None:
+        self.rest = content
+
+    def read(self, size: int | None = -1) -> bytes:
+        piece, self.rest = self.rest[:1], self.rest[1:]
+        return piece
+
+
+def test_a_stream_may_give_its_bytes_in_pieces() -> None:
+    content = format_header(tr.I64, (2, 2)) + np.arange(4).tobytes()
+    assert load_stream(Trickle(content)).to_numpy().tolist() == [[0, 2], [1, 3]]  # type: ignore[arg-type]
+
+
+def test_a_stream_is_read_to_its_end_and_within_its_limit() -> None:
+    content = format_header(tr.I64, (2,)) + bytes(16)
+    with pytest.raises(FormatError, match="a member goes on after the 16 bytes"):
+        load_stream(io.BytesIO(content + b"x"), name="a member")
+    with pytest.raises(FormatError, match="stream ends after 15 of 16 bytes"):
+        load_stream(io.BytesIO(content[:-1]))
+    with pytest.raises(FormatError, match=r"I64 \(2,\), 16 bytes; accepted: up to 15"):
+        load_stream(io.BytesIO(content), max_bytes=15)
+    assert load_stream(io.BytesIO(content), max_bytes=16).shape == (2,)
+
+
+def test_a_stream_takes_no_more_memory_than_it_brings() -> None:
+    with pytest.raises(FormatError, match="ends after 8 of 8796093022208 bytes"):
+        load_stream(io.BytesIO(format_header(tr.F64, (2**40,)) + bytes(8)))
+
+
+def test_the_failure_of_a_stream_is_chained() -> None:
+    class Broken:
+        def read(self, count: int) -> bytes:
+            raise ZeroDivisionError("damaged")
+
+    with pytest.raises(LoadError, match="member cannot be read: ZeroDivisionError: damaged") as caught:
+        load_stream(Broken(), name="member")  # type: ignore[arg-type]
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    with pytest.raises(LoadError, match="gave a str"):
+        load_stream(io.StringIO("text"))  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="is a NoneType; accepted: an open binary stream"):
+        load_stream(None)  # type: ignore[arg-type]
