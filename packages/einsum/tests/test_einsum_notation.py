@@ -120,7 +120,7 @@ def test_a_malformed_notation_is_refused_with_a_caret(text: str, column: int, me
         parse(text)
 
     assert message in str(caught.value)
-    assert caught.value.column == column  # type: ignore[attr-defined]
+    assert caught.value.column == column
     assert str(caught.value).splitlines()[-1] == " " * (column + 2) + "^"
     assert isinstance(caught.value, ValueError)
     assert isinstance(caught.value, TensorError)

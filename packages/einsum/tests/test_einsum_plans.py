@@ -217,7 +217,7 @@ def test_shapes_that_do_not_fit_name_label_operands_and_shapes(
         plan(notation, *shapes)
 
     assert str(caught.value).splitlines()[-1] == carets
-    assert caught.value.shapes  # type: ignore[attr-defined]
+    assert caught.value.shapes
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -188,7 +188,7 @@ def test_a_plan_gives_what_einsum_gives(case: Case) -> None:
 @settings(max_examples=100, deadline=None)
 @given(cases(max_operands=4), st.data())
 def test_interleaved_labels_mean_the_same(case: Case, data: st.DataObject) -> None:
-    name = data.draw(st.sampled_from([ord, lambda label: ("axis", label), str]))
+    name: Callable[[str], Any] = data.draw(st.sampled_from([ord, lambda label: ("axis", label), str]))
     arguments: list[Any] = []
     for term, array in zip(case.inputs, case.arrays, strict=True):
         arguments += [tr.tensor(array), [name(label) for label in term]]

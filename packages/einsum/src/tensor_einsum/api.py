@@ -85,7 +85,7 @@ def einsum(notation: Any, /, *operands: Any, optimize: Any = _AUTO) -> Tensor:
     if optimize is not _AUTO:
         return _einsum_general(notation, operands, optimize)
     result = Tensor()
-    # Two and three operands have lines of their own: building lists costs more than the look-up.
+    # One, two and three operands have lines of their own: building lists costs more than the look-up.
     try:
         if len(operands) == 2:
             a, b = operands
@@ -95,6 +95,10 @@ def einsum(notation: Any, /, *operands: Any, optimize: Any = _AUTO) -> Tensor:
             a, b, c = operands
             kernel, result._form = _found[notation, a._form, b._form, c._form]
             result._array = kernel(a._array, b._array, c._array)
+        elif len(operands) == 1:
+            (a,) = operands
+            kernel, result._form = _found[notation, a._form]
+            result._array = kernel(a._array)
         else:
             kernel, result._form = _found[(notation, *[operand._form for operand in operands])]
             result._array = kernel(*[operand._array for operand in operands])
@@ -197,8 +201,7 @@ def _as_tensors(items: Sequence[Any]) -> list[Tensor]:
         if not isinstance(item, Tensor) and type(item) not in PYTHON_NUMBERS:
             raise ForeignOperandError(
                 f"einsum: operand {position} is {type(item).__name__}; accepted: tensors, and Python's bool, int, "
-                "float and complex; "
-                "asarray() makes a tensor of an array",
+                "float and complex; asarray() makes a tensor of an array",
                 operation="einsum",
             )
     forms = [item._form for item in items if isinstance(item, Tensor)]

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from tensor_einsum.extents import Labels, Network, Shape
 from tensor_einsum.notation import single_characters
+from tensor_einsum.ordering import Readers
 from tensor_einsum.path import Path
 
 
@@ -84,9 +85,10 @@ class _Builder:
         pairs = [position for position, entry in enumerate(path) if len(entry) == 2]
         last = pairs[-1] if pairs else -1
         distinct = len(set(output)) == len(output)
+        readers = Readers(self.terms, self.bearers, self.network.extents, path)
         for position, entry in enumerate(path):
             if len(entry) == 2:
-                self._contract(*entry, output if distinct and position == last else None)
+                self._contract(*entry, output if distinct and position == last else None, readers)
             else:
                 self._reduce_one(entry[0], alone=not pairs)
         term = self.terms[-1]
@@ -103,7 +105,7 @@ class _Builder:
         else:
             self._relabel(one, kept)
 
-    def _contract(self, first: int, second: int, output: Labels | None) -> None:
+    def _contract(self, first: int, second: int, output: Labels | None, readers: Readers) -> None:
         a, b = self._distinct(first), self._distinct(second)
         terms = self.terms[a], self.terms[b]
         self._bear(terms[0], -1)
@@ -111,11 +113,8 @@ class _Builder:
         in_a, in_b = set(terms[0]), set(terms[1])
         bearers, extents = self.bearers, self.network.extents
         if output is None:
-            output = (
-                *[label for label in terms[0] if bearers[label] and label not in in_b],
-                *[label for label in terms[1] if bearers[label] and label not in in_a],
-                *[label for label in terms[0] if bearers[label] and label in in_b],
-            )
+            kept = {label for label in in_a | in_b if bearers[label]}
+            output = readers.arrange(len(self.terms), terms[0], terms[1], kept)
         self._bear(output, 1)
         kept = set(output)
         shared = in_a & in_b
