@@ -16,14 +16,15 @@ from __future__ import annotations
 from tensor_core import C32, C64, DTYPES, F32, F64, I32, I64, Bool, DType, HostTensor, TensorError, promote
 from tensor_runtime import methods as _methods  # attaches the methods of Tensor
 from tensor_runtime import primitives
+from tensor_runtime.arithmetic import abs, add, conj, divide, multiply, negative, positive, subtract
 from tensor_runtime.bindings import binding_cache
 from tensor_runtime.buffer import BackendBuffer, HostBuffer
 from tensor_runtime.comparison import equal, greater, greater_equal, less, less_equal, not_equal
 from tensor_runtime.contraction import dot_general, matmul, tensordot
 from tensor_runtime.conversion import cast, convert
 from tensor_runtime.creation import arange, asarray, eye, from_flat, full, ones, tensor, to_numpy, zeros
-from tensor_runtime.elementwise import abs, add, conj, divide, exp, multiply, negative, positive, sqrt, subtract
 from tensor_runtime.files import load, save
+from tensor_runtime.functions import exp, sqrt
 from tensor_runtime.indexing import copy_into, mutable_view
 from tensor_runtime.operations import einsum
 from tensor_runtime.placement import CPU, DeviceId, DeviceKind, GpuBackendKind, MemoryKind, Placement

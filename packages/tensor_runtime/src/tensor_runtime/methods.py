@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tensor_core.errors import ArgumentError, DTypeError, ReadOnlyError
-from tensor_runtime import comparison, contraction, elementwise
+from tensor_runtime import arithmetic, comparison, contraction
 from tensor_runtime.buffer import buffer_of
 from tensor_runtime.creation import to_numpy
 from tensor_runtime.errors import ForeignOperandError
@@ -103,7 +103,7 @@ def _length(x: Tensor, /) -> int:
 
 
 def _contains(x: Tensor, value: Any, /) -> bool:
-    return bool(elementwise.add(comparison.equal(x, value), False).to_numpy().any())
+    return bool(arithmetic.add(comparison.equal(x, value), False).to_numpy().any())
 
 
 def _array(x: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -152,18 +152,18 @@ METHODS: Final[dict[str, Any]] = {
     "__reduce_ex__": reduce_tensor,
     "__repr__": tensor_text,
     "_repr_html_": html_text,
-    "__neg__": elementwise.negative,
-    "__pos__": elementwise.positive,
-    "__abs__": elementwise.abs,
+    "__neg__": arithmetic.negative,
+    "__pos__": arithmetic.positive,
+    "__abs__": arithmetic.abs,
     "__matmul__": _matmul,
-    "__add__": _operator(elementwise.ADD),
-    "__radd__": _reflected(elementwise.ADD),
-    "__sub__": _operator(elementwise.SUBTRACT),
-    "__rsub__": _reflected(elementwise.SUBTRACT),
-    "__mul__": _operator(elementwise.MULTIPLY),
-    "__rmul__": _reflected(elementwise.MULTIPLY),
-    "__truediv__": _operator(elementwise.DIVIDE),
-    "__rtruediv__": _reflected(elementwise.DIVIDE),
+    "__add__": _operator(arithmetic.ADD),
+    "__radd__": _reflected(arithmetic.ADD),
+    "__sub__": _operator(arithmetic.SUBTRACT),
+    "__rsub__": _reflected(arithmetic.SUBTRACT),
+    "__mul__": _operator(arithmetic.MULTIPLY),
+    "__rmul__": _reflected(arithmetic.MULTIPLY),
+    "__truediv__": _operator(arithmetic.DIVIDE),
+    "__rtruediv__": _reflected(arithmetic.DIVIDE),
     "__eq__": _operator(comparison.EQUAL),
     "__ne__": _operator(comparison.NOT_EQUAL),
     "__lt__": _operator(comparison.LESS),

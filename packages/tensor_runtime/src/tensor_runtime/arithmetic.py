@@ -1,4 +1,4 @@
-"""Elementwise arithmetic and functions, under NumPy's names and with NumPy's meaning.
+"""Elementwise arithmetic, under NumPy's names and with NumPy's meaning.
 
 Operands broadcast right-aligned and are promoted to their common dtype; one of two may be a Python number, which
 adopts the tensor's dtype when its kind can hold it. Results are owned, compact and column-major. Floats follow IEEE
@@ -23,8 +23,6 @@ NEGATIVE: Final = OpSpec("negative", accepts=NUMERIC, result_shape=same_shape)
 POSITIVE: Final = OpSpec("positive", accepts=NUMERIC, result_shape=same_shape)
 ABS: Final = OpSpec("abs", accepts=NUMERIC, result_dtype=component, result_shape=same_shape)
 CONJ: Final = OpSpec("conj", accepts=NUMERIC, result_shape=same_shape)
-EXP: Final = OpSpec("exp", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
-SQRT: Final = OpSpec("sqrt", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
 
 
 def add(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
@@ -120,25 +118,3 @@ def conj(a: Tensor, /) -> Tensor:
      1.0-2.0j
     """
     return execute_unary(CONJ, a)
-
-
-def exp(a: Tensor, /) -> Tensor:
-    """Exponential; integers and Bool give F64. Within 4 rounding units of the exact value.
-
-    >>> exp(tensor([0.0, 1.0]))
-    Tensor(F64, (2,), column-major, cpu)
-           1.0  2.7182818
-    """
-    return execute_unary(EXP, a)
-
-
-def sqrt(a: Tensor, /) -> Tensor:
-    """Square root, correctly rounded for real operands; NaN below zero. Integers and Bool give F64.
-
-    The complex root has its branch cut along the negative real axis.
-
-    >>> sqrt(tensor([4.0, -1.0]))
-    Tensor(F64, (2,), column-major, cpu)
-     2.0  nan
-    """
-    return execute_unary(SQRT, a)
