@@ -7,6 +7,7 @@ import io
 import os
 import pickle
 import struct
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,11 @@ SHAPES = [(), (1,), (5,), (0,), (2, 3), (3, 1), (1, 4), (0, 3), (3, 0), (2, 3, 4
 def numbers(shape: tuple[int, ...], dtype: DType) -> Array:
     """Distinct elements where the dtype has that many, and some that need every byte."""
     count = int(np.prod(shape))
-    values = np.arange(count) % 2 if dtype.kind == "bool" else np.arange(count) * 1.3 + (0.7j if dtype.kind == "complex" else 0)
+    values = (
+        np.arange(count) % 2
+        if dtype.kind == "bool"
+        else np.arange(count) * 1.3 + (0.7j if dtype.kind == "complex" else 0)
+    )
     made: Array = np.asarray(values).astype(dtype.numpy_name).reshape(shape)
     return made
 
@@ -255,11 +260,12 @@ def test_a_damaged_file_gives_a_tensor_or_an_error_of_ours(data: st.DataObject, 
         content[position] ^= 1 << data.draw(st.integers(0, 7))
     content = content[: data.draw(st.one_of(st.just(len(content)), st.integers(0, len(content))))]
     (tmp_path / "x.npy").write_bytes(content)
-    for attempt in (
+    attempts: list[Callable[[], tr.Tensor]] = [
         lambda: tr.load(tmp_path / "x.npy"),
         lambda: tr.load(tmp_path / "x.npy", mmap=True),
         lambda: load_stream(io.BytesIO(content), max_bytes=1 << 20),
-    ):
+    ]
+    for attempt in attempts:
         try:
             assert attempt().nbytes <= 24
         except TensorError:
@@ -277,11 +283,12 @@ def test_any_text_as_a_header_gives_a_header_or_an_error_of_ours(text: str) -> N
 
 def test_what_is_no_regular_file_is_refused_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    for path, message in [
+    cases: list[tuple[Any, str]] = [
         (tmp_path, "is a directory; accepted: a regular file"),
         (tmp_path / "pipe", "is no regular file"),
         ("/dev/null", "is no regular file"),
-    ]:
+    ]
+    for path, message in cases:
         with pytest.raises(LoadError, match=message):
             tr.load(path)
         with pytest.raises(SaveError, match="is a directory|is no regular file"):
@@ -370,7 +377,10 @@ def test_a_tensor_on_a_device_is_not_moved_silently(tmp_path: Path) -> None:
     tr.register_backend(device.name, device)
     try:
         x = tr.upload(HostTensor.from_nested([1.0]), device.placement())
-        with tr.trace_transfers() as log, pytest.raises(PlacementError, match="on device-for-files:0.*nothing is moved"):
+        with (
+            tr.trace_transfers() as log,
+            pytest.raises(PlacementError, match="on device-for-files:0.*nothing is moved"),
+        ):
             tr.save(tmp_path / "x.npy", x)
         assert log == []
         assert os.listdir(tmp_path) == []

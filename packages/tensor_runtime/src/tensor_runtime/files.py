@@ -127,7 +127,9 @@ def load_stream(stream: BinaryIO, /, *, name: str = "stream", max_bytes: int | N
     header, _ = _read_header(read, name)
     wanted = header.nbytes
     if max_bytes is not None and wanted > max_bytes:
-        raise FormatError(f"load: {name} holds {header.dtype} {header.shape}, {wanted} bytes; accepted: up to {max_bytes}")
+        raise FormatError(
+            f"load: {name} holds {header.dtype} {header.shape}, {wanted} bytes; accepted: up to {max_bytes}"
+        )
     elements = bytearray()
     try:
         while len(elements) < wanted:
@@ -172,7 +174,9 @@ def _guarded_read(stream: Any, name: str) -> Callable[[int], bytes]:
         except Exception as error:
             raise LoadError(f"load: {name} cannot be read: {type(error).__name__}: {error}") from error
         if not isinstance(piece, bytes):
-            raise LoadError(f"load: {name} gave a {type(piece).__name__}; accepted: a stream opened as binary, that waits")
+            raise LoadError(
+                f"load: {name} gave a {type(piece).__name__}; accepted: a stream opened as binary, that waits"
+            )
         return piece
 
     return read

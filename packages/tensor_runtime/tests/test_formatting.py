@@ -1,0 +1,112 @@
+"""What a tensor prints: metadata always, elements where that costs neither time nor a transfer."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+import tensor_runtime as tr
+from tensor_core import DTYPES, DType, HostTensor
+from tensor_core.host_view import HostTensorView
+from tensor_runtime.registry import registry
+from tensor_runtime.testing.simulated import SimulatedBackend
+
+
+def lines(x: tr.Tensor) -> list[str]:
+    return repr(x).splitlines()
+
+
+def test_the_first_line_says_dtype_shape_layout_and_placement() -> None:
+    x = tr.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert lines(x) == ["Tensor(F64, (2, 2), column-major, cpu)", " 1.0  2.0", " 3.0  4.0"]
+    assert lines(x.T) == ["Tensor(F64, (2, 2), strides (2, 1), cpu)", " 1.0  3.0", " 2.0  4.0"]
+
+
+def test_the_size_is_shown_from_one_mebibyte_on() -> None:
+    assert lines(tr.zeros((1024, 127)))[0] == "Tensor(F64, (1024, 127), column-major, cpu)"
+    assert lines(tr.zeros((1024, 128)))[0] == "Tensor(F64, (1024, 128), column-major, cpu, 1.0 MiB)"
+    assert lines(tr.broadcast_to(tr.zeros((1,)), (1 << 25,)))[0].endswith("strides (0,), cpu, 256.0 MiB)")
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", [(), (3,), (0,), (2, 3), (2, 0, 3), (2, 1, 3), (1, 1, 1, 2)], ids=str)
+def test_elements_are_printed_as_a_host_tensor_prints_them(shape: tuple[int, ...], dtype: DType) -> None:
+    x = tr.ones(shape, dtype=dtype)
+    assert lines(x)[1:] == repr(tr.download(x)).splitlines()[1:]
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        ([math.nan, math.inf, -0.0], "  nan   inf  -0.0"),
+        ([1e300, 1 / 3], "     1e+300  0.33333333"),
+        ([True, False], "  True  False"),
+        ([1, -20], "   1  -20"),
+        ([1 - 2j], " 1.0-2.0j"),
+    ],
+)
+def test_special_elements_are_readable(values: list[Any], shown: str) -> None:
+    assert lines(tr.tensor(values))[1] == shown
+
+
+def test_frontal_slices_follow_their_index() -> None:
+    assert lines(tr.from_flat(range(8), (2, 2, 2)))[1:] == [
+        "[:, :, 0] =",
+        " 0  2",
+        " 1  3",
+        "[:, :, 1] =",
+        " 4  6",
+        " 5  7",
+    ]
+
+
+@pytest.mark.parametrize(
+    "shape", [(10**6,), (2000, 2000), (300, 200, 100), (50,) * 4, (2,) * 20, (1, 10**6), (10, 10, 1000)]
+)
+def test_few_elements_are_read_whatever_the_size(shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    x = tr.broadcast_to(tr.zeros((1,) * len(shape)), shape)
+    read = 0
+    look_up = HostTensorView.__getitem__
+
+    def counted(self: Any, index: Any) -> Any:
+        nonlocal read
+        read += 1
+        return look_up(self, index)
+
+    monkeypatch.setattr(HostTensorView, "__getitem__", counted)
+    text = repr(x)
+    assert 0 < read <= 1000
+    assert len(text.splitlines()) < 100
+    assert "..." in text
+
+
+def test_a_view_shows_its_own_elements() -> None:
+    x = tr.from_flat(range(6), (2, 3))
+    assert lines(x[::-1, 1]) == ["Tensor(I64, (2,), strides (-1,), cpu)", " 3  2"]
+    assert lines(tr.diagonal_view(x[:, :2]))[1] == " 0  3"
+
+
+def test_printing_records_no_transfer() -> None:
+    x = tr.ones((3, 3))
+    with tr.trace_transfers() as log:
+        repr(x)
+    assert log == []
+
+
+def test_a_tensor_on_a_device_shows_its_metadata_only() -> None:
+    device = SimulatedBackend(tr.backend("cpu"), "device-for-text")
+    tr.register_backend(device.name, device)
+    try:
+        x = tr.upload(HostTensor.from_nested([1.0, 2.0]), device.placement())
+        with tr.trace_transfers() as log:
+            assert repr(x) == "Tensor(F64, (2,), column-major, device-for-text:0)"
+        assert log == []
+    finally:
+        registry.unregister(device.name)
+
+
+def test_notebooks_get_escaped_text() -> None:
+    x: Any = tr.tensor([1.0])
+    assert x._repr_html_() == f"<pre>{x!r}</pre>"
+    assert str(x) == repr(x) == f"{x}"
