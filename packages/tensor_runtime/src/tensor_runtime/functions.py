@@ -1,6 +1,7 @@
 """Elementwise functions of one operand: exponentials, roots.
 
-Integers and Bool are computed in F64. Floats follow IEEE 754 and never warn; results are owned, compact and column-major.
+Integers and Bool are computed in F64. Floats follow IEEE 754 and never warn; results are owned,
+compact and column-major.
 """
 
 from __future__ import annotations

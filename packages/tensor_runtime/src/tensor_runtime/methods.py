@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tensor_core.errors import ArgumentError, DTypeError, ReadOnlyError
-from tensor_runtime import arithmetic, comparison, contraction
+from tensor_runtime import arithmetic, comparison, contraction, reduction
 from tensor_runtime.buffer import buffer_of
 from tensor_runtime.creation import to_numpy
 from tensor_runtime.errors import ForeignOperandError
@@ -103,7 +103,7 @@ def _length(x: Tensor, /) -> int:
 
 
 def _contains(x: Tensor, value: Any, /) -> bool:
-    return bool(arithmetic.add(comparison.equal(x, value), False).to_numpy().any())
+    return x.size > 0 and bool(item(reduction.max(comparison.equal(x, value))))
 
 
 def _array(x: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
