@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -95,3 +97,24 @@ def test_a_narrow_terminal_encoding_does_not_end_the_program(tmp_path: Path) -> 
 
     assert done.returncode == 0, done.stderr
     assert b"r\\u00e9seau" in done.stdout
+
+
+def test_progress_is_shown_on_a_terminal_and_cleared(tmp_path: Path) -> None:
+    pty = pytest.importorskip("pty")
+    fcntl, termios = pytest.importorskip("fcntl"), pytest.importorskip("termios")
+    file = tmp_path / "circuit.json"
+    write_circuit(file, wires=10, gates=30)
+    master, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))  # a terminal of no width shows no bar
+
+    command = [*PROGRAM, "contract", str(file), "--path", "in_time"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=terminal, text=True, check=False)
+    os.close(terminal)
+    shown = os.read(master, 2**16).decode()
+    os.close(master)
+
+    assert done.returncode == 0
+    assert "0%|" in shown
+    assert "flop/s]" in shown
+    assert "%" not in done.stdout
+    assert shown.split("\r")[-2].strip() == ""
