@@ -85,7 +85,7 @@ def test_any_chain_of_views_equals_numpys(drawn: Drawn, data: st.DataObject) -> 
 @given(layouts(max_stride=12), st.data())
 def test_reshaping_needs_a_copy_exactly_when_numpy_says_so(drawn: Drawn, data: st.DataObject) -> None:
     layout, length = drawn
-    step = data.draw(view_steps(layout).filter(lambda step: step[0] == "reshape_view"))
+    step = data.draw(view_steps(layout, ("reshape_view",)))
     x = as_numpy(layout, length)
     try:
         expected = numpy_step(x, step)
@@ -107,7 +107,7 @@ def nearly_compact(draw: st.DrawFn) -> Drawn:
     for _ in range(draw(st.integers(0, 2))):
         layout = apply_step(
             layout,
-            draw(view_steps(layout).filter(lambda step: step[0] in ("slice_view", "transpose_view", "reverse_view"))),
+            draw(view_steps(layout, ("slice_view", "transpose_view", "reverse_view"))),
         )
     return layout, length
 
@@ -116,7 +116,7 @@ def nearly_compact(draw: st.DrawFn) -> Drawn:
 @given(nearly_compact(), st.data())
 def test_axes_that_continue_each_other_merge_and_split_as_in_numpy(drawn: Drawn, data: st.DataObject) -> None:
     layout, length = drawn
-    step = data.draw(view_steps(layout).filter(lambda step: step[0] == "reshape_view"))
+    step = data.draw(view_steps(layout, ("reshape_view",)))
     x = as_numpy(layout, length)
     try:
         expected = numpy_step(x, step)

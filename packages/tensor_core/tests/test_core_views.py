@@ -69,7 +69,9 @@ def test_slicing_visits_the_elements_named(layout: TensorLayout, data: st.DataOb
         assert element_offset(view, positions) == element_offset(layout, index)
 
 
-@given(any_layout.filter(lambda layout: layout.rank >= 2 and layout.shape[0] == layout.shape[1]))
+@given(
+    layouts(st.builds(lambda n, rest: (n, n, *rest), st.integers(0, 4), shapes(max_rank=2))).map(lambda drawn: drawn[0])
+)
 def test_the_diagonal_visits_equal_indices_and_comes_last(layout: TensorLayout) -> None:
     view = diagonal_view(layout, 0, 1)
     for *rest, i in product(*map(range, view.shape)):
@@ -78,7 +80,7 @@ def test_the_diagonal_visits_equal_indices_and_comes_last(layout: TensorLayout) 
 
 @given(any_layout, st.data())
 def test_reshaping_keeps_the_column_major_order(layout: TensorLayout, data: st.DataObject) -> None:
-    step = data.draw(view_steps(layout).filter(lambda step: step[0] == "reshape_view"))
+    step = data.draw(view_steps(layout, ("reshape_view",)))
     try:
         view = apply_step(layout, step)
     except ViewRequiresCopyError as error:
@@ -124,8 +126,9 @@ def test_broadcasting_repeats_elements(layout: TensorLayout, data: st.DataObject
         assert element_offset(view, index) == element_offset(layout, original)
 
 
-@given(any_layout.filter(lambda layout: layout.rank > 0 and layout.shape[0] > 0), st.data())
-def test_a_window_starts_at_its_position(layout: TensorLayout, data: st.DataObject) -> None:
+@given(layouts(st.builds(lambda n, rest: (n, *rest), st.integers(1, 5), shapes(max_rank=2))), st.data())
+def test_a_window_starts_at_its_position(drawn: tuple[TensorLayout, int], data: st.DataObject) -> None:
+    layout = drawn[0]
     view = window_view(layout, data.draw(st.integers(1, layout.shape[0])), 0)
     for position, *rest, k in product(*map(range, view.shape)):
         assert element_offset(view, (position, *rest, k)) == element_offset(layout, (position + k, *rest))

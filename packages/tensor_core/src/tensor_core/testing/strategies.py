@@ -108,26 +108,31 @@ ViewStep = tuple[str, tuple[Any, ...]]
 
 
 @st.composite
-def view_steps(draw: DrawFn, layout: TensorLayout) -> ViewStep:
-    """Name and arguments of one view function that ``layout`` allows; reshapes may still need a copy."""
-    choices: list[Callable[[], ViewStep]] = [
-        lambda: ("transpose_view", (tuple(draw(st.permutations(range(layout.rank)))),)),
-        lambda: ("slice_view", (tuple(draw(slice_specs(extent)) for extent in layout.shape),)),
-        lambda: ("expand_view", (draw(st.integers(0, layout.rank)),)),
-        lambda: ("squeeze_view", (None,)),
-        lambda: ("reshape_view", (draw(_regrouped(layout)),)),
-        lambda: ("index_view", (draw(python_indices(layout.shape)),)),
-        lambda: ("broadcast_view", (draw(_stretched(layout.shape)),)),
-    ]
+def view_steps(draw: DrawFn, layout: TensorLayout, names: tuple[str, ...] = ()) -> ViewStep:
+    """Name and arguments of one view function that ``layout`` allows; reshapes may still need a copy.
+
+    Args:
+        names: the functions to choose from; all of them when empty.
+    """
+    choices: dict[str, Callable[[], tuple[Any, ...]]] = {
+        "transpose_view": lambda: (tuple(draw(st.permutations(range(layout.rank)))),),
+        "slice_view": lambda: (tuple(draw(slice_specs(extent)) for extent in layout.shape),),
+        "expand_view": lambda: (draw(st.integers(0, layout.rank)),),
+        "squeeze_view": lambda: (None,),
+        "reshape_view": lambda: (draw(_regrouped(layout)),),
+        "index_view": lambda: (draw(python_indices(layout.shape)),),
+        "broadcast_view": lambda: (draw(_stretched(layout.shape)),),
+    }
     if layout.rank:
-        choices.append(lambda: ("reverse_view", (draw(st.integers(0, layout.rank - 1)),)))
-        axis = draw(st.integers(0, layout.rank - 1))
-        if layout.shape[axis]:
-            choices.append(lambda: ("window_view", (draw(st.integers(1, layout.shape[axis])), axis)))
+        choices["reverse_view"] = lambda: (draw(st.integers(0, layout.rank - 1)),)
+    if any(layout.shape):
+        axis = draw(st.sampled_from([axis for axis, extent in enumerate(layout.shape) if extent]))
+        choices["window_view"] = lambda: (draw(st.integers(1, layout.shape[axis])), axis)
     equal = [(i, j) for i, m in enumerate(layout.shape) for j, n in enumerate(layout.shape) if i != j and m == n]
     if equal:
-        choices.append(lambda: ("diagonal_view", draw(st.sampled_from(equal))))
-    return draw(st.sampled_from(choices))()
+        choices["diagonal_view"] = lambda: draw(st.sampled_from(equal))
+    name = draw(st.sampled_from([name for name in choices if not names or name in names]))
+    return name, choices[name]()
 
 
 def apply_step(layout: TensorLayout, step: ViewStep) -> TensorLayout:
