@@ -1,0 +1,29 @@
+"""One row of the conformance suite: operands, a call, and what it must give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tensor_core.errors import TensorError
+from tensor_core.host_tensor import HostTensor
+
+
+class Case(NamedTuple):
+    """A call and its result by an oracle in plain Python.
+
+    ``expected`` is a function, so that collecting thousands of cases computes nothing.
+    """
+
+    operation: str  # the public name, such as "add"
+    label: str  # what this case shows
+    operands: tuple[HostTensor[Any], ...]
+    call: Callable[..., Any]  # tensors in; a tensor or a tuple of tensors out
+    expected: Callable[[], Any]  # a host tensor or a tuple of them
+    ulps: int = 0  # rounding units of the dtype allowed, relative to the largest element; 0 means the same bits
+    error: type[TensorError] | None = None  # what the call raises instead
+
+    @property
+    def id(self) -> str:
+        """The name of the case in a test report."""
+        return f"{self.operation}-{self.label}"
