@@ -176,7 +176,9 @@ def test_named_contractions_equal_einsum_in_every_dtype(subscripts: str, dtype: 
     assert np.array_equal(subscripted(subscripts, x, y), expected(x, y, *labels))
 
 
-@pytest.mark.parametrize("subscripts", ["aib,ij->ajb", "iab,ij->abj", "abi,jb->ija", "ai,ajb->ijb", "iaj,jbi->ab", "aibj,ji->ba"])
+@pytest.mark.parametrize(
+    "subscripts", ["aib,ij->ajb", "iab,ij->abj", "abi,jb->ija", "ai,ajb->ijb", "iaj,jbi->ab", "aibj,ji->ba"]
+)
 @pytest.mark.parametrize("long", [2, 3, 40, 700])
 def test_long_and_short_axes_in_any_place_equal_einsum(subscripts: str, long: int) -> None:
     rng = np.random.default_rng(long)

@@ -15,7 +15,9 @@ def labels(term: str) -> Labels:
     return tuple(map(ord, term))
 
 
-def operand(term: str, extents: dict[str, int], strides: tuple[int, ...] | None = None, dtype: str = "float64") -> Operand:
+def operand(
+    term: str, extents: dict[str, int], strides: tuple[int, ...] | None = None, dtype: str = "float64"
+) -> Operand:
     """In twin order; without gaps unless strides are given."""
     shape = tuple(extents[label] for label in term)
     compact = row_major(labels(term), shape, dtype)

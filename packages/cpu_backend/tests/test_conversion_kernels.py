@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from tensor_core.dtypes import C32, C64, DTYPES, F32, F64, I32, I64, INTEGER, Bool, DType
 from tensor_core.errors import CastRangeError
 from tensor_core.promotion import can_convert
 from tensor_core.scalars import cast_scalar, convert_scalar
-from tensor_runtime.form import form_of
-from tensor_runtime.placement import CPU
-
 from tensor_cpu.arrays import NUMPY_DTYPES, Array
 from tensor_cpu.conversion import BLOCK, bind_cast, bind_convert
+from tensor_runtime.form import form_of
+from tensor_runtime.placement import CPU
 
 POLICIES = ("error", "saturate", "wrap")
 EDGES = [2.0**n + d for n in (23, 24, 31, 32, 52, 53, 62, 63, 64, 65, 100) for d in (-1.0, -0.5, 0.0, 0.5, 1.0)]

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tensor_core.dtypes import C32, C64, F32, F64, DType
-from tensor_runtime.form import form_of
-from tensor_runtime.placement import CPU
 
+from tensor_core.dtypes import C32, C64, F32, F64, DType
 from tensor_cpu.arrays import NUMPY_DTYPES, Array
 from tensor_cpu.random import CHUNK, bind_uniform
+from tensor_runtime.form import form_of
+from tensor_runtime.placement import CPU
 
 MASK = 2**64 - 1
 DTYPES = (F32, F64, C32, C64)

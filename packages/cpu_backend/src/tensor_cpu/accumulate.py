@@ -1,10 +1,9 @@
 """Contractions as sums of broadcast products, for what BLAS does badly: no inner axis, or a stack of tiny products.
 
-Every element of the result is x0*y0 + x1*y1 + ..., one term per value of the contracted axes, and each term is one ufunc
-call for as many elements as possible. A ufunc is fast when its innermost axis is long; so short innermost axes of the result
-are *looped* over in Python, like the contracted ones, and the others stay in the *array*. Work goes block by block,
-so that the one temporary, the product to be added, stays in the cache and is never larger than ``_BLOCK`` elements (or
-one run of the innermost axis).
+Every element of the result is x0*y0 + x1*y1 + ..., one term per value of the contracted axes, and each term is one
+ufunc call for as many elements as possible. A ufunc is fast when its innermost axis is long; so short innermost axes of
+the result are *looped* over in Python, like the contracted ones, and the others stay in the *array*. Work goes block by
+block, so that the one temporary, the product to be added, stays in the cache: at most ``_BLOCK`` elements.
 """
 
 from __future__ import annotations
@@ -64,10 +63,12 @@ def _judge(array: Group, looped: Group, contracted: Group) -> Accumulation:
     if terms == 1 and not looped:
         block, pieces = tuple(axis.extent for axis in array), 1  # one call, nothing to add: no block
     last = array[-1:]
-    contiguous = not looped and all(axis.strides[FIRST] in (None, 1) and axis.strides[SECOND] in (None, 1) for axis in last)
+    contiguous = not looped and all(stride in (None, 1) for axis in last for stride in axis.strides)
     calls = pieces * extent_of(looped) * (2 * terms - 1)
     size, run = extent_of(array) * extent_of(looped), extent_of(last)
-    return Accumulation(array, looped, contracted, block, cost.accumulation(size, terms, run, calls, contiguous=contiguous))
+    return Accumulation(
+        array, looped, contracted, block, cost.accumulation(size, terms, run, calls, contiguous=contiguous)
+    )
 
 
 def _block(array: Group) -> tuple[int, ...]:
@@ -144,6 +145,8 @@ def _schedule(plan: Accumulation) -> Iterator[tuple[Index, list[tuple[Index, Ind
         terms = []
         for inner in product(*values):
             index = [*zip(plan.contracted, inner, strict=True), *zip(plan.looped, target, strict=True)]
-            of_x, of_y = (tuple(i if axis.strides[role] is not None else 0 for axis, i in index) for role in (FIRST, SECOND))
+            of_x, of_y = (
+                tuple(i if axis.strides[role] is not None else 0 for axis, i in index) for role in (FIRST, SECOND)
+            )
             terms.append((of_x, of_y))
         yield target, terms

@@ -112,7 +112,8 @@ def borrow(source: Any, copy: bool | None, /) -> tuple[Array, Form] | None:
         if copy is False:
             raise ArgumentError(
                 f"asarray: the array of shape {array.shape} with strides {array.strides} in bytes is row-major (or "
-                "unaligned), so a column-major tensor needs a copy, and copy=False; pass copy=None, or an array made with order='F'"
+                "unaligned), so a column-major tensor needs a copy, and copy=False; "
+                "pass copy=None, or an array made with order='F'"
             )
         copy = True
     if copy:

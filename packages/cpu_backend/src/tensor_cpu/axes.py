@@ -165,4 +165,8 @@ def look(operand: Operand, seen: Access) -> Look:
     moved = tuple(operand.shape[axis] for axis in order)
     if order == tuple(range(len(order))):
         return (lambda array: array) if moved == shape else (lambda array: array.reshape(shape))
-    return (lambda array: array.transpose(order)) if moved == shape else (lambda array: array.transpose(order).reshape(shape))
+    return (
+        (lambda array: array.transpose(order))
+        if moved == shape
+        else (lambda array: array.transpose(order).reshape(shape))
+    )

@@ -1,7 +1,7 @@
 """Contraction of two operands: the kernel "contract".
 
-``result[labels_out] = sum of a[labels_a] * b[labels_b]`` over the labels that ``labels_out`` lacks. Everything is decided
-when the kernel is bound, from the forms alone:
+``result[labels_out] = sum of a[labels_a] * b[labels_b]`` over the labels that ``labels_out`` lacks. Everything is
+decided when the kernel is bound, from the forms alone:
 
 1. labels of one operand only that the result lacks are summed away first;
 2. neighbouring axes that stay neighbours everywhere become one (``tensor_cpu.axes``);
@@ -39,7 +39,7 @@ def bind_contract(
 
     Args:
         operands: forms with any strides and any dtypes.
-        result: a compact form; its dtype is the promoted one. Integers wrap; of Bool, products are ands and sums are ors.
+        result: a compact form; its dtype is the promoted one. Integers wrap; of Bool, products are ands, sums are ors.
         detail: (labels_a, labels_b, labels_out), one label per axis of the tensor; distinct within each of the three,
             those of the result taken from the operands.
 
@@ -110,7 +110,7 @@ def plan_contraction(x: Operand, y: Operand, result: Operand) -> Plan:
     if terms == 1:
         return plan_accumulation(axes)
     matrices = plan_product(axes, x, y, result)
-    if terms > MOST_TERMS or not (matrices.stack or matrices.copies_first or matrices.copies_second or matrices.permutes_result):
+    if terms > MOST_TERMS or not (matrices.stack or matrices.copies):
         return matrices
     sums = plan_accumulation(axes)
     return sums if sums.cost < matrices.cost else matrices

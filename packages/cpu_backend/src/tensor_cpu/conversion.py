@@ -1,8 +1,8 @@
 """Kernels that change the dtype, bit for bit as ``tensor_core.scalars.cast_scalar`` says.
 
-A conversion that cannot lose an integer is NumPy's ``astype``. One to a smaller integer type goes block by block, so that
-range checks need no array of the operand's size: a block whose extremes fit is converted at once, and only a
-block that holds an offending value is looked at closely.
+A conversion that cannot lose an integer is NumPy's ``astype``. One to a smaller integer type goes block by block, so
+that range checks need no array of the operand's size: a block whose extremes fit is converted at once, and only
+a block that holds an offending value is looked at closely.
 """
 
 from __future__ import annotations
@@ -107,9 +107,10 @@ def _wrapped(block: Array, target: DType) -> Array:
     dtype, bits = NUMPY_DTYPES[target], _BITS[target]
     if block.dtype.kind == "i":
         return block.astype(dtype)  # two's complement
-    wide = np.where(np.isfinite(block), block, 0).astype(np.float64)
-    # Every step is exact: truncation, a remainder, and the shift of what lies in [2^(n-1), 2^n) or its mirror image.
-    rest = np.fmod(np.trunc(wide), 2.0**bits)
+    wide = np.trunc(np.where(np.isfinite(block), block, 0).astype(np.float64))
+    # Every step is exact: scaling by a power of 2, the difference (fmod would take far longer), and the shift of what
+    # lies in [2^(n-1), 2^n) or its mirror image.
+    rest = wide - np.trunc(wide * 0.5**bits) * 2.0**bits
     rest[rest >= 2.0 ** (bits - 1)] -= 2.0**bits
     rest[rest < -(2.0 ** (bits - 1))] += 2.0**bits
     return rest.astype(dtype)

@@ -1,7 +1,8 @@
 """Estimated times, in nanoseconds, by which a contraction chooses among its kernels.
 
-Measured on two cores of a 2.8 GHz server with AVX-512, NumPy 2.4 and OpenBLAS 0.3.31, alternating the kernels and taking
-medians. Only their ratios matter; an estimate wrong by a factor of two costs at most that factor, never an answer.
+Measured on two cores of a 2.8 GHz server with AVX-512, NumPy 2.4 and OpenBLAS 0.3.31, alternating the kernels and
+taking medians. Only their ratios matter; an estimate wrong by a factor of two costs at most that factor, never an
+answer.
 
 - A stack of 16 thousand products (M, K, N), per product: (1, 8, 1) 8, (2, 2, 2) 26, (4, 4, 4) 32, (8, 8, 8) 49,
   (16, 16, 16) 185, (2, 2, 64) 64, (2, 2, 1000) 1130.
@@ -46,7 +47,7 @@ def copy(size: int, run: int) -> float:
 
 
 def accumulation(size: int, terms: int, run: int, calls: int, *, contiguous: bool) -> float:
-    """A sum of ``terms`` broadcast products for ``size`` elements, in runs of ``run`` elements, by ``calls`` ufunc calls.
+    """A sum of ``terms`` broadcast products for ``size`` elements, in runs of ``run``, by ``calls`` ufunc calls.
 
     >>> accumulation(1000, 2, 100, 3, contiguous=True) < accumulation(1000, 2, 2, 3, contiguous=True)
     True

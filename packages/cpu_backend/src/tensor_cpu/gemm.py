@@ -1,10 +1,10 @@
 """Contractions as matrix products: which axes are rows, columns and inner, what is copied for it, and the kernel.
 
 C[n, m] = Y[n, k] X[k, m] for every index of the stacked axes, X from the first operand, Y from the second. The stack
-takes the batch axes, and axes of one operand only where that saves a copy: ``x[A, k, B] w[k, t] -> [A, t, B]`` is a stack
-of A products and copies nothing. BLAS takes a matrix whose rows or columns are contiguous, any distance apart; what it
-cannot take is copied first (NumPy would fall into a slow loop without a word), and a result that it cannot write is
-permuted once.
+takes the batch axes, and axes of one operand only where that saves a copy: ``x[A, k, B] w[k, t] -> [A, t, B]`` is a
+stack of A products and copies nothing. BLAS takes a matrix whose rows or columns are contiguous, any distance apart;
+what it cannot take is copied first (NumPy would fall into a slow loop without a word), and a result that it cannot
+write is permuted once.
 """
 
 from __future__ import annotations
@@ -40,6 +40,11 @@ class MatrixProduct:
     permutes_result: bool
     cost: float  # estimated nanoseconds
 
+    @property
+    def copies(self) -> bool:
+        """Whether anything passes through a workspace."""
+        return self.copies_first or self.copies_second or self.permutes_result
+
 
 def plan_product(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) -> MatrixProduct:
     """The cheapest matrix product; ``axes`` as from ``join``, at least one of them contracted."""
@@ -54,14 +59,10 @@ def plan_product(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) 
                 candidate = _judge(stack, rows, inner, columns, x, y, result)
                 if best is None or candidate.cost < best.cost:
                     best = candidate
-                if len(columns) == len(free_x) and len(rows) == len(free_y) and not _copies(candidate):
+                if len(columns) == len(free_x) and len(rows) == len(free_y) and not candidate.copies:
                     return candidate
     assert best is not None  # every generator yields at least once
     return best
-
-
-def _copies(plan: MatrixProduct) -> bool:
-    return plan.copies_first or plan.copies_second or plan.permutes_result
 
 
 def _orders(group: Sequence[Axis], *roles: int) -> list[Group]:
@@ -150,7 +151,7 @@ def bind_product(plan: MatrixProduct, x: Operand, y: Operand, result: Operand) -
 def _look(
     operand: Operand, stack: Sequence[Group], outer: Group, inner: Group, role: int, *, copy_as: str | None
 ) -> Look:
-    """How a kernel sees an array as [stack..., outer, inner]: a view, or a view of a copy in a layout that BLAS takes."""
+    """How a kernel sees an array as [stack..., outer, inner]: as a view, or as a copy in a layout that BLAS takes."""
     if copy_as is None:
         return look(operand, access(operand, [*stack, outer, inner], role))
     swaps = any(axis.strides[role] == 1 for axis in outer)  # so that the copy keeps neighbours together
@@ -175,15 +176,17 @@ def _bind_dot(plan: MatrixProduct, x: Operand, y: Operand, result: Operand) -> K
         extents = tuple(extent_of(group) for group in ([m, n] if x_left else [n, m]) if group)
         if way_x and way_y and extents and extents == result.shape:
             return _DOTS[x_left, way_x, way_y]
-    cast_x, cast_y = result.dtype if plan.copies_first else None, result.dtype if plan.copies_second else None
+    (outer_x, inner_x), (outer_y, inner_y) = ((m, k), (k, n)) if x_left else ((k, m), (n, k))
+    outer, inner = (m, n) if x_left else (n, m)
     shape, dtype, empty = result.shape, np.dtype(result.dtype), np.empty
-    if x_left:
-        look_x = _look(x, [], m, k, FIRST, copy_as=cast_x)
-        look_y = _look(y, [], k, n, SECOND, copy_as=cast_y)
-    else:
-        look_x = _look(x, [], k, m, FIRST, copy_as=cast_x)
-        look_y = _look(y, [], n, k, SECOND, copy_as=cast_y)
-    matrix = (extent_of(m), extent_of(n)) if x_left else (extent_of(n), extent_of(m))
+    matrix: tuple[int, ...] = (extent_of(outer), extent_of(inner))
+    if plan.copies_first or plan.copies_second:
+        look_x = _look(x, [], outer_x, inner_x, FIRST, copy_as=result.dtype if plan.copies_first else None)
+        look_y = _look(y, [], outer_y, inner_y, SECOND, copy_as=result.dtype if plan.copies_second else None)
+    else:  # a factor without rows or columns is a vector, which has less overhead than a matrix
+        look_x = look(x, access(x, [group for group in (outer_x, inner_x) if group], FIRST))
+        look_y = look(y, access(y, [group for group in (outer_y, inner_y) if group], SECOND))
+        matrix = tuple(extent_of(group) for group in (outer, inner) if group)
 
     def dot(x: Any, y: Any) -> Any:
         out = empty(shape, dtype)

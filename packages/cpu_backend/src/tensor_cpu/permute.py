@@ -1,8 +1,8 @@
 """Permuted copies, tile by tile.
 
-NumPy copies in the order of the destination. When the source lies in another order, each cache line of it is fetched once
-per element: a reversal of 23 axes of extent 2 takes 32 ns per element. A tile that holds whole cache lines of both sides
-needs each line once (7 ns; 4 instead of 13 for 15 axes of extent 3), and costs one Python call per few thousand
+NumPy copies in the order of the destination. When the source lies in another order, each cache line of it is fetched
+once per element: a reversal of 23 axes of extent 2 takes 32 ns per element. A tile that holds whole cache lines of both
+sides needs each line once (7 ns; 4 instead of 13 for 15 axes of extent 3), and costs one Python call per few thousand
 elements.
 """
 
@@ -99,6 +99,6 @@ def _tile(extents: Shape, strides: Shape) -> Sequence[int]:
         for axis in fastest_first:
             if side >= _SIDE:
                 break
-            tile[axis] = max(tile[axis], min(extents[axis], _SIDE // side + 1 if extents[axis] > _SIDE else extents[axis]))
+            tile[axis] = max(tile[axis], min(extents[axis], _SIDE))
             side *= tile[axis]
     return tile
