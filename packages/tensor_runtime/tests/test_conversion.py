@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 import pytest
-import tensor_runtime as tr
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import tensor_runtime as tr
 from tensor_core import DTYPES, DType
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, LossyConversionError
 from tensor_core.promotion import can_convert, promote

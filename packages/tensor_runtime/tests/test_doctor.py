@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+
 import tensor_runtime as tr
 from tensor_runtime.__main__ import main
 from tensor_runtime.doctor import report

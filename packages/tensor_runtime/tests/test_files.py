@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tensor_runtime as tr
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+import tensor_runtime as tr
 from tensor_core import DTYPES, HostTensor
 from tensor_core.dtypes import DType
 from tensor_core.errors import (
@@ -28,7 +29,7 @@ from tensor_core.errors import (
     TensorError,
 )
 from tensor_runtime.files import load_stream
-from tensor_runtime.npy_header import format_header, parse_header
+from tensor_runtime.npy_header import format_header
 from tensor_runtime.registry import registry
 from tensor_runtime.testing.simulated import SimulatedBackend
 
@@ -82,14 +83,6 @@ def test_files_of_numpy_in_either_order_keep_the_meaning_of_every_index(
     assert x.is_compact or mmap
 
 
-@pytest.mark.parametrize("version", [(1, 0), (2, 0), (3, 0)])
-def test_every_version_of_the_format_is_read(version: tuple[int, int], tmp_path: Path) -> None:
-    a = numbers((3, 4), tr.F64)
-    with (tmp_path / "x.npy").open("wb") as file:
-        np.lib.format.write_array(file, a, version=version)
-    assert same(tr.load(tmp_path / "x.npy"), a)
-
-
 @pytest.mark.parametrize(
     "view",
     [
@@ -129,103 +122,6 @@ def test_a_mapped_tensor_shares_the_file_and_is_read_only(order: Any, tmp_path: 
         file.write(struct.pack("=d", 99.0))
     assert x[2, 3].item() == 99.0
     assert tr.add(x, 1.0).to_numpy()[2, 3] == 100.0
-
-
-@pytest.mark.parametrize(
-    ("a", "found"),
-    [
-        (np.zeros(2, ">f8" if struct.pack("=h", 1)[0] else "<f8"), "f8' (swapped bytes)"),
-        (np.zeros(2, np.float16), "<f2"),
-        (np.zeros(2, np.uint8), "|u1"),
-        (np.zeros(2, np.int16), "<i2"),
-        (np.zeros(2, "U3"), "<U3"),
-        (np.zeros(2, "S3"), "|S3"),
-        (np.zeros(2, "M8[s]"), "<M8[s]"),
-    ],
-    ids=str,
-)
-def test_other_dtypes_are_refused_with_both_names_of_those_accepted(a: Array, found: str, tmp_path: Path) -> None:
-    np.save(tmp_path / "x.npy", a)
-    with pytest.raises(FormatError) as caught:
-        tr.load(tmp_path / "x.npy")
-    assert found in str(caught.value)
-    assert "F64 (float64, '<f8')" in str(caught.value)
-    assert "C32 (complex64, '<c8')" in str(caught.value)
-
-
-def test_pickled_objects_and_records_are_refused_unread(tmp_path: Path) -> None:
-    np.save(tmp_path / "objects.npy", np.array([{}, None]), allow_pickle=True)
-    np.save(tmp_path / "records.npy", np.zeros(2, [("a", "f8")]))
-    with pytest.raises(FormatError, match="'\\|O'"):
-        tr.load(tmp_path / "objects.npy")
-    with pytest.raises(FormatError, match="one plain dtype"):
-        tr.load(tmp_path / "records.npy")
-
-
-@pytest.mark.parametrize(
-    "header",
-    [
-        "{'descr': '<f8', 'fortran_order': False, 'shape': (2,)}",
-        '{"descr":"<f8","fortran_order":False,"shape":(2,)}',
-        "{'shape': (2L,), 'fortran_order': False, 'descr': '<f8', }  \n",
-    ],
-)
-def test_the_dictionary_may_be_written_in_any_way_that_python_would(header: str) -> None:
-    assert parse_header(header.encode(), "x")[1:] == ((2,), False)
-
-
-@pytest.mark.parametrize(
-    "header",
-    [
-        "",
-        "{}",
-        "()",
-        "{'descr': '<f8', 'fortran_order': False}",
-        "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), 'more': 1}",
-        "{'descr': '<f8', 'descr': '<f8', 'fortran_order': False, 'shape': (2,)}",
-        "{'descr': '<f8', 'fortran_order': 1, 'shape': (2,)}",
-        "{'descr': '<f8', 'fortran_order': False, 'shape': (2)}",
-        "{'descr': '<f8', 'fortran_order': False, 'shape': 2}",
-        "{'descr': '<f8', 'fortran_order': False, 'shape': (-2,)}",
-        "{'descr': '<f8', 'fortran_order': False, 'shape': (,)}",
-        "{'descr': '<f8', 'fortran_order': False, 'shape': (2,,)}",
-        "{'descr': '<f8', 'fortran_order': False, 'shape': (2 3,)}",
-        "{'descr': '<f8', 'fortran_order': False, 'shape': (True,)}",
-        "{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999,)}",
-        "{'descr': '<f8' 'fortran_order': False, 'shape': (2,)}",
-        "{'descr': '<f8', 'fortran_order': False, 'shape': (2,)} + {}",
-        "{'descr': '<f8', 'fortran_order': False, 'shape': (2,)}; import os",
-        "{'descr': ('<f8', (2,)), 'fortran_order': False, 'shape': (2,)}",
-        "{" * 5000,
-        "(" * 9000 + "{}",
-    ],
-)
-def test_every_other_header_is_refused(header: str) -> None:
-    with pytest.raises(FormatError, match="accepted: a dictionary of 'descr'"):
-        parse_header(header.encode(), "x")
-
-
-def test_a_shape_beyond_int64_is_refused_before_memory_is_taken(tmp_path: Path) -> None:
-    for shape in [(2**62, 4), (2**62, 0, 2**62, 4), (2**60,)]:
-        (tmp_path / "x.npy").write_bytes(format_header(tr.F64, shape))
-        if 0 in shape:
-            with pytest.raises(TensorError):
-                tr.load(tmp_path / "x.npy")
-        else:
-            with pytest.raises(FormatError, match=r"beyond 2\*\*63 - 1 bytes|bytes of elements"):
-                tr.load(tmp_path / "x.npy")
-
-
-def test_a_rank_beyond_64_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "x.npy").write_bytes(format_header(tr.F64, (1,) * 65) + bytes(8))
-    with pytest.raises(FormatError, match="rank 65; accepted: up to 64"):
-        tr.load(tmp_path / "x.npy")
-
-
-def test_a_header_longer_than_the_limit_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "x.npy").write_bytes(b"\x93NUMPY\x02\x00" + (2**31).to_bytes(4, "little"))
-    with pytest.raises(FormatError, match=r"2147483648 bytes long; accepted: up to 10000"):
-        tr.load(tmp_path / "x.npy")
 
 
 def test_a_file_that_is_too_short_or_too_long_is_refused(tmp_path: Path) -> None:
@@ -272,15 +168,6 @@ def test_a_damaged_file_gives_a_tensor_or_an_error_of_ours(data: st.DataObject, 
             pass
 
 
-@settings(max_examples=200, deadline=None)
-@given(text=st.text(alphabet="{}()[]'\",: \\descrfotan_hpTuF<8L0123456789\n\x00é", max_size=200))
-def test_any_text_as_a_header_gives_a_header_or_an_error_of_ours(text: str) -> None:
-    try:
-        parse_header(text.encode("latin-1"), "x")
-    except FormatError:
-        pass
-
-
 def test_what_is_no_regular_file_is_refused_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     cases: list[tuple[Any, str]] = [
@@ -291,7 +178,7 @@ def test_what_is_no_regular_file_is_refused_without_waiting(tmp_path: Path) -> N
     for path, message in cases:
         with pytest.raises(LoadError, match=message):
             tr.load(path)
-        with pytest.raises(SaveError, match="is a directory|is no regular file"):
+        with pytest.raises(SaveError, match=r"is a directory|is no regular file"):
             tr.save(path, tr.zeros(2))
     assert sorted(os.listdir(tmp_path)) == ["pipe"]
 
@@ -307,9 +194,9 @@ def test_a_missing_file_is_named_with_the_systems_reason(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("path", ["", "a\0b", "\ud800", 3, None, b"x.npy"])
 def test_what_names_no_file_is_refused(path: Any) -> None:
-    with pytest.raises(LoadError, match="load: the path is .*; accepted: the name of a file"):
+    with pytest.raises(LoadError, match=r"load: the path is .*; accepted: the name of a file"):
         tr.load(path)
-    with pytest.raises(SaveError, match="save: the path is .*; accepted: the name of a file"):
+    with pytest.raises(SaveError, match=r"save: the path is .*; accepted: the name of a file"):
         tr.save(path, tr.zeros(2))
 
 
@@ -379,7 +266,7 @@ def test_a_tensor_on_a_device_is_not_moved_silently(tmp_path: Path) -> None:
         x = tr.upload(HostTensor.from_nested([1.0]), device.placement())
         with (
             tr.trace_transfers() as log,
-            pytest.raises(PlacementError, match="on device-for-files:0.*nothing is moved"),
+            pytest.raises(PlacementError, match=r"on device-for-files:0.*nothing is moved"),
         ):
             tr.save(tmp_path / "x.npy", x)
         assert log == []

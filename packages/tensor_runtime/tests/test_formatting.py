@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import pytest
+
 import tensor_runtime as tr
 from tensor_core import DTYPES, DType, HostTensor
 from tensor_core.host_view import HostTensorView
@@ -104,6 +105,7 @@ def test_a_tensor_on_a_device_shows_its_metadata_only() -> None:
         assert log == []
     finally:
         registry.unregister(device.name)
+    assert repr(x) == "Tensor(F64, (2,), column-major, device-for-text:0)", "also when its backend is gone"
 
 
 def test_notebooks_get_escaped_text() -> None:

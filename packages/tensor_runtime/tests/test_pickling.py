@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 import tensor_runtime as tr
 from tensor_core import DTYPES, DType, HostTensor
 from tensor_core.errors import CastRangeError, PlacementError

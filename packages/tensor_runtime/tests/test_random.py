@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tensor_runtime as tr
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import tensor_runtime as tr
 from tensor_core import DType
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ArgumentError, BackendUnavailableError, DTypeError, ShapeError

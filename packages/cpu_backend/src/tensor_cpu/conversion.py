@@ -33,7 +33,18 @@ def bind_convert(form: Form, result: Form, detail: Any, /) -> Kernel:
 
 
 def bind_cast(form: Form, result: Form, overflow: str, /) -> Kernel:
-    """Explicit conversion of any pair; ``overflow`` concerns integer targets only."""
+    """Explicit conversion of any pair; ``overflow`` concerns integer targets only.
+
+    The kernel raises ``CastRangeError`` for the first value out of range, in column-major order, when ``overflow``
+    is "error".
+
+    >>> from tensor_core.dtypes import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> kernel = bind_cast(form_of(F64, (2,), CPU), form_of(I32, (2,), CPU), "saturate")
+    >>> kernel(np.array([-1.9, 1e300])).tolist()
+    [-1, 2147483647]
+    """
     narrowing = form.dtype.kind in ("float", "complex") or (form.dtype is I64 and result.dtype is I32)
     if result.dtype in _BITS and narrowing:
         return quiet(_bind_integer(form.dtype, result, overflow))

@@ -19,7 +19,14 @@ _BEFORE_BLOCK_0: Final = np.full(4, 2**64 - 1, np.uint64)
 
 
 def bind_uniform(result: Form, /) -> Kernel:
-    """From seed and stream to numbers on the open interval (0, 1); see ``tensor_runtime.uniform`` for their bits."""
+    """From seed and stream to numbers on the open interval (0, 1); ``tensor_runtime.random`` says with which bits.
+
+    >>> from tensor_core.dtypes import F32
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> bind_uniform(form_of(F32, (2, 3), CPU))(1, 0).shape
+    (3, 2)
+    """
     single = result.dtype.component.itemsize == 4
     shift, step = (41, 2.0**-23) if single else (12, 2.0**-52)
     words = result.size * (2 if result.dtype in COMPLEX else 1)

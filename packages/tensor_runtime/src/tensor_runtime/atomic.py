@@ -26,8 +26,8 @@ def write_atomically(path: str, pieces: Iterable[bytes | memoryview], /) -> None
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_atomically(folder + "/x", [b"ab", b"c"])
-    ...     (open(folder + "/x", "rb").read(), os.listdir(folder))
-    (b'abc', ['x'])
+    ...     (os.path.getsize(folder + "/x"), os.listdir(folder))
+    (3, ['x'])
     """
     target = os.path.realpath(path)
     folder = os.path.dirname(target)
@@ -84,7 +84,9 @@ def _flush_folder(folder: str) -> None:
 
 def _refused(path: str, error: OSError) -> SaveError:
     refused = SaveError(
-        f"save: {path!r} cannot be written: {error.strerror or error}; nothing was changed", path=path, errno=error.errno
+        f"save: {path!r} cannot be written: {error.strerror or error}; nothing was changed",
+        path=path,
+        errno=error.errno,
     )
     refused.errno, refused.filename, refused.strerror = error.errno, path, error.strerror
     return refused

@@ -85,6 +85,13 @@ def load(path: Path, /, *, mmap: bool = False) -> Tensor:
         FormatError: it is no ``.npy`` file of one of the seven dtypes in this byte order, or its size is not what its
             header says.
         OutOfMemoryError: not enough memory for the elements.
+
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(os.path.join(folder, "x.npy"), tensor([1.5, 2.5]))
+    ...     load(os.path.join(folder, "x.npy"), mmap=True)
+    Tensor(F64, (2,), column-major, cpu)
+     1.5  2.5
     """
     name = _name_of(path, LoadError, "load")
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -184,7 +191,7 @@ def _guarded_read(stream: Any, name: str) -> Callable[[int], bytes]:
 
 def _name_of(path: Path, error: type[LoadError | SaveError], operation: str) -> str:
     try:
-        name = os.fspath(path)
+        name: object = os.fspath(path)
         if isinstance(name, str) and name and "\0" not in name:
             os.fsencode(name)
             return name
@@ -249,8 +256,8 @@ def _mapped(handle: int, header: Header, start: int, name: str) -> Tensor:
 
     if start % header.dtype.component.itemsize:
         raise LoadError(
-            f"load: the elements of {name!r} start at byte {start}, no multiple of their size, so they cannot be mapped; "
-            "load it without mmap",
+            f"load: the elements of {name!r} start at byte {start}, no multiple of their size, so they cannot be "
+            "mapped; load it without mmap",
             path=name,
         )
     try:

@@ -1,7 +1,7 @@
-"""The header of ``.npy`` files: parsed strictly, written as NumPy writes it. No file is opened here.
+r"""The header of ``.npy`` files: parsed strictly, written as NumPy writes it. No file is opened here.
 
-A file is ``\\x93NUMPY``, two version bytes, the header's length (2 bytes little-endian in version 1.0, 4 in 2.0 and 3.0),
-and the header: a Python dictionary of ``descr``, ``fortran_order`` and ``shape``, padded with spaces so that the
+A file is ``\x93NUMPY``, two version bytes, the header's length (2 bytes little-endian in version 1.0, 4 in 2.0 and
+3.0), and the header: a Python dictionary of ``descr``, ``fortran_order`` and ``shape``, padded with spaces so that the
 elements start at a multiple of 64 bytes. The dictionary is read with regular expressions and never evaluated, so
 records, objects and whatever else is not one plain dtype are refused.
 
@@ -63,7 +63,9 @@ def length_field(prefix: bytes, name: str, /) -> int:
     2
     """
     if prefix[: len(MAGIC)] != MAGIC or len(prefix) < PREFIX_BYTES:
-        raise FormatError(f"load: {name} does not start as an .npy file does: found {prefix!r}; np.save writes such files")
+        raise FormatError(
+            f"load: {name} does not start as an .npy file does: found {prefix!r}; np.save writes such files"
+        )
     version = prefix[len(MAGIC)], prefix[len(MAGIC) + 1]
     if version not in ((1, 0), (2, 0), (3, 0)):
         raise FormatError(f"load: {name} has format version {version[0]}.{version[1]}; accepted: 1.0, 2.0, 3.0")

@@ -6,7 +6,8 @@ The words come from Philox4x64-10, a counter-based generator, so any element can
 * block b gives the words 4b, 4b + 1, 4b + 2, 4b + 3, in the order of the generator's output;
 * real dtypes: element i in column-major order takes word i; complex: its real part word 2i, its imaginary part
   word 2i + 1;
-* F64 parts are ((word >> 12) + 1/2) / 2**52, F32 parts ((word >> 41) + 1/2) / 2**23. Both are exact in their type, so the
+* F64 parts are ((word >> 12) + 1/2) / 2**52, F32 parts ((word >> 41) + 1/2) / 2**23. Both are exact in their type, so
+the
   smallest number is 2**-53 (2**-24), the largest 1 - 2**-53 (1 - 2**-24), and 0 and 1 never occur.
 
 Source: J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, Parallel random numbers: as easy as 1, 2, 3, SC 2011.

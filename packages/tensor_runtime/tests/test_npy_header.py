@@ -1,0 +1,132 @@
+"""Headers of ``.npy`` files: what is understood, and that everything else is refused before memory is taken."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tensor_runtime as tr
+from tensor_core.errors import FormatError, TensorError
+from tensor_runtime.npy_header import format_header, parse_header
+
+Array = np.ndarray[Any, Any]
+
+
+@pytest.mark.parametrize("version", [(1, 0), (2, 0), (3, 0)])
+def test_every_version_of_the_format_is_read(version: tuple[int, int], tmp_path: Path) -> None:
+    a = np.arange(12.0).reshape(3, 4)
+    with (tmp_path / "x.npy").open("wb") as file:
+        np.lib.format.write_array(file, a, version=version)
+    assert tr.load(tmp_path / "x.npy").to_numpy().tolist() == a.tolist()
+
+
+@pytest.mark.parametrize(
+    ("a", "found"),
+    [
+        (np.zeros(2, ">f8" if struct.pack("=h", 1)[0] else "<f8"), "f8' (swapped bytes)"),
+        (np.zeros(2, np.float16), "<f2"),
+        (np.zeros(2, np.uint8), "|u1"),
+        (np.zeros(2, np.int16), "<i2"),
+        (np.zeros(2, "U3"), "<U3"),
+        (np.zeros(2, "S3"), "|S3"),
+        (np.zeros(2, "M8[s]"), "<M8[s]"),
+    ],
+    ids=str,
+)
+def test_other_dtypes_are_refused_with_both_names_of_those_accepted(a: Array, found: str, tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", a)
+    with pytest.raises(FormatError) as caught:
+        tr.load(tmp_path / "x.npy")
+    assert found in str(caught.value)
+    assert "F64 (float64, '<f8')" in str(caught.value)
+    assert "C32 (complex64, '<c8')" in str(caught.value)
+
+
+def test_pickled_objects_and_records_are_refused_unread(tmp_path: Path) -> None:
+    np.save(tmp_path / "objects.npy", np.array([{}, None]), allow_pickle=True)
+    np.save(tmp_path / "records.npy", np.zeros(2, [("a", "f8")]))
+    with pytest.raises(FormatError, match="'\\|O'"):
+        tr.load(tmp_path / "objects.npy")
+    with pytest.raises(FormatError, match="one plain dtype"):
+        tr.load(tmp_path / "records.npy")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (2,)}",
+        '{"descr":"<f8","fortran_order":False,"shape":(2,)}',
+        "{'shape': (2L,), 'fortran_order': False, 'descr': '<f8', }  \n",
+    ],
+)
+def test_the_dictionary_may_be_written_in_any_way_that_python_would(header: str) -> None:
+    assert parse_header(header.encode(), "x")[1:] == ((2,), False)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "",
+        "{}",
+        "()",
+        "{'descr': '<f8', 'fortran_order': False}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), 'more': 1}",
+        "{'descr': '<f8', 'descr': '<f8', 'fortran_order': False, 'shape': (2,)}",
+        "{'descr': '<f8', 'fortran_order': 1, 'shape': (2,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (2)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': 2}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (-2,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (2,,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (2 3,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (True,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999,)}",
+        "{'descr': '<f8' 'fortran_order': False, 'shape': (2,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (2,)} + {}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (2,)}; import os",
+        "{'descr': ('<f8', (2,)), 'fortran_order': False, 'shape': (2,)}",
+        "{" * 5000,
+        "(" * 9000 + "{}",
+    ],
+)
+def test_every_other_header_is_refused(header: str) -> None:
+    with pytest.raises(FormatError, match="accepted: a dictionary of 'descr'"):
+        parse_header(header.encode(), "x")
+
+
+def test_a_shape_beyond_int64_is_refused_before_memory_is_taken(tmp_path: Path) -> None:
+    for shape in [(2**62, 4), (2**62, 0, 2**62, 4), (2**60,)]:
+        (tmp_path / "x.npy").write_bytes(format_header(tr.F64, shape))
+        if 0 in shape:
+            with pytest.raises(TensorError):
+                tr.load(tmp_path / "x.npy")
+        else:
+            with pytest.raises(FormatError, match=r"beyond 2\*\*63 - 1 bytes|bytes of elements"):
+                tr.load(tmp_path / "x.npy")
+
+
+def test_a_rank_beyond_64_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.npy").write_bytes(format_header(tr.F64, (1,) * 65) + bytes(8))
+    with pytest.raises(FormatError, match="rank 65; accepted: up to 64"):
+        tr.load(tmp_path / "x.npy")
+
+
+def test_a_header_longer_than_the_limit_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.npy").write_bytes(b"\x93NUMPY\x02\x00" + (2**31).to_bytes(4, "little"))
+    with pytest.raises(FormatError, match=r"2147483648 bytes long; accepted: up to 10000"):
+        tr.load(tmp_path / "x.npy")
+
+
+@settings(max_examples=200, deadline=None)
+@given(text=st.text(alphabet="{}()[]'\",: \\descrfotan_hpTuF<8L0123456789\n\x00é", max_size=200))
+def test_any_text_as_a_header_gives_a_header_or_an_error_of_ours(text: str) -> None:
+    try:
+        parse_header(text.encode("latin-1"), "x")
+    except FormatError:
+        pass
