@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 import tensor_runtime as tr
 from tensor_core import DTYPES, F64, I64, Bool
 from tensor_core.errors import (
@@ -153,8 +154,8 @@ def test_asarray_converts_only_without_loss() -> None:
 @pytest.mark.parametrize(
     "bad",
     [
-        np.array([1], dtype=np.int8), np.array([1], dtype=np.float16), np.array(["a"]), np.array([None]), np.zeros(2, ">f8"),
-        "text", object(), {1: 2}, None, np.zeros(1, [("a", "f8")]), np.array(["2020-01-01"], dtype="M8[D]"),
+        np.array([1], dtype=np.int8), np.array([1], dtype=np.float16), np.array(["a"]), np.array([None]),
+        np.zeros(2, ">f8"), "text", object(), {1: 2}, None, np.zeros(1, [("a", "f8")]), np.array(["2020-01-01"], dtype="M8[D]"),
     ],
     ids=lambda value: str(getattr(value, "dtype", type(value).__name__)),
 )  # fmt: skip

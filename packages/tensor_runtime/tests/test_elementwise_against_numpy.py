@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tensor_runtime as tr
 from hypothesis import given
 from hypothesis import strategies as st
+
+import tensor_runtime as tr
 from tensor_core import DTYPES, F64, I64, Bool, as_dtype
 from tensor_core.dtypes import COMPLEX, FLOATING, NUMERIC, REAL
 from tensor_core.errors import ArgumentError, AxisError, CastRangeError, DTypeError, ShapeError
@@ -218,10 +219,12 @@ def test_operators_are_sugar_over_the_functions() -> None:
     x, y = a.to_numpy(), b.to_numpy()
 
     for ours, theirs in [
-        (a + b, x + y), (a - b, x - y), (a * b, x * y), (a / b, x / y), (a @ b, x @ y), (-a, -x), (+a, +x), (abs(-a), x),
+        (a + b, x + y), (a - b, x - y), (a * b, x * y), (a / b, x / y), (a @ b, x @ y), (-a, -x), (+a, +x),
+        (abs(-a), x),
         (1 + a, 1 + x), (1 - a, 1 - x), (2 * a, 2 * x), (1 / a, 1 / x),
-        (a == b, x == y), (a != b, x != y), (a < b, x < y), (a <= b, x <= y), (a > b, x > y), (a >= b, x >= y),
-        (1 < a, 1 < x), (1.0 == a, 1.0 == x),
+        (a == b, x == y), (a != b, x != y), (a < b, x < y), (a <= b, x <= y), (a > b, x > y),
+        (a >= b, x >= y),
+        (1 < a, 1 < x), (1.0 == a, 1.0 == x),  # noqa: SIM300
     ]:  # fmt: skip
         np.testing.assert_array_equal(ours.to_numpy(), theirs)
 

@@ -5,6 +5,7 @@ import gc
 import pickle
 
 import pytest
+
 from tensor_core import F32, F64, TensorError
 from tensor_core.errors import ArgumentError, SizeLimitError
 from tensor_runtime.form import form_of

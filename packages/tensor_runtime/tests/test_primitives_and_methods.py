@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 import tensor_runtime as tr
 from tensor_core import DTYPES, Bool
 from tensor_core.dtypes import FLOATING

@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tensor_runtime as tr
 from hypothesis import given
 from hypothesis import strategies as st
+
+import tensor_runtime as tr
 from tensor_core import DTYPES, Bool, promote
 from tensor_core.dtypes import COMPLEX
 from tensor_core.errors import ArgumentError, AxisError, DTypeError, PlacementError, ShapeError
@@ -51,13 +52,21 @@ def test_matmul_equals_numpys_with_leading_batches(data: st.DataObject) -> None:
 @given(st.data())
 def test_dot_general_keeps_free_axes_then_batch_axes(data: st.DataObject) -> None:
     extents = {label: data.draw(st.integers(0, 3)) for label in "abcdef"}
-    batch, contracted, free_a, free_b = "a"[: data.draw(st.integers(0, 1))], "bc"[: data.draw(st.integers(0, 2))], "d", "ef"
+    batch, contracted, free_a, free_b = (
+        "a"[: data.draw(st.integers(0, 1))],
+        "bc"[: data.draw(st.integers(0, 2))],
+        "d",
+        "ef",
+    )
     labels_a = "".join(data.draw(st.permutations(batch + contracted + free_a)))
     labels_b = "".join(data.draw(st.permutations(batch + contracted + free_b)))
     dtype = data.draw(st.sampled_from([dtype for dtype in DTYPES if dtype is not Bool]))
     a = whole_numbers(1, tuple(extents[label] for label in labels_a), dtype)
     b = whole_numbers(2, tuple(extents[label] for label in labels_b), dtype)
-    contracting = [labels_a.index(label) for label in contracted], [labels_b.index(label) - b.ndim for label in contracted]
+    contracting = (
+        [labels_a.index(label) for label in contracted],
+        [labels_b.index(label) - b.ndim for label in contracted],
+    )
     batching = [labels_a.index(label) for label in batch], [labels_b.index(label) for label in batch]
     left = [label for label in labels_a if label in free_a]
     right = [label for label in labels_b if label in free_b]
@@ -79,7 +88,12 @@ def test_tensordot_equals_numpys(axes: Any) -> None:
 def test_views_go_into_products_as_they_are() -> None:
     a = whole_numbers(1, (6, 6), DTYPES[1])
     x = tr.asarray(np.asfortranarray(a))
-    for view, array in ((x.T, a.T), (x[::-1], a[::-1]), (x[::2, 1::2], a[::2, 1::2]), (tr.broadcast_to(x[:1], (6, 6)), a[:1])):
+    for view, array in (
+        (x.T, a.T),
+        (x[::-1], a[::-1]),
+        (x[::2, 1::2], a[::2, 1::2]),
+        (tr.broadcast_to(x[:1], (6, 6)), a[:1]),
+    ):
         wide = np.broadcast_to(array, view.shape)
         np.testing.assert_array_equal((view @ view.T).to_numpy(), wide @ wide.T)
 
@@ -96,8 +110,16 @@ def test_views_go_into_products_as_they_are() -> None:
         (lambda a, b: tr.tensordot(a, b, axes=3), ArgumentError, "accepted: 0 to 2"),
         (lambda a, b: tr.tensordot(a, b, axes=(0,)), ArgumentError, "a pair"),
         (lambda a, b: tr.tensordot(a, b, axes="ab"), ArgumentError, "a pair"),
-        (lambda a, b: tr.tensordot(a, b, axes=([0], [1])), ShapeError, "axis 0 of a has extent 2 but axis 1 of b has 3"),
-        (lambda a, b: tr.dot_general(a, b, contracting=([0, 1], [0])), ArgumentError, "2 contracted axes of a and 1 of b"),
+        (
+            lambda a, b: tr.tensordot(a, b, axes=([0], [1])),
+            ShapeError,
+            "axis 0 of a has extent 2 but axis 1 of b has 3",
+        ),
+        (
+            lambda a, b: tr.dot_general(a, b, contracting=([0, 1], [0])),
+            ArgumentError,
+            "2 contracted axes of a and 1 of b",
+        ),
         (lambda a, b: tr.dot_general(a, b, contracting=([0], [0]), batch=([0], [0])), ArgumentError, "both contracted"),
         (lambda a, b: tr.dot_general(a, b, contracting=([0, 0], [0, 0])), AxisError, "twice"),
         (lambda a, b: tr.dot_general(a, b, contracting=([5], [0])), AxisError, "out of range"),

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tensor_runtime as tr
 from hypothesis import given
 from hypothesis import strategies as st
+
+import tensor_runtime as tr
 from tensor_core.errors import (
     ArgumentError,
     AxisError,
@@ -160,7 +161,7 @@ def test_bad_axes_and_shapes_are_named() -> None:
 
 
 def test_writing_goes_through_a_mutable_view() -> None:
-    x, a = fresh((3, 4))
+    x, _ = fresh((3, 4))
     view = x.mutable_view()
     view[...] = 5
     view[1] = tr.tensor([1, 2, 3, 4])
@@ -175,7 +176,7 @@ def test_writing_goes_through_a_mutable_view() -> None:
 
 
 def test_writing_over_overlapping_memory_acts_as_if_the_source_were_copied_first() -> None:
-    x, a = fresh((6,))
+    x, _ = fresh((6,))
     x.mutable_view()[1:] = x[:-1]
 
     assert x.to_numpy().tolist() == [0, 0, 1, 2, 3, 4]

@@ -266,7 +266,7 @@ def arange(
         raise ArgumentError("arange: the step is 0; give another one")
     whole = all(type(value) is int for value in (start, stop, step))
     extent = len(range(start, stop, step)) if whole else ceil((stop - start) / step)  # type: ignore[arg-type]
-    extent = extent if extent > 0 else 0
+    extent = max(0, extent)
     wanted = as_dtype_or(dtype, I64 if whole else F64)
     if extent:
         to_element(start, wanted)

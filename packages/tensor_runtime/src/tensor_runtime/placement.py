@@ -64,7 +64,7 @@ class MemoryKind(_Interned):
     True
     """
 
-    __slots__ = ("name", "is_other")  # noqa: RUF023 - the order in which _intern fills them
+    __slots__ = ("name", "is_other")
     _fields = ("name", "is_other")
     name: str
     is_other: bool
@@ -89,7 +89,7 @@ class GpuBackendKind(_Interned):
     GpuBackendKind.Cuda
     """
 
-    __slots__ = ("name", "is_other")  # noqa: RUF023 - the order in which _intern fills them
+    __slots__ = ("name", "is_other")
     _fields = ("name", "is_other")
     name: str
     is_other: bool
@@ -116,7 +116,7 @@ class DeviceKind(_Interned):
     'cuda'
     """
 
-    __slots__ = ("family", "detail")  # noqa: RUF023 - the order in which _intern fills them
+    __slots__ = ("family", "detail")
     _fields = ("family", "detail")
     family: str  # "cpu", "gpu" or "other"
     detail: GpuBackendKind | str | None
@@ -173,7 +173,7 @@ class Placement(_Interned):
     cuda:1
     """
 
-    __slots__ = ("memory_kind", "device")  # noqa: RUF023 - the order in which _intern fills them
+    __slots__ = ("memory_kind", "device")
     _fields = ("memory_kind", "device")
     memory_kind: MemoryKind
     device: DeviceId | None

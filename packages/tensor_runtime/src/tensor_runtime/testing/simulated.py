@@ -1,6 +1,7 @@
 """A simulated device: another placement that computes with the arrays of a real backend.
 
-Its arrays are opaque wrappers, so whatever reaches into an array without asking the backend fails, as it would on a GPU.
+Its arrays are opaque wrappers, so whatever reaches into an array without asking the backend fails, as it
+would on a GPU.
 """
 
 from __future__ import annotations
