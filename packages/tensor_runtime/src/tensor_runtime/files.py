@@ -75,7 +75,7 @@ def load(path: Path, /, *, mmap: bool = False) -> Tensor:
         path: a regular file, of either order.
         mmap: leave the elements in the file and let the system read what is used. The result is then read-only, and
             keeps the file's order: a row-major file gives a view with row-major strides. The file must not become
-            shorter as long as the tensor lives.
+            shorter as long as the tensor lives, and the bytes of a Bool file are not checked to be 0 or 1.
 
     Returns:
         A tensor on ``cpu``; owned and compact unless ``mmap`` is set.
