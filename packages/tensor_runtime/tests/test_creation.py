@@ -155,7 +155,8 @@ def test_asarray_converts_only_without_loss() -> None:
     "bad",
     [
         np.array([1], dtype=np.int8), np.array([1], dtype=np.float16), np.array(["a"]), np.array([None]),
-        np.zeros(2, ">f8"), "text", object(), {1: 2}, None, np.zeros(1, [("a", "f8")]), np.array(["2020-01-01"], dtype="M8[D]"),
+        np.zeros(2, ">f8"), "text", object(), {1: 2}, None,
+        np.zeros(1, [("a", "f8")]), np.array(["2020-01-01"], dtype="M8[D]"),
     ],
     ids=lambda value: str(getattr(value, "dtype", type(value).__name__)),
 )  # fmt: skip
