@@ -6,6 +6,7 @@ import copy
 import pickle
 
 import pytest
+
 from tensor_core import (
     ALL,
     C32,
@@ -67,8 +68,8 @@ def test_anything_else_is_refused_with_both_names_of_each_type(wrong: object) ->
 
 
 def test_the_sets_partition_the_types() -> None:
-    assert ALL == set(DTYPES)
-    assert NUMERIC == ALL - {Bool}
+    assert set(DTYPES) == ALL
+    assert ALL - {Bool} == NUMERIC
     assert REAL == {I32, I64, F32, F64} == INTEGER | REAL_FLOATING
     assert FLOATING == REAL_FLOATING | COMPLEX == ALL - INTEGER - {Bool}
 

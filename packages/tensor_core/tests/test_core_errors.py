@@ -56,7 +56,7 @@ def test_an_error_derives_from_a_builtin(kind: type[TensorError]) -> None:
 
 def test_a_field_that_is_missing_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="ShapeError has no field 'index'"):
-        errors.ShapeError("x").index  # noqa: B018
+        errors.ShapeError("x").index
 
 
 def test_values_are_shortened_for_messages() -> None:

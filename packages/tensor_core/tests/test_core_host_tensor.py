@@ -133,7 +133,7 @@ def test_a_list_that_contains_itself_is_refused() -> None:
 
 @pytest.mark.parametrize("wrong", ["12", None, {1: 2}, object(), b"12"], ids=lambda value: type(value).__name__)
 def test_what_is_no_number_is_refused(wrong: object) -> None:
-    with pytest.raises(DTypeError, match="element: found .*; accepted: bool, int, float, complex"):
+    with pytest.raises(DTypeError, match=r"element: found .*; accepted: bool, int, float, complex"):
         HostTensor.from_nested([wrong])
 
 
@@ -191,7 +191,7 @@ def test_a_slice_of_memory_exists_exactly_when_the_view_is_contiguous(x: HostTen
     if consecutive == list(range(x.layout.offset, x.layout.offset + x.size)) or x.size == 0:
         assert bytes(x.as_slice()) == x.tobytes()
     else:
-        with pytest.raises(ViewRequiresCopyError, match="as_slice: TensorLayout.*is not contiguous"):
+        with pytest.raises(ViewRequiresCopyError, match=r"as_slice: TensorLayout.*is not contiguous"):
             x.as_slice()
 
 
@@ -232,7 +232,7 @@ def test_writing_widens_and_never_narrows() -> None:
 
 def test_writing_where_indices_share_an_element_is_refused() -> None:
     x = HostTensor.zeros(3)
-    with pytest.raises(OverlappingViewError, match="two indices of .* may name one element"):
+    with pytest.raises(OverlappingViewError, match=r"two indices of .* may name one element"):
         x.broadcast_view((2, 3))[...] = 1.0
     with pytest.raises(OverlappingViewError):
         x.window_view(2, 0)[...] = 1.0
@@ -343,7 +343,7 @@ def test_one_element_has_a_truth_value_and_a_number() -> None:
     for operation in (bool, lambda x: x.item()):
         with pytest.raises(ShapeError, match=re.escape("shape (2,) has 2 elements; accepted: exactly one")):
             operation(HostTensor.zeros(2))
-    for operation in (len, iter):  # type: ignore[assignment]
+    for operation in (len, iter):
         with pytest.raises(AxisError, match="rank 0 has no axes"):
             operation(HostTensor.zeros(()))
     assert 2 in HostTensor.from_nested([[1, 2]])
@@ -363,7 +363,7 @@ def test_a_layout_outside_the_storage_is_refused() -> None:
     storage = Storage.of(I64, [1, 2, 3])
     with pytest.raises(OutOfBoundsLayoutError, match="reaches elements 0 to 4 of an allocation of 3"):
         HostTensorView(storage, TensorLayout((3,), (2,)))
-    with pytest.raises(LayoutError, match="HostTensor: .*accepted: compact, from the first to the last"):
+    with pytest.raises(LayoutError, match=r"HostTensor: .*accepted: compact, from the first to the last"):
         HostTensor(storage, TensorLayout((2,)))
 
 

@@ -78,7 +78,7 @@ def test_an_in_range_cast_equals_numpys_bit_for_bit(data: st.DataObject, source:
         array = array.real
     with np.errstate(all="ignore"):
         theirs = array.astype(target.numpy_name)
-    if ours != ours:  # noqa: PLR0124  the payload of a NaN is not compared
+    if ours != ours:  # the payload of a NaN is not compared
         assert np.isnan(theirs[0])
     else:
         assert bits(ours, target) == theirs.tobytes()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
+
 from tensor_core import (
     C32,
     C64,
@@ -23,7 +24,7 @@ from tensor_core import (
     promote_scalar,
 )
 
-ORDER = (Bool, I32, I64, F32, F64, C32, C64)
+ORDER: tuple[DType, ...] = (Bool, I32, I64, F32, F64, C32, C64)
 TABLE = """
 Bool I32 I64 F32 F64 C32 C64
 I32  I32 I64 F64 F64 C64 C64
@@ -33,7 +34,7 @@ F64  F64 F64 F64 F64 C64 C64
 C32  C64 C64 C32 C64 C32 C64
 C64  C64 C64 C64 C64 C64 C64
 """
-EXPECTED = {
+EXPECTED: dict[tuple[DType, DType], str] = {
     (a, b): name
     for a, row in zip(ORDER, TABLE.split("\n")[1:-1], strict=True)
     for b, name in zip(ORDER, row.split(), strict=True)

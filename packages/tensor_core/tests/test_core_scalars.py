@@ -11,6 +11,7 @@ from struct import pack, unpack
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tensor_core import (
     C32,
     C64,
@@ -97,7 +98,7 @@ def test_out_of_range_follows_the_policy(value: float, source: DType, target: DT
     assert same(caught.value.value, value)
     saturated = 0 if isnan(value) else high if value > 0 else low
     assert cast_scalar(value, source, target, "saturate") == saturated
-    wrapped = 0 if isnan(value) or abs(value) == inf else {(I64, 2.0**63): -(2**63)}.get((target, value), 0)
+    wrapped = -(2**63) if target is I64 and value == 2.0**63 else 0
     assert cast_scalar(value, source, target, "wrap") == wrapped
 
 
@@ -169,7 +170,7 @@ def test_a_policy_decides_about_integers_beyond_the_range(number: int, target: D
     assert cast_scalar(value, F64, target, "saturate") == min(max(exact, low), high)
     wrapped = cast_scalar(value, F64, target, "wrap")
     assert low <= wrapped <= high  # type: ignore[operator]
-    assert (wrapped - exact) % 2**width == 0  # type: ignore[operator]
+    assert (wrapped - exact) % 2**width == 0
 
 
 @pytest.mark.parametrize(
@@ -177,7 +178,7 @@ def test_a_policy_decides_about_integers_beyond_the_range(number: int, target: D
     [(1.0, I64), (1j, F64), (1, Bool), (0.0, Bool), ("1", F64), (None, F64), (b"1", I32), ([1], F64)],
 )
 def test_an_element_is_never_narrowed_implicitly(value: object, dtype: DType) -> None:
-    with pytest.raises(DTypeError, match="element: .*accepted: "):
+    with pytest.raises(DTypeError, match=r"element: .*accepted: "):
         to_element(value, dtype)
 
 

@@ -23,7 +23,7 @@ from tensor_core.testing.strategies import shapes
 
 @pytest.mark.parametrize("wrong", [-1, (2, -1), 1.0, (1.5,), "3", None, True, (2, False), [[1]]], ids=repr)
 def test_a_shape_is_made_of_ints_of_zero_or_more(wrong: object) -> None:
-    with pytest.raises(ShapeError, match="shape: found .*; accepted: "):
+    with pytest.raises(ShapeError, match=r"shape: found .*; accepted: "):
         as_shape(wrong)  # type: ignore[arg-type]
 
 
@@ -48,7 +48,7 @@ def test_an_axis_named_twice_is_refused() -> None:
         normalize_axes((0, -2), 2, "sum")
     with pytest.raises(AxisError, match="transpose: 1 axes for rank 2; name every axis once"):
         as_permutation((1,), 2)
-    with pytest.raises(AxisError, match="sum: axis is 1.0; accepted: an int"):
+    with pytest.raises(AxisError, match=r"sum: axis is 1\.0; accepted: an int"):
         normalize_axes((1.0,), 2, "sum")  # type: ignore[arg-type]
 
 

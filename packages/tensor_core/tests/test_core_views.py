@@ -111,7 +111,7 @@ def test_a_chain_of_views_stays_inside_the_allocation(drawn: tuple[TensorLayout,
         except ViewRequiresCopyError:
             continue
         reach = reachable_range(layout)
-        assert reach is None or (0 <= reach[0] and reach[1] < length)
+        assert reach is None or (reach[0] >= 0 and reach[1] < length)
         assert 0 <= layout.offset <= length
 
 

@@ -10,8 +10,8 @@
 | C32 | complex64 | two F32 |
 | C64 | complex128 | two F64 |
 
-**The number in C32 and C64 counts one component**, NumPy's counts both. Each type is a class and exists once: compare with ``is``,
-use it as a dictionary key, and as a static type in ``HostTensor[F64]``.
+**The number in C32 and C64 counts one component**, NumPy's counts both. Each type is a class and exists once: compare
+with ``is``, use it as a dictionary key, and as a static type in ``HostTensor[F64]``.
 """
 
 from __future__ import annotations

@@ -30,8 +30,9 @@ TensorError
 └── LoadError (OSError)
 ```
 
-Each class also derives from the built-in that a Python user would catch. A message says the operation, what was found, and what
-is accepted or what to do; the same facts are attributes of the error. Other packages add subclasses, never new roots.
+Each class also derives from the built-in that a Python user would catch. A message says the operation, what was found,
+and what is accepted or what to do; the same facts are attributes of the error. Other packages add subclasses, never new
+roots.
 """
 
 from __future__ import annotations

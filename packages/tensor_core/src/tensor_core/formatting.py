@@ -1,7 +1,7 @@
 """Text of a tensor, bounded in cost: a few edge elements are read, whatever the size.
 
-A matrix prints as rows; beyond rank 2 each frontal slice follows its index, ``[:, :, k] =``. Axes longer than a screen show both
-ends around an ellipsis. Floating point numbers are shown with eight significant digits.
+A matrix prints as rows; beyond rank 2 each frontal slice follows its index, ``[:, :, k] =``. Axes longer than a screen
+show both ends around an ellipsis. Floating point numbers are shown with eight significant digits.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Host tensors: typed, owned, compact column-major elements in host memory.
 
-A tensor comes from nested lists, from flat data in an order that is said, or from another library's memory. Whatever strides it,
-gives a :class:`HostTensorView`.
+A tensor comes from nested lists, from flat data in an order that is said, or from another library's memory. Whatever
+strides it, gives a :class:`HostTensorView`.
 
 >>> x = HostTensor.from_nested([[1, 2, 3], [4, 5, 6]])
 >>> x
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     Order = Literal["F", "C"]
 
 
-# The second overload of each method below is chosen only where the first one contradicts the type the result is assigned to; it
-# keeps the checker from falling through to the dynamic one.
+# The second overload of each method below is chosen only where the first one contradicts the type that the result is
+# assigned to; it keeps the checker from falling through to the dynamic one.
 class HostTensor(HostTensorView[T]):
     """Owned elements, column-major without gaps.
 
@@ -275,6 +275,9 @@ class HostTensor(HostTensorView[T]):
         from pickle import PickleBuffer  # whoever pickles has imported it
 
         return HostTensor.wrap_bytes, (PickleBuffer(self.raw), self.shape, self.dtype)
+
+
+HostTensorView._owned_type = HostTensor
 
 
 def _in_order(storage: Storage, shape: tuple[int, ...], order: str) -> HostTensor[Any]:

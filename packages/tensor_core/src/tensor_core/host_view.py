@@ -1,7 +1,7 @@
 """Host views: typed elements in host memory under any layout.
 
-A view shares the memory it was made from and never copies; ``copy`` and ``to_contiguous`` give owned tensors. Indices mean what
-they mean in Python and NumPy, whatever the order in memory is.
+A view shares the memory it was made from and never copies; ``copy`` and ``to_contiguous`` give owned tensors. Indices
+mean what they mean in Python and NumPy, whatever the order in memory is.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tensor_core.storage import Storage, copy_elements
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any, Generic, TypeVar
+    from typing import Any, ClassVar, Generic, TypeVar
 
     from tensor_core.dtypes import DType, TensorScalar
     from tensor_core.host_tensor import HostTensor
@@ -67,6 +67,7 @@ class HostTensorView(Typed[T]):
 
     __slots__ = ("__weakref__", "_layout", "_storage")
 
+    _owned_type: ClassVar[type[HostTensor[Any]]]  # what a copy is; set where it is defined, on top of this module
     _storage: Storage
     _layout: TensorLayout
 
@@ -172,7 +173,9 @@ class HostTensorView(Typed[T]):
         return HostTensorView(self._storage, views.expand_view(self._layout, axis))
 
     def __getitem__(self, index: Any) -> Any:
-        """An element as a Python number where every axis has an int, a view otherwise; slices wrap and clip as Python's do.
+        """An element as a Python number where every axis has an int, a view otherwise.
+
+        Slices wrap and clip as Python's do.
 
         Raises:
             IndexingError: out of range, too many indices, or an index of another kind.
@@ -298,23 +301,21 @@ class HostTensorView(Typed[T]):
         >>> HostTensorView(Storage.of(I64, [1, 2]), TensorLayout((2,), (-1,), 1)).copy().as_slice().tolist()
         [2, 1]
         """
-        from tensor_core.host_tensor import HostTensor  # a view knows its owner's class only here
-
         compact = TensorLayout(self.shape)
         storage = Storage.zeros(self.dtype, self.size)
         copy_elements(storage, compact, self._storage, self._layout)
-        return HostTensor(storage, compact)
+        return self._owned_type(storage, compact)
 
     def to_contiguous(self) -> HostTensor[T]:
         """An owned compact tensor with these elements; an owned tensor is its own."""
         return self.copy()
 
     def tobytes(self) -> bytes:
-        """The elements in column-major order, in native byte order.
+        r"""The elements in column-major order, in native byte order.
 
         >>> from tensor_core import Bool
         >>> HostTensorView(Storage.of(Bool, [True, False]), TensorLayout((2,), (-1,), 1)).tobytes()
-        b'\\x00\\x01'
+        b'\x00\x01'
         """
         return self.copy().raw.tobytes()
 
@@ -341,7 +342,11 @@ class HostTensorView(Typed[T]):
 
 
 def view_of_nested(nested: object, dtype: DType | None = None) -> HostTensorView[Any]:
-    """Fresh memory with the elements of nested lists, in row-major order."""
+    """Fresh memory with the elements of nested lists, in row-major order.
+
+    >>> view_of_nested([[1, 2], [3, 4]]).layout.strides
+    (2, 1)
+    """
     shape, elements = flatten(nested)
     storage = Storage.of(natural_dtype(elements) if dtype is None else dtype, elements)
     return HostTensorView(storage, TensorLayout.row_major(shape))

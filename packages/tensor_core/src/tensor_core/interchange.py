@@ -1,7 +1,7 @@
 """Interchange: memory shared with other libraries, through NumPy's array interface or the buffer protocol.
 
-Nothing here imports NumPy. What is borrowed shares memory and keeps its owner alive; what is exported is kept alive by the
-memoryview in it. The array interface counts bytes, everything else elements.
+Nothing here imports NumPy. What is borrowed shares memory and keeps its owner alive; what is exported is kept alive by
+the memoryview in it. The array interface counts bytes, everything else elements.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Layouts: shape, strides and offset; where each element lies, without touching one.
 
-Lengths, strides and offsets count elements, never bytes. Strides are signed. One validator, :func:`validate_layout`, runs in
-unbounded integers before anything native sees a number.
+Lengths, strides and offsets count elements, never bytes. Strides are signed. One validator, :func:`validate_layout`,
+runs in unbounded integers before anything native sees a number.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ class TensorLayout:
             raise LayoutError(f"TensorLayout: {found}; accepted: ints") from None
         if len(steps) != len(extents):
             raise LayoutError(
-                f"TensorLayout: shape {extents} has rank {len(extents)} but there are {len(steps)} strides; give one per axis",
+                f"TensorLayout: shape {extents} has rank {len(extents)} but there are {len(steps)} strides; "
+                "give one per axis",
                 shape=extents,
                 strides=steps,
             )
@@ -191,7 +192,8 @@ def validate_layout(layout: TensorLayout, buffer_length: int, itemsize: int = 1,
 def is_injective(layout: TensorLayout, /) -> bool:
     """Whether no two indices name one element.
 
-    Exact for nested strides and for up to 4096 elements; beyond, False where neither decides, so that a True is always right.
+    Exact for nested strides and for up to 4096 elements; beyond, False where neither decides, so that a True is always
+    right.
 
     >>> is_injective(TensorLayout((2, 3), (3, 1))), is_injective(TensorLayout((2,), (0,)))
     (True, False)
@@ -218,7 +220,8 @@ def is_injective(layout: TensorLayout, /) -> bool:
 def layouts_overlap(a: TensorLayout, b: TensorLayout, /) -> bool:
     """Whether two layouts over one allocation share an element.
 
-    Exact for up to 4096 elements each; beyond, True whenever their ranges meet and their strides do not keep them apart.
+    Exact for up to 4096 elements each; beyond, True whenever their ranges meet and their strides do not keep them
+    apart.
 
     >>> evens, odds = TensorLayout((4,), (2,), 0), TensorLayout((4,), (2,), 1)
     >>> layouts_overlap(evens, odds), layouts_overlap(evens, evens)

@@ -1,7 +1,7 @@
 """Promotion: the smallest element type that two others convert to.
 
-The lattice is that of NumPy's ``result_type`` on all 49 pairs: Bool yields to everything, I32 to I64, an integer that meets a
-floating type goes to the widest of its kind, and complex wins over real.
+The lattice is that of NumPy's ``result_type`` on all 49 pairs: Bool yields to everything, I32 to I64, an integer that
+meets a floating type goes to the widest of its kind, and complex wins over real.
 """
 
 from __future__ import annotations

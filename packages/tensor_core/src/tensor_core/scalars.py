@@ -1,7 +1,7 @@
 """Single elements: how a number is stored, and what conversion does to it.
 
-These few functions define ``convert`` and ``cast`` for all 49 pairs of element types; every backend must give the same bits.
-Elements are Python numbers: bool, int, float and complex. An F32 element is a float that binary32 holds exactly.
+These few functions define ``convert`` and ``cast`` for all 49 pairs of element types; every backend must give the same
+bits. Elements are Python numbers: bool, int, float and complex. An F32 element is a float that binary32 holds exactly.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ def round_to_f32(number: float, /) -> float:
 def as_python_number(value: object, /) -> Element:
     """The plain bool, int, float or complex that a number stands for.
 
-    NumPy's scalars and arrays of rank 0 count as numbers, and so does what has ``__index__``, ``__float__`` or ``__complex__``.
+    NumPy's scalars and arrays of rank 0 count as numbers, and so does what has ``__index__``, ``__float__`` or
+    ``__complex__``.
 
     Raises:
         DTypeError: it is no number; strings are none either.
@@ -83,7 +84,8 @@ def as_python_number(value: object, /) -> Element:
 def to_element(value: object, dtype: DType, /) -> Element:
     """A Python number exactly as a tensor of ``dtype`` stores it.
 
-    Widening is implicit (an int in a float tensor); a float in an integer tensor, or a number in a Bool one, is refused.
+    Widening is implicit (an int in a float tensor); a float in an integer tensor, or a number in a Bool one, is
+    refused.
 
     Raises:
         DTypeError: not a number, or a number of a kind that ``dtype`` does not hold.
@@ -118,13 +120,14 @@ def to_element(value: object, dtype: DType, /) -> Element:
 def cast_scalar(value: object, source: DType, target: DType, overflow: Overflow = "error") -> Element:
     """What ``cast`` makes of one element, for any pair of types.
 
-    Float to integer truncates toward zero. Complex to anything but Bool and complex keeps the real part. To Bool asks whether the
-    element differs from zero (NaN does). To F32 and C32 rounds to nearest, beyond the largest number to infinity.
+    Float to integer truncates toward zero. Complex to anything but Bool and complex keeps the real part. To Bool asks
+    whether the element differs from zero (NaN does). To F32 and C32 rounds to nearest, beyond the largest number to
+    infinity.
 
     Args:
         value: an element of ``source``.
-        overflow: what becomes of a value outside an integer target: "error", "saturate" (to the nearest bound, NaN to 0) or
-            "wrap" (modulo 2ⁿ; NaN and infinities to 0).
+        overflow: what becomes of a value outside an integer target: "error", "saturate" (to the nearest bound, NaN to
+            0) or "wrap" (modulo 2ⁿ; NaN and infinities to 0).
 
     Raises:
         CastRangeError: out of range, with ``overflow="error"``.

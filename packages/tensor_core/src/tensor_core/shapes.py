@@ -22,7 +22,8 @@ def as_shape(shape: Iterable[int] | int, /) -> Shape:
 
     Raises:
         ShapeError: an extent is negative or no int.
-        SizeLimitError: more elements than int64 counts; an extent of 0 counts as 1 here, so that no product of the others wraps.
+        SizeLimitError: more elements than int64 counts; an extent of 0 counts as 1 here, so that no product of the
+            others wraps.
 
     >>> as_shape(3), as_shape([2, 0])
     ((3,), (2, 0))
@@ -128,7 +129,8 @@ def broadcast_shapes(*shapes: Sequence[int]) -> Shape:
                 if result[axis] not in (1, extent):
                     listed = " and ".join(str(tuple(one)) for one in shapes)
                     raise ShapeError(
-                        f"broadcast: shapes {listed} do not fit; accepted: extents equal or 1, aligned at the last axis",
+                        f"broadcast: shapes {listed} do not fit; accepted: extents equal or 1, aligned at the last "
+                        "axis",
                         shapes=tuple(tuple(one) for one in shapes),
                     )
                 result[axis] = extent

@@ -39,7 +39,8 @@ class SliceSpec:
             raise SliceError("SliceSpec: the step is 0; give a positive or a negative one")
         if bounds[0] < 0 or (bounds[1] is not None and bounds[1] < 0):
             raise SliceError(
-                f"SliceSpec: bounds {shortened((start, end))}; accepted: 0 or more (nothing wraps here; end=None runs to the edge)"
+                f"SliceSpec: bounds {shortened((start, end))}; accepted: 0 or more (nothing wraps here; end=None "
+                "runs to the edge)"
             )
         for name, value in zip(("start", "end", "step"), bounds, strict=True):
             object.__setattr__(self, name, value)

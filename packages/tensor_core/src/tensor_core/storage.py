@@ -1,7 +1,7 @@
 """Storage: elements of one type in one block of bytes.
 
-A storage holds its bytes through a memoryview, which keeps their owner alive. A complex element is two components, real part
-first. Positions count elements; layouts count them too, and a caller validates one before it comes here.
+A storage holds its bytes through a memoryview, which keeps their owner alive. A complex element is two components, real
+part first. Positions count elements; layouts count them too, and a caller validates one before it comes here.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ class Storage:
             self.raw = flat if flat.format == "B" and flat.ndim == 1 and flat.contiguous else _as_bytes(flat)
         except TypeError:
             raise LayoutError(
-                f"storage: found {type(memory).__name__}; accepted: a contiguous buffer such as bytes, bytearray or array.array"
+                f"storage: found {type(memory).__name__}; accepted: a contiguous buffer, such as a bytearray"
             ) from None
         if self.raw.nbytes % dtype.itemsize:
             raise LayoutError(
-                f"storage: {self.raw.nbytes} bytes for elements of {dtype} ({dtype.itemsize} bytes each); accepted: a multiple"
+                f"storage: {self.raw.nbytes} bytes for elements of {dtype}; accepted: a multiple of {dtype.itemsize}"
             )
         self.dtype = dtype
         self.components = self.raw.cast(CODES[dtype])  # type: ignore[call-overload]

@@ -1,7 +1,7 @@
 """Views: new layouts over the same elements.
 
-Every function takes a layout and returns a layout. Nothing here reads or copies an element, so every function costs O(rank),
-whatever the size. Lengths and strides count elements, never bytes. Strides may be negative.
+Every function takes a layout and returns a layout. Nothing here reads or copies an element, so every function costs
+O(rank), whatever the size. Lengths and strides count elements, never bytes. Strides may be negative.
 """
 
 from __future__ import annotations
@@ -55,7 +55,9 @@ def slice_view(layout: TensorLayout, specs: Sequence[SliceSpec], /) -> TensorLay
 
 
 def index_view(layout: TensorLayout, index: object, /) -> TensorLayout:
-    """What ``x[index]`` names: ints drop an axis, slices wrap and clip as Python's do, None adds an axis, ``...`` stands for the rest.
+    """What ``x[index]`` names.
+
+    An int drops its axis, a slice wraps and clips as Python's do, None adds an axis, ``...`` stands for the rest.
 
     Raises:
         IndexingError: out of range, too many indices, or an index of another kind.
@@ -182,8 +184,8 @@ def broadcast_view(layout: TensorLayout, shape: Iterable[int] | int, /) -> Tenso
             fits = False
     if not fits:
         raise ShapeError(
-            f"broadcast_view: shape {layout.shape} does not broadcast to {target}; accepted: extents equal or 1, aligned at the "
-            "last axis",
+            f"broadcast_view: shape {layout.shape} does not broadcast to {target}; accepted: extents equal or 1, "
+            "aligned at the last axis",
             shapes=(layout.shape, target),
         )
     return TensorLayout(target, strides, layout.offset)

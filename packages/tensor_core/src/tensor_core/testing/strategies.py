@@ -42,6 +42,9 @@ def elements(dtype: DType, *, integral: bool = False, special: bool = True) -> S
     Args:
         integral: small whole numbers only, so that sums are exact.
         special: NaN, infinities, signed zeros and subnormal numbers too.
+
+    >>> elements(Bool)
+    booleans()
     """
     if dtype is Bool:
         return st.booleans()
