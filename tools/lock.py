@@ -3,9 +3,11 @@
 All inputs are resolved together, so that one version of a package serves every file; then each output holds the closure
 of its own input, which makes every file installable alone with ``--require-hashes``.
 
-The resolution runs for the oldest Python we support. The hashes cover every combination in ``TARGETS``, and so does the
-closure: the requirements of each package are read again with the markers of each target. Only pip talks to an index, with
-the machine's own configuration, and nothing of that configuration is written: no index, no location, no header.
+The resolution runs for the oldest Python we support. The hashes cover every combination in ``TARGETS``, and so does
+the closure: the requirements of each package are read again with the markers of each target. Only pip talks to an
+index, with the machine's own configuration, and nothing of it is written: no index, no location, no header.
+
+The peers of the benchmarks, ``requirements/bench.txt``, are pinned by hand in an environment of their own.
 
 Usage: ``python tools/lock.py`` from the root of the repository, with any Python that has pip and packaging, such as
 ``make lock``. Takes a minute or two.
@@ -30,8 +32,6 @@ from packaging.utils import canonicalize_name
 
 REQUIREMENTS: Final = Path(__file__).resolve().parent.parent / "requirements"
 PYTHONS: Final = ("3.11", "3.12", "3.13", "3.14")
-UNHASHED: Final = frozenset({"bench"})
-"""Inputs that are pinned by hand and not locked: peers of the benchmarks, in an environment of their own."""
 
 
 @dataclass(frozen=True)
@@ -82,11 +82,7 @@ TARGETS: Final = tuple((python, system) for python in PYTHONS for system in SYST
 def read_inputs() -> dict[str, list[str]]:
     """The direct requirements by file stem, comments removed."""
     lines = {path.stem: path.read_text().splitlines() for path in sorted(REQUIREMENTS.glob("*.in"))}
-    return {
-        stem: [line for line in rows if line.strip() and not line.startswith("#")]
-        for stem, rows in lines.items()
-        if stem not in UNHASHED
-    }
+    return {stem: [line for line in rows if line.strip() and not line.startswith("#")] for stem, rows in lines.items()}
 
 
 def pip_report(requirements: Iterable[str], python: str, system: System, *options: str) -> list[dict[str, Any]]:

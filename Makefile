@@ -1,0 +1,79 @@
+# Every target does its own set-up; a second call installs nothing. PYTHON chooses the interpreter (3.11 or newer).
+
+PYTHON ?= python3
+VENV := .venv
+BENCH_VENV := .venv-bench
+PROJECTS := $(wildcard packages/*/pyproject.toml)
+PACKAGES := $(addprefix -e ,$(dir $(PROJECTS)))
+PIP_INSTALL := -m pip --disable-pip-version-check install --quiet
+LOCKED := --require-hashes --only-binary=:all:
+OURS := --no-deps --no-build-isolation
+CODE := packages tests tools examples benchmarks
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test check format bench lock clean
+
+help:
+	@echo "make run     contract a real tensor network, the 10 x 10 Ising model, and draw its plan into out/"
+	@echo "make test    every test: unit, doctests, what the README prints, wheels"
+	@echo "make check   format, lint, types, import contracts, docstrings"
+	@echo "make format  let ruff write the format and its safe fixes"
+	@echo "make bench   the benchmarks, beside their peers in an environment of their own"
+	@echo "make setup   the environment .venv, with everything above but the peers"
+	@echo "make lock    write requirements/*.txt anew from requirements/*.in"
+	@echo "make clean   remove environments, caches and output"
+
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; name it with PYTHON=..." if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+$(VENV)/.run: $(VENV)/.made requirements/build.txt requirements/run.txt $(PROJECTS)
+	$(VENV)/bin/python $(PIP_INSTALL) $(LOCKED) -r requirements/build.txt -r requirements/run.txt
+	$(VENV)/bin/python $(PIP_INSTALL) $(OURS) $(PACKAGES)
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.run requirements/test.txt requirements/dev.txt
+	$(VENV)/bin/python $(PIP_INSTALL) $(LOCKED) -r requirements/test.txt -r requirements/dev.txt
+	@touch $@
+
+setup: $(VENV)/.dev
+
+run: $(VENV)/.run
+	@mkdir -p out
+	$(VENV)/bin/ironstride contract examples/networks/ising_10x10.json --path sweep --plot out/ising_10x10.svg
+
+test: $(VENV)/.dev
+	$(VENV)/bin/python -m pytest
+
+check: $(VENV)/.dev
+	$(VENV)/bin/ruff format --check $(CODE)
+	$(VENV)/bin/ruff check $(CODE)
+	$(VENV)/bin/mypy packages/*/src tools/*.py
+	$(VENV)/bin/lint-imports
+	$(VENV)/bin/python tools/check_docstrings.py
+
+format: $(VENV)/.dev
+	$(VENV)/bin/ruff check --fix $(CODE)
+	$(VENV)/bin/ruff format $(CODE)
+
+$(BENCH_VENV)/.made: requirements/build.txt requirements/run.txt requirements/bench.txt $(PROJECTS)
+	$(PYTHON) -m venv $(BENCH_VENV)
+	$(BENCH_VENV)/bin/python $(PIP_INSTALL) $(LOCKED) -r requirements/build.txt -r requirements/run.txt
+	$(BENCH_VENV)/bin/python $(PIP_INSTALL) -r requirements/bench.txt
+	$(BENCH_VENV)/bin/python $(PIP_INSTALL) $(OURS) $(PACKAGES)
+	@touch $@
+
+# IRONSTRIDE_NETWORKS names a folder of network files.
+bench: $(BENCH_VENV)/.made
+	$(BENCH_VENV)/bin/python -m benchmarks overhead
+	$(BENCH_VENV)/bin/python -m benchmarks stages
+	$(if $(IRONSTRIDE_NETWORKS),$(BENCH_VENV)/bin/python -m benchmarks networks,@echo "networks: left out; name a folder of them in IRONSTRIDE_NETWORKS")
+
+lock: $(VENV)/.dev
+	$(VENV)/bin/python tools/lock.py
+
+clean:
+	rm -rf $(VENV) $(BENCH_VENV) out build dist .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf packages/*/build packages/*/src/*.egg-info
+	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
