@@ -5,7 +5,8 @@ taking medians. Only their ratios matter; an estimate wrong by a factor of two c
 answer.
 
 - A stack of 16 thousand products (M, K, N), per product: (1, 8, 1) 8, (2, 2, 2) 26, (4, 4, 4) 32, (8, 8, 8) 49,
-  (16, 16, 16) 185, (2, 2, 64) 64, (2, 2, 1000) 1130.
+  (16, 16, 16) 185, (2, 2, 64) 64, (2, 2, 1000) 1130; by NumPy's loop, which takes any strides: (1, 8, 1) 21,
+  (2, 2, 2) 41, (4, 2, 4) 91, (4, 4, 4) 186.
 - The same sums by multiply and add over whole arrays: (2, 2, 2) 10 whether the batch is the innermost axis or the
   outermost, (4, 4, 4) 85 and 190. So BLAS wins from about 16 multiplications per product on.
 """
@@ -17,6 +18,8 @@ from typing import Final
 _PRODUCT_CALL: Final = 25.0  # one more matrix product in a stack
 _BLAS_FLOP: Final = {"float64": 0.025, "float32": 0.0125, "complex128": 0.1, "complex64": 0.05}
 _LOOP_FLOP: Final = 0.3  # integers and Bool, for which there is no BLAS
+_LOOP_CALL: Final = 5.0  # one more matrix product in a stack, without BLAS
+_LOOP_TERM: Final = 2.5  # one multiplication and addition of it, strided
 _TRAFFIC: Final = 0.15  # per element of the three matrices
 _UFUNC_CALL: Final = 700.0  # with the indexing around it
 _INNER_LOOP: Final = 12.0  # each time a ufunc starts on another run of elements
@@ -35,6 +38,15 @@ def product(m: int, n: int, k: int, dtype: str) -> float:
     flop = _BLAS_FLOP.get(dtype, _LOOP_FLOP)
     call = _PRODUCT_CALL if m * n > 1 else _PRODUCT_CALL / 4  # a lone dot product is called directly
     return call + 2 * m * n * k * flop + (m * n + m * k + n * k) * _TRAFFIC
+
+
+def loop(m: int, n: int, k: int) -> float:
+    """The same by NumPy's own loop, for matrices that BLAS does not take.
+
+    >>> loop(2, 2, 2) < product(2, 2, 2, "float64") < product(4, 4, 4, "float64") < loop(4, 4, 4)
+    True
+    """
+    return _LOOP_CALL + m * n * k * _LOOP_TERM
 
 
 def copy(size: int, run: int) -> float:

@@ -3,8 +3,8 @@
 C[n, m] = Y[n, k] X[k, m] for every index of the stacked axes, X from the first operand, Y from the second. The stack
 takes the batch axes, and axes of one operand only where that saves a copy: ``x[A, k, B] w[k, t] -> [A, t, B]`` is a
 stack of A products and copies nothing. BLAS takes a matrix whose rows or columns are contiguous, any distance apart;
-what it cannot take is copied first (NumPy would fall into a slow loop without a word), and a result that it cannot
-write is permuted once.
+what it cannot take is copied first, and a result that it cannot write is permuted once, unless all is so small that
+NumPy's own loop, into which it falls without a word, is faster than the copies.
 """
 
 from __future__ import annotations
@@ -86,12 +86,19 @@ def _judge(
     permutes_result = not _suits_blas(rows, columns, RESULT)
     m, n, k = extent_of(columns), extent_of(rows), extent_of(inner)
     time = extent_of(stack) * cost.product(m, n, k, result.dtype)
+    loop_time = extent_of(stack) * cost.loop(m, n, k)
     if copies_first:
         time += cost.copy(x.size, _contiguous_run((*columns, *inner), FIRST))
     if copies_second:
         time += cost.copy(y.size, _contiguous_run((*rows, *inner), SECOND))
     if permutes_result:
         time += cost.copy(result.size, _contiguous_run((columns or rows)[-1:], RESULT))
+    if loop_time < time and x.dtype == y.dtype == result.dtype:
+        roles = ((FIRST, inner, columns), (SECOND, rows, inner), (RESULT, rows, columns))
+        if all(
+            line(outer, role) and line(fast, role) for role, outer, fast in roles
+        ):  # views exist; BLAS does not matter
+            return MatrixProduct(stack, rows, inner, columns, False, False, False, loop_time)
     return MatrixProduct(stack, rows, inner, columns, copies_first, copies_second, permutes_result, time)
 
 
