@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 import tensor_einsum
 import tensor_runtime as tr
 from tensor_core.errors import DTypeError, OutOfMemoryError, PlacementError, ShapeError

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tensor_core import TensorError
 from tensor_einsum.errors import SubscriptsError, pointed
 from tensor_einsum.interleaved import number_labels, split_interleaved

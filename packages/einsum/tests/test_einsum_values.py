@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-import tensor_runtime as tr
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+
+import tensor_runtime as tr
 from tensor_einsum import einsum, plan
 
 Array = np.ndarray[Any, Any]
@@ -188,7 +189,8 @@ def test_a_plan_gives_what_einsum_gives(case: Case) -> None:
 @settings(max_examples=100, deadline=None)
 @given(cases(max_operands=4), st.data())
 def test_interleaved_labels_mean_the_same(case: Case, data: st.DataObject) -> None:
-    name: Callable[[str], Any] = data.draw(st.sampled_from([ord, lambda label: ("axis", label), str]))
+    naming: list[Callable[[str], Any]] = [ord, lambda label: ("axis", label), str]
+    name = data.draw(st.sampled_from(naming))
     arguments: list[Any] = []
     for term, array in zip(case.inputs, case.arrays, strict=True):
         arguments += [tr.tensor(array), [name(label) for label in term]]

@@ -11,7 +11,7 @@ from tensor_core.errors import TensorError
 from tensor_core.promotion import promote, promote_scalar
 from tensor_core.shapes import as_shape
 from tensor_einsum.cache import plan_cache
-from tensor_einsum.errors import ExtentError, SubscriptsError
+from tensor_einsum.errors import ExtentError
 from tensor_einsum.execute import bind_plan
 from tensor_einsum.extents import Shape
 from tensor_einsum.interleaved import LabelLists, number_labels, split_interleaved
@@ -151,8 +151,7 @@ def _request(operation: str, notation: Any, operands: Sequence[Any], optimize: A
 
 
 def _cached_plan(operation: str, request: Request, shapes: tuple[Shape, ...], dtypes: tuple[DType, ...]) -> Plan:
-    """The plan of a request: from the cache, unless an object searches for it, which may answer differently each
-    time."""
+    """From the cache, unless an object searches for the path, which may answer differently each time."""
     make = partial(_fresh_plan, operation, request, shapes, dtypes)
     if isinstance(request.optimize, (str, bool, tuple)):
         return plan_cache.get((request, shapes, dtypes), make)
@@ -166,11 +165,7 @@ def _fresh_plan(operation: str, request: Request, shapes: tuple[Shape, ...], dty
 def _read(notation: str | LabelLists) -> Notation:
     if isinstance(notation, str):
         return parse(notation)
-    if isinstance(notation, tuple) and len(notation) == 2:
-        return number_labels(notation)
-    raise SubscriptsError(
-        f"einsum: found a notation of type {type(notation).__name__}; accepted: a string such as 'ij,jk->ik'"
-    )
+    return number_labels(notation)
 
 
 def _einsum_general(notation: Any, operands: Sequence[Any], optimize: Any) -> Tensor:

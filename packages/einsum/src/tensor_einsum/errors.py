@@ -28,8 +28,7 @@ class ExtentError(ShapeError):
 
 
 class PathError(TensorError, ValueError):
-    """A contraction path is invalid, incomplete, or could not be found. Field: ``step``, None if no step is to
-    blame."""
+    """A contraction path is invalid, incomplete, or was not found. Field: ``step``, None if no step is to blame."""
 
 
 def pointed(message: str, notation: str, columns: Sequence[int]) -> str:

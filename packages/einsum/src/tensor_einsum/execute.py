@@ -30,16 +30,22 @@ OnStep = Callable[[int, int], object]
 
 
 class Instruction(NamedTuple):
-    """One kernel and the slots it reads; its result goes to the next slot. ``second`` is -1 for kernels of one
-    operand."""
+    """One kernel and the slots it reads; its result goes to the next slot."""
 
     kernel: Kernel
     first: int
-    second: int
+    second: int  # -1 for kernels of one operand
 
 
 class Program:
-    """A plan bound to forms. Slots hold the operands, then the result of every instruction."""
+    """A plan bound to forms. Slots hold the operands, then the result of every instruction.
+
+    >>> from operator import add, mul
+    >>> from tensor_einsum import plan
+    >>> three = plan(",,", (), (), (), optimize=False)
+    >>> Program(three, (Instruction(add, 0, 1), Instruction(mul, 3, 2)))(1, 2, 5)
+    15
+    """
 
     __slots__ = ("instructions", "plan")
 
@@ -116,6 +122,13 @@ def bind_plan(plan: Plan, forms: Sequence[Form]) -> tuple[Program, Form]:
     Raises:
         PlacementError: operands in different places; every one is listed.
         UnsupportedOperationError: the backend lacks a kernel.
+
+    >>> from tensor_core import F64
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime.placement import CPU
+    >>> found = plan("ij,j->i", (2, 3), (3,))
+    >>> bind_plan(found, [form_of(F64, (2, 3), CPU), form_of(F64, (3,), CPU)])[1]
+    Form(F64, (2,), cpu)
     """
     common_placement("einsum", forms)
     slots = list(forms)
@@ -203,7 +216,14 @@ _programs: Final = BindingTable(_build_program)
 
 
 def run_plan(plan: Plan, operands: Sequence[Tensor], on_step: OnStep | None) -> Tensor:
-    """Contract tensors by a plan made before."""
+    """Contract tensors by a plan made before.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime import ones
+    >>> run_plan(plan("ij,j->i", (2, 3), (3,)), [ones((2, 3)), ones((3,))], print).to_numpy().tolist()
+    1 1
+    [3.0, 3.0]
+    """
     pairs = [unwrap("einsum", operand) for operand in operands]
     program, form = _programs[(plan, *[form for form, _ in pairs])]
     return wrap(form, program.run([array for _, array in pairs], on_step))  # type: ignore[attr-defined]
@@ -215,6 +235,13 @@ def check_forms(plan: Plan, forms: Sequence[Form]) -> None:
     Raises:
         ExtentError: another number of operands, or another shape.
         DTypeError: another dtype.
+
+    >>> from tensor_core import F64
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime.placement import CPU
+    >>> check_forms(plan("i->", (3,)), [form_of(F64, (2,), CPU)])
+    Traceback (most recent call last):
+    tensor_einsum.errors.ExtentError: einsum: operands have shapes (2,); this plan was made for (3,); plan again
     """
     found = tuple(form.shape for form in forms)
     if found != plan.shapes:

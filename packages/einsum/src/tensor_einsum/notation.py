@@ -88,6 +88,9 @@ def implicit_output(inputs: Sequence[Sequence[int]], labels: Sequence[object]) -
 
     Raises:
         TypeError: the labels have no common order.
+
+    >>> implicit_output([(0, 1), (1, 2)], "kji")
+    (2, 0)
     """
     count = [0] * len(labels)
     ellipsis = False

@@ -22,7 +22,15 @@ _SMALLER: Final = (
 
 
 class Readers:
-    """Which contraction reads each term, and which one sums each label; positions in the path."""
+    """Which contraction reads each term, and which one sums each label; positions in the path.
+
+    The result of "abx,xcd" is read by a step that sums a and c, so these two are put next to each other:
+
+    >>> terms, path = [(0, 1, 2), (2, 3, 4), (0, 3)], ((0, 1), (3, 2))
+    >>> readers = Readers(terms, [2, 2, 2, 2, 2], (4, 4, 1, 4, 4), path)
+    >>> readers.arrange(3, terms[0], terms[1], {0, 1, 3, 4})
+    (1, 0, 3, 4)
+    """
 
     def __init__(self, terms: Sequence[Labels], bearers: Sequence[int], extents: Sequence[int], path: Path) -> None:
         self.extents = extents

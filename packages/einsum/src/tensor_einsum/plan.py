@@ -83,12 +83,35 @@ class Plan:
         fill("peak_bytes", peak_bytes(steps, operands))
         fill("_hash", hash((network, self.dtypes, ids)))
 
-    notation = property(lambda self: self._network.notation, doc="As the user wrote it.")
-    inputs = property(lambda self: self._network.inputs, doc="Labels of each operand.")
-    output = property(lambda self: self._network.output, doc="Labels of the result.")
-    names = property(lambda self: self._network.names, doc="What labels are called, by number.")
-    extents = property(lambda self: self._network.extents, doc="Extents, by label.")
-    shapes = property(lambda self: self._network.shapes, doc="Shapes of the operands.")
+    @property
+    def notation(self) -> str:
+        """As the user wrote it."""
+        return self._network.notation
+
+    @property
+    def inputs(self) -> tuple[Labels, ...]:
+        """Labels of each operand, as numbers."""
+        return self._network.inputs
+
+    @property
+    def output(self) -> Labels:
+        """Labels of the result."""
+        return self._network.output
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the labels are called, by number."""
+        return self._network.names
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Extents, by label."""
+        return self._network.extents
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """Shapes of the operands."""
+        return self._network.shapes
 
     @property
     def subscripts(self) -> str:
@@ -209,7 +232,13 @@ class Plan:
 def make_plan(
     operation: str, notation: Notation, shapes: Sequence[Shape], dtypes: Sequence[DType], optimize: Any
 ) -> Plan:
-    """Plan a contraction; nothing is cached here."""
+    """Plan a contraction; nothing is cached here.
+
+    >>> from tensor_core import F64
+    >>> from tensor_einsum.notation import parse
+    >>> make_plan("plan", parse("ij,jk"), [(2, 3), (3, 4)], [F64, F64], "auto").output_shape
+    (2, 4)
+    """
     network = resolve(operation, notation, shapes)
     inputs = [
         tuple(dict.fromkeys(term[axis] for axis in network.kept_axes(operand)))

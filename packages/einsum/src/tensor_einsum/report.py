@@ -41,7 +41,7 @@ def plan_table(plan: Plan, max_steps: int | None = None) -> str:
     ]
     header = ("result", "operands", "kind", "subscripts", "shape", "flops", "bytes")
     steps = list(enumerate(plan.steps, len(plan.shapes)))
-    skipped = 0
+    head, skipped = len(steps), 0
     if max_steps is not None and len(steps) > max_steps:
         head = max(max_steps, 2) // 2
         tail = max(max_steps, 2) - head

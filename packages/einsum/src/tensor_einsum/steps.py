@@ -184,6 +184,10 @@ def peak_bytes(steps: Sequence[Step], operands: int) -> int:
     """The most bytes of intermediates and result alive at once; the caller's operands are not counted.
 
     A step holds its inputs and its result; its inputs are freed as soon as it is done.
+
+    >>> from tensor_einsum import plan
+    >>> peak_bytes(plan("ij,jk,kl", (2, 3), (3, 4), (4, 5), optimize=False).steps, 3)  # (2 * 4 + 2 * 5) * 8
+    144
     """
     live: dict[int, int] = {}
     now = peak = 0
