@@ -35,7 +35,7 @@ def matrix_chain(matrices: int = 24, seed: int = 0) -> dict[str, object]:
 
 
 def graphical_model(variables: int = 16, states: int = 3, seed: int = 0) -> dict[str, object]:
-    """The sum over all assignments of a product of pair factors: a ring of variables with chords, every one a hyper-edge.
+    """The sum over all assignments of a product of pair factors: a ring with chords, every variable a hyper-edge.
 
     >>> graphical_model(6)["format_string"].count(",") + 1
     8

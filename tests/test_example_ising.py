@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
 from ironstride.main import main
 from ironstride.network_file import read_network
 
@@ -68,7 +69,7 @@ def test_kaufmans_formula_tends_to_onsagers_value_at_the_critical_point() -> Non
 
     excess = [(ising.kaufman_ln_z(size, size, beta) / size**2 - onsager) * size**2 for size in sizes]
 
-    # Ferdinand and Fisher (1969): on a square torus the excess of ln Z is ln(2^(1/4) + 2^(-1/2)), with corrections in 1/size².
+    # Ferdinand and Fisher (1969): on a square torus ln Z exceeds it by ln(2^(1/4) + 2^(-1/2)), up to terms in 1/size².
     assert all(
         abs(value - math.log(2**0.25 + 2**-0.5)) < 1 / size**2 for value, size in zip(excess, sizes, strict=True)
     )

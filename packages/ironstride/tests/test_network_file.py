@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from ironstride.network_file import (
     Drawn,
     NetworkFileError,
@@ -154,12 +155,12 @@ def test_a_file_that_is_no_text_says_where(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_a_directory_and_a_pipe_are_refused(tmp_path: Path) -> None:
     with pytest.raises(NetworkFileError, match="cannot be read: No such file"):
         read_network(tmp_path / "missing.json")
-    with pytest.raises(NetworkFileError, match="^it is a directory"):
+    with pytest.raises(NetworkFileError, match=r"^it is a directory"):
         read_network(tmp_path)
     with pytest.raises(NetworkFileError, match="cannot be read"):
         read_network(tmp_path / "a\0b")
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(NetworkFileError, match="^it is not a regular file"):
+    with pytest.raises(NetworkFileError, match=r"^it is not a regular file"):
         read_network(tmp_path / "pipe")
 
 

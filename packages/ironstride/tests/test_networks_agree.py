@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import opt_einsum
 import pytest
+
 from ironstride.main import main
 from ironstride.network_file import read_network
 from ironstride.operands import make_operands

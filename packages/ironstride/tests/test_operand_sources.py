@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from ironstride.network_file import NetworkFileError, read_network
 from ironstride.operands import make_operands
 
@@ -156,7 +157,7 @@ def test_a_damaged_archive_member_is_refused(tmp_path: Path) -> None:
         content[position] ^= 0xFF
     (tmp_path / "a.npz").write_bytes(content)
 
-    with pytest.raises(NetworkFileError, match="a.npz:x"):
+    with pytest.raises(NetworkFileError, match=r"a\.npz:x"):
         operands(tmp_path, [[1000]], [{"npz": "a.npz", "member": "x"}])
 
 

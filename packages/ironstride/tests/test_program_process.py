@@ -36,12 +36,23 @@ def write_circuit(file: Path, wires: int = 20, gates: int = 1500) -> None:
     file.write_text(json.dumps(content), encoding="utf-8")
 
 
+def heed_interrupts() -> None:
+    """A job in the background of a shell ignores SIGINT, and its children inherit that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for a child process")
 def test_control_c_ends_with_status_130_and_no_partial_file(tmp_path: Path) -> None:
     file, output = tmp_path / "circuit.json", tmp_path / "out.npy"
     write_circuit(file)
     command = [*PROGRAM, "contract", str(file), "--path", "in_time", "-o", str(output)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed_interrupts,
+    ) as process:
         assert process.stdout is not None
         for line in process.stdout:
             if line.startswith("  peak memory"):

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from ironstride.plot import PlotError, Tree, draw_plan, memory_over_steps, positions, require_matplotlib
 from ironstride.show import bytes_text, power_text, scientific, table
 from ironstride.targets import TargetError, check_target, make_folder

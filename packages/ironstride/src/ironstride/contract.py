@@ -12,17 +12,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import tensor_einsum
-import tensor_runtime as tr
-from tensor_core.errors import TensorError
 from tqdm import tqdm
 
+import tensor_einsum
+import tensor_runtime as tr
 from ironstride import plot, report
 from ironstride.memory import available_bytes
 from ironstride.network_file import Network, NetworkFileError, read_network, shown
 from ironstride.operands import make_operands
 from ironstride.show import bytes_text
 from ironstride.targets import check_target, make_folder
+from tensor_core.errors import TensorError
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,23 @@ def contract_file(file: Path, options: Options) -> bool:
 
     Raises:
         TensorError: the file, the plan, a target or an operand cannot be used.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "two.json"
+    >>> _ = file.write_text('{"format_string": "i->", "shapes": [[2]], "dtype": "int64", "operands": [[3, 4]]}')
+    >>> contract_file(file, Options())  # doctest: +ELLIPSIS
+    two: 1 operands, I64 (int64), 16 B
+    operands: values in the file
+    plan (our planner)
+      steps                 1
+      flops                 2
+      largest intermediate  1 elements, 8 B
+      peak memory           8 B beside the operands
+    result: 7
+    time: ... s, ... GFLOP/s
+    True
     """
-    check_targets(options)
+    _check_targets(options)
     network = read_network(file)
     print(report.network_text(network))
     plan = make_plan(network, options.path)
@@ -63,7 +78,7 @@ def contract_file(file: Path, options: Options) -> bool:
     sys.stdout.flush()
     operands = make_operands(network)
     started = time.perf_counter()
-    result = contract(plan, operands)
+    result = _contract(plan, operands)
     seconds = time.perf_counter() - started
     del operands
     print(report.result_text(result))
@@ -72,11 +87,11 @@ def contract_file(file: Path, options: Options) -> bool:
     if network.reference is not None:
         text, agrees = report.reference_text(network.reference, result)
         print(text)
-    write(network, plan, result, options)
+    _write(network, plan, result, options)
     return agrees
 
 
-def check_targets(options: Options) -> None:
+def _check_targets(options: Options) -> None:
     """Refuse targets that could not be written, and a picture without matplotlib."""
     if options.output is not None:
         check_target("-o", options.output, [".npy"])
@@ -90,7 +105,16 @@ def make_plan(network: Network, path: str | None) -> tensor_einsum.Plan:
 
     Raises:
         PathError: the file has no such path.
-        TensorError: format string, shapes and path do not fit together.
+        NetworkFileError: format string, shapes and path do not fit together.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "product.json"
+    >>> _ = file.write_text('{"format_string": "ij,jk->ik", "shapes": [[2, 3], [3, 4]], "dtype": "F64"}')
+    >>> make_plan(read_network(file), None).flops
+    48
+    >>> make_plan(read_network(file), "best")
+    Traceback (most recent call last):
+    ironstride.contract.PathError: --path best: the file has no such path; its paths: none
     """
     if path is not None and path not in network.paths:
         named = ", ".join(shown(name)[1:-1] for name in network.paths) or "none"
@@ -110,6 +134,15 @@ def check_memory(network: Network, plan: tensor_einsum.Plan, available: int | No
 
     Raises:
         TooLargeError: with both numbers, and the paths in the file that might need less.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "product.json"
+    >>> _ = file.write_text('{"format_string": "ij,jk->ik", "shapes": [[2, 3], [3, 4]], "dtype": "F64"}')
+    >>> network = read_network(file)
+    >>> check_memory(network, make_plan(network, None), available=208)
+    >>> check_memory(network, make_plan(network, None), available=207)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ironstride.contract.TooLargeError: the plan needs at least 208 B (144 B for the operands, 64 B at the peak ...
     """
     needed = plan.peak_bytes + network.operand_bytes
     if available is None or needed <= available:
@@ -124,7 +157,7 @@ def check_memory(network: Network, plan: tensor_einsum.Plan, available: int | No
     )
 
 
-def contract(plan: tensor_einsum.Plan, operands: Sequence[tr.Tensor]) -> tr.Tensor:
+def _contract(plan: tensor_einsum.Plan, operands: Sequence[tr.Tensor]) -> tr.Tensor:
     """The result of the plan, with a progress bar on stderr when that is a terminal.
 
     The bar advances by the flops of each step, because the last steps often take nearly all the time.
@@ -133,7 +166,7 @@ def contract(plan: tensor_einsum.Plan, operands: Sequence[tr.Tensor]) -> tr.Tens
         return plan(*operands, on_step=lambda done, _: bar.update(plan.steps[done - 1].flops))
 
 
-def write(network: Network, plan: tensor_einsum.Plan, result: tr.Tensor, options: Options) -> None:
+def _write(network: Network, plan: tensor_einsum.Plan, result: tr.Tensor, options: Options) -> None:
     """Save and draw what the command line asks for; each file appears whole or not at all."""
     if options.output is not None:
         make_folder("-o", options.output)

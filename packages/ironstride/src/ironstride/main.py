@@ -46,7 +46,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def complain(message: object) -> None:
-    """One line on stderr, whatever line breaks and control characters the message has."""
+    r"""One line on stderr, whatever line breaks and control characters the message has.
+
+    >>> from contextlib import redirect_stderr
+    >>> with redirect_stderr(sys.stdout):
+    ...     complain("two\nlines")
+    ironstride: two lines
+    """
     line = " ".join(str(message).split())
     line = line if len(line) <= LONGEST else f"{line[: LONGEST - 4]} ..."
     print("ironstride:", "".join(c if c.isprintable() else "?" for c in line), file=sys.stderr)
@@ -101,10 +107,9 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _contract_all(arguments: argparse.Namespace) -> int:
-    from tensor_core.errors import TensorError
-
     from ironstride.contract import Options, contract_file
     from ironstride.network_file import NotANetworkError
+    from tensor_core.errors import TensorError
 
     options = Options(arguments.path, arguments.steps, arguments.output, arguments.plot)
     statuses: list[int] = []
@@ -118,7 +123,7 @@ def _contract_all(arguments: argparse.Namespace) -> int:
         except (TensorError, MemoryError, RecursionError, OSError) as error:
             if isinstance(error, BrokenPipeError):
                 raise
-            complain(f"{file}: {error or 'out of memory'}")
+            complain(f"{file}: {str(error) or 'out of memory'}")
             statuses.append(REFUSED)
     return max(statuses, default=REFUSED)
 

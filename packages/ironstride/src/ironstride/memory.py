@@ -23,6 +23,13 @@ def available_bytes(root: Path = Path("/")) -> int | None:
 
     Returns:
         Bytes, never negative, or None where the operating system does not tell.
+
+    >>> import tempfile
+    >>> machine = Path(tempfile.mkdtemp())
+    >>> (machine / "proc").mkdir()
+    >>> _ = (machine / "proc" / "meminfo").write_text("MemAvailable: 1 kB")
+    >>> available_bytes(machine)
+    1024
     """
     found = [*_machine(root), *_control_group(root), *_limits(root)]
     return max(0, min(found)) if found else None

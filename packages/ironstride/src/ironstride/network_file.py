@@ -3,7 +3,7 @@
 `read_network` turns one JSON file into a `Network`, or says in one line what is wrong with it. No operand is read,
 drawn or allocated here, and no path is searched: that is the work of `operands` and of `tensor_einsum`.
 
-The format is described in `docs/network-file.md`. Extents count elements; `reference.log_offset` is a natural logarithm.
+`docs/network-file.md` describes the format. Extents count elements; `reference.log_offset` is a natural logarithm.
 """
 
 from __future__ import annotations
@@ -128,10 +128,10 @@ def read_network(file: Path) -> Network:
 
 
 def shown(value: object, limit: int = 60) -> str:
-    """`value` as JSON in printable ASCII, cut to `limit` characters: safe to print wherever the file came from.
+    r"""`value` as JSON in printable ASCII, cut to `limit` characters: safe to print wherever the file came from.
 
-    >>> shown(["a", "\\x1b[2J"]), shown(list(range(100)), 12)
-    ('["a", "\\\\u001b[2J"]', '[0, 1, 2 ...')
+    >>> shown(["a", "\x1b[2J"]), shown(list(range(100)), 12)
+    ('["a", "\\u001b[2J"]', '[0, 1, 2 ...')
     """
     try:
         text = json.dumps(value)

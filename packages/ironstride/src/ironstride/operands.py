@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import BinaryIO, TypeAlias, cast
 
 import tensor_runtime as tr
+from ironstride.network_file import Drawn, Network, NetworkFileError, Stored, Values, shown
 from tensor_core.dtypes import COMPLEX, DType
 from tensor_core.errors import TensorError
 from tensor_core.scalars import to_element
 from tensor_runtime.files import load_stream
-
-from ironstride.network_file import Drawn, Network, NetworkFileError, Stored, Values, shown
 
 Element: TypeAlias = bool | int | float | complex
 
@@ -62,6 +61,11 @@ def draw(source: Drawn, number: int, shape: tuple[int, ...], dtype: DType) -> tr
         number: the operand's position; operands of one seed get separate streams.
         shape: of the result.
         dtype: F32, F64, C32 or C64.
+
+    >>> from tensor_core.dtypes import F64
+    >>> x = draw(Drawn(3, "signed"), 0, (1000,), F64)
+    >>> -1 < tr.sum(x).item() / 1000 < tr.max(x).item() < 1
+    True
     """
     uniform = tr.uniform(shape, seed=source.seed, stream=number, dtype=dtype)
     if source.distribution == "uniform":

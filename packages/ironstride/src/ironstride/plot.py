@@ -74,7 +74,10 @@ def positions(tree: Tree) -> list[tuple[float, float]]:
 
 
 def require_matplotlib() -> None:
-    """Raise a `PlotError` that names the extra if matplotlib is missing."""
+    """Raise a `PlotError` that names the extra if matplotlib is missing.
+
+    >>> require_matplotlib()
+    """
     try:
         import matplotlib  # noqa: F401
     except ImportError:
@@ -85,6 +88,11 @@ def draw_plan(tree: Tree, title: str, file: Path) -> None:
     """Draw `tree` into `file`, whose ending gives the format; the file appears whole or not at all.
 
     The same plan gives the same SVG file, byte for byte, for one version of matplotlib.
+
+    >>> file = Path(tempfile.mkdtemp()) / "plan.svg"
+    >>> draw_plan(Tree(2, ((0, 1),), (6, 12, 8), (48, 96, 64)), "a product", file)
+    >>> file.read_text(encoding="utf-8").startswith("<?xml")
+    True
     """
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -107,7 +115,7 @@ def _draw_tree(figure: Any, axes: Any, tree: Tree) -> None:
     place = positions(tree)
     sizes = [math.log2(count) if count else 0.0 for count in tree.elements]
     ends = [(node, tree.operands + number) for number, inputs in enumerate(tree.steps) for node in inputs]
-    limits = {"cmap": "viridis", "clim": (0.0, max(max(sizes), 1.0))}
+    limits = {"cmap": "viridis", "clim": (0.0, max(*sizes, 1.0))}
     lines = LineCollection([(place[low], place[high]) for low, high in ends], linewidths=0.8, zorder=1, **limits)
     lines.set_array([sizes[low] for low, _ in ends])
     axes.add_collection(lines)

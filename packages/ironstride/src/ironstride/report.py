@@ -9,17 +9,23 @@ import math
 
 import tensor_einsum
 import tensor_runtime as tr
-from tensor_core.dtypes import COMPLEX, F64, FLOATING
-
 from ironstride.network_file import Drawn, Network, Reference, shown
 from ironstride.plot import Tree
-from ironstride.show import bytes_text, count_text, power_text, scientific, table
+from ironstride.show import bytes_text, count_text, scientific, table
+from tensor_core.dtypes import COMPLEX, F64, FLOATING
 
 CHUNK = 2**20  # elements per piece of a norm, so that it takes no second copy of the result
 
 
 def network_text(network: Network) -> str:
-    """Name, operands and where they come from."""
+    """Name, operands and where they come from.
+
+    >>> from pathlib import Path
+    >>> drawn = (Drawn(3, "signed"),)
+    >>> print(network_text(Network("trace", Path("trace.json"), "ii->", ((2, 2),), F64, {}, drawn, False, None)))
+    trace: 1 operands, F64 (float64), 32 B
+    operands: uniform on (-1, 1), seed 3
+    """
     if network.drawn_by_default:
         source = "the file gives no operands: uniform on (0, 1), seed 0"
     else:
@@ -37,11 +43,19 @@ def _source(operand: object) -> str:
 
 
 def plan_text(plan: tensor_einsum.Plan, path: str | None) -> str:
-    """The plan as a table of four rows."""
+    """The plan as a table of four rows.
+
+    >>> print(plan_text(tensor_einsum.plan("ij,jk->ik", (2, 3), (3, 4)), "mine"))
+    plan (path mine in the file)
+      steps                 1
+      flops                 48
+      largest intermediate  8 elements, 64 B
+      peak memory           64 B beside the operands
+    """
     largest = plan.largest_intermediate
     rows = [
         ("steps", f"{len(plan.steps):,}"),
-        ("flops", power_text(plan.flops)),
+        ("flops", count_text(plan.flops, digits=6)),
         ("largest intermediate", f"{count_text(largest)} elements, {bytes_text(largest * plan.output_dtype.itemsize)}"),
         ("peak memory", f"{bytes_text(plan.peak_bytes)} beside the operands"),
     ]
@@ -50,7 +64,11 @@ def plan_text(plan: tensor_einsum.Plan, path: str | None) -> str:
 
 
 def result_text(result: tr.Tensor) -> str:
-    """A scalar's value, or shape and Frobenius norm."""
+    """A scalar's value, or shape and Frobenius norm.
+
+    >>> result_text(tr.tensor(3.0)), result_text(tr.tensor([3.0, 4.0]))
+    ('result: 3.0', 'result: F64 [2], norm 5')
+    """
     if result.rank == 0:
         value = result.item()
         return f"result: {value!r}"
@@ -100,7 +118,11 @@ def norm_text(largest: float, ratio: float) -> str:
 
 
 def time_text(plan: tensor_einsum.Plan, seconds: float) -> str:
-    """Seconds, and flops per second."""
+    """Seconds, and flops per second.
+
+    >>> time_text(tensor_einsum.plan("ij,jk->ik", (1000, 500), (500, 1000)), 0.1)
+    'time: 0.100 s, 10.00 GFLOP/s'
+    """
     rate = plan.flops / seconds / 1e9 if seconds > 0 else 0.0
     return f"time: {seconds:.3f} s, {rate:.2f} GFLOP/s"
 
@@ -109,6 +131,14 @@ def reference_text(reference: Reference, result: tr.Tensor) -> tuple[str, bool]:
     """The result beside the known answer, and whether the two agree to the file's tolerance.
 
     A result that is no positive number has no logarithm and so agrees with nothing.
+
+    >>> text, agrees = reference_text(Reference("ln Z", 2.0, 1.0, 1.0, 1e-10, "by hand"), tr.tensor(math.e))
+    >>> print(text)
+      ln Z        2.000000000000000
+      reference   2.000000000000000  by hand
+      difference  0.0e+00, within 1e-10
+    >>> agrees
+    True
     """
     value = float(result) if result.rank == 0 and result.dtype not in COMPLEX else math.nan
     found = (math.log(value) + reference.log_offset) / reference.divide_by if value > 0 else math.nan
@@ -124,7 +154,11 @@ def reference_text(reference: Reference, result: tr.Tensor) -> tuple[str, bool]:
 
 
 def plan_tree(plan: tensor_einsum.Plan) -> Tree:
-    """The plan as the plain numbers that `plot` draws."""
+    """The plan as the plain numbers that `plot` draws.
+
+    >>> plan_tree(tensor_einsum.plan("ij,jk->ik", (2, 3), (3, 4)))
+    Tree(operands=2, steps=((0, 1),), elements=(6, 12, 8), nbytes=(48, 96, 64))
+    """
     itemsize = plan.output_dtype.itemsize
     sizes = [math.prod(shape) for shape in plan.shapes]
     return Tree(
@@ -136,6 +170,11 @@ def plan_tree(plan: tensor_einsum.Plan) -> Tree:
 
 
 def steps_text(plan: tensor_einsum.Plan) -> str:
-    """Every step of the plan, one line each; labels that would move the cursor are shown as question marks."""
+    """Every step of the plan, one line each; labels that would move the cursor are shown as question marks.
+
+    >>> print(steps_text(tensor_einsum.plan("ij,jk->ik", (2, 3), (3, 4))))
+    result  operands  kind      subscripts  shape   flops  bytes
+         2       0 1  contract  ij,jk->ik   (2, 4)     48   64 B
+    """
     _, steps = plan.table().split("\n\n", 1)
     return "".join(c if c.isprintable() or c == "\n" else "?" for c in steps)

@@ -34,13 +34,13 @@ def power_text(count: int) -> str:
     return "0" if count == 0 else scientific(1.0, math.log10(count), digits=2)
 
 
-def count_text(count: int) -> str:
-    """A count in full up to fifteen digits, and as a power of ten beyond.
+def count_text(count: int, digits: int = 15) -> str:
+    """A count in full if it has at most `digits` digits, and as a power of ten otherwise.
 
     >>> count_text(1048576), count_text(10**20)
     ('1,048,576', '1.00e+20')
     """
-    return f"{count:,}" if count < 10**15 else power_text(count)
+    return f"{count:,}" if count < 10**digits else power_text(count)
 
 
 def scientific(factor: float, log10: float, digits: int = 11) -> str:

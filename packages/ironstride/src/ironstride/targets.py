@@ -47,7 +47,14 @@ def check_target(option: str, file: Path, endings: Sequence[str]) -> None:
 
 
 def make_folder(option: str, file: Path) -> None:
-    """Make the folder that `file` goes into, if it is not there."""
+    """Make the folder that `file` goes into, if it is not there.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "new" / "sum.npy"
+    >>> make_folder("-o", file)
+    >>> file.parent.is_dir()
+    True
+    """
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
