@@ -51,7 +51,7 @@ def test_control_c_ends_with_status_130_and_no_partial_file(tmp_path: Path) -> N
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=heed_interrupts,
+        preexec_fn=heed_interrupts,  # noqa: PLW1509 - it takes no lock
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:
