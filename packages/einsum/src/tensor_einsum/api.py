@@ -24,7 +24,7 @@ from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.execute import translated
 from tensor_runtime.form import Form
 from tensor_runtime.spec import PYTHON_NUMBERS
-from tensor_runtime.tensor import Number, Tensor
+from tensor_runtime.tensors import Number, Tensor
 
 _AUTO: Final = "auto"
 

@@ -21,7 +21,7 @@ from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel
 from tensor_runtime.registry import registry
 from tensor_runtime.spec import common_placement
-from tensor_runtime.tensor import Tensor, unwrap, wrap
+from tensor_runtime.tensors import Tensor, unwrap, wrap
 
 if TYPE_CHECKING:
     from tensor_einsum.plan import Plan
@@ -248,7 +248,7 @@ def check_forms(plan: Plan, forms: Sequence[Form]) -> None:
         listed = ", ".join(map(str, found)) or "none"
         raise ExtentError(
             f"einsum: operands have shapes {listed}; this plan was made for {', '.join(map(str, plan.shapes))}; "
-            "plan again for others",
+            "plan again",
             operands=tuple(range(len(found))),
             shapes=found,
         )
