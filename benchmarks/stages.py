@@ -19,7 +19,7 @@ from tensor_einsum.api import _bindings as einsum_bindings
 from tensor_runtime.arithmetic import ADD
 from tensor_runtime.contraction import MATMUL
 from tensor_runtime.structure import TRANSPOSE_VIEW
-from tensor_runtime.tensor import Tensor
+from tensor_runtime.tensors import Tensor
 
 
 class Stage(NamedTuple):

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from tensor_linalg.specs import CHOLESKY, EIGH, QR, SVD
 from tensor_runtime.execute import execute_detail, execute_many
-from tensor_runtime.tensor import Tensor
+from tensor_runtime.tensors import Tensor
 
 
 class SVDResult(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tensor_linalg.specs import SOLVE
 from tensor_runtime.execute import execute_pair
-from tensor_runtime.tensor import Tensor
+from tensor_runtime.tensors import Tensor
 
 
 def solve(a: Tensor, b: Tensor, /, *, check: bool = True) -> Tensor:

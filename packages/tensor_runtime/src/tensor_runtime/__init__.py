@@ -44,7 +44,7 @@ from tensor_runtime.structure import (
     transpose,
     transpose_view,
 )
-from tensor_runtime.tensor import Tensor, TypedTensor, TypedTensorView, TypedTensorViewMut
+from tensor_runtime.tensors import Tensor, TypedTensor, TypedTensorView, TypedTensorViewMut
 from tensor_runtime.transfer import download, to, trace_transfers, upload
 
 del _methods

@@ -13,7 +13,7 @@ from tensor_core.dtypes import ALL, NUMERIC
 from tensor_runtime.execute import execute_binary, execute_unary
 from tensor_runtime.rules import broadcast, component, inexact, same_shape
 from tensor_runtime.spec import OpSpec
-from tensor_runtime.tensor import Number, Tensor
+from tensor_runtime.tensors import Number, Tensor
 
 ADD: Final = OpSpec("add", accepts=ALL, result_shape=broadcast)
 SUBTRACT: Final = OpSpec("subtract", accepts=NUMERIC, result_shape=broadcast)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from tensor_runtime.creation import to_numpy
 from tensor_runtime.placement import Placement
 from tensor_runtime.registry import registry
-from tensor_runtime.tensor import Tensor
+from tensor_runtime.tensors import Tensor
 
 
 class HostBuffer(NamedTuple):

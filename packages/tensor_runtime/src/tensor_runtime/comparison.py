@@ -11,7 +11,7 @@ from tensor_core.dtypes import ALL, REAL, Bool
 from tensor_runtime.execute import execute_binary
 from tensor_runtime.rules import boolean, broadcast
 from tensor_runtime.spec import OpSpec
-from tensor_runtime.tensor import Number, Tensor
+from tensor_runtime.tensors import Number, Tensor
 
 _ORDERED: Final = REAL | {Bool}
 

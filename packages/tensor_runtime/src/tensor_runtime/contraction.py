@@ -18,7 +18,7 @@ from tensor_runtime.execute import execute_binary, execute_pair
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.registry import registry
 from tensor_runtime.spec import OpSpec, check_operands
-from tensor_runtime.tensor import Tensor
+from tensor_runtime.tensors import Tensor
 
 Labels = tuple[int, ...]
 Signature = tuple[Labels, Labels, Labels]  # of the first operand, of the second, of the result

@@ -16,7 +16,7 @@ from tensor_runtime.execute import guarded
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.registry import registry
 from tensor_runtime.spec import PYTHON_NUMBERS
-from tensor_runtime.tensor import Tensor, unwrap, wrap
+from tensor_runtime.tensors import Tensor, unwrap, wrap
 
 OVERFLOW_POLICIES: Final = ("error", "saturate", "wrap")
 

@@ -22,7 +22,7 @@ from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU, Placement, as_placement
 from tensor_runtime.registry import registry
 from tensor_runtime.structure import copy as copied
-from tensor_runtime.tensor import Number, Tensor, unwrap, wrap
+from tensor_runtime.tensors import Number, Tensor, unwrap, wrap
 
 if TYPE_CHECKING:
     import numpy as np

@@ -15,7 +15,7 @@ from typing import Any
 
 from tensor_core.errors import BackendError, OutOfMemoryError, TensorError
 from tensor_runtime.spec import OpSpec, ViewSpec
-from tensor_runtime.tensor import Number, Tensor, unwrap, wrap
+from tensor_runtime.tensors import Number, Tensor, unwrap, wrap
 
 
 def execute_unary(spec: OpSpec, a: Tensor, /) -> Tensor:

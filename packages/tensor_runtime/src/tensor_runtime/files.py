@@ -22,7 +22,7 @@ from tensor_runtime.execute import guarded
 from tensor_runtime.npy_header import PREFIX_BYTES, Header, format_header, header_length, length_field, parse_header
 from tensor_runtime.registry import registry
 from tensor_runtime.structure import copy, reversed_axes, to_contiguous
-from tensor_runtime.tensor import Tensor, unwrap
+from tensor_runtime.tensors import Tensor, unwrap
 
 Path = str | os.PathLike[str]
 _PIECE: Final = 1 << 24  # bytes taken from a stream at once

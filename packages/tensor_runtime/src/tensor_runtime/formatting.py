@@ -12,7 +12,7 @@ from tensor_core.errors import BackendError
 from tensor_core.formatting import format_tensor
 from tensor_core.host_view import HostTensorView
 from tensor_runtime.registry import registry
-from tensor_runtime.tensor import Tensor
+from tensor_runtime.tensors import Tensor
 
 _BIG: Final = 1 << 20  # bytes from which on the size is shown
 _UNITS: Final = ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB")

@@ -12,7 +12,7 @@ from tensor_core.dtypes import ALL
 from tensor_runtime.execute import execute_unary
 from tensor_runtime.rules import inexact, same_shape
 from tensor_runtime.spec import OpSpec
-from tensor_runtime.tensor import Tensor
+from tensor_runtime.tensors import Tensor
 
 EXP: Final = OpSpec("exp", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
 SQRT: Final = OpSpec("sqrt", accepts=ALL, result_dtype=inexact, result_shape=same_shape)

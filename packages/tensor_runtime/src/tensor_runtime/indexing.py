@@ -19,7 +19,7 @@ from tensor_runtime.registry import registry
 from tensor_runtime.rules import broadcast
 from tensor_runtime.spec import ViewSpec, common_placement
 from tensor_runtime.structure import broadcast_to
-from tensor_runtime.tensor import Number, Tensor, TypedTensorViewMut, unwrap
+from tensor_runtime.tensors import Number, Tensor, TypedTensorViewMut, unwrap
 
 # One entry per item of an index: () for an integer, (extent, step) for a slice, None for a new axis.
 Pattern = tuple[tuple[int, ...] | None, ...]

@@ -1,6 +1,6 @@
 """Methods of ``Tensor``: thin sugar over the public functions, attached to the class here and nowhere else.
 
-``tensor.py`` declares what this module attaches, so that editors and type checkers see it. A test compares the two.
+``tensors.py`` declares what this module attaches, so that editors and type checkers see it. A test compares the two.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tensor_runtime.indexing import getitem, iterate, mutable_view, setitem
 from tensor_runtime.pickling import reduce_tensor
 from tensor_runtime.spec import OpSpec
 from tensor_runtime.structure import copy, reshape, reversed_axes
-from tensor_runtime.tensor import Number, Tensor, TypedTensorViewMut
+from tensor_runtime.tensors import Number, Tensor, TypedTensorViewMut
 from tensor_runtime.transfer import download, to
 
 Operator = Callable[[Tensor, Any], Any]

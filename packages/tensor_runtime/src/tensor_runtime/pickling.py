@@ -14,7 +14,7 @@ from tensor_core.host_tensor import HostTensor
 from tensor_runtime.form import Form
 from tensor_runtime.placement import CPU
 from tensor_runtime.structure import to_contiguous
-from tensor_runtime.tensor import Tensor
+from tensor_runtime.tensors import Tensor
 from tensor_runtime.transfer import download, upload
 
 

@@ -20,7 +20,7 @@ from tensor_runtime.protocols import Operand
 from tensor_runtime.reduction import reduced_nonempty
 from tensor_runtime.rules import boolean, component, equal_shapes, reduced, same_shape
 from tensor_runtime.spec import OpSpec
-from tensor_runtime.tensor import Tensor
+from tensor_runtime.tensors import Tensor
 
 
 class StrictSpec(OpSpec):

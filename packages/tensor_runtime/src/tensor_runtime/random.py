@@ -26,7 +26,7 @@ from tensor_runtime.execute import guarded
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU, Placement, as_placement
 from tensor_runtime.registry import registry
-from tensor_runtime.tensor import Tensor, wrap
+from tensor_runtime.tensors import Tensor, wrap
 
 
 def _bind_uniform(form: Form) -> Binding:

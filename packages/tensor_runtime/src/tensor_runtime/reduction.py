@@ -13,7 +13,7 @@ from tensor_runtime.execute import execute_detail
 from tensor_runtime.form import Shape
 from tensor_runtime.rules import Axes, Reduction, accumulator, reduced, reduced_axes
 from tensor_runtime.spec import OpSpec
-from tensor_runtime.tensor import Tensor
+from tensor_runtime.tensors import Tensor
 
 
 def reduced_nonempty(operation: str, shape: Shape, detail: Reduction, /) -> Shape:

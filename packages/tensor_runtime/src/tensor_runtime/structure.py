@@ -20,7 +20,7 @@ from tensor_runtime.execute import execute_detail, execute_unary
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.rules import same_shape
 from tensor_runtime.spec import OpSpec, ViewSpec
-from tensor_runtime.tensor import Tensor, unwrap
+from tensor_runtime.tensors import Tensor, unwrap
 
 
 def _layout(form: Form) -> TensorLayout:

@@ -17,7 +17,7 @@ from tensor_runtime.execute import guarded
 from tensor_runtime.form import form_of
 from tensor_runtime.placement import CPU, DeviceId, Placement, as_placement
 from tensor_runtime.registry import registry
-from tensor_runtime.tensor import Tensor, unwrap, wrap
+from tensor_runtime.tensors import Tensor, unwrap, wrap
 
 
 class Transfer(NamedTuple):
