@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib.util
 import json
 import math
@@ -18,15 +19,15 @@ EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 TEMPERATURES = [1.5, 2 / math.log(1 + math.sqrt(2)), 5.0]  # below, at and above the critical one
 
 
-def example() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("ising", EXAMPLES / "ising.py")
+def example(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-ising = example()
+ising = example("ising")
 
 
 def counted_ln_z(rows: int, columns: int, beta: float) -> float:
@@ -124,3 +125,11 @@ def test_the_script_refuses_lattices_without_sites() -> None:
     for arguments in (["0", "3"], ["3", "3", "--temperature", "0"], ["3", "3", "--temperature", "nan"]):
         with pytest.raises(SystemExit):
             ising.main(arguments)
+
+
+@pytest.mark.parametrize("name", ["ising", "small_networks"])
+def test_the_examples_in_the_scripts_run(name: str) -> None:
+    results = doctest.testmod(example(name))
+
+    assert results.failed == 0
+    assert results.attempted > 0
