@@ -25,7 +25,7 @@ Index = tuple[Any, ...]
 Kernel = Callable[[Any, Any], Any]
 
 _BLOCK: Final = 16384  # elements; with operands and result about half of a megabyte, the second-level cache
-_MOST_LOOPED: Final = 64  # index values of the result's looped axes
+_MOST_PAIRS: Final = 512  # products per block when axes of the result are looped over; each is kept as two indices
 MOST_TERMS: Final = 64  # beyond, a matrix product is always better
 
 
@@ -44,15 +44,15 @@ def plan_accumulation(axes: Sequence[Axis]) -> Accumulation:
     """The cheapest accumulation; ``axes`` as from ``join``."""
     kept = tuple(axis for axis in axes if axis.strides[RESULT] is not None)
     contracted = tuple(axis for axis in axes if axis.strides[RESULT] is None)
-    plans = [_judge(kept[:split], kept[split:], contracted) for split in _splits(kept)]
+    plans = [_judge(kept[:split], kept[split:], contracted) for split in _splits(kept, extent_of(contracted))]
     return min(plans, key=lambda plan: plan.cost)
 
 
-def _splits(kept: Group) -> Iterator[int]:
+def _splits(kept: Group, terms: int) -> Iterator[int]:
     """How many outer axes stay in the array: all, or all but some short inner ones."""
     yield len(kept)
     for split in range(len(kept) - 1, 0, -1):
-        if extent_of(kept[split:]) > _MOST_LOOPED:
+        if extent_of(kept[split:]) * terms > _MOST_PAIRS:
             return
         yield split
 
