@@ -107,6 +107,7 @@ _BY_NAME: Final[dict[str, DType]] = {
     **{dtype.name: dtype for dtype in DTYPES},
     **{dtype.numpy_name: dtype for dtype in DTYPES},
     "bool_": Bool,
+    "longlong": I64,
 }
 _BY_PYTHON_TYPE: Final[dict[object, DType]] = {bool: Bool, int: I64, float: F64, complex: C64}
 

@@ -149,7 +149,11 @@ class HostTensor(HostTensorView[T]):
         >>> HostTensor.from_flat([1, 2, 3, 4], (2, 2), order="C").to_nested()
         [[1, 2], [3, 4]]
         """
-        elements, extents = list(data), as_shape(shape)
+        try:
+            elements = list(data)
+        except TypeError:
+            raise DTypeError(f"from_flat: found {shortened(data)}; accepted: an iterable of numbers") from None
+        extents = as_shape(shape)
         if len(elements) != element_count(extents):
             raise ShapeError(
                 f"from_flat: {len(elements)} numbers for shape {extents}; accepted: exactly {element_count(extents)}",

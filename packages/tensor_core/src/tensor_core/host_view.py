@@ -254,7 +254,7 @@ class HostTensorView(Typed[T]):
     def __contains__(self, value: object) -> bool:
         return value in self._row_major_elements()
 
-    def equals(self, other: HostTensorView[Any], /) -> bool:
+    def equals(self, other: object, /) -> bool:
         """Whether element type, shape and all elements are equal; a NaN equals nothing, not even itself.
 
         >>> from tensor_core import I64
@@ -263,7 +263,8 @@ class HostTensorView(Typed[T]):
         (False, True)
         """
         return (
-            self.dtype is other.dtype
+            isinstance(other, HostTensorView)
+            and self.dtype is other.dtype
             and self.shape == other.shape
             and all(a == b for a, b in zip(self._row_major_elements(), other._row_major_elements(), strict=True))
         )

@@ -82,31 +82,42 @@ def borrow(source: Any, /) -> tuple[Storage, TensorLayout]:
     interface = getattr(source, "__array_interface__", None)
     if interface is None:
         return _borrow_buffer(source)
-    dtype = _OF_TYPESTR.get(interface["typestr"].replace("=", _ORDER))
-    if dtype is None or interface.get("mask") is not None:
-        found = f"type string {interface['typestr']!r}" if dtype is None else "a mask"
+    try:
+        shape = tuple(map(int, interface["shape"]))
+        typestr = str(interface["typestr"])
+        in_bytes = None if interface.get("strides") is None else tuple(map(int, interface["strides"]))
+        data, offset = interface.get("data"), int(interface.get("offset", 0))
+        address = (int(data[0]), bool(data[1])) if isinstance(data, tuple) else None
+        masked = interface.get("mask") is not None
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise LayoutError(
+            f"array interface: that of {type(source).__name__} is malformed ({error!r}); see NumPy's protocol"
+        ) from None
+    dtype = _OF_TYPESTR.get(typestr.replace("=", _ORDER))
+    if dtype is None or masked:
+        found = "a mask" if masked else f"type string {typestr!r}"
         raise DTypeError(f"array interface: found {found}; accepted: {_accepted()}, native byte order, no mask")
-    shape = tuple(int(extent) for extent in interface["shape"])
-    layout = TensorLayout.row_major(shape)
-    if interface.get("strides") is not None:
-        in_bytes = tuple(int(stride) for stride in interface["strides"])
-        if any(stride % dtype.itemsize for stride, extent in zip(in_bytes, shape, strict=True) if extent > 1):
-            raise ViewRequiresCopyError(
-                f"array interface: strides of {in_bytes} bytes for elements of {dtype.itemsize}; copy the array first",
-                strides=in_bytes,
-            )
-        layout = TensorLayout(shape, [stride // dtype.itemsize for stride in in_bytes])
-    data = interface.get("data")
-    if isinstance(data, tuple):
-        return _borrow_address(dtype, layout, int(data[0]), bool(data[1]), source)
-    raw = memoryview(source if data is None else data)
+    layout = _layout_of(shape, in_bytes, dtype.itemsize)
+    if address is not None:
+        return _borrow_address(dtype, layout, *address, source)
+    raw = buffer_of(source if data is None else data)
     raw = raw.cast("B") if raw.nbytes else memoryview(b"")
-    offset = int(interface.get("offset", 0))
     head = offset % dtype.itemsize
     storage = Storage(dtype, raw[head : head + (len(raw) - head) // dtype.itemsize * dtype.itemsize])
     layout = TensorLayout(layout.shape, layout.strides, offset // dtype.itemsize)
     validate_layout(layout, len(storage), dtype.itemsize)
     return storage, layout
+
+
+def _layout_of(shape: tuple[int, ...], in_bytes: tuple[int, ...] | None, itemsize: int) -> TensorLayout:
+    if in_bytes is None:
+        return TensorLayout.row_major(shape)
+    if any(stride % itemsize for stride, extent in zip(in_bytes, shape, strict=False) if extent > 1):
+        raise ViewRequiresCopyError(
+            f"array interface: strides of {in_bytes} bytes for elements of {itemsize}; copy the array first",
+            strides=in_bytes,
+        )
+    return TensorLayout(shape, [stride // itemsize for stride in in_bytes])
 
 
 def _borrow_address(

@@ -132,13 +132,19 @@ def element_offset(layout: TensorLayout, index: Sequence[int], /) -> int:
     >>> element_offset(TensorLayout((2, 3)), (1, 2)), element_offset(TensorLayout.row_major((2, 3)), (1, 2))
     (5, 5)
     """
-    if len(index) != layout.rank or any(
-        not 0 <= position < extent for position, extent in zip(index, layout.shape, strict=False)
-    ):
+    try:
+        inside = len(index) == layout.rank and all(map(_is_inside, index, layout.shape))
+    except TypeError:
+        inside = False
+    if not inside:
         raise IndexingError(
-            f"element_offset: index {tuple(index)} for shape {layout.shape}; accepted: 0 to extent - 1 per axis"
+            f"element_offset: index {shortened(index)} for shape {layout.shape}; accepted: 0 to extent - 1 per axis"
         )
     return layout.offset + sum(position * stride for position, stride in zip(index, layout.strides, strict=True))
+
+
+def _is_inside(position: int, extent: int) -> bool:
+    return 0 <= position < extent
 
 
 def reachable_range(layout: TensorLayout, /) -> tuple[int, int] | None:

@@ -6,7 +6,7 @@ meets a floating type goes to the widest of its kind, and complex wins over real
 
 from __future__ import annotations
 
-from tensor_core.dtypes import C32, C64, DTYPES, F32, F64, I32, I64, Bool, DType
+from tensor_core.dtypes import C32, C64, DTYPES, F32, F64, I32, I64, Bool, DType, as_dtype
 from tensor_core.errors import DTypeError, shortened
 
 TYPE_CHECKING = False
@@ -63,8 +63,8 @@ def promote(*dtypes: DType) -> DType:
     """
     if not dtypes:
         raise DTypeError("promote: no dtype was given; give one or more")
-    common = dtypes[0]
-    for dtype in dtypes[1:]:
+    common, *others = map(as_dtype, dtypes)
+    for dtype in others:
         common = _PROMOTED[common, dtype]
     return common
 
@@ -81,6 +81,7 @@ def promote_scalar(dtype: DType, number: type, /) -> DType:
     """
     if number not in (bool, int, float, complex):
         raise DTypeError(f"promote_scalar: found {shortened(number)}; accepted: bool, int, float, complex")
+    dtype = as_dtype(dtype)
     if number is complex and dtype.kind == "float":
         return C32 if dtype is F32 else C64
     return _WEAK.get((dtype.kind, number), dtype)
@@ -94,4 +95,4 @@ def can_convert(source: DType, target: DType, /) -> bool:
     >>> can_convert(F32, C64), can_convert(I64, F64), can_convert(F64, I64)
     (True, True, False)
     """
-    return _PROMOTED[source, target] is target
+    return _PROMOTED[as_dtype(source), as_dtype(target)] is as_dtype(target)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import copysign, inf, isfinite, isnan, ldexp
 from struct import pack, unpack
 
-from tensor_core.dtypes import C32, C64, DTYPES, F64, I32, I64, Bool, DType
+from tensor_core.dtypes import C32, C64, DTYPES, F64, I32, I64, Bool, DType, as_dtype
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, LossyConversionError, shortened
 from tensor_core.promotion import can_convert
 
@@ -95,6 +95,7 @@ def to_element(value: object, dtype: DType, /) -> Element:
     >>> to_element(1, F32), to_element(0.1, F32), to_element(True, I64)
     (1.0, 0.10000000149011612, 1)
     """
+    dtype = as_dtype(dtype)
     number = as_python_number(value)
     if not isinstance(number, _ACCEPTED[dtype.kind]):
         accepted = ", ".join(kind.__name__ for kind in _ACCEPTED[dtype.kind])
@@ -140,6 +141,7 @@ def cast_scalar(value: object, source: DType, target: DType, overflow: Overflow 
         raise ArgumentError(
             f"cast: overflow is {shortened(overflow)}; accepted: 'error', 'saturate', 'wrap'", overflow=overflow
         )
+    target = as_dtype(target)
     element = to_element(value, source)
     if target is Bool:
         return element != 0
@@ -157,6 +159,7 @@ def convert_scalar(value: object, source: DType, target: DType, /) -> Element:
     >>> convert_scalar(3, I64, F64)
     3.0
     """
+    source, target = as_dtype(source), as_dtype(target)
     if not can_convert(source, target):
         raise lossy_conversion(source, target)
     return cast_scalar(value, source, target)

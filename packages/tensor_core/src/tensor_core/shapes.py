@@ -10,7 +10,7 @@ from tensor_core.errors import AxisError, ShapeError, SizeLimitError, shortened
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import Final
+    from typing import Any, Final
 
     Shape = tuple[int, ...]
 
@@ -29,7 +29,7 @@ def as_shape(shape: Iterable[int] | int, /) -> Shape:
     ((3,), (2, 0))
     """
     try:
-        extents = (shape,) if isinstance(shape, int) else tuple(shape)
+        extents = _listed(shape)
         wanted = tuple(extent.__index__() for extent in extents)
     except (TypeError, AttributeError):
         raise ShapeError(f"shape: found {shortened(shape)}; accepted: an int or a sequence of ints") from None
@@ -86,7 +86,10 @@ def normalize_axes(axes: Sequence[int] | int, rank: int, operation: str, /) -> t
     >>> normalize_axes((-1, 0), 3, "sum")
     (2, 0)
     """
-    named = (axes,) if isinstance(axes, int) else tuple(axes)
+    try:
+        named = _listed(axes)
+    except TypeError:
+        raise AxisError(f"{operation}: axes are {shortened(axes)}; accepted: an int or a sequence of ints") from None
     positions = tuple(normalize_axis(axis, rank, operation) for axis in named)
     if len(set(positions)) != len(positions):
         raise AxisError(
@@ -104,15 +107,13 @@ def as_permutation(axes: Sequence[int], rank: int, /) -> tuple[int, ...]:
     >>> as_permutation((-1, 0, 1), 3)
     (2, 0, 1)
     """
-    order = normalize_axes(tuple(axes), rank, "transpose")
+    order = normalize_axes(axes, rank, "transpose")
     if len(order) != rank:
-        raise AxisError(
-            f"transpose: {len(order)} axes for rank {rank}; name every axis once", axes=tuple(axes), rank=rank
-        )
+        raise AxisError(f"transpose: {len(order)} axes for rank {rank}; name every axis once", axes=order, rank=rank)
     return order
 
 
-def broadcast_shapes(*shapes: Sequence[int]) -> Shape:
+def broadcast_shapes(*shapes: Iterable[int] | int) -> Shape:
     """The shape to which all shapes broadcast, aligned at the last axis; 1 against 0 gives 0.
 
     Raises:
@@ -121,17 +122,18 @@ def broadcast_shapes(*shapes: Sequence[int]) -> Shape:
     >>> broadcast_shapes((2, 1), (3,)), broadcast_shapes((1,), (0,))
     ((2, 3), (0,))
     """
-    rank = max(map(len, shapes), default=0)
+    extents = [as_shape(shape) for shape in shapes]
+    rank = max(map(len, extents), default=0)
     result = [1] * rank
-    for shape in shapes:
+    for shape in extents:
         for axis, extent in enumerate(shape, rank - len(shape)):
             if extent != 1:
                 if result[axis] not in (1, extent):
-                    listed = " and ".join(str(tuple(one)) for one in shapes)
+                    listed = " and ".join(map(str, extents))
                     raise ShapeError(
                         f"broadcast: shapes {listed} do not fit; accepted: extents equal or 1, aligned at the last "
                         "axis",
-                        shapes=tuple(tuple(one) for one in shapes),
+                        shapes=tuple(extents),
                     )
                 result[axis] = extent
     return tuple(result)
@@ -176,3 +178,10 @@ def canonical_strides(shape: Sequence[int], strides: Sequence[int], /) -> tuple[
     return tuple(
         natural if extent == 1 else stride for extent, stride, natural in zip(shape, strides, compact, strict=True)
     )
+
+
+def _listed(numbers: Any) -> tuple[int, ...]:
+    """One int, NumPy's included, or several."""
+    if isinstance(numbers, int) or (hasattr(numbers, "__index__") and not hasattr(numbers, "__len__")):
+        return (numbers,)
+    return tuple(numbers)

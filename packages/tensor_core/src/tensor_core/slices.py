@@ -72,6 +72,8 @@ def resolve(spec: SliceSpec, extent: int, /) -> tuple[int, int, int]:
     >>> resolve(SliceSpec(3, None, -2), 4), resolve(SliceSpec(1, 1), 4)
     ((3, 2, -2), (1, 0, 1))
     """
+    if not isinstance(spec, SliceSpec):
+        raise SliceError(f"slice: found {shortened(spec)}; accepted: a SliceSpec; x[...] takes Python's slices")
     start, end, step = spec.start, spec.end, spec.step
     if step > 0:
         last = extent if end is None else end

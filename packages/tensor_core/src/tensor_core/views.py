@@ -39,8 +39,9 @@ def slice_view(layout: TensorLayout, specs: Sequence[SliceSpec], /) -> TensorLay
     >>> slice_view(TensorLayout((4, 3)), [SliceSpec(3, None, -2), SliceSpec(1, 2)])
     TensorLayout(shape=(2, 1), strides=(-2, 4), offset=7)
     """
-    if len(specs) != layout.rank:
-        raise ShapeError(f"slice_view: {len(specs)} slices for shape {layout.shape}; give one per axis")
+    if not isinstance(specs, (tuple, list)) or len(specs) != layout.rank:
+        found = f"{len(specs)} slices" if isinstance(specs, (tuple, list)) else shortened(specs)
+        raise ShapeError(f"slice_view: {found} for shape {layout.shape}; give one per axis")
     shape, strides, offset = [], [], layout.offset
     for axis, spec in enumerate(specs):
         try:
@@ -98,12 +99,15 @@ def _strided(layout: TensorLayout, shape: list[int], strides: list[int], offset:
 
 
 def _position(item: object, axis: int, extent: int) -> int:
-    if isinstance(item, bool) or not hasattr(item, "__index__"):
+    try:
+        position: int | None = None if isinstance(item, bool) else item.__index__()  # type: ignore[attr-defined]
+    except (AttributeError, TypeError):
+        position = None
+    if position is None:
         raise IndexingError(
             f"indexing: axis {axis} has the index {shortened(item)}; accepted: an int, a slice, None and '...'",
             axis=axis,
         )
-    position: int = item.__index__()
     if not -extent <= position < extent:
         raise IndexingError(
             f"indexing: index {shortened(position)} is out of range for axis {axis} of extent {extent}",
