@@ -81,7 +81,7 @@ def _add_stages(a: Tensor, rounds: int) -> Iterator[Stage]:
         yield Stage("add 2×2", name, minimum, middle)
 
 
-_LOOK_UP = "spec.found[a._form, a._form]"
+_LOOK_UP = "spec.found[a._form][a._form]"
 
 
 def _kernel_and_rest(

@@ -4,7 +4,9 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from tensor_runtime.bindings import BindingCache, BindingTable
+import pytest
+
+from tensor_runtime.bindings import BindingCache, BindingTable, PairTable
 
 
 def counting_table(cache: BindingCache) -> tuple[BindingTable, list[Any]]:
@@ -117,3 +119,37 @@ def test_threads_that_race_get_one_binding() -> None:
     assert len(seen) == 8
     assert cache.stats().entries == len(table)
     assert cache.stats().bytes <= cache.stats().limit_bytes
+
+
+def test_a_table_of_pairs_builds_once_and_loses_rows_with_their_last_binding() -> None:
+    cache = BindingCache()
+    built: list[Any] = []
+
+    def build(key: Any) -> tuple[Callable[..., Any], Any]:
+        built.append(key)
+        return abs, key
+
+    table = PairTable(build, cache)
+    for first in "ab":
+        for second in "xy":
+            assert table[first, second] is table[first, second]
+            assert table.found[first][second] is table[first, second]
+
+    assert built == [("a", "x"), ("a", "y"), ("b", "x"), ("b", "y")]
+    assert len(table) == cache.stats().entries == 4
+    cache.set_limit(1)
+    assert table.found == {"b": {"y": (abs, ("b", "y"))}}
+    cache.clear()
+    assert table.found == {}
+    assert len(table) == cache.stats().entries == 0
+
+
+def test_a_key_that_cannot_be_bound_leaves_no_row_behind() -> None:
+    def build(key: Any) -> tuple[Callable[..., Any], Any]:
+        raise ValueError(key)
+
+    table = PairTable(build, BindingCache())
+
+    with pytest.raises(ValueError, match="a"):
+        table["a", "x"]
+    assert table.found == {}

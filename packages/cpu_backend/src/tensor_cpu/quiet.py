@@ -1,12 +1,15 @@
 """Calls that never warn, whatever the user's ``np.seterr`` says.
 
 NumPy keeps its floating-point error state in a context variable. A call inside a context whose error state ignores
-everything costs about 100 ns more than the bare call; ``np.errstate`` would cost ten times that. A context cannot be
-entered twice at once, so each call enters a copy of its own (copying is O(1)).
+everything costs 80 to 110 ns more than the bare call; ``np.errstate`` would cost ten times that. A context cannot be
+entered twice at once, so each call enters a copy of its own (copying is O(1)), except that a bare ufunc keeps one
+context and makes a copy only when that is entered already: by another thread, or by a call during which a garbage
+collection ran something that calls it again.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from contextvars import Context
 from typing import Any, Final
@@ -16,6 +19,8 @@ import numpy as np
 QUIET: Final = Context()
 """A context whose NumPy error state ignores everything; enter copies of it only."""
 QUIET.run(np.seterr, all="ignore")
+_ONE_AT_A_TIME: Final[bool] = getattr(sys, "_is_gil_enabled", lambda: True)()
+"""Whether entering a context is safe from races between threads; on a free-threaded Python it is not."""
 
 
 def quiet(function: Callable[..., Any], /) -> Callable[..., Any]:
@@ -25,6 +30,8 @@ def quiet(function: Callable[..., Any], /) -> Callable[..., Any]:
     inf
     """
     copy = QUIET.copy
+    if _ONE_AT_A_TIME and isinstance(function, np.ufunc) and function.nin == 2:
+        return _reusing_one_context(function)
     match _arity(function):
         case 1:
             return lambda x: copy().run(function, x)
@@ -32,6 +39,19 @@ def quiet(function: Callable[..., Any], /) -> Callable[..., Any]:
             return lambda x, y: copy().run(function, x, y)
         case _:  # an argument tuple costs 200 ns more
             return lambda *arguments: copy().run(function, *arguments)
+
+
+def _reusing_one_context(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
+    """25 ns less than entering a copy, 4 % of a small addition."""
+    copy, run = QUIET.copy, QUIET.copy().run
+
+    def call(x: Any, y: Any) -> Any:
+        try:
+            return run(ufunc, x, y)
+        except RuntimeError:  # entered already
+            return copy().run(ufunc, x, y)
+
+    return call
 
 
 def _arity(function: Callable[..., Any]) -> int | None:

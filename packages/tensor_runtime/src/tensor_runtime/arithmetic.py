@@ -15,10 +15,10 @@ from tensor_runtime.rules import broadcast, component, inexact, same_shape
 from tensor_runtime.spec import OpSpec
 from tensor_runtime.tensors import Number, Tensor
 
-ADD: Final = OpSpec("add", accepts=ALL, result_shape=broadcast)
-SUBTRACT: Final = OpSpec("subtract", accepts=NUMERIC, result_shape=broadcast)
-MULTIPLY: Final = OpSpec("multiply", accepts=ALL, result_shape=broadcast)
-DIVIDE: Final = OpSpec("divide", accepts=ALL, result_dtype=inexact, result_shape=broadcast)
+ADD: Final = OpSpec("add", binary=True, accepts=ALL, result_shape=broadcast)
+SUBTRACT: Final = OpSpec("subtract", binary=True, accepts=NUMERIC, result_shape=broadcast)
+MULTIPLY: Final = OpSpec("multiply", binary=True, accepts=ALL, result_shape=broadcast)
+DIVIDE: Final = OpSpec("divide", binary=True, accepts=ALL, result_dtype=inexact, result_shape=broadcast)
 NEGATIVE: Final = OpSpec("negative", accepts=NUMERIC, result_shape=same_shape)
 POSITIVE: Final = OpSpec("positive", accepts=NUMERIC, result_shape=same_shape)
 ABS: Final = OpSpec("abs", accepts=NUMERIC, result_dtype=component, result_shape=same_shape)

@@ -15,12 +15,14 @@ from tensor_runtime.tensors import Number, Tensor
 
 _ORDERED: Final = REAL | {Bool}
 
-EQUAL: Final = OpSpec("equal", accepts=ALL, result_dtype=boolean, result_shape=broadcast)
-NOT_EQUAL: Final = OpSpec("not_equal", accepts=ALL, result_dtype=boolean, result_shape=broadcast)
-LESS: Final = OpSpec("less", accepts=_ORDERED, result_dtype=boolean, result_shape=broadcast)
-LESS_EQUAL: Final = OpSpec("less_equal", accepts=_ORDERED, result_dtype=boolean, result_shape=broadcast)
-GREATER: Final = OpSpec("greater", accepts=_ORDERED, result_dtype=boolean, result_shape=broadcast)
-GREATER_EQUAL: Final = OpSpec("greater_equal", accepts=_ORDERED, result_dtype=boolean, result_shape=broadcast)
+EQUAL: Final = OpSpec("equal", binary=True, accepts=ALL, result_dtype=boolean, result_shape=broadcast)
+NOT_EQUAL: Final = OpSpec("not_equal", binary=True, accepts=ALL, result_dtype=boolean, result_shape=broadcast)
+LESS: Final = OpSpec("less", binary=True, accepts=_ORDERED, result_dtype=boolean, result_shape=broadcast)
+LESS_EQUAL: Final = OpSpec("less_equal", binary=True, accepts=_ORDERED, result_dtype=boolean, result_shape=broadcast)
+GREATER: Final = OpSpec("greater", binary=True, accepts=_ORDERED, result_dtype=boolean, result_shape=broadcast)
+GREATER_EQUAL: Final = OpSpec(
+    "greater_equal", binary=True, accepts=_ORDERED, result_dtype=boolean, result_shape=broadcast
+)
 
 
 def equal(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:

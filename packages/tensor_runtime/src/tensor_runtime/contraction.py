@@ -35,7 +35,9 @@ class ContractionSpec(OpSpec):
     __slots__ = ("_signature",)
 
     def __init__(self, name: str, signature: Any, *, detailed: bool = False) -> None:
-        super().__init__(name, accepts=ALL, result_shape=self._shape, detailed=detailed, kernel="contract")
+        super().__init__(
+            name, accepts=ALL, result_shape=self._shape, binary=not detailed, detailed=detailed, kernel="contract"
+        )
         self._signature = signature
 
     def _labels(self, a: Shape, b: Shape, *detail: Any) -> Signature:

@@ -39,7 +39,7 @@ def execute_binary(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, /) -> T
     """Two operands, of which one may be a Python number."""
     result = Tensor()
     try:
-        kernel, result._form = spec.found[a._form, b._form]  # type: ignore[union-attr]
+        kernel, result._form = spec.found[a._form][b._form]  # type: ignore[union-attr]
         result._array = kernel(a._array, b._array)  # type: ignore[union-attr]
     except TensorError:
         raise

@@ -46,10 +46,10 @@ def _name(operand: Operand) -> str:
 
 _ORDERED: Final = REAL | {Bool}
 
-_ADD: Final = StrictSpec("add", accepts=NUMERIC, result_shape=equal_shapes)
-_SUB: Final = StrictSpec("sub", accepts=NUMERIC, result_shape=equal_shapes, kernel="subtract")
-_MUL: Final = StrictSpec("mul", accepts=NUMERIC, result_shape=equal_shapes, kernel="multiply")
-_DIV: Final = StrictSpec("div", accepts=FLOATING, result_shape=equal_shapes, kernel="divide")
+_ADD: Final = StrictSpec("add", binary=True, accepts=NUMERIC, result_shape=equal_shapes)
+_SUB: Final = StrictSpec("sub", binary=True, accepts=NUMERIC, result_shape=equal_shapes, kernel="subtract")
+_MUL: Final = StrictSpec("mul", binary=True, accepts=NUMERIC, result_shape=equal_shapes, kernel="multiply")
+_DIV: Final = StrictSpec("div", binary=True, accepts=FLOATING, result_shape=equal_shapes, kernel="divide")
 _NEG: Final = StrictSpec("neg", accepts=NUMERIC, result_shape=same_shape, kernel="negative")
 _ABS: Final = StrictSpec("abs", accepts=NUMERIC, result_dtype=component, result_shape=same_shape)
 _CONJ: Final = StrictSpec("conj", accepts=NUMERIC, result_shape=same_shape)
@@ -60,7 +60,7 @@ _REDUCE_MAX: Final = StrictSpec(
     "reduce_max", accepts=_ORDERED, result_shape=reduced_nonempty, detailed=True, kernel="max"
 )
 _COMPARISONS: Final = {
-    direction: StrictSpec(direction, accepts=accepts, result_dtype=boolean, result_shape=equal_shapes)
+    direction: StrictSpec(direction, binary=True, accepts=accepts, result_dtype=boolean, result_shape=equal_shapes)
     for accepts, directions in (
         (ALL, ("equal", "not_equal")),
         (_ORDERED, ("less", "less_equal", "greater", "greater_equal")),

@@ -13,7 +13,7 @@ from typing import Any, Final
 from tensor_core.dtypes import ALL, DType
 from tensor_core.errors import DTypeError, PlacementError
 from tensor_core.promotion import promote, promote_scalar
-from tensor_runtime.bindings import Binding, BindingTable
+from tensor_runtime.bindings import Binding, BindingTable, PairTable
 from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.form import Form, Shape, form_of
 from tensor_runtime.placement import Placement
@@ -40,6 +40,7 @@ class OpSpec:
         accepts: dtypes accepted, after promotion of all operands to their common dtype.
         result_dtype: from the common dtype to the result's, or to a tuple for several results.
         result_shape: from the operands' shapes, then the detail if there is one, to the result's shape or shapes.
+        binary: exactly two operands and no detail; the table is then a table of pairs, as ``execute_binary`` expects.
         detailed: the last part of a key is a hashable detail (axes, options), not an operand.
         kernel: the name that backends bind, where it differs from ``name``.
 
@@ -56,6 +57,7 @@ class OpSpec:
         accepts: frozenset[DType] = ALL,
         result_dtype: Callable[[DType], DType | tuple[DType, ...]] = same,
         result_shape: ShapeRule,
+        binary: bool = False,
         detailed: bool = False,
         kernel: str | None = None,
     ) -> None:
@@ -65,7 +67,7 @@ class OpSpec:
         self.result_shape = result_shape
         self.detailed = detailed
         self.kernel = kernel or name
-        self.bindings = BindingTable(self._build)
+        self.bindings = (PairTable if binary else BindingTable)(self._build)
         self.found = self.bindings.found
 
     def __repr__(self) -> str:
