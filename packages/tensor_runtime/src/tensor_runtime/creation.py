@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil, isfinite
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tensor_core.dtypes import C64, F64, I64, Bool, DType, as_dtype
 from tensor_core.errors import ArgumentError, DTypeError, PlacementError
@@ -76,7 +76,7 @@ def from_flat(
     /,
     *,
     dtype: Any = None,
-    order: str = "F",
+    order: Literal["F", "C"] = "F",
     placement: Placement | str = CPU,
 ) -> Tensor:
     """Owned tensor of flat data.
