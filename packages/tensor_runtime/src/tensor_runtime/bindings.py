@@ -113,6 +113,10 @@ class BindingTable:
 
     ``found`` holds them in a plain dictionary, for hot paths that look up first and come back here after a
     ``KeyError``: a dictionary with a ``__missing__`` costs 30 ns more per look-up, 5 % of a small operation.
+
+    >>> table = BindingTable(lambda key: (len, key), BindingCache())
+    >>> table["form"], "form" in table.found
+    ((<built-in function len>, 'form'), True)
     """
 
     __slots__ = ("_build", "_cache", "found")
@@ -149,6 +153,10 @@ class PairTable(BindingTable):
     """Bindings by keys of two parts, held as rows: ``found[first][second]``.
 
     Two look-ups by identity cost 30 to 45 ns less than one by a tuple, which has to be made, hashed and compared.
+
+    >>> table = PairTable(lambda key: (max, key[0]), BindingCache())
+    >>> table["a", "b"], table.found["a"]["b"]
+    ((<built-in function max>, 'a'), (<built-in function max>, 'a'))
     """
 
     __slots__ = ()

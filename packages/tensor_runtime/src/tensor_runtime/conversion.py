@@ -22,7 +22,14 @@ OVERFLOW_POLICIES: Final = ("error", "saturate", "wrap")
 
 
 def check_convertible(operation: str, source: Form | type, target: DType, /) -> None:
-    """Refuse a conversion that is not in the promotion lattice; a Python number adopts ``target`` when its kind can."""
+    """Refuse a conversion that is not in the promotion lattice; a Python number adopts ``target`` when its kind can.
+
+    >>> from tensor_core import F64, I64
+    >>> check_convertible("copy_into", float, I64)
+    Traceback (most recent call last):
+        ...
+    tensor_core.errors.LossyConversionError: copy_into: float to I64 can lose values; cast(x, I64) does it all the same
+    """
     if isinstance(source, Form):
         allowed, name = can_convert(source.dtype, target), source.dtype.name
     else:
@@ -115,7 +122,10 @@ def as_dtype_or(dtype: Any, default: DType, /) -> DType:
 
 
 def check_number(operation: str, value: object, /) -> None:
-    """Refuse what is not exactly a Python bool, int, float or complex."""
+    """Refuse what is not exactly a Python bool, int, float or complex.
+
+    >>> check_number("full", 2.5)
+    """
     if type(value) not in PYTHON_NUMBERS:
         raise DTypeError(
             f"{operation}: the value is a {type(value).__name__}; accepted: Python's bool, int, float and complex",

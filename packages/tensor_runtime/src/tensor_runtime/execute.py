@@ -19,7 +19,12 @@ from tensor_runtime.tensors import Number, Tensor, unwrap, wrap
 
 
 def execute_unary(spec: OpSpec, a: Tensor, /) -> Tensor:
-    """One operand, no options."""
+    """One operand, no options.
+
+    >>> from tensor_runtime.functions import SQRT
+    >>> execute_unary(SQRT, tensor([9.0])).item()
+    3.0
+    """
     result = Tensor()
     try:
         kernel, result._form = spec.found[a._form]
@@ -36,7 +41,12 @@ def execute_unary(spec: OpSpec, a: Tensor, /) -> Tensor:
 
 
 def execute_binary(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
-    """Two operands, of which one may be a Python number."""
+    """Two operands, of which one may be a Python number.
+
+    >>> from tensor_runtime.arithmetic import ADD
+    >>> execute_binary(ADD, tensor([1.0]), tensor([2.0])).item(), execute_binary(ADD, 1, tensor([2.0])).item()
+    (3.0, 3.0)
+    """
     result = Tensor()
     try:
         kernel, result._form = spec.found[a._form][b._form]  # type: ignore[union-attr]
@@ -51,7 +61,12 @@ def execute_binary(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, /) -> T
 
 
 def execute_mixed(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
-    """The long way of two operands; the only way when one of them is known to be a Python number."""
+    """The long way of two operands; the only way when one of them is known to be a Python number.
+
+    >>> from tensor_runtime.arithmetic import ADD
+    >>> execute_mixed(ADD, tensor([1.0]), 2).item()
+    3.0
+    """
     key_a, x = (a._form, a._array) if isinstance(a, Tensor) else (type(a), a)
     key_b, y = (b._form, b._array) if isinstance(b, Tensor) else (type(b), b)
     kernel, found = spec.bindings[key_a, key_b]
@@ -59,7 +74,12 @@ def execute_mixed(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, /) -> Te
 
 
 def execute_detail(spec: OpSpec | ViewSpec, a: Tensor, detail: Hashable, /) -> Tensor:
-    """One operand and a hashable detail, such as the axes of a reduction or of a view."""
+    """One operand and a hashable detail, such as the axes of a reduction or of a view.
+
+    >>> from tensor_runtime.reduction import SUM
+    >>> execute_detail(SUM, ones((2, 3)), (0, False)).shape
+    (3,)
+    """
     result = Tensor()
     try:
         kernel, result._form = spec.found[a._form, detail]
@@ -76,14 +96,26 @@ def execute_detail(spec: OpSpec | ViewSpec, a: Tensor, detail: Hashable, /) -> T
 
 
 def execute_pair(spec: OpSpec, a: Tensor, b: Tensor, detail: Hashable, /) -> Tensor:
-    """Two tensors and a hashable detail, such as the axes of a contraction."""
+    """Two tensors and a hashable detail, such as the axes of a contraction.
+
+    >>> from tensor_runtime.contraction import TENSORDOT
+    >>> execute_pair(TENSORDOT, ones((2, 3)), ones((3, 4)), 1).shape
+    (2, 4)
+    """
     (form_a, array_a), (form_b, array_b) = unwrap(spec.name, a), unwrap(spec.name, b)
     kernel, found = spec.bindings[form_a, form_b, detail]
     return wrap(found, guarded(spec.name, kernel, array_a, array_b))
 
 
 def execute_many(spec: OpSpec, operands: Sequence[Tensor], detail: Hashable, /) -> tuple[Tensor, ...]:
-    """Any number of tensors and a detail; several results."""
+    """Any number of tensors and a detail; several results.
+
+    >>> from tensor_runtime.spec import OpSpec
+    >>> shapes = lambda name, a, detail: ((a[0], 1), (1,), (1, a[1]))
+    >>> thin = OpSpec("svd", result_dtype=lambda dtype: (dtype,) * 3, result_shape=shapes, detailed=True)
+    >>> [part.shape for part in execute_many(thin, [ones((2, 1))], True)]
+    [(2, 1), (1,), (1, 1)]
+    """
     pairs = [unwrap(spec.name, operand) for operand in operands]
     kernel, forms = spec.bindings[(*[form for form, _ in pairs], detail)]
     arrays = guarded(spec.name, kernel, *[array for _, array in pairs])
@@ -91,7 +123,13 @@ def execute_many(spec: OpSpec, operands: Sequence[Tensor], detail: Hashable, /) 
 
 
 def guarded(operation: str, kernel: Callable[..., Any], /, *arguments: Any) -> Any:
-    """Call a kernel; whatever it raises becomes an error of our tree."""
+    """Call a kernel; whatever it raises becomes an error of our tree.
+
+    >>> guarded("demo", lambda x: 1 // x, 0)
+    Traceback (most recent call last):
+        ...
+    tensor_core.errors.BackendError: demo: the backend failed: ZeroDivisionError: integer division or modulo by zero
+    """
     try:
         return kernel(*arguments)
     except TensorError:
@@ -101,7 +139,11 @@ def guarded(operation: str, kernel: Callable[..., Any], /, *arguments: Any) -> A
 
 
 def translated(operation: str, error: Exception, /) -> TensorError:
-    """The error of our tree that stands for one that a kernel let escape."""
+    """The error of our tree that stands for one that a kernel let escape.
+
+    >>> type(translated("demo", MemoryError())).__name__
+    'OutOfMemoryError'
+    """
     if isinstance(error, MemoryError):
         return OutOfMemoryError(
             f"{operation}: not enough memory for the result or a workspace: {error}", operation=operation

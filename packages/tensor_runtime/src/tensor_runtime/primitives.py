@@ -24,7 +24,12 @@ from tensor_runtime.tensors import Tensor
 
 
 class StrictSpec(OpSpec):
-    """A spec that promotes nothing and takes tensors only."""
+    """A spec that promotes nothing and takes tensors only.
+
+    >>> spec = StrictSpec("add", result_shape=equal_shapes)
+    >>> spec.infer((ones(2)._form, ones(2)._form))
+    Form(F64, (2,), cpu)
+    """
 
     __slots__ = ()
 

@@ -17,7 +17,11 @@ from tensor_runtime.tensors import Tensor
 
 
 def reduced_nonempty(operation: str, shape: Shape, detail: Reduction, /) -> Shape:
-    """Shape after a reduction that is undefined for no elements."""
+    """Shape after a reduction that is undefined for no elements.
+
+    >>> reduced_nonempty("max", (2, 3), (0, True))
+    (1, 3)
+    """
     result = reduced(operation, shape, detail)
     axes = reduced_axes(operation, len(shape), detail[0])
     if any(shape[axis] == 0 for axis in axes):

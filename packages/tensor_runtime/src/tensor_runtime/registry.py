@@ -39,7 +39,12 @@ _INSTALL: Final = {
 
 
 class Candidate:
-    """An entry found but perhaps not loaded yet: where it comes from, and what became of it."""
+    """An entry found but perhaps not loaded yet: where it comes from, and what became of it.
+
+    >>> candidate = Candidate("npu", "npu-plugin 1.0", lambda: None, {"status": "no driver", "device_kinds": ("npu",)})
+    >>> candidate.status
+    'no driver'
+    """
 
     def __init__(self, name: str, distribution: str, load: Callable[[], object], info: Mapping[str, Any]) -> None:
         self.name = name
@@ -114,7 +119,12 @@ class BackendTable(tuple[BackendRow, ...]):
 
 
 class Registry:
-    """Backends by name and by device kind."""
+    """Backends by name and by device kind.
+
+    >>> Registry(lambda: [Candidate("npu", "npu-plugin 1.0", lambda: None, {"device_kinds": ("npu",)})]).backends()
+    name  devices  distribution    status
+    npu   npu      npu-plugin 1.0  not loaded
+    """
 
     def __init__(self, discover: Callable[[], Iterable[Candidate]]) -> None:
         self._discover = discover

@@ -40,7 +40,11 @@ def same_shape(operation: str, shape: Shape, /) -> Shape:
 
 
 def broadcast(operation: str, a: Shape, b: Shape, /) -> Shape:
-    """Right-aligned broadcasting, as in NumPy; an extent-1 axis against 0 gives 0."""
+    """Right-aligned broadcasting, as in NumPy; an extent-1 axis against 0 gives 0.
+
+    >>> broadcast("add", (2, 1), (3,))
+    (2, 3)
+    """
     if a == b:
         return a
     try:
@@ -55,7 +59,11 @@ def broadcast(operation: str, a: Shape, b: Shape, /) -> Shape:
 
 
 def equal_shapes(operation: str, a: Shape, b: Shape, /) -> Shape:
-    """Strict: both operands have one shape."""
+    """Strict: both operands have one shape.
+
+    >>> equal_shapes("add", (2,), (2,))
+    (2,)
+    """
     if a != b:
         raise ShapeError(
             f"{operation}: shapes {a} and {b} differ; accepted: equal shapes (broadcast_to() first)",
@@ -66,7 +74,11 @@ def equal_shapes(operation: str, a: Shape, b: Shape, /) -> Shape:
 
 
 def reduced(operation: str, shape: Shape, detail: Reduction, /) -> Shape:
-    """Shape after a reduction over the axes named."""
+    """Shape after a reduction over the axes named.
+
+    >>> reduced("sum", (2, 3), (0, False)), reduced("sum", (2, 3), (None, True))
+    ((3,), (1, 1))
+    """
     axis, keepdims = detail
     axes = reduced_axes(operation, len(shape), axis)
     if keepdims:
@@ -75,7 +87,11 @@ def reduced(operation: str, shape: Shape, detail: Reduction, /) -> Shape:
 
 
 def reduced_axes(operation: str, rank: int, axis: Axes, /) -> tuple[int, ...]:
-    """Axes of a reduction, non-negative: None is all of them, () none, negative ones count from the end."""
+    """Axes of a reduction, non-negative: None is all of them, () none, negative ones count from the end.
+
+    >>> reduced_axes("sum", 3, -1), reduced_axes("sum", 2, None), reduced_axes("sum", 2, ())
+    ((2,), (0, 1), ())
+    """
     if axis is None:
         return tuple(range(rank))
     return normalize_axes(axis, rank, operation)

@@ -46,6 +46,10 @@ class OpSpec:
 
     Identity is equality. The table ``bindings`` is keyed by the operands' forms, followed by the detail; ``found`` is
     its dictionary, which the hot paths read directly.
+
+    >>> spec = OpSpec("negative", result_shape=lambda operation, shape: shape)
+    >>> spec.infer((zeros((2, 3))._form,))
+    Form(F64, (2, 3), cpu)
     """
 
     __slots__ = ("accepts", "bindings", "detailed", "found", "kernel", "name", "result_dtype", "result_shape")
@@ -140,7 +144,13 @@ class ViewSpec:
 
 
 def check_operands(operation: str, operands: Sequence[object], /) -> None:
-    """Refuse what is neither a form nor one of the four Python number types, before anything is cached."""
+    """Refuse what is neither a form nor one of the four Python number types, before anything is cached.
+
+    >>> check_operands("add", (int, float))
+    Traceback (most recent call last):
+        ...
+    tensor_runtime.errors.ForeignOperandError: add: no operand is a tensor; make one with tensor()
+    """
     for operand in operands:
         if not isinstance(operand, Form) and operand not in PYTHON_NUMBERS:
             name = operand.__name__ if isinstance(operand, type) else type(operand).__name__
@@ -158,6 +168,9 @@ def common_placement(operation: str, operands: Sequence[Operand], /) -> Placemen
 
     Raises:
         PlacementError: they differ; the message lists every operand with its placement, and the call that mends it.
+
+    >>> common_placement("add", (zeros(2)._form, float))
+    cpu
     """
     forms = [(position, form) for position, form in enumerate(operands) if isinstance(form, Form)]
     home = forms[0][1].placement

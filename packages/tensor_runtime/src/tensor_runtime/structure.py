@@ -241,7 +241,11 @@ def to_contiguous(a: Tensor, /) -> Tensor:
 
 
 def completed_shape(operation: str, old: Shape, new: Any, /) -> Shape:
-    """The shape that a user wrote, with -1 replaced and the number of elements checked."""
+    """The shape that a user wrote, with -1 replaced and the number of elements checked.
+
+    >>> completed_shape("reshape", (2, 3, 4), (6, -1))
+    (6, 4)
+    """
     try:
         wanted = tuple(as_index(extent) for extent in new) if isinstance(new, (tuple, list)) else (as_index(new),)
     except TypeError:

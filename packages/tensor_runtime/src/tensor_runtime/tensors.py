@@ -33,6 +33,12 @@ class Tensor:
 
     Made by ``tensor``, ``zeros``, ``asarray`` and the like, never by calling the class: there is no ``__init__``,
     because it would cost more than the look-up of a kernel. Whoever makes one fills both slots, or calls :func:`wrap`.
+
+    >>> x = tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> x.dtype, x.shape, x.strides, x.placement, x.nbytes
+    (F64, (2, 2), (1, 2), cpu, 32)
+    >>> x.T[0].layout
+    TensorLayout(shape=(2,), strides=(1,), offset=0)
     """
 
     __slots__ = ("__weakref__", "_array", "_form")
@@ -163,7 +169,12 @@ else:
 
 
 def wrap(form: Form, array: Any, /) -> Tensor:
-    """The tensor of a form and the array that its backend laid out so."""
+    """The tensor of a form and the array that its backend laid out so.
+
+    >>> x = tensor([1.0, 2.0])
+    >>> wrap(x._form, x._array).to_numpy().tolist()
+    [1.0, 2.0]
+    """
     result = Tensor()
     result._form = form
     result._array = array
@@ -171,7 +182,11 @@ def wrap(form: Form, array: Any, /) -> Tensor:
 
 
 def unwrap(operation: str, x: Tensor, /) -> tuple[Form, Any]:
-    """Form and array of a tensor, or an error that names the operation."""
+    """Form and array of a tensor, or an error that names the operation.
+
+    >>> unwrap("exp", tensor([1.0]))[0]
+    Form(F64, (1,), cpu)
+    """
     if isinstance(x, Tensor):
         return x._form, x._array
     from tensor_runtime.errors import ForeignOperandError
