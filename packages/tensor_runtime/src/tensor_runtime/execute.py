@@ -69,6 +69,16 @@ def execute_mixed(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, /) -> Te
     """
     key_a, x = (a._form, a._array) if isinstance(a, Tensor) else (type(a), a)
     key_b, y = (b._form, b._array) if isinstance(b, Tensor) else (type(b), b)
+    result = Tensor()
+    try:
+        kernel, result._form = spec.found[key_a][key_b]
+        result._array = kernel(x, y)
+    except TensorError:
+        raise
+    except Exception:
+        pass
+    else:
+        return result
     kernel, found = spec.bindings[key_a, key_b]
     return wrap(found, guarded(spec.name, kernel, x, y))
 
