@@ -1,0 +1,79 @@
+"""What the pages print is true: code runs, commands exist, links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = ["README.md", "CONTRIBUTING.md", *(str(p.relative_to(ROOT)) for p in sorted(ROOT.glob("packages/*/README.md")))]
+LINKED = [*PAGES, *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("docs/**/*.md")))]
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """Code blocks of one language; those inside a list lose their indentation."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return [body for _, body in re.findall(rf"^( *)```{language}\n(.*?)^\1```", text, re.DOTALL | re.MULTILINE)]
+
+
+def run_python(code: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=120)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_python_blocks_run_without_a_warning(page: str) -> None:
+    for code in blocks(page, "python"):
+        if ">>>" in code:
+            code = f"text = {code!r}\n{RUN_EXAMPLES}"
+        done = run_python(code)
+        assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+
+
+RUN_EXAMPLES = """
+import doctest, sys
+examples = doctest.DocTestParser().get_doctest(text, {}, "page", None, 0)
+runner = doctest.DocTestRunner()
+runner.run(examples)
+sys.exit(runner.summarize().failed)
+"""
+
+
+def test_the_readme_shows_the_difference_in_ten_lines_or_so() -> None:
+    (code,) = blocks("README.md", "python")
+    assert len([line for line in code.splitlines() if line and not line.startswith(("import", "from"))]) <= 10
+
+
+def test_the_error_in_the_readme_is_the_error() -> None:
+    (printed,) = blocks("README.md", "text")
+    done = run_python("import tensor_runtime as tr; tr.convert(tr.tensor([1.5]), tr.I64)")
+    assert done.stderr.splitlines()[-1].endswith(printed.strip())
+
+
+def test_the_commands_of_the_pages_are_targets_of_the_makefile() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    named = {
+        target
+        for page in ("README.md", "CONTRIBUTING.md", ".ci/run")
+        for target in re.findall(
+            r"^\s*make (?:\w+=\S+ )?([a-z]+)", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE
+        )
+    }
+    assert {"run", "test", "check"} <= named <= targets
+
+
+def test_the_programs_of_the_readme_are_installed() -> None:
+    for name in set(re.findall(r"\.venv/bin/([a-z-]+)", (ROOT / "README.md").read_text(encoding="utf-8"))):
+        assert (Path(sys.executable).parent / name).exists()
+
+
+@pytest.mark.parametrize("page", LINKED)
+def test_relative_links_lead_somewhere(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
+        if "://" not in target:
+            assert (ROOT / page).parent.joinpath(target).exists(), target
