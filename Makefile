@@ -8,7 +8,7 @@ PACKAGES := $(addprefix -e ,$(dir $(PROJECTS)))
 PIP_INSTALL := -m pip --disable-pip-version-check install --quiet
 LOCKED := --require-hashes --only-binary=:all:
 OURS := --no-deps --no-build-isolation
-CODE := packages tests tools examples benchmarks
+CODE := packages tests tools examples benchmarks conftest.py
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run test check format bench lock clean

@@ -111,7 +111,7 @@ def wheel_hash(download: Mapping[str, Any]) -> str:
 def needed(requires_dist: Iterable[str], extras: Iterable[str], python: str, system: System) -> set[str]:
     """The requirements that hold on one target, by canonical name."""
     markers = {**system.markers, "python_version": python, "python_full_version": f"{python}.0"}
-    names = set()
+    names: set[str] = set()
     for text in requires_dist:
         requirement = Requirement(text)
         contexts = [{**markers, "extra": extra} for extra in ("", *extras)]
@@ -151,7 +151,7 @@ def lock(direct: Iterable[str]) -> dict[str, Pin]:
 
 def closure(direct: Iterable[str], pins: Mapping[str, Pin]) -> list[Pin]:
     """The pins of ``direct`` and of everything they require, by name."""
-    waiting = [canonicalize_name(Requirement(text).name) for text in direct]
+    waiting: list[str] = [canonicalize_name(Requirement(text).name) for text in direct]
     found: dict[str, Pin] = {}
     while waiting:
         pin = pins[waiting.pop()]
