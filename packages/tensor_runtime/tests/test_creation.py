@@ -17,6 +17,7 @@ from tensor_core.errors import (
     LossyConversionError,
     ShapeError,
     SizeLimitError,
+    UnsupportedOperationError,
 )
 
 SHAPES = [(), (0,), (1,), (3,), (2, 3), (0, 2), (2, 0, 3), (1, 2, 1, 2)]
@@ -217,3 +218,23 @@ def test_there_is_one_tensor_class_at_run_time() -> None:
     assert tr.TypedTensor[F64] is tr.Tensor
     assert type(tr.zeros(2).mutable_view()) is tr.TypedTensorViewMut
     assert tr.zeros(2, dtype=Bool).dtype is Bool
+
+
+def test_an_arange_without_end_is_refused_at_once() -> None:
+    for arguments in ((0, 10**30), (0, 1e30), (0, 1, 1e-300)):
+        with pytest.raises(SizeLimitError, match="more than 2\\*\\*63 - 1 numbers"):
+            tr.arange(*arguments)
+
+
+def test_more_axes_than_the_backend_stores_are_refused_with_the_limit() -> None:
+    assert (tr.zeros((1,) * 64) + 1).size == 1
+    deep: Any = 1.0
+    for _ in range(65):
+        deep = [deep]
+    for call in (
+        lambda: tr.zeros((1,) * 65),
+        lambda: tr.broadcast_to(tr.zeros(()), (1,) * 65),
+        lambda: tr.tensor(deep),
+    ):
+        with pytest.raises(UnsupportedOperationError, match="65 axes; the cpu backend stores at most 64"):
+            call()

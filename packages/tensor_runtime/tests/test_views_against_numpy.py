@@ -13,6 +13,7 @@ import tensor_runtime as tr
 from tensor_core.errors import (
     ArgumentError,
     AxisError,
+    DTypeError,
     IndexingError,
     LossyConversionError,
     OverlappingViewError,
@@ -144,6 +145,9 @@ def test_bad_axes_and_shapes_are_named() -> None:
     x, _ = fresh((3, 2))
     with pytest.raises(AxisError):
         tr.transpose(x, (0, 0))
+    for axes in (5, 1.5, "ab", [None], (0, 1, 2)):
+        with pytest.raises(AxisError, match="transpose"):
+            tr.transpose(x, axes)  # type: ignore[arg-type]
     with pytest.raises(AxisError):
         tr.reverse_view(x, 2)
     with pytest.raises(ShapeError, match="shape \\(3, 2\\) has 6 elements"):
@@ -191,6 +195,8 @@ def test_writing_is_checked_before_anything_is_written() -> None:
         view[...] = tr.zeros((3, 4))
     with pytest.raises(ShapeError):
         view[0] = tr.zeros((3,), dtype="I64")
+    with pytest.raises(DTypeError, match="copy_into: the value is a list"):
+        view[0] = [1, 2, 3, 4]
     with pytest.raises(ReadOnlyError):
         tr.copy_into(x, x)  # type: ignore[arg-type]
     with pytest.raises(OverlappingViewError, match="twice"):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from tensor_core.dtypes import DTYPES, DType, as_dtype
-from tensor_core.errors import ArgumentError, DTypeError
+from tensor_core.errors import ArgumentError, DTypeError, UnsupportedOperationError
 from tensor_core.host_tensor import HostTensor
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
@@ -23,6 +23,26 @@ Array = np.ndarray[Any, Any]
 
 NUMPY_DTYPES: Final[dict[DType, np.dtype[Any]]] = {dtype: np.dtype(dtype.numpy_name) for dtype in DTYPES}
 """Our dtypes as NumPy's."""
+
+
+_MOST_AXES: Final = 64  # of a NumPy array
+
+
+def check_rank(operation: str, form: Form, /) -> None:
+    """Refuse a tensor that no twin can hold.
+
+    Raises:
+        UnsupportedOperationError: more than 64 axes.
+
+    >>> from tensor_core import F64
+    >>> check_rank("copy", form_of(F64, (2, 3), CPU))
+    """
+    if form.rank > _MOST_AXES:
+        raise UnsupportedOperationError(
+            f"{operation}: a tensor has {form.rank} axes; the cpu backend stores at most {_MOST_AXES}, as NumPy does; "
+            "reshape so that axes that stay together become one",
+            operation=operation,
+        )
 
 
 def empty(form: Form, /) -> Array:
@@ -71,6 +91,7 @@ def offset_of(array: Array, /) -> int:
 
 def upload(source: HostTensor[Any], form: Form, /) -> Array:
     """Compact twin with the elements of a host tensor, copied."""
+    check_rank("upload", form)
     flat = (
         np.frombuffer(source.raw, dtype=NUMPY_DTYPES[form.dtype])
         if form.size

@@ -74,8 +74,12 @@ class CpuBackend:
         """The kernel for exactly these forms.
 
         Raises:
-            UnsupportedOperationError: this backend has no such operation.
+            UnsupportedOperationError: this backend has no such operation, or a tensor has more than 64 axes.
         """
+        forms: list[Operand] = [*operands, *(result if isinstance(result, tuple) else (result,))]
+        for form in forms:
+            if isinstance(form, Form):
+                arrays.check_rank(name, form)
         binder = _BINDERS.get(name)
         if binder is None:
             raise UnsupportedOperationError(f"{name}: the cpu backend has no such operation", operation=name)

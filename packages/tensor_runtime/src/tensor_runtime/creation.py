@@ -11,7 +11,7 @@ from math import ceil, isfinite
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tensor_core.dtypes import C64, F64, I64, Bool, DType, as_dtype
-from tensor_core.errors import ArgumentError, DTypeError, PlacementError
+from tensor_core.errors import ArgumentError, DTypeError, PlacementError, SizeLimitError
 from tensor_core.host_tensor import HostTensor
 from tensor_core.scalars import to_element
 from tensor_core.shapes import as_shape
@@ -23,6 +23,7 @@ from tensor_runtime.placement import CPU, Placement, as_placement
 from tensor_runtime.registry import registry
 from tensor_runtime.structure import copy as copied
 from tensor_runtime.tensors import Number, Tensor, unwrap, wrap
+from tensor_runtime.transfer import to, upload
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,8 +66,6 @@ def tensor(data: Any, /, *, dtype: Any = None, placement: Placement | str = CPU)
     made = asarray(data, dtype=dtype, copy=True)
     if made.placement is as_placement(placement):
         return made
-    from tensor_runtime.transfer import to
-
     return to(made, placement)
 
 
@@ -103,8 +102,6 @@ def as_dtype_or_none(dtype: Any, /) -> DType | None:
 
 
 def _uploaded(host: HostTensor[Any], placement: Any) -> Tensor:
-    from tensor_runtime.transfer import upload
-
     return upload(host, placement)
 
 
@@ -265,10 +262,20 @@ def arange(
     if step == 0:
         raise ArgumentError("arange: the step is 0; give another one")
     whole = all(type(value) is int for value in (start, stop, step))
-    extent = len(range(start, stop, step)) if whole else ceil((stop - start) / step)  # type: ignore[arg-type]
-    extent = max(0, extent)
+    extent = _steps_between(start, stop, step)
     wanted = as_dtype_or(dtype, I64 if whole else F64)
     if extent:
         to_element(start, wanted)
         to_element(start + (extent - 1) * step, wanted)
     return _create("arange", wanted, (extent,), placement, start, step)
+
+
+def _steps_between(start: int | float, stop: int | float, step: int | float) -> int:
+    """How many numbers lie from start up to stop; the quotient of ints is exact."""
+    exact = all(type(value) is int for value in (start, stop, step))
+    count = -((start - stop) // step) if exact else (stop - start) / step
+    if count > 2**63 - 1:
+        raise SizeLimitError(
+            f"arange: from {start} to {stop} by {step} are more than 2**63 - 1 numbers; make it shorter"
+        )
+    return max(0, ceil(count))

@@ -13,6 +13,8 @@ from typing import Any, Final
 from tensor_core.errors import IndexingError, OverlappingViewError, ReadOnlyError, ShapeError
 from tensor_core.layout import TensorLayout, is_injective
 from tensor_runtime.bindings import Binding, BindingTable
+from tensor_runtime.conversion import check_convertible, check_number
+from tensor_runtime.creation import full
 from tensor_runtime.execute import guarded
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.registry import registry
@@ -175,8 +177,6 @@ def _bind_copy_into(key: tuple[Form, Form | type]) -> Binding:
             f"copy_into: the view has shape {target.shape} and the source {source.shape}; accepted: equal shapes",
             shapes=(target.shape, source.shape),
         )
-    from tensor_runtime.conversion import check_convertible
-
     check_convertible("copy_into", source, target.dtype)
     return registry.backend_for(home).bind("copy_into", key, target, None), target
 
@@ -208,9 +208,8 @@ def copy_into(view: TypedTensorViewMut[Any], source: Tensor | Number, /) -> None
         kernel, _ = _COPY_INTO[view._form, source._form]
         guarded("copy_into", kernel, view._array, source._array)
     else:
-        from tensor_runtime.creation import full
-
-        number = full((), source, dtype=None, placement=view.placement)
+        check_number("copy_into", source)
+        number = full((), source, placement=view.placement)
         copy_into(view, broadcast_to(number, view.shape))
 
 

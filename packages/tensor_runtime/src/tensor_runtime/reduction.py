@@ -24,9 +24,10 @@ def reduced_nonempty(operation: str, shape: Shape, detail: Reduction, /) -> Shap
     """
     result = reduced(operation, shape, detail)
     axes = reduced_axes(operation, len(shape), detail[0])
-    if any(shape[axis] == 0 for axis in axes):
+    empty = [axis for axis in axes if shape[axis] == 0]
+    if empty:
         raise ArgumentError(
-            f"{operation}: shape {shape} has no element along axis {detail[0]}, and {operation} of nothing is "
+            f"{operation}: shape {shape} has no element along axis {empty[0]}, and {operation} of nothing is "
             "undefined; reduce over axes of extent 1 or more",
             operation=operation,
             shape=shape,

@@ -13,7 +13,7 @@ from operator import index as as_index
 from typing import Any, Final
 
 from tensor_core import views
-from tensor_core.errors import ArgumentError, ShapeError, ViewRequiresCopyError
+from tensor_core.errors import ArgumentError, AxisError, ShapeError, ViewRequiresCopyError
 from tensor_core.layout import TensorLayout
 from tensor_core.shapes import as_permutation, as_shape
 from tensor_runtime.execute import execute_detail, execute_unary
@@ -59,6 +59,22 @@ DIAGONAL_VIEW: Final = ViewSpec("diagonal_view", _diagonal)
 COPY: Final = OpSpec("copy", result_shape=same_shape)
 
 
+def _axes_key(operation: str, axes: Any) -> tuple[int, ...]:
+    """What a user wrote as part of a key: a tuple of ints. Whether they are axes is checked when the view is bound."""
+    if type(axes) is tuple:
+        for axis in axes:
+            if type(axis) is not int:
+                break
+        else:
+            return axes  # a call that finds its binding takes half as long this way
+    try:
+        return (as_index(axes),) if not isinstance(axes, (tuple, list)) else tuple(as_index(axis) for axis in axes)
+    except TypeError:
+        raise AxisError(
+            f"{operation}: axes are {axes!r}; accepted: an int or a sequence of ints", operation=operation
+        ) from None
+
+
 def transpose_view(a: Tensor, axes: Sequence[int] | None = None, /) -> Tensor:
     """View with the axes in another order: axis k of the result is axis ``axes[k]`` of the operand.
 
@@ -72,7 +88,7 @@ def transpose_view(a: Tensor, axes: Sequence[int] | None = None, /) -> Tensor:
     >>> transpose_view(zeros((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
     """
-    return execute_detail(TRANSPOSE_VIEW, a, None if axes is None else tuple(axes))
+    return execute_detail(TRANSPOSE_VIEW, a, None if axes is None else _axes_key("transpose", axes))
 
 
 def transpose(a: Tensor, axes: Sequence[int] | None = None, /) -> Tensor:
@@ -176,7 +192,7 @@ def reverse_view(a: Tensor, axes: Sequence[int] | int, /) -> Tensor:
     >>> reverse_view(tensor([1, 2, 3]), 0).to_numpy().tolist()
     [3, 2, 1]
     """
-    return execute_detail(REVERSE_VIEW, a, (axes,) if isinstance(axes, int) else tuple(axes))
+    return execute_detail(REVERSE_VIEW, a, _axes_key("reverse_view", axes))
 
 
 def diagonal_view(a: Tensor, first: int = 0, second: int = 1, /) -> Tensor:
