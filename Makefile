@@ -49,7 +49,7 @@ test: $(VENV)/.dev
 check: $(VENV)/.dev
 	$(VENV)/bin/ruff format --check $(CODE)
 	$(VENV)/bin/ruff check $(CODE)
-	$(VENV)/bin/mypy packages/*/src tools/*.py
+	$(VENV)/bin/mypy packages/*/src tools tests examples benchmarks conftest.py
 	$(VENV)/bin/lint-imports
 	$(VENV)/bin/python tools/check_docstrings.py
 

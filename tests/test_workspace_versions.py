@@ -107,11 +107,11 @@ def test_no_file_names_a_package_index() -> None:
     listing = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
     if listing.returncode:
         pytest.skip("not a git checkout")
-    words = re.compile(
-        r"(?:extra-)?index-" r"url|find-" r"links|trusted-" r"host|pypi\." r"org|python" r"hosted|simple/"
-    )
+    # Written in halves, so that this file does not name one either.
+    halves = [("index", "-url"), ("find", "-links"), ("trusted", "-host"), ("pypi", ".org"), ("python", "hosted")]
+    words = re.compile("|".join(re.escape(first + second) for first, second in halves))
     for name in filter(None, listing.stdout.split("\0")):
         path = ROOT / name
         if path.suffix not in {".json", ".npy", ".npz", ".svg", ".png"} and path.is_file():
             found = words.search(path.read_text(encoding="utf-8"))
-            assert found is None, f"{name} says {found and found.group()!r}"
+            assert found is None, f"{name}: {found}"
