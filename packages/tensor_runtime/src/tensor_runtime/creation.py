@@ -108,12 +108,13 @@ def _uploaded(host: HostTensor[Any], placement: Any) -> Tensor:
 def asarray(x: Any, /, *, dtype: Any = None, copy: bool | None = None) -> Tensor:
     """Tensor on ``cpu`` of an array, a nested list or a number; shares memory where it can.
 
-    Column-major and strided NumPy data is borrowed as it is, row-major data is a view with row-major strides; neither
-    is copied unless asked to. Data whose dtype is not one of the seven is refused.
+    Column-major data is borrowed as it is: memory whose strides, of whatever sign, do not shrink from axis to axis.
+    Row-major data is copied once, so that what follows is fast. Data whose dtype is not one of the seven is refused.
 
     Args:
         x: a tensor, an array (``__array_interface__``, ``__array__`` or the buffer protocol), nested lists, or a
-        number. dtype: checked conversion, as by ``convert``.
+            number.
+        dtype: checked conversion, as by ``convert``.
         copy: True always copies, False never (an error if it must), None only when it must.
 
     Raises:
