@@ -350,13 +350,21 @@ def test_one_element_has_a_truth_value_and_a_number() -> None:
     assert 3 not in HostTensor.from_nested([[1, 2]])
 
 
-def test_elements_decide_equality_and_identity_decides_hashing() -> None:
+def test_type_shape_and_elements_decide_equality_and_there_is_no_hash() -> None:
     x = HostTensor.from_nested([1, 2])
     assert x.equals(x.copy())
     assert not x.equals(HostTensor.from_nested([1.0, 2.0]))
     assert not x.equals(HostTensor.from_nested([[1, 2]]))
     assert not HostTensor.from_nested(float("nan")).equals(HostTensor.from_nested(float("nan")))
-    assert len({x, x.copy()}) == 2
+    assert x == x.copy() == x[::-1].copy()[::-1]
+    assert x.view() == x
+    assert x != HostTensor.from_nested([1, 3])
+    assert x != HostTensor.from_nested([1.0, 2.0])
+    assert x != [1, 2]
+    assert x in [HostTensor.zeros(3), x.copy()]
+    for unhashable in (x, x.view()):
+        with pytest.raises(TypeError, match="unhashable"):
+            hash(unhashable)
 
 
 def test_a_layout_outside_the_storage_is_refused() -> None:

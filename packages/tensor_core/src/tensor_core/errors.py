@@ -69,7 +69,9 @@ class TensorError(Exception):
 
     def __init__(self, message: str = "", /, **fields: object) -> None:
         super().__init__(message)
-        self.__dict__.update(fields)
+        for name, value in fields.items():
+            self.__dict__[name] = value
+            setattr(self, name, value)  # OSError keeps errno and its like outside the dictionary
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (str(self.args[0]) if self.args else "",), dict(self.__dict__)
@@ -178,8 +180,8 @@ class FormatError(TensorError, ValueError):
 
 
 class SaveError(TensorError, OSError):
-    """A file could not be written; the old one, if any, is untouched."""
+    """A file could not be written; the old one, if any, is untouched. ``errno`` says why."""
 
 
 class LoadError(TensorError, OSError):
-    """A file could not be read."""
+    """A file could not be read. ``errno`` says why."""

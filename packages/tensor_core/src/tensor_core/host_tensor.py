@@ -15,25 +15,24 @@ HostTensor I64 (2, 3)
 from __future__ import annotations
 
 from tensor_core.dtypes import F64, as_dtype
-from tensor_core.errors import ArgumentError, DTypeError, LayoutError, ShapeError, shortened
-from tensor_core.host_view import HostTensorView, T, view_of_nested
+from tensor_core.errors import DTypeError, LayoutError, ShapeError, shortened
+from tensor_core.host_view import HostTensorView, view_of_nested
 from tensor_core.interchange import RAW_FORMATS, buffer_of, dtype_of_buffer
 from tensor_core.layout import TensorLayout, validate_layout
 from tensor_core.nested import natural_dtype
-from tensor_core.shapes import as_shape, element_count
+from tensor_core.shapes import as_shape, element_count, ordered_strides
 from tensor_core.storage import Storage
+from tensor_core.view_methods import T
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any, Literal, TypeVar, overload
+    from typing import Any, overload
 
     from typing_extensions import Buffer
 
     from tensor_core.dtypes import TensorScalar
-
-    S = TypeVar("S", bound=TensorScalar)  # the class given, where it is known before run time
-    Order = Literal["F", "C"]
+    from tensor_core.host_view import Order, S
 
 
 # The second overload of each method below is chosen only where the first one contradicts the type that the result is
@@ -269,9 +268,17 @@ class HostTensor(HostTensorView[T]):
         """The tensor itself; ``copy()`` copies."""
         return self
 
-    def tobytes(self) -> bytes:
-        """The elements in column-major order, in native byte order."""
-        return self.raw.tobytes()
+    def typed(self, dtype: type[S], /) -> HostTensor[S]:
+        """The object itself, with its element type known to the type checker.
+
+        Raises:
+            DTypeError: it has another element type.
+
+        >>> HostTensor.zeros(2).typed(F64).dtype
+        F64
+        """
+        super().typed(dtype)
+        return self  # type: ignore[return-value]
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         if protocol < 5:
@@ -285,8 +292,5 @@ HostTensorView._owned_type = HostTensor
 
 
 def _in_order(storage: Storage, shape: tuple[int, ...], order: str) -> HostTensor[Any]:
-    if order == "F":
-        return HostTensor(storage, TensorLayout(shape))
-    if order == "C":
-        return HostTensorView(storage, TensorLayout.row_major(shape)).copy()
-    raise ArgumentError(f"order: found {shortened(order)}; accepted: 'F' (column-major), 'C' (row-major)")
+    layout = TensorLayout(shape, ordered_strides(shape, order))
+    return HostTensor(storage, layout) if layout.is_compact else HostTensorView(storage, layout).copy()

@@ -7,6 +7,7 @@ mean what they mean in Python and NumPy, whatever the order in memory is.
 from __future__ import annotations
 
 from tensor_core import views
+from tensor_core.dtypes import as_dtype
 from tensor_core.errors import (
     AxisError,
     DTypeError,
@@ -21,36 +22,27 @@ from tensor_core.layout import TensorLayout, element_offset, is_injective, valid
 from tensor_core.nested import flatten, natural_dtype, nest
 from tensor_core.promotion import can_convert
 from tensor_core.scalars import to_element
+from tensor_core.shapes import ordered_strides
 from tensor_core.storage import Storage, copy_elements
+from tensor_core.view_methods import T, ViewMethods
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any, ClassVar, Generic, TypeVar
+    from collections.abc import Iterator
+    from typing import Any, ClassVar, Literal, TypeVar
 
     from tensor_core.dtypes import DType, TensorScalar
     from tensor_core.host_tensor import HostTensor
-    from tensor_core.slices import SliceSpec
 
-    T = TypeVar("T", bound=TensorScalar)
-
-    class Typed(Generic[T]):
-        """What makes a class generic in its element type."""
-
-        __slots__ = ()
-
-else:  # importing typing would cost more than the rest of this package
-    T = None
-
-    class Typed:
-        """What makes a class generic in its element type."""
-
-        __slots__ = ()
-        __class_getitem__ = classmethod(type(list[int]))
+    S = TypeVar("S", bound=TensorScalar)
+    Order = Literal["F", "C"]
 
 
-class HostTensorView(Typed[T]):
+class HostTensorView(ViewMethods[T]):
     """Elements of a storage, seen through a layout.
+
+    ``==`` compares whole tensors, as for Python's lists: one bool, by :meth:`equals`. A view can be written, so it has
+    no hash.
 
     Args:
         storage: the memory.
@@ -128,49 +120,26 @@ class HostTensorView(Typed[T]):
     def __array_interface__(self) -> dict[str, Any]:
         return export_interface(self._storage, self._layout)
 
-    def view(self) -> HostTensorView[T]:
-        """The same elements as a view."""
-        return HostTensorView(self._storage, self._layout)
+    def _with_layout(self, layout: TensorLayout, /) -> HostTensorView[T]:
+        return HostTensorView(self._storage, layout)
+
+    def typed(self, dtype: type[S], /) -> HostTensorView[S]:
+        """The object itself, with its element type known to the type checker.
+
+        Raises:
+            DTypeError: it has another element type.
+
+        >>> from tensor_core import I64
+        >>> HostTensorView(Storage.of(I64, [7]), TensorLayout((1,))).typed(I64).to_nested()
+        [7]
+        """
+        if self.dtype is not as_dtype(dtype):
+            raise DTypeError(f"typed: found {self.dtype}; accepted: {dtype!r}, as asked for; convert() or cast() first")
+        return self  # type: ignore[return-value]
 
     def as_readonly(self) -> HostTensorView[T]:
         """The same elements, not to be written through this view."""
         return HostTensorView(Storage(self.dtype, self._storage.raw.toreadonly()), self._layout)
-
-    def reshape_view(self, shape: Iterable[int] | int, /) -> HostTensorView[T]:
-        """See :func:`tensor_core.reshape_view`."""
-        return HostTensorView(self._storage, views.reshape_view(self._layout, shape))
-
-    def transpose_view(self, axes: Sequence[int] | None = None, /) -> HostTensorView[T]:
-        """See :func:`tensor_core.transpose_view`."""
-        return HostTensorView(self._storage, views.transpose_view(self._layout, axes))
-
-    def slice_view(self, specs: Sequence[SliceSpec], /) -> HostTensorView[T]:
-        """See :func:`tensor_core.slice_view`."""
-        return HostTensorView(self._storage, views.slice_view(self._layout, specs))
-
-    def broadcast_view(self, shape: Iterable[int] | int, /) -> HostTensorView[T]:
-        """See :func:`tensor_core.broadcast_view`."""
-        return HostTensorView(self._storage, views.broadcast_view(self._layout, shape))
-
-    def reverse_view(self, axes: Sequence[int] | int, /) -> HostTensorView[T]:
-        """See :func:`tensor_core.reverse_view`."""
-        return HostTensorView(self._storage, views.reverse_view(self._layout, axes))
-
-    def diagonal_view(self, first: int = 0, second: int = 1, /) -> HostTensorView[T]:
-        """See :func:`tensor_core.diagonal_view`."""
-        return HostTensorView(self._storage, views.diagonal_view(self._layout, first, second))
-
-    def window_view(self, window: Sequence[int] | int, axes: Sequence[int] | int, /) -> HostTensorView[T]:
-        """See :func:`tensor_core.window_view`."""
-        return HostTensorView(self._storage, views.window_view(self._layout, window, axes))
-
-    def squeeze_view(self, axes: Sequence[int] | int | None = None, /) -> HostTensorView[T]:
-        """See :func:`tensor_core.squeeze_view`."""
-        return HostTensorView(self._storage, views.squeeze_view(self._layout, axes))
-
-    def expand_view(self, axis: int, /) -> HostTensorView[T]:
-        """See :func:`tensor_core.expand_view`."""
-        return HostTensorView(self._storage, views.expand_view(self._layout, axis))
 
     def __getitem__(self, index: Any) -> Any:
         """An element as a Python number where every axis has an int, a view otherwise.
@@ -269,6 +238,11 @@ class HostTensorView(Typed[T]):
             and all(a == b for a, b in zip(self._row_major_elements(), other._row_major_elements(), strict=True))
         )
 
+    def __eq__(self, other: object) -> bool:
+        return self.equals(other) if isinstance(other, HostTensorView) else NotImplemented
+
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
+
     def to_nested(self) -> Any:
         """Lists in lists, with ``x.to_nested()[i][j] == x[i, j]``; a number at rank 0.
 
@@ -277,6 +251,23 @@ class HostTensorView(Typed[T]):
         [[1, 3], [2, 4]]
         """
         return nest(self._row_major_elements(), self.shape)
+
+    def to_list(self) -> Any:
+        """:meth:`to_nested` under the name that other libraries use."""
+        return self.to_nested()
+
+    def to_flat(self, *, order: Order = "F") -> list[Any]:
+        """The elements in a row; undoes ``HostTensor.from_flat``.
+
+        Args:
+            order: "F", the first index runs fastest (column-major), or "C", the last does (row-major).
+
+        >>> from tensor_core import I64
+        >>> x = HostTensorView(Storage.of(I64, [1, 2, 3, 4]), TensorLayout((2, 2)))
+        >>> x.to_flat(), x.to_flat(order="C")
+        ([1, 2, 3, 4], [1, 3, 2, 4])
+        """
+        return self._in_order(order).elements()
 
     def as_slice(self) -> memoryview[Any]:
         """The elements in column-major order as flat memory, shared; complex ones as pairs of components.
@@ -302,23 +293,22 @@ class HostTensorView(Typed[T]):
         >>> HostTensorView(Storage.of(I64, [1, 2]), TensorLayout((2,), (-1,), 1)).copy().as_slice().tolist()
         [2, 1]
         """
-        compact = TensorLayout(self.shape)
-        storage = Storage.zeros(self.dtype, self.size)
-        copy_elements(storage, compact, self._storage, self._layout)
-        return self._owned_type(storage, compact)
+        return self._owned_type(self._in_order("F"), TensorLayout(self.shape))
 
     def to_contiguous(self) -> HostTensor[T]:
         """An owned compact tensor with these elements; an owned tensor is its own."""
         return self.copy()
 
-    def tobytes(self) -> bytes:
-        r"""The elements in column-major order, in native byte order.
+    def tobytes(self, *, order: Order = "F") -> bytes:
+        r"""The elements in column-major order, or row-major with ``order="C"``; in native byte order.
 
         >>> from tensor_core import Bool
         >>> HostTensorView(Storage.of(Bool, [True, False]), TensorLayout((2,), (-1,), 1)).tobytes()
         b'\x00\x01'
         """
-        return self.copy().raw.tobytes()
+        if order == "F" and self._layout.is_compact:
+            return self.as_slice().tobytes()
+        return self._in_order(order).raw.tobytes()
 
     def __copy__(self) -> HostTensor[T]:
         return self.copy()
@@ -333,13 +323,20 @@ class HostTensorView(Typed[T]):
         header = f"{type(self).__name__} {self.dtype} {self.shape}"
         return format_tensor(header, self.dtype, self.shape, self._read)
 
+    def _repr_html_(self) -> str:
+        return f"<pre>{self!r}</pre>"  # no text of ours has anything to escape
+
     def _read(self, index: tuple[int, ...]) -> Any:
         return self._storage.read(element_offset(self._layout, index))
 
     def _row_major_elements(self) -> list[Any]:
+        return self._in_order("C").elements()
+
+    def _in_order(self, order: str) -> Storage:
+        compact = TensorLayout(self.shape, ordered_strides(self.shape, order))
         storage = Storage.zeros(self.dtype, self.size)
-        copy_elements(storage, TensorLayout.row_major(self.shape), self._storage, self._layout)
-        return storage.elements()
+        copy_elements(storage, compact, self._storage, self._layout)
+        return storage
 
 
 def view_of_nested(nested: object, dtype: DType | None = None) -> HostTensorView[Any]:

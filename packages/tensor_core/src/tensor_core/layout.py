@@ -6,13 +6,20 @@ runs in unbounded integers before anything native sees a number.
 
 from __future__ import annotations
 
-from tensor_core.errors import IndexingError, LayoutError, OutOfBoundsLayoutError, SizeLimitError, shortened
+from tensor_core.errors import (
+    IndexingError,
+    LayoutError,
+    OutOfBoundsLayoutError,
+    SizeLimitError,
+    UnsupportedOperationError,
+    shortened,
+)
 from tensor_core.shapes import LARGEST, as_shape, canonical_strides, compact_strides, element_count, row_major_strides
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import Final
+    from typing import Final, Never
 
     Shape = tuple[int, ...]
 
@@ -121,6 +128,34 @@ class TensorLayout:
 
     def __repr__(self) -> str:
         return f"TensorLayout(shape={self.shape}, strides={self.strides}, offset={self.offset})"
+
+
+class BlockedLayout:
+    """Tiles in memory. Named, so that asking gives an answer; tensors here are dense and strided.
+
+    Raises:
+        UnsupportedOperationError: always.
+    """
+
+    def __new__(cls, *arguments: object, **options: object) -> Never:
+        raise _refusal(cls.__name__, "split each axis into tile and position with reshape_view, and copy the view")
+
+
+class SparseLayout:
+    """Elements that are zero left out. Named, so that asking gives an answer; tensors here are dense and strided.
+
+    Raises:
+        UnsupportedOperationError: always.
+    """
+
+    def __new__(cls, *arguments: object, **options: object) -> Never:
+        raise _refusal(cls.__name__, "keep indices and values as two dense tensors, or use a library for sparse arrays")
+
+
+def _refusal(name: str, instead: str) -> UnsupportedOperationError:
+    return UnsupportedOperationError(
+        f"{name}: tensors here are dense and strided; accepted: TensorLayout; instead, {instead}", operation=name
+    )
 
 
 def element_offset(layout: TensorLayout, index: Sequence[int], /) -> int:

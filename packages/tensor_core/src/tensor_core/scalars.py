@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     Element = bool | int | float | complex
     Overflow = Literal["error", "saturate", "wrap"]
 
+OVERFLOW_POLICIES: Final = ("error", "saturate", "wrap")
 BOUNDS: Final[dict[DType, tuple[int, int]]] = {I32: (-(2**31), 2**31 - 1), I64: (-(2**63), 2**63 - 1)}
 # What each kind stores without being asked to: an int is welcome in a float tensor, a float in an integer one is not.
 _ACCEPTED: Final[dict[str, tuple[type, ...]]] = {
@@ -137,7 +138,7 @@ def cast_scalar(value: object, source: DType, target: DType, overflow: Overflow 
     >>> cast_scalar(-2.9, F64, I32), cast_scalar(3e9, F64, I32, "saturate"), cast_scalar(3e9, F64, I32, "wrap")
     (-2, 2147483647, -1294967296)
     """
-    if overflow not in ("error", "saturate", "wrap"):
+    if overflow not in OVERFLOW_POLICIES:
         raise ArgumentError(
             f"cast: overflow is {shortened(overflow)}; accepted: 'error', 'saturate', 'wrap'", overflow=overflow
         )

@@ -5,7 +5,7 @@ Everything is computed in Python's unbounded integers. Strides count elements.
 
 from __future__ import annotations
 
-from tensor_core.errors import AxisError, ShapeError, SizeLimitError, shortened
+from tensor_core.errors import ArgumentError, AxisError, IndexingError, ShapeError, SizeLimitError, shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     Shape = tuple[int, ...]
 
+ShapeVec = tuple[int, ...]  # extents, 0 or more
+StrideVec = tuple[int, ...]  # signed steps, in elements
 LARGEST: Final = 2**63 - 1  # native code counts elements, bytes and strides in int64
 
 
@@ -178,6 +180,75 @@ def canonical_strides(shape: Sequence[int], strides: Sequence[int], /) -> tuple[
     return tuple(
         natural if extent == 1 else stride for extent, stride, natural in zip(shape, strides, compact, strict=True)
     )
+
+
+def ordered_strides(shape: Sequence[int], order: str, /) -> tuple[int, ...]:
+    """Strides without gaps: column-major for "F", row-major for "C".
+
+    Raises:
+        ArgumentError: another order.
+
+    >>> ordered_strides((2, 3), "F"), ordered_strides((2, 3), "C")
+    ((1, 2), (3, 1))
+    """
+    if order == "F":
+        return compact_strides(shape)
+    if order == "C":
+        return row_major_strides(shape)
+    raise ArgumentError(f"order: found {shortened(order)}; accepted: 'F' (column-major), 'C' (row-major)")
+
+
+def ravel_index(index: Sequence[int], shape: Iterable[int] | int, /, *, order: str) -> int:
+    """Position of an index among all elements in a row.
+
+    Args:
+        index: 0 to extent - 1 per axis.
+        shape: the extents n.
+        order: "F", the first index runs fastest: i0 + n0·(i1 + n1·(i2 + ...)); "C", the last does:
+            ((i0·n1 + i1)·n2 + i2)...
+
+    Raises:
+        IndexingError: not one index per axis, or out of range.
+
+    >>> ravel_index((1, 2), (2, 3), order="F"), ravel_index((1, 0), (2, 3), order="C")
+    (5, 3)
+    """
+    extents = as_shape(shape)
+    strides = ordered_strides(extents, order)
+    try:
+        inside = len(index) == len(extents) and all(0 <= k < n for k, n in zip(index, extents, strict=True))
+        position = sum(k.__index__() * stride for k, stride in zip(index, strides, strict=False))
+    except (AttributeError, TypeError):
+        inside, position = False, 0
+    if not inside:
+        raise IndexingError(
+            f"ravel_index: index {shortened(index)} for shape {extents}; accepted: 0 to extent - 1 per axis"
+        )
+    return position
+
+
+def unravel_index(position: int, shape: Iterable[int] | int, /, *, order: str) -> tuple[int, ...]:
+    """Index of the element at a position in a row; undoes :func:`ravel_index`.
+
+    Raises:
+        IndexingError: the position is negative, or not less than the number of elements.
+
+    >>> unravel_index(4, (2, 3), order="F"), unravel_index(4, (2, 3), order="C")
+    ((0, 2), (1, 1))
+    """
+    extents = as_shape(shape)
+    strides, count = ordered_strides(extents, order), element_count(extents)
+    try:
+        inside = 0 <= position.__index__() < count
+    except (AttributeError, TypeError):
+        inside = False
+    if not inside:
+        raise IndexingError(
+            f"unravel_index: position {shortened(position)} for shape {extents}; accepted: 0 to {count - 1}"
+            if count
+            else f"unravel_index: position {shortened(position)} for shape {extents}, which has no elements"
+        )
+    return tuple(position // stride % extent for stride, extent in zip(strides, extents, strict=True))
 
 
 def _listed(numbers: Any) -> tuple[int, ...]:

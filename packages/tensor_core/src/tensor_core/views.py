@@ -6,8 +6,16 @@ O(rank), whatever the size. Lengths and strides count elements, never bytes. Str
 
 from __future__ import annotations
 
-from tensor_core.errors import AxisError, IndexingError, ShapeError, SliceError, ViewRequiresCopyError, shortened
-from tensor_core.layout import TensorLayout
+from tensor_core.errors import (
+    AxisError,
+    IndexingError,
+    OutOfBoundsLayoutError,
+    ShapeError,
+    SliceError,
+    ViewRequiresCopyError,
+    shortened,
+)
+from tensor_core.layout import TensorLayout, reachable_range
 from tensor_core.shapes import as_permutation, as_shape, element_count, normalize_axes, normalize_axis
 from tensor_core.slices import SliceSpec, from_python, resolve
 
@@ -303,3 +311,80 @@ def expand_view(layout: TensorLayout, axis: int, /) -> TensorLayout:
         (*layout.strides[:position], step, *layout.strides[position:]),
         layout.offset,
     )
+
+
+def compose_view(layout: TensorLayout, inner: TensorLayout, /) -> TensorLayout:
+    """A view of a view as one layout: ``inner`` counts the elements of ``layout`` in column-major order.
+
+    With an owned tensor's layout this is ``inner`` itself. Otherwise a step of ``inner`` may lead from one column of
+    ``layout`` into the next, where no single stride describes it; such a composition is refused.
+
+    Args:
+        layout: any view of an allocation.
+        inner: a layout whose allocation is the elements of ``layout``.
+
+    Raises:
+        OutOfBoundsLayoutError: ``inner`` reaches outside the elements of ``layout``.
+        ViewRequiresCopyError: no strides describe the result.
+
+    Source: a position has mixed-radix digits, one per axis of ``layout``. They are affine in the indices of ``inner``
+    exactly when the digits of its first neighbours, continued to every corner, stay digits.
+
+    >>> rows = slice_view(TensorLayout((4, 3)), [SliceSpec(0, 4, 2), SliceSpec(0, 3)])
+    >>> compose_view(rows, TensorLayout((3,), (-2,), 5))
+    TensorLayout(shape=(3,), strides=(-4,), offset=10)
+    """
+    reach = reachable_range(inner)
+    if reach is None:
+        return TensorLayout(inner.shape, None, layout.offset)
+    if reach[0] < 0 or reach[1] >= layout.size:
+        raise OutOfBoundsLayoutError(
+            f"compose_view: {inner!r} reaches elements {reach[0]} to {reach[1]} of {layout.size}; "
+            "accepted: offsets inside them",
+            layout=inner,
+        )
+    merged = _merged_axes(layout)
+    first = _digits(inner.offset, merged)
+    # An axis of extent 1 takes no step.
+    steps = [
+        [digit - start for digit, start in zip(_digits(inner.offset + stride, merged), first, strict=True)]
+        if extent > 1
+        else [0] * len(merged)
+        for extent, stride in zip(inner.shape, inner.strides, strict=True)
+    ]
+    for k, (radix, _) in enumerate(merged):
+        spans = [(extent - 1) * step[k] for extent, step in zip(inner.shape, steps, strict=True)]
+        if (
+            first[k] + sum(span for span in spans if span < 0) < 0
+            or first[k] + sum(span for span in spans if span > 0) >= radix
+        ):
+            raise ViewRequiresCopyError(
+                f"compose_view: no strides describe {inner!r} within {layout!r}; to_contiguous() first",
+                layout=layout,
+                inner=inner,
+            )
+    strides = [stride for _, stride in merged]
+    return TensorLayout(inner.shape, [_dot(step, strides) for step in steps], layout.offset + _dot(first, strides))
+
+
+def _merged_axes(layout: TensorLayout) -> list[tuple[int, int]]:
+    """Extent and stride of each run of axes that continue one another; no axes of extent 1."""
+    merged: list[tuple[int, int]] = []
+    for extent, stride in zip(layout.shape, layout.strides, strict=True):
+        if merged and stride == merged[-1][0] * merged[-1][1]:
+            merged[-1] = merged[-1][0] * extent, merged[-1][1]
+        elif extent != 1:
+            merged.append((extent, stride))
+    return merged
+
+
+def _digits(position: int, axes: list[tuple[int, int]]) -> list[int]:
+    digits = []
+    for extent, _ in axes:
+        position, digit = divmod(position, extent)
+        digits.append(digit)
+    return digits
+
+
+def _dot(digits: list[int], strides: list[int]) -> int:
+    return sum(digit * stride for digit, stride in zip(digits, strides, strict=True))
