@@ -12,7 +12,8 @@ from tensor_core.host_tensor import HostTensor
 class Case(NamedTuple):
     """A call and its result by an oracle in plain Python.
 
-    ``expected`` is a function, so that collecting thousands of cases computes nothing.
+    ``expected`` is a function, so that collecting thousands of cases computes nothing. A case without operands makes
+    tensors: its ``call`` takes the placement instead.
     """
 
     operation: str  # the public name, such as "add"
@@ -22,8 +23,25 @@ class Case(NamedTuple):
     expected: Callable[[], Any]  # a host tensor or a tuple of them
     ulps: int = 0  # rounding units of the dtype allowed, relative to the largest element; 0 means the same bits
     error: type[TensorError] | None = None  # what the call raises instead
+    shares: bool = False  # the result may share the operand's elements: a view, or the operand itself
 
     @property
     def id(self) -> str:
         """The name of the case in a test report."""
         return f"{self.operation}-{self.label}"
+
+
+def refused(
+    operation: str,
+    label: str,
+    operands: tuple[HostTensor[Any], ...],
+    call: Callable[..., Any],
+    error: type[TensorError],
+) -> Case:
+    """A case whose call raises.
+
+    >>> from tensor_core import ShapeError
+    >>> refused("add", "unequal", (), lambda place: None, ShapeError).error.__name__
+    'ShapeError'
+    """
+    return Case(operation, label, operands, call, lambda: None, error=error)

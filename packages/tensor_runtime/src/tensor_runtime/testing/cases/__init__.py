@@ -1,1 +1,36 @@
-"""Cases of the conformance suite, one module per family of operations; each has a function ``cases``."""
+"""Cases of the conformance suite, one module per family of operations; each has a function ``cases``.
+
+A new family adds its module to ``MODULES``, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Final
+
+from tensor_runtime.testing.case import Case
+
+MODULES: Final = (
+    "arithmetic",
+    "comparison",
+    "contraction",
+    "conversion",
+    "creation",
+    "functions",
+    "primitives",
+    "random",
+    "reduction",
+    "views",
+)
+"""Modules of this package, in the order in which their cases run."""
+
+
+def all_cases() -> Iterator[Case]:
+    """Every case of every module.
+
+    >>> "add" in {case.operation for case in all_cases()}
+    True
+    """
+    for name in MODULES:
+        yield from import_module(f"{__name__}.{name}").cases()
