@@ -10,7 +10,19 @@ import numpy as np
 
 from tensor_core.errors import UnsupportedOperationError
 from tensor_core.host_tensor import HostTensor
-from tensor_cpu import arrays, contraction, conversion, creation, elementwise, linalg, random, reduction, views
+from tensor_cpu import (
+    arrays,
+    contraction,
+    conversion,
+    creation,
+    elementwise,
+    gathering,
+    linalg,
+    random,
+    reduction,
+    sorting,
+    views,
+)
 from tensor_cpu.arrays import Array
 from tensor_runtime.form import Form
 from tensor_runtime.placement import DeviceKind
@@ -61,6 +73,8 @@ _BINDERS: Final[Mapping[str, Binder]] = {
     "contract": contraction.bind_contract,
     "relabel": contraction.bind_relabel,
     **linalg.BINDERS,
+    **gathering.BINDERS,
+    **sorting.BINDERS,
 }
 
 

@@ -25,12 +25,24 @@ from tensor_runtime.conversion import cast, convert
 from tensor_runtime.creation import arange, asarray, eye, from_flat, full, ones, tensor, to_numpy, zeros
 from tensor_runtime.files import load, save
 from tensor_runtime.functions import exp, sqrt
+from tensor_runtime.gathering import gather, nonzero, put_along_axis, scatter, take, take_along_axis
 from tensor_runtime.indexing import copy_into, mutable_view
 from tensor_runtime.operations import einsum
 from tensor_runtime.placement import CPU, DeviceId, DeviceKind, GpuBackendKind, MemoryKind, Placement
 from tensor_runtime.random import uniform
 from tensor_runtime.reduction import max, sum
 from tensor_runtime.registry import backend, backends, refresh_backends, register_backend
+from tensor_runtime.slicing import dynamic_slice, dynamic_update_slice
+from tensor_runtime.sorting import (
+    argsort,
+    searchsorted,
+    sort,
+    unique,
+    unique_all,
+    unique_counts,
+    unique_inverse,
+    unique_values,
+)
 from tensor_runtime.structure import (
     broadcast_to,
     copy,
@@ -78,6 +90,7 @@ __all__ = [
     "abs",
     "add",
     "arange",
+    "argsort",
     "asarray",
     "backend",
     "backends",
@@ -92,6 +105,8 @@ __all__ = [
     "divide",
     "dot_general",
     "download",
+    "dynamic_slice",
+    "dynamic_update_slice",
     "einsum",
     "equal",
     "exp",
@@ -99,6 +114,7 @@ __all__ = [
     "eye",
     "from_flat",
     "full",
+    "gather",
     "greater",
     "greater_equal",
     "less",
@@ -109,21 +125,28 @@ __all__ = [
     "multiply",
     "mutable_view",
     "negative",
+    "nonzero",
     "not_equal",
     "ones",
     "permute_axes",
     "positive",
     "primitives",
     "promote",
+    "put_along_axis",
     "refresh_backends",
     "register_backend",
     "reshape_view",
     "reverse_view",
     "save",
+    "scatter",
+    "searchsorted",
+    "sort",
     "sqrt",
     "squeeze",
     "subtract",
     "sum",
+    "take",
+    "take_along_axis",
     "tensor",
     "tensordot",
     "to",
@@ -133,6 +156,11 @@ __all__ = [
     "transpose",
     "transpose_view",
     "uniform",
+    "unique",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
     "upload",
     "zeros",
 ]

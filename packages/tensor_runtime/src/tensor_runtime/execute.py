@@ -117,6 +117,13 @@ def execute_pair(spec: OpSpec, a: Tensor, b: Tensor, detail: Hashable, /) -> Ten
     return wrap(found, guarded(spec.name, kernel, array_a, array_b))
 
 
+def execute_several(spec: OpSpec, operands: Sequence[Tensor], detail: Hashable, /, *arguments: Any) -> Tensor:
+    """Any number of tensors and a detail, one result; further arguments go to the kernel and are part of no key."""
+    pairs = [unwrap(spec.name, operand) for operand in operands]
+    kernel, found = spec.bindings[(*[form for form, _ in pairs], detail)]
+    return wrap(found, guarded(spec.name, kernel, *[array for _, array in pairs], *arguments))
+
+
 def execute_many(spec: OpSpec, operands: Sequence[Tensor], detail: Hashable, /) -> tuple[Tensor, ...]:
     """Any number of tensors and a detail; several results.
 

@@ -21,7 +21,24 @@ Operand = Form | type
 """What a kernel is bound to: a tensor's form, or the type that stands in for a Python number."""
 Result = Form | tuple[Form, ...]
 Kernel = Callable[..., Any]
-"""Native arrays (and Python numbers) in; one native array, or a tuple of them, out. Never warns."""
+"""Native arrays (and Python numbers) in; one native array, or a tuple of them, out. Never warns.
+
+Where the extent of the results depends on the values (``nonzero``, ``unique``), a :class:`Counted` comes out.
+"""
+
+
+class Counted:
+    """Native arrays of which one extent depends on the operand's values, and that extent.
+
+    >>> Counted(("indices",), 3).count
+    3
+    """
+
+    __slots__ = ("arrays", "count")
+
+    def __init__(self, arrays: tuple[Any, ...], count: int) -> None:
+        self.arrays = arrays
+        self.count = count
 
 
 class Backend(Protocol[A]):

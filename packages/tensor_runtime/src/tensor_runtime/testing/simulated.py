@@ -13,7 +13,7 @@ from tensor_core.errors import UnsupportedOperationError
 from tensor_core.host_tensor import HostTensor
 from tensor_runtime.form import Form
 from tensor_runtime.placement import DeviceId, DeviceKind, MemoryKind, Placement
-from tensor_runtime.protocols import Kernel, Operand, Result
+from tensor_runtime.protocols import Counted, Kernel, Operand, Result
 from tensor_runtime.registry import AnyBackend
 
 
@@ -61,6 +61,8 @@ class SimulatedBackend:
 
         def wrapped(*arguments: Any) -> Any:
             found = kernel(*[_opened(argument) for argument in arguments])
+            if isinstance(found, Counted):
+                return Counted(tuple(map(DeviceArray, found.arrays)), found.count)
             return tuple(map(DeviceArray, found)) if isinstance(found, tuple) else DeviceArray(found)
 
         return wrapped
