@@ -75,5 +75,5 @@ lock: $(VENV)/.dev
 
 clean:
 	rm -rf $(VENV) $(BENCH_VENV) out build dist .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
-	rm -rf packages/*/build packages/*/src/*.egg-info
+	rm -rf __pycache__ packages/*/build packages/*/src/*.egg-info
 	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
