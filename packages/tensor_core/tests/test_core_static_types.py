@@ -1,4 +1,4 @@
-"""What the type checker knows: host tensors of different element types are different types, views and dynamic ones too."""
+"""What the type checker knows: host tensors of different element types are different types; so are views."""
 
 from __future__ import annotations
 
