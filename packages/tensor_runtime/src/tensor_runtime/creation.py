@@ -16,6 +16,7 @@ from tensor_core.host_tensor import HostTensor
 from tensor_core.scalars import to_element
 from tensor_core.shapes import as_shape
 from tensor_runtime.bindings import Binding, BindingTable
+from tensor_runtime.buffer import BackendBuffer, HostBuffer
 from tensor_runtime.conversion import as_dtype_or, check_number, convert
 from tensor_runtime.execute import guarded
 from tensor_runtime.form import Form, form_of
@@ -177,6 +178,17 @@ def to_numpy(x: Tensor, /) -> np.ndarray[Any, Any]:
         )
     lent: np.ndarray[Any, Any] = guarded("to_numpy", backend.lend, array, form)
     return lent
+
+
+def buffer_of(x: Tensor, /) -> HostBuffer | BackendBuffer:
+    """The memory of a tensor; shares it, copies nothing.
+
+    >>> buffer_of(tensor([1, 2])).nbytes
+    16
+    """
+    if hasattr(registry.backend_for(x.placement), "lend"):
+        return HostBuffer(x.placement, x.nbytes, to_numpy(x))
+    return BackendBuffer(x.placement, x.nbytes, x._array)
 
 
 def full(

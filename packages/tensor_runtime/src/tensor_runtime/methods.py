@@ -11,8 +11,7 @@ from typing import Any, Final
 
 from tensor_core.errors import ArgumentError, DTypeError, ReadOnlyError
 from tensor_runtime import arithmetic, comparison, contraction, reduction
-from tensor_runtime.buffer import buffer_of
-from tensor_runtime.creation import to_numpy
+from tensor_runtime.creation import buffer_of, to_numpy
 from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.execute import execute_binary, execute_mixed
 from tensor_runtime.formatting import html_text, tensor_text

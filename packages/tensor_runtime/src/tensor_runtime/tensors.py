@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tensor_core.dtypes import DType, TensorScalar
 from tensor_core.layout import TensorLayout
+from tensor_runtime.buffer import BackendBuffer, HostBuffer
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.placement import Placement
 from tensor_runtime.registry import registry
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from tensor_runtime.buffer import BackendBuffer, HostBuffer
 
 T = TypeVar("T", bound=TensorScalar)
 Number = bool | int | float | complex
