@@ -7,12 +7,13 @@ equal steps are shared, within a network and between networks.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from tensor_core.dtypes import DType
 from tensor_core.errors import DTypeError, OutOfMemoryError, TensorError
 from tensor_einsum.errors import ExtentError
 from tensor_einsum.extents import Labels
+from tensor_einsum.planned import Planned
 from tensor_einsum.report import readable_bytes
 from tensor_einsum.steps import Step
 from tensor_runtime.bindings import Binding, BindingTable
@@ -22,9 +23,6 @@ from tensor_runtime.protocols import Kernel
 from tensor_runtime.registry import registry
 from tensor_runtime.spec import common_placement
 from tensor_runtime.tensors import Tensor, unwrap, wrap
-
-if TYPE_CHECKING:
-    from tensor_einsum.plan import Plan
 
 OnStep = Callable[[int, int], object]
 
@@ -49,7 +47,7 @@ class Program:
 
     __slots__ = ("instructions", "plan")
 
-    def __init__(self, plan: Plan, instructions: tuple[Instruction, ...]) -> None:
+    def __init__(self, plan: Planned, instructions: tuple[Instruction, ...]) -> None:
         self.plan = plan
         self.instructions = instructions
 
@@ -116,7 +114,7 @@ _NESTED: Final[dict[tuple[int, int], Callable[[Kernel, Kernel], Kernel]]] = {
 than the look-up."""
 
 
-def bind_plan(plan: Plan, forms: Sequence[Form]) -> tuple[Program, Form]:
+def bind_plan(plan: Planned, forms: Sequence[Form]) -> tuple[Program, Form]:
     """Bind every step of a plan to the forms of its operands.
 
     Raises:
@@ -215,7 +213,7 @@ def _build_program(key: tuple[Any, ...]) -> Binding:
 _programs: Final = BindingTable(_build_program)
 
 
-def run_plan(plan: Plan, operands: Sequence[Tensor], on_step: OnStep | None) -> Tensor:
+def run_plan(plan: Planned, operands: Sequence[Tensor], on_step: OnStep | None) -> Tensor:
     """Contract tensors by a plan made before.
 
     >>> from tensor_einsum import plan
@@ -229,7 +227,7 @@ def run_plan(plan: Plan, operands: Sequence[Tensor], on_step: OnStep | None) -> 
     return wrap(form, program.run([array for _, array in pairs], on_step))  # type: ignore[attr-defined]
 
 
-def check_forms(plan: Plan, forms: Sequence[Form]) -> None:
+def check_forms(plan: Planned, forms: Sequence[Form]) -> None:
     """Refuse operands that the plan was not made for.
 
     Raises:

@@ -14,9 +14,11 @@ from tensor_core.dtypes import DType, as_dtype
 from tensor_core.errors import FormatError, TensorError
 from tensor_core.promotion import promote
 from tensor_core.shapes import as_shape
+from tensor_einsum.execute import run_plan
 from tensor_einsum.extents import Labels, Network, Shape, resolve
 from tensor_einsum.notation import Notation
 from tensor_einsum.path import Path, find_path, in_pairs, to_ids, to_linear
+from tensor_einsum.report import plan_table
 from tensor_einsum.steps import Step, build_steps, peak_bytes
 
 if TYPE_CHECKING:
@@ -131,8 +133,6 @@ class Plan:
             DTypeError: other dtypes.
             PlacementError: operands in different places.
         """
-        from tensor_einsum.execute import run_plan
-
         return run_plan(self, operands, on_step)
 
     def to_json(self) -> str:
@@ -190,8 +190,6 @@ class Plan:
 
     def table(self, max_steps: int | None = None) -> str:
         """The plan as text: totals, then one line per step; ``max_steps`` leaves out the middle of a long plan."""
-        from tensor_einsum.report import plan_table
-
         return plan_table(self, max_steps)
 
     def __str__(self) -> str:

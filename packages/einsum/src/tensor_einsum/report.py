@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from tensor_einsum.plan import Plan
+from tensor_einsum.planned import Planned
 
 _WIDEST: Final = 48  # characters of subscripts and shapes shown per line
 
 
-def plan_table(plan: Plan, max_steps: int | None = None) -> str:
+def plan_table(plan: Planned, max_steps: int | None = None) -> str:
     """Totals, and a row per step; ``max_steps`` leaves out the middle of a long plan.
 
     Operands are numbered from 0, and each step's result takes the next number.
