@@ -6,7 +6,7 @@ of columns stays in the cache, between its copy and its product; where the windo
 all of the operand), nothing is copied. A workspace never exceeds ``_BLOCK`` bytes by more than one column; padding
 makes one padded copy of the operand.
 
-Integers, for which there is no BLAS, are added up product by product, by the kernel "contract" on the same views.
+Integers, for which there is no BLAS, go block by block to the kernel "contract", on the same views.
 """
 
 from __future__ import annotations
@@ -196,37 +196,35 @@ def _blocks(batch: Shape, room: int) -> Callable[[], Iterator[tuple[tuple[Any, .
 
 
 def _bind_sums(gather: Gather, x: Form, filters: Form, result: Form) -> Kernel:
-    """Integers: sums of products by the kernel "contract", a group and a part of the windows at a time."""
+    """Integers: sums of products by the kernel "contract", on a part of the windows at a time."""
     dtype = NUMPY_DTYPES[result.dtype]
     groups, inner, batch = gather.shape[0], gather.shape[1 : 1 + gather.inner], gather.batch
     rows, columns, depth = filters.shape[-1] // groups, prod(batch), prod(inner)
     strides = tuple(stride * x.dtype.itemsize for stride in gather.strides)
-    blocks = _blocks(batch, max(1, _BLOCK // (depth * result.dtype.itemsize)))
-    weights = form_of(filters.dtype, (*reversed(inner), rows), filters.placement)
-    lead = (slice(None),) * gather.inner
+    blocks = _blocks(batch, max(1, _BLOCK // (groups * depth * result.dtype.itemsize)))
+    weights = form_of(filters.dtype, (*reversed(inner), rows, groups), filters.placement)
+    lead = (slice(None),) * (1 + gather.inner)
     known: dict[Shape, Kernel] = {}
 
     def kernel_of(shape: Shape) -> Kernel:
-        """At most two shapes occur: that of all blocks, and that of the last."""
+        """At most two shapes occur: that of all blocks, and that of the last part of an axis."""
         if shape not in known:
-            axes, labels = inner + shape, tuple(range(len(inner) + len(shape)))
-            of_view = gather.strides[1 : 1 + gather.inner] + gather.strides[len(gather.strides) - len(shape) :]
+            fixed = 1 + gather.inner
+            axes, labels = gather.shape[:fixed] + shape, tuple(range(fixed + len(shape)))
+            of_view = gather.strides[:fixed] + gather.strides[len(gather.strides) - len(shape) :]
             view = form_of(x.dtype, axes[::-1], x.placement, of_view[::-1])
-            made = form_of(result.dtype, (*reversed(shape), rows), result.placement)
-            summed, kept, row = labels[: len(inner)], labels[len(inner) :], len(labels)
-            known[shape] = bind_contract(
-                (view, weights), made, (labels[::-1], (*summed[::-1], row), (*kept[::-1], row))
-            )
+            made = form_of(result.dtype, (*reversed(shape), rows, groups), result.placement)
+            summed, kept, row = labels[1:fixed], labels[fixed:], len(labels)
+            detail = (labels[::-1], (*summed[::-1], row, 0), (*kept[::-1], row, 0))
+            known[shape] = bind_contract((view, weights), made, detail)
         return known[shape]
 
     def summed(x: Array, filters: Array) -> Array:
         out = np.empty((groups, rows, columns), dtype)
         view = as_strided(x, gather.shape, strides)
         factors = np.ascontiguousarray(filters).reshape(groups, rows, *inner)
-        for group in range(groups):
-            for place, shape, start, end in blocks():
-                made = kernel_of(shape)(view[group][lead + place], factors[group])
-                out[group, :, start:end] = made.reshape(rows, end - start)
+        for place, shape, start, end in blocks():
+            out[:, :, start:end] = kernel_of(shape)(view[lead + place], factors).reshape(groups, rows, end - start)
         return out.reshape(result.shape[::-1])
 
     return summed
