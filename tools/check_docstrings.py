@@ -12,7 +12,8 @@ A function *computes* when its body, without the docstring, is more than one sta
 delegates; so an accessor, a forwarding call and the stub of a Protocol need no example. A class computes when one of
 its public methods does; an example in the class or in that method will do, because it shows the methods at work.
 Dunder methods and overloads are shown through their class. Exceptions, Protocols and named tuples describe, they do not
-compute; ``main`` connects; a composite Hypothesis strategy is shown by the tests that draw from it.
+compute; ``main`` connects; a composite Hypothesis strategy is shown by the tests that draw from it; conformance cases, in folders
+named ``cases``, are tests themselves.
 
 Usage: ``python tools/check_docstrings.py [FOLDER ...]``; by default all packages beside this folder. Exit status 1 and
 one line ``path:line: message`` for each finding.
@@ -129,7 +130,7 @@ def findings(folder: Path) -> Iterator[Finding]:
             yield Finding(path, 1, "a module named utils says nothing; name it after what it does")
         names = path.relative_to(folder).with_suffix("").parts
         if all(name == "__init__" or not name.startswith("_") for name in names):
-            yield from findings_of_module(path, examples=names[0] not in INTERNAL)
+            yield from findings_of_module(path, examples=names[0] not in INTERNAL and "cases" not in names)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -48,7 +48,8 @@ def bind_restride(form: Form, view: Form, detail: Any, /) -> Kernel:
 def bind_reverse(form: Form, view: Form, axes: Any, /) -> Kernel:
     """Runs backwards along some axes."""
     backwards = {axis % form.rank for axis in axes}
-    index = tuple(slice(None, None, -1 if axis in backwards else 1) for axis in reversed(range(form.rank)))
+    turned = (slice(None, None, -1 if axis in backwards else 1) for axis in reversed(range(form.rank)))
+    index = (..., *turned)  # the ellipsis makes NumPy answer rank 0 with a view, not a scalar
     return lambda x: x[index]
 
 

@@ -115,9 +115,7 @@ def reduced(
     along = tuple(extent if axis in axes else 1 for axis, extent in enumerate(operand.shape))
 
     def rule(index: Index) -> Any:
-        return function(
-            [operand[tuple(i + j for i, j in zip(index, step, strict=True))] for step in indices(along)]
-        )
+        return function([operand[tuple(i + j for i, j in zip(index, step, strict=True))] for step in indices(along)])
 
     kept = tabulated(shape, dtype, rule)
     if keepdims:
@@ -126,9 +124,7 @@ def reduced(
     return HostTensor.from_flat(kept.to_flat(), left, dtype)
 
 
-def contracted(
-    dtype: DType, a: Host, b: Host, labels: tuple[Sequence[int], Sequence[int], Sequence[int]], /
-) -> Host:
+def contracted(dtype: DType, a: Host, b: Host, labels: tuple[Sequence[int], Sequence[int], Sequence[int]], /) -> Host:
     """Sum of products over labelled axes; a label of extent 1 stretches.
 
     >>> x = HostTensor.from_nested([[1, 2], [3, 4]])

@@ -1,0 +1,110 @@
+"""Cases of ``tensor_runtime.creation``: tensors from a rule or from Python values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from tensor_core.dtypes import DTYPES, F32, F64, I32, I64, DType
+from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, ShapeError, TensorError
+from tensor_core.host_tensor import HostTensor
+from tensor_runtime import creation
+from tensor_runtime.testing.case import Case, refused
+from tensor_runtime.testing.oracle import Index, tabulated
+
+
+def cases() -> Iterator[Case]:
+    """Every case of the family."""
+    for dtype in DTYPES:
+        for shape in ((), (3,), (0, 2), (2, 3)):
+            label = f"{dtype} {shape}"
+            yield _case("zeros", label, (shape,), {"dtype": dtype}, partial(_always, 0), shape, dtype)
+            yield _case("ones", label, (shape,), {"dtype": dtype}, partial(_always, 1), shape, dtype)
+        value = {"bool": True, "int": -7, "float": -0.5, "complex": 2 - 1j}[dtype.kind]
+        yield _case("full", str(dtype), ((2, 2), value), {"dtype": dtype}, partial(_always, value), (2, 2), dtype)
+        for rows, columns in ((2, 3), (3, 2), (0, 2)):
+            yield _case(
+                "eye",
+                f"{dtype} {rows} x {columns}",
+                (rows, columns),
+                {"dtype": dtype},
+                _identity,
+                (rows, columns),
+                dtype,
+            )
+    yield _case("eye", "square", (2,), {}, _identity, (2, 2), F64)
+    yield _case("full", "a negative zero", ((2,), -0.0), {}, partial(_always, -0.0), (2,), F64)
+    for arguments, extent in (((5,), 5), ((2, 8, 3), 2), ((5, -5, -4), 3), ((3, 3), 0), ((3, 1), 0)):
+        for dtype in (I32, I64, F32, F64):
+            start, step = (0, 1) if len(arguments) == 1 else (arguments[0], (*arguments, 1)[2])
+            yield _case(
+                "arange",
+                f"{dtype} {arguments}",
+                arguments,
+                {"dtype": dtype},
+                partial(_spaced, start, step),
+                (extent,),
+                dtype,
+            )
+    yield _case("arange", "halves", (0.5, 2.5, 0.5), {}, partial(_spaced, 0.5, 0.5), (4,), F64)
+    nested = [[1, 2, 3], [4, 5, 6]]
+    yield _case("tensor", "nested", (nested,), {}, lambda index: nested[index[0]][index[1]], (2, 3), I64)
+    for order in ("F", "C"):
+        expected = HostTensor.from_flat([1, 2, 3, 4], (2, 2), F64, order=order)
+        yield _case(
+            "from_flat",
+            order,
+            ([1, 2, 3, 4], (2, 2)),
+            {"dtype": F64, "order": order},
+            expected.__getitem__,
+            (2, 2),
+            F64,
+        )
+    yield from _refusals()
+
+
+def _identity(index: Index) -> bool:
+    return index[0] == index[1]
+
+
+def _always(value: Any, index: Index) -> Any:
+    return value
+
+
+def _spaced(start: float, step: float, index: Index) -> float:
+    return start + index[0] * step
+
+
+def _case(
+    name: str,
+    label: str,
+    arguments: tuple[Any, ...],
+    options: dict[str, Any],
+    rule: Callable[[Index], Any],
+    shape: tuple[int, ...],
+    dtype: DType,
+) -> Case:
+    function = getattr(creation, name)
+    return Case(
+        name,
+        label,
+        (),
+        lambda place: function(*arguments, **options, placement=place),
+        lambda: tabulated(shape, dtype, rule),
+    )
+
+
+def _refusals() -> Iterator[Case]:
+    rows: tuple[tuple[str, str, Callable[..., Any], type[TensorError]], ...] = (
+        ("zeros", "negative extent", lambda place: creation.zeros((-1,), placement=place), ShapeError),
+        ("ones", "no dtype", lambda place: creation.ones(2, dtype="F16", placement=place), DTypeError),
+        ("full", "out of range", lambda place: creation.full(2, 2**31, dtype=I32, placement=place), CastRangeError),
+        ("full", "float into I64", lambda place: creation.full(2, 0.5, dtype=I64, placement=place), DTypeError),
+        ("eye", "negative extent", lambda place: creation.eye(-1, placement=place), ShapeError),
+        ("arange", "step of 0", lambda place: creation.arange(0, 5, 0, placement=place), ArgumentError),
+        ("tensor", "ragged", lambda place: creation.tensor([[1], [1, 2]], placement=place), ShapeError),
+        ("from_flat", "another size", lambda place: creation.from_flat([1], (2,), placement=place), ShapeError),
+    )
+    for name, label, call, error in rows:
+        yield refused(name, label, (), call, error)

@@ -1,0 +1,78 @@
+"""Cases of ``tensor_runtime.functions``: elementary functions of one operand."""
+
+from __future__ import annotations
+
+import cmath
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, Final, NamedTuple
+
+from tensor_core.dtypes import ALL, DTYPES, F32, F64, DType
+from tensor_core.errors import DTypeError
+from tensor_core.host_tensor import HostTensor
+from tensor_runtime import functions
+from tensor_runtime.rules import inexact
+from tensor_runtime.testing.case import Case, refused
+from tensor_runtime.testing.cases.arithmetic import EDGES
+from tensor_runtime.testing.oracle import elementwise, whole_numbers
+
+
+class Row(NamedTuple):
+    """One function: oracles on real and complex numbers, and the rounding units allowed."""
+
+    call: Callable[..., Any]
+    real: Callable[[float], Any]
+    of_complex: Callable[[complex], complex] | None = None
+    ulps: int = 4
+    accepts: frozenset[DType] = ALL
+    result: Callable[[DType], DType] = inexact
+    start: int = -3  # smallest of the whole numbers tried
+
+    @property
+    def name(self) -> str:
+        """The public name."""
+        return str(self.call.__name__)
+
+    def oracle(self, x: Any, /) -> Any:
+        """The function of one element; outside its domain NaN, beyond the largest number infinity."""
+        if isinstance(x, complex) and self.of_complex is not None:
+            return self.of_complex(x)
+        try:
+            return self.real(x)
+        except OverflowError:
+            return math.inf
+        except ValueError:
+            return math.nan
+
+
+ROWS: Final = (
+    Row(functions.exp, math.exp, cmath.exp),
+    Row(functions.sqrt, math.sqrt, cmath.sqrt, ulps=0),
+)
+
+
+def cases() -> Iterator[Case]:
+    """Every case of the family."""
+    for row in ROWS:
+        yield from cases_of(row)
+
+
+def cases_of(row: Row, /) -> Iterator[Case]:
+    """Dtypes, shapes and edges of one function."""
+    for dtype in DTYPES:
+        a = whole_numbers((2, 3), dtype, row.start)
+        if dtype in row.accepts:
+            yield case_of(row, str(dtype), a)
+        else:
+            yield refused(row.name, f"{dtype} refused", (a,), row.call, DTypeError)
+    for shape in ((), (0, 2), (2, 1, 2)):
+        yield case_of(row, f"shape {shape}", whole_numbers(shape, F64, row.start))
+    for dtype in (F32, F64):
+        for number in (*EDGES, 1000.0):
+            yield case_of(row, f"{dtype} {number}", HostTensor.from_flat([number, number], (2,), dtype))
+
+
+def case_of(row: Row, label: str, a: HostTensor[Any], /) -> Case:
+    """One operand, by the row's oracle."""
+    ulps = max(row.ulps, 4) if a.dtype.kind == "complex" else row.ulps
+    return Case(row.name, label, (a,), row.call, lambda: elementwise(row.oracle, row.result(a.dtype), a), ulps)

@@ -1,0 +1,109 @@
+"""Cases of ``tensor_runtime.primitives``: equal shapes, equal dtypes, nothing implicit."""
+
+from __future__ import annotations
+
+import cmath
+import math
+import operator
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, Final
+
+from tensor_core.dtypes import ALL, DTYPES, F32, F64, FLOATING, NUMERIC, REAL, Bool, DType
+from tensor_core.errors import DTypeError, ShapeError
+from tensor_runtime import primitives
+from tensor_runtime.rules import boolean, component, reduced_axes
+from tensor_runtime.spec import same
+from tensor_runtime.testing.case import Case, refused
+from tensor_runtime.testing.cases.arithmetic import Row
+from tensor_runtime.testing.cases.reduction import largest
+from tensor_runtime.testing.oracle import elementwise, reduced, whole_numbers
+
+
+def _exponential(x: Any) -> Any:
+    return cmath.exp(x) if isinstance(x, complex) else math.exp(x)
+
+
+def _root(x: Any) -> Any:
+    return cmath.sqrt(x) if isinstance(x, complex) else math.sqrt(x)
+
+
+BINARY: Final = (
+    Row(primitives.add, operator.add, NUMERIC),
+    Row(primitives.sub, operator.sub, NUMERIC),
+    Row(primitives.mul, operator.mul, NUMERIC),
+    Row(primitives.div, operator.truediv, FLOATING, ulps=2),
+)
+UNARY: Final = (
+    Row(primitives.neg, operator.neg, NUMERIC),
+    Row(primitives.abs, abs, NUMERIC, component, ulps=1),
+    Row(primitives.conj, lambda x: x.conjugate(), NUMERIC),
+    Row(primitives.exp, _exponential, FLOATING, ulps=4),
+    Row(primitives.sqrt, _root, FLOATING, ulps=4),
+)
+_ORDERED: Final = REAL | {Bool}
+_DIRECTIONS: Final = (
+    ("equal", operator.eq, ALL),
+    ("not_equal", operator.ne, ALL),
+    ("less", operator.lt, _ORDERED),
+    ("less_equal", operator.le, _ORDERED),
+    ("greater", operator.gt, _ORDERED),
+    ("greater_equal", operator.ge, _ORDERED),
+)
+
+
+def cases() -> Iterator[Case]:
+    """Every case of the family."""
+    for row in BINARY:
+        yield from _of_row(row, f"primitives.{row.name}", (1, 7), (1, 6))
+    for row in UNARY:
+        yield from _of_row(row, f"primitives.{row.name}", (1, 7))
+    for direction, oracle, accepts in _DIRECTIONS:
+        row = Row(partial(primitives.compare, direction=direction), oracle, accepts, boolean)
+        yield from _of_row(row, "primitives.compare", (-3, 8), (-2, 7), label=f"{direction} ")
+    for dtype in DTYPES:
+        yield from _reductions(dtype)
+
+
+def _of_row(row: Row, name: str, *numbers: tuple[int, int], label: str = "") -> Iterator[Case]:
+    for dtype in DTYPES:
+        operands = tuple(whole_numbers((2, 3), dtype, *one) for one in numbers)
+        if dtype not in row.accepts:
+            yield refused(name, f"{label}{dtype} refused", operands, row.call, DTypeError)
+            continue
+        yield Case(
+            name,
+            f"{label}{dtype}",
+            operands,
+            row.call,
+            partial(elementwise, row.oracle, row.result(dtype), *operands),
+            row.ulps if dtype.kind == "complex" or row.ulps > 2 else 0,
+        )
+    if len(numbers) == 2:
+        x = whole_numbers((3,), F64)
+        yield refused(name, f"{label}unequal shapes", (x, whole_numbers((1,), F64)), row.call, ShapeError)
+        yield refused(name, f"{label}unequal dtypes", (x, whole_numbers((3,), F32)), row.call, DTypeError)
+
+
+def _reductions(dtype: DType) -> Iterator[Case]:
+    x = whole_numbers((2, 3, 2), dtype)
+    for function, oracle, accepts in (
+        (primitives.reduce_sum, sum, NUMERIC),
+        (primitives.reduce_max, largest, _ORDERED),
+    ):
+        name = f"primitives.{function.__name__}"
+        for axes in ((), (1,), (0, -1)):
+            if dtype not in accepts:
+                yield refused(name, f"{dtype} {axes} refused", (x,), partial(function, axes=axes), DTypeError)
+                continue
+            yield Case(
+                name,
+                f"{dtype} {axes}",
+                (x,),
+                partial(function, axes=axes),
+                partial(_reduced, oracle, same(dtype), x, axes),
+            )
+
+
+def _reduced(oracle: Any, dtype: DType, x: Any, axes: tuple[int, ...]) -> Any:
+    return reduced(oracle, dtype, x, reduced_axes("reduce", x.rank, axes or None))

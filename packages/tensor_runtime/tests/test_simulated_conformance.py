@@ -1,0 +1,99 @@
+"""The conformance suite on a simulated device, whose arrays nobody but its backend may open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import tensor_runtime as tr
+from tensor_core.errors import UnsupportedOperationError
+from tensor_core.host_tensor import HostTensor
+from tensor_runtime.placement import Placement
+from tensor_runtime.registry import registry
+from tensor_runtime.testing.case import Case
+from tensor_runtime.testing.conformance import BackendConformance, check_case
+from tensor_runtime.testing.simulated import SimulatedBackend
+
+
+@pytest.fixture(scope="module")
+def placement() -> Iterator[Placement]:
+    device = SimulatedBackend(tr.backend("cpu"), "conforming")
+    tr.register_backend("conforming", device)
+    yield device.placement()
+    registry.unregister("conforming")
+
+
+class TestSimulatedConformance(BackendConformance):
+    pass
+
+
+@pytest.fixture
+def poor() -> Iterator[Placement]:
+    """A device that lacks the square root."""
+    device = SimulatedBackend(tr.backend("cpu"), "poor", {"sqrt": "the device has no square root"})
+    tr.register_backend("poor", device)
+    yield device.placement()
+    registry.unregister("poor")
+
+
+FOUR = HostTensor.from_nested([4.0, 4.0])
+FOUR_ON_CPU = tr.upload(FOUR)
+TWO = HostTensor.from_nested([2.0, 2.0])
+
+
+def test_what_a_backend_lacks_with_a_reason_passes(poor: Placement) -> None:
+    check_case(Case("sqrt", "lacking", (FOUR,), tr.sqrt, lambda: TWO), poor)
+
+
+def test_what_a_backend_lacks_without_a_reason_fails(poor: Placement) -> None:
+    def call(x: tr.Tensor) -> tr.Tensor:
+        raise UnsupportedOperationError("exp: not here", operation="exp")
+
+    with pytest.raises(AssertionError, match=r"unsupported\(\) does not list 'exp'"):
+        check_case(Case("exp", "lacking", (FOUR,), call, lambda: TWO), poor)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (tr.exp, r"operands as given: element \(0,\) is 54\.59"),
+        (lambda x: tr.sqrt(FOUR_ON_CPU), "on cpu, expected poor:0"),
+        (lambda x: x, "expected 2.0"),
+        (lambda x: 2.0, "a float, expected a tensor"),
+        (lambda x: (x, x), "2 results, expected 1"),
+    ],
+)
+def test_a_wrong_result_fails(poor: Placement, call: object, message: str) -> None:
+    with pytest.raises(AssertionError, match=message):
+        check_case(Case("wrong", "result", (FOUR,), call, lambda: TWO), poor)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x: x, "an operand has changed with the result"),
+        (lambda x: tr.broadcast_to(x, (2,)).T, "an operand has changed with the result"),
+        (lambda x: tr.reverse_view(tr.reverse_view(tr.copy(x), 0), 0), None),
+        (lambda x: tr.reverse_view(tr.copy(x), 0), "expected a compact result"),
+    ],
+)
+def test_a_result_that_is_not_owned_and_compact_fails(call: object, message: str | None) -> None:
+    case = Case("borrowing", "result", (FOUR,), call, lambda: FOUR)  # type: ignore[arg-type]
+    if message is None:
+        check_case(case, tr.CPU)
+        return
+    with pytest.raises(AssertionError, match=message):
+        check_case(case, tr.CPU)
+
+
+def test_a_missing_error_fails() -> None:
+    case = Case("exp", "refused", (FOUR,), tr.exp, lambda: None, error=tr.TensorError)
+
+    with pytest.raises(AssertionError, match="no error, expected TensorError"):
+        check_case(case, tr.CPU)
+
+
+def test_an_operation_that_moves_elements_fails(poor: Placement) -> None:
+    with pytest.raises(AssertionError, match="moved elements"):
+        check_case(Case("exp", "moving", (FOUR,), lambda x: tr.to(x, "cpu"), lambda: TWO), poor)
