@@ -3,8 +3,8 @@
 On twins the operand is [C, ..., spatial 2, spatial 1, N] and the filters are [F, C, ..., K2, K1], so the result
 [F, windows, N] is filters [F, C K] times columns [C K, windows N], in the order in which all three are stored. A block
 of columns stays in the cache, between its copy and its product; where the windows are a matrix already (extent 1, or
-all of the operand), nothing is copied. A workspace never exceeds ``_BLOCK`` bytes by more than one column; padding
-makes one padded copy of the operand.
+all of the operand), nothing is copied. The workspace is ``_BLOCK`` bytes, or ``_FEWEST`` columns where that is more;
+padding makes one padded copy of the operand.
 
 Integers, for which there is no BLAS, go block by block to the kernel "contract", on the same views.
 """
@@ -32,6 +32,7 @@ from tensor_runtime.protocols import Kernel
 from tensor_runtime.windows import Windows
 
 _BLOCK: Final = 1 << 20  # bytes of columns: half of a second-level cache of 2 MiB
+_FEWEST: Final = 32  # columns of a block, however long: fewer would read the filters too often
 _MOST_AXES: Final = 64  # of a NumPy array
 
 
@@ -142,7 +143,7 @@ def _bind_product(gather: Gather, x: Form, filters: Form, result: Form) -> Kerne
             return out
 
         return direct
-    room = max(1, _BLOCK // (groups * depth * result.dtype.itemsize))
+    room = max(_FEWEST, _BLOCK // (groups * depth * result.dtype.itemsize))
     blocks = _blocks(batch, room)
     lead = (slice(None),) * (1 + gather.inner)
 
@@ -201,7 +202,7 @@ def _bind_sums(gather: Gather, x: Form, filters: Form, result: Form) -> Kernel:
     groups, inner, batch = gather.shape[0], gather.shape[1 : 1 + gather.inner], gather.batch
     rows, columns, depth = filters.shape[-1] // groups, prod(batch), prod(inner)
     strides = tuple(stride * x.dtype.itemsize for stride in gather.strides)
-    blocks = _blocks(batch, max(1, _BLOCK // (groups * depth * result.dtype.itemsize)))
+    blocks = _blocks(batch, max(_FEWEST, _BLOCK // (groups * depth * result.dtype.itemsize)))
     weights = form_of(filters.dtype, (*reversed(inner), rows, groups), filters.placement)
     lead = (slice(None),) * (1 + gather.inner)
     known: dict[Shape, Kernel] = {}

@@ -22,6 +22,7 @@ from tensor_runtime.buffer import BackendBuffer, HostBuffer
 from tensor_runtime.comparison import equal, greater, greater_equal, less, less_equal, not_equal
 from tensor_runtime.contraction import dot_general, matmul, tensordot
 from tensor_runtime.conversion import cast, convert
+from tensor_runtime.convolution import conv
 from tensor_runtime.creation import arange, asarray, eye, from_flat, full, ones, tensor, to_numpy, zeros
 from tensor_runtime.files import load, save
 from tensor_runtime.functions import exp, sqrt
@@ -29,7 +30,8 @@ from tensor_runtime.gathering import gather, nonzero, put_along_axis, scatter, t
 from tensor_runtime.indexing import copy_into, mutable_view
 from tensor_runtime.operations import einsum
 from tensor_runtime.placement import CPU, DeviceId, DeviceKind, GpuBackendKind, MemoryKind, Placement
-from tensor_runtime.random import uniform
+from tensor_runtime.pooling import max_pool, mean_pool
+from tensor_runtime.random import fold_in, integers, normal, uniform
 from tensor_runtime.reduction import max, sum
 from tensor_runtime.registry import backend, backends, refresh_backends, register_backend
 from tensor_runtime.slicing import dynamic_slice, dynamic_update_slice
@@ -98,6 +100,7 @@ __all__ = [
     "broadcast_to",
     "cast",
     "conj",
+    "conv",
     "convert",
     "copy",
     "copy_into",
@@ -112,20 +115,25 @@ __all__ = [
     "exp",
     "expand_dims",
     "eye",
+    "fold_in",
     "from_flat",
     "full",
     "gather",
     "greater",
     "greater_equal",
+    "integers",
     "less",
     "less_equal",
     "load",
     "matmul",
     "max",
+    "max_pool",
+    "mean_pool",
     "multiply",
     "mutable_view",
     "negative",
     "nonzero",
+    "normal",
     "not_equal",
     "ones",
     "permute_axes",
