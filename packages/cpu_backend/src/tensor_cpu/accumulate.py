@@ -41,7 +41,14 @@ class Accumulation:
 
 
 def plan_accumulation(axes: Sequence[Axis]) -> Accumulation:
-    """The cheapest accumulation; ``axes`` as from ``join``."""
+    """The cheapest accumulation; ``axes`` as from ``join``.
+
+    >>> from tensor_cpu.axes import join, row_major
+    >>> x, y = row_major((0, 1), (5000, 2), "float64"), row_major((1, 2), (2, 2), "float64")
+    >>> plan = plan_accumulation(join(x, y, row_major((0, 2), (5000, 2), "float64")))  # long and thin times 2 by 2
+    >>> [[axis.labels for axis in group] for group in (plan.array, plan.looped, plan.contracted)]
+    [[(0,)], [(2,)], [(1,)]]
+    """
     kept = tuple(axis for axis in axes if axis.strides[RESULT] is not None)
     contracted = tuple(axis for axis in axes if axis.strides[RESULT] is None)
     plans = [_judge(kept[:split], kept[split:], contracted) for split in _splits(kept, extent_of(contracted))]
@@ -81,7 +88,15 @@ def _block(array: Group) -> tuple[int, ...]:
 
 
 def bind_accumulation(plan: Accumulation, x: Operand, y: Operand, result: Operand) -> Kernel:
-    """The kernel of a decision: two native arrays in, one native array out, which it allocates."""
+    """The kernel of a decision: two native arrays in, one native array out, which it allocates.
+
+    >>> from tensor_cpu.axes import join, row_major
+    >>> x, y = row_major((0, 1), (3, 2), "float64"), row_major((1,), (2,), "float64")
+    >>> result = row_major((0,), (3,), "float64")
+    >>> kernel = bind_accumulation(plan_accumulation(join(x, y, result)), x, y, result)
+    >>> kernel(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), np.array([10.0, 1.0])).tolist()
+    [12.0, 34.0, 56.0]
+    """
     shape, dtype = result.shape, np.dtype(result.dtype)
     singles = [(axis,) for axis in (*plan.contracted, *plan.looped, *plan.array)]
     see_x, see_y = access(x, singles, FIRST), access(y, singles, SECOND)

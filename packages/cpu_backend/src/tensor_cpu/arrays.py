@@ -90,7 +90,13 @@ def offset_of(array: Array, /) -> int:
 
 
 def upload(source: HostTensor[Any], form: Form, /) -> Array:
-    """Compact twin with the elements of a host tensor, copied."""
+    """Compact twin with the elements of a host tensor, copied.
+
+    >>> from tensor_core import F64
+    >>> source = HostTensor.from_nested([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    >>> upload(source, form_of(F64, (2, 3), CPU)).tolist()
+    [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]
+    """
     check_rank("upload", form)
     flat = (
         np.frombuffer(source.raw, dtype=NUMPY_DTYPES[form.dtype])
@@ -106,7 +112,16 @@ def download(array: Array, form: Form, /) -> HostTensor[Any]:
 
 
 def lend(array: Array, form: Form, /) -> Array:
-    """The same memory with axes in the tensor's order; read-only where elements are repeated."""
+    """The same memory with axes in the tensor's order; read-only where elements are repeated.
+
+    >>> from tensor_core import F64
+    >>> form, repeated = form_of(F64, (3, 2), CPU), form_of(F64, (3, 2), CPU, (1, 0))
+    >>> twin = np.arange(6.0).reshape(2, 3)
+    >>> lent = lend(twin, form)
+    >>> lent[2, 1] = 7.0
+    >>> twin.tolist(), lend(restride(twin, repeated), repeated).flags.writeable
+    ([[0.0, 1.0, 2.0], [3.0, 4.0, 7.0]], False)
+    """
     lent = array.T
     if 0 in form.strides and not form.is_compact:
         lent.flags.writeable = False
@@ -118,6 +133,14 @@ def borrow(source: Any, copy: bool | None, /) -> tuple[Array, Form] | None:
 
     Column-major here means that strides do not shrink from axis to axis, whatever their signs: Fortran arrays, slices
     of them, vectors. Row-major data is copied once, or refused when ``copy`` is False.
+
+    >>> ours = np.zeros((2, 3), order="F")
+    >>> twin, form = borrow(ours, None)
+    >>> form, np.shares_memory(twin, ours)
+    (Form(F64, (2, 3), cpu), True)
+    >>> borrow(np.zeros((2, 3)), False)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tensor_core.errors.ArgumentError: asarray: the array of shape (2, 3) with strides (24, 8) in bytes is row-major ...
     """
     if not any(hasattr(source, name) for name in ("__array_interface__", "__array__", "__buffer__")):
         try:

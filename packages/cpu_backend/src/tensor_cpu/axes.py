@@ -126,7 +126,12 @@ def _continues(outer: int | None, inner: int | None, extent: int) -> bool:
 
 
 def line(axes: Sequence[Axis], role: int) -> Line | None:
-    """The axes, outermost first, as one line in the array of this role; None if they are not evenly spaced."""
+    """The axes, outermost first, as one line in the array of this role; None if they are not evenly spaced.
+
+    >>> rows, columns = Axis((0,), 3, (8, None, 1)), Axis((1,), 4, (2, None, 3))
+    >>> line((rows, columns), FIRST), line((rows, columns), RESULT)
+    (Line(extent=12, stride=2), None)
+    """
     for outer, inner in pairwise(axes):
         if not _continues(outer.strides[role], inner.strides[role], inner.extent):
             return None
@@ -152,7 +157,13 @@ class Access:
 
 
 def access(operand: Operand, groups: Iterable[Sequence[Axis]], role: int) -> Access:
-    """The operand with one axis per group of axes; a group that does not occur in it has extent 1."""
+    """The operand with one axis per group of axes; a group that does not occur in it has extent 1.
+
+    >>> operand = row_major((0, 1, 2), (2, 3, 4), "float64")
+    >>> rows, columns, others = Axis((2,), 4, (1, None, 6)), Axis((0, 1), 6, (4, None, 1)), Axis((3,), 9, (None, 1, 24))
+    >>> access(operand, [(rows,), (columns,), (others,)], FIRST)
+    Access(order=(2, 0, 1), shape=(4, 6, 1))
+    """
     groups = [[axis for axis in group if axis.strides[role] is not None] for group in groups]
     order = [operand.labels.index(label) for group in groups for axis in group for label in axis.labels]
     ones = [place for place in range(len(operand.labels)) if place not in order]  # left-over axes have extent 1
@@ -160,7 +171,12 @@ def access(operand: Operand, groups: Iterable[Sequence[Axis]], role: int) -> Acc
 
 
 def look(operand: Operand, seen: Access) -> Look:
-    """The function that makes this view, as short as it can be."""
+    """The function that makes this view, as short as it can be.
+
+    >>> import numpy as np
+    >>> look(row_major((0, 1), (2, 3), "float64"), Access((1, 0), (3, 1, 2)))(np.arange(6).reshape(2, 3)).tolist()
+    [[[0, 3]], [[1, 4]], [[2, 5]]]
+    """
     order, shape = seen.order, seen.shape
     moved = tuple(operand.shape[axis] for axis in order)
     if order == tuple(range(len(order))):

@@ -12,7 +12,14 @@ from tensor_runtime.protocols import Kernel
 
 
 def bind_full(result: Form, /) -> Kernel:
-    """One value everywhere."""
+    """One value everywhere.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> bind_full(form_of(F64, (2,), CPU))(-0.0).tolist()
+    [-0.0, -0.0]
+    """
     shape, dtype = result.shape[::-1], NUMPY_DTYPES[result.dtype]
 
     def filled(value: complex) -> Array:
@@ -27,14 +34,29 @@ def _signed(value: complex) -> bool:
 
 
 def bind_eye(result: Form, /) -> Kernel:
-    """Ones on the main diagonal."""
+    """Ones on the main diagonal.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> bind_eye(form_of(F64, (2, 3), CPU))().tolist()
+    [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
+    """
     rows, columns = result.shape
     dtype = NUMPY_DTYPES[result.dtype]
     return lambda: np.eye(columns, rows, dtype=dtype)
 
 
 def bind_arange(result: Form, /) -> Kernel:
-    """Element k is start + k * step, computed in F64 or I64 and not accumulated."""
+    """Element k is start + k * step, computed in F64 or I64 and not accumulated.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> tenths = bind_arange(form_of(F64, (11,), CPU))(0.0, 0.1)
+    >>> float(tenths[10]), sum([0.1] * 10)
+    (1.0, 0.9999999999999999)
+    """
 
     def spaced(start: float, step: float) -> Array:
         array = empty(result)

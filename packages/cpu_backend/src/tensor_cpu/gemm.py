@@ -47,7 +47,15 @@ class MatrixProduct:
 
 
 def plan_product(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) -> MatrixProduct:
-    """The cheapest matrix product; ``axes`` as from ``join``, at least one of them contracted."""
+    """The cheapest matrix product; ``axes`` as from ``join``, at least one of them contracted.
+
+    >>> from tensor_cpu.axes import join, row_major
+    >>> x, w = row_major((0, 1, 2), (5, 40, 30), "float64"), row_major((3, 1), (20, 40), "float64")
+    >>> result = row_major((0, 3, 2), (5, 20, 30), "float64")
+    >>> plan = plan_product(join(x, w, result), x, w, result)
+    >>> [[axis.labels for axis in group] for group in (plan.stack, plan.rows, plan.inner, plan.columns)], plan.copies
+    ([[(0,)], [(3,)], [(1,)], [(2,)]], False)
+    """
     free_x = [axis for axis in axes if axis.occurs(FIRST, RESULT)]
     free_y = [axis for axis in axes if axis.occurs(SECOND, RESULT)]
     contracted = [axis for axis in axes if axis.occurs(FIRST, SECOND)]
@@ -119,7 +127,14 @@ def _suits_blas(outer: Group, inner: Group, role: int, *, gaps: bool = True) -> 
 
 
 def bind_product(plan: MatrixProduct, x: Operand, y: Operand, result: Operand) -> Kernel:
-    """The kernel of a decision: two native arrays in, one native array out, which it allocates."""
+    """The kernel of a decision: two native arrays in, one native array out, which it allocates.
+
+    >>> from tensor_cpu.axes import join, row_major
+    >>> x, y, result = (row_major(labels, (2, 2), "float64") for labels in ((1, 0), (2, 1), (2, 0)))
+    >>> kernel = bind_product(plan_product(join(x, y, result), x, y, result), x, y, result)
+    >>> kernel(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[0.0, 1.0], [1e308, 1e308]])).tolist()
+    [[3.0, 4.0], [inf, inf]]
+    """
     if not plan.stack and not plan.permutes_result:
         # ndarray.dot has the least overhead, but copies matrices with gaps; np.matmul does not.
         whole_x = plan.copies_first or _suits_blas(plan.inner, plan.columns, FIRST, gaps=False)

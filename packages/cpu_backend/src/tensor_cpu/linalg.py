@@ -204,6 +204,17 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, detail: Any) 
 
     Raises:
         SizeLimitError: LAPACK's integers are too short for the shapes.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(F64, (2, 2), CPU)
+    >>> kernel = bind("cholesky", (form,), form, True)
+    >>> kernel(np.array([[4.0, 2.0], [2.0, 5.0]])).tolist()
+    [[2.0, 1.0], [0.0, 2.0]]
+    >>> kernel(np.array([[4.0, 2.0], [2.0, 1.0]]))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tensor_runtime.errors.NotPositiveDefiniteError: cholesky: the leading 2x2 block is not positive definite; ...
     """
     routine = ROUTINES[name]
     shapes = tuple(operand.shape for operand in operands if isinstance(operand, Form))

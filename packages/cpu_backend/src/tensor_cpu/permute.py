@@ -75,7 +75,13 @@ def fuse(extents: Shape, strides: Shape) -> tuple[Shape, Shape]:
 
 
 def bind_copy(extents: Shape, strides: Shape, dtype: np.dtype[Any]) -> Callable[[Any], Any]:
-    """Kernel that copies a source of this shape to a new array without gaps, converted to ``dtype``."""
+    """Kernel that copies a source of this shape to a new array without gaps, converted to ``dtype``.
+
+    >>> source = np.arange(6.0).reshape(3, 2).T
+    >>> copy = bind_copy((2, 3), (1, 2), np.dtype("float32"))(source)
+    >>> copy.tolist(), copy.dtype.name, copy.flags.c_contiguous
+    ([[0.0, 2.0, 4.0], [1.0, 3.0, 5.0]], 'float32', True)
+    """
     fill, empty = bind_fill(extents, strides), np.empty
     if fill is np.copyto:
         return lambda source: source.astype(dtype, order="C")

@@ -21,7 +21,15 @@ REDUCTIONS: Final = rows.reductions(np)
 
 
 def bind_reduction(name: str, form: Form, result: Form, detail: Reduction, /) -> Kernel:
-    """The kernel of a reduction over the axes in ``detail``."""
+    """The kernel of a reduction over the axes in ``detail``.
+
+    >>> from tensor_core import I64, Bool
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> kernel = bind_reduction("sum", form_of(Bool, (2, 3), CPU), form_of(I64, (3,), CPU), (0, False))
+    >>> kernel(np.array([[True, True], [False, True], [False, False]])).tolist()
+    [2, 1, 0]
+    """
     fold = REDUCTIONS[name]
     axis, keepdims = detail
     axes = tuple(form.rank - 1 - position for position in reduced_axes(name, form.rank, axis))

@@ -36,6 +36,15 @@ def bind_relabel(operands: tuple[FormLike], result: FormLike, detail: tuple[Labe
 
     Returns:
         A function of the operand's native array that returns a new native array.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> vector, matrix = form_of(F64, (2,), CPU), form_of(F64, (2, 2), CPU)
+    >>> bind_relabel((matrix,), vector, ((0, 0), (0,)))(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()
+    [1.0, 4.0]
+    >>> bind_relabel((vector,), matrix, ((0,), (0, 0)))(np.array([1.0, 4.0])).tolist()
+    [[1.0, 0.0], [0.0, 4.0]]
     """
     labels_in, labels_out = detail
     operand = native(operands[0], labels_in)
@@ -43,7 +52,12 @@ def bind_relabel(operands: tuple[FormLike], result: FormLike, detail: tuple[Labe
 
 
 def bind_rearrangement(operand: Operand, result: Operand) -> Kernel:
-    """The same in twin order; the result's labels need not be distinct."""
+    """The same in twin order; the result's labels need not be distinct.
+
+    >>> kernel = bind_rearrangement(row_major((0, 1, 2), (2, 2, 3), "int64"), row_major((2, 0), (3, 2), "int64"))
+    >>> kernel(np.arange(12).reshape(2, 2, 3)).tolist()
+    [[3, 15], [5, 17], [7, 19]]
+    """
     view, labels, steps_in = _diagonal(operand)
     summed = tuple(place for place, label in enumerate(labels) if label not in result.labels)
     kept = [label for label in labels if label in result.labels]
