@@ -11,7 +11,7 @@ import pytest
 import tensor_runtime as tr
 from tensor_core import DTYPES, Bool
 from tensor_core.dtypes import FLOATING
-from tensor_core.errors import DTypeError, ShapeError
+from tensor_core.errors import ArgumentError, DTypeError, ShapeError
 from tensor_runtime import methods, primitives
 
 
@@ -43,6 +43,10 @@ def test_a_strict_primitive_takes_one_shape_and_one_dtype(name: str) -> None:
         function([1], x)
 
 
+def truncated(a: Any, b: Any) -> Any:
+    return np.trunc(a / b).astype(a.dtype)
+
+
 @pytest.mark.parametrize(
     ("name", "oracle"), [("add", np.add), ("sub", np.subtract), ("mul", np.multiply), ("div", np.divide)]
 )
@@ -51,9 +55,7 @@ def test_a_strict_primitive_equals_numpys(name: str, oracle: Any, dtype: Any) ->
     a = np.array([[1, -2, 3], [4, 5, -6]]).astype(dtype.numpy_name, order="F")
     b = np.array([[2, 2, 4], [4, -1, 2]]).astype(dtype.numpy_name, order="F")
     if name == "div" and dtype not in FLOATING:
-        with pytest.raises(DTypeError, match="accepted"):
-            primitives.div(tr.asarray(a), tr.asarray(b))
-        return
+        oracle = truncated
     result = getattr(primitives, name)(tr.asarray(a), tr.asarray(b))
     assert result.dtype is dtype
     np.testing.assert_array_equal(result.to_numpy(), oracle(a, b))
@@ -82,5 +84,5 @@ def test_compare_takes_the_direction_as_a_word(direction: str) -> None:
 
     result = primitives.compare(tr.asarray(a), tr.asarray(b), direction)
     assert result.to_numpy().tolist() == getattr(np, direction)(a, b).tolist()
-    with pytest.raises(DTypeError, match="direction is 'lt'"):
+    with pytest.raises(ArgumentError, match="direction is 'lt'"):
         primitives.compare(tr.asarray(a), tr.asarray(b), "lt")

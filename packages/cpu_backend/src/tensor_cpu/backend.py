@@ -11,7 +11,10 @@ import numpy as np
 from tensor_core.errors import UnsupportedOperationError
 from tensor_core.host_tensor import HostTensor
 from tensor_cpu import (
+    activations,
     arrays,
+    checked,
+    choosing,
     contraction,
     conversion,
     convolution,
@@ -57,6 +60,9 @@ _BINDERS: Final[Mapping[str, Binder]] = {
     **{name: _unary(name) for name in elementwise.UNARY},
     **{name: _binary(name) for name in elementwise.BINARY},
     **{name: _reduction(name) for name in reduction.REDUCTIONS},
+    **checked.BINDERS,
+    **choosing.BINDERS,
+    **activations.BINDERS,
     "transpose_view": _one(views.bind_transpose),
     "reshape_view": _one(views.bind_reshape),
     "broadcast_view": _one(views.bind_restride),

@@ -7,17 +7,19 @@ is bound; for equal compact forms NumPy's own ufunc is the kernel.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
-from tensor_core.dtypes import COMPLEX, FLOATING, DType
+from tensor_core.dtypes import FLOATING, DType
 from tensor_core.errors import CastRangeError
 from tensor_core.promotion import promote_scalar
-from tensor_cpu.arrays import NUMPY_DTYPES, empty
+from tensor_cpu.arrays import NUMPY_DTYPES, Array, empty
 from tensor_cpu.quiet import quiet
 from tensor_runtime.form import Form
 from tensor_runtime.namespace import elementwise as rows
+from tensor_runtime.namespace.elementwise import Ufunc
 from tensor_runtime.protocols import Kernel, Operand
 
 BINARY: Final = rows.binary(np)
@@ -26,55 +28,101 @@ UNARY: Final = rows.unary(np)
 
 def bind_unary(name: str, form: Form, result: Form, /) -> Kernel:
     """The kernel of a function of one operand."""
-    ufunc = UNARY[name]
-    computed: Any = NUMPY_DTYPES[result.dtype] if form.dtype not in FLOATING else None
-    if computed is None and form.rank and (form is result or (form.is_compact and form.dtype in COMPLEX)):
+    return bind_function(UNARY[name], form, result)
+
+
+def bind_function(ufunc: Ufunc, form: Form, result: Form, /) -> Kernel:
+    """The kernel of a ufunc of one operand; what is no float is computed in the result's dtype if that is one."""
+    if result.dtype in FLOATING and form.dtype not in FLOATING:
+        computed = NUMPY_DTYPES[result.dtype]
+        return quiet(lambda x: ufunc(x, out=empty(result), dtype=computed))
+    if form.rank and form.is_compact:
         return quiet(ufunc)
-    return quiet(lambda x: ufunc(x, out=empty(result), **({"dtype": computed} if computed else {})))
+    return quiet(lambda x: ufunc(x, out=empty(result)))
 
 
 def bind_binary(name: str, operands: tuple[Operand, ...], result: Form, /) -> Kernel:
     """The kernel of a function of two operands, of which one may be a Python number."""
+    return quiet(binary_function(name, BINARY[name], operands, result))
+
+
+def binary_function(name: str, ufunc: Ufunc, operands: tuple[Operand, ...], result: Form, /) -> Ufunc:
+    """What :func:`bind_binary` makes quiet: ``ufunc`` fitted to the operands' forms.
+
+    Args:
+        name: of the operation, for errors.
+        ufunc: broadcasts, takes ``out=`` and ``order=``.
+        operands: forms, or types of Python numbers.
+        result: form of the result.
+    """
     a, b = operands
     if isinstance(a, Form) and isinstance(b, Form):
-        return _bind_tensors(name, a, b, result)
+        return _of_tensors(ufunc, a, b, result)
     if isinstance(a, Form):
-        return _bind_number(name, a, b, result, number_first=False)
+        return _of_number(name, ufunc, a, b, result, number_first=False)
     assert isinstance(b, Form)
-    return _bind_number(name, b, a, result, number_first=True)
+    return _of_number(name, ufunc, b, a, result, number_first=True)
 
 
-def _bind_tensors(name: str, a: Form, b: Form, result: Form) -> Kernel:
-    ufunc = BINARY[name]
+def _of_tensors(ufunc: Ufunc, a: Form, b: Form, result: Form) -> Ufunc:
     rank = result.rank
     if rank == 0:  # NumPy answers rank 0 with a scalar, unless it gets somewhere to write
-        return quiet(lambda x, y: ufunc(x, y, out=empty(result)))
+        return lambda x, y: ufunc(x, y, out=empty(result))
     if a is b and a.is_compact and a.shape == result.shape:
-        return quiet(ufunc)
-    i, j = ((..., *[None] * (rank - form.rank)) for form in (a, b))
+        return ufunc
+    i, j = (stretched(form.rank, rank) for form in (a, b))
     if a.rank == b.rank:
-        return quiet(lambda x, y: ufunc(x, y, order="C"))
-    return quiet(lambda x, y: ufunc(x[i], y[j], order="C"))
+        return lambda x, y: ufunc(x, y, order="C")
+    return lambda x, y: ufunc(x[i], y[j], order="C")
 
 
-def _bind_number(name: str, form: Form, number: Operand, result: Form, *, number_first: bool) -> Kernel:
+def _of_number(name: str, ufunc: Ufunc, form: Form, number: Operand, result: Form, *, number_first: bool) -> Ufunc:
     """One operand is a Python number: it becomes an element of the dtype both are computed in."""
-    ufunc = BINARY[name]
     assert isinstance(number, type)
     common = promote_scalar(form.dtype, number)
-    if name == "divide" and common not in FLOATING:
+    if result.dtype in FLOATING and common not in FLOATING:
         common = result.dtype
-    element = _element_of(name, common)
+    element = element_of(name, common)
     if not (form.rank and form.is_compact):  # rank 0 and strided operands need to be told where to write
         if number_first:
-            return quiet(lambda x, y: ufunc(element(x), y, out=empty(result)))
-        return quiet(lambda x, y: ufunc(x, element(y), out=empty(result)))
+            return lambda x, y: ufunc(element(x), y, out=empty(result))
+        return lambda x, y: ufunc(x, element(y), out=empty(result))
     if number_first:
-        return quiet(lambda x, y: ufunc(element(x), y))
-    return quiet(lambda x, y: ufunc(x, element(y)))
+        return lambda x, y: ufunc(element(x), y)
+    return lambda x, y: ufunc(x, element(y))
 
 
-def _element_of(name: str, dtype: DType) -> Callable[[Any], Any]:
+def readers(name: str, operands: tuple[Operand, ...], rank: int, dtype: DType, /) -> list[Callable[[Any], Any]]:
+    """For each operand, what makes it an array (or an element) that broadcasts as the twin of a result of ``rank``.
+
+    Python numbers become elements of ``dtype``; tensors keep theirs.
+    """
+    found: list[Callable[[Any], Any]] = []
+    for operand in operands:
+        if not isinstance(operand, Form):
+            found.append(element_of(name, dtype))
+        elif operand.rank == rank:
+            found.append(_itself)
+        else:
+            found.append(partial(_indexed, stretched(operand.rank, rank)))
+    return found
+
+
+def _itself(x: Any) -> Any:
+    return x
+
+
+def _indexed(index: Any, x: Array) -> Array:
+    view: Array = x[index]
+    return view
+
+
+def stretched(rank: int, full: int, /) -> tuple[Any, ...]:
+    """The index that gives a twin of ``rank`` axes the trailing axes of extent 1 that broadcasting asks for."""
+    return (..., *[None] * (full - rank))
+
+
+def element_of(name: str, dtype: DType, /) -> Callable[[Any], Any]:
     """From a Python number to a NumPy scalar of the dtype; a number out of range is our error."""
     scalar = NUMPY_DTYPES[dtype].type
 

@@ -16,24 +16,41 @@ from __future__ import annotations
 from tensor_core import C32, C64, DTYPES, F32, F64, I32, I64, Bool, DType, HostTensor, TensorError, promote
 from tensor_runtime import methods as _methods  # attaches the methods of Tensor
 from tensor_runtime import primitives
-from tensor_runtime.arithmetic import abs, add, conj, divide, multiply, negative, positive, subtract
+from tensor_runtime.activations import gelu, log_softmax, relu, sigmoid, silu, softmax, softplus
+from tensor_runtime.arithmetic import abs, add, conj, divide, multiply, negative, positive, pow, sign, subtract
 from tensor_runtime.bindings import binding_cache
 from tensor_runtime.buffer import BackendBuffer, HostBuffer
+from tensor_runtime.choosing import clip, maximum, minimum, where
 from tensor_runtime.comparison import equal, greater, greater_equal, less, less_equal, not_equal
+from tensor_runtime.components import complex, imag, real
 from tensor_runtime.contraction import dot_general, matmul, tensordot
 from tensor_runtime.conversion import cast, convert
 from tensor_runtime.convolution import conv
 from tensor_runtime.creation import arange, asarray, eye, from_flat, full, ones, tensor, to_numpy, zeros
+from tensor_runtime.division import floor_divide, fmod, remainder, trunc_divide
 from tensor_runtime.files import load, save
-from tensor_runtime.functions import exp, sqrt
+from tensor_runtime.functions import erf, erfc, exp, expm1, log, log1p, rsqrt, sqrt
 from tensor_runtime.gathering import gather, nonzero, put_along_axis, scatter, take, take_along_axis
 from tensor_runtime.indexing import copy_into, mutable_view
+from tensor_runtime.logic import (
+    bitwise_and,
+    bitwise_invert,
+    bitwise_left_shift,
+    bitwise_or,
+    bitwise_right_shift,
+    bitwise_xor,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+)
 from tensor_runtime.operations import einsum
 from tensor_runtime.placement import CPU, DeviceId, DeviceKind, GpuBackendKind, MemoryKind, Placement
 from tensor_runtime.pooling import max_pool, mean_pool
 from tensor_runtime.random import fold_in, integers, normal, uniform
 from tensor_runtime.reduction import max, sum
 from tensor_runtime.registry import backend, backends, refresh_backends, register_backend
+from tensor_runtime.rounding import ceil, floor, isfinite, isinf, isnan, round, trunc
 from tensor_runtime.slicing import dynamic_slice, dynamic_update_slice
 from tensor_runtime.sorting import (
     argsort,
@@ -60,6 +77,7 @@ from tensor_runtime.structure import (
 )
 from tensor_runtime.tensors import Tensor, TypedTensor, TypedTensorView, TypedTensorViewMut
 from tensor_runtime.transfer import download, to, trace_transfers, upload
+from tensor_runtime.trigonometry import acos, asin, atan, atan2, cos, cosh, sin, sinh, tan, tanh
 
 del _methods
 
@@ -90,20 +108,35 @@ __all__ = [
     "TypedTensorView",
     "TypedTensorViewMut",
     "abs",
+    "acos",
     "add",
     "arange",
     "argsort",
     "asarray",
+    "asin",
+    "atan",
+    "atan2",
     "backend",
     "backends",
     "binding_cache",
+    "bitwise_and",
+    "bitwise_invert",
+    "bitwise_left_shift",
+    "bitwise_or",
+    "bitwise_right_shift",
+    "bitwise_xor",
     "broadcast_to",
     "cast",
+    "ceil",
+    "clip",
+    "complex",
     "conj",
     "conv",
     "convert",
     "copy",
     "copy_into",
+    "cos",
+    "cosh",
     "diagonal_view",
     "divide",
     "dot_general",
@@ -112,23 +145,43 @@ __all__ = [
     "dynamic_update_slice",
     "einsum",
     "equal",
+    "erf",
+    "erfc",
     "exp",
     "expand_dims",
+    "expm1",
     "eye",
+    "floor",
+    "floor_divide",
+    "fmod",
     "fold_in",
     "from_flat",
     "full",
     "gather",
+    "gelu",
     "greater",
     "greater_equal",
+    "imag",
     "integers",
+    "isfinite",
+    "isinf",
+    "isnan",
     "less",
     "less_equal",
     "load",
+    "log",
+    "log1p",
+    "log_softmax",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
     "matmul",
     "max",
     "max_pool",
+    "maximum",
     "mean_pool",
+    "minimum",
     "multiply",
     "mutable_view",
     "negative",
@@ -138,16 +191,29 @@ __all__ = [
     "ones",
     "permute_axes",
     "positive",
+    "pow",
     "primitives",
     "promote",
     "put_along_axis",
+    "real",
     "refresh_backends",
     "register_backend",
+    "relu",
+    "remainder",
     "reshape_view",
     "reverse_view",
+    "round",
+    "rsqrt",
     "save",
     "scatter",
     "searchsorted",
+    "sigmoid",
+    "sign",
+    "silu",
+    "sin",
+    "sinh",
+    "softmax",
+    "softplus",
     "sort",
     "sqrt",
     "squeeze",
@@ -155,6 +221,8 @@ __all__ = [
     "sum",
     "take",
     "take_along_axis",
+    "tan",
+    "tanh",
     "tensor",
     "tensordot",
     "to",
@@ -163,6 +231,8 @@ __all__ = [
     "trace_transfers",
     "transpose",
     "transpose_view",
+    "trunc",
+    "trunc_divide",
     "uniform",
     "unique",
     "unique_all",
@@ -170,5 +240,6 @@ __all__ = [
     "unique_inverse",
     "unique_values",
     "upload",
+    "where",
     "zeros",
 ]

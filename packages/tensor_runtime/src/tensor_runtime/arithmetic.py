@@ -21,6 +21,8 @@ MULTIPLY: Final = OpSpec("multiply", binary=True, accepts=ALL, result_shape=broa
 DIVIDE: Final = OpSpec("divide", binary=True, accepts=ALL, result_dtype=inexact, result_shape=broadcast)
 NEGATIVE: Final = OpSpec("negative", accepts=NUMERIC, result_shape=same_shape)
 POSITIVE: Final = OpSpec("positive", accepts=NUMERIC, result_shape=same_shape)
+POW: Final = OpSpec("pow", binary=True, accepts=NUMERIC, result_shape=broadcast)
+SIGN: Final = OpSpec("sign", accepts=NUMERIC, result_shape=same_shape)
 ABS: Final = OpSpec("abs", accepts=NUMERIC, result_dtype=component, result_shape=same_shape)
 CONJ: Final = OpSpec("conj", accepts=NUMERIC, result_shape=same_shape)
 
@@ -80,6 +82,29 @@ def divide(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
     return execute_binary(DIVIDE, a, b)
 
 
+def pow(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
+    """Power, element by element; also ``a ** b``. Bool has none; integers wrap.
+
+    ``x ** 0`` is 1, also for 0 and NaN. A negative base with a broken exponent gives NaN; the complex power has its
+    branch cut along the negative real axis. I32 and I64 beside a Python float give F64.
+
+    Returns:
+        The common dtype and broadcast shape; within 4 rounding units of the exact value for real floats, and the
+        square exactly as ``a * a`` gives it when ``b`` is the Python number 2.
+
+    Raises:
+        ArgumentError: integers with a negative exponent; ``index`` is that of the first one in ``b``, in column-major
+            order, None for a Python number. The host waits for a device's word on that.
+
+    Other errors as for :func:`add`.
+
+    >>> pow(tensor([2, -3]), 3)
+    Tensor(I64, (2,), column-major, cpu)
+       8  -27
+    """
+    return execute_binary(POW, a, b)
+
+
 def negative(a: Tensor, /) -> Tensor:
     """Minus the operand; the smallest integer stays as it is. Not for Bool.
 
@@ -98,6 +123,19 @@ def positive(a: Tensor, /) -> Tensor:
       1.0  -2.0
     """
     return execute_unary(POSITIVE, a)
+
+
+def sign(a: Tensor, /) -> Tensor:
+    """-1, 0 or 1; of a complex z, z / |z|, and 0 of 0. Not for Bool.
+
+    Zeros of both signs give +0, NaN gives NaN. A complex number with one infinite part gives 1, -1, i or -i; one with
+    a NaN or two infinite parts gives NaN.
+
+    >>> sign(tensor([-2.5, 0.0, 4.0]))
+    Tensor(F64, (3,), column-major, cpu)
+     -1.0   0.0   1.0
+    """
+    return execute_unary(SIGN, a)
 
 
 def abs(a: Tensor, /) -> Tensor:

@@ -83,6 +83,29 @@ def execute_mixed(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, /) -> Te
     return wrap(found, guarded(spec.name, kernel, x, y))
 
 
+def execute_ternary(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, c: Tensor | Number, /) -> Tensor:
+    """Three operands, of which some may be Python numbers.
+
+    >>> from tensor_runtime.choosing import WHERE
+    >>> execute_ternary(WHERE, tensor([True, False]), tensor([1, 2]), 0).to_numpy().tolist()
+    [1, 0]
+    """
+    result = Tensor()
+    try:
+        kernel, result._form = spec.found[a._form, b._form, c._form]  # type: ignore[union-attr]
+        result._array = kernel(a._array, b._array, c._array)  # type: ignore[union-attr]
+    except TensorError:
+        raise
+    except Exception:
+        pass
+    else:
+        return result
+    operands = (a, b, c)
+    key = tuple([x._form if isinstance(x, Tensor) else type(x) for x in operands])
+    kernel, found = spec.bindings[key]
+    return wrap(found, guarded(spec.name, kernel, *[x._array if isinstance(x, Tensor) else x for x in operands]))
+
+
 def execute_detail(spec: OpSpec | ViewSpec, a: Tensor, detail: Hashable, /) -> Tensor:
     """One operand and a hashable detail, such as the axes of a reduction or of a view.
 

@@ -1,21 +1,29 @@
-"""Elementwise functions of one operand: exponentials, roots.
+"""Elementwise functions of one operand: exponentials, logarithms, roots, the error function.
 
-Integers and Bool are computed in F64. Floats follow IEEE 754 and never warn; results are owned,
-compact and column-major.
+Integers and Bool are computed in F64. Floats follow IEEE 754 and never warn; results are owned, compact and
+column-major. Unless a docstring says otherwise, a function takes every dtype, a complex one gives its principal value,
+and a real result lies within 4 rounding units of the exact value; a complex one does relative to its magnitude, for
+arguments of moderate size.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from tensor_core.dtypes import ALL
+from tensor_core.dtypes import ALL, REAL, Bool
 from tensor_runtime.execute import execute_unary
 from tensor_runtime.rules import inexact, same_shape
 from tensor_runtime.spec import OpSpec
 from tensor_runtime.tensors import Tensor
 
 EXP: Final = OpSpec("exp", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
+EXPM1: Final = OpSpec("expm1", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
+LOG: Final = OpSpec("log", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
+LOG1P: Final = OpSpec("log1p", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
 SQRT: Final = OpSpec("sqrt", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
+RSQRT: Final = OpSpec("rsqrt", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
+ERF: Final = OpSpec("erf", accepts=REAL | {Bool}, result_dtype=inexact, result_shape=same_shape)
+ERFC: Final = OpSpec("erfc", accepts=REAL | {Bool}, result_dtype=inexact, result_shape=same_shape)
 
 
 def exp(a: Tensor, /) -> Tensor:
@@ -28,6 +36,36 @@ def exp(a: Tensor, /) -> Tensor:
     return execute_unary(EXP, a)
 
 
+def expm1(a: Tensor, /) -> Tensor:
+    """exp(a) - 1, accurate near 0, where the difference would lose its digits.
+
+    >>> expm1(tensor([0.0, 1e-20]))
+    Tensor(F64, (2,), column-major, cpu)
+       0.0  1e-20
+    """
+    return execute_unary(EXPM1, a)
+
+
+def log(a: Tensor, /) -> Tensor:
+    """Natural logarithm: minus infinity of 0, NaN below. The complex one has its cut along the negative real axis.
+
+    >>> log(tensor([1.0, 0.0, -1.0]))
+    Tensor(F64, (3,), column-major, cpu)
+      0.0  -inf   nan
+    """
+    return execute_unary(LOG, a)
+
+
+def log1p(a: Tensor, /) -> Tensor:
+    """log(1 + a), accurate near 0; minus infinity of -1, NaN below.
+
+    >>> log1p(tensor([0.0, 1e-20]))
+    Tensor(F64, (2,), column-major, cpu)
+       0.0  1e-20
+    """
+    return execute_unary(LOG1P, a)
+
+
 def sqrt(a: Tensor, /) -> Tensor:
     """Square root, correctly rounded for real operands; NaN below zero. Integers and Bool give F64.
 
@@ -38,3 +76,33 @@ def sqrt(a: Tensor, /) -> Tensor:
      2.0  nan
     """
     return execute_unary(SQRT, a)
+
+
+def rsqrt(a: Tensor, /) -> Tensor:
+    """One over the square root: an infinity of 0, with its sign; NaN below, NaN of complex 0.
+
+    >>> rsqrt(tensor([4.0, 0.0, -1.0]))
+    Tensor(F64, (3,), column-major, cpu)
+     0.5  inf  nan
+    """
+    return execute_unary(RSQRT, a)
+
+
+def erf(a: Tensor, /) -> Tensor:
+    """Error function, 2/√π times the integral of exp(-t²) from 0 to a. Real operands and Bool.
+
+    >>> erf(tensor([0.0, float("inf")]))
+    Tensor(F64, (2,), column-major, cpu)
+     0.0  1.0
+    """
+    return execute_unary(ERF, a)
+
+
+def erfc(a: Tensor, /) -> Tensor:
+    """1 - erf(a), accurate where that is small. Real operands and Bool. Within 8 rounding units of the exact value.
+
+    >>> erfc(tensor([0.0, float("inf")]))
+    Tensor(F64, (2,), column-major, cpu)
+     1.0  0.0
+    """
+    return execute_unary(ERFC, a)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tensor_core.errors import ArgumentError, DTypeError, ReadOnlyError
-from tensor_runtime import arithmetic, comparison, contraction, reduction
+from tensor_runtime import arithmetic, comparison, contraction, division, logic, reduction
 from tensor_runtime.creation import buffer_of, to_numpy
 from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.execute import execute_binary, execute_mixed
@@ -57,6 +57,16 @@ def _declined(other: object) -> Any:
 
 def _matmul(a: Tensor, b: Any, /) -> Any:
     return contraction.matmul(a, b) if isinstance(b, Tensor) else _declined(b)
+
+
+def _divmod(a: Tensor, b: Any, /) -> Any:
+    quotient = _FLOORED(a, b)
+    return quotient if quotient is NotImplemented else (quotient, _REST(a, b))
+
+
+def _rdivmod(b: Tensor, a: Any, /) -> Any:
+    quotient = _RFLOORED(b, a)
+    return quotient if quotient is NotImplemented else (quotient, _RREST(b, a))
 
 
 def item(x: Tensor, /) -> Number:
@@ -127,6 +137,9 @@ def _deepcopy(x: Tensor, memo: Any, /) -> Tensor:
     return copy(x)
 
 
+_FLOORED, _RFLOORED = _operator(division.FLOOR_DIVIDE), _reflected(division.FLOOR_DIVIDE)
+_REST, _RREST = _operator(division.REMAINDER), _reflected(division.REMAINDER)
+
 METHODS: Final[dict[str, Any]] = {
     "T": property(reversed_axes, doc="View with all axes reversed."),
     "buffer": property(buffer_of, doc="The memory, shared."),
@@ -163,6 +176,25 @@ METHODS: Final[dict[str, Any]] = {
     "__rmul__": _reflected(arithmetic.MULTIPLY),
     "__truediv__": _operator(arithmetic.DIVIDE),
     "__rtruediv__": _reflected(arithmetic.DIVIDE),
+    "__floordiv__": _FLOORED,
+    "__rfloordiv__": _RFLOORED,
+    "__mod__": _REST,
+    "__rmod__": _RREST,
+    "__divmod__": _divmod,
+    "__rdivmod__": _rdivmod,
+    "__pow__": _operator(arithmetic.POW),
+    "__rpow__": _reflected(arithmetic.POW),
+    "__and__": _operator(logic.BITWISE_AND),
+    "__rand__": _reflected(logic.BITWISE_AND),
+    "__or__": _operator(logic.BITWISE_OR),
+    "__ror__": _reflected(logic.BITWISE_OR),
+    "__xor__": _operator(logic.BITWISE_XOR),
+    "__rxor__": _reflected(logic.BITWISE_XOR),
+    "__invert__": logic.bitwise_invert,
+    "__lshift__": _operator(logic.BITWISE_LEFT_SHIFT),
+    "__rlshift__": _reflected(logic.BITWISE_LEFT_SHIFT),
+    "__rshift__": _operator(logic.BITWISE_RIGHT_SHIFT),
+    "__rrshift__": _reflected(logic.BITWISE_RIGHT_SHIFT),
     "__eq__": _operator(comparison.EQUAL),
     "__ne__": _operator(comparison.NOT_EQUAL),
     "__lt__": _operator(comparison.LESS),

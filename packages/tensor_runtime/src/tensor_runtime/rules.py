@@ -73,6 +73,34 @@ def equal_shapes(operation: str, a: Shape, b: Shape, /) -> Shape:
     return a
 
 
+def broadcast_three(operation: str, a: Shape, b: Shape, c: Shape, /) -> Shape:
+    """Right-aligned broadcasting of three operands.
+
+    >>> broadcast_three("where", (2, 1), (3,), ())
+    (2, 3)
+    """
+    if a == b == c:
+        return a
+    try:
+        return broadcast_shapes(a, b, c)
+    except ShapeError as error:
+        raise ShapeError(
+            f"{operation}: shapes {a}, {b} and {c} do not broadcast; accepted: extents that are equal or 1, "
+            "aligned at the last axis",
+            operation=operation,
+            shapes=(a, b, c),
+        ) from error
+
+
+def three_equal_shapes(operation: str, a: Shape, b: Shape, c: Shape, /) -> Shape:
+    """Strict: all three operands have one shape.
+
+    >>> three_equal_shapes("select", (2,), (2,), (2,))
+    (2,)
+    """
+    return equal_shapes(operation, equal_shapes(operation, a, b), c)
+
+
 def reduced(operation: str, shape: Shape, detail: Reduction, /) -> Shape:
     """Shape after a reduction over the axes named.
 

@@ -1,0 +1,138 @@
+"""Activation functions, in formulations that neither overflow nor cancel.
+
+Real operands only; integers and Bool are computed in F64 (``relu`` keeps integers). NaN stays NaN, and at the
+infinities each function has its limit. Results are owned, compact and column-major, within 8 rounding units of the
+exact value; those of the softmax functions relative to the largest element along the axis.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tensor_core.dtypes import REAL, Bool
+from tensor_core.errors import ArgumentError
+from tensor_runtime.execute import execute_detail, execute_unary
+from tensor_runtime.form import Shape
+from tensor_runtime.indexed import whole, wholes
+from tensor_runtime.rules import Axes, inexact, reduced_axes, same_shape
+from tensor_runtime.spec import OpSpec
+from tensor_runtime.tensors import Tensor
+
+
+def _shape_along(operation: str, shape: Shape, axis: Axes, /) -> Shape:
+    reduced_axes(operation, len(shape), axis)
+    return shape
+
+
+def _same_shape_any(operation: str, shape: Shape, option: object, /) -> Shape:
+    return shape
+
+
+_INPUTS: Final = REAL | {Bool}
+
+SIGMOID: Final = OpSpec("sigmoid", accepts=_INPUTS, result_dtype=inexact, result_shape=same_shape)
+SILU: Final = OpSpec("silu", accepts=_INPUTS, result_dtype=inexact, result_shape=same_shape)
+SOFTPLUS: Final = OpSpec("softplus", accepts=_INPUTS, result_dtype=inexact, result_shape=same_shape)
+GELU: Final = OpSpec("gelu", accepts=_INPUTS, result_dtype=inexact, result_shape=_same_shape_any, detailed=True)
+RELU: Final = OpSpec("relu", accepts=REAL, result_shape=same_shape)
+SOFTMAX: Final = OpSpec("softmax", accepts=_INPUTS, result_dtype=inexact, result_shape=_shape_along, detailed=True)
+LOG_SOFTMAX: Final = OpSpec(
+    "log_softmax", accepts=_INPUTS, result_dtype=inexact, result_shape=_shape_along, detailed=True
+)
+
+
+def sigmoid(a: Tensor, /) -> Tensor:
+    """1 / (1 + exp(-a)), the logistic function; accurate where it is small.
+
+    >>> sigmoid(tensor([0.0, float("-inf")]))
+    Tensor(F64, (2,), column-major, cpu)
+     0.5  0.0
+    """
+    return execute_unary(SIGMOID, a)
+
+
+def silu(a: Tensor, /) -> Tensor:
+    """a * sigmoid(a), also called swish; -0.0 at minus infinity.
+
+    >>> silu(tensor([0.0, float("inf")]))
+    Tensor(F64, (2,), column-major, cpu)
+     0.0  inf
+    """
+    return execute_unary(SILU, a)
+
+
+def softplus(a: Tensor, /) -> Tensor:
+    """log(1 + exp(a)), a smooth ``relu``; accurate where it is small.
+
+    >>> softplus(tensor([0.0, 1000.0]))
+    Tensor(F64, (2,), column-major, cpu)
+     0.69314718      1000.0
+    """
+    return execute_unary(SOFTPLUS, a)
+
+
+def gelu(a: Tensor, /, *, approximate: str = "none") -> Tensor:
+    """a * Φ(a), where Φ is the distribution function of the standard normal distribution; -0.0 at minus infinity.
+
+    Args:
+        a: real or Bool.
+        approximate: "none" for Φ itself, by the error function; "tanh" for (1 + tanh(√(2/π) (a + 0.044715 a³))) / 2,
+            which differs by up to 5e-4.
+
+    Raises:
+        ArgumentError: another approximation.
+
+    Source: D. Hendrycks and K. Gimpel, Gaussian Error Linear Units, arXiv:1606.08415.
+
+    >>> gelu(tensor([0.0, 1.0]))
+    Tensor(F64, (2,), column-major, cpu)
+            0.0  0.84134475
+    """
+    if approximate not in ("none", "tanh"):
+        raise ArgumentError(f"gelu: approximate is {approximate!r}; accepted: 'none', 'tanh'", operation="gelu")
+    return execute_detail(GELU, a, approximate)
+
+
+def relu(a: Tensor, /) -> Tensor:
+    """The element if it is positive, else 0; NaN stays, and a zero may have either sign. Keeps the dtype; not for Bool.
+
+    >>> relu(tensor([-2, 3]))
+    Tensor(I64, (2,), column-major, cpu)
+     0  3
+    """
+    return execute_unary(RELU, a)
+
+
+def softmax(a: Tensor, /, axis: Axes = -1) -> Tensor:
+    """exp(a) divided by its sum along an axis; computed from a minus its maximum, so nothing overflows.
+
+    A line with NaN or plus infinity, or of minus infinities alone, gives NaN.
+
+    Args:
+        a: real or Bool.
+        axis: one axis, a tuple of axes, or None for all of them together.
+
+    Raises:
+        AxisError: an axis out of range or named twice; rank 0 has no last one.
+
+    >>> softmax(tensor([1000.0, 1000.0, float("-inf")]))
+    Tensor(F64, (3,), column-major, cpu)
+     0.5  0.5  0.0
+    """
+    return execute_detail(SOFTMAX, a, _axis("softmax", axis))
+
+
+def log_softmax(a: Tensor, /, axis: Axes = -1) -> Tensor:
+    """Logarithm of :func:`softmax`, accurate where that is small. Arguments and errors as there.
+
+    >>> log_softmax(tensor([0.0, 1000.0]))
+    Tensor(F64, (2,), column-major, cpu)
+     -1000.0      0.0
+    """
+    return execute_detail(LOG_SOFTMAX, a, _axis("log_softmax", axis))
+
+
+def _axis(operation: str, axis: object) -> Axes:
+    if axis is None or type(axis) is int:
+        return axis
+    return wholes(operation, "axes", axis) if isinstance(axis, (tuple, list)) else whole(operation, "axis", axis)

@@ -1,0 +1,101 @@
+"""Division with a whole quotient, and its remainders.
+
+Quotients are rounded down (``floor_divide``, what ``remainder`` leaves) or toward zero (``trunc_divide``, what ``fmod``
+leaves). For finite operands, ``floor_divide(a, b) * b + remainder(a, b)`` is ``a``, and so is
+``trunc_divide(a, b) * b + fmod(a, b)``: exactly for integers, to rounding for floats.
+
+Integers refuse a zero divisor, where NumPy warns and gives 0; ``check=False`` gives 0 too, and spares the host the wait
+for a device's word that nothing was wrong. Floats follow IEEE 754. Where the result has no element, nothing is divided
+and nothing refused.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tensor_core.dtypes import REAL
+from tensor_runtime.execute import execute_binary
+from tensor_runtime.rules import broadcast
+from tensor_runtime.spec import OpSpec
+from tensor_runtime.tensors import Number, Tensor
+
+
+def _spec(name: str, suffix: str = "") -> OpSpec:
+    return OpSpec(name, binary=True, accepts=REAL, result_shape=broadcast, kernel=name + suffix)
+
+
+FLOOR_DIVIDE: Final = _spec("floor_divide")
+REMAINDER: Final = _spec("remainder")
+TRUNC_DIVIDE: Final = _spec("trunc_divide")
+FMOD: Final = _spec("fmod")
+_UNCHECKED: Final = {spec: _spec(spec.name, "_unchecked") for spec in (FLOOR_DIVIDE, REMAINDER, TRUNC_DIVIDE, FMOD)}
+
+
+def floor_divide(a: Tensor | Number, b: Tensor | Number, /, *, check: bool = True) -> Tensor:
+    """Quotient rounded down, element by element; also ``a // b``.
+
+    Args:
+        a: I32, I64, F32 or F64 of any shape, or a Python number. Not Bool, not complex.
+        b: broadcasts with ``a``.
+        check: whether a zero divisor of integers is an error; if not, its quotient is 0. Reading that status makes the
+            host wait for a device.
+
+    Returns:
+        Their common dtype and broadcast shape. The smallest integer divided by -1 wraps to itself. Of floats, the
+        quotient that goes with :func:`remainder`: 1.0 // 0.1 is 9.0; by zero an infinity or NaN, of an infinity NaN.
+
+    Raises:
+        DivisionByZeroError: an integer divisor is 0; its ``index`` is that of the first one in ``b``, in column-major
+            order, None for a Python number.
+        ShapeError: the shapes do not broadcast.
+        PlacementError: the operands live in different places.
+        DTypeError: a dtype that is not accepted.
+
+    >>> floor_divide(tensor([-7, 7]), 2)
+    Tensor(I64, (2,), column-major, cpu)
+     -4   3
+    >>> floor_divide(tensor([1, 2]), tensor([1, 0]))
+    Traceback (most recent call last):
+        ...
+    tensor_core.errors.DivisionByZeroError: floor_divide: the divisor at index (1,) is 0, and integers have no infinity; replace zeros with where(), or convert to F64 first
+    """  # noqa: E501
+    return execute_binary(FLOOR_DIVIDE if check else _UNCHECKED[FLOOR_DIVIDE], a, b)
+
+
+def remainder(a: Tensor | Number, b: Tensor | Number, /, *, check: bool = True) -> Tensor:
+    """What :func:`floor_divide` leaves, with the sign of the divisor, as Python's ``%``; also ``a % b``.
+
+    The smallest integer leaves 0 beside -1. Of floats: a zero divisor or an infinite ``a`` gives NaN; beside an
+    infinite divisor of the other sign, that infinity. Arguments and errors as for :func:`floor_divide`.
+
+    >>> remainder(tensor([-7, 7]), tensor([2, -2]))
+    Tensor(I64, (2,), column-major, cpu)
+      1  -1
+    """
+    return execute_binary(REMAINDER if check else _UNCHECKED[REMAINDER], a, b)
+
+
+def trunc_divide(a: Tensor | Number, b: Tensor | Number, /, *, check: bool = True) -> Tensor:
+    """Quotient rounded toward zero, as in C. Arguments and errors as for :func:`floor_divide`.
+
+    Of floats, the quotient that goes with :func:`fmod`; by zero an infinity or NaN, of an infinity NaN; a quotient
+    between -1 and 0 gives -0.0.
+
+    >>> trunc_divide(tensor([-7, 7]), 2)
+    Tensor(I64, (2,), column-major, cpu)
+     -3   3
+    """
+    return execute_binary(TRUNC_DIVIDE if check else _UNCHECKED[TRUNC_DIVIDE], a, b)
+
+
+def fmod(a: Tensor | Number, b: Tensor | Number, /, *, check: bool = True) -> Tensor:
+    """What :func:`trunc_divide` leaves, with the sign of ``a``, as C's ``fmod``: exact.
+
+    The smallest integer leaves 0 beside -1. Of floats: a zero divisor or an infinite ``a`` gives NaN; an infinite
+    divisor leaves ``a``. Arguments and errors as for :func:`floor_divide`.
+
+    >>> fmod(tensor([-7, 7]), tensor([2, -2]))
+    Tensor(I64, (2,), column-major, cpu)
+     -1   1
+    """
+    return execute_binary(FMOD if check else _UNCHECKED[FMOD], a, b)

@@ -1,0 +1,38 @@
+"""The spec of a strict primitive."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensor_core.dtypes import DType
+from tensor_core.errors import DTypeError
+from tensor_runtime.form import Form
+from tensor_runtime.protocols import Operand
+from tensor_runtime.spec import OpSpec
+
+
+class StrictSpec(OpSpec):
+    """A spec that promotes nothing and takes tensors only.
+
+    >>> from tensor_runtime.rules import equal_shapes
+    >>> spec = StrictSpec("add", result_shape=equal_shapes)
+    >>> spec.infer((ones(2)._form, ones(2)._form))
+    Form(F64, (2,), cpu)
+    """
+
+    __slots__ = ()
+
+    def common_dtype(self, operands: Any, /) -> DType:
+        """The one dtype of all operands."""
+        names = [_name(operand) for operand in operands]
+        if len(set(names)) > 1 or not all(isinstance(operand, Form) for operand in operands):
+            raise DTypeError(
+                f"primitives.{self.name}: operands are {', '.join(names)}; "
+                "accepted: tensors of one dtype (convert() first)",
+                operation=self.name,
+            )
+        return super().common_dtype(operands)
+
+
+def _name(operand: Operand) -> str:
+    return operand.dtype.name if isinstance(operand, Form) else f"Python {operand.__name__}"

@@ -1,0 +1,95 @@
+"""Rounding to whole numbers, and telling finite numbers from the others.
+
+Rounding keeps the dtype; integers and Bool are whole already and are copied, where NumPy gives ``round`` of Bool in a
+half-precision type. A result of zero keeps the sign of the operand.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tensor_core.dtypes import ALL, REAL, Bool
+from tensor_runtime.execute import execute_unary
+from tensor_runtime.rules import boolean, same_shape
+from tensor_runtime.spec import OpSpec
+from tensor_runtime.tensors import Tensor
+
+_ORDERED: Final = REAL | {Bool}
+
+FLOOR: Final = OpSpec("floor", accepts=_ORDERED, result_shape=same_shape)
+CEIL: Final = OpSpec("ceil", accepts=_ORDERED, result_shape=same_shape)
+TRUNC: Final = OpSpec("trunc", accepts=_ORDERED, result_shape=same_shape)
+ROUND: Final = OpSpec("round", accepts=ALL, result_shape=same_shape)
+ISNAN: Final = OpSpec("isnan", accepts=ALL, result_dtype=boolean, result_shape=same_shape)
+ISINF: Final = OpSpec("isinf", accepts=ALL, result_dtype=boolean, result_shape=same_shape)
+ISFINITE: Final = OpSpec("isfinite", accepts=ALL, result_dtype=boolean, result_shape=same_shape)
+
+
+def floor(a: Tensor, /) -> Tensor:
+    """The greatest whole number not above the element. Not for complex operands.
+
+    >>> floor(tensor([1.5, -1.5]))
+    Tensor(F64, (2,), column-major, cpu)
+      1.0  -2.0
+    """
+    return execute_unary(FLOOR, a)
+
+
+def ceil(a: Tensor, /) -> Tensor:
+    """The least whole number not below the element. Not for complex operands.
+
+    >>> ceil(tensor([1.5, -1.5]))
+    Tensor(F64, (2,), column-major, cpu)
+      2.0  -1.0
+    """
+    return execute_unary(CEIL, a)
+
+
+def trunc(a: Tensor, /) -> Tensor:
+    """The element without its fraction: rounded toward zero. Not for complex operands.
+
+    >>> trunc(tensor([1.5, -1.5]))
+    Tensor(F64, (2,), column-major, cpu)
+      1.0  -1.0
+    """
+    return execute_unary(TRUNC, a)
+
+
+def round(a: Tensor, /) -> Tensor:
+    """The nearest whole number, of two the even one; of complex operands, of each part. NumPy's, without ``decimals``.
+
+    >>> round(tensor([0.5, 1.5, -2.6]))
+    Tensor(F64, (3,), column-major, cpu)
+      0.0   2.0  -3.0
+    """
+    return execute_unary(ROUND, a)
+
+
+def isnan(a: Tensor, /) -> Tensor:
+    """Whether an element is NaN; of complex operands, either part. Any dtype; integers and Bool never are.
+
+    >>> isnan(tensor([1.0, float("nan")]))
+    Tensor(Bool, (2,), column-major, cpu)
+     False   True
+    """
+    return execute_unary(ISNAN, a)
+
+
+def isinf(a: Tensor, /) -> Tensor:
+    """Whether an element is an infinity of either sign; of complex operands, either part. Any dtype.
+
+    >>> isinf(tensor([1.0, float("-inf")]))
+    Tensor(Bool, (2,), column-major, cpu)
+     False   True
+    """
+    return execute_unary(ISINF, a)
+
+
+def isfinite(a: Tensor, /) -> Tensor:
+    """Whether an element is neither NaN nor an infinity; of complex operands, both parts. Any dtype.
+
+    >>> isfinite(tensor([1.0, float("inf"), float("nan")]))
+    Tensor(Bool, (3,), column-major, cpu)
+      True  False  False
+    """
+    return execute_unary(ISFINITE, a)

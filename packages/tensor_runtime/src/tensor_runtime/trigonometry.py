@@ -1,0 +1,140 @@
+"""Trigonometric and hyperbolic functions, element by element.
+
+Dtypes, accuracy and results as in ``tensor_runtime.functions``: integers and Bool give F64, complex operands the
+principal value. Angles are in radians.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tensor_core.dtypes import ALL, REAL, Bool
+from tensor_runtime.execute import execute_binary, execute_unary
+from tensor_runtime.rules import broadcast, inexact, same_shape
+from tensor_runtime.spec import OpSpec
+from tensor_runtime.tensors import Number, Tensor
+
+SIN: Final = OpSpec("sin", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
+COS: Final = OpSpec("cos", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
+TAN: Final = OpSpec("tan", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
+ASIN: Final = OpSpec("asin", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
+ACOS: Final = OpSpec("acos", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
+ATAN: Final = OpSpec("atan", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
+SINH: Final = OpSpec("sinh", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
+COSH: Final = OpSpec("cosh", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
+TANH: Final = OpSpec("tanh", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
+ATAN2: Final = OpSpec("atan2", binary=True, accepts=REAL | {Bool}, result_dtype=inexact, result_shape=broadcast)
+
+
+def sin(a: Tensor, /) -> Tensor:
+    """Sine of an angle in radians; NaN of an infinity.
+
+    >>> sin(tensor([0.0]))
+    Tensor(F64, (1,), column-major, cpu)
+     0.0
+    """
+    return execute_unary(SIN, a)
+
+
+def cos(a: Tensor, /) -> Tensor:
+    """Cosine of an angle in radians; NaN of an infinity.
+
+    >>> cos(tensor([0.0]))
+    Tensor(F64, (1,), column-major, cpu)
+     1.0
+    """
+    return execute_unary(COS, a)
+
+
+def tan(a: Tensor, /) -> Tensor:
+    """Tangent of an angle in radians; NaN of an infinity.
+
+    >>> tan(tensor([0.0]))
+    Tensor(F64, (1,), column-major, cpu)
+     0.0
+    """
+    return execute_unary(TAN, a)
+
+
+def asin(a: Tensor, /) -> Tensor:
+    """Angle in radians, from -π/2 to π/2, whose sine this is; NaN beyond -1 to 1, except for complex operands.
+
+    >>> asin(tensor([0.0, 2.0]))
+    Tensor(F64, (2,), column-major, cpu)
+     0.0  nan
+    """
+    return execute_unary(ASIN, a)
+
+
+def acos(a: Tensor, /) -> Tensor:
+    """Angle in radians, from 0 to π, whose cosine this is; NaN beyond -1 to 1, except for complex operands.
+
+    >>> acos(tensor([1.0, 2.0]))
+    Tensor(F64, (2,), column-major, cpu)
+     0.0  nan
+    """
+    return execute_unary(ACOS, a)
+
+
+def atan(a: Tensor, /) -> Tensor:
+    """Angle in radians, from -π/2 to π/2, whose tangent this is.
+
+    >>> atan(tensor([0.0]))
+    Tensor(F64, (1,), column-major, cpu)
+     0.0
+    """
+    return execute_unary(ATAN, a)
+
+
+def sinh(a: Tensor, /) -> Tensor:
+    """Hyperbolic sine.
+
+    >>> sinh(tensor([0.0]))
+    Tensor(F64, (1,), column-major, cpu)
+     0.0
+    """
+    return execute_unary(SINH, a)
+
+
+def cosh(a: Tensor, /) -> Tensor:
+    """Hyperbolic cosine.
+
+    >>> cosh(tensor([0.0]))
+    Tensor(F64, (1,), column-major, cpu)
+     1.0
+    """
+    return execute_unary(COSH, a)
+
+
+def tanh(a: Tensor, /) -> Tensor:
+    """Hyperbolic tangent.
+
+    >>> tanh(tensor([0.0, float("inf")]))
+    Tensor(F64, (2,), column-major, cpu)
+     0.0  1.0
+    """
+    return execute_unary(TANH, a)
+
+
+def atan2(y: Tensor | Number, x: Tensor | Number, /) -> Tensor:
+    """Angle in radians, from -π to π, between the positive x axis and the point (x, y).
+
+    Signs of zero choose the side: atan2(-0.0, -1.0) is -π. Both zero gives 0 or ±π, as in C; NaN in either gives NaN.
+
+    Args:
+        y: ordinates: real or Bool of any shape, or a Python number. Complex operands are refused.
+        x: abscissas; broadcasts with ``y``.
+
+    Returns:
+        Their common dtype, F64 for integers and Bool.
+
+    Raises:
+        DTypeError: an operand is complex.
+        ShapeError: the shapes do not broadcast.
+        PlacementError: the operands live in different places.
+
+    >>> atan2(tensor([0.0, 1.0]), tensor([1.0, 0.0]))
+    Tensor(F64, (2,), column-major, cpu)
+           0.0  1.5707963
+    """
+    return execute_binary(ATAN2, y, x)
