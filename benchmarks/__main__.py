@@ -1,4 +1,4 @@
-"""``python -m benchmarks NAME``: overhead, stages or networks; without a name, all three."""
+"""``python -m benchmarks NAME``: overhead, stages, imports or networks; without a name, all four."""
 
 from __future__ import annotations
 
@@ -21,13 +21,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     overhead.add_argument("--rounds", type=int, default=41)
     stages = commands.add_parser("stages", help="where the time of one call goes")
     stages.add_argument("--rounds", type=int, default=41)
+    imports = commands.add_parser("imports", help="what importing a package costs")
+    imports.add_argument("--rounds", type=int, default=15)
     networks = commands.add_parser("networks", help="whole networks, beside opt_einsum on NumPy and PyTorch")
     networks.add_argument("--folder", type=Path, default=None, help="default: the environment's IRONSTRIDE_NETWORKS")
     networks.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     networks.add_argument("--seconds", type=float, default=20.0, help="budget per contender, network and thread count")
     networks.add_argument("--only", default="", help="networks whose name contains this")
     networks.add_argument("--path", default="opt_flops", help="the path of the file that all contenders follow")
-    for command in (overhead, stages, networks):
+    for command in (overhead, stages, imports, networks):
         command.add_argument("--json", type=Path, default=None, help="keep every number in this file")
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given:
@@ -60,6 +62,14 @@ def _stages(options: argparse.Namespace) -> dict[str, Any]:
     return {"stages": [result._asdict() for result in results]}
 
 
+def _imports(options: argparse.Namespace) -> dict[str, Any]:
+    from benchmarks import imports
+
+    results = imports.measure(options.rounds)
+    print(imports.as_markdown(results))
+    return imports.as_json(results)
+
+
 def _networks(options: argparse.Namespace) -> dict[str, Any] | None:
     from benchmarks import networks
 
@@ -75,7 +85,7 @@ def _networks(options: argparse.Namespace) -> dict[str, Any] | None:
     return {"networks": [result.as_json() for result in results]}
 
 
-_RUNS = {"overhead": _overhead, "stages": _stages, "networks": _networks}
+_RUNS = {"overhead": _overhead, "stages": _stages, "imports": _imports, "networks": _networks}
 
 if __name__ == "__main__":
     sys.exit(main())
