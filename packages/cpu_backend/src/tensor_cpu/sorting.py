@@ -22,14 +22,22 @@ Binder = Callable[[tuple[Any, ...], Any, Any], Kernel]
 
 
 def bind_sort(operands: tuple[Form], result: Form, detail: tuple[int | None, bool], /) -> Kernel:
-    """Elements in order along an axis."""
+    """Elements in order along an axis.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(F64, (3,), CPU)
+    >>> bind_sort((form,), form, (0, True))(np.array([1.0, np.nan, 2.0])).tolist()
+    [2.0, 1.0, nan]
+    """
     form = operands[0]
     axis, descending = detail
     place = -1 if axis is None else form.rank - 1 - axis % form.rank
     key = _key(form) if descending else None
 
     def in_order(x: Array) -> Array:
-        out = np.array(x.ravel(order="F") if axis is None else x, order="C", copy=True)
+        out = x.flatten(order="F") if axis is None else x.copy(order="C")
         if key is not None:
             key(out, out=out)
         _sort_in_place(out, place)
@@ -41,7 +49,15 @@ def bind_sort(operands: tuple[Form], result: Form, detail: tuple[int | None, boo
 
 
 def bind_argsort(operands: tuple[Form], result: Form, detail: tuple[int | None, bool], /) -> Kernel:
-    """Indices that sort along an axis."""
+    """Indices that sort along an axis.
+
+    >>> from tensor_core import I64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(I64, (4,), CPU)
+    >>> bind_argsort((form,), form, (0, True))(np.array([1, 2, 1, 2])).tolist()
+    [1, 3, 0, 2]
+    """
     form = operands[0]
     axis, descending = detail
     place = -1 if axis is None else form.rank - 1 - axis % form.rank
@@ -60,26 +76,41 @@ def _key(form: Form) -> Callable[..., Any]:
     return np.negative if form.dtype.kind in ("float", "complex") else np.invert
 
 
+_LOWEST: Final[dict[str, Any]] = {"f4": np.int32(-(2**31)), "f8": np.int64(-(2**63))}
+"""Bits of -0.0, read as an integer."""
+_SHORT: Final = 64  # elements up to which the stable method is the faster one
+
+
 def _sort_in_place(x: Array, axis: int = -1) -> None:
     """Stable as far as anybody can see.
 
     Equal integers cannot be told apart, so any method will do, and NumPy's vectorised one is up to ten times faster
     than its stable one. Equal floats can be told apart only where both zeros occur.
     """
-    if x.dtype.kind == "c" or (x.dtype.kind == "f" and _has_negative_zero(x)):
+    kind = x.dtype.kind
+    if x.size <= _SHORT or kind == "c" or (kind == "f" and _has_negative_zero(x)):
         x.sort(axis=axis, kind="stable")
     else:
         x.sort(axis=axis)
 
 
 def _has_negative_zero(x: Array) -> bool:
-    integer = np.int64 if x.itemsize == 8 else np.int32
-    found: Any = x.view(integer) == np.iinfo(integer).min
+    lowest = _LOWEST[x.dtype.str[1:]]
+    found: Any = x.view(lowest.dtype) == lowest
     return bool(found.any())
 
 
 def bind_searchsorted(side: Any, operands: tuple[Form, Form], result: Form, /) -> Kernel:
-    """Where values belong in a sorted line."""
+    """Where values belong in a sorted line.
+
+    >>> from tensor_core import F64, I64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> line, values = form_of(I64, (3,), CPU), form_of(F64, (2,), CPU)
+    >>> kernels = [bind_searchsorted(side, (line, values), form_of(I64, (2,), CPU)) for side in ("left", "right")]
+    >>> [kernel(np.array([1, 2, 3]), np.array([2.0, 2.5])).tolist() for kernel in kernels]
+    [[1, 2], [2, 2]]
+    """
     line, values = operands
     dtype = NUMPY_DTYPES[promote(line.dtype, values.dtype)]
 
@@ -91,12 +122,25 @@ def bind_searchsorted(side: Any, operands: tuple[Form, Form], result: Form, /) -
 
 
 def bind_unique(operands: tuple[Form], result: tuple[Form, ...], detail: tuple[bool, bool, bool, bool], /) -> Kernel:
-    """Distinct elements in order, and what was asked about them."""
+    """Distinct elements in order, and what was asked about them.
+
+    >>> from tensor_core import I64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(I64, (4,), CPU)
+    >>> kernel = bind_unique((form,), (form, form), (False, False, True, True))
+    >>> distinct = kernel(np.array([3, 1, 3, 3]))
+    >>> distinct.count, [array.tolist() for array in distinct.arrays]
+    (2, [[1, 3], [1, 3]])
+    """
     form = operands[0]
     wants_index, wants_inverse, wants_counts, equal_nan = detail
     may_be_nan = form.dtype.kind in ("float", "complex")
 
     def distinct(x: Array) -> Counted:
+        if not (wants_index or wants_inverse or wants_counts or may_be_nan):
+            values = np.unique(x)  # equal elements cannot be told apart; NumPy may use a hash table
+            return Counted((values,), values.size)
         line = x.ravel(order="F")
         if wants_index or wants_inverse:
             order = line.argsort(kind="stable")

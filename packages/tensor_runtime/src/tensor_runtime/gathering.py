@@ -21,6 +21,7 @@ from tensor_runtime.indexed import IndexedSpec, whole, wholes
 from tensor_runtime.slice_geometry import SliceOptions, gather_geometry, scatter_geometry
 from tensor_runtime.tensors import Number, Tensor, TypedTensorViewMut, unwrap
 
+_LEADING: Final = SliceOptions()
 SCATTER_MODES: Final = ("replace", "add", "multiply", "min", "max")
 
 
@@ -312,6 +313,9 @@ def scatter(
 
 
 def _slice_options(operation: str, offset: Any, collapsed: Any, start: Any, vector: Any, sizes: Any) -> SliceOptions:
+    if offset is collapsed is start is vector is sizes is None:
+        return _LEADING
+
     def axes(name: str, given: Any) -> tuple[int, ...] | None:
         return None if given is None else wholes(operation, name, given)
 

@@ -59,6 +59,8 @@ def whole(operation: str, what: str, value: Any, /) -> int:
     >>> whole("take", "axis", 1)
     1
     """
+    if type(value) is int:
+        return value
     try:
         if isinstance(value, bool):
             raise TypeError
@@ -73,6 +75,8 @@ def wholes(operation: str, what: str, values: Any, /) -> tuple[int, ...]:
     >>> wholes("dynamic_slice", "sizes", [2, 3]), wholes("dynamic_slice", "sizes", 2)
     ((2, 3), (2,))
     """
+    if type(values) is tuple and all(type(value) is int for value in values):
+        return values
     try:
         return tuple(whole(operation, what, value) for value in (values if _iterable(values) else (values,)))
     except ArgumentError:

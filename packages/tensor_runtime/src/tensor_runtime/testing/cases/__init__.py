@@ -19,10 +19,13 @@ MODULES: Final = (
     "convolution",
     "creation",
     "functions",
+    "gathering",
     "pooling",
     "primitives",
     "random",
     "reduction",
+    "slicing",
+    "sorting",
     "views",
 )
 """Modules of this package, in the order in which their cases run."""

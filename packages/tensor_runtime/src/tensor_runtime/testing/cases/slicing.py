@@ -27,7 +27,7 @@ PLACES: tuple[tuple[Index, Index, Index], ...] = (
 def cases() -> Iterator[Case]:
     """Every dtype, starts as ints and as tensors, and what is refused."""
     for dtype in DTYPES:
-        for shape, sizes, starts in PLACES:
+        for shape, sizes, starts in PLACES if dtype in (F64, I64) else PLACES[::3]:
             yield from _of(dtype, shape, sizes, starts)
     yield from _refusals()
 
@@ -53,17 +53,13 @@ def _of(dtype: Any, shape: Index, sizes: Index, starts: Index) -> Iterator[Case]
     )
     for of_starts in (I32, I64):
         where = HostTensor.from_flat(starts, (len(starts),), of_starts)
-        yield Case(
-            "dynamic_slice",
-            f"{label}-{of_starts}",
-            (x, where),
-            lambda x, starts: dynamic_slice(x, starts, sizes),
-            sliced,
-        )
-    yield Case("dynamic_update_slice", f"{label}-tensor", (x, update, where), dynamic_update_slice, updated)
+        name = f"{label}-{of_starts}"
+        yield Case("dynamic_slice", name, (x, where), lambda x, starts: dynamic_slice(x, starts, sizes), sliced)
+        yield Case("dynamic_update_slice", name, (x, update, where), dynamic_update_slice, updated)
 
 
 def _refusals() -> Iterator[Case]:
+    wide = whole_numbers((4, 4), F64)
     x, one, where = whole_numbers((4, 3), F64), whole_numbers((1, 1), I64), HostTensor.from_nested([4, 0])
     yield Case(
         "dynamic_update_slice",
@@ -92,7 +88,7 @@ def _refusals() -> Iterator[Case]:
         "dynamic_update_slice", "outside", (x, one), lambda x, one: dynamic_update_slice(x, one, (4, 0)), IndexingError
     )
     yield refused(
-        "dynamic_update_slice", "larger", (one, x), lambda x, y: dynamic_update_slice(x, y, (0, 0)), ShapeError
+        "dynamic_update_slice", "larger", (x, wide), lambda x, y: dynamic_update_slice(x, y, (0, 0)), ShapeError
     )
     yield refused(
         "dynamic_update_slice",

@@ -40,8 +40,9 @@ def cases() -> Iterator[Case]:
 def _operands(dtype: DType) -> Iterator[Host]:
     yield whole_numbers((7,), dtype, modulus=4)
     yield whole_numbers((3, 4), dtype, modulus=5)
-    yield whole_numbers((0, 3), dtype)
-    yield whole_numbers((), dtype)
+    if dtype in (F64, I64, Bool):
+        yield whole_numbers((0, 3), dtype)
+        yield whole_numbers((), dtype)
     if dtype.kind == "float":
         yield HostTensor.from_flat([0.0, NAN, -0.0, INF, -1.5, -INF, 0.0, NAN], (8,), dtype)
     if dtype.kind == "complex":
@@ -84,9 +85,7 @@ def _row_major(x: Host) -> list[Any]:
 
 
 def _sorts(x: Host) -> Iterator[Case]:
-    for axis in (None, *range(-1, x.rank)):
-        if axis is not None and not x.rank:
-            continue
+    for axis in (None, *range(-1, x.rank - 1)):
         for descending in (False, True):
             label = f"{x.dtype}-{x.shape}-{x.size}-axis-{axis}-{'down' if descending else 'up'}"
 
