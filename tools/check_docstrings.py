@@ -5,15 +5,14 @@
    them as doctests, so here it only must be there, and not be skipped.
 3. No file is longer than 400 lines, and no module is named ``utils``.
 
-*Public* is what is reachable without a leading underscore: the module, the class and the name. ``__main__`` is no API;
-and nobody imports a backend or the program (``INTERNAL``), so rule 1 alone holds there.
+*Public* is what is reachable without a leading underscore: the module, the class and the name. ``__main__`` is no API.
 
 A function *computes* when its body, without the docstring, is more than one statement that returns, raises or
 delegates; so an accessor, a forwarding call and the stub of a Protocol need no example. A class computes when one of
 its public methods does; an example in the class or in that method will do, because it shows the methods at work.
 Dunder methods and overloads are shown through their class. Exceptions, Protocols and named tuples describe, they do not
-compute; ``main`` connects; a composite Hypothesis strategy is shown by the tests that draw from it; conformance cases, in folders
-named ``cases``, are tests themselves.
+compute; ``main`` connects; a composite Hypothesis strategy is shown by the tests that draw from it; conformance cases,
+in folders named ``cases``, are tests themselves.
 
 Usage: ``python tools/check_docstrings.py [FOLDER ...]``; by default all packages beside this folder. Exit status 1 and
 one line ``path:line: message`` for each finding.
@@ -30,8 +29,6 @@ from typing import Final, NamedTuple
 
 LONGEST: Final = 400
 """Lines in a file."""
-INTERNAL: Final = frozenset({"tensor_cpu", "tensor_gpu", "ironstride"})
-"""Packages that nobody imports: the registry finds a backend, the shell finds the program."""
 ROOT: Final = Path(__file__).resolve().parent.parent
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -130,7 +127,7 @@ def findings(folder: Path) -> Iterator[Finding]:
             yield Finding(path, 1, "a module named utils says nothing; name it after what it does")
         names = path.relative_to(folder).with_suffix("").parts
         if all(name == "__init__" or not name.startswith("_") for name in names):
-            yield from findings_of_module(path, examples=names[0] not in INTERNAL and "cases" not in names)
+            yield from findings_of_module(path, examples="cases" not in names)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

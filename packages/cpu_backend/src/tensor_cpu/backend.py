@@ -109,6 +109,10 @@ class CpuBackend:
             raise UnsupportedOperationError(f"{name}: the cpu backend has no such operation", operation=name)
         return binder(operands, result, detail)
 
+    def operations(self) -> frozenset[str]:
+        """Every name with a binder."""
+        return frozenset(_BINDERS)
+
     def unsupported(self) -> Mapping[str, str]:
         """Nothing is left out on purpose."""
         return {}

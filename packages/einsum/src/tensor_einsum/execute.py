@@ -175,27 +175,27 @@ def _build_contraction(key: tuple[Form, Form, DType, tuple[Labels, Labels, Label
     a, b, dtype, labels = key
     extents = dict(zip((*labels[0], *labels[1]), (*a.shape, *b.shape), strict=True))
     result = form_of(dtype, tuple(extents[label] for label in labels[2]), a.placement)
-    return registry.backend_for(a.placement).bind("contract", (a, b), result, labels), result
+    return registry.bind("contract", (a, b), result, labels), result
 
 
 def _build_relabelling(key: tuple[Form, tuple[Labels, Labels]]) -> Binding:
     form, labels = key
     extents = dict(zip(labels[0], form.shape, strict=True))
     result = form_of(form.dtype, tuple(extents[label] for label in labels[1]), form.placement)
-    return registry.backend_for(form.placement).bind("relabel", (form,), result, labels), result
+    return registry.bind("relabel", (form,), result, labels), result
 
 
 def _build_squeeze(key: tuple[Form, tuple[int, ...]]) -> Binding:
     form, kept = key
     shape, strides = (tuple(values[axis] for axis in kept) for values in (form.shape, form.strides))
     view = form_of(form.dtype, shape, form.placement, strides)
-    return registry.backend_for(form.placement).bind("reshape_view", (form,), view, shape), view
+    return registry.bind("reshape_view", (form,), view, shape), view
 
 
 def _build_conversion(key: tuple[Form, DType]) -> Binding:
     form, dtype = key
     result = form_of(dtype, form.shape, form.placement)
-    return registry.backend_for(form.placement).bind("convert", (form,), result, "error"), result
+    return registry.bind("convert", (form,), result, "error"), result
 
 
 _contractions: Final = BindingTable(_build_contraction)

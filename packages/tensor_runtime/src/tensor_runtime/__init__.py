@@ -32,6 +32,7 @@ from tensor_runtime.files import load, save
 from tensor_runtime.functions import erf, erfc, exp, expm1, log, log1p, rsqrt, sqrt
 from tensor_runtime.gathering import gather, nonzero, put_along_axis, scatter, take, take_along_axis
 from tensor_runtime.indexing import copy_into, mutable_view
+from tensor_runtime.inference import infer
 from tensor_runtime.logic import (
     bitwise_and,
     bitwise_invert,
@@ -49,7 +50,7 @@ from tensor_runtime.placement import CPU, DeviceId, DeviceKind, GpuBackendKind, 
 from tensor_runtime.pooling import max_pool, mean_pool
 from tensor_runtime.random import fold_in, integers, normal, uniform
 from tensor_runtime.reduction import max, sum
-from tensor_runtime.registry import backend, backends, refresh_backends, register_backend
+from tensor_runtime.registry import backend, backends, refresh_backends, register_backend, register_kernel
 from tensor_runtime.rounding import ceil, floor, isfinite, isinf, isnan, round, trunc
 from tensor_runtime.slicing import dynamic_slice, dynamic_update_slice
 from tensor_runtime.sorting import (
@@ -166,6 +167,7 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
+    "infer",
     "less",
     "less_equal",
     "load",
@@ -198,6 +200,7 @@ __all__ = [
     "real",
     "refresh_backends",
     "register_backend",
+    "register_kernel",
     "relu",
     "remainder",
     "reshape_view",

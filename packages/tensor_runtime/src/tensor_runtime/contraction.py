@@ -57,7 +57,7 @@ class ContractionSpec(OpSpec):
             raise ArgumentError(f"{self.name}: an operand is a Python number; multiply() scales a tensor")
         result = self.infer(operands, *detail)
         labels = self._labels(forms[0].shape, forms[1].shape, *detail)
-        return registry.backend_for(forms[0].placement).bind(self.kernel, operands, result, labels), result
+        return registry.bind(self.kernel, operands, result, labels), result
 
 
 def _matmul_labels(operation: str, a: Shape, b: Shape, /) -> Signature:

@@ -45,7 +45,7 @@ def check_convertible(operation: str, source: Form | type, target: DType, /) -> 
 def _bind_conversion(key: tuple[str, Form, DType, str]) -> Binding:
     operation, form, dtype, overflow = key
     result = form_of(dtype, form.shape, form.placement)
-    return registry.backend_for(form.placement).bind(operation, (form,), result, overflow), result
+    return registry.bind(operation, (form,), result, overflow), result
 
 
 _CONVERSIONS: Final = BindingTable(_bind_conversion)

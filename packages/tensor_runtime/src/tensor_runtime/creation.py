@@ -34,7 +34,7 @@ _NATURAL: Final[dict[type, DType]] = {bool: Bool, int: I64, float: F64, complex:
 
 def _bind_creation(key: tuple[str, Form]) -> Binding:
     name, form = key
-    return registry.backend_for(form.placement).bind(name, (), form, None), form
+    return registry.bind(name, (), form, None), form
 
 
 _CREATIONS: Final = BindingTable(_bind_creation)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from tensor_core.dtypes import ALL, DType
+from tensor_core.errors import UnsupportedOperationError
 from tensor_core.shapes import element_count
 from tensor_runtime.bindings import Binding
 from tensor_runtime.execute import guarded
@@ -61,12 +62,17 @@ class DependentSpec(OpSpec):
         check_operands(self.name, key[:-1])
         form, detail = key
         largest = self.infer((form,), detail)
-        return registry.backend_for(form.placement).bind(self.kernel, (form,), largest, detail), largest
+        return registry.bind(self.kernel, (form,), largest, detail), largest
 
 
 def execute_dependent(spec: DependentSpec, a: Tensor, detail: Hashable, /) -> tuple[Tensor, ...]:
     """One operand and a detail; one extent of the results is found by the kernel."""
     form, array = unwrap(spec.name, a)
     kernel, _ = spec.bindings[form, detail]
-    counted: Counted = guarded(spec.name, kernel, array)
+    counted = guarded(spec.name, kernel, array)
+    if not isinstance(counted, Counted):
+        raise UnsupportedOperationError(
+            f"{spec.name}: the result's shape depends on the elements, and a tensor on {form.placement} has none",
+            operation=spec.name,
+        )
     return tuple(map(wrap, spec.forms(form, detail, counted.count), counted.arrays))

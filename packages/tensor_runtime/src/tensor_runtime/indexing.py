@@ -160,8 +160,7 @@ def mutable_view(x: Tensor, /) -> TypedTensorViewMut[Any]:
 
 
 def _bind_injective(form: Form) -> Binding:
-    backend = registry.backend_for(form.placement)
-    return backend.bind("mutable_view", (form,), form, None), is_injective(TensorLayout(form.shape, form.strides))
+    return registry.bind("mutable_view", (form,), form, None), is_injective(TensorLayout(form.shape, form.strides))
 
 
 _INJECTIVE: Final = BindingTable(
@@ -171,14 +170,14 @@ _INJECTIVE: Final = BindingTable(
 
 def _bind_copy_into(key: tuple[Form, Form | type]) -> Binding:
     target, source = key
-    home = common_placement("copy_into", key)
+    common_placement("copy_into", key)
     if isinstance(source, Form) and source.shape != target.shape:
         raise ShapeError(
             f"copy_into: the view has shape {target.shape} and the source {source.shape}; accepted: equal shapes",
             shapes=(target.shape, source.shape),
         )
     check_convertible("copy_into", source, target.dtype)
-    return registry.backend_for(home).bind("copy_into", key, target, None), target
+    return registry.bind("copy_into", key, target, None), target
 
 
 _COPY_INTO: Final = BindingTable(_bind_copy_into)

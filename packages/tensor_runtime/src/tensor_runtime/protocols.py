@@ -63,6 +63,10 @@ class Backend(Protocol[A]):
         """
         ...
 
+    def operations(self) -> frozenset[str]:
+        """Names that :meth:`bind` takes."""
+        ...
+
     def unsupported(self) -> Mapping[str, str]:
         """Operations this backend lacks, each with the reason."""
         ...

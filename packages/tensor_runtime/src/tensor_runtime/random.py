@@ -55,7 +55,7 @@ from tensor_runtime.tensors import Tensor, wrap
 
 def _table(operation: str) -> BindingTable:
     def bind(form: Form) -> Binding:
-        return registry.backend_for(form.placement).bind(operation, (), form, None), form
+        return registry.bind(operation, (), form, None), form
 
     return BindingTable(bind)
 

@@ -9,6 +9,8 @@ Two groups are read, and nothing is read at import:
   ``device_kinds``      the device names it claims, such as ``("cpu",)`` or ``("cuda",)``,
   ``status``, ``reason``  when it cannot be used here: a few words, and why (optional).
 
+Kernels that other packages bring for a backend are found in a third group (``tensor_runtime.family_kernels``).
+
 A broken entry is reported by :func:`backends` and never breaks another one. ``TENSOR_RUNTIME_BACKENDS=cpu,other`` in
 the environment limits the search to the names listed.
 """
@@ -27,8 +29,9 @@ from tensor_core.errors import (
     PluginLoadError,
 )
 from tensor_runtime.bindings import binding_cache
+from tensor_runtime.family_kernels import Binder, KernelTable
 from tensor_runtime.placement import DeviceKind, Placement
-from tensor_runtime.protocols import PROTOCOL_VERSION, Backend
+from tensor_runtime.protocols import PROTOCOL_VERSION, Backend, Kernel, Operand, Result
 
 AnyBackend = Backend[Any]
 _INSTALL: Final = {
@@ -132,7 +135,21 @@ class Registry:
         self._found: list[Candidate] | None = None
         self._by_kind: dict[DeviceKind, AnyBackend] = {}
         self._lock = RLock()
+        self.kernels = KernelTable()
         os.register_at_fork(after_in_child=self._renew_lock)
+
+    def bind(self, operation: str, operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel:
+        """The kernel of an operation where its result will be: the backend's own, or one that a family brought.
+
+        Raises:
+            UnsupportedOperationError: neither has the operation.
+            PluginConflictError: both have it, or several families.
+        """
+        backend = self.backend_for((result[0] if isinstance(result, tuple) else result).placement)
+        binder = self.kernels.binder(backend, operation)
+        if binder is not None:
+            return binder(operands, result, detail)
+        return backend.bind(operation, operands, result, detail)
 
     def backend_for(self, placement: Placement, /) -> AnyBackend:
         """The backend that serves a placement.
@@ -217,7 +234,18 @@ class Registry:
         """Read the entry points again, after an installation in a running process; clears every binding."""
         with self._lock:
             self._found = None
+        self.kernels.refresh()
         self._forget_bindings()
+
+    def register_kernel(self, backend: str, operation: str, binder: Binder, /) -> None:
+        """Bring a kernel for a backend without an entry point; errors as for ``KernelTable.register``."""
+        self.kernels.register(backend, operation, binder)
+        binding_cache.clear()
+
+    def unregister_kernel(self, backend: str, operation: str, /) -> None:
+        """Undo :meth:`register_kernel`."""
+        self.kernels.unregister(backend, operation)
+        binding_cache.clear()
 
     def _forget_bindings(self) -> None:
         with self._lock:
@@ -252,6 +280,7 @@ def _installed_candidates() -> Iterable[Candidate]:
     """Candidates of the installed distributions, in the order of their names."""
     from importlib.metadata import entry_points  # costs as much as NumPy to import: never at import time
 
+    yield Candidate("meta", "tensor_runtime itself", _load_meta, {"device_kinds": ("meta",)})
     allowed = os.environ.get("TENSOR_RUNTIME_BACKENDS")
     names = None if allowed is None else {name.strip() for name in allowed.split(",")}
     infos = {(entry.name, _distribution(entry)): entry for entry in entry_points(group="tensor_runtime.backend_info")}
@@ -269,6 +298,12 @@ def _installed_candidates() -> Iterable[Candidate]:
             candidate = Candidate(name, distribution, lambda: None, {"status": "lists no backend", **info})
             candidate.failure = failure
             yield candidate
+
+
+def _load_meta() -> AnyBackend:
+    from tensor_runtime.abstract import MetaBackend  # found like any other backend, and imported by nobody else
+
+    return MetaBackend()
 
 
 def _read_info(entry: Any) -> tuple[Mapping[str, Any], BaseException | None]:
@@ -321,6 +356,20 @@ def register_backend(name: str, backend: AnyBackend, /) -> None:
         PluginConflictError: the name, or the backend's device kind, is already taken.
     """
     registry.register(name, backend)
+
+
+def register_kernel(backend: str, operation: str, binder: Binder, /) -> None:
+    """Bring the kernel of an operation for a backend that lacks it, for this process.
+
+    Args:
+        backend: the backend's name, such as "cpu".
+        operation: the name that the operation's spec binds.
+        binder: from (operands, result, detail), as ``protocols.Backend.bind`` describes them, to the kernel.
+
+    Raises:
+        PluginConflictError: somebody has brought it already. A kernel that the backend has itself is a conflict at use.
+    """
+    registry.register_kernel(backend, operation, binder)
 
 
 def refresh_backends() -> None:

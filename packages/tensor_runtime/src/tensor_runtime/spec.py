@@ -113,8 +113,7 @@ class OpSpec:
         operands, detail = (parts[:-1], parts[-1]) if self.detailed else (parts, None)
         check_operands(self.name, operands)
         result = self.infer(operands, detail)
-        first = result[0] if isinstance(result, tuple) else result
-        return registry.backend_for(first.placement).bind(self.kernel, operands, result, detail), result
+        return registry.bind(self.kernel, operands, result, detail), result
 
 
 class ViewSpec:
@@ -140,7 +139,7 @@ class ViewSpec:
         form, detail = key
         shape, strides = self.result_layout(form, detail)
         view = form_of(form.dtype, shape, form.placement, strides)
-        return registry.backend_for(form.placement).bind(self.name, (form,), view, detail), view
+        return registry.bind(self.name, (form,), view, detail), view
 
 
 def check_operands(operation: str, operands: Sequence[object], /) -> None:

@@ -67,6 +67,10 @@ class SimulatedBackend:
 
         return wrapped
 
+    def operations(self) -> frozenset[str]:
+        """Those of the real backend, without what it pretends to lack."""
+        return self._inner.operations() - self._unsupported.keys()
+
     def unsupported(self) -> Mapping[str, str]:
         """What it pretends to lack."""
         return self._unsupported

@@ -1,0 +1,76 @@
+"""The built-in backend ``meta``: tensors without elements.
+
+Whatever runs on it runs the very public function, with every check on placement, dtype and shape, and computes
+nothing. It answers to every operation, also to those of families that it has never heard of, because a kernel of it
+does nothing. What depends on elements raises ``UnsupportedOperationError``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from tensor_core.errors import UnsupportedOperationError
+from tensor_core.host_tensor import HostTensor
+from tensor_runtime.form import Form
+from tensor_runtime.placement import DeviceId, DeviceKind, MemoryKind, Placement
+from tensor_runtime.protocols import Kernel, Operand, Result
+
+META_KIND: Final = DeviceKind.other("meta")
+META: Final = Placement(MemoryKind.Device, DeviceId(META_KIND, 0))
+"""Where a tensor has no elements; ``zeros((2, 3), placement="meta")``."""
+
+
+class MetaBackend:
+    """Arrays are None, and kernels compute nothing.
+
+    >>> MetaBackend().bind("anything", (), zeros(2)._form, None)() is None
+    True
+    """
+
+    name: Final = "meta"
+    device_kind: Final = META_KIND
+
+    def bind(self, name: str, operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel:
+        """A kernel that gives as many times nothing as there are results."""
+        nothing = (None,) * len(result) if isinstance(result, tuple) else None
+        return lambda *arguments: nothing
+
+    def operations(self) -> frozenset[str]:
+        """None of its own; ``bind`` takes any name."""
+        return frozenset()
+
+    def unsupported(self) -> Mapping[str, str]:
+        """Nothing, until elements are asked for."""
+        return {}
+
+    def offset_of(self, array: None, /) -> int:
+        """Every view starts at nothing."""
+        return 0
+
+    def upload(self, source: HostTensor[Any], form: Form, /) -> None:
+        """Forget the elements."""
+
+    def download(self, array: None, form: Form, /) -> HostTensor[Any]:
+        """Refuse: there is nothing to bring back."""
+        raise UnsupportedOperationError(
+            f"a tensor of shape {form.shape} on {form.placement} has no elements, and what was asked for depends on "
+            "them; ask a tensor with data",
+            operation="download",
+        )
+
+    def synchronize(self) -> None:
+        """Nothing runs."""
+
+    def describe(self) -> Mapping[str, str]:
+        """What it is."""
+        return {"computes": "nothing; shapes and dtypes only"}
+
+
+def backend() -> MetaBackend:
+    """The backend of this process.
+
+    >>> backend().name
+    'meta'
+    """
+    return MetaBackend()

@@ -1,0 +1,148 @@
+"""Kernels that an operation family brings for a backend which is not its own.
+
+A family declares specs and public functions, and backends meet it through kernel names. Where a backend lacks the
+name, anybody may bring the kernel: at run time, or by an entry point of the group ``tensor_runtime.kernels``, one for
+each kernel and named ``BACKEND.OPERATION``. So all names are known without loading anything:
+
+    [project.entry-points."tensor_runtime.kernels"]
+    "cpu.hypot" = "my_family.cpu:bind_hypot"
+
+A backend's own kernel is never replaced silently: two claims of one name are a conflict when it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from tensor_core.errors import ArgumentError, PluginConflictError, PluginLoadError
+from tensor_runtime.protocols import Backend, Kernel, Operand, Result
+
+Binder = Callable[[tuple[Operand, ...], Result, Any], Kernel]
+"""From the operands' forms, the result's form or forms, and the detail to a kernel, as in ``Backend.bind``."""
+
+
+class Offer(NamedTuple):
+    """A kernel that somebody brings, not loaded yet."""
+
+    backend: str
+    operation: str
+    origin: str
+    load: Callable[[], Any]
+
+
+class KernelTable:
+    """Offers by backend and operation.
+
+    >>> table = KernelTable(lambda: [])
+    >>> table.register("cpu", "hypot", lambda operands, result, detail: max)
+    >>> table.register("cpu", "hypot", lambda operands, result, detail: min)
+    Traceback (most recent call last):
+    tensor_core.errors.PluginConflictError: register_kernel: cpu has a kernel 'hypot' already, from this process
+    """
+
+    def __init__(self, discover: Callable[[], Iterable[Offer]] | None = None) -> None:
+        self._discover = discover or _installed_offers
+        self._registered: dict[tuple[str, str], Offer] = {}
+        self._found: dict[tuple[str, str], list[Offer]] | None = None
+        self._loaded: dict[tuple[str, str], Binder] = {}
+
+    def binder(self, backend: Backend[Any], operation: str, /) -> Binder | None:
+        """What was brought for an operation of a backend; None leaves it to the backend.
+
+        Raises:
+            PluginConflictError: several bring it, or the backend has it itself.
+            PluginLoadError: it did not load.
+        """
+        key = (backend.name, operation)
+        offers = self._offers(key)
+        if not offers:
+            return None
+        origins = [offer.origin for offer in offers]
+        if operation in backend.operations():
+            origins.append(f"the backend {backend.name!r} itself")
+        if len(origins) > 1:
+            raise PluginConflictError(
+                f"{operation}: the kernel for {backend.name} is brought by {' and '.join(origins)}; uninstall one",
+                operation=operation,
+                backends=(backend.name,),
+            )
+        known = self._loaded.get(key)
+        return known if known is not None else self._loaded.setdefault(key, _loaded_from(offers[0]))
+
+    def register(self, backend: str, operation: str, binder: Binder, /) -> None:
+        """Bring a kernel without an entry point.
+
+        Raises:
+            PluginConflictError: somebody brings it already.
+            ArgumentError: the binder cannot be called.
+        """
+        if not callable(binder):
+            raise ArgumentError(
+                f"register_kernel: the binder is a {type(binder).__name__}; "
+                "accepted: a function of (operands, result, detail) that returns a kernel"
+            )
+        key = (backend, operation)
+        before = self._offers(key)
+        if before:
+            raise PluginConflictError(
+                f"register_kernel: {backend} has a kernel {operation!r} already, from {before[0].origin}",
+                operation=operation,
+                backends=(backend,),
+            )
+        self._registered[key] = Offer(backend, operation, "this process", lambda: binder)
+
+    def unregister(self, backend: str, operation: str, /) -> None:
+        """Undo :meth:`register`."""
+        self._registered.pop((backend, operation), None)
+        self._loaded.pop((backend, operation), None)
+
+    def operations(self, backend: str, /) -> frozenset[str]:
+        """Names brought for a backend; loads none of them."""
+        self._offers((backend, ""))
+        return frozenset(operation for name, operation in (*(self._found or ()), *self._registered) if name == backend)
+
+    def refresh(self) -> None:
+        """Read the entry points again when asked next."""
+        self._found = None
+        self._loaded.clear()
+
+    def _offers(self, key: tuple[str, str]) -> list[Offer]:
+        if self._found is None:
+            found: dict[tuple[str, str], list[Offer]] = {}
+            for offer in self._discover():
+                found.setdefault((offer.backend, offer.operation), []).append(offer)
+            self._found = found
+        registered = self._registered.get(key)
+        return [*self._found.get(key, ()), *([registered] if registered else ())]
+
+
+def _loaded_from(offer: Offer) -> Binder:
+    try:
+        binder = offer.load()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as failure:  # a plug-in may fail in any way
+        raise PluginLoadError(
+            f"{offer.operation}: the kernel for {offer.backend} of {offer.origin} did not load: "
+            f"{type(failure).__name__}: {failure}",
+            operation=offer.operation,
+        ) from failure
+    if not callable(binder):
+        raise PluginLoadError(
+            f"{offer.operation}: the kernel for {offer.backend} of {offer.origin} is a {type(binder).__name__}; "
+            "accepted: a function of (operands, result, detail) that returns a kernel",
+            operation=offer.operation,
+        )
+    loaded: Binder = binder
+    return loaded
+
+
+def _installed_offers() -> Iterable[Offer]:
+    """Offers of the installed distributions; loads none."""
+    from importlib.metadata import entry_points  # costs as much as NumPy to import: never at import time
+
+    for entry in entry_points(group="tensor_runtime.kernels"):
+        backend, _, operation = entry.name.rpartition(".")
+        origin = f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else "unknown distribution"
+        yield Offer(backend, operation, origin, entry.load)
