@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import product
 from math import ceil
 from typing import Any
@@ -149,6 +150,29 @@ def test_views_are_convolved_as_they_are(dtype: DType) -> None:
         for padding, pairs in (("VALID", [(0, 0)] * 2), ([(-1, 1), (2, -2)], [(-1, 1), (2, -2)])):
             found = tr.conv(one, two, padding=padding)
             np.testing.assert_array_equal(found.to_numpy(), by_loops(array, kernel, (1, 1), pairs, (1, 1), 1))
+
+
+@pytest.mark.parametrize("padding", ["VALID", "SAME", ((-1, 2), (3, -2))])
+def test_the_order_in_memory_changes_nothing(padding: Any) -> None:
+    x, w = whole_numbers(2, (8, 20, 21, 12), tr.F64), tr.asarray(whole_numbers(3, (3, 2, 12, 5), tr.F64))
+    compact = tr.asarray(x)
+    expected = tr.conv(compact, w, padding=padding).to_numpy()
+    row_major = tr.transpose(tr.copy(tr.transpose(compact)))
+    backwards = tr.reverse_view(tr.copy(tr.reverse_view(compact, (0, 2))), (0, 2))
+    for view in (row_major, backwards):
+        assert not view.is_compact
+        np.testing.assert_array_equal(tr.conv(view, w, padding=padding).to_numpy(), expected)
+
+
+@pytest.mark.parametrize("dtype", ["F64", "I64"])
+def test_the_workspace_is_small_however_large_the_operands(dtype: str) -> None:
+    x, w = tr.ones((4, 200, 100, 8), dtype=dtype), tr.ones((3, 3, 8, 2), dtype=dtype)
+    tr.conv(x, w)
+    tracemalloc.start()
+    found = tr.conv(x, w)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < found.nbytes + 4 * 2**20 < 2 * x.nbytes  # all columns at once would take nine times the operand
 
 
 @pytest.mark.parametrize(

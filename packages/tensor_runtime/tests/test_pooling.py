@@ -118,6 +118,16 @@ def test_views_are_pooled_as_they_are(dtype: DType) -> None:
             np.testing.assert_array_equal(found, by_loops(largest, array, (3, 2), (1, 1), [(0, 0)] * 2, (1, 1)))
 
 
+def test_the_order_in_memory_changes_nothing() -> None:
+    compact = tr.asarray(whole_numbers(2, (8, 20, 21, 12), tr.F64))
+    row_major = tr.transpose(tr.copy(tr.transpose(compact)))
+    backwards = tr.reverse_view(tr.copy(tr.reverse_view(compact, (0, 2))), (0, 2))
+    for pool in (tr.max_pool, tr.mean_pool):
+        expected = pool(compact, 3, strides=2, padding="SAME").to_numpy()
+        for view in (row_major, backwards):
+            np.testing.assert_array_equal(pool(view, 3, strides=2, padding="SAME").to_numpy(), expected)
+
+
 def test_strides_are_the_window_unless_given() -> None:
     x = tr.ones((2, 6, 9, 4))
     assert tr.max_pool(x, (2, 3)).shape == (2, 3, 3, 4)

@@ -4,7 +4,7 @@ On twins the operand is [C, ..., spatial 2, spatial 1, N] and the filters are [F
 [F, windows, N] is filters [F, C K] times columns [C K, windows N], in the order in which all three are stored. A block
 of columns stays in the cache, between its copy and its product; where the windows are a matrix already (extent 1, or
 all of the operand), nothing is copied. The workspace is ``_BLOCK`` bytes, or ``_FEWEST`` columns where that is more;
-padding makes one padded copy of the operand.
+padding makes one padded copy of the operand, and so does a view that lies in another order.
 
 Integers, for which there is no BLAS, go block by block to the kernel "contract", on the same views.
 """
@@ -24,8 +24,9 @@ from tensor_core.dtypes import FLOATING
 from tensor_core.errors import UnsupportedOperationError
 from tensor_cpu.arrays import NUMPY_DTYPES, Array, empty
 from tensor_cpu.contraction import bind_contract
-from tensor_cpu.permute import fuse
+from tensor_cpu.permute import bind_fill, fuse
 from tensor_cpu.quiet import quiet
+from tensor_cpu.spatial import bind_compact, runs_forward
 from tensor_runtime.convolution import Detail, convolution_windows
 from tensor_runtime.form import Form, Shape, form_of
 from tensor_runtime.protocols import Kernel
@@ -74,6 +75,11 @@ def bind_convolution(operands: tuple[Form, Form], result: Form, detail: Detail, 
         return lambda x, filters: np.zeros(shape, dtype)
     padded, prepare = _padded(x, windows)
     gather = _windows_of(padded, windows, detail[3])
+    if not (runs_forward(padded) or _is_matrix(gather)):
+        crop, copy = prepare, bind_compact(padded)
+        prepare = copy if crop is None else lambda array: copy(crop(array))
+        padded = form_of(x.dtype, padded.shape, x.placement)
+        gather = _windows_of(padded, windows, detail[3])
     bind = _bind_product if result.dtype in FLOATING else _bind_sums
     run = bind(gather, padded, filters, result)
     if prepare is None:
@@ -96,10 +102,12 @@ def _padded(x: Form, windows: Windows) -> tuple[Form, Callable[[Array], Array] |
     if all(before <= 0 and after <= 0 for before, after in windows.padding):
         return form_of(x.dtype, shape, x.placement, x.strides), lambda array: array[cropped]
     padded = form_of(x.dtype, shape, x.placement)
+    kept = [n + min(0, pair[0]) + min(0, pair[1]) for n, pair in zip(x.shape[1:-1], windows.padding, strict=True)]
+    fill = bind_fill((x.shape[-1], *reversed(kept), x.shape[0]), x.strides[::-1])
 
     def pad(array: Array) -> Array:
         made = np.zeros(padded.shape[::-1], array.dtype)
-        made[inside] = array[cropped]
+        fill(made[inside], array[cropped])
         return made
 
     return padded, pad

@@ -15,6 +15,7 @@ import numpy as np
 
 from tensor_cpu.arrays import NUMPY_DTYPES, Array
 from tensor_cpu.quiet import quiet
+from tensor_cpu.spatial import bind_compact, runs_forward
 from tensor_runtime.form import Form
 from tensor_runtime.pooling import Detail, pooling_windows
 from tensor_runtime.protocols import Kernel
@@ -72,9 +73,13 @@ def _bind_passes(combine: np.ufunc, windows: Windows, x: Form, result: Form) -> 
         shape = (*shape[:twin_axis], windows.counts[axis], *shape[twin_axis + 1 :])
         passes.append((shape, calls))
 
+    prepare = None if runs_forward(x) or not passes else bind_compact(x)
+
     def run(x: Array) -> Array:
         if not passes:
             return x.astype(dtype, order="C", copy=True)
+        if prepare is not None:
+            x = prepare(x)
         for shape, calls in passes:
             out = np.empty(shape, dtype)
             _combine(combine, x, out, calls)
