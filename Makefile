@@ -11,11 +11,12 @@ OURS := --no-deps --no-build-isolation
 CODE := packages tests tools examples benchmarks conftest.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check format bench lock clean
+.PHONY: help setup run test test-long check format bench lock clean
 
 help:
 	@echo "make run     contract a real tensor network, the 10 x 10 Ising model, and draw its plan into out/"
 	@echo "make test    every test: unit, doctests, what the README prints, wheels"
+	@echo "make test-long  the properties at large counts, resumed where they ended; BUDGET=seconds, default to the end"
 	@echo "make check   format, lint, types, import contracts, docstrings"
 	@echo "make format  let ruff write the format and its safe fixes"
 	@echo "make bench   the benchmarks, beside their peers in an environment of their own"
@@ -46,6 +47,9 @@ run: $(VENV)/.run
 test: $(VENV)/.dev
 	$(VENV)/bin/python -m pytest
 
+test-long: $(VENV)/.dev
+	$(VENV)/bin/python tools/long_tests.py $(if $(BUDGET),--budget $(BUDGET))
+
 check: $(VENV)/.dev
 	$(VENV)/bin/ruff format --check $(CODE)
 	$(VENV)/bin/ruff check $(CODE)
@@ -68,6 +72,7 @@ $(BENCH_VENV)/.made: requirements/build.txt requirements/run.txt requirements/be
 bench: $(BENCH_VENV)/.made
 	$(BENCH_VENV)/bin/python -m benchmarks overhead
 	$(BENCH_VENV)/bin/python -m benchmarks stages
+	$(BENCH_VENV)/bin/python -m benchmarks imports
 	$(if $(IRONSTRIDE_NETWORKS),$(BENCH_VENV)/bin/python -m benchmarks networks,@echo "networks: left out; name a folder of them in IRONSTRIDE_NETWORKS")
 
 lock: $(VENV)/.dev

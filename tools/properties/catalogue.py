@@ -1,0 +1,11 @@
+"""Every property, by name."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from properties import Property, elements, layouts, runtime
+
+PROPERTIES: Final[dict[str, Property]] = {
+    each.name: each for each in (*layouts.PROPERTIES, *elements.PROPERTIES, *runtime.PROPERTIES)
+}
