@@ -1,0 +1,116 @@
+"""Whether every operation has a conformance case, and every spec a kernel that a case binds.
+
+Specs are found by looking through the runtime's modules, public functions by looking through ``__all__``; so a new
+operation that forgets its case is found by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
+from inspect import isfunction
+from pkgutil import walk_packages
+from types import ModuleType
+from typing import Any, Final
+
+import tensor_runtime
+from tensor_core.errors import TensorError
+from tensor_runtime.bindings import binding_cache
+from tensor_runtime.placement import Placement
+from tensor_runtime.spec import OpSpec, ViewSpec
+from tensor_runtime.testing.case import Case
+from tensor_runtime.transfer import upload
+
+Spec = OpSpec | ViewSpec
+
+WITHOUT_CASES: Final[Mapping[str, str]] = {
+    "asarray": "reads foreign memory, which only a host backend does; tested with NumPy",
+    "backend": "asks the registry",
+    "backends": "asks the registry",
+    "download": "every case downloads its results",
+    "einsum": "belongs to tensor_einsum, which tests it",
+    "infer": "computes nothing; tested with every case of the suite",
+    "load": "reads a file",
+    "promote": "concerns dtypes only; belongs to tensor_core",
+    "refresh_backends": "asks the registry",
+    "register_backend": "asks the registry",
+    "register_kernel": "asks the registry",
+    "save": "writes a file",
+    "to": "a download and an upload, of which every case makes some",
+    "to_numpy": "lends host memory, which only a host backend has; tested with NumPy",
+    "trace_transfers": "every case runs inside it",
+    "upload": "every case uploads its operands",
+}
+"""Public functions that no case calls, each with the reason."""
+
+
+def declared_specs() -> Mapping[str, Spec]:
+    """Every spec that a module of the runtime holds, by where it is held.
+
+    >>> declared_specs()["arithmetic.ADD"]
+    OpSpec('add')
+    """
+    found: dict[int, tuple[str, Spec]] = {}
+    for module in _modules():
+        place = module.__name__.removeprefix("tensor_runtime.")
+        for name, value in vars(module).items():
+            for key, spec in _specs_in(value):
+                found.setdefault(id(spec), (f"{place}.{name}{key}", spec))
+    return dict(sorted(found.values()))
+
+
+def public_functions() -> frozenset[str]:
+    """Names of the functions in ``tensor_runtime.__all__``, and of the strict primitives as ``primitives.NAME``.
+
+    >>> {"add", "primitives.add"} <= public_functions()
+    True
+    """
+    names = {name for name in tensor_runtime.__all__ if isfunction(getattr(tensor_runtime, name))}
+    primitives = tensor_runtime.primitives
+    for name, value in vars(primitives).items():
+        if isfunction(value) and not name.startswith("_") and value.__module__.startswith(primitives.__name__):
+            names.add(f"primitives.{name}")
+    return frozenset(names)
+
+
+def functions_without_cases(cases: Iterable[Case], /) -> list[str]:
+    """Public functions that no case names, and that ``WITHOUT_CASES`` does not excuse.
+
+    >>> "add" in functions_without_cases([])
+    True
+    """
+    return sorted(public_functions() - {case.operation for case in cases} - WITHOUT_CASES.keys())
+
+
+def specs_never_bound(cases: Iterable[Case], place: Placement, /) -> list[str]:
+    """Specs for which no case makes the backend at ``place`` bind a kernel; runs every case.
+
+    >>> from tensor_runtime.placement import as_placement
+    >>> "comparison.LESS" in specs_never_bound([], as_placement("cpu"))
+    True
+    """
+    binding_cache.clear()
+    waiting = declared_specs()
+    for case in cases:
+        try:
+            case.call(*[upload(host, place) for host in case.operands] or [place])
+        except TensorError:
+            continue
+    return [name for name, spec in waiting.items() if not len(spec.bindings)]
+
+
+def _modules() -> Iterator[ModuleType]:
+    for found in walk_packages(tensor_runtime.__path__, "tensor_runtime."):
+        parts = found.name.split(".")
+        if not {"testing", "namespace", "__main__"} & set(parts):
+            yield import_module(found.name)
+
+
+def _specs_in(value: Any) -> Iterator[tuple[str, Spec]]:
+    """Specs that are the value, or are held in it: a table of specs is one value of a module."""
+    if isinstance(value, Spec):
+        yield "", value
+    elif isinstance(value, (tuple, list)):
+        yield from ((f"[{position}]", one) for position, one in enumerate(value) if isinstance(one, Spec))
+    elif isinstance(value, Mapping):
+        yield from ((f"[{key!r}]", one) for key, one in value.items() if isinstance(one, Spec))
