@@ -34,6 +34,10 @@ def truncated_quotient(x: Any, y: Any, **options: Any) -> Any:
 
     ``x - fmod(x, y)`` is a multiple of ``y``: for integers its quotient is exact, and for floats it is within half a
     unit of the whole number sought.
+
+    >>> x, y = np.array([-7, 7]), np.array([2, 2])
+    >>> truncated_quotient(x, y).tolist(), np.floor_divide(x, y).tolist()
+    ([-3, 3], [-4, 3])
     """
     whole = np.subtract(x, np.fmod(x, y), **options)
     if whole.dtype.kind != "f":
@@ -46,7 +50,19 @@ def truncated_quotient(x: Any, y: Any, **options: Any) -> Any:
 
 
 def bind_division(name: str, ufunc: Ufunc, operands: tuple[Any, ...], result: Form, /) -> Kernel:
-    """The kernel of a division: integers refuse a zero divisor, floats follow IEEE 754."""
+    """The kernel of a division: integers refuse a zero divisor, floats follow IEEE 754.
+
+    >>> from tensor_core import F64, I64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> whole, real = form_of(I64, (2,), CPU), form_of(F64, (2,), CPU)
+    >>> kernels = [bind_division("floor_divide", np.floor_divide, (form, form), form) for form in (real, whole)]
+    >>> kernels[0](np.array([7.0, 7.0]), np.array([2.0, 0.0])).tolist()
+    [3.0, inf]
+    >>> kernels[1](np.array([7, 7]), np.array([2, 0]))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tensor_core.errors.DivisionByZeroError: floor_divide: the divisor at index (1,) is 0, and integers have ...
+    """
     function = binary_function(name, ufunc, operands, result)
     if result.dtype in FLOATING:
         return quiet(function)
@@ -75,7 +91,18 @@ def _zero_divisor(name: str, divisor: Any) -> DivisionByZeroError:
 
 
 def bind_pow(operands: tuple[Any, ...], result: Form, detail: Any, /) -> Kernel:
-    """The kernel of a power; the exponent 2, the most common one, is a product."""
+    """The kernel of a power; the exponent 2, the most common one, is a product.
+
+    >>> from tensor_core import I64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(I64, (2,), CPU)
+    >>> bind_pow((int, form), form, None)(2, np.array([3, 10])).tolist()
+    [8, 1024]
+    >>> bind_pow((int, form), form, None)(2, np.array([3, -1]))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tensor_core.errors.ArgumentError: pow: the exponent at index (1,) is -1, and integers have no negative powers; ...
+    """
     function = binary_function("pow", BINARY["pow"], operands, result)
     if operands[1] in (int, float) and operands[0].dtype is result.dtype:
         function = _squaring(function, binary_function("pow", BINARY["multiply"], (operands[0],) * 2, result))

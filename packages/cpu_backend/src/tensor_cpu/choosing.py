@@ -18,7 +18,16 @@ Binder = Callable[[tuple[Any, ...], Any, Any], Kernel]
 
 
 def bind_where(operands: tuple[Operand, ...], result: Form, detail: Any, /) -> Kernel:
-    """Elements of the second operand where the first holds, of the third elsewhere."""
+    """Elements of the second operand where the first holds, of the third elsewhere.
+
+    >>> from tensor_core import F64, Bool
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> column, row = form_of(Bool, (2, 1), CPU), form_of(F64, (3,), CPU)
+    >>> kernel = bind_where((column, row, float), form_of(F64, (2, 3), CPU), None)
+    >>> kernel(np.array([[True, False]]), np.array([1.0, 2.0, 3.0]), 0.5).T.tolist()
+    [[1.0, 2.0, 3.0], [0.5, 0.5, 0.5]]
+    """
     condition = readers("where", operands[:1], result.rank, Bool)[0]
     first, second = readers("where", operands[1:], result.rank, result.dtype)
     dtype = NUMPY_DTYPES[result.dtype]
@@ -31,7 +40,15 @@ def bind_where(operands: tuple[Operand, ...], result: Form, detail: Any, /) -> K
 
 
 def bind_clip(operands: tuple[Operand, ...], result: Form, detail: Any, /) -> Kernel:
-    """The nearest value between two bounds: min(max(x, low), high)."""
+    """The nearest value between two bounds: min(max(x, low), high).
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(F64, (4,), CPU)
+    >>> bind_clip((form, int, int), form, None)(np.array([-3.0, 0.5, 7.0, np.nan]), 0, 1).tolist()
+    [0.0, 0.5, 1.0, nan]
+    """
     read_x, read_low, read_high = readers("clip", operands, result.rank, result.dtype)
     dtype = NUMPY_DTYPES[result.dtype]
 
@@ -45,7 +62,16 @@ def bind_clip(operands: tuple[Operand, ...], result: Form, detail: Any, /) -> Ke
 
 
 def bind_complex(operands: tuple[Operand, ...], result: Form, detail: Any, /) -> Kernel:
-    """Complex numbers from two parts, which keep their infinities, NaN and signs of zero."""
+    """Complex numbers from two parts, which keep their infinities, NaN and signs of zero.
+
+    >>> from tensor_core import C64, F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> part = form_of(F64, (1,), CPU)
+    >>> kernel = bind_complex((part, part), form_of(C64, (1,), CPU), None)
+    >>> kernel(np.array([-0.0]), np.array([np.inf])).tolist()
+    [(-0+infj)]
+    """
     real, imag = readers("complex", operands, result.rank, result.dtype.component)
 
     def joined(x: Any, y: Any) -> Array:
@@ -63,7 +89,17 @@ def bind_real(operands: tuple[Form], result: Form, detail: Any, /) -> Kernel:
 
 
 def bind_imag(operands: tuple[Form], result: Form, detail: Any, /) -> Kernel:
-    """Compact copy of the imaginary parts; zeros for what has none."""
+    """Compact copy of the imaginary parts; zeros for what has none.
+
+    >>> from tensor_core import C64, F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> real, complex_ = form_of(F64, (2,), CPU), form_of(C64, (2,), CPU)
+    >>> bind_imag((complex_,), real, None)(np.array([1 + 2j, 3 - 4j])).tolist()
+    [2.0, -4.0]
+    >>> bind_imag((real,), real, None)(np.array([1.0, 3.0])).tolist()
+    [0.0, 0.0]
+    """
     if operands[0].dtype not in COMPLEX:
         shape, dtype = result.shape[::-1], NUMPY_DTYPES[result.dtype]
         return lambda x: np.zeros(shape, dtype)

@@ -32,7 +32,14 @@ def bind_unary(name: str, form: Form, result: Form, /) -> Kernel:
 
 
 def bind_function(ufunc: Ufunc, form: Form, result: Form, /) -> Kernel:
-    """The kernel of a ufunc of one operand; what is no float is computed in the result's dtype if that is one."""
+    """The kernel of a ufunc of one operand; what is no float is computed in the result's dtype if that is one.
+
+    >>> from tensor_core import F64, I64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> bind_function(np.sqrt, form_of(I64, (2,), CPU), form_of(F64, (2,), CPU))(np.array([4, -1])).tolist()
+    [2.0, nan]
+    """
     if result.dtype in FLOATING and form.dtype not in FLOATING:
         computed = NUMPY_DTYPES[result.dtype]
         return quiet(lambda x: ufunc(x, out=empty(result), dtype=computed))
@@ -54,6 +61,16 @@ def binary_function(name: str, ufunc: Ufunc, operands: tuple[Operand, ...], resu
         ufunc: broadcasts, takes ``out=`` and ``order=``.
         operands: forms, or types of Python numbers.
         result: form of the result.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> matrix, row = form_of(F64, (2, 3), CPU), form_of(F64, (3,), CPU)
+    >>> add = binary_function("add", np.add, (matrix, row), matrix)
+    >>> add(np.zeros((3, 2)), np.array([1.0, 2.0, 3.0])).tolist()
+    [[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]
+    >>> binary_function("subtract", np.subtract, (int, row), row)(1, np.array([1.0, 2.0, 3.0])).tolist()
+    [0.0, -1.0, -2.0]
     """
     a, b = operands
     if isinstance(a, Form) and isinstance(b, Form):
@@ -96,6 +113,13 @@ def readers(name: str, operands: tuple[Operand, ...], rank: int, dtype: DType, /
     """For each operand, what makes it an array (or an element) that broadcasts as the twin of a result of ``rank``.
 
     Python numbers become elements of ``dtype``; tensors keep theirs.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> row, number = readers("where", (form_of(F64, (3,), CPU), int), 2, F64)
+    >>> row(np.zeros(3)).shape, number(1)
+    ((3, 1), np.float64(1.0))
     """
     found: list[Callable[[Any], Any]] = []
     for operand in operands:
@@ -123,7 +147,15 @@ def stretched(rank: int, full: int, /) -> tuple[Any, ...]:
 
 
 def element_of(name: str, dtype: DType, /) -> Callable[[Any], Any]:
-    """From a Python number to a NumPy scalar of the dtype; a number out of range is our error."""
+    """From a Python number to a NumPy scalar of the dtype; a number out of range is our error.
+
+    >>> from tensor_core import I32
+    >>> element_of("add", I32)(2**31 - 1)
+    np.int32(2147483647)
+    >>> element_of("add", I32)(2**31)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tensor_core.errors.CastRangeError: add: the number 2147483648 does not fit I32; ...
+    """
     scalar = NUMPY_DTYPES[dtype].type
 
     def element(value: Any) -> Any:
