@@ -25,6 +25,8 @@ from tensor_cpu import (
     pooling,
     random,
     reduction,
+    scattering,
+    slicing,
     sorting,
     views,
 )
@@ -84,12 +86,25 @@ _BINDERS: Final[Mapping[str, Binder]] = {
     **convolution.BINDERS,
     **pooling.BINDERS,
     **gathering.BINDERS,
+    **scattering.BINDERS,
+    **slicing.BINDERS,
     **sorting.BINDERS,
 }
 
 
 class CpuBackend:
-    """NumPy on the host, on twins (see ``tensor_cpu.arrays``)."""
+    """NumPy on the host, on twins (see ``tensor_cpu.arrays``).
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(F64, (2,), CPU)
+    >>> CpuBackend().bind("multiply", (form, form), form, None)(np.array([2.0, 3.0]), np.array([5.0, 7.0])).tolist()
+    [10.0, 21.0]
+    >>> CpuBackend().bind("untangle", (form,), form, None)
+    Traceback (most recent call last):
+    tensor_core.errors.UnsupportedOperationError: untangle: the cpu backend has no such operation
+    """
 
     name: Final = "cpu"
     device_kind: Final = DeviceKind.Cpu

@@ -34,6 +34,13 @@ class DependentSpec(OpSpec):
             shape.
 
     The count is at most the operand's number of elements. Backends are bound with the forms of the largest results.
+
+    >>> from tensor_runtime.gathering import NONZERO
+    >>> form = zeros((2, 3))._form
+    >>> NONZERO.infer((form,), None)
+    (Form(I64, (6,), cpu), Form(I64, (6,), cpu))
+    >>> NONZERO.forms(form, None, 4)[0]
+    Form(I64, (4,), cpu)
     """
 
     __slots__ = ("_results",)
@@ -66,7 +73,12 @@ class DependentSpec(OpSpec):
 
 
 def execute_dependent(spec: DependentSpec, a: Tensor, detail: Hashable, /) -> tuple[Tensor, ...]:
-    """One operand and a detail; one extent of the results is found by the kernel."""
+    """One operand and a detail; one extent of the results is found by the kernel.
+
+    >>> from tensor_runtime.gathering import NONZERO
+    >>> execute_dependent(NONZERO, tensor([0, 7, 8]), None)[0].to_numpy().tolist()
+    [1, 2]
+    """
     form, array = unwrap(spec.name, a)
     kernel, _ = spec.bindings[form, detail]
     counted = guarded(spec.name, kernel, array)
