@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any, Final
 
-from tensor_core.dtypes import ALL, DTYPES, F32, F64, FLOATING, NUMERIC, REAL, Bool, DType
-from tensor_core.errors import DTypeError, ShapeError
+from tensor_core.dtypes import ALL, DTYPES, F32, F64, FLOATING, I32, I64, NUMERIC, REAL, Bool, DType
+from tensor_core.errors import DivisionByZeroError, DTypeError, ShapeError
+from tensor_core.host_tensor import HostTensor
 from tensor_runtime import primitives
 from tensor_runtime.rules import boolean, component, reduced_axes
 from tensor_runtime.spec import same
@@ -28,11 +29,22 @@ def _root(x: Any) -> Any:
     return cmath.sqrt(x) if isinstance(x, complex) else math.sqrt(x)
 
 
+def quotient(x: Any, y: Any, /) -> Any:
+    """Division, of integers toward zero.
+
+    >>> quotient(-7, 2), quotient(-7.0, 2.0)
+    (-3, -3.5)
+    """
+    if isinstance(x, int):
+        return abs(x) // abs(y) * (1 if (x < 0) is (y < 0) else -1)
+    return x / y
+
+
 BINARY: Final = (
     Row(primitives.add, operator.add, NUMERIC),
     Row(primitives.sub, operator.sub, NUMERIC),
     Row(primitives.mul, operator.mul, NUMERIC),
-    Row(primitives.div, operator.truediv, FLOATING, ulps=2),
+    Row(primitives.div, quotient, NUMERIC, ulps=2),
 )
 UNARY: Final = (
     Row(primitives.neg, operator.neg, NUMERIC),
@@ -63,6 +75,17 @@ def cases() -> Iterator[Case]:
         yield from _of_row(row, "primitives.compare", (-3, 8), (-2, 7), label=f"{direction} ")
     for dtype in DTYPES:
         yield from _reductions(dtype)
+    for dtype in (I32, I64):
+        operands = (HostTensor.from_nested([-7, 7, -8], dtype), HostTensor.from_nested([2, -2, 3], dtype))
+        yield Case(
+            "primitives.div",
+            f"{dtype} toward zero",
+            operands,
+            primitives.div,
+            partial(elementwise, quotient, dtype, *operands),
+        )
+        zero = (operands[0], HostTensor.from_nested([1, 0, 1], dtype))
+        yield refused("primitives.div", f"{dtype} by zero", zero, primitives.div, DivisionByZeroError)
 
 
 def _of_row(row: Row, name: str, *numbers: tuple[int, int], label: str = "") -> Iterator[Case]:
