@@ -90,18 +90,23 @@ def bind_slice(form: Form, view: Form, pattern: Pattern, /) -> Kernel:
     >>> kernel(x, (3, 0)).tolist(), kernel(x, (0, 0)).tolist()
     ([3, 11, 19], [0, 8, 16])
     """
-    entries = tuple(reversed(pattern))
+    # The ellipsis makes NumPy answer rank 0 with a view, not a scalar.
+    index: list[Any] = [Ellipsis, *(slice(None) if entry else entry for entry in reversed(pattern))]
+    axis = form.rank
+    moving: list[
+        tuple[int, int, int, int]
+    ] = []  # (place in the index, axis, extent, step) of what depends on the starts
+    for place, entry in enumerate(reversed(pattern), 1):
+        if entry is not None:
+            axis -= 1
+            if entry != (form.shape[axis], 1):
+                moving.append((place, axis, *(entry or (1, 0))))
 
     def sliced(x: Array, starts: tuple[int, ...]) -> Array:
-        axis = len(starts)
-        index: list[Any] = []
-        for entry in entries:
-            if entry is None:
-                index.append(None)
-                continue
-            axis -= 1
-            index.append(_python_slice(starts[axis], *entry) if entry else starts[axis])
-        return x[(..., *index)]  # the ellipsis makes NumPy answer rank 0 with a view, not a scalar
+        found = index.copy()
+        for place, axis, extent, step in moving:
+            found[place] = _python_slice(starts[axis], extent, step) if step else starts[axis]
+        return x[tuple(found)]
 
     return sliced
 

@@ -56,7 +56,10 @@ def getitem(x: Tensor, index: Any, /) -> Tensor:
     """
     form = x._form
     pattern, starts = resolved(form.shape, index)
-    kernel, view = SLICE_VIEW.bindings[form, pattern]
+    try:
+        kernel, view = SLICE_VIEW.found[form, pattern]
+    except KeyError:
+        kernel, view = SLICE_VIEW.bindings[form, pattern]
     result = type(x)()
     result._form = view
     result._array = kernel(x._array, starts)
@@ -69,48 +72,62 @@ def resolved(shape: Shape, index: Any, /) -> tuple[Pattern, tuple[int, ...]]:
     >>> resolved((4, 5), (-1, slice(None, None, 2)))
     (((), (3, 2)), (3, 0))
     """
-    items = index if isinstance(index, tuple) else (index,)
-    named = 0
-    ellipsis = -1
-    for position, item in enumerate(items):
-        if item is Ellipsis:
-            if ellipsis >= 0:
-                raise IndexingError("indexing: more than one '...'; write it once", shape=shape)
-            ellipsis = position
-        elif item is not None:
-            named += 1
+    items = index if type(index) is tuple else (index,)
+    named = len(items)
+    for item in items:
+        if type(item) is not int and type(item) is not slice:
+            items = _spelled_out(shape, items)
+            named = sum(item is not None for item in items)
+            break
     if named > len(shape):
         raise IndexingError(
             f"indexing: {named} indices for shape {shape} of rank {len(shape)}; give at most one per axis", shape=shape
         )
-    everything = (slice(None),) * (len(shape) - named)
-    cut = ellipsis if ellipsis >= 0 else len(items)
-    items = (*items[:cut], *everything, *items[cut + 1 :])
     pattern: list[tuple[int, ...] | None] = []
     starts: list[int] = []
     for item in items:
         if item is None:
             pattern.append(None)
-            continue
-        axis = len(starts)
-        if isinstance(item, slice):
-            try:
-                first, end, step = item.indices(shape[axis])
-            except (TypeError, ValueError):
-                raise IndexingError(
-                    f"indexing: axis {axis} has the slice {item!r}; accepted: ints and None, and a step that is not 0",
-                    axis=axis,
-                ) from None
-            extent = len(range(first, end, step))
-            pattern.append((extent, step) if extent else (0, 1))
-            starts.append(first if extent else 0)
+        elif type(item) is slice:
+            first, kept = _range_of(item, len(starts), shape)
+            pattern.append(kept)
+            starts.append(first)
         else:
+            starts.append(_position(item, len(starts), shape))
             pattern.append(())
-            starts.append(_position(item, axis, shape))
+    for extent in shape[len(starts) :]:
+        pattern.append((extent, 1))
+        starts.append(0)
     return tuple(pattern), tuple(starts)
 
 
+def _spelled_out(shape: Shape, items: tuple[Any, ...]) -> tuple[Any, ...]:
+    """An index whose ``...`` is replaced by the slices it stands for. Compares by identity only: arrays may occur."""
+    places = [position for position, item in enumerate(items) if item is Ellipsis]
+    if not places:
+        return items
+    if len(places) > 1:
+        raise IndexingError("indexing: more than one '...'; write it once", shape=shape)
+    named = sum(item is not None for item in items) - 1
+    return (*items[: places[0]], *[slice(None)] * (len(shape) - named), *items[places[0] + 1 :])
+
+
+def _range_of(item: slice, axis: int, shape: Shape) -> tuple[int, tuple[int, int]]:
+    """Where a slice starts, and (extent, step)."""
+    try:
+        first, end, step = item.indices(shape[axis])
+    except (TypeError, ValueError):
+        raise IndexingError(
+            f"indexing: axis {axis} has the slice {item!r}; accepted: ints and None, and a step that is not 0",
+            axis=axis,
+        ) from None
+    extent = len(range(first, end, step))
+    return (first, (extent, step)) if extent else (0, (0, 1))
+
+
 def _position(item: Any, axis: int, shape: Shape) -> int:
+    if type(item) is int and 0 <= item < shape[axis]:
+        return item
     try:
         position = as_index(item) if not isinstance(item, (bool, Tensor)) else None
     except TypeError:
