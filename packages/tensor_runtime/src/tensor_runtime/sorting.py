@@ -18,7 +18,7 @@ from tensor_runtime.execute import execute_binary, execute_detail
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.indexed import whole
 from tensor_runtime.spec import OpSpec
-from tensor_runtime.tensors import Tensor
+from tensor_runtime.tensors import Tensor, unwrap
 
 
 def _indices(dtype: DType) -> DType:
@@ -108,6 +108,7 @@ def searchsorted(line: Tensor, values: Tensor, /, side: str = "left") -> Tensor:
     Raises:
         ShapeError: the line has another rank.
         ArgumentError: another side.
+        DTypeError: an operand is no tensor.
 
     >>> line = tensor([1, 2, 2, 3])
     >>> searchsorted(line, tensor([2, 9])).to_numpy().tolist(), searchsorted(line, tensor(2), "right").item()
@@ -115,6 +116,7 @@ def searchsorted(line: Tensor, values: Tensor, /, side: str = "left") -> Tensor:
     """
     if side not in SEARCH:
         raise ArgumentError(f"searchsorted: side is {side!r}; accepted: 'left', 'right'", operation="searchsorted")
+    unwrap("searchsorted", line), unwrap("searchsorted", values)  # Python numbers have no form to search in
     return execute_binary(SEARCH[side], line, values)
 
 
