@@ -29,6 +29,7 @@ WITHOUT_CASES: Final[Mapping[str, str]] = {
     "backends": "asks the registry",
     "download": "every case downloads its results",
     "einsum": "belongs to tensor_einsum, which tests it",
+    "fold_in": "makes an int, on no device; tested beside the random operations",
     "infer": "computes nothing; tested with every case of the suite",
     "load": "reads a file",
     "promote": "concerns dtypes only; belongs to tensor_core",
