@@ -18,7 +18,6 @@ from tensor_core.errors import (
     CastRangeError,
     DivisionByZeroError,
     DTypeError,
-    PlacementError,
     ShapeError,
 )
 
