@@ -45,7 +45,20 @@ _FAR: Final = (
     2.0**128,
 )
 _FLOATS: Final = (*_REAL, *_EDGES, *_FAR)
-_INTEGERS: Final = (0, 1, -1, 2**24 + 1, 2**31 - 1, -(2**31), 2**31, -(2**31) - 1, 2**53 + 1, 2**63 - 1, -(2**63))
+_INTEGERS: Final = (
+    0,
+    1,
+    -1,
+    2**24 + 1,
+    2**31 - 1,
+    -(2**31),
+    2**31,
+    -(2**31) - 1,
+    2**53 + 1,
+    2**60 + 2**36 + 1,
+    2**63 - 1,
+    -(2**63),
+)
 
 
 def shape(rng: Random, max_rank: int = 4, max_extent: int = 4, min_extent: int = 0) -> tuple[int, ...]:
