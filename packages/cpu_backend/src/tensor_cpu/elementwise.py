@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tensor_core.dtypes import FLOATING, DType
+from tensor_core.dtypes import FLOATING, Bool, DType
 from tensor_core.errors import CastRangeError
 from tensor_core.promotion import promote_scalar
 from tensor_cpu.arrays import NUMPY_DTYPES, Array, empty
@@ -74,6 +74,8 @@ def binary_function(name: str, ufunc: Ufunc, operands: tuple[Operand, ...], resu
     """
     a, b = operands
     if isinstance(a, Form) and isinstance(b, Form):
+        if result.dtype in FLOATING and a.dtype is b.dtype is Bool and name != "divide":
+            ufunc = partial(ufunc, dtype=NUMPY_DTYPES[result.dtype])  # NumPy would take half precision
         return _of_tensors(ufunc, a, b, result)
     if isinstance(a, Form):
         return _of_number(name, ufunc, a, b, result, number_first=False)

@@ -2,7 +2,7 @@
 
 Real operands only; integers and Bool are computed in F64 (``relu`` keeps integers). NaN stays NaN, and at the
 infinities each function has its limit. Results are owned, compact and column-major, within 8 rounding units of the
-exact value; those of the softmax functions relative to the largest element along the axis.
+exact value (subnormal results aside); those of the softmax functions relative to the largest element along the axis.
 """
 
 from __future__ import annotations
