@@ -8,7 +8,10 @@ Usage: ``python tools/catalogue.py``; a test compares the page with what this pr
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -38,6 +41,8 @@ Written by `python tools/catalogue.py` from what the code does; do not edit it.
 
 Operations that begin with `primitives.` are strict: equal shapes, equal dtypes, nothing implicit.
 """
+SELDOM: Final = 0.2
+"""Part of the cases below which an answer is not the rule: a case that adds a Python number gives another dtype."""
 Found = Mapping[DType, frozenset[tuple[DType, ...]]]
 """Dtypes of the results, for each dtype accepted."""
 
@@ -65,10 +70,12 @@ class Recorder(MetaBackend):
 
     def __init__(self) -> None:
         self.asked: set[str] = set()
+        self.last: tuple[DType, ...] = ()  # dtypes of the results that were bound last
 
     def bind(self, name: str, operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel:
         """Note the name."""
         self.asked.add(name)
+        self.last = tuple(form.dtype for form in (result if isinstance(result, tuple) else (result,)))
         return super().bind(name, operands, result, detail)
 
 
@@ -90,12 +97,11 @@ def rows() -> list[Row]:
 def _row(name: str, cases: Sequence[Case], recorder: Recorder, place: Placement) -> Row:
     tr.binding_cache.clear()
     recorder.asked.clear()
-    made = frozenset(
-        found for case in cases if not case.operands if (found := _results(lambda: case.call(place))) is not None
-    )
-    tried = [_tried(cases, place, varied) for varied in (_all_of_one_dtype, _like_the_first, _like_the_last)]
-    best = max(tried, key=len)  # the first of equals
-    return Row(name, best, made, frozenset(recorder.asked))
+    made = [_results(partial(case.call, place), recorder) for case in cases if not case.operands]
+    tried = [_tried(cases, recorder, place, varied) for varied in (_all_of_one_dtype, _like_the_first, _like_the_last)]
+    # A few dtypes only, of operands that all have one: some of them are indices or conditions.
+    best = tried[0] if len(tried[0]) > 3 else max(tried, key=len)
+    return Row(name, best, frozenset(one for one in made if one), frozenset(recorder.asked))
 
 
 def _all_of_one_dtype(dtypes: Sequence[DType]) -> Iterable[int]:
@@ -110,9 +116,11 @@ def _like_the_last(dtypes: Sequence[DType]) -> Iterable[int]:
     return [i for i, dtype in enumerate(dtypes) if dtype is dtypes[-1]] if len(set(dtypes)) > 1 else ()
 
 
-def _tried(cases: Sequence[Case], place: Placement, varied: Callable[[Sequence[DType]], Iterable[int]]) -> Found:
+def _tried(
+    cases: Sequence[Case], recorder: Recorder, place: Placement, varied: Callable[[Sequence[DType]], Iterable[int]]
+) -> Found:
     """What the cases give when the dtype of some operands is replaced by each of the seven."""
-    found: dict[DType, set[tuple[DType, ...]]] = {}
+    answers: dict[DType, Counter[tuple[DType, ...] | None]] = {dtype: Counter() for dtype in DTYPES}
     for case in cases:
         positions = frozenset(varied([host.dtype for host in case.operands]))
         for dtype in DTYPES if positions else ():
@@ -120,18 +128,25 @@ def _tried(cases: Sequence[Case], place: Placement, varied: Callable[[Sequence[D
                 wrap(form_of(dtype if position in positions else host.dtype, host.shape, place), None)
                 for position, host in enumerate(case.operands)
             ]
-            results = _results(lambda case=case, operands=operands: case.call(*operands))  # type: ignore[misc]
-            if results is not None:
-                found.setdefault(dtype, set()).add(results)
-    return {dtype: frozenset(found[dtype]) for dtype in DTYPES if dtype in found}
+            answers[dtype][_results(partial(case.call, *operands), recorder)] += 1
+    usual = {
+        dtype: frozenset(one for one, count in seen.items() if one is not None and count >= SELDOM * seen.total())
+        if len(seen) < 5  # an operation that is asked for a dtype gives many
+        else frozenset(one for one in seen if one is not None)
+        for dtype, seen in answers.items()
+    }
+    return {dtype: results for dtype, results in usual.items() if results}
 
 
-def _results(call: Callable[[], Any]) -> tuple[DType, ...] | None:
-    """Dtypes of the results; None if the call is refused, empty if they depend on elements."""
+def _results(call: Callable[[], Any], recorder: Recorder) -> tuple[DType, ...] | None:
+    """Dtypes of the results; None if the call is refused."""
     try:
         value = call()
-    except BackendError:
-        return ()
+    except BackendError:  # the extents depend on elements; the dtypes do not
+        tr.binding_cache.clear()
+        with suppress(BackendError):
+            call()
+        return recorder.last
     except TensorError:
         return None
     return tuple(one.dtype for one in (value if isinstance(value, tuple) else (value,)) if isinstance(one, Tensor))
@@ -157,16 +172,39 @@ def results_text(accepted: Found, /) -> str:
     >>> results_text({F64: frozenset({(F64,)}), I32: frozenset({(F64,)}), Bool: frozenset({(Bool,)})})
     'F64 from I32; else same'
     """
-    by_text: dict[str, list[DType]] = {}
-    for dtype, alternatives in accepted.items():
-        texts = {", ".join("same" if one is dtype else one.name for one in results) for results in alternatives}
-        text = "as asked" if len(texts) > 3 else " or ".join(sorted(texts - {""}))
-        by_text.setdefault(text or "depends on elements", []).append(dtype)
-    usual = "same" if "same" in by_text else max(by_text, key=lambda text: len(by_text[text]), default="")
-    others = [
-        f"{text} from {' '.join(dtype.name for dtype in dtypes)}" for text, dtypes in by_text.items() if text != usual
-    ]
-    return "; ".join([*others, f"else {usual}" if others else usual])
+    if any(len(alternatives) > 3 for alternatives in accepted.values()):
+        return "as asked"
+    left = dict(accepted)
+    patterns: list[tuple[str, list[DType]]] = []
+    while left:  # the pattern that covers most dtypes first; of equals, the one that says "same"
+        options = {_pattern(results, dtype): None for dtype, results in left.items()}
+        options |= {_pattern(results, None): None for results in left.values()}
+        pattern = max(options, key=lambda option: sum(_fits(option, *item) for item in left.items()))
+        covered = [dtype for dtype, results in left.items() if _fits(pattern, dtype, results)]
+        patterns.append((_pattern_text(pattern), covered))
+        left = {dtype: results for dtype, results in left.items() if dtype not in covered}
+    (usual, _), *others = patterns or [("–", [])]
+    parts = [f"{text} from {' '.join(dtype.name for dtype in dtypes)}" for text, dtypes in others]
+    return "; ".join([*parts, f"else {usual}" if parts else usual])
+
+
+Pattern = frozenset[tuple[DType | None, ...]]
+"""Alternatives of results; None stands for the dtype accepted."""
+
+
+def _pattern(results: frozenset[tuple[DType, ...]], same: DType | None) -> Pattern:
+    return frozenset(tuple(None if one is same else one for one in alternative) for alternative in results)
+
+
+def _fits(pattern: Pattern, dtype: DType, results: frozenset[tuple[DType, ...]]) -> bool:
+    return results == frozenset(tuple(one or dtype for one in alternative) for alternative in pattern)
+
+
+def _pattern_text(pattern: Pattern) -> str:
+    names = sorted(["same" if one is None else one.name for one in alternative] for alternative in pattern)
+    if len(names) > 2 and len({name for alternative in names for name in alternative}) == 1:
+        return f"{names[0][0]}, one or more"
+    return " or ".join(", ".join(alternative) for alternative in names)
 
 
 def table(found: Iterable[Row], offered: Mapping[str, frozenset[str]], /) -> Iterator[str]:

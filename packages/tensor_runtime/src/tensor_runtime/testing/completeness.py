@@ -94,7 +94,8 @@ def specs_never_bound(cases: Iterable[Case], place: Placement, /) -> list[str]:
     waiting = declared_specs()
     for case in cases:
         try:
-            case.call(*[upload(host, place) for host in case.operands] or [place])
+            operands: list[Any] = [upload(host, place) for host in case.operands]
+            case.call(*operands or [place])
         except TensorError:
             continue
     return [name for name, spec in waiting.items() if not len(spec.bindings)]

@@ -8,10 +8,9 @@ from typing import Any
 
 from tensor_core.dtypes import DTYPES, F32, F64, I32, I64, DType
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, ShapeError, TensorError
-from tensor_core.host_tensor import HostTensor
 from tensor_runtime import creation
 from tensor_runtime.testing.case import Case, refused
-from tensor_runtime.testing.oracle import Index, tabulated
+from tensor_runtime.testing.oracle import Index, tabulated, whole_numbers
 
 
 def cases() -> Iterator[Case]:
@@ -48,19 +47,16 @@ def cases() -> Iterator[Case]:
                 dtype,
             )
     yield _case("arange", "halves", (0.5, 2.5, 0.5), {}, partial(_spaced, 0.5, 0.5), (4,), F64)
-    nested = [[1, 2, 3], [4, 5, 6]]
-    yield _case("tensor", "nested", (nested,), {}, lambda index: nested[index[0]][index[1]], (2, 3), I64)
-    for order in ("F", "C"):
-        expected = HostTensor.from_flat([1, 2, 3, 4], (2, 2), F64, order=order)
+    for dtype in DTYPES:
+        matrix = whole_numbers((2, 2), dtype)
         yield _case(
-            "from_flat",
-            order,
-            ([1, 2, 3, 4], (2, 2)),
-            {"dtype": F64, "order": order},
-            expected.__getitem__,
-            (2, 2),
-            F64,
+            "tensor", f"nested {dtype}", (matrix.to_nested(),), {"dtype": dtype}, matrix.__getitem__, (2, 2), dtype
         )
+        for order in ("F", "C"):
+            flat = matrix.to_flat(order=order)
+            options = {"dtype": dtype, "order": order}
+            yield _case("from_flat", f"{dtype} {order}", (flat, (2, 2)), options, matrix.__getitem__, (2, 2), dtype)
+    yield _case("tensor", "natural dtype", ([1, 2.5],), {}, lambda index: [1.0, 2.5][index[0]], (2,), F64)
     yield from _refusals()
 
 

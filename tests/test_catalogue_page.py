@@ -1,0 +1,43 @@
+"""The catalogue in ``docs/`` is what the code does."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+import tensor_runtime as tr
+
+ROOT = Path(__file__).resolve().parent.parent
+TOOL = runpy.run_path(str(ROOT / "tools" / "catalogue.py"), run_name="catalogue")
+LINES = TOOL["page"]().splitlines()
+
+
+def test_the_page_is_up_to_date() -> None:
+    written = (ROOT / "docs" / "catalogue.md").read_text(encoding="utf-8").splitlines()
+    missing = [line for line in LINES if line not in written]
+    stale = [line for line in written if line not in LINES]
+
+    assert not (missing or stale), f"run python tools/catalogue.py; missing: {missing}; stale: {stale}"
+    assert written == LINES
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "| add | all | same | add | cpu |",
+        "| negative | all but Bool | same | negative | cpu |",
+        "| less | all but C32 C64 | Bool | less | cpu |",
+        "| divide | all | F64 from I32 I64 Bool; else same | divide | cpu |",
+        "| sum | all | I64 from I32 Bool; else same | sum | cpu |",
+        "| zeros | – | as asked: all | full | cpu |",
+        "| primitives.exp | all but I32 I64 Bool | same | exp | cpu |",
+    ],
+)
+def test_what_is_known_stands_in_it(line: str) -> None:
+    assert line in LINES
+
+
+def test_making_it_leaves_no_device_behind() -> None:
+    assert "catalogue" not in [row.name for row in tr.backends()]
