@@ -13,6 +13,7 @@ import tensor_runtime as tr
 from tensor_core.errors import (
     ArgumentError,
     AxisError,
+    CastRangeError,
     DTypeError,
     IndexingError,
     LossyConversionError,
@@ -202,6 +203,17 @@ def test_writing_is_checked_before_anything_is_written() -> None:
     with pytest.raises(OverlappingViewError, match="twice"):
         tr.broadcast_to(x, (2, 3, 4)).mutable_view()
     np.testing.assert_array_equal(x.to_numpy(), a)
+
+
+@pytest.mark.parametrize("dtype", ["F32", "F64", "C32", "C64", "I32", "I64"])
+def test_a_number_written_adopts_the_dtype_of_the_view(dtype: str) -> None:
+    x = tr.zeros((2, 2), dtype=dtype)
+    x.mutable_view()[0] = 3
+    x.mutable_view()[1, 1] = True
+
+    assert x.to_numpy().tolist() == [[3, 3], [0, 1]]
+    with pytest.raises(CastRangeError):
+        tr.zeros(2, dtype="I32").mutable_view()[0] = 2**31
 
 
 def test_memory_lent_read_only_stays_unwritten() -> None:

@@ -225,7 +225,8 @@ def copy_into(view: TypedTensorViewMut[Any], source: Tensor | Number, /) -> None
         guarded("copy_into", kernel, view._array, source._array)
     else:
         check_number("copy_into", source)
-        number = full((), source, placement=view.placement)
+        check_convertible("copy_into", type(source), view.dtype)
+        number = full((), source, dtype=view.dtype, placement=view.placement)
         copy_into(view, broadcast_to(number, view.shape))
 
 
