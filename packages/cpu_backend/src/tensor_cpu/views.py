@@ -93,20 +93,20 @@ def bind_slice(form: Form, view: Form, pattern: Pattern, /) -> Kernel:
     # The ellipsis makes NumPy answer rank 0 with a view, not a scalar.
     index: list[Any] = [Ellipsis, *(slice(None) if entry else entry for entry in reversed(pattern))]
     axis = form.rank
-    moving: list[
-        tuple[int, int, int, int]
-    ] = []  # (place in the index, axis, extent, step) of what depends on the starts
+    moving: list[tuple[int, int, int, int]] = []  # place in the index, axis, extent, step: what depends on the starts
     for place, entry in enumerate(reversed(pattern), 1):
         if entry is not None:
             axis -= 1
             if entry != (form.shape[axis], 1):
-                moving.append((place, axis, *(entry or (1, 0))))
+                extent, step = entry or (1, 0)
+                moving.append((place, axis, extent, step))
 
     def sliced(x: Array, starts: tuple[int, ...]) -> Array:
         found = index.copy()
         for place, axis, extent, step in moving:
             found[place] = _python_slice(starts[axis], extent, step) if step else starts[axis]
-        return x[tuple(found)]
+        view: Array = x[tuple(found)]
+        return view
 
     return sliced
 
