@@ -25,9 +25,11 @@ from tensor_cpu import (
     pooling,
     random,
     reduction,
+    scans,
     scattering,
     slicing,
     sorting,
+    statistics,
     views,
 )
 from tensor_cpu.arrays import Array
@@ -89,6 +91,8 @@ _BINDERS: Final[Mapping[str, Binder]] = {
     **scattering.BINDERS,
     **slicing.BINDERS,
     **sorting.BINDERS,
+    **statistics.BINDERS,
+    **scans.BINDERS,
 }
 
 

@@ -18,6 +18,8 @@ from tensor_runtime.protocols import Kernel
 from tensor_runtime.rules import Reduction, reduced_axes
 
 REDUCTIONS: Final = rows.reductions(np)
+_WIDENING: Final = frozenset({"sum", "prod"})
+"""Those that compute in the result's dtype."""
 
 
 def bind_reduction(name: str, form: Form, result: Form, detail: Reduction, /) -> Kernel:
@@ -34,6 +36,6 @@ def bind_reduction(name: str, form: Form, result: Form, detail: Reduction, /) ->
     axis, keepdims = detail
     axes = tuple(form.rank - 1 - position for position in reduced_axes(name, form.rank, axis))
     dtype = NUMPY_DTYPES[result.dtype]
-    if name == "max":  # comparisons run in the operand's dtype, which is the result's
+    if name not in _WIDENING:  # the loop is that of the operand's dtype
         return quiet(lambda x: fold(x, axis=axes, keepdims=keepdims, out=empty(result)))
     return quiet(lambda x: fold(x, axis=axes, dtype=dtype, keepdims=keepdims, out=empty(result)))

@@ -49,9 +49,10 @@ from tensor_runtime.operations import einsum
 from tensor_runtime.placement import CPU, DeviceId, DeviceKind, GpuBackendKind, MemoryKind, Placement
 from tensor_runtime.pooling import max_pool, mean_pool
 from tensor_runtime.random import fold_in, integers, normal, uniform
-from tensor_runtime.reduction import max, sum
+from tensor_runtime.reduction import all, any, max, min, prod, sum
 from tensor_runtime.registry import backend, backends, refresh_backends, register_backend, register_kernel
 from tensor_runtime.rounding import ceil, floor, isfinite, isinf, isnan, round, trunc
+from tensor_runtime.scans import cumprod, cumsum, fold, scan
 from tensor_runtime.slicing import dynamic_slice, dynamic_update_slice
 from tensor_runtime.sorting import (
     argsort,
@@ -63,6 +64,7 @@ from tensor_runtime.sorting import (
     unique_inverse,
     unique_values,
 )
+from tensor_runtime.statistics import argmax, argmin, mean, norm, std, var
 from tensor_runtime.structure import (
     broadcast_to,
     copy,
@@ -111,7 +113,11 @@ __all__ = [
     "abs",
     "acos",
     "add",
+    "all",
+    "any",
     "arange",
+    "argmax",
+    "argmin",
     "argsort",
     "asarray",
     "asin",
@@ -138,6 +144,8 @@ __all__ = [
     "copy_into",
     "cos",
     "cosh",
+    "cumprod",
+    "cumsum",
     "diagonal_view",
     "divide",
     "dot_general",
@@ -155,6 +163,7 @@ __all__ = [
     "floor",
     "floor_divide",
     "fmod",
+    "fold",
     "fold_in",
     "from_flat",
     "full",
@@ -163,11 +172,11 @@ __all__ = [
     "greater",
     "greater_equal",
     "imag",
+    "infer",
     "integers",
     "isfinite",
     "isinf",
     "isnan",
-    "infer",
     "less",
     "less_equal",
     "load",
@@ -182,12 +191,15 @@ __all__ = [
     "max",
     "max_pool",
     "maximum",
+    "mean",
     "mean_pool",
+    "min",
     "minimum",
     "multiply",
     "mutable_view",
     "negative",
     "nonzero",
+    "norm",
     "normal",
     "not_equal",
     "ones",
@@ -195,6 +207,7 @@ __all__ = [
     "positive",
     "pow",
     "primitives",
+    "prod",
     "promote",
     "put_along_axis",
     "real",
@@ -208,6 +221,7 @@ __all__ = [
     "round",
     "rsqrt",
     "save",
+    "scan",
     "scatter",
     "searchsorted",
     "sigmoid",
@@ -220,6 +234,7 @@ __all__ = [
     "sort",
     "sqrt",
     "squeeze",
+    "std",
     "subtract",
     "sum",
     "take",
@@ -243,6 +258,7 @@ __all__ = [
     "unique_inverse",
     "unique_values",
     "upload",
+    "var",
     "where",
     "zeros",
 ]

@@ -1,17 +1,20 @@
 """Reductions over axes, with NumPy's ``axis`` and ``keepdims``.
 
 ``axis=None`` reduces over all axes, ``axis=()`` over none; negative axes count from the end; a duplicate is an error.
+``any`` and ``all`` of ``axis=()`` ask each element for itself. Results are owned, compact and column-major. The order
+in which elements are combined is the backend's; ``tensor_runtime.scans.fold`` has a stated one.
 """
 
 from __future__ import annotations
 
+from operator import index
 from typing import Final
 
 from tensor_core.dtypes import ALL, REAL, Bool
 from tensor_core.errors import ArgumentError
 from tensor_runtime.execute import execute_detail
 from tensor_runtime.form import Shape
-from tensor_runtime.rules import Axes, Reduction, accumulator, reduced, reduced_axes
+from tensor_runtime.rules import Axes, Reduction, accumulator, boolean, reduced, reduced_axes
 from tensor_runtime.spec import OpSpec
 from tensor_runtime.tensors import Tensor
 
@@ -36,13 +39,18 @@ def reduced_nonempty(operation: str, shape: Shape, detail: Reduction, /) -> Shap
 
 
 SUM: Final = OpSpec("sum", accepts=ALL, result_dtype=accumulator, result_shape=reduced, detailed=True)
+PROD: Final = OpSpec("prod", accepts=ALL, result_dtype=accumulator, result_shape=reduced, detailed=True)
 MAX: Final = OpSpec("max", accepts=REAL | {Bool}, result_shape=reduced_nonempty, detailed=True)
+MIN: Final = OpSpec("min", accepts=REAL | {Bool}, result_shape=reduced_nonempty, detailed=True)
+ANY: Final = OpSpec("any", accepts=ALL, result_dtype=boolean, result_shape=reduced, detailed=True)
+ALL_OF: Final = OpSpec("all", accepts=ALL, result_dtype=boolean, result_shape=reduced, detailed=True)
 
 
 def sum(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """Sum over axes. Integers and Bool accumulate in I64, which wraps; floating types in their own.
 
-    The order of the additions is the backend's, so the last bits may differ between backends and layouts.
+    The order of the additions is the backend's, so the last bits may differ between backends and layouts. The sum of
+    nothing is 0.
 
     Args:
         a: any dtype.
@@ -56,7 +64,17 @@ def sum(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
     >>> sum(a).item(), sum(a, axis=0).shape, sum(a, axis=-1, keepdims=True).shape
     (10, (2,), (2, 1))
     """
-    return execute_detail(SUM, a, (axis if axis is None or type(axis) is int else _axes("sum", axis), bool(keepdims)))
+    return execute_detail(SUM, a, (axis if axis is None or type(axis) is int else as_axes("sum", axis), bool(keepdims)))
+
+
+def prod(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """Product over axes. Arguments, dtypes and errors as for :func:`sum`; the product of nothing is 1.
+
+    >>> prod(tensor([[1, 2], [3, 4]]), axis=0)
+    Tensor(I64, (2,), column-major, cpu)
+     3  8
+    """
+    return execute_detail(PROD, a, (as_axes("prod", axis), bool(keepdims)))
 
 
 def max(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
@@ -70,14 +88,59 @@ def max(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
     Tensor(I64, (2,), column-major, cpu)
      3  5
     """
-    return execute_detail(MAX, a, (axis if axis is None or type(axis) is int else _axes("max", axis), bool(keepdims)))
+    return execute_detail(MAX, a, (axis if axis is None or type(axis) is int else as_axes("max", axis), bool(keepdims)))
 
 
-def _axes(operation: str, axis: object) -> Axes:
-    """A hashable form of what the user wrote: an int, or a tuple of ints."""
+def min(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """Smallest element over axes; NaN if there is one. Arguments and errors as for :func:`max`.
+
+    >>> min(tensor([[1, 5], [3, 4]]), axis=0)
+    Tensor(I64, (2,), column-major, cpu)
+     1  4
+    """
+    return execute_detail(MIN, a, (as_axes("min", axis), bool(keepdims)))
+
+
+def any(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """Whether an element differs from 0, over axes; NaN does. False of nothing.
+
+    Args:
+        a: any dtype; a complex number differs from 0 when either part does.
+        axis: as for :func:`sum`.
+        keepdims: keep reduced axes with extent 1.
+
+    Returns:
+        Bool.
+
+    Raises:
+        AxisError: an axis out of range or named twice.
+
+    >>> any(tensor([[0, 0], [0, 3]]), axis=0)
+    Tensor(Bool, (2,), column-major, cpu)
+     False   True
+    """
+    return execute_detail(ANY, a, (as_axes("any", axis), bool(keepdims)))
+
+
+def all(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """Whether every element differs from 0, over axes; NaN does. True of nothing. As :func:`any` otherwise.
+
+    >>> all(tensor([[0, 1], [2, 3]]), axis=0)
+    Tensor(Bool, (2,), column-major, cpu)
+     False   True
+    """
+    return execute_detail(ALL_OF, a, (as_axes("all", axis), bool(keepdims)))
+
+
+def as_axes(operation: str, axis: object, /) -> Axes:
+    """A hashable form of what the user wrote: an int, a tuple of ints, or None.
+
+    >>> as_axes("sum", [0, -1])
+    (0, -1)
+    """
+    if axis is None or type(axis) is int:
+        return axis
     try:
-        from operator import index
-
         if isinstance(axis, (tuple, list)):
             return tuple(index(one) for one in axis)
         return index(axis)  # type: ignore[arg-type]

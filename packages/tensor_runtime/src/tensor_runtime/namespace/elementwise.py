@@ -93,4 +93,13 @@ def reductions(xp: Any, /) -> Mapping[str, Ufunc]:
     >>> reductions(numpy)["sum"](numpy.ones(3), axis=0).item()
     3.0
     """
-    return {"sum": xp.add.reduce, "max": xp.maximum.reduce}
+    return {
+        "sum": xp.add.reduce,
+        "prod": xp.multiply.reduce,
+        "max": xp.maximum.reduce,
+        "min": xp.minimum.reduce,
+        "any": xp.logical_or.reduce,
+        "all": xp.logical_and.reduce,
+        "reduce_or": xp.bitwise_or.reduce,
+        "reduce_and": xp.bitwise_and.reduce,
+    }

@@ -5,7 +5,7 @@ shape and one dtype; no Python numbers, no broadcasting, no promotion. Integers 
 of the same meaning (``tensor_runtime.add`` for ``add``) broadcast and promote first.
 
 Where the two layers differ: ``div`` and ``rem`` of integers truncate toward zero (``tensor_runtime.divide`` gives F64,
-``floor_divide`` and ``remainder`` round down); ``reduce_sum`` and ``reduce_max`` read an empty ``axes`` as all axes,
+``floor_divide`` and ``remainder`` round down); ``reduce_sum`` and its siblings read an empty ``axes`` as all axes,
 whereas ``sum`` and ``max`` read ``axis=()`` as none.
 """
 
@@ -48,7 +48,7 @@ from tensor_runtime.primitives.functions import (
     tanh,
 )
 from tensor_runtime.primitives.logic import and_, compare, not_, or_, select, shift_left, shift_right_arithmetic, xor
-from tensor_runtime.primitives.reduction import reduce_max, reduce_sum
+from tensor_runtime.primitives.reduction import reduce_and, reduce_max, reduce_min, reduce_or, reduce_prod, reduce_sum
 from tensor_runtime.primitives.strict import StrictSpec
 
 __all__ = [
@@ -80,7 +80,11 @@ __all__ = [
     "or_",
     "pow",
     "real",
+    "reduce_and",
     "reduce_max",
+    "reduce_min",
+    "reduce_or",
+    "reduce_prod",
     "reduce_sum",
     "rem",
     "round",

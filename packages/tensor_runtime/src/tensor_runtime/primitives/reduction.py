@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from typing import Final
 
-from tensor_core.dtypes import NUMERIC, REAL, Bool
+from tensor_core.dtypes import INTEGER, NUMERIC, REAL, Bool
 from tensor_runtime.execute import execute_detail
 from tensor_runtime.primitives.strict import StrictSpec
 from tensor_runtime.reduction import reduced_nonempty
 from tensor_runtime.rules import reduced
 from tensor_runtime.tensors import Tensor
 
+_ORDERED: Final = REAL | {Bool}
+_BITS: Final = INTEGER | {Bool}
+
 _REDUCE_SUM: Final = StrictSpec("reduce_sum", accepts=NUMERIC, result_shape=reduced, detailed=True, kernel="sum")
+_REDUCE_PROD: Final = StrictSpec("reduce_prod", accepts=NUMERIC, result_shape=reduced, detailed=True, kernel="prod")
 _REDUCE_MAX: Final = StrictSpec(
-    "reduce_max", accepts=REAL | {Bool}, result_shape=reduced_nonempty, detailed=True, kernel="max"
+    "reduce_max", accepts=_ORDERED, result_shape=reduced_nonempty, detailed=True, kernel="max"
 )
+_REDUCE_MIN: Final = StrictSpec(
+    "reduce_min", accepts=_ORDERED, result_shape=reduced_nonempty, detailed=True, kernel="min"
+)
+_REDUCE_AND: Final = StrictSpec("reduce_and", accepts=_BITS, result_shape=reduced, detailed=True)
+_REDUCE_OR: Final = StrictSpec("reduce_or", accepts=_BITS, result_shape=reduced, detailed=True)
 
 
 def reduce_sum(a: Tensor, /, axes: tuple[int, ...] = (), *, keepdims: bool = False) -> Tensor:
-    """Sum over the axes named, in the operand's dtype; empty ``axes`` means all axes.
+    """Sum over the axes named, in the operand's dtype; empty ``axes`` means all axes. Integers wrap; not for Bool.
 
     >>> reduce_sum(tensor([[1, 2], [3, 4]]), (0,)).to_numpy().tolist(), reduce_sum(tensor([[1, 2], [3, 4]])).item()
     ([4, 6], 10)
@@ -26,10 +35,46 @@ def reduce_sum(a: Tensor, /, axes: tuple[int, ...] = (), *, keepdims: bool = Fal
     return execute_detail(_REDUCE_SUM, a, (tuple(axes) or None, keepdims))
 
 
+def reduce_prod(a: Tensor, /, axes: tuple[int, ...] = (), *, keepdims: bool = False) -> Tensor:
+    """Product over the axes named; as :func:`reduce_sum` otherwise.
+
+    >>> reduce_prod(tensor([[1, 2], [3, 4]])).item()
+    24
+    """
+    return execute_detail(_REDUCE_PROD, a, (tuple(axes) or None, keepdims))
+
+
 def reduce_max(a: Tensor, /, axes: tuple[int, ...] = (), *, keepdims: bool = False) -> Tensor:
-    """Largest element over the axes named; empty ``axes`` means all axes.
+    """Largest element over the axes named; empty ``axes`` means all axes. An error for no elements.
 
     >>> reduce_max(tensor([[1, 2], [3, 4]])).item()
     4
     """
     return execute_detail(_REDUCE_MAX, a, (tuple(axes) or None, keepdims))
+
+
+def reduce_min(a: Tensor, /, axes: tuple[int, ...] = (), *, keepdims: bool = False) -> Tensor:
+    """Smallest element over the axes named; as :func:`reduce_max` otherwise.
+
+    >>> reduce_min(tensor([[1, 2], [3, 4]])).item()
+    1
+    """
+    return execute_detail(_REDUCE_MIN, a, (tuple(axes) or None, keepdims))
+
+
+def reduce_and(a: Tensor, /, axes: tuple[int, ...] = (), *, keepdims: bool = False) -> Tensor:
+    """Bitwise and over the axes named, of integers or Bool; empty ``axes`` means all axes. Of nothing, -1 or True.
+
+    >>> reduce_and(tensor([7, 13])).item(), reduce_and(tensor([True, False])).item()
+    (5, False)
+    """
+    return execute_detail(_REDUCE_AND, a, (tuple(axes) or None, keepdims))
+
+
+def reduce_or(a: Tensor, /, axes: tuple[int, ...] = (), *, keepdims: bool = False) -> Tensor:
+    """Bitwise or over the axes named, of integers or Bool; empty ``axes`` means all axes. Of nothing, 0 or False.
+
+    >>> reduce_or(tensor([1, 4])).item(), reduce_or(tensor([True, False])).item()
+    (5, True)
+    """
+    return execute_detail(_REDUCE_OR, a, (tuple(axes) or None, keepdims))

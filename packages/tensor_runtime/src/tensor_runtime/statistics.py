@@ -1,0 +1,208 @@
+"""Statistics over axes: ``mean``, ``var``, ``std``, ``norm``, and where extremes are: ``argmax``, ``argmin``.
+
+``axis`` and ``keepdims`` as in ``tensor_runtime.reduction``; the arg functions take one axis or None. Sums are made in
+the floating result's own type (F64 for integers and Bool), in the backend's order. Results are owned, compact and
+column-major.
+"""
+
+from __future__ import annotations
+
+from math import isfinite, isnan
+from typing import Any, Final
+
+from tensor_core.dtypes import ALL, I64, REAL, Bool, DType
+from tensor_core.errors import ArgumentError
+from tensor_runtime.execute import execute_detail
+from tensor_runtime.form import Shape
+from tensor_runtime.indexed import whole
+from tensor_runtime.reduction import as_axes, reduced_nonempty
+from tensor_runtime.rules import Axes, inexact, reduced
+from tensor_runtime.spec import OpSpec
+from tensor_runtime.tensors import Tensor
+
+Spread = tuple[Axes, bool, float]  # (axis, keepdims, correction or order)
+
+
+def real_inexact(dtype: DType, /) -> DType:
+    """F64 for integers and Bool, else the real type of one component.
+
+    >>> from tensor_core import C32
+    >>> real_inexact(C32), real_inexact(Bool)
+    (F32, F64)
+    """
+    return inexact(dtype).component
+
+
+def _position(dtype: DType, /) -> DType:
+    return I64
+
+
+def _spread_shape(operation: str, shape: Shape, detail: Spread, /) -> Shape:
+    return reduced(operation, shape, detail[:2])
+
+
+def _norm_shape(operation: str, shape: Shape, detail: Spread, /) -> Shape:
+    if detail[2] == float("-inf"):
+        return reduced_nonempty(operation, shape, detail[:2])
+    return reduced(operation, shape, detail[:2])
+
+
+_ORDERED: Final = REAL | {Bool}
+
+MEAN: Final = OpSpec("mean", accepts=ALL, result_dtype=inexact, result_shape=reduced, detailed=True)
+VAR: Final = OpSpec("var", accepts=ALL, result_dtype=real_inexact, result_shape=_spread_shape, detailed=True)
+STD: Final = OpSpec("std", accepts=ALL, result_dtype=real_inexact, result_shape=_spread_shape, detailed=True)
+NORM: Final = OpSpec("norm", accepts=ALL, result_dtype=real_inexact, result_shape=_norm_shape, detailed=True)
+ARGMAX: Final = OpSpec("argmax", accepts=_ORDERED, result_dtype=_position, result_shape=reduced_nonempty, detailed=True)
+ARGMIN: Final = OpSpec("argmin", accepts=_ORDERED, result_dtype=_position, result_shape=reduced_nonempty, detailed=True)
+
+
+def mean(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """Arithmetic mean over axes: the sum divided by the number of elements. NaN of nothing, without a warning.
+
+    Args:
+        a: any dtype.
+        axis: one axis, a tuple of axes, None for all, () for none.
+        keepdims: keep reduced axes with extent 1.
+
+    Returns:
+        F64 for integers and Bool, which are added in F64; else the operand's dtype. Both parts of a complex sum are
+        divided on their own, so an infinite part leaves the other one alone.
+
+    Raises:
+        AxisError: an axis out of range or named twice.
+
+    >>> mean(tensor([[1, 2], [3, 4]]), axis=0)
+    Tensor(F64, (2,), column-major, cpu)
+     2.0  3.0
+    """
+    return execute_detail(MEAN, a, (as_axes("mean", axis), bool(keepdims)))
+
+
+def var(a: Tensor, /, *, axis: Axes = None, correction: float = 0, keepdims: bool = False) -> Tensor:
+    """Variance over axes: the mean of |a - mean(a)|², computed in two passes.
+
+    Args:
+        a: any dtype.
+        axis: one axis, a tuple of axes, None for all, () for none.
+        correction: the sum of squares over N elements is divided by max(N - correction, 0). 1 gives the unbiased
+            estimate. NumPy calls it ``ddof``, and ``correction`` too.
+        keepdims: keep reduced axes with extent 1.
+
+    Returns:
+        F64 for integers and Bool, the real type for complex operands, else the operand's dtype. Where the divisor is
+        0: NaN, or infinity if the sum of squares is not 0.
+
+    Raises:
+        AxisError: an axis out of range or named twice.
+        ArgumentError: a correction that is no finite Python number.
+
+    Source: the two-pass algorithm; T. F. Chan, G. H. Golub and R. J. LeVeque, Algorithms for computing the sample
+    variance, The American Statistician 37 (1983), 242-247.
+
+    >>> x = tensor([1.0, 2.0, 3.0, 4.0])
+    >>> var(x).item(), round(var(x, correction=1).item(), 6)
+    (1.25, 1.666667)
+    """
+    return execute_detail(VAR, a, (as_axes("var", axis), bool(keepdims), _correction("var", correction)))
+
+
+def std(a: Tensor, /, *, axis: Axes = None, correction: float = 0, keepdims: bool = False) -> Tensor:
+    """Standard deviation over axes: the square root of :func:`var`, which see.
+
+    >>> std(tensor([[1.0, 5.0], [3.0, 5.0]]), axis=0)
+    Tensor(F64, (2,), column-major, cpu)
+     1.0  0.0
+    """
+    return execute_detail(STD, a, (as_axes("std", axis), bool(keepdims), _correction("std", correction)))
+
+
+def argmax(a: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
+    """Index of the largest element along an axis; of several, the first. NaN counts as largest.
+
+    Args:
+        a: real or Bool; complex numbers have no order.
+        axis: one axis. None looks at all elements and counts them in **row-major** order, as NumPy does, whatever the
+            storage: the index is into ``a.reshape(-1, order="C")``.
+        keepdims: keep the axis, or all axes, with extent 1.
+
+    Returns:
+        I64.
+
+    Raises:
+        ArgumentError: the axis has extent 0, or is no int.
+        AxisError: an axis out of range.
+
+    >>> x = tensor([[1, 9, 3], [9, 5, 4]])
+    >>> argmax(x).item(), argmax(x, axis=0).to_numpy().tolist()
+    (1, [1, 0, 1])
+    """
+    return execute_detail(ARGMAX, a, (None if axis is None else whole("argmax", "axis", axis), bool(keepdims)))
+
+
+def argmin(a: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
+    """Index of the smallest element along an axis; of several, the first. NaN counts as smallest.
+
+    Arguments, order of counting and errors as for :func:`argmax`.
+
+    >>> x = tensor([[7, 1, 3], [1, 5, 4]])
+    >>> argmin(x).item(), argmin(x, axis=0).to_numpy().tolist()
+    (1, [1, 0, 0])
+    """
+    return execute_detail(ARGMIN, a, (None if axis is None else whole("argmin", "axis", axis), bool(keepdims)))
+
+
+def norm(a: Tensor, /, ord: float = 2, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """Norm of the vector of elements along axes; with ``axis=None`` of all of them, whatever the rank.
+
+    Norms of matrices (spectral, nuclear) belong to ``tensor_linalg``; the Frobenius norm is ``ord=2`` over two axes.
+
+    Args:
+        a: any dtype.
+        ord: p. 2 for the square root of the sum of |a|²; 1 for the sum of |a|; infinity for the largest |a|, minus
+            infinity for the smallest; 0 for the number of elements that are not 0; else (sum of |a|**p)**(1/p), which
+            is no norm for p < 1.
+        axis: one axis, a tuple of axes, None for all, () for none.
+        keepdims: keep reduced axes with extent 1.
+
+    Returns:
+        F64 for integers and Bool, the real type for complex operands, else the operand's dtype. Nothing overflows
+        or underflows on the way to a result that does not. NaN if an element is, except for order 0, which counts it.
+        Of nothing: 0, for negative orders infinity.
+
+    Raises:
+        AxisError: an axis out of range or named twice.
+        ArgumentError: an order that is NaN or no Python number; a reduced axis of extent 0 for minus infinity.
+
+    >>> norm(tensor([3.0, -4.0])).item(), norm(tensor([3.0, -4.0]), 1).item(), norm(tensor([1e300, 0.0])).item()
+    (5.0, 7.0, 1e+300)
+    """
+    return execute_detail(NORM, a, (as_axes("norm", axis), bool(keepdims), _order(ord)))
+
+
+def _correction(operation: str, value: Any) -> float:
+    number = _as_float(value)
+    if not isfinite(number):
+        raise ArgumentError(
+            f"{operation}: correction is {value!r}; accepted: a finite int or float", operation=operation, value=value
+        )
+    return number
+
+
+def _order(value: Any) -> float:
+    number = _as_float(value)
+    if isnan(number):
+        raise ArgumentError(
+            f"norm: ord is {value!r}; accepted: an int, a float, inf or -inf (norms of matrices are tensor_linalg's)",
+            operation="norm",
+            value=value,
+        )
+    return number
+
+
+def _as_float(value: Any) -> float:
+    """NaN for what is no float."""
+    try:
+        return float(value) if type(value) in (int, float) else float("nan")
+    except OverflowError:
+        return float("nan")
