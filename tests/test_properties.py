@@ -34,7 +34,7 @@ def test_a_long_run_goes_on_where_it_ended_and_remembers_failures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     good = Property("good", "nothing is asked", lambda rng: None, 1, 40, 10)
-    bad = Property("bad", "no sevens", _holds_not_for_sevens, 1, 40, 10)
+    bad = Property("bad", "no sevens", _holds_not_for_sevens, 1, 100, 10)
     for one in (good, bad):
         monkeypatch.setitem(PROPERTIES, one.name, one)
     state = tmp_path / "out" / "state.json"
@@ -43,17 +43,19 @@ def test_a_long_run_goes_on_where_it_ended_and_remembers_failures(
     assert json.loads(state.read_text())["good"]["next_seed"] == 0
     assert long_tests.main(arguments) == 1
     reached = json.loads(state.read_text())
-    assert [reached[name]["examples"] for name in ("good", "bad")] == [40, 40]
     failed = reached["bad"]["failed_seeds"]
-    assert failed
+    assert reached["good"] | {"seconds": 0} == {"next_seed": 4, "examples": 40, "seconds": 0, "failed_seeds": []}
+    assert len(failed) == 5, "five failures are enough"
+    assert reached["bad"]["examples"] == 10 * (reached["bad"]["next_seed"] - 5)
     assert f"bad, no sevens: seed {failed[0]}, example " in capsys.readouterr().err
     assert long_tests.main(arguments) == 1, "a failure is not forgotten"
-    assert json.loads(state.read_text())["good"]["next_seed"] == 4, "what is reached is not repeated"
+    assert json.loads(state.read_text()) | {"good": 0} == reached | {"good": 0}, "what is reached is not repeated"
     assert long_tests.main(["bad", "--seed", str(failed[0]), "--state", str(state)]) == 1
     monkeypatch.setitem(PROPERTIES, "bad", bad._replace(example=lambda rng: None))
     for seed in failed:
         assert long_tests.main(["bad", "--seed", str(seed), "--state", str(state)]) == 0
     assert long_tests.main(arguments) == 0
+    assert json.loads(state.read_text())["bad"]["examples"] == 100
 
 
 def test_a_seed_repeats_its_examples() -> None:

@@ -24,6 +24,7 @@ from properties.catalogue import PROPERTIES
 
 STATE: Final = Path(__file__).resolve().parents[1] / "out" / "test-long.json"
 _SAVE_EVERY: Final = 5.0  # seconds
+_ENOUGH: Final = 5  # failed seeds after which a property is left alone until they are repeated without failing
 
 State = dict[str, dict[str, Any]]
 
@@ -50,13 +51,17 @@ def write_state(path: Path, state: State) -> None:
 
 
 def next_property(chosen: Sequence[Property], state: State) -> Property | None:
-    """The one that is farthest from its count; None when all have reached theirs.
+    """The one that is farthest from its count; None when all have reached theirs, or failed too often.
 
     >>> a, b = (Property(name, "", lambda rng: None, 1, 10) for name in "ab")
-    >>> next_property([a, b], {"a": {"examples": 10}, "b": {"examples": 9}}).name
+    >>> next_property([a, b], {name: {"examples": k, "failed_seeds": []} for name, k in (("a", 10), ("b", 9))}).name
     'b'
     """
-    open_ones = [each for each in chosen if state[each.name]["examples"] < each.long]
+    open_ones = [
+        each
+        for each in chosen
+        if state[each.name]["examples"] < each.long and len(state[each.name]["failed_seeds"]) < _ENOUGH
+    ]
     return min(open_ones, key=lambda each: state[each.name]["examples"] / each.long, default=None)
 
 
@@ -75,7 +80,6 @@ def run(chosen: Sequence[Property], path: Path, budget: float) -> State:
             except PropertyError as failure:
                 print(failure, file=sys.stderr, flush=True)
                 row["failed_seeds"].append(row["next_seed"])
-                row["examples"] += each.block
             row["next_seed"] += 1
             row["seconds"] += time.perf_counter() - start
             if time.monotonic() - saved > _SAVE_EVERY:
