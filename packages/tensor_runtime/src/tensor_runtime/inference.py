@@ -44,10 +44,10 @@ def infer(function: Callable[..., Any], /, *arguments: Any, **options: Any) -> A
     Traceback (most recent call last):
     tensor_core.errors.ShapeError: add: shapes (2, 3) and (2, 4) do not broadcast; accepted: ...
     """
-    stand_ins: dict[Placement, Placement] = {}
+    stand_ins: dict[Placement, Placement] = {}  # those of operands; empty where tensors are made from nothing
     lifted = [_lifted(argument, stand_ins) for argument in arguments]
     given = {name: _lifted(option, stand_ins) for name, option in options.items()}
-    if _takes_placement(function):
+    if "placement" in options or (not stand_ins and _takes_placement(function)):
         given["placement"] = _stand_in(as_placement(options.get("placement", CPU)), stand_ins)
     return _lowered(function(*lifted, **given), {meta: place for place, meta in stand_ins.items()})
 
