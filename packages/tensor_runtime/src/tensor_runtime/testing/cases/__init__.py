@@ -12,20 +12,27 @@ from typing import Final
 from tensor_runtime.testing.case import Case
 
 MODULES: Final = (
+    "activations",
     "arithmetic",
+    "choosing",
     "comparison",
     "contraction",
     "conversion",
     "convolution",
     "creation",
+    "division",
     "functions",
     "gathering",
+    "logic",
     "pooling",
     "primitives",
     "random",
     "reduction",
+    "rounding",
     "slicing",
     "sorting",
+    "strict",
+    "trigonometry",
     "views",
 )
 """Modules of this package, in the order in which their cases run."""

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
-from tensor_core.dtypes import ALL, DTYPES, F32, F64, DType
+from tensor_core.dtypes import ALL, DTYPES, F32, F64, REAL, Bool, DType
 from tensor_core.errors import DTypeError
 from tensor_core.host_tensor import HostTensor
 from tensor_runtime import functions
@@ -45,9 +45,38 @@ class Row(NamedTuple):
             return math.nan
 
 
+def logarithm(x: float, /) -> float:
+    """Natural logarithm; of 0 minus infinity.
+
+    >>> logarithm(0.0), logarithm(1.0)
+    (-inf, 0.0)
+    """
+    return -math.inf if x == 0 else math.log(x)
+
+
+def _log1p(x: float) -> float:
+    return -math.inf if x == -1 else math.log1p(x)
+
+
+def _reciprocal_root(x: float) -> float:
+    return math.copysign(math.inf, x) if x == 0 else 1 / math.sqrt(x)
+
+
+def _expm1_of_complex(z: complex) -> complex:
+    return cmath.exp(z) - 1
+
+
+_REAL: Final = REAL | {Bool}
+
 ROWS: Final = (
     Row(functions.exp, math.exp, cmath.exp),
     Row(functions.sqrt, math.sqrt, cmath.sqrt, ulps=0),
+    Row(functions.expm1, math.expm1, _expm1_of_complex),
+    Row(functions.log, logarithm, cmath.log, start=1),
+    Row(functions.log1p, _log1p, lambda z: cmath.log(1 + z), start=0),
+    Row(functions.rsqrt, _reciprocal_root, lambda z: 1 / cmath.sqrt(z), start=1),
+    Row(functions.erf, math.erf, accepts=_REAL),
+    Row(functions.erfc, math.erfc, accepts=_REAL, ulps=8),
 )
 
 

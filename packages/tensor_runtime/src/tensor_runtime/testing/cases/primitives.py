@@ -67,12 +67,12 @@ _DIRECTIONS: Final = (
 def cases() -> Iterator[Case]:
     """Every case of the family."""
     for row in BINARY:
-        yield from _of_row(row, f"primitives.{row.name}", (1, 7), (1, 6))
+        yield from strict_cases(row, f"primitives.{row.name}", (1, 7), (1, 6))
     for row in UNARY:
-        yield from _of_row(row, f"primitives.{row.name}", (1, 7))
+        yield from strict_cases(row, f"primitives.{row.name}", (1, 7))
     for direction, oracle, accepts in _DIRECTIONS:
         row = Row(partial(primitives.compare, direction=direction), oracle, accepts, boolean)
-        yield from _of_row(row, "primitives.compare", (-3, 8), (-2, 7), label=f"{direction} ")
+        yield from strict_cases(row, "primitives.compare", (-3, 8), (-2, 7), label=f"{direction} ")
     for dtype in DTYPES:
         yield from _reductions(dtype)
     for dtype in (I32, I64):
@@ -88,7 +88,8 @@ def cases() -> Iterator[Case]:
         yield refused("primitives.div", f"{dtype} by zero", zero, primitives.div, DivisionByZeroError)
 
 
-def _of_row(row: Row, name: str, *numbers: tuple[int, int], label: str = "") -> Iterator[Case]:
+def strict_cases(row: Row, name: str, /, *numbers: tuple[int, int], label: str = "") -> Iterator[Case]:
+    """Dtypes accepted and refused of one primitive, and what does not fit together."""
     for dtype in DTYPES:
         operands = tuple(whole_numbers((2, 3), dtype, *one) for one in numbers)
         if dtype not in row.accepts:
@@ -103,9 +104,10 @@ def _of_row(row: Row, name: str, *numbers: tuple[int, int], label: str = "") -> 
             row.ulps if dtype.kind == "complex" or row.ulps > 2 else 0,
         )
     if len(numbers) == 2:
-        x = whole_numbers((3,), F64)
-        yield refused(name, f"{label}unequal shapes", (x, whole_numbers((1,), F64)), row.call, ShapeError)
-        yield refused(name, f"{label}unequal dtypes", (x, whole_numbers((3,), F32)), row.call, DTypeError)
+        one, other = (F64, F32) if F64 in row.accepts else (I64, I32)
+        x = whole_numbers((3,), one)
+        yield refused(name, f"{label}unequal shapes", (x, whole_numbers((1,), one)), row.call, ShapeError)
+        yield refused(name, f"{label}unequal dtypes", (x, whole_numbers((3,), other)), row.call, DTypeError)
 
 
 def _reductions(dtype: DType) -> Iterator[Case]:
