@@ -217,6 +217,23 @@ def test_a_plan_that_does_not_fit_into_memory_is_refused_with_the_numbers(
     assert "are available; try another --path; paths in the file: only" in line
 
 
+def test_operands_that_do_not_fit_into_memory_are_no_reason_to_try_another_path(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dot = {
+        "format_string": "a,a->",
+        "shapes": [[10**14]] * 2,
+        "dtype": "float64",
+        "paths": {"only": {"path": [[0, 1]]}},
+    }
+    monkeypatch.setattr(ironstride.contract, "make_operands", pytest.fail)
+
+    line = refused(capsys, "contract", write(tmp_path / "dot.json", dot))
+
+    assert "(1.4 PiB for the operands, 8 B at the peak" in line
+    assert line.endswith("are available\n")
+
+
 def test_targets_that_cannot_be_written_are_refused_before_the_file_is_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -94,6 +94,38 @@ def test_a_closed_pipe_is_no_error_worth_a_traceback(tmp_path: Path) -> None:
     assert error == ""
 
 
+SUM = '{"format_string": "ij->", "shapes": [[2, 2]], "dtype": "float64"}'
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("arguments", [["contract", "sum.json"], ["doctor"], ["--version"]])
+def test_a_full_disk_behind_stdout_is_one_line_and_status_2(tmp_path: Path, arguments: list[str]) -> None:
+    (tmp_path / "sum.json").write_text(SUM, encoding="utf-8")
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*PROGRAM, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, cwd=tmp_path, check=False
+        )
+
+    assert done.returncode == 2
+    assert done.stderr.startswith("ironstride: ")
+    assert "No space left on device" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no shell that closes a stream")
+@pytest.mark.parametrize(("closed", "file", "status"), [(">&-", "sum", 0), ("2>&-", "sum", 0), ("2>&-", "none", 2)])
+def test_a_closed_stream_changes_no_exit_status(tmp_path: Path, closed: str, file: str, status: int) -> None:
+    (tmp_path / "sum.json").write_text(SUM, encoding="utf-8")
+    command = f'"{sys.executable}" -m ironstride contract {file}.json -o sum.npy {closed}'
+
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, cwd=tmp_path, check=False)
+
+    assert done.returncode == status
+    assert done.stderr == ""
+    assert (tmp_path / "sum.npy").exists() is (status == 0)
+    assert ("result:" in done.stdout) is (status == 0 and closed == "2>&-")
+
+
 def test_a_narrow_terminal_encoding_does_not_end_the_program(tmp_path: Path) -> None:
     file = tmp_path / "a.json"
     content = {"name": "réseau", "format_string": "éè->éè", "shapes": [[1, 1]], "dtype": "float64"}

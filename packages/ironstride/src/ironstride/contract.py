@@ -133,7 +133,7 @@ def check_memory(network: Network, plan: tensor_einsum.Plan, available: int | No
     """Refuse a plan that needs more memory than there is; `available` is in bytes, None when unknown.
 
     Raises:
-        TooLargeError: with both numbers, and the paths in the file that might need less.
+        TooLargeError: with both numbers, and the paths in the file, if another one might need less.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "product.json"
@@ -147,11 +147,13 @@ def check_memory(network: Network, plan: tensor_einsum.Plan, available: int | No
     needed = plan.peak_bytes + network.operand_bytes
     if available is None or needed <= available:
         return
-    advice = f"; paths in the file: {', '.join(shown(name)[1:-1] for name in network.paths)}" if network.paths else ""
+    advice = ""  # no path makes the operands smaller
+    if network.operand_bytes <= available and network.paths:
+        advice = f"; try another --path; paths in the file: {', '.join(shown(name)[1:-1] for name in network.paths)}"
     raise TooLargeError(
         f"the plan needs at least {bytes_text(needed)} ({bytes_text(network.operand_bytes)} for the operands, "
         f"{bytes_text(plan.peak_bytes)} at the peak for results of steps), but {bytes_text(available)} are "
-        f"available; try another --path{advice}",
+        f"available{advice}",
         needed=needed,
         available=available,
     )

@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final, NoReturn, TextIO
 
 DONE: Final = 0
 MISSED: Final = 1
@@ -30,9 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         SystemExit: after `--help`, `--version` and wrong arguments, as argparse does.
     """
     try:
-        for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, io.TextIOWrapper):
-                stream.reconfigure(errors="backslashreplace")  # a name in the file must not end the program
+        _open_streams()
         status = _run(_parser().parse_args(argv))
         sys.stdout.flush()
         return status
@@ -40,9 +38,27 @@ def main(argv: Sequence[str] | None = None) -> int:
         complain("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # Python flushes stdout once more when it ends; give it somewhere to go.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _abandon(sys.stdout)
         return PIPE_CLOSED
+    except OSError as error:  # a full disk behind stdout
+        complain(f"the output cannot be written: {error.strerror or error}")
+        _abandon(sys.stdout)
+        return REFUSED
+
+
+def _open_streams() -> None:
+    """Make both streams take whatever is printed: a name in the file must not end the program, nor `>&-`."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by the caller; the next file opened would get its number
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - as long as the program
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _abandon(stream: TextIO) -> None:
+    """Python flushes its streams once more when it ends; give this one somewhere to go."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def complain(message: object) -> None:
@@ -55,7 +71,10 @@ def complain(message: object) -> None:
     """
     line = " ".join(str(message).split())
     line = line if len(line) <= LONGEST else f"{line[: LONGEST - 4]} ..."
-    print("ironstride:", "".join(c if c.isprintable() else "?" for c in line), file=sys.stderr)
+    try:
+        print("ironstride:", "".join(c if c.isprintable() else "?" for c in line), file=sys.stderr)
+    except OSError:  # nobody can be told, but the exit status stands
+        _abandon(sys.stderr)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -69,7 +88,7 @@ class _Version(argparse.Action):
         from importlib.metadata import PackageNotFoundError, version
 
         try:
-            print("ironstride", version("ironstride"))
+            print("ironstride", version("ironstride"), flush=True)
         except PackageNotFoundError:
             print("ironstride (not installed)")
         sys.exit(DONE)
