@@ -12,8 +12,8 @@ import opt_einsum
 import pytest
 
 from tensor_core import C64, F32, F64, I32, Bool
-from tensor_core.errors import DTypeError, FormatError
-from tensor_einsum import ExtentError, Plan, plan, plan_cache
+from tensor_core.errors import ArgumentError, DTypeError, FormatError
+from tensor_einsum import ExtentError, Plan, PlanCache, plan, plan_cache
 
 
 @pytest.mark.parametrize(
@@ -294,6 +294,18 @@ def test_the_plan_cache_keeps_to_its_budget() -> None:
         assert plan_cache.stats().evictions > 0
     finally:
         plan_cache.set_limit(limit)
+
+
+@pytest.mark.parametrize("limit", ["1000", None, 1.5, True, -1])
+def test_the_plan_cache_refuses_a_budget_that_is_no_count(limit: Any) -> None:
+    before = plan_cache.stats().limit_bytes
+
+    with pytest.raises(ArgumentError, match="accepted: an int of at least 0"):
+        plan_cache.set_limit(limit)
+    with pytest.raises(ArgumentError):
+        PlanCache(limit)
+
+    assert plan_cache.stats().limit_bytes == before
 
 
 def test_two_thousand_operands_are_planned_without_recursion() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable
 from threading import RLock
 from typing import Final, NamedTuple
 
+from tensor_core.errors import ArgumentError
 from tensor_einsum.plan import Plan
 
 _PLAN_BYTES: Final = 2000  # a plan without steps; measured with tracemalloc
@@ -34,7 +35,7 @@ class PlanCache:
 
     def __init__(self, limit_bytes: int = 32 << 20) -> None:
         self._plans: dict[Hashable, Plan] = {}
-        self._limit = limit_bytes
+        self._limit = _as_limit(limit_bytes)
         self._bytes = self._hits = self._misses = self._evictions = 0
         self._lock = RLock()
         os.register_at_fork(after_in_child=self._renew_lock)
@@ -62,7 +63,12 @@ class PlanCache:
             return PlanCacheStats(len(self._plans), self._bytes, self._limit, self._hits, self._misses, self._evictions)
 
     def set_limit(self, limit_bytes: int, /) -> None:
-        """Change the budget; what no longer fits leaves at once. 0 keeps nothing but the newest plan."""
+        """Change the budget; what no longer fits leaves at once. 0 keeps nothing but the newest plan.
+
+        Raises:
+            ArgumentError: not an int of at least 0.
+        """
+        limit_bytes = _as_limit(limit_bytes)
         with self._lock:
             self._limit = limit_bytes
             self._evict()
@@ -84,6 +90,12 @@ class PlanCache:
 
     def _renew_lock(self) -> None:
         self._lock = RLock()
+
+
+def _as_limit(limit_bytes: int) -> int:
+    if type(limit_bytes) is not int or limit_bytes < 0:
+        raise ArgumentError(f"plan cache: limit_bytes is {limit_bytes!r}; accepted: an int of at least 0")
+    return limit_bytes
 
 
 def _cost(plan: Plan) -> int:
