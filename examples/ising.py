@@ -212,12 +212,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("rows", type=int)
     parser.add_argument("columns", type=int)
     parser.add_argument("--temperature", type=float, default=CRITICAL_TEMPERATURE, help="kT/J (default: critical)")
-    parser.add_argument("--output", type=Path, help="the network file (default: ising_ROWSxCOLUMNS.json)")
+    parser.add_argument(
+        "--output", type=Path, help="the network file (default: ising_ROWSxCOLUMNS.json); its folder is made"
+    )
     arguments = parser.parse_args(argv)
     if min(arguments.rows, arguments.columns) < 1 or not 0.01 <= arguments.temperature <= 1e6:
         parser.error("rows and columns must be at least 1, the temperature between 0.01 and 1e6")
     network = ising_network(arguments.rows, arguments.columns, arguments.temperature)
     file = arguments.output or Path(f"{network['name']}.json")
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(network_text(network), encoding="utf-8")
     print(f"wrote {file}")
 

@@ -103,7 +103,7 @@ def test_the_sweep_never_holds_more_than_two_rows_of_spins() -> None:
 
 def test_long_lattices_and_low_temperatures_stay_in_range(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for rows, columns, temperature in ((400, 4, ising.CRITICAL_TEMPERATURE), (4, 4, 0.02)):
-        file = tmp_path / "ising.json"
+        file = tmp_path / "made" / "ising.json"
         ising.main([str(rows), str(columns), "--temperature", repr(temperature), "--output", str(file)])
 
         assert main(["contract", str(file), "--path", "sweep"]) == 0
