@@ -13,6 +13,7 @@ from tensor_core.host_tensor import HostTensor
 from tensor_cpu import (
     activations,
     arrays,
+    assembling,
     checked,
     choosing,
     contraction,
@@ -79,6 +80,7 @@ _BINDERS: Final[Mapping[str, Binder]] = {
     "full": _none(creation.bind_full),
     "eye": _none(creation.bind_eye),
     "arange": _none(creation.bind_arange),
+    "linspace": _none(creation.bind_linspace),
     **random.BINDERS,
     "convert": _one(conversion.bind_convert),
     "cast": _one(conversion.bind_cast),
@@ -93,6 +95,7 @@ _BINDERS: Final[Mapping[str, Binder]] = {
     **sorting.BINDERS,
     **statistics.BINDERS,
     **scans.BINDERS,
+    **assembling.BINDERS,
 }
 
 

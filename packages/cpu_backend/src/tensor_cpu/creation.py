@@ -66,3 +66,33 @@ def bind_arange(result: Form, /) -> Kernel:
         return array
 
     return quiet(spaced)
+
+
+def bind_linspace(result: Form, /) -> Kernel:
+    """Element k is start + k * step, computed in F64 or C64; the last one is the end itself if that belongs to them.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> bind_linspace(form_of(F64, (3,), CPU))(0.0, 1.0, True).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    count = result.size
+
+    def spaced(start: complex, stop: complex, endpoint: bool) -> Array:
+        out = empty(result)
+        if count == 0:
+            return out
+        steps = np.arange(count, dtype=np.float64)
+        parts = count - 1 if endpoint else count
+        step = np.divide(np.subtract(stop, start), max(parts, 1))
+        if np.isfinite(step):
+            out[...] = steps * step + start
+        else:  # the ends are further apart than the largest number
+            out[...] = start * (1 - steps / parts) + stop * (steps / parts)
+        out[0] = start
+        if endpoint and count > 1:
+            out[-1] = stop
+        return out
+
+    return quiet(spaced)

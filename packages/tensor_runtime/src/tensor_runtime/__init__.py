@@ -18,6 +18,7 @@ from tensor_runtime import methods as _methods  # attaches the methods of Tensor
 from tensor_runtime import primitives
 from tensor_runtime.activations import gelu, log_softmax, relu, sigmoid, silu, softmax, softplus
 from tensor_runtime.arithmetic import abs, add, conj, divide, multiply, negative, positive, pow, sign, subtract
+from tensor_runtime.assembling import concatenate, repeat, reverse, roll, split, stack, tile
 from tensor_runtime.bindings import binding_cache
 from tensor_runtime.buffer import BackendBuffer, HostBuffer
 from tensor_runtime.choosing import clip, maximum, minimum, where
@@ -26,7 +27,8 @@ from tensor_runtime.components import complex, imag, real
 from tensor_runtime.contraction import dot_general, matmul, tensordot
 from tensor_runtime.conversion import cast, convert
 from tensor_runtime.convolution import conv
-from tensor_runtime.creation import arange, asarray, eye, from_flat, full, ones, tensor, to_numpy, zeros
+from tensor_runtime.creation import arange, asarray, eye, from_flat, full, linspace, ones, tensor, to_numpy, zeros
+from tensor_runtime.diagonals import embed_diagonal, extract_diagonal, trace, tril, triu
 from tensor_runtime.division import floor_divide, fmod, remainder, trunc_divide
 from tensor_runtime.files import load, save
 from tensor_runtime.functions import erf, erfc, exp, expm1, log, log1p, rsqrt, sqrt
@@ -46,8 +48,10 @@ from tensor_runtime.logic import (
     logical_xor,
 )
 from tensor_runtime.operations import einsum
+from tensor_runtime.padding import pad
 from tensor_runtime.placement import CPU, DeviceId, DeviceKind, GpuBackendKind, MemoryKind, Placement
 from tensor_runtime.pooling import max_pool, mean_pool
+from tensor_runtime.products import dot, kron, outer
 from tensor_runtime.random import fold_in, integers, normal, uniform
 from tensor_runtime.reduction import all, any, max, min, prod, sum
 from tensor_runtime.registry import backend, backends, refresh_backends, register_backend, register_kernel
@@ -66,10 +70,12 @@ from tensor_runtime.sorting import (
 )
 from tensor_runtime.statistics import argmax, argmin, mean, norm, std, var
 from tensor_runtime.structure import (
+    broadcast_in_dim,
     broadcast_to,
     copy,
     diagonal_view,
     expand_dims,
+    move_axes,
     permute_axes,
     reshape_view,
     reverse_view,
@@ -78,6 +84,7 @@ from tensor_runtime.structure import (
     transpose,
     transpose_view,
 )
+from tensor_runtime.tabulation import from_function, tabulate
 from tensor_runtime.tensors import Tensor, TypedTensor, TypedTensorView, TypedTensorViewMut
 from tensor_runtime.transfer import download, to, trace_transfers, upload
 from tensor_runtime.trigonometry import acos, asin, atan, atan2, cos, cosh, sin, sinh, tan, tanh
@@ -132,11 +139,13 @@ __all__ = [
     "bitwise_or",
     "bitwise_right_shift",
     "bitwise_xor",
+    "broadcast_in_dim",
     "broadcast_to",
     "cast",
     "ceil",
     "clip",
     "complex",
+    "concatenate",
     "conj",
     "conv",
     "convert",
@@ -148,17 +157,20 @@ __all__ = [
     "cumsum",
     "diagonal_view",
     "divide",
+    "dot",
     "dot_general",
     "download",
     "dynamic_slice",
     "dynamic_update_slice",
     "einsum",
+    "embed_diagonal",
     "equal",
     "erf",
     "erfc",
     "exp",
     "expand_dims",
     "expm1",
+    "extract_diagonal",
     "eye",
     "floor",
     "floor_divide",
@@ -166,6 +178,7 @@ __all__ = [
     "fold",
     "fold_in",
     "from_flat",
+    "from_function",
     "full",
     "gather",
     "gelu",
@@ -177,8 +190,10 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
+    "kron",
     "less",
     "less_equal",
+    "linspace",
     "load",
     "log",
     "log1p",
@@ -195,6 +210,7 @@ __all__ = [
     "mean_pool",
     "min",
     "minimum",
+    "move_axes",
     "multiply",
     "mutable_view",
     "negative",
@@ -203,6 +219,8 @@ __all__ = [
     "normal",
     "not_equal",
     "ones",
+    "outer",
+    "pad",
     "permute_axes",
     "positive",
     "pow",
@@ -216,8 +234,11 @@ __all__ = [
     "register_kernel",
     "relu",
     "remainder",
+    "repeat",
     "reshape_view",
+    "reverse",
     "reverse_view",
+    "roll",
     "round",
     "rsqrt",
     "save",
@@ -232,23 +253,30 @@ __all__ = [
     "softmax",
     "softplus",
     "sort",
+    "split",
     "sqrt",
     "squeeze",
+    "stack",
     "std",
     "subtract",
     "sum",
+    "tabulate",
     "take",
     "take_along_axis",
     "tan",
     "tanh",
     "tensor",
     "tensordot",
+    "tile",
     "to",
     "to_contiguous",
     "to_numpy",
+    "trace",
     "trace_transfers",
     "transpose",
     "transpose_view",
+    "tril",
+    "triu",
     "trunc",
     "trunc_divide",
     "uniform",

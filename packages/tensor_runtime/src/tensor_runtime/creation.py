@@ -7,10 +7,11 @@ caller says otherwise. Everything lands on ``cpu`` unless a placement is given.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, isfinite
+from math import ceil, floor, isfinite
+from sys import float_info
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from tensor_core.dtypes import C64, F64, I64, Bool, DType, as_dtype
+from tensor_core.dtypes import C64, F64, FLOATING, I64, Bool, DType, as_dtype
 from tensor_core.errors import ArgumentError, DTypeError, PlacementError, SizeLimitError
 from tensor_core.host_tensor import HostTensor
 from tensor_core.scalars import to_element
@@ -30,6 +31,15 @@ if TYPE_CHECKING:
     import numpy as np
 
 _NATURAL: Final[dict[type, DType]] = {bool: Bool, int: I64, float: F64, complex: C64}
+
+
+def natural_dtype(number: object, /) -> DType | None:
+    """Bool, I64, F64 or C64 for a Python number of exactly that kind; None for anything else.
+
+    >>> natural_dtype(1), natural_dtype("1")
+    (I64, None)
+    """
+    return _NATURAL.get(type(number))
 
 
 def _bind_creation(key: tuple[str, Form]) -> Binding:
@@ -255,17 +265,30 @@ def arange(
     step: int | float = 1,
     /,
     *,
+    inclusive: bool = False,
     dtype: Any = None,
     placement: Any = CPU,
 ) -> Tensor:
     """Numbers from ``start`` up to, and without, ``stop``; with one argument, from 0. Element k is start + k * step.
 
+    Args:
+        start: first element; left out, 0.
+        stop: end, which no element reaches.
+        step: distance of neighbours, of either sign.
+        inclusive: an element that meets ``stop`` belongs to the result; with a float among the arguments, one within
+            4 rounding units of ``(stop - start) / step`` meets it.
+        dtype: None takes I64 for ints, F64 with a float among them.
+        placement: where it goes.
+
     Raises:
         ArgumentError: a step of 0, or an argument that is infinite or NaN.
+        CastRangeError: an element outside the dtype's range.
 
     >>> arange(2, 8, 3)
     Tensor(I64, (2,), column-major, cpu)
      2  5
+    >>> arange(2, 8, 3, inclusive=True).to_numpy().tolist(), arange(0, 0.3, 0.1, inclusive=True).shape
+    ([2, 5, 8], (4,))
     """
     if stop is None:
         start, stop = 0, start
@@ -275,7 +298,7 @@ def arange(
     if step == 0:
         raise ArgumentError("arange: the step is 0; give another one")
     whole = all(type(value) is int for value in (start, stop, step))
-    extent = _steps_between(start, stop, step)
+    extent = _steps_between(start, stop, step, inclusive)
     wanted = as_dtype_or(dtype, I64 if whole else F64)
     if extent:
         to_element(start, wanted)
@@ -283,12 +306,68 @@ def arange(
     return _create("arange", wanted, (extent,), placement, start, step)
 
 
-def _steps_between(start: int | float, stop: int | float, step: int | float) -> int:
+def _steps_between(start: int | float, stop: int | float, step: int | float, inclusive: bool) -> int:
     """How many numbers lie from start up to stop; the quotient of ints is exact."""
-    exact = all(type(value) is int for value in (start, stop, step))
-    count = -((start - stop) // step) if exact else (stop - start) / step
+    if all(type(value) is int for value in (start, stop, step)):
+        count: int | float = (stop - start) // step + 1 if inclusive else -((start - stop) // step)
+    else:
+        count = (stop - start) / step
+        if inclusive and isfinite(count):
+            nearest = round(count)
+            count = (nearest if abs(count - nearest) <= 4 * float_info.epsilon * abs(count) else floor(count)) + 1
     if count > 2**63 - 1:
         raise SizeLimitError(
             f"arange: from {start} to {stop} by {step} are more than 2**63 - 1 numbers; make it shorter"
         )
     return max(0, ceil(count))
+
+
+def linspace(
+    start: Number,
+    stop: Number,
+    /,
+    num: int = 50,
+    *,
+    endpoint: bool = True,
+    dtype: Any = None,
+    placement: Placement | str = CPU,
+) -> Tensor:
+    """Numbers at equal distances from ``start`` to ``stop``.
+
+    Element k is start + k * step, computed in F64 or C64 and then rounded; the last one is ``stop`` itself.
+
+    Args:
+        start: first element, an int, a float or a complex number.
+        stop: last element, or, without ``endpoint``, the one that would follow the last.
+        num: how many; 0 or more. One number is ``start``.
+        endpoint: whether ``stop`` belongs to them; the step is (stop - start) / (num - 1), or without it / num.
+        dtype: a floating one; None takes C64 for complex ends, else F64.
+        placement: where it goes.
+
+    Raises:
+        ArgumentError: an end that is infinite, NaN or no Python number; a count that is negative or no int.
+        DTypeError: an integer dtype or Bool (NumPy would round down: ``cast(floor(linspace(...)), I64)``), or a real
+            one for complex ends.
+
+    >>> linspace(0, 1, 5)
+    Tensor(F64, (5,), column-major, cpu)
+      0.0  0.25   0.5  0.75   1.0
+    """
+    ends = [_finite_end(value) for value in (start, stop)]
+    if type(num) is not int or num < 0:
+        raise ArgumentError(f"linspace: num is {num!r}; accepted: an int of 0 or more", value=num)
+    wanted = as_dtype_or(dtype, C64 if complex in map(type, ends) else F64)
+    if wanted not in FLOATING or (wanted.kind != "complex" and complex in map(type, ends)):
+        accepted = "C32, C64" if complex in map(type, ends) else "C32, C64, F32, F64"
+        raise DTypeError(f"linspace: dtype is {wanted}; accepted: {accepted}", operation="linspace")
+    return _create("linspace", wanted, (num,), placement, *ends, bool(endpoint))
+
+
+def _finite_end(value: Any) -> float | complex:
+    try:
+        number = complex(value) if type(value) is complex else float(value) if type(value) in (int, float) else None
+    except OverflowError:
+        number = None
+    if number is None or not (isfinite(number.real) and isfinite(number.imag)):
+        raise ArgumentError(f"linspace: found {value!r}; accepted: finite Python numbers", value=value)
+    return number

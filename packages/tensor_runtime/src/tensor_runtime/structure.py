@@ -15,7 +15,7 @@ from typing import Any, Final
 from tensor_core import views
 from tensor_core.errors import ArgumentError, AxisError, ShapeError, ViewRequiresCopyError
 from tensor_core.layout import TensorLayout
-from tensor_core.shapes import as_permutation, as_shape
+from tensor_core.shapes import as_permutation, as_shape, normalize_axes
 from tensor_runtime.execute import execute_detail, execute_unary
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.rules import same_shape
@@ -118,6 +118,34 @@ def permute_axes(a: Tensor, axes: Sequence[int], /) -> Tensor:
     return transpose_view(a, as_permutation(axes, a.rank))
 
 
+def move_axes(a: Tensor, source: Sequence[int] | int, destination: Sequence[int] | int, /) -> Tensor:
+    """View with some axes moved to other places; the others keep their order. NumPy calls it ``moveaxis``.
+
+    Args:
+        a: any layout.
+        source: one axis or several.
+        destination: where each of them stands in the result.
+
+    Raises:
+        AxisError: an axis out of range or named twice.
+        ArgumentError: not as many destinations as sources.
+
+    >>> move_axes(zeros((2, 3, 4)), 0, -1).shape, move_axes(zeros((2, 3, 4)), (0, 1), (1, 2)).shape
+    ((3, 4, 2), (4, 2, 3))
+    """
+    form, _ = unwrap("move_axes", a)
+    of = normalize_axes(_axes_key("move_axes", source), form.rank, "move_axes")
+    to = normalize_axes(_axes_key("move_axes", destination), form.rank, "move_axes")
+    if len(of) != len(to):
+        raise ArgumentError(
+            f"move_axes: {len(of)} axes {of} to {len(to)} places {to}; give one place per axis", operation="move_axes"
+        )
+    order = [axis for axis in range(form.rank) if axis not in of]
+    for place, axis in sorted(zip(to, of, strict=True)):
+        order.insert(place, axis)
+    return transpose_view(a, tuple(order))
+
+
 def reshape_view(a: Tensor, shape: Sequence[int] | int, /) -> Tensor:
     """View of another shape with the elements in the same column-major order.
 
@@ -181,6 +209,48 @@ def broadcast_to(a: Tensor, shape: Sequence[int] | int, /) -> Tensor:
     (0, 1)
     """
     return execute_detail(BROADCAST_VIEW, a, as_shape(shape))
+
+
+def broadcast_in_dim(a: Tensor, shape: Sequence[int] | int, axes: Sequence[int] | int, /) -> Tensor:
+    """Read-only view of another shape, of which the caller says where each axis of the operand goes.
+
+    Args:
+        a: any layout.
+        shape: of the result.
+        axes: axis k of the operand becomes axis ``axes[k]`` of the result, in any order; its extent is the same there,
+            or 1 and repeated. The operand is repeated along all others.
+
+    Raises:
+        AxisError: an axis out of range of the result, or named twice.
+        ArgumentError: not one axis of the result per axis of the operand.
+        ShapeError: an extent is neither equal nor 1.
+
+    Source: the operation ``broadcast_in_dim`` of StableHLO.
+
+    >>> broadcast_in_dim(tensor([1, 2]), (2, 3), 0).to_numpy().tolist()
+    [[1, 1, 1], [2, 2, 2]]
+    """
+    form, _ = unwrap("broadcast_in_dim", a)
+    wanted = as_shape(shape)
+    places = normalize_axes(_axes_key("broadcast_in_dim", axes), len(wanted), "broadcast_in_dim")
+    if len(places) != form.rank:
+        raise ArgumentError(
+            f"broadcast_in_dim: {len(places)} axes {places} for shape {form.shape}; give one axis of the result for "
+            "each of the operand's",
+            operation="broadcast_in_dim",
+        )
+    aligned = [1] * len(wanted)
+    for axis, (place, extent) in enumerate(zip(places, form.shape, strict=True)):
+        if extent not in (1, wanted[place]):
+            raise ShapeError(
+                f"broadcast_in_dim: axis {axis} of shape {form.shape} goes to axis {place} of {wanted}; "
+                "accepted: equal extents, or 1",
+                operation="broadcast_in_dim",
+                shapes=(form.shape, wanted),
+            )
+        aligned[place] = extent
+    ordered = transpose_view(a, tuple(sorted(range(form.rank), key=places.__getitem__)))
+    return broadcast_to(execute_detail(RESHAPE_VIEW, ordered, tuple(aligned)), wanted)
 
 
 def reverse_view(a: Tensor, axes: Sequence[int] | int, /) -> Tensor:

@@ -29,6 +29,7 @@ from tensor_runtime.primitives.arithmetic import (
     sign,
     sub,
 )
+from tensor_runtime.primitives.assembling import pad
 from tensor_runtime.primitives.functions import (
     atan2,
     ceil,
@@ -78,6 +79,7 @@ __all__ = [
     "neg",
     "not_",
     "or_",
+    "pad",
     "pow",
     "real",
     "reduce_and",

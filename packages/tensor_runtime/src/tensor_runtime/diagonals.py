@@ -1,0 +1,166 @@
+"""Diagonals and triangles: taking a diagonal out, putting one in, ``trace``, ``tril`` and ``triu``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from tensor_core.errors import ArgumentError, ShapeError
+from tensor_core.shapes import normalize_axes
+from tensor_runtime.execute import execute_detail
+from tensor_runtime.form import Shape
+from tensor_runtime.indexed import whole, wholes
+from tensor_runtime.reduction import sum as sum_over
+from tensor_runtime.spec import OpSpec
+from tensor_runtime.structure import diagonal_view
+from tensor_runtime.tensors import Tensor, unwrap
+
+Pair = tuple[int, int]
+Embedding = tuple[int, Pair]  # (offset, axes of the result)
+Triangle = tuple[int, Pair]  # (k, axes of rows and columns)
+
+
+def _embedded(operation: str, shape: Shape, detail: Embedding, /) -> Shape:
+    offset, axes = detail
+    if not shape:
+        raise ShapeError(f"{operation}: the operand has rank 0; accepted: rank 1 or more", operation=operation)
+    first, second = normalize_axes(axes, len(shape) + 1, operation)
+    rest, extent = list(shape[:-1]), shape[-1] + abs(offset)
+    for axis in sorted((first, second)):
+        rest.insert(axis, extent)
+    return tuple(rest)
+
+
+def _triangular(operation: str, shape: Shape, detail: Triangle, /) -> Shape:
+    if len(shape) < 2:
+        raise ShapeError(
+            f"{operation}: the operand has shape {shape}; accepted: rank 2 or more", operation=operation, shape=shape
+        )
+    normalize_axes(detail[1], len(shape), operation)
+    return shape
+
+
+EMBED_DIAGONAL: Final = OpSpec("embed_diagonal", result_shape=_embedded, detailed=True)
+TRIL: Final = OpSpec("tril", result_shape=_triangular, detailed=True)
+TRIU: Final = OpSpec("triu", result_shape=_triangular, detailed=True)
+
+
+def extract_diagonal(x: Tensor, /, offset: int = 0, axes: Sequence[int] = (0, 1)) -> Tensor:
+    """View of the elements (i, i + offset) on two axes; the diagonal comes last.
+
+    Args:
+        x: shape [..., M, ..., N, ...], any layout.
+        offset: above the main diagonal when positive, below when negative; beyond the matrix the diagonal is empty.
+        axes: of rows and of columns.
+
+    Returns:
+        Shape [remaining axes..., L]; a view, as NumPy's ``diagonal``.
+
+    Raises:
+        AxisError: an axis out of range or named twice.
+        ArgumentError: not two axes, or an offset that is no int.
+
+    >>> x = tensor([[1, 2, 3], [4, 5, 6]])
+    >>> extract_diagonal(x).to_numpy().tolist(), extract_diagonal(x, 1).to_numpy().tolist()
+    ([1, 5], [2, 6])
+    """
+    name = "extract_diagonal"
+    form, _ = unwrap(name, x)
+    first, second = normalize_axes(_pair(name, axes), form.rank, name)
+    shift = whole(name, "offset", offset)
+    rows, columns = form.shape[first], form.shape[second]
+    down, right = min(max(-shift, 0), rows), min(max(shift, 0), columns)
+    extent = min(rows - down, columns - right)
+    index = [slice(None)] * form.rank
+    index[first], index[second] = slice(down, down + extent), slice(right, right + extent)
+    return diagonal_view(x[tuple(index)], first, second)
+
+
+def embed_diagonal(x: Tensor, /, offset: int = 0, axes: Sequence[int] = (0, 1)) -> Tensor:
+    """Zeros with the last axis of ``x`` on a diagonal of two new axes; what :func:`extract_diagonal` takes out again.
+
+    Args:
+        x: shape [..., N], any dtype and layout.
+        offset: above the main diagonal when positive, below when negative.
+        axes: where the new axes of rows and of columns stand in the result.
+
+    Returns:
+        An owned tensor of rank one higher; both new axes have extent N + abs(offset).
+
+    Raises:
+        ShapeError: rank 0.
+        AxisError: an axis out of range of the result, or named twice.
+        ArgumentError: not two axes, or an offset that is no int.
+
+    >>> embed_diagonal(tensor([1, 2]), 1)
+    Tensor(I64, (3, 3), column-major, cpu)
+     0  1  0
+     0  0  2
+     0  0  0
+    """
+    name = "embed_diagonal"
+    return execute_detail(EMBED_DIAGONAL, x, (whole(name, "offset", offset), _pair(name, axes)))
+
+
+def trace(x: Tensor, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+    """Sum along a diagonal: :func:`extract_diagonal`, then ``sum``. Integers and Bool accumulate in I64.
+
+    Args:
+        x: shape [..., M, ..., N, ...], any dtype.
+        offset: as for :func:`extract_diagonal`.
+        axis1: of rows.
+        axis2: of columns.
+
+    Returns:
+        The shape of the remaining axes.
+
+    Raises:
+        AxisError: an axis out of range or named twice.
+
+    >>> trace(tensor([[1, 2], [3, 4]])).item()
+    5
+    """
+    return sum_over(extract_diagonal(x, offset, (axis1, axis2)), axis=-1)
+
+
+def tril(x: Tensor, /, k: int = 0, *, axes: Sequence[int] = (-2, -1)) -> Tensor:
+    """Elements on and below a diagonal, zeros (False) above it.
+
+    Args:
+        x: shape [..., M, N], any dtype and layout.
+        k: the diagonal: 0 the main one, positive above it, negative below.
+        axes: of rows and of columns. NumPy's are the last two; ``tensor_linalg`` keeps matrices in the first two,
+            ``axes=(0, 1)``.
+
+    Returns:
+        An owned tensor of the same shape and dtype.
+
+    Raises:
+        ShapeError: rank below 2 (NumPy would make a matrix of a vector).
+        AxisError: an axis out of range or named twice.
+        ArgumentError: not two axes, or a k that is no int.
+
+    >>> tril(tensor([[1, 2], [3, 4]]))
+    Tensor(I64, (2, 2), column-major, cpu)
+     1  0
+     3  4
+    """
+    return execute_detail(TRIL, x, (whole("tril", "k", k), _pair("tril", axes)))
+
+
+def triu(x: Tensor, /, k: int = 0, *, axes: Sequence[int] = (-2, -1)) -> Tensor:
+    """Elements on and above a diagonal, zeros (False) below it. Arguments and errors as for :func:`tril`.
+
+    >>> triu(tensor([[1, 2], [3, 4]]), 1)
+    Tensor(I64, (2, 2), column-major, cpu)
+     0  2
+     0  0
+    """
+    return execute_detail(TRIU, x, (whole("triu", "k", k), _pair("triu", axes)))
+
+
+def _pair(operation: str, axes: Any) -> Pair:
+    found = wholes(operation, "axes", axes)
+    if len(found) != 2:
+        raise ArgumentError(f"{operation}: axes are {axes!r}; accepted: two axes", operation=operation)
+    return found[0], found[1]

@@ -1,0 +1,120 @@
+"""Products made of one contraction: ``dot``, ``outer`` and ``kron``, with NumPy's meaning.
+
+Results are owned, compact and column-major, in the promoted dtype. Integers wrap; products of Bool are ands, sums ors.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tensor_core.errors import ShapeError
+from tensor_runtime.contraction import ContractionSpec, Signature
+from tensor_runtime.execute import execute_binary
+from tensor_runtime.form import Shape
+from tensor_runtime.structure import reshape, reshape_view
+from tensor_runtime.tensors import Tensor, unwrap
+
+
+def _dot_labels(operation: str, a: Shape, b: Shape, /) -> Signature:
+    labels_a = tuple(range(len(a)))
+    labels_b = list(range(len(a), len(a) + len(b)))
+    if not a or not b:
+        return labels_a, tuple(labels_b), (*labels_a, *labels_b)
+    inner = -2 if len(b) > 1 else 0
+    if a[-1] != b[inner]:
+        raise ShapeError(
+            f"{operation}: shapes {a} and {b}; accepted: the last axis of a and the last but one of b (the only one of "
+            f"a vector) of one extent, but they have {a[-1]} and {b[inner]}",
+            operation=operation,
+            shapes=(a, b),
+        )
+    labels_b[inner] = labels_a[-1]
+    return labels_a, tuple(labels_b), (*labels_a[:-1], *(label for label in labels_b if label != labels_a[-1]))
+
+
+def _outer_labels(operation: str, a: Shape, b: Shape, /) -> Signature:
+    return (0,), (1,), (0, 1)
+
+
+def _kron_labels(operation: str, a: Shape, b: Shape, /) -> Signature:
+    """Axis k of the product is made of axis k of b, the faster one, and axis k of a."""
+    rank = max(len(a), len(b))
+    labels_a = tuple(2 * axis + 1 for axis in range(rank - len(a), rank))
+    labels_b = tuple(2 * axis for axis in range(rank - len(b), rank))
+    return labels_a, labels_b, tuple(sorted((*labels_a, *labels_b)))
+
+
+DOT: Final = ContractionSpec("dot", _dot_labels)
+OUTER: Final = ContractionSpec("outer", _outer_labels)
+KRON: Final = ContractionSpec("kron", _kron_labels)
+
+
+def dot(a: Tensor, b: Tensor, /) -> Tensor:
+    """Sum of products over the last axis of ``a`` and the last but one of ``b``, as in NumPy.
+
+    :func:`~tensor_runtime.contraction.matmul` broadcasts batch axes instead; for ranks 1 and 2 both agree.
+
+    Args:
+        a: shape [A..., K], or [K]; of rank 0 it scales ``b``.
+        b: shape [B..., K, N], or [K]; of rank 0 it scales ``a``.
+
+    Returns:
+        Shape [A..., B..., N].
+
+    Raises:
+        ShapeError: the contracted extents differ.
+        ArgumentError: an operand is a Python number; ``multiply`` scales.
+        PlacementError: the operands live in different places.
+
+    >>> dot(tensor([1, 2]), tensor([3, 4])).item(), dot(ones((2, 3)), ones((4, 3, 5))).shape
+    (11, (2, 4, 5))
+    """
+    return execute_binary(DOT, a, b)
+
+
+def outer(a: Tensor, b: Tensor, /) -> Tensor:
+    """Every element of ``a`` times every element of ``b``.
+
+    Args:
+        a: M elements; another rank than 1 is read as a line of its elements in row-major order, as in NumPy.
+        b: N elements, likewise.
+
+    Returns:
+        Shape [M, N].
+
+    Raises:
+        PlacementError: the operands live in different places.
+
+    >>> outer(tensor([1, 2]), tensor([3, 4])).to_numpy().tolist()
+    [[3, 4], [6, 8]]
+    """
+    return execute_binary(OUTER, _line(a), _line(b))
+
+
+def kron(a: Tensor, b: Tensor, /) -> Tensor:
+    """Kronecker product: ``a`` with each element replaced by that element times ``b``.
+
+    Args:
+        a: shape [A0, A1, ...].
+        b: shape [B0, B1, ...]; the operand of lower rank gets axes of extent 1 in front.
+
+    Returns:
+        Shape [A0·B0, A1·B1, ...]; along each axis, the index of ``b`` is the faster one.
+
+    Raises:
+        PlacementError: the operands live in different places.
+
+    >>> kron(tensor([1, 10]), tensor([1, 2, 3])).to_numpy().tolist()
+    [1, 2, 3, 10, 20, 30]
+    """
+    (form_a, _), (form_b, _) = unwrap("kron", a), unwrap("kron", b)
+    product = execute_binary(KRON, a, b)
+    rank = max(form_a.rank, form_b.rank)
+    of_a = (1,) * (rank - form_a.rank) + form_a.shape
+    of_b = (1,) * (rank - form_b.rank) + form_b.shape
+    return reshape_view(product, tuple(m * n for m, n in zip(of_a, of_b, strict=True)))
+
+
+def _line(x: Tensor) -> Tensor:
+    form, _ = unwrap("outer", x)
+    return x if form.rank == 1 else reshape(x, -1, order="C")
