@@ -41,7 +41,7 @@ def difference(found: Host, expected: Host, ulps: int = 0, /) -> str | None:
         largest = max(
             (abs(part) for value in expected.to_flat() for part in _parts(value) if isfinite(part)), default=0.0
         )
-        bound = ulps * UNITS[expected.dtype.component] * largest
+        bound = ulps * UNITS.get(expected.dtype.component, 0.0) * largest
     for position, (x, y) in enumerate(zip(found.to_flat(), expected.to_flat(), strict=True)):
         if not all(_close(p, q, bound, ulps) for p, q in zip(_parts(x), _parts(y), strict=True)):
             within = f" within {bound:.3g}" if ulps else ""

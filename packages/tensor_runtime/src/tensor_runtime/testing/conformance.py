@@ -17,29 +17,46 @@ on the host, with the bits that an oracle in plain Python expects.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 import pytest
 from hypothesis import given
 
+from tensor_core.dtypes import C64, I32
 from tensor_core.errors import TensorError, UnsupportedOperationError
 from tensor_core.host_view import HostTensorView
 from tensor_core.shapes import canonical_strides
+from tensor_runtime.arithmetic import add
+from tensor_runtime.comparison import equal
+from tensor_runtime.contraction import tensordot
+from tensor_runtime.conversion import cast, convert
 from tensor_runtime.indexing import copy_into, mutable_view
 from tensor_runtime.placement import Placement
+from tensor_runtime.reduction import sum
 from tensor_runtime.registry import registry
+from tensor_runtime.structure import copy
 from tensor_runtime.tensors import Tensor
 from tensor_runtime.testing.case import Case
 from tensor_runtime.testing.cases import all_cases
 from tensor_runtime.testing.comparing import difference, inverted
-from tensor_runtime.testing.strategies import ViewedTensor, viewed_tensors
+from tensor_runtime.testing.strategies import ViewedTensor, tensors, viewed_tensors
 from tensor_runtime.testing.variants import VARIANTS
 from tensor_runtime.transfer import download, trace_transfers, upload
 
 CASES = tuple(all_cases())
 MOVING = frozenset({"to", "upload", "download", "tensor", "from_flat", "asarray", "copy_into", "item"})
 """Operations that may move elements between placements."""
+
+ANYWHERE: Final[Mapping[str, Callable[[Tensor], Tensor]]] = {
+    "add": lambda x: add(x, x),
+    "cast": lambda x: cast(x, I32),
+    "convert": lambda x: convert(x, C64),
+    "equal": lambda x: equal(x, x),
+    "sum": lambda x: sum(x, axis=tuple(range(0, x.rank, 2))),
+    "tensordot": lambda x: tensordot(x, x, axes=0),
+}
+"""Operations that take any tensor; of small whole numbers they are exact, whatever the order."""
 
 
 class BackendConformance:
@@ -76,6 +93,22 @@ class BackendConformance:
         def holds(viewed: ViewedTensor) -> None:
             found = difference(download(viewed.tensor), viewed.host.copy())
             _require(found is None, f"after {viewed.steps}: {found}")
+
+        holds()
+
+    @pytest.mark.parametrize("name", sorted(ANYWHERE))
+    def test_a_view_computes_what_its_copy_does(self, name: str, placement: Placement) -> None:
+        """Strides of 0 and of any sign, and elements named twice, make no difference."""
+
+        @given(tensors(placement))
+        def holds(view: Tensor) -> None:
+            try:
+                expected = ANYWHERE[name](copy(view))
+            except UnsupportedOperationError as error:
+                _check_unsupported(error, placement, name)
+                return
+            found = difference(download(ANYWHERE[name](view)), download(expected), 1)  # the sign of a zero is free
+            _require(found is None, f"{name} of {view._form}: {found}")
 
         holds()
 
