@@ -322,3 +322,22 @@ def test_a_chain_of_two_thousand_operands_is_contracted() -> None:
 
     assert einsum(*arguments, (0, 2000)).to_numpy().tolist() == [[1, 2000], [0, 1]]
     assert einsum(*arguments, (0, 2000), optimize=False).to_numpy().tolist() == [[1, 2000], [0, 1]]
+
+
+@pytest.mark.parametrize("notation", ["i,i,i->i", "i,j,i->ij", "i,i,i->", "ij,ij,i->i"])
+@pytest.mark.parametrize(("narrow", "wide", "value"), [("i4", "i8", 2**20), ("f4", "f8", 1e30), ("c8", "c16", 1e30)])
+def test_every_step_computes_in_the_dtype_of_the_whole_contraction(
+    notation: str, narrow: str, wide: str, value: float
+) -> None:
+    arrays = [
+        np.full((2, 3)[: len(term)], value if place < 2 else 1, narrow if place < 2 else wide)
+        for place, term in enumerate(notation.split("->")[0].split(","))
+    ]
+    if notation == "i,j,i->ij":
+        arrays[1] = np.full(3, value, narrow)
+    expected = np.einsum(notation, *[array.astype(wide) for array in arrays])
+
+    result = einsum(notation, *map(tr.asarray, arrays), optimize=False)
+
+    assert result.to_numpy().dtype == wide
+    assert np.allclose(result.to_numpy(), expected, rtol=1e-12)

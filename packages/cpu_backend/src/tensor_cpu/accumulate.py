@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from math import ceil, prod
 from typing import Any, Final
@@ -102,7 +103,9 @@ def bind_accumulation(plan: Accumulation, x: Operand, y: Operand, result: Operan
     see_x, see_y = access(x, singles, FIRST), access(y, singles, SECOND)
     look_x, look_y = look(x, see_x), look(y, see_y)
     shape_out = tuple(axis.extent for axis in (*plan.array, *plan.looped))
-    multiply, add, empty = np.multiply, np.add, np.empty
+    add, empty = np.add, np.empty
+    # A ufunc takes the dtype of its inputs, whatever the target has; the result may be wider than both of them.
+    multiply = np.multiply if np.result_type(x.dtype, y.dtype) == dtype else partial(np.multiply, dtype=dtype)
     if not plan.looped and extent_of(plan.contracted) == 1:
         if shape and see_x.order == see_y.order == tuple(range(len(shape))) and x.shape == y.shape == shape:
             return quiet(lambda x, y: multiply(x, y, order="C"))
