@@ -159,6 +159,11 @@ def test_clip_takes_python_numbers(dtype: Any, bounds: Any) -> None:
         same(tr.clip(x, *bounds), np.clip(a, *bounds))
 
 
+def test_clip_takes_a_number_between_tensors() -> None:
+    same(tr.clip(5, tr.tensor([1, 6]), tr.tensor([3, 9])), [3, 6])
+    same(tr.clip(5, tr.tensor(1), 3), 3)
+
+
 def test_clip_without_bounds_copies() -> None:
     x = tr.tensor([[1, 2], [3, 4]])
     result = tr.clip(x.T)

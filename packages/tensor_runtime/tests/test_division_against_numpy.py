@@ -308,14 +308,19 @@ def test_integer_powers_wrap_and_refuse_negative_exponents(dtype: Any) -> None:
     assert (tr.tensor([4], dtype=dtype) ** 0.5).dtype is F64
 
 
-def test_the_exponent_two_squares_exactly_and_elsewhere_changes_nothing() -> None:
+def test_the_exponents_two_and_three_are_products() -> None:
     a = np.array([1.1, -3.7, math.inf, -0.0, math.nan, 1e200])
     x = tr.asarray(a)
     with np.errstate(over="ignore"):
         np.testing.assert_array_equal((x**2).to_numpy(), a * a)
     np.testing.assert_array_equal((x**2.0).to_numpy(), (x * x).to_numpy())
     assert (tr.tensor([True]) ** 2).dtype is I64
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal((x**3).to_numpy(), a * a * a)
     assert (tr.tensor(3) ** 2).item() == 9
+    assert (tr.tensor(3) ** 3).item() == 27
+    assert (tr.tensor([[1, 2], [3, 4]]).T ** 3).to_numpy().tolist() == [[1, 27], [8, 64]]
+    assert (tr.tensor([2**40]) ** 3).item() == 0
     assert (tr.tensor([[1, 2], [3, 4]]).T ** 2).to_numpy().tolist() == [[1, 9], [4, 16]]
 
 

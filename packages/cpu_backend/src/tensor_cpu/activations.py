@@ -48,12 +48,14 @@ def _rsqrt(x: Array) -> None:
 
 
 def _sigmoid(x: Array) -> None:
-    """1 / (1 + exp(-x)), as exp(x) / (1 + exp(x)) below 0: nothing overflows and small results keep their bits."""
-    above = x >= 0
+    """1 / (1 + exp(-x)), as s = exp(-|x|) / (1 + exp(-|x|)) below 0 and 1 - s above.
+
+    Nothing overflows, small results keep their bits, and 1 - s is at least a half. |1 - s| and |0 - s| need no branch.
+    """
+    above = np.greater_equal(x, 0).astype(x.dtype)
     np.exp(np.negative(np.abs(x, out=x), out=x), out=x)
-    denominator = x + 1
-    np.copyto(x, 1, where=above)
-    np.divide(x, denominator, out=x)
+    np.divide(x, x + 1, out=x)
+    np.abs(np.subtract(above, x, out=x), out=x)
 
 
 def _softplus(x: Array) -> None:

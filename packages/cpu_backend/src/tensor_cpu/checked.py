@@ -91,7 +91,7 @@ def _zero_divisor(name: str, divisor: Any) -> DivisionByZeroError:
 
 
 def bind_pow(operands: tuple[Any, ...], result: Form, detail: Any, /) -> Kernel:
-    """The kernel of a power; the exponent 2, the most common one, is a product.
+    """The kernel of a power; the exponents 2 and 3, the most common ones, are products.
 
     >>> from tensor_core import I64
     >>> from tensor_runtime.form import form_of
@@ -105,7 +105,8 @@ def bind_pow(operands: tuple[Any, ...], result: Form, detail: Any, /) -> Kernel:
     """
     function = binary_function("pow", BINARY["pow"], operands, result)
     if operands[1] in (int, float) and operands[0].dtype is result.dtype:
-        function = _squaring(function, binary_function("pow", BINARY["multiply"], (operands[0],) * 2, result))
+        product = binary_function("pow", BINARY["multiply"], (operands[0],) * 2, result)
+        function = _with_products(function, product)
     if result.dtype in FLOATING:
         return quiet(function)
 
@@ -118,8 +119,16 @@ def bind_pow(operands: tuple[Any, ...], result: Form, detail: Any, /) -> Kernel:
     return quiet(power)
 
 
-def _squaring(power: Ufunc, product: Ufunc) -> Ufunc:
-    return lambda x, y: product(x, x) if y == 2 else power(x, y)
+def _with_products(power: Ufunc, product: Ufunc) -> Ufunc:
+    def function(x: Any, y: Any) -> Any:
+        if y == 2:
+            return product(x, x)
+        if y == 3:
+            square = product(x, x)
+            return np.multiply(square, x, out=square)
+        return power(x, y)
+
+    return function
 
 
 def _negative_exponent(exponent: Any) -> ArgumentError:

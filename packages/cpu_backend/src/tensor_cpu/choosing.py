@@ -28,6 +28,9 @@ def bind_where(operands: tuple[Operand, ...], result: Form, detail: Any, /) -> K
     >>> kernel(np.array([[True, False]]), np.array([1.0, 2.0, 3.0]), 0.5).T.tolist()
     [[1.0, 2.0, 3.0], [0.5, 0.5, 0.5]]
     """
+    forms = [operand for operand in operands if isinstance(operand, Form)]
+    if result.rank and len(forms) == 3 and all(form.is_compact and form.shape == result.shape for form in forms):
+        return np.where
     condition = readers("where", operands[:1], result.rank, Bool)[0]
     first, second = readers("where", operands[1:], result.rank, result.dtype)
     dtype = NUMPY_DTYPES[result.dtype]
@@ -53,10 +56,8 @@ def bind_clip(operands: tuple[Operand, ...], result: Form, detail: Any, /) -> Ke
     dtype = NUMPY_DTYPES[result.dtype]
 
     def clip(x: Any, low: Any, high: Any) -> Array:
-        out = empty(result)
-        np.maximum(read_x(x), read_low(low), out=out, dtype=dtype)
-        np.minimum(out, read_high(high), out=out, dtype=dtype)
-        return out
+        clipped: Array = read_x(x).clip(read_low(low), read_high(high), out=empty(result), dtype=dtype)
+        return clipped
 
     return quiet(clip)
 

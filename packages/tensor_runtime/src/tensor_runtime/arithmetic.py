@@ -90,7 +90,7 @@ def pow(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
 
     Returns:
         The common dtype and broadcast shape; within 4 rounding units of the exact value for real floats, and the
-        square exactly as ``a * a`` gives it when ``b`` is the Python number 2.
+        products ``a * a`` and ``a * a * a`` when ``b`` is the Python number 2 or 3.
 
     Raises:
         ArgumentError: integers with a negative exponent; ``index`` is that of the first one in ``b``, in column-major
