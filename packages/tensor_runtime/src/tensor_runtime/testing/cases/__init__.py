@@ -29,6 +29,7 @@ MODULES: Final = (
     "random",
     "reduction",
     "rounding",
+    "scans",
     "slicing",
     "sorting",
     "strict",

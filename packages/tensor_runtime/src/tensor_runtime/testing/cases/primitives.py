@@ -6,10 +6,10 @@ import cmath
 import math
 import operator
 from collections.abc import Iterator
-from functools import partial
+from functools import partial, reduce
 from typing import Any, Final
 
-from tensor_core.dtypes import ALL, DTYPES, F32, F64, FLOATING, I32, I64, NUMERIC, REAL, Bool, DType
+from tensor_core.dtypes import ALL, DTYPES, F32, F64, FLOATING, I32, I64, INTEGER, NUMERIC, REAL, Bool, DType
 from tensor_core.errors import DivisionByZeroError, DTypeError, ShapeError
 from tensor_core.host_tensor import HostTensor
 from tensor_runtime import primitives
@@ -17,7 +17,7 @@ from tensor_runtime.rules import boolean, component, reduced_axes
 from tensor_runtime.spec import same
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.cases.arithmetic import Row
-from tensor_runtime.testing.cases.reduction import largest
+from tensor_runtime.testing.cases.reduction import largest, smallest
 from tensor_runtime.testing.oracle import elementwise, reduced, whole_numbers
 
 
@@ -54,6 +54,7 @@ UNARY: Final = (
     Row(primitives.sqrt, _root, FLOATING, ulps=4),
 )
 _ORDERED: Final = REAL | {Bool}
+_BITS: Final = INTEGER | {Bool}
 _DIRECTIONS: Final = (
     ("equal", operator.eq, ALL),
     ("not_equal", operator.ne, ALL),
@@ -114,7 +115,11 @@ def _reductions(dtype: DType) -> Iterator[Case]:
     x = whole_numbers((2, 3, 2), dtype)
     for function, oracle, accepts in (
         (primitives.reduce_sum, sum, NUMERIC),
+        (primitives.reduce_prod, math.prod, NUMERIC),
         (primitives.reduce_max, largest, _ORDERED),
+        (primitives.reduce_min, smallest, _ORDERED),
+        (primitives.reduce_and, partial(reduce, operator.and_), _BITS),
+        (primitives.reduce_or, partial(reduce, operator.or_), _BITS),
     ):
         name = f"primitives.{function.__name__}"
         for axes in ((), (1,), (0, -1)):
@@ -127,6 +132,7 @@ def _reductions(dtype: DType) -> Iterator[Case]:
                 (x,),
                 partial(function, axes=axes),
                 partial(_reduced, oracle, same(dtype), x, axes),
+                ulps=1,  # the sign of a zero is free
             )
 
 
