@@ -77,6 +77,7 @@ _BINDERS: Final[Mapping[str, Binder]] = {
     "mutable_view": _one(views.bind_mutable),
     "copy": _one(views.bind_copy),
     "copy_into": lambda operands, result, detail: views.bind_copy_into(*operands),
+    "overlaps": lambda operands, result, detail: views.bind_overlaps(*operands),
     "full": _none(creation.bind_full),
     "eye": _none(creation.bind_eye),
     "arange": _none(creation.bind_arange),

@@ -21,7 +21,7 @@ from tensor_einsum.plan import Plan, make_plan
 from tensor_runtime.bindings import Binding, BindingTable
 from tensor_runtime.creation import full
 from tensor_runtime.errors import ForeignOperandError
-from tensor_runtime.execute import translated
+from tensor_runtime.failures import translated
 from tensor_runtime.form import Form
 from tensor_runtime.spec import PYTHON_NUMBERS
 from tensor_runtime.tensors import Number, Tensor

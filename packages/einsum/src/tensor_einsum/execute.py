@@ -17,7 +17,7 @@ from tensor_einsum.planned import Planned
 from tensor_einsum.report import readable_bytes
 from tensor_einsum.steps import Step
 from tensor_runtime.bindings import Binding, BindingTable
-from tensor_runtime.execute import translated
+from tensor_runtime.failures import translated
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel
 from tensor_runtime.registry import registry

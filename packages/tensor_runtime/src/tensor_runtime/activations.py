@@ -14,6 +14,7 @@ from tensor_core.errors import ArgumentError
 from tensor_runtime.execute import execute_detail, execute_unary
 from tensor_runtime.form import Shape
 from tensor_runtime.indexed import whole, wholes
+from tensor_runtime.outputs import Out
 from tensor_runtime.rules import Axes, inexact, reduced_axes, same_shape
 from tensor_runtime.spec import OpSpec
 from tensor_runtime.tensors import Tensor
@@ -41,37 +42,37 @@ LOG_SOFTMAX: Final = OpSpec(
 )
 
 
-def sigmoid(a: Tensor, /) -> Tensor:
+def sigmoid(a: Tensor, /, *, out: Out = None) -> Tensor:
     """1 / (1 + exp(-a)), the logistic function; accurate where it is small.
 
     >>> sigmoid(tensor([0.0, float("-inf")]))
     Tensor(F64, (2,), column-major, cpu)
      0.5  0.0
     """
-    return execute_unary(SIGMOID, a)
+    return execute_unary(SIGMOID, a, out)
 
 
-def silu(a: Tensor, /) -> Tensor:
+def silu(a: Tensor, /, *, out: Out = None) -> Tensor:
     """a * sigmoid(a), also called swish; -0.0 at minus infinity.
 
     >>> silu(tensor([0.0, float("inf")]))
     Tensor(F64, (2,), column-major, cpu)
      0.0  inf
     """
-    return execute_unary(SILU, a)
+    return execute_unary(SILU, a, out)
 
 
-def softplus(a: Tensor, /) -> Tensor:
+def softplus(a: Tensor, /, *, out: Out = None) -> Tensor:
     """log(1 + exp(a)), a smooth ``relu``; accurate where it is small.
 
     >>> softplus(tensor([0.0, 1000.0]))
     Tensor(F64, (2,), column-major, cpu)
      0.69314718      1000.0
     """
-    return execute_unary(SOFTPLUS, a)
+    return execute_unary(SOFTPLUS, a, out)
 
 
-def gelu(a: Tensor, /, *, approximate: str = "none") -> Tensor:
+def gelu(a: Tensor, /, *, approximate: str = "none", out: Out = None) -> Tensor:
     """a * Φ(a), where Φ is the distribution function of the standard normal distribution; -0.0 at minus infinity.
 
     Args:
@@ -90,20 +91,20 @@ def gelu(a: Tensor, /, *, approximate: str = "none") -> Tensor:
     """
     if approximate not in ("none", "tanh"):
         raise ArgumentError(f"gelu: approximate is {approximate!r}; accepted: 'none', 'tanh'", operation="gelu")
-    return execute_detail(GELU, a, approximate)
+    return execute_detail(GELU, a, approximate, out)
 
 
-def relu(a: Tensor, /) -> Tensor:
+def relu(a: Tensor, /, *, out: Out = None) -> Tensor:
     """The element if it is positive, else 0; NaN stays, and a zero may have either sign. Keeps the dtype; not for Bool.
 
     >>> relu(tensor([-2, 3]))
     Tensor(I64, (2,), column-major, cpu)
      0  3
     """
-    return execute_unary(RELU, a)
+    return execute_unary(RELU, a, out)
 
 
-def softmax(a: Tensor, /, axis: Axes = -1) -> Tensor:
+def softmax(a: Tensor, /, axis: Axes = -1, *, out: Out = None) -> Tensor:
     """exp(a) divided by its sum along an axis; computed from a minus its maximum, so nothing overflows.
 
     A line with NaN or plus infinity, or of minus infinities alone, gives NaN.
@@ -119,17 +120,17 @@ def softmax(a: Tensor, /, axis: Axes = -1) -> Tensor:
     Tensor(F64, (3,), column-major, cpu)
      0.5  0.5  0.0
     """
-    return execute_detail(SOFTMAX, a, _axis("softmax", axis))
+    return execute_detail(SOFTMAX, a, _axis("softmax", axis), out)
 
 
-def log_softmax(a: Tensor, /, axis: Axes = -1) -> Tensor:
+def log_softmax(a: Tensor, /, axis: Axes = -1, *, out: Out = None) -> Tensor:
     """Logarithm of :func:`softmax`, accurate where that is small. Arguments and errors as there.
 
     >>> log_softmax(tensor([0.0, 1000.0]))
     Tensor(F64, (2,), column-major, cpu)
      -1000.0      0.0
     """
-    return execute_detail(LOG_SOFTMAX, a, _axis("log_softmax", axis))
+    return execute_detail(LOG_SOFTMAX, a, _axis("log_softmax", axis), out)
 
 
 def _axis(operation: str, axis: object) -> Axes:

@@ -11,6 +11,7 @@ from typing import Final
 
 from tensor_core.dtypes import ALL, NUMERIC
 from tensor_runtime.execute import execute_binary, execute_unary
+from tensor_runtime.outputs import Out
 from tensor_runtime.rules import broadcast, component, inexact, same_shape
 from tensor_runtime.spec import OpSpec
 from tensor_runtime.tensors import Number, Tensor
@@ -27,12 +28,14 @@ ABS: Final = OpSpec("abs", accepts=NUMERIC, result_dtype=component, result_shape
 CONJ: Final = OpSpec("conj", accepts=NUMERIC, result_shape=same_shape)
 
 
-def add(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
+def add(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
     """Sum of two operands, element by element; of Bool, the logical or.
 
     Args:
         a: any dtype and shape, or a Python number.
         b: broadcasts with ``a``.
+        out: a mutable view of the result's shape that receives it; see ``tensor_runtime.outputs``. Every function of
+            this module takes one.
 
     Returns:
         Their common dtype and broadcast shape. Integers wrap.
@@ -41,36 +44,37 @@ def add(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
         ShapeError: the shapes do not broadcast.
         PlacementError: the operands live in different places.
         DTypeError: an operand is no tensor and no Python number.
+        LossyConversionError, OverlappingViewError, ReadOnlyError: ``out`` cannot receive the result.
 
     >>> add(tensor([[1, 2], [3, 4]]), tensor([10, 20]))
     Tensor(I64, (2, 2), column-major, cpu)
      11  22
      13  24
     """
-    return execute_binary(ADD, a, b)
+    return execute_binary(ADD, a, b, out)
 
 
-def subtract(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
+def subtract(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
     """Difference of two operands, element by element; Bool has none. Errors as for :func:`add`.
 
     >>> subtract(tensor([3.0, 4.0]), 1)
     Tensor(F64, (2,), column-major, cpu)
      2.0  3.0
     """
-    return execute_binary(SUBTRACT, a, b)
+    return execute_binary(SUBTRACT, a, b, out)
 
 
-def multiply(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
+def multiply(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
     """Product of two operands, element by element; of Bool, the logical and. Errors as for :func:`add`.
 
     >>> multiply(tensor([3.0, 4.0]), tensor([2.0, 0.5]))
     Tensor(F64, (2,), column-major, cpu)
      6.0  2.0
     """
-    return execute_binary(MULTIPLY, a, b)
+    return execute_binary(MULTIPLY, a, b, out)
 
 
-def divide(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
+def divide(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
     """True quotient, element by element; integers and Bool give F64. Errors as for :func:`add`.
 
     A zero divisor follows IEEE 754 (an infinity or NaN), for integers too: they are converted first.
@@ -79,10 +83,10 @@ def divide(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
     Tensor(F64, (3,), column-major, cpu)
      0.5  inf  nan
     """
-    return execute_binary(DIVIDE, a, b)
+    return execute_binary(DIVIDE, a, b, out)
 
 
-def pow(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
+def pow(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
     """Power, element by element; also ``a ** b``. Bool has none; integers wrap.
 
     ``x ** 0`` is 1, also for 0 and NaN. A negative base with a broken exponent gives NaN; the complex power has its
@@ -102,30 +106,30 @@ def pow(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
     Tensor(I64, (2,), column-major, cpu)
        8  -27
     """
-    return execute_binary(POW, a, b)
+    return execute_binary(POW, a, b, out)
 
 
-def negative(a: Tensor, /) -> Tensor:
+def negative(a: Tensor, /, *, out: Out = None) -> Tensor:
     """Minus the operand; the smallest integer stays as it is. Not for Bool.
 
     >>> negative(tensor([1.0, -2.0]))
     Tensor(F64, (2,), column-major, cpu)
      -1.0   2.0
     """
-    return execute_unary(NEGATIVE, a)
+    return execute_unary(NEGATIVE, a, out)
 
 
-def positive(a: Tensor, /) -> Tensor:
+def positive(a: Tensor, /, *, out: Out = None) -> Tensor:
     """A compact copy of the operand. Not for Bool.
 
     >>> positive(tensor([1.0, -2.0]))
     Tensor(F64, (2,), column-major, cpu)
       1.0  -2.0
     """
-    return execute_unary(POSITIVE, a)
+    return execute_unary(POSITIVE, a, out)
 
 
-def sign(a: Tensor, /) -> Tensor:
+def sign(a: Tensor, /, *, out: Out = None) -> Tensor:
     """-1, 0 or 1; of a complex z, z / |z|, and 0 of 0. Not for Bool.
 
     Zeros of both signs give +0, NaN gives NaN. A complex number with one infinite part gives 1, -1, i or -i; one with
@@ -135,24 +139,24 @@ def sign(a: Tensor, /) -> Tensor:
     Tensor(F64, (3,), column-major, cpu)
      -1.0   0.0   1.0
     """
-    return execute_unary(SIGN, a)
+    return execute_unary(SIGN, a, out)
 
 
-def abs(a: Tensor, /) -> Tensor:
+def abs(a: Tensor, /, *, out: Out = None) -> Tensor:
     """Magnitude; of a complex operand, the real type of its components. Not for Bool.
 
     >>> abs(tensor([3 + 4j, -1]))
     Tensor(F64, (2,), column-major, cpu)
      5.0  1.0
     """
-    return execute_unary(ABS, a)
+    return execute_unary(ABS, a, out)
 
 
-def conj(a: Tensor, /) -> Tensor:
+def conj(a: Tensor, /, *, out: Out = None) -> Tensor:
     """Complex conjugate; a real operand is copied. Not for Bool.
 
     >>> conj(tensor([1 + 2j]))
     Tensor(C64, (1,), column-major, cpu)
      1.0-2.0j
     """
-    return execute_unary(CONJ, a)
+    return execute_unary(CONJ, a, out)

@@ -13,6 +13,7 @@ from tensor_core.errors import DTypeError
 from tensor_core.promotion import promote
 from tensor_runtime.execute import execute_binary, execute_ternary
 from tensor_runtime.form import Form
+from tensor_runtime.outputs import Out
 from tensor_runtime.protocols import Operand
 from tensor_runtime.rules import broadcast, broadcast_three
 from tensor_runtime.spec import OpSpec
@@ -48,7 +49,7 @@ _FROM_BELOW: Final = OpSpec("clip", binary=True, accepts=_ORDERED, result_shape=
 _FROM_ABOVE: Final = OpSpec("clip", binary=True, accepts=_ORDERED, result_shape=broadcast, kernel="minimum")
 
 
-def where(condition: Tensor | bool, a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
+def where(condition: Tensor | bool, a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
     """Elements of ``a`` where the condition holds, of ``b`` elsewhere.
 
     Nothing is computed with the elements left out, so a NaN among them does not matter; but whoever made ``a`` has
@@ -71,10 +72,10 @@ def where(condition: Tensor | bool, a: Tensor | Number, b: Tensor | Number, /) -
     Tensor(F64, (2,), column-major, cpu)
      1.0  0.0
     """
-    return execute_ternary(WHERE, condition, a, b)
+    return execute_ternary(WHERE, condition, a, b, out)
 
 
-def maximum(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
+def maximum(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
     """The greater of two elements; NaN if either is. Of zeros with different signs, either.
 
     Args:
@@ -93,20 +94,22 @@ def maximum(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
     Tensor(I64, (2,), column-major, cpu)
      3  5
     """
-    return execute_binary(MAXIMUM, a, b)
+    return execute_binary(MAXIMUM, a, b, out)
 
 
-def minimum(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
+def minimum(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
     """The lesser of two elements; NaN if either is. Arguments and errors as for :func:`maximum`.
 
     >>> minimum(tensor([1, 5]), 3)
     Tensor(I64, (2,), column-major, cpu)
      1  3
     """
-    return execute_binary(MINIMUM, a, b)
+    return execute_binary(MINIMUM, a, b, out)
 
 
-def clip(x: Tensor | Number, /, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor:
+def clip(
+    x: Tensor | Number, /, min: Tensor | Number | None = None, max: Tensor | Number | None = None, *, out: Out = None
+) -> Tensor:
     """The nearest value between two bounds: minimum(maximum(x, min), max).
 
     Where the bounds cross, ``max`` wins; a NaN in any of the three gives NaN.
@@ -130,10 +133,10 @@ def clip(x: Tensor | Number, /, min: Tensor | Number | None = None, max: Tensor 
      0  2  3
     """
     if min is not None and max is not None:
-        return execute_ternary(CLIP, x, min, max)
+        return execute_ternary(CLIP, x, min, max, out)
     if min is not None:
-        return execute_binary(_FROM_BELOW, x, min)
+        return execute_binary(_FROM_BELOW, x, min, out)
     if max is not None:
-        return execute_binary(_FROM_ABOVE, x, max)
+        return execute_binary(_FROM_ABOVE, x, max, out)
     CLIP.common_dtype((unwrap("clip", x)[0],))  # type: ignore[arg-type]
     return copy(x)  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ from typing import Final
 
 from tensor_core.dtypes import ALL, REAL, Bool
 from tensor_runtime.execute import execute_binary
+from tensor_runtime.outputs import Out
 from tensor_runtime.rules import boolean, broadcast
 from tensor_runtime.spec import OpSpec
 from tensor_runtime.tensors import Number, Tensor
@@ -25,7 +26,7 @@ GREATER_EQUAL: Final = OpSpec(
 )
 
 
-def equal(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
+def equal(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
     """Whether a = b, element by element; of complex operands, both parts.
 
     Raises:
@@ -37,54 +38,54 @@ def equal(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
     Tensor(Bool, (2,), column-major, cpu)
       True  False
     """
-    return execute_binary(EQUAL, a, b)
+    return execute_binary(EQUAL, a, b, out)
 
 
-def not_equal(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
+def not_equal(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
     """Whether a ≠ b; the opposite of :func:`equal`, so true for NaN.
 
     >>> not_equal(tensor([1, 2]), 1)
     Tensor(Bool, (2,), column-major, cpu)
      False   True
     """
-    return execute_binary(NOT_EQUAL, a, b)
+    return execute_binary(NOT_EQUAL, a, b, out)
 
 
-def less(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
+def less(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
     """Whether a < b; complex numbers have no order. Errors as for :func:`equal`.
 
     >>> less(tensor([1, 2]), 2)
     Tensor(Bool, (2,), column-major, cpu)
       True  False
     """
-    return execute_binary(LESS, a, b)
+    return execute_binary(LESS, a, b, out)
 
 
-def less_equal(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
+def less_equal(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
     """Whether a ≤ b; complex numbers have no order. Errors as for :func:`equal`.
 
     >>> less_equal(tensor([1, 2]), 1)
     Tensor(Bool, (2,), column-major, cpu)
       True  False
     """
-    return execute_binary(LESS_EQUAL, a, b)
+    return execute_binary(LESS_EQUAL, a, b, out)
 
 
-def greater(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
+def greater(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
     """Whether a > b; complex numbers have no order. Errors as for :func:`equal`.
 
     >>> greater(tensor([1, 2]), 1)
     Tensor(Bool, (2,), column-major, cpu)
      False   True
     """
-    return execute_binary(GREATER, a, b)
+    return execute_binary(GREATER, a, b, out)
 
 
-def greater_equal(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
+def greater_equal(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
     """Whether a ≥ b; complex numbers have no order. Errors as for :func:`equal`.
 
     >>> greater_equal(tensor([1, 2]), 2)
     Tensor(Bool, (2,), column-major, cpu)
      False   True
     """
-    return execute_binary(GREATER_EQUAL, a, b)
+    return execute_binary(GREATER_EQUAL, a, b, out)

@@ -6,6 +6,7 @@ from typing import Final
 
 from tensor_core.dtypes import ALL, C32, C64, F32, REAL, Bool, DType
 from tensor_runtime.execute import execute_binary, execute_unary
+from tensor_runtime.outputs import Out
 from tensor_runtime.rules import broadcast, component, same_shape
 from tensor_runtime.spec import OpSpec
 from tensor_runtime.tensors import Number, Tensor
@@ -26,7 +27,7 @@ IMAG_PART: Final = OpSpec("imag", accepts=ALL, result_dtype=component, result_sh
 COMPLEX: Final = OpSpec("complex", binary=True, accepts=REAL | {Bool}, result_dtype=paired, result_shape=broadcast)
 
 
-def real(a: Tensor, /) -> Tensor:
+def real(a: Tensor, /, *, out: Out = None) -> Tensor:
     """Real parts; a copy of a real operand. NumPy gives a view, we do not.
 
     Args:
@@ -39,20 +40,20 @@ def real(a: Tensor, /) -> Tensor:
     Tensor(F64, (2,), column-major, cpu)
       3.0  -1.0
     """
-    return execute_unary(REAL_PART, a)
+    return execute_unary(REAL_PART, a, out)
 
 
-def imag(a: Tensor, /) -> Tensor:
+def imag(a: Tensor, /, *, out: Out = None) -> Tensor:
     """Imaginary parts; zeros of a real operand. Dtypes as for :func:`real`. NumPy gives a view, we do not.
 
     >>> imag(tensor([3 + 4j, -1]))
     Tensor(F64, (2,), column-major, cpu)
      4.0  0.0
     """
-    return execute_unary(IMAG_PART, a)
+    return execute_unary(IMAG_PART, a, out)
 
 
-def complex(re: Tensor | Number, im: Tensor | Number, /) -> Tensor:
+def complex(re: Tensor | Number, im: Tensor | Number, /, *, out: Out = None) -> Tensor:
     """Complex numbers with the parts given, which keep their infinities, NaN and signs of zero.
 
     Args:
@@ -71,4 +72,4 @@ def complex(re: Tensor | Number, im: Tensor | Number, /) -> Tensor:
     Tensor(C64, (2,), column-major, cpu)
       3.0+2.0j  -1.0+2.0j
     """
-    return execute_binary(COMPLEX, re, im)
+    return execute_binary(COMPLEX, re, im, out)

@@ -16,6 +16,7 @@ from tensor_core.shapes import normalize_axes
 from tensor_runtime.bindings import Binding
 from tensor_runtime.execute import execute_binary, execute_pair
 from tensor_runtime.form import Form, Shape
+from tensor_runtime.outputs import Out
 from tensor_runtime.registry import registry
 from tensor_runtime.spec import OpSpec, check_operands
 from tensor_runtime.tensors import Tensor
@@ -142,7 +143,7 @@ TENSORDOT: Final = ContractionSpec("tensordot", _tensordot_labels, detailed=True
 DOT_GENERAL: Final = ContractionSpec("dot_general", _general_labels, detailed=True)
 
 
-def matmul(a: Tensor, b: Tensor, /) -> Tensor:
+def matmul(a: Tensor, b: Tensor, /, *, out: Out = None) -> Tensor:
     """Matrix product, with NumPy's leading batch axes.
 
     ``tensor_linalg`` and :func:`dot_general` keep batch axes last.
@@ -160,10 +161,12 @@ def matmul(a: Tensor, b: Tensor, /) -> Tensor:
     >>> matmul(tensor([[1, 2], [3, 4]]), tensor([1, 1])).to_numpy().tolist()
     [3, 7]
     """
-    return execute_binary(MATMUL, a, b)
+    return execute_binary(MATMUL, a, b, out)
 
 
-def tensordot(a: Tensor, b: Tensor, /, axes: int | Sequence[int] | Sequence[Sequence[int]] = 2) -> Tensor:
+def tensordot(
+    a: Tensor, b: Tensor, /, axes: int | Sequence[int] | Sequence[Sequence[int]] = 2, *, out: Out = None
+) -> Tensor:
     """Sum of products over pairs of axes, as in NumPy.
 
     Args:
@@ -182,13 +185,13 @@ def tensordot(a: Tensor, b: Tensor, /, axes: int | Sequence[int] | Sequence[Sequ
     (2, 4)
     """
     if isinstance(axes, int):
-        return execute_pair(TENSORDOT, a, b, axes)
+        return execute_pair(TENSORDOT, a, b, axes, out)
     of_a, of_b = _pair("tensordot", axes)
-    return execute_pair(TENSORDOT, a, b, (of_a, of_b))
+    return execute_pair(TENSORDOT, a, b, (of_a, of_b), out)
 
 
 def dot_general(
-    a: Tensor, b: Tensor, /, *, contracting: Sequence[Any] = ((), ()), batch: Sequence[Any] = ((), ())
+    a: Tensor, b: Tensor, /, *, contracting: Sequence[Any] = ((), ()), batch: Sequence[Any] = ((), ()), out: Out = None
 ) -> Tensor:
     """Sum of products over pairs of axes, with batch axes trailing.
 
@@ -211,7 +214,7 @@ def dot_general(
     >>> dot_general(ones((2, 3, 7)), ones((3, 5, 7)), contracting=([1], [0]), batch=([2], [2])).shape
     (2, 5, 7)
     """
-    return execute_pair(DOT_GENERAL, a, b, (_pair("dot_general", contracting), _pair("dot_general", batch)))
+    return execute_pair(DOT_GENERAL, a, b, (_pair("dot_general", contracting), _pair("dot_general", batch)), out)
 
 
 def _pair(operation: str, axes: Sequence[Any]) -> AxisPairs:

@@ -12,7 +12,7 @@ from tensor_core.dtypes import DType, as_dtype
 from tensor_core.errors import ArgumentError, DTypeError, LossyConversionError
 from tensor_core.promotion import can_convert, promote_scalar
 from tensor_runtime.bindings import Binding, BindingTable
-from tensor_runtime.execute import guarded
+from tensor_runtime.failures import guarded
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.registry import registry
 from tensor_runtime.spec import PYTHON_NUMBERS

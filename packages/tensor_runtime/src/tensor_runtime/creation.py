@@ -19,7 +19,7 @@ from tensor_core.shapes import as_shape
 from tensor_runtime.bindings import Binding, BindingTable
 from tensor_runtime.buffer import BackendBuffer, HostBuffer
 from tensor_runtime.conversion import as_dtype_or, check_number, convert
-from tensor_runtime.execute import guarded
+from tensor_runtime.failures import guarded
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU, Placement, as_placement
 from tensor_runtime.registry import registry

@@ -13,7 +13,7 @@ from tensor_core.dtypes import ALL, DType
 from tensor_core.errors import UnsupportedOperationError
 from tensor_core.shapes import element_count
 from tensor_runtime.bindings import Binding
-from tensor_runtime.execute import guarded
+from tensor_runtime.failures import guarded
 from tensor_runtime.form import Form, Shape, form_of
 from tensor_runtime.protocols import Counted, Operand
 from tensor_runtime.registry import registry

@@ -15,6 +15,7 @@ from typing import Final
 
 from tensor_core.dtypes import REAL
 from tensor_runtime.execute import execute_binary
+from tensor_runtime.outputs import Out
 from tensor_runtime.rules import broadcast
 from tensor_runtime.spec import OpSpec
 from tensor_runtime.tensors import Number, Tensor
@@ -31,7 +32,7 @@ FMOD: Final = _spec("fmod")
 _UNCHECKED: Final = {spec: _spec(spec.name, "_unchecked") for spec in (FLOOR_DIVIDE, REMAINDER, TRUNC_DIVIDE, FMOD)}
 
 
-def floor_divide(a: Tensor | Number, b: Tensor | Number, /, *, check: bool = True) -> Tensor:
+def floor_divide(a: Tensor | Number, b: Tensor | Number, /, *, check: bool = True, out: Out = None) -> Tensor:
     """Quotient rounded down, element by element; also ``a // b``.
 
     Args:
@@ -59,10 +60,10 @@ def floor_divide(a: Tensor | Number, b: Tensor | Number, /, *, check: bool = Tru
         ...
     tensor_core.errors.DivisionByZeroError: floor_divide: the divisor at index (1,) is 0, and integers have no infinity; replace zeros with where(), or convert to F64 first
     """  # noqa: E501
-    return execute_binary(FLOOR_DIVIDE if check else _UNCHECKED[FLOOR_DIVIDE], a, b)
+    return execute_binary(FLOOR_DIVIDE if check else _UNCHECKED[FLOOR_DIVIDE], a, b, out)
 
 
-def remainder(a: Tensor | Number, b: Tensor | Number, /, *, check: bool = True) -> Tensor:
+def remainder(a: Tensor | Number, b: Tensor | Number, /, *, check: bool = True, out: Out = None) -> Tensor:
     """What :func:`floor_divide` leaves, with the sign of the divisor, as Python's ``%``; also ``a % b``.
 
     The smallest integer leaves 0 beside -1. Of floats: a zero divisor or an infinite ``a`` gives NaN; beside an
@@ -72,10 +73,10 @@ def remainder(a: Tensor | Number, b: Tensor | Number, /, *, check: bool = True) 
     Tensor(I64, (2,), column-major, cpu)
       1  -1
     """
-    return execute_binary(REMAINDER if check else _UNCHECKED[REMAINDER], a, b)
+    return execute_binary(REMAINDER if check else _UNCHECKED[REMAINDER], a, b, out)
 
 
-def trunc_divide(a: Tensor | Number, b: Tensor | Number, /, *, check: bool = True) -> Tensor:
+def trunc_divide(a: Tensor | Number, b: Tensor | Number, /, *, check: bool = True, out: Out = None) -> Tensor:
     """Quotient rounded toward zero, as in C. Arguments and errors as for :func:`floor_divide`.
 
     Of floats, the quotient that goes with :func:`fmod`; by zero an infinity or NaN, of an infinity NaN; a quotient
@@ -85,10 +86,10 @@ def trunc_divide(a: Tensor | Number, b: Tensor | Number, /, *, check: bool = Tru
     Tensor(I64, (2,), column-major, cpu)
      -3   3
     """
-    return execute_binary(TRUNC_DIVIDE if check else _UNCHECKED[TRUNC_DIVIDE], a, b)
+    return execute_binary(TRUNC_DIVIDE if check else _UNCHECKED[TRUNC_DIVIDE], a, b, out)
 
 
-def fmod(a: Tensor | Number, b: Tensor | Number, /, *, check: bool = True) -> Tensor:
+def fmod(a: Tensor | Number, b: Tensor | Number, /, *, check: bool = True, out: Out = None) -> Tensor:
     """What :func:`trunc_divide` leaves, with the sign of ``a``, as C's ``fmod``: exact.
 
     The smallest integer leaves 0 beside -1. Of floats: a zero divisor or an infinite ``a`` gives NaN; an infinite
@@ -98,4 +99,4 @@ def fmod(a: Tensor | Number, b: Tensor | Number, /, *, check: bool = True) -> Te
     Tensor(I64, (2,), column-major, cpu)
      -1   1
     """
-    return execute_binary(FMOD if check else _UNCHECKED[FMOD], a, b)
+    return execute_binary(FMOD if check else _UNCHECKED[FMOD], a, b, out)

@@ -6,19 +6,23 @@ Each function here is the hot path of one kind of call: look up, call, wrap. Whe
 goes the long way once more, where everything is checked and whatever is wrong gets an error of our tree: the binding
 may not be there yet, an operand may be a Python number, whose *type* then stands in for its form, or no operand at
 all, or the kernel may have failed. A ``try`` costs nothing while nothing is raised.
+
+``out``, where there is one, is a mutable view that receives the result (``tensor_runtime.outputs``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
-from tensor_core.errors import BackendError, OutOfMemoryError, TensorError
+from tensor_core.errors import TensorError
+from tensor_runtime.failures import guarded
+from tensor_runtime.outputs import Out, written
 from tensor_runtime.spec import OpSpec, ViewSpec
 from tensor_runtime.tensors import Number, Tensor, unwrap, wrap
 
 
-def execute_unary(spec: OpSpec, a: Tensor, /) -> Tensor:
+def execute_unary(spec: OpSpec, a: Tensor, out: Out = None, /) -> Tensor:
     """One operand, no options.
 
     >>> from tensor_runtime.functions import SQRT
@@ -34,13 +38,14 @@ def execute_unary(spec: OpSpec, a: Tensor, /) -> Tensor:
     except Exception:
         pass
     else:
-        return result
+        return result if out is None else written(out, result, a)
     form, array = unwrap(spec.name, a)
     kernel, found = spec.bindings[form]
-    return wrap(found, guarded(spec.name, kernel, array))
+    result = wrap(found, guarded(spec.name, kernel, array))
+    return result if out is None else written(out, result, a)
 
 
-def execute_binary(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
+def execute_binary(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, out: Out = None, /) -> Tensor:
     """Two operands, of which one may be a Python number.
 
     >>> from tensor_runtime.arithmetic import ADD
@@ -56,8 +61,9 @@ def execute_binary(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, /) -> T
     except Exception:
         pass
     else:
-        return result
-    return execute_mixed(spec, a, b)
+        return result if out is None else written(out, result, a, b)
+    result = execute_mixed(spec, a, b)
+    return result if out is None else written(out, result, a, b)
 
 
 def execute_mixed(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
@@ -83,7 +89,9 @@ def execute_mixed(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, /) -> Te
     return wrap(found, guarded(spec.name, kernel, x, y))
 
 
-def execute_ternary(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, c: Tensor | Number, /) -> Tensor:
+def execute_ternary(
+    spec: OpSpec, a: Tensor | Number, b: Tensor | Number, c: Tensor | Number, out: Out = None, /
+) -> Tensor:
     """Three operands, of which some may be Python numbers.
 
     >>> from tensor_runtime.choosing import WHERE
@@ -99,15 +107,16 @@ def execute_ternary(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, c: Ten
     except Exception:
         pass
     else:
-        return result
+        return result if out is None else written(out, result, a, b, c)
     key_a, x = (a._form, a._array) if isinstance(a, Tensor) else (type(a), a)
     key_b, y = (b._form, b._array) if isinstance(b, Tensor) else (type(b), b)
     key_c, z = (c._form, c._array) if isinstance(c, Tensor) else (type(c), c)
     kernel, found = spec.bindings[key_a, key_b, key_c]
-    return wrap(found, guarded(spec.name, kernel, x, y, z))
+    result = wrap(found, guarded(spec.name, kernel, x, y, z))
+    return result if out is None else written(out, result, a, b, c)
 
 
-def execute_detail(spec: OpSpec | ViewSpec, a: Tensor, detail: Hashable, /) -> Tensor:
+def execute_detail(spec: OpSpec | ViewSpec, a: Tensor, detail: Hashable, out: Out = None, /) -> Tensor:
     """One operand and a hashable detail, such as the axes of a reduction or of a view.
 
     >>> from tensor_runtime.reduction import SUM
@@ -123,13 +132,14 @@ def execute_detail(spec: OpSpec | ViewSpec, a: Tensor, detail: Hashable, /) -> T
     except Exception:
         pass
     else:
-        return result
+        return result if out is None else written(out, result, a)
     form, array = unwrap(spec.name, a)
     kernel, found = spec.bindings[form, detail]
-    return wrap(found, guarded(spec.name, kernel, array))
+    result = wrap(found, guarded(spec.name, kernel, array))
+    return result if out is None else written(out, result, a)
 
 
-def execute_pair(spec: OpSpec, a: Tensor, b: Tensor, detail: Hashable, /) -> Tensor:
+def execute_pair(spec: OpSpec, a: Tensor, b: Tensor, detail: Hashable, out: Out = None, /) -> Tensor:
     """Two tensors and a hashable detail, such as the axes of a contraction.
 
     >>> from tensor_runtime.contraction import TENSORDOT
@@ -138,7 +148,8 @@ def execute_pair(spec: OpSpec, a: Tensor, b: Tensor, detail: Hashable, /) -> Ten
     """
     (form_a, array_a), (form_b, array_b) = unwrap(spec.name, a), unwrap(spec.name, b)
     kernel, found = spec.bindings[form_a, form_b, detail]
-    return wrap(found, guarded(spec.name, kernel, array_a, array_b))
+    result = wrap(found, guarded(spec.name, kernel, array_a, array_b))
+    return result if out is None else written(out, result, a, b)
 
 
 def execute_several(spec: OpSpec, operands: Sequence[Tensor], detail: Hashable, /, *arguments: Any) -> Tensor:
@@ -161,32 +172,3 @@ def execute_many(spec: OpSpec, operands: Sequence[Tensor], detail: Hashable, /) 
     kernel, forms = spec.bindings[(*[form for form, _ in pairs], detail)]
     arrays = guarded(spec.name, kernel, *[array for _, array in pairs])
     return tuple(map(wrap, forms, arrays))
-
-
-def guarded(operation: str, kernel: Callable[..., Any], /, *arguments: Any) -> Any:
-    """Call a kernel; whatever it raises becomes an error of our tree.
-
-    >>> guarded("demo", lambda x: 1 // x, 0)
-    Traceback (most recent call last):
-        ...
-    tensor_core.errors.BackendError: demo: the backend failed: ZeroDivisionError: integer division or modulo by zero
-    """
-    try:
-        return kernel(*arguments)
-    except TensorError:
-        raise
-    except Exception as error:
-        raise translated(operation, error) from error
-
-
-def translated(operation: str, error: Exception, /) -> TensorError:
-    """The error of our tree that stands for one that a kernel let escape.
-
-    >>> type(translated("demo", MemoryError())).__name__
-    'OutOfMemoryError'
-    """
-    if isinstance(error, MemoryError):
-        return OutOfMemoryError(
-            f"{operation}: not enough memory for the result or a workspace: {error}", operation=operation
-        )
-    return BackendError(f"{operation}: the backend failed: {type(error).__name__}: {error}", operation=operation)

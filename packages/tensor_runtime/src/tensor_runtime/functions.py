@@ -12,6 +12,7 @@ from typing import Final
 
 from tensor_core.dtypes import ALL, REAL, Bool
 from tensor_runtime.execute import execute_unary
+from tensor_runtime.outputs import Out
 from tensor_runtime.rules import inexact, same_shape
 from tensor_runtime.spec import OpSpec
 from tensor_runtime.tensors import Tensor
@@ -26,47 +27,47 @@ ERF: Final = OpSpec("erf", accepts=REAL | {Bool}, result_dtype=inexact, result_s
 ERFC: Final = OpSpec("erfc", accepts=REAL | {Bool}, result_dtype=inexact, result_shape=same_shape)
 
 
-def exp(a: Tensor, /) -> Tensor:
+def exp(a: Tensor, /, *, out: Out = None) -> Tensor:
     """Exponential; integers and Bool give F64. Within 4 rounding units of the exact value.
 
     >>> exp(tensor([0.0, 1.0]))
     Tensor(F64, (2,), column-major, cpu)
            1.0  2.7182818
     """
-    return execute_unary(EXP, a)
+    return execute_unary(EXP, a, out)
 
 
-def expm1(a: Tensor, /) -> Tensor:
+def expm1(a: Tensor, /, *, out: Out = None) -> Tensor:
     """exp(a) - 1, accurate near 0, where the difference would lose its digits.
 
     >>> expm1(tensor([0.0, 1e-20]))
     Tensor(F64, (2,), column-major, cpu)
        0.0  1e-20
     """
-    return execute_unary(EXPM1, a)
+    return execute_unary(EXPM1, a, out)
 
 
-def log(a: Tensor, /) -> Tensor:
+def log(a: Tensor, /, *, out: Out = None) -> Tensor:
     """Natural logarithm: minus infinity of 0, NaN below. The complex one has its cut along the negative real axis.
 
     >>> log(tensor([1.0, 0.0, -1.0]))
     Tensor(F64, (3,), column-major, cpu)
       0.0  -inf   nan
     """
-    return execute_unary(LOG, a)
+    return execute_unary(LOG, a, out)
 
 
-def log1p(a: Tensor, /) -> Tensor:
+def log1p(a: Tensor, /, *, out: Out = None) -> Tensor:
     """log(1 + a), accurate near 0; minus infinity of -1, NaN below.
 
     >>> log1p(tensor([0.0, 1e-20]))
     Tensor(F64, (2,), column-major, cpu)
        0.0  1e-20
     """
-    return execute_unary(LOG1P, a)
+    return execute_unary(LOG1P, a, out)
 
 
-def sqrt(a: Tensor, /) -> Tensor:
+def sqrt(a: Tensor, /, *, out: Out = None) -> Tensor:
     """Square root, correctly rounded for real operands; NaN below zero. Integers and Bool give F64.
 
     The complex root has its branch cut along the negative real axis.
@@ -75,34 +76,34 @@ def sqrt(a: Tensor, /) -> Tensor:
     Tensor(F64, (2,), column-major, cpu)
      2.0  nan
     """
-    return execute_unary(SQRT, a)
+    return execute_unary(SQRT, a, out)
 
 
-def rsqrt(a: Tensor, /) -> Tensor:
+def rsqrt(a: Tensor, /, *, out: Out = None) -> Tensor:
     """One over the square root: an infinity of 0, with its sign; NaN below, NaN of complex 0.
 
     >>> rsqrt(tensor([4.0, 0.0, -1.0]))
     Tensor(F64, (3,), column-major, cpu)
      0.5  inf  nan
     """
-    return execute_unary(RSQRT, a)
+    return execute_unary(RSQRT, a, out)
 
 
-def erf(a: Tensor, /) -> Tensor:
+def erf(a: Tensor, /, *, out: Out = None) -> Tensor:
     """Error function, 2/√π times the integral of exp(-t²) from 0 to a. Real operands and Bool.
 
     >>> erf(tensor([0.0, float("inf")]))
     Tensor(F64, (2,), column-major, cpu)
      0.0  1.0
     """
-    return execute_unary(ERF, a)
+    return execute_unary(ERF, a, out)
 
 
-def erfc(a: Tensor, /) -> Tensor:
+def erfc(a: Tensor, /, *, out: Out = None) -> Tensor:
     """1 - erf(a), accurate where that is small. Real operands and Bool. Within 8 rounding units of the exact value.
 
     >>> erfc(tensor([0.0, float("inf")]))
     Tensor(F64, (2,), column-major, cpu)
      1.0  0.0
     """
-    return execute_unary(ERFC, a)
+    return execute_unary(ERFC, a, out)

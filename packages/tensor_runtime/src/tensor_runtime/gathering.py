@@ -15,7 +15,8 @@ from tensor_core.dtypes import ALL, I64, REAL, Bool
 from tensor_core.errors import ArgumentError, DTypeError, ReadOnlyError, ShapeError
 from tensor_core.shapes import broadcast_shapes, normalize_axis
 from tensor_runtime.dependent import DependentSpec, Results, execute_dependent
-from tensor_runtime.execute import execute_pair, execute_several, guarded
+from tensor_runtime.execute import execute_pair, execute_several
+from tensor_runtime.failures import guarded
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.indexed import IndexedSpec, whole, wholes
 from tensor_runtime.slice_geometry import SliceOptions, gather_geometry, scatter_geometry

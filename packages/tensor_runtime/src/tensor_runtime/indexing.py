@@ -10,16 +10,17 @@ from collections.abc import Iterator
 from operator import index as as_index
 from typing import Any, Final
 
-from tensor_core.errors import IndexingError, OverlappingViewError, ReadOnlyError, ShapeError
+from tensor_core.errors import IndexingError, OverlappingViewError, ShapeError
 from tensor_core.layout import TensorLayout, is_injective
 from tensor_runtime.bindings import Binding, BindingTable
 from tensor_runtime.conversion import check_convertible, check_number
 from tensor_runtime.creation import full
-from tensor_runtime.execute import guarded
+from tensor_runtime.failures import guarded
 from tensor_runtime.form import Form, Shape
+from tensor_runtime.outputs import write
 from tensor_runtime.registry import registry
 from tensor_runtime.rules import broadcast
-from tensor_runtime.spec import ViewSpec, common_placement
+from tensor_runtime.spec import ViewSpec
 from tensor_runtime.structure import broadcast_to
 from tensor_runtime.tensors import Number, Tensor, TypedTensorViewMut, unwrap
 
@@ -185,21 +186,6 @@ _INJECTIVE: Final = BindingTable(
 )  # (kernel that refuses read-only memory, whether the form is injective)
 
 
-def _bind_copy_into(key: tuple[Form, Form | type]) -> Binding:
-    target, source = key
-    common_placement("copy_into", key)
-    if isinstance(source, Form) and source.shape != target.shape:
-        raise ShapeError(
-            f"copy_into: the view has shape {target.shape} and the source {source.shape}; accepted: equal shapes",
-            shapes=(target.shape, source.shape),
-        )
-    check_convertible("copy_into", source, target.dtype)
-    return registry.bind("copy_into", key, target, None), target
-
-
-_COPY_INTO: Final = BindingTable(_bind_copy_into)
-
-
 def copy_into(view: TypedTensorViewMut[Any], source: Tensor | Number, /) -> None:
     """Write every element of ``source`` into a mutable view of the same shape.
 
@@ -216,18 +202,11 @@ def copy_into(view: TypedTensorViewMut[Any], source: Tensor | Number, /) -> None
     >>> x.to_numpy().tolist()
     [1.0, 2.0]
     """
-    if not isinstance(view, TypedTensorViewMut):
-        raise ReadOnlyError(
-            f"copy_into: the first operand is a {type(view).__name__}; accepted: what mutable_view() returns"
-        )
-    if isinstance(source, Tensor):
-        kernel, _ = _COPY_INTO[view._form, source._form]
-        guarded("copy_into", kernel, view._array, source._array)
-    else:
+    if not isinstance(source, Tensor) and isinstance(view, TypedTensorViewMut):
         check_number("copy_into", source)
         check_convertible("copy_into", type(source), view.dtype)
-        number = full((), source, dtype=view.dtype, placement=view.placement)
-        copy_into(view, broadcast_to(number, view.shape))
+        source = broadcast_to(full((), source, dtype=view.dtype, placement=view.placement), view.shape)
+    write(view, source)
 
 
 def setitem(view: TypedTensorViewMut[Any], index: Any, value: Tensor | Number, /) -> None:

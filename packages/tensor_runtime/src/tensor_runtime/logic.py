@@ -11,6 +11,7 @@ from typing import Final
 
 from tensor_core.dtypes import ALL, INTEGER, Bool
 from tensor_runtime.execute import execute_binary, execute_unary
+from tensor_runtime.outputs import Out
 from tensor_runtime.rules import boolean, broadcast, same_shape
 from tensor_runtime.spec import OpSpec
 from tensor_runtime.tensors import Number, Tensor
@@ -40,7 +41,7 @@ BITWISE_LEFT_SHIFT: Final = _shift("bitwise_left_shift")
 BITWISE_RIGHT_SHIFT: Final = _shift("bitwise_right_shift")
 
 
-def logical_and(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
+def logical_and(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
     """Whether both elements are true. Any dtype, NumPy's meaning; the result is Bool.
 
     Raises:
@@ -52,40 +53,40 @@ def logical_and(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
     Tensor(Bool, (2,), column-major, cpu)
       True  False
     """
-    return execute_binary(LOGICAL_AND, a, b)
+    return execute_binary(LOGICAL_AND, a, b, out)
 
 
-def logical_or(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
+def logical_or(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
     """Whether either element is true. Dtypes and errors as for :func:`logical_and`.
 
     >>> logical_or(tensor([0, 1]), False)
     Tensor(Bool, (2,), column-major, cpu)
      False   True
     """
-    return execute_binary(LOGICAL_OR, a, b)
+    return execute_binary(LOGICAL_OR, a, b, out)
 
 
-def logical_xor(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
+def logical_xor(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
     """Whether exactly one element is true. Dtypes and errors as for :func:`logical_and`.
 
     >>> logical_xor(tensor([0, 1]), True)
     Tensor(Bool, (2,), column-major, cpu)
       True  False
     """
-    return execute_binary(LOGICAL_XOR, a, b)
+    return execute_binary(LOGICAL_XOR, a, b, out)
 
 
-def logical_not(a: Tensor, /) -> Tensor:
+def logical_not(a: Tensor, /, *, out: Out = None) -> Tensor:
     """Whether an element is 0 or False. Any dtype; the result is Bool.
 
     >>> logical_not(tensor([0.0, 0.5]))
     Tensor(Bool, (2,), column-major, cpu)
       True  False
     """
-    return execute_unary(LOGICAL_NOT, a)
+    return execute_unary(LOGICAL_NOT, a, out)
 
 
-def bitwise_and(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
+def bitwise_and(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
     """Bits set in both operands; also ``a & b``.
 
     Args:
@@ -105,40 +106,40 @@ def bitwise_and(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
     Tensor(I64, (2,), column-major, cpu)
      2  3
     """
-    return execute_binary(BITWISE_AND, a, b)
+    return execute_binary(BITWISE_AND, a, b, out)
 
 
-def bitwise_or(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
+def bitwise_or(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
     """Bits set in either operand; also ``a | b``. Dtypes and errors as for :func:`bitwise_and`.
 
     >>> bitwise_or(tensor([6, 0]), 3)
     Tensor(I64, (2,), column-major, cpu)
      7  3
     """
-    return execute_binary(BITWISE_OR, a, b)
+    return execute_binary(BITWISE_OR, a, b, out)
 
 
-def bitwise_xor(a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
+def bitwise_xor(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
     """Bits set in one operand alone; also ``a ^ b``. Dtypes and errors as for :func:`bitwise_and`.
 
     >>> bitwise_xor(tensor([6, 3]), 3)
     Tensor(I64, (2,), column-major, cpu)
      5  0
     """
-    return execute_binary(BITWISE_XOR, a, b)
+    return execute_binary(BITWISE_XOR, a, b, out)
 
 
-def bitwise_invert(a: Tensor, /) -> Tensor:
+def bitwise_invert(a: Tensor, /, *, out: Out = None) -> Tensor:
     """Every bit turned round, -1 - a; of Bool, the logical not. Also ``~a``. Not for floating operands.
 
     >>> bitwise_invert(tensor([0, 5]))
     Tensor(I64, (2,), column-major, cpu)
      -1  -6
     """
-    return execute_unary(BITWISE_INVERT, a)
+    return execute_unary(BITWISE_INVERT, a, out)
 
 
-def bitwise_left_shift(a: Tensor | Number, count: Tensor | Number, /) -> Tensor:
+def bitwise_left_shift(a: Tensor | Number, count: Tensor | Number, /, *, out: Out = None) -> Tensor:
     """Bits moved up by ``count`` places, zeros moved in; bits moved out are lost. Also ``a << count``.
 
     A count below 0, or of the dtype's width and more, leaves 0; it is no error. I32 and I64 only, so that Bool is
@@ -148,10 +149,10 @@ def bitwise_left_shift(a: Tensor | Number, count: Tensor | Number, /) -> Tensor:
     Tensor(I64, (2,), column-major, cpu)
        4  -12
     """
-    return execute_binary(BITWISE_LEFT_SHIFT, a, count)
+    return execute_binary(BITWISE_LEFT_SHIFT, a, count, out)
 
 
-def bitwise_right_shift(a: Tensor | Number, count: Tensor | Number, /) -> Tensor:
+def bitwise_right_shift(a: Tensor | Number, count: Tensor | Number, /, *, out: Out = None) -> Tensor:
     """Bits moved down by ``count`` places, the sign moved in: a / 2**count rounded down. Also ``a >> count``.
 
     A count below 0, or of the dtype's width and more, leaves nothing but the sign, 0 or -1; it is no error. Dtypes and
@@ -161,4 +162,4 @@ def bitwise_right_shift(a: Tensor | Number, count: Tensor | Number, /) -> Tensor
     Tensor(I64, (2,), column-major, cpu)
       2  -3
     """
-    return execute_binary(BITWISE_RIGHT_SHIFT, a, count)
+    return execute_binary(BITWISE_RIGHT_SHIFT, a, count, out)

@@ -45,7 +45,7 @@ from tensor_core.dtypes import DTYPES, F64, FLOATING, I32, I64, INTEGER, DType, 
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError
 from tensor_core.shapes import as_shape
 from tensor_runtime.bindings import Binding, BindingTable
-from tensor_runtime.execute import guarded
+from tensor_runtime.failures import guarded
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.philox import philox
 from tensor_runtime.placement import CPU, Placement, as_placement

@@ -14,6 +14,7 @@ from tensor_core.dtypes import ALL, REAL, Bool
 from tensor_core.errors import ArgumentError
 from tensor_runtime.execute import execute_detail
 from tensor_runtime.form import Shape
+from tensor_runtime.outputs import Out
 from tensor_runtime.rules import Axes, Reduction, accumulator, boolean, reduced, reduced_axes
 from tensor_runtime.spec import OpSpec
 from tensor_runtime.tensors import Tensor
@@ -46,7 +47,7 @@ ANY: Final = OpSpec("any", accepts=ALL, result_dtype=boolean, result_shape=reduc
 ALL_OF: Final = OpSpec("all", accepts=ALL, result_dtype=boolean, result_shape=reduced, detailed=True)
 
 
-def sum(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
+def sum(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False, out: Out = None) -> Tensor:
     """Sum over axes. Integers and Bool accumulate in I64, which wraps; floating types in their own.
 
     The order of the additions is the backend's, so the last bits may differ between backends and layouts. The sum of
@@ -56,6 +57,7 @@ def sum(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
         a: any dtype.
         axis: one axis, a tuple of axes, None for all, () for none.
         keepdims: keep reduced axes with extent 1.
+        out: a mutable view of the result's shape that receives it; see ``tensor_runtime.outputs``.
 
     Raises:
         AxisError: an axis out of range or named twice.
@@ -64,20 +66,22 @@ def sum(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
     >>> sum(a).item(), sum(a, axis=0).shape, sum(a, axis=-1, keepdims=True).shape
     (10, (2,), (2, 1))
     """
-    return execute_detail(SUM, a, (axis if axis is None or type(axis) is int else as_axes("sum", axis), bool(keepdims)))
+    return execute_detail(
+        SUM, a, (axis if axis is None or type(axis) is int else as_axes("sum", axis), bool(keepdims)), out
+    )
 
 
-def prod(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
+def prod(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False, out: Out = None) -> Tensor:
     """Product over axes. Arguments, dtypes and errors as for :func:`sum`; the product of nothing is 1.
 
     >>> prod(tensor([[1, 2], [3, 4]]), axis=0)
     Tensor(I64, (2,), column-major, cpu)
      3  8
     """
-    return execute_detail(PROD, a, (as_axes("prod", axis), bool(keepdims)))
+    return execute_detail(PROD, a, (as_axes("prod", axis), bool(keepdims)), out)
 
 
-def max(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
+def max(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False, out: Out = None) -> Tensor:
     """Largest element over axes; NaN if there is one. Arguments as for :func:`sum`; complex numbers have no order.
 
     Raises:
@@ -88,20 +92,22 @@ def max(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
     Tensor(I64, (2,), column-major, cpu)
      3  5
     """
-    return execute_detail(MAX, a, (axis if axis is None or type(axis) is int else as_axes("max", axis), bool(keepdims)))
+    return execute_detail(
+        MAX, a, (axis if axis is None or type(axis) is int else as_axes("max", axis), bool(keepdims)), out
+    )
 
 
-def min(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
+def min(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False, out: Out = None) -> Tensor:
     """Smallest element over axes; NaN if there is one. Arguments and errors as for :func:`max`.
 
     >>> min(tensor([[1, 5], [3, 4]]), axis=0)
     Tensor(I64, (2,), column-major, cpu)
      1  4
     """
-    return execute_detail(MIN, a, (as_axes("min", axis), bool(keepdims)))
+    return execute_detail(MIN, a, (as_axes("min", axis), bool(keepdims)), out)
 
 
-def any(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
+def any(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False, out: Out = None) -> Tensor:
     """Whether an element differs from 0, over axes; NaN does. False of nothing.
 
     Args:
@@ -119,17 +125,17 @@ def any(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
     Tensor(Bool, (2,), column-major, cpu)
      False   True
     """
-    return execute_detail(ANY, a, (as_axes("any", axis), bool(keepdims)))
+    return execute_detail(ANY, a, (as_axes("any", axis), bool(keepdims)), out)
 
 
-def all(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
+def all(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False, out: Out = None) -> Tensor:
     """Whether every element differs from 0, over axes; NaN does. True of nothing. As :func:`any` otherwise.
 
     >>> all(tensor([[0, 1], [2, 3]]), axis=0)
     Tensor(Bool, (2,), column-major, cpu)
      False   True
     """
-    return execute_detail(ALL_OF, a, (as_axes("all", axis), bool(keepdims)))
+    return execute_detail(ALL_OF, a, (as_axes("all", axis), bool(keepdims)), out)
 
 
 def as_axes(operation: str, axis: object, /) -> Axes:

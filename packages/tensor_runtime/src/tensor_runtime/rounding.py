@@ -10,6 +10,7 @@ from typing import Final
 
 from tensor_core.dtypes import ALL, REAL, Bool
 from tensor_runtime.execute import execute_unary
+from tensor_runtime.outputs import Out
 from tensor_runtime.rules import boolean, same_shape
 from tensor_runtime.spec import OpSpec
 from tensor_runtime.tensors import Tensor
@@ -25,71 +26,71 @@ ISINF: Final = OpSpec("isinf", accepts=ALL, result_dtype=boolean, result_shape=s
 ISFINITE: Final = OpSpec("isfinite", accepts=ALL, result_dtype=boolean, result_shape=same_shape)
 
 
-def floor(a: Tensor, /) -> Tensor:
+def floor(a: Tensor, /, *, out: Out = None) -> Tensor:
     """The greatest whole number not above the element. Not for complex operands.
 
     >>> floor(tensor([1.5, -1.5]))
     Tensor(F64, (2,), column-major, cpu)
       1.0  -2.0
     """
-    return execute_unary(FLOOR, a)
+    return execute_unary(FLOOR, a, out)
 
 
-def ceil(a: Tensor, /) -> Tensor:
+def ceil(a: Tensor, /, *, out: Out = None) -> Tensor:
     """The least whole number not below the element. Not for complex operands.
 
     >>> ceil(tensor([1.5, -1.5]))
     Tensor(F64, (2,), column-major, cpu)
       2.0  -1.0
     """
-    return execute_unary(CEIL, a)
+    return execute_unary(CEIL, a, out)
 
 
-def trunc(a: Tensor, /) -> Tensor:
+def trunc(a: Tensor, /, *, out: Out = None) -> Tensor:
     """The element without its fraction: rounded toward zero. Not for complex operands.
 
     >>> trunc(tensor([1.5, -1.5]))
     Tensor(F64, (2,), column-major, cpu)
       1.0  -1.0
     """
-    return execute_unary(TRUNC, a)
+    return execute_unary(TRUNC, a, out)
 
 
-def round(a: Tensor, /) -> Tensor:
+def round(a: Tensor, /, *, out: Out = None) -> Tensor:
     """The nearest whole number, of two the even one; of complex operands, of each part. NumPy's, without ``decimals``.
 
     >>> round(tensor([0.5, 1.5, -2.6]))
     Tensor(F64, (3,), column-major, cpu)
       0.0   2.0  -3.0
     """
-    return execute_unary(ROUND, a)
+    return execute_unary(ROUND, a, out)
 
 
-def isnan(a: Tensor, /) -> Tensor:
+def isnan(a: Tensor, /, *, out: Out = None) -> Tensor:
     """Whether an element is NaN; of complex operands, either part. Any dtype; integers and Bool never are.
 
     >>> isnan(tensor([1.0, float("nan")]))
     Tensor(Bool, (2,), column-major, cpu)
      False   True
     """
-    return execute_unary(ISNAN, a)
+    return execute_unary(ISNAN, a, out)
 
 
-def isinf(a: Tensor, /) -> Tensor:
+def isinf(a: Tensor, /, *, out: Out = None) -> Tensor:
     """Whether an element is an infinity of either sign; of complex operands, either part. Any dtype.
 
     >>> isinf(tensor([1.0, float("-inf")]))
     Tensor(Bool, (2,), column-major, cpu)
      False   True
     """
-    return execute_unary(ISINF, a)
+    return execute_unary(ISINF, a, out)
 
 
-def isfinite(a: Tensor, /) -> Tensor:
+def isfinite(a: Tensor, /, *, out: Out = None) -> Tensor:
     """Whether an element is neither NaN nor an infinity; of complex operands, both parts. Any dtype.
 
     >>> isfinite(tensor([1.0, float("inf"), float("nan")]))
     Tensor(Bool, (3,), column-major, cpu)
       True  False  False
     """
-    return execute_unary(ISFINITE, a)
+    return execute_unary(ISFINITE, a, out)

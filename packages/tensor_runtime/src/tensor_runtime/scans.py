@@ -19,6 +19,7 @@ from tensor_runtime.execute import execute_detail
 from tensor_runtime.form import Shape
 from tensor_runtime.indexed import whole
 from tensor_runtime.indexing import mutable_view
+from tensor_runtime.outputs import Out
 from tensor_runtime.rules import accumulator
 from tensor_runtime.spec import OpSpec
 from tensor_runtime.structure import copy
@@ -53,7 +54,7 @@ def one_axis(operation: str, rank: int, axis: int | None, /) -> int:
     return 0
 
 
-def cumsum(a: Tensor, /, axis: int | None = None) -> Tensor:
+def cumsum(a: Tensor, /, axis: int | None = None, *, out: Out = None) -> Tensor:
     """Sums of the elements up to each one along an axis. Integers and Bool accumulate in I64, which wraps.
 
     Args:
@@ -73,17 +74,17 @@ def cumsum(a: Tensor, /, axis: int | None = None) -> Tensor:
      1  2
      4  6
     """
-    return execute_detail(CUMSUM, a, None if axis is None else whole("cumsum", "axis", axis))
+    return execute_detail(CUMSUM, a, None if axis is None else whole("cumsum", "axis", axis), out)
 
 
-def cumprod(a: Tensor, /, axis: int | None = None) -> Tensor:
+def cumprod(a: Tensor, /, axis: int | None = None, *, out: Out = None) -> Tensor:
     """Products of the elements up to each one along an axis; dtypes, arguments and errors as for :func:`cumsum`.
 
     >>> cumprod(tensor([1, 2, 3, 4]))
     Tensor(I64, (4,), column-major, cpu)
       1   2   6  24
     """
-    return execute_detail(CUMPROD, a, None if axis is None else whole("cumprod", "axis", axis))
+    return execute_detail(CUMPROD, a, None if axis is None else whole("cumprod", "axis", axis), out)
 
 
 def fold(f: Step, x: Tensor, /, axis: int | None = None, *, initial: Tensor | Number | None = None) -> Tensor:

@@ -15,6 +15,7 @@ from tensor_core.errors import ArgumentError
 from tensor_runtime.execute import execute_detail
 from tensor_runtime.form import Shape
 from tensor_runtime.indexed import whole
+from tensor_runtime.outputs import Out
 from tensor_runtime.reduction import as_axes, reduced_nonempty
 from tensor_runtime.rules import Axes, inexact, reduced
 from tensor_runtime.spec import OpSpec
@@ -57,7 +58,7 @@ ARGMAX: Final = OpSpec("argmax", accepts=_ORDERED, result_dtype=_position, resul
 ARGMIN: Final = OpSpec("argmin", accepts=_ORDERED, result_dtype=_position, result_shape=reduced_nonempty, detailed=True)
 
 
-def mean(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
+def mean(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False, out: Out = None) -> Tensor:
     """Arithmetic mean over axes: the sum divided by the number of elements. NaN of nothing, without a warning.
 
     Args:
@@ -76,10 +77,10 @@ def mean(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
     Tensor(F64, (2,), column-major, cpu)
      2.0  3.0
     """
-    return execute_detail(MEAN, a, (as_axes("mean", axis), bool(keepdims)))
+    return execute_detail(MEAN, a, (as_axes("mean", axis), bool(keepdims)), out)
 
 
-def var(a: Tensor, /, *, axis: Axes = None, correction: float = 0, keepdims: bool = False) -> Tensor:
+def var(a: Tensor, /, *, axis: Axes = None, correction: float = 0, keepdims: bool = False, out: Out = None) -> Tensor:
     """Variance over axes: the mean of |a - mean(a)|², computed in two passes.
 
     Args:
@@ -104,20 +105,20 @@ def var(a: Tensor, /, *, axis: Axes = None, correction: float = 0, keepdims: boo
     >>> var(x).item(), round(var(x, correction=1).item(), 6)
     (1.25, 1.666667)
     """
-    return execute_detail(VAR, a, (as_axes("var", axis), bool(keepdims), _correction("var", correction)))
+    return execute_detail(VAR, a, (as_axes("var", axis), bool(keepdims), _correction("var", correction)), out)
 
 
-def std(a: Tensor, /, *, axis: Axes = None, correction: float = 0, keepdims: bool = False) -> Tensor:
+def std(a: Tensor, /, *, axis: Axes = None, correction: float = 0, keepdims: bool = False, out: Out = None) -> Tensor:
     """Standard deviation over axes: the square root of :func:`var`, which see.
 
     >>> std(tensor([[1.0, 5.0], [3.0, 5.0]]), axis=0)
     Tensor(F64, (2,), column-major, cpu)
      1.0  0.0
     """
-    return execute_detail(STD, a, (as_axes("std", axis), bool(keepdims), _correction("std", correction)))
+    return execute_detail(STD, a, (as_axes("std", axis), bool(keepdims), _correction("std", correction)), out)
 
 
-def argmax(a: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
+def argmax(a: Tensor, /, *, axis: int | None = None, keepdims: bool = False, out: Out = None) -> Tensor:
     """Index of the largest element along an axis; of several, the first. NaN counts as largest.
 
     Args:
@@ -137,10 +138,10 @@ def argmax(a: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> 
     >>> argmax(x).item(), argmax(x, axis=0).to_numpy().tolist()
     (1, [1, 0, 1])
     """
-    return execute_detail(ARGMAX, a, (None if axis is None else whole("argmax", "axis", axis), bool(keepdims)))
+    return execute_detail(ARGMAX, a, (None if axis is None else whole("argmax", "axis", axis), bool(keepdims)), out)
 
 
-def argmin(a: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
+def argmin(a: Tensor, /, *, axis: int | None = None, keepdims: bool = False, out: Out = None) -> Tensor:
     """Index of the smallest element along an axis; of several, the first. NaN counts as smallest.
 
     Arguments, order of counting and errors as for :func:`argmax`.
@@ -149,10 +150,10 @@ def argmin(a: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> 
     >>> argmin(x).item(), argmin(x, axis=0).to_numpy().tolist()
     (1, [1, 0, 0])
     """
-    return execute_detail(ARGMIN, a, (None if axis is None else whole("argmin", "axis", axis), bool(keepdims)))
+    return execute_detail(ARGMIN, a, (None if axis is None else whole("argmin", "axis", axis), bool(keepdims)), out)
 
 
-def norm(a: Tensor, /, ord: float = 2, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
+def norm(a: Tensor, /, ord: float = 2, *, axis: Axes = None, keepdims: bool = False, out: Out = None) -> Tensor:
     """Norm of the vector of elements along axes; with ``axis=None`` of all of them, whatever the rank.
 
     Norms of matrices (spectral, nuclear) belong to ``tensor_linalg``; the Frobenius norm is ``ord=2`` over two axes.
@@ -177,7 +178,7 @@ def norm(a: Tensor, /, ord: float = 2, *, axis: Axes = None, keepdims: bool = Fa
     >>> norm(tensor([3.0, -4.0])).item(), norm(tensor([3.0, -4.0]), 1).item(), norm(tensor([1e300, 0.0])).item()
     (5.0, 7.0, 1e+300)
     """
-    return execute_detail(NORM, a, (as_axes("norm", axis), bool(keepdims), _order(ord)))
+    return execute_detail(NORM, a, (as_axes("norm", axis), bool(keepdims), _order(ord)), out)
 
 
 def _correction(operation: str, value: Any) -> float:

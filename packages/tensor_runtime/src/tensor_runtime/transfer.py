@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from tensor_core.errors import DTypeError
 from tensor_core.host_tensor import HostTensor
-from tensor_runtime.execute import guarded
+from tensor_runtime.failures import guarded
 from tensor_runtime.form import form_of
 from tensor_runtime.placement import CPU, DeviceId, Placement, as_placement
 from tensor_runtime.registry import registry

@@ -10,6 +10,7 @@ from typing import Final
 
 from tensor_core.dtypes import ALL, REAL, Bool
 from tensor_runtime.execute import execute_binary, execute_unary
+from tensor_runtime.outputs import Out
 from tensor_runtime.rules import broadcast, inexact, same_shape
 from tensor_runtime.spec import OpSpec
 from tensor_runtime.tensors import Number, Tensor
@@ -26,97 +27,97 @@ TANH: Final = OpSpec("tanh", accepts=ALL, result_dtype=inexact, result_shape=sam
 ATAN2: Final = OpSpec("atan2", binary=True, accepts=REAL | {Bool}, result_dtype=inexact, result_shape=broadcast)
 
 
-def sin(a: Tensor, /) -> Tensor:
+def sin(a: Tensor, /, *, out: Out = None) -> Tensor:
     """Sine of an angle in radians; NaN of an infinity.
 
     >>> sin(tensor([0.0]))
     Tensor(F64, (1,), column-major, cpu)
      0.0
     """
-    return execute_unary(SIN, a)
+    return execute_unary(SIN, a, out)
 
 
-def cos(a: Tensor, /) -> Tensor:
+def cos(a: Tensor, /, *, out: Out = None) -> Tensor:
     """Cosine of an angle in radians; NaN of an infinity.
 
     >>> cos(tensor([0.0]))
     Tensor(F64, (1,), column-major, cpu)
      1.0
     """
-    return execute_unary(COS, a)
+    return execute_unary(COS, a, out)
 
 
-def tan(a: Tensor, /) -> Tensor:
+def tan(a: Tensor, /, *, out: Out = None) -> Tensor:
     """Tangent of an angle in radians; NaN of an infinity.
 
     >>> tan(tensor([0.0]))
     Tensor(F64, (1,), column-major, cpu)
      0.0
     """
-    return execute_unary(TAN, a)
+    return execute_unary(TAN, a, out)
 
 
-def asin(a: Tensor, /) -> Tensor:
+def asin(a: Tensor, /, *, out: Out = None) -> Tensor:
     """Angle in radians, from -π/2 to π/2, whose sine this is; NaN beyond -1 to 1, except for complex operands.
 
     >>> asin(tensor([0.0, 2.0]))
     Tensor(F64, (2,), column-major, cpu)
      0.0  nan
     """
-    return execute_unary(ASIN, a)
+    return execute_unary(ASIN, a, out)
 
 
-def acos(a: Tensor, /) -> Tensor:
+def acos(a: Tensor, /, *, out: Out = None) -> Tensor:
     """Angle in radians, from 0 to π, whose cosine this is; NaN beyond -1 to 1, except for complex operands.
 
     >>> acos(tensor([1.0, 2.0]))
     Tensor(F64, (2,), column-major, cpu)
      0.0  nan
     """
-    return execute_unary(ACOS, a)
+    return execute_unary(ACOS, a, out)
 
 
-def atan(a: Tensor, /) -> Tensor:
+def atan(a: Tensor, /, *, out: Out = None) -> Tensor:
     """Angle in radians, from -π/2 to π/2, whose tangent this is.
 
     >>> atan(tensor([0.0]))
     Tensor(F64, (1,), column-major, cpu)
      0.0
     """
-    return execute_unary(ATAN, a)
+    return execute_unary(ATAN, a, out)
 
 
-def sinh(a: Tensor, /) -> Tensor:
+def sinh(a: Tensor, /, *, out: Out = None) -> Tensor:
     """Hyperbolic sine.
 
     >>> sinh(tensor([0.0]))
     Tensor(F64, (1,), column-major, cpu)
      0.0
     """
-    return execute_unary(SINH, a)
+    return execute_unary(SINH, a, out)
 
 
-def cosh(a: Tensor, /) -> Tensor:
+def cosh(a: Tensor, /, *, out: Out = None) -> Tensor:
     """Hyperbolic cosine.
 
     >>> cosh(tensor([0.0]))
     Tensor(F64, (1,), column-major, cpu)
      1.0
     """
-    return execute_unary(COSH, a)
+    return execute_unary(COSH, a, out)
 
 
-def tanh(a: Tensor, /) -> Tensor:
+def tanh(a: Tensor, /, *, out: Out = None) -> Tensor:
     """Hyperbolic tangent.
 
     >>> tanh(tensor([0.0, float("inf")]))
     Tensor(F64, (2,), column-major, cpu)
      0.0  1.0
     """
-    return execute_unary(TANH, a)
+    return execute_unary(TANH, a, out)
 
 
-def atan2(y: Tensor | Number, x: Tensor | Number, /) -> Tensor:
+def atan2(y: Tensor | Number, x: Tensor | Number, /, *, out: Out = None) -> Tensor:
     """Angle in radians, from -π to π, between the positive x axis and the point (x, y).
 
     Signs of zero choose the side: atan2(-0.0, -1.0) is -π. Both zero gives 0 or ±π, as in C; NaN in either gives NaN.
@@ -137,4 +138,4 @@ def atan2(y: Tensor | Number, x: Tensor | Number, /) -> Tensor:
     Tensor(F64, (2,), column-major, cpu)
            0.0  1.5707963
     """
-    return execute_binary(ATAN2, y, x)
+    return execute_binary(ATAN2, y, x, out)

@@ -63,6 +63,8 @@ class SimulatedBackend:
             found = kernel(*[_opened(argument) for argument in arguments])
             if isinstance(found, Counted):
                 return Counted(tuple(map(DeviceArray, found.arrays)), found.count)
+            if found is None or isinstance(found, bool):
+                return found
             return tuple(map(DeviceArray, found)) if isinstance(found, tuple) else DeviceArray(found)
 
         return wrapped

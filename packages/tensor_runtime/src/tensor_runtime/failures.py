@@ -1,0 +1,37 @@
+"""What a kernel raises becomes an error of our tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tensor_core.errors import BackendError, OutOfMemoryError, TensorError
+
+
+def guarded(operation: str, kernel: Callable[..., Any], /, *arguments: Any) -> Any:
+    """Call a kernel; whatever it raises becomes an error of our tree.
+
+    >>> guarded("demo", lambda x: 1 // x, 0)
+    Traceback (most recent call last):
+        ...
+    tensor_core.errors.BackendError: demo: the backend failed: ZeroDivisionError: integer division or modulo by zero
+    """
+    try:
+        return kernel(*arguments)
+    except TensorError:
+        raise
+    except Exception as error:
+        raise translated(operation, error) from error
+
+
+def translated(operation: str, error: Exception, /) -> TensorError:
+    """The error of our tree that stands for one that a kernel let escape.
+
+    >>> type(translated("demo", MemoryError())).__name__
+    'OutOfMemoryError'
+    """
+    if isinstance(error, MemoryError):
+        return OutOfMemoryError(
+            f"{operation}: not enough memory for the result or a workspace: {error}", operation=operation
+        )
+    return BackendError(f"{operation}: the backend failed: {type(error).__name__}: {error}", operation=operation)
