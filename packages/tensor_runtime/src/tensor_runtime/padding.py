@@ -97,6 +97,8 @@ def pad(x: Tensor, pad_width: int | Sequence[Any], /, mode: str = "constant", *,
     if mode != "constant":
         raise ArgumentError(f"pad: mode is {mode!r}; accepted: 'constant', 'edge'", operation="pad")
     check_number("pad", constant_values)
+    if constant_values == 0 and type(constant_values) is int:
+        constant_values = False  # the zero of every dtype, of Bool as well
     return execute_several(PAD, (x,), detail, to_element(constant_values, form.dtype))
 
 
