@@ -99,8 +99,9 @@ def _row(name: str, cases: Sequence[Case], recorder: Recorder, place: Placement)
     recorder.asked.clear()
     made = [_results(partial(case.call, place), recorder) for case in cases if not case.operands]
     tried = [_tried(cases, recorder, place, varied) for varied in (_all_of_one_dtype, _like_the_first, _like_the_last)]
-    # A few dtypes only, of operands that all have one: some of them are indices or conditions.
-    best = tried[0] if len(tried[0]) > 3 else max(tried, key=len)
+    # Where operands of one dtype are hardly ever accepted, some of them are indices or conditions.
+    widest = max(tried, key=len)
+    best = widest if len(widest) > len(tried[0]) + 1 else tried[0]
     return Row(name, best, frozenset(one for one in made if one), frozenset(recorder.asked))
 
 
@@ -176,10 +177,11 @@ def results_text(accepted: Found, /) -> str:
         return "as asked"
     left = dict(accepted)
     patterns: list[tuple[str, list[DType]]] = []
-    while left:  # the pattern that covers most dtypes first; of equals, the one that says "same"
+    while left:  # the pattern that covers all, else "same", else the one that covers most
         options = {_pattern(results, dtype): None for dtype, results in left.items()}
         options |= {_pattern(results, None): None for results in left.values()}
-        pattern = max(options, key=lambda option: sum(_fits(option, *item) for item in left.items()))
+        counts = {option: sum(_fits(option, *item) for item in left.items()) for option in options}
+        pattern = max(counts, key=lambda option: (counts[option] == len(left), _is_same(option), counts[option]))
         covered = [dtype for dtype, results in left.items() if _fits(pattern, dtype, results)]
         patterns.append((_pattern_text(pattern), covered))
         left = {dtype: results for dtype, results in left.items() if dtype not in covered}
@@ -198,6 +200,10 @@ def _pattern(results: frozenset[tuple[DType, ...]], same: DType | None) -> Patte
 
 def _fits(pattern: Pattern, dtype: DType, results: frozenset[tuple[DType, ...]]) -> bool:
     return results == frozenset(tuple(one or dtype for one in alternative) for alternative in pattern)
+
+
+def _is_same(pattern: Pattern) -> bool:
+    return any(None in alternative for alternative in pattern)
 
 
 def _pattern_text(pattern: Pattern) -> str:
