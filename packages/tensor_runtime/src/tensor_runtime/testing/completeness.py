@@ -53,7 +53,7 @@ def declared_specs() -> Mapping[str, Spec]:
     """
     found: dict[int, tuple[str, Spec]] = {}
     for module in _modules():
-        place = module.__name__.removeprefix("tensor_runtime.")
+        place = module.__name__.removeprefix("tensor_runtime.").removeprefix("ops.")
         for name, value in vars(module).items():
             for key, spec in _specs_in(value):
                 found.setdefault(id(spec), (f"{place}.{name}{key}", spec))
