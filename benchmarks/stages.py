@@ -16,9 +16,9 @@ import tensor_runtime as tr
 from benchmarks.timing import Stopwatch, interleave, stopwatch
 from tensor_einsum import einsum
 from tensor_einsum.api import _bindings as einsum_bindings
-from tensor_runtime.arithmetic import ADD
-from tensor_runtime.contraction import MATMUL
-from tensor_runtime.structure import TRANSPOSE_VIEW
+from tensor_runtime.ops.arithmetic import ADD
+from tensor_runtime.ops.contraction import MATMUL
+from tensor_runtime.ops.structure import TRANSPOSE_VIEW
 from tensor_runtime.tensors import Tensor
 
 

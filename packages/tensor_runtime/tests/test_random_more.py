@@ -19,7 +19,7 @@ import tensor_runtime as tr
 from tensor_core import DType
 from tensor_core.dtypes import C32, C64, F32, F64, FLOATING, I32, I64
 from tensor_core.errors import ArgumentError, BackendUnavailableError, CastRangeError, DTypeError, ShapeError
-from tensor_runtime.philox import philox, word
+from tensor_runtime.ops.philox import philox, word
 
 WORDS = st.integers(0, 2**64 - 1)
 PI = ("243f6a8885a308d3", "13198a2e03707344", "a4093822299f31d0", "082efa98ec4e6c89")

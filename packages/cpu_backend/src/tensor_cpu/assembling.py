@@ -14,10 +14,10 @@ from numpy.lib.stride_tricks import as_strided
 
 from tensor_core.shapes import normalize_axes
 from tensor_cpu.arrays import NUMPY_DTYPES, Array, empty
-from tensor_runtime.assembling import Repeats, tile_shape
-from tensor_runtime.diagonals import Embedding, Triangle
 from tensor_runtime.form import Form
-from tensor_runtime.padding import Padding
+from tensor_runtime.ops.assembling import Repeats, tile_shape
+from tensor_runtime.ops.diagonals import Embedding, Triangle
+from tensor_runtime.ops.padding import Padding
 from tensor_runtime.protocols import Kernel
 
 Binder = Callable[[tuple[Any, ...], Any, Any], Kernel]

@@ -27,10 +27,10 @@ from tensor_cpu.contraction import bind_contract
 from tensor_cpu.permute import bind_fill, fuse
 from tensor_cpu.quiet import quiet
 from tensor_cpu.spatial import bind_compact, runs_forward
-from tensor_runtime.convolution import Detail, convolution_windows
 from tensor_runtime.form import Form, Shape, form_of
+from tensor_runtime.ops.convolution import Detail, convolution_windows
+from tensor_runtime.ops.windows import Windows
 from tensor_runtime.protocols import Kernel
-from tensor_runtime.windows import Windows
 
 _BLOCK: Final = 1 << 20  # bytes of columns: half of a second-level cache of 2 MiB
 _FEWEST: Final = 32  # columns of a block, however long: fewer would read the filters too often

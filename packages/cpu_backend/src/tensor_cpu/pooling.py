@@ -17,9 +17,9 @@ from tensor_cpu.arrays import NUMPY_DTYPES, Array
 from tensor_cpu.quiet import quiet
 from tensor_cpu.spatial import bind_compact, runs_forward
 from tensor_runtime.form import Form
-from tensor_runtime.pooling import Detail, pooling_windows
+from tensor_runtime.ops.pooling import Detail, pooling_windows
+from tensor_runtime.ops.windows import Windows, members
 from tensor_runtime.protocols import Kernel
-from tensor_runtime.windows import Windows, members
 
 Call = tuple[tuple[Any, ...], tuple[Any, ...]]  # indices of the windows and of the elements that they combine
 

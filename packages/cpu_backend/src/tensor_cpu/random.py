@@ -1,7 +1,7 @@
 """The kernels "uniform", "integers" and "normal": words of Philox4x64-10 from NumPy, made into numbers here.
 
 NumPy promises the words of its bit generator but not the bits of its distributions, so every map from words to numbers
-is ours, as ``tensor_runtime.random`` fixes it. NumPy's generator adds one to its counter before each block of four
+is ours, as ``tensor_runtime.ops.random`` fixes it. NumPy's generator adds one to its counter before each block of four
 words, so it starts one before block 0.
 """
 

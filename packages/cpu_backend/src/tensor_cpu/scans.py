@@ -10,8 +10,8 @@ import numpy as np
 from tensor_cpu.arrays import NUMPY_DTYPES, empty
 from tensor_cpu.quiet import quiet
 from tensor_runtime.form import Form
+from tensor_runtime.ops.scans import one_axis
 from tensor_runtime.protocols import Kernel
-from tensor_runtime.scans import one_axis
 
 Binder = Callable[[tuple[Any, ...], Any, Any], Kernel]
 

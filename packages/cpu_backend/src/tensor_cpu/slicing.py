@@ -8,7 +8,7 @@ from typing import Any, Final
 from tensor_cpu.arrays import Array
 from tensor_cpu.quiet import quiet
 from tensor_runtime.form import Form, Shape
-from tensor_runtime.indexed import out_of_range
+from tensor_runtime.ops.indexed import out_of_range
 from tensor_runtime.protocols import Kernel
 
 Binder = Callable[[tuple[Any, ...], Any, Any], Kernel]

@@ -14,7 +14,7 @@ from tensor_core.errors import ReadOnlyError
 from tensor_core.shapes import as_permutation
 from tensor_cpu.arrays import Array, restride
 from tensor_runtime.form import Form
-from tensor_runtime.indexing import Pattern
+from tensor_runtime.ops.indexing import Pattern
 from tensor_runtime.protocols import Kernel
 
 

@@ -16,26 +16,27 @@ from __future__ import annotations
 from tensor_core import C32, C64, DTYPES, F32, F64, I32, I64, Bool, DType, HostTensor, TensorError, promote
 from tensor_runtime import methods as _methods  # attaches the methods of Tensor
 from tensor_runtime import primitives
-from tensor_runtime.activations import gelu, log_softmax, relu, sigmoid, silu, softmax, softplus
-from tensor_runtime.arithmetic import abs, add, conj, divide, multiply, negative, positive, pow, sign, subtract
-from tensor_runtime.assembling import concatenate, repeat, reverse, roll, split, stack, tile
 from tensor_runtime.bindings import binding_cache
 from tensor_runtime.buffer import BackendBuffer, HostBuffer
-from tensor_runtime.choosing import clip, maximum, minimum, where
-from tensor_runtime.comparison import equal, greater, greater_equal, less, less_equal, not_equal
-from tensor_runtime.components import complex, imag, real
-from tensor_runtime.contraction import dot_general, matmul, tensordot
 from tensor_runtime.conversion import cast, convert
-from tensor_runtime.convolution import conv
-from tensor_runtime.creation import arange, asarray, eye, from_flat, full, linspace, ones, tensor, to_numpy, zeros
-from tensor_runtime.diagonals import embed_diagonal, extract_diagonal, trace, tril, triu
-from tensor_runtime.division import floor_divide, fmod, remainder, trunc_divide
 from tensor_runtime.files import load, save
-from tensor_runtime.functions import erf, erfc, exp, expm1, log, log1p, rsqrt, sqrt
-from tensor_runtime.gathering import gather, nonzero, put_along_axis, scatter, take, take_along_axis
-from tensor_runtime.indexing import copy_into, mutable_view
 from tensor_runtime.inference import infer
-from tensor_runtime.logic import (
+from tensor_runtime.operations import einsum
+from tensor_runtime.ops.activations import gelu, log_softmax, relu, sigmoid, silu, softmax, softplus
+from tensor_runtime.ops.arithmetic import abs, add, conj, divide, multiply, negative, positive, pow, sign, subtract
+from tensor_runtime.ops.assembling import concatenate, repeat, reverse, roll, split, stack, tile
+from tensor_runtime.ops.choosing import clip, maximum, minimum, where
+from tensor_runtime.ops.comparison import equal, greater, greater_equal, less, less_equal, not_equal
+from tensor_runtime.ops.components import complex, imag, real
+from tensor_runtime.ops.contraction import dot_general, matmul, tensordot
+from tensor_runtime.ops.convolution import conv
+from tensor_runtime.ops.creation import arange, asarray, eye, from_flat, full, linspace, ones, tensor, to_numpy, zeros
+from tensor_runtime.ops.diagonals import embed_diagonal, extract_diagonal, trace, tril, triu
+from tensor_runtime.ops.division import floor_divide, fmod, remainder, trunc_divide
+from tensor_runtime.ops.functions import erf, erfc, exp, expm1, log, log1p, rsqrt, sqrt
+from tensor_runtime.ops.gathering import gather, nonzero, put_along_axis, scatter, take, take_along_axis
+from tensor_runtime.ops.indexing import copy_into, mutable_view
+from tensor_runtime.ops.logic import (
     bitwise_and,
     bitwise_invert,
     bitwise_left_shift,
@@ -47,18 +48,15 @@ from tensor_runtime.logic import (
     logical_or,
     logical_xor,
 )
-from tensor_runtime.operations import einsum
-from tensor_runtime.padding import pad
-from tensor_runtime.placement import CPU, DeviceId, DeviceKind, GpuBackendKind, MemoryKind, Placement
-from tensor_runtime.pooling import max_pool, mean_pool
-from tensor_runtime.products import dot, kron, outer
-from tensor_runtime.random import fold_in, integers, normal, uniform
-from tensor_runtime.reduction import all, any, max, min, prod, sum
-from tensor_runtime.registry import backend, backends, refresh_backends, register_backend, register_kernel
-from tensor_runtime.rounding import ceil, floor, isfinite, isinf, isnan, round, trunc
-from tensor_runtime.scans import cumprod, cumsum, fold, scan
-from tensor_runtime.slicing import dynamic_slice, dynamic_update_slice
-from tensor_runtime.sorting import (
+from tensor_runtime.ops.padding import pad
+from tensor_runtime.ops.pooling import max_pool, mean_pool
+from tensor_runtime.ops.products import dot, kron, outer
+from tensor_runtime.ops.random import fold_in, integers, normal, uniform
+from tensor_runtime.ops.reduction import all, any, max, min, prod, sum
+from tensor_runtime.ops.rounding import ceil, floor, isfinite, isinf, isnan, round, trunc
+from tensor_runtime.ops.scans import cumprod, cumsum, fold, scan
+from tensor_runtime.ops.slicing import dynamic_slice, dynamic_update_slice
+from tensor_runtime.ops.sorting import (
     argsort,
     searchsorted,
     sort,
@@ -68,8 +66,8 @@ from tensor_runtime.sorting import (
     unique_inverse,
     unique_values,
 )
-from tensor_runtime.statistics import argmax, argmin, mean, norm, std, var
-from tensor_runtime.structure import (
+from tensor_runtime.ops.statistics import argmax, argmin, mean, norm, std, var
+from tensor_runtime.ops.structure import (
     broadcast_in_dim,
     broadcast_to,
     copy,
@@ -84,10 +82,12 @@ from tensor_runtime.structure import (
     transpose,
     transpose_view,
 )
-from tensor_runtime.tabulation import from_function, tabulate
+from tensor_runtime.ops.tabulation import from_function, tabulate
+from tensor_runtime.ops.trigonometry import acos, asin, atan, atan2, cos, cosh, sin, sinh, tan, tanh
+from tensor_runtime.placement import CPU, DeviceId, DeviceKind, GpuBackendKind, MemoryKind, Placement
+from tensor_runtime.registry import backend, backends, refresh_backends, register_backend, register_kernel
 from tensor_runtime.tensors import Tensor, TypedTensor, TypedTensorView, TypedTensorViewMut
 from tensor_runtime.transfer import download, to, trace_transfers, upload
-from tensor_runtime.trigonometry import acos, asin, atan, atan2, cos, cosh, sin, sinh, tan, tanh
 
 del _methods
 

@@ -25,7 +25,7 @@ from tensor_runtime.tensors import Number, Tensor, unwrap, wrap
 def execute_unary(spec: OpSpec, a: Tensor, out: Out = None, /) -> Tensor:
     """One operand, no options.
 
-    >>> from tensor_runtime.functions import SQRT
+    >>> from tensor_runtime.ops.functions import SQRT
     >>> execute_unary(SQRT, tensor([9.0])).item()
     3.0
     """
@@ -48,7 +48,7 @@ def execute_unary(spec: OpSpec, a: Tensor, out: Out = None, /) -> Tensor:
 def execute_binary(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, out: Out = None, /) -> Tensor:
     """Two operands, of which one may be a Python number.
 
-    >>> from tensor_runtime.arithmetic import ADD
+    >>> from tensor_runtime.ops.arithmetic import ADD
     >>> execute_binary(ADD, tensor([1.0]), tensor([2.0])).item(), execute_binary(ADD, 1, tensor([2.0])).item()
     (3.0, 3.0)
     """
@@ -69,7 +69,7 @@ def execute_binary(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, out: Ou
 def execute_mixed(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
     """The long way of two operands; the only way when one of them is known to be a Python number.
 
-    >>> from tensor_runtime.arithmetic import ADD
+    >>> from tensor_runtime.ops.arithmetic import ADD
     >>> execute_mixed(ADD, tensor([1.0]), 2).item()
     3.0
     """
@@ -94,7 +94,7 @@ def execute_ternary(
 ) -> Tensor:
     """Three operands, of which some may be Python numbers.
 
-    >>> from tensor_runtime.choosing import WHERE
+    >>> from tensor_runtime.ops.choosing import WHERE
     >>> execute_ternary(WHERE, tensor([True, False]), tensor([1, 2]), 0).to_numpy().tolist()
     [1, 0]
     """
@@ -119,7 +119,7 @@ def execute_ternary(
 def execute_detail(spec: OpSpec | ViewSpec, a: Tensor, detail: Hashable, out: Out = None, /) -> Tensor:
     """One operand and a hashable detail, such as the axes of a reduction or of a view.
 
-    >>> from tensor_runtime.reduction import SUM
+    >>> from tensor_runtime.ops.reduction import SUM
     >>> execute_detail(SUM, ones((2, 3)), (0, False)).shape
     (3,)
     """
@@ -142,7 +142,7 @@ def execute_detail(spec: OpSpec | ViewSpec, a: Tensor, detail: Hashable, out: Ou
 def execute_pair(spec: OpSpec, a: Tensor, b: Tensor, detail: Hashable, out: Out = None, /) -> Tensor:
     """Two tensors and a hashable detail, such as the axes of a contraction.
 
-    >>> from tensor_runtime.contraction import TENSORDOT
+    >>> from tensor_runtime.ops.contraction import TENSORDOT
     >>> execute_pair(TENSORDOT, ones((2, 3)), ones((3, 4)), 1).shape
     (2, 4)
     """

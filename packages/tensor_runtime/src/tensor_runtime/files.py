@@ -17,11 +17,11 @@ from tensor_core.errors import ArgumentError, FormatError, LoadError, OutOfMemor
 from tensor_core.host_tensor import HostTensor
 from tensor_core.host_view import HostTensorView
 from tensor_runtime.atomic import write_atomically
-from tensor_runtime.creation import asarray
 from tensor_runtime.failures import guarded
 from tensor_runtime.npy_header import PREFIX_BYTES, Header, format_header, header_length, length_field, parse_header
+from tensor_runtime.ops.creation import asarray
+from tensor_runtime.ops.structure import copy, reversed_axes, to_contiguous
 from tensor_runtime.registry import registry
-from tensor_runtime.structure import copy, reversed_axes, to_contiguous
 from tensor_runtime.tensors import Tensor, unwrap
 
 Path = str | os.PathLike[str]

@@ -10,15 +10,15 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tensor_core.errors import ArgumentError, DTypeError, ReadOnlyError
-from tensor_runtime import arithmetic, comparison, contraction, division, logic, reduction
-from tensor_runtime.creation import buffer_of, to_numpy
 from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.execute import execute_binary, execute_mixed
 from tensor_runtime.formatting import html_text, tensor_text
-from tensor_runtime.indexing import getitem, iterate, mutable_view, setitem
+from tensor_runtime.ops import arithmetic, comparison, contraction, division, logic, reduction
+from tensor_runtime.ops.creation import buffer_of, to_numpy
+from tensor_runtime.ops.indexing import getitem, iterate, mutable_view, setitem
+from tensor_runtime.ops.structure import copy, reshape, reversed_axes
 from tensor_runtime.pickling import reduce_tensor
 from tensor_runtime.spec import OpSpec
-from tensor_runtime.structure import copy, reshape, reversed_axes
 from tensor_runtime.tensors import Number, Tensor, TypedTensorViewMut
 from tensor_runtime.transfer import download, to
 

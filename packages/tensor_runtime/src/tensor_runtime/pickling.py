@@ -12,8 +12,8 @@ from typing import Any
 from tensor_core.errors import PlacementError
 from tensor_core.host_tensor import HostTensor
 from tensor_runtime.form import Form
+from tensor_runtime.ops.structure import to_contiguous
 from tensor_runtime.placement import CPU
-from tensor_runtime.structure import to_contiguous
 from tensor_runtime.tensors import Tensor
 from tensor_runtime.transfer import download, upload
 

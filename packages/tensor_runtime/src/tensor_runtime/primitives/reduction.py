@@ -6,8 +6,8 @@ from typing import Final
 
 from tensor_core.dtypes import INTEGER, NUMERIC, REAL, Bool
 from tensor_runtime.execute import execute_detail
+from tensor_runtime.ops.reduction import reduced_nonempty
 from tensor_runtime.primitives.strict import StrictSpec
-from tensor_runtime.reduction import reduced_nonempty
 from tensor_runtime.rules import reduced
 from tensor_runtime.tensors import Tensor
 

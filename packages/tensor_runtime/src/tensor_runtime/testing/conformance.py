@@ -27,15 +27,15 @@ from tensor_core.dtypes import C64, I32
 from tensor_core.errors import TensorError, UnsupportedOperationError
 from tensor_core.host_view import HostTensorView
 from tensor_core.shapes import canonical_strides
-from tensor_runtime.arithmetic import add
-from tensor_runtime.comparison import equal
-from tensor_runtime.contraction import tensordot
 from tensor_runtime.conversion import cast, convert
-from tensor_runtime.indexing import copy_into, mutable_view
+from tensor_runtime.ops.arithmetic import add
+from tensor_runtime.ops.comparison import equal
+from tensor_runtime.ops.contraction import tensordot
+from tensor_runtime.ops.indexing import copy_into, mutable_view
+from tensor_runtime.ops.reduction import sum
+from tensor_runtime.ops.structure import copy
 from tensor_runtime.placement import Placement
-from tensor_runtime.reduction import sum
 from tensor_runtime.registry import registry
-from tensor_runtime.structure import copy
 from tensor_runtime.tensors import Tensor
 from tensor_runtime.testing.case import Case
 from tensor_runtime.testing.cases import all_cases
@@ -45,7 +45,9 @@ from tensor_runtime.testing.variants import VARIANTS
 from tensor_runtime.transfer import download, trace_transfers, upload
 
 CASES = tuple(all_cases())
-MOVING = frozenset({"to", "upload", "download", "tensor", "from_flat", "asarray", "copy_into", "item"})
+MOVING = frozenset(
+    {"to", "upload", "download", "tensor", "from_flat", "asarray", "copy_into", "item", "tabulate", "from_function"}
+)
 """Operations that may move elements between placements."""
 
 ANYWHERE: Final[Mapping[str, Callable[[Tensor], Tensor]]] = {

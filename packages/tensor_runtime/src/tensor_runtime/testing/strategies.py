@@ -12,7 +12,7 @@ from tensor_core.host_tensor import HostTensor
 from tensor_core.host_view import HostTensorView
 from tensor_core.slices import SliceSpec, resolve
 from tensor_core.testing.strategies import ViewStep, apply_step, host_tensors, view_steps
-from tensor_runtime import structure
+from tensor_runtime.ops import structure
 from tensor_runtime.placement import CPU, Placement
 from tensor_runtime.tensors import Tensor
 from tensor_runtime.transfer import upload

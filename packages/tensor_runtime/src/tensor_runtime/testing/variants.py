@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool, DType
 from tensor_runtime.form import Shape
+from tensor_runtime.ops.structure import reverse_view, transpose_view
 from tensor_runtime.placement import Placement
-from tensor_runtime.structure import reverse_view, transpose_view
 from tensor_runtime.tensors import Tensor
 from tensor_runtime.testing.oracle import Host, Index, tabulated
 from tensor_runtime.transfer import upload

@@ -1,4 +1,4 @@
-"""Cases of ``tensor_runtime.activations``, by their definitions."""
+"""Cases of ``tensor_runtime.ops.activations``, by their definitions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final
 from tensor_core.dtypes import DTYPES, F32, F64, REAL, Bool, DType
 from tensor_core.errors import ArgumentError, AxisError, DTypeError
 from tensor_core.host_tensor import HostTensor
-from tensor_runtime import activations
+from tensor_runtime.ops import activations
 from tensor_runtime.rules import inexact, reduced_axes
 from tensor_runtime.spec import same
 from tensor_runtime.testing.case import Case, refused

@@ -1,4 +1,4 @@
-"""Cases of ``tensor_runtime.arithmetic``: a table of operations, and what each is tried with."""
+"""Cases of ``tensor_runtime.ops.arithmetic``: a table of operations, and what each is tried with."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tensor_core.dtypes import ALL, C64, DTYPES, F32, F64, FLOATING, I32, I64, N
 from tensor_core.errors import DTypeError, ShapeError
 from tensor_core.host_tensor import HostTensor
 from tensor_core.promotion import promote
-from tensor_runtime import arithmetic
+from tensor_runtime.ops import arithmetic
 from tensor_runtime.rules import component, inexact
 from tensor_runtime.spec import same
 from tensor_runtime.testing.case import Case, refused

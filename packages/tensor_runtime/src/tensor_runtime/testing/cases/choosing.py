@@ -1,4 +1,4 @@
-"""Cases of ``tensor_runtime.choosing`` and ``tensor_runtime.components``: conditions, bounds, parts."""
+"""Cases of ``tensor_runtime.ops.choosing`` and ``tensor_runtime.ops.components``: conditions, bounds, parts."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tensor_core.dtypes import ALL, C32, DTYPES, F32, F64, I32, I64, NUMERIC, RE
 from tensor_core.errors import DTypeError, ShapeError
 from tensor_core.host_tensor import HostTensor
 from tensor_core.promotion import promote
-from tensor_runtime import arithmetic, choosing, components
-from tensor_runtime.components import paired
+from tensor_runtime.ops import arithmetic, choosing, components
+from tensor_runtime.ops.components import paired
 from tensor_runtime.rules import component
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.cases.arithmetic import Row, binary_cases, unary_cases

@@ -1,4 +1,4 @@
-"""Cases of ``tensor_runtime.comparison``."""
+"""Cases of ``tensor_runtime.ops.comparison``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 from tensor_core.dtypes import ALL, F64, I64, REAL, Bool
 from tensor_core.host_tensor import HostTensor
-from tensor_runtime import comparison
+from tensor_runtime.ops import comparison
 from tensor_runtime.rules import boolean
 from tensor_runtime.testing.case import Case
 from tensor_runtime.testing.cases.arithmetic import Row, binary_case, binary_cases

@@ -1,4 +1,4 @@
-"""Cases of ``tensor_runtime.contraction``: sums of products of small whole numbers, exact in every dtype."""
+"""Cases of ``tensor_runtime.ops.contraction``: sums of products of small whole numbers, exact in every dtype."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 from tensor_core.dtypes import C32, C64, DTYPES, F32, F64, I32, I64, Bool, DType
 from tensor_core.errors import ArgumentError, AxisError, ShapeError
 from tensor_core.promotion import promote
-from tensor_runtime.contraction import dot_general, matmul, tensordot
+from tensor_runtime.ops.contraction import dot_general, matmul, tensordot
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.oracle import Host, contracted, whole_numbers
 

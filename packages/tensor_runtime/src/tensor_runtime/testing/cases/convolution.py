@@ -1,4 +1,4 @@
-"""Cases of ``tensor_runtime.convolution``, by a loop over every window, filter element and channel."""
+"""Cases of ``tensor_runtime.ops.convolution``, by a loop over every window, filter element and channel."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tensor_core.errors import ArgumentError, DTypeError, ShapeError
 from tensor_core.host_tensor import HostTensor
 from tensor_core.promotion import promote
 from tensor_core.scalars import convert_scalar
-from tensor_runtime.convolution import conv
+from tensor_runtime.ops.convolution import conv
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.oracle import Host, Index, indices, tabulated, whole_numbers
 

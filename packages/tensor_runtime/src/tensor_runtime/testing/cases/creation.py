@@ -1,4 +1,4 @@
-"""Cases of ``tensor_runtime.creation``: tensors from a rule or from Python values."""
+"""Cases of ``tensor_runtime.ops.creation``: tensors from a rule or from Python values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from tensor_core.dtypes import DTYPES, F32, F64, I32, I64, DType
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, ShapeError, TensorError
-from tensor_runtime import creation
+from tensor_runtime.ops import creation
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.oracle import Index, tabulated, whole_numbers
 

@@ -1,4 +1,4 @@
-"""Cases of ``tensor_runtime.division`` and of powers: whole quotients, remainders, and what integers refuse."""
+"""Cases of ``tensor_runtime.ops.division`` and of powers: whole quotients, remainders, and what integers refuse."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Final
 from tensor_core.dtypes import F32, F64, FLOATING, I32, I64, NUMERIC, REAL
 from tensor_core.errors import ArgumentError, DivisionByZeroError
 from tensor_core.host_tensor import HostTensor
-from tensor_runtime import arithmetic, division
+from tensor_runtime.ops import arithmetic, division
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.cases.arithmetic import Row, binary_case, binary_cases, quotient
 from tensor_runtime.testing.oracle import tabulated

@@ -1,4 +1,4 @@
-"""Cases of ``tensor_runtime.functions``: elementary functions of one operand."""
+"""Cases of ``tensor_runtime.ops.functions``: elementary functions of one operand."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from tensor_core.dtypes import ALL, DTYPES, F32, F64, REAL, Bool, DType
 from tensor_core.errors import DTypeError
 from tensor_core.host_tensor import HostTensor
-from tensor_runtime import functions
+from tensor_runtime.ops import functions
 from tensor_runtime.rules import inexact
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.cases.arithmetic import EDGES

@@ -9,8 +9,8 @@ from tensor_core.dtypes import DTYPES, F64, I32, I64, Bool, DType
 from tensor_core.errors import ArgumentError, AxisError, DTypeError, IndexingError, ReadOnlyError, ShapeError
 from tensor_core.host_tensor import HostTensor
 from tensor_core.shapes import broadcast_shapes
-from tensor_runtime.gathering import gather, nonzero, put_along_axis, scatter, take, take_along_axis
-from tensor_runtime.structure import copy
+from tensor_runtime.ops.gathering import gather, nonzero, put_along_axis, scatter, take, take_along_axis
+from tensor_runtime.ops.structure import copy
 from tensor_runtime.tensors import Tensor
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.oracle import Host, Index, broadcast_index, indices, stored, tabulated, whole_numbers

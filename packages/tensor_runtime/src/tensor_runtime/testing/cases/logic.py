@@ -1,4 +1,4 @@
-"""Cases of ``tensor_runtime.logic``: truth values and bits."""
+"""Cases of ``tensor_runtime.ops.logic``: truth values and bits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from tensor_core.dtypes import ALL, I32, I64, INTEGER, Bool
 from tensor_core.host_tensor import HostTensor
-from tensor_runtime import logic
+from tensor_runtime.ops import logic
 from tensor_runtime.rules import boolean
 from tensor_runtime.testing.case import Case
 from tensor_runtime.testing.cases.arithmetic import Row, binary_case, binary_cases, unary_cases

@@ -1,4 +1,4 @@
-"""Cases of ``tensor_runtime.pooling``, by the list of elements that each window holds."""
+"""Cases of ``tensor_runtime.ops.pooling``, by the list of elements that each window holds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from tensor_core.dtypes import ALL, DTYPES, F64, I64, REAL, Bool, DType
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError
 from tensor_core.host_tensor import HostTensor
-from tensor_runtime import pooling
+from tensor_runtime.ops import pooling
 from tensor_runtime.rules import inexact
 from tensor_runtime.spec import same
 from tensor_runtime.testing.case import Case, refused

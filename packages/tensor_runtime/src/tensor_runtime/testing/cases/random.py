@@ -1,4 +1,4 @@
-"""Cases of ``tensor_runtime.random``: the bits that its description fixes, by Philox4x64-10 written out in Python."""
+"""Cases of ``tensor_runtime.ops.random``: the bits that its description fixes, by Philox4x64-10 in Python."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tensor_core.dtypes import F64, FLOATING, I32, I64, DType
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError
 from tensor_core.host_tensor import HostTensor
 from tensor_core.shapes import element_count
-from tensor_runtime.random import integers, normal, uniform
+from tensor_runtime.ops.random import integers, normal, uniform
 from tensor_runtime.testing.case import Case, refused
 
 _MASK: Final = 2**64 - 1

@@ -1,4 +1,4 @@
-"""Cases of ``tensor_runtime.reduction``: sums of small whole numbers are exact in every dtype and order."""
+"""Cases of ``tensor_runtime.ops.reduction``: sums of small whole numbers are exact in every dtype and order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from tensor_core.dtypes import ALL, DTYPES, F64, I32, I64, REAL, Bool, DType
 from tensor_core.errors import ArgumentError, AxisError, DTypeError, TensorError
 from tensor_core.host_tensor import HostTensor
-from tensor_runtime import reduction, statistics
+from tensor_runtime.ops import reduction, statistics
 from tensor_runtime.rules import Axes, accumulator, boolean, inexact, reduced_axes
 from tensor_runtime.spec import same
 from tensor_runtime.testing.case import Case, refused

@@ -1,4 +1,4 @@
-"""Cases of ``tensor_runtime.rounding``: whole numbers, and numbers that are finite or not."""
+"""Cases of ``tensor_runtime.ops.rounding``: whole numbers, and numbers that are finite or not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from tensor_core.dtypes import ALL, DTYPES, F32, F64, REAL, Bool
 from tensor_core.host_tensor import HostTensor
-from tensor_runtime import rounding
+from tensor_runtime.ops import rounding
 from tensor_runtime.rules import boolean
 from tensor_runtime.testing.case import Case
 from tensor_runtime.testing.cases.arithmetic import Row, unary_cases

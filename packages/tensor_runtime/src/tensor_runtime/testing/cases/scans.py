@@ -1,4 +1,4 @@
-"""Cases of ``tensor_runtime.scans``: running sums and products, and folds strictly from left to right."""
+"""Cases of ``tensor_runtime.ops.scans``: running sums and products, and folds strictly from left to right."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any, Final
 from tensor_core.dtypes import DTYPES, F64, I32, I64, DType
 from tensor_core.errors import ArgumentError, AxisError
 from tensor_core.host_tensor import HostTensor
-from tensor_runtime import scans
-from tensor_runtime.arithmetic import subtract
+from tensor_runtime.ops import scans
+from tensor_runtime.ops.arithmetic import subtract
 from tensor_runtime.rules import accumulator
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.oracle import Host, Index, reduced, tabulated, whole_numbers

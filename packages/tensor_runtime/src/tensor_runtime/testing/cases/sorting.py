@@ -11,7 +11,7 @@ from tensor_core.errors import ArgumentError, AxisError, ShapeError
 from tensor_core.host_tensor import HostTensor
 from tensor_core.promotion import promote
 from tensor_core.scalars import convert_scalar
-from tensor_runtime.sorting import (
+from tensor_runtime.ops.sorting import (
     argsort,
     searchsorted,
     sort,

@@ -25,7 +25,7 @@ from tensor_core.dtypes import (
 from tensor_core.errors import ArgumentError, DivisionByZeroError, DTypeError, ShapeError
 from tensor_core.host_tensor import HostTensor
 from tensor_runtime import primitives
-from tensor_runtime.components import paired
+from tensor_runtime.ops.components import paired
 from tensor_runtime.rules import boolean, component
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.cases import functions, rounding, trigonometry

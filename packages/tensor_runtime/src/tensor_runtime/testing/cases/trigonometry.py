@@ -1,4 +1,4 @@
-"""Cases of ``tensor_runtime.trigonometry``: circular and hyperbolic functions and their inverses."""
+"""Cases of ``tensor_runtime.ops.trigonometry``: circular and hyperbolic functions and their inverses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from tensor_core.dtypes import REAL, Bool
-from tensor_runtime import trigonometry
+from tensor_runtime.ops import trigonometry
 from tensor_runtime.rules import inexact
 from tensor_runtime.testing.case import Case
 from tensor_runtime.testing.cases import arithmetic

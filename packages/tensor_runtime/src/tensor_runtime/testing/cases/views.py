@@ -1,4 +1,4 @@
-"""Cases of ``tensor_runtime.structure`` and ``indexing``: views, copies, and writing through views.
+"""Cases of ``tensor_runtime.ops.structure`` and ``indexing``: views, copies, and writing through views.
 
 Every operand is also given in other layouts, so a ``reshape_view`` here only moves axes of extent 1, or works on a
 copy.
@@ -14,7 +14,7 @@ from tensor_core.dtypes import DTYPES, F64, I64
 from tensor_core.errors import AxisError, IndexingError, LossyConversionError, OverlappingViewError, ShapeError
 from tensor_core.host_view import HostTensorView
 from tensor_core.layout import TensorLayout
-from tensor_runtime import indexing, structure
+from tensor_runtime.ops import indexing, structure
 from tensor_runtime.tensors import Tensor
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.oracle import Host, whole_numbers

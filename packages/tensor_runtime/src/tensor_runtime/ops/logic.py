@@ -1,6 +1,6 @@
 """Logical operations on truth values, and operations on the bits of integers.
 
-Operands broadcast and are promoted as in ``tensor_runtime.arithmetic``. A *logical* operation asks of every element
+Operands broadcast and are promoted as in ``tensor_runtime.ops.arithmetic``. A *logical* operation asks of every element
 whether it differs from 0 (NaN does) and gives Bool. A *bitwise* one takes I32, I64 and Bool, whose one bit makes it the
 logical operation; integers are two's complement.
 """

@@ -1,8 +1,8 @@
 """Statistics over axes: ``mean``, ``var``, ``std``, ``norm``, and where extremes are: ``argmax``, ``argmin``.
 
-``axis`` and ``keepdims`` as in ``tensor_runtime.reduction``; the arg functions take one axis or None. Sums are made in
-the floating result's own type (F64 for integers and Bool), in the backend's order. Results are owned, compact and
-column-major.
+``axis`` and ``keepdims`` as in ``tensor_runtime.ops.reduction``; the arg functions take one axis or None. Sums are
+made in the floating result's own type (F64 for integers and Bool), in the backend's order. Results are owned, compact
+and column-major.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from tensor_core.dtypes import ALL, I64, REAL, Bool, DType
 from tensor_core.errors import ArgumentError
 from tensor_runtime.execute import execute_detail
 from tensor_runtime.form import Shape
-from tensor_runtime.indexed import whole
+from tensor_runtime.ops.indexed import whole
+from tensor_runtime.ops.reduction import as_axes, reduced_nonempty
 from tensor_runtime.outputs import Out
-from tensor_runtime.reduction import as_axes, reduced_nonempty
 from tensor_runtime.rules import Axes, inexact, reduced
 from tensor_runtime.spec import OpSpec
 from tensor_runtime.tensors import Tensor

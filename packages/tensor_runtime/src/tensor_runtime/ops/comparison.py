@@ -1,6 +1,6 @@
 """Comparisons, element by element: Bool results.
 
-Operands broadcast and are promoted as in ``tensor_runtime.arithmetic``. NaN equals nothing and orders with nothing.
+Operands broadcast and are promoted as in ``tensor_runtime.ops.arithmetic``. NaN equals nothing and orders with nothing.
 """
 
 from __future__ import annotations

@@ -13,10 +13,10 @@ from typing import Any, Final, NamedTuple
 from tensor_core.dtypes import I64, DType
 from tensor_core.errors import ArgumentError, ShapeError
 from tensor_core.shapes import element_count, normalize_axis
-from tensor_runtime.dependent import DependentSpec, Results, execute_dependent
 from tensor_runtime.execute import execute_binary, execute_detail
 from tensor_runtime.form import Form, Shape
-from tensor_runtime.indexed import whole
+from tensor_runtime.ops.dependent import DependentSpec, Results, execute_dependent
+from tensor_runtime.ops.indexed import whole
 from tensor_runtime.spec import OpSpec
 from tensor_runtime.tensors import Tensor, unwrap
 

@@ -14,12 +14,12 @@ from typing import Any, Final
 from tensor_core.dtypes import ALL, I64, REAL, Bool
 from tensor_core.errors import ArgumentError, DTypeError, ReadOnlyError, ShapeError
 from tensor_core.shapes import broadcast_shapes, normalize_axis
-from tensor_runtime.dependent import DependentSpec, Results, execute_dependent
 from tensor_runtime.execute import execute_pair, execute_several
 from tensor_runtime.failures import guarded
 from tensor_runtime.form import Form, Shape
-from tensor_runtime.indexed import IndexedSpec, whole, wholes
-from tensor_runtime.slice_geometry import SliceOptions, gather_geometry, scatter_geometry
+from tensor_runtime.ops.dependent import DependentSpec, Results, execute_dependent
+from tensor_runtime.ops.indexed import IndexedSpec, whole, wholes
+from tensor_runtime.ops.slice_geometry import SliceOptions, gather_geometry, scatter_geometry
 from tensor_runtime.tensors import Number, Tensor, TypedTensorViewMut, unwrap
 
 _LEADING: Final = SliceOptions()
@@ -199,7 +199,7 @@ def put_along_axis(
             "(scatter() gives a new tensor)"
         )
     if not isinstance(values, Tensor):
-        from tensor_runtime.creation import full
+        from tensor_runtime.ops.creation import full
 
         values = full((), values, dtype=view.dtype, placement=view.placement)
     (form, array), (form_i, array_i), (form_v, array_v) = (unwrap(name, operand) for operand in (view, indices, values))

@@ -1,6 +1,6 @@
 """Trigonometric and hyperbolic functions, element by element.
 
-Dtypes, accuracy and results as in ``tensor_runtime.functions``: integers and Bool give F64, complex operands the
+Dtypes, accuracy and results as in ``tensor_runtime.ops.functions``: integers and Bool give F64, complex operands the
 principal value. Angles are in radians.
 """
 

@@ -13,10 +13,10 @@ from tensor_core.dtypes import ALL, REAL, Bool
 from tensor_core.errors import ArgumentError, ShapeError
 from tensor_runtime.execute import execute_detail
 from tensor_runtime.form import Shape
+from tensor_runtime.ops.windows import Padding, Steps, Windows, as_padding, as_steps, resolve
 from tensor_runtime.rules import inexact
 from tensor_runtime.spec import OpSpec
 from tensor_runtime.tensors import Tensor
-from tensor_runtime.windows import Padding, Steps, Windows, as_padding, as_steps, resolve
 
 Detail = tuple[Steps, Steps | None, Padding, Steps]  # window, strides, padding, dilation
 
@@ -93,7 +93,7 @@ def max_pool(
         x: shape [N, spatial..., C], one spatial axis or more; real or Bool.
         window: its extent, one for all spatial axes or one each.
         strides: steps from window to window, one for all or one each; None takes the window's extents.
-        padding: "VALID", "SAME" or explicit pairs, as for :func:`~tensor_runtime.convolution.conv`.
+        padding: "VALID", "SAME" or explicit pairs, as for :func:`~tensor_runtime.ops.convolution.conv`.
         dilation: steps from element to element of a window, one for all or one each.
 
     Returns:

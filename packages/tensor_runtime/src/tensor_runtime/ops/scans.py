@@ -14,15 +14,15 @@ from tensor_core.errors import ArgumentError
 from tensor_core.promotion import promote_scalar
 from tensor_core.shapes import normalize_axis
 from tensor_runtime.conversion import check_number
-from tensor_runtime.creation import full, zeros
 from tensor_runtime.execute import execute_detail
 from tensor_runtime.form import Shape
-from tensor_runtime.indexed import whole
-from tensor_runtime.indexing import mutable_view
+from tensor_runtime.ops.creation import full, zeros
+from tensor_runtime.ops.indexed import whole
+from tensor_runtime.ops.indexing import mutable_view
+from tensor_runtime.ops.structure import copy
 from tensor_runtime.outputs import Out
 from tensor_runtime.rules import accumulator
 from tensor_runtime.spec import OpSpec
-from tensor_runtime.structure import copy
 from tensor_runtime.tensors import Number, Tensor, unwrap, wrap
 
 Step = Callable[[Tensor, Tensor], Tensor]
@@ -109,7 +109,7 @@ def fold(f: Step, x: Tensor, /, axis: int | None = None, *, initial: Tensor | Nu
 
     Source: the reduction of array languages, a left fold (APL itself folds from the right).
 
-    >>> from tensor_runtime.arithmetic import subtract
+    >>> from tensor_runtime.ops.arithmetic import subtract
     >>> fold(subtract, tensor([10, 3, 2])).item(), fold(subtract, tensor([10, 3, 2]), initial=100).item()
     (5, 85)
     """
@@ -143,7 +143,7 @@ def scan(f: Step, x: Tensor, /, axis: int | None = None, *, initial: Tensor | Nu
         ArgumentError: ``f`` gave something else; no axis for another rank than 1.
         AxisError: an axis out of range of ``x`` or of the result.
 
-    >>> from tensor_runtime.arithmetic import subtract
+    >>> from tensor_runtime.ops.arithmetic import subtract
     >>> scan(subtract, tensor([10, 3, 2])).to_numpy().tolist()
     [10, 7, 5]
     """

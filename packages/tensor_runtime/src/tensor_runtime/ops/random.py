@@ -1,7 +1,7 @@
 """Random tensors, a function of their arguments alone: no hidden state, and no order of calls.
 
-The words come from Philox4x64-10 (``tensor_runtime.philox``), a counter-based generator, so any element can be computed
-without those before it:
+The words come from Philox4x64-10 (``tensor_runtime.ops.philox``), a counter-based generator, so any element can be
+computed without those before it:
 
 * key: (seed, stream); counter of block b: (b, 0, 0, 0), counted from 0;
 * block b gives the words 4b, 4b + 1, 4b + 2, 4b + 3, in the order of the generator's output;
@@ -47,7 +47,7 @@ from tensor_core.shapes import as_shape
 from tensor_runtime.bindings import Binding, BindingTable
 from tensor_runtime.failures import guarded
 from tensor_runtime.form import Form, form_of
-from tensor_runtime.philox import philox
+from tensor_runtime.ops.philox import philox
 from tensor_runtime.placement import CPU, Placement, as_placement
 from tensor_runtime.registry import registry
 from tensor_runtime.tensors import Tensor, wrap

@@ -14,9 +14,9 @@ from tensor_core.dtypes import NUMERIC
 from tensor_core.errors import ArgumentError, ShapeError
 from tensor_runtime.execute import execute_pair
 from tensor_runtime.form import Shape
+from tensor_runtime.ops.windows import Padding, Steps, Windows, as_padding, as_steps, resolve
 from tensor_runtime.spec import OpSpec
 from tensor_runtime.tensors import Tensor
-from tensor_runtime.windows import Padding, Steps, Windows, as_padding, as_steps, resolve
 
 Detail = tuple[Steps, Padding, Steps, int]  # strides, padding, dilation, groups
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Final
 
 from tensor_core.errors import ShapeError
-from tensor_runtime.contraction import ContractionSpec, Signature
 from tensor_runtime.execute import execute_binary
 from tensor_runtime.form import Shape
-from tensor_runtime.structure import reshape, reshape_view
+from tensor_runtime.ops.contraction import ContractionSpec, Signature
+from tensor_runtime.ops.structure import reshape, reshape_view
 from tensor_runtime.tensors import Tensor, unwrap
 
 
@@ -52,7 +52,7 @@ KRON: Final = ContractionSpec("kron", _kron_labels)
 def dot(a: Tensor, b: Tensor, /) -> Tensor:
     """Sum of products over the last axis of ``a`` and the last but one of ``b``, as in NumPy.
 
-    :func:`~tensor_runtime.contraction.matmul` broadcasts batch axes instead; for ranks 1 and 2 both agree.
+    :func:`~tensor_runtime.ops.contraction.matmul` broadcasts batch axes instead; for ranks 1 and 2 both agree.
 
     Args:
         a: shape [A..., K], or [K]; of rank 0 it scales ``b``.

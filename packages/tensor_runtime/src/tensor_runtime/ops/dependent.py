@@ -35,7 +35,7 @@ class DependentSpec(OpSpec):
 
     The count is at most the operand's number of elements. Backends are bound with the forms of the largest results.
 
-    >>> from tensor_runtime.gathering import NONZERO
+    >>> from tensor_runtime.ops.gathering import NONZERO
     >>> form = zeros((2, 3))._form
     >>> NONZERO.infer((form,), None)
     (Form(I64, (6,), cpu), Form(I64, (6,), cpu))
@@ -75,7 +75,7 @@ class DependentSpec(OpSpec):
 def execute_dependent(spec: DependentSpec, a: Tensor, detail: Hashable, /) -> tuple[Tensor, ...]:
     """One operand and a detail; one extent of the results is found by the kernel.
 
-    >>> from tensor_runtime.gathering import NONZERO
+    >>> from tensor_runtime.ops.gathering import NONZERO
     >>> execute_dependent(NONZERO, tensor([0, 7, 8]), None)[0].to_numpy().tolist()
     [1, 2]
     """

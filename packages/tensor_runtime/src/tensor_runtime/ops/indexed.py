@@ -28,7 +28,7 @@ class IndexedSpec(OpSpec):
         accepts: dtypes of the first operand. Operands other than the first and the indices are those written: their
             dtype has to be convertible to the first one's.
 
-    >>> from tensor_runtime.gathering import TAKE
+    >>> from tensor_runtime.ops.gathering import TAKE
     >>> TAKE.infer((zeros((2, 3))._form, tensor([0, 0])._form), 1)
     Form(F64, (2, 2), cpu)
     """

@@ -14,14 +14,14 @@ from tensor_core.errors import IndexingError, OverlappingViewError, ShapeError
 from tensor_core.layout import TensorLayout, is_injective
 from tensor_runtime.bindings import Binding, BindingTable
 from tensor_runtime.conversion import check_convertible, check_number
-from tensor_runtime.creation import full
 from tensor_runtime.failures import guarded
 from tensor_runtime.form import Form, Shape
+from tensor_runtime.ops.creation import full
+from tensor_runtime.ops.structure import broadcast_to
 from tensor_runtime.outputs import write
 from tensor_runtime.registry import registry
 from tensor_runtime.rules import broadcast
 from tensor_runtime.spec import ViewSpec
-from tensor_runtime.structure import broadcast_to
 from tensor_runtime.tensors import Number, Tensor, TypedTensorViewMut, unwrap
 
 # One entry per item of an index: () for an integer, (extent, step) for a slice, None for a new axis.

@@ -9,10 +9,10 @@ from tensor_core.errors import ArgumentError, ShapeError
 from tensor_core.shapes import normalize_axes
 from tensor_runtime.execute import execute_detail
 from tensor_runtime.form import Shape
-from tensor_runtime.indexed import whole, wholes
-from tensor_runtime.reduction import sum as sum_over
+from tensor_runtime.ops.indexed import whole, wholes
+from tensor_runtime.ops.reduction import sum as sum_over
+from tensor_runtime.ops.structure import diagonal_view
 from tensor_runtime.spec import OpSpec
-from tensor_runtime.structure import diagonal_view
 from tensor_runtime.tensors import Tensor, unwrap
 
 Pair = tuple[int, int]

@@ -13,7 +13,7 @@ from tensor_core.dtypes import REAL, Bool
 from tensor_core.errors import ArgumentError
 from tensor_runtime.execute import execute_detail, execute_unary
 from tensor_runtime.form import Shape
-from tensor_runtime.indexed import whole, wholes
+from tensor_runtime.ops.indexed import whole, wholes
 from tensor_runtime.outputs import Out
 from tensor_runtime.rules import Axes, inexact, reduced_axes, same_shape
 from tensor_runtime.spec import OpSpec

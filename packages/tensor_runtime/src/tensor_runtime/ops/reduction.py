@@ -2,7 +2,7 @@
 
 ``axis=None`` reduces over all axes, ``axis=()`` over none; negative axes count from the end; a duplicate is an error.
 ``any`` and ``all`` of ``axis=()`` ask each element for itself. Results are owned, compact and column-major. The order
-in which elements are combined is the backend's; ``tensor_runtime.scans.fold`` has a stated one.
+in which elements are combined is the backend's; ``tensor_runtime.ops.scans.fold`` has a stated one.
 """
 
 from __future__ import annotations

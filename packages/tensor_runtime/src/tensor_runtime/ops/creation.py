@@ -21,9 +21,9 @@ from tensor_runtime.buffer import BackendBuffer, HostBuffer
 from tensor_runtime.conversion import as_dtype_or, check_number, convert
 from tensor_runtime.failures import guarded
 from tensor_runtime.form import Form, form_of
+from tensor_runtime.ops.structure import copy as copied
 from tensor_runtime.placement import CPU, Placement, as_placement
 from tensor_runtime.registry import registry
-from tensor_runtime.structure import copy as copied
 from tensor_runtime.tensors import Number, Tensor, unwrap, wrap
 from tensor_runtime.transfer import to, upload
 

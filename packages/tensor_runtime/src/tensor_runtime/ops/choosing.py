@@ -1,6 +1,6 @@
 """Choosing between operands, element by element: by a condition, by size, between bounds.
 
-Operands broadcast and are promoted as in ``tensor_runtime.arithmetic``. Complex numbers have no order.
+Operands broadcast and are promoted as in ``tensor_runtime.ops.arithmetic``. Complex numbers have no order.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from tensor_core.errors import DTypeError
 from tensor_core.promotion import promote
 from tensor_runtime.execute import execute_binary, execute_ternary
 from tensor_runtime.form import Form
+from tensor_runtime.ops.structure import copy
 from tensor_runtime.outputs import Out
 from tensor_runtime.protocols import Operand
 from tensor_runtime.rules import broadcast, broadcast_three
 from tensor_runtime.spec import OpSpec
-from tensor_runtime.structure import copy
 from tensor_runtime.tensors import Number, Tensor, unwrap
 
 
