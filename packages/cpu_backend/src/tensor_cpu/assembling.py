@@ -58,7 +58,8 @@ def bind_repeat(operands: tuple[Form], result: Form, detail: Repeats, /) -> Kern
     def repeat(x: Array, numbers: tuple[int, ...]) -> Array:
         if 0 in x.shape:
             return empty(result)
-        return np.ascontiguousarray(np.repeat(x, np.array(numbers, np.int64), axis=place))
+        each: Any = numbers[0] if len(numbers) == 1 else np.array(numbers, np.int64)
+        return np.ascontiguousarray(x.repeat(each, axis=place))
 
     return repeat
 

@@ -7,7 +7,7 @@ contiguous in memory, one after the other along the others.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import inf
+from math import inf, sqrt
 from typing import Any, Final
 
 import numpy as np
@@ -118,7 +118,7 @@ def bind_argument(name: str, operands: tuple[Form], result: Form, detail: tuple[
     form = operands[0]
     axis, _ = detail
     shape = result.shape[::-1]
-    find = np.argmax if name == "argmax" else np.argmin
+    find: Any = np.ndarray.argmax if name == "argmax" else np.ndarray.argmin
     extreme = np.maximum.reduce if name == "argmax" else np.minimum.reduce
     if axis is not None:
         place = form.rank - 1 - axis % form.rank
@@ -126,7 +126,8 @@ def bind_argument(name: str, operands: tuple[Form], result: Form, detail: tuple[
 
     def one(x: Array) -> Array:
         if x.ndim < 2 or x.size <= _FEW:
-            return np.asarray(find(x.T), np.int64).reshape(shape)
+            position = np.array(find(x.T), np.int64)
+            return position.reshape(shape) if shape else position
         value = extreme(x, axis=None)
         return np.asarray(_first(x == value if value == value else x != x), np.int64).reshape(shape)
 
@@ -171,7 +172,7 @@ def bind_norm(operands: tuple[Form], result: Form, detail: tuple[Axes, bool, flo
         return quiet(_euclidean(form, result, axes, keepdims))
 
     def absolute(x: Array) -> Array:
-        return np.asarray(np.abs(x.astype(computed, copy=False)))
+        return np.asarray(np.abs(x.astype(computed, copy=False)))  # never ``x`` itself
 
     if order == 1:
         return quiet(lambda x: np.add.reduce(absolute(x), out=empty(result), **options))
@@ -183,13 +184,14 @@ def bind_norm(operands: tuple[Form], result: Form, detail: tuple[Axes, bool, flo
 
 
 def _powers(a: Array, order: float, axes: TwinAxes, result: Form) -> Array:
-    """(sum of a**order)**(1/order), scaled by the term that decides."""
+    """(sum of a**order)**(1/order), scaled by the term that decides; overwrites ``a``."""
     if order > 0:
         scale = np.asarray(np.maximum.reduce(a, axis=axes, initial=0, keepdims=True))
     else:
         scale = np.asarray(np.minimum.reduce(a, axis=axes, initial=inf, keepdims=True))
     scale[(scale == 0) | ~np.isfinite(scale)] = 1
-    terms = np.asarray(np.power(a / scale, order))
+    terms = np.divide(a, scale, out=a)
+    np.power(terms, order, out=terms)
     total = np.asarray(np.add.reduce(terms, axis=axes, keepdims=True))
     out = empty(result)
     np.multiply(np.power(total, 1 / order), scale, out=out.reshape(scale.shape))
@@ -214,10 +216,13 @@ def _euclidean(form: Form, result: Form, axes: TwinAxes, keepdims: bool) -> Call
         x = x.astype(computed, copy=False)
         if everything:
             line = x.reshape(-1)
+            total = float(line.dot(line))
             out = empty(result)
-            out[...] = line.dot(line)
-        else:
-            out = sum_of_squares(x)
+            if lowest < total < inf:
+                out[...] = sqrt(total)
+                return out
+            return _scaled(x, sum_of_squares, axes, out)
+        out = sum_of_squares(x)
         if bool(((out > lowest) & (out < inf)).all()):
             return np.sqrt(out, out=out)
         return _scaled(x, sum_of_squares, axes, out)

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from tensor_core.errors import ArgumentError, ShapeError
 from tensor_core.shapes import normalize_axes
+from tensor_runtime.arguments import whole, wholes
 from tensor_runtime.execute import execute_detail
 from tensor_runtime.form import Shape
-from tensor_runtime.ops.indexed import whole, wholes
 from tensor_runtime.ops.reduction import sum as sum_over
 from tensor_runtime.ops.structure import diagonal_view
 from tensor_runtime.spec import OpSpec
@@ -71,6 +71,8 @@ def extract_diagonal(x: Tensor, /, offset: int = 0, axes: Sequence[int] = (0, 1)
     rows, columns = form.shape[first], form.shape[second]
     down, right = min(max(-shift, 0), rows), min(max(shift, 0), columns)
     extent = min(rows - down, columns - right)
+    if extent == rows == columns:
+        return diagonal_view(x, first, second)
     index = [slice(None)] * form.rank
     index[first], index[second] = slice(down, down + extent), slice(right, right + extent)
     return diagonal_view(x[tuple(index)], first, second)
