@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tensor_linalg.specs import CHOLESKY, EIGH, QR, SVD
+from tensor_runtime.arguments import flag
 from tensor_runtime.execute import execute_detail, execute_many
 from tensor_runtime.tensors import Tensor
 
@@ -71,7 +72,7 @@ def svd(a: Tensor, /, *, check: bool = True) -> SVDResult:
     >>> u.shape, s.to_numpy().round(12).tolist(), vh.shape
     ((3, 2), [4.0, 3.0], (2, 2))
     """
-    return SVDResult(*execute_many(SVD, (a,), bool(check)))
+    return SVDResult(*execute_many(SVD, (a,), flag("svd", "check", check)))
 
 
 def qr(a: Tensor, /, *, check: bool = True) -> QRResult:
@@ -100,7 +101,7 @@ def qr(a: Tensor, /, *, check: bool = True) -> QRResult:
     >>> abs(r).to_numpy().round(12).tolist()
     [[5.0, 2.2], [0.0, 0.4]]
     """
-    return QRResult(*execute_many(QR, (a,), bool(check)))
+    return QRResult(*execute_many(QR, (a,), flag("qr", "check", check)))
 
 
 def eigh(a: Tensor, /, *, check: bool = True) -> EighResult:
@@ -133,7 +134,7 @@ def eigh(a: Tensor, /, *, check: bool = True) -> EighResult:
     >>> w.to_numpy().round(12).tolist()
     [1.0, 3.0]
     """
-    return EighResult(*execute_many(EIGH, (a,), bool(check)))
+    return EighResult(*execute_many(EIGH, (a,), flag("eigh", "check", check)))
 
 
 def cholesky(a: Tensor, /, *, check: bool = True) -> Tensor:
@@ -165,4 +166,4 @@ def cholesky(a: Tensor, /, *, check: bool = True) -> Tensor:
     >>> cholesky(tr.tensor([[4.0, 99.0], [2.0, 5.0]])).to_numpy().tolist()
     [[2.0, 0.0], [1.0, 2.0]]
     """
-    return execute_detail(CHOLESKY, a, bool(check))
+    return execute_detail(CHOLESKY, a, flag("cholesky", "check", check))

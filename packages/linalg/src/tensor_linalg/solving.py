@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tensor_linalg.specs import SOLVE
+from tensor_runtime.arguments import flag
 from tensor_runtime.execute import execute_pair
 from tensor_runtime.tensors import Tensor
 
@@ -40,4 +41,4 @@ def solve(a: Tensor, b: Tensor, /, *, check: bool = True) -> Tensor:
     >>> solve(tr.tensor([[2.0, 0.0], [0.0, 4.0]]), tr.tensor([2.0, 2.0])).to_numpy().tolist()
     [1.0, 0.5]
     """
-    return execute_pair(SOLVE, a, b, bool(check))
+    return execute_pair(SOLVE, a, b, flag("solve", "check", check))

@@ -13,6 +13,8 @@ from collections.abc import Callable, Hashable
 from threading import RLock
 from typing import Any, Final, NamedTuple
 
+from tensor_core.errors import ArgumentError
+
 Binding = tuple[Callable[..., Any], Any]  # (kernel, result form or forms): unpacking a NamedTuple is slower
 
 _BINDING_BYTES: Final = (
@@ -56,7 +58,13 @@ class BindingCache:
             return CacheStats(len(self._order), self._bytes, self._limit, self._builds, self._evictions)
 
     def set_limit(self, limit_bytes: int, /) -> None:
-        """Change the budget; what no longer fits leaves at once."""
+        """Change the budget; what no longer fits leaves at once.
+
+        Raises:
+            ArgumentError: no int of 0 or more.
+        """
+        if type(limit_bytes) is not int or limit_bytes < 0:
+            raise ArgumentError(f"binding_cache: the limit is {limit_bytes!r}; accepted: an int of 0 or more, in bytes")
         with self._lock:
             self._limit = limit_bytes
             dropped = self._evict()

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tensor_core.dtypes import DType, as_dtype
-from tensor_core.errors import ArgumentError, DTypeError, LossyConversionError
+from tensor_core.errors import DTypeError, LossyConversionError
 from tensor_core.promotion import can_convert, promote_scalar
+from tensor_runtime.arguments import choice
 from tensor_runtime.bindings import Binding, BindingTable
 from tensor_runtime.failures import guarded
 from tensor_runtime.form import Form, form_of
@@ -110,8 +111,7 @@ def cast(x: Tensor, dtype: Any, /, overflow: str = "error") -> Tensor:
     """
     form, array = unwrap("cast", x)
     target = as_dtype(dtype)
-    if overflow not in OVERFLOW_POLICIES:
-        raise ArgumentError(f"cast: overflow is {overflow!r}; accepted: 'error', 'saturate', 'wrap'", overflow=overflow)
+    overflow = choice("cast", "overflow", overflow, OVERFLOW_POLICIES)
     kernel, result = _CONVERSIONS["cast", form, target, overflow]
     return wrap(result, guarded("cast", kernel, array))
 

@@ -6,6 +6,7 @@ compare and hash by identity. Nothing here touches a device.
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import ClassVar, Final, TypeVar
 
 from tensor_core.errors import ArgumentError
@@ -156,6 +157,8 @@ class DeviceId(_Interned):
     ordinal: int
 
     def __new__(cls, kind: DeviceKind, ordinal: int = 0, /) -> DeviceId:
+        if type(kind) is not DeviceKind:
+            raise ArgumentError(f"DeviceId: the kind is a {type(kind).__name__}; accepted: a DeviceKind")
         if type(ordinal) is not int or ordinal < 0:
             raise ArgumentError(f"DeviceId: the ordinal is {ordinal!r}; accepted: an int of 0 or more", ordinal=ordinal)
         return _intern(cls, kind, ordinal)
@@ -179,6 +182,11 @@ class Placement(_Interned):
     device: DeviceId | None
 
     def __new__(cls, memory_kind: MemoryKind, device: DeviceId | None = None, /) -> Placement:
+        if type(memory_kind) is not MemoryKind or type(device) not in (DeviceId, NoneType):
+            raise ArgumentError(
+                f"Placement: found {type(memory_kind).__name__} and {type(device).__name__}; "
+                "accepted: a MemoryKind, and a DeviceId or None"
+            )
         return _intern(cls, memory_kind, device)
 
     def __repr__(self) -> str:

@@ -23,6 +23,7 @@ from threading import RLock
 from typing import Any, Final, NamedTuple
 
 from tensor_core.errors import (
+    ArgumentError,
     BackendContractError,
     BackendUnavailableError,
     PluginConflictError,
@@ -211,7 +212,13 @@ class Registry:
         Raises:
             PluginConflictError: the name, or the device kind, is already taken.
         """
-        fresh = Candidate(name, "this process", lambda: backend, {"device_kinds": (backend.device_kind.short,)})
+        kind = getattr(backend, "device_kind", None)
+        if type(name) is not str or type(kind) is not DeviceKind or not hasattr(backend, "bind"):
+            raise ArgumentError(
+                f"register_backend: found {name!r} and a {type(backend).__name__}; accepted: a name, and an object as "
+                "tensor_runtime.protocols.Backend describes"
+            )
+        fresh = Candidate(name, "this process", lambda: backend, {"device_kinds": (kind.short,)})
         with self._lock:
             for other in self._candidates():
                 if other.name == name or self._claims(other, backend.device_kind):

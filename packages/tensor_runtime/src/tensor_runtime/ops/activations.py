@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import Final
 
 from tensor_core.dtypes import REAL, Bool
-from tensor_core.errors import ArgumentError
+from tensor_runtime.arguments import choice, whole, wholes
 from tensor_runtime.execute import execute_detail, execute_unary
 from tensor_runtime.form import Shape
-from tensor_runtime.ops.indexed import whole, wholes
 from tensor_runtime.outputs import Out
 from tensor_runtime.rules import Axes, inexact, reduced_axes, same_shape
 from tensor_runtime.spec import OpSpec
@@ -42,7 +41,7 @@ LOG_SOFTMAX: Final = OpSpec(
 )
 
 
-def sigmoid(a: Tensor, /, *, out: Out = None) -> Tensor:
+def sigmoid(a: Tensor, /, out: Out = None) -> Tensor:
     """1 / (1 + exp(-a)), the logistic function; accurate where it is small.
 
     >>> sigmoid(tensor([0.0, float("-inf")]))
@@ -52,7 +51,7 @@ def sigmoid(a: Tensor, /, *, out: Out = None) -> Tensor:
     return execute_unary(SIGMOID, a, out)
 
 
-def silu(a: Tensor, /, *, out: Out = None) -> Tensor:
+def silu(a: Tensor, /, out: Out = None) -> Tensor:
     """a * sigmoid(a), also called swish; -0.0 at minus infinity.
 
     >>> silu(tensor([0.0, float("inf")]))
@@ -62,7 +61,7 @@ def silu(a: Tensor, /, *, out: Out = None) -> Tensor:
     return execute_unary(SILU, a, out)
 
 
-def softplus(a: Tensor, /, *, out: Out = None) -> Tensor:
+def softplus(a: Tensor, /, out: Out = None) -> Tensor:
     """log(1 + exp(a)), a smooth ``relu``; accurate where it is small.
 
     >>> softplus(tensor([0.0, 1000.0]))
@@ -89,12 +88,10 @@ def gelu(a: Tensor, /, *, approximate: str = "none", out: Out = None) -> Tensor:
     Tensor(F64, (2,), column-major, cpu)
             0.0  0.84134475
     """
-    if approximate not in ("none", "tanh"):
-        raise ArgumentError(f"gelu: approximate is {approximate!r}; accepted: 'none', 'tanh'", operation="gelu")
-    return execute_detail(GELU, a, approximate, out)
+    return execute_detail(GELU, a, choice("gelu", "approximate", approximate, ("none", "tanh")), out)
 
 
-def relu(a: Tensor, /, *, out: Out = None) -> Tensor:
+def relu(a: Tensor, /, out: Out = None) -> Tensor:
     """The element if it is positive, else 0; NaN stays, and a zero may have either sign. Keeps the dtype; not for Bool.
 
     >>> relu(tensor([-2, 3]))

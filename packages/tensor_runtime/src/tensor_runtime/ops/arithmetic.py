@@ -28,7 +28,7 @@ ABS: Final = OpSpec("abs", accepts=NUMERIC, result_dtype=component, result_shape
 CONJ: Final = OpSpec("conj", accepts=NUMERIC, result_shape=same_shape)
 
 
-def add(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
+def add(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Sum of two operands, element by element; of Bool, the logical or.
 
     Args:
@@ -54,7 +54,7 @@ def add(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor
     return execute_binary(ADD, a, b, out)
 
 
-def subtract(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
+def subtract(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Difference of two operands, element by element; Bool has none. Errors as for :func:`add`.
 
     >>> subtract(tensor([3.0, 4.0]), 1)
@@ -64,7 +64,7 @@ def subtract(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> T
     return execute_binary(SUBTRACT, a, b, out)
 
 
-def multiply(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
+def multiply(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Product of two operands, element by element; of Bool, the logical and. Errors as for :func:`add`.
 
     >>> multiply(tensor([3.0, 4.0]), tensor([2.0, 0.5]))
@@ -74,7 +74,7 @@ def multiply(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> T
     return execute_binary(MULTIPLY, a, b, out)
 
 
-def divide(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
+def divide(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """True quotient, element by element; integers and Bool give F64. Errors as for :func:`add`.
 
     A zero divisor follows IEEE 754 (an infinity or NaN), for integers too: they are converted first.
@@ -86,7 +86,7 @@ def divide(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Ten
     return execute_binary(DIVIDE, a, b, out)
 
 
-def pow(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
+def pow(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Power, element by element; also ``a ** b``. Bool has none; integers wrap.
 
     ``x ** 0`` is 1, also for 0 and NaN. A negative base with a broken exponent gives NaN; the complex power has its
@@ -109,7 +109,7 @@ def pow(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor
     return execute_binary(POW, a, b, out)
 
 
-def negative(a: Tensor, /, *, out: Out = None) -> Tensor:
+def negative(a: Tensor, /, out: Out = None) -> Tensor:
     """Minus the operand; the smallest integer stays as it is. Not for Bool.
 
     >>> negative(tensor([1.0, -2.0]))
@@ -119,7 +119,7 @@ def negative(a: Tensor, /, *, out: Out = None) -> Tensor:
     return execute_unary(NEGATIVE, a, out)
 
 
-def positive(a: Tensor, /, *, out: Out = None) -> Tensor:
+def positive(a: Tensor, /, out: Out = None) -> Tensor:
     """A compact copy of the operand. Not for Bool.
 
     >>> positive(tensor([1.0, -2.0]))
@@ -129,7 +129,7 @@ def positive(a: Tensor, /, *, out: Out = None) -> Tensor:
     return execute_unary(POSITIVE, a, out)
 
 
-def sign(a: Tensor, /, *, out: Out = None) -> Tensor:
+def sign(a: Tensor, /, out: Out = None) -> Tensor:
     """-1, 0 or 1; of a complex z, z / |z|, and 0 of 0. Not for Bool.
 
     Zeros of both signs give +0, NaN gives NaN. A complex number with one infinite part gives 1, -1, i or -i; one with
@@ -142,7 +142,7 @@ def sign(a: Tensor, /, *, out: Out = None) -> Tensor:
     return execute_unary(SIGN, a, out)
 
 
-def abs(a: Tensor, /, *, out: Out = None) -> Tensor:
+def abs(a: Tensor, /, out: Out = None) -> Tensor:
     """Magnitude; of a complex operand, the real type of its components. Not for Bool.
 
     >>> abs(tensor([3 + 4j, -1]))
@@ -152,7 +152,7 @@ def abs(a: Tensor, /, *, out: Out = None) -> Tensor:
     return execute_unary(ABS, a, out)
 
 
-def conj(a: Tensor, /, *, out: Out = None) -> Tensor:
+def conj(a: Tensor, /, out: Out = None) -> Tensor:
     """Complex conjugate; a real operand is copied. Not for Bool.
 
     >>> conj(tensor([1 + 2j]))

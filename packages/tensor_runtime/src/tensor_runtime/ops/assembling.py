@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError
 from tensor_core.shapes import element_count, normalize_axes, normalize_axis
+from tensor_runtime.arguments import whole, wholes
 from tensor_runtime.execute import execute_detail, execute_several
 from tensor_runtime.form import Shape
-from tensor_runtime.ops.indexed import whole, wholes
 from tensor_runtime.ops.structure import reshape, reverse_view
 from tensor_runtime.spec import OpSpec
 from tensor_runtime.tensors import Tensor, unwrap

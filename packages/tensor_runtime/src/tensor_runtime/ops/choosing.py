@@ -49,7 +49,7 @@ _FROM_BELOW: Final = OpSpec("clip", binary=True, accepts=_ORDERED, result_shape=
 _FROM_ABOVE: Final = OpSpec("clip", binary=True, accepts=_ORDERED, result_shape=broadcast, kernel="minimum")
 
 
-def where(condition: Tensor | bool, a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
+def where(condition: Tensor | bool, a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Elements of ``a`` where the condition holds, of ``b`` elsewhere.
 
     Nothing is computed with the elements left out, so a NaN among them does not matter; but whoever made ``a`` has
@@ -75,7 +75,7 @@ def where(condition: Tensor | bool, a: Tensor | Number, b: Tensor | Number, /, *
     return execute_ternary(WHERE, condition, a, b, out)
 
 
-def maximum(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
+def maximum(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """The greater of two elements; NaN if either is. Of zeros with different signs, either.
 
     Args:
@@ -97,7 +97,7 @@ def maximum(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Te
     return execute_binary(MAXIMUM, a, b, out)
 
 
-def minimum(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
+def minimum(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """The lesser of two elements; NaN if either is. Arguments and errors as for :func:`maximum`.
 
     >>> minimum(tensor([1, 5]), 3)

@@ -26,7 +26,7 @@ GREATER_EQUAL: Final = OpSpec(
 )
 
 
-def equal(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
+def equal(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Whether a = b, element by element; of complex operands, both parts.
 
     Raises:
@@ -41,7 +41,7 @@ def equal(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tens
     return execute_binary(EQUAL, a, b, out)
 
 
-def not_equal(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
+def not_equal(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Whether a ≠ b; the opposite of :func:`equal`, so true for NaN.
 
     >>> not_equal(tensor([1, 2]), 1)
@@ -51,7 +51,7 @@ def not_equal(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> 
     return execute_binary(NOT_EQUAL, a, b, out)
 
 
-def less(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
+def less(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Whether a < b; complex numbers have no order. Errors as for :func:`equal`.
 
     >>> less(tensor([1, 2]), 2)
@@ -61,7 +61,7 @@ def less(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tenso
     return execute_binary(LESS, a, b, out)
 
 
-def less_equal(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
+def less_equal(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Whether a ≤ b; complex numbers have no order. Errors as for :func:`equal`.
 
     >>> less_equal(tensor([1, 2]), 1)
@@ -71,7 +71,7 @@ def less_equal(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) ->
     return execute_binary(LESS_EQUAL, a, b, out)
 
 
-def greater(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
+def greater(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Whether a > b; complex numbers have no order. Errors as for :func:`equal`.
 
     >>> greater(tensor([1, 2]), 1)
@@ -81,7 +81,7 @@ def greater(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Te
     return execute_binary(GREATER, a, b, out)
 
 
-def greater_equal(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
+def greater_equal(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Whether a ≥ b; complex numbers have no order. Errors as for :func:`equal`.
 
     >>> greater_equal(tensor([1, 2]), 2)

@@ -27,7 +27,7 @@ IMAG_PART: Final = OpSpec("imag", accepts=ALL, result_dtype=component, result_sh
 COMPLEX: Final = OpSpec("complex", binary=True, accepts=REAL | {Bool}, result_dtype=paired, result_shape=broadcast)
 
 
-def real(a: Tensor, /, *, out: Out = None) -> Tensor:
+def real(a: Tensor, /, out: Out = None) -> Tensor:
     """Real parts; a copy of a real operand. NumPy gives a view, we do not.
 
     Args:
@@ -43,7 +43,7 @@ def real(a: Tensor, /, *, out: Out = None) -> Tensor:
     return execute_unary(REAL_PART, a, out)
 
 
-def imag(a: Tensor, /, *, out: Out = None) -> Tensor:
+def imag(a: Tensor, /, out: Out = None) -> Tensor:
     """Imaginary parts; zeros of a real operand. Dtypes as for :func:`real`. NumPy gives a view, we do not.
 
     >>> imag(tensor([3 + 4j, -1]))
@@ -53,7 +53,7 @@ def imag(a: Tensor, /, *, out: Out = None) -> Tensor:
     return execute_unary(IMAG_PART, a, out)
 
 
-def complex(re: Tensor | Number, im: Tensor | Number, /, *, out: Out = None) -> Tensor:
+def complex(re: Tensor | Number, im: Tensor | Number, /, out: Out = None) -> Tensor:
     """Complex numbers with the parts given, which keep their infinities, NaN and signs of zero.
 
     Args:

@@ -143,7 +143,7 @@ TENSORDOT: Final = ContractionSpec("tensordot", _tensordot_labels, detailed=True
 DOT_GENERAL: Final = ContractionSpec("dot_general", _general_labels, detailed=True)
 
 
-def matmul(a: Tensor, b: Tensor, /, *, out: Out = None) -> Tensor:
+def matmul(a: Tensor, b: Tensor, /, out: Out = None) -> Tensor:
     """Matrix product, with NumPy's leading batch axes.
 
     ``tensor_linalg`` and :func:`dot_general` keep batch axes last.

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Final
 
 from tensor_core.dtypes import REAL
+from tensor_runtime.arguments import flag
 from tensor_runtime.execute import execute_binary
 from tensor_runtime.outputs import Out
 from tensor_runtime.rules import broadcast
@@ -60,7 +61,7 @@ def floor_divide(a: Tensor | Number, b: Tensor | Number, /, *, check: bool = Tru
         ...
     tensor_core.errors.DivisionByZeroError: floor_divide: the divisor at index (1,) is 0, and integers have no infinity; replace zeros with where(), or convert to F64 first
     """  # noqa: E501
-    return execute_binary(FLOOR_DIVIDE if check else _UNCHECKED[FLOOR_DIVIDE], a, b, out)
+    return execute_binary(FLOOR_DIVIDE if flag("floor_divide", "check", check) else _UNCHECKED[FLOOR_DIVIDE], a, b, out)
 
 
 def remainder(a: Tensor | Number, b: Tensor | Number, /, *, check: bool = True, out: Out = None) -> Tensor:
@@ -73,7 +74,7 @@ def remainder(a: Tensor | Number, b: Tensor | Number, /, *, check: bool = True, 
     Tensor(I64, (2,), column-major, cpu)
       1  -1
     """
-    return execute_binary(REMAINDER if check else _UNCHECKED[REMAINDER], a, b, out)
+    return execute_binary(REMAINDER if flag("remainder", "check", check) else _UNCHECKED[REMAINDER], a, b, out)
 
 
 def trunc_divide(a: Tensor | Number, b: Tensor | Number, /, *, check: bool = True, out: Out = None) -> Tensor:
@@ -86,7 +87,7 @@ def trunc_divide(a: Tensor | Number, b: Tensor | Number, /, *, check: bool = Tru
     Tensor(I64, (2,), column-major, cpu)
      -3   3
     """
-    return execute_binary(TRUNC_DIVIDE if check else _UNCHECKED[TRUNC_DIVIDE], a, b, out)
+    return execute_binary(TRUNC_DIVIDE if flag("trunc_divide", "check", check) else _UNCHECKED[TRUNC_DIVIDE], a, b, out)
 
 
 def fmod(a: Tensor | Number, b: Tensor | Number, /, *, check: bool = True, out: Out = None) -> Tensor:
@@ -99,4 +100,4 @@ def fmod(a: Tensor | Number, b: Tensor | Number, /, *, check: bool = True, out: 
     Tensor(I64, (2,), column-major, cpu)
      -1   1
     """
-    return execute_binary(FMOD if check else _UNCHECKED[FMOD], a, b, out)
+    return execute_binary(FMOD if flag("fmod", "check", check) else _UNCHECKED[FMOD], a, b, out)

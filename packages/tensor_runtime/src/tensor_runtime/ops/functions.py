@@ -27,7 +27,7 @@ ERF: Final = OpSpec("erf", accepts=REAL | {Bool}, result_dtype=inexact, result_s
 ERFC: Final = OpSpec("erfc", accepts=REAL | {Bool}, result_dtype=inexact, result_shape=same_shape)
 
 
-def exp(a: Tensor, /, *, out: Out = None) -> Tensor:
+def exp(a: Tensor, /, out: Out = None) -> Tensor:
     """Exponential; integers and Bool give F64. Within 4 rounding units of the exact value.
 
     >>> exp(tensor([0.0, 1.0]))
@@ -37,7 +37,7 @@ def exp(a: Tensor, /, *, out: Out = None) -> Tensor:
     return execute_unary(EXP, a, out)
 
 
-def expm1(a: Tensor, /, *, out: Out = None) -> Tensor:
+def expm1(a: Tensor, /, out: Out = None) -> Tensor:
     """exp(a) - 1, accurate near 0, where the difference would lose its digits.
 
     >>> expm1(tensor([0.0, 1e-20]))
@@ -47,7 +47,7 @@ def expm1(a: Tensor, /, *, out: Out = None) -> Tensor:
     return execute_unary(EXPM1, a, out)
 
 
-def log(a: Tensor, /, *, out: Out = None) -> Tensor:
+def log(a: Tensor, /, out: Out = None) -> Tensor:
     """Natural logarithm: minus infinity of 0, NaN below. The complex one has its cut along the negative real axis.
 
     >>> log(tensor([1.0, 0.0, -1.0]))
@@ -57,7 +57,7 @@ def log(a: Tensor, /, *, out: Out = None) -> Tensor:
     return execute_unary(LOG, a, out)
 
 
-def log1p(a: Tensor, /, *, out: Out = None) -> Tensor:
+def log1p(a: Tensor, /, out: Out = None) -> Tensor:
     """log(1 + a), accurate near 0; minus infinity of -1, NaN below.
 
     >>> log1p(tensor([0.0, 1e-20]))
@@ -67,7 +67,7 @@ def log1p(a: Tensor, /, *, out: Out = None) -> Tensor:
     return execute_unary(LOG1P, a, out)
 
 
-def sqrt(a: Tensor, /, *, out: Out = None) -> Tensor:
+def sqrt(a: Tensor, /, out: Out = None) -> Tensor:
     """Square root, correctly rounded for real operands; NaN below zero. Integers and Bool give F64.
 
     The complex root has its branch cut along the negative real axis.
@@ -79,7 +79,7 @@ def sqrt(a: Tensor, /, *, out: Out = None) -> Tensor:
     return execute_unary(SQRT, a, out)
 
 
-def rsqrt(a: Tensor, /, *, out: Out = None) -> Tensor:
+def rsqrt(a: Tensor, /, out: Out = None) -> Tensor:
     """One over the square root: an infinity of 0, with its sign; NaN below, NaN of complex 0.
 
     >>> rsqrt(tensor([4.0, 0.0, -1.0]))
@@ -89,7 +89,7 @@ def rsqrt(a: Tensor, /, *, out: Out = None) -> Tensor:
     return execute_unary(RSQRT, a, out)
 
 
-def erf(a: Tensor, /, *, out: Out = None) -> Tensor:
+def erf(a: Tensor, /, out: Out = None) -> Tensor:
     """Error function, 2/√π times the integral of exp(-t²) from 0 to a. Real operands and Bool.
 
     >>> erf(tensor([0.0, float("inf")]))
@@ -99,7 +99,7 @@ def erf(a: Tensor, /, *, out: Out = None) -> Tensor:
     return execute_unary(ERF, a, out)
 
 
-def erfc(a: Tensor, /, *, out: Out = None) -> Tensor:
+def erfc(a: Tensor, /, out: Out = None) -> Tensor:
     """1 - erf(a), accurate where that is small. Real operands and Bool. Within 8 rounding units of the exact value.
 
     >>> erfc(tensor([0.0, float("inf")]))

@@ -12,13 +12,14 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tensor_core.dtypes import ALL, I64, REAL, Bool
-from tensor_core.errors import ArgumentError, DTypeError, ReadOnlyError, ShapeError
+from tensor_core.errors import DTypeError, ReadOnlyError, ShapeError
 from tensor_core.shapes import broadcast_shapes, normalize_axis
+from tensor_runtime.arguments import choice, whole, wholes
 from tensor_runtime.execute import execute_pair, execute_several
 from tensor_runtime.failures import guarded
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.ops.dependent import DependentSpec, Results, execute_dependent
-from tensor_runtime.ops.indexed import IndexedSpec, whole, wholes
+from tensor_runtime.ops.indexed import IndexedSpec
 from tensor_runtime.ops.slice_geometry import SliceOptions, gather_geometry, scatter_geometry
 from tensor_runtime.tensors import Number, Tensor, TypedTensorViewMut, unwrap
 
@@ -306,9 +307,7 @@ def scatter(
     >>> scatter(zeros((3,)), tensor([0, 2, 0]), tensor([1, 2, 3]), mode="replace").to_numpy().tolist()
     [3.0, 0.0, 2.0]
     """
-    if mode not in SCATTER_MODES:
-        accepted = ", ".join(map(repr, SCATTER_MODES))
-        raise ArgumentError(f"scatter: mode is {mode!r}; accepted: {accepted}", operation="scatter")
+    mode = choice("scatter", "mode", mode, tuple(SCATTER_MODES))
     options = _slice_options("scatter", offset_axes, collapsed_axes, start_axes, vector_axis, None)
     return execute_several(SCATTER, (x, indices, updates), (mode, options))
 

@@ -7,11 +7,9 @@ are values, so the kernel checks their range, and they are never part of a bindi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import index as as_index
-from typing import Any
 
 from tensor_core.dtypes import ALL, INTEGER, DType
-from tensor_core.errors import ArgumentError, DTypeError, IndexingError
+from tensor_core.errors import DTypeError, IndexingError
 from tensor_runtime.conversion import check_convertible
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Operand
@@ -55,42 +53,6 @@ class IndexedSpec(OpSpec):
                     operation=self.name,
                 )
         return data.dtype
-
-
-def whole(operation: str, what: str, value: Any, /) -> int:
-    """An int that a user wrote.
-
-    >>> whole("take", "axis", 1)
-    1
-    """
-    if type(value) is int:
-        return value
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        return as_index(value)
-    except TypeError:
-        raise ArgumentError(f"{operation}: {what} is {value!r}; accepted: an int", operation=operation) from None
-
-
-def wholes(operation: str, what: str, values: Any, /) -> tuple[int, ...]:
-    """Ints that a user wrote; one alone counts as a tuple of one.
-
-    >>> wholes("dynamic_slice", "sizes", [2, 3]), wholes("dynamic_slice", "sizes", 2)
-    ((2, 3), (2,))
-    """
-    if type(values) is tuple and all(type(value) is int for value in values):
-        return values
-    try:
-        return tuple(whole(operation, what, value) for value in (values if _iterable(values) else (values,)))
-    except ArgumentError:
-        raise ArgumentError(
-            f"{operation}: {what} are {values!r}; accepted: an int or a sequence of ints", operation=operation
-        ) from None
-
-
-def _iterable(values: Any) -> bool:
-    return isinstance(values, (tuple, list, range))
 
 
 def out_of_range(

@@ -41,7 +41,7 @@ BITWISE_LEFT_SHIFT: Final = _shift("bitwise_left_shift")
 BITWISE_RIGHT_SHIFT: Final = _shift("bitwise_right_shift")
 
 
-def logical_and(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
+def logical_and(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Whether both elements are true. Any dtype, NumPy's meaning; the result is Bool.
 
     Raises:
@@ -56,7 +56,7 @@ def logical_and(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -
     return execute_binary(LOGICAL_AND, a, b, out)
 
 
-def logical_or(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
+def logical_or(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Whether either element is true. Dtypes and errors as for :func:`logical_and`.
 
     >>> logical_or(tensor([0, 1]), False)
@@ -66,7 +66,7 @@ def logical_or(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) ->
     return execute_binary(LOGICAL_OR, a, b, out)
 
 
-def logical_xor(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
+def logical_xor(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Whether exactly one element is true. Dtypes and errors as for :func:`logical_and`.
 
     >>> logical_xor(tensor([0, 1]), True)
@@ -76,7 +76,7 @@ def logical_xor(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -
     return execute_binary(LOGICAL_XOR, a, b, out)
 
 
-def logical_not(a: Tensor, /, *, out: Out = None) -> Tensor:
+def logical_not(a: Tensor, /, out: Out = None) -> Tensor:
     """Whether an element is 0 or False. Any dtype; the result is Bool.
 
     >>> logical_not(tensor([0.0, 0.5]))
@@ -86,7 +86,7 @@ def logical_not(a: Tensor, /, *, out: Out = None) -> Tensor:
     return execute_unary(LOGICAL_NOT, a, out)
 
 
-def bitwise_and(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
+def bitwise_and(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Bits set in both operands; also ``a & b``.
 
     Args:
@@ -109,7 +109,7 @@ def bitwise_and(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -
     return execute_binary(BITWISE_AND, a, b, out)
 
 
-def bitwise_or(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
+def bitwise_or(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Bits set in either operand; also ``a | b``. Dtypes and errors as for :func:`bitwise_and`.
 
     >>> bitwise_or(tensor([6, 0]), 3)
@@ -119,7 +119,7 @@ def bitwise_or(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) ->
     return execute_binary(BITWISE_OR, a, b, out)
 
 
-def bitwise_xor(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -> Tensor:
+def bitwise_xor(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Bits set in one operand alone; also ``a ^ b``. Dtypes and errors as for :func:`bitwise_and`.
 
     >>> bitwise_xor(tensor([6, 3]), 3)
@@ -129,7 +129,7 @@ def bitwise_xor(a: Tensor | Number, b: Tensor | Number, /, *, out: Out = None) -
     return execute_binary(BITWISE_XOR, a, b, out)
 
 
-def bitwise_invert(a: Tensor, /, *, out: Out = None) -> Tensor:
+def bitwise_invert(a: Tensor, /, out: Out = None) -> Tensor:
     """Every bit turned round, -1 - a; of Bool, the logical not. Also ``~a``. Not for floating operands.
 
     >>> bitwise_invert(tensor([0, 5]))
@@ -139,7 +139,7 @@ def bitwise_invert(a: Tensor, /, *, out: Out = None) -> Tensor:
     return execute_unary(BITWISE_INVERT, a, out)
 
 
-def bitwise_left_shift(a: Tensor | Number, count: Tensor | Number, /, *, out: Out = None) -> Tensor:
+def bitwise_left_shift(a: Tensor | Number, count: Tensor | Number, /, out: Out = None) -> Tensor:
     """Bits moved up by ``count`` places, zeros moved in; bits moved out are lost. Also ``a << count``.
 
     A count below 0, or of the dtype's width and more, leaves 0; it is no error. I32 and I64 only, so that Bool is
@@ -152,7 +152,7 @@ def bitwise_left_shift(a: Tensor | Number, count: Tensor | Number, /, *, out: Ou
     return execute_binary(BITWISE_LEFT_SHIFT, a, count, out)
 
 
-def bitwise_right_shift(a: Tensor | Number, count: Tensor | Number, /, *, out: Out = None) -> Tensor:
+def bitwise_right_shift(a: Tensor | Number, count: Tensor | Number, /, out: Out = None) -> Tensor:
     """Bits moved down by ``count`` places, the sign moved in: a / 2**count rounded down. Also ``a >> count``.
 
     A count below 0, or of the dtype's width and more, leaves nothing but the sign, 0 or -1; it is no error. Dtypes and

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from tensor_core.errors import ArgumentError, ShapeError
 from tensor_core.scalars import to_element
+from tensor_runtime.arguments import whole, wholes
 from tensor_runtime.conversion import check_number
 from tensor_runtime.execute import execute_detail, execute_several
 from tensor_runtime.form import Shape
-from tensor_runtime.ops.indexed import whole, wholes
 from tensor_runtime.spec import OpSpec
 from tensor_runtime.tensors import Number, Tensor, unwrap
 

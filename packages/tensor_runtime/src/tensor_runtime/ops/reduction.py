@@ -7,11 +7,11 @@ in which elements are combined is the backend's; ``tensor_runtime.ops.scans.fold
 
 from __future__ import annotations
 
-from operator import index
 from typing import Final
 
 from tensor_core.dtypes import ALL, REAL, Bool
 from tensor_core.errors import ArgumentError
+from tensor_runtime.arguments import as_axes, flag
 from tensor_runtime.execute import execute_detail
 from tensor_runtime.form import Shape
 from tensor_runtime.outputs import Out
@@ -67,7 +67,10 @@ def sum(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False, out: Out = N
     (10, (2,), (2, 1))
     """
     return execute_detail(
-        SUM, a, (axis if axis is None or type(axis) is int else as_axes("sum", axis), bool(keepdims)), out
+        SUM,
+        a,
+        (axis if axis is None or type(axis) is int else as_axes("sum", axis), flag("sum", "keepdims", keepdims)),
+        out,
     )
 
 
@@ -78,7 +81,7 @@ def prod(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False, out: Out = 
     Tensor(I64, (2,), column-major, cpu)
      3  8
     """
-    return execute_detail(PROD, a, (as_axes("prod", axis), bool(keepdims)), out)
+    return execute_detail(PROD, a, (as_axes("prod", axis), flag("prod", "keepdims", keepdims)), out)
 
 
 def max(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False, out: Out = None) -> Tensor:
@@ -93,7 +96,10 @@ def max(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False, out: Out = N
      3  5
     """
     return execute_detail(
-        MAX, a, (axis if axis is None or type(axis) is int else as_axes("max", axis), bool(keepdims)), out
+        MAX,
+        a,
+        (axis if axis is None or type(axis) is int else as_axes("max", axis), flag("max", "keepdims", keepdims)),
+        out,
     )
 
 
@@ -104,7 +110,7 @@ def min(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False, out: Out = N
     Tensor(I64, (2,), column-major, cpu)
      1  4
     """
-    return execute_detail(MIN, a, (as_axes("min", axis), bool(keepdims)), out)
+    return execute_detail(MIN, a, (as_axes("min", axis), flag("min", "keepdims", keepdims)), out)
 
 
 def any(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False, out: Out = None) -> Tensor:
@@ -125,7 +131,7 @@ def any(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False, out: Out = N
     Tensor(Bool, (2,), column-major, cpu)
      False   True
     """
-    return execute_detail(ANY, a, (as_axes("any", axis), bool(keepdims)), out)
+    return execute_detail(ANY, a, (as_axes("any", axis), flag("any", "keepdims", keepdims)), out)
 
 
 def all(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False, out: Out = None) -> Tensor:
@@ -135,22 +141,4 @@ def all(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False, out: Out = N
     Tensor(Bool, (2,), column-major, cpu)
      False   True
     """
-    return execute_detail(ALL_OF, a, (as_axes("all", axis), bool(keepdims)), out)
-
-
-def as_axes(operation: str, axis: object, /) -> Axes:
-    """A hashable form of what the user wrote: an int, a tuple of ints, or None.
-
-    >>> as_axes("sum", [0, -1])
-    (0, -1)
-    """
-    if axis is None or type(axis) is int:
-        return axis
-    try:
-        if isinstance(axis, (tuple, list)):
-            return tuple(index(one) for one in axis)
-        return index(axis)  # type: ignore[arg-type]
-    except TypeError:
-        raise ArgumentError(
-            f"{operation}: axis is {axis!r}; accepted: an int, a tuple of ints, or None", operation=operation
-        ) from None
+    return execute_detail(ALL_OF, a, (as_axes("all", axis), flag("all", "keepdims", keepdims)), out)

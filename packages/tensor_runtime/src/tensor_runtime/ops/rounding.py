@@ -26,7 +26,7 @@ ISINF: Final = OpSpec("isinf", accepts=ALL, result_dtype=boolean, result_shape=s
 ISFINITE: Final = OpSpec("isfinite", accepts=ALL, result_dtype=boolean, result_shape=same_shape)
 
 
-def floor(a: Tensor, /, *, out: Out = None) -> Tensor:
+def floor(a: Tensor, /, out: Out = None) -> Tensor:
     """The greatest whole number not above the element. Not for complex operands.
 
     >>> floor(tensor([1.5, -1.5]))
@@ -36,7 +36,7 @@ def floor(a: Tensor, /, *, out: Out = None) -> Tensor:
     return execute_unary(FLOOR, a, out)
 
 
-def ceil(a: Tensor, /, *, out: Out = None) -> Tensor:
+def ceil(a: Tensor, /, out: Out = None) -> Tensor:
     """The least whole number not below the element. Not for complex operands.
 
     >>> ceil(tensor([1.5, -1.5]))
@@ -46,7 +46,7 @@ def ceil(a: Tensor, /, *, out: Out = None) -> Tensor:
     return execute_unary(CEIL, a, out)
 
 
-def trunc(a: Tensor, /, *, out: Out = None) -> Tensor:
+def trunc(a: Tensor, /, out: Out = None) -> Tensor:
     """The element without its fraction: rounded toward zero. Not for complex operands.
 
     >>> trunc(tensor([1.5, -1.5]))
@@ -56,7 +56,7 @@ def trunc(a: Tensor, /, *, out: Out = None) -> Tensor:
     return execute_unary(TRUNC, a, out)
 
 
-def round(a: Tensor, /, *, out: Out = None) -> Tensor:
+def round(a: Tensor, /, out: Out = None) -> Tensor:
     """The nearest whole number, of two the even one; of complex operands, of each part. NumPy's, without ``decimals``.
 
     >>> round(tensor([0.5, 1.5, -2.6]))
@@ -66,7 +66,7 @@ def round(a: Tensor, /, *, out: Out = None) -> Tensor:
     return execute_unary(ROUND, a, out)
 
 
-def isnan(a: Tensor, /, *, out: Out = None) -> Tensor:
+def isnan(a: Tensor, /, out: Out = None) -> Tensor:
     """Whether an element is NaN; of complex operands, either part. Any dtype; integers and Bool never are.
 
     >>> isnan(tensor([1.0, float("nan")]))
@@ -76,7 +76,7 @@ def isnan(a: Tensor, /, *, out: Out = None) -> Tensor:
     return execute_unary(ISNAN, a, out)
 
 
-def isinf(a: Tensor, /, *, out: Out = None) -> Tensor:
+def isinf(a: Tensor, /, out: Out = None) -> Tensor:
     """Whether an element is an infinity of either sign; of complex operands, either part. Any dtype.
 
     >>> isinf(tensor([1.0, float("-inf")]))
@@ -86,7 +86,7 @@ def isinf(a: Tensor, /, *, out: Out = None) -> Tensor:
     return execute_unary(ISINF, a, out)
 
 
-def isfinite(a: Tensor, /, *, out: Out = None) -> Tensor:
+def isfinite(a: Tensor, /, out: Out = None) -> Tensor:
     """Whether an element is neither NaN nor an infinity; of complex operands, both parts. Any dtype.
 
     >>> isfinite(tensor([1.0, float("inf"), float("nan")]))

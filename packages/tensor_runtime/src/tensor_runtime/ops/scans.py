@@ -13,11 +13,11 @@ from tensor_core.dtypes import ALL
 from tensor_core.errors import ArgumentError
 from tensor_core.promotion import promote_scalar
 from tensor_core.shapes import normalize_axis
+from tensor_runtime.arguments import whole
 from tensor_runtime.conversion import check_number
 from tensor_runtime.execute import execute_detail
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.creation import full, zeros
-from tensor_runtime.ops.indexed import whole
 from tensor_runtime.ops.indexing import mutable_view
 from tensor_runtime.ops.structure import copy
 from tensor_runtime.outputs import Out

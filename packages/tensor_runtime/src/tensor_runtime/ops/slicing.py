@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tensor_core.errors import ArgumentError, ShapeError
+from tensor_runtime.arguments import wholes
 from tensor_runtime.execute import execute_several
 from tensor_runtime.form import Shape
-from tensor_runtime.ops.indexed import IndexedSpec, wholes
+from tensor_runtime.ops.indexed import IndexedSpec
 from tensor_runtime.tensors import Tensor, unwrap
 
 Starts = Tensor | Sequence[int] | int

@@ -11,12 +11,12 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from tensor_core.dtypes import I64, DType
-from tensor_core.errors import ArgumentError, ShapeError
+from tensor_core.errors import ShapeError
 from tensor_core.shapes import element_count, normalize_axis
+from tensor_runtime.arguments import choice, flag, whole
 from tensor_runtime.execute import execute_binary, execute_detail
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.ops.dependent import DependentSpec, Results, execute_dependent
-from tensor_runtime.ops.indexed import whole
 from tensor_runtime.spec import OpSpec
 from tensor_runtime.tensors import Tensor, unwrap
 
@@ -71,7 +71,9 @@ def sort(x: Tensor, /, axis: int | None = -1, *, descending: bool = False) -> Te
     Tensor(F64, (3,), column-major, cpu)
      3.0  1.0  nan
     """
-    return execute_detail(SORT, x, (None if axis is None else whole("sort", "axis", axis), bool(descending)))
+    return execute_detail(
+        SORT, x, (None if axis is None else whole("sort", "axis", axis), flag("sort", "descending", descending))
+    )
 
 
 def argsort(x: Tensor, /, axis: int | None = -1, *, descending: bool = False) -> Tensor:
@@ -90,7 +92,11 @@ def argsort(x: Tensor, /, axis: int | None = -1, *, descending: bool = False) ->
     >>> argsort(tensor([2, 3, 2, 1])).to_numpy().tolist()
     [3, 0, 2, 1]
     """
-    return execute_detail(ARGSORT, x, (None if axis is None else whole("argsort", "axis", axis), bool(descending)))
+    return execute_detail(
+        ARGSORT,
+        x,
+        (None if axis is None else whole("argsort", "axis", axis), flag("argsort", "descending", descending)),
+    )
 
 
 def searchsorted(line: Tensor, values: Tensor, /, side: str = "left") -> Tensor:
@@ -114,8 +120,7 @@ def searchsorted(line: Tensor, values: Tensor, /, side: str = "left") -> Tensor:
     >>> searchsorted(line, tensor([2, 9])).to_numpy().tolist(), searchsorted(line, tensor(2), "right").item()
     ([1, 4], 3)
     """
-    if side not in SEARCH:
-        raise ArgumentError(f"searchsorted: side is {side!r}; accepted: 'left', 'right'", operation="searchsorted")
+    side = choice("searchsorted", "side", side, tuple(SEARCH))
     unwrap("searchsorted", line), unwrap("searchsorted", values)  # Python numbers have no form to search in
     return execute_binary(SEARCH[side], line, values)
 
@@ -191,7 +196,12 @@ def unique(
     >>> counts.to_numpy().tolist()
     [2, 1]
     """
-    wanted = (bool(return_index), bool(return_inverse), bool(return_counts), bool(equal_nan))
+    wanted = (
+        flag("unique", "return_index", return_index),
+        flag("unique", "return_inverse", return_inverse),
+        flag("unique", "return_counts", return_counts),
+        flag("unique", "equal_nan", equal_nan),
+    )
     found = execute_dependent(UNIQUE, x, wanted)
     return found if any(wanted[:3]) else found[0]
 

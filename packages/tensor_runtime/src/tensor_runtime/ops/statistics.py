@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from tensor_core.dtypes import ALL, I64, REAL, Bool, DType
 from tensor_core.errors import ArgumentError
+from tensor_runtime.arguments import as_axes, flag, whole
 from tensor_runtime.execute import execute_detail
 from tensor_runtime.form import Shape
-from tensor_runtime.ops.indexed import whole
-from tensor_runtime.ops.reduction import as_axes, reduced_nonempty
+from tensor_runtime.ops.reduction import reduced_nonempty
 from tensor_runtime.outputs import Out
 from tensor_runtime.rules import Axes, inexact, reduced
 from tensor_runtime.spec import OpSpec
@@ -77,7 +77,7 @@ def mean(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False, out: Out = 
     Tensor(F64, (2,), column-major, cpu)
      2.0  3.0
     """
-    return execute_detail(MEAN, a, (as_axes("mean", axis), bool(keepdims)), out)
+    return execute_detail(MEAN, a, (as_axes("mean", axis), flag("mean", "keepdims", keepdims)), out)
 
 
 def var(a: Tensor, /, *, axis: Axes = None, correction: float = 0, keepdims: bool = False, out: Out = None) -> Tensor:
@@ -105,7 +105,9 @@ def var(a: Tensor, /, *, axis: Axes = None, correction: float = 0, keepdims: boo
     >>> var(x).item(), round(var(x, correction=1).item(), 6)
     (1.25, 1.666667)
     """
-    return execute_detail(VAR, a, (as_axes("var", axis), bool(keepdims), _correction("var", correction)), out)
+    return execute_detail(
+        VAR, a, (as_axes("var", axis), flag("var", "keepdims", keepdims), _correction("var", correction)), out
+    )
 
 
 def std(a: Tensor, /, *, axis: Axes = None, correction: float = 0, keepdims: bool = False, out: Out = None) -> Tensor:
@@ -115,7 +117,9 @@ def std(a: Tensor, /, *, axis: Axes = None, correction: float = 0, keepdims: boo
     Tensor(F64, (2,), column-major, cpu)
      1.0  0.0
     """
-    return execute_detail(STD, a, (as_axes("std", axis), bool(keepdims), _correction("std", correction)), out)
+    return execute_detail(
+        STD, a, (as_axes("std", axis), flag("std", "keepdims", keepdims), _correction("std", correction)), out
+    )
 
 
 def argmax(a: Tensor, /, *, axis: int | None = None, keepdims: bool = False, out: Out = None) -> Tensor:
@@ -138,7 +142,9 @@ def argmax(a: Tensor, /, *, axis: int | None = None, keepdims: bool = False, out
     >>> argmax(x).item(), argmax(x, axis=0).to_numpy().tolist()
     (1, [1, 0, 1])
     """
-    return execute_detail(ARGMAX, a, (None if axis is None else whole("argmax", "axis", axis), bool(keepdims)), out)
+    return execute_detail(
+        ARGMAX, a, (None if axis is None else whole("argmax", "axis", axis), flag("argmax", "keepdims", keepdims)), out
+    )
 
 
 def argmin(a: Tensor, /, *, axis: int | None = None, keepdims: bool = False, out: Out = None) -> Tensor:
@@ -150,7 +156,9 @@ def argmin(a: Tensor, /, *, axis: int | None = None, keepdims: bool = False, out
     >>> argmin(x).item(), argmin(x, axis=0).to_numpy().tolist()
     (1, [1, 0, 0])
     """
-    return execute_detail(ARGMIN, a, (None if axis is None else whole("argmin", "axis", axis), bool(keepdims)), out)
+    return execute_detail(
+        ARGMIN, a, (None if axis is None else whole("argmin", "axis", axis), flag("argmin", "keepdims", keepdims)), out
+    )
 
 
 def norm(a: Tensor, /, ord: float = 2, *, axis: Axes = None, keepdims: bool = False, out: Out = None) -> Tensor:
@@ -178,7 +186,7 @@ def norm(a: Tensor, /, ord: float = 2, *, axis: Axes = None, keepdims: bool = Fa
     >>> norm(tensor([3.0, -4.0])).item(), norm(tensor([3.0, -4.0]), 1).item(), norm(tensor([1e300, 0.0])).item()
     (5.0, 7.0, 1e+300)
     """
-    return execute_detail(NORM, a, (as_axes("norm", axis), bool(keepdims), _order(ord)), out)
+    return execute_detail(NORM, a, (as_axes("norm", axis), flag("norm", "keepdims", keepdims), _order(ord)), out)
 
 
 def _correction(operation: str, value: Any) -> float:

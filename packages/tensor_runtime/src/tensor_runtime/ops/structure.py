@@ -16,6 +16,7 @@ from tensor_core import views
 from tensor_core.errors import ArgumentError, AxisError, ShapeError, ViewRequiresCopyError
 from tensor_core.layout import TensorLayout
 from tensor_core.shapes import as_permutation, as_shape, normalize_axes
+from tensor_runtime.arguments import whole
 from tensor_runtime.execute import execute_detail, execute_unary
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.rules import same_shape
@@ -115,7 +116,8 @@ def permute_axes(a: Tensor, axes: Sequence[int], /) -> Tensor:
     >>> permute_axes(zeros((2, 3, 4)), (1, 2, 0)).shape
     (3, 4, 2)
     """
-    return transpose_view(a, as_permutation(axes, a.rank))
+    form, _ = unwrap("permute_axes", a)
+    return transpose_view(a, as_permutation(axes, form.rank))
 
 
 def move_axes(a: Tensor, source: Sequence[int] | int, destination: Sequence[int] | int, /) -> Tensor:
@@ -280,7 +282,8 @@ def diagonal_view(a: Tensor, first: int = 0, second: int = 1, /) -> Tensor:
     >>> diagonal_view(tensor([[1, 2], [3, 4]])).to_numpy().tolist()
     [1, 4]
     """
-    return execute_detail(DIAGONAL_VIEW, a, (first, second))
+    places = whole("diagonal_view", "first", first), whole("diagonal_view", "second", second)
+    return execute_detail(DIAGONAL_VIEW, a, places)
 
 
 def squeeze(a: Tensor, axis: int | Sequence[int] | None = None, /) -> Tensor:
@@ -293,7 +296,7 @@ def squeeze(a: Tensor, axis: int | Sequence[int] | None = None, /) -> Tensor:
     (3, 1)
     """
     form, _ = unwrap("squeeze", a)
-    axes = None if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    axes = None if axis is None else _axes_key("squeeze", axis)
     return execute_detail(RESHAPE_VIEW, a, views.squeeze_view(_layout(form), axes).shape)
 
 

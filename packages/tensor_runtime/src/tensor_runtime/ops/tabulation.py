@@ -14,9 +14,9 @@ from tensor_core.dtypes import DType
 from tensor_core.errors import ArgumentError, DTypeError
 from tensor_core.host_tensor import HostTensor
 from tensor_core.shapes import as_shape
+from tensor_runtime.arguments import whole
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.creation import as_dtype_or_none, natural_dtype
-from tensor_runtime.ops.indexed import whole
 from tensor_runtime.placement import CPU, Placement
 from tensor_runtime.tensors import Number, Tensor
 from tensor_runtime.transfer import upload

@@ -27,7 +27,7 @@ TANH: Final = OpSpec("tanh", accepts=ALL, result_dtype=inexact, result_shape=sam
 ATAN2: Final = OpSpec("atan2", binary=True, accepts=REAL | {Bool}, result_dtype=inexact, result_shape=broadcast)
 
 
-def sin(a: Tensor, /, *, out: Out = None) -> Tensor:
+def sin(a: Tensor, /, out: Out = None) -> Tensor:
     """Sine of an angle in radians; NaN of an infinity.
 
     >>> sin(tensor([0.0]))
@@ -37,7 +37,7 @@ def sin(a: Tensor, /, *, out: Out = None) -> Tensor:
     return execute_unary(SIN, a, out)
 
 
-def cos(a: Tensor, /, *, out: Out = None) -> Tensor:
+def cos(a: Tensor, /, out: Out = None) -> Tensor:
     """Cosine of an angle in radians; NaN of an infinity.
 
     >>> cos(tensor([0.0]))
@@ -47,7 +47,7 @@ def cos(a: Tensor, /, *, out: Out = None) -> Tensor:
     return execute_unary(COS, a, out)
 
 
-def tan(a: Tensor, /, *, out: Out = None) -> Tensor:
+def tan(a: Tensor, /, out: Out = None) -> Tensor:
     """Tangent of an angle in radians; NaN of an infinity.
 
     >>> tan(tensor([0.0]))
@@ -57,7 +57,7 @@ def tan(a: Tensor, /, *, out: Out = None) -> Tensor:
     return execute_unary(TAN, a, out)
 
 
-def asin(a: Tensor, /, *, out: Out = None) -> Tensor:
+def asin(a: Tensor, /, out: Out = None) -> Tensor:
     """Angle in radians, from -π/2 to π/2, whose sine this is; NaN beyond -1 to 1, except for complex operands.
 
     >>> asin(tensor([0.0, 2.0]))
@@ -67,7 +67,7 @@ def asin(a: Tensor, /, *, out: Out = None) -> Tensor:
     return execute_unary(ASIN, a, out)
 
 
-def acos(a: Tensor, /, *, out: Out = None) -> Tensor:
+def acos(a: Tensor, /, out: Out = None) -> Tensor:
     """Angle in radians, from 0 to π, whose cosine this is; NaN beyond -1 to 1, except for complex operands.
 
     >>> acos(tensor([1.0, 2.0]))
@@ -77,7 +77,7 @@ def acos(a: Tensor, /, *, out: Out = None) -> Tensor:
     return execute_unary(ACOS, a, out)
 
 
-def atan(a: Tensor, /, *, out: Out = None) -> Tensor:
+def atan(a: Tensor, /, out: Out = None) -> Tensor:
     """Angle in radians, from -π/2 to π/2, whose tangent this is.
 
     >>> atan(tensor([0.0]))
@@ -87,7 +87,7 @@ def atan(a: Tensor, /, *, out: Out = None) -> Tensor:
     return execute_unary(ATAN, a, out)
 
 
-def sinh(a: Tensor, /, *, out: Out = None) -> Tensor:
+def sinh(a: Tensor, /, out: Out = None) -> Tensor:
     """Hyperbolic sine.
 
     >>> sinh(tensor([0.0]))
@@ -97,7 +97,7 @@ def sinh(a: Tensor, /, *, out: Out = None) -> Tensor:
     return execute_unary(SINH, a, out)
 
 
-def cosh(a: Tensor, /, *, out: Out = None) -> Tensor:
+def cosh(a: Tensor, /, out: Out = None) -> Tensor:
     """Hyperbolic cosine.
 
     >>> cosh(tensor([0.0]))
@@ -107,7 +107,7 @@ def cosh(a: Tensor, /, *, out: Out = None) -> Tensor:
     return execute_unary(COSH, a, out)
 
 
-def tanh(a: Tensor, /, *, out: Out = None) -> Tensor:
+def tanh(a: Tensor, /, out: Out = None) -> Tensor:
     """Hyperbolic tangent.
 
     >>> tanh(tensor([0.0, float("inf")]))
@@ -117,7 +117,7 @@ def tanh(a: Tensor, /, *, out: Out = None) -> Tensor:
     return execute_unary(TANH, a, out)
 
 
-def atan2(y: Tensor | Number, x: Tensor | Number, /, *, out: Out = None) -> Tensor:
+def atan2(y: Tensor | Number, x: Tensor | Number, /, out: Out = None) -> Tensor:
     """Angle in radians, from -π to π, between the positive x axis and the point (x, y).
 
     Signs of zero choose the side: atan2(-0.0, -1.0) is -π. Both zero gives 0 or ±π, as in C; NaN in either gives NaN.

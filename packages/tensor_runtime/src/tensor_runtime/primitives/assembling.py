@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from tensor_core.dtypes import ALL
+from tensor_runtime.arguments import wholes
 from tensor_runtime.execute import execute_pair
-from tensor_runtime.ops.indexed import wholes
 from tensor_runtime.ops.padding import padded_shape
 from tensor_runtime.primitives.strict import StrictSpec
 from tensor_runtime.tensors import Tensor

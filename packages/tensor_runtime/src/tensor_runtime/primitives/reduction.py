@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from tensor_core.dtypes import INTEGER, NUMERIC, REAL, Bool
+from tensor_runtime.arguments import as_axes, flag
 from tensor_runtime.execute import execute_detail
 from tensor_runtime.ops.reduction import reduced_nonempty
 from tensor_runtime.primitives.strict import StrictSpec
-from tensor_runtime.rules import reduced
+from tensor_runtime.rules import Axes, reduced
 from tensor_runtime.tensors import Tensor
 
 _ORDERED: Final = REAL | {Bool}
@@ -32,7 +33,9 @@ def reduce_sum(a: Tensor, /, axes: tuple[int, ...] = (), *, keepdims: bool = Fal
     >>> reduce_sum(tensor([[1, 2], [3, 4]]), (0,)).to_numpy().tolist(), reduce_sum(tensor([[1, 2], [3, 4]])).item()
     ([4, 6], 10)
     """
-    return execute_detail(_REDUCE_SUM, a, (tuple(axes) or None, keepdims))
+    return execute_detail(
+        _REDUCE_SUM, a, (_axes("primitives.reduce_sum", axes), flag("primitives.reduce_sum", "keepdims", keepdims))
+    )
 
 
 def reduce_prod(a: Tensor, /, axes: tuple[int, ...] = (), *, keepdims: bool = False) -> Tensor:
@@ -41,7 +44,9 @@ def reduce_prod(a: Tensor, /, axes: tuple[int, ...] = (), *, keepdims: bool = Fa
     >>> reduce_prod(tensor([[1, 2], [3, 4]])).item()
     24
     """
-    return execute_detail(_REDUCE_PROD, a, (tuple(axes) or None, keepdims))
+    return execute_detail(
+        _REDUCE_PROD, a, (_axes("primitives.reduce_prod", axes), flag("primitives.reduce_prod", "keepdims", keepdims))
+    )
 
 
 def reduce_max(a: Tensor, /, axes: tuple[int, ...] = (), *, keepdims: bool = False) -> Tensor:
@@ -50,7 +55,9 @@ def reduce_max(a: Tensor, /, axes: tuple[int, ...] = (), *, keepdims: bool = Fal
     >>> reduce_max(tensor([[1, 2], [3, 4]])).item()
     4
     """
-    return execute_detail(_REDUCE_MAX, a, (tuple(axes) or None, keepdims))
+    return execute_detail(
+        _REDUCE_MAX, a, (_axes("primitives.reduce_max", axes), flag("primitives.reduce_max", "keepdims", keepdims))
+    )
 
 
 def reduce_min(a: Tensor, /, axes: tuple[int, ...] = (), *, keepdims: bool = False) -> Tensor:
@@ -59,7 +66,9 @@ def reduce_min(a: Tensor, /, axes: tuple[int, ...] = (), *, keepdims: bool = Fal
     >>> reduce_min(tensor([[1, 2], [3, 4]])).item()
     1
     """
-    return execute_detail(_REDUCE_MIN, a, (tuple(axes) or None, keepdims))
+    return execute_detail(
+        _REDUCE_MIN, a, (_axes("primitives.reduce_min", axes), flag("primitives.reduce_min", "keepdims", keepdims))
+    )
 
 
 def reduce_and(a: Tensor, /, axes: tuple[int, ...] = (), *, keepdims: bool = False) -> Tensor:
@@ -68,7 +77,9 @@ def reduce_and(a: Tensor, /, axes: tuple[int, ...] = (), *, keepdims: bool = Fal
     >>> reduce_and(tensor([7, 13])).item(), reduce_and(tensor([True, False])).item()
     (5, False)
     """
-    return execute_detail(_REDUCE_AND, a, (tuple(axes) or None, keepdims))
+    return execute_detail(
+        _REDUCE_AND, a, (_axes("primitives.reduce_and", axes), flag("primitives.reduce_and", "keepdims", keepdims))
+    )
 
 
 def reduce_or(a: Tensor, /, axes: tuple[int, ...] = (), *, keepdims: bool = False) -> Tensor:
@@ -77,4 +88,12 @@ def reduce_or(a: Tensor, /, axes: tuple[int, ...] = (), *, keepdims: bool = Fals
     >>> reduce_or(tensor([1, 4])).item(), reduce_or(tensor([True, False])).item()
     (5, True)
     """
-    return execute_detail(_REDUCE_OR, a, (tuple(axes) or None, keepdims))
+    return execute_detail(
+        _REDUCE_OR, a, (_axes("primitives.reduce_or", axes), flag("primitives.reduce_or", "keepdims", keepdims))
+    )
+
+
+def _axes(operation: str, axes: object) -> Axes:
+    """Axes as a tuple of ints; none named means all of them, which ``rules`` writes as None."""
+    named = as_axes(operation, axes)
+    return None if named == () else named
