@@ -153,7 +153,12 @@ def execute_pair(spec: OpSpec, a: Tensor, b: Tensor, detail: Hashable, out: Out 
 
 
 def execute_several(spec: OpSpec, operands: Sequence[Tensor], detail: Hashable, /, *arguments: Any) -> Tensor:
-    """Any number of tensors and a detail, one result; further arguments go to the kernel and are part of no key."""
+    """Any number of tensors and a detail, one result; further arguments go to the kernel and are part of no key.
+
+    >>> from tensor_runtime.ops.slicing import DYNAMIC_SLICE
+    >>> execute_several(DYNAMIC_SLICE, (tensor([1, 2, 3, 4]),), (2,), (1,)).to_numpy().tolist()
+    [2, 3]
+    """
     pairs = [unwrap(spec.name, operand) for operand in operands]
     kernel, found = spec.bindings[(*[form for form, _ in pairs], detail)]
     return wrap(found, guarded(spec.name, kernel, *[array for _, array in pairs], *arguments))
