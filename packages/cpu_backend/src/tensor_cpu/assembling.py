@@ -38,7 +38,15 @@ def bind_concatenate(operands: tuple[Form, ...], result: Form, axis: int, /) -> 
 
 
 def bind_stack(operands: tuple[Form, ...], result: Form, axis: int, /) -> Kernel:
-    """Side by side along a new axis."""
+    """Side by side along a new axis.
+
+    >>> from tensor_core import I64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> a, b = form_of(I64, (2,), CPU), form_of(I64, (2, 2), CPU)
+    >>> bind_stack((a, a), b, 1)(np.array([1, 2]), np.array([3, 4])).tolist()
+    [[1, 2], [3, 4]]
+    """
     place = result.rank - 1 - axis % result.rank
     return lambda *arrays: np.stack(arrays, axis=place, out=empty(result))
 
