@@ -160,6 +160,12 @@ def test_an_initial_value_is_a_tensor_or_a_number() -> None:
         tr.scan(tr.add, [1, 2])  # type: ignore[arg-type]
 
 
+def test_what_folds_is_a_function() -> None:
+    for operation in (tr.fold, tr.scan):
+        with pytest.raises(ArgumentError, match="f is a int; accepted: a function"):
+            operation(1, tr.ones(2))  # type: ignore[arg-type]
+
+
 def test_forms_are_known_without_data() -> None:
     assert tr.infer(tr.scan, tr.add, (tr.F64, (3, 4)), 1).shape == (3, 4)
     assert tr.infer(tr.fold, tr.add, (tr.F64, (3, 4)), 1).shape == (3,)

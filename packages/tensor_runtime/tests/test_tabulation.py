@@ -122,6 +122,12 @@ def test_tables_hold_numbers_of_one_kind() -> None:
         tr.from_function((-1,), lambda i: i)
 
 
+def test_a_table_is_made_by_a_function() -> None:
+    for call in (tr.tabulate, tr.from_function):
+        with pytest.raises(ArgumentError, match=r"f is a int; accepted: a function"):
+            call(2, 1)  # type: ignore[arg-type]
+
+
 def test_an_error_of_the_function_passes_through() -> None:
     with pytest.raises(ZeroDivisionError):
         tr.tabulate(1, lambda i: 1 // i)

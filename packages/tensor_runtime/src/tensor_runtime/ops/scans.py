@@ -176,6 +176,8 @@ def _accumulated(
 ) -> Iterator[Tensor]:
     """What ``f`` gives, step by step; the first slice itself where nothing comes before it."""
     form, array = unwrap(operation, x)
+    if not callable(f):
+        raise ArgumentError(f"{operation}: f is a {type(f).__name__}; accepted: a function", operation=operation)
     place = one_axis(operation, form.rank, axis)
     slices = wrap(form, array)  # never a mutable view
     found = None if initial is None else _first_of(operation, x, place, initial)

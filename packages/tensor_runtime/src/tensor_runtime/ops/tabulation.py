@@ -35,17 +35,18 @@ def tabulate(n: int, f: Callable[[int], Number], /, *, dtype: Any = None, placem
         An owned tensor.
 
     Raises:
-        ArgumentError: a negative n, or no element and no dtype.
+        ArgumentError: a negative n, no element and no dtype, or no function.
         DTypeError: ``f`` gives what is no Python number, or one of another kind than the dtype or the first number.
         CastRangeError: an integer outside the dtype's range.
 
     >>> tabulate(4, lambda i: i * i).to_numpy().tolist()
     [0, 1, 4, 9]
     """
+    _check_callable("tabulate", f)
     count = whole("tabulate", "n", n)
     if count < 0:
         raise ArgumentError(f"tabulate: n is {count}; accepted: an int of 0 or more", operation="tabulate")
-    return _tabulated("tabulate", (count,), map(f, range(count)), as_dtype_or_none(dtype), placement)
+    return _tabulated("tabulate", as_shape(count), map(f, range(count)), as_dtype_or_none(dtype), placement)
 
 
 def from_function(
@@ -71,18 +72,24 @@ def from_function(
         An owned tensor.
 
     Raises:
-        ArgumentError: no element and no dtype.
+        ArgumentError: no element and no dtype, or no function.
         DTypeError: as for :func:`tabulate`.
         CastRangeError: as for :func:`tabulate`.
 
     >>> from_function((2, 2), lambda i, j: 10 * i + j).to_numpy().tolist()
     [[0, 1], [10, 11]]
     """
+    _check_callable("from_function", f)
     wanted = as_shape(shape)
     places = product(*(range(extent) for extent in reversed(wanted)))
     return _tabulated(
         "from_function", wanted, (f(*place[::-1]) for place in places), as_dtype_or_none(dtype), placement
     )
+
+
+def _check_callable(operation: str, f: object) -> None:
+    if not callable(f):
+        raise ArgumentError(f"{operation}: f is a {type(f).__name__}; accepted: a function", operation=operation)
 
 
 def _tabulated(
