@@ -148,8 +148,11 @@ def stretched(rank: int, full: int, /) -> tuple[Any, ...]:
     return (..., *[None] * (full - rank))
 
 
+COMPARISONS: Final = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
+
+
 def element_of(name: str, dtype: DType, /) -> Callable[[Any], Any]:
-    """From a Python number to a NumPy scalar of the dtype; a number out of range is our error.
+    """From a Python number to a NumPy scalar of the dtype; one out of range is our error, or compared all the same.
 
     >>> from tensor_core import I32
     >>> element_of("add", I32)(2**31 - 1)
@@ -159,11 +162,14 @@ def element_of(name: str, dtype: DType, /) -> Callable[[Any], Any]:
     tensor_core.errors.CastRangeError: add: the number 2147483648 does not fit I32; ...
     """
     scalar = NUMPY_DTYPES[dtype].type
+    compares = name in COMPARISONS
 
     def element(value: Any) -> Any:
         try:
             return scalar(value)
         except OverflowError:
+            if compares:  # every element is nearer to zero, as it is beside the infinity of that sign
+                return np.float64(np.inf if value > 0 else -np.inf)
             raise CastRangeError(
                 f"{name}: the number {_shortened(value)} does not fit {dtype.name}; "
                 "convert the tensor to a wider dtype first",

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tensor_cpu.arrays import NUMPY_DTYPES, Array
+from tensor_cpu.arrays import NUMPY_DTYPES, Array, empty
 from tensor_cpu.quiet import quiet
 from tensor_cpu.spatial import bind_compact, runs_forward
 from tensor_runtime.form import Form
@@ -34,6 +34,8 @@ def bind_max_pool(operands: tuple[Form], result: Form, detail: Detail, /) -> Ker
     >>> bind_max_pool((x,), result, (2, None, "VALID", 1))(np.array([[[1.0], [3.0], [2.0], [0.0]]])).ravel().tolist()
     [3.0, 2.0]
     """
+    if result.size == 0:
+        return lambda x: empty(result)
     windows = pooling_windows("max_pool", operands[0].shape, detail)
     return quiet(_bind_passes(np.maximum, windows, operands[0], result))
 
@@ -48,6 +50,8 @@ def bind_mean_pool(operands: tuple[Form], result: Form, detail: Detail, /) -> Ke
     >>> bind_mean_pool((x,), result, (2, None, "VALID", 1))(np.array([[[1.0], [3.0], [2.0], [0.0]]])).ravel().tolist()
     [2.0, 1.0]
     """
+    if result.size == 0:  # also for windows far larger than the operand
+        return lambda x: empty(result)
     windows = pooling_windows("mean_pool", operands[0].shape, detail)
     add = _bind_passes(np.add, windows, operands[0], result)
     numbers = _numbers(windows, operands[0], NUMPY_DTYPES[result.dtype.component])
@@ -62,8 +66,6 @@ def bind_mean_pool(operands: tuple[Form], result: Form, detail: Detail, /) -> Ke
 def _bind_passes(combine: np.ufunc, windows: Windows, x: Form, result: Form) -> Callable[[Array], Array]:
     """The kernel that combines along the outermost axis of the twin first, which has the longest runs."""
     dtype, shape = NUMPY_DTYPES[result.dtype], x.shape[::-1]
-    if result.size == 0:
-        return lambda x: np.empty(result.shape[::-1], dtype)
     passes = []
     for axis in reversed(range(len(windows.counts))):
         twin_axis = x.rank - 2 - axis

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from tensor_core.errors import ArgumentError, DTypeError, ShapeError
+from tensor_core.errors import ArgumentError, DTypeError, ShapeError, SizeLimitError
 from tensor_core.shapes import element_count, normalize_axes, normalize_axis
 from tensor_runtime.arguments import whole, wholes
 from tensor_runtime.execute import execute_detail, execute_several
@@ -134,6 +134,9 @@ def stack(tensors: Iterable[Tensor], /, axis: int = 0) -> Tensor:
     return execute_several(STACK, _several("stack", tensors), whole("stack", "axis", axis))
 
 
+_MOST_EMPTY_PARTS: Final = 1 << 16  # of an axis of extent 0, which every number divides
+
+
 def split(x: Tensor, sections: int | Sequence[int], /, axis: int = 0) -> tuple[Tensor, ...]:
     """Views of consecutive parts along an axis.
 
@@ -149,6 +152,7 @@ def split(x: Tensor, sections: int | Sequence[int], /, axis: int = 0) -> tuple[T
     Raises:
         ArgumentError: n below 1, or the extent is no multiple of n; NumPy's ``array_split`` would cut all the same,
             into parts of two sizes.
+        SizeLimitError: more than 65,536 parts of an axis of extent 0.
         AxisError: an axis out of range.
 
     >>> [part.to_numpy().tolist() for part in split(tensor([1, 2, 3, 4]), 2)]
@@ -169,6 +173,10 @@ def split(x: Tensor, sections: int | Sequence[int], /, axis: int = 0) -> tuple[T
                 "divides the extent, or a list of indices",
                 operation="split",
                 shape=form.shape,
+            )
+        if parts > max(extent, _MOST_EMPTY_PARTS):
+            raise SizeLimitError(
+                f"split: {parts} empty parts; accepted: at most {_MOST_EMPTY_PARTS}", operation="split"
             )
         cuts = [extent // parts * number for number in range(parts + 1)]
     before = (slice(None),) * place

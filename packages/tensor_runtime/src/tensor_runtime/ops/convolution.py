@@ -74,7 +74,8 @@ def _check_channels(operation: str, x: Shape, filters: Shape, groups: int) -> No
 
 
 def _convolved(operation: str, x: Shape, filters: Shape, detail: Detail, /) -> Shape:
-    return x[0], *convolution_windows(operation, x, filters, detail).counts, filters[-1]
+    counts = convolution_windows(operation, x, filters, detail).counts  # checks the ranks first
+    return x[0], *counts, filters[-1]
 
 
 CONV: Final = OpSpec("conv", accepts=NUMERIC, result_shape=_convolved, detailed=True)

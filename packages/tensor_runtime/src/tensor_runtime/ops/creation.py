@@ -7,12 +7,12 @@ caller says otherwise. Everything lands on ``cpu`` unless a placement is given.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, floor, isfinite
+from math import ceil, floor, inf, isfinite
 from sys import float_info
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tensor_core.dtypes import C64, F64, FLOATING, I64, Bool, DType, as_dtype
-from tensor_core.errors import ArgumentError, DTypeError, PlacementError, SizeLimitError
+from tensor_core.errors import ArgumentError, DTypeError, PlacementError, SizeLimitError, shortened
 from tensor_core.host_tensor import HostTensor
 from tensor_core.scalars import to_element
 from tensor_core.shapes import as_shape
@@ -293,7 +293,7 @@ def arange(
     if stop is None:
         start, stop = 0, start
     for value in (start, stop, step):
-        if type(value) not in (int, float) or not isfinite(value):
+        if type(value) not in (int, float) or (type(value) is float and not isfinite(value)):
             raise ArgumentError(f"arange: found {value!r}; accepted: finite Python ints and floats", value=value)
     if step == 0:
         raise ArgumentError("arange: the step is 0; give another one")
@@ -308,16 +308,20 @@ def arange(
 
 def _steps_between(start: int | float, stop: int | float, step: int | float, inclusive: bool) -> int:
     """How many numbers lie from start up to stop; the quotient of ints is exact."""
+    count: int | float
     if all(type(value) is int for value in (start, stop, step)):
-        count: int | float = (stop - start) // step + 1 if inclusive else -((start - stop) // step)
+        count = (stop - start) // step + 1 if inclusive else -((start - stop) // step)
     else:
-        count = (stop - start) / step
+        try:
+            count = (stop - start) / step
+        except OverflowError:  # an int beyond the range of floats
+            count = inf
         if inclusive and isfinite(count):
             nearest = round(count)
             count = (nearest if abs(count - nearest) <= 4 * float_info.epsilon * abs(count) else floor(count)) + 1
     if count > 2**63 - 1:
         raise SizeLimitError(
-            f"arange: from {start} to {stop} by {step} are more than 2**63 - 1 numbers; make it shorter"
+            f"arange: from {shortened(start)} to {shortened(stop)} by {step} are more than 2**63 - 1 numbers"
         )
     return max(0, ceil(count))
 

@@ -71,7 +71,8 @@ def _window_without_element(windows: Windows, axis: int, extent: int) -> int | N
 
 
 def _pooled(operation: str, x: Shape, detail: Detail, /) -> Shape:
-    return x[0], *pooling_windows(operation, x, detail).counts, x[-1]
+    counts = pooling_windows(operation, x, detail).counts  # checks the rank first
+    return x[0], *counts, x[-1]
 
 
 MAX_POOL: Final = OpSpec("max_pool", accepts=REAL | {Bool}, result_shape=_pooled, detailed=True)

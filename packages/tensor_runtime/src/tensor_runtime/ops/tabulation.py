@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import Any
 
-from tensor_core.dtypes import DType
+from tensor_core.dtypes import Bool, DType
 from tensor_core.errors import ArgumentError, DTypeError
 from tensor_core.host_tensor import HostTensor
-from tensor_core.shapes import as_shape
+from tensor_core.shapes import as_shape, element_count
 from tensor_runtime.arguments import whole
+from tensor_runtime.failures import guarded
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.creation import as_dtype_or_none, natural_dtype
 from tensor_runtime.placement import CPU, Placement
@@ -81,10 +82,14 @@ def from_function(
     """
     _check_callable("from_function", f)
     wanted = as_shape(shape)
-    places = product(*(range(extent) for extent in reversed(wanted)))
-    return _tabulated(
-        "from_function", wanted, (f(*place[::-1]) for place in places), as_dtype_or_none(dtype), placement
-    )
+    return _tabulated("from_function", wanted, _called(f, wanted), as_dtype_or_none(dtype), placement)
+
+
+def _called(f: Callable[..., Number], shape: Shape) -> Iterator[Any]:
+    """f at every index, the first index fastest; nothing is listed before the first number is asked for."""
+    if element_count(shape):
+        for place in product(*(range(extent) for extent in reversed(shape))):
+            yield f(*place[::-1])
 
 
 def _check_callable(operation: str, f: object) -> None:
@@ -95,6 +100,7 @@ def _check_callable(operation: str, f: object) -> None:
 def _tabulated(
     operation: str, shape: Shape, numbers: Iterator[Any], dtype: DType | None, placement: Placement | str
 ) -> Tensor:
+    guarded(operation, HostTensor.zeros, shape, Bool)  # refuses what no memory can hold, before the first call
     found = list(numbers)
     for position, number in enumerate(found):
         natural = natural_dtype(number)
