@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BENCH_VENV := .venv-bench
 PROJECTS := $(wildcard packages/*/pyproject.toml)
+NATIVE := packages/cpu_backend/setup.py $(shell find packages/cpu_backend/native -name '*.[ch]')
 PACKAGES := $(addprefix -e ,$(dir $(PROJECTS)))
 PIP_INSTALL := -m pip --disable-pip-version-check install --quiet
 LOCKED := --require-hashes --only-binary=:all:
@@ -29,7 +30,7 @@ $(VENV)/.made:
 	$(PYTHON) -m venv --clear $(VENV)
 	@touch $@
 
-$(VENV)/.run: $(VENV)/.made requirements/build.txt requirements/run.txt $(PROJECTS)
+$(VENV)/.run: $(VENV)/.made requirements/build.txt requirements/run.txt $(PROJECTS) $(NATIVE)
 	$(VENV)/bin/python $(PIP_INSTALL) $(LOCKED) -r requirements/build.txt -r requirements/run.txt
 	$(VENV)/bin/python $(PIP_INSTALL) $(OURS) $(PACKAGES)
 	@touch $@

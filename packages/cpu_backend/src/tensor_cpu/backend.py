@@ -34,6 +34,7 @@ from tensor_cpu import (
     views,
 )
 from tensor_cpu.arrays import Array
+from tensor_cpu.native.binders import BINDERS as NATIVE_BINDERS
 from tensor_runtime.form import Form
 from tensor_runtime.placement import DeviceKind
 from tensor_runtime.protocols import HostBackend, Kernel, Operand, Result
@@ -130,7 +131,9 @@ class CpuBackend:
         binder = _BINDERS.get(name)
         if binder is None:
             raise UnsupportedOperationError(f"{name}: the cpu backend has no such operation", operation=name)
-        return binder(operands, result, detail)
+        native = NATIVE_BINDERS.get(name)
+        kernel = None if native is None else native(operands, result, detail)
+        return binder(operands, result, detail) if kernel is None else kernel
 
     def operations(self) -> frozenset[str]:
         """Every name with a binder."""

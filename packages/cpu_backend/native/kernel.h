@@ -1,0 +1,32 @@
+/* The kernel object: what bind returns for one combination of forms.
+ *
+ * A callable of arrays, with no attribute but its name. The plan behind it is a C structure made once by the topic
+ * that made the kernel, and never changed afterwards, so that any number of threads may call it at once.
+ */
+#ifndef TENSOR_CPU_KERNEL_H
+#define TENSOR_CPU_KERNEL_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc call;
+    const char *name; /* of the operation; a string that lives as long as the process */
+    void *plan;
+    void (*release)(void *plan);
+} Kernel;
+
+extern PyTypeObject Kernel_Type;
+
+/* A new kernel, or NULL with an exception set. Owns plan from here on, also when it fails. */
+PyObject *kernel_new(const char *name, vectorcallfunc call, void *plan, void (*release)(void *plan));
+
+static inline void *kernel_plan(PyObject *self) { return ((Kernel *)self)->plan; }
+
+/* Whether the call got so many positional arguments and nothing else; sets a TypeError otherwise. */
+bool kernel_takes(PyObject *self, size_t flagged_count, PyObject *names, Py_ssize_t expected);
+
+#endif

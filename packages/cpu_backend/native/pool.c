@@ -1,0 +1,193 @@
+/* The buffer pool: one list per size class, newest first within a class, and one list of all by age.
+ *
+ * What is kept is described in the first bytes of the buffer itself, so that keeping one needs no memory.
+ */
+#include "pool.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+enum { ALIGNMENT = 64, CLASSES = 4 * 64, POISON = 0xDB };
+enum { HUGE_PAGE = 1 << 21 };
+
+typedef struct Kept Kept;
+struct Kept {
+    Kept *newer, *older;           /* of all classes */
+    Kept *above, *below;           /* of this class */
+    size_t bytes;                  /* of the class */
+    int class_index;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    Kept *top[CLASSES];
+    Kept *newest, *oldest;
+    PoolStats stats;
+    bool poisoning;
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .stats = {.limit_bytes = (int64_t)1 << 30}};
+
+static void renew_lock(void) { pthread_mutex_init(&pool.lock, NULL); }
+static void lock(void) { pthread_mutex_lock(&pool.lock); }
+static void unlock(void) { pthread_mutex_unlock(&pool.lock); }
+
+/* A fork must not happen while another thread is half-way through a list. */
+__attribute__((constructor)) static void survive_forks(void) { pthread_atfork(lock, unlock, renew_lock); }
+
+/* The class of a size: quarter steps between powers of two. Sets the size that the class really has. */
+static int class_of(size_t bytes, size_t *rounded) {
+    if (bytes < POOL_SMALLEST) bytes = POOL_SMALLEST;
+    int power = 63 - __builtin_clzll((unsigned long long)(bytes - 1)); /* 2^power < bytes <= 2^(power + 1) */
+    size_t quarter = (size_t)1 << (power - 2);
+    size_t steps = (bytes + quarter - 1) / quarter; /* 5 to 8 quarters */
+    *rounded = steps * quarter;
+    return 4 * power + (int)steps - 5;
+}
+
+static void unlink_kept(Kept *kept) {
+    if (kept->newer) kept->newer->older = kept->older;
+    else pool.newest = kept->older;
+    if (kept->older) kept->older->newer = kept->newer;
+    else pool.oldest = kept->newer;
+    if (kept->above) kept->above->below = kept->below;
+    else pool.top[kept->class_index] = kept->below;
+    if (kept->below) kept->below->above = kept->above;
+    pool.stats.kept_bytes -= (int64_t)kept->bytes;
+    pool.stats.kept_buffers--;
+}
+
+static void link_kept(Kept *kept) {
+    kept->newer = NULL;
+    kept->older = pool.newest;
+    if (pool.newest) pool.newest->newer = kept;
+    else pool.oldest = kept;
+    pool.newest = kept;
+    kept->above = NULL;
+    kept->below = pool.top[kept->class_index];
+    if (kept->below) kept->below->above = kept;
+    pool.top[kept->class_index] = kept;
+    pool.stats.kept_bytes += (int64_t)kept->bytes;
+    pool.stats.kept_buffers++;
+}
+
+/* Unlinks the oldest buffers until the rest fits; the caller frees them after it has released the lock. */
+static Kept *evict(void) {
+    Kept *dropped = NULL;
+    while (pool.stats.kept_bytes > pool.stats.limit_bytes) {
+        Kept *oldest = pool.oldest;
+        unlink_kept(oldest);
+        pool.stats.evictions++;
+        oldest->older = dropped;
+        dropped = oldest;
+    }
+    return dropped;
+}
+
+static void free_all(Kept *dropped) {
+    while (dropped) {
+        Kept *next = dropped->older;
+        free(dropped);
+        dropped = next;
+    }
+}
+
+static void *fresh(size_t bytes) {
+    void *buffer = aligned_alloc(bytes >= HUGE_PAGE ? (size_t)HUGE_PAGE : (size_t)ALIGNMENT,
+                                 bytes >= HUGE_PAGE ? (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE : bytes);
+#if defined(__linux__)
+    if (buffer != NULL && bytes >= HUGE_PAGE) madvise(buffer, bytes, MADV_HUGEPAGE); /* only advice: may fail */
+#endif
+    return buffer;
+}
+
+static void require_poison(const Kept *kept) {
+    const unsigned char *bytes = (const unsigned char *)kept;
+    for (size_t i = sizeof(Kept); i < kept->bytes; i++)
+        if (bytes[i] != POISON) {
+            fprintf(stderr, "tensor_cpu: a buffer of %zu bytes was written to at byte %zu after it was given back\n",
+                    kept->bytes, i);
+            abort();
+        }
+}
+
+void *pool_take(size_t bytes) {
+    size_t rounded;
+    if (bytes > SIZE_MAX / 4) return NULL;
+    int class_index = class_of(bytes, &rounded);
+    lock();
+    Kept *kept = pool.top[class_index];
+    if (kept) unlink_kept(kept), pool.stats.hits++;
+    else pool.stats.misses++;
+    pool.stats.used_bytes += (int64_t)rounded;
+    pool.stats.used_buffers++;
+    bool poisoning = pool.poisoning;
+    unlock();
+    if (kept) {
+        if (poisoning) require_poison(kept);
+        return kept;
+    }
+    void *buffer = fresh(rounded);
+    if (buffer == NULL) { /* what is kept may be what is missing */
+        pool_clear();
+        buffer = fresh(rounded);
+    }
+    if (buffer == NULL) {
+        lock();
+        pool.stats.used_bytes -= (int64_t)rounded;
+        pool.stats.used_buffers--;
+        unlock();
+    }
+    return buffer;
+}
+
+void pool_give(void *buffer, size_t bytes) {
+    if (buffer == NULL) return;
+    size_t rounded;
+    int class_index = class_of(bytes, &rounded);
+    if (pool.poisoning) memset(buffer, POISON, rounded);
+    Kept *kept = buffer;
+    kept->bytes = rounded;
+    kept->class_index = class_index;
+    lock();
+    pool.stats.used_bytes -= (int64_t)rounded;
+    pool.stats.used_buffers--;
+    link_kept(kept);
+    Kept *dropped = evict();
+    unlock();
+    free_all(dropped);
+}
+
+PoolStats pool_stats(void) {
+    lock();
+    PoolStats stats = pool.stats;
+    unlock();
+    return stats;
+}
+
+void pool_set_limit(int64_t bytes) {
+    lock();
+    pool.stats.limit_bytes = bytes;
+    Kept *dropped = evict();
+    unlock();
+    free_all(dropped);
+}
+
+void pool_clear(void) {
+    lock();
+    int64_t limit = pool.stats.limit_bytes, evictions = pool.stats.evictions;
+    pool.stats.limit_bytes = 0;
+    Kept *dropped = evict();
+    pool.stats.limit_bytes = limit;
+    pool.stats.evictions = evictions; /* asked for, not forced */
+    unlock();
+    free_all(dropped);
+}
+
+void pool_set_poisoning(bool on) {
+    pool_clear(); /* what was kept before bears no poison */
+    pool.poisoning = on;
+}

@@ -1,0 +1,35 @@
+/* Warm memory: buffers that are kept for the next use instead of going back to the operating system.
+ *
+ * A page that a process gets for the first time has to be found and cleared; for a large result that costs more than
+ * computing it. Buffers are aligned to 64 bytes, and come in size classes, four per doubling, so that at most a fifth
+ * of one is unused. Buffers that nobody uses count against a limit; the one given back first leaves first. Safe to
+ * call from any thread, with or without the GIL.
+ */
+#ifndef TENSOR_CPU_POOL_H
+#define TENSOR_CPU_POOL_H
+
+#include "common.h"
+
+typedef struct {
+    int64_t used_bytes, used_buffers; /* taken and not given back */
+    int64_t kept_bytes, kept_buffers; /* waiting for the next use */
+    int64_t limit_bytes;              /* of what is kept */
+    int64_t hits, misses, evictions;  /* since the process started */
+} PoolStats;
+
+enum { POOL_SMALLEST = 1 << 16 }; /* bytes; the system's allocator is as fast below, and keeps what it has */
+
+/* A buffer of at least so many bytes with any contents, or NULL. */
+void *pool_take(size_t bytes);
+
+/* Give back what pool_take returned for this size. */
+void pool_give(void *buffer, size_t bytes);
+
+PoolStats pool_stats(void);
+void pool_clear(void);               /* every kept buffer goes back to the operating system */
+void pool_set_limit(int64_t bytes);  /* what no longer fits leaves at once */
+
+/* Overwrite buffers that are given back, and stop the process when one was written to before its next use. */
+void pool_set_poisoning(bool on);
+
+#endif

@@ -1,0 +1,10 @@
+/* The functions of the module, one table per topic; module.c puts them together. */
+#ifndef TENSOR_CPU_TOPICS_H
+#define TENSOR_CPU_TOPICS_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+extern PyMethodDef memory_functions[];
+
+#endif
