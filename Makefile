@@ -21,6 +21,7 @@ help:
 	@echo "make check   format, lint, types, import contracts, docstrings"
 	@echo "make format  let ruff write the format and its safe fixes"
 	@echo "make bench   the benchmarks, beside their peers in an environment of their own"
+	@echo "make bench-NAME  one of them: permute, elementwise, linalg, einsum, overhead, stages, imports"
 	@echo "make setup   the environment .venv, with everything above but the peers"
 	@echo "make lock    write requirements/*.txt anew from requirements/*.in"
 	@echo "make clean   remove environments, caches and output"
@@ -69,12 +70,13 @@ $(BENCH_VENV)/.made: requirements/build.txt requirements/run.txt requirements/be
 	$(BENCH_VENV)/bin/python $(PIP_INSTALL) $(OURS) $(PACKAGES)
 	@touch $@
 
-# IRONSTRIDE_NETWORKS names a folder of network files.
+# IRONSTRIDE_NETWORKS names a folder of network files and permutation patterns; BENCH holds options, such as "--threads 1".
 bench: $(BENCH_VENV)/.made
-	$(BENCH_VENV)/bin/python -m benchmarks overhead
-	$(BENCH_VENV)/bin/python -m benchmarks stages
-	$(BENCH_VENV)/bin/python -m benchmarks imports
-	$(if $(IRONSTRIDE_NETWORKS),$(BENCH_VENV)/bin/python -m benchmarks networks,@echo "networks: left out; name a folder of them in IRONSTRIDE_NETWORKS")
+	$(BENCH_VENV)/bin/python -m benchmarks
+
+bench-%: $(BENCH_VENV)/.made
+	@mkdir -p out
+	$(BENCH_VENV)/bin/python -m benchmarks $* --json out/$*.json $(BENCH)
 
 lock: $(VENV)/.dev
 	$(VENV)/bin/python tools/lock.py

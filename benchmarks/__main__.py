@@ -1,4 +1,4 @@
-"""``python -m benchmarks NAME``: overhead, stages, imports or networks; without a name, all four."""
+"""``python -m benchmarks NAME``: one benchmark; without a name, all of them."""
 
 from __future__ import annotations
 
@@ -6,43 +6,73 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from benchmarks.machine import as_line, machine
+
+IN_PROCESSES: Final = {
+    "permute": "permuted copies, beside NumPy, PyTorch and JAX",
+}
+"""Benchmarks of rows that run in one process per contender."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one benchmark; a slow result is no failure."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    commands = parser.add_subparsers(dest="name", required=True)
-    overhead = commands.add_parser("overhead", help="the fixed cost of a call, beside NumPy and PyTorch")
-    overhead.add_argument("--rounds", type=int, default=41)
-    stages = commands.add_parser("stages", help="where the time of one call goes")
-    stages.add_argument("--rounds", type=int, default=41)
-    imports = commands.add_parser("imports", help="what importing a package costs")
-    imports.add_argument("--rounds", type=int, default=15)
-    networks = commands.add_parser("networks", help="whole networks, beside opt_einsum on NumPy and PyTorch")
-    networks.add_argument("--folder", type=Path, default=None, help="default: the environment's IRONSTRIDE_NETWORKS")
-    networks.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    networks.add_argument("--seconds", type=float, default=20.0, help="budget per contender, network and thread count")
-    networks.add_argument("--only", default="", help="networks whose name contains this")
-    networks.add_argument("--path", default="opt_flops", help="the path of the file that all contenders follow")
-    for command in (overhead, stages, imports, networks):
-        command.add_argument("--json", type=Path, default=None, help="keep every number in this file")
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given:
         return max(main([name]) for name in _RUNS)
-    options = parser.parse_args(given)
+    options = _parser().parse_args(given)
     facts = machine()
     print(f"{options.name}: {as_line(facts)}\n", flush=True)
     numbers = _RUNS[options.name](options)
     if options.json is not None and numbers is not None:
         options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps({"machine": facts, **numbers}, indent=1) + "\n", encoding="utf-8")
+        document = {"benchmark": options.name, "machine": facts, **numbers}
+        options.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     print(flush=True)
     return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    commands = parser.add_subparsers(dest="name", required=True)
+    for name, text in IN_PROCESSES.items():
+        command = commands.add_parser(name, help=text)
+        command.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+        command.add_argument("--seconds", type=float, default=10.0, help="budget per row and number of threads")
+        command.add_argument("--only", default="", help="rows whose name contains this")
+        command.add_argument("--folder", type=Path, default=None, help="default: the environment's IRONSTRIDE_NETWORKS")
+        command.add_argument("--path", default="opt_flops", help="the path in a network file that everybody follows")
+    for name, text, rounds in (
+        ("overhead", "the fixed cost of a call, beside NumPy and PyTorch", 41),
+        ("stages", "where the time of one call goes", 41),
+        ("imports", "what importing a package costs", 15),
+    ):
+        command = commands.add_parser(name, help=text)
+        command.add_argument("--rounds", type=int, default=rounds)
+    for command in commands.choices.values():
+        command.add_argument("--json", type=Path, default=None, help="keep every number in this file")
+    return parser
+
+
+def _in_processes(options: argparse.Namespace) -> dict[str, Any]:
+    from importlib import import_module
+
+    from benchmarks import measuring, report
+
+    table = import_module(f"benchmarks.{options.name}")
+    folder = options.folder or os.environ.get("IRONSTRIDE_NETWORKS")
+    rows = table.rows(Path(folder) if folder else None)
+    chosen = [row for row in rows if options.only in row.name]
+    outcomes = []
+    for outcome in measuring.measure(chosen, table.CONTENDERS, options.threads, options.seconds):
+        print(report.progress(outcome), file=sys.stderr, flush=True)
+        outcomes.append(outcome)
+    groups = getattr(table, "GROUPS", ())
+    print(report.as_markdown(outcomes, groups))
+    return report.as_json(outcomes, groups)
 
 
 def _overhead(options: argparse.Namespace) -> dict[str, Any]:
@@ -70,22 +100,12 @@ def _imports(options: argparse.Namespace) -> dict[str, Any]:
     return imports.as_json(results)
 
 
-def _networks(options: argparse.Namespace) -> dict[str, Any] | None:
-    from benchmarks import networks
-
-    folder = options.folder or os.environ.get("IRONSTRIDE_NETWORKS")
-    if not folder:
-        print(
-            "networks: left out; set IRONSTRIDE_NETWORKS or give --folder, a folder of network files", file=sys.stderr
-        )
-        return None
-    files = [file for file in sorted(Path(folder).glob("*.json")) if options.only in file.stem]
-    results = list(networks.measure(files, options.threads, options.seconds, options.path))
-    print("\n" + networks.as_markdown(results))
-    return {"networks": [result.as_json() for result in results]}
-
-
-_RUNS = {"overhead": _overhead, "stages": _stages, "imports": _imports, "networks": _networks}
+_RUNS: Final[dict[str, Callable[[argparse.Namespace], dict[str, Any] | None]]] = {
+    "overhead": _overhead,
+    "stages": _stages,
+    "imports": _imports,
+    **dict.fromkeys(IN_PROCESSES, _in_processes),
+}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -9,7 +9,17 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-PACKAGES: Final = ("numpy", "scipy", "torch", "opt_einsum", "ironstride-tensor-runtime")
+PACKAGES: Final = (
+    "numpy",
+    "scipy",
+    "torch",
+    "jax",
+    "jaxlib",
+    "numexpr",
+    "opt_einsum",
+    "cotengra",
+    "ironstride-tensor-runtime",
+)
 
 
 def machine() -> dict[str, str]:

@@ -1,0 +1,247 @@
+"""Rows measured by one process per contender and number of threads, in turns.
+
+A process computes only when it is asked to and is paused otherwise, so that no idle thread pool spins beside the one
+that is measured. A ratio is taken within a turn. Every contender's result is compared with NumPy's before it is timed;
+what differs is an error and has no time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from benchmarks.contenders.limits import GEMM_FLOPS
+from benchmarks.rows import BEST, CONTENDERS, LIMIT, OURS, Row
+from benchmarks.timing import Spread, ratio
+
+MOST_ROUNDS: Final = 41
+FEWEST_ROUNDS: Final = 3
+SHORTEST: Final = 0.01  # seconds: shorter runs are repeated within a turn
+HOPELESS: Final = 20.0  # whoever takes so many times the fastest is measured in the fewest rounds only
+PATIENCE: Final = 120.0  # seconds for one answer
+_THREADS: Final = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "NUMEXPR_MAX_THREADS",
+    "TENSOR_CPU_THREADS",
+)
+
+
+class Outcome(NamedTuple):
+    """A row at one number of threads: seconds per turn of each contender, and why others have none."""
+
+    row: Row
+    threads: int
+    samples: dict[str, list[float]]
+    missing: dict[str, str]
+    compile_seconds: dict[str, float]
+
+    def best(self) -> str | None:
+        """The peer with the lowest median."""
+        peers = [name for name in self.samples if name not in (OURS, LIMIT)]
+        return min(peers, key=lambda name: sorted(self.samples[name])[len(self.samples[name]) // 2], default=None)
+
+    def ratios(self, against: str) -> list[float]:
+        """Ours over the other's time, turn by turn; nothing where one of them is missing."""
+        other = self.best() if against == BEST else against
+        ours, theirs = self.samples.get(OURS, []), self.samples.get(other or "", [])
+        return [a / b for a, b in zip(ours, theirs, strict=False)]
+
+    def spread(self, against: str) -> Spread | None:
+        """The median of these ratios and its interval."""
+        other = self.best() if against == BEST else against
+        ours, theirs = self.samples.get(OURS), self.samples.get(other or "")
+        return ratio(ours, theirs) if ours and theirs else None
+
+
+class Worker:
+    """A contender's process; paused unless it has something to answer."""
+
+    def __init__(self, contender: str, threads: int) -> None:
+        self.contender = contender
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.worker", contender],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **dict.fromkeys(_THREADS, str(threads)), "JAX_PLATFORMS": "cpu"},
+        )
+
+    def ask(self, do: str, **request: Any) -> dict[str, Any]:
+        """Send a request and wait for the answer; no answer in time ends the process."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        try:
+            self._process.send_signal(signal.SIGCONT)
+            print(json.dumps({"do": do, **request}), file=self._process.stdin, flush=True)
+            ready, _, _ = select.select([self._process.stdout], [], [], PATIENCE)
+            line = self._process.stdout.readline() if ready else ""
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            self._process.kill()
+            return {"error": "the process ended" if self._process.poll() else f"no answer within {PATIENCE:.0f} s"}
+        self._process.send_signal(signal.SIGSTOP)
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    @property
+    def ended(self) -> bool:
+        """Whether the process is gone."""
+        return self._process.poll() is not None
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                stream.close()
+
+
+class Crew:
+    """The processes of one number of threads, started when first needed."""
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self._workers: dict[str, Worker] = {}
+
+    def __getitem__(self, contender: str) -> Worker:
+        worker = self._workers.get(contender)
+        if worker is None or worker.ended:
+            worker = self._workers[contender] = Worker(contender, self.threads)
+        return worker
+
+    def close(self) -> None:
+        """End all."""
+        for worker in self._workers.values():
+            worker.close()
+
+
+def measure(
+    rows: Sequence[Row], contenders: Sequence[str], threads: Sequence[int], seconds: float, reference: str = "numpy"
+) -> Iterator[Outcome]:
+    """Every row at every number of threads.
+
+    Args:
+        rows: what to measure.
+        contenders: names of ``CONTENDERS``, ours among them; those not installed are left out and named.
+        threads: numbers of threads; all rows at the first, then all at the next, in fresh processes.
+        seconds: budget of a row at one number of threads, without preparation and comparison.
+        reference: the contender whose result is right.
+
+    Yields:
+        One outcome per row and number of threads.
+    """
+    seed = int.from_bytes(os.urandom(4), "little")
+    for count in threads:
+        crew = Crew(count)
+        try:
+            peak = _peak(crew) if any(row.limit and row.limit.flops for row in rows) else 0.0
+            for row in rows:
+                yield _measure_row(row, crew, contenders, seconds, reference, seed, peak)
+        finally:
+            crew.close()
+
+
+def _peak(crew: Crew) -> float:
+    """Operations per second of a large product: the best of nine."""
+    worker = crew[LIMIT]
+    worker.ask("load", row=Row("", "", "product").as_request(), seed=0)
+    best = min(float(worker.ask("run", times=1)["seconds"]) for _ in range(9))
+    worker.ask("drop")
+    return GEMM_FLOPS / best
+
+
+def _measure_row(
+    row: Row, crew: Crew, contenders: Sequence[str], seconds: float, reference: str, seed: int, peak: float
+) -> Outcome:
+    outcome = Outcome(row, crew.threads, {}, {}, {})
+    runners = []
+    with tempfile.TemporaryDirectory() as folder:
+        files = _references(row, crew[reference], seed, Path(folder), outcome.missing)
+        for contender in contenders:
+            lacking = [package for package in CONTENDERS[contender].needs if find_spec(package) is None]
+            if lacking:
+                outcome.missing[contender] = f"{' and '.join(lacking)} not installed"
+                continue
+            answer = _load(crew[contender], row, seed, files)
+            if compile_seconds := answer.get("compile_seconds"):
+                outcome.compile_seconds[contender] = compile_seconds
+            if reason := answer.get("error") or answer.get("not_offered"):
+                outcome.missing[contender] = reason
+                crew[contender].ask("drop")
+            else:
+                runners.append(contender)
+    if row.limit and row.limit.moved:
+        copying = Row("", "", "copy", arguments={"bytes": row.limit.moved // 2})
+        crew[LIMIT].ask("load", row=copying.as_request(), seed=0)
+        runners.append(LIMIT)
+    outcome.samples.update(_turns({name: crew[name] for name in runners}, seconds, outcome.missing))
+    if row.limit and row.limit.flops and peak:
+        outcome.samples[LIMIT] = [row.limit.flops / peak] * len(outcome.samples.get(OURS, [1]))
+    for name in runners:
+        crew[name].ask("drop")
+    return outcome
+
+
+def _references(row: Row, worker: Worker, seed: int, folder: Path, missing: dict[str, str]) -> dict[str, str]:
+    """Files with the right result, by kind of drawing; the kind of the row itself is named ""."""
+    files = {}
+    for kind in (row.check_also, "") if row.check_also else ("",):
+        file = folder / f"{kind or 'own'}.npz"
+        answer = worker.ask("load", row=row.as_request(), seed=seed, kind=kind) | worker.ask("save", to=str(file))
+        if "error" in answer or not file.exists():
+            missing["reference"] = str(answer.get("error", "not offered"))
+        else:
+            files[kind] = str(file)
+    return files
+
+
+def _load(worker: Worker, row: Row, seed: int, files: dict[str, str]) -> dict[str, Any]:
+    """Prepare a row for every kind of drawing, the timed one last, comparing each result."""
+    answer: dict[str, Any] = {"error": "nothing to compare the result with"}
+    for kind, file in files.items():
+        answer = worker.ask("load", row=row.as_request(), seed=seed, kind=kind, reference=file)
+        if "compile_seconds" not in answer:
+            break
+    return answer
+
+
+def _turns(workers: dict[str, Worker], seconds: float, missing: dict[str, str]) -> dict[str, list[float]]:
+    """Seconds per run, one number per turn; each turn begins with another contender."""
+    once: dict[str, float] = {}
+    for name, worker in workers.items():  # what is done once has been done when the result was compared
+        answer = worker.ask("run", times=1, warm=0 if name in once else 1)
+        if "error" in answer:
+            missing[name] = answer["error"]
+        else:
+            once[name] = answer["seconds"]
+    names = list(once)
+    times = {name: max(1, round(SHORTEST / once[name])) for name in names}
+    warm = {name: int(once[name] < SHORTEST) for name in names}
+    fastest = min(once.values(), default=0.0)
+    hopeless = [name for name in names if once[name] > HOPELESS * fastest and name != OURS]
+    turn = sum(once[name] * (times[name] + warm[name]) for name in names if name not in hopeless)
+    rounds = int(min(MOST_ROUNDS, max(FEWEST_ROUNDS, seconds / turn))) if names else 0
+    samples: dict[str, list[float]] = {name: [] for name in names}
+    for k in range(rounds):
+        first = k % len(names)
+        for name in names[first:] + names[:first]:
+            if k < FEWEST_ROUNDS or name not in hopeless:
+                answer = workers[name].ask("run", times=times[name], warm=warm[name])
+                if "error" in answer:
+                    missing[name] = answer["error"]
+                else:
+                    samples[name].append(answer["seconds"])
+    return {name: values for name, values in samples.items() if values}

@@ -1,0 +1,122 @@
+"""What a benchmark consists of: rows of data, which name an operation, its operands, its limit and its targets.
+
+A row computes nothing. The parent sends it to one process per contender, where an adapter (``benchmarks.contenders``)
+knows the operation by its name. Shapes are row-major, as the peers read them; we read the same memory with all axes
+reversed. Sizes are in bytes and work is in floating-point operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from typing import Any, Final, NamedTuple
+
+F64_BYTES: Final = 8
+BEST: Final = "best"
+"""As ``Target.against``: the contender with the lowest median, ours aside."""
+LIMIT: Final = "limit"
+"""As ``Target.against``: the physical limit of the row."""
+OURS: Final = "ours"
+
+
+class Operand(NamedTuple):
+    """An F64 operand: its row-major shape, and how it is drawn (see ``benchmarks.drawing``)."""
+
+    shape: tuple[int, ...]
+    kind: str = "uniform"
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all elements.
+
+        >>> Operand((2, 3)).bytes
+        48
+        """
+        return prod(self.shape) * F64_BYTES
+
+
+class Target(NamedTuple):
+    """The most that our time may be, divided by another's; the key of ``bounds`` is the number of threads."""
+
+    against: str
+    bounds: Mapping[int, float]
+
+    def bound(self, threads: int) -> float | None:
+        """The bound at this number of threads, if there is one.
+
+        >>> Target(BEST, {1: 0.33}).bound(1), Target(BEST, {1: 0.33}).bound(2)
+        (0.33, None)
+        """
+        return self.bounds.get(threads)
+
+
+class GroupTarget(NamedTuple):
+    """The most that the geometric mean of a group's ratios to the best contender may be."""
+
+    group: str
+    bounds: Mapping[int, float]
+
+
+class Limit(NamedTuple):
+    """What no implementation can beat on this machine: the bytes it must move, or the work it must do.
+
+    ``moved`` bytes are read or written, as a warm copy of half as many bytes does; ``flops`` are done at the rate of a
+    large matrix product. Only the one that limits is given; the other is 0.
+    """
+
+    moved: int = 0
+    flops: float = 0.0
+
+
+class Row(NamedTuple):
+    """One operation on given operands."""
+
+    name: str
+    group: str
+    operation: str
+    operands: tuple[Operand, ...] = ()
+    arguments: Mapping[str, Any] = {}
+    targets: tuple[Target, ...] = ()
+    limit: Limit | None = None
+    tolerance: float = 1e-12
+    """Relative: of each element on positive data, of the largest element on signed data; 0 asks for equality."""
+    check_also: str = ""
+    """A kind of drawing on which the results are compared, too, before the timed one."""
+
+    def as_request(self) -> dict[str, Any]:
+        """What an adapter needs of this row, in words of JSON."""
+        return {
+            "operation": self.operation,
+            "operands": [list(operand) for operand in self.operands],
+            "arguments": dict(self.arguments),
+            "limit": None if self.limit is None else self.limit._asdict(),
+            "tolerance": self.tolerance,
+        }
+
+
+class Contender(NamedTuple):
+    """A library in one spelling: where its table of operations is, and what must be installed for it."""
+
+    name: str
+    module: str
+    table: str
+    needs: tuple[str, ...]
+
+
+CONTENDERS: Final = {
+    contender.name: contender
+    for contender in (
+        Contender(OURS, "benchmarks.contenders.ironstride", "OPERATIONS", ()),
+        Contender("numpy", "benchmarks.contenders.numpy_scipy", "NUMPY", ()),
+        Contender("numpy out=", "benchmarks.contenders.numpy_scipy", "NUMPY_INTO", ()),
+        Contender("scipy", "benchmarks.contenders.numpy_scipy", "SCIPY", ("scipy",)),
+        Contender("numexpr", "benchmarks.contenders.numexpr_cpu", "OPERATIONS", ("numexpr",)),
+        Contender("torch", "benchmarks.contenders.torch_cpu", "OPERATIONS", ("torch",)),
+        Contender("jax", "benchmarks.contenders.jax_cpu", "OPERATIONS", ("jax",)),
+        Contender("opt_einsum numpy", "benchmarks.contenders.expressions", "NUMPY", ("opt_einsum",)),
+        Contender("opt_einsum torch", "benchmarks.contenders.expressions", "TORCH", ("opt_einsum", "torch")),
+        Contender("cotengra numpy", "benchmarks.contenders.expressions", "COTENGRA", ("cotengra",)),
+        Contender("opt_einsum jax", "benchmarks.contenders.expressions", "JAX", ("opt_einsum", "jax")),
+        Contender(LIMIT, "benchmarks.contenders.limits", "OPERATIONS", ()),
+    )
+}
