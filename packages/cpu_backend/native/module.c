@@ -5,6 +5,7 @@
 
 static PyMethodDef *const TOPICS[] = {
     memory_functions,
+    small_functions,
 };
 
 static int fill(PyObject *module) {

@@ -6,5 +6,6 @@
 #include <Python.h>
 
 extern PyMethodDef memory_functions[];
+extern PyMethodDef small_functions[];
 
 #endif

@@ -5,6 +5,9 @@ everything costs 80 to 110 ns more than the bare call; ``np.errstate`` would cos
 entered twice at once, so each call enters a copy of its own (copying is O(1)), except that a bare ufunc keeps one
 context and makes a copy only when that is entered already: by another thread, or by a call during which a garbage
 collection ran something that calls it again.
+
+The allocator of NumPy's arrays is a context variable too. So what NumPy's functions make inside these contexts lies in
+warm memory (``tensor_cpu.memory``), and nothing else that the user does with NumPy is touched.
 """
 
 from __future__ import annotations
@@ -16,9 +19,13 @@ from typing import Any, Final
 
 import numpy as np
 
+from tensor_cpu.native.library import AVAILABLE, LIBRARY
+
 QUIET: Final = Context()
 """A context whose NumPy error state ignores everything; enter copies of it only."""
 QUIET.run(np.seterr, all="ignore")
+if AVAILABLE:
+    QUIET.run(LIBRARY.allocate_from_pool)
 _ONE_AT_A_TIME: Final[bool] = getattr(sys, "_is_gil_enabled", lambda: True)()
 """Whether entering a context is safe from races between threads; on a free-threaded Python it is not."""
 

@@ -1,0 +1,98 @@
+/* Loops for one element type.
+ *
+ * The includer defines T, the type that is computed in (unsigned for integers, so that overflow wraps), NAME(f), and
+ * REAL, COMPLEX or INTEGER, the kind; for integers also S, the signed type that is compared.
+ */
+
+/* A loop with either step constant, so that the compiler sees contiguous or repeated operands. */
+#define LOOP(name, R, V, expression)                                                                                  \
+    static inline __attribute__((always_inline)) void NAME(name##_loop)(const V *a, Index step_a, const V *b,        \
+                                                                        Index step_b, R *restrict out, Index count) { \
+        for (Index i = 0; i < count; i++) {                                                                           \
+            const V x = a[i * step_a], y = b[i * step_b];                                                             \
+            out[i] = (R)(expression);                                                                                 \
+        }                                                                                                             \
+    }                                                                                                                 \
+    static void NAME(name)(const void *a, Index step_a, const void *b, Index step_b, void *out, Index count) {        \
+        if (step_a && step_b) NAME(name##_loop)(a, 1, b, 1, out, count);                                              \
+        else if (step_a) NAME(name##_loop)(a, 1, b, 0, out, count);                                                   \
+        else NAME(name##_loop)(a, 0, b, step_b, out, count);                                                          \
+    }
+
+LOOP(add, T, T, x + y)
+LOOP(subtract, T, T, x - y)
+LOOP(multiply, T, T, x *y)
+LOOP(equal, uint8_t, T, x == y)
+LOOP(not_equal, uint8_t, T, x != y)
+#ifdef REAL
+LOOP(divide, T, T, x / y)
+LOOP(maximum, T, T, x > y || x != x ? x : y) /* a NaN in either is the answer, as in NumPy */
+LOOP(minimum, T, T, x < y || x != x ? x : y)
+LOOP(less, uint8_t, T, x < y)
+LOOP(less_equal, uint8_t, T, x <= y)
+#endif
+#ifdef INTEGER
+LOOP(maximum, S, S, x > y ? x : y)
+LOOP(minimum, S, S, x < y ? x : y)
+LOOP(less, uint8_t, S, x < y)
+LOOP(less_equal, uint8_t, S, x <= y)
+#endif
+#undef LOOP
+
+static void NAME(negative)(const void *a, void *out, Index count) {
+    const T *x = a;
+    for (Index i = 0; i < count; i++) ((T *)out)[i] = -x[i];
+}
+
+#ifndef COMPLEX
+static void NAME(absolute)(const void *a, void *out, Index count) {
+#ifdef REAL
+    const T *x = a;
+    for (Index i = 0; i < count; i++) ((T *)out)[i] = sizeof(T) == 4 ? (T)__builtin_fabsf((float)x[i]) : (T)__builtin_fabs(x[i]);
+#else
+    const S *x = a;
+    for (Index i = 0; i < count; i++) ((T *)out)[i] = x[i] < 0 ? -(T)x[i] : (T)x[i];
+#endif
+}
+#endif
+
+#ifdef REAL
+static void NAME(square_root)(const void *a, void *out, Index count) {
+    const T *x = a;
+    for (Index i = 0; i < count; i++) ((T *)out)[i] = sizeof(T) == 4 ? (T)__builtin_sqrtf((float)x[i]) : (T)__builtin_sqrt(x[i]);
+}
+#endif
+
+/* Rows of the result are sums of rows of the right operand, four columns at a time; that operand is packed first when
+ * its columns are not contiguous. */
+static void NAME(product)(const SmallProduct *p, const void *left, const void *right, void *out) {
+    enum { WIDTH = 4 };
+    T panel[SMALL_PANEL];
+    for (Index batch = 0; batch < p->batches; batch++) {
+        const T *a = (const T *)left + batch * p->left_batch;
+        const T *b = (const T *)right + batch * p->right_batch;
+        Index b_inner = p->right_inner;
+        if (p->right_column != 1) {
+            for (Index k = 0; k < p->inner; k++)
+                for (Index m = 0; m < p->columns; m++) panel[k * p->columns + m] = b[k * p->right_inner + m * p->right_column];
+            b = panel;
+            b_inner = p->columns;
+        }
+        for (Index n = 0; n < p->rows; n++) {
+            const T *row = a + n * p->left_row;
+            T *c = (T *)out + batch * p->out_batch + n * p->out_row;
+            Index m = 0;
+            for (; m + WIDTH <= p->columns; m += WIDTH) {
+                T sums[WIDTH] = {0};
+                for (Index k = 0; k < p->inner; k++)
+                    for (int i = 0; i < WIDTH; i++) sums[i] += row[k * p->left_inner] * b[k * b_inner + m + i];
+                for (int i = 0; i < WIDTH; i++) c[m + i] = sums[i];
+            }
+            for (; m < p->columns; m++) {
+                T sum = 0;
+                for (Index k = 0; k < p->inner; k++) sum += row[k * p->left_inner] * b[k * b_inner + m];
+                c[m] = sum;
+            }
+        }
+    }
+}
