@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import tensor_runtime as tr
-from tensor_cpu.native.library import AVAILABLE, LIBRARY, WHY_NOT
+from tensor_cpu.extension import AVAILABLE, LIBRARY, WHY_NOT
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason=WHY_NOT)
 MEGABYTE = 1 << 20
@@ -136,7 +136,7 @@ def run_python(code: str) -> subprocess.CompletedProcess[str]:
 def test_a_write_after_the_end_of_a_buffers_life_stops_the_process_in_debug_mode() -> None:
     code = """
 import ctypes
-from tensor_cpu.native.library import LIBRARY
+from tensor_cpu.extension import LIBRARY
 LIBRARY.pool_set_poisoning(True)
 array = LIBRARY.empty((16384,), "F64")
 address = array.__array_interface__["data"][0]
@@ -155,7 +155,7 @@ print("unharmed", array.view("u1")[1000])
 def test_a_fork_amid_allocations_leaves_the_child_working() -> None:
     code = """
 import os, threading
-from tensor_cpu.native.library import LIBRARY
+from tensor_cpu.extension import LIBRARY
 stop = threading.Event()
 def churn():
     while not stop.is_set():

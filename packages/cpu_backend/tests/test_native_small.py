@@ -14,14 +14,14 @@ import tensor_runtime as tr
 from tensor_core import DTYPES
 from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, DType
 from tensor_core.errors import CastRangeError
-from tensor_cpu import contraction, elementwise
+from tensor_cpu import contraction, elementwise, extension
 from tensor_cpu.arrays import NUMPY_DTYPES, restride
-from tensor_cpu.native import library, small
+from tensor_cpu.native import small
 from tensor_cpu.quiet import quiet
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
 
-pytestmark = pytest.mark.skipif(not library.AVAILABLE, reason=library.WHY_NOT)
+pytestmark = pytest.mark.skipif(not extension.AVAILABLE, reason=extension.WHY_NOT)
 
 NUMERIC: list[DType] = [F32, F64, C32, C64, I32, I64]
 SHAPES = [(), (1,), (3,), (2, 2), (1, 5), (3, 1, 2), (4, 4), (7, 9), (2,) * 12]
@@ -30,13 +30,13 @@ SPECIAL = [0.0, -0.0, 1.0, -1.5, np.nan, np.inf, -np.inf, 1e300, -1e-310]
 
 @pytest.fixture(params=["plain", "avx2", "avx512"])
 def instruction_set(request: pytest.FixtureRequest) -> Iterator[str]:
-    before = library.LIBRARY.instruction_set()
+    before = extension.LIBRARY.instruction_set()
     try:
-        library.LIBRARY.set_instruction_set(request.param)
+        extension.LIBRARY.set_instruction_set(request.param)
     except ValueError:
         pytest.skip("this processor lacks it")
     yield request.param
-    library.LIBRARY.set_instruction_set(before)
+    extension.LIBRARY.set_instruction_set(before)
 
 
 def elements(form: Form, seed: int) -> np.ndarray[Any, Any]:

@@ -16,11 +16,11 @@ from tensor_core.dtypes import FLOATING
 from tensor_cpu.arrays import NUMPY_DTYPES, Array, empty
 from tensor_cpu.elementwise import UNARY, bind_function
 from tensor_cpu.quiet import quiet
+from tensor_cpu.rows import Binder
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
 from tensor_runtime.rules import Axes, reduced_axes
 
-Binder = Callable[[tuple[Any, ...], Any, Any], Kernel]
 BLOCK: Final = 1 << 14
 """Elements per block."""
 

@@ -5,7 +5,7 @@ Axis k of a tensor of rank r is axis r - 1 - k of its twin. Every kernel writes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import product
 from typing import Any, Final
 
@@ -14,13 +14,12 @@ from numpy.lib.stride_tricks import as_strided
 
 from tensor_core.shapes import normalize_axes
 from tensor_cpu.arrays import NUMPY_DTYPES, Array, empty
+from tensor_cpu.rows import Binder
 from tensor_runtime.form import Form
 from tensor_runtime.ops.assembling import Repeats, tile_shape
 from tensor_runtime.ops.diagonals import Embedding, Triangle
 from tensor_runtime.ops.padding import Padding
 from tensor_runtime.protocols import Kernel
-
-Binder = Callable[[tuple[Any, ...], Any, Any], Kernel]
 
 
 def bind_concatenate(operands: tuple[Form, ...], result: Form, axis: int, /) -> Kernel:

@@ -1,104 +1,22 @@
-"""The backend object: a table from operation names to binders."""
+"""The backend object: what the runtime asks of this package."""
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
 
 from tensor_core.errors import UnsupportedOperationError
 from tensor_core.host_tensor import HostTensor
-from tensor_cpu import (
-    activations,
-    arrays,
-    assembling,
-    checked,
-    choosing,
-    contraction,
-    conversion,
-    convolution,
-    creation,
-    elementwise,
-    gathering,
-    linalg,
-    pooling,
-    random,
-    reduction,
-    scans,
-    scattering,
-    slicing,
-    sorting,
-    statistics,
-    views,
-)
+from tensor_cpu import arrays
 from tensor_cpu.arrays import Array
-from tensor_cpu.native.binders import BINDERS as NATIVE_BINDERS
+from tensor_cpu.native import binders as native
+from tensor_cpu.rows import MODULES, binder_of
 from tensor_runtime.form import Form
 from tensor_runtime.placement import DeviceKind
 from tensor_runtime.protocols import HostBackend, Kernel, Operand, Result
-
-Binder = Callable[[tuple[Any, ...], Any, Any], Kernel]
-
-
-def _unary(name: str) -> Binder:
-    return lambda operands, result, detail: elementwise.bind_unary(name, operands[0], result)
-
-
-def _binary(name: str) -> Binder:
-    return lambda operands, result, detail: elementwise.bind_binary(name, operands, result)
-
-
-def _reduction(name: str) -> Binder:
-    return lambda operands, result, detail: reduction.bind_reduction(name, operands[0], result, detail)
-
-
-def _one(bind: Callable[[Form, Form, Any], Kernel]) -> Binder:
-    return lambda operands, result, detail: bind(operands[0], result, detail)
-
-
-def _none(bind: Callable[[Form], Kernel]) -> Binder:
-    return lambda operands, result, detail: bind(result)
-
-
-_BINDERS: Final[Mapping[str, Binder]] = {
-    **{name: _unary(name) for name in elementwise.UNARY},
-    **{name: _binary(name) for name in elementwise.BINARY},
-    **{name: _reduction(name) for name in reduction.REDUCTIONS},
-    **checked.BINDERS,
-    **choosing.BINDERS,
-    **activations.BINDERS,
-    "transpose_view": _one(views.bind_transpose),
-    "reshape_view": _one(views.bind_reshape),
-    "broadcast_view": _one(views.bind_restride),
-    "diagonal_view": _one(views.bind_restride),
-    "reverse_view": _one(views.bind_reverse),
-    "slice_view": _one(views.bind_slice),
-    "mutable_view": _one(views.bind_mutable),
-    "copy": _one(views.bind_copy),
-    "copy_into": lambda operands, result, detail: views.bind_copy_into(*operands),
-    "overlaps": lambda operands, result, detail: views.bind_overlaps(*operands),
-    "full": _none(creation.bind_full),
-    "eye": _none(creation.bind_eye),
-    "arange": _none(creation.bind_arange),
-    "linspace": _none(creation.bind_linspace),
-    **random.BINDERS,
-    "convert": _one(conversion.bind_convert),
-    "cast": _one(conversion.bind_cast),
-    "contract": contraction.bind_contract,
-    "relabel": contraction.bind_relabel,
-    **linalg.BINDERS,
-    **convolution.BINDERS,
-    **pooling.BINDERS,
-    **gathering.BINDERS,
-    **scattering.BINDERS,
-    **slicing.BINDERS,
-    **sorting.BINDERS,
-    **statistics.BINDERS,
-    **scans.BINDERS,
-    **assembling.BINDERS,
-}
 
 
 class CpuBackend:
@@ -128,16 +46,15 @@ class CpuBackend:
         for form in forms:
             if isinstance(form, Form):
                 arrays.check_rank(name, form)
-        binder = _BINDERS.get(name)
+        binder = binder_of(name)
         if binder is None:
             raise UnsupportedOperationError(f"{name}: the cpu backend has no such operation", operation=name)
-        native = NATIVE_BINDERS.get(name)
-        kernel = None if native is None else native(operands, result, detail)
+        kernel = native.bind(name, operands, result, detail)
         return binder(operands, result, detail) if kernel is None else kernel
 
     def operations(self) -> frozenset[str]:
-        """Every name with a binder."""
-        return frozenset(_BINDERS)
+        """Every name that some module binds."""
+        return frozenset(MODULES)
 
     def unsupported(self) -> Mapping[str, str]:
         """Nothing is left out on purpose."""

@@ -7,7 +7,7 @@ a second time unless something is wrong. Nothing is divided where the result is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextvars import Context
 from typing import Any, Final
 
@@ -18,11 +18,10 @@ from tensor_core.errors import ArgumentError, DivisionByZeroError
 from tensor_cpu.arrays import Array
 from tensor_cpu.elementwise import BINARY, binary_function
 from tensor_cpu.quiet import quiet
+from tensor_cpu.rows import Binder
 from tensor_runtime.form import Form
 from tensor_runtime.namespace.elementwise import Ufunc
 from tensor_runtime.protocols import Kernel
-
-Binder = Callable[[tuple[Any, ...], Any, Any], Kernel]
 
 _STRICT: Final = Context()
 """A context that ignores every floating-point error but a division by zero, which raises; enter copies of it only."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -11,10 +11,9 @@ from tensor_core.dtypes import COMPLEX, Bool
 from tensor_cpu.arrays import NUMPY_DTYPES, Array, empty
 from tensor_cpu.elementwise import readers
 from tensor_cpu.quiet import quiet
+from tensor_cpu.rows import Binder
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand
-
-Binder = Callable[[tuple[Any, ...], Any, Any], Kernel]
 
 
 def bind_where(operands: tuple[Operand, ...], result: Form, detail: Any, /) -> Kernel:

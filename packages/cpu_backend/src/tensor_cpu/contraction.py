@@ -13,7 +13,7 @@ The kernel then makes views, at most one copy of each operand, one product, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -23,6 +23,7 @@ from tensor_cpu.accumulate import MOST_TERMS, Accumulation, bind_accumulation, p
 from tensor_cpu.axes import RESULT, FormLike, Labels, Operand, extent_of, join, native, row_major
 from tensor_cpu.gemm import MatrixProduct, bind_product, plan_product
 from tensor_cpu.relabel import bind_rearrangement, bind_relabel
+from tensor_cpu.rows import Binder
 
 __all__ = ["bind_contract", "bind_relabel", "plan_contraction"]
 
@@ -114,3 +115,7 @@ def plan_contraction(x: Operand, y: Operand, result: Operand) -> Plan:
         return matrices
     sums = plan_accumulation(axes)
     return sums if sums.cost < matrices.cost else matrices
+
+
+BINDERS: Final[Mapping[str, Binder]] = {"contract": bind_contract, "relabel": bind_relabel}
+"""What the backend's table takes over."""

@@ -7,7 +7,7 @@ a block that holds an offending value is looked at closely.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -16,6 +16,7 @@ from tensor_core.dtypes import I32, I64, DType
 from tensor_core.errors import CastRangeError
 from tensor_cpu.arrays import NUMPY_DTYPES, Array, empty
 from tensor_cpu.quiet import quiet
+from tensor_cpu.rows import Binder
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.protocols import Kernel
 
@@ -147,3 +148,10 @@ def _index(position: int, shape: Shape) -> tuple[int, ...]:
         position, along = divmod(position, extent)
         index.append(along)
     return tuple(index)
+
+
+BINDERS: Final[Mapping[str, Binder]] = {
+    "convert": lambda operands, result, detail: bind_convert(operands[0], result, detail),
+    "cast": lambda operands, result, detail: bind_cast(operands[0], result, detail),
+}
+"""What the backend's table takes over."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Final
+
 import numpy as np
 
 from tensor_core.dtypes import FLOATING
 from tensor_cpu.arrays import NUMPY_DTYPES, Array, empty
 from tensor_cpu.quiet import quiet
+from tensor_cpu.rows import Binder
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
 
@@ -96,3 +100,16 @@ def bind_linspace(result: Form, /) -> Kernel:
         return out
 
     return quiet(spaced)
+
+
+def _none(bind: Callable[[Form], Kernel]) -> Binder:
+    return lambda operands, result, detail: bind(result)
+
+
+BINDERS: Final[Mapping[str, Binder]] = {
+    "full": _none(bind_full),
+    "eye": _none(bind_eye),
+    "arange": _none(bind_arange),
+    "linspace": _none(bind_linspace),
+}
+"""What the backend's table takes over."""

@@ -6,7 +6,7 @@ is bound; for equal compact forms NumPy's own ufunc is the kernel.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from tensor_core.errors import CastRangeError
 from tensor_core.promotion import promote_scalar
 from tensor_cpu.arrays import NUMPY_DTYPES, Array, empty
 from tensor_cpu.quiet import quiet
+from tensor_cpu.rows import Binder
 from tensor_runtime.form import Form
 from tensor_runtime.namespace import elementwise as rows
 from tensor_runtime.namespace.elementwise import Ufunc
@@ -181,3 +182,15 @@ def element_of(name: str, dtype: DType, /) -> Callable[[Any], Any]:
 
 def _shortened(value: Any) -> str:
     return f"of {value.bit_length()} bits" if isinstance(value, int) and value.bit_length() > 256 else str(value)
+
+
+def _unary(name: str) -> Binder:
+    return lambda operands, result, detail: bind_unary(name, operands[0], result)
+
+
+def _binary(name: str) -> Binder:
+    return lambda operands, result, detail: bind_binary(name, operands, result)
+
+
+BINDERS: Final[Mapping[str, Binder]] = {name: _unary(name) for name in UNARY} | {name: _binary(name) for name in BINARY}
+"""Every row; ``tensor_cpu.rows`` says which of them another module refines."""

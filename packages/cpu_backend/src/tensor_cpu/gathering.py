@@ -15,11 +15,11 @@ from numpy.lib.stride_tricks import as_strided
 
 from tensor_cpu.arrays import NUMPY_DTYPES, Array, empty
 from tensor_cpu.quiet import quiet
+from tensor_cpu.rows import Binder
 from tensor_runtime.form import Form
 from tensor_runtime.ops.indexed import out_of_range
 from tensor_runtime.protocols import Counted, Kernel
 
-Binder = Callable[[tuple[Any, ...], Any, Any], Kernel]
 Refusal = Callable[[Array], Exception]
 """From the twin of the indices to the error that names the first one out of range."""
 

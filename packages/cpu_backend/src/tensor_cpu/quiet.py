@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tensor_cpu.native.library import AVAILABLE, LIBRARY
+from tensor_cpu.extension import AVAILABLE, LIBRARY
 
 QUIET: Final = Context()
 """A context whose NumPy error state ignores everything; enter copies of it only."""

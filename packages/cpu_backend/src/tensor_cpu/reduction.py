@@ -6,12 +6,14 @@ would keep the operand's order of strides.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
 
 from tensor_cpu.arrays import NUMPY_DTYPES, empty
 from tensor_cpu.quiet import quiet
+from tensor_cpu.rows import Binder
 from tensor_runtime.form import Form
 from tensor_runtime.namespace import elementwise as rows
 from tensor_runtime.protocols import Kernel
@@ -39,3 +41,11 @@ def bind_reduction(name: str, form: Form, result: Form, detail: Reduction, /) ->
     if name not in _WIDENING:  # the loop is that of the operand's dtype
         return quiet(lambda x: fold(x, axis=axes, keepdims=keepdims, out=empty(result)))
     return quiet(lambda x: fold(x, axis=axes, dtype=dtype, keepdims=keepdims, out=empty(result)))
+
+
+def _reduction(name: str) -> Binder:
+    return lambda operands, result, detail: bind_reduction(name, operands[0], result, detail)
+
+
+BINDERS: Final[Mapping[str, Binder]] = {name: _reduction(name) for name in REDUCTIONS}
+"""What the backend's table takes over."""

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
 
 from tensor_cpu.arrays import NUMPY_DTYPES, empty
 from tensor_cpu.quiet import quiet
+from tensor_cpu.rows import Binder
 from tensor_runtime.form import Form
 from tensor_runtime.ops.scans import one_axis
 from tensor_runtime.protocols import Kernel
-
-Binder = Callable[[tuple[Any, ...], Any, Any], Kernel]
 
 
 def bind_scan(ufunc: np.ufunc, operands: tuple[Form], result: Form, axis: int | None, /) -> Kernel:

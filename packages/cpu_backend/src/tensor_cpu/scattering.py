@@ -14,12 +14,11 @@ from tensor_core.shapes import compact_strides
 from tensor_cpu.arrays import NUMPY_DTYPES, Array, empty
 from tensor_cpu.gathering import Refusal, bind_slices_along, first_true, memory_of, named, taken_at
 from tensor_cpu.quiet import quiet
+from tensor_cpu.rows import Binder
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.ops.indexed import out_of_range
 from tensor_runtime.ops.slice_geometry import SliceGeometry, gather_geometry, scatter_geometry
 from tensor_runtime.protocols import Kernel
-
-Binder = Callable[[tuple[Any, ...], Any, Any], Kernel]
 
 _AT: Final[dict[str, np.ufunc]] = {"add": np.add, "multiply": np.multiply, "min": np.minimum, "max": np.maximum}
 

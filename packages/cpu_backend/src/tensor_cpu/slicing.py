@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from tensor_cpu.arrays import Array
 from tensor_cpu.quiet import quiet
+from tensor_cpu.rows import Binder
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.ops.indexed import out_of_range
 from tensor_runtime.protocols import Kernel
-
-Binder = Callable[[tuple[Any, ...], Any, Any], Kernel]
 
 
 def bind_dynamic_slice(operands: tuple[Form, ...], result: Form, sizes: Shape, /) -> Kernel:

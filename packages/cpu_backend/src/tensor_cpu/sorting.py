@@ -15,10 +15,9 @@ import numpy as np
 from tensor_core.promotion import promote
 from tensor_cpu.arrays import NUMPY_DTYPES, Array, empty
 from tensor_cpu.quiet import quiet
+from tensor_cpu.rows import Binder
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Counted, Kernel
-
-Binder = Callable[[tuple[Any, ...], Any, Any], Kernel]
 
 
 def bind_sort(operands: tuple[Form], result: Form, detail: tuple[int | None, bool], /) -> Kernel:

@@ -15,11 +15,11 @@ import numpy as np
 from tensor_core.dtypes import COMPLEX
 from tensor_cpu.arrays import NUMPY_DTYPES, Array, empty
 from tensor_cpu.quiet import quiet
+from tensor_cpu.rows import Binder
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
 from tensor_runtime.rules import Axes, inexact, reduced_axes
 
-Binder = Callable[[tuple[Any, ...], Any, Any], Kernel]
 TwinAxes = tuple[int, ...]
 _FEW: Final = 4096  # elements up to which a copy in row-major order is the fastest way to look at them so
 

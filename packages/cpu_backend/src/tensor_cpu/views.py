@@ -6,13 +6,15 @@ it, that is the kernel.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 import numpy as np
 
 from tensor_core.errors import ReadOnlyError
 from tensor_core.shapes import as_permutation
 from tensor_cpu.arrays import Array, restride
+from tensor_cpu.rows import Binder
 from tensor_runtime.form import Form
 from tensor_runtime.ops.indexing import Pattern
 from tensor_runtime.protocols import Kernel
@@ -183,3 +185,22 @@ def bind_overlaps(first: Form, second: Form, /) -> Kernel:
             return True
 
     return overlaps
+
+
+def _one(bind: Callable[[Form, Form, Any], Kernel]) -> Binder:
+    return lambda operands, result, detail: bind(operands[0], result, detail)
+
+
+BINDERS: Final[Mapping[str, Binder]] = {
+    "transpose_view": _one(bind_transpose),
+    "reshape_view": _one(bind_reshape),
+    "broadcast_view": _one(bind_restride),
+    "diagonal_view": _one(bind_restride),
+    "reverse_view": _one(bind_reverse),
+    "slice_view": _one(bind_slice),
+    "mutable_view": _one(bind_mutable),
+    "copy": _one(bind_copy),
+    "copy_into": lambda operands, result, detail: bind_copy_into(*operands),
+    "overlaps": lambda operands, result, detail: bind_overlaps(*operands),
+}
+"""What the backend's table takes over."""

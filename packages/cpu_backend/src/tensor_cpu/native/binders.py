@@ -1,22 +1,48 @@
-"""Which operations have native kernels.
+"""Which operations have native kernels, and which modules offer them, first choice first.
 
-A native binder answers None for forms that it has nothing for; the backend then binds NumPy's kernel.
+A native binder answers None for forms that it has nothing for; the backend then binds NumPy's kernel. As in
+``tensor_cpu.rows``, a module is imported when one of its operations is bound for the first time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any, Final
 
-from tensor_cpu.native import small
-from tensor_cpu.native.library import AVAILABLE
+from tensor_cpu.extension import AVAILABLE
 from tensor_runtime.protocols import Kernel, Operand, Result
 
 NativeBinder = Callable[[tuple[Operand, ...], Result, Any], Kernel | None]
 
-_TOPICS: Final[tuple[Mapping[str, NativeBinder], ...]] = (small.BINDERS,)
+TOPICS: Final[Mapping[str, str]] = {
+    "small": (
+        "add subtract multiply divide maximum minimum equal not_equal less less_equal negative abs sqrt contract"
+    ),
+}
+"""The operations that each module of this package offers kernels for."""
 
-BINDERS: Final[Mapping[str, NativeBinder]] = (
-    {name: binder for topic in _TOPICS for name, binder in topic.items()} if AVAILABLE else {}
-)
-"""Native binders by operation; none without the extension."""
+
+def bind(name: str, operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel | None:
+    """The native kernel of an operation for these forms, if there is one.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(F64, (2,), CPU)
+    >>> bind("untangle", (form,), form, None) is None
+    True
+    """
+    if AVAILABLE:
+        for module in _OFFERS.get(name, ()):
+            binder: NativeBinder = import_module(f"tensor_cpu.native.{module}").BINDERS[name]
+            kernel = binder(operands, result, detail)
+            if kernel is not None:
+                return kernel
+    return None
+
+
+_OFFERS: Final[dict[str, list[str]]] = {}
+for _module, _names in TOPICS.items():
+    for _name in _names.split():
+        _OFFERS.setdefault(_name, []).append(_module)

@@ -14,7 +14,7 @@ from tensor_core.dtypes import FLOATING
 from tensor_core.promotion import promote_scalar
 from tensor_cpu import elementwise
 from tensor_cpu.axes import FIRST, RESULT, SECOND, Axis, join, native, row_major
-from tensor_cpu.native.library import LIBRARY
+from tensor_cpu.extension import LIBRARY
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 

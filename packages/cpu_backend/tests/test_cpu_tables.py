@@ -1,0 +1,40 @@
+"""The tables that say which module binds what agree with the modules."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+from tensor_cpu import extension, rows
+from tensor_cpu.native import binders
+
+
+def test_every_listed_operation_is_bound_by_its_module() -> None:
+    for name, module in rows.MODULES.items():
+        assert name in import_module(f"tensor_cpu.{module}").BINDERS, (name, module)
+
+
+def test_every_binder_of_a_module_is_listed_or_refined_elsewhere() -> None:
+    for module in sorted(set(rows.MODULES.values())):
+        assert set(import_module(f"tensor_cpu.{module}").BINDERS) <= set(rows.MODULES), module
+
+
+@pytest.mark.skipif(not extension.AVAILABLE, reason=extension.WHY_NOT)
+def test_every_native_topic_lists_exactly_what_it_binds() -> None:
+    for topic, names in binders.TOPICS.items():
+        found = import_module(f"tensor_cpu.native.{topic}").BINDERS
+        assert sorted(found) == sorted(names.split()), topic
+        assert set(found) <= set(rows.MODULES)
+
+
+def test_importing_the_backend_imports_neither_scipy_nor_its_own_kernels() -> None:
+    code = (
+        "import sys, tensor_cpu.backend; "
+        "print(sorted(n for n in sys.modules if n.split('.')[0] == 'scipy' or n in "
+        "('tensor_cpu.linalg', 'tensor_cpu.elementwise', 'tensor_cpu.gemm', 'threadpoolctl')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
