@@ -16,7 +16,7 @@ CODE := packages tests tools examples benchmarks conftest.py
 
 help:
 	@echo "make run     contract a real tensor network, the 10 x 10 Ising model, and draw its plan into out/"
-	@echo "make test    every test: unit, doctests, what the README prints, wheels"
+	@echo "make test    every test: unit, doctests, what the README prints, wheels; kernels without C, and under sanitizers"
 	@echo "make test-long  the properties at large counts, resumed where they ended; BUDGET=seconds, default to the end"
 	@echo "make check   format, lint, types, import contracts, docstrings"
 	@echo "make format  let ruff write the format and its safe fixes"
@@ -48,6 +48,7 @@ run: $(VENV)/.run
 
 test: $(VENV)/.dev
 	$(VENV)/bin/python -m pytest
+	$(VENV)/bin/python tools/native_suites.py
 
 test-long: $(VENV)/.dev
 	$(VENV)/bin/python tools/long_tests.py $(if $(BUDGET),--budget $(BUDGET))
