@@ -11,9 +11,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.machine import as_line, machine
+from benchmarks.rows import CONTENDERS
 
 IN_PROCESSES: Final = {
     "permute": "permuted copies, beside NumPy, PyTorch and JAX",
+    "elementwise": "expressions, sums and a max-plus product, beside NumPy, numexpr, PyTorch and JAX",
+    "linalg": "batches of small matrices, beside NumPy, SciPy, PyTorch and JAX",
+    "einsum": "whole networks, beside opt_einsum, cotengra, PyTorch and JAX",
 }
 """Benchmarks of rows that run in one process per contender."""
 
@@ -44,7 +48,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--seconds", type=float, default=10.0, help="budget per row and number of threads")
         command.add_argument("--only", default="", help="rows whose name contains this")
         command.add_argument("--folder", type=Path, default=None, help="default: the environment's IRONSTRIDE_NETWORKS")
-        command.add_argument("--path", default="opt_flops", help="the path in a network file that everybody follows")
+        command.add_argument("--contenders", nargs="+", default=[], choices=list(CONTENDERS), help="default: all")
     for name, text, rounds in (
         ("overhead", "the fixed cost of a call, beside NumPy and PyTorch", 41),
         ("stages", "where the time of one call goes", 41),
@@ -64,10 +68,11 @@ def _in_processes(options: argparse.Namespace) -> dict[str, Any]:
 
     table = import_module(f"benchmarks.{options.name}")
     folder = options.folder or os.environ.get("IRONSTRIDE_NETWORKS")
-    rows = table.rows(Path(folder) if folder else None)
-    chosen = [row for row in rows if options.only in row.name]
+    chosen = [row for row in table.rows(Path(folder) if folder else None) if options.only in row.name]
+    reference = getattr(table, "REFERENCE", "numpy")
+    contenders = options.contenders or table.CONTENDERS
     outcomes = []
-    for outcome in measuring.measure(chosen, table.CONTENDERS, options.threads, options.seconds):
+    for outcome in measuring.measure(chosen, contenders, options.threads, options.seconds, reference):
         print(report.progress(outcome), file=sys.stderr, flush=True)
         outcomes.append(outcome)
     groups = getattr(table, "GROUPS", ())

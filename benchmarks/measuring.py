@@ -17,11 +17,12 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from statistics import median
 from typing import Any, Final, NamedTuple
 
 from benchmarks.contenders.limits import GEMM_FLOPS
 from benchmarks.rows import BEST, CONTENDERS, LIMIT, OURS, Row
-from benchmarks.timing import Spread, ratio
+from benchmarks.timing import Spread, median_spread
 
 MOST_ROUNDS: Final = 41
 FEWEST_ROUNDS: Final = 3
@@ -50,7 +51,7 @@ class Outcome(NamedTuple):
     def best(self) -> str | None:
         """The peer with the lowest median."""
         peers = [name for name in self.samples if name not in (OURS, LIMIT)]
-        return min(peers, key=lambda name: sorted(self.samples[name])[len(self.samples[name]) // 2], default=None)
+        return min(peers, key=lambda name: median(self.samples[name]), default=None)
 
     def ratios(self, against: str) -> list[float]:
         """Ours over the other's time, turn by turn; nothing where one of them is missing."""
@@ -60,9 +61,8 @@ class Outcome(NamedTuple):
 
     def spread(self, against: str) -> Spread | None:
         """The median of these ratios and its interval."""
-        other = self.best() if against == BEST else against
-        ours, theirs = self.samples.get(OURS), self.samples.get(other or "")
-        return ratio(ours, theirs) if ours and theirs else None
+        ratios = self.ratios(against)
+        return median_spread(ratios) if ratios else None
 
 
 class Worker:
@@ -129,7 +129,7 @@ class Crew:
 
 
 def measure(
-    rows: Sequence[Row], contenders: Sequence[str], threads: Sequence[int], seconds: float, reference: str = "numpy"
+    rows: Sequence[Row], contenders: Sequence[str], threads: Sequence[int], seconds: float, reference: str
 ) -> Iterator[Outcome]:
     """Every row at every number of threads.
 
@@ -183,13 +183,17 @@ def _measure_row(
                 crew[contender].ask("drop")
             else:
                 runners.append(contender)
-    if row.limit and row.limit.moved:
+    if row.limit and row.limit.moved and runners:
         copying = Row("", "", "copy", arguments={"bytes": row.limit.moved // 2})
         crew[LIMIT].ask("load", row=copying.as_request(), seed=0)
         runners.append(LIMIT)
     outcome.samples.update(_turns({name: crew[name] for name in runners}, seconds, outcome.missing))
-    if row.limit and row.limit.flops and peak:
-        outcome.samples[LIMIT] = [row.limit.flops / peak] * len(outcome.samples.get(OURS, [1]))
+    if row.limit and peak:
+        work = row.limit.flops / peak
+        turns = max(map(len, outcome.samples.values()), default=0)
+        copies = outcome.samples.pop(LIMIT, None) or [0.0] * turns
+        if copies:
+            outcome.samples[LIMIT] = [max(copy, work) for copy in copies]
     for name in runners:
         crew[name].ask("drop")
     return outcome

@@ -61,7 +61,7 @@ class Limit(NamedTuple):
     """What no implementation can beat on this machine: the bytes it must move, or the work it must do.
 
     ``moved`` bytes are read or written, as a warm copy of half as many bytes does; ``flops`` are done at the rate of a
-    large matrix product. Only the one that limits is given; the other is 0.
+    large matrix product. The longer of the two times is the limit; what is not known is 0.
     """
 
     moved: int = 0

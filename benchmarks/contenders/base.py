@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from benchmarks.drawing import Array
 
@@ -27,6 +27,7 @@ class Prepared(NamedTuple):
 Prepare = Callable[[Mapping[str, Any], list[Array]], Prepared]
 Operations = Mapping[str, Prepare]
 """By name of the operation."""
+MATRIX_OPERATIONS: Final = ("svd", "qr", "eigh", "cholesky", "solve", "inv", "det")
 
 
 def as_function(expression: str, names: Mapping[str, Any], count: int) -> Callable[..., Any]:
@@ -38,3 +39,26 @@ def as_function(expression: str, names: Mapping[str, Any], count: int) -> Callab
     source = f"lambda {', '.join('xyz'[:count])}: {expression}"
     function: Callable[..., Any] = eval(source, dict(names))
     return function
+
+
+def read_decomposition(operation: str, parts: Sequence[Any]) -> list[Any]:
+    """What two right answers have in common: factors differ by signs, products and spectra do not.
+
+    Args:
+        operation: ``svd``, ``qr``, ``eigh`` or one with a single result.
+        parts: its results, NumPy arrays with leading batches.
+
+    >>> import numpy as np
+    >>> [x.tolist() for x in read_decomposition("qr", [-np.eye(1)[None], np.ones((1, 1, 1))])]
+    [[[[-1.0]]], [[[1.0]]]]
+    """
+    if operation == "svd":
+        u, s, vh = parts
+        return [s, (u * s[:, None, :]) @ vh]
+    if operation == "qr":
+        q, r = parts
+        return [q @ r, q.swapaxes(1, 2) @ q]
+    if operation == "eigh":
+        values, vectors = parts
+        return [values, (vectors * values[:, None, :]) @ vectors.swapaxes(1, 2)]
+    return list(parts)

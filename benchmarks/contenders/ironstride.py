@@ -1,12 +1,27 @@
-"""Ours, through the public interface: the memory of the row-major operands, read column-major."""
+"""Ours, through the public interface: the memory of the row-major operands, read column-major.
+
+Matrices are the exception: a batch of them is trailing here and leading elsewhere, so each side gets the same numbers
+in the layout that is its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
+import tensor_einsum
+import tensor_linalg
 import tensor_runtime as tr
-from benchmarks.contenders.base import Operations, Prepared
+from benchmarks.contenders.base import (
+    MATRIX_OPERATIONS,
+    NotOfferedError,
+    Operations,
+    Prepared,
+    as_function,
+    read_decomposition,
+)
 from benchmarks.drawing import Array
 
 
@@ -22,4 +37,72 @@ def permute(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
     return Prepared(lambda: tr.copy(tr.transpose_view(source, axes)), read)
 
 
-OPERATIONS: Operations = {"permute": permute}
+def elementwise(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
+    """An expression of plain calls, or of one fused call where the row and the library have it."""
+    tensors = [tr.asarray(array.T) for array in arrays]
+    for position in arguments.get("reversed", ()):
+        tensors[position] = tr.transpose(tensors[position])
+    function = as_function(arguments["expression"], {"exp": tr.exp, "sin": tr.sin}, len(tensors))
+    fuse = getattr(tr, "fuse", None)
+    if arguments.get("fused") and fuse is not None:
+        function = fuse(function)
+    return Prepared(lambda: function(*tensors), read)
+
+
+def total(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
+    """A sum along one axis or all; the axis is named in row-major words."""
+    tensor, axis = tr.asarray(arrays[0].T), arguments["axis"]
+    if axis is None:
+        return Prepared(lambda: tr.sum(tensor), read)
+    own_axis = arrays[0].ndim - 1 - axis
+    return Prepared(lambda: tr.sum(tensor, axis=own_axis), read)
+
+
+def max_plus(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
+    """The product in which max stands for the sum and + for the product; operands change places, as they are read."""
+    function = max_plus_product()
+    if function is None:
+        raise NotOfferedError
+    x, y = (tr.asarray(array.T) for array in arrays)
+    return Prepared(lambda: function(y, x), read)
+
+
+def max_plus_product() -> Callable[[Any, Any], Any] | None:
+    """The public function for a max-plus product of two matrices, once there is one."""
+    return None
+
+
+def matrices(function: str) -> Callable[[Mapping[str, Any], list[Array]], Prepared]:
+    """One of ``tensor_linalg`` on compact [N, N, batch]."""
+
+    def prepare(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
+        call = getattr(tensor_linalg, function, None)
+        if call is None:
+            raise NotOfferedError
+        tensors = [tr.asarray(np.asfortranarray(np.moveaxis(array, 0, -1))) for array in arrays]
+
+        def read(result: Any) -> list[Any]:
+            parts = result if isinstance(result, tuple) else (result,)
+            return read_decomposition(function, [np.moveaxis(part.to_numpy(), -1, 0) for part in parts])
+
+        return Prepared(lambda: call(*tensors), read)
+
+    return prepare
+
+
+def einsum(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
+    """A plan along the given path, made once."""
+    tensors = [tr.asarray(array.T) for array in arrays]
+    path = [tuple(step) for step in arguments["path"]]
+    plan = tensor_einsum.plan(arguments["subscripts_colmajor"], *tensors, optimize=path)
+    return Prepared(lambda: plan(*tensors), read)
+
+
+OPERATIONS: Operations = {
+    "permute": permute,
+    "elementwise": elementwise,
+    "sum": total,
+    "max-plus": max_plus,
+    "einsum": einsum,
+    **{name: matrices(name) for name in MATRIX_OPERATIONS},
+}

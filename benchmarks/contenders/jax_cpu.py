@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.contenders.base import Operations, Prepared
+from benchmarks.contenders.base import MATRIX_OPERATIONS, Operations, Prepared, as_function, read_decomposition
 from benchmarks.drawing import Array
 
 jax: Any = import_module("jax")
@@ -43,4 +43,43 @@ def permute(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
     return compiled(lambda x: jnp.transpose(x, axes), arrays)
 
 
-OPERATIONS: Operations = {"permute": permute}
+def elementwise(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
+    """The expression, fused by the compiler; axes are reversed inside, since an array of JAX has no strides."""
+    backwards = arguments.get("reversed", ())
+    function = as_function(arguments["expression"], {"exp": jnp.exp, "sin": jnp.sin}, len(arrays))
+    return compiled(lambda *xs: function(*[x.T if k in backwards else x for k, x in enumerate(xs)]), arrays)
+
+
+def total(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
+    """A sum along one axis or all."""
+    return compiled(lambda x: jnp.sum(x, axis=arguments["axis"]), arrays)
+
+
+def max_plus(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
+    """By broadcasting, which the compiler may fuse."""
+    return compiled(lambda x, y: (x[:, :, None] + y[None, :, :]).max(axis=1), arrays)
+
+
+def matrices(operation: str) -> Callable[[Mapping[str, Any], list[Array]], Prepared]:
+    """A function of ``jax.numpy.linalg``, batch axes first."""
+    options = {"svd": {"full_matrices": False}}.get(operation, {})
+
+    def prepare(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
+        function = getattr(jnp.linalg, operation)
+
+        def read(result: Any) -> list[Any]:
+            parts = result if isinstance(result, tuple) else (result,)
+            return read_decomposition(operation, [np.asarray(part) for part in parts])
+
+        return compiled(lambda *xs: function(*xs, **options), arrays, read)
+
+    return prepare
+
+
+OPERATIONS: Operations = {
+    "permute": permute,
+    "elementwise": elementwise,
+    "sum": total,
+    "max-plus": max_plus,
+    **{name: matrices(name) for name in MATRIX_OPERATIONS},
+}

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final
 
 import numpy as np
 
-from benchmarks.contenders.base import Operations, Prepared
+from benchmarks.contenders.base import (
+    MATRIX_OPERATIONS,
+    NotOfferedError,
+    Operations,
+    Prepared,
+    as_function,
+    read_decomposition,
+)
 from benchmarks.drawing import Array
 
 
@@ -34,6 +42,108 @@ def permute_into(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
     return Prepared(run, read)
 
 
-NUMPY: Operations = {"permute": permute}
-NUMPY_INTO: Operations = {"permute": permute_into}
-SCIPY: Operations = {}
+def elementwise(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
+    """The expression as it is written."""
+    arrays = with_views(arguments, arrays)
+    function = as_function(arguments["expression"], {"exp": np.exp, "sin": np.sin}, len(arrays))
+    return Prepared(lambda: function(*arrays), read)
+
+
+def with_views(arguments: Mapping[str, Any], arrays: list[Array]) -> list[Array]:
+    """The operands, those with reversed axes as views."""
+    return [array.T if k in arguments.get("reversed", ()) else array for k, array in enumerate(arrays)]
+
+
+STEPS: Final[Mapping[str, str]] = {
+    "x + y": "add x y o",
+    "x * y": "multiply x y o",
+    "exp(x)": "exp x o",
+    "2.5*x + 1.5*y": "multiply x 2.5 o; multiply y 1.5 t; add o t o",
+    "exp(-x*x)*sin(y) + z": "multiply x x o; negative o o; exp o o; sin y t; multiply o t o; add o z o",
+}
+"""Expressions as ufuncs into the arrays ``o``, which is the result, and ``t``."""
+
+
+def elementwise_into(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
+    """One ufunc after the other, into arrays that exist."""
+    arrays = with_views(arguments, arrays)
+    if arguments["expression"] not in STEPS:
+        raise NotOfferedError
+    out, spare = (np.zeros(np.broadcast_shapes(*[array.shape for array in arrays])) for _ in range(2))
+    names: dict[str, Any] = {**dict(zip("xyz", arrays, strict=False)), "o": out, "t": spare}
+    calls = []
+    for step in STEPS[arguments["expression"]].split("; "):
+        ufunc, *operands, target = step.split()
+        given = [names[word] if word in names else float(word) for word in operands]
+        calls.append(partial(getattr(np, ufunc), *given, out=names[target]))
+
+    def run() -> Array:
+        for call in calls:
+            call()
+        return out
+
+    return Prepared(run, read)
+
+
+def total(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
+    """A sum along one axis or all."""
+    array, axis = arrays[0], arguments["axis"]
+    return Prepared(lambda: np.sum(array, axis=axis), read)
+
+
+def max_plus(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
+    """By broadcasting: all sums at once, then the largest of each row."""
+    x, y = arrays[0], np.ascontiguousarray(arrays[1].T)
+    return Prepared(lambda: (x[:, None, :] + y[None, :, :]).max(axis=2), read)
+
+
+def max_plus_by_rows(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
+    """By broadcasting one row at a time into an array that stays in the cache."""
+    x, y = arrays[0], np.ascontiguousarray(arrays[1].T)
+    out, sums = np.zeros((len(x), len(y))), np.zeros_like(y)
+
+    def run() -> Array:
+        for row, result in zip(x, out, strict=True):
+            np.add(y, row, out=sums)
+            np.max(sums, axis=1, out=result)
+        return out
+
+    return Prepared(run, read)
+
+
+def matrices(operation: str, function: Callable[..., Any]) -> Callable[[Mapping[str, Any], list[Array]], Prepared]:
+    """A function of batches of matrices, batch axes first."""
+
+    def prepare(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
+        def read(result: Any) -> list[Any]:
+            parts = result if isinstance(result, tuple | list) else (result,)
+            return read_decomposition(operation, [np.asarray(part) for part in parts])
+
+        return Prepared(lambda: function(*arrays), read)
+
+    return prepare
+
+
+def scipy_matrices(operation: str) -> Callable[[Mapping[str, Any], list[Array]], Prepared]:
+    """SciPy's function, without its search for NaN."""
+
+    def prepare(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
+        import scipy.linalg
+
+        options: dict[str, Any] = {"check_finite": False}
+        options |= {"svd": {"full_matrices": False}, "cholesky": {"lower": True}}.get(operation, {})
+        return matrices(operation, partial(getattr(scipy.linalg, operation), **options))(arguments, arrays)
+
+    return prepare
+
+
+NUMPY: Operations = {
+    "permute": permute,
+    "elementwise": elementwise,
+    "sum": total,
+    "max-plus": max_plus,
+    **{name: matrices(name, getattr(np.linalg, name)) for name in MATRIX_OPERATIONS if name != "svd"},
+    "svd": matrices("svd", partial(np.linalg.svd, full_matrices=False)),
+}
+NUMPY_INTO: Operations = {"permute": permute_into, "elementwise": elementwise_into, "max-plus": max_plus_by_rows}
+SCIPY: Operations = {name: scipy_matrices(name) for name in MATRIX_OPERATIONS}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from benchmarks.contenders.base import Operations, Prepared
+from benchmarks.contenders.base import MATRIX_OPERATIONS, Operations, Prepared, as_function, read_decomposition
 from benchmarks.drawing import Array
 
 torch: Any = import_module("torch")
@@ -35,4 +35,47 @@ def permute(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
     return prepared(lambda: source.permute(axes).clone(memory_format=torch.contiguous_format))
 
 
-OPERATIONS: Operations = {"permute": permute}
+def elementwise(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
+    """The expression as it is written, one eager function after the other."""
+    tensors = [torch.from_numpy(array) for array in arrays]
+    for position in arguments.get("reversed", ()):
+        tensors[position] = tensors[position].permute(tuple(reversed(range(tensors[position].ndim))))
+    function = as_function(arguments["expression"], {"exp": torch.exp, "sin": torch.sin}, len(tensors))
+    return prepared(lambda: function(*tensors))
+
+
+def total(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
+    """A sum along one axis or all."""
+    tensor, axis = torch.from_numpy(arrays[0]), arguments["axis"]
+    return prepared((lambda: torch.sum(tensor)) if axis is None else (lambda: torch.sum(tensor, dim=axis)))
+
+
+def max_plus(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
+    """By broadcasting."""
+    x, y = torch.from_numpy(arrays[0]), torch.from_numpy(arrays[1]).T.contiguous()
+    return prepared(lambda: (x[:, None, :] + y[None, :, :]).amax(dim=2))
+
+
+def matrices(operation: str) -> Callable[[Mapping[str, Any], list[Array]], Prepared]:
+    """A function of ``torch.linalg``, batch axes first."""
+    options = {"full_matrices": False} if operation == "svd" else {}
+
+    def prepare(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
+        function, tensors = getattr(torch.linalg, operation), [torch.from_numpy(array) for array in arrays]
+
+        def read(result: Any) -> list[Any]:
+            parts = result if isinstance(result, tuple) else (result,)
+            return read_decomposition(operation, [part.numpy() for part in parts])
+
+        return prepared(lambda: function(*tensors, **options), read)
+
+    return prepare
+
+
+OPERATIONS: Operations = {
+    "permute": permute,
+    "elementwise": elementwise,
+    "sum": total,
+    "max-plus": max_plus,
+    **{name: matrices(name) for name in MATRIX_OPERATIONS},
+}

@@ -1,0 +1,29 @@
+"""numexpr: an expression compiled beforehand, evaluated block by block into an array that exists."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from benchmarks.contenders.base import Operations, Prepared
+from benchmarks.contenders.numpy_scipy import read, with_views
+from benchmarks.drawing import Array
+
+numexpr: Any = import_module("numexpr")
+numexpr.set_num_threads(int(os.environ.get("NUMEXPR_NUM_THREADS", "1")))
+
+
+def elementwise(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
+    """The compiled expression."""
+    arrays = with_views(arguments, arrays)
+    names = list("xyz"[: len(arrays)])
+    program = numexpr.NumExpr(arguments["expression"], signature=[(name, np.float64) for name in names])
+    out = np.zeros(np.broadcast_shapes(*[array.shape for array in arrays]))
+    return Prepared(lambda: program(*arrays, out=out), read)
+
+
+OPERATIONS: Operations = {"elementwise": elementwise}
