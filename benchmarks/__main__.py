@@ -28,6 +28,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not given:
         return max(main([name]) for name in _RUNS)
     options = _parser().parse_args(given)
+    if options.name == "picture":
+        from benchmarks import picture
+
+        picture.draw(options.files, options.output)
+        return 0
     facts = machine()
     print(f"{options.name}: {as_line(facts)}\n", flush=True)
     numbers = _RUNS[options.name](options)
@@ -56,8 +61,11 @@ def _parser() -> argparse.ArgumentParser:
     ):
         command = commands.add_parser(name, help=text)
         command.add_argument("--rounds", type=int, default=rounds)
-    for command in commands.choices.values():
+    for command in list(commands.choices.values()):
         command.add_argument("--json", type=Path, default=None, help="keep every number in this file")
+    command = commands.add_parser("picture", help="draw the ratios of files that --json wrote")
+    command.add_argument("files", type=Path, nargs="+")
+    command.add_argument("-o", "--output", type=Path, required=True, help="an SVG, PDF or PNG file")
     return parser
 
 
@@ -81,12 +89,12 @@ def _in_processes(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _overhead(options: argparse.Namespace) -> dict[str, Any]:
-    from benchmarks import overhead
+    from benchmarks import overhead, report
 
-    results = list(overhead.measure(options.rounds))
+    outcomes = list(overhead.measure(options.rounds))
     misses = overhead.miss_costs()
-    print(overhead.as_markdown(results, misses))
-    return overhead.as_json(results, misses)
+    print(report.as_markdown(outcomes) + "\n\n" + overhead.misses_as_markdown(misses))
+    return {**report.as_json(outcomes), "miss_ns": misses}
 
 
 def _stages(options: argparse.Namespace) -> dict[str, Any]:

@@ -27,7 +27,8 @@ from benchmarks.timing import Spread, median_spread
 MOST_ROUNDS: Final = 41
 FEWEST_ROUNDS: Final = 3
 SHORTEST: Final = 0.01  # seconds: shorter runs are repeated within a turn
-HOPELESS: Final = 20.0  # whoever takes so many times the fastest is measured in the fewest rounds only
+SLOW: Final = 1.0  # seconds: such a run needs no warming, and counts from the first
+HOPELESS: Final = 20.0  # whoever is slow and takes so many times the fastest is measured once
 PATIENCE: Final = 120.0  # seconds for one answer
 _THREADS: Final = (
     "OMP_NUM_THREADS",
@@ -149,7 +150,8 @@ def measure(
         try:
             peak = _peak(crew) if any(row.limit and row.limit.flops for row in rows) else 0.0
             for row in rows:
-                yield _measure_row(row, crew, contenders, seconds, reference, seed, peak)
+                asked = row if count == threads[0] else row._replace(check_also="")
+                yield _measure_row(asked, crew, contenders, seconds, reference, seed, peak)
         finally:
             crew.close()
 
@@ -167,7 +169,7 @@ def _measure_row(
     row: Row, crew: Crew, contenders: Sequence[str], seconds: float, reference: str, seed: int, peak: float
 ) -> Outcome:
     outcome = Outcome(row, crew.threads, {}, {}, {})
-    runners = []
+    runners: dict[str, float] = {}  # with the seconds of their first run
     with tempfile.TemporaryDirectory() as folder:
         files = _references(row, crew[reference], seed, Path(folder), outcome.missing)
         for contender in contenders:
@@ -182,12 +184,12 @@ def _measure_row(
                 outcome.missing[contender] = reason
                 crew[contender].ask("drop")
             else:
-                runners.append(contender)
+                runners[contender] = answer["seconds"]
     if row.limit and row.limit.moved and runners:
         copying = Row("", "", "copy", arguments={"bytes": row.limit.moved // 2})
         crew[LIMIT].ask("load", row=copying.as_request(), seed=0)
-        runners.append(LIMIT)
-    outcome.samples.update(_turns({name: crew[name] for name in runners}, seconds, outcome.missing))
+        runners[LIMIT] = 0.0
+    outcome.samples.update(_turns({name: crew[name] for name in runners}, runners, seconds, outcome.missing))
     if row.limit and peak:
         work = row.limit.flops / peak
         turns = max(map(len, outcome.samples.values()), default=0)
@@ -222,11 +224,15 @@ def _load(worker: Worker, row: Row, seed: int, files: dict[str, str]) -> dict[st
     return answer
 
 
-def _turns(workers: dict[str, Worker], seconds: float, missing: dict[str, str]) -> dict[str, list[float]]:
+def _turns(
+    workers: dict[str, Worker], first_runs: dict[str, float], seconds: float, missing: dict[str, str]
+) -> dict[str, list[float]]:
     """Seconds per run, one number per turn; each turn begins with another contender."""
     once: dict[str, float] = {}
-    for name, worker in workers.items():  # what is done once has been done when the result was compared
-        answer = worker.ask("run", times=1, warm=0 if name in once else 1)
+    for name, worker in workers.items():
+        answer: dict[str, Any] = {"seconds": first_runs[name]}
+        if first_runs[name] < SLOW:
+            answer = worker.ask("run", times=1, warm=1)
         if "error" in answer:
             missing[name] = answer["error"]
         else:
@@ -235,14 +241,14 @@ def _turns(workers: dict[str, Worker], seconds: float, missing: dict[str, str]) 
     times = {name: max(1, round(SHORTEST / once[name])) for name in names}
     warm = {name: int(once[name] < SHORTEST) for name in names}
     fastest = min(once.values(), default=0.0)
-    hopeless = [name for name in names if once[name] > HOPELESS * fastest and name != OURS]
+    hopeless = [name for name in names if name != OURS and once[name] > max(SLOW, HOPELESS * fastest)]
     turn = sum(once[name] * (times[name] + warm[name]) for name in names if name not in hopeless)
     rounds = int(min(MOST_ROUNDS, max(FEWEST_ROUNDS, seconds / turn))) if names else 0
     samples: dict[str, list[float]] = {name: [] for name in names}
     for k in range(rounds):
         first = k % len(names)
         for name in names[first:] + names[:first]:
-            if k < FEWEST_ROUNDS or name not in hopeless:
+            if k == 0 or name not in hopeless:
                 answer = workers[name].ask("run", times=times[name], warm=warm[name])
                 if "error" in answer:
                     missing[name] = answer["error"]

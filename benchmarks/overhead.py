@@ -11,58 +11,41 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from statistics import median
 from time import perf_counter_ns
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 import tensor_runtime as tr
 from benchmarks.machine import has_torch
-from benchmarks.timing import Spread, Stopwatch, interleave, ratio, stopwatch
+from benchmarks.measuring import Outcome
+from benchmarks.rows import OURS, Row, Target
+from benchmarks.timing import Stopwatch, interleave, stopwatch
 from tensor_einsum import einsum, plan_cache
 
-OURS, NUMPY, TORCH = "ours", "numpy", "torch"
+NUMPY, TORCH = "numpy", "torch"
+TORCH_BOUND: Final = 0.4
+"""Of every call that has a bound beside NumPy, transposition aside."""
 
 
-class Row(NamedTuple):
-    """One call: what each contender runs, and how many times NumPy's time ours may take."""
+class Call(NamedTuple):
+    """One call: what each contender runs, and how many times a peer's time ours may take."""
 
     name: str
     contenders: Mapping[str, Stopwatch]
-    bound: float | None
+    bounds: Mapping[str, float]
 
 
-class Result(NamedTuple):
-    """What was measured for a row; nanoseconds."""
-
-    name: str
-    bound: float | None
-    samples: dict[str, list[float]]
-
-    @property
-    def to_numpy(self) -> Spread:
-        """Ours over NumPy's."""
-        return ratio(self.samples[OURS], self.samples[NUMPY])
-
-    @property
-    def to_torch(self) -> Spread | None:
-        """Ours over PyTorch's, if it is there."""
-        return ratio(self.samples[OURS], self.samples[TORCH]) if TORCH in self.samples else None
-
-    @property
-    def verdict(self) -> str:
-        """Whether the bound is kept."""
-        if self.bound is None:
-            return ""
-        return "falls short" if self.to_numpy.low > self.bound else "kept"
+def measure(rounds: int = 41) -> Iterator[Outcome]:
+    """Every call, one after the other, contenders of a call interleaved."""
+    missing = {} if has_torch() else {TORCH: "not installed"}
+    for call in calls():
+        samples = interleave(call.contenders, rounds=rounds)
+        targets = tuple(Target(peer, {1: bound}) for peer, bound in call.bounds.items())
+        seconds = {name: [value / 1e9 for value in values] for name, values in samples.items()}
+        yield Outcome(Row(call.name, "calls", "", targets=targets), 1, seconds, missing, {})
 
 
-def measure(rounds: int = 41) -> Iterator[Result]:
-    """Every row, one after the other, contenders of a row interleaved."""
-    for row in rows():
-        yield Result(row.name, row.bound, interleave(row.contenders, rounds=rounds))
-
-
-def rows() -> Iterator[Row]:
+def calls() -> Iterator[Call]:
     """The calls with a bound, then the others."""
     random = np.random.default_rng(0)
     two, three, four, five = (np.asfortranarray(random.random((n, n))) for n in (2, 2, 4, 4))
@@ -71,17 +54,18 @@ def rows() -> Iterator[Row]:
 
     def row(
         name: str, statement: str, ours: Any, numpy: Any, peer: str, arrays: dict[str, Any], bound: float | None = None
-    ) -> Row:
-        return Row(name, _contenders(statement, ours, numpy, _peer(torch, peer), arrays), bound)
+    ) -> Call:
+        bounds = {} if bound is None else {NUMPY: bound, TORCH: TORCH_BOUND}
+        return Call(name, _contenders(statement, ours, numpy, _peer(torch, peer), arrays), bounds)
 
     pair, products = {"a": two, "b": three}, {"a": four, "b": five}
     chain = {"s": "ij,jk,kl->il", **products, "c": six}
-    yield row("add 2×2: `add(a, b)`", "f(a, b)", tr.add, np.add, "add", pair, 2.2)
+    yield row("add 2×2: `add(a, b)`", "f(a, b)", tr.add, np.add, "add", pair, 1.3)
     yield row("add 2×2: `a + b`", "a + b", None, None, "", pair)
-    yield row("matmul 4×4: `matmul(a, b)`", "f(a, b)", tr.matmul, np.matmul, "matmul", products, 1.2)
+    yield row("matmul 4×4: `matmul(a, b)`", "f(a, b)", tr.matmul, np.matmul, "matmul", products, 0.6)
     yield row("matmul 4×4: `a @ b`", "a @ b", None, None, "", products)
-    yield row("einsum of two 4×4", "f(s, a, b)", einsum, np.einsum, "einsum", {"s": "ij,jk->ik", **products}, 0.6)
-    yield row("einsum of three 4×4", "f(s, a, b, c)", einsum, np.einsum, "einsum", chain, 0.6)
+    yield row("einsum of two 4×4", "f(s, a, b)", einsum, np.einsum, "einsum", {"s": "ij,jk->ik", **products}, 0.25)
+    yield row("einsum of three 4×4", "f(s, a, b, c)", einsum, np.einsum, "einsum", chain, 0.25)
     yield _transpose_row(four, torch)
     yield row("transpose view: `transpose(a)`", "f(a)", tr.transpose, np.transpose, "t", {"a": four})
     yield row("transpose view: `a.T`", "a.T", None, None, "", {"a": four})
@@ -154,7 +138,7 @@ def _native(contender: str, value: Any) -> Any:
     return import_module("torch").from_numpy(np.ascontiguousarray(value))
 
 
-def _transpose_row(array: Any, torch: Any) -> Row:
+def _transpose_row(array: Any, torch: Any) -> Call:
     """A view by explicit axes: NumPy's fastest spelling is the method ``x.transpose(axes)``."""
     contenders = {
         OURS: stopwatch("f(a, axes)", f=tr.transpose_view, a=_native(OURS, array), axes=(1, 0)),
@@ -162,10 +146,10 @@ def _transpose_row(array: Any, torch: Any) -> Row:
     }
     if torch is not None:
         contenders[TORCH] = stopwatch("a.permute(axes)", a=_native(TORCH, array), axes=(1, 0))
-    return Row("transpose view: `transpose_view(a, axes)`, NumPy's `a.transpose(axes)`", contenders, 4.0)
+    return Call("transpose view: `transpose_view(a, axes)`, NumPy's `a.transpose(axes)`", contenders, {NUMPY: 4.0})
 
 
-def _alternating_row(torch: Any) -> Row:
+def _alternating_row(torch: Any) -> Call:
     """One hundred shapes in turn, so that no look-up finds what the one before it found."""
     shapes = [(m, n) for m in range(1, 11) for n in range(1, 11)]
     arrays = [np.ones(shape) for shape in shapes]
@@ -175,33 +159,15 @@ def _alternating_row(torch: Any) -> Row:
         timer = stopwatch("for x in many: f(x, x)", f=function, many=[_native(contender, array) for array in arrays])
         return lambda number: timer(number) / len(arrays)
 
-    return Row(
+    return Call(
         "add, 100 alternating forms, per call",
         {name: watch(name, function) for name, function in functions.items()},
-        None,
+        {},
     )
 
 
-def as_markdown(results: list[Result], misses: dict[str, float]) -> str:
-    """The table of a run."""
-    lines = [
-        "| call | ours | NumPy | torch | ours/NumPy: of minima | median (95 % interval) | bound | | ours/torch |",
-        "|---|---:|---:|---:|---:|---:|---:|---|---:|",
-    ]
-    for result in results:
-        cells = [result.name]
-        for contender in (OURS, NUMPY, TORCH):
-            samples = result.samples.get(contender)
-            cells.append(f"{min(samples):.0f} ({median(samples):.0f})" if samples else "not installed")
-        minima = min(result.samples[OURS]) / min(result.samples[NUMPY])
-        cells += [f"{minima:.2f}", str(result.to_numpy), "" if result.bound is None else f"{result.bound:g}"]
-        cells += [result.verdict, str(result.to_torch or "–")]
-        lines.append("| " + " | ".join(cells) + " |")
-    lines += ["", "Nanoseconds per call: minimum (median).", "", "| first call, nothing bound | µs |", "|---|---:|"]
+def misses_as_markdown(misses: dict[str, float]) -> str:
+    """What a call costs that finds nothing bound."""
+    lines = ["| first call, nothing bound | µs |", "|---|---:|"]
     lines += [f"| {name} | {nanoseconds / 1000:.0f} |" for name, nanoseconds in misses.items()]
     return "\n".join(lines)
-
-
-def as_json(results: list[Result], misses: dict[str, float]) -> dict[str, Any]:
-    """Every sample of a run."""
-    return {"rows": [result._asdict() for result in results], "miss_ns": misses}

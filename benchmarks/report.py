@@ -1,6 +1,7 @@
 """What may be said about the outcomes of a benchmark: verdicts, a table in Markdown, and every number for a file.
 
-A target is missed only when the whole 95 % interval of the ratio lies above it, so that noise alone fails nobody.
+A target is missed only when the whole 95 % interval of the ratio lies above it, so that noise alone fails nobody; it is
+kept when the median is not above it. A target that the limit of the row forbids is marked so: no copy beats a copy.
 """
 
 from __future__ import annotations
@@ -15,16 +16,19 @@ from benchmarks.rows import BEST, LIMIT, OURS, GroupTarget
 from benchmarks.timing import Spread, median_spread
 
 KEPT: Final = "kept"
+OPEN: Final = "undecided"
 SHORT: Final = "falls short"
 
 
 def verdict(spread: Spread, bound: float) -> str:
-    """Whether a target is kept.
+    """Whether a target is kept, or missed beyond noise, or neither.
 
-    >>> verdict(Spread(0.4, 0.3, 0.5), 0.33), verdict(Spread(0.4, 0.35, 0.5), 0.33)
-    ('kept', 'falls short')
+    >>> [verdict(Spread(middle, low, 0.5), 0.33) for middle, low in ((0.3, 0.2), (0.4, 0.3), (0.4, 0.35))]
+    ['kept', 'undecided', 'falls short']
     """
-    return SHORT if spread.low > bound else KEPT
+    if spread.low > bound:
+        return SHORT
+    return KEPT if spread.median <= bound else OPEN
 
 
 def duration(seconds: float) -> str:
@@ -49,7 +53,16 @@ def judged(outcome: Outcome) -> Iterator[dict[str, Any]]:
                 "bound": bound,
                 "ratio": spread._asdict(),
                 "verdict": verdict(spread, bound),
+                "beyond_limit": _beyond_limit(outcome, target.against, bound),
             }
+
+
+def _beyond_limit(outcome: Outcome, against: str, bound: float) -> bool:
+    """Whether even the limit takes longer than the target allows."""
+    name = (outcome.best() or "") if against == BEST else against
+    if name == LIMIT or LIMIT not in outcome.samples:
+        return False
+    return median(outcome.samples[LIMIT]) > bound * median(outcome.samples[name])
 
 
 def group_mean(outcomes: Iterable[Outcome]) -> Spread | None:
@@ -87,8 +100,15 @@ def _table(group: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
         cells += [_time(outcome, name) for name in names]
         cells += [str(outcome.spread(BEST) or "–"), outcome.best() or "–"]
         cells += [str(outcome.spread(LIMIT) or "–")] if LIMIT in found else []
-        verdicts = [f"{one['verdict']}: {one['against']} ≤ {one['bound']:g}" for one in judged(outcome)]
-        yield "| " + " | ".join([*cells, "; ".join(verdicts)]) + " |"
+        yield "| " + " | ".join([*cells, "; ".join(map(_said, judged(outcome)))]) + " |"
+
+
+def _said(judgement: dict[str, Any]) -> str:
+    """A verdict in words; the ratios to the best and to the limit stand in columns of their own."""
+    against, bound = judgement["against"], judgement["bound"]
+    own = "" if against in (BEST, LIMIT) else f"{Spread(**judgement['ratio'])} "
+    forbidden = ", beyond the limit" if judgement["beyond_limit"] else ""
+    return f"{judgement['verdict']}: {own}of {against}, target {bound:g}{forbidden}"
 
 
 def _time(outcome: Outcome, name: str) -> str:
@@ -104,7 +124,7 @@ def _group_lines(targets: Sequence[GroupTarget], outcomes: Sequence[Outcome]) ->
             mean = group_mean(one for one in outcomes if one.threads == threads)
             if mean is not None:
                 said = verdict(mean, bound)
-                yield f"Geometric mean of ours/best at {threads} threads: {mean}; {said}: {bound:g}."
+                yield f"Geometric mean of ours/best at {threads} threads: {mean}; {said}: target {bound:g}."
 
 
 def _notes(outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -126,6 +146,7 @@ def as_json(outcomes: Sequence[Outcome], groups: Sequence[GroupTarget] = ()) -> 
             "group": outcome.row.group,
             "threads": outcome.threads,
             "best": outcome.best(),
+            "limit_is": None if outcome.row.limit is None else outcome.row.limit._asdict(),
             "to_best": None if (spread := outcome.spread(BEST)) is None else spread._asdict(),
             "targets": list(judged(outcome)),
             "seconds": outcome.samples,
@@ -152,5 +173,6 @@ def as_json(outcomes: Sequence[Outcome], groups: Sequence[GroupTarget] = ()) -> 
 def progress(outcome: Outcome) -> str:
     """One line while the benchmark runs."""
     times = ", ".join(f"{name} {duration(median(values))}" for name, values in outcome.samples.items())
-    verdicts = ", ".join(f"{one['verdict']} ({one['against']} ≤ {one['bound']:g})" for one in judged(outcome))
-    return f"{outcome.row.name}, {outcome.threads} threads: {times}. {verdicts or 'no verdict'}"
+    missing = "".join(f"; {name}: {reason}" for name, reason in outcome.missing.items())
+    verdicts = "; ".join(map(_said, judged(outcome)))
+    return f"{outcome.row.name}, {outcome.threads} threads: {times}{missing}. {verdicts or 'No target'}."

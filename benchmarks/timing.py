@@ -95,8 +95,3 @@ def median_spread(values: Sequence[float]) -> Spread:
         tail, rank = below, rank + 1
     rank = max(rank - 1, 0) if tail else 0
     return Spread(median(ordered), ordered[rank], ordered[-1 - rank])
-
-
-def ratio(ours: Sequence[float], theirs: Sequence[float]) -> Spread:
-    """Ours over theirs, round by round."""
-    return median_spread([a / b for a, b in zip(ours, theirs, strict=False)])

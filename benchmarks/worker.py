@@ -3,7 +3,8 @@
 Thread pools of two libraries in one process spin against each other, so every contender gets its own process, and the
 parent lets only one of them run at a time. Lines of JSON come in on stdin and go out on what stdout was at the start:
 
-``load``  draw the operands of a row and prepare it; with ``reference``, compare the result with the file first
+``load``  draw the operands of a row and prepare it; with ``reference``, compare the result with that file, and answer
+          the ``seconds`` of this first run
 ``save``  write the result to a file, as the reference of the others
 ``run``   run it ``times`` times after ``warm`` untimed runs, and answer ``seconds`` per run
 ``drop``  forget the row
@@ -53,16 +54,20 @@ class Server:
         prepare = self._operations[row["operation"]]
         self._prepared = prepare(row["arguments"], draw(operands, seed))
         gc.collect()
+        seconds = 0.0
         if reference:
             by_element = all(drawn == "uniform" for _, drawn in operands)
             with np.load(reference) as expected:
-                self._compare(list(expected.values()), row["tolerance"], by_element)
-        return {"compile_seconds": self._prepared.compile_seconds}
+                seconds = self._compare(list(expected.values()), row["tolerance"], by_element)
+        return {"compile_seconds": self._prepared.compile_seconds, "seconds": seconds}
 
-    def _compare(self, expected: list[Any], tolerance: float, by_element: bool) -> None:
+    def _compare(self, expected: list[Any], tolerance: float, by_element: bool) -> float:
         assert self._prepared is not None
-        found = self._prepared.read(self._prepared.run())
-        require_agreement(found, expected, tolerance, by_element=by_element)
+        start = perf_counter()
+        result = self._prepared.run()
+        elapsed = perf_counter() - start
+        require_agreement(self._prepared.read(result), expected, tolerance, by_element=by_element)
+        return elapsed
 
     def save(self, to: str) -> None:
         """Write the arrays of the result."""

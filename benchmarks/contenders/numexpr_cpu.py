@@ -20,10 +20,10 @@ numexpr.set_num_threads(int(os.environ.get("NUMEXPR_NUM_THREADS", "1")))
 def elementwise(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
     """The compiled expression."""
     arrays = with_views(arguments, arrays)
-    names = list("xyz"[: len(arrays)])
-    program = numexpr.NumExpr(arguments["expression"], signature=[(name, np.float64) for name in names])
+    names = dict(zip("xyz", arrays, strict=False))
     out = np.zeros(np.broadcast_shapes(*[array.shape for array in arrays]))
-    return Prepared(lambda: program(*arrays, out=out), read)
+    numexpr.evaluate(arguments["expression"], local_dict=names, global_dict={}, out=out)
+    return Prepared(lambda: numexpr.re_evaluate(local_dict=names, global_dict={}), read)
 
 
 OPERATIONS: Operations = {"elementwise": elementwise}
