@@ -1,0 +1,72 @@
+"""The CPU backend as a wheel: with a compiler it holds the extension, without one it works on NumPy alone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+BACKEND = Path(__file__).resolve().parents[1] / "packages" / "cpu_backend"
+COMPILER = shutil.which(os.environ.get("CC", "cc"))
+
+pytestmark = pytest.mark.slow
+
+
+def build_wheel(folder: Path, **environment: str) -> Path:
+    """A wheel built from a copy of what a source distribution holds."""
+    source = folder / "source"
+    kept = shutil.ignore_patterns("build", "__pycache__", "*.so", "*.egg-info", "tests")
+    shutil.copytree(BACKEND, source, ignore=kept)
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet", "--no-deps"]
+    command += ["--no-build-isolation", "--no-index", "--wheel-dir", str(folder), str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def describe(wheel: Path, folder: Path) -> str:
+    """What a process says that runs the package as it lies in the wheel."""
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder / "installed")
+    code = (
+        "from tensor_cpu import extension\n"
+        "import tensor_runtime as tr\n"
+        "print(extension.__file__)\n"
+        "print(extension.AVAILABLE, tr.matmul(tr.ones((2, 3)), tr.ones((3, 2)))[1, 1].item())"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(folder / "installed")}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    place, said = done.stdout.splitlines()
+    assert place.startswith(str(folder))
+    return said
+
+
+@pytest.mark.skipif(COMPILER is None, reason="no C compiler on this machine")
+def test_with_a_compiler_the_wheel_holds_the_extension(tmp_path: Path) -> None:
+    wheel = build_wheel(tmp_path)
+    names = zipfile.ZipFile(wheel).namelist()
+    assert sum(name.startswith("tensor_cpu/_native.") and not name.endswith(".pyi") for name in names) == 1
+    assert "tensor_cpu/_native.pyi" in names
+    assert describe(wheel, tmp_path) == "True 3.0"
+
+
+def test_without_a_compiler_the_wheel_works_on_numpy(tmp_path: Path) -> None:
+    wheel = build_wheel(tmp_path, CC="no-such-compiler")
+    assert not any(name.startswith("tensor_cpu/_native.c") for name in zipfile.ZipFile(wheel).namelist())
+    assert describe(wheel, tmp_path) == "False 3.0"
+
+
+@pytest.mark.skipif(COMPILER is None, reason="no C compiler on this machine")
+def test_a_compiler_that_fails_is_an_error(tmp_path: Path) -> None:
+    failing = tmp_path / "failing-compiler"
+    failing.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+    failing.chmod(0o755)
+    with pytest.raises(AssertionError, match="failing-compiler"):
+        build_wheel(tmp_path, CC=str(failing))
