@@ -240,7 +240,7 @@ def _turns(
     names = list(once)
     times = {name: max(1, round(SHORTEST / once[name])) for name in names}
     warm = {name: int(once[name] < SHORTEST) for name in names}
-    fastest = min(once.values(), default=0.0)
+    fastest = min((once[name] for name in names if name != LIMIT), default=0.0)
     hopeless = [name for name in names if name != OURS and once[name] > max(SLOW, HOPELESS * fastest)]
     turn = sum(once[name] * (times[name] + warm[name]) for name in names if name not in hopeless)
     rounds = int(min(MOST_ROUNDS, max(FEWEST_ROUNDS, seconds / turn))) if names else 0
