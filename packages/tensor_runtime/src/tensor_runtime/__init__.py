@@ -20,6 +20,7 @@ from tensor_runtime.bindings import binding_cache
 from tensor_runtime.buffer import BackendBuffer, HostBuffer
 from tensor_runtime.conversion import cast, convert
 from tensor_runtime.files import load, save
+from tensor_runtime.fusion import fuse
 from tensor_runtime.inference import infer
 from tensor_runtime.operations import einsum
 from tensor_runtime.ops.activations import gelu, log_softmax, relu, sigmoid, silu, softmax, softplus
@@ -180,6 +181,7 @@ __all__ = [
     "from_flat",
     "from_function",
     "full",
+    "fuse",
     "gather",
     "gelu",
     "greater",

@@ -80,7 +80,7 @@ class BindingCache:
 
     def insert(self, table: BindingTable, key: Hashable, binding: Binding, /) -> Binding:
         """Keep ``binding`` unless another thread was first; return the one that is kept."""
-        cost = _BINDING_BYTES + _AXIS_BYTES * _axes_of(key)
+        cost = table.cost(key, binding)
         with self._lock:
             kept = table.keep(key, binding)
             dropped: list[Binding | None] = []
@@ -150,6 +150,10 @@ class BindingTable:
         """Add a binding unless there is one; return the one that is kept. The cache calls it, under its lock."""
         kept: Binding = self.found.setdefault(key, binding)
         return kept
+
+    def cost(self, key: Any, binding: Binding, /) -> int:
+        """Bytes that a binding counts for."""
+        return _BINDING_BYTES + _AXIS_BYTES * _axes_of(key)
 
     def drop(self, key: Any, /) -> Binding | None:
         """Remove a binding and return it. The cache calls it, under its lock."""

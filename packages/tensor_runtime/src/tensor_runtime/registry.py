@@ -288,6 +288,7 @@ def _installed_candidates() -> Iterable[Candidate]:
     from importlib.metadata import entry_points  # costs as much as NumPy to import: never at import time
 
     yield Candidate("meta", "tensor_runtime itself", _load_meta, {"device_kinds": ("meta",)})
+    yield Candidate("recording", "tensor_runtime itself", _load_recording, {"device_kinds": ("recording",)})
     allowed = os.environ.get("TENSOR_RUNTIME_BACKENDS")
     names = None if allowed is None else {name.strip() for name in allowed.split(",")}
     infos = {(entry.name, _distribution(entry)): entry for entry in entry_points(group="tensor_runtime.backend_info")}
@@ -311,6 +312,12 @@ def _load_meta() -> AnyBackend:
     from tensor_runtime.abstract import MetaBackend  # found like any other backend, and imported by nobody else
 
     return MetaBackend()
+
+
+def _load_recording() -> AnyBackend:
+    from tensor_runtime.recording import RecordingBackend  # only fuse() needs it
+
+    return RecordingBackend()
 
 
 def _read_info(entry: Any) -> tuple[Mapping[str, Any], BaseException | None]:

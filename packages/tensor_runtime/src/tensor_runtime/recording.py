@@ -1,0 +1,250 @@
+"""The built-in backend ``recording``: kernels that note elementwise steps instead of computing them.
+
+``fuse`` runs a function on it. The tensors there have every form that the real ones have, and in place of an array the
+number of an operand or of a step, so the very public functions run, with every check on placement, dtype and shape.
+What is no elementwise operation, and what depends on elements, is refused here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from tensor_core.errors import ArgumentError, UnsupportedOperationError
+from tensor_core.host_tensor import HostTensor
+from tensor_runtime.form import Form
+from tensor_runtime.placement import DeviceId, DeviceKind, MemoryKind, Placement
+from tensor_runtime.protocols import Kernel, Operand, Result
+
+RECORDING_KIND: Final = DeviceKind.other("recording")
+RECORDING: Final = Placement(MemoryKind.Device, DeviceId(RECORDING_KIND, 0))
+"""Where the operands of a function are while it is recorded."""
+
+UNARY: Final = frozenset(
+    {
+        "abs",
+        "acos",
+        "asin",
+        "atan",
+        "bitwise_invert",
+        "cast",
+        "ceil",
+        "conj",
+        "convert",
+        "copy",
+        "cos",
+        "cosh",
+        "erf",
+        "erfc",
+        "exp",
+        "expm1",
+        "floor",
+        "gelu",
+        "imag",
+        "isfinite",
+        "isinf",
+        "isnan",
+        "log",
+        "log1p",
+        "logical_not",
+        "negative",
+        "positive",
+        "real",
+        "relu",
+        "round",
+        "rsqrt",
+        "sigmoid",
+        "sign",
+        "silu",
+        "sin",
+        "sinh",
+        "softplus",
+        "sqrt",
+        "tan",
+        "tanh",
+        "trunc",
+    }
+)
+BINARY: Final = frozenset(
+    {
+        "add",
+        "atan2",
+        "bitwise_and",
+        "bitwise_left_shift",
+        "bitwise_or",
+        "bitwise_right_shift",
+        "bitwise_xor",
+        "complex",
+        "div",
+        "divide",
+        "equal",
+        "floor_divide",
+        "floor_divide_unchecked",
+        "fmod",
+        "fmod_unchecked",
+        "greater",
+        "greater_equal",
+        "less",
+        "less_equal",
+        "logical_and",
+        "logical_or",
+        "logical_xor",
+        "maximum",
+        "minimum",
+        "multiply",
+        "not_equal",
+        "pow",
+        "rem",
+        "remainder",
+        "remainder_unchecked",
+        "subtract",
+        "trunc_divide",
+        "trunc_divide_unchecked",
+    }
+)
+TERNARY: Final = frozenset({"clip", "where"})
+ELEMENTWISE: Final = UNARY | BINARY | TERNARY
+"""Kernel names that may be recorded: an element of the result depends on the operands' elements at its own index."""
+
+Reference = int | tuple[str, Any]
+"""What a step takes: an operand k, the step k - (number of operands), or ("constant", a Python number)."""
+
+
+class Step(NamedTuple):
+    """One operation of a record."""
+
+    name: str  # of the kernel
+    operands: tuple[Reference, ...]
+    form: Form  # of the compact result
+    detail: Any = None
+
+
+class Recording:
+    """What a function did so far with its operands.
+
+    >>> recording = Recording(1)
+    >>> form = zeros(2)._form
+    >>> recording.note(Step("exp", (0,), form)).number, recording.steps[0].name
+    (1, 'exp')
+    """
+
+    __slots__ = ("_operands", "closed", "steps")
+
+    def __init__(self, operands: int) -> None:
+        self.steps: list[Step] = []
+        self.closed = False
+        self._operands = operands
+
+    def note(self, step: Step, /) -> Node:
+        """Add a step; return what stands for its result."""
+        self.steps.append(step)
+        return Node(self, self._operands + len(self.steps) - 1)
+
+
+class Node:
+    """The array of a tensor on ``recording``: the number of an operand or of a step."""
+
+    __slots__ = ("number", "recording")
+
+    def __init__(self, recording: Recording, number: int) -> None:
+        self.recording = recording
+        self.number = number
+
+
+class RecordingBackend:
+    """Arrays are nodes, and kernels note what they should compute.
+
+    >>> form = zeros(2)._form
+    >>> recording = Recording(1)
+    >>> RecordingBackend().bind("exp", (form,), form, None)(Node(recording, 0)).number
+    1
+    >>> RecordingBackend().bind("sum", (form,), form, None)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tensor_core.errors.UnsupportedOperationError: sum: not in a fused function; accepted there: elementwise ...
+    """
+
+    name: Final = "recording"
+    device_kind: Final = RECORDING_KIND
+
+    def bind(self, name: str, operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel:
+        """A kernel that notes one step.
+
+        Raises:
+            UnsupportedOperationError: the operation is not elementwise.
+        """
+        if name not in ELEMENTWISE or isinstance(result, tuple):
+            raise UnsupportedOperationError(
+                f"{name}: not in a fused function; accepted there: elementwise operations on the arguments. Take "
+                "views, reductions and products of tensors before the call or after it",
+                operation=name,
+            )
+
+        def note(*arguments: Any) -> Node:
+            references = tuple(one.number if type(one) is Node else ("constant", one) for one in arguments)
+            return _owner(name, arguments).note(Step(name, references, result, detail))
+
+        return note
+
+    def operations(self) -> frozenset[str]:
+        """Names of the elementwise kernels."""
+        return ELEMENTWISE
+
+    def unsupported(self) -> Mapping[str, str]:
+        """Nothing by name; ``bind`` refuses what it does not know."""
+        return {}
+
+    def offset_of(self, array: Node, /) -> int:
+        """Refuse: a kernel bound to forms must not depend on it."""
+        raise elements_refused("offset_of", "the offset of a view")
+
+    def upload(self, source: HostTensor[Any], form: Form, /) -> Node:
+        """Refuse: only arguments are recorded."""
+        raise UnsupportedOperationError(
+            "upload: a fused function makes no tensors; pass the tensor as an argument", operation="upload"
+        )
+
+    def download(self, array: Node, form: Form, /) -> HostTensor[Any]:
+        """Refuse: there are no elements yet."""
+        raise elements_refused("download", "an element")
+
+    def synchronize(self) -> None:
+        """Nothing runs."""
+
+    def describe(self) -> Mapping[str, str]:
+        """What it is."""
+        return {"computes": "nothing; notes the steps of fused functions"}
+
+
+def backend() -> RecordingBackend:
+    """The backend of this process.
+
+    >>> backend().name
+    'recording'
+    """
+    return RecordingBackend()
+
+
+def _owner(name: str, arguments: Sequence[Any]) -> Recording:
+    """The one recording that the nodes among the arguments belong to, which must not be over."""
+    owners = {one.recording for one in arguments if type(one) is Node}
+    owner = owners.pop()
+    if owners or owner.closed:
+        raise ArgumentError(
+            f"{name}: an operand was made while another call of a fused function was recorded; "
+            "such a function keeps no tensors from one call to the next: pass them as arguments",
+            operation=name,
+        )
+    return owner
+
+
+def elements_refused(operation: str, what: str, /) -> UnsupportedOperationError:
+    """The error of a fused function that asks for elements.
+
+    >>> elements_refused("item", "an element").operation
+    'item'
+    """
+    return UnsupportedOperationError(
+        f"{operation}: a fused function asks for {what}, but it runs once for many calls, before there are any "
+        "elements; choose with where(), or do it before the call",
+        operation=operation,
+    )
