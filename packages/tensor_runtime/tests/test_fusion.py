@@ -105,9 +105,16 @@ def outcome(call: Callable[[], Any]) -> Any:
 
 
 def same(function: Callable[..., Any], *arguments: Any) -> Any:
-    """The outcome, which is the same for the function, for the fused one at first, and for the fused one again."""
+    """The outcome, which is the same for the function, for the fused one at first, and for the fused one again.
+
+    What is wrong with dtypes and shapes is found before what is wrong with elements.
+    """
     fused = tr.fuse(function)
-    expected = outcome(lambda: function(*arguments))
+    try:
+        tr.infer(function, *arguments)
+        expected = outcome(lambda: function(*arguments))
+    except TensorError as error:
+        expected = type(error), str(error)
     assert outcome(lambda: fused(*arguments)) == expected
     assert outcome(lambda: fused(*arguments)) == expected
     return expected

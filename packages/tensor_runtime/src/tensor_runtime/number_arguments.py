@@ -16,10 +16,16 @@ from tensor_runtime.tensors import Tensor
 
 _ARITHMETIC: Final = ("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow")
 _BITS: Final = ("and", "or", "xor", "lshift", "rshift")
-_COMPARISONS: Final = ("eq", "ne", "lt", "le", "gt", "ge")
-_BESIDE_A_TENSOR: Final = frozenset(
-    f"__{prefix}{name}__" for name in (*_ARITHMETIC, *_BITS, *_COMPARISONS) for prefix in ("", "r")
-)
+_BESIDE_A_TENSOR: Final = frozenset(f"__{prefix}{name}__" for name in (*_ARITHMETIC, *_BITS) for prefix in ("", "r"))
+_MIRRORED: Final = {
+    "__eq__": "__eq__",
+    "__ne__": "__ne__",
+    "__lt__": "__gt__",
+    "__gt__": "__lt__",
+    "__le__": "__ge__",
+    "__ge__": "__le__",
+}
+"""The comparison that Python asks the tensor for when the number stands first; also asked here when it stands last."""
 
 
 class NumberArgument(Tensor):
@@ -56,17 +62,21 @@ def _refusal(name: str, kind: type) -> UnsupportedOperationError:
     )
 
 
-def _method(name: str, method: Any) -> Callable[..., Any]:
-    beside_a_tensor = name in _BESIDE_A_TENSOR
+def _method(name: str) -> Callable[..., Any]:
+    mirrored = METHODS.get(_MIRRORED.get(name, ""))
+    method = METHODS[name] if name in _BESIDE_A_TENSOR else None
 
     def answer(a: Any, *others: Any, **options: Any) -> Any:
-        if beside_a_tensor and isinstance(others[0], Tensor) and not isinstance(others[0], NumberArgument):
+        beside_a_tensor = others and isinstance(others[0], Tensor) and not isinstance(others[0], NumberArgument)
+        if beside_a_tensor and method is not None:
             return method(a, *others)
+        if beside_a_tensor and mirrored is not None:
+            return mirrored(others[0], a)
         raise _refusal(name, a._form)
 
     return answer
 
 
-for _name, _of_tensors in METHODS.items():
+for _name in METHODS:
     if _name.startswith("__") and _name not in ("__repr__", "__reduce_ex__"):
-        setattr(NumberArgument, _name, _method(_name, _of_tensors))
+        setattr(NumberArgument, _name, _method(_name))
