@@ -591,13 +591,13 @@ def test_a_program_can_be_read() -> None:
     x = tr.tensor([[1, 2, 3], [4, 5, 6]])
 
     assert repr(fused.program(x.T, 2.5)).splitlines()[1:] == [
-        "  0  operand                I64 (3, 2), strides (2, 1)",
-        "  1  operand                Python float",
-        "  2  greater(0, 0.0)        Bool (3, 2)",
-        "  3  floor_divide(0, 3)     I64 (3, 2)",
-        "  4  where(2, 3, 1)         F64 (3, 2)",
+        "  0  operand             I64 (3, 2), strides (2, 1)",
+        "  1  operand             Python float",
+        "  2  greater(0, 0.0)     Bool (3, 2)",
+        "  3  floor_divide(0, 3)  I64 (3, 2)",
+        "  4  where(2, 3, 1)      F64 (3, 2)",
         "result: 4",
-    ] or repr(fused.program(x.T, 2.5)).splitlines()[1:][2].split() == ["2", "greater(0,", "0.0)", "Bool", "(3,", "2)"]
+    ]
     assert repr(tr.fuse(lambda x: x // x).program(x)).startswith(
         "program on cpu: step by step, because floor_divide of integers refuses a zero divisor\n"
     )
@@ -627,5 +627,5 @@ def test_the_backend_of_records_is_listed_and_described() -> None:
     assert "recording" in [row.name for row in tr.backends()]
     backend = tr.backend("recording")
     assert backend.describe() == {"computes": "nothing; notes the steps of fused functions"}
-    assert backend.operations() == ELEMENTWISE and not backend.unsupported()
+    assert not backend.operations() and not backend.unsupported()
     backend.synchronize()

@@ -6,7 +6,7 @@ The function is run once for each combination of operand forms, on the backend `
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial, update_wrapper
 from operator import attrgetter
 from typing import Any, Final
@@ -57,14 +57,20 @@ class Fused:
         # The cache of all bindings holds the table, so the table must not hold the function, nor what that holds.
         self._programs = _ProgramTable(partial(_build_of, ref(self)))
         self._found = self._programs.found
+        self._numbers = False  # whether an argument was ever a Python number; without, keys are made faster
 
     def __call__(self, *arguments: Any, out: Out = None) -> Any:
         """What the function returns for these arguments; ``out`` receives a result that is one tensor."""
         result = Tensor()
         try:
-            kernel, program = self._found[tuple(map(_FORM, arguments))]
+            if self._numbers:
+                kernel, program = self._found[_key(arguments)]
+                arrays: Iterable[Any] = _arrays(arguments)
+            else:
+                kernel, program = self._found[tuple(map(_FORM, arguments))]
+                arrays = map(_ARRAY, arguments)
             result._form = program.form
-            result._array = kernel(*map(_ARRAY, arguments))
+            result._array = kernel(*arrays)
         except Exception:  # whatever it is, the long way says it as the function itself would
             return self._long_way(arguments, out)
         if program.form is None:
@@ -77,8 +83,7 @@ class Fused:
         >>> fuse(lambda x, y: x * y + 1).program(ones((2, 3)), ones(3)).steps[-1].name
         'add'
         """
-        key = tuple(one._form if isinstance(one, Tensor) else type(one) for one in arguments)
-        program: Program = self._programs[key][1]
+        program: Program = self._programs[_key(arguments)][1]
         return program
 
     def __repr__(self) -> str:
@@ -88,15 +93,16 @@ class Fused:
         return fuse, (self._function,)
 
     def _long_way(self, arguments: tuple[Any, ...], out: Out) -> Any:
-        key = tuple([one._form if isinstance(one, Tensor) else type(one) for one in arguments])
+        key = _key(arguments)
         binding = self._programs.get(key)
         if binding is None:
             if any(isinstance(form, Form) and form.placement is RECORDING for form in key):
                 result = self._function(*arguments)  # inside another fused function, whose record takes the steps
                 return result if out is None else written(out, result, *arguments)
             binding = self._programs[key]
+            self._numbers = self._numbers or not all(isinstance(form, Form) for form in key)
         kernel, program = binding
-        arrays = [one._array if isinstance(one, Tensor) else one for one in arguments]
+        arrays = _arrays(arguments)
         try:
             found = kernel(*arrays)
         except Exception:
@@ -167,6 +173,14 @@ def fuse(function: Callable[..., Any], /) -> Fused:
     if not callable(function):
         raise ArgumentError(f"fuse: found a {type(function).__name__}; accepted: a function of tensors")
     return Fused(function)
+
+
+def _key(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple([one._form if isinstance(one, Tensor) else type(one) for one in arguments])
+
+
+def _arrays(arguments: tuple[Any, ...]) -> list[Any]:
+    return [one._array if isinstance(one, Tensor) else one for one in arguments]
 
 
 def _stand_in(form: Operand, node: Node) -> Tensor:

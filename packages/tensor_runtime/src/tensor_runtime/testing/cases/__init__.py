@@ -24,6 +24,7 @@ MODULES: Final = (
     "diagonals",
     "division",
     "functions",
+    "fusion",
     "gathering",
     "logic",
     "pooling",
