@@ -71,11 +71,13 @@ class Fused:
                 arrays = map(_ARRAY, arguments)
             result._form = program.form
             result._array = kernel(*arrays)
-        except Exception:  # whatever it is, the long way says it as the function itself would
-            return self._long_way(arguments, out)
-        if program.form is None:
-            return _packed(program, arguments, result._array, out)
-        return result if out is None else written(out, result, *arguments)
+        except Exception:
+            pass
+        else:
+            if program.form is None:
+                return _packed(program, arguments, result._array, out)
+            return result if out is None else written(out, result, *arguments)
+        return self._long_way(arguments, out)  # whatever was raised, it says it as the function itself would
 
     def program(self, *arguments: Tensor | Number) -> Program:
         """The steps recorded for arguments of these forms, and whether they are one kernel; computes nothing.
@@ -103,12 +105,15 @@ class Fused:
             self._numbers = self._numbers or not all(isinstance(form, Form) for form in key)
         kernel, program = binding
         arrays = _arrays(arguments)
+        failed = False
         try:
             found = kernel(*arrays)
         except Exception:
             if program.stepwise_because is not None:
                 raise
-            results = program.stepwise(*arrays)  # raises what the function raises, or knows better than the one kernel
+            failed = True
+        if failed:  # the steps raise what the function raises, or know better than the one kernel
+            results = program.stepwise(*arrays)
             found = results if program.form is None else results[0]
         if program.form is None:
             return _packed(program, arguments, found, out)
