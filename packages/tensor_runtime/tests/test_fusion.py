@@ -515,7 +515,8 @@ def test_threads_may_call_a_fused_function_for_the_first_time_at_once() -> None:
     fused = tr.fuse(gauss)
     arguments = [[tr.full((n, 2), float(k)) for k in range(3)] for n in range(1, 9)]
     expected = [outcome(lambda one=one: gauss(*one)) for one in arguments]  # type: ignore[misc]
-    barrier, wrong = Barrier(4), []
+    barrier = Barrier(4)
+    wrong: list[int] = []
 
     def run() -> None:
         barrier.wait()
@@ -543,7 +544,7 @@ def test_out_receives_a_result(place: str) -> None:
     with pytest.raises(OverlappingViewError):
         fused(target[:2], 1.0, out=view[1:])
     with pytest.raises(ReadOnlyError, match="out: found a Tensor"):
-        fused(x, 1, out=target)
+        fused(x, 1, out=target)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="the function returns a tuple, and out= receives one tensor"):
         tr.fuse(lambda x: (x + 1, x))(x, out=view)
 

@@ -102,19 +102,8 @@ class Fused:
                 result = self._function(*arguments)  # inside another fused function, whose record takes the steps
                 return result if out is None else written(out, result, *arguments)
             binding = self._programs[key]
-            self._numbers = self._numbers or not all(isinstance(form, Form) for form in key)
-        kernel, program = binding
-        arrays = _arrays(arguments)
-        failed = False
-        try:
-            found = kernel(*arrays)
-        except Exception:
-            if program.stepwise_because is not None:
-                raise
-            failed = True
-        if failed:  # the steps raise what the function raises, or know better than the one kernel
-            results = program.stepwise(*arrays)
-            found = results if program.form is None else results[0]
+        program: Program = binding[1]
+        found = _run(program, _arrays(arguments))
         if program.form is None:
             return _packed(program, arguments, found, out)
         result = wrap(program.form, found)
@@ -139,6 +128,7 @@ class Fused:
         steps = tuple(step._replace(form=form_of(step.form.dtype, step.form.shape, home)) for step in recording.steps)
         pack = getattr(type(value), "_make", tuple) if several else None
         program = Program(key, steps, results, pack)
+        self._numbers = self._numbers or not all(isinstance(form, Form) for form in key)
         return program.kernel, program
 
 
@@ -226,6 +216,17 @@ def _refusal(error: PlacementError | AttributeError) -> TensorError | None:
     if getattr(error, "placement", None) is RECORDING:
         return elements_refused(operation, "elements")
     return None
+
+
+def _run(program: Program, arrays: list[Any]) -> Any:
+    """What the program's kernel returns; where it fails, what its steps return."""
+    try:
+        return program.kernel(*arrays)
+    except Exception:
+        if program.stepwise_because is not None:
+            raise
+    results = program.stepwise(*arrays)  # raise what the function raises, or know better than the one kernel
+    return results if program.form is None else results[0]
 
 
 def _packed(program: Program, arguments: tuple[Any, ...], arrays: tuple[Any, ...], out: Out) -> Any:
