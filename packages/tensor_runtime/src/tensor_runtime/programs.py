@@ -94,9 +94,12 @@ class Program:
     def _bind_one(self, number: int) -> Kernel:
         if number < len(self.operands):
             return lambda *arrays: arrays[number]
-        steps = needed(len(self.operands), self.steps, number)
+        taken, steps = needed(len(self.operands), self.steps, number)
         detail = tuple((step.name, step.operands, step.form) for step in steps)
-        return registry.bind(KERNEL, self.operands, self.form_of(number), detail)
+        kernel = registry.bind(KERNEL, tuple(self.operands[one] for one in taken), self.form_of(number), detail)
+        if len(taken) == len(self.operands):
+            return kernel
+        return lambda *arrays: kernel(*[arrays[one] for one in taken])
 
     def __repr__(self) -> str:
         place = next(operand.placement for operand in self.operands if isinstance(operand, Form))
@@ -164,24 +167,26 @@ def _place(number: int, first: int, shift: int) -> int:
     return number if number < first else number + shift
 
 
-def needed(operands: int, steps: Sequence[Step], result: int, /) -> tuple[Step, ...]:
-    """The steps that a result depends on, renumbered; the last one gives it.
+def needed(operands: int, steps: Sequence[Step], result: int, /) -> tuple[tuple[int, ...], tuple[Step, ...]]:
+    """The operands and the steps that a result depends on, the steps renumbered; the last one gives the result.
 
     >>> form = zeros(2)._form
-    >>> steps = [Step("exp", (0,), form), Step("sin", (0,), form), Step("cos", (2,), form)]
-    >>> [(step.name, step.operands) for step in needed(1, steps, 3)]
-    [('sin', (0,)), ('cos', (1,))]
+    >>> steps = [Step("exp", (0,), form), Step("sin", (1,), form), Step("cos", (3,), form)]
+    >>> taken, kept = needed(2, steps, 4)
+    >>> taken, [(step.name, step.operands) for step in kept]
+    ((1,), [('sin', (0,)), ('cos', (1,))])
     """
     wanted = {result}
     for number in range(result, operands - 1, -1):
         if number in wanted:
             wanted.update(one for one in steps[number - operands].operands if isinstance(one, int))
-    kept = [*range(operands), *sorted(number for number in wanted if number >= operands)]
+    kept = sorted(wanted)
     places = {number: place for place, number in enumerate(kept)}
-    return tuple(
+    renumbered = tuple(
         step._replace(operands=tuple(places[one] if isinstance(one, int) else one for one in step.operands))
-        for step in (steps[number - operands] for number in kept[operands:])
+        for step in (steps[number - operands] for number in kept if number >= operands)
     )
+    return tuple(number for number in kept if number < operands), renumbered
 
 
 def _obstacle(operands: tuple[Operand, ...], steps: Sequence[Step], step: Step) -> str | None:
@@ -195,8 +200,8 @@ def _obstacle(operands: tuple[Operand, ...], steps: Sequence[Step], step: Step) 
         return f"{step.name} of integers refuses a zero divisor"
     if step.name == "pow" and step.form.dtype in INTEGER and (last is None or last < 0):
         return "pow of integers refuses a negative exponent"
-    if step.name == "gelu" and step.detail != "none":
-        return f"gelu has the option {step.detail!r}"
+    if step.name not in ("convert", "cast") and step.detail is not None:
+        return f"{step.name} has the option {step.detail!r}"
     if step.name == "cast" and step.form.dtype in INTEGER:
         source = step.operands[0]
         assert isinstance(source, int)
