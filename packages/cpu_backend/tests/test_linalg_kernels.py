@@ -37,7 +37,9 @@ def positive(dtype: DType, size: int, *batch: int) -> Array:
 def run(name: str, *tensors: Array, check: bool = True) -> Any:
     """Bind and call; the form of the result matters only by being one or several."""
     operands = tuple(form(DTYPES[x.dtype.name], *x.shape) for x in tensors)
-    result = operands[0] if name in ("cholesky", "solve") else (operands[0],) * (3 if name == "svd" else 2)
+    result = (
+        operands[0] if name in ("cholesky", "solve", "inv", "det") else (operands[0],) * (3 if name == "svd" else 2)
+    )
     return linalg.bind(name, operands, result, check)(*[x.T for x in tensors])
 
 
@@ -85,22 +87,28 @@ def test_qr_gives_twins_of_its_factors(dtype: DType, rows: int, columns: int, ba
 @FLOATING
 @pytest.mark.parametrize("size", [0, 1, 4])
 @pytest.mark.parametrize("batch", [(), (5,), (2, 3), (0,)])
-def test_eigh_cholesky_and_solve_give_twins(dtype: DType, size: int, batch: tuple[int, ...]) -> None:
+def test_the_routines_for_square_matrices_give_twins(dtype: DType, size: int, batch: tuple[int, ...]) -> None:
     a, b = positive(dtype, size, *batch), random(dtype, size, 2, *batch)
     values, vectors = run("eigh", a)
     factor, x = run("cholesky", a), run("solve", a, b)
+    inverse, determinant = run("inv", a), run("det", a)
 
     assert is_owned_twin(values, dtype.component, size, *batch)
     assert is_owned_twin(vectors, dtype, size, size, *batch)
     assert is_owned_twin(factor, dtype, size, size, *batch)
     assert is_owned_twin(x, dtype, size, 2, *batch)
+    assert is_owned_twin(inverse, dtype, size, size, *batch)
+    assert is_owned_twin(determinant, dtype, *batch)
     v, lower = vectors.T, factor.T
     assert close(np.einsum("ik...,k...,jk...->ij...", v, values.T, v.conj()), a)
     assert close(np.einsum("ik...,jk...->ij...", lower, lower.conj()), a)
     assert close(np.einsum("ij...,jk...->ik...", a, x.T), b)
+    identity = np.broadcast_to(np.eye(size).reshape(size, size, *[1] * len(batch)), a.shape).astype(a.dtype)
+    assert close(np.einsum("ij...,jk...->ik...", a, inverse.T), identity)
+    assert close(determinant, np.asarray(np.prod(values, axis=-1)).astype(determinant.dtype))
 
 
-@pytest.mark.parametrize("name", ["svd", "qr", "eigh", "cholesky", "solve"])
+@pytest.mark.parametrize("name", ["svd", "qr", "eigh", "cholesky", "solve", "inv", "det"])
 def test_results_share_no_memory_with_operands_that_are_read_only(name: str) -> None:
     a = positive(F64, 3, 4)
     a.flags.writeable = False
@@ -111,7 +119,7 @@ def test_results_share_no_memory_with_operands_that_are_read_only(name: str) -> 
         assert not np.shares_memory(result, a)
 
 
-@pytest.mark.parametrize("name", ["svd", "qr", "eigh", "cholesky"])
+@pytest.mark.parametrize("name", ["svd", "qr", "eigh", "cholesky", "inv", "det"])
 def test_batch_axes_in_any_order_still_give_compact_results(name: str) -> None:
     a = np.asarray(positive(F64, 3, 2, 4, 5).transpose(0, 1, 4, 2, 3))[..., ::-1]
     results = run(name, a)
@@ -180,6 +188,8 @@ def test_the_check_is_part_of_the_binding() -> None:
         ("eigh", [(40_000, 40_000)], 2 * 40_000**2 + 6 * 40_000 + 1),
         ("cholesky", [(2**16, 2**16)], 2**32),
         ("solve", [(2, 2), (2, 2**15, 2**15)], 2**31),
+        ("inv", [(2**16, 2**16)], 2**32),
+        ("det", [(2**16, 2**16, 3)], 2**32),
     ],
 )
 def test_what_32_bit_lapack_cannot_count_is_refused_before_anything_runs(

@@ -193,6 +193,30 @@ def test_solve_leaves_a_residual_of_a_few_rounding_units(family: str, dtype: str
         assert np.abs(matrix @ x - right).max() <= bound(dtype, size) * max(1.0, np.abs(x).max())
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_inv_times_the_matrix_is_the_identity(family: str, dtype: str) -> None:
+    for size in (1, 2, 6, 33):
+        half, _ = scaled(member(family, dtype, size, size))
+        matrix = (half + 2 * size * np.eye(size)).astype(dtype)
+        (x,) = numbers(tl.inv(tr.asarray(matrix)))
+
+        assert np.abs(x @ matrix - np.eye(size)).max() <= bound(dtype, size)
+        assert np.abs(matrix @ x - np.eye(size)).max() <= bound(dtype, size)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_det_of_a_triangle_is_the_product_of_its_diagonal(family: str, dtype: str) -> None:
+    for size in (1, 2, 6, 33):
+        half, _ = scaled(member(family, dtype, size, size))
+        matrix = (np.tril(half, -1) / 4 / size + np.diag(1 + np.abs(np.diagonal(half)) / 4)).astype(dtype)
+        expected = np.prod(np.diagonal(matrix).astype(np.result_type(dtype, np.float64)))
+        (found,) = numbers(tl.det(tr.asarray(matrix)))
+
+        assert np.abs(found - expected) <= bound(dtype, size) * np.abs(expected)
+
+
 @pytest.mark.parametrize(
     ("dtype", "scale"), [("float32", 2**100), ("float64", 2**1000), ("complex64", 2**-100), ("complex128", 2**-1000)]
 )

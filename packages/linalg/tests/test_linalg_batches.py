@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import permutations as permuted
 from itertools import product
 from typing import Any
 
@@ -22,8 +23,10 @@ OPERATIONS: dict[str, Callable[[tr.Tensor], tuple[tr.Tensor, ...]]] = {
     "eigh": tl.eigh,
     "cholesky": lambda a: (tl.cholesky(a),),
     "solve": lambda a: (tl.solve(a, a),),
+    "inv": lambda a: (tl.inv(a),),
+    "det": lambda a: (tl.det(a),),
 }
-SQUARE = ("eigh", "cholesky", "solve")
+SQUARE = ("eigh", "cholesky", "solve", "inv", "det")
 VIEWS: dict[str, Callable[[Array], tuple[tr.Tensor, Array]]] = {
     "compact": lambda x: (tr.asarray(x, copy=True), x),
     "row-major": lambda x: (tr.asarray(np.ascontiguousarray(x)), x),
@@ -110,6 +113,47 @@ def test_solve_and_cholesky_agree_with_numpy(dtype: str) -> None:
         assert close(lower[..., i], np.linalg.cholesky(h[..., i]))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_inverses_and_determinants_agree_with_numpy(dtype: str) -> None:
+    a = matrices("inv", dtype, 4, 4, (2, 3))
+    inverses, determinants = tl.inv(tr.asarray(a)).to_numpy(), tl.det(tr.asarray(a)).to_numpy()
+
+    assert inverses.dtype == determinants.dtype == a.dtype
+    assert determinants.shape == (2, 3)
+    for index in np.ndindex(2, 3):
+        assert close(at(inverses, index), np.linalg.inv(at(a, index)))
+        assert close(at(determinants, index), np.linalg.det(at(a, index)))
+
+
+def test_determinants_have_the_sign_of_the_permutation_and_vanish_for_singular_matrices() -> None:
+    permutations = np.stack([np.eye(3)[list(p)] for p in permuted(range(3))], axis=-1)
+    signs = [round(np.linalg.det(permutations[..., i])) for i in range(6)]
+
+    assert sorted(signs) == [-1, -1, -1, 1, 1, 1]
+    assert tl.det(tr.asarray(permutations)).to_numpy().tolist() == signs
+    assert tl.det(tr.asarray(1j * permutations)).to_numpy().tolist() == pytest.approx([-1j * sign for sign in signs])
+    assert tl.det(tr.ones((3, 3, 2))).to_numpy().tolist() == [0.0, 0.0]
+    assert tl.det(tr.zeros((1, 1))).item() == 0.0
+
+
+def test_the_determinant_of_a_matrix_without_elements_is_one_and_its_inverse_is_empty() -> None:
+    for dtype in ("F32", "F64", "C32", "C64"):
+        assert tl.det(tr.zeros((0, 0), dtype=dtype)).item() == 1.0
+        assert tl.det(tr.zeros((0, 0, 2), dtype=dtype)).to_numpy().tolist() == [1.0, 1.0]
+        assert tl.det(tr.zeros((3, 3, 0), dtype=dtype)).shape == (0,)
+        assert tl.inv(tr.zeros((0, 0, 2), dtype=dtype)).shape == (0, 0, 2)
+
+
+def test_a_determinant_is_found_though_products_of_its_pivots_overflow() -> None:
+    huge = np.diag([1e200, 1e200, 1e-200, 1e-200])
+
+    assert tl.det(tr.asarray(huge)).item() == pytest.approx(1.0)
+    assert tl.det(tr.asarray(huge[::-1, ::-1].copy())).item() == pytest.approx(1.0)
+    assert tl.det(tr.asarray(1j * huge)).item() == pytest.approx(1.0)
+    assert tl.det(tr.asarray(np.diag([1e200, 1e200]))).item() == np.inf
+    assert tl.det(tr.asarray(np.diag([1e-200, 1e-200]))).item() == 0.0
+
+
 def test_results_are_named() -> None:
     a = tr.asarray(np.eye(2))
 
@@ -127,6 +171,8 @@ def test_singular_values_and_eigenvalues_are_real(dtype: str, real: str) -> None
     assert [part.dtype.name for part in tl.eigh(a)] == [real, dtype]
     assert tl.cholesky(a).dtype.name == dtype
     assert tl.solve(a, a).dtype.name == dtype
+    assert tl.inv(a).dtype.name == dtype
+    assert tl.det(a).dtype.name == dtype
 
 
 def test_only_the_lower_triangle_and_the_real_diagonal_are_read() -> None:

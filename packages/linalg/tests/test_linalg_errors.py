@@ -19,6 +19,8 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "eigh": tl.eigh,
     "cholesky": tl.cholesky,
     "solve": lambda a, **options: tl.solve(a, a, **options),
+    "inv": tl.inv,
+    "det": tl.det,
 }
 EACH = pytest.mark.parametrize("name", OPERATIONS)
 
@@ -121,6 +123,8 @@ def test_one_matrix_of_a_thousand_that_is_singular_is_named(bad: int) -> None:
     with pytest.raises(tl.SingularMatrixError, match="is exactly singular; the least-squares solution") as info:
         tl.solve(tr.asarray(x), tr.asarray(np.ones((3, 1, 10, 100))))
     assert info.value.batch_index == (bad % 10, bad // 10)
+    with pytest.raises(tl.SingularMatrixError, match=rf"inv: the matrix at .* \({bad % 10}, {bad // 10}\) is exactly"):
+        tl.inv(tr.asarray(x))
 
 
 def test_of_several_bad_matrices_the_first_in_storage_order_is_named() -> None:
@@ -135,6 +139,8 @@ def test_of_several_bad_matrices_the_first_in_storage_order_is_named() -> None:
 def test_a_single_matrix_has_an_empty_batch_index() -> None:
     with pytest.raises(tl.SingularMatrixError, match=r"^solve: the matrix is exactly singular") as singular:
         tl.solve(tr.zeros((2, 2)), tr.zeros((2,)))
+    with pytest.raises(tl.SingularMatrixError, match=r"^inv: the matrix is exactly singular; the pseudo-inverse"):
+        tl.inv(tr.zeros((2, 2)))
     with pytest.raises(
         tl.NotPositiveDefiniteError, match=r"^cholesky: the leading 1x1 block is not positive definite"
     ) as indefinite:
@@ -173,7 +179,7 @@ def test_fewer_than_two_axes_are_refused(name: str) -> None:
         OPERATIONS[name](tr.zeros(()))
 
 
-@pytest.mark.parametrize("name", ["eigh", "cholesky", "solve"])
+@pytest.mark.parametrize("name", ["eigh", "cholesky", "solve", "inv", "det"])
 def test_matrices_that_are_not_square_are_refused(name: str) -> None:
     with pytest.raises(
         ShapeError, match=rf"{name}: operand of shape \(2, 3\) holds 2x3 matrices, which are not square"

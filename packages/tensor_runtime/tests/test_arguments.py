@@ -24,7 +24,8 @@ FLAGS: list[tuple[str, Callable[[Any], Any]]] = [
     *((name, lambda flag, name=name: getattr(tr, name)(X, X, check=flag)) for name in (
         "floor_divide", "remainder", "trunc_divide", "fmod")),
     ("unique", lambda flag: tr.unique(X, equal_nan=flag)),
-    *((name, lambda flag, name=name: getattr(tl, name)(X, check=flag)) for name in ("svd", "qr", "eigh", "cholesky")),
+    *((name, lambda flag, name=name: getattr(tl, name)(X, check=flag)) for name in (
+        "svd", "qr", "eigh", "cholesky", "inv", "det")),
     ("solve", lambda flag: tl.solve(X, X, check=flag)),
 ]  # fmt: skip
 

@@ -1,9 +1,10 @@
-"""Dense linear algebra on NumPy: ``svd``, ``qr``, ``eigh``, ``cholesky``, ``solve``.
+"""Dense linear algebra on NumPy: ``svd``, ``qr``, ``eigh``, ``cholesky``, ``solve``, ``inv``, ``det``.
 
 Tensors are ``[M, N, B...]``; their twins, which these kernels get and return, are ``(...B, N, M)``: stacks of
 transposed matrices in the batch order of ``numpy.linalg``. Where the transposed problem has the same answer (``svd``,
-``cholesky``) the twin goes in as it is and the results come out as twins; ``qr``, ``eigh`` and ``solve`` need one
-transposition of the result. NumPy copies each matrix once, computes F32 in F64 and C32 in C64, and rounds at the end.
+``cholesky``, ``inv``, ``det``) the twin goes in as it is and the results come out as twins; ``qr``, ``eigh`` and
+``solve`` need one transposition of the result. NumPy copies each matrix once, computes F32 in F64 and C32 in C64, and
+rounds at the end.
 
 A kernel checks its input (unless ``check`` is false), never writes to it, and returns compact arrays of its own.
 """
@@ -97,6 +98,24 @@ def solve(a: Array, b: Array) -> tuple[Array, ...]:
     return (_swap(np.linalg.solve(_swap(_pad_batch(a, rank)), _swap(_pad_batch(b, rank)))),)
 
 
+def inv(a: Array) -> tuple[Array, ...]:
+    """Twin of the inverse, which is the inverse of the twin.
+
+    >>> inv(np.array([[2.0, 0.0], [0.0, 4.0]]))[0].tolist()
+    [[0.5, 0.0], [0.0, 0.25]]
+    """
+    return (np.linalg.inv(a),)
+
+
+def det(a: Array) -> tuple[Array, ...]:
+    """Determinants, which are those of the twins.
+
+    >>> det(np.array([[2.0, 0.0], [7.0, 4.0]]))[0].round(12).tolist()
+    8.0
+    """
+    return (np.linalg.det(a),)
+
+
 def _swap(stack: Array) -> Array:
     """View with the two matrix axes exchanged: twin to tensor matrix and back."""
     return stack.swapaxes(-1, -2)
@@ -107,7 +126,7 @@ def _pad_batch(twin: Array, rank: int) -> Array:
 
 
 def _compact(array: Array) -> Array:
-    return np.ascontiguousarray(array)  # rank is never 0 here, so it stays
+    return np.asarray(array, order="C")  # ascontiguousarray would give a determinant an axis
 
 
 def _explain_svd(a: Array) -> LinalgError:
@@ -148,14 +167,26 @@ def _explain_cholesky(a: Array) -> LinalgError:
 
 
 def _explain_solve(a: Array, *_: Array) -> LinalgError:
+    return _singular("solve", a, "the least-squares solution")
+
+
+def _explain_inv(a: Array) -> LinalgError:
+    return _singular("inv", a, "the pseudo-inverse")
+
+
+def _singular(operation: str, a: Array, instead: str) -> LinalgError:
     batch, _matrix = first_failure(_try_solve, a)
     where = f"the matrix at batch index {batch}" if batch else "the matrix"
     return SingularMatrixError(
-        f"solve: {where} is exactly singular; the least-squares solution comes from svd",
-        operation="solve",
+        f"{operation}: {where} is exactly singular; {instead} comes from svd",
+        operation=operation,
         batch_index=batch,
         element_index=None,
     )
+
+
+def _explain_det(a: Array) -> LinalgError:
+    return LinalgError("det: LAPACK refused the input", operation="det", batch_index=(), element_index=None)
 
 
 def _try_solve(a: Array) -> Array:
@@ -189,6 +220,8 @@ ROUTINES: Final[Mapping[str, Routine]] = {
     "eigh": Routine(eigh, _explain_eigh, _eigh_elements),
     "cholesky": Routine(cholesky, _explain_cholesky, _matrix_elements),
     "solve": Routine(solve, _explain_solve, _solve_elements),
+    "inv": Routine(inv, _explain_inv, _matrix_elements),
+    "det": Routine(det, _explain_det, _matrix_elements),
 }
 """The decompositions by kernel name."""
 

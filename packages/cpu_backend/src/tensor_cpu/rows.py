@@ -40,7 +40,7 @@ _NAMES: Final[Mapping[str, str]] = {
     "random": "uniform integers normal",
     "conversion": "convert cast",
     "contraction": "contract relabel",
-    "linalg": "svd qr eigh cholesky solve",
+    "linalg": "svd qr eigh cholesky solve inv det",
     "convolution": "conv",
     "pooling": "max_pool mean_pool",
     "gathering": "take take_along_axis put_along_axis nonzero",

@@ -1,14 +1,14 @@
 """Linear algebra for runtime tensors, matrix axes first and batch axes last: ``[M, N, B...]``.
 
-``svd qr eigh cholesky solve`` take F32, F64, C32 (two F32) and C64 (two F64) on any backend that binds them. Every
-error names the batch index of the matrix that caused it; the classes live in ``tensor_runtime.errors`` and are
-offered here too.
+``svd qr eigh cholesky solve inv det`` take F32, F64, C32 (two F32) and C64 (two F64) on any backend that binds
+them. Every error names the batch index of the matrix that caused it; the classes live in ``tensor_runtime.errors`` and
+are offered here too.
 """
 
 from __future__ import annotations
 
 from tensor_linalg.decompositions import EighResult, QRResult, SVDResult, cholesky, eigh, qr, svd
-from tensor_linalg.solving import solve
+from tensor_linalg.solving import det, inv, solve
 from tensor_runtime.errors import (
     LinalgError,
     NonFiniteError,
@@ -27,7 +27,9 @@ __all__ = [
     "SVDResult",
     "SingularMatrixError",
     "cholesky",
+    "det",
     "eigh",
+    "inv",
     "qr",
     "solve",
     "svd",

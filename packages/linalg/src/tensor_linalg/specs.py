@@ -124,6 +124,25 @@ def cholesky_shape(operation: str, shape: Shape, check: bool, /) -> Shape:
     return shape
 
 
+def inv_shape(operation: str, shape: Shape, check: bool, /) -> Shape:
+    """``[N, N, B...]``.
+
+    >>> inv_shape("inv", (3, 3, 10), True)
+    (3, 3, 10)
+    """
+    square_axes(operation, shape)
+    return shape
+
+
+def det_shape(operation: str, shape: Shape, check: bool, /) -> Shape:
+    """``[B...]``.
+
+    >>> det_shape("det", (3, 3, 10), True)
+    (10,)
+    """
+    return square_axes(operation, shape)[1]
+
+
 def solve_shape(operation: str, a: Shape, b: Shape, check: bool, /) -> Shape:
     """``[N, M, B...]``, or ``[N]`` when ``b`` is a vector; batch shapes broadcast among themselves.
 
@@ -176,4 +195,6 @@ EIGH: Final = LinalgSpec(
 )
 CHOLESKY: Final = LinalgSpec("cholesky", accepts=FLOATING, result_shape=cholesky_shape, detailed=True)
 SOLVE: Final = LinalgSpec("solve", accepts=FLOATING, result_shape=solve_shape, detailed=True)
+INV: Final = LinalgSpec("inv", accepts=FLOATING, result_shape=inv_shape, detailed=True)
+DET: Final = LinalgSpec("det", accepts=FLOATING, result_shape=det_shape, detailed=True)
 """The detail of each is ``check``: whether the elements are first checked to be finite."""
