@@ -4,6 +4,8 @@
 #include "topics.h"
 
 static PyMethodDef *const TOPICS[] = {
+    blas_functions,
+    lapack_functions,
     memory_functions,
     small_functions,
 };

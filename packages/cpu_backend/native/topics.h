@@ -5,6 +5,8 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+extern PyMethodDef blas_functions[];
+extern PyMethodDef lapack_functions[];
 extern PyMethodDef memory_functions[];
 extern PyMethodDef small_functions[];
 

@@ -27,3 +27,23 @@ def small_unary(name: str, shape: tuple[int, ...], dtype: str, /) -> Kernel | No
 def small_product(shape: tuple[int, ...], dtype: str, swapped: bool, numbers: tuple[int, ...], /) -> Kernel: ...
 
 Kernel = Callable[..., Any]
+
+def blas_open(path: str, prefix: str, suffix: str, bits: int, /) -> str | None: ...
+def blas_provide(mappings: tuple[Any, ...], /) -> None: ...
+def blas_control_threads(path: str, getter: str, setter: str, /) -> str | None: ...
+def blas_threads() -> int: ...
+def blas_set_threads(count: int, /) -> None: ...
+def lapack_kernel(
+    routine: str,
+    dtype: str,
+    rows: int,
+    columns: int,
+    right: int,
+    batch: tuple[int, ...],
+    a_strides: tuple[int, ...],
+    b_strides: tuple[int, ...],
+    results: tuple[tuple[tuple[int, ...], str], ...],
+    check: bool,
+    otherwise: Callable[..., Any],
+    /,
+) -> Kernel: ...

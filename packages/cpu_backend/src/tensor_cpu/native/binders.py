@@ -19,6 +19,7 @@ TOPICS: Final[Mapping[str, str]] = {
     "small": (
         "add subtract multiply divide maximum minimum equal not_equal less less_equal negative abs sqrt contract"
     ),
+    "lapack": "svd qr eigh cholesky solve inv det",
 }
 """The operations that each module of this package offers kernels for."""
 

@@ -1,0 +1,15 @@
+/* Single matrices between tensors of any strides and element type, and column-major blocks of doubles for LAPACK. */
+#ifndef TENSOR_CPU_MATRIX_COPY_H
+#define TENSOR_CPU_MATRIX_COPY_H
+
+#include "common.h"
+
+/* Copies a matrix of F32, F64, C32 or C64 into a block without gaps, as doubles or pairs of doubles; answers whether
+ * every element was finite. Strides may have any sign. */
+bool matrix_load(ElementType type, const char *source, Index rows, Index columns, Index row_stride,
+                 Index column_stride, double *block);
+
+/* Rounds a block of doubles to floats; count counts doubles. */
+void matrix_round(const double *block, Index count, float *result);
+
+#endif
