@@ -10,13 +10,18 @@ import numpy as np
 
 from tensor_core.errors import UnsupportedOperationError
 from tensor_core.host_tensor import HostTensor
-from tensor_cpu import arrays
+from tensor_cpu import arrays, memory, threads
 from tensor_cpu.arrays import Array
+from tensor_cpu.extension import AVAILABLE, LIBRARY, WHY_NOT
 from tensor_cpu.native import binders as native
+from tensor_cpu.native import blas
 from tensor_cpu.rows import MODULES, binder_of
 from tensor_runtime.form import Form
 from tensor_runtime.placement import DeviceKind
 from tensor_runtime.protocols import HostBackend, Kernel, Operand, Result
+
+threads.apply_environment()
+memory.apply_environment()
 
 
 class CpuBackend:
@@ -95,8 +100,22 @@ class CpuBackend:
             "numpy": np.__version__,
             "scipy": scipy.__version__,
             "blas": "; ".join(pools) or "none found",
+            **_native_facts(),
             "machine": f"{platform.machine()}, {platform.system()}",
         }
+
+
+def _native_facts() -> Mapping[str, str]:
+    """Whether native kernels are in use, and with what."""
+    if not AVAILABLE:
+        return {"native kernels": f"none: {WHY_NOT}", "threads": f"{threads.threads()}, of the BLAS libraries only"}
+    stats = memory.pool.stats()
+    return {
+        "native kernels": f"in use, {LIBRARY.instruction_set()}",
+        "lapack": blas.describe(),
+        "threads": str(LIBRARY.threads()),
+        "warm memory": f"{stats.kept_bytes} bytes kept of at most {stats.limit_bytes}, {stats.used_bytes} in use",
+    }
 
 
 def backend() -> HostBackend[Array]:
