@@ -46,6 +46,9 @@ static struct {
     int former_threads;   /* of the library, for when they have */
 } blas = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+static void lock(void) { pthread_mutex_lock(&blas.lock); }
+static void unlock(void) { pthread_mutex_unlock(&blas.lock); }
+
 const Blas *blas_table(void) { return blas.bits ? &blas.table : NULL; }
 int blas_integer_bits(void) { return blas.bits; }
 
@@ -58,20 +61,29 @@ BlasInt blas_integer(const BlasInt *written, Index index) {
 
 bool blas_alone_begin(void) {
     if (blas.set_threads == NULL) return false;
-    pthread_mutex_lock(&blas.lock);
+    lock();
     if (blas.alone++ == 0) {
         blas.former_threads = blas.get_threads();
         if (blas.former_threads != 1) blas.set_threads(1);
     }
-    pthread_mutex_unlock(&blas.lock);
+    unlock();
     return true;
 }
 
 void blas_alone_end(void) {
-    pthread_mutex_lock(&blas.lock);
+    lock();
     if (--blas.alone == 0 && blas.former_threads != 1) blas.set_threads(blas.former_threads);
-    pthread_mutex_unlock(&blas.lock);
+    unlock();
 }
+
+/* In the child of a fork only the forking thread lives on: calls of other threads never end. */
+static void start_anew(void) {
+    pthread_mutex_init(&blas.lock, NULL);
+    if (blas.alone && blas.former_threads != 1) blas.set_threads(blas.former_threads);
+    blas.alone = 0;
+}
+
+__attribute__((constructor)) static void survive_forks(void) { pthread_atfork(lock, unlock, start_anew); }
 
 static void *open_library(PyObject *path) {
     const char *name = PyUnicode_AsUTF8(path);
@@ -136,19 +148,19 @@ static PyObject *control_threads(PyObject *module, PyObject *arguments) {
     if (library == NULL) return NULL;
     void *get = dlsym(library, getter), *set = dlsym(library, setter);
     if (get == NULL || set == NULL || dladdr(set, &place) == 0) Py_RETURN_NONE;
-    pthread_mutex_lock(&blas.lock);
+    lock();
     memcpy(&blas.get_threads, &get, sizeof get);
     memcpy(&blas.set_threads, &set, sizeof set);
-    pthread_mutex_unlock(&blas.lock);
+    unlock();
     return PyUnicode_DecodeFSDefault(place.dli_fname);
 }
 
 /* Threads of the library, 0 if it does not tell. */
 static PyObject *get_threads(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
-    pthread_mutex_lock(&blas.lock);
+    lock();
     int count = blas.get_threads == NULL ? 0 : blas.alone ? blas.former_threads : blas.get_threads();
-    pthread_mutex_unlock(&blas.lock);
+    unlock();
     return PyLong_FromLong(count);
 }
 
@@ -156,10 +168,10 @@ static PyObject *set_threads(PyObject *module, PyObject *count) {
     (void)module;
     int wanted = (int)PyLong_AsLong(count);
     if (wanted == -1 && PyErr_Occurred()) return NULL;
-    pthread_mutex_lock(&blas.lock);
+    lock();
     if (blas.alone) blas.former_threads = wanted;
     else if (blas.set_threads != NULL) blas.set_threads(wanted);
-    pthread_mutex_unlock(&blas.lock);
+    unlock();
     Py_RETURN_NONE;
 }
 

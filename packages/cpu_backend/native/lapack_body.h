@@ -73,7 +73,8 @@ static bool NAME(det)(const Plan *plan, const Scratch *scratch) {
 }
 
 /* xGEQRF leaves R on and above the diagonal, and below it the reflectors, from which xORGQR makes Q. A tall matrix is
- * factored where Q will be, a wide one where R will be; the other half is copied. */
+ * factored where Q will be, a wide one where R will be; the other half is copied. Where R is not finite, NumPy's kernel
+ * shall judge: MKL's xGEQRF makes NaN from complex subnormal numbers. */
 static bool NAME(qr)(const Plan *plan, const Scratch *scratch) {
     const Blas *blas = blas_table();
     BlasInt info = 0, rows = plan->rows, columns = plan->columns, shorter = plan->shorter;
@@ -89,7 +90,7 @@ static bool NAME(qr)(const Plan *plan, const Scratch *scratch) {
     }
     NAME(zero_below_diagonal)(r, shorter, shorter);
     blas->orgqr[KIND](&rows, &shorter, &shorter, q, &rows, scratch->tau, scratch->work, &plan->work_size, &info);
-    return info == 0;
+    return info == 0 && (!plan->check || all_finite(r, WIDTH * shorter * columns));
 }
 
 static bool NAME(eigh)(const Plan *plan, const Scratch *scratch) {

@@ -3,6 +3,7 @@
  * Each factors a copy of the operand in place, which lies in the memory of a result wherever the shapes allow.
  */
 #include "lapack.h"
+#include "matrix_copy.h"
 
 #include <math.h>
 #include <string.h>

@@ -12,7 +12,7 @@ enum { COLUMNS_AT_ONCE = 8 }; /* a cache line of doubles */
 
 /* A double is NaN or infinite when all bits of its exponent are set; adding one at the lowest of them then carries into
  * the sign. Unlike a comparison this is one vector instruction on every processor. */
-static bool all_finite(const double *block, Index count) {
+bool all_finite(const double *block, Index count) {
     const uint64_t exponent = UINT64_C(0x7ff) << 52, lowest = UINT64_C(1) << 52;
     uint64_t carried = 0;
     for (Index i = 0; i < count; i++) {

@@ -9,6 +9,9 @@
 bool matrix_load(ElementType type, const char *source, Index rows, Index columns, Index row_stride,
                  Index column_stride, double *block);
 
+/* Whether none of so many doubles is NaN or infinite. */
+bool all_finite(const double *block, Index count);
+
 /* Rounds a block of doubles to floats; count counts doubles. */
 void matrix_round(const double *block, Index count, float *result);
 
