@@ -93,6 +93,7 @@ class CpuBackend:
         import scipy
         from threadpoolctl import threadpool_info
 
+        native_facts = _native_facts()  # may load a library, which the next line then finds
         pools = (
             f"{pool['internal_api']} {pool['version']}, {pool['num_threads']} threads" for pool in threadpool_info()
         )
@@ -100,7 +101,7 @@ class CpuBackend:
             "numpy": np.__version__,
             "scipy": scipy.__version__,
             "blas": "; ".join(pools) or "none found",
-            **_native_facts(),
+            **native_facts,
             "machine": f"{platform.machine()}, {platform.system()}",
         }
 

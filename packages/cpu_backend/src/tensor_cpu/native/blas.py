@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from threading import Lock
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -91,18 +90,18 @@ def _from_scipy() -> Provider | None:
 
 def _from_mkl() -> Provider | None:
     path = _mkl_library()
-    return None if path is None else _open("mkl", str(path))
+    return None if path is None else _open("mkl", path)
 
 
-def _mkl_library() -> Path | None:
+def _mkl_library() -> str | None:
     from importlib.metadata import PackageNotFoundError, files  # 10 ms that nobody else needs
 
     try:
         listed = files("mkl") or ()
     except PackageNotFoundError:
         return None
-    found = [Path(str(one.locate())) for one in listed if one.name.startswith(_MKL_LIBRARIES)]
-    return next((path.resolve() for path in found if path.exists()), None)
+    found = [os.path.realpath(str(one.locate())) for one in listed if one.name.startswith(_MKL_LIBRARIES)]
+    return next((path for path in found if os.path.exists(path)), None)
 
 
 _OPENERS: Final[Mapping[str, Callable[[], Provider | None]]] = MappingProxyType(
