@@ -1,0 +1,36 @@
+/* The loops of packing (pack.h), one per size of an element. */
+#include "pack.h"
+
+/* Elements are moved as integers, whatever they are. */
+typedef uint8_t Byte __attribute__((may_alias));
+typedef uint32_t Four __attribute__((may_alias));
+typedef uint64_t Eight __attribute__((may_alias));
+typedef struct __attribute__((may_alias)) {
+    uint64_t low, high;
+} Sixteen;
+
+#define T Byte
+#define NAME(f) f##_1
+#include "pack_body.h"
+#undef T
+#undef NAME
+
+#define T Four
+#define NAME(f) f##_4
+#include "pack_body.h"
+#undef T
+#undef NAME
+
+#define T Eight
+#define NAME(f) f##_8
+#include "pack_body.h"
+#undef T
+#undef NAME
+
+#define T Sixteen
+#define NAME(f) f##_16
+#include "pack_body.h"
+#undef T
+#undef NAME
+
+const PackKernels SIMD_NAME(pack_kernels) = {pack_1, pack_4, pack_8, pack_16};
