@@ -41,6 +41,7 @@ _NAMES: Final[Mapping[str, str]] = {
     "conversion": "convert cast",
     "contraction": "contract relabel",
     "linalg": "svd qr eigh cholesky solve inv det",
+    "semiring": "semiring_contract",
     "convolution": "conv",
     "pooling": "max_pool mean_pool",
     "gathering": "take take_along_axis put_along_axis nonzero",

@@ -14,8 +14,8 @@ entry points.
 from __future__ import annotations
 
 from tensor_core import C32, C64, DTYPES, F32, F64, I32, I64, Bool, DType, HostTensor, TensorError, promote
+from tensor_runtime import algebras, primitives
 from tensor_runtime import methods as _methods  # attaches the methods of Tensor
-from tensor_runtime import primitives
 from tensor_runtime.bindings import binding_cache
 from tensor_runtime.buffer import BackendBuffer, HostBuffer
 from tensor_runtime.conversion import cast, convert
@@ -121,6 +121,7 @@ __all__ = [
     "abs",
     "acos",
     "add",
+    "algebras",
     "all",
     "any",
     "arange",

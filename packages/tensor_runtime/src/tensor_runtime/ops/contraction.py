@@ -1,7 +1,8 @@
 """Contractions of two tensors: ``matmul``, ``tensordot`` and ``dot_general``.
 
 All three name which axes are summed and reduce to one kernel, ``contract``, to which a backend is bound with three
-tuples of labels: those of the first operand, of the second, and of the result.
+tuples of labels: those of the first operand, of the second, and of the result. In another algebra than plus-times it
+is the kernel ``semiring_contract``, and the algebra comes fourth.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from operator import index
 from typing import Any, Final
 
 from tensor_core.dtypes import ALL
-from tensor_core.errors import ArgumentError, ShapeError
+from tensor_core.errors import ArgumentError, DTypeError, ShapeError
 from tensor_core.shapes import normalize_axes
+from tensor_runtime.algebras import PLUS_TIMES, Semiring, check_algebra, dtype_names
 from tensor_runtime.bindings import Binding
 from tensor_runtime.execute import execute_binary, execute_pair
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.outputs import Out
+from tensor_runtime.protocols import Operand
 from tensor_runtime.registry import registry
 from tensor_runtime.spec import OpSpec, check_operands
 from tensor_runtime.tensors import Tensor
@@ -58,7 +61,50 @@ class ContractionSpec(OpSpec):
             raise ArgumentError(f"{self.name}: an operand is a Python number; multiply() scales a tensor")
         result = self.infer(operands, *detail)
         labels = self._labels(forms[0].shape, forms[1].shape, *detail)
-        return registry.bind(self.kernel, operands, result, labels), result
+        return registry.bind(self.kernel, operands, result, self._detail_of_kernel(labels, *detail)), result
+
+    def _detail_of_kernel(self, labels: Signature, *detail: Any) -> Any:
+        return labels
+
+
+class AlgebraSpec(ContractionSpec):
+    """A contraction in an algebra; its detail is a pair, that of the contraction and the algebra.
+
+    >>> from tensor_runtime.algebras import MAX_PLUS
+    >>> axes = ((1,), (0,)), ((), ())
+    >>> DOT_GENERAL_IN_ALGEBRA.infer((ones((2, 3))._form, ones((3, 4))._form), (axes, MAX_PLUS))
+    Form(F64, (2, 4), cpu)
+    """
+
+    __slots__ = ()
+
+    def __init__(self, name: str, signature: Any) -> None:
+        super().__init__(name, signature, detailed=True)
+        self.kernel = "semiring_contract"
+
+    def _labels(self, a: Shape, b: Shape, *detail: Any) -> Signature:
+        ((contraction, _),) = detail
+        return super()._labels(a, b, contraction)
+
+    def infer(self, operands: tuple[Operand, ...], detail: Any = None, /) -> Form | tuple[Form, ...]:
+        """Form of the result; see ``OpSpec``.
+
+        Raises:
+            DTypeError: also a dtype that the algebra is not defined for.
+        """
+        result = super().infer(operands, detail)
+        algebra: Semiring = detail[1]
+        if isinstance(result, Form) and result.dtype not in algebra.accepts:
+            found = ", ".join(operand.dtype.name for operand in operands if isinstance(operand, Form))
+            raise DTypeError(
+                f"{self.name}: operands are {found}; accepted by the algebra {algebra.name}: "
+                f"{dtype_names(algebra.accepts)} (convert() first)",
+                operation=self.name,
+            )
+        return result
+
+    def _detail_of_kernel(self, labels: Signature, *detail: Any) -> Any:
+        return *labels, detail[0][1]
 
 
 def _matmul_labels(operation: str, a: Shape, b: Shape, /) -> Signature:
@@ -141,6 +187,7 @@ def _tensordot_labels(operation: str, a: Shape, b: Shape, axes: int | AxisPairs,
 MATMUL: Final = ContractionSpec("matmul", _matmul_labels)
 TENSORDOT: Final = ContractionSpec("tensordot", _tensordot_labels, detailed=True)
 DOT_GENERAL: Final = ContractionSpec("dot_general", _general_labels, detailed=True)
+DOT_GENERAL_IN_ALGEBRA: Final = AlgebraSpec("dot_general", _general_labels)
 
 
 def matmul(a: Tensor, b: Tensor, /, out: Out = None) -> Tensor:
@@ -191,7 +238,14 @@ def tensordot(
 
 
 def dot_general(
-    a: Tensor, b: Tensor, /, *, contracting: Sequence[Any] = ((), ()), batch: Sequence[Any] = ((), ()), out: Out = None
+    a: Tensor,
+    b: Tensor,
+    /,
+    *,
+    contracting: Sequence[Any] = ((), ()),
+    batch: Sequence[Any] = ((), ()),
+    out: Out = None,
+    algebra: Semiring = PLUS_TIMES,
 ) -> Tensor:
     """Sum of products over pairs of axes, with batch axes trailing.
 
@@ -202,19 +256,32 @@ def dot_general(
         b: any shape.
         contracting: (axes of a, axes of b), paired in order and summed.
         batch: (axes of a, axes of b), paired in order and kept.
+        out: a mutable view that receives the result.
+        algebra: what sums and products are, from ``tensor_runtime.algebras``. In ``MAX_PLUS``, each element is the
+            largest of the sums a + b, and -inf where no axis element is contracted.
 
     Returns:
         Shape [free axes of a, free axes of b, batch axes].
 
     Raises:
         ShapeError: paired axes of different extents.
-        ArgumentError: an axis in two roles, or unpaired.
+        ArgumentError: an axis in two roles, or unpaired; or ``algebra`` is none.
         AxisError: an axis out of range or named twice.
+        DTypeError: a dtype that the algebra is not defined for.
+        UnsupportedOperationError: the backend of the operands computes in plus-times only.
 
     >>> dot_general(ones((2, 3, 7)), ones((3, 5, 7)), contracting=([1], [0]), batch=([2], [2])).shape
     (2, 5, 7)
+    >>> from tensor_runtime.algebras import MIN_PLUS
+    >>> miles = tensor([[0.0, 3.0, 9.0], [3.0, 0.0, 4.0], [9.0, 4.0, 0.0]])
+    >>> dot_general(miles, miles, contracting=(1, 0), algebra=MIN_PLUS).to_numpy().tolist()  # in at most two steps
+    [[0.0, 3.0, 7.0], [3.0, 0.0, 4.0], [7.0, 4.0, 0.0]]
     """
-    return execute_pair(DOT_GENERAL, a, b, (_pair("dot_general", contracting), _pair("dot_general", batch)), out)
+    axes = (_pair("dot_general", contracting), _pair("dot_general", batch))
+    if algebra is PLUS_TIMES:
+        return execute_pair(DOT_GENERAL, a, b, axes, out)
+    check_algebra("dot_general", algebra)
+    return execute_pair(DOT_GENERAL_IN_ALGEBRA, a, b, (axes, algebra), out)
 
 
 def _pair(operation: str, axes: Sequence[Any]) -> AxisPairs:

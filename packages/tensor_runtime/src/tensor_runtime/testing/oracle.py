@@ -6,14 +6,17 @@ Elements are Python numbers as ``tensor_core.HostTensor`` gives them, and result
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
 from itertools import product
-from typing import Any
+from typing import Any, Final
 
 from tensor_core.dtypes import I32, I64, Bool, DType
 from tensor_core.host_tensor import HostTensor
 from tensor_core.scalars import convert_scalar, to_element
 from tensor_core.shapes import broadcast_shapes, element_count
+from tensor_runtime.algebras import PLUS_TIMES, Semiring
 
 Host = HostTensor[Any]
 Index = tuple[int, ...]
@@ -124,8 +127,15 @@ def reduced(
     return HostTensor.from_flat(kept.to_flat(), left, dtype)
 
 
-def contracted(dtype: DType, a: Host, b: Host, labels: tuple[Sequence[int], Sequence[int], Sequence[int]], /) -> Host:
-    """Sum of products over labelled axes; a label of extent 1 stretches.
+def contracted(
+    dtype: DType,
+    a: Host,
+    b: Host,
+    labels: tuple[Sequence[int], Sequence[int], Sequence[int]],
+    /,
+    algebra: Semiring = PLUS_TIMES,
+) -> Host:
+    """An algebra's sum of products over labelled axes; a label of extent 1 stretches.
 
     >>> x = HostTensor.from_nested([[1, 2], [3, 4]])
     >>> contracted(I64, x, x, ((0, 1), (1, 2), (0, 2))).to_nested()
@@ -136,6 +146,8 @@ def contracted(dtype: DType, a: Host, b: Host, labels: tuple[Sequence[int], Sequ
     for label, extent in zip((*of_a, *of_b), (*a.shape, *b.shape), strict=True):
         extents[label] = extent if extents.get(label, 1) == 1 else extents[label]
     summed = [label for label in extents if label not in out]
+    names = ("logical_or", "logical_and") if dtype is Bool else (algebra.addition, algebra.multiplication)
+    combine, multiply = (_OPERATIONS[name] for name in names)
 
     def at(host: Host, of: Sequence[int], place: dict[int, int]) -> Any:
         element = host[tuple(0 if n == 1 else place[label] for label, n in zip(of, host.shape, strict=True))]
@@ -143,11 +155,24 @@ def contracted(dtype: DType, a: Host, b: Host, labels: tuple[Sequence[int], Sequ
 
     def rule(index: Index) -> Any:
         place = dict(zip(out, index, strict=True))
-        total: Any = False if dtype is Bool else 0
+        terms = []
         for step in indices([extents[label] for label in summed]):
             place.update(zip(summed, step, strict=True))
-            x, y = at(a, of_a, place), at(b, of_b, place)
-            total = (total or (x and y)) if dtype is Bool else total + x * y
-        return total
+            terms.append(multiply(at(a, of_a, place), at(b, of_b, place)))
+        return reduce(combine, terms) if terms else algebra.zero_of(dtype)
 
     return tabulated([extents[label] for label in out], dtype, rule)
+
+
+def _extreme(choose: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda x, y: x if x != x else y if y != y else choose(x, y)  # NaN wins
+
+
+_OPERATIONS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
+    "add": operator.add,
+    "multiply": operator.mul,
+    "maximum": _extreme(max),
+    "minimum": _extreme(min),
+    "logical_or": lambda x, y: bool(x or y),
+    "logical_and": lambda x, y: bool(x and y),
+}
