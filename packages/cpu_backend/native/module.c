@@ -8,6 +8,7 @@ static PyMethodDef *const TOPICS[] = {
     lapack_functions,
     memory_functions,
     small_functions,
+    semiring_functions,
 };
 
 static int fill(PyObject *module) {

@@ -9,5 +9,6 @@ extern PyMethodDef blas_functions[];
 extern PyMethodDef lapack_functions[];
 extern PyMethodDef memory_functions[];
 extern PyMethodDef small_functions[];
+extern PyMethodDef semiring_functions[];
 
 #endif

@@ -47,3 +47,11 @@ def lapack_kernel(
     otherwise: Callable[..., Any],
     /,
 ) -> Kernel: ...
+def semiring_kernel(
+    algebra: str,
+    dtype: str,
+    shape: tuple[int, ...],
+    groups: tuple[tuple[int, ...], ...],
+    swapped: bool,
+    /,
+) -> Kernel: ...

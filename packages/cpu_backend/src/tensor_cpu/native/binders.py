@@ -20,6 +20,7 @@ TOPICS: Final[Mapping[str, str]] = {
         "add subtract multiply divide maximum minimum equal not_equal less less_equal negative abs sqrt contract"
     ),
     "lapack": "svd qr eigh cholesky solve inv det",
+    "semiring": "semiring_contract contract",
 }
 """The operations that each module of this package offers kernels for."""
 

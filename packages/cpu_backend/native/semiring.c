@@ -1,0 +1,343 @@
+/* Matrix products in algebras (max-plus, min-plus, max-times, or-and), of operands with any strides.
+ *
+ * The loops over blocks are those of Goto and van de Geijn (Anatomy of High-Performance Matrix Multiplication, ACM
+ * Transactions on Mathematical Software 34, 2008): DEPTH contracted indices and COLUMNS columns of the right operand are
+ * packed at a time, then ROWS rows of the left one for each part that a thread works on; simd/semiring.c multiplies
+ * what is packed. Rows, columns, contracted and batch indices are groups of axes; a table of offsets for the indices of a
+ * block stands for any strides, so nothing is copied beforehand, and workspace is bounded.
+ *
+ * A product with one row copies nothing but that row; the matrix is read where it lies.
+ *
+ * Threads share the products of a batch where these are small, and the blocks of each product where not.
+ */
+#include "semiring.h"
+#include "arrays.h"
+#include "kernel.h"
+#include "pack.h"
+#include "pool.h"
+#include "threads.h"
+#include "topics.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum { DEPTH = 256, COLUMNS = 1024, ROWS = 96 }; /* ROWS is a multiple of LEFT_WIDTH */
+enum { PARTS_PER_THREAD = 4 };
+enum { TERMS_PER_GRAIN = 1 << 17 };        /* worth a thread: 20 microseconds at least */
+enum { TERMS_WITHOUT_GIL = 1 << 16 };      /* worth letting other Python threads run */
+enum { TERMS_OF_LARGE_PRODUCT = 1 << 22 }; /* shared among threads by itself */
+enum { LEFT, RIGHT, RESULT, ROLES };
+
+typedef struct {
+    Index extent, strides[ROLES]; /* outermost axis first; strides in elements, 0 where the axis does not occur */
+} GroupAxis;
+
+/* Axes walked as one, the last one fastest. */
+typedef struct {
+    int rank;
+    Index size;
+    const GroupAxis *axes;
+} Group;
+
+enum { BATCH, ROW, COLUMN, INNER, GROUPS };
+
+typedef struct {
+    ArrayForm result;
+    SemiringLoops loops;
+    Pack *pack;
+    int element_bytes;
+    int left_argument; /* which of the two operands is the left one */
+    bool is_line;      /* a vector times a matrix of which one index is consecutive */
+    Group groups[GROUPS];
+    GroupAxis axes[];
+} Plan;
+
+/* One product of the batch. */
+typedef struct {
+    const Plan *plan;
+    const char *operands[2]; /* left, right */
+    char *result;
+    atomic_bool *out_of_memory;
+    const char *panels; /* of the right operand */
+    const unsigned char *marks;
+    Index first_inner, depth, first_column, column_count; /* what is packed */
+    Index row_step, column_step, column_parts;            /* how the block is cut for threads */
+    const Index *along_left, *columns;                    /* offsets */
+} Product;
+
+/* Offsets of the indices from first on in the array of this role. */
+static void offsets(Index *result, const Group *group, int role, Index first, Index count) {
+    Index at[MAX_RANK], offset = 0;
+    for (int axis = group->rank - 1; axis >= 0; axis--) {
+        at[axis] = first % group->axes[axis].extent;
+        first /= group->axes[axis].extent;
+        offset += at[axis] * group->axes[axis].strides[role];
+    }
+    for (Index i = 0; i < count; i++) {
+        result[i] = offset;
+        for (int axis = group->rank - 1; axis >= 0; axis--) {
+            offset += group->axes[axis].strides[role];
+            if (++at[axis] < group->axes[axis].extent) break;
+            offset -= at[axis] * group->axes[axis].strides[role];
+            at[axis] = 0;
+        }
+    }
+}
+
+/* Whether neighbouring indices of the group are neighbours in the right operand. */
+static bool is_consecutive(const Group *group) {
+    return group->rank == 0 || (group->rank == 1 && group->axes[0].strides[RIGHT] == 1);
+}
+
+static Index rounded_up(Index count, Index multiple) { return (count + multiple - 1) / multiple * multiple; }
+static Index smaller(Index x, Index y) { return x < y ? x : y; }
+
+static void *workspace_take(size_t bytes) {
+    return bytes >= POOL_SMALLEST ? pool_take(bytes) : aligned_alloc(64, (bytes + 63) / 64 * 64);
+}
+
+static void workspace_give(void *workspace, size_t bytes) {
+    if (bytes >= POOL_SMALLEST) pool_give(workspace, bytes);
+    else free(workspace);
+}
+
+/* Copies the elements at across[i] + along[k] into panels of this width, and notes what each contains. */
+static void pack(const Plan *plan, char *panels, unsigned char *marks, const char *source, const Index *across,
+                 Index breadth, const Index *along, Index depth, Index width) {
+    for (Index i = 0; i < breadth; i += width, panels += width * depth * plan->element_bytes) {
+        plan->pack(panels, source, across + i, along, smaller(breadth - i, width), depth, width);
+        *marks++ = plan->loops.marks(panels, width * depth);
+    }
+}
+
+/* Parts of a block: some of its rows, and a run of its packed columns. */
+static void multiply_parts(void *context, Index begin, Index end) {
+    const Product *product = context;
+    const Plan *plan = product->plan;
+    size_t bytes = (size_t)(product->row_step * product->depth * plan->element_bytes);
+    char *panels = workspace_take(bytes);
+    if (panels == NULL) {
+        atomic_store(product->out_of_memory, true);
+        return;
+    }
+    for (Index part = begin, packed = -1; part < end; part++) {
+        Index first_row = part / product->column_parts * product->row_step;
+        Index first_column = part % product->column_parts * product->column_step;
+        Index row_count = smaller(plan->groups[ROW].size - first_row, product->row_step);
+        unsigned char marks[ROWS / LEFT_WIDTH];
+        Index across[ROWS], rows[ROWS];
+        if (first_row != packed) {
+            offsets(across, &plan->groups[ROW], LEFT, first_row, row_count);
+            pack(plan, panels, marks, product->operands[LEFT], across, row_count, product->along_left, product->depth,
+                 LEFT_WIDTH);
+            packed = first_row;
+        }
+        offsets(rows, &plan->groups[ROW], RESULT, first_row, row_count);
+        plan->loops.multiply(&(Block){
+            .left = panels,
+            .right = product->panels + first_column * product->depth * plan->element_bytes,
+            .left_marks = marks,
+            .right_marks = product->marks + first_column / plan->loops.right_width,
+            .depth = product->depth,
+            .result = product->result,
+            .rows = rows,
+            .columns = product->columns + first_column,
+            .row_count = row_count,
+            .column_count = smaller(product->column_count - first_column, product->column_step),
+            .continues = product->first_inner > 0,
+        });
+    }
+    workspace_give(panels, bytes);
+}
+
+/* How many rows and columns one part has, so that there are enough parts for all threads. */
+static void cut(Product *product) {
+    Index rows = product->plan->groups[ROW].size, width = product->plan->loops.right_width;
+    Index wanted = threads_get() == 1 ? 1 : (Index)threads_get() * PARTS_PER_THREAD;
+    product->row_step = smaller(ROWS, rounded_up((rows + wanted - 1) / wanted, LEFT_WIDTH));
+    if (wanted == 1) product->row_step = smaller(ROWS, rounded_up(rows, LEFT_WIDTH));
+    Index row_parts = (rows + product->row_step - 1) / product->row_step;
+    Index column_parts = (wanted + row_parts - 1) / row_parts;
+    product->column_step = rounded_up((product->column_count + column_parts - 1) / column_parts, width);
+    product->column_parts = (product->column_count + product->column_step - 1) / product->column_step;
+}
+
+/* Parts of the product of a vector, the only row of the left operand, and a matrix that is read where it lies. */
+static void multiply_line_parts(void *context, Index begin, Index end) {
+    const Product *product = context;
+    const Plan *plan = product->plan;
+    const Group *inner = &plan->groups[INNER];
+    Index across[LINE_COLUMNS], columns[LINE_COLUMNS], along[DEPTH], along_left[DEPTH], here = 0;
+    int64_t vector[DEPTH]; /* of elements of up to 8 bytes */
+    for (Index part = begin; part < end; part++) {
+        Index first = part * product->column_step;
+        Index count = smaller(plan->groups[COLUMN].size - first, product->column_step);
+        offsets(across, &plan->groups[COLUMN], RIGHT, first, count);
+        offsets(columns, &plan->groups[COLUMN], RESULT, first, count);
+        for (Index k = 0; k < inner->size; k += DEPTH) {
+            Index depth = smaller(inner->size - k, DEPTH);
+            offsets(along, inner, RIGHT, k, depth);
+            offsets(along_left, inner, LEFT, k, depth);
+            plan->pack(vector, product->operands[LEFT], &here, along_left, 1, depth, 1);
+            plan->loops.multiply_line(&(Line){.vector = (const char *)vector,
+                                              .matrix = product->operands[RIGHT],
+                                              .along = along,
+                                              .across = across,
+                                              .across_is_consecutive = is_consecutive(&plan->groups[COLUMN]),
+                                              .depth = depth,
+                                              .column_count = count,
+                                              .result = product->result,
+                                              .columns = columns,
+                                              .continues = k > 0});
+        }
+    }
+}
+
+static void multiply_line(Product *product) {
+    Index columns = product->plan->groups[COLUMN].size, parts = (Index)threads_get() * PARTS_PER_THREAD;
+    Index step = threads_get() == 1 ? LINE_COLUMNS : rounded_up((columns + parts - 1) / parts, LINE_COLUMNS / 16);
+    product->column_step = smaller(step, LINE_COLUMNS);
+    Index terms = product->column_step * product->plan->groups[INNER].size;
+    parallel_for((columns + product->column_step - 1) / product->column_step, TERMS_PER_GRAIN / terms,
+                 multiply_line_parts, product);
+}
+
+static void multiply_matrices(Product *product) {
+    const Plan *plan = product->plan;
+    const Group *column = &plan->groups[COLUMN], *inner = &plan->groups[INNER];
+    Index depth = smaller(inner->size, DEPTH), width = plan->loops.right_width;
+    size_t bytes = (size_t)(rounded_up(smaller(column->size, COLUMNS), width) * depth * plan->element_bytes);
+    char *panels = workspace_take(bytes);
+    if (panels == NULL) {
+        atomic_store(product->out_of_memory, true);
+        return;
+    }
+    Index along_left[DEPTH], along_right[DEPTH], across[COLUMNS], columns[COLUMNS];
+    unsigned char marks[COLUMNS];
+    product->panels = panels;
+    product->marks = marks;
+    product->along_left = along_left;
+    product->columns = columns;
+    for (Index j = 0; j < column->size; j += COLUMNS) {
+        product->column_count = smaller(column->size - j, COLUMNS);
+        offsets(across, column, RIGHT, j, product->column_count);
+        offsets(columns, column, RESULT, j, product->column_count);
+        cut(product);
+        for (Index k = 0; k < inner->size; k += DEPTH) {
+            product->first_inner = k;
+            product->depth = smaller(inner->size - k, DEPTH);
+            offsets(along_left, inner, LEFT, k, product->depth);
+            offsets(along_right, inner, RIGHT, k, product->depth);
+            pack(plan, panels, marks, product->operands[RIGHT], across, product->column_count, along_right,
+                 product->depth, width);
+            Index row_parts = (plan->groups[ROW].size + product->row_step - 1) / product->row_step;
+            Index terms = product->row_step * product->column_step * product->depth;
+            parallel_for(row_parts * product->column_parts, TERMS_PER_GRAIN / terms, multiply_parts, product);
+        }
+    }
+    workspace_give(panels, bytes);
+}
+
+static void multiply_batch(void *context, Index begin, Index end) {
+    const Product *first = context;
+    const Group *batch = &first->plan->groups[BATCH];
+    int bytes = first->plan->element_bytes;
+    for (Index i = begin; i < end; i++) {
+        Index at[ROLES];
+        for (int role = 0; role < ROLES; role++) offsets(&at[role], batch, role, i, 1);
+        Product product = *first;
+        product.operands[LEFT] += at[LEFT] * bytes;
+        product.operands[RIGHT] += at[RIGHT] * bytes;
+        product.result += at[RESULT] * bytes;
+        (first->plan->is_line ? multiply_line : multiply_matrices)(&product);
+    }
+}
+
+static double terms_of(const Plan *plan) {
+    const Group *groups = plan->groups;
+    return (double)groups[ROW].size * (double)groups[COLUMN].size * (double)groups[INNER].size;
+}
+
+static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
+    if (!kernel_takes(self, flagged_count, names, 2) || !are_arrays(arguments, 2)) return NULL;
+    const Plan *plan = kernel_plan(self);
+    PyObject *result = array_new(&plan->result);
+    if (result == NULL) return NULL;
+    atomic_bool out_of_memory = false;
+    Product product = {.plan = plan,
+                       .operands = {array_data(arguments[plan->left_argument]),
+                                    array_data(arguments[1 - plan->left_argument])},
+                       .result = array_data(result),
+                       .out_of_memory = &out_of_memory};
+    double terms = terms_of(plan);
+    Index count = plan->groups[BATCH].size;
+    Index grain = terms > TERMS_OF_LARGE_PRODUCT ? count : 1 + (Index)(TERMS_PER_GRAIN / terms);
+    if (terms * (double)count < TERMS_WITHOUT_GIL) {
+        multiply_batch(&product, 0, count);
+    } else {
+        Py_BEGIN_ALLOW_THREADS;
+        parallel_for(count, grain, multiply_batch, &product);
+        Py_END_ALLOW_THREADS;
+    }
+    if (!atomic_load(&out_of_memory)) return result;
+    Py_DECREF(result);
+    return PyErr_NoMemory();
+}
+
+static int semiring_read(PyObject *name) {
+    static const char *const NAMES[SEMIRINGS] = {"max_plus", "min_plus", "max_times", "or_and"};
+    for (int semiring = 0; semiring < SEMIRINGS; semiring++)
+        if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, NAMES[semiring]) == 0) return semiring;
+    PyErr_Format(PyExc_ValueError, "%R is no algebra with native loops", name);
+    return -1;
+}
+
+/* semiring_kernel(algebra, dtype, result shape, (batch, rows, columns, inner), swapped): each group is a flat tuple of
+ * (extent, stride in the left operand, in the right one, in the result) for every axis, outermost first; all extents
+ * are above 0. The left operand is the second argument of the kernel if swapped. */
+static PyObject *semiring_kernel(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    (void)module;
+    if (count != 5 || !PyTuple_Check(arguments[3]) || PyTuple_GET_SIZE(arguments[3]) != GROUPS)
+        return PyErr_Format(PyExc_TypeError, "semiring_kernel takes 5 arguments, of which the fourth is 4 groups");
+    enum { NUMBERS = ROLES + 1 };
+    Index numbers[GROUPS][NUMBERS * MAX_RANK];
+    int ranks[GROUPS], axes = 0, semiring = semiring_read(arguments[0]), swapped = PyObject_IsTrue(arguments[4]);
+    if (semiring < 0 || swapped < 0) return NULL;
+    for (int group = 0; group < GROUPS; group++) {
+        int read = indices_read(numbers[group], NUMBERS * MAX_RANK, PyTuple_GET_ITEM(arguments[3], group));
+        if (read < 0) return NULL;
+        axes += ranks[group] = read / NUMBERS;
+    }
+    Plan *plan = malloc(sizeof *plan + (size_t)axes * sizeof *plan->axes);
+    if (plan == NULL) return PyErr_NoMemory();
+    if (array_form_read(&plan->result, arguments[2], arguments[1]) < 0) {
+        free(plan);
+        return NULL;
+    }
+    plan->loops = SIMD_CHOICE(semiring_kernels)->loops[semiring][plan->result.type];
+    if (plan->loops.right_width == 0) {
+        free(plan);
+        return PyErr_Format(PyExc_ValueError, "no native loops in %R for %R", arguments[0], arguments[1]);
+    }
+    plan->element_bytes = ELEMENT_BYTES[plan->result.type];
+    plan->pack = pack_of(SIMD_CHOICE(pack_kernels), plan->element_bytes);
+    plan->left_argument = swapped;
+    GroupAxis *next = plan->axes;
+    for (int group = 0; group < GROUPS; group++) {
+        plan->groups[group] = (Group){ranks[group], 1, next};
+        for (int axis = 0; axis < ranks[group]; axis++, next++) {
+            const Index *given = numbers[group] + NUMBERS * axis;
+            *next = (GroupAxis){given[0], {given[1 + LEFT], given[1 + RIGHT], given[1 + RESULT]}};
+            plan->groups[group].size *= given[0];
+        }
+    }
+    const Group *groups = plan->groups;
+    plan->is_line = groups[ROW].size == 1 && (is_consecutive(&groups[COLUMN]) || is_consecutive(&groups[INNER]));
+    return kernel_new("semiring_contract", call, plan, free);
+}
+
+PyMethodDef semiring_functions[] = {
+    {"semiring_kernel", (PyCFunction)(void (*)(void))semiring_kernel, METH_FASTCALL,
+     "The kernel of a matrix product in an algebra."},
+    {NULL, NULL, 0, NULL},
+};
