@@ -91,6 +91,8 @@ def apply_environment() -> None:
 
     Raises:
         ArgumentError: ``TENSOR_CPU_POOL_DEBUG`` is neither 0 nor 1.
+
+    >>> apply_environment()
     """
     text = os.environ.get(VARIABLE, "0") or "0"
     if text not in ("0", "1"):

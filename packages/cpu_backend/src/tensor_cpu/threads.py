@@ -101,6 +101,11 @@ def apply_environment() -> None:
 
     Raises:
         ArgumentError: ``TENSOR_CPU_THREADS`` is no number from 1 to 1024.
+
+    >>> before = threads()
+    >>> apply_environment()
+    >>> threads() == before
+    True
     """
     text = os.environ.get(VARIABLE, "")
     if not text:

@@ -136,6 +136,9 @@ def open_blas() -> Provider:
     Raises:
         ArgumentError: ``TENSOR_CPU_BLAS`` names no provider.
         BackendUnavailableError: it names one that is not installed.
+
+    >>> open_blas().integer_bits in (32, 64)
+    True
     """
     global _opened
     if _opened is None:
@@ -164,7 +167,11 @@ def _choose(name: str) -> Provider:
 
 
 def describe() -> str:
-    """The provider for ``doctor``: which one, its integers and threads, or why there is none."""
+    """The provider for ``doctor``: which one, its integers and threads, or why there is none.
+
+    >>> "bit integers" in describe()
+    True
+    """
     try:
         provider = open_blas()
     except (ArgumentError, BackendUnavailableError) as error:

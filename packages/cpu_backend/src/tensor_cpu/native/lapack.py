@@ -31,6 +31,14 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, detail: Any) 
         ArgumentError: the environment names a BLAS that does not exist.
         BackendUnavailableError: it names one that is not installed.
         SizeLimitError: neither this LAPACK nor NumPy's counts so far.
+
+    >>> import numpy as np
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(F64, (2, 2), CPU)
+    >>> bind("cholesky", (form,), form, True)(np.array([[4.0, 2.0], [2.0, 5.0]])).tolist()
+    [[2.0, 1.0], [0.0, 2.0]]
     """
     forms = [operand for operand in operands if isinstance(operand, Form)]
     results = result if isinstance(result, tuple) else (result,)

@@ -25,7 +25,17 @@ _PANEL: Final = 1024  # elements of the right factor; SMALL_PANEL in small.h
 
 
 def bind_binary(name: str, operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel | None:
-    """The kernel of two compact operands of equal dtype, of which either may be a Python number or a single element."""
+    """The kernel of two compact operands of equal dtype, of which either may be a Python number or a single element.
+
+    >>> import numpy as np
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(F64, (2,), CPU)
+    >>> kernel = bind_binary("subtract", (form, float), form, None)
+    >>> kernel(np.array([3.0, 5.0]), 0.5).tolist()
+    [2.5, 4.5]
+    """
     forms = [operand for operand in operands if isinstance(operand, Form)]
     if not isinstance(result, Form) or not 0 < result.size <= MOST_ELEMENTS or not forms:
         return None
@@ -60,7 +70,16 @@ def _step(operand: Operand, result: Form) -> int | None:
 
 
 def bind_unary(name: str, operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel | None:
-    """The kernel of one compact operand whose dtype is the result's."""
+    """The kernel of one compact operand whose dtype is the result's.
+
+    >>> import numpy as np
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(F64, (2,), CPU)
+    >>> bind_unary("sqrt", (form,), form, None)(np.array([4.0, 9.0])).tolist()
+    [2.0, 3.0]
+    """
     (form,) = operands
     if not isinstance(result, Form) or not isinstance(form, Form) or not 0 < result.size <= MOST_ELEMENTS:
         return None
