@@ -26,6 +26,7 @@ from benchmarks.timing import Spread, median_spread
 
 MOST_ROUNDS: Final = 41
 FEWEST_ROUNDS: Final = 3
+LONG: Final = 20.0  # seconds: turns that take longer are made twice
 SHORTEST: Final = 0.01  # seconds: shorter runs are repeated within a turn
 SLOW: Final = 1.0  # seconds: such a run needs no warming, and counts from the first
 HOPELESS: Final = 20.0  # whoever is slow and takes so many times the fastest is measured once
@@ -171,13 +172,13 @@ def _measure_row(
     outcome = Outcome(row, crew.threads, {}, {}, {})
     runners: dict[str, float] = {}  # with the seconds of their first run
     with tempfile.TemporaryDirectory() as folder:
-        files = _references(row, crew[reference], seed, Path(folder), outcome.missing)
+        files, right = _references(row, crew[reference], seed, Path(folder), outcome.missing)
         for contender in contenders:
             lacking = [package for package in CONTENDERS[contender].needs if find_spec(package) is None]
             if lacking:
                 outcome.missing[contender] = f"{' and '.join(lacking)} not installed"
                 continue
-            answer = _load(crew[contender], row, seed, files)
+            answer = right if contender == reference else _load(crew[contender], row, seed, files)
             if compile_seconds := answer.get("compile_seconds"):
                 outcome.compile_seconds[contender] = compile_seconds
             if reason := answer.get("error") or answer.get("not_offered"):
@@ -196,22 +197,26 @@ def _measure_row(
         copies = outcome.samples.pop(LIMIT, None) or [0.0] * turns
         if copies:
             outcome.samples[LIMIT] = [max(copy, work) for copy in copies]
-    for name in runners:
+    for name in {*runners, reference}:
         crew[name].ask("drop")
     return outcome
 
 
-def _references(row: Row, worker: Worker, seed: int, folder: Path, missing: dict[str, str]) -> dict[str, str]:
-    """Files with the right result, by kind of drawing; the kind of the row itself is named ""."""
-    files = {}
+def _references(
+    row: Row, worker: Worker, seed: int, folder: Path, missing: dict[str, str]
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """Files with the right result by kind of drawing, the row's own last and named ""; and the answer to that one."""
+    files, answer = {}, dict[str, Any]()
     for kind in (row.check_also, "") if row.check_also else ("",):
         file = folder / f"{kind or 'own'}.npz"
-        answer = worker.ask("load", row=row.as_request(), seed=seed, kind=kind) | worker.ask("save", to=str(file))
-        if "error" in answer or not file.exists():
-            missing["reference"] = str(answer.get("error", "not offered"))
-        else:
+        answer = worker.ask("load", row=row.as_request(), seed=seed, kind=kind)
+        if "compile_seconds" in answer:
+            answer |= worker.ask("save", to=str(file))
+        if "seconds" in answer and file.exists():
             files[kind] = str(file)
-    return files
+        else:
+            missing["reference"] = str(answer.get("error", "not offered"))
+    return files, answer
 
 
 def _load(worker: Worker, row: Row, seed: int, files: dict[str, str]) -> dict[str, Any]:
@@ -243,7 +248,8 @@ def _turns(
     fastest = min((once[name] for name in names if name != LIMIT), default=0.0)
     hopeless = [name for name in names if name != OURS and once[name] > max(SLOW, HOPELESS * fastest)]
     turn = sum(once[name] * (times[name] + warm[name]) for name in names if name not in hopeless)
-    rounds = int(min(MOST_ROUNDS, max(FEWEST_ROUNDS, seconds / turn))) if names else 0
+    fewest = 2 if turn > LONG else FEWEST_ROUNDS
+    rounds = int(min(MOST_ROUNDS, max(fewest, seconds / turn))) if names else 0
     samples: dict[str, list[float]] = {name: [] for name in names}
     for k in range(rounds):
         first = k % len(names)

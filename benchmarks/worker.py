@@ -5,7 +5,7 @@ parent lets only one of them run at a time. Lines of JSON come in on stdin and g
 
 ``load``  draw the operands of a row and prepare it; with ``reference``, compare the result with that file, and answer
           the ``seconds`` of this first run
-``save``  write the result to a file, as the reference of the others
+``save``  write the result to a file, as the reference of the others, and answer the ``seconds`` of this first run
 ``run``   run it ``times`` times after ``warm`` untimed runs, and answer ``seconds`` per run
 ``drop``  forget the row
 """
@@ -17,6 +17,7 @@ import gc
 import json
 import os
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from time import perf_counter
 from typing import Any
@@ -62,17 +63,22 @@ class Server:
         return {"compile_seconds": self._prepared.compile_seconds, "seconds": seconds}
 
     def _compare(self, expected: list[Any], tolerance: float, by_element: bool) -> float:
+        found, seconds = self._first_run()
+        require_agreement(found, expected, tolerance, by_element=by_element)
+        return seconds
+
+    def _first_run(self) -> tuple[Sequence[Any], float]:
         assert self._prepared is not None
         start = perf_counter()
         result = self._prepared.run()
         elapsed = perf_counter() - start
-        require_agreement(self._prepared.read(result), expected, tolerance, by_element=by_element)
-        return elapsed
+        return self._prepared.read(result), elapsed
 
-    def save(self, to: str) -> None:
+    def save(self, to: str) -> dict[str, Any]:
         """Write the arrays of the result."""
-        assert self._prepared is not None
-        np.savez(to, *self._prepared.read(self._prepared.run()))
+        found, seconds = self._first_run()
+        np.savez(to, *found)
+        return {"seconds": seconds}
 
     def run(self, times: int, warm: int = 0) -> dict[str, Any]:
         """Time it; every result is dropped before the next run."""
