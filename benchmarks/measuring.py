@@ -51,8 +51,8 @@ class Outcome(NamedTuple):
     compile_seconds: dict[str, float]
 
     def best(self) -> str | None:
-        """The peer with the lowest median."""
-        peers = [name for name in self.samples if name not in (OURS, LIMIT)]
+        """The peer with the lowest median, among those that make a fresh result."""
+        peers = [name for name in self.samples if name not in (OURS, LIMIT) and CONTENDERS[name].fresh]
         return min(peers, key=lambda name: median(self.samples[name]), default=None)
 
     def ratios(self, against: str) -> list[float]:

@@ -76,7 +76,8 @@ def group_mean(outcomes: Iterable[Outcome]) -> Spread | None:
 def as_markdown(outcomes: Sequence[Outcome], groups: Sequence[GroupTarget] = ()) -> str:
     """One table per group of rows, a line per row and number of threads."""
     parts = [
-        "Medians. Ratios of ours to another's time: median (95 % interval), turn by turn; best is the fastest peer. "
+        "Medians. Ratios of ours to another's time: median (95 % interval), turn by turn; best is the fastest "
+        "peer that makes a fresh result (`numpy out=` does not). "
         "Limit: a warm copy of the bytes that are read and written, or the work at the rate of a large product."
     ]
     for group in dict.fromkeys(outcome.row.group for outcome in outcomes):

@@ -101,6 +101,8 @@ class Contender(NamedTuple):
     module: str
     table: str
     needs: tuple[str, ...]
+    fresh: bool = True
+    """Whether it makes its result anew, as we do; what writes into an old one is shown, and sets no target."""
 
 
 CONTENDERS: Final = {
@@ -108,7 +110,7 @@ CONTENDERS: Final = {
     for contender in (
         Contender(OURS, "benchmarks.contenders.ironstride", "OPERATIONS", ()),
         Contender("numpy", "benchmarks.contenders.numpy_scipy", "NUMPY", ()),
-        Contender("numpy out=", "benchmarks.contenders.numpy_scipy", "NUMPY_INTO", ()),
+        Contender("numpy out=", "benchmarks.contenders.numpy_scipy", "NUMPY_INTO", (), fresh=False),
         Contender("scipy", "benchmarks.contenders.numpy_scipy", "SCIPY", ("scipy",)),
         Contender("numexpr", "benchmarks.contenders.numexpr_cpu", "OPERATIONS", ("numexpr",)),
         Contender("torch", "benchmarks.contenders.torch_cpu", "OPERATIONS", ("torch",)),

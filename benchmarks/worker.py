@@ -33,8 +33,8 @@ class Server:
     """Answers requests for one contender."""
 
     def __init__(self, contender: str) -> None:
-        _, module, table, _ = CONTENDERS[contender]
-        self._operations: Operations = getattr(import_module(module), table)
+        found = CONTENDERS[contender]
+        self._operations: Operations = getattr(import_module(found.module), found.table)
         self._prepared: Prepared | None = None
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:

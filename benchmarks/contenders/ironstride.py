@@ -16,7 +16,6 @@ import tensor_linalg
 import tensor_runtime as tr
 from benchmarks.contenders.base import (
     MATRIX_OPERATIONS,
-    NotOfferedError,
     Operations,
     Prepared,
     as_function,
@@ -43,9 +42,8 @@ def elementwise(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
     for position in arguments.get("reversed", ()):
         tensors[position] = tr.transpose(tensors[position])
     function = as_function(arguments["expression"], {"exp": tr.exp, "sin": tr.sin}, len(tensors))
-    fuse = getattr(tr, "fuse", None)
-    if arguments.get("fused") and fuse is not None:
-        function = fuse(function)
+    if arguments.get("fused"):
+        function = tr.fuse(function)
     return Prepared(lambda: function(*tensors), read)
 
 
@@ -60,25 +58,16 @@ def total(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
 
 def max_plus(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
     """The product in which max stands for the sum and + for the product; operands change places, as they are read."""
-    function = max_plus_product()
-    if function is None:
-        raise NotOfferedError
     x, y = (tr.asarray(array.T) for array in arrays)
-    return Prepared(lambda: function(y, x), read)
-
-
-def max_plus_product() -> Callable[[Any, Any], Any] | None:
-    """The public function for a max-plus product of two matrices, once there is one."""
-    return None
+    algebra = tr.algebras.MAX_PLUS
+    return Prepared(lambda: tr.dot_general(y, x, contracting=((1,), (0,)), algebra=algebra), read)
 
 
 def matrices(function: str) -> Callable[[Mapping[str, Any], list[Array]], Prepared]:
     """One of ``tensor_linalg`` on compact [N, N, batch]."""
 
     def prepare(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
-        call = getattr(tensor_linalg, function, None)
-        if call is None:
-            raise NotOfferedError
+        call = getattr(tensor_linalg, function)
         tensors = [tr.asarray(np.asfortranarray(np.moveaxis(array, 0, -1))) for array in arrays]
 
         def read(result: Any) -> list[Any]:

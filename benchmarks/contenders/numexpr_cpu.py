@@ -1,4 +1,4 @@
-"""numexpr: an expression compiled beforehand, evaluated block by block into an array that exists."""
+"""numexpr: an expression compiled beforehand, evaluated block by block."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import os
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
-
-import numpy as np
 
 from benchmarks.contenders.base import Operations, Prepared
 from benchmarks.contenders.numpy_scipy import read, with_views
@@ -21,8 +19,7 @@ def elementwise(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
     """The compiled expression."""
     arrays = with_views(arguments, arrays)
     names = dict(zip("xyz", arrays, strict=False))
-    out = np.zeros(np.broadcast_shapes(*[array.shape for array in arrays]))
-    numexpr.evaluate(arguments["expression"], local_dict=names, global_dict={}, out=out)
+    numexpr.evaluate(arguments["expression"], local_dict=names, global_dict={})
     return Prepared(lambda: numexpr.re_evaluate(local_dict=names, global_dict={}), read)
 
 
