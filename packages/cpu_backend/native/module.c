@@ -9,6 +9,7 @@ static PyMethodDef *const TOPICS[] = {
     memory_functions,
     small_functions,
     semiring_functions,
+    permute_functions,
 };
 
 static int fill(PyObject *module) {

@@ -10,5 +10,6 @@ extern PyMethodDef lapack_functions[];
 extern PyMethodDef memory_functions[];
 extern PyMethodDef small_functions[];
 extern PyMethodDef semiring_functions[];
+extern PyMethodDef permute_functions[];
 
 #endif

@@ -8,7 +8,7 @@ from tensor_cpu.accumulate import Accumulation
 from tensor_cpu.axes import Labels, Operand, join, row_major
 from tensor_cpu.contraction import Plan, plan_contraction
 from tensor_cpu.gemm import MatrixProduct
-from tensor_cpu.permute import bind_fill
+from tensor_cpu.permute import bind_tiles
 
 
 def labels(term: str) -> Labels:
@@ -120,5 +120,5 @@ def test_batches_of_larger_matrices_go_to_blas() -> None:
 def test_a_copy_in_the_same_order_is_numpys_own() -> None:
     import numpy as np
 
-    assert bind_fill((1000, 1000), (2000, 1)) is np.copyto
-    assert bind_fill((1000, 1000), (1, 1000)) is not np.copyto
+    assert bind_tiles((1000, 1000), (2000, 1)) is np.copyto
+    assert bind_tiles((1000, 1000), (1, 1000)) is not np.copyto

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tensor_core.dtypes import as_dtype
 from tensor_cpu.contraction import bind_relabel
-from tensor_cpu.permute import bind_fill, fuse
+from tensor_cpu.permute import bind_fill, bind_tiles, fuse
 from tensor_cpu.quiet import quiet
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
@@ -103,9 +103,10 @@ def test_a_tiled_copy_reads_sources_with_gaps_and_repeats() -> None:
     source = x.transpose(2, 0, 1)
     strides = tuple(stride // 8 for stride in source.strides)
     assert fuse(source.shape, strides) == (source.shape, strides)
-    target = np.empty(source.shape)
-    bind_fill(source.shape, strides)(target, source)
-    assert np.array_equal(target, source)
+    for bind in (bind_fill, bind_tiles):
+        target = np.empty(source.shape)
+        bind(source.shape, strides)(target, source)
+        assert np.array_equal(target, source)
 
 
 def test_infinities_cancel_without_a_warning() -> None:

@@ -1,4 +1,4 @@
-"""Permuted copies, tile by tile.
+"""Permuted copies, tile by tile: by a native kernel where there is one, else by NumPy.
 
 NumPy copies in the order of the destination. When the source lies in another order, each cache line of it is fetched
 once per element: a reversal of 23 axes of extent 2 takes 32 ns per element. A tile that holds whole cache lines of both
@@ -16,6 +16,8 @@ from typing import Any, Final
 import numpy as np
 
 from tensor_cpu.axes import Shape
+from tensor_cpu.extension import AVAILABLE
+from tensor_cpu.native import permute as native
 
 Fill = Callable[[Any, Any], None]
 
@@ -35,6 +37,18 @@ def bind_fill(extents: Shape, strides: Shape) -> Fill:
     >>> bind_fill((2, 3), (1, 2))(target, np.arange(6.0).reshape(3, 2).T)
     >>> target.tolist()
     [[0.0, 2.0, 4.0], [1.0, 3.0, 5.0]]
+    """
+    if prod(extents) <= _SMALL:
+        return np.copyto
+    tiled = bind_tiles(extents, strides)
+    return native.fill_kernel(extents, strides, tiled) if AVAILABLE else tiled
+
+
+def bind_tiles(extents: Shape, strides: Shape) -> Fill:
+    """:func:`bind_fill` on NumPy alone.
+
+    >>> bind_tiles((2, 3), (1, 2)) is np.copyto
+    True
     """
     tile = _tile(extents, strides)
     looped = tuple(axis for axis in range(len(extents)) if tile[axis] < extents[axis])
@@ -82,7 +96,12 @@ def bind_copy(extents: Shape, strides: Shape, dtype: np.dtype[Any]) -> Callable[
     >>> copy.tolist(), copy.dtype.name, copy.flags.c_contiguous
     ([[0.0, 2.0, 4.0], [1.0, 3.0, 5.0]], 'float32', True)
     """
-    fill, empty = bind_fill(extents, strides), np.empty
+    numpys = _bind_numpy_copy(extents, strides, dtype)
+    return native.copy_kernel(extents, strides, dtype, numpys) if AVAILABLE else numpys
+
+
+def _bind_numpy_copy(extents: Shape, strides: Shape, dtype: np.dtype[Any]) -> Callable[[Any], Any]:
+    fill, empty = bind_tiles(extents, strides), np.empty
     if fill is np.copyto:
         return lambda source: source.astype(dtype, order="C")
 

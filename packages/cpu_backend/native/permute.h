@@ -1,0 +1,55 @@
+/* Strided copies: any strided source into any strided target of the same shape.
+ *
+ * copy_plan() decides once how the elements are walked; copy_run() then copies any number of times, sharing the work
+ * among threads. Neither knows Python, so every kernel that needs an operand in another order may call them.
+ *
+ * A plan is two levels of loops. A *tile* has columns and rows: the element (c, r) lies at column_source[c] +
+ * row_source[r] in the source, and likewise in the target, all in bytes. Columns are what lies together in the target,
+ * rows what lies together in the source, so that a tile uses whole cache lines of both sides while they are in the
+ * cache. All other axes are loops around the tile.
+ */
+#ifndef TENSOR_CPU_PERMUTE_H
+#define TENSOR_CPU_PERMUTE_H
+
+#include "common.h"
+#include "cpu.h"
+
+/* One tile, without its place: offsets in bytes. */
+typedef struct {
+    Index columns, rows;
+    const Index *column_source, *column_target, *row_source, *row_target;
+} CopyTile;
+
+/* Copies a tile that starts at these addresses; tile->columns and rows may be less than the tables hold. With stream,
+ * target lines are 64-byte aligned and whole, and are written past the cache. */
+typedef void (*CopyTileFunction)(const CopyTile *tile, const char *source, char *target, bool stream);
+
+enum { WIDTHS = 5 }; /* elements of 1, 2, 4, 8 and 16 bytes: 1 << width */
+
+typedef struct {
+    CopyTileFunction runs[WIDTHS];      /* columns are neighbours on both sides */
+    CopyTileFunction spread[WIDTHS];    /* columns are neighbours in the target and one element of the source */
+    CopyTileFunction transpose[WIDTHS]; /* columns are neighbours in the target, rows in the source */
+    CopyTileFunction gather[WIDTHS];    /* columns are neighbours in the target, anywhere in the source */
+    CopyTileFunction scatter[WIDTHS];   /* anywhere on both sides */
+    void (*finish_stream)(void);        /* makes what was written past the cache visible to other threads */
+} CopyKernels;
+SIMD_TABLE(CopyKernels, copy_kernels);
+
+typedef struct CopyPlan CopyPlan;
+
+/* Strides are signed and count elements; element_bytes is 1, 2, 4, 8 or 16. Elements of the target must not overlap.
+ * NULL when memory is short. */
+CopyPlan *copy_plan(int rank, const Index *extents, const Index *source_strides, const Index *target_strides,
+                    int element_bytes);
+void copy_plan_free(CopyPlan *plan);
+
+/* The pointers are those of the first logical elements; the memory must not overlap. Call without the GIL when
+ * copy_takes_long(). */
+void copy_run(const CopyPlan *plan, const void *source, void *target);
+bool copy_takes_long(const CopyPlan *plan);
+
+/* Name of the method, for tests and curiosity: "runs", "spread", "transpose", "gather", "scatter" or "nothing". */
+const char *copy_method(const CopyPlan *plan);
+
+#endif

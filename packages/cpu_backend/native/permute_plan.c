@@ -1,0 +1,302 @@
+/* Plans a strided copy: which axes make the tile, and in which order the others are looped over.
+ *
+ * First the shortest description of the copy: axes of extent 1 dropped, target strides made positive, axes sorted by
+ * target stride, neighbours on both sides fused into one axis, and a short run that both sides share made a wider
+ * element. Then the method. Where source and target have the same fastest axis, runs of it are copied. Where they
+ * differ, columns are made from the leading axes of the target and rows from those of the source, until both reach
+ * several cache lines, so that each line is fetched once however the axes are permuted: for two long axes this is the
+ * classic blocked transposition, and for many axes of extents 2 and 3 the same with offset tables. (The method of
+ * HPTT: Springer, Su, Bientinesi, "HPTT: a high-performance tensor transposition C++ library", 2017; tables instead of
+ * its fixed axes.) The loops run in the order of the smaller of their two strides.
+ */
+#include "permute_plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LONG_RUN = 64,        /* bytes that are neighbours on both sides: worth copying as a run */
+    RUN_PIECE = 1 << 18,  /* bytes of a run that are one tile */
+    RUN_TILE = 1 << 14,   /* bytes of a tile of short runs */
+    SIDE = 64,            /* elements of one side of a tile */
+    GRAIN_BYTES = 1 << 17 /* that are worth waking a thread for */
+};
+
+/* The axes that a tile takes, of one kind; the last of them may be taken in part. */
+typedef struct {
+    int count;
+    CopyAxis axes[MAX_RANK];
+    Index elements;
+} Side;
+
+typedef struct {
+    int rank;
+    CopyAxis axes[MAX_RANK + 2];
+    Index element, source_start, target_start; /* bytes */
+    Index cut_remainder[2];                    /* extent of what remains at the end of the axis that a side cuts */
+    int cut[2];                                /* that axis; -1 when there is none */
+} Draft;
+
+enum { COLUMNS, ROWS };
+
+static Index magnitude(Index x) { return x < 0 ? -x : x; }
+
+static void turn(Draft *draft, CopyAxis *axis) {
+    draft->source_start += (axis->extent - 1) * axis->source;
+    draft->target_start += (axis->extent - 1) * axis->target;
+    axis->source = -axis->source;
+    axis->target = -axis->target;
+}
+
+static void remove_axis(Draft *draft, int axis) {
+    draft->rank--;
+    memmove(&draft->axes[axis], &draft->axes[axis + 1], (size_t)(draft->rank - axis) * sizeof *draft->axes);
+}
+
+static void simplify(Draft *draft) {
+    for (int axis = draft->rank - 1; axis >= 0; axis--)
+        if (draft->axes[axis].extent == 1) remove_axis(draft, axis);
+        else if (draft->axes[axis].target < 0) turn(draft, &draft->axes[axis]);
+    for (int axis = 1; axis < draft->rank; axis++) /* insertion sort: few axes */
+        for (int k = axis; k > 0 && draft->axes[k].target < draft->axes[k - 1].target; k--) {
+            CopyAxis slower = draft->axes[k - 1];
+            draft->axes[k - 1] = draft->axes[k];
+            draft->axes[k] = slower;
+        }
+    for (int axis = draft->rank - 1; axis > 0; axis--) {
+        CopyAxis *fast = &draft->axes[axis - 1], *slow = &draft->axes[axis];
+        if (slow->source == fast->extent * fast->source && slow->target == fast->extent * fast->target) {
+            fast->extent *= slow->extent;
+            remove_axis(draft, axis);
+        }
+    }
+}
+
+/* A run shared by both sides that is too short to be copied as one: several of its elements become one element. */
+static void widen(Draft *draft) {
+    CopyAxis *run = &draft->axes[0];
+    if (draft->rank == 0 || run->source != draft->element || run->target != draft->element) return;
+    if (run->extent * draft->element >= LONG_RUN) return;
+    while (run->extent % 2 == 0 && draft->element < 16) {
+        run->extent /= 2;
+        draft->element *= 2;
+    }
+    run->source = run->target = draft->element;
+    if (run->extent == 1) remove_axis(draft, 0);
+}
+
+/* A part of an axis for a tile: about `wanted` of its extent, without a remainder where that keeps vectors whole. */
+static Index part_of(Index extent, Index wanted) {
+    if (extent < 2 * wanted) return extent;
+    Index step = wanted % 8 == 0 ? 8 : 1;
+    for (Index part = wanted; part <= 2 * wanted && part <= 2 * SIDE; part += step)
+        if (extent % part == 0) return part;
+    return wanted;
+}
+
+/* Moves an axis, or a part of it, from the loops to a side of the tile. */
+static void take(Draft *draft, Side *side, int kind, int axis, Index wanted) {
+    CopyAxis *whole = &draft->axes[axis];
+    Index part = part_of(whole->extent, wanted);
+    side->axes[side->count++] = (CopyAxis){part, whole->source, whole->target};
+    side->elements *= part;
+    if (part == whole->extent) {
+        remove_axis(draft, axis);
+        for (int other = 0; other < 2; other++)
+            if (draft->cut[other] > axis) draft->cut[other]--;
+        return;
+    }
+    draft->cut[kind] = axis;
+    draft->cut_remainder[kind] = whole->extent % part;
+    *whole = (CopyAxis){(whole->extent + part - 1) / part, whole->source * part, whole->target * part};
+}
+
+/* The axis of the loops with this stride; -1 when there is none, or when a side has cut it. */
+static int axis_with(const Draft *draft, Index stride, int kind) {
+    for (int axis = 0; axis < draft->rank; axis++)
+        if ((kind == COLUMNS ? draft->axes[axis].target : draft->axes[axis].source) == stride &&
+            axis != draft->cut[COLUMNS] && axis != draft->cut[ROWS])
+            return axis;
+    return -1;
+}
+
+/* The axis of the loops with the smallest stride on one side that no side of the tile has cut; -1 without one. */
+static int fastest(const Draft *draft, int kind) {
+    int best = -1;
+    Index least = 0;
+    for (int axis = 0; axis < draft->rank; axis++) {
+        Index stride = magnitude(kind == COLUMNS ? draft->axes[axis].target : draft->axes[axis].source);
+        if (axis == draft->cut[COLUMNS] || axis == draft->cut[ROWS] || stride == 0) continue;
+        if (best < 0 || stride < least) best = axis, least = stride;
+    }
+    return best;
+}
+
+static void take_fastest(Draft *draft, Side *side, int kind, Index wanted) {
+    while (side->elements < wanted && draft->cut[kind] < 0) {
+        int axis = fastest(draft, kind);
+        if (axis < 0) return;
+        take(draft, side, kind, axis, (wanted + side->elements - 1) / side->elements);
+    }
+}
+
+/* Both sides of a transposition: columns contiguous in the target, rows contiguous in the source, grown in turns. */
+static bool take_both(Draft *draft, Side *columns, Side *rows) {
+    int first_row = -1;
+    for (int axis = 1; axis < draft->rank; axis++)
+        if (magnitude(draft->axes[axis].source) == draft->element) first_row = axis;
+    if (first_row < 0 || draft->axes[0].target != draft->element || magnitude(draft->axes[0].source) == draft->element)
+        return false;
+    if (draft->axes[first_row].source < 0) turn(draft, &draft->axes[first_row]);
+    take(draft, rows, ROWS, first_row, SIDE);
+    take(draft, columns, COLUMNS, 0, SIDE);
+    for (bool grown = true; grown;) {
+        grown = false;
+        Side *sides[] = {columns, rows};
+        for (int kind = COLUMNS; kind <= ROWS; kind++) {
+            if (sides[kind]->elements >= SIDE || draft->cut[kind] >= 0) continue;
+            int axis = axis_with(draft, sides[kind]->elements * draft->element, kind);
+            if (axis < 0) continue;
+            take(draft, sides[kind], kind, axis, (SIDE + sides[kind]->elements - 1) / sides[kind]->elements);
+            grown = true;
+        }
+    }
+    return true;
+}
+
+static CopyMethod choose(Draft *draft, Side *columns, Side *rows) {
+    const CopyAxis *first = &draft->axes[0];
+    if (draft->rank > 0 && first->target == draft->element && (first->source == 0 || first->source == first->target) &&
+        (first->extent * draft->element >= LONG_RUN || draft->rank == 1)) {
+        CopyMethod method = first->source == 0 ? SPREAD : RUNS;
+        take(draft, columns, COLUMNS, 0, RUN_PIECE / draft->element);
+        take_fastest(draft, rows, ROWS, RUN_TILE / (columns->elements * draft->element));
+        return method;
+    }
+    Draft before = *draft;
+    if (draft->rank > 1 && take_both(draft, columns, rows)) {
+        if (columns->elements * draft->element >= CACHE_LINE / 2 && rows->elements * draft->element >= CACHE_LINE / 2)
+            return TRANSPOSE;
+        *draft = before;
+        *columns = *rows = (Side){.elements = 1};
+    }
+    CopyMethod method = draft->rank == 0 || first->target == draft->element ? GATHER : SCATTER;
+    if (draft->rank > 0) take(draft, columns, COLUMNS, 0, 4 * SIDE);
+    while (method == GATHER && columns->elements < SIDE / 4 && draft->cut[COLUMNS] < 0) {
+        int axis = axis_with(draft, columns->elements * draft->element, COLUMNS);
+        if (axis < 0) break;
+        take(draft, columns, COLUMNS, axis, SIDE / columns->elements);
+    }
+    take_fastest(draft, rows, ROWS, SIDE);
+    return method;
+}
+
+static void sort_loops(CopyPlan *plan) {
+    for (int axis = 1; axis < plan->rank; axis++)
+        for (int k = axis; k > 0; k--) {
+            CopyAxis *fast = &plan->loops[k - 1], *slow = &plan->loops[k];
+            Index strides[2][2] = {{magnitude(fast->source), fast->target}, {magnitude(slow->source), slow->target}};
+            Index steps[2];
+            for (int which = 0; which < 2; which++)
+                steps[which] = strides[which][0] < strides[which][1] ? strides[which][0] : strides[which][1];
+            if (steps[0] <= steps[1]) break;
+            CopyAxis slower = *fast;
+            *fast = *slow;
+            *slow = slower;
+            int *cuts[] = {&plan->cut_by_columns, &plan->cut_by_rows};
+            for (int which = 0; which < 2; which++)
+                if (*cuts[which] == k) *cuts[which] = k - 1;
+                else if (*cuts[which] == k - 1) *cuts[which] = k;
+        }
+}
+
+static Index *write_tables(Index *place, const Side *side, const Index **source, const Index **target) {
+    Index *tables[] = {place, place + side->elements};
+    *source = tables[0];
+    *target = tables[1];
+    Index filled = 1;
+    tables[0][0] = tables[1][0] = 0;
+    for (int axis = 0; axis < side->count; axis++) {
+        for (Index k = filled; k < filled * side->axes[axis].extent; k++) {
+            tables[0][k] = tables[0][k - filled] + side->axes[axis].source;
+            tables[1][k] = tables[1][k - filled] + side->axes[axis].target;
+        }
+        filled *= side->axes[axis].extent;
+    }
+    return place + 2 * side->elements;
+}
+
+/* Elements of the last tile along the axis that a side cuts. */
+static Index last_elements(const Draft *draft, const Side *side, int kind) {
+    Index part = side->count ? side->axes[side->count - 1].extent : 1, remainder = draft->cut_remainder[kind];
+    return draft->cut[kind] >= 0 && remainder > 0 ? side->elements / part * remainder : side->elements;
+}
+
+static bool has_whole_lines(const CopyPlan *plan, Index element) {
+    Index together = plan->tile.columns * element | plan->last_columns * element;
+    for (int axis = 0; axis < plan->rank; axis++) together |= plan->loops[axis].target;
+    for (Index row = 0; row < plan->tile.rows; row++) together |= plan->tile.row_target[row];
+    return plan->method != SCATTER && plan->method != GATHER && together % CACHE_LINE == 0;
+}
+
+static CopyTileFunction function_for(CopyMethod method, int width) {
+    const CopyKernels *kernels = SIMD_CHOICE(copy_kernels);
+    const CopyTileFunction *functions[] = {NULL,           kernels->runs,      kernels->spread, kernels->transpose,
+                                           kernels->gather, kernels->scatter};
+    return functions[method][width];
+}
+
+static CopyPlan *finish(Draft *draft, CopyMethod method, const Side *columns, const Side *rows, Index size) {
+    bool tabled = method != RUNS && method != SPREAD; /* of long runs, no column is ever looked up */
+    Side none = {.elements = 1};
+    size_t entries = 2 * (size_t)((tabled ? columns->elements : 1) + rows->elements);
+    CopyPlan *plan = malloc(sizeof *plan + entries * sizeof(Index));
+    if (plan == NULL) return NULL;
+    plan->method = method;
+    plan->width = __builtin_ctzll((unsigned long long)draft->element);
+    plan->bytes = size;
+    plan->source_start = draft->source_start;
+    plan->target_start = draft->target_start;
+    Index *place = write_tables(plan->tables, tabled ? columns : &none, &plan->tile.column_source,
+                                &plan->tile.column_target);
+    write_tables(place, rows, &plan->tile.row_source, &plan->tile.row_target);
+    plan->tile.columns = columns->elements;
+    plan->tile.rows = rows->elements;
+    plan->last_columns = last_elements(draft, columns, COLUMNS);
+    plan->last_rows = last_elements(draft, rows, ROWS);
+    plan->cut_by_columns = draft->cut[COLUMNS];
+    plan->cut_by_rows = draft->cut[ROWS];
+    plan->rank = draft->rank;
+    plan->tiles = 1;
+    for (int axis = 0; axis < draft->rank; axis++) {
+        plan->loops[axis] = draft->axes[axis];
+        plan->tiles *= draft->axes[axis].extent;
+    }
+    sort_loops(plan);
+    Index tile_bytes = columns->elements * rows->elements * draft->element;
+    plan->grain = GRAIN_BYTES / tile_bytes + 1;
+    plan->whole_lines = has_whole_lines(plan, draft->element);
+    plan->copy = function_for(method, plan->width);
+    plan->finish_stream = SIMD_CHOICE(copy_kernels)->finish_stream;
+    return plan;
+}
+
+CopyPlan *copy_plan(int rank, const Index *extents, const Index *source_strides, const Index *target_strides,
+                    int element_bytes) {
+    Draft draft = {.rank = rank, .element = element_bytes, .cut = {-1, -1}};
+    Index size = element_bytes;
+    for (int axis = 0; axis < rank; axis++) {
+        draft.axes[axis] =
+            (CopyAxis){extents[axis], source_strides[axis] * element_bytes, target_strides[axis] * element_bytes};
+        size *= extents[axis];
+    }
+    if (size == 0) {
+        CopyPlan *plan = calloc(1, sizeof *plan);
+        return plan; /* its method is NOTHING */
+    }
+    simplify(&draft);
+    widen(&draft);
+    Side columns = {.elements = 1}, rows = {.elements = 1};
+    CopyMethod method = choose(&draft, &columns, &rows);
+    return finish(&draft, method, &columns, &rows, size);
+}

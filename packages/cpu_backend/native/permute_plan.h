@@ -1,0 +1,32 @@
+/* What a plan of a strided copy holds; for permute_plan.c, which makes it, and permute.c, which runs it. */
+#ifndef TENSOR_CPU_PERMUTE_PLAN_H
+#define TENSOR_CPU_PERMUTE_PLAN_H
+
+#include "permute.h"
+
+enum { CACHE_LINE = 64 };
+
+typedef struct {
+    Index extent, source, target; /* strides in bytes */
+} CopyAxis;
+
+typedef enum { NOTHING, RUNS, SPREAD, TRANSPOSE, GATHER, SCATTER } CopyMethod;
+
+struct CopyPlan {
+    CopyMethod method;
+    int width;                         /* an element has 1 << width bytes */
+    Index bytes;                       /* of all elements */
+    Index source_start, target_start;  /* of the first element walked, from the first logical one, in bytes */
+    CopyTile tile;                     /* the full one */
+    Index last_columns, last_rows;     /* of the last tile along an axis that tiles cut */
+    int cut_by_columns, cut_by_rows;   /* that axis, among the loops; -1 when there is none */
+    int rank;                          /* loops around the tile, innermost first */
+    CopyAxis loops[MAX_RANK + 2];
+    Index tiles, grain;                /* grain: tiles worth waking a thread for */
+    bool whole_lines;                  /* target rows are whole cache lines where the target itself starts one */
+    CopyTileFunction copy;
+    void (*finish_stream)(void);
+    Index tables[];                    /* of the tile */
+};
+
+#endif
