@@ -1,17 +1,29 @@
 /* Runs the plan of a strided copy: the loops around the tile, shared among threads. */
 #include "permute_plan.h"
+#include "pool.h"
 #include "threads.h"
 
 #include <stdlib.h>
 
-enum { STREAM_BYTES = 4 << 20, LONG_BYTES = 1 << 17 };
+enum { LONG_BYTES = 1 << 17 }; /* worth other threads, and releasing the GIL */
 
 typedef struct {
     const CopyPlan *plan;
     const char *source;
     char *target;
-    bool stream;
+    bool stream, staged;
 } Job;
+
+static void copy_staged(const CopyPlan *plan, const CopyTile *tile, const char *source, char *target, char *buffer) {
+    CopyTile inside = *tile;
+    inside.row_target = plan->row_buffer;
+    plan->copy(&inside, source, buffer, false);
+    const Index row_bytes = tile->columns << plan->width;
+    for (Index row = 0, place = 0; row < tile->rows; row += plan->group, place += plan->group_pitch) {
+        Index rows = tile->rows - row < plan->group ? tile->rows - row : plan->group;
+        plan->kernels->stream_run(buffer + place, target + tile->row_target[row], rows * row_bytes);
+    }
+}
 
 static void copy_tiles(void *context, Index begin, Index end) {
     const Job *job = context;
@@ -21,6 +33,7 @@ static void copy_tiles(void *context, Index begin, Index end) {
     Index place[MAX_RANK + 2];
     const char *source = job->source;
     char *target = job->target;
+    char *buffer = job->staged ? pool_take((size_t)plan->buffer_bytes) : NULL;
     Index rest = begin;
     for (int axis = 0; axis < rank; axis++) {
         place[axis] = rest % plan->loops[axis].extent;
@@ -37,7 +50,8 @@ static void copy_tiles(void *context, Index begin, Index end) {
             bool last = place[plan->cut_by_rows] == plan->loops[plan->cut_by_rows].extent - 1;
             tile.rows = last ? plan->last_rows : plan->tile.rows;
         }
-        plan->copy(&tile, source, target, job->stream);
+        if (buffer != NULL) copy_staged(plan, &tile, source, target, buffer);
+        else plan->copy(&tile, source, target, job->stream);
         if (--left == 0) break;
         for (int axis = 0; axis < rank; axis++) {
             const CopyAxis *loop = &plan->loops[axis];
@@ -49,13 +63,16 @@ static void copy_tiles(void *context, Index begin, Index end) {
             place[axis] = 0;
         }
     }
-    if (job->stream) plan->finish_stream();
+    if (job->stream || buffer != NULL) plan->kernels->finish_stream();
+    if (buffer != NULL) pool_give(buffer, (size_t)plan->buffer_bytes);
 }
 
 void copy_run(const CopyPlan *plan, const void *source, void *target) {
     if (plan->method == NOTHING) return;
-    Job job = {plan, (const char *)source + plan->source_start, (char *)target + plan->target_start, false};
-    job.stream = plan->bytes >= STREAM_BYTES && plan->whole_lines && (uintptr_t)job.target % CACHE_LINE == 0;
+    Job job = {plan, (const char *)source + plan->source_start, (char *)target + plan->target_start, false, false};
+    bool by_lines = plan->whole_lines && (uintptr_t)job.target % CACHE_LINE == 0;
+    job.stream = plan->bytes >= STREAM_BYTES && (by_lines || plan->long_runs);
+    job.staged = plan->row_buffer != NULL && !job.stream;
     if (plan->bytes < LONG_BYTES) copy_tiles(&job, 0, plan->tiles);
     else parallel_for(plan->tiles, plan->grain, copy_tiles, &job);
 }

@@ -32,6 +32,7 @@ typedef struct {
     CopyTileFunction transpose[WIDTHS]; /* columns are neighbours in the target, rows in the source */
     CopyTileFunction gather[WIDTHS];    /* columns are neighbours in the target, anywhere in the source */
     CopyTileFunction scatter[WIDTHS];   /* anywhere on both sides */
+    void (*stream_run)(const char *source, char *target, Index bytes); /* whole lines of the target past the cache */
     void (*finish_stream)(void);        /* makes what was written past the cache visible to other threads */
 } CopyKernels;
 SIMD_TABLE(CopyKernels, copy_kernels);

@@ -15,12 +15,22 @@
 #include <string.h>
 
 enum {
+    MOST_PARTS = 1024,    /* of an axis that are tried */
     LONG_RUN = 64,        /* bytes that are neighbours on both sides: worth copying as a run */
     RUN_PIECE = 1 << 18,  /* bytes of a run that are one tile */
     RUN_TILE = 1 << 14,   /* bytes of a tile of short runs */
-    SIDE = 64,            /* elements of one side of a tile */
+    SIDE = 64,            /* elements of one side of a tile that is no transposition */
+    LEAST_GROUP = 512,    /* bytes that are written together, for a buffer to be worth it */
     GRAIN_BYTES = 1 << 17 /* that are worth waking a thread for */
 };
+
+/* Bytes of the sides of a transposed tile. Measured on a processor with 32 KiB of first-level cache: past the cache,
+ * two neighbouring lines of the target at a time beside long runs of the source are best; through a buffer, the longer
+ * runs are those of the target. */
+typedef struct {
+    Index columns, rows;
+} Sides;
+static const Sides IN_CACHE = {512, 512}, PAST_CACHE = {128, 4096}, THROUGH_BUFFER = {1024, 512};
 
 /* The axes that a tile takes, of one kind; the last of them may be taken in part. */
 typedef struct {
@@ -89,7 +99,7 @@ static void widen(Draft *draft) {
 static Index part_of(Index extent, Index wanted) {
     if (extent < 2 * wanted) return extent;
     Index step = wanted % 8 == 0 ? 8 : 1;
-    for (Index part = wanted; part <= 2 * wanted && part <= 2 * SIDE; part += step)
+    for (Index part = wanted; part <= 2 * wanted && part <= MOST_PARTS; part += step)
         if (extent % part == 0) return part;
     return wanted;
 }
@@ -141,30 +151,31 @@ static void take_fastest(Draft *draft, Side *side, int kind, Index wanted) {
 }
 
 /* Both sides of a transposition: columns contiguous in the target, rows contiguous in the source, grown in turns. */
-static bool take_both(Draft *draft, Side *columns, Side *rows) {
+static bool take_both(Draft *draft, Side *columns, Side *rows, Sides bytes) {
+    const Index wanted[] = {bytes.columns / draft->element, bytes.rows / draft->element};
     int first_row = -1;
     for (int axis = 1; axis < draft->rank; axis++)
         if (magnitude(draft->axes[axis].source) == draft->element) first_row = axis;
     if (first_row < 0 || draft->axes[0].target != draft->element || magnitude(draft->axes[0].source) == draft->element)
         return false;
     if (draft->axes[first_row].source < 0) turn(draft, &draft->axes[first_row]);
-    take(draft, rows, ROWS, first_row, SIDE);
-    take(draft, columns, COLUMNS, 0, SIDE);
+    take(draft, rows, ROWS, first_row, wanted[ROWS]);
+    take(draft, columns, COLUMNS, 0, wanted[COLUMNS]);
     for (bool grown = true; grown;) {
         grown = false;
         Side *sides[] = {columns, rows};
         for (int kind = COLUMNS; kind <= ROWS; kind++) {
-            if (sides[kind]->elements >= SIDE || draft->cut[kind] >= 0) continue;
+            if (sides[kind]->elements >= wanted[kind] || draft->cut[kind] >= 0) continue;
             int axis = axis_with(draft, sides[kind]->elements * draft->element, kind);
             if (axis < 0) continue;
-            take(draft, sides[kind], kind, axis, (SIDE + sides[kind]->elements - 1) / sides[kind]->elements);
+            take(draft, sides[kind], kind, axis, (wanted[kind] + sides[kind]->elements - 1) / sides[kind]->elements);
             grown = true;
         }
     }
     return true;
 }
 
-static CopyMethod choose(Draft *draft, Side *columns, Side *rows) {
+static CopyMethod choose(Draft *draft, Side *columns, Side *rows, Sides bytes) {
     const CopyAxis *first = &draft->axes[0];
     if (draft->rank > 0 && first->target == draft->element && (first->source == 0 || first->source == first->target) &&
         (first->extent * draft->element >= LONG_RUN || draft->rank == 1)) {
@@ -174,7 +185,7 @@ static CopyMethod choose(Draft *draft, Side *columns, Side *rows) {
         return method;
     }
     Draft before = *draft;
-    if (draft->rank > 1 && take_both(draft, columns, rows)) {
+    if (draft->rank > 1 && take_both(draft, columns, rows, bytes)) {
         if (columns->elements * draft->element >= CACHE_LINE / 2 && rows->elements * draft->element >= CACHE_LINE / 2)
             return TRANSPOSE;
         *draft = before;
@@ -236,7 +247,8 @@ static bool has_whole_lines(const CopyPlan *plan, Index element) {
     Index together = plan->tile.columns * element | plan->last_columns * element;
     for (int axis = 0; axis < plan->rank; axis++) together |= plan->loops[axis].target;
     for (Index row = 0; row < plan->tile.rows; row++) together |= plan->tile.row_target[row];
-    return plan->method != SCATTER && plan->method != GATHER && together % CACHE_LINE == 0;
+    bool by_lines = plan->method == RUNS || plan->method == SPREAD || (plan->method == TRANSPOSE && element >= 4);
+    return by_lines && together % CACHE_LINE == 0;
 }
 
 static CopyTileFunction function_for(CopyMethod method, int width) {
@@ -246,10 +258,33 @@ static CopyTileFunction function_for(CopyMethod method, int width) {
     return functions[method][width];
 }
 
-static CopyPlan *finish(Draft *draft, CopyMethod method, const Side *columns, const Side *rows, Index size) {
+static bool staging_pays(const CopyPlan *plan) {
+    return plan->bytes >= STREAM_BYTES && (plan->method == RUNS || plan->method == TRANSPOSE || plan->method == GATHER);
+}
+
+/* Rows of the tile that follow each other in the target without a gap. */
+static Index rows_together(const CopyPlan *plan) {
+    if (plan->cut_by_columns >= 0) return 1;
+    Index together = 1, row_bytes = plan->tile.columns << plan->width;
+    while (together < plan->tile.rows && plan->tile.row_target[together] == together * row_bytes) together++;
+    return plan->tile.rows % together == 0 ? together : 1;
+}
+
+static void add_buffer(CopyPlan *plan, Index *table) {
+    Index row_bytes = plan->tile.columns << plan->width;
+    plan->group = rows_together(plan);
+    if (plan->group * row_bytes < LEAST_GROUP) return;
+    plan->group_pitch = (plan->group * row_bytes / CACHE_LINE + 2) * CACHE_LINE; /* not a power of two */
+    for (Index row = 0; row < plan->tile.rows; row++)
+        table[row] = row / plan->group * plan->group_pitch + row % plan->group * row_bytes;
+    plan->row_buffer = table;
+    plan->buffer_bytes = (plan->tile.rows / plan->group + 1) * plan->group_pitch;
+}
+
+static CopyPlan *finish(const Draft *draft, CopyMethod method, const Side *columns, const Side *rows, Index size) {
     bool tabled = method != RUNS && method != SPREAD; /* of long runs, no column is ever looked up */
     Side none = {.elements = 1};
-    size_t entries = 2 * (size_t)((tabled ? columns->elements : 1) + rows->elements);
+    size_t entries = (size_t)(2 * (tabled ? columns->elements : 1) + 3 * rows->elements);
     CopyPlan *plan = malloc(sizeof *plan + entries * sizeof(Index));
     if (plan == NULL) return NULL;
     plan->method = method;
@@ -259,7 +294,7 @@ static CopyPlan *finish(Draft *draft, CopyMethod method, const Side *columns, co
     plan->target_start = draft->target_start;
     Index *place = write_tables(plan->tables, tabled ? columns : &none, &plan->tile.column_source,
                                 &plan->tile.column_target);
-    write_tables(place, rows, &plan->tile.row_source, &plan->tile.row_target);
+    place = write_tables(place, rows, &plan->tile.row_source, &plan->tile.row_target);
     plan->tile.columns = columns->elements;
     plan->tile.rows = rows->elements;
     plan->last_columns = last_elements(draft, columns, COLUMNS);
@@ -276,9 +311,18 @@ static CopyPlan *finish(Draft *draft, CopyMethod method, const Side *columns, co
     Index tile_bytes = columns->elements * rows->elements * draft->element;
     plan->grain = GRAIN_BYTES / tile_bytes + 1;
     plan->whole_lines = has_whole_lines(plan, draft->element);
+    plan->long_runs = method == RUNS && columns->elements * draft->element >= 2 * LEAST_GROUP;
     plan->copy = function_for(method, plan->width);
-    plan->finish_stream = SIMD_CHOICE(copy_kernels)->finish_stream;
+    plan->kernels = SIMD_CHOICE(copy_kernels);
+    plan->row_buffer = NULL;
+    if (staging_pays(plan)) add_buffer(plan, place);
     return plan;
+}
+
+static CopyPlan *plan_with(Draft draft, Sides bytes, Index size) {
+    Side columns = {.elements = 1}, rows = {.elements = 1};
+    CopyMethod method = choose(&draft, &columns, &rows, bytes);
+    return finish(&draft, method, &columns, &rows, size);
 }
 
 CopyPlan *copy_plan(int rank, const Index *extents, const Index *source_strides, const Index *target_strides,
@@ -296,7 +340,9 @@ CopyPlan *copy_plan(int rank, const Index *extents, const Index *source_strides,
     }
     simplify(&draft);
     widen(&draft);
-    Side columns = {.elements = 1}, rows = {.elements = 1};
-    CopyMethod method = choose(&draft, &columns, &rows);
-    return finish(&draft, method, &columns, &rows, size);
+    if (size < STREAM_BYTES) return plan_with(draft, IN_CACHE, size);
+    CopyPlan *plan = plan_with(draft, PAST_CACHE, size);
+    if (plan == NULL || plan->method != TRANSPOSE || plan->whole_lines) return plan;
+    copy_plan_free(plan);
+    return plan_with(draft, THROUGH_BUFFER, size);
 }

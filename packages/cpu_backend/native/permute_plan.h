@@ -4,7 +4,10 @@
 
 #include "permute.h"
 
-enum { CACHE_LINE = 64 };
+enum {
+    CACHE_LINE = 64,
+    STREAM_BYTES = 4 << 20 /* of a target that is written past the cache */
+};
 
 typedef struct {
     Index extent, source, target; /* strides in bytes */
@@ -24,8 +27,13 @@ struct CopyPlan {
     CopyAxis loops[MAX_RANK + 2];
     Index tiles, grain;                /* grain: tiles worth waking a thread for */
     bool whole_lines;                  /* target rows are whole cache lines where the target itself starts one */
+    bool long_runs;                    /* so long that lines in part at their ends do not count */
+    /* A large target whose rows are no whole lines gets them through a buffer, group by group of rows that are
+     * neighbours in it, so that all lines but those at the ends of a group are written past the cache. */
+    const Index *row_buffer; /* offset of each row in the buffer; NULL for a plan that has no use for one */
+    Index group, group_pitch, buffer_bytes;
     CopyTileFunction copy;
-    void (*finish_stream)(void);
+    const CopyKernels *kernels;
     Index tables[];                    /* of the tile */
 };
 

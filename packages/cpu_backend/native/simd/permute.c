@@ -37,9 +37,16 @@ static void finish_stream(void) {
 #endif
 }
 
+static void stream_run(const char *source, char *target, Index bytes) {
+    Index head = -(intptr_t)target & (LINE - 1), k = head < bytes ? head : bytes;
+    memcpy(target, source, (size_t)k);
+    for (; k + LINE <= bytes; k += LINE) stream_line(target + k, source + k);
+    memcpy(target + k, source + k, (size_t)(bytes - k));
+}
+
 static inline void copy_bytes(char *target, const char *source, Index bytes, bool stream) {
     if (stream) {
-        for (Index k = 0; k < bytes; k += LINE) stream_line(target + k, source + k);
+        stream_run(source, target, bytes);
     } else if (bytes > 8 * LINE) {
         memcpy(target, source, (size_t)bytes);
     } else {
@@ -90,5 +97,6 @@ const CopyKernels SIMD_NAME(copy_kernels) = {
     .transpose = {transpose_1, transpose_2, transpose_4, transpose_8, transpose_16},
     .gather = {gather_1, gather_2, gather_4, gather_8, gather_16},
     .scatter = {scatter_1, scatter_2, scatter_4, scatter_8, scatter_16},
+    .stream_run = stream_run,
     .finish_stream = finish_stream,
 };

@@ -46,23 +46,57 @@ static void NAME(scatter)(const CopyTile *tile, const char *source, char *target
     }
 }
 
-/* Here column c of the tile is a row of the source, c elements into each row of the target. */
+/* Here column c of the tile is a row of the source, c elements into each row of the target. Tiles with fewer columns, or
+ * rows, than a block: called with a constant where that is 4 to 7, so that the short loop is unrolled. */
+static inline void NAME(few_columns)(const CopyTile *tile, const char *source, char *target, int columns) {
+    const char *from[SIDE];
+    for (int column = 0; column < columns; column++) from[column] = source + tile->column_source[column];
+    for (Index row = 0; row < tile->rows; row++)
+        for (int column = 0; column < columns; column++)
+            NAME(move)(from[column] + row * (Index)sizeof(T),
+                       target + tile->row_target[row] + column * (Index)sizeof(T));
+}
+
+static inline void NAME(few_rows)(const CopyTile *tile, const char *source, char *target, int rows) {
+    char *to[SIDE];
+    for (int row = 0; row < rows; row++) to[row] = target + tile->row_target[row];
+    for (Index column = 0; column < tile->columns; column++)
+        for (int row = 0; row < rows; row++)
+            NAME(move)(source + tile->column_source[column] + row * (Index)sizeof(T),
+                       to[row] + column * (Index)sizeof(T));
+}
+
 static void NAME(transpose)(const CopyTile *tile, const char *source, char *target, bool stream) {
     const Index columns = tile->columns, rows = tile->rows, size = (Index)sizeof(T);
-    if (columns < SIDE || rows < SIDE) {
-        for (Index row = 0; row < rows; row++)
-            for (Index column = 0; column < columns; column++)
-                NAME(move)(source + tile->column_source[column] + row * size,
-                           target + tile->row_target[row] + column * size);
-        return;
+    enum { BAND = 2 * SIDE }; /* two neighbouring lines of the target, for its rows in turn */
+    if (columns < SIDE) {
+        switch (columns) {
+            case 4: NAME(few_columns)(tile, source, target, 4); return;
+            case 5: NAME(few_columns)(tile, source, target, 5); return;
+            case 6: NAME(few_columns)(tile, source, target, 6); return;
+            case 7: NAME(few_columns)(tile, source, target, 7); return;
+            default: NAME(few_columns)(tile, source, target, (int)columns); return;
+        }
+    }
+    if (rows < SIDE) {
+        switch (rows) {
+            case 4: NAME(few_rows)(tile, source, target, 4); return;
+            case 5: NAME(few_rows)(tile, source, target, 5); return;
+            case 6: NAME(few_rows)(tile, source, target, 6); return;
+            case 7: NAME(few_rows)(tile, source, target, 7); return;
+            default: NAME(few_rows)(tile, source, target, (int)rows); return;
+        }
     }
     /* What does not fill a block at the end is done with its neighbours a second time. */
-    for (Index column = 0; column < columns; column += SIDE) {
-        if (column > columns - SIDE) column = columns - SIDE;
+    for (Index band = 0; band < columns; band += BAND) {
+        Index end = band + BAND < columns ? band + BAND : columns;
         for (Index row = 0; row < rows; row += SIDE) {
             if (row > rows - SIDE) row = rows - SIDE;
-            BLOCK(source + row * size, tile->column_source + column, target + column * size, tile->row_target + row,
-                  stream);
+            for (Index column = band; column < end; column += SIDE) {
+                if (column > columns - SIDE) column = columns - SIDE;
+                BLOCK(source + row * size, tile->column_source + column, target + column * size,
+                      tile->row_target + row, stream);
+            }
         }
     }
 }
