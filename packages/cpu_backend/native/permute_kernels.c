@@ -166,6 +166,6 @@ static PyObject *method(PyObject *module, PyObject *const *arguments, Py_ssize_t
 PyMethodDef permute_functions[] = {
     {"bind_copy", (PyCFunction)(void (*)(void))bind_copy, METH_FASTCALL, "A kernel that copies to a compact array."},
     {"bind_copy_into", (PyCFunction)(void (*)(void))bind_copy_into, METH_FASTCALL, "A kernel that copies into an array."},
-    {"copy_method", (PyCFunction)(void (*)(void))method, METH_FASTCALL, "By which method a copy would be made."},
+    {"copy_method", (PyCFunction)(void (*)(void))method, METH_FASTCALL, "How a copy would be made."},
     {NULL, NULL, 0, NULL},
 };

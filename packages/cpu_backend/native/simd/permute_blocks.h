@@ -124,7 +124,7 @@ static inline void block_8(const char *source, Offsets rows, char *target, Offse
 
 static inline void block_4(const char *source, Offsets rows, char *target, Offsets columns, bool stream) {
     for (int part = 0; part < 2; part++) { /* columns 0 to 7, then 8 to 15 */
-        __m256i four[4][4];                /* [k][q]: columns k and k + 4 of rows 4 q ... 4 q + 3: 00 10 20 30 | 04 ... */
+        __m256i four[4][4];                /* [k][q]: columns k and k + 4 of rows 4 q ... 4 q + 3: 00 10 20 30 | ... */
         for (int q = 0; q < 4; q++) {
             __m256i a = get(source + rows[4 * q] + 32 * part), b = get(source + rows[4 * q + 1] + 32 * part);
             __m256i c = get(source + rows[4 * q + 2] + 32 * part), d = get(source + rows[4 * q + 3] + 32 * part);

@@ -46,8 +46,8 @@ static void NAME(scatter)(const CopyTile *tile, const char *source, char *target
     }
 }
 
-/* Here column c of the tile is a row of the source, c elements into each row of the target. Tiles with fewer columns, or
- * rows, than a block: called with a constant where that is 4 to 7, so that the short loop is unrolled. */
+/* Here column c of the tile is a row of the source, c elements into each row of the target. Tiles with fewer columns,
+ * or rows, than a block: called with a constant where that is 4 to 7, so that the short loop is unrolled. */
 static inline void NAME(few_columns)(const CopyTile *tile, const char *source, char *target, int columns) {
     const char *from[SIDE];
     for (int column = 0; column < columns; column++) from[column] = source + tile->column_source[column];
