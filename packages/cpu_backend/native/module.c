@@ -10,6 +10,7 @@ static PyMethodDef *const TOPICS[] = {
     small_functions,
     semiring_functions,
     permute_functions,
+    convert_functions,
 };
 
 static int fill(PyObject *module) {

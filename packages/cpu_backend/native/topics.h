@@ -11,5 +11,6 @@ extern PyMethodDef memory_functions[];
 extern PyMethodDef small_functions[];
 extern PyMethodDef semiring_functions[];
 extern PyMethodDef permute_functions[];
+extern PyMethodDef convert_functions[];
 
 #endif

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from math import prod
 from typing import Any
@@ -15,6 +16,7 @@ from numpy.lib.stride_tricks import as_strided
 from tensor_core import C64, DTYPES, F32, F64, I64, Bool, DType
 from tensor_cpu import views
 from tensor_cpu.arrays import NUMPY_DTYPES
+from tensor_cpu.conversion import bind_cast
 from tensor_cpu.extension import AVAILABLE, LIBRARY
 from tensor_cpu.permute import bind_copy as bind_gapless_copy
 from tensor_cpu.permute import bind_fill
@@ -266,3 +268,32 @@ def test_numpys_kernels_answer_the_same() -> None:
     kernel = permute.bind_copy((view,), form, None)
     assert kernel is not None
     assert same_bytes(kernel(x), views.bind_copy(view, form, None)(x))
+
+
+@pytest.mark.parametrize("instruction_set", ["plain", "avx2", "avx512"])
+@pytest.mark.parametrize("size", [5, 50_000])
+def test_conversions_equal_numpys_bit_for_bit(instruction_set: str, size: int) -> None:
+    choose(instruction_set, 2)
+    for source, target in itertools.product(DTYPES, DTYPES):
+        x = noise(source, 3 * size)
+        if source.kind in ("float", "complex"):
+            x[:5] = [0.0, -0.0, np.inf, -np.inf, 1e-320]
+        for layout in (((3 * size,), (1,), 0, 0), ((size, 3), (1, size), 0, 0), ((size,), (-3,), 3 * size - 1, 0)):
+            form = form_like(source, layout)
+            result = form_of(target, form.shape, CPU)
+            kernel = permute.bind_convert((form,), result, "wrap")
+            to_integers = target.kind == "int" and source is not target
+            assert (kernel is None) == (to_integers and not np.can_cast(source.numpy_name, target.numpy_name, "safe"))
+            if kernel is not None:
+                view = twin(x, layout)
+                assert same_bytes(kernel(view), bind_cast(form, result, "wrap")(view)), (source, target)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_filled_array_equals_numpys(dtype: DType) -> None:
+    form = form_of(dtype, (129, 131), CPU)
+    kernel = permute.bind_full((), form, None)
+    assert kernel is not None
+    for value in (0, -0.0, 1, True, 7 if dtype.kind == "int" else 1.5):
+        assert same_bytes(kernel(value), np.full((131, 129), value, NUMPY_DTYPES[dtype]))
+    assert permute.bind_full((), form_of(dtype, (3,), CPU), None) is None

@@ -16,7 +16,7 @@ from tensor_runtime.protocols import Kernel, Operand, Result
 NativeBinder = Callable[[tuple[Operand, ...], Result, Any], Kernel | None]
 
 TOPICS: Final[Mapping[str, str]] = {
-    "permute": "copy copy_into relabel",
+    "permute": "copy copy_into relabel convert cast full",
     "small": (
         "add subtract multiply divide maximum minimum equal not_equal less less_equal negative abs sqrt contract"
     ),

@@ -1,4 +1,4 @@
-"""Native kernels that put elements elsewhere: copies of any view, and relabelling without sums.
+"""Native kernels that put elements elsewhere: copies of any view, relabelling without sums, conversion, filling.
 
 They cost a fraction of NumPy's copy at every size: tiny results for want of its iterator, large permuted ones because
 the copy goes tile by tile, in several threads, into warm memory.
@@ -15,9 +15,11 @@ import numpy as np
 from tensor_core.dtypes import DTYPES
 from tensor_cpu.axes import Shape, native
 from tensor_cpu.extension import LIBRARY
+from tensor_cpu.quiet import quiet
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
+_MANY: Final = 1 << 14  # elements of a result that are worth more than NumPy's one loop
 _NAMES: Final = {np.dtype(dtype.numpy_name): dtype.name for dtype in DTYPES}
 
 
@@ -133,4 +135,48 @@ def copy_kernel(
     return copy
 
 
-BINDERS: Final[Mapping[str, Any]] = {"copy": bind_copy, "copy_into": bind_copy_into, "relabel": bind_relabel}
+def bind_convert(operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel | None:
+    """The kernel that changes the dtype; None where a value may not fit, which NumPy's kernel looks for.
+
+    >>> from tensor_core import C64, F64, I32
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> integers, numbers = form_of(I32, (3,), CPU, (-1,)), form_of(C64, (3,), CPU)
+    >>> bind_convert((integers,), numbers, None)(np.array([1, 2, 3], np.int32)[::-1]).tolist()
+    [(3+0j), (2+0j), (1+0j)]
+    >>> bind_convert((form_of(F64, (3,), CPU),), integers, "error") is None
+    True
+    """
+    (form,) = operands
+    assert isinstance(form, Form)
+    assert isinstance(result, Form)
+    if form.dtype is result.dtype:
+        return bind_copy(operands, result, None)
+    return LIBRARY.bind_convert(form.shape[::-1], form.strides[::-1], form.dtype.name, result.dtype.name)
+
+
+def bind_full(operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel | None:
+    """The kernel that repeats one number; None for few elements.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> bind_full((), form_of(F64, (100, 200), CPU), None)(-0.0)[3, :2].tolist()
+    [-0.0, -0.0]
+    """
+    assert isinstance(result, Form)
+    if result.size < _MANY:
+        return None
+    dtype = np.dtype(result.dtype.numpy_name)
+    repeat = LIBRARY.bind_copy(result.shape[::-1], (0,) * result.rank, result.dtype.name)
+    return quiet(lambda value: repeat(np.full((), value, dtype)))
+
+
+BINDERS: Final[Mapping[str, Any]] = {
+    "copy": bind_copy,
+    "copy_into": bind_copy_into,
+    "relabel": bind_relabel,
+    "convert": bind_convert,
+    "cast": bind_convert,
+    "full": bind_full,
+}

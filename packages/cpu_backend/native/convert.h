@@ -1,0 +1,15 @@
+/* Loops of the kernels "convert" and "cast" (convert.c), from every element type to every other. */
+#ifndef TENSOR_CPU_CONVERT_H
+#define TENSOR_CPU_CONVERT_H
+
+#include "common.h"
+#include "cpu.h"
+
+typedef void (*ConvertLoop)(const void *source, void *target, Index count);
+
+typedef struct {
+    ConvertLoop loop[ELEMENT_TYPES][ELEMENT_TYPES]; /* [from][to]; NULL where values may not fit */
+} ConvertKernels;
+SIMD_TABLE(ConvertKernels, convert_kernels);
+
+#endif
