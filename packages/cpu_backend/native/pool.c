@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
@@ -29,14 +30,19 @@ static struct {
     Kept *newest, *oldest;
     PoolStats stats;
     bool poisoning;
-} pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .stats = {.limit_bytes = (int64_t)1 << 30}};
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void renew_lock(void) { pthread_mutex_init(&pool.lock, NULL); }
 static void lock(void) { pthread_mutex_lock(&pool.lock); }
 static void unlock(void) { pthread_mutex_unlock(&pool.lock); }
 
-/* A fork must not happen while another thread is half-way through a list. */
-__attribute__((constructor)) static void survive_forks(void) { pthread_atfork(lock, unlock, renew_lock); }
+/* When the module is loaded. The first limit is an eighth of the machine's memory. A fork must not happen while another
+ * thread is half-way through a list. */
+__attribute__((constructor)) static void prepare(void) {
+    int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
+    pool.stats.limit_bytes = memory > 0 ? memory / 8 : (int64_t)1 << 30;
+    pthread_atfork(lock, unlock, renew_lock);
+}
 
 /* The class of a size: quarter steps between powers of two. Sets the size that the class really has. */
 static int class_of(size_t bytes, size_t *rounded) {
