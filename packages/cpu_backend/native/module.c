@@ -5,6 +5,7 @@
 
 static PyMethodDef *const TOPICS[] = {
     blas_functions,
+    lanes_functions,
     lapack_functions,
     memory_functions,
     small_functions,

@@ -6,6 +6,7 @@
 #include <Python.h>
 
 extern PyMethodDef blas_functions[];
+extern PyMethodDef lanes_functions[];
 extern PyMethodDef lapack_functions[];
 extern PyMethodDef memory_functions[];
 extern PyMethodDef small_functions[];

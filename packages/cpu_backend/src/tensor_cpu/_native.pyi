@@ -33,6 +33,17 @@ def bind_convert(extents: tuple[int, ...], strides: tuple[int, ...], dtype: str,
 def copy_method(
     extents: tuple[int, ...], target_strides: tuple[int, ...], source_strides: tuple[int, ...], element_bytes: int, /
 ) -> str: ...
+def lanes(
+    name: str,
+    dtype: str,
+    sides: tuple[int, int],
+    right: int,
+    count: int,
+    results: tuple[tuple[tuple[int, ...], str], ...],
+    single: bool,
+    fallback: Callable[..., Any],
+    /,
+) -> Kernel: ...
 
 Kernel = Callable[..., Any]
 

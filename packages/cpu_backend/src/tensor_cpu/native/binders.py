@@ -20,6 +20,7 @@ TOPICS: Final[Mapping[str, str]] = {
     "small": (
         "add subtract multiply divide maximum minimum equal not_equal less less_equal negative abs sqrt contract"
     ),
+    "lanes": "cholesky det eigh inv qr solve svd",
     "lapack": "svd qr eigh cholesky solve inv det",
     "semiring": "semiring_contract contract",
 }

@@ -1,0 +1,39 @@
+/* Linear algebra for batches of small matrices, one matrix in each lane of a vector register.
+ *
+ * A *group* is as many matrices as a register has lanes: 8 doubles with AVX-512, 4 with AVX2, else 2. The routines of
+ * simd/linalg_*.h compute every matrix of a group at once, step by step as the textbook does for one, in binary64:
+ * elements of F32 and C32 become wider when they are loaded and are rounded when they are stored. Where the steps of
+ * matrices differ (which row is the pivot, which rotation is needed), each lane selects its own outcome.
+ *
+ * A routine answers false when any matrix of its groups needs another look: elements that are not finite, no positive
+ * definite matrix, a pivot of zero, an iteration without end. What it has stored then means nothing.
+ */
+#ifndef TENSOR_CPU_LANES_H
+#define TENSOR_CPU_LANES_H
+
+#include "common.h"
+#include "cpu.h"
+
+enum { LARGEST_SIDE = 16 }; /* of a matrix; two of them with complex elements just fit into the first-level cache */
+
+typedef struct {
+    int rows, columns; /* of each matrix of the first operand */
+    Index right;       /* columns of the second operand, for LANE_SOLVE alone */
+    bool narrow;       /* elements of F32 or C32 */
+} LaneProblem;
+
+/* Operands and results are arrays of compact column-major matrices; the pointers are to the first of them. */
+typedef bool (*LaneRoutine)(const LaneProblem *problem, const char *const *operands, char *const *results,
+                            Index groups);
+
+typedef enum { LANE_CHOLESKY, LANE_SOLVE, LANE_INV, LANE_DET, LANE_QR, LANE_EIGH, LANE_SVD, LANE_ROUTINES } LaneName;
+
+typedef struct {
+    int width; /* matrices in a group */
+    LaneRoutine routines[LANE_ROUTINES];
+} LaneKernels;
+
+SIMD_TABLE(LaneKernels, linalg_real);
+SIMD_TABLE(LaneKernels, linalg_complex);
+
+#endif

@@ -1,0 +1,9 @@
+/* Small matrices with complex elements, one in each lane; lanes.h says how. */
+#include "number_complex.h"
+
+#include "linalg_routines.h"
+
+const LaneKernels SIMD_NAME(linalg_complex) = {
+    .width = LANES,
+    .routines = {[LANE_CHOLESKY] = cholesky, [LANE_SOLVE] = solve, [LANE_INV] = inv, [LANE_DET] = det},
+};

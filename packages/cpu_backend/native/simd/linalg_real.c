@@ -1,0 +1,9 @@
+/* Small matrices with real elements, one in each lane; lanes.h says how. */
+#include "number_real.h"
+
+#include "linalg_routines.h"
+
+const LaneKernels SIMD_NAME(linalg_real) = {
+    .width = LANES,
+    .routines = {[LANE_CHOLESKY] = cholesky, [LANE_SOLVE] = solve, [LANE_INV] = inv, [LANE_DET] = det},
+};

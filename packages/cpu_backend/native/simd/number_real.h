@@ -1,0 +1,34 @@
+/* What linalg_*.h needs to know about a matrix element that is real; number_complex.h has the same names. */
+#ifndef TENSOR_CPU_NUMBER_H
+#define TENSOR_CPU_NUMBER_H
+
+#include "lane.h"
+
+typedef Lane Number;
+enum { PARTS = 1 }; /* doubles in an element */
+
+INLINE Number number(Lane real) { return real; }
+INLINE Lane real_part(Number x) { return x; }
+INLINE Number conjugate(Number x) { return x; }
+INLINE Number minus(Number x) { return -x; }
+INLINE Number scaled(Number x, Lane factor) { return x * factor; }
+INLINE Number divide_by_real(Number x, Lane y) { return x / y; }
+INLINE Number times(Number x, Number y) { return x * y; }
+INLINE Number add(Number x, Number y) { return x + y; }
+INLINE Number add_product(Number sum, Number x, Number y) { return sum + x * y; }
+INLINE Number subtract_product(Number sum, Number x, Number y) { return sum - x * y; }
+INLINE Number choose(Mask mask, Number yes, Number no) { return pick(mask, yes, no); }
+
+/* |x|², and a sum of such squares. */
+INLINE Lane add_square(Lane sum, Number x) { return sum + x * x; }
+
+/* A size that is cheap: LAPACK compares the sum of the parts where it looks for a pivot. */
+INLINE Lane rough_size(Number x) { return size_of(x); }
+INLINE Lane largest_part(Number x) { return size_of(x); }
+
+/* Division of several numbers by one. */
+typedef Lane Divisor;
+INLINE Divisor divisor(Number x) { return x; }
+INLINE Number divide(Number x, Divisor y) { return x / y; }
+
+#endif

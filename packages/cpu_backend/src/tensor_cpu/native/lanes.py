@@ -1,0 +1,75 @@
+"""Linear algebra for batches of small matrices, one matrix in each lane of a vector register (native/lanes.h).
+
+NumPy's kernel for the same forms stands behind every one of these: whenever a matrix is not finite, not positive
+definite, exactly singular or does not converge, the native kernel hands its operands over, so that results and errors
+are those of :mod:`tensor_cpu.linalg`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+
+from tensor_core.dtypes import FLOATING
+from tensor_cpu import linalg
+from tensor_cpu.native.library import LIBRARY
+from tensor_runtime.form import Form
+from tensor_runtime.protocols import Kernel, Operand, Result
+
+_LARGEST: Final[Mapping[str, int]] = {"cholesky": 16, "solve": 16, "inv": 16, "det": 16}
+"""The largest matrices that a routine takes."""
+
+
+def bind(name: str, operands: tuple[Operand, ...], result: Result, detail: Any) -> Kernel | None:
+    """The kernel for these forms, or None where the matrices are not small or their batches differ.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(F64, (2, 2), CPU)
+    >>> bind("cholesky", (form,), form, True)(np.array([[4.0, 2.0], [2.0, 5.0]])).tolist()
+    [[2.0, 1.0], [0.0, 2.0]]
+    >>> large = form_of(F64, (200, 200), CPU)
+    >>> bind("cholesky", (large,), large, True) is None
+    True
+    """
+    forms = [operand for operand in operands if isinstance(operand, Form)]
+    results = result if isinstance(result, tuple) else (result,)
+    a = forms[0]
+    rows, columns, batch = a.shape[0], a.shape[1], a.shape[2:]
+    count, right = prod(batch), 0
+    if len(forms) != len(operands) or any(form.dtype is not a.dtype for form in forms) or a.dtype not in FLOATING:
+        return None
+    if len(forms) == 2:
+        b = forms[1].shape
+        right = prod(b[1:2])
+        if b[2:] != batch:
+            return None
+    if not (0 < rows <= _LARGEST[name] and 0 < columns <= _LARGEST[name] and count and (right or len(forms) == 1)):
+        return None
+    kernel = LIBRARY.lanes(
+        name,
+        a.dtype.name,
+        (rows, columns),
+        right,
+        count,
+        tuple((form.shape[::-1], form.dtype.name) for form in results),
+        not isinstance(result, tuple),
+        linalg.bind(name, operands, result, detail),
+    )
+    return kernel if all(form.is_compact for form in forms) else _compacting(kernel)
+
+
+def _compacting(kernel: Kernel) -> Kernel:
+    """The same for operands that are views."""
+    return lambda *twins: kernel(*map(np.ascontiguousarray, twins))
+
+
+BINDERS: Final[Mapping[str, Callable[[tuple[Operand, ...], Result, Any], Kernel | None]]] = {
+    name: partial(bind, name) for name in _LARGEST if name in linalg.ROUTINES
+}
+"""What is asked before NumPy's kernels."""
