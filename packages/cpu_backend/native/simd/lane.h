@@ -78,6 +78,9 @@ INLINE Lane exponent(Lane x) {
 /* 2^e for whole numbers e from -1022 to 1023. */
 INLINE Lane power_of_two(Lane e) { return (Lane)((Bits)(e + (0x1p52 + 1023.0)) << 52); }
 
+/* 1 / factor for a power of two from 2^-1000 to 2^1000, exactly. */
+INLINE Lane inverse_power(Lane factor) { return power_of_two(-exponent(factor)); }
+
 /* The power of two that brings x to between 2^target and 2^(target+1), as far as that is between 2^-1000 and 2^1000. */
 INLINE Lane scale_to(Lane x, double target) {
     Lane e = target - exponent(x);

@@ -5,5 +5,6 @@
 
 const LaneKernels SIMD_NAME(linalg_real) = {
     .width = LANES,
-    .routines = {[LANE_CHOLESKY] = cholesky, [LANE_SOLVE] = solve, [LANE_INV] = inv, [LANE_DET] = det},
+    .routines = {[LANE_CHOLESKY] = cholesky, [LANE_SOLVE] = solve, [LANE_INV] = inv, [LANE_DET] = det, [LANE_QR] = qr,
+                 [LANE_EIGH] = eigh, [LANE_SVD] = svd},
 };

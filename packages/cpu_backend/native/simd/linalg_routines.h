@@ -10,5 +10,18 @@ INLINE Index matrix_bytes(const LaneProblem *problem, Index rows, Index columns)
     return rows * columns * PARTS * (Index)(problem->narrow ? sizeof(float) : sizeof(double));
 }
 
+/* Scales so many numbers by the power of two that makes the largest of them about 2^target; answers that power. */
+INLINE Lane scale_numbers(Number *numbers, int count, double target) {
+    Lane most = all(0.0);
+    for (int i = 0; i < count; i++) most = larger(largest_part(numbers[i]), most);
+    const Lane factor = scale_to(most, target);
+    for (int i = 0; i < count; i++) numbers[i] = scaled(numbers[i], factor);
+    return factor;
+}
+
 #include "linalg_cholesky.h"
 #include "linalg_lu.h"
+#include "linalg_qr.h"
+#include "linalg_jacobi.h"
+#include "linalg_eigh.h"
+#include "linalg_svd.h"

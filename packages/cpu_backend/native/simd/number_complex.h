@@ -16,7 +16,7 @@ INLINE Number minus(Number x) { return (Number){-x.re, -x.im}; }
 INLINE Number scaled(Number x, Lane factor) { return (Number){x.re * factor, x.im * factor}; }
 INLINE Number divide_by_real(Number x, Lane y) { return (Number){x.re / y, x.im / y}; }
 INLINE Number times(Number x, Number y) { return (Number){x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re}; }
-INLINE Number add(Number x, Number y) { return (Number){x.re + y.re, x.im + y.im}; }
+INLINE Number subtract(Number x, Number y) { return (Number){x.re - y.re, x.im - y.im}; }
 INLINE Number add_product(Number sum, Number x, Number y) {
     return (Number){sum.re + x.re * y.re - x.im * y.im, sum.im + x.re * y.im + x.im * y.re};
 }
@@ -29,6 +29,11 @@ INLINE Number choose(Mask mask, Number yes, Number no) {
 
 /* |x|², and a sum of such squares. */
 INLINE Lane add_square(Lane sum, Number x) { return sum + x.re * x.re + x.im * x.im; }
+
+INLINE Lane square_of_imaginary(Number x) { return x.im * x.im; }
+INLINE Number reciprocal(Number x) { /* of sizes far from the ends of the range */
+    return divide_by_real(conjugate(x), x.re * x.re + x.im * x.im);
+}
 
 /* A size that is cheap: LAPACK compares the sum of the parts where it looks for a pivot. */
 INLINE Lane rough_size(Number x) { return size_of(x.re) + size_of(x.im); }

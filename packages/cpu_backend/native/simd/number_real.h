@@ -14,13 +14,16 @@ INLINE Number minus(Number x) { return -x; }
 INLINE Number scaled(Number x, Lane factor) { return x * factor; }
 INLINE Number divide_by_real(Number x, Lane y) { return x / y; }
 INLINE Number times(Number x, Number y) { return x * y; }
-INLINE Number add(Number x, Number y) { return x + y; }
+INLINE Number subtract(Number x, Number y) { return x - y; }
 INLINE Number add_product(Number sum, Number x, Number y) { return sum + x * y; }
 INLINE Number subtract_product(Number sum, Number x, Number y) { return sum - x * y; }
 INLINE Number choose(Mask mask, Number yes, Number no) { return pick(mask, yes, no); }
 
 /* |x|², and a sum of such squares. */
 INLINE Lane add_square(Lane sum, Number x) { return sum + x * x; }
+
+INLINE Lane square_of_imaginary(Number x) { return (void)x, all(0.0); }
+INLINE Number reciprocal(Number x) { return 1.0 / x; } /* of sizes far from the ends of the range */
 
 /* A size that is cheap: LAPACK compares the sum of the parts where it looks for a pivot. */
 INLINE Lane rough_size(Number x) { return size_of(x); }

@@ -20,7 +20,7 @@ from tensor_cpu.native.library import LIBRARY
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
-_LARGEST: Final[Mapping[str, int]] = {"cholesky": 16, "solve": 16, "inv": 16, "det": 16}
+_LARGEST: Final[Mapping[str, int]] = {"cholesky": 16, "solve": 16, "inv": 16, "det": 16, "qr": 16, "eigh": 16, "svd": 16}
 """The largest matrices that a routine takes."""
 
 
