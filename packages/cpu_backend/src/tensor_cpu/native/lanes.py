@@ -20,8 +20,8 @@ from tensor_cpu.native.library import LIBRARY
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
-_LARGEST: Final[Mapping[str, int]] = {"cholesky": 16, "solve": 16, "inv": 16, "det": 16, "qr": 16, "eigh": 16, "svd": 16}
-"""The largest matrices that a routine takes."""
+_LARGEST: Final = 16
+"""Rows or columns of the largest matrices that fit into lanes."""
 
 
 def bind(name: str, operands: tuple[Operand, ...], result: Result, detail: Any) -> Kernel | None:
@@ -49,7 +49,7 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, detail: Any) 
         right = prod(b[1:2])
         if b[2:] != batch:
             return None
-    if not (0 < rows <= _LARGEST[name] and 0 < columns <= _LARGEST[name] and count and (right or len(forms) == 1)):
+    if not (0 < rows <= _LARGEST and 0 < columns <= _LARGEST and count and (right or len(forms) == 1)):
         return None
     kernel = LIBRARY.lanes(
         name,
@@ -70,6 +70,6 @@ def _compacting(kernel: Kernel) -> Kernel:
 
 
 BINDERS: Final[Mapping[str, Callable[[tuple[Operand, ...], Result, Any], Kernel | None]]] = {
-    name: partial(bind, name) for name in _LARGEST if name in linalg.ROUTINES
+    name: partial(bind, name) for name in linalg.ROUTINES
 }
 """What is asked before NumPy's kernels."""
