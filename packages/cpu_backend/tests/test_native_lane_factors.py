@@ -271,6 +271,15 @@ def test_the_first_element_that_is_not_finite_is_named(name: str, bad: int, dtyp
     assert info.value.batch_index == (bad,)
 
 
+def test_large_matrices_go_into_lanes_when_there_are_enough_of_them() -> None:
+    for name, dtype, fewest in (("svd", F64, 4), ("svd", C64, 8), ("eigh", F64, 4), ("eigh", C32, 8)):
+        for count in range(1, 12):
+            a = form_of(dtype, (16, 16, count), CPU)
+            values = form_of(dtype.component, (16, count), CPU)
+            result = (values, a) if name == "eigh" else (a, values, a)
+            assert (lanes.bind(name, (a,), result, True) is not None) == (count >= fewest)
+
+
 def test_without_the_check_values_that_are_not_finite_go_to_numpy() -> None:
     a = np.repeat(np.eye(3)[None], 19, axis=0)
     a[11, 1, 1] = np.nan

@@ -40,7 +40,6 @@ static bool cholesky(const LaneProblem *problem, const char *const *operands, ch
     case 2: return cholesky_groups(problem, operands, results, groups, 2);
     case 3: return cholesky_groups(problem, operands, results, groups, 3);
     case 4: return cholesky_groups(problem, operands, results, groups, 4);
-    case 8: return cholesky_groups(problem, operands, results, groups, 8);
     default: return cholesky_groups(problem, operands, results, groups, problem->rows);
     }
 }

@@ -23,9 +23,12 @@ from tensor_runtime.protocols import Kernel, Operand, Result
 _LARGEST: Final = 16
 """Rows or columns of the largest matrices that fit into lanes."""
 
+_FILLING: Final[Mapping[str, int]] = {"eigh": 64, "inv": 128, "svd": 64}
+"""Elements of one matrix per matrix in the batch: with more, LAPACK is done before a group of mostly copies is."""
+
 
 def bind(name: str, operands: tuple[Operand, ...], result: Result, detail: Any) -> Kernel | None:
-    """The kernel for these forms, or None where the matrices are not small or their batches differ.
+    """The kernel for these forms, or None where the matrices are not small, or too few, or their batches differ.
 
     >>> from tensor_core import F64
     >>> from tensor_runtime.form import form_of
@@ -50,6 +53,9 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, detail: Any) 
         if b[2:] != batch:
             return None
     if not (0 < rows <= _LARGEST and 0 < columns <= _LARGEST and count and (right or len(forms) == 1)):
+        return None
+    parts = 1 if a.dtype is a.dtype.component else 2
+    if parts * rows * columns > count * _FILLING.get(name, rows * columns * parts):
         return None
     kernel = LIBRARY.lanes(
         name,
