@@ -10,8 +10,8 @@ import pytest
 
 from tensor_core.dtypes import C32, C64, F32, F64
 from tensor_cpu import linalg
+from tensor_cpu.extension import AVAILABLE, LIBRARY
 from tensor_cpu.native import lanes
-from tensor_cpu.native.library import AVAILABLE, LIBRARY
 from tensor_runtime.errors import NonFiniteError, NotPositiveDefiniteError, SingularMatrixError
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU

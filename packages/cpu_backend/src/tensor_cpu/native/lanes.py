@@ -16,7 +16,7 @@ import numpy as np
 
 from tensor_core.dtypes import FLOATING
 from tensor_cpu import linalg
-from tensor_cpu.native.library import LIBRARY
+from tensor_cpu.extension import LIBRARY
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
