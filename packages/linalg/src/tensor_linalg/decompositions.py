@@ -8,7 +8,7 @@ Dtypes are F32, F64, C32 (two F32) and C64 (two F64). Each function first checks
 reads one status word back from the device; ``check=False`` skips that, and then NaN or an infinity may hang LAPACK or
 give numbers that mean nothing.
 
-Signs and phases (the *gauge*) are whatever LAPACK returns: they may differ between backends, thread counts and
+Signs and phases (the *gauge*) are whatever the method gives: they may differ between backends, sizes, thread counts and
 versions, and are not continuous in the input. Only what the docstrings promise may be relied on.
 """
 
@@ -56,7 +56,7 @@ def svd(a: Tensor, /, *, check: bool = True) -> SVDResult:
         orthonormal rows; K is the smaller of M and N. The residual is a few rounding units of the dtype times max(M,
         N) times the norm of A, and orthonormality holds to a few rounding units times max(M, N). Always up to one
         sign or phase per column of u and row of vh, and freely for equal singular values, the vectors are not unique:
-        they are LAPACK's.
+        they are what the method gives.
 
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
@@ -65,7 +65,8 @@ def svd(a: Tensor, /, *, check: bool = True) -> SVDResult:
         NotConvergedError: LAPACK's iteration failed for the matrix at ``batch_index``.
         SizeLimitError: more elements than the LAPACK in use can count.
 
-    Source: LAPACK xGESDD (divide and conquer); Golub and Van Loan, Matrix Computations, 4th ed., §8.6.
+    Source: LAPACK xGESDD (divide and conquer), and one-sided Jacobi rotations for small matrices on the CPU; Golub and
+    Van Loan, Matrix Computations, 4th ed., §8.6.
 
     >>> import tensor_runtime as tr
     >>> u, s, vh = svd(tr.tensor([[3.0, 0.0], [0.0, 4.0], [0.0, 0.0]]))
@@ -118,7 +119,7 @@ def eigh(a: Tensor, /, *, check: bool = True) -> EighResult:
         eigenvalues [N, B...] real and ascending, eigenvectors [N, N, B...], one per column and orthonormal. The
         residual is a few rounding units of the dtype times N times the norm of A, and orthonormality holds to a few
         rounding units times N. Always up to one sign or phase per column, and freely for equal eigenvalues, the
-        vectors are not unique: they are LAPACK's.
+        vectors are not unique: they are what the method gives.
 
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
@@ -127,7 +128,8 @@ def eigh(a: Tensor, /, *, check: bool = True) -> EighResult:
         NotConvergedError: LAPACK's iteration failed for the matrix at ``batch_index``.
         SizeLimitError: more elements than the LAPACK in use can count.
 
-    Source: LAPACK xSYEVD / xHEEVD (divide and conquer); Golub and Van Loan, Matrix Computations, 4th ed., §8.4.
+    Source: LAPACK xSYEVD / xHEEVD (divide and conquer), and Jacobi rotations for small matrices on the CPU; Golub and
+    Van Loan, Matrix Computations, 4th ed., §8.4 and §8.5.
 
     >>> import tensor_runtime as tr
     >>> w, v = eigh(tr.tensor([[2.0, 99.0], [1.0, 2.0]]))
