@@ -23,8 +23,17 @@ from tensor_runtime.protocols import Kernel, Operand, Result
 _LARGEST: Final = 16
 """Rows or columns of the largest matrices that fit into lanes."""
 
-_FILLING: Final[Mapping[str, int]] = {"eigh": 64, "inv": 128, "svd": 64}
-"""Elements of one matrix per matrix in the batch: with more, LAPACK is done before a group of mostly copies is."""
+_FILLING: Final[Mapping[str, int]] = {
+    "cholesky": 64,
+    "det": 60,
+    "eigh": 64,
+    "inv": 48,
+    "qr": 200,
+    "solve": 100,
+    "svd": 64,
+}
+"""Numbers in a matrix, or in its right-hand sides, per matrix in the batch. With more, LAPACK is done before a group of
+mostly copies is."""
 
 
 def bind(name: str, operands: tuple[Operand, ...], result: Result, detail: Any) -> Kernel | None:
@@ -55,7 +64,7 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, detail: Any) 
     if not (0 < rows <= _LARGEST and 0 < columns <= _LARGEST and count and (right or len(forms) == 1)):
         return None
     parts = 1 if a.dtype is a.dtype.component else 2
-    if parts * rows * columns > count * _FILLING.get(name, rows * columns * parts):
+    if parts * rows * max(columns, right) > count * _FILLING[name]:
         return None
     kernel = LIBRARY.lanes(
         name,
