@@ -93,7 +93,8 @@ static PyObject *answer(const Plan *plan, PyObject **arrays) {
 
 static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
     const Plan *plan = kernel_plan(self);
-    if (!kernel_takes(self, flagged_count, names, plan->operands) || !are_arrays(arguments, plan->operands)) return NULL;
+    if (!kernel_takes(self, flagged_count, names, plan->operands)) return NULL;
+    if (!are_arrays(arguments, plan->operands)) return NULL;
     Call now = {.plan = plan, .good = true};
     PyObject *arrays[MOST_RESULTS] = {NULL}, *result = NULL;
     for (int i = 0; i < plan->operands; i++) now.operands[i] = array_data(arguments[i]);

@@ -344,11 +344,12 @@ def program(code: str, choice: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("choice", ["numpy", "scipy"])
 def test_the_environment_chooses_the_library(choice: str) -> None:
-    code = (
-        "import tensor_linalg as tl, tensor_runtime as tr; from tensor_cpu.native import blas\n"
-        "a = tr.tensor([[4.0, 1.0], [2.0, 3.0]])\n"
-        "parts = (tl.inv(a), tl.det(a), tl.solve(a, tr.tensor([5.0, 5.0])), *tl.svd(a), *tl.qr(a), *tl.eigh(a))\n"
-        "print(blas.opened().name, [part.to_numpy().round(9).tolist() for part in parts[:3]])"
+    code = (  # with matrices too large for vector lanes
+        "import numpy as np, tensor_linalg as tl, tensor_runtime as tr; from tensor_cpu.native import blas\n"
+        "wide = np.eye(20); wide[:2, :2] = [[4.0, 1.0], [2.0, 3.0]]; a = tr.asarray(wide)\n"
+        "parts = (tl.inv(a), tl.det(a), tl.solve(a, tr.full((20,), 5.0)), *tl.svd(a), *tl.qr(a), *tl.eigh(a))\n"
+        "inverse, number, x = (part.to_numpy().round(9) for part in parts[:3])\n"
+        "print(blas.opened().name, [inverse[:2, :2].tolist(), number.tolist(), x[:2].tolist()])"
     )
     done = program(code, choice)
 
