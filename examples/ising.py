@@ -6,7 +6,8 @@
 The spins s = ±1 sit on a lattice of `rows` by `columns` sites that closes on itself in both directions, and each is
 bound to its right and its lower neighbour: Z(β) = Σ_s Π_⟨ij⟩ exp(β s_i s_j), with β = J / kT. A spin is one label,
 shared by every tensor that touches it (a hyper-edge). Each bond matrix W(s, s') = exp(β (s s' - 1)) is split into two
-halves, W = A Aᵀ with A = Q √Λ from W = Q Λ Qᵀ by `tensor_linalg.eigh`, joined by a label of their own.
+halves, W = A Aᵀ with the symmetric root A = Q √Λ Qᵀ from W = Q Λ Qᵀ by `tensor_linalg.eigh`, joined by a label of their
+own. This root does not depend on the signs of the eigenvectors, which are nobody's to choose.
 
 Energies count from the ground state, which is the -1 in W: it divides Z by exp(2 β · sites), so that neither long
 lattices nor low temperatures overflow. The file's `reference` gives that logarithm back.
@@ -87,7 +88,7 @@ def half_bond(beta: float) -> tr.Tensor:
     """
     opposite = math.exp(-2 * beta)
     eigenvalues, eigenvectors = tensor_linalg.eigh(tr.tensor([[1.0, opposite], [opposite, 1.0]]))
-    return tr.multiply(eigenvectors, tr.sqrt(eigenvalues))
+    return tr.matmul(tr.multiply(eigenvectors, tr.sqrt(eigenvalues)), eigenvectors.T)
 
 
 def bonds(rows: int, columns: int) -> list[tuple[int, int]]:
