@@ -12,6 +12,8 @@ static PyMethodDef *const TOPICS[] = {
     semiring_functions,
     permute_functions,
     convert_functions,
+    gemm_functions,
+    pair_functions,
 };
 
 static int fill(PyObject *module) {

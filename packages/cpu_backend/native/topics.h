@@ -13,5 +13,7 @@ extern PyMethodDef small_functions[];
 extern PyMethodDef semiring_functions[];
 extern PyMethodDef permute_functions[];
 extern PyMethodDef convert_functions[];
+extern PyMethodDef gemm_functions[];
+extern PyMethodDef pair_functions[];
 
 #endif

@@ -74,3 +74,17 @@ def semiring_kernel(
     swapped: bool,
     /,
 ) -> Kernel: ...
+
+_Group = tuple[tuple[int, int, int, int], ...]
+
+def pair(dtype: str, shape: tuple[int, ...], kept: _Group, contracted: _Group, /) -> Kernel: ...
+def gemm(
+    dtype: str,
+    shape: tuple[int, ...],
+    stack: _Group,
+    rows: _Group,
+    columns: _Group,
+    inner: _Group,
+    rows_are_second: bool,
+    /,
+) -> Kernel: ...

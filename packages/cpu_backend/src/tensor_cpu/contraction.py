@@ -5,10 +5,10 @@ decided when the kernel is bound, from the forms alone:
 
 1. labels of one operand only that the result lacks are summed away first;
 2. neighbouring axes that stay neighbours everywhere become one (``tensor_cpu.axes``);
-3. the rest is a (stacked) matrix product (``tensor_cpu.gemm``) or, without a contracted axis or with a large stack of
-   tiny products, a sum of broadcast products (``tensor_cpu.accumulate``), whichever ``tensor_cpu.cost`` finds cheaper.
+3. the rest is a (stacked) matrix product or a sum of broadcast products, in C (``tensor_cpu.native.contract``) or by
+   NumPy (``tensor_cpu.gemm``, ``tensor_cpu.accumulate``), whichever is estimated to be cheapest.
 
-The kernel then makes views, at most one copy of each operand, one product, and writes the result once, in its order.
+The kernels in C copy no operand; NumPy's copy each at most once. All write the result once, in its order.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ import numpy as np
 
 from tensor_core.errors import UnsupportedOperationError
 from tensor_cpu.accumulate import MOST_TERMS, Accumulation, bind_accumulation, plan_accumulation
-from tensor_cpu.axes import RESULT, FormLike, Labels, Operand, extent_of, join, native, row_major
+from tensor_cpu.axes import RESULT, Axis, FormLike, Labels, Operand, extent_of, join, native, row_major
 from tensor_cpu.gemm import MatrixProduct, bind_product, plan_product
+from tensor_cpu.native.contract import PairProduct, ScatterProduct, bind_pair, bind_scatter, plan_native
 from tensor_cpu.relabel import bind_rearrangement, bind_relabel
 from tensor_cpu.rows import Binder
 
 __all__ = ["bind_contract", "bind_relabel", "plan_contraction"]
 
 Kernel = Callable[[Any, Any], Any]
-Plan = MatrixProduct | Accumulation
+Plan = MatrixProduct | Accumulation | PairProduct | ScatterProduct
 
 _MOST_AXES: Final = 64  # of a NumPy array
 
@@ -94,24 +95,43 @@ def _bind(x: Operand, y: Operand, result: Operand) -> Kernel:
         shape, dtype = result.shape, np.dtype(result.dtype)
         return lambda x, y: np.zeros(shape, dtype)
     plan = plan_contraction(x, y, result)
-    if isinstance(plan, MatrixProduct):
-        return bind_product(plan, x, y, result)
+    match plan:
+        case PairProduct():
+            return bind_pair(plan, result)
+        case ScatterProduct():
+            return bind_scatter(plan, result)
+        case MatrixProduct():
+            return bind_product(plan, x, y, result)
     return bind_accumulation(plan, x, y, result)
 
 
 def plan_contraction(x: Operand, y: Operand, result: Operand) -> Plan:
     """What the kernel will do with operands in which every label is shared or kept, and no extent is 0.
 
-    >>> x, y = row_major((0, 1), (3, 4), "float64"), row_major((1, 2), (4, 5), "float64")
-    >>> plan_contraction(x, y, row_major((0, 2), (3, 5), "float64")).copies_first
-    False
+    >>> x, y = row_major((0, 1), (3000, 400), "float64"), row_major((1, 2), (400, 500), "float64")
+    >>> type(plan_contraction(x, y, row_major((0, 2), (3000, 500), "float64"))).__name__
+    'MatrixProduct'
     """
     axes = join(x, y, result)
+    plan = plan_numpy(axes, x, y, result)
+    native_plan = plan_native(axes, x, y, result)
+    return native_plan if native_plan is not None and native_plan.cost < plan.cost else plan
+
+
+def plan_numpy(axes: tuple[Axis, ...], x: Operand, y: Operand, result: Operand) -> MatrixProduct | Accumulation:
+    """The cheapest kernel made of NumPy's; ``axes`` as from ``join``.
+
+    >>> x, y = row_major((0, 1), (3, 4), "float64"), row_major((1, 2), (4, 5), "float64")
+    >>> result = row_major((0, 2), (3, 5), "float64")
+    >>> plan_numpy(join(x, y, result), x, y, result).copies_first
+    False
+    """
     terms = extent_of(axis for axis in axes if axis.strides[RESULT] is None)
     if terms == 1:
         return plan_accumulation(axes)
     matrices = plan_product(axes, x, y, result)
-    if terms > MOST_TERMS or not (matrices.stack or matrices.copies):
+    single = all(axis.strides[RESULT] is None for axis in axes)  # a result of one element is no array to add to
+    if terms > MOST_TERMS or single or not (matrices.stack or matrices.copies):
         return matrices
     sums = plan_accumulation(axes)
     return sums if sums.cost < matrices.cost else matrices

@@ -93,8 +93,8 @@ def _judge(
     copies_second = y.dtype != result.dtype or not _suits_blas(rows, inner, SECOND)
     permutes_result = not _suits_blas(rows, columns, RESULT)
     m, n, k = extent_of(columns), extent_of(rows), extent_of(inner)
-    time = extent_of(stack) * cost.product(m, n, k, result.dtype)
-    loop_time = extent_of(stack) * cost.loop(m, n, k)
+    time = cost.products(extent_of(stack), m, n, k, result.dtype)
+    loop_time = cost.loops(extent_of(stack), m, n, k)
     if copies_first:
         time += cost.copy(x.size, _contiguous_run((*columns, *inner), FIRST))
     if copies_second:

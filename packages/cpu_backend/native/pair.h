@@ -1,0 +1,36 @@
+/* The pair kernel's loops: which there are, and what they are given. */
+#ifndef TENSOR_CPU_PAIR_H
+#define TENSOR_CPU_PAIR_H
+
+#include "common.h"
+#include "cpu.h"
+
+/* A rectangle of the result, `rows` of `lanes` neighbours each, and where its factors lie. */
+typedef struct {
+    Index lanes, rows, depth;                        /* extents; depth is the number of products in a sum */
+    Index row_first, row_second, row_result;         /* strides */
+    const Index *along_first, *along_second;         /* offsets of each product's factors */
+    const Index *across_first, *across_second;       /* offsets of each lane's factors, for the loop over tables */
+    bool first_is_table, second_is_table;            /* whether those are more than 0, 1, 2, ... or 0, 0, 0, ... */
+    bool second_is_constant;
+    bool streams; /* the result is written past the cache */
+} PairTile;
+
+typedef void PairLoop(const PairTile *tile, const char *first, const char *second, char *result);
+
+typedef struct {
+    PairLoop *scaled;  /* lanes are neighbours in the first operand, and the same element of the second */
+    PairLoop *shared;  /* the same, where rows are all the same in the first operand */
+    PairLoop *both;    /* lanes are neighbours in both */
+    PairLoop *tables;  /* anything; at most PAIR_TABLE lanes */
+} PairLoops;
+
+enum { PAIR_TABLE = 512 };
+
+typedef struct {
+    PairLoops of_type[ELEMENT_TYPES];
+} PairKernels;
+
+SIMD_TABLE(PairKernels, pair_kernels);
+
+#endif
