@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from properties import Property, copies, elements, layouts, memory, runtime
+from properties import Property, copies, elements, layouts, memory, products, runtime
 
 PROPERTIES: Final[dict[str, Property]] = {
     each.name: each
-    for each in (*layouts.PROPERTIES, *elements.PROPERTIES, *copies.PROPERTIES, *runtime.PROPERTIES, *memory.PROPERTIES)
+    for each in (
+        *layouts.PROPERTIES,
+        *elements.PROPERTIES,
+        *copies.PROPERTIES,
+        *products.PROPERTIES,
+        *runtime.PROPERTIES,
+        *memory.PROPERTIES,
+    )
 }

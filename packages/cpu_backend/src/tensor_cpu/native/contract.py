@@ -66,6 +66,12 @@ def plan_pair(axes: Sequence[Axis], dtype: str) -> PairProduct:
     """The sum of broadcast products; ``axes`` as from ``join``.
 
     The estimate follows the choices of native/pair.c: the innermost axis is the lanes, another one the rows.
+
+    >>> from tensor_cpu.axes import join, row_major
+    >>> x, y, result = (row_major(labels, (8, 8), "float64") for labels in ((0, 1), (1, 2), (0, 2)))
+    >>> plan = plan_pair(join(x, y, result), "float64")
+    >>> [[axis.labels for axis in group] for group in (plan.kept, plan.contracted)]
+    [[(0,), (2,)], [(1,)]]
     """
     kept = tuple(axis for axis in axes if axis.strides[RESULT] is not None)
     contracted = tuple(axis for axis in axes if axis.strides[RESULT] is None)
@@ -128,6 +134,12 @@ def plan_scatter(axes: Sequence[Axis], x: Operand, y: Operand) -> ScatterProduct
     """The matrix product without copies; ``axes`` as from ``join``.
 
     Rows become vectors, so they are the axes of the operand that has the result's fastest one.
+
+    >>> from tensor_cpu.axes import join, row_major
+    >>> x, y, result = (row_major(labels, (8, 8), "float64") for labels in ((0, 1), (1, 2), (0, 2)))
+    >>> plan = plan_scatter(join(x, y, result), x, y)
+    >>> [axis.labels for axis in plan.rows], plan.rows_are_second
+    ([(2,)], True)
     """
     of_x = tuple(axis for axis in axes if axis.occurs(FIRST, RESULT))
     of_y = tuple(axis for axis in axes if axis.occurs(SECOND, RESULT))
