@@ -7,13 +7,5 @@ from typing import Final
 from properties import Property, copies, elements, layouts, memory, products, runtime
 
 PROPERTIES: Final[dict[str, Property]] = {
-    each.name: each
-    for each in (
-        *layouts.PROPERTIES,
-        *elements.PROPERTIES,
-        *copies.PROPERTIES,
-        *products.PROPERTIES,
-        *runtime.PROPERTIES,
-        *memory.PROPERTIES,
-    )
+    each.name: each for topic in (layouts, elements, runtime, copies, products, memory) for each in topic.PROPERTIES
 }
