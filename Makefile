@@ -64,7 +64,7 @@ format: $(VENV)/.dev
 	$(VENV)/bin/ruff check --fix $(CODE)
 	$(VENV)/bin/ruff format $(CODE)
 
-$(BENCH_VENV)/.made: requirements/build.txt requirements/run.txt requirements/bench.txt $(PROJECTS)
+$(BENCH_VENV)/.made: requirements/build.txt requirements/run.txt requirements/bench.txt $(PROJECTS) $(NATIVE)
 	$(PYTHON) -m venv $(BENCH_VENV)
 	$(BENCH_VENV)/bin/python $(PIP_INSTALL) $(LOCKED) -r requirements/build.txt -r requirements/run.txt
 	$(BENCH_VENV)/bin/python $(PIP_INSTALL) -r requirements/bench.txt
