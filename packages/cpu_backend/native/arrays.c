@@ -33,6 +33,8 @@ bool are_arrays(PyObject *const *arguments, Py_ssize_t count) {
     return true;
 }
 
+const char *element_type_name(ElementType type) { return TYPE_NAMES[type]; }
+
 int element_type_read(PyObject *type_name) {
     for (int type = 0; type < ELEMENT_TYPES; type++)
         if (PyUnicode_Check(type_name) && PyUnicode_CompareWithASCIIString(type_name, TYPE_NAMES[type]) == 0)

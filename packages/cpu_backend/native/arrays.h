@@ -39,6 +39,7 @@ int array_form_read(ArrayForm *form, PyObject *shape, PyObject *type_name);
 
 /* The element type of a name such as "F64"; -1 with a ValueError set. */
 int element_type_read(PyObject *type_name);
+const char *element_type_name(ElementType type);
 
 /* Reads a tuple of integers into indices; returns how many, or -1 with an exception set when it holds more than room
  * or anything else. */

@@ -15,5 +15,6 @@ extern PyMethodDef permute_functions[];
 extern PyMethodDef convert_functions[];
 extern PyMethodDef gemm_functions[];
 extern PyMethodDef pair_functions[];
+extern PyMethodDef elementwise_functions[];
 
 #endif

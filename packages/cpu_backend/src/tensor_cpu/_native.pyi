@@ -88,3 +88,12 @@ def gemm(
     rows_are_second: bool,
     /,
 ) -> Kernel: ...
+def elementwise(
+    shape: tuple[int, ...],
+    dtype: str,
+    operands: tuple[tuple[tuple[int, ...], str], ...],
+    program: tuple[tuple[str, str, int, int, int, int], ...],
+    constants: tuple[bytes, ...],
+    /,
+) -> Kernel: ...
+def elementwise_operations() -> dict[str, list[str]]: ...

@@ -22,6 +22,7 @@ _NAMES: Final[Mapping[str, str]] = {
         "logical_or logical_xor bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift equal "
         "not_equal less less_equal greater greater_equal"
     ),
+    "programs": "elementwise_program",
     "checked": (
         "floor_divide remainder fmod trunc_divide floor_divide_unchecked remainder_unchecked fmod_unchecked "
         "trunc_divide_unchecked div rem pow"

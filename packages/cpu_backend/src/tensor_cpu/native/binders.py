@@ -20,6 +20,13 @@ TOPICS: Final[Mapping[str, str]] = {
     "small": (
         "add subtract multiply divide maximum minimum equal not_equal less less_equal negative abs sqrt contract"
     ),
+    "elementwise": (
+        "elementwise_program abs acos add asin atan atan2 bitwise_and bitwise_invert bitwise_left_shift bitwise_or "
+        "bitwise_right_shift bitwise_xor ceil clip complex conj cos cosh divide equal erf erfc exp expm1 floor greater "
+        "greater_equal imag isfinite isinf isnan less less_equal log log1p logical_and logical_not logical_or "
+        "logical_xor maximum minimum multiply negative not_equal positive pow real round sign sin sinh sqrt subtract "
+        "tan tanh trunc where"
+    ),
     "lanes": "cholesky det eigh inv qr solve svd",
     "lapack": "svd qr eigh cholesky solve inv det",
     "semiring": "semiring_contract contract",
