@@ -18,7 +18,8 @@ enum {
     MOST_REGISTERS = 48,
     MOST_INSTRUCTIONS = 128,
     WORKSPACE_BYTES = 1 << 16, /* of a thread */
-    BLOCK_ELEMENTS = 1024,
+    MOST_BLOCK_ELEMENTS = 1024,
+    LEAST_BLOCK_ELEMENTS = 256,
     ALONE = 1 << 13,           /* element operations, about 5 microseconds, that are not worth releasing the GIL for */
     GRAIN = 1 << 16,           /* element operations that are worth waking a thread for */
 };
@@ -273,8 +274,10 @@ static void cut(Plan *plan, int item_bytes) {
     BlockPlan *blocks = &plan->blocks;
     blocks->rank = plan->result.rank;
     for (int axis = 0; axis < blocks->rank; axis++) blocks->shape[axis] = plan->result.shape[axis];
-    Index most = WORKSPACE_BYTES / (plan->register_count * item_bytes);
-    if (most > BLOCK_ELEMENTS) most = BLOCK_ELEMENTS;
+    Index fitting = WORKSPACE_BYTES / (plan->register_count * item_bytes); /* into the workspace; half: the cache */
+    Index most = fitting / 2 < LEAST_BLOCK_ELEMENTS ? LEAST_BLOCK_ELEMENTS : fitting / 2;
+    if (most > fitting) most = fitting;
+    if (most > MOST_BLOCK_ELEMENTS) most = MOST_BLOCK_ELEMENTS;
     most = most / 64 * 64; /* so that registers are aligned */
     blocks_plan(blocks, most > 0 ? most : 64);
     plan->workspace_bytes = (int)((blocks->block_elements * item_bytes + 63) / 64 * 64);

@@ -15,6 +15,7 @@ static PyMethodDef *const TOPICS[] = {
     gemm_functions,
     pair_functions,
     elementwise_functions,
+    reduce_functions,
 };
 
 static int fill(PyObject *module) {

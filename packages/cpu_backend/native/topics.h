@@ -16,5 +16,6 @@ extern PyMethodDef convert_functions[];
 extern PyMethodDef gemm_functions[];
 extern PyMethodDef pair_functions[];
 extern PyMethodDef elementwise_functions[];
+extern PyMethodDef reduce_functions[];
 
 #endif

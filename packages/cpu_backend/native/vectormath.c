@@ -32,7 +32,6 @@ static const MathRow ROWS[MATH_FUNCTIONS] = {
     [ERFC] = {"erfc", "erfc", 1, (AnyFunction)erfcf, (AnyFunction)erfc},
     [POW] = {"pow", "pow", 2, (AnyFunction)powf, (AnyFunction)pow},
     [ATAN2] = {"atan2", "atan2", 2, (AnyFunction)atan2f, (AnyFunction)atan2},
-    [HYPOT] = {"hypot", "hypot", 2, (AnyFunction)hypotf, (AnyFunction)hypot},
 };
 
 const char *math_name(MathFunction function) { return ROWS[function].kernel; }

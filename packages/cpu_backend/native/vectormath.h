@@ -10,7 +10,7 @@
 #include "elementwise.h"
 
 typedef enum {
-    EXP, EXPM1, LOG, LOG1P, SIN, COS, TAN, ASIN, ACOS, ATAN, SINH, COSH, TANH, ERF, ERFC, POW, ATAN2, HYPOT,
+    EXP, EXPM1, LOG, LOG1P, SIN, COS, TAN, ASIN, ACOS, ATAN, SINH, COSH, TANH, ERF, ERFC, POW, ATAN2,
     MATH_FUNCTIONS
 } MathFunction;
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -294,7 +295,7 @@ def test_shifts_by_any_count_are_numpys(count: int, instruction_set: str) -> Non
 
 def test_every_instruction_is_named_after_a_kernel() -> None:
     known = CpuBackend().operations()
-    assert {name for name in OPERATIONS if not name.startswith("to_")} <= known | {"hypot"}
+    assert {name for name in OPERATIONS if not name.startswith("to_")} <= known
 
 
 def test_malformed_programs_are_refused() -> None:
@@ -310,3 +311,68 @@ def test_malformed_programs_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match="elementwise"):
             LIBRARY.elementwise(*good[:place], value, *good[place + 1 :])
+
+
+def arguments_of(dtype: DType) -> np.ndarray[Any, Any]:
+    """Arguments of every size and sign, with the special ones."""
+    rng = np.random.default_rng(5)
+    top = 300 if dtype is F64 else 38
+    sizes = 10.0 ** rng.uniform(-top, top, 4000) * rng.choice([-1, 1], 4000)
+    tiny = [1e-320, -1e-315] if dtype is F64 else [1e-40, -1e-44]
+    usual = [rng.uniform(-b, b, 4000) for b in (1, 2, 10, 90, 750)]
+    with np.errstate(all="ignore"):
+        return np.concatenate([sizes, *usual, SPECIAL, tiny, [710.4, -710.5, 88.8, -104.0]]).astype(NUMPY_DTYPES[dtype])
+
+
+def assert_within(found: Any, expected: Any, reference: Any, units: float) -> None:
+    """The same NaN, infinities and zeros as expected, and otherwise within so many rounding units of the reference."""
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
+    number = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(found)[number], np.signbit(expected)[number])
+    finite = np.isfinite(expected)
+    np.testing.assert_array_equal(found[number & ~finite], expected[number & ~finite])
+    error = np.abs(found[finite].astype(reference.dtype) - reference[finite]) / np.spacing(np.abs(expected[finite]))
+    assert error.max() <= units
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("dtype", [F32, F64])
+def test_functions_are_within_four_rounding_units(name: str, dtype: DType, instruction_set: str) -> None:
+    x = arguments_of(dtype)
+    ufunc = getattr(np, {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}.get(name, name))
+    form = form_of(dtype, x.shape, CPU)
+    with np.errstate(all="ignore"):
+        wide = np.longdouble if dtype is F64 else np.float64
+        assert_within(bound(name, (form,), form)(x), ufunc(x), ufunc(x.astype(wide)), 4)
+
+
+@pytest.mark.parametrize("name", ["pow", "atan2"])
+@pytest.mark.parametrize("dtype", [F32, F64])
+def test_functions_of_two_operands_are_within_four_rounding_units(
+    name: str, dtype: DType, instruction_set: str
+) -> None:
+    rng = np.random.default_rng(6)
+    special = np.array([*SPECIAL, 2.0, 3.0, -2.0, -3.0, 0.25])
+    with np.errstate(all="ignore"):
+        x = np.concatenate([10.0 ** rng.uniform(-5, 5, 4000), rng.uniform(-3, 3, 4000), np.repeat(special, 21)])
+        y = np.concatenate([rng.uniform(-7, 7, 4000), rng.uniform(-3, 3, 4000), np.tile(special, 21)])
+        x, y = x.astype(NUMPY_DTYPES[dtype]), y.astype(NUMPY_DTYPES[dtype])
+        form = form_of(dtype, x.shape, CPU)
+        ufunc = {"pow": np.power, "atan2": np.arctan2}[name]
+        wide = np.longdouble if dtype is F64 else np.float64
+        assert_within(bound(name, (form, form), form)(x, y), ufunc(x, y), ufunc(x.astype(wide), y.astype(wide)), 4)
+
+
+@pytest.mark.parametrize("name", ["erf", "erfc"])
+@pytest.mark.parametrize("dtype", [F32, F64])
+def test_error_functions_are_within_eight_rounding_units(name: str, dtype: DType, instruction_set: str) -> None:
+    import scipy.special
+
+    rng = np.random.default_rng(7)
+    x = np.concatenate([rng.uniform(-6, 6, 4000), rng.uniform(-1, 1, 4000), SPECIAL])
+    with np.errstate(all="ignore"):
+        x = x.astype(NUMPY_DTYPES[dtype])
+        form = form_of(dtype, x.shape, CPU)
+        exact = np.array([getattr(math, name)(float(value)) for value in x])
+        expected = getattr(scipy.special, name)(x)
+        assert_within(bound(name, (form,), form)(x), expected, exact, 8)

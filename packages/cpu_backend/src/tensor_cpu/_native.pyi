@@ -97,3 +97,11 @@ def elementwise(
     /,
 ) -> Kernel: ...
 def elementwise_operations() -> dict[str, list[str]]: ...
+def reduce(
+    operation: str,
+    operand_dtype: str,
+    shape: tuple[int, ...],
+    dtype: str,
+    extents_and_strides: tuple[int, int, int, int, int],
+    /,
+) -> Kernel: ...

@@ -1,0 +1,38 @@
+/* Reductions: folds of one group of axes of an operand, seen as (outer, reduced, inner) with inner stride 1.
+ *
+ * Sums are cascaded: up to ROWS_AT_ONCE rows are added up one after the other, and such partial sums are added
+ * pairwise, as a binary counter would carry (Nicholas Higham, The accuracy of floating point summation, SIAM Journal on
+ * Scientific Computing 14, 1993). The error grows with the logarithm of the number of elements, as that of NumPy's
+ * pairwise sums along a contiguous axis does; along other axes NumPy adds one after the other.
+ *
+ * The order of all operations depends on the extents alone, never on the number of threads.
+ */
+#ifndef TENSOR_CPU_REDUCE_H
+#define TENSOR_CPU_REDUCE_H
+
+#include "common.h"
+#include "cpu.h"
+
+typedef enum { SUM, PRODUCT, LARGEST, LEAST, FOLDS } Fold;
+
+enum {
+    ROWS_AT_ONCE = 64,
+    WIDE_ROW = 64, /* elements that rows are widened to, so that loops over a row pay */
+};
+
+typedef struct {
+    /* Sets so many folds, one per column, to those of a few rows; the stride from row to row counts elements. */
+    void (*rows)(Index rows, Index columns, Index row_stride, const void *source, void *folds);
+    /* Folds other into folds, element by element. */
+    void (*join)(Index columns, void *folds, const void *other);
+    /* Folds so many parts that lie side by side, of so many columns each, into the first of them. */
+    void (*parts)(Index count, Index columns, void *folds);
+} FoldLoops;
+
+typedef struct {
+    FoldLoops loops[FOLDS][ELEMENT_TYPES]; /* by the type of the operand; NULL where there are none */
+} ReduceKernels;
+
+SIMD_TABLE(ReduceKernels, reduce_kernels);
+
+#endif

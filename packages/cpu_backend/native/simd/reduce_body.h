@@ -1,0 +1,70 @@
+/* Folds of rows of elements of type S into folds of type A; JOIN is the fold of two, x and y, of type WRAPPING.
+ * See ../reduce.h. */
+
+static inline A NAME(joined)(A first, A second) {
+    WRAPPING x = (WRAPPING)first, y = (WRAPPING)second;
+    return (A)(JOIN);
+}
+
+static void NAME(join)(Index columns, void *folds, const void *other) {
+    A *d = folds;
+    const A *a = other;
+#pragma GCC ivdep
+    for (Index i = 0; i < columns; i++) d[i] = NAME(joined)(d[i], a[i]);
+}
+
+/* Folds parts that lie side by side, of so many columns each, into the first of them, half of them at a time. */
+static void NAME(parts)(Index count, Index columns, void *folds) {
+    while (count > 1) {
+        Index half = count / 2, kept = count - half;
+        NAME(join)(half * columns, folds, (A *)folds + kept * columns);
+        count = kept;
+    }
+}
+
+#if defined(LANES) /* a vector of A, which is S; JOIN works on vectors too */
+/* Rows of WIDE_ROW columns, one behind the other; the folds stay in registers. */
+static void NAME(wide_rows)(Index rows, const S *a, A *folds) {
+    enum { VECTORS = WIDE_ROW * sizeof(A) / sizeof(LANES) };
+    LANES held[VECTORS];
+    memcpy(held, a, sizeof held);
+    for (Index row = 1; row < rows; row++)
+        for (int k = 0; k < VECTORS; k++) {
+            LANES x = held[k], y;
+            memcpy(&y, a + row * WIDE_ROW + k * (WIDE_ROW / VECTORS), sizeof y);
+            held[k] = JOIN;
+        }
+    memcpy(folds, held, sizeof held);
+}
+#endif
+
+static void NAME(rows)(Index rows, Index columns, Index row_stride, const void *source, void *folds) {
+    A *d = folds;
+    const S *a = source;
+#if defined(LANES)
+    if (columns == WIDE_ROW && row_stride == WIDE_ROW) {
+        NAME(wide_rows)(rows, a, d);
+        return;
+    }
+#endif
+    for (Index i = 0; i < columns; i++) d[i] = a[i];
+    Index row = 1;
+    /* Four distant rows at once, so that the folds are read and written less often; near ones in the order of memory,
+     * which is what processors fetch ahead. */
+    Index last = row_stride * (Index)sizeof(S) >= DISTANT ? rows - 4 : -1;
+    for (; row <= last; row += 4) {
+        const S *a0 = a + row * row_stride, *a1 = a0 + row_stride, *a2 = a1 + row_stride, *a3 = a2 + row_stride;
+#pragma GCC ivdep
+        for (Index i = 0; i < columns; i++) {
+            A four = NAME(joined)(NAME(joined)(a0[i], a1[i]), NAME(joined)(a2[i], a3[i]));
+            d[i] = NAME(joined)(d[i], four);
+        }
+    }
+    for (; row < rows; row++) {
+        const S *a0 = a + row * row_stride;
+#pragma GCC ivdep
+        for (Index i = 0; i < columns; i++) d[i] = NAME(joined)(d[i], a0[i]);
+    }
+}
+#undef JOIN
+#undef FOLD
