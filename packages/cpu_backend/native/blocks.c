@@ -53,11 +53,13 @@ static int tile_axis(const BlockPlan *plan) {
     return -1;
 }
 
-/* Cuts an extent into pieces of equal size, as far as possible, that are at most so long. */
+/* Cuts an extent into pieces of about equal size that are at most so long, and whole cache lines where possible. */
 static Index even_piece(Index extent, Index most) {
     if (most < 1) most = 1;
     Index pieces = (extent + most - 1) / most;
-    return pieces > 0 ? (extent + pieces - 1) / pieces : 1;
+    Index piece = pieces > 0 ? (extent + pieces - 1) / pieces : 1;
+    Index lines = (piece + 15) / 16 * 16;
+    return lines <= most ? lines : piece;
 }
 
 static int smallest_item(const BlockPlan *plan) {
@@ -106,7 +108,7 @@ static Access access_of(const BlockPlan *plan, const BlockOperand *operand) {
     return side_by_side ? IN_PLACE : COPIED;
 }
 
-void blocks_plan(BlockPlan *plan, Index most_elements) {
+void blocks_plan(BlockPlan *plan, Index longest_run, Index largest_tile) {
     plan->block_count = 0;
     plan->block_elements = 1;
     plan->first_axis = 0;
@@ -115,8 +117,8 @@ void blocks_plan(BlockPlan *plan, Index most_elements) {
         if (plan->shape[axis] == 0) return;
     fuse(plan);
     plan->row_axis = tile_axis(plan);
-    if (plan->row_axis >= 0) cut_into_tiles(plan, most_elements);
-    else cut_into_runs(plan, most_elements);
+    if (plan->row_axis >= 0) cut_into_tiles(plan, largest_tile);
+    else cut_into_runs(plan, longest_run);
     plan->block_count = 1;
     for (int axis = 0; axis < plan->rank; axis++)
         plan->block_count *= (plan->shape[axis] + plan->steps[axis] - 1) / plan->steps[axis];

@@ -47,8 +47,8 @@ typedef struct {
 } BlockWalk;
 
 /* Fills in everything but shape, rank, and the operands' item_bytes and strides, which the caller gives for the axes
- * as they are. Blocks hold at most so many elements. */
-void blocks_plan(BlockPlan *plan, Index most_elements);
+ * as they are. A run holds at most so many elements, and so does a tile. */
+void blocks_plan(BlockPlan *plan, Index longest_run, Index largest_tile);
 
 void blocks_start(const BlockPlan *plan, BlockWalk *walk, Index block);
 void blocks_advance(const BlockPlan *plan, BlockWalk *walk);

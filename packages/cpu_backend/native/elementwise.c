@@ -20,6 +20,11 @@ enum {
     WORKSPACE_BYTES = 1 << 16, /* of a thread */
     MOST_BLOCK_ELEMENTS = 1024,
     LEAST_BLOCK_ELEMENTS = 256,
+    LARGEST_TILE = 1024,
+    /* Data from main memory: each operation reads one or two streams at a time, and in short turns the processor keeps
+     * fetching all of them ahead. */
+    FAR_BYTES = 1 << 24,
+    FAR_BLOCK_BYTES = 1 << 10, /* of a register */
     ALONE = 1 << 13,           /* element operations, about 5 microseconds, that are not worth releasing the GIL for */
     GRAIN = 1 << 16,           /* element operations that are worth waking a thread for */
 };
@@ -270,16 +275,31 @@ static int widest_element(const Plan *plan, PyObject *program) {
     return widest;
 }
 
+/* Bytes of the result and of operands of its size. */
+static size_t bytes_touched(const Plan *plan) {
+    size_t bytes = plan->result.bytes;
+    for (int k = 0; k < plan->blocks.operand_count; k++)
+        for (int axis = 0; axis < plan->result.rank; axis++)
+            if (plan->blocks.operands[k].strides[axis] != 0) {
+                bytes += (size_t)plan->result.size * (size_t)plan->blocks.operands[k].item_bytes;
+                break;
+            }
+    return bytes;
+}
+
+static Index whole_lines(Index elements) { return elements < 64 ? 64 : elements / 64 * 64; }
+
 static void cut(Plan *plan, int item_bytes) {
     BlockPlan *blocks = &plan->blocks;
     blocks->rank = plan->result.rank;
     for (int axis = 0; axis < blocks->rank; axis++) blocks->shape[axis] = plan->result.shape[axis];
     Index fitting = WORKSPACE_BYTES / (plan->register_count * item_bytes); /* into the workspace; half: the cache */
     Index most = fitting / 2 < LEAST_BLOCK_ELEMENTS ? LEAST_BLOCK_ELEMENTS : fitting / 2;
-    if (most > fitting) most = fitting;
     if (most > MOST_BLOCK_ELEMENTS) most = MOST_BLOCK_ELEMENTS;
-    most = most / 64 * 64; /* so that registers are aligned */
-    blocks_plan(blocks, most > 0 ? most : 64);
+    if (plan->instruction_count > 1 && bytes_touched(plan) >= FAR_BYTES) most = FAR_BLOCK_BYTES / item_bytes;
+    if (most > fitting) most = fitting;
+    Index largest_tile = fitting < LARGEST_TILE ? fitting : LARGEST_TILE;
+    blocks_plan(blocks, whole_lines(most), whole_lines(largest_tile));
     plan->workspace_bytes = (int)((blocks->block_elements * item_bytes + 63) / 64 * 64);
     plan->block_kernels = SIMD_CHOICE(block_kernels);
     plan->streamed = plan->result.bytes >= STREAMED_BYTES;
