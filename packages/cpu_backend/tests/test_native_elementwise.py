@@ -14,8 +14,8 @@ from tensor_core.errors import CastRangeError
 from tensor_core.promotion import promote
 from tensor_cpu.arrays import NUMPY_DTYPES, restride
 from tensor_cpu.backend import CpuBackend
-from tensor_cpu.programs import numpy_kernel
 from tensor_cpu.extension import AVAILABLE, LIBRARY
+from tensor_cpu.programs import numpy_kernel
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
 

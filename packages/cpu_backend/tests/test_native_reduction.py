@@ -12,8 +12,8 @@ import pytest
 from tensor_core.dtypes import F32, F64, I32, I64, Bool, DType
 from tensor_cpu.arrays import NUMPY_DTYPES, restride
 from tensor_cpu.backend import CpuBackend
-from tensor_cpu.programs import numpy_kernel
 from tensor_cpu.extension import AVAILABLE, LIBRARY
+from tensor_cpu.programs import numpy_kernel
 from tensor_runtime.form import form_of
 from tensor_runtime.placement import CPU
 from tensor_runtime.rules import accumulator, reduced
@@ -176,3 +176,20 @@ def test_malformed_calls_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match="reduce"):
             LIBRARY.reduce(*arguments)
+
+
+def test_means_are_sums_divided_by_the_number_of_elements() -> None:
+    x = np.random.default_rng(8).integers(-9, 10, (300, 128)).astype(np.float32)
+    form = form_of(F32, (128, 300), CPU)
+    for axis, count, shape in ((1, 300, (128,)), (0, 128, (300,)), (None, 38400, ())):
+        kernel = CpuBackend().bind("mean", (form,), form_of(F32, shape, CPU), (axis, False))
+        expected = x.sum(axis=None if axis is None else 1 - axis, dtype=np.float64).astype(np.float32) / np.float32(
+            count
+        )
+        np.testing.assert_array_equal(kernel(x), expected)
+        assert native.bind_mean((form,), form_of(F32, shape, CPU), (axis, False)) is not None
+
+
+def test_the_mean_of_one_element_type_is_never_native_in_another() -> None:
+    form = form_of(I64, (20000,), CPU)
+    assert native.bind_mean((form,), form_of(F64, (), CPU), (None, False)) is None

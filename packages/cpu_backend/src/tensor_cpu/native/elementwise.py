@@ -22,9 +22,8 @@ from tensor_cpu.programs import PROGRAM, Program, Reference, numpy_kernel
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.protocols import Kernel, Operand
 
-SMALLEST: Final = 1 << 13
+SMALLEST: Final = 1 << 12
 """Elements of a result from which single operations run on the machine."""
-_SMALLEST_PROGRAM: Final = 1 << 8
 _MOST: Final = {"operands": 16, "registers": 48, "instructions": 128}
 
 _TRUTHS: Final = frozenset({"logical_and", "logical_or", "logical_xor", "logical_not"})

@@ -9,8 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+import numpy as np
+
 from tensor_core.dtypes import Bool
+from tensor_cpu.arrays import NUMPY_DTYPES
 from tensor_cpu.extension import AVAILABLE, LIBRARY
+from tensor_cpu.quiet import quiet
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand
 from tensor_runtime.rules import Reduction, reduced_axes
@@ -98,6 +102,31 @@ def bind_reduction(name: str, form: Form, result: Form, detail: Reduction, /) ->
     return kernel
 
 
+def bind_mean(operands: tuple[Operand, ...], result: Any, detail: Any, /) -> Kernel | None:
+    """The kernel of a mean of floating elements: the native sum, divided by the number of elements.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> import numpy as np
+    >>> kernel = bind_mean((form_of(F64, (300, 100), CPU),), form_of(F64, (100,), CPU), (0, False))
+    >>> kernel is None or kernel(np.full((100, 300), 7.0))[7].item() == 7
+    True
+    """
+    (form,) = operands
+    assert isinstance(form, Form)
+    total = bind_reduction("sum", form, result, detail) if form.dtype is result.dtype else None
+    if total is None or result.size == 0:
+        return None
+    count = NUMPY_DTYPES[result.dtype].type(form.size // result.size)
+
+    def mean(x: Any) -> Any:
+        sums = total(x)
+        return np.divide(sums, count, out=sums)
+
+    return quiet(mean)
+
+
 def _binder(name: str) -> Callable[[tuple[Operand, ...], Any, Any], Kernel | None]:
     def bind(operands: tuple[Operand, ...], result: Any, detail: Any, /) -> Kernel | None:
         assert isinstance(operands[0], Form)
@@ -107,6 +136,7 @@ def _binder(name: str) -> Callable[[tuple[Operand, ...], Any, Any], Kernel | Non
 
 
 BINDERS: Final[Mapping[str, Callable[[tuple[Operand, ...], Any, Any], Kernel | None]]] = {
-    name: _binder(name) for name in ("sum", "prod", "max", "min")
+    **{name: _binder(name) for name in ("sum", "prod", "max", "min")},
+    "mean": bind_mean,
 }
 """Native binders by operation."""
