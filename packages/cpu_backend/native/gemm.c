@@ -2,12 +2,18 @@
  *
  * result[r + c] = sum over k of x[r + k] * y[k + c] for every index of the stacked axes, where r, c and k are entries
  * of offset tables, one table per group of axes and array. Both operands are packed through the tables, block by block
- * (pack.h), panels are multiplied in registers (simd/gemm.c), and the result is written through its tables, once, in
- * its own order. D. A. Matthews, "High-performance tensor contraction without transposition", SIAM J. Sci. Comput. 40
+ * (pack.h), panels are multiplied in registers (simd/gemm.c), and the result is written through its tables, in its own
+ * order. D. A. Matthews, "High-performance tensor contraction without transposition", SIAM J. Sci. Comput. 40
  * (2018); the blocks are those of F. G. Van Zee and R. A. van de Geijn, "BLIS", ACM Trans. Math. Softw. 41 (2015): one
  * of x stays in the second-level cache while the columns of y pass by.
  *
+ * Sums of more than DEPTH products are taken block by block: the products of a block are added up one after the other,
+ * in the order of k, and the sum of each further block is added to the element of the result, which is read again.
+ *
  * Rows should be the axes among which the result's innermost one is: they become vectors.
+ *
+ * The plan holds two tables for each of rows, columns and depth, of 8 bytes an entry (groups.h): 48 MiB at most, a
+ * group of more than LONGEST_TABLE elements being refused.
  */
 #include "gemm.h"
 #include "arrays.h"
@@ -116,7 +122,7 @@ static PyObject *call_gemm(PyObject *self, PyObject *const *arguments, size_t fl
     atomic_init(&call.failed, false);
     const Index parts = plan->stack.size * plan->row_blocks * plan->column_blocks;
     const Index work = smaller(plan->rows, plan->row_step) * smaller(plan->columns, plan->column_step) * plan->depth;
-    if (plan->result.size * plan->depth < GIL_WORK) {
+    if ((double)plan->result.size * (double)plan->depth < GIL_WORK) {
         compute(&call, 0, parts);
     } else {
         Py_BEGIN_ALLOW_THREADS;
@@ -139,10 +145,7 @@ static int make_tables(Plan *plan, const Group *rows, const Group *columns, cons
     const Role roles[TABLES] = {plan->x, RESULT, plan->y, RESULT, plan->x, plan->y};
     for (int i = 0; i < TABLES; i++) {
         plan->tables[i] = group_table(groups[i], roles[i]);
-        if (plan->tables[i] == NULL) {
-            PyErr_NoMemory();
-            return -1;
-        }
+        if (plan->tables[i] == NULL) return -1;
     }
     return 0;
 }
@@ -167,7 +170,8 @@ static PyObject *bind_gemm(PyObject *module, PyObject *const *arguments, Py_ssiz
     const int rows_are_second = PyObject_IsTrue(arguments[6]);
     if (rows_are_second < 0 || array_form_read(&plan->result, arguments[1], arguments[0]) < 0 ||
         group_read(&plan->stack, arguments[2]) < 0 || group_read(&rows, arguments[3]) < 0 ||
-        group_read(&columns, arguments[4]) < 0 || group_read(&depth, arguments[5]) < 0) {
+        group_read(&columns, arguments[4]) < 0 || group_read(&depth, arguments[5]) < 0 ||
+        !groups_make_result((const Group *[]){&plan->stack, &rows, &columns}, 3, plan->result.size)) {
         release(plan);
         return NULL;
     }
@@ -178,11 +182,11 @@ static PyObject *bind_gemm(PyObject *module, PyObject *const *arguments, Py_ssiz
     plan->depth = depth.size;
     plan->loop = SIMD_CHOICE(gemm_kernels)->of_type[plan->result.type];
     plan->pack = pack_of(SIMD_CHOICE(pack_kernels), ELEMENT_BYTES[plan->result.type]);
-    choose_blocks(plan);
     if (make_tables(plan, &rows, &columns, &depth) < 0) {
         release(plan);
         return NULL;
     }
+    choose_blocks(plan);
     return kernel_new("contract", call_gemm, plan, release);
 }
 

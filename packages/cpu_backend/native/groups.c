@@ -1,10 +1,29 @@
-/* Reading groups of axes from Python, and their offset tables. */
+/* Reads groups of axes from Python, and writes down where their elements lie (groups.h). */
 #include "groups.h"
 #include "arrays.h"
 
 #include <stdlib.h>
 
+enum { MOST_ELEMENT_BYTES = 16 };
+
+/* Whether one more axis leaves the number of elements, and their distances in bytes, within Index. The reach is how
+ * far the axes before lead from the first element of each array; it is brought up to date. */
+static bool stays_in_range(const Group *group, const GroupAxis *axis, Index *reach) {
+    const Index farthest = INT64_MAX / MOST_ELEMENT_BYTES;
+    Index size;
+    bool beyond = __builtin_mul_overflow(group->size, axis->extent, &size);
+    for (int role = 0; role < ROLES; role++) {
+        const Index stride = axis->stride[role];
+        Index far;
+        beyond |= stride < -farthest || stride > farthest;
+        beyond = beyond || __builtin_mul_overflow(axis->extent - 1, stride < 0 ? -stride : stride, &far) ||
+                 __builtin_add_overflow(reach[role], far, &reach[role]) || reach[role] > farthest;
+    }
+    return !beyond;
+}
+
 int group_read(Group *group, PyObject *axes) {
+    Index reach[ROLES] = {0};
     group->rank = 0;
     group->size = 1;
     if (!PyTuple_Check(axes) || PyTuple_GET_SIZE(axes) > MAX_RANK) {
@@ -20,16 +39,56 @@ int group_read(Group *group, PyObject *axes) {
                          PyTuple_GET_ITEM(axes, place));
             return -1;
         }
-        group_add(group, (GroupAxis){numbers[0], {numbers[1], numbers[2], numbers[3]}});
+        GroupAxis axis = {numbers[0], {numbers[1], numbers[2], numbers[3]}};
+        if (!stays_in_range(group, &axis, reach)) {
+            PyErr_SetString(PyExc_OverflowError, "axes of more elements than can be addressed");
+            return -1;
+        }
+        group_add(group, axis);
     }
     return 0;
 }
 
+bool groups_make_result(const Group *const *groups, int count, Index elements) {
+    Index made = 1;
+    bool beyond = false;
+    for (int i = 0; i < count; i++) beyond |= __builtin_mul_overflow(made, groups[i]->size, &made);
+    if (!beyond && made == elements) return true;
+    PyErr_Format(PyExc_ValueError, "the axes of the result do not have its %lld elements", (long long)elements);
+    return false;
+}
+
+void group_offsets(Index *offsets, const Group *group, Role role, Index first, Index count) {
+    Index at[MAX_RANK], offset = 0;
+    for (int axis = group->rank - 1; axis >= 0; axis--) {
+        at[axis] = first % group->axes[axis].extent;
+        first /= group->axes[axis].extent;
+        offset += at[axis] * group->axes[axis].stride[role];
+    }
+    for (Index i = 0; i < count; i++) {
+        offsets[i] = offset;
+        for (int axis = group->rank - 1; axis >= 0; axis--) {
+            const Index stride = group->axes[axis].stride[role];
+            if (++at[axis] < group->axes[axis].extent) {
+                offset += stride;
+                break;
+            }
+            offset -= (at[axis] - 1) * stride;
+            at[axis] = 0;
+        }
+    }
+}
+
 Index *group_table(const Group *group, Role role) {
+    if (group->size > LONGEST_TABLE) {
+        PyErr_Format(PyExc_ValueError, "a group of %lld elements is too long for a table", (long long)group->size);
+        return NULL;
+    }
     Index *table = malloc((size_t)group->size * sizeof *table);
-    if (table == NULL) return NULL;
-    Walk walk;
-    walk_start(&walk, group, 0);
-    for (Index i = 0; i < group->size; i++, walk_step(&walk, group)) table[i] = walk.offset[role];
+    if (table == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    group_offsets(table, group, role, 0, group->size);
     return table;
 }

@@ -2,6 +2,9 @@
  *
  * Python decides which axes form a group (tensor_cpu.axes); here a group is either walked, element by element, or
  * written down as a table of offsets. An axis that an array lacks has stride 0 there. Axes are outermost first.
+ *
+ * A table takes 8 bytes for each element of its group, for as long as the kernel lives, so groups of more than
+ * LONGEST_TABLE elements get none: 8 MiB. A group takes 2 KiB whatever its rank.
  */
 #ifndef TENSOR_CPU_GROUPS_H
 #define TENSOR_CPU_GROUPS_H
@@ -10,6 +13,8 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+
+enum { LONGEST_TABLE = 1 << 20 }; /* as in tensor_cpu/native/contract.py */
 
 typedef enum { FIRST, SECOND, RESULT, ROLES } Role;
 
@@ -31,12 +36,20 @@ typedef struct {
 } Walk;
 
 /* Fills group from a tuple of (extent, stride in the first operand, in the second, in the result), outermost first,
- * every extent at least 1; -1 with an exception set. */
+ * every extent at least 1; -1 with an exception set, also where a number of elements or bytes is beyond Index. */
 int group_read(Group *group, PyObject *axes);
 
-/* A new table of the offsets of every element of the group in the array of this role; NULL without memory. */
+/* Whether an element of each of so many groups makes one of the result, which has so many; else a ValueError is set. */
+bool groups_make_result(const Group *const *groups, int count, Index elements);
+
+/* Writes the offsets of `count` elements of the group, from the element of number `first` on, in row-major order, in
+ * the array of this role. */
+void group_offsets(Index *offsets, const Group *group, Role role, Index first, Index count);
+
+/* A new table of the offsets of every element of the group in the array of this role; NULL with an exception set. */
 Index *group_table(const Group *group, Role role);
 
+/* The size may not grow beyond what group_read() would accept. */
 static inline void group_add(Group *group, GroupAxis axis) {
     group->axes[group->rank++] = axis;
     group->size *= axis.extent;

@@ -9,6 +9,10 @@
  * lanes are gathered through tables of offsets, a few hundred at a time. Where rows share their vectors, four are
  * computed at once, which is the register blocking of a matrix product without its packing. The remaining axes are
  * walked. Rectangles are the parts that threads share; the sum of an element never depends on how they are shared.
+ * Products are added up one after the other, in the order of k.
+ *
+ * The plan holds two tables of the contracted axes and two of up to PAIR_TABLE lanes, of 8 bytes an entry (groups.h):
+ * 16 MiB at most, sums of more than LONGEST_TABLE products being refused.
  */
 #include "pair.h"
 #include "arrays.h"
@@ -29,8 +33,8 @@ typedef struct {
     bool swapped;        /* the first operand of the tile is the second of the call */
     Group outer;         /* the axes that are walked */
     GroupAxis row;       /* axis of the rectangles' rows; its extent is that of the whole result */
-    Index lanes;         /* of all rectangles that differ in their lanes only */
-    Index lane_step[ROLES]; /* from one of those to the next */
+    Index lanes;         /* in a row of the whole result; a rectangle has tile.lanes of them, the last one the rest */
+    Index lane_step[ROLES]; /* offsets from a rectangle to the next one along the lanes */
     Index row_blocks, lane_blocks;
     Index *tables[4]; /* along and across, of the first and the second operand */
 } Plan;
@@ -77,7 +81,7 @@ static PyObject *call_pair(PyObject *self, PyObject *const *arguments, size_t fl
                  array_data(result)};
     const Index parts = plan->outer.size * plan->row_blocks * plan->lane_blocks;
     const Index work = plan->tile.rows * plan->tile.lanes * plan->tile.depth;
-    if (plan->result.size * plan->tile.depth < GIL_WORK) {
+    if ((double)plan->result.size * (double)plan->tile.depth < GIL_WORK) {
         compute(&call, 0, parts);
     } else {
         Py_BEGIN_ALLOW_THREADS;
@@ -170,10 +174,7 @@ static int make_tables(Plan *plan, const Group *contracted, const Group *lanes) 
     const Group *groups[] = {contracted, contracted, lanes, lanes};
     for (int i = 0; i < 4; i++) {
         plan->tables[i] = group_table(groups[i], i % 2 ? SECOND : FIRST);
-        if (plan->tables[i] == NULL) {
-            PyErr_NoMemory();
-            return -1;
-        }
+        if (plan->tables[i] == NULL) return -1;
     }
     PairTile *tile = &plan->tile;
     tile->along_first = plan->tables[0];
@@ -205,9 +206,14 @@ static PyObject *bind_pair(PyObject *module, PyObject *const *arguments, Py_ssiz
     Plan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) return PyErr_NoMemory();
     if (array_form_read(&plan->result, arguments[1], arguments[0]) < 0 || group_read(&kept, arguments[2]) < 0 ||
-        group_read(&contracted, arguments[3]) < 0) {
+        group_read(&contracted, arguments[3]) < 0 ||
+        !groups_make_result((const Group *[]){&kept}, 1, plan->result.size)) {
         release(plan);
         return NULL;
+    }
+    if (contracted.size > LONGEST_TABLE) { /* before anything is multiplied by it */
+        release(plan);
+        return PyErr_Format(PyExc_ValueError, "sums of %lld products are too long", (long long)contracted.size);
     }
     const PairLoops *loops = &SIMD_CHOICE(pair_kernels)->of_type[plan->result.type];
     if (prefers_second(&kept)) swap_operands(plan, &kept, &contracted);

@@ -1,4 +1,7 @@
-/* The pair kernel's loops: which there are, and what they are given. */
+/* What the pair kernel (pair.c) and its loops (simd/pair.c) share: a rectangle of the result, each element of which is
+ * a sum of products of one element of either operand, and the loops that compute one, by how its lanes lie in the
+ * operands.
+ */
 #ifndef TENSOR_CPU_PAIR_H
 #define TENSOR_CPU_PAIR_H
 
@@ -11,8 +14,8 @@ typedef struct {
     Index row_first, row_second, row_result;         /* strides */
     const Index *along_first, *along_second;         /* offsets of each product's factors */
     const Index *across_first, *across_second;       /* offsets of each lane's factors, for the loop over tables */
-    bool first_is_table, second_is_table;            /* whether those are more than 0, 1, 2, ... or 0, 0, 0, ... */
-    bool second_is_constant;
+    bool first_is_table, second_is_table; /* gather lanes through the tables: they are no neighbours */
+    bool second_is_constant;              /* all lanes have the same element of the second operand */
     bool streams; /* the result is written past the cache */
 } PairTile;
 

@@ -1,10 +1,10 @@
 /* Matrix products in algebras (max-plus, min-plus, max-times, or-and), of operands with any strides.
  *
  * The loops over blocks are those of Goto and van de Geijn (Anatomy of High-Performance Matrix Multiplication, ACM
- * Transactions on Mathematical Software 34, 2008): DEPTH contracted indices and COLUMNS columns of the right operand are
- * packed at a time, then ROWS rows of the left one for each part that a thread works on; simd/semiring.c multiplies
- * what is packed. Rows, columns, contracted and batch indices are groups of axes; a table of offsets for the indices of a
- * block stands for any strides, so nothing is copied beforehand, and workspace is bounded.
+ * Transactions on Mathematical Software 34, 2008): DEPTH contracted indices and COLUMNS columns of the right operand
+ * are packed at a time, then ROWS rows of the left one for each part that a thread works on; simd/semiring.c
+ * multiplies what is packed. Rows, columns, contracted and batch indices are groups of axes (groups.h); the offsets of
+ * the indices of one block at a time stand for any strides, so nothing is copied beforehand, and workspace is bounded.
  *
  * A product with one row copies nothing but that row; the matrix is read where it lies.
  *
@@ -12,6 +12,7 @@
  */
 #include "semiring.h"
 #include "arrays.h"
+#include "groups.h"
 #include "kernel.h"
 #include "pack.h"
 #include "pool.h"
@@ -21,23 +22,13 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { DEPTH = 256, COLUMNS = 1024, ROWS = 96 }; /* ROWS is a multiple of LEFT_WIDTH */
+enum { DEPTH = 256, COLUMNS = 1024, ROWS = 96 };
+_Static_assert(ROWS % LEFT_WIDTH == 0, "a block of rows is made of whole panels");
 enum { PARTS_PER_THREAD = 4 };
 enum { TERMS_PER_GRAIN = 1 << 17 };        /* worth a thread: 20 microseconds at least */
 enum { TERMS_WITHOUT_GIL = 1 << 16 };      /* worth letting other Python threads run */
 enum { TERMS_OF_LARGE_PRODUCT = 1 << 22 }; /* shared among threads by itself */
-enum { LEFT, RIGHT, RESULT, ROLES };
-
-typedef struct {
-    Index extent, strides[ROLES]; /* outermost axis first; strides in elements, 0 where the axis does not occur */
-} GroupAxis;
-
-/* Axes walked as one, the last one fastest. */
-typedef struct {
-    int rank;
-    Index size;
-    const GroupAxis *axes;
-} Group;
+static const Role LEFT = FIRST, RIGHT = SECOND; /* of the product, in the groups */
 
 enum { BATCH, ROW, COLUMN, INNER, GROUPS };
 
@@ -49,7 +40,6 @@ typedef struct {
     int left_argument; /* which of the two operands is the left one */
     bool is_line;      /* a vector times a matrix of which one index is consecutive */
     Group groups[GROUPS];
-    GroupAxis axes[];
 } Plan;
 
 /* One product of the batch. */
@@ -65,28 +55,9 @@ typedef struct {
     const Index *along_left, *columns;                    /* offsets */
 } Product;
 
-/* Offsets of the indices from first on in the array of this role. */
-static void offsets(Index *result, const Group *group, int role, Index first, Index count) {
-    Index at[MAX_RANK], offset = 0;
-    for (int axis = group->rank - 1; axis >= 0; axis--) {
-        at[axis] = first % group->axes[axis].extent;
-        first /= group->axes[axis].extent;
-        offset += at[axis] * group->axes[axis].strides[role];
-    }
-    for (Index i = 0; i < count; i++) {
-        result[i] = offset;
-        for (int axis = group->rank - 1; axis >= 0; axis--) {
-            offset += group->axes[axis].strides[role];
-            if (++at[axis] < group->axes[axis].extent) break;
-            offset -= at[axis] * group->axes[axis].strides[role];
-            at[axis] = 0;
-        }
-    }
-}
-
 /* Whether neighbouring indices of the group are neighbours in the right operand. */
 static bool is_consecutive(const Group *group) {
-    return group->rank == 0 || (group->rank == 1 && group->axes[0].strides[RIGHT] == 1);
+    return group->rank == 0 || (group->rank == 1 && group->axes[0].stride[RIGHT] == 1);
 }
 
 static Index rounded_up(Index count, Index multiple) { return (count + multiple - 1) / multiple * multiple; }
@@ -127,12 +98,12 @@ static void multiply_parts(void *context, Index begin, Index end) {
         unsigned char marks[ROWS / LEFT_WIDTH];
         Index across[ROWS], rows[ROWS];
         if (first_row != packed) {
-            offsets(across, &plan->groups[ROW], LEFT, first_row, row_count);
+            group_offsets(across, &plan->groups[ROW], LEFT, first_row, row_count);
             pack(plan, panels, marks, product->operands[LEFT], across, row_count, product->along_left, product->depth,
                  LEFT_WIDTH);
             packed = first_row;
         }
-        offsets(rows, &plan->groups[ROW], RESULT, first_row, row_count);
+        group_offsets(rows, &plan->groups[ROW], RESULT, first_row, row_count);
         plan->loops.multiply(&(Block){
             .left = panels,
             .right = product->panels + first_column * product->depth * plan->element_bytes,
@@ -155,7 +126,6 @@ static void cut(Product *product) {
     Index rows = product->plan->groups[ROW].size, width = product->plan->loops.right_width;
     Index wanted = threads_get() == 1 ? 1 : (Index)threads_get() * PARTS_PER_THREAD;
     product->row_step = smaller(ROWS, rounded_up((rows + wanted - 1) / wanted, LEFT_WIDTH));
-    if (wanted == 1) product->row_step = smaller(ROWS, rounded_up(rows, LEFT_WIDTH));
     Index row_parts = (rows + product->row_step - 1) / product->row_step;
     Index column_parts = (wanted + row_parts - 1) / row_parts;
     product->column_step = rounded_up((product->column_count + column_parts - 1) / column_parts, width);
@@ -168,16 +138,17 @@ static void multiply_line_parts(void *context, Index begin, Index end) {
     const Plan *plan = product->plan;
     const Group *inner = &plan->groups[INNER];
     Index across[LINE_COLUMNS], columns[LINE_COLUMNS], along[DEPTH], along_left[DEPTH], here = 0;
-    int64_t vector[DEPTH]; /* of elements of up to 8 bytes */
+    int64_t vector[DEPTH]; /* of elements of any type that has loops */
+    _Static_assert(sizeof *vector >= sizeof(double), "room for the widest elements");
     for (Index part = begin; part < end; part++) {
         Index first = part * product->column_step;
         Index count = smaller(plan->groups[COLUMN].size - first, product->column_step);
-        offsets(across, &plan->groups[COLUMN], RIGHT, first, count);
-        offsets(columns, &plan->groups[COLUMN], RESULT, first, count);
+        group_offsets(across, &plan->groups[COLUMN], RIGHT, first, count);
+        group_offsets(columns, &plan->groups[COLUMN], RESULT, first, count);
         for (Index k = 0; k < inner->size; k += DEPTH) {
             Index depth = smaller(inner->size - k, DEPTH);
-            offsets(along, inner, RIGHT, k, depth);
-            offsets(along_left, inner, LEFT, k, depth);
+            group_offsets(along, inner, RIGHT, k, depth);
+            group_offsets(along_left, inner, LEFT, k, depth);
             plan->pack(vector, product->operands[LEFT], &here, along_left, 1, depth, 1);
             plan->loops.multiply_line(&(Line){.vector = (const char *)vector,
                                               .matrix = product->operands[RIGHT],
@@ -220,14 +191,14 @@ static void multiply_matrices(Product *product) {
     product->columns = columns;
     for (Index j = 0; j < column->size; j += COLUMNS) {
         product->column_count = smaller(column->size - j, COLUMNS);
-        offsets(across, column, RIGHT, j, product->column_count);
-        offsets(columns, column, RESULT, j, product->column_count);
+        group_offsets(across, column, RIGHT, j, product->column_count);
+        group_offsets(columns, column, RESULT, j, product->column_count);
         cut(product);
         for (Index k = 0; k < inner->size; k += DEPTH) {
             product->first_inner = k;
             product->depth = smaller(inner->size - k, DEPTH);
-            offsets(along_left, inner, LEFT, k, product->depth);
-            offsets(along_right, inner, RIGHT, k, product->depth);
+            group_offsets(along_left, inner, LEFT, k, product->depth);
+            group_offsets(along_right, inner, RIGHT, k, product->depth);
             pack(plan, panels, marks, product->operands[RIGHT], across, product->column_count, along_right,
                  product->depth, width);
             Index row_parts = (plan->groups[ROW].size + product->row_step - 1) / product->row_step;
@@ -243,12 +214,12 @@ static void multiply_batch(void *context, Index begin, Index end) {
     const Group *batch = &first->plan->groups[BATCH];
     int bytes = first->plan->element_bytes;
     for (Index i = begin; i < end; i++) {
-        Index at[ROLES];
-        for (int role = 0; role < ROLES; role++) offsets(&at[role], batch, role, i, 1);
+        Walk at;
+        walk_start(&at, batch, i);
         Product product = *first;
-        product.operands[LEFT] += at[LEFT] * bytes;
-        product.operands[RIGHT] += at[RIGHT] * bytes;
-        product.result += at[RESULT] * bytes;
+        product.operands[LEFT] += at.offset[LEFT] * bytes;
+        product.operands[RIGHT] += at.offset[RIGHT] * bytes;
+        product.result += at.offset[RESULT] * bytes;
         (first->plan->is_line ? multiply_line : multiply_matrices)(&product);
     }
 }
@@ -292,46 +263,36 @@ static int semiring_read(PyObject *name) {
     return -1;
 }
 
-/* semiring_kernel(algebra, dtype, result shape, (batch, rows, columns, inner), swapped): each group is a flat tuple of
- * (extent, stride in the left operand, in the right one, in the result) for every axis, outermost first; all extents
- * are above 0. The left operand is the second argument of the kernel if swapped. */
+/* semiring_kernel(algebra, dtype, result shape, (batch, rows, columns, inner), swapped): groups are those of
+ * group_read(), with the left operand as the first. It is the second argument of the kernel if swapped. */
 static PyObject *semiring_kernel(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
     if (count != 5 || !PyTuple_Check(arguments[3]) || PyTuple_GET_SIZE(arguments[3]) != GROUPS)
         return PyErr_Format(PyExc_TypeError, "semiring_kernel takes 5 arguments, of which the fourth is 4 groups");
-    enum { NUMBERS = ROLES + 1 };
-    Index numbers[GROUPS][NUMBERS * MAX_RANK];
-    int ranks[GROUPS], axes = 0, semiring = semiring_read(arguments[0]), swapped = PyObject_IsTrue(arguments[4]);
+    const int semiring = semiring_read(arguments[0]), swapped = PyObject_IsTrue(arguments[4]);
     if (semiring < 0 || swapped < 0) return NULL;
-    for (int group = 0; group < GROUPS; group++) {
-        int read = indices_read(numbers[group], NUMBERS * MAX_RANK, PyTuple_GET_ITEM(arguments[3], group));
-        if (read < 0) return NULL;
-        axes += ranks[group] = read / NUMBERS;
-    }
-    Plan *plan = malloc(sizeof *plan + (size_t)axes * sizeof *plan->axes);
+    Plan *plan = malloc(sizeof *plan);
     if (plan == NULL) return PyErr_NoMemory();
-    if (array_form_read(&plan->result, arguments[2], arguments[1]) < 0) {
+    Group *groups = plan->groups;
+    bool good = array_form_read(&plan->result, arguments[2], arguments[1]) == 0;
+    for (int group = 0; good && group < GROUPS; group++)
+        good = group_read(&groups[group], PyTuple_GET_ITEM(arguments[3], group)) == 0;
+    if (good) {
+        const Group *const kept[] = {&groups[BATCH], &groups[ROW], &groups[COLUMN]};
+        good = groups_make_result(kept, 3, plan->result.size);
+    }
+    if (good) {
+        plan->loops = SIMD_CHOICE(semiring_kernels)->loops[semiring][plan->result.type];
+        good = plan->loops.right_width > 0;
+        if (!good) PyErr_Format(PyExc_ValueError, "no native loops in %R for %R", arguments[0], arguments[1]);
+    }
+    if (!good) {
         free(plan);
         return NULL;
-    }
-    plan->loops = SIMD_CHOICE(semiring_kernels)->loops[semiring][plan->result.type];
-    if (plan->loops.right_width == 0) {
-        free(plan);
-        return PyErr_Format(PyExc_ValueError, "no native loops in %R for %R", arguments[0], arguments[1]);
     }
     plan->element_bytes = ELEMENT_BYTES[plan->result.type];
     plan->pack = pack_of(SIMD_CHOICE(pack_kernels), plan->element_bytes);
     plan->left_argument = swapped;
-    GroupAxis *next = plan->axes;
-    for (int group = 0; group < GROUPS; group++) {
-        plan->groups[group] = (Group){ranks[group], 1, next};
-        for (int axis = 0; axis < ranks[group]; axis++, next++) {
-            const Index *given = numbers[group] + NUMBERS * axis;
-            *next = (GroupAxis){given[0], {given[1 + LEFT], given[1 + RIGHT], given[1 + RESULT]}};
-            plan->groups[group].size *= given[0];
-        }
-    }
-    const Group *groups = plan->groups;
     plan->is_line = groups[ROW].size == 1 && (is_consecutive(&groups[COLUMN]) || is_consecutive(&groups[INNER]));
     return kernel_new("semiring_contract", call, plan, free);
 }

@@ -20,6 +20,7 @@ from tensor_cpu.native.contract import (
     ScatterProduct,
     bind_pair,
     bind_scatter,
+    plan_native,
     plan_pair,
     plan_scatter,
 )
@@ -275,3 +276,47 @@ def test_a_kernel_refuses_what_is_no_pair_of_arrays() -> None:
             bind(case)(case.x)  # type: ignore[call-arg]
         with pytest.raises(TypeError, match="takes arrays, found float"):
             bind(case)(case.x, 1.0)
+
+
+def test_groups_too_long_for_a_table_are_left_to_numpy() -> None:
+    long, longest = (1 << 20) + 1, 1 << 20
+    for extent, expected in ((long, False), (longest, True)):
+        x, y, result = (row_major(letters(labels), (extent,) * len(labels), "int64") for labels in ("k", "k", ""))
+        assert (plan_native(join(x, y, result), x, y, result) is not None) is expected
+
+    case = named_case("ik,kj->ij", "float32", i=long, j=3, k=2)
+    assert isinstance(plan_native(join(*case.operands), *case.operands), PairProduct)
+    with pytest.raises(ValueError, match="too long for a table"):
+        scatter(case)
+    with pytest.raises(ValueError, match="sums of 1048577 products"):
+        LIBRARY.pair("I64", (), (), ((long, 1, 1, 0),))
+
+
+HUGE = 1 << 62
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        ((3, 1, 0, 1),),
+        ((2, 1, 0, 2), (2, 0, 1, 1), (2, 0, 0, 0)),
+        ((2, HUGE, 0, 1),),
+        ((2, -(2**63), 0, 1),),
+        ((HUGE, 0, 0, 1), (4, 0, 0, 0)),
+        ((0, 1, 0, 1),),
+        ((-2, 1, 0, 1), (-1, 1, 0, 1)),
+        ((2, 1, 0),),
+        (2, 1, 0, 1),
+    ],
+)
+def test_axes_that_do_not_make_the_result_are_refused(kept: Any) -> None:
+    makers: list[Callable[[], Kernel]] = [
+        lambda: LIBRARY.pair("F64", (2,), kept, ()),
+        lambda: LIBRARY.gemm("F64", (2,), kept, (), (), (), False),
+        lambda: LIBRARY.gemm("F64", (2,), (), kept, (), (), False),
+        lambda: LIBRARY.semiring_kernel("max_plus", "F64", (2,), ((), kept, (), ()), False),
+        lambda: LIBRARY.semiring_kernel("max_plus", "F64", (2,), ((), (), kept, ()), False),
+    ]
+    for make in makers:
+        with pytest.raises((ValueError, OverflowError)):
+            make()

@@ -14,6 +14,8 @@ enum { TILE_VECTORS = 3, TILE_COLUMNS = 4 };
 enum { TILE_VECTORS = 2, TILE_COLUMNS = 4 };
 #endif
 
+_Static_assert(TILE_VECTORS <= 3, "multiply() in gemm_body.h has a case for each height of a tile");
+
 #define BODY "gemm_body.h"
 #include "every_type.h"
 

@@ -1,4 +1,7 @@
-/* Loops of the scatter GEMM for one element type. Addresses count parts of elements. */
+/* Loops of the scatter GEMM for one element type (every_type.h, sums.h): a tile of the result stays in registers while
+ * the products of a panel of rows and a panel of columns are added to it, and is then written to, or added to, the
+ * result. The includer defines TILE_VECTORS and TILE_COLUMNS. Addresses count parts of elements: a real or an imaginary
+ * one. */
 
 enum { NAME(ROWS) = TILE_VECTORS * NAME(LANES), NAME(COLUMNS) = TILE_COLUMNS / PARTS };
 
@@ -89,7 +92,7 @@ static void NAME(multiply)(const GemmBlock *block, const char *rows, const char 
             const Index height = block->rows - row < NAME(ROWS) ? block->rows - row : NAME(ROWS);
             const Index *across = block->across + row;
             const Index vectors = (height + NAME(LANES) - 1) / NAME(LANES);
-            if (vectors == 3) NAME(tile)(block, x, y, to, across, along, height, width, TILE_VECTORS);
+            if (vectors == TILE_VECTORS) NAME(tile)(block, x, y, to, across, along, height, width, TILE_VECTORS);
             else if (vectors == 2) NAME(tile)(block, x, y, to, across, along, height, width, 2);
             else NAME(tile)(block, x, y, to, across, along, height, width, 1);
             x += vectors * NAME(LANES) * block->depth * PARTS;

@@ -1,4 +1,5 @@
-/* Packing of elements of type T: three loops, by which of the two tables walks neighbours in memory. */
+/* Packing of elements of type T into a panel (pack.h), by one of three loops: rows are copied where `across` walks
+ * neighbours in memory, columns are transposed where `along` does, single elements are picked where neither does. */
 
 /* Neighbours of a step are neighbours in the operand, too. */
 static void NAME(pack_rows)(T *restrict panel, const T *source, const Index *along,

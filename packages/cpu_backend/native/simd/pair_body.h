@@ -1,4 +1,6 @@
-/* Loops of the pair kernel for one element type. Addresses count parts of elements. */
+/* Loops of the pair kernel for one element type (every_type.h, sums.h): rectangles of the result (pair.h), in blocks of
+ * one to four rows by one to four vectors whose sums stay in registers while the contracted index runs. Addresses count
+ * parts of elements: a real or an imaginary one. */
 
 /* A block of `rows` by `vectors` vectors of the result, the last of which has only `part` lanes unless that is 0. All
  * numbers but part are constants where this is inlined. */

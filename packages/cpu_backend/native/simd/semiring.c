@@ -1,8 +1,8 @@
 /* The loops of matrix products in algebras: one inclusion of semiring_body.h per algebra and element type.
  *
  * Sums of max-plus and its like are taken by the processor's own maximum, which forgets NaN: max(term, sum) gives sum
- * where either is NaN. So a sum that is NaN stays NaN, and only a NaN term would be lost. Whoever packs notes which panels
- * can give one, and only products of those take a slower loop, which looks at each term.
+ * where either is NaN. So a sum that is NaN stays NaN, and only a NaN term would be lost. Whoever packs notes which
+ * panels can give one, and only products of those take a slower loop, which looks at each term.
  */
 #include "semiring.h"
 
@@ -20,6 +20,11 @@ enum { VECTOR_BYTES = 32, RIGHT_VECTORS = 2 }; /* 12 sums, 2 columns and 2 other
 #else
 enum { VECTOR_BYTES = 16, RIGHT_VECTORS = 2 };
 #endif
+
+/* Elements of packed panels, which were copied there as integers (pack.c), and of arrays. */
+typedef float Float __attribute__((may_alias));
+typedef double Double __attribute__((may_alias));
+typedef unsigned char Truth __attribute__((may_alias));
 
 typedef float VectorF32 __attribute__((vector_size(VECTOR_BYTES)));
 typedef double VectorF64 __attribute__((vector_size(VECTOR_BYTES)));
@@ -75,7 +80,7 @@ static inline VectorBool as_it_is(VectorBool term, VectorBool sum) {
 }
 
 #define NAME(f) f##_max_plus_f64
-#define T double
+#define T Double
 #define VECTOR VectorF64
 #define START -INFINITY
 #define ADD larger_f64
@@ -86,7 +91,7 @@ static inline VectorBool as_it_is(VectorBool term, VectorBool sum) {
 #include "semiring_body.h"
 
 #define NAME(f) f##_min_plus_f64
-#define T double
+#define T Double
 #define VECTOR VectorF64
 #define START INFINITY
 #define ADD smaller_f64
@@ -97,7 +102,7 @@ static inline VectorBool as_it_is(VectorBool term, VectorBool sum) {
 #include "semiring_body.h"
 
 #define NAME(f) f##_max_times_f64
-#define T double
+#define T Double
 #define VECTOR VectorF64
 #define START -INFINITY
 #define ADD larger_f64
@@ -108,7 +113,7 @@ static inline VectorBool as_it_is(VectorBool term, VectorBool sum) {
 #include "semiring_body.h"
 
 #define NAME(f) f##_max_plus_f32
-#define T float
+#define T Float
 #define VECTOR VectorF32
 #define START -INFINITY
 #define ADD larger_f32
@@ -119,7 +124,7 @@ static inline VectorBool as_it_is(VectorBool term, VectorBool sum) {
 #include "semiring_body.h"
 
 #define NAME(f) f##_min_plus_f32
-#define T float
+#define T Float
 #define VECTOR VectorF32
 #define START INFINITY
 #define ADD smaller_f32
@@ -130,7 +135,7 @@ static inline VectorBool as_it_is(VectorBool term, VectorBool sum) {
 #include "semiring_body.h"
 
 #define NAME(f) f##_max_times_f32
-#define T float
+#define T Float
 #define VECTOR VectorF32
 #define START -INFINITY
 #define ADD larger_f32
@@ -141,7 +146,7 @@ static inline VectorBool as_it_is(VectorBool term, VectorBool sum) {
 #include "semiring_body.h"
 
 #define NAME(f) f##_or_and
-#define T unsigned char
+#define T Truth
 #define VECTOR VectorBool
 #define START 0
 #define ADD either
@@ -149,13 +154,12 @@ static inline VectorBool as_it_is(VectorBool term, VectorBool sum) {
 #define KEEP_NAN as_it_is
 #include "semiring_body.h"
 
+#define LOOPS(of) {WIDTH_##of, marks_##of, multiply_##of, multiply_line_##of}
+
 const SemiringKernels SIMD_NAME(semiring_kernels) = {
     .loops = {
-        [MAX_PLUS] = {[F64] = {WIDTH_max_plus_f64, marks_max_plus_f64, multiply_max_plus_f64, multiply_line_max_plus_f64},
-                      [F32] = {WIDTH_max_plus_f32, marks_max_plus_f32, multiply_max_plus_f32, multiply_line_max_plus_f32}},
-        [MIN_PLUS] = {[F64] = {WIDTH_min_plus_f64, marks_min_plus_f64, multiply_min_plus_f64, multiply_line_min_plus_f64},
-                      [F32] = {WIDTH_min_plus_f32, marks_min_plus_f32, multiply_min_plus_f32, multiply_line_min_plus_f32}},
-        [MAX_TIMES] = {[F64] = {WIDTH_max_times_f64, marks_max_times_f64, multiply_max_times_f64, multiply_line_max_times_f64},
-                       [F32] = {WIDTH_max_times_f32, marks_max_times_f32, multiply_max_times_f32, multiply_line_max_times_f32}},
-        [OR_AND] = {[BOOL] = {WIDTH_or_and, marks_or_and, multiply_or_and, multiply_line_or_and}},
+        [MAX_PLUS] = {[F64] = LOOPS(max_plus_f64), [F32] = LOOPS(max_plus_f32)},
+        [MIN_PLUS] = {[F64] = LOOPS(min_plus_f64), [F32] = LOOPS(min_plus_f32)},
+        [MAX_TIMES] = {[F64] = LOOPS(max_times_f64), [F32] = LOOPS(max_times_f32)},
+        [OR_AND] = {[BOOL] = LOOPS(or_and)},
     }};

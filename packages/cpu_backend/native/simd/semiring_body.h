@@ -1,9 +1,9 @@
 /* The product of packed panels, and what they contain, for one algebra and element type.
  *
- * The product is that of Goto and van de Geijn (Anatomy of High-Performance Matrix Multiplication, 2008): a tile of the
- * result, LEFT_WIDTH rows by RIGHT_VECTORS vectors, stays in registers while the contracted index runs through one panel
- * of each operand. Included by semiring.c with
- *   T, VECTOR        the element type and a vector of it
+ * The product is that of Goto and van de Geijn (Anatomy of High-Performance Matrix Multiplication, 2008): a tile of
+ * the result, LEFT_WIDTH rows by RIGHT_VECTORS vectors, stays in registers while the contracted index runs through one
+ * panel of each operand. Included by semiring.c with
+ *   T, VECTOR        the element type, which may alias others, and a vector of it
  *   START            what every sum may begin with
  *   ADD(term, sum)   the sum of both; the sum where either is NaN
  *   MULTIPLY(x, y)   the term of two elements
@@ -12,6 +12,7 @@
  */
 
 typedef VECTOR NAME(Loose) __attribute__((aligned(sizeof(T)), may_alias)); /* a vector anywhere */
+typedef VECTOR NAME(Packed) __attribute__((may_alias));                   /* one in a panel */
 enum { NAME(LANES) = VECTOR_BYTES / sizeof(T), NAME(WIDTH) = RIGHT_VECTORS * NAME(LANES) };
 
 /* Which values that may lead to NaN a panel contains. */
@@ -44,7 +45,7 @@ static inline __attribute__((always_inline)) void NAME(tile)(const T *left, cons
     for (Index k = 0; k < depth; k++, left += LEFT_WIDTH, right += NAME(WIDTH)) {
         VECTOR columns[RIGHT_VECTORS];
 #pragma GCC unroll 8
-        for (int v = 0; v < RIGHT_VECTORS; v++) columns[v] = *(const VECTOR *)(right + v * LANES);
+        for (int v = 0; v < RIGHT_VECTORS; v++) columns[v] = *(const NAME(Packed) *)(right + v * LANES);
 #pragma GCC unroll 8
         for (int r = 0; r < LEFT_WIDTH; r++) {
             VECTOR factor = left[r] - (VECTOR){0};

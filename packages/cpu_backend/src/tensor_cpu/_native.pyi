@@ -66,17 +66,17 @@ def lapack_kernel(
     otherwise: Callable[..., Any],
     /,
 ) -> Kernel: ...
+
+_Group = tuple[tuple[int, int, int, int], ...]
+
 def semiring_kernel(
     algebra: str,
     dtype: str,
     shape: tuple[int, ...],
-    groups: tuple[tuple[int, ...], ...],
+    groups: tuple[_Group, ...],
     swapped: bool,
     /,
 ) -> Kernel: ...
-
-_Group = tuple[tuple[int, int, int, int], ...]
-
 def pair(dtype: str, shape: tuple[int, ...], kept: _Group, contracted: _Group, /) -> Kernel: ...
 def gemm(
     dtype: str,

@@ -34,6 +34,7 @@ TYPE_NAMES: Final = {
 
 _PAIR_TABLE: Final = 512  # lanes of the loop over tables; native/pair.h
 _FEWEST_LANES: Final = 3  # native/pair.c
+_LONGEST_TABLE: Final = 1 << 20  # entries; native/groups.h
 _PANEL: Final = 8  # neighbours that are packed as a run
 
 
@@ -45,9 +46,16 @@ class PairProduct:
     contracted: Group
     cost: float  # estimated nanoseconds
 
+    @property
+    def longest_table(self) -> int:
+        """Entries of the longest table of offsets that grows with the extents."""
+        return extent_of(self.contracted)
+
 
 def plan_native(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) -> PairProduct | ScatterProduct | None:
     """The cheaper of the two native kernels; None without the extension, or where an operand must be converted.
+
+    None also where sums are so long that tables of offsets would take more memory than a kernel should keep.
 
     >>> from tensor_cpu.axes import join, row_major
     >>> x, y = row_major((0, 1), (64, 3), "float64"), row_major((0, 2), (64, 4), "float64")
@@ -57,9 +65,10 @@ def plan_native(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) -
     """
     if not AVAILABLE or not x.dtype == y.dtype == result.dtype:
         return None
-    pairs = plan_pair(axes, result.dtype)
-    products = plan_scatter(axes, x, y)
-    return products if products.cost < pairs.cost else pairs
+    pairs, products = plan_pair(axes, result.dtype), plan_scatter(axes, x, y)
+    if pairs.longest_table > _LONGEST_TABLE:  # then so is a table of the contracted axes in the other plan
+        return None
+    return products if products.cost < pairs.cost and products.longest_table <= _LONGEST_TABLE else pairs
 
 
 def plan_pair(axes: Sequence[Axis], dtype: str) -> PairProduct:
@@ -128,6 +137,11 @@ class ScatterProduct:
     inner: Group
     rows_are_second: bool  # whether the second operand has the rows
     cost: float  # estimated nanoseconds
+
+    @property
+    def longest_table(self) -> int:
+        """Entries of the longest table of offsets."""
+        return max(extent_of(group) for group in (self.rows, self.columns, self.inner))
 
 
 def plan_scatter(axes: Sequence[Axis], x: Operand, y: Operand) -> ScatterProduct:

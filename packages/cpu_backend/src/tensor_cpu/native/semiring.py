@@ -52,7 +52,7 @@ def bind_semiring_contract(operands: tuple[Operand, ...], result: Result, detail
     swapped = _gives_columns(of_first, of_second)
     rows, columns = (of_second, of_first) if swapped else (of_first, of_second)
     order = (SECOND, FIRST, RESULT) if swapped else (FIRST, SECOND, RESULT)
-    groups = tuple(_flat(group, order) for group in (batch, rows, columns, inner))
+    groups = tuple(_group(group, order) for group in (batch, rows, columns, inner))
     kernel: Kernel = LIBRARY.semiring_kernel(algebra.name, result.dtype.name, out.shape, groups, swapped)
     first, second = (form.dtype is not result.dtype for form in (x, y))
     if first and second:
@@ -94,8 +94,12 @@ def _gives_columns(first: Sequence[Axis], second: Sequence[Axis]) -> bool:
     return suitability(first) > suitability(second)
 
 
-def _flat(axes: Sequence[Axis], roles: Sequence[int]) -> tuple[int, ...]:
-    return tuple(number for axis in axes for number in (axis.extent, *(axis.strides[role] or 0 for role in roles)))
+def _group(axes: Sequence[Axis], roles: tuple[int, int, int]) -> tuple[tuple[int, int, int, int], ...]:
+    """What native/groups.c reads, with the roles in this order."""
+    first, second, third = roles
+    return tuple(
+        (axis.extent, axis.strides[first] or 0, axis.strides[second] or 0, axis.strides[third] or 0) for axis in axes
+    )
 
 
 BINDERS: Final[Mapping[str, Callable[[tuple[Operand, ...], Result, Any], Kernel | None]]] = {
