@@ -1,4 +1,4 @@
-/* Fills the table of BLAS and LAPACK functions, and holds the library's own threads back where ours call it.
+/* Fills the table of LAPACK functions, and holds the library's own threads back where ours call it.
  *
  * A shared library is opened with dlopen, which for one that is loaded already only counts a reference; symbols are
  * looked up in it and in what it depends on, so the path of an extension module linked to an OpenBLAS finds that
@@ -8,6 +8,7 @@
 #include "topics.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,8 +23,6 @@ typedef struct {
 } Function;
 
 static const Function FUNCTIONS[] = {
-    {"sgemm", offsetof(Blas, gemm[F32])},  {"dgemm", offsetof(Blas, gemm[F64])},
-    {"cgemm", offsetof(Blas, gemm[C32])},  {"zgemm", offsetof(Blas, gemm[C64])},
     {"dpotrf", offsetof(Blas, potrf[0])},  {"zpotrf", offsetof(Blas, potrf[1])},
     {"dgetrf", offsetof(Blas, getrf[0])},  {"zgetrf", offsetof(Blas, getrf[1])},
     {"dgetrs", offsetof(Blas, getrs[0])},  {"zgetrs", offsetof(Blas, getrs[1])},
@@ -50,7 +49,6 @@ static void lock(void) { pthread_mutex_lock(&blas.lock); }
 static void unlock(void) { pthread_mutex_unlock(&blas.lock); }
 
 const Blas *blas_table(void) { return blas.bits ? &blas.table : NULL; }
-int blas_integer_bits(void) { return blas.bits; }
 
 BlasInt blas_integer(const BlasInt *written, Index index) {
     if (blas.bits == 64) return written[index];
@@ -92,6 +90,14 @@ static void *open_library(PyObject *path) {
     return library;
 }
 
+/* Makes this the table. Kernels may be reading the one there is without the GIL, so there is no second. */
+static PyObject *use(const Blas *found, int bits) {
+    if (blas.bits) return PyErr_Format(PyExc_RuntimeError, "a LAPACK library is open already");
+    blas.table = *found;
+    blas.bits = bits;
+    Py_RETURN_NONE;
+}
+
 /* Finds every function as PREFIXnameSUFFIX; the name of the first one missing, or None when all are there. */
 static PyObject *open_blas(PyObject *module, PyObject *arguments) {
     (void)module;
@@ -110,9 +116,7 @@ static PyObject *open_blas(PyObject *module, PyObject *arguments) {
         if (function == NULL) return PyUnicode_FromString(name);
         memcpy((char *)&found + FUNCTIONS[i].place, &function, sizeof function);
     }
-    blas.table = found;
-    blas.bits = bits;
-    Py_RETURN_NONE;
+    return use(&found, bits);
 }
 
 /* Takes every function from mappings of names to capsules; integers have 32 bits. */
@@ -123,17 +127,24 @@ static PyObject *provide(PyObject *module, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "O!:blas_provide", &PyTuple_Type, &mappings)) return NULL;
     for (int i = 0; i < FUNCTION_COUNT; i++) {
         PyObject *capsule = NULL;
-        for (Py_ssize_t k = 0; capsule == NULL && k < PyTuple_GET_SIZE(mappings); k++)
-            capsule = PyMapping_GetItemString(PyTuple_GET_ITEM(mappings, k), FUNCTIONS[i].name), PyErr_Clear();
+        for (Py_ssize_t k = 0; capsule == NULL && k < PyTuple_GET_SIZE(mappings); k++) {
+            capsule = PyMapping_GetItemString(PyTuple_GET_ITEM(mappings, k), FUNCTIONS[i].name);
+            if (capsule == NULL && !PyErr_ExceptionMatches(PyExc_KeyError)) return NULL;
+            PyErr_Clear();
+        }
         if (capsule == NULL) return PyErr_Format(PyExc_KeyError, "%s", FUNCTIONS[i].name);
-        void *function = PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule));
+        const char *signature = PyCapsule_CheckExact(capsule) ? PyCapsule_GetName(capsule) : NULL;
+        if (signature == NULL || strstr(signature, "int *") == NULL) {
+            PyErr_Format(PyExc_ValueError, "%s: %R is no capsule of a function of int *", FUNCTIONS[i].name, capsule);
+            Py_DECREF(capsule);
+            return NULL;
+        }
+        void *function = PyCapsule_GetPointer(capsule, signature);
         Py_DECREF(capsule); /* the module that made it keeps it */
         if (function == NULL) return NULL;
         memcpy((char *)&found + FUNCTIONS[i].place, &function, sizeof function);
     }
-    blas.table = found;
-    blas.bits = 32;
-    Py_RETURN_NONE;
+    return use(&found, 32);
 }
 
 /* Finds the functions int get(void) and void set(int) of the library's threads; the path of the library that has them,
@@ -166,8 +177,9 @@ static PyObject *get_threads(PyObject *module, PyObject *unused) {
 
 static PyObject *set_threads(PyObject *module, PyObject *count) {
     (void)module;
-    int wanted = (int)PyLong_AsLong(count);
-    if (wanted == -1 && PyErr_Occurred()) return NULL;
+    const long given = PyLong_AsLong(count);
+    if (given == -1 && PyErr_Occurred()) return NULL;
+    const int wanted = given < 1 ? 1 : given > INT_MAX ? INT_MAX : (int)given;
     lock();
     if (blas.alone) blas.former_threads = wanted;
     else if (blas.set_threads != NULL) blas.set_threads(wanted);
@@ -176,8 +188,8 @@ static PyObject *set_threads(PyObject *module, PyObject *count) {
 }
 
 PyMethodDef blas_functions[] = {
-    {"blas_open", open_blas, METH_VARARGS, "Take BLAS and LAPACK from a shared library."},
-    {"blas_provide", provide, METH_VARARGS, "Take BLAS and LAPACK from capsules."},
+    {"blas_open", open_blas, METH_VARARGS, "Take LAPACK from a shared library, once."},
+    {"blas_provide", provide, METH_VARARGS, "Take LAPACK from capsules, once."},
     {"blas_control_threads", control_threads, METH_VARARGS, "Find the functions for the library's threads."},
     {"blas_threads", get_threads, METH_NOARGS, "Threads of the library, 0 if unknown."},
     {"blas_set_threads", set_threads, METH_O, "Let the library use so many threads."},

@@ -1,8 +1,8 @@
-/* BLAS and LAPACK, reached through function pointers: the extension links neither.
+/* LAPACK, reached through function pointers: the extension links none.
  *
  * tensor_cpu.native.blas chooses a library when the first kernel needs one (the OpenBLAS that NumPy calls, SciPy's, or
- * MKL) and hands over its path, or SciPy's capsules; from then on the table below is full and never changes. A kernel
- * whose binder has called open_blas() may read it.
+ * MKL) and hands over its path, or SciPy's capsules; from then on the table below is full and never changes: to open a
+ * second library is an error, and kernels whose binder has called open_blas() read the table without a lock.
  *
  * Matrices are column-major. Complex numbers are pairs of doubles (floats). Lengths of strings are not passed: no
  * library in use reads them, and NumPy and SciPy do the same.
@@ -16,9 +16,6 @@
  * only), writes the low half of info, and packs arrays of pivots twice as densely: see blas_integer(). */
 typedef int64_t BlasInt;
 
-typedef void Gemm(const char *transpose_a, const char *transpose_b, const BlasInt *m, const BlasInt *n,
-                  const BlasInt *k, const void *alpha, const void *a, const BlasInt *lda, const void *b,
-                  const BlasInt *ldb, const void *beta, void *c, const BlasInt *ldc);
 typedef void Potrf(const char *triangle, const BlasInt *n, double *a, const BlasInt *lda, BlasInt *info);
 typedef void Getrf(const BlasInt *m, const BlasInt *n, double *a, const BlasInt *lda, BlasInt *pivots, BlasInt *info);
 typedef void Getrs(const char *transpose, const BlasInt *n, const BlasInt *columns, const double *a,
@@ -46,7 +43,6 @@ typedef void ComplexGesdd(const char *vectors, const BlasInt *m, const BlasInt *
 
 /* Everything that the chosen library computes for us. Where there are two, the first is for F64, the second for C64. */
 typedef struct {
-    Gemm *gemm[4]; /* indexed by ElementType: F32, F64, C32, C64 */
     Potrf *potrf[2];
     Getrf *getrf[2];
     Getrs *getrs[2];
@@ -62,9 +58,6 @@ typedef struct {
 
 /* The table, or NULL while no library has been opened. */
 const Blas *blas_table(void);
-
-/* Bits of the library's integers: 32 or 64. */
-int blas_integer_bits(void);
 
 /* What the library meant by an integer it wrote as its array's element number index. */
 BlasInt blas_integer(const BlasInt *written, Index index);

@@ -15,6 +15,7 @@
 #include <string.h>
 
 enum { MOST_OPERANDS = 2, MOST_RESULTS = 3 };
+static const Index MOST_COLUMNS = (Index)1 << 40; /* of right-hand sides: times a few matrices, far from overflow */
 static const Index ENOUGH = 20000; /* nanoseconds of work: wake another thread, let other Python threads run */
 
 typedef struct {
@@ -139,7 +140,7 @@ static int routine_read(PyObject *name) {
 static Index group_time(LaneName routine, const LaneProblem *problem) {
     const Index side = problem->rows > problem->columns ? problem->rows : problem->columns;
     const Index steps = side * side * (side + 4 + (routine == LANE_SOLVE ? problem->right : 0));
-    return steps * (routine >= LANE_EIGH ? 10 : 1);
+    return steps * (routine == LANE_EIGH || routine == LANE_SVD ? 10 : 1); /* those iterate */
 }
 
 static Index elements(Index rows, Index columns) { return rows * columns; }
@@ -149,6 +150,7 @@ static void measure(Plan *plan, LaneName routine, ElementType type) {
     const Index m = plan->problem.rows, n = plan->problem.columns, k = m < n ? m : n, right = plan->problem.right;
     const Index each = ELEMENT_BYTES[type], part = type == C32 || type == C64 ? each / 2 : each;
     plan->operands = routine == LANE_SOLVE ? 2 : 1;
+    plan->results = routine == LANE_SVD ? 3 : routine == LANE_QR || routine == LANE_EIGH ? 2 : 1;
     plan->operand_bytes[0] = each * elements(m, n);
     plan->operand_bytes[1] = each * elements(m, right);
     switch (routine) {
@@ -174,16 +176,21 @@ static void measure(Plan *plan, LaneName routine, ElementType type) {
 /* Reads the forms of the results, pairs of a shape and the name of a type, and checks that they fit; -1 with an
  * exception set. */
 static int results_read(Plan *plan, PyObject *results) {
-    if (!PyTuple_Check(results) || PyTuple_GET_SIZE(results) > MOST_RESULTS) {
-        PyErr_Format(PyExc_ValueError, "expected a tuple of at most %d forms, found %R", MOST_RESULTS, results);
+    if (!PyTuple_Check(results) || PyTuple_GET_SIZE(results) != plan->results) {
+        PyErr_Format(PyExc_ValueError, "expected a tuple of %d forms, found %R", plan->results, results);
         return -1;
     }
-    plan->results = (int)PyTuple_GET_SIZE(results);
+    if (plan->single && plan->results != 1) {
+        PyErr_Format(PyExc_ValueError, "%d results are not a single one", plan->results);
+        return -1;
+    }
     for (int i = 0; i < plan->results; i++) {
         PyObject *shape, *type;
         if (!PyArg_ParseTuple(PyTuple_GET_ITEM(results, i), "OO", &shape, &type)) return -1;
         if (array_form_read(&plan->forms[i], shape, type) < 0) return -1;
-        if ((Index)plan->forms[i].bytes != plan->result_bytes[i] * plan->count) {
+        Index bytes;
+        if (__builtin_mul_overflow(plan->result_bytes[i], plan->count, &bytes) ||
+            (Index)plan->forms[i].bytes != bytes) {
             PyErr_Format(PyExc_ValueError, "result %d of shape %R does not fit the operands", i, shape);
             return -1;
         }
@@ -201,8 +208,8 @@ static PyObject *lanes(PyObject *module, PyObject *arguments) {
         return NULL;
     const int routine = routine_read(name), type = routine < 0 ? -1 : element_type_read(type_name);
     if (type < 0) return NULL;
-    if (type > C64 || m < 1 || n < 1 || m > LARGEST_SIDE || n > LARGEST_SIDE || right < 0 || count < 1 ||
-        (m != n && routine != LANE_QR && routine != LANE_SVD))
+    if (type > C64 || m < 1 || n < 1 || m > LARGEST_SIDE || n > LARGEST_SIDE || right < 0 || right > MOST_COLUMNS ||
+        count < 1 || (m != n && routine != LANE_QR && routine != LANE_SVD))
         return PyErr_Format(PyExc_ValueError, "%U: no lanes for %d x %d matrices of %U", name, m, n, type_name);
     Plan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) return PyErr_NoMemory();
@@ -214,6 +221,13 @@ static PyObject *lanes(PyObject *module, PyObject *arguments) {
     plan->grain = ENOUGH / group_time((LaneName)routine, &plan->problem) + 1;
     plan->single = single;
     measure(plan, (LaneName)routine, (ElementType)type);
+    for (int i = 0; i < plan->operands; i++) {
+        Index bytes;
+        if (__builtin_mul_overflow(plan->operand_bytes[i], plan->count, &bytes)) {
+            free(plan);
+            return PyErr_Format(PyExc_OverflowError, "%U: more bytes than can be addressed", name);
+        }
+    }
     if (results_read(plan, results) < 0) {
         free(plan);
         return NULL;

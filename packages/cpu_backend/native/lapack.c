@@ -2,9 +2,10 @@
  *
  * Each matrix is copied once, into the column-major block of a result (where LAPACK then factors it in place) or into
  * scratch memory; elements are checked to be finite on the way. Stacks are shared among our threads, while the library
- * itself runs single-threaded; a stack of fewer matrices than threads is left to the library's threads. When LAPACK
- * refuses a matrix, or an element is not finite, the whole call goes to NumPy's kernel, which finds out where and says
- * it, so that both raise the same errors.
+ * itself runs single-threaded. A stack of fewer matrices than threads is left to the library's threads if its matrices
+ * are large, and else computed by the calling thread alone: see run_all(). When LAPACK refuses a matrix, or an element
+ * is not finite, the whole call goes to NumPy's kernel, which finds out where and says it, so that both raise the same
+ * errors.
  */
 #include "lapack.h"
 #include "kernel.h"
@@ -40,7 +41,7 @@ static void give_scratch(void *scratch, size_t bytes) {
     else pool_give(scratch, bytes);
 }
 
-/* Lays the parts out behind one another from memory on, each aligned to 64 bytes; returns the bytes of all. */
+/* Lays the parts out behind one another from memory on, at multiples of 64 bytes from it; returns the bytes of all. */
 static size_t scratch_layout(const Plan *plan, double *memory, Scratch *scratch) {
     Index width = plan->pairs ? 2 : 1, used = 0;
     bool copies = plan->routine == SOLVE || plan->routine == DET || plan->routine == SVD;
@@ -171,10 +172,12 @@ static PyObject *call_kernel(PyObject *self, PyObject *const *operands, size_t f
         made = results[i] != NULL;
         if (made) call.results[i] = array_data(results[i]);
     }
-    if (made) {
-        Py_BEGIN_ALLOW_THREADS
+    if (made && plan->is_long) {
+        Py_BEGIN_ALLOW_THREADS;
         run_all(&call);
-        Py_END_ALLOW_THREADS
+        Py_END_ALLOW_THREADS;
+    } else if (made) {
+        run_all(&call);
     }
     int outcome = atomic_load(&call.outcome);
     PyObject *answer = NULL;
@@ -209,17 +212,52 @@ static bool stack_read(MatrixStack *stack, PyObject *strides, int batch_rank) {
     return true;
 }
 
+/* Elements of each result that belong to one matrix. */
+static void elements_of_results(const Plan *plan, Index *elements) {
+    const Index m = plan->rows, n = plan->columns, k = plan->shorter;
+    switch (plan->routine) {
+    case SOLVE: elements[0] = m * plan->right; break;
+    case DET: elements[0] = 1; break;
+    case QR:
+        elements[0] = m * k;
+        elements[1] = k * n;
+        break;
+    case EIGH:
+        elements[0] = m;
+        elements[1] = m * m;
+        break;
+    case SVD:
+        elements[0] = m * k;
+        elements[1] = k;
+        elements[2] = k * n;
+        break;
+    default: elements[0] = m * n;
+    }
+}
+
+/* The second result of svd and the first of eigh are real whatever the matrices are. */
+static ElementType type_of_result(const Plan *plan, int number) {
+    const bool is_real = (plan->routine == SVD && number == 1) || (plan->routine == EIGH && number == 0);
+    return !is_real || !plan->pairs ? plan->type : plan->type == C32 ? F32 : F64;
+}
+
 static bool results_read(Plan *plan, PyObject *forms) {
+    Index elements[MOST_RESULTS];
+    elements_of_results(plan, elements);
     if (PyTuple_GET_SIZE(forms) != plan->result_count) {
         PyErr_Format(PyExc_ValueError, "%s has %d results", ROUTINE_NAMES[plan->routine], plan->result_count);
         return false;
     }
     for (int i = 0; i < plan->result_count; i++) {
-        PyObject *shape, *type;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(forms, i), "O!U", &PyTuple_Type, &shape, &type)) return false;
-        if (array_form_read(&plan->results[i], shape, type) < 0) return false;
-        bool pairs = plan->results[i].type == C32 || plan->results[i].type == C64;
-        plan->block[i] = plan->results[i].size / plan->count * (pairs ? 2 : 1);
+        PyObject *shape, *type_name;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(forms, i), "O!U", &PyTuple_Type, &shape, &type_name)) return false;
+        if (array_form_read(&plan->results[i], shape, type_name) < 0) return false;
+        const ElementType type = type_of_result(plan, i);
+        if (plan->results[i].type != type || plan->results[i].size != elements[i] * plan->count) {
+            PyErr_Format(PyExc_ValueError, "result %d of shape %R does not fit the operands", i, shape);
+            return false;
+        }
+        plan->block[i] = elements[i] * (type == C32 || type == C64 ? 2 : 1);
     }
     return true;
 }
@@ -229,6 +267,20 @@ static int routine_read(const char *name) {
         if (strcmp(name, ROUTINE_NAMES[routine]) == 0) return routine;
     PyErr_Format(PyExc_ValueError, "there is no routine %s", name);
     return -1;
+}
+
+/* Whether so many matrices can be addressed, with room for the workspaces that LAPACK asks for. */
+static bool are_addressable(Index rows, Index columns, Index count) {
+    Index elements;
+    return !__builtin_mul_overflow(rows, columns, &elements) && !__builtin_mul_overflow(elements, count, &elements) &&
+           !__builtin_mul_overflow(elements, 1 << 8, &elements);
+}
+
+/* Whether a call takes more than some 20 microseconds: a matrix with nothing to compute takes about half of one. */
+static bool is_long(const Plan *plan) {
+    const double size = (double)plan->rows * (double)plan->columns;
+    const double work = WORK[plan->routine] * size * (double)plan->shorter + size * (double)plan->right + 1e3;
+    return work * (double)plan->count >= WORTH_A_THREAD;
 }
 
 static bool plan_read(Plan *plan, PyObject *arguments) {
@@ -242,9 +294,9 @@ static bool plan_read(Plan *plan, PyObject *arguments) {
         return false;
     }
     Py_INCREF(plan->otherwise);
-    int routine = routine_read(name), type = element_type_read(type_name);
-    plan->batch_rank = indices_read(plan->batch, MAX_RANK, batch);
-    if (routine < 0 || type < 0 || plan->batch_rank < 0) return false;
+    const int routine = routine_read(name), type = routine < 0 ? -1 : element_type_read(type_name);
+    plan->batch_rank = type < 0 ? -1 : indices_read(plan->batch, MAX_RANK, batch);
+    if (plan->batch_rank < 0) return false;
     plan->routine = (Routine)routine;
     plan->type = (ElementType)type;
     plan->pairs = plan->type == C32 || plan->type == C64;
@@ -257,11 +309,24 @@ static bool plan_read(Plan *plan, PyObject *arguments) {
     plan->operand_count = plan->routine == SOLVE ? 2 : 1;
     plan->result_count = RESULT_COUNTS[routine];
     plan->count = 1;
-    for (int axis = 0; axis < plan->batch_rank; axis++) plan->count *= plan->batch[axis];
-    if (plan->type > C64 || plan->shorter < 1 || plan->count < 1 || (plan->routine == SOLVE && right < 1)) {
+    for (int axis = 0; axis < plan->batch_rank; axis++)
+        if (plan->batch[axis] < 1 || __builtin_mul_overflow(plan->count, plan->batch[axis], &plan->count)) {
+            PyErr_Format(PyExc_ValueError, "%R is no shape of a batch", batch);
+            return false;
+        }
+    if (plan->type > C64 || plan->shorter < 1 || (plan->routine == SOLVE ? right < 1 : right != 0)) {
         PyErr_SetString(PyExc_ValueError, "matrices of floating or complex numbers, none of them empty");
         return false;
     }
+    if (rows != columns && routine != QR && routine != SVD) {
+        PyErr_Format(PyExc_ValueError, "%s takes square matrices, found %lld x %lld", name, rows, columns);
+        return false;
+    }
+    if (!are_addressable(rows, columns, plan->count) || !are_addressable(rows, right, plan->count)) {
+        PyErr_Format(PyExc_OverflowError, "%s: more elements than can be addressed", name);
+        return false;
+    }
+    plan->is_long = is_long(plan);
     if (!stack_read(&plan->a, a, plan->batch_rank)) return false;
     if (plan->operand_count == 2 && !stack_read(&plan->b, b, plan->batch_rank)) return false;
     plan->shared = plan->batch_rank > 0 && PyTuple_GET_SIZE(a) == 2;

@@ -19,6 +19,7 @@ typedef struct {
     bool pairs;       /* C32 and C64: pairs of doubles */
     bool narrow;      /* F32 and C32: computed in double precision and rounded */
     bool check;       /* refuse what is not finite */
+    bool is_long;     /* worth letting other Python threads run */
     bool shared;      /* solve: one matrix for all batches of right-hand sides */
     BlasInt rows, columns, shorter, right; /* M, N, K of a; columns of b */
     int batch_rank;

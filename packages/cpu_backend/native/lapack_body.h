@@ -1,4 +1,6 @@
-/* The routines for real or complex matrices: WIDTH doubles make an element, KIND is 0 or 1, the place in the table. */
+/* The routines for real or complex matrices. The includer (lapack_routines.c) defines WIDTH, the number of doubles in
+ * an element, KIND, 0 or 1, the place of the functions in the table (blas.h), and NAME(f), the name of a function for
+ * these elements; it has included lapack.h, matrix_copy.h, <math.h> and <string.h>, and has normalise(). */
 
 static void NAME(zero_above_diagonal)(double *a, BlasInt n) {
     for (BlasInt j = 1; j < n; j++) memset(a + WIDTH * n * j, 0, sizeof(double) * (size_t)(WIDTH * j));
@@ -124,7 +126,7 @@ static bool NAME(svd)(const Plan *plan, const Scratch *scratch) {
 static void NAME(query)(Plan *plan) {
     const Blas *blas = blas_table();
     BlasInt info = 0, none = -1, integers[2] = {0, 0}, *rows = &plan->rows, *columns = &plan->columns;
-    BlasInt shorter = plan->shorter, longer = plan->rows > plan->columns ? plan->rows : plan->columns;
+    BlasInt shorter = plan->shorter;
     double best[4] = {0}, second[4] = {0}, reals[2] = {0}, any[4] = {0};
     switch (plan->routine) {
     case SOLVE:
@@ -147,18 +149,19 @@ static void NAME(query)(Plan *plan) {
         plan->reals_size = (BlasInt)reals[0];
         plan->integers_size = blas_integer(integers, 0);
         break;
-    case SVD:
+    case SVD: {
 #if WIDTH == 1
         blas->dgesdd("S", rows, columns, any, rows, any, any, rows, any, &shorter, best, &none, integers, &info);
 #else
         blas->zgesdd("S", rows, columns, any, rows, any, any, rows, any, &shorter, best, &none, reals, integers, &info);
+        const BlasInt longer = *rows > *columns ? *rows : *columns;
         plan->reals_size = 5 * shorter * shorter + 7 * shorter; /* from the documentation: no query tells it */
         if (plan->reals_size < 2 * longer * shorter + 2 * shorter * shorter + shorter)
             plan->reals_size = 2 * longer * shorter + 2 * shorter * shorter + shorter;
 #endif
-        (void)longer;
         plan->integers_size = 8 * shorter;
         break;
+    }
     default: break;
     }
     plan->work_size = (BlasInt)best[0];

@@ -338,3 +338,11 @@ def test_a_kernel_refuses_what_it_was_not_made_for() -> None:
         LIBRARY.lanes("det", "F64", (17, 17), 0, 1, (((), "F64"),), True, kernel)
     with pytest.raises(ValueError, match="does not fit"):
         LIBRARY.lanes("det", "F64", (2, 2), 0, 2, (((1,), "F64"),), True, kernel)
+    with pytest.raises(ValueError, match="a tuple of 1 forms"):
+        LIBRARY.lanes("det", "F64", (2, 2), 0, 2, (), False, kernel)
+    with pytest.raises(ValueError, match="not a single one"):
+        LIBRARY.lanes("qr", "F64", (2, 2), 0, 1, (((2, 2), "F64"), ((2, 2), "F64")), True, kernel)
+    with pytest.raises((ValueError, OverflowError)):
+        LIBRARY.lanes("solve", "F64", (2, 2), 1 << 60, 1, (((2, 2), "F64"),), True, kernel)
+    with pytest.raises(OverflowError):
+        LIBRARY.lanes("det", "F64", (2, 2), 0, 1 << 60, (((1 << 60,), "F64"),), True, kernel)

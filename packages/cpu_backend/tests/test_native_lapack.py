@@ -325,14 +325,30 @@ def test_a_kernel_refuses_what_is_no_array() -> None:
 def test_a_plan_that_makes_no_sense_is_refused() -> None:
     blas.open_blas()
     good = ("inv", "F64", 2, 2, 0, (), (2, 1), (0, 0), (((2, 2), "F64"),), True, print)
-    for position, bad in ((0, "invert"), (1, "I64"), (1, "F16"), (2, 0), (6, (1,)), (6, (3, 2, 1)), (8, ())):
+    wrong_results: list[Any] = [(), (((2, 3), "F64"),), (((2, 2), "F32"),), (((2, 2, 2), "F64"),)]
+    for position, bad in (
+        *((0, "invert"), (1, "I64"), (1, "F16"), (2, 0), (2, 3), (4, 1), (5, (-1,)), (6, (1,)), (6, (3, 2, 1))),
+        *((8, results) for results in wrong_results),
+    ):
         with pytest.raises(ValueError):
             LIBRARY.lapack_kernel(*good[:position], bad, *good[position + 1 :])  # type: ignore[arg-type, call-arg]
+    with pytest.raises(ValueError, match="no shape of a batch"):
+        LIBRARY.lapack_kernel(*good[:5], (1 << 62, 4), *good[6:])  # type: ignore[arg-type, call-arg]
+    with pytest.raises(OverflowError):
+        LIBRARY.lapack_kernel(*good[:5], (1 << 60,), *good[6:])  # type: ignore[arg-type, call-arg]
     with pytest.raises(OSError, match="nowhere"):
         LIBRARY.blas_open("/nowhere/liblapack.so", "", "_", 64)
-    with pytest.raises(KeyError, match="sgemm"):
+    with pytest.raises(KeyError, match="dpotrf"):
         LIBRARY.blas_provide(({},))
-    assert LIBRARY.blas_open(str(LIBRARY.__file__), "no_", "_", 64) == "no_sgemm_"
+    with pytest.raises(ValueError, match="no capsule"):
+        LIBRARY.blas_provide(({"dpotrf": print},))
+    with pytest.raises(TypeError):
+        LIBRARY.blas_provide((None,))
+    provider = blas.open_blas()
+    if provider.name == "numpy":
+        with pytest.raises(RuntimeError, match="open already"):
+            blas._from_numpy()
+    assert LIBRARY.blas_open(str(LIBRARY.__file__), "no_", "_", 64) == "no_dpotrf_"
 
 
 def program(code: str, choice: str) -> subprocess.CompletedProcess[str]:

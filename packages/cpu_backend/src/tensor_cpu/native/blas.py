@@ -82,9 +82,9 @@ def _from_numpy() -> Provider | None:
 
 
 def _from_scipy() -> Provider | None:
-    from scipy.linalg import cython_blas, cython_lapack
+    from scipy.linalg import cython_lapack
 
-    LIBRARY.blas_provide((cython_blas.__pyx_capi__, cython_lapack.__pyx_capi__))
+    LIBRARY.blas_provide((cython_lapack.__pyx_capi__,))
     return _with_threads("scipy", cython_lapack.__file__, 32)
 
 
