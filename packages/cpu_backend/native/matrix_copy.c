@@ -1,7 +1,7 @@
 /* Copies matrices for LAPACK, and looks for NaN and infinities while they are in the cache.
  *
  * F32 and C32 become doubles: every one of them is a double exactly, and results computed in doubles and rounded at
- * the end are as NumPy's.
+ * the end are as NumPy's. A matrix whose rows lie together in memory is read a few columns at a time, row by row.
  */
 #include "matrix_copy.h"
 

@@ -1,4 +1,5 @@
-/* Single matrices between tensors of any strides and element type, and column-major blocks of doubles for LAPACK. */
+/* Copies single matrices of F32, F64, C32 or C64 and of any strides into column-major blocks of doubles for LAPACK, and
+ * finds NaN and infinities on the way. Results need no way back but rounding: LAPACK writes them where they stay. */
 #ifndef TENSOR_CPU_MATRIX_COPY_H
 #define TENSOR_CPU_MATRIX_COPY_H
 

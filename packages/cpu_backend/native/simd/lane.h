@@ -26,7 +26,8 @@
 typedef double Lane __attribute__((vector_size(LANES * 8)));
 typedef uint64_t Bits __attribute__((vector_size(LANES * 8)));
 
-INLINE Lane all(double value) { return value - (Lane){0}; }
+/* The same number in every lane. */
+INLINE Lane broadcast(double value) { return value - (Lane){0}; }
 
 #if LANES == 8
 
@@ -34,7 +35,7 @@ typedef __mmask8 Mask;
 INLINE Mask greater(Lane x, Lane y) { return _mm512_cmp_pd_mask(x, y, _CMP_GT_OQ); }
 INLINE Mask equal(Lane x, Lane y) { return _mm512_cmp_pd_mask(x, y, _CMP_EQ_OQ); }
 INLINE Lane pick(Mask mask, Lane yes, Lane no) { return _mm512_mask_blend_pd(mask, no, yes); }
-INLINE Mask not(Mask mask) { return (Mask)~mask; }
+INLINE Mask complement(Mask mask) { return (Mask)~mask; }
 INLINE bool any(Mask mask) { return mask != 0; }
 INLINE Lane root(Lane x) { return _mm512_sqrt_pd(x); }
 INLINE Lane larger(Lane x, Lane y) { return _mm512_max_pd(x, y); }
@@ -44,7 +45,7 @@ INLINE Lane larger(Lane x, Lane y) { return _mm512_max_pd(x, y); }
 typedef int64_t Mask __attribute__((vector_size(LANES * 8)));
 INLINE Mask greater(Lane x, Lane y) { return x > y; }
 INLINE Mask equal(Lane x, Lane y) { return x == y; }
-INLINE Mask not(Mask mask) { return ~mask; }
+INLINE Mask complement(Mask mask) { return ~mask; }
 
 #if LANES == 4
 INLINE Lane pick(Mask mask, Lane yes, Lane no) { return _mm256_blendv_pd(no, yes, (Lane)mask); }
@@ -72,7 +73,7 @@ INLINE Lane with_sign(Lane size, Lane sign) { return (Lane)(((Bits)size & ~SIGN_
 /* The exponent e of each lane, 2^e <= |x| < 2^(e+1), as a whole number in a double; -1023 for zeros and subnormals. */
 INLINE Lane exponent(Lane x) {
     Bits field = ((Bits)x >> 52) & 0x7ff;
-    return (Lane)(field | (Bits)all(0x1p52)) - (0x1p52 + 1023.0); /* the field in the last bits of 2^52 */
+    return (Lane)(field | (Bits)broadcast(0x1p52)) - (0x1p52 + 1023.0); /* the field in the last bits of 2^52 */
 }
 
 /* 2^e for whole numbers e from -1022 to 1023. */
@@ -84,8 +85,8 @@ INLINE Lane inverse_power(Lane factor) { return power_of_two(-exponent(factor));
 /* The power of two that brings x to between 2^target and 2^(target+1), as far as that is between 2^-1000 and 2^1000. */
 INLINE Lane scale_to(Lane x, double target) {
     Lane e = target - exponent(x);
-    e = pick(greater(e, all(1000.0)), all(1000.0), e);
-    return power_of_two(pick(greater(all(-1000.0), e), all(-1000.0), e));
+    e = pick(greater(e, broadcast(1000.0)), broadcast(1000.0), e);
+    return power_of_two(pick(greater(broadcast(-1000.0), e), broadcast(-1000.0), e));
 }
 
 #endif

@@ -111,11 +111,11 @@ static __attribute__((noinline)) void store_lanes(char *group, const Lane *lanes
     else store_as(group, lanes, row_bytes, count, false);
 }
 
-/* The lanes in which one of so many numbers is NaN or infinite; those times zero are NaN. */
+/* The lanes in which one of so many numbers is NaN or infinite: such a number times zero is NaN, and so is the sum. */
 INLINE Mask not_finite(const Lane *lanes, int count) {
-    Lane sum = all(0.0);
+    Lane sum = broadcast(0.0);
     for (int i = 0; i < count; i++) sum += lanes[i] * 0.0;
-    return not(equal(sum, all(0.0)));
+    return complement(equal(sum, broadcast(0.0)));
 }
 
 #endif

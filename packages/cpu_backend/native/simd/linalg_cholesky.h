@@ -7,7 +7,7 @@ INLINE Mask cholesky_group(Number *a, int n) {
     for (int j = 0; j < n; j++) {
         Lane pivot = real_part(a[j + j * n]);
         for (int k = 0; k < j; k++) pivot = -add_square(-pivot, a[j + k * n]);
-        bad |= not(greater(pivot, all(0.0)));
+        bad |= complement(greater(pivot, broadcast(0.0)));
         Lane side = root(pivot);
         a[j + j * n] = number(side);
         for (int i = j + 1; i < n; i++) {
@@ -15,7 +15,7 @@ INLINE Mask cholesky_group(Number *a, int n) {
             for (int k = 0; k < j; k++) sum = subtract_product(sum, a[i + k * n], conjugate(a[j + k * n]));
             a[i + j * n] = divide_by_real(sum, side);
         }
-        for (int i = 0; i < j; i++) a[i + j * n] = number(all(0.0));
+        for (int i = 0; i < j; i++) a[i + j * n] = number(broadcast(0.0));
     }
     return bad;
 }

@@ -2,7 +2,9 @@
  * ed., §8.5).
  *
  * An off-diagonal element is rotated away while it is large next to both diagonal elements, which also finds small
- * eigenvalues of graded matrices well (Demmel and Veselić, SIAM J. Matrix Anal. Appl. 13, 1992).
+ * eigenvalues of graded matrices well (Demmel and Veselić, SIAM J. Matrix Anal. Appl. 13, 1992). Only the lower
+ * triangle and the real part of the diagonal are read, though all elements must be finite. Eigenvalues are sorted
+ * ascending, and their vectors with them.
  */
 
 static const double EIGH_SCALE = 500.0;    /* exponent of the largest element; squares and their sums fit */
@@ -12,7 +14,7 @@ static const double EIGH_TINY = 0x1p-800; /* a square that is as good as zero */
  * not converged. */
 INLINE Mask eigh_iterate_group(Number *a, Lane *values, Number *v, int n) {
     for (int i = 0; i < n; i++) values[i] = real_part(a[i + i * n]);
-    for (int i = 0; i < n * n; i++) v[i] = number(all(i % (n + 1) == 0));
+    for (int i = 0; i < n * n; i++) v[i] = number(broadcast(i % (n + 1) == 0));
     Mask rotated = no_lane();
     for (int sweep = 0; sweep < MOST_SWEEPS; sweep++) {
         rotated = no_lane();
@@ -21,15 +23,15 @@ INLINE Mask eigh_iterate_group(Number *a, Lane *values, Number *v, int n) {
                 int p, q;
                 tournament_pair(n, round, pair, &p, &q);
                 Number g = a[q + p * n];
-                Lane square = add_square(all(0.0), g);
+                Lane square = add_square(broadcast(0.0), g);
                 Mask active = greater(square, ROTATE_ABOVE * size_of(values[p] * values[q]));
-                active &= greater(square, all(EIGH_TINY));
+                active &= greater(square, broadcast(EIGH_TINY));
                 if (!any(active)) continue;
                 rotated |= active;
                 const Rotation r = rotation(values[p], values[q], g, square, active);
                 values[p] -= r.shift;
                 values[q] += r.shift;
-                a[q + p * n] = choose(active, number(all(0.0)), g);
+                a[q + p * n] = choose(active, number(broadcast(0.0)), g);
                 for (int k = 0; k < p; k++) rotate(a + p + k * n, a + q + k * n, r.cosine, conjugate(r.sine));
                 for (int k = p + 1; k < q; k++) {
                     Number mirrored = conjugate(a[q + k * n]);
@@ -55,7 +57,7 @@ INLINE bool eigh_groups(const LaneProblem *problem, const char *const *operands,
         bad |= not_finite((Lane *)a, n * n * PARTS);
         for (int j = 0; j < n; j++) { /* what is not read must not count for the scale */
             a[j + j * n] = number(real_part(a[j + j * n]));
-            for (int i = 0; i < j; i++) a[i + j * n] = number(all(0.0));
+            for (int i = 0; i < j; i++) a[i + j * n] = number(broadcast(0.0));
         }
         const Lane back = inverse_power(scale_numbers(a, n * n, EIGH_SCALE));
         bad |= eigh_iterate_group(a, values, v, n);

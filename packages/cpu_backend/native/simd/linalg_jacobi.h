@@ -21,7 +21,7 @@ typedef struct {
  * (Golub and Van Loan, Matrix Computations, 4th ed., §8.5.2). */
 INLINE Rotation rotation(Lane p, Lane q, Number g, Lane square, Mask active) {
     Lane gap = q - p, width = size_of(gap) + root(gap * gap + 4.0 * square);
-    Lane factor = pick(active, with_sign(all(2.0), gap) / width, all(0.0)); /* the tangent is factor |g| */
+    Lane factor = pick(active, with_sign(broadcast(2.0), gap) / width, broadcast(0.0)); /* the tangent is factor |g| */
     Lane shift = factor * square;
     Lane cosine = 1.0 / root(1.0 + shift * factor);
     return (Rotation){cosine, scaled(g, factor * cosine), shift};

@@ -1,8 +1,9 @@
 /* LU decomposition with partial pivoting: linear systems, inverses, determinants.
  *
- * Rows are exchanged as LAPACK's xGETRF exchanges them (Golub and Van Loan, Matrix Computations, 4th ed., §3.4), so the
- * pivots are the same. Every lane has a pivot row of its own, found by comparing and moved by selecting. Multipliers
- * stay where they arose, as in LINPACK: to apply the factors to a right-hand side, exchange and eliminate step by step.
+ * Rows are exchanged as LAPACK's xGETRF exchanges them (Golub and Van Loan, Matrix Computations, 4th ed., §3.4), so
+ * the pivots are the same. Every lane has a pivot row of its own, found by comparing and moved by selecting.
+ * Multipliers stay where they arose, as in LINPACK: to apply the factors to a right-hand side, exchange and eliminate
+ * step by step.
  */
 
 enum { RIGHT_AT_ONCE = LARGEST_SIDE }; /* columns of right-hand sides in lanes at the same time */
@@ -13,21 +14,21 @@ INLINE Mask lu_group(Number *a, Lane *swaps, int n) {
     Mask singular = no_lane();
     for (int j = 0; j < n; j++) {
         Number *column = a + j * n;
-        Lane best = rough_size(column[j]), row = all(j);
+        Lane best = rough_size(column[j]), row = broadcast(j);
         for (int i = j + 1; i < n; i++) {
             Lane size = rough_size(column[i]);
-            row = pick(greater(size, best), all(i), row);
+            row = pick(greater(size, best), broadcast(i), row);
             best = larger(best, size);
         }
         swaps[j] = row;
         Mask here[LARGEST_SIDE];
-        for (int i = j + 1; i < n; i++) here[i] = equal(row, all(i));
+        for (int i = j + 1; i < n; i++) here[i] = equal(row, broadcast(i));
 
         Number former = column[j];
         for (int i = j + 1; i < n; i++) column[j] = choose(here[i], column[i], column[j]);
-        Mask zero = equal(best, all(0.0));
+        Mask zero = equal(best, broadcast(0.0));
         singular |= zero;
-        Divisor pivot = divisor(choose(zero, number(all(1.0)), column[j]));
+        Divisor pivot = divisor(choose(zero, number(broadcast(1.0)), column[j]));
         for (int i = j + 1; i < n; i++) column[i] = divide(choose(here[i], former, column[i]), pivot);
 
         for (int c = j + 1; c < n; c++) {
@@ -46,7 +47,7 @@ INLINE Mask lu_group(Number *a, Lane *swaps, int n) {
 INLINE void lu_solve_group(const Number *a, const Lane *swaps, int n, Number *x, int columns) {
     for (int j = 0; j < n; j++) {
         Mask here[LARGEST_SIDE];
-        for (int i = j + 1; i < n; i++) here[i] = equal(swaps[j], all(i));
+        for (int i = j + 1; i < n; i++) here[i] = equal(swaps[j], broadcast(i));
         for (int c = 0; c < columns; c++) {
             Number *right = x + c * n;
             Number above = right[j], top = above;
@@ -69,19 +70,19 @@ INLINE void lu_solve_group(const Number *a, const Lane *swaps, int n, Number *x,
 /* The product of the pivots, with the sign of the exchanges. The exponents are summed on the side, so that neither the
  * factors nor partial products leave the range. */
 INLINE Number lu_product_group(const Number *a, const Lane *swaps, int n) {
-    Number product = number(all(1.0));
-    Lane exponents = all(0.0);
+    Number product = number(broadcast(1.0));
+    Lane exponents = broadcast(0.0);
     for (int j = 0; j < n; j++) {
         product = times(product, scaled(a[j + j * n], scale_to(largest_part(a[j + j * n]), 0.0)));
         exponents -= exponent(scale_to(largest_part(a[j + j * n]), 0.0));
         Lane unit = scale_to(largest_part(product), 0.0);
         exponents -= exponent(unit);
         product = scaled(product, unit);
-        product = choose(equal(swaps[j], all(j)), product, minus(product));
+        product = choose(equal(swaps[j], broadcast(j)), product, minus(product));
     }
     for (int step = 0; step < 3; step++) { /* 2^2300 times any double is infinite, 2^-2300 times any is zero */
-        Lane part = pick(greater(exponents, all(1000.0)), all(1000.0), exponents);
-        part = pick(greater(all(-1000.0), part), all(-1000.0), part);
+        Lane part = pick(greater(exponents, broadcast(1000.0)), broadcast(1000.0), exponents);
+        part = pick(greater(broadcast(-1000.0), part), broadcast(-1000.0), part);
         product = scaled(product, power_of_two(part));
         exponents -= part;
     }
@@ -122,7 +123,7 @@ INLINE bool inv_groups(const LaneProblem *problem, const char *const *operands, 
         load_lanes((Lane *)a, operands[0] + group * LANES * bytes, bytes, count, problem->narrow);
         bad |= not_finite((Lane *)a, count);
         bad |= lu_group(a, swaps, n);
-        for (int i = 0; i < n * n; i++) x[i] = number(all(i % (n + 1) == 0));
+        for (int i = 0; i < n * n; i++) x[i] = number(broadcast(i % (n + 1) == 0));
         lu_solve_group(a, swaps, n, x, n);
         store_lanes(results[0] + group * LANES * bytes, (Lane *)x, bytes, count, problem->narrow);
     }

@@ -1,5 +1,6 @@
 /* QR decomposition by Householder reflections H = I - tau v vᴴ, with LAPACK's conventions (xGEQR2, xLARFG, xORG2R):
- * the diagonal of R is real, and a column that is zero below the diagonal is left as it is.
+ * the diagonal of R is real. A column that is zero below the diagonal is left as it is, unless its diagonal element
+ * (alpha) is complex: a reflection makes that real, too.
  *
  * Columns are scaled by powers of two first. That changes no reflection, keeps every sum of squares in range, and
  * makes what is far smaller than its column negligible.
@@ -14,9 +15,9 @@ INLINE void qr_reflect_group(Number *a, Number *tau, int m, int n) {
         Lane rest = square_of_imaginary(alpha);
         for (int i = j + 1; i < m; i++) rest = add_square(rest, column[i]);
         Lane real = real_part(alpha), norm = root(real * real + rest);
-        Mask useful = greater(rest, all(NEGLIGIBLE));
-        Lane beta = pick(useful, with_sign(norm, -real), real), safe = pick(useful, beta, all(1.0));
-        Number zero = number(all(0.0)), distance = subtract(alpha, number(safe));
+        Mask useful = greater(rest, broadcast(NEGLIGIBLE));
+        Lane beta = pick(useful, with_sign(norm, -real), real), safe = pick(useful, beta, broadcast(1.0));
+        Number zero = number(broadcast(0.0)), distance = subtract(alpha, number(safe));
         tau[j] = choose(useful, minus(divide_by_real(distance, safe)), zero);
         Number factor = choose(useful, reciprocal(distance), zero);
         for (int i = j + 1; i < m; i++) column[i] = times(column[i], factor);
@@ -37,15 +38,15 @@ INLINE void qr_expand_group(const Number *a, const Number *tau, Number *q, int m
     for (int j = k - 1; j >= 0; j--) {
         const Number *v = a + j * m;
         for (int c = j + 1; c < k; c++) {
-            Number *other = q + c * m, sum = number(all(0.0));
+            Number *other = q + c * m, sum = number(broadcast(0.0));
             for (int i = j + 1; i < m; i++) sum = add_product(sum, conjugate(v[i]), other[i]);
             sum = times(sum, tau[j]);
             other[j] = minus(sum);
             for (int i = j + 1; i < m; i++) other[i] = subtract_product(other[i], v[i], sum);
         }
         Number *column = q + j * m;
-        for (int i = 0; i < j; i++) column[i] = number(all(0.0));
-        column[j] = subtract(number(all(1.0)), tau[j]);
+        for (int i = 0; i < j; i++) column[i] = number(broadcast(0.0));
+        column[j] = subtract(number(broadcast(1.0)), tau[j]);
         for (int i = j + 1; i < m; i++) column[i] = minus(times(v[i], tau[j]));
     }
 }
@@ -67,7 +68,7 @@ INLINE bool qr_groups(const LaneProblem *problem, const char *const *operands, c
         store_lanes(results[0] + group * LANES * q_bytes, (Lane *)q, q_bytes, m * k * PARTS, problem->narrow);
         for (int c = 0; c < n; c++) {
             const Lane back = inverse_power(scales[c]);
-            for (int i = 0; i < k; i++) q[i + c * k] = i <= c ? scaled(a[i + c * m], back) : number(all(0.0));
+            for (int i = 0; i < k; i++) q[i + c * k] = i <= c ? scaled(a[i + c * m], back) : number(broadcast(0.0));
         }
         store_lanes(results[1] + group * LANES * r_bytes, (Lane *)q, r_bytes, k * n * PARTS, problem->narrow);
     }

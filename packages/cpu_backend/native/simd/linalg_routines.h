@@ -12,7 +12,7 @@ INLINE Index matrix_bytes(const LaneProblem *problem, Index rows, Index columns)
 
 /* Scales so many numbers by the power of two that makes the largest of them about 2^target; answers that power. */
 INLINE Lane scale_numbers(Number *numbers, int count, double target) {
-    Lane most = all(0.0);
+    Lane most = broadcast(0.0);
     for (int i = 0; i < count; i++) most = larger(largest_part(numbers[i]), most);
     const Lane factor = scale_to(most, target);
     for (int i = 0; i < count; i++) numbers[i] = scaled(numbers[i], factor);

@@ -1,6 +1,8 @@
 /* Thin singular value decomposition by one-sided Jacobi rotations (Hestenes 1958; Demmel and Veselić, SIAM J. Matrix
  * Anal. Appl. 13, 1992): rotate pairs of columns of A until all are orthogonal. Their norms are the singular values,
- * their directions U, and the product of the rotations is V. Wide matrices are taken as their adjoints.
+ * their directions U, and the product of the rotations is V. Singular values are sorted descending, and the columns
+ * with them; where one is zero, U gets a unit vector orthogonal to its other columns. Wide matrices are taken as their
+ * adjoints.
  */
 
 static const double SVD_SCALE = 250.0;   /* exponent of the largest element; fourth powers and their sums fit */
@@ -9,7 +11,7 @@ static const double SVD_TINY = 0x1p-460; /* the square of the norm of a column t
 /* Orthogonalises the columns of a, m x n with m >= n; squares get the squares of their norms, v the rotations.
  * Answers which matrices have not converged. */
 INLINE Mask svd_iterate_group(Number *a, Lane *squares, Number *v, int m, int n) {
-    for (int i = 0; i < n * n; i++) v[i] = number(all(i % (n + 1) == 0));
+    for (int i = 0; i < n * n; i++) v[i] = number(broadcast(i % (n + 1) == 0));
     Mask rotated = no_lane();
     for (int sweep = 0; sweep < MOST_SWEEPS; sweep++) {
         rotated = no_lane();
@@ -17,16 +19,16 @@ INLINE Mask svd_iterate_group(Number *a, Lane *squares, Number *v, int m, int n)
             for (int pair = n % 2; pair < (n + 1) / 2; pair++) {
                 int first, second;
                 tournament_pair(n, round, pair, &first, &second);
-                Number *x = a + first * m, *y = a + second * m, g = number(all(0.0));
-                Lane p = all(0.0), q = all(0.0);
+                Number *x = a + first * m, *y = a + second * m, g = number(broadcast(0.0));
+                Lane p = broadcast(0.0), q = broadcast(0.0);
                 for (int i = 0; i < m; i++) {
                     g = add_product(g, conjugate(y[i]), x[i]);
                     p = add_square(p, x[i]);
                     q = add_square(q, y[i]);
                 }
-                Lane square = add_square(all(0.0), g);
+                Lane square = add_square(broadcast(0.0), g);
                 Mask active = greater(square, ROTATE_ABOVE * m * (p * q));
-                active &= greater(p, all(SVD_TINY)) & greater(q, all(SVD_TINY));
+                active &= greater(p, broadcast(SVD_TINY)) & greater(q, broadcast(SVD_TINY));
                 if (!any(active)) continue;
                 rotated |= active;
                 const Rotation r = rotation(p, q, g, square, active);
@@ -36,7 +38,7 @@ INLINE Mask svd_iterate_group(Number *a, Lane *squares, Number *v, int m, int n)
         if (!any(rotated)) break;
     }
     for (int j = 0; j < n; j++) {
-        squares[j] = all(0.0);
+        squares[j] = broadcast(0.0);
         for (int i = 0; i < m; i++) squares[j] = add_square(squares[j], a[i + j * m]);
     }
     return rotated;
@@ -46,22 +48,22 @@ INLINE Mask svd_iterate_group(Number *a, Lane *squares, Number *v, int m, int n)
  * along axes, the one that is farthest from those columns, after two rounds of Gram-Schmidt. */
 static __attribute__((noinline)) void svd_complete_column(Number *u, int m, int j, Mask missing) {
     Number fresh[LARGEST_SIDE];
-    Lane most = all(-1.0), row = all(0.0);
+    Lane most = broadcast(-1.0), row = broadcast(0.0);
     for (int i = 0; i < m; i++) {
-        Lane outside = all(1.0);
+        Lane outside = broadcast(1.0);
         for (int k = 0; k < j; k++) outside = -add_square(-outside, u[i + k * m]);
         const Mask better = greater(outside, most);
         most = pick(better, outside, most);
-        row = pick(better, all(i), row);
+        row = pick(better, broadcast(i), row);
     }
-    for (int i = 0; i < m; i++) fresh[i] = number(pick(equal(row, all(i)), all(1.0), all(0.0)));
+    for (int i = 0; i < m; i++) fresh[i] = number(pick(equal(row, broadcast(i)), broadcast(1.0), broadcast(0.0)));
     for (int repeat = 0; repeat < 2; repeat++)
         for (int k = 0; k < j; k++) {
-            Number along = number(all(0.0));
+            Number along = number(broadcast(0.0));
             for (int i = 0; i < m; i++) along = add_product(along, conjugate(u[i + k * m]), fresh[i]);
             for (int i = 0; i < m; i++) fresh[i] = subtract_product(fresh[i], u[i + k * m], along);
         }
-    Lane square = all(0.0);
+    Lane square = broadcast(0.0);
     for (int i = 0; i < m; i++) square = add_square(square, fresh[i]);
     for (int i = 0; i < m; i++) u[i + j * m] = choose(missing, divide_by_real(fresh[i], root(square)), u[i + j * m]);
 }
@@ -77,9 +79,9 @@ INLINE void svd_finish_group(Number *u, Lane *squares, Number *v, int m, int n) 
             swap_columns(v + i * n, v + j * n, n, wrong);
         }
     for (int j = 0; j < n; j++) {
-        const Mask missing = not(greater(squares[j], all(SVD_TINY)));
+        const Mask missing = complement(greater(squares[j], broadcast(SVD_TINY)));
         squares[j] = root(squares[j]);
-        const Lane factor = 1.0 / pick(missing, all(1.0), squares[j]);
+        const Lane factor = 1.0 / pick(missing, broadcast(1.0), squares[j]);
         for (int i = 0; i < m; i++) u[i + j * m] = scaled(u[i + j * m], factor);
         if (any(missing)) svd_complete_column(u, m, j, missing);
     }

@@ -9,7 +9,7 @@ typedef struct {
 } Number;
 enum { PARTS = 2 }; /* doubles in an element */
 
-INLINE Number number(Lane real) { return (Number){real, all(0.0)}; }
+INLINE Number number(Lane real) { return (Number){real, broadcast(0.0)}; }
 INLINE Lane real_part(Number x) { return x.re; }
 INLINE Number conjugate(Number x) { return (Number){x.re, -x.im}; }
 INLINE Number minus(Number x) { return (Number){-x.re, -x.im}; }
@@ -48,7 +48,7 @@ typedef struct {
 INLINE Divisor divisor(Number x) {
     Lane scale = scale_to(largest_part(x), 0.0);
     Number unit = scaled(x, scale);
-    return (Divisor){unit, add_square(all(0.0), unit), scale};
+    return (Divisor){unit, add_square(broadcast(0.0), unit), scale};
 }
 INLINE Number divide(Number x, Divisor y) {
     Number product = times(scaled(x, y.scale), conjugate(y.unit));

@@ -22,7 +22,7 @@ INLINE Number choose(Mask mask, Number yes, Number no) { return pick(mask, yes, 
 /* |x|², and a sum of such squares. */
 INLINE Lane add_square(Lane sum, Number x) { return sum + x * x; }
 
-INLINE Lane square_of_imaginary(Number x) { return (void)x, all(0.0); }
+INLINE Lane square_of_imaginary(Number x) { return (void)x, broadcast(0.0); }
 INLINE Number reciprocal(Number x) { return 1.0 / x; } /* of sizes far from the ends of the range */
 
 /* A size that is cheap: LAPACK compares the sum of the parts where it looks for a pivot. */

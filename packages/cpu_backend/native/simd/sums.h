@@ -32,7 +32,8 @@ enum { VECTOR_BYTES = 16 };
 
 typedef uint32_t Words __attribute__((vector_size(VECTOR_BYTES)));
 
-/* The first `bytes` of a vector, fewer than all, the rest zero; a multiple of 4 but for Bool. */
+/* A vector of the first `bytes` at an address, fewer than VECTOR_BYTES, and zeros: nothing behind them is read. For all
+ * types but Bool they are a multiple of 4. store_bytes() is its counterpart, and writes nothing behind them. */
 INLINE Words load_bytes(const void *source, Index bytes) {
 #if defined(__AVX512BW__)
     if (bytes % 4) return (Words)_mm512_maskz_loadu_epi8(((__mmask64)1 << bytes) - 1, source);
