@@ -1,4 +1,5 @@
-/* The one file that calls NumPy's C API.
+/* The one file that calls NumPy's C API: new arrays, an allocator for arrays that NumPy itself makes, and the reading
+ * of shapes, element types and integers that a binder gives.
  *
  * A large new array lies in a buffer of the pool, held by a capsule that is the array's base: views, exported buffers
  * and DLPack capsules all keep the array, so the buffer goes back when the last of them dies. Small ones are left to
@@ -63,11 +64,23 @@ int array_form_read(ArrayForm *form, PyObject *shape, PyObject *type_name) {
     form->type = (ElementType)type;
     form->rank = rank;
     form->size = 1;
+    bool empty = false, too_large = false; /* by NumPy's rule: an empty array whose other extents are is, too */
     for (int axis = 0; axis < rank; axis++) {
+        if (extents[axis] < 0) {
+            PyErr_Format(PyExc_ValueError, "extents must not be negative, found %R", shape);
+            return -1;
+        }
         form->shape[axis] = (npy_intp)extents[axis];
-        form->size *= extents[axis];
+        if (extents[axis] == 0) empty = true;
+        else too_large |= __builtin_mul_overflow(form->size, extents[axis], &form->size);
     }
-    form->bytes = (size_t)form->size * (size_t)ELEMENT_BYTES[type];
+    Index bytes;
+    if (too_large || __builtin_mul_overflow(form->size, ELEMENT_BYTES[type], &bytes)) {
+        PyErr_Format(PyExc_ValueError, "an array of shape %R is larger than any memory", shape);
+        return -1;
+    }
+    if (empty) form->size = bytes = 0;
+    form->bytes = (size_t)bytes;
     return 0;
 }
 
@@ -105,18 +118,21 @@ PyObject *array_new(const ArrayForm *form) {
     return PyArray_NewFromDescr(&PyArray_Type, type, form->rank, (npy_intp *)form->shape, NULL, NULL, 0, NULL);
 }
 
-/* NumPy's allocator of array data, for arrays that NumPy's own functions make. It tells the size again when it frees. */
+/* NumPy's allocator of array data, for arrays that NumPy's own functions make. NumPy tells the size again when it
+ * frees. */
 
 static void *numpy_allocate(void *unused, size_t bytes) {
     (void)unused;
     return bytes >= POOL_SMALLEST ? pool_take(bytes) : malloc(bytes);
 }
 
-static void *numpy_allocate_zeros(void *unused, size_t count, size_t bytes) {
+static void *numpy_allocate_zeros(void *unused, size_t count, size_t each) {
     (void)unused;
-    if (count == 0 || bytes == 0 || count * bytes < POOL_SMALLEST) return calloc(count, bytes);
-    void *buffer = pool_take(count * bytes);
-    return buffer ? memset(buffer, 0, count * bytes) : NULL;
+    size_t bytes;
+    if (__builtin_mul_overflow(count, each, &bytes)) return NULL;
+    if (bytes < POOL_SMALLEST) return calloc(count, each);
+    void *buffer = pool_take(bytes);
+    return buffer ? memset(buffer, 0, bytes) : NULL;
 }
 
 static void numpy_free(void *unused, void *buffer, size_t bytes) {
@@ -125,7 +141,9 @@ static void numpy_free(void *unused, void *buffer, size_t bytes) {
     else free(buffer);
 }
 
-/* NumPy does not say how long the buffer was, so it cannot be copied: ndarray.resize() of such an array is refused. */
+/* NumPy does not say how long the buffer was, so it cannot be copied. Refused, then: resize() of an array that was
+ * made in such a context, wherever it is called, and what makes arrays there by growing them, such as numpy.fromiter
+ * and readers of text. */
 static void *numpy_reallocate(void *unused, void *buffer, size_t bytes) {
     (void)unused, (void)buffer, (void)bytes;
     return NULL; /* a MemoryError */

@@ -1,5 +1,6 @@
 /* The pool, the threads and the instruction set, as Python functions; tensor_cpu.memory and tensor_cpu.threads
- * document them for users. */
+ * document them for users. Besides, two ways to get arrays in warm memory: empty() makes one, and after
+ * allocate_from_pool() NumPy's own functions do, in the same context. */
 #include "arrays.h"
 #include "cpu.h"
 #include "pool.h"
@@ -17,7 +18,9 @@ static PyObject *stats(PyObject *module, PyObject *unused) {
 
 static PyObject *clear(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
+    Py_BEGIN_ALLOW_THREADS /* unmapping gigabytes takes long */
     pool_clear();
+    Py_END_ALLOW_THREADS
     Py_RETURN_NONE;
 }
 
@@ -25,7 +28,10 @@ static PyObject *set_limit(PyObject *module, PyObject *bytes) {
     (void)module;
     long long limit = PyLong_AsLongLong(bytes);
     if (limit == -1 && PyErr_Occurred()) return NULL;
+    if (limit < 0) return PyErr_Format(PyExc_ValueError, "the pool cannot keep %lld bytes", limit);
+    Py_BEGIN_ALLOW_THREADS
     pool_set_limit(limit);
+    Py_END_ALLOW_THREADS
     Py_RETURN_NONE;
 }
 

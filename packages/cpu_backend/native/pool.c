@@ -1,10 +1,13 @@
 /* The buffer pool: one list per size class, newest first within a class, and one list of all by age.
  *
- * What is kept is described in the first bytes of the buffer itself, so that keeping one needs no memory.
+ * What is kept is described in the first bytes of the buffer itself, so that keeping one needs no memory. Buffers of
+ * 2 MiB or more are aligned to huge pages and ask for them (transparent ones, on Linux). When poisoning is on, a buffer
+ * that is given back is filled with one byte and says so in its description; whoever takes it looks for other bytes.
  */
 #include "pool.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,14 +25,16 @@ struct Kept {
     Kept *above, *below;           /* of this class */
     size_t bytes;                  /* of the class */
     int class_index;
+    bool poisoned;                 /* every byte behind this description is POISON */
 };
+_Static_assert(sizeof(Kept) <= POOL_SMALLEST, "the description of a buffer lies in the buffer");
 
 static struct {
     pthread_mutex_t lock;
     Kept *top[CLASSES];
     Kept *newest, *oldest;
     PoolStats stats;
-    bool poisoning;
+    atomic_bool poisoning;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void renew_lock(void) { pthread_mutex_init(&pool.lock, NULL); }
@@ -83,7 +88,7 @@ static void link_kept(Kept *kept) {
 /* Unlinks the oldest buffers until the rest fits; the caller frees them after it has released the lock. */
 static Kept *evict(void) {
     Kept *dropped = NULL;
-    while (pool.stats.kept_bytes > pool.stats.limit_bytes) {
+    while (pool.oldest && pool.stats.kept_bytes > pool.stats.limit_bytes) {
         Kept *oldest = pool.oldest;
         unlink_kept(oldest);
         pool.stats.evictions++;
@@ -130,10 +135,9 @@ void *pool_take(size_t bytes) {
     else pool.stats.misses++;
     pool.stats.used_bytes += (int64_t)rounded;
     pool.stats.used_buffers++;
-    bool poisoning = pool.poisoning;
     unlock();
     if (kept) {
-        if (poisoning) require_poison(kept);
+        if (kept->poisoned) require_poison(kept);
         return kept;
     }
     void *buffer = fresh(rounded);
@@ -154,8 +158,10 @@ void pool_give(void *buffer, size_t bytes) {
     if (buffer == NULL) return;
     size_t rounded;
     int class_index = class_of(bytes, &rounded);
-    if (pool.poisoning) memset(buffer, POISON, rounded);
+    bool poisoned = atomic_load_explicit(&pool.poisoning, memory_order_relaxed);
+    if (poisoned) memset(buffer, POISON, rounded);
     Kept *kept = buffer;
+    kept->poisoned = poisoned;
     kept->bytes = rounded;
     kept->class_index = class_index;
     lock();
@@ -167,6 +173,20 @@ void pool_give(void *buffer, size_t bytes) {
     free_all(dropped);
 }
 
+void *scratch_take(size_t bytes) {
+    if (bytes >= POOL_SMALLEST) return pool_take(bytes);
+    char *block = malloc(bytes + ALIGNMENT); /* aligned_alloc() takes a slower path */
+    if (block == NULL) return NULL;
+    char *scratch = block + ALIGNMENT - (uintptr_t)block % ALIGNMENT;
+    ((void **)scratch)[-1] = block; /* there is room: malloc aligns to at least two pointers */
+    return scratch;
+}
+
+void scratch_give(void *scratch, size_t bytes) {
+    if (bytes >= POOL_SMALLEST) pool_give(scratch, bytes);
+    else if (scratch != NULL) free(((void **)scratch)[-1]);
+}
+
 PoolStats pool_stats(void) {
     lock();
     PoolStats stats = pool.stats;
@@ -176,7 +196,7 @@ PoolStats pool_stats(void) {
 
 void pool_set_limit(int64_t bytes) {
     lock();
-    pool.stats.limit_bytes = bytes;
+    pool.stats.limit_bytes = bytes < 0 ? 0 : bytes;
     Kept *dropped = evict();
     unlock();
     free_all(dropped);
@@ -193,7 +213,4 @@ void pool_clear(void) {
     free_all(dropped);
 }
 
-void pool_set_poisoning(bool on) {
-    pool_clear(); /* what was kept before bears no poison */
-    pool.poisoning = on;
-}
+void pool_set_poisoning(bool on) { atomic_store_explicit(&pool.poisoning, on, memory_order_relaxed); }

@@ -2,8 +2,9 @@
  *
  * A page that a process gets for the first time has to be found and cleared; for a large result that costs more than
  * computing it. Buffers are aligned to 64 bytes, and come in size classes, four per doubling, so that at most a fifth
- * of one is unused. Buffers that nobody uses count against a limit; the one given back first leaves first. Safe to
- * call from any thread, with or without the GIL.
+ * of one is unused; the smallest class is 64 KiB, and from 2 MiB on a buffer is whole huge pages, of which up to one
+ * more is unused (and, where the system has given it, not counted). Buffers that nobody uses count against a limit; the
+ * one given back first leaves first. Safe to call from any thread, with or without the GIL.
  */
 #ifndef TENSOR_CPU_POOL_H
 #define TENSOR_CPU_POOL_H
@@ -25,11 +26,17 @@ void *pool_take(size_t bytes);
 /* Give back what pool_take returned for this size. */
 void pool_give(void *buffer, size_t bytes);
 
+/* Workspace of any size, aligned to 64 bytes: from the pool where that is worth it, else from the system's allocator.
+ * NULL when memory is short; give it back with the same size. */
+void *scratch_take(size_t bytes);
+void scratch_give(void *scratch, size_t bytes);
+
 PoolStats pool_stats(void);
 void pool_clear(void);               /* every kept buffer goes back to the operating system */
-void pool_set_limit(int64_t bytes);  /* what no longer fits leaves at once */
+void pool_set_limit(int64_t bytes);  /* what no longer fits leaves at once; less than nothing is nothing */
 
-/* Overwrite buffers that are given back, and stop the process when one was written to before its next use. */
+/* Overwrite buffers that are given back from now on, and stop the process when one of them was written to before its
+ * next use. */
 void pool_set_poisoning(bool on);
 
 #endif

@@ -14,7 +14,7 @@ typedef void (*ParallelBody)(void *context, Index begin, Index end);
 /* Calls body on ranges that together cover 0 .. parts, and returns when all are done. The calling thread works too.
  * Runs everything in the calling thread when the pool has one thread, is busy for another caller, or there are fewer
  * than two grains of work. A grain is the fewest parts that are worth waking a thread for, about 20 microseconds.
- * Call without the GIL. */
+ * Call without the GIL unless it is less than two grains. */
 void parallel_for(Index parts, Index grain, ParallelBody body, void *context);
 
 /* Threads that share the work, the caller included; at least 1. */

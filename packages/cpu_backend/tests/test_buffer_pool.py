@@ -94,6 +94,17 @@ def test_clear_gives_everything_back() -> None:
     assert LIBRARY.pool_stats()["kept_bytes"] == LIBRARY.pool_stats()["kept_buffers"] == 0
 
 
+def test_sizes_that_no_memory_has_are_refused() -> None:
+    with pytest.raises(ValueError, match="cannot keep -1 bytes"):
+        LIBRARY.pool_set_limit(-1)
+    with pytest.raises(ValueError, match="must not be negative"):
+        LIBRARY.empty((3, -1), "F64")
+    for shape in ((2**60,), (2**32, 2**32), (0, 2**40, 2**40)):
+        with pytest.raises(ValueError, match="larger than any memory"):
+            LIBRARY.empty(shape, "F64")
+    assert LIBRARY.empty((0, 2**40), "F64").shape == (0, 2**40)
+
+
 def test_arrays_of_the_user_are_not_allocated_here() -> None:
     before = used()
     array = np.ones(MEGABYTE)
@@ -149,6 +160,25 @@ print("unharmed", array.view("u1")[1000])
     assert fine.stdout == f"unharmed {0xDB}\n", fine.stderr
     wrong = run_python(code.format(write="ctypes.memset(address + 5000, 1, 1)"))
     assert wrong.returncode != 0 and "was written to at byte 5000 after it was given back" in wrong.stderr
+
+
+def test_poisoning_may_be_switched_while_buffers_come_and_go() -> None:
+    code = """
+import threading
+from tensor_cpu.extension import LIBRARY
+def churn():
+    for turn in range(4000):
+        LIBRARY.empty((8192 + 2048 * (turn % 3),), "F64")
+threads = [threading.Thread(target=churn) for _ in range(3)]
+for thread in threads: thread.start()
+on = False
+while any(thread.is_alive() for thread in threads):
+    on = not on
+    LIBRARY.pool_set_poisoning(on)
+print("unharmed")
+"""
+    done = run_python(code)
+    assert done.stdout == "unharmed\n", done.stderr
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
