@@ -1,5 +1,5 @@
 /* Kernels that make elements of another type: a permuted copy where the operand has gaps or another order, then one
- * loop over elements that lie together, shared among threads. */
+ * loop over elements that lie together, shared among threads. The copy is a temporary as large as the operand. */
 #include "convert.h"
 
 #include "arrays.h"
@@ -58,7 +58,7 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged
     const char *source = array_data(arguments[0]);
     char *target = array_data(result);
     bool done;
-    if (converting->result.size < MANY) {
+    if (converting->result.size < MANY && (converting->plan == NULL || !copy_takes_long(converting->plan))) {
         done = run(converting, source, target);
     } else {
         Py_BEGIN_ALLOW_THREADS
@@ -101,6 +101,10 @@ static PyObject *bind_convert(PyObject *module, PyObject *const *arguments, Py_s
         together[axis] = stride;
         lies_alike = lies_alike && (extents[axis] == 1 || strides[axis] == stride);
         stride *= extents[axis];
+    }
+    if (!copy_is_addressable(rank, extents, strides, ELEMENT_BYTES[from])) {
+        release(converting);
+        return PyErr_Format(PyExc_ValueError, "strides %R reach beyond any memory", arguments[1]);
     }
     converting->loop = SIMD_CHOICE(convert_kernels)->loop[from][converting->result.type];
     converting->source_bytes = ELEMENT_BYTES[from];

@@ -1,4 +1,5 @@
-/* Loops of the kernels "convert" and "cast" (convert.c), from every element type to every other. */
+/* Loops of the kernels "convert" and "cast" (convert.c), between element types where every value has a counterpart:
+ * not from floating-point numbers to integers, nor from I64 to I32. */
 #ifndef TENSOR_CPU_CONVERT_H
 #define TENSOR_CPU_CONVERT_H
 

@@ -1,4 +1,9 @@
-/* Runs the plan of a strided copy: the loops around the tile, shared among threads. */
+/* Runs the plan of a strided copy: the loops around the tile, shared among threads.
+ *
+ * A large target is written past the cache (streamed), since its lines would otherwise be read before they are
+ * written. Only whole lines can be: where tiles do not end at lines, each is copied to a small staging buffer, and from
+ * there its rows, or groups of neighbouring ones, are streamed, all but the lines in part at their ends.
+ */
 #include "permute_plan.h"
 #include "pool.h"
 #include "threads.h"
@@ -30,7 +35,7 @@ static void copy_tiles(void *context, Index begin, Index end) {
     const CopyPlan *plan = job->plan;
     const int rank = plan->rank;
     CopyTile tile = plan->tile;
-    Index place[MAX_RANK + 2];
+    Index place[MAX_RANK];
     const char *source = job->source;
     char *target = job->target;
     char *buffer = job->staged ? pool_take((size_t)plan->buffer_bytes) : NULL;

@@ -21,7 +21,8 @@ typedef struct {
 } CopyTile;
 
 /* Copies a tile that starts at these addresses; tile->columns and rows may be less than the tables hold. With stream,
- * target lines are 64-byte aligned and whole, and are written past the cache. */
+ * it is written past the cache; rows of the target must then be whole 64-byte lines, but for runs, which may begin and
+ * end anywhere. */
 typedef void (*CopyTileFunction)(const CopyTile *tile, const char *source, char *target, bool stream);
 
 enum { WIDTHS = 5 }; /* elements of 1, 2, 4, 8 and 16 bytes: 1 << width */
@@ -39,8 +40,11 @@ SIMD_TABLE(CopyKernels, copy_kernels);
 
 typedef struct CopyPlan CopyPlan;
 
-/* Strides are signed and count elements; element_bytes is 1, 2, 4, 8 or 16. Elements of the target must not overlap.
- * NULL when memory is short. */
+/* Whether no extent is negative, and no offset or size in bytes exceeds an Index. element_bytes is 1, 2, 4, 8 or 16. */
+bool copy_is_addressable(int rank, const Index *extents, const Index *strides, int element_bytes);
+
+/* Strides are signed and count elements. Elements of the target must not overlap. NULL when memory is short, or a side
+ * is not addressable. */
 CopyPlan *copy_plan(int rank, const Index *extents, const Index *source_strides, const Index *target_strides,
                     int element_bytes);
 void copy_plan_free(CopyPlan *plan);

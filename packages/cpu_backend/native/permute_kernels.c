@@ -1,11 +1,12 @@
-/* Python's side of strided copies: the kernels "copy" and "copy_into". permute.c does the work.
+/* Python's side of strided copies: the kernels "copy" and "copy_into", and copy_method(), which tells how a copy would
+ * be made. permute.c does the work.
  *
  * copy_into copies through a temporary when the byte ranges of its two arrays intersect, so that it behaves as if the
  * source had been copied first.
  */
 #include "arrays.h"
 #include "kernel.h"
-#include "permute.h"
+#include "permute_plan.h"
 #include "pool.h"
 #include "topics.h"
 
@@ -50,11 +51,11 @@ static PyObject *call_copy_into(PyObject *self, PyObject *const *arguments, size
         run(writing->plan, source, target);
         Py_RETURN_NONE;
     }
-    void *temporary = pool_take(writing->bytes);
+    void *temporary = scratch_take(writing->bytes);
     if (temporary == NULL) return PyErr_NoMemory();
     run(writing->plan_out, source, temporary);
     run(writing->plan_in, temporary, target);
-    pool_give(temporary, writing->bytes);
+    scratch_give(temporary, writing->bytes);
     Py_RETURN_NONE;
 }
 
@@ -80,9 +81,14 @@ static void compact(Index *strides, int rank, const Index *extents) {
     }
 }
 
-static bool has_rank(int found, int rank) {
-    if (found >= 0 && found != rank) PyErr_Format(PyExc_ValueError, "expected %d strides, found %d", rank, found);
-    return found == rank;
+/* Reads the strides of an array with these extents; false with an exception set when there can be no such array. */
+static bool read_strides(Index *strides, PyObject *tuple, int rank, const Index *extents, int element) {
+    int found = indices_read(strides, MAX_RANK, tuple);
+    if (found < 0) return false;
+    if (found != rank) PyErr_Format(PyExc_ValueError, "expected %d strides, found %d", rank, found);
+    else if (copy_is_addressable(rank, extents, strides, element)) return true;
+    else PyErr_Format(PyExc_ValueError, "an extent is negative, or strides %R reach beyond any memory", tuple);
+    return false;
 }
 
 /* copy(extents, strides, dtype): a kernel from an array with these strides to a new one without gaps. */
@@ -90,16 +96,15 @@ static PyObject *bind_copy(PyObject *module, PyObject *const *arguments, Py_ssiz
     (void)module;
     if (count != 3) return PyErr_Format(PyExc_TypeError, "copy takes extents, strides and an element type");
     Index extents[MAX_RANK], strides[MAX_RANK], target[MAX_RANK];
+    ArrayForm form;
+    if (array_form_read(&form, arguments[0], arguments[2]) < 0) return NULL;
+    for (int axis = 0; axis < form.rank; axis++) extents[axis] = form.shape[axis];
+    if (!read_strides(strides, arguments[1], form.rank, extents, ELEMENT_BYTES[form.type])) return NULL;
+    compact(target, form.rank, extents);
     Copying *copying = calloc(1, sizeof *copying);
     if (copying == NULL) return PyErr_NoMemory();
-    int rank = array_form_read(&copying->result, arguments[0], arguments[2]) < 0 ? -1 : copying->result.rank;
-    if (rank < 0 || !has_rank(indices_read(strides, MAX_RANK, arguments[1]), rank)) {
-        free_copying(copying);
-        return NULL;
-    }
-    for (int axis = 0; axis < rank; axis++) extents[axis] = copying->result.shape[axis];
-    compact(target, rank, extents);
-    copying->plan = copy_plan(rank, extents, strides, target, ELEMENT_BYTES[copying->result.type]);
+    copying->result = form;
+    copying->plan = copy_plan(form.rank, extents, strides, target, ELEMENT_BYTES[form.type]);
     if (copying->plan == NULL) {
         free_copying(copying);
         return PyErr_NoMemory();
@@ -125,9 +130,9 @@ static PyObject *bind_copy_into(PyObject *module, PyObject *const *arguments, Py
     Index extents[MAX_RANK], target[MAX_RANK], source[MAX_RANK], between[MAX_RANK];
     if (array_form_read(&form, arguments[0], arguments[3]) < 0) return NULL;
     int rank = form.rank, element = ELEMENT_BYTES[form.type];
-    if (!has_rank(indices_read(target, MAX_RANK, arguments[1]), rank)) return NULL;
-    if (!has_rank(indices_read(source, MAX_RANK, arguments[2]), rank)) return NULL;
     for (int axis = 0; axis < rank; axis++) extents[axis] = form.shape[axis];
+    if (!read_strides(target, arguments[1], rank, extents, element)) return NULL;
+    if (!read_strides(source, arguments[2], rank, extents, element)) return NULL;
     compact(between, rank, extents);
     Writing *writing = calloc(1, sizeof *writing);
     if (writing == NULL) return PyErr_NoMemory();
@@ -146,26 +151,36 @@ static PyObject *bind_copy_into(PyObject *module, PyObject *const *arguments, Py
     return kernel_new("copy_into", call_copy_into, writing, free_writing);
 }
 
-/* copy_method(extents, target_strides, source_strides, element_bytes): how such a copy is made. */
+/* copy_method(extents, target_strides, source_strides, element_bytes): how such a copy is made: the name of the method,
+ * and the extents of the loops around the tile, innermost first. */
 static PyObject *method(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
     if (count != 4) return PyErr_Format(PyExc_TypeError, "copy_method takes extents, strides, strides, element bytes");
     Index extents[MAX_RANK], target[MAX_RANK], source[MAX_RANK];
     int rank = indices_read(extents, MAX_RANK, arguments[0]);
-    if (rank < 0 || !has_rank(indices_read(target, MAX_RANK, arguments[1]), rank)) return NULL;
-    if (!has_rank(indices_read(source, MAX_RANK, arguments[2]), rank)) return NULL;
+    if (rank < 0) return NULL;
     long element = PyLong_AsLong(arguments[3]);
     if (element == -1 && PyErr_Occurred()) return NULL;
+    if (element != 1 && element != 2 && element != 4 && element != 8 && element != 16)
+        return PyErr_Format(PyExc_ValueError, "elements have 1, 2, 4, 8 or 16 bytes, not %ld", element);
+    if (!read_strides(target, arguments[1], rank, extents, (int)element)) return NULL;
+    if (!read_strides(source, arguments[2], rank, extents, (int)element)) return NULL;
     CopyPlan *plan = copy_plan(rank, extents, source, target, (int)element);
     if (plan == NULL) return PyErr_NoMemory();
-    PyObject *name = PyUnicode_FromString(copy_method(plan));
+    PyObject *loops = PyTuple_New(plan->rank);
+    for (int axis = 0; loops != NULL && axis < plan->rank; axis++) {
+        PyObject *extent = PyLong_FromLongLong(plan->loops[axis].extent);
+        if (extent == NULL) Py_CLEAR(loops);
+        else PyTuple_SET_ITEM(loops, axis, extent);
+    }
+    PyObject *found = loops ? Py_BuildValue("(sN)", copy_method(plan), loops) : NULL;
     copy_plan_free(plan);
-    return name;
+    return found;
 }
 
 PyMethodDef permute_functions[] = {
     {"bind_copy", (PyCFunction)(void (*)(void))bind_copy, METH_FASTCALL, "A kernel that copies to a compact array."},
-    {"bind_copy_into", (PyCFunction)(void (*)(void))bind_copy_into, METH_FASTCALL, "A kernel that copies into an array."},
+    {"bind_copy_into", (PyCFunction)(void (*)(void))bind_copy_into, METH_FASTCALL, "A kernel that writes to a view."},
     {"copy_method", (PyCFunction)(void (*)(void))method, METH_FASTCALL, "How a copy would be made."},
     {NULL, NULL, 0, NULL},
 };

@@ -7,7 +7,8 @@
  * several cache lines, so that each line is fetched once however the axes are permuted: for two long axes this is the
  * classic blocked transposition, and for many axes of extents 2 and 3 the same with offset tables. (The method of
  * HPTT: Springer, Su, Bientinesi, "HPTT: a high-performance tensor transposition C++ library", 2017; tables instead of
- * its fixed axes.) The loops run in the order of the smaller of their two strides.
+ * its fixed axes.) Each loop has a stride in the source and one in the target; the innermost loop is the one with the
+ * smallest of all these strides, and so on outwards.
  */
 #include "permute_plan.h"
 
@@ -17,7 +18,7 @@
 enum {
     MOST_PARTS = 1024,    /* of an axis that are tried */
     LONG_RUN = 64,        /* bytes that are neighbours on both sides: worth copying as a run */
-    RUN_PIECE = 1 << 18,  /* bytes of a run that are one tile */
+    RUN_PIECE = 1 << 18,  /* bytes of a long run that are one tile */
     RUN_TILE = 1 << 14,   /* bytes of a tile of short runs */
     SIDE = 64,            /* elements of one side of a tile that is no transposition */
     LEAST_GROUP = 512,    /* bytes that are written together, for a buffer to be worth it */
@@ -41,7 +42,7 @@ typedef struct {
 
 typedef struct {
     int rank;
-    CopyAxis axes[MAX_RANK + 2];
+    CopyAxis axes[MAX_RANK];
     Index element, source_start, target_start; /* bytes */
     Index cut_remainder[2];                    /* extent of what remains at the end of the axis that a side cuts */
     int cut[2];                                /* that axis; -1 when there is none */
@@ -65,8 +66,7 @@ static void remove_axis(Draft *draft, int axis) {
 
 static void simplify(Draft *draft) {
     for (int axis = draft->rank - 1; axis >= 0; axis--)
-        if (draft->axes[axis].extent == 1) remove_axis(draft, axis);
-        else if (draft->axes[axis].target < 0) turn(draft, &draft->axes[axis]);
+        if (draft->axes[axis].target < 0) turn(draft, &draft->axes[axis]);
     for (int axis = 1; axis < draft->rank; axis++) /* insertion sort: few axes */
         for (int k = axis; k > 0 && draft->axes[k].target < draft->axes[k - 1].target; k--) {
             CopyAxis slower = draft->axes[k - 1];
@@ -202,15 +202,16 @@ static CopyMethod choose(Draft *draft, Side *columns, Side *rows, Sides bytes) {
     return method;
 }
 
+static Index smaller_stride(const CopyAxis *axis) {
+    Index source = magnitude(axis->source), target = magnitude(axis->target); /* a turned row has a negative one */
+    return source < target ? source : target;
+}
+
 static void sort_loops(CopyPlan *plan) {
     for (int axis = 1; axis < plan->rank; axis++)
         for (int k = axis; k > 0; k--) {
             CopyAxis *fast = &plan->loops[k - 1], *slow = &plan->loops[k];
-            Index strides[2][2] = {{magnitude(fast->source), fast->target}, {magnitude(slow->source), slow->target}};
-            Index steps[2];
-            for (int which = 0; which < 2; which++)
-                steps[which] = strides[which][0] < strides[which][1] ? strides[which][0] : strides[which][1];
-            if (steps[0] <= steps[1]) break;
+            if (smaller_stride(fast) <= smaller_stride(slow)) break;
             CopyAxis slower = *fast;
             *fast = *slow;
             *slow = slower;
@@ -325,18 +326,39 @@ static CopyPlan *plan_with(Draft draft, Sides bytes, Index size) {
     return finish(&draft, method, &columns, &rows, size);
 }
 
+bool copy_is_addressable(int rank, const Index *extents, const Index *strides, int element_bytes) {
+    const Index most = INT64_MAX / 4; /* the last tile of a loop may end behind the axis, at most twice as far */
+    Index size = element_bytes, reach = 0, bytes;
+    bool empty = false;
+    for (int axis = 0; axis < rank; axis++) {
+        if (extents[axis] < 0) return false;
+        empty |= extents[axis] == 0;
+    }
+    for (int axis = 0; axis < rank && !empty; axis++) {
+        if (extents[axis] == 1) continue; /* its stride is never used */
+        if (__builtin_mul_overflow(size, extents[axis], &size)) return false;
+        if (__builtin_mul_overflow(strides[axis], extents[axis], &bytes)) return false;
+        if (__builtin_mul_overflow(bytes, element_bytes, &bytes) || bytes < -most || bytes > most) return false;
+        reach += magnitude(bytes);
+        if (reach > most) return false;
+    }
+    return true;
+}
+
 CopyPlan *copy_plan(int rank, const Index *extents, const Index *source_strides, const Index *target_strides,
                     int element_bytes) {
-    Draft draft = {.rank = rank, .element = element_bytes, .cut = {-1, -1}};
+    Draft draft = {.element = element_bytes, .cut = {-1, -1}};
+    if (!copy_is_addressable(rank, extents, source_strides, element_bytes) ||
+        !copy_is_addressable(rank, extents, target_strides, element_bytes))
+        return NULL;
+    for (int axis = 0; axis < rank; axis++)
+        if (extents[axis] == 0) return calloc(1, sizeof(CopyPlan)); /* its method is NOTHING */
     Index size = element_bytes;
     for (int axis = 0; axis < rank; axis++) {
-        draft.axes[axis] =
+        if (extents[axis] == 1) continue;
+        draft.axes[draft.rank++] =
             (CopyAxis){extents[axis], source_strides[axis] * element_bytes, target_strides[axis] * element_bytes};
         size *= extents[axis];
-    }
-    if (size == 0) {
-        CopyPlan *plan = calloc(1, sizeof *plan);
-        return plan; /* its method is NOTHING */
     }
     simplify(&draft);
     widen(&draft);

@@ -1,4 +1,5 @@
-/* What a plan of a strided copy holds; for permute_plan.c, which makes it, and permute.c, which runs it. */
+/* What a plan of a strided copy holds; for permute_plan.c, which makes it, permute.c, which runs it, and
+ * permute_kernels.c, which tells about it. */
 #ifndef TENSOR_CPU_PERMUTE_PLAN_H
 #define TENSOR_CPU_PERMUTE_PLAN_H
 
@@ -24,10 +25,10 @@ struct CopyPlan {
     Index last_columns, last_rows;     /* of the last tile along an axis that tiles cut */
     int cut_by_columns, cut_by_rows;   /* that axis, among the loops; -1 when there is none */
     int rank;                          /* loops around the tile, innermost first */
-    CopyAxis loops[MAX_RANK + 2];
+    CopyAxis loops[MAX_RANK];
     Index tiles, grain;                /* grain: tiles worth waking a thread for */
-    bool whole_lines;                  /* target rows are whole cache lines where the target itself starts one */
-    bool long_runs;                    /* so long that lines in part at their ends do not count */
+    bool whole_lines;                  /* rows of tiles are whole cache lines of a target that begins with one */
+    bool long_runs;                    /* rows are so long that a part of a line at each end does not matter */
     /* A large target whose rows are no whole lines gets them through a buffer, group by group of rows that are
      * neighbours in it, so that all lines but those at the ends of a group are written past the cache. */
     const Index *row_buffer; /* offset of each row in the buffer; NULL for a plan that has no use for one */

@@ -192,7 +192,37 @@ def test_large_copies_keep_every_bit(
         kernel = permute.bind_copy((form_like(dtype, layout),), form_of(dtype, extents[::-1], CPU), None)
         assert kernel is not None
         assert same_bytes(kernel(source), source), dtype
-    assert LIBRARY.copy_method(extents, compact(extents), strides, 8) == method
+    assert LIBRARY.copy_method(extents, compact(extents), strides, 8)[0] == method
+
+
+@pytest.mark.parametrize("direction", [1, -1])
+def test_loops_go_along_the_target_whatever_the_direction_of_the_source(direction: int) -> None:
+    extents, strides = (2000, 2000), (direction, 2000)
+    method, loops = LIBRARY.copy_method(extents, compact(extents), strides, 8)
+    assert (method, loops) == ("transpose", (125, 2))  # blocks of 16 columns, then halves of the rows
+    memory = noise(F64, 2000 * 2000)
+    source = memory.reshape(2000, 2000).T[::direction]
+    assert same_bytes(LIBRARY.bind_copy(extents, strides, "F64")(source), source)
+
+
+def test_what_fits_in_no_memory_is_refused() -> None:
+    for extents, strides in (((-1,), (1,)), ((2, -3), (1, 2)), ((2**62,), (1,)), ((2**40, 2**40), (1, 0))):
+        with pytest.raises(ValueError, match=r"negative|larger than any memory"):
+            LIBRARY.bind_copy(extents, strides, "F64")
+    for strides in ((2**60, 1), (-(2**60), 1), (2**63 - 1, 1)):
+        for bind in (
+            lambda: LIBRARY.bind_copy((3, 2), strides, "F64"),  # noqa: B023
+            lambda: LIBRARY.bind_copy_into((3, 2), strides, (2, 1), "F64"),  # noqa: B023
+            lambda: LIBRARY.bind_convert((3, 2), strides, "F64", "F32"),  # noqa: B023
+            lambda: LIBRARY.copy_method((3, 2), (2, 1), strides, 8),  # noqa: B023
+        ):
+            with pytest.raises(ValueError, match="beyond any memory"):
+                bind()
+    assert LIBRARY.bind_copy((1, 2), (2**62, 1), "F64")(np.ones((1, 2))).tolist() == [[1.0, 1.0]]
+    assert LIBRARY.bind_copy((0, 2), (2**62, 1), "F64")(np.ones((0, 2))).shape == (0, 2)
+    for element_bytes in (0, -8, 3, 32):
+        with pytest.raises(ValueError, match="1, 2, 4, 8 or 16 bytes"):
+            LIBRARY.copy_method((2,), (1,), (1,), element_bytes)
 
 
 @pytest.mark.parametrize("shift", range(9))

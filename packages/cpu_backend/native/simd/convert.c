@@ -3,7 +3,7 @@
  * Towards a float type they round to nearest, towards a real one they drop the imaginary part, and Bool is whether the
  * value differs from zero. Conversions to integers that may not fit are not here.
  */
-#include "../convert.h"
+#include "convert.h"
 
 #include <complex.h>
 

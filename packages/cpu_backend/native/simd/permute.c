@@ -4,7 +4,7 @@
  * Streaming stores write past the cache; they pay where the target is larger than the cache, since a line is then not
  * read before it is written, but only for whole aligned lines.
  */
-#include "../permute.h"
+#include "permute.h"
 
 #include <string.h>
 

@@ -1,4 +1,9 @@
-/* The tiles for one type of element: T, unaligned; BLOCK transposes SIDE x SIDE of them. */
+/* The tiles for one type of element: T, unaligned; BLOCK transposes SIDE x SIDE of them.
+ *
+ * A row of a tile has one entry of row_source and row_target, a column one of column_source and column_target; but for
+ * scatter, the columns of a row lie one behind the other in the target. With stream the target is written past the
+ * cache, where the method can: gather and scatter cannot.
+ */
 
 static void NAME(runs)(const CopyTile *tile, const char *source, char *target, bool stream) {
     for (Index row = 0; row < tile->rows; row++)
