@@ -12,12 +12,14 @@
 
 #include <complex.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct {
     ArrayForm result;
     ElementType type;     /* of the operands */
     bool is_number[2];    /* the operand is a Python number */
     Index step[2];        /* 0 for an operand of one element */
+    bool swapped;         /* the first argument of a product is the right operand */
     BinaryLoop binary;
     UnaryLoop unary;
     ProductLoop multiply;
@@ -67,7 +69,8 @@ static PyObject *call_binary(PyObject *self, PyObject *const *arguments, size_t 
     Element numbers[2];
     const void *operands[2];
     for (int i = 0; i < 2; i++) {
-        bool readable = plan->is_number[i] ? element_from(arguments[i], plan->type, &numbers[i]) : is_array(arguments[i]);
+        bool readable = plan->is_number[i] ? element_from(arguments[i], plan->type, &numbers[i])
+                                           : is_array(arguments[i]);
         if (!readable) return PyObject_Vectorcall(plan->fallback, arguments, 2, NULL);
         operands[i] = plan->is_number[i] ? (void *)&numbers[i] : array_data(arguments[i]);
     }
@@ -89,9 +92,9 @@ static PyObject *call_product(PyObject *self, PyObject *const *arguments, size_t
     const Plan *plan = kernel_plan(self);
     if (!kernel_takes(self, flagged_count, names, 2) || !are_arrays(arguments, 2)) return NULL;
     PyObject *result = array_new(&plan->result);
-    bool swapped = plan->step[0] != 0; /* the first argument is the right operand */
     if (result != NULL)
-        plan->multiply(&plan->product, array_data(arguments[swapped]), array_data(arguments[!swapped]), array_data(result));
+        plan->multiply(&plan->product, array_data(arguments[plan->swapped]), array_data(arguments[!plan->swapped]),
+                       array_data(result));
     return result;
 }
 
@@ -181,7 +184,13 @@ static PyObject *small_product(PyObject *module, PyObject *arguments) {
         return NULL;
     }
     for (int i = 0; i < 12; i++) *places[i] = values[i];
-    plan->step[0] = swapped;
+    plan->swapped = swapped;
+    Index panel;
+    if (p->inner < 0 || p->columns < 0 || __builtin_mul_overflow(p->inner, p->columns, &panel) || panel > SMALL_PANEL) {
+        free(plan);
+        return PyErr_Format(PyExc_ValueError, "small_product takes at most %d elements of the right operand",
+                            SMALL_PANEL);
+    }
     return kernel_new("contract", call_product, plan, release);
 }
 

@@ -1,12 +1,23 @@
-/* Loops of the kernels for tiny operands (small.c), in every element type. */
+/* Loops of the kernels for tiny operands (small.c), in every element type but Bool. */
 #ifndef TENSOR_CPU_SMALL_H
 #define TENSOR_CPU_SMALL_H
 
 #include "common.h"
 #include "cpu.h"
 
-typedef enum { ADD, SUBTRACT, MULTIPLY, DIVIDE, MAXIMUM, MINIMUM, EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, BINARY_OPERATIONS }
-    BinaryOperation;
+typedef enum {
+    ADD,
+    SUBTRACT,
+    MULTIPLY,
+    DIVIDE,
+    MAXIMUM,
+    MINIMUM,
+    EQUAL,
+    NOT_EQUAL,
+    LESS,
+    LESS_EQUAL,
+    BINARY_OPERATIONS
+} BinaryOperation;
 typedef enum { NEGATIVE, ABSOLUTE, SQUARE_ROOT, UNARY_OPERATIONS } UnaryOperation;
 
 /* out[i] = a[i * step_a] op b[i * step_b]; a step is 1, or 0 for an operand of one element. */

@@ -181,3 +181,14 @@ def test_forms_without_a_small_kernel_are_left_to_numpy() -> None:
         small.bind_binary("add", (form_of(dtype, (0,), CPU),) * 2, form_of(dtype, (0,), CPU), None) is None
         for dtype in DTYPES
     )
+
+
+def test_a_product_whose_right_operand_is_not_tiny_is_refused() -> None:
+    def bind(inner: int, columns: int) -> Any:
+        numbers = (1, 1, columns, inner, 0, 0, 1, 0, 1, inner, 0, columns)
+        return extension.LIBRARY.small_product((1, columns), "F64", False, numbers)
+
+    assert bind(32, 32)(np.ones((1, 32)), np.ones((32, 32))).tolist() == [[32.0] * 32]
+    for inner, columns in ((33, 32), (2**32, 2**32), (-1, 4)):
+        with pytest.raises(ValueError, match=r"at most|negative"):
+            bind(inner, columns)

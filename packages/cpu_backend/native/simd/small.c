@@ -4,28 +4,28 @@
 #include <complex.h>
 
 #define T float
-#define NAME(f) f##_f32
+#define NAME(f) SIMD_JOIN(f, f32)
 #define REAL
 #include "small_body.h"
 #undef T
 #undef NAME
 
 #define T double
-#define NAME(f) f##_f64
+#define NAME(f) SIMD_JOIN(f, f64)
 #include "small_body.h"
 #undef T
 #undef NAME
 #undef REAL
 
 #define T float _Complex
-#define NAME(f) f##_c32
+#define NAME(f) SIMD_JOIN(f, c32)
 #define COMPLEX
 #include "small_body.h"
 #undef T
 #undef NAME
 
 #define T double _Complex
-#define NAME(f) f##_c64
+#define NAME(f) SIMD_JOIN(f, c64)
 #include "small_body.h"
 #undef T
 #undef NAME
@@ -33,7 +33,7 @@
 
 #define T uint32_t
 #define S int32_t
-#define NAME(f) f##_i32
+#define NAME(f) SIMD_JOIN(f, i32)
 #define INTEGER
 #include "small_body.h"
 #undef T
@@ -42,16 +42,16 @@
 
 #define T uint64_t
 #define S int64_t
-#define NAME(f) f##_i64
+#define NAME(f) SIMD_JOIN(f, i64)
 #include "small_body.h"
 
 const SmallKernels SIMD_NAME(small_kernels) = {
     .binary =
         {
-            [F32] = {add_f32, subtract_f32, multiply_f32, divide_f32, maximum_f32, minimum_f32, equal_f32, not_equal_f32,
-                     less_f32, less_equal_f32},
-            [F64] = {add_f64, subtract_f64, multiply_f64, divide_f64, maximum_f64, minimum_f64, equal_f64, not_equal_f64,
-                     less_f64, less_equal_f64},
+            [F32] = {add_f32, subtract_f32, multiply_f32, divide_f32, maximum_f32, minimum_f32, equal_f32,
+                     not_equal_f32, less_f32, less_equal_f32},
+            [F64] = {add_f64, subtract_f64, multiply_f64, divide_f64, maximum_f64, minimum_f64, equal_f64,
+                     not_equal_f64, less_f64, less_equal_f64},
             [C32] = {add_c32, subtract_c32, multiply_c32, NULL, NULL, NULL, equal_c32, not_equal_c32, NULL, NULL},
             [C64] = {add_c64, subtract_c64, multiply_c64, NULL, NULL, NULL, equal_c64, not_equal_c64, NULL, NULL},
             [I32] = {add_i32, subtract_i32, multiply_i32, NULL, maximum_i32, minimum_i32, equal_i32, not_equal_i32,

@@ -4,40 +4,76 @@
  * REAL, COMPLEX or INTEGER, the kind; for integers also S, the signed type that is compared.
  */
 
-/* A loop with either step constant, so that the compiler sees contiguous or repeated operands. */
-#define LOOP(name, R, V, expression)                                                                                  \
-    static inline __attribute__((always_inline)) void NAME(name##_loop)(const V *a, Index step_a, const V *b,        \
-                                                                        Index step_b, R *restrict out, Index count) { \
-        for (Index i = 0; i < count; i++) {                                                                           \
-            const V x = a[i * step_a], y = b[i * step_b];                                                             \
-            out[i] = (R)(expression);                                                                                 \
-        }                                                                                                             \
-    }                                                                                                                 \
-    static void NAME(name)(const void *a, Index step_a, const void *b, Index step_b, void *out, Index count) {        \
-        if (step_a && step_b) NAME(name##_loop)(a, 1, b, 1, out, count);                                              \
-        else if (step_a) NAME(name##_loop)(a, 1, b, 0, out, count);                                                   \
-        else NAME(name##_loop)(a, 0, b, step_b, out, count);                                                          \
-    }
+#define OPERATION add
+#define FORMULA x + y
+#include "small_loop.h"
 
-LOOP(add, T, T, x + y)
-LOOP(subtract, T, T, x - y)
-LOOP(multiply, T, T, x *y)
-LOOP(equal, uint8_t, T, x == y)
-LOOP(not_equal, uint8_t, T, x != y)
+#define OPERATION subtract
+#define FORMULA x - y
+#include "small_loop.h"
+
+#define OPERATION multiply
+#define FORMULA x * y
+#include "small_loop.h"
+
+#define OPERATION equal
+#define RESULT uint8_t
+#define FORMULA x == y
+#include "small_loop.h"
+
+#define OPERATION not_equal
+#define RESULT uint8_t
+#define FORMULA x != y
+#include "small_loop.h"
+
 #ifdef REAL
-LOOP(divide, T, T, x / y)
-LOOP(maximum, T, T, x > y || x != x ? x : y) /* a NaN in either is the answer, as in NumPy */
-LOOP(minimum, T, T, x < y || x != x ? x : y)
-LOOP(less, uint8_t, T, x < y)
-LOOP(less_equal, uint8_t, T, x <= y)
+#define OPERATION divide
+#define FORMULA x / y
+#include "small_loop.h"
+
+/* A NaN in either is the answer, as in NumPy. */
+#define OPERATION maximum
+#define FORMULA x > y || x != x ? x : y
+#include "small_loop.h"
+
+#define OPERATION minimum
+#define FORMULA x < y || x != x ? x : y
+#include "small_loop.h"
+
+#define OPERATION less
+#define RESULT uint8_t
+#define FORMULA x < y
+#include "small_loop.h"
+
+#define OPERATION less_equal
+#define RESULT uint8_t
+#define FORMULA x <= y
+#include "small_loop.h"
 #endif
+
 #ifdef INTEGER
-LOOP(maximum, S, S, x > y ? x : y)
-LOOP(minimum, S, S, x < y ? x : y)
-LOOP(less, uint8_t, S, x < y)
-LOOP(less_equal, uint8_t, S, x <= y)
+#define OPERATION maximum
+#define OPERAND S
+#define FORMULA x > y ? x : y
+#include "small_loop.h"
+
+#define OPERATION minimum
+#define OPERAND S
+#define FORMULA x < y ? x : y
+#include "small_loop.h"
+
+#define OPERATION less
+#define OPERAND S
+#define RESULT uint8_t
+#define FORMULA x < y
+#include "small_loop.h"
+
+#define OPERATION less_equal
+#define OPERAND S
+#define RESULT uint8_t
+#define FORMULA x <= y
+#include "small_loop.h"
 #endif
-#undef LOOP
 
 static void NAME(negative)(const void *a, void *out, Index count) {
     const T *x = a;
@@ -48,7 +84,8 @@ static void NAME(negative)(const void *a, void *out, Index count) {
 static void NAME(absolute)(const void *a, void *out, Index count) {
 #ifdef REAL
     const T *x = a;
-    for (Index i = 0; i < count; i++) ((T *)out)[i] = sizeof(T) == 4 ? (T)__builtin_fabsf((float)x[i]) : (T)__builtin_fabs(x[i]);
+    for (Index i = 0; i < count; i++)
+        ((T *)out)[i] = sizeof(T) == 4 ? (T)__builtin_fabsf((float)x[i]) : (T)__builtin_fabs(x[i]);
 #else
     const S *x = a;
     for (Index i = 0; i < count; i++) ((T *)out)[i] = x[i] < 0 ? -(T)x[i] : (T)x[i];
@@ -59,7 +96,8 @@ static void NAME(absolute)(const void *a, void *out, Index count) {
 #ifdef REAL
 static void NAME(square_root)(const void *a, void *out, Index count) {
     const T *x = a;
-    for (Index i = 0; i < count; i++) ((T *)out)[i] = sizeof(T) == 4 ? (T)__builtin_sqrtf((float)x[i]) : (T)__builtin_sqrt(x[i]);
+    for (Index i = 0; i < count; i++)
+        ((T *)out)[i] = sizeof(T) == 4 ? (T)__builtin_sqrtf((float)x[i]) : (T)__builtin_sqrt(x[i]);
 }
 #endif
 
@@ -74,7 +112,8 @@ static void NAME(product)(const SmallProduct *p, const void *left, const void *r
         Index b_inner = p->right_inner;
         if (p->right_column != 1) {
             for (Index k = 0; k < p->inner; k++)
-                for (Index m = 0; m < p->columns; m++) panel[k * p->columns + m] = b[k * p->right_inner + m * p->right_column];
+                for (Index m = 0; m < p->columns; m++)
+                    panel[k * p->columns + m] = b[k * p->right_inner + m * p->right_column];
             b = panel;
             b_inner = p->columns;
         }
