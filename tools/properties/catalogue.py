@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from properties import Property, copies, elements, layouts, memory, products, runtime
+from properties import Property, copies, elements, elementwise, layouts, memory, products, runtime
 
 PROPERTIES: Final[dict[str, Property]] = {
-    each.name: each for topic in (layouts, elements, runtime, copies, products, memory) for each in topic.PROPERTIES
+    each.name: each
+    for topic in (layouts, elements, runtime, copies, products, elementwise, memory)
+    for each in topic.PROPERTIES
 }

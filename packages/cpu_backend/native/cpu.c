@@ -1,4 +1,4 @@
-/* Asks the processor for its instruction sets, once. */
+/* Asks the processor for its instruction sets, once; or uses the one that cpu_choose() was given instead. */
 #include "cpu.h"
 
 #include <stdatomic.h>

@@ -1,7 +1,9 @@
 /* The kernel object: what bind returns for one combination of forms.
  *
- * A callable of arrays, with no attribute but its name. The plan behind it is a C structure made once by the topic
- * that made the kernel, and never changed afterwards, so that any number of threads may call it at once.
+ * A callable of arrays (those for tiny operands take Python numbers, too) without attributes; its repr tells its name.
+ * The plan behind it is a C structure made once by the topic that made the kernel, and never changed afterwards, so
+ * that any number of threads may call it at once. The garbage collector does not look into kernels: a Python object in
+ * a plan, such as the fallback, must not refer to the kernel, or neither is ever freed.
  */
 #ifndef TENSOR_CPU_KERNEL_H
 #define TENSOR_CPU_KERNEL_H

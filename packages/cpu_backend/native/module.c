@@ -27,6 +27,9 @@ static int fill(PyObject *module) {
 
 static PyModuleDef_Slot slots[] = {
     {Py_mod_exec, (void *)fill},
+#ifdef Py_mod_multiple_interpreters
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED}, /* there is one array_type */
+#endif
     {0, NULL},
 };
 

@@ -1,8 +1,8 @@
 """Elementwise operations, one or a chain of them, as programs of the elementwise machine.
 
 The machine computes what NumPy's loops compute, bit for bit, except for elementary functions (within 4 rounding
-units), products and quotients of complex numbers (within 2 rounding units of the magnitude), and which of two zeros of
-different sign is the larger.
+units), products, quotients and magnitudes of complex numbers (within 4 rounding units of the magnitude), and which of
+two zeros of different sign is the larger.
 """
 
 from __future__ import annotations
