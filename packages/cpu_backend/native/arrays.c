@@ -64,7 +64,7 @@ int array_form_read(ArrayForm *form, PyObject *shape, PyObject *type_name) {
     form->type = (ElementType)type;
     form->rank = rank;
     form->size = 1;
-    bool empty = false, too_large = false; /* by NumPy's rule: an empty array whose other extents are is, too */
+    bool empty = false, too_large = false; /* extents of 0 are left out of the product, as NumPy does */
     for (int axis = 0; axis < rank; axis++) {
         if (extents[axis] < 0) {
             PyErr_Format(PyExc_ValueError, "extents must not be negative, found %R", shape);
