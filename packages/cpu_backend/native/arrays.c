@@ -91,7 +91,10 @@ static void return_to_pool(PyObject *capsule) {
 
 static PyObject *new_in_pool(PyArray_Descr *type, const ArrayForm *form) {
     void *buffer = pool_take(form->bytes);
-    PyObject *capsule = buffer ? PyCapsule_New(buffer, BUFFER, return_to_pool) : PyErr_NoMemory();
+    if (buffer == NULL)
+        PyErr_Format(PyExc_MemoryError, "unable to allocate %zu bytes for an array of %lld elements", form->bytes,
+                     (long long)form->size);
+    PyObject *capsule = buffer ? PyCapsule_New(buffer, BUFFER, return_to_pool) : NULL;
     if (capsule == NULL) {
         pool_give(buffer, form->bytes);
         Py_DECREF(type);

@@ -187,7 +187,8 @@ static PyObject *bind_gemm(PyObject *module, PyObject *const *arguments, Py_ssiz
         return NULL;
     }
     choose_blocks(plan);
-    return kernel_new("contract", call_gemm, plan, release);
+    const Index entries = 2 * (rows.size + columns.size + depth.size);
+    return kernel_with_tables(kernel_new("contract", call_gemm, plan, release), entries);
 }
 
 PyMethodDef gemm_functions[] = {

@@ -13,7 +13,13 @@ PyObject *kernel_new(const char *name, vectorcallfunc call, void *plan, void (*r
     kernel->name = name;
     kernel->plan = plan;
     kernel->release = release;
+    kernel->more_bytes = 0;
     return (PyObject *)kernel;
+}
+
+PyObject *kernel_with_tables(PyObject *kernel, long long entries) {
+    if (kernel != NULL) ((Kernel *)kernel)->more_bytes = (size_t)entries * sizeof(int64_t);
+    return kernel;
 }
 
 bool kernel_takes(PyObject *self, size_t flagged_count, PyObject *names, Py_ssize_t expected) {
@@ -34,6 +40,16 @@ static PyObject *represent(PyObject *self) {
     return PyUnicode_FromFormat("<native kernel %s>", ((Kernel *)self)->name);
 }
 
+static PyObject *size_of(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return PyLong_FromSize_t(sizeof(Kernel) + ((Kernel *)self)->more_bytes);
+}
+
+static PyMethodDef methods[] = {
+    {"__sizeof__", size_of, METH_NOARGS, "Bytes of the kernel and of its tables."},
+    {NULL, NULL, 0, NULL},
+};
+
 PyTypeObject Kernel_Type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "tensor_cpu._native.Kernel",
     .tp_doc = "A kernel bound to the forms of its operands: arrays in, array out.",
@@ -41,6 +57,7 @@ PyTypeObject Kernel_Type = {
     .tp_dealloc = destroy,
     .tp_repr = represent,
     .tp_call = PyVectorcall_Call,
+    .tp_methods = methods,
     .tp_vectorcall_offset = offsetof(Kernel, call),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
 };

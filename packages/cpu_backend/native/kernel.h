@@ -19,6 +19,7 @@ typedef struct {
     const char *name; /* of the operation; a string that lives as long as the process */
     void *plan;
     void (*release)(void *plan);
+    size_t more_bytes; /* of tables that the plan holds; sys.getsizeof tells, and the cache of bindings counts it */
 } Kernel;
 
 extern PyTypeObject Kernel_Type;
@@ -27,6 +28,9 @@ extern PyTypeObject Kernel_Type;
 PyObject *kernel_new(const char *name, vectorcallfunc call, void *plan, void (*release)(void *plan));
 
 static inline void *kernel_plan(PyObject *self) { return ((Kernel *)self)->plan; }
+
+/* The kernel, which may be NULL, after noting that its plan holds tables of so many entries. */
+PyObject *kernel_with_tables(PyObject *kernel, long long entries);
 
 /* Whether the call got so many positional arguments and nothing else; sets a TypeError otherwise. */
 bool kernel_takes(PyObject *self, size_t flagged_count, PyObject *names, Py_ssize_t expected);

@@ -228,7 +228,7 @@ static PyObject *bind_pair(PyObject *module, PyObject *const *arguments, Py_ssiz
         release(plan);
         return NULL;
     }
-    return kernel_new("contract", call_pair, plan, release);
+    return kernel_with_tables(kernel_new("contract", call_pair, plan, release), 2 * (contracted.size + lanes.size));
 }
 
 PyMethodDef pair_functions[] = {

@@ -18,7 +18,7 @@ _NAME: Final = "tensor_cpu._native"
 
 
 def _load() -> tuple[ModuleType | None, str]:
-    wanted = os.environ.get("TENSOR_CPU_NATIVE", "1")
+    wanted = os.environ.get("TENSOR_CPU_NATIVE") or "1"
     if wanted == "0":
         return None, "switched off by TENSOR_CPU_NATIVE=0"
     try:

@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.linalg import LinAlgError
 
+from tensor_core.errors import UnsupportedOperationError
 from tensor_cpu.linalg_checks import Array, first_bad_minor, first_failure, place, require_finite, require_indexable
 from tensor_cpu.quiet import quiet
 from tensor_runtime.errors import LinalgError, NotConvergedError, NotPositiveDefiniteError, SingularMatrixError
@@ -26,6 +27,8 @@ from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
 Shape = tuple[int, ...]
+
+_MOST_AXES: Final = 60  # NumPy's generalised functions want axes of their own beside the operand's, of 64 in all
 
 
 class Routine(NamedTuple):
@@ -258,6 +261,10 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, detail: Any) 
     def kernel(*twins: Array) -> Any:
         for (operand, core_rank), twin in zip(checked, twins, strict=False):  # nothing when unchecked
             require_finite(name, operand, twin, core_rank)
+        if max(twin.ndim for twin in twins) > _MOST_AXES:
+            raise UnsupportedOperationError(
+                f"{name}: NumPy's kernel takes at most {_MOST_AXES} axes; reshape the batch axes to one", operation=name
+            )
         try:
             results = routine.compute(*twins)
             return _compact(results[0]) if single else tuple(map(_compact, results))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Hashable
+from sys import getsizeof
 from threading import RLock
 from typing import Any, Final, NamedTuple
 
@@ -152,8 +153,8 @@ class BindingTable:
         return kept
 
     def cost(self, key: Any, binding: Binding, /) -> int:
-        """Bytes that a binding counts for."""
-        return _BINDING_BYTES + _AXIS_BYTES * _axes_of(key)
+        """Bytes that a binding counts for; a kernel may hold tables, and tells by its ``__sizeof__``."""
+        return _BINDING_BYTES + _AXIS_BYTES * _axes_of(key) + getsizeof(binding[0])
 
     def drop(self, key: Any, /) -> Binding | None:
         """Remove a binding and return it. The cache calls it, under its lock."""

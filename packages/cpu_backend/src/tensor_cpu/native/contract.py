@@ -32,6 +32,7 @@ TYPE_NAMES: Final = {
 """Names of element types in the extension, by NumPy's."""
 
 
+_LONGEST_SUM: Final = 1024  # of products that make one number: the kernels here have no lanes for it, NumPy has
 _PAIR_TABLE: Final = 512  # lanes of the loop over tables; native/pair.h
 _FEWEST_LANES: Final = 3  # native/pair.c
 _LONGEST_TABLE: Final = 1 << 20  # entries; native/groups.h
@@ -64,6 +65,8 @@ def plan_native(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) -
     'PairProduct'
     """
     if not AVAILABLE or not x.dtype == y.dtype == result.dtype:
+        return None
+    if result.size == 1 and x.size > _LONGEST_SUM:
         return None
     pairs, products = plan_pair(axes, result.dtype), plan_scatter(axes, x, y)
     if pairs.longest_table > _LONGEST_TABLE:  # then so is a table of the contracted axes in the other plan

@@ -19,6 +19,7 @@ from tensor_cpu.elementwise import COMPARISONS, element_of
 from tensor_cpu.extension import AVAILABLE, LIBRARY
 from tensor_cpu.native.registers import OPERATIONS, NoInstructionError, ProgramWriter, Strides, Value
 from tensor_cpu.programs import PROGRAM, Program, Reference, numpy_kernel
+from tensor_cpu.quiet import quiet
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.protocols import Kernel, Operand
 
@@ -128,6 +129,8 @@ class _Compiler:
             return self._power(references, result)
         if name not in OPERATIONS:
             raise NoInstructionError(name)
+        if name in _TRUTHS and any(map(self.number_type, references)):
+            raise NoInstructionError(name)  # the number is one of the other operand's dtype first, and true then
         dtype = Bool if name in _TRUTHS else self.common_dtype(references, Bool if name in _OF_PARTS else result)
         values = tuple(self.value(reference, name, dtype) for reference in references)
         return writer.instruction(name, dtype, values, result)
@@ -182,7 +185,7 @@ def _with_numbers(
             given.append(number)
         return native(*given)
 
-    return call
+    return quiet(call)  # a number beyond a narrow dtype becomes an infinity
 
 
 def bind_program(operands: tuple[Operand, ...], result: Form, program: Program, /) -> Kernel | None:

@@ -11,6 +11,7 @@ from typing import Final
 from tensor_core.dtypes import DType
 from tensor_cpu.arrays import NUMPY_DTYPES
 from tensor_cpu.extension import AVAILABLE, LIBRARY
+from tensor_cpu.quiet import QUIET
 
 OPERATIONS: Final[dict[str, list[str]]] = LIBRARY.elementwise_operations() if AVAILABLE else {}
 """Names of the dtypes that each operation of the machine has instructions for."""
@@ -61,7 +62,7 @@ class ProgramWriter:
 
     def constant(self, number: object, dtype: DType, /) -> Value:
         """A value that is one number everywhere; an OverflowError where the dtype cannot hold it."""
-        element = NUMPY_DTYPES[dtype].type(number).tobytes()
+        element = QUIET.copy().run(NUMPY_DTYPES[dtype].type, number).tobytes()
         return self._constants.setdefault((element, dtype), Value(dtype))
 
     def instruction(self, operation: str, dtype: DType, values: tuple[Value, ...], result: DType, /) -> Value:
