@@ -8,8 +8,7 @@ from importlib import import_module
 
 import pytest
 
-from tensor_cpu import extension, rows
-from tensor_cpu.native import binders
+from tensor_cpu import extension, native_rows, rows
 
 
 def test_every_listed_operation_is_bound_by_its_module() -> None:
@@ -24,7 +23,7 @@ def test_every_binder_of_a_module_is_listed_or_refined_elsewhere() -> None:
 
 @pytest.mark.skipif(not extension.AVAILABLE, reason=extension.WHY_NOT)
 def test_every_native_topic_lists_exactly_what_it_binds() -> None:
-    for topic, names in binders.TOPICS.items():
+    for topic, names in native_rows.TOPICS.items():
         found = import_module(f"tensor_cpu.native.{topic}").BINDERS
         assert sorted(found) == sorted(names.split()), topic
         assert set(found) <= set(rows.MODULES)

@@ -11,9 +11,9 @@ import numpy as np
 from tensor_core.errors import UnsupportedOperationError
 from tensor_core.host_tensor import HostTensor
 from tensor_cpu import arrays, memory, threads
+from tensor_cpu import native_rows as native
 from tensor_cpu.arrays import Array
 from tensor_cpu.extension import AVAILABLE, LIBRARY, WHY_NOT
-from tensor_cpu.native import binders as native
 from tensor_cpu.native import blas
 from tensor_cpu.rows import MODULES, binder_of
 from tensor_runtime.form import Form

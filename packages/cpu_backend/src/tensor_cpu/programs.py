@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from tensor_cpu.native import binders as native
+from tensor_cpu import native_rows as native
 from tensor_cpu.rows import Binder, binder_of
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand

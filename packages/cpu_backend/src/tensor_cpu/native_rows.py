@@ -1,4 +1,4 @@
-"""Which operations have native kernels, and which modules offer them, first choice first.
+"""Which operations have native kernels, and which modules of ``tensor_cpu.native`` offer them, first choice first.
 
 A native binder answers None for forms that it has nothing for; the backend then binds NumPy's kernel. As in
 ``tensor_cpu.rows``, a module is imported when one of its operations is bound for the first time.
@@ -32,7 +32,7 @@ TOPICS: Final[Mapping[str, str]] = {
     "lapack": "svd qr eigh cholesky solve inv det",
     "semiring": "semiring_contract contract",
 }
-"""The operations that each module of this package offers kernels for."""
+"""The operations that each module of ``tensor_cpu.native`` offers kernels for."""
 
 
 def bind(name: str, operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel | None:
