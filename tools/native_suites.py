@@ -11,13 +11,22 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 TESTS: Final = ROOT / "packages" / "cpu_backend" / "tests"
 KERNEL_TESTS: Final = sorted(map(str, [*TESTS.glob("test_native_*.py"), TESTS / "test_buffer_pool.py"]))
+THREADED_TESTS: Final = [
+    str(ROOT / "tests" / "test_threads_and_fork.py"),
+    *(
+        str(TESTS / f"test_{name}.py")
+        for name in ("threads_and_memory", "buffer_pool", "native_permute", "native_contract")
+    ),
+]
 THREADS: Final = ("1", "2", "4")
 
 
@@ -30,9 +39,13 @@ class Suite(NamedTuple):
 
 
 def main() -> int:
-    """Run every suite; the exit status of the first that fails."""
-    with tempfile.TemporaryDirectory() as folder:
-        for suite in suites(Path(folder)):
+    """Run every suite; the exit status of the first that fails. What has to be built is built meanwhile."""
+    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(1) as builder:
+        folder, compiler = Path(name), compiler_name()
+        waiting = [] if compiler is None else [builder.submit(make, folder, compiler) for make in (plain, sanitized)]
+        if compiler is None:
+            print("no C compiler: the suites of the native kernels are left out, as the extension is")
+        for suite in chain(without_build(compiler), (future.result() for future in waiting)):
             print(f"\n{suite.what}", flush=True)
             command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-r", "fE", *suite.arguments]
             done = subprocess.run(command, env={**os.environ, **suite.environment}, cwd=ROOT, check=False)
@@ -41,36 +54,31 @@ def main() -> int:
     return 0
 
 
-def suites(folder: Path) -> list[Suite]:
-    """What there is to run; builds go into ``folder``."""
-    found = [Suite("kernels and conformance on NumPy alone", [str(TESTS)], {"TENSOR_CPU_NATIVE": "0"})]
-    compiler = compiler_name()
-    if compiler is None:
-        print("no C compiler: the suites of the native kernels are left out, as the extension is")
-        return found
-    found.extend(
-        Suite(
-            f"native kernels with {threads} threads",
-            [*KERNEL_TESTS, str(ROOT / "tests" / "test_threads_and_fork.py")],
-            {"TENSOR_CPU_THREADS": threads},
-        )
-        for threads in THREADS
-    )
-    plain = build(folder / "plain", NATIVE_PLAIN="1")
-    found.append(
-        Suite("native kernels in plain C, as any processor runs them", KERNEL_TESTS, {"TENSOR_CPU_NATIVE": plain})
-    )
-    sanitized = build(folder / "sanitized", NATIVE_SANITIZE="1")
+def without_build(compiler: str | None) -> Iterator[Suite]:
+    """The suites that need nothing but what is installed."""
+    yield Suite("kernels and conformance on NumPy alone", [str(TESTS)], {"TENSOR_CPU_NATIVE": "0"})
+    if compiler is not None:
+        for threads in THREADS:
+            yield Suite(
+                f"what runs in threads, with {threads} of them", THREADED_TESTS, {"TENSOR_CPU_THREADS": threads}
+            )
+
+
+def plain(folder: Path, compiler: str) -> Suite:
+    """The version for any processor."""
+    built = build(folder / "plain", NATIVE_PLAIN="1")
+    return Suite("native kernels in plain C, as any processor runs them", KERNEL_TESTS, {"TENSOR_CPU_NATIVE": built})
+
+
+def sanitized(folder: Path, compiler: str) -> Suite:
+    """Every version, watched."""
     environment = {
-        "TENSOR_CPU_NATIVE": sanitized,
+        "TENSOR_CPU_NATIVE": build(folder / "sanitized", NATIVE_SANITIZE="1"),
         "LD_PRELOAD": library_of(compiler, "libasan.so"),
         "ASAN_OPTIONS": "detect_leaks=0",  # the interpreter itself never frees everything
         "UBSAN_OPTIONS": "print_stacktrace=1",
     }
-    found.append(
-        Suite("native kernels under the address and undefined-behaviour sanitizers", KERNEL_TESTS, environment)
-    )
-    return found
+    return Suite("native kernels under the address and undefined-behaviour sanitizers", KERNEL_TESTS, environment)
 
 
 def compiler_name() -> str | None:

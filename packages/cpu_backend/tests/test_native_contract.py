@@ -281,7 +281,8 @@ def test_a_kernel_refuses_what_is_no_pair_of_arrays() -> None:
 def test_groups_too_long_for_a_table_are_left_to_numpy() -> None:
     long, longest = (1 << 20) + 1, 1 << 20
     for extent, expected in ((long, False), (longest, True)):
-        x, y, result = (row_major(letters(labels), (extent,) * len(labels), "int64") for labels in ("k", "k", ""))
+        x = row_major(letters("ki"), (extent, 3), "int64")
+        y, result = row_major(letters("k"), (extent,), "int64"), row_major(letters("i"), (3,), "int64")
         assert (plan_native(join(x, y, result), x, y, result) is not None) is expected
 
     case = named_case("ik,kj->ij", "float32", i=long, j=3, k=2)
