@@ -14,7 +14,6 @@ from tensor_cpu import arrays, memory, threads
 from tensor_cpu import native_rows as native
 from tensor_cpu.arrays import Array
 from tensor_cpu.extension import AVAILABLE, LIBRARY, WHY_NOT
-from tensor_cpu.native import blas
 from tensor_cpu.rows import MODULES, binder_of
 from tensor_runtime.form import Form
 from tensor_runtime.placement import DeviceKind
@@ -110,6 +109,8 @@ def _native_facts() -> Mapping[str, str]:
     """Whether native kernels are in use, and with what."""
     if not AVAILABLE:
         return {"native kernels": f"none: {WHY_NOT}", "threads": f"{threads.threads()}, of the BLAS libraries only"}
+    from tensor_cpu.native import blas
+
     stats = memory.pool.stats()
     return {
         "native kernels": f"in use, {LIBRARY.instruction_set()}",

@@ -16,7 +16,6 @@ from typing import Final, NamedTuple
 
 from tensor_core.errors import ArgumentError, BackendUnavailableError, shortened
 from tensor_cpu.extension import AVAILABLE, LIBRARY
-from tensor_cpu.native import blas
 from tensor_runtime.arguments import whole
 
 VARIABLE: Final = "TENSOR_CPU_THREADS"
@@ -115,6 +114,8 @@ def apply_environment() -> None:
     if not 1 <= count <= _MOST:
         raise ArgumentError(f"{VARIABLE} is {shortened(text)}; accepted: 1 to {_MOST}, or unset", variable=VARIABLE)
     if AVAILABLE:  # NumPy's library is found without the 5 ms that threadpoolctl takes
+        from tensor_cpu.native import blas  # 2 ms that most processes can do without
+
         _set_ours(count)
         with suppress(ArgumentError, BackendUnavailableError):  # a wrong choice is told when BLAS is needed
             blas.open_blas()
@@ -142,6 +143,8 @@ def _blas_libraries() -> list[_Library]:
     The one that native kernels call is asked through them, because they hold its threads back for moments.
     """
     from threadpoolctl import ThreadpoolController
+
+    from tensor_cpu.native import blas
 
     ours = blas.opened()
     return [
