@@ -1,6 +1,7 @@
 """Kernels for tiny compact operands, where the fixed cost of a NumPy call is most of the time.
 
-A sum of 2x2 elements takes a quarter of the ufunc's time, a product of 4x4 matrices a third of ``ndarray.dot``'s. What is larger than a few thousand elements goes elsewhere: there the loop counts, not the call.
+A sum of 2x2 elements takes a quarter of the ufunc's time, a product of 4x4 matrices a third of ``ndarray.dot``'s.
+What is larger than a few thousand elements goes elsewhere: there the loop counts, not the call.
 """
 
 from __future__ import annotations
