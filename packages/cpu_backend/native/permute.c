@@ -85,7 +85,8 @@ void copy_run(const CopyPlan *plan, const void *source, void *target) {
 bool copy_takes_long(const CopyPlan *plan) { return plan->bytes >= LONG_BYTES; }
 
 const char *copy_method(const CopyPlan *plan) {
-    static const char *const NAMES[] = {"nothing", "runs", "spread", "transpose", "gather", "scatter"};
+    static const char *const NAMES[] = {"nothing", "runs", "spread", "transpose", "interleave",
+                                        "deinterleave", "gather", "scatter"};
     return NAMES[plan->method];
 }
 

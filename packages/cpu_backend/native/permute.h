@@ -27,10 +27,14 @@ typedef void (*CopyTileFunction)(const CopyTile *tile, const char *source, char 
 
 enum { WIDTHS = 5 }; /* elements of 1, 2, 4, 8 and 16 bytes: 1 << width */
 
+enum { MOST_INTERLEAVED = 7 }; /* columns or rows */
+
 typedef struct {
     CopyTileFunction runs[WIDTHS];      /* columns are neighbours on both sides */
     CopyTileFunction spread[WIDTHS];    /* columns are neighbours in the target and one element of the source */
     CopyTileFunction transpose[WIDTHS]; /* columns are neighbours in the target, rows in the source */
+    CopyTileFunction interleave[WIDTHS]; /* few columns: the tile is one piece in the target, its rows side by side */
+    CopyTileFunction deinterleave[WIDTHS]; /* few rows: the tile is one piece in the source, its columns side by side */
     CopyTileFunction gather[WIDTHS];    /* columns are neighbours in the target, anywhere in the source */
     CopyTileFunction scatter[WIDTHS];   /* anywhere on both sides */
     void (*stream_run)(const char *source, char *target, Index bytes); /* whole lines of the target past the cache */
@@ -54,7 +58,8 @@ void copy_plan_free(CopyPlan *plan);
 void copy_run(const CopyPlan *plan, const void *source, void *target);
 bool copy_takes_long(const CopyPlan *plan);
 
-/* Name of the method, for tests and curiosity: "runs", "spread", "transpose", "gather", "scatter" or "nothing". */
+/* Name of the method, for tests and curiosity: "runs", "spread", "transpose", "interleave", "deinterleave", "gather",
+ * "scatter" or "nothing". */
 const char *copy_method(const CopyPlan *plan);
 
 #endif

@@ -21,6 +21,8 @@ enum {
     RUN_PIECE = 1 << 18,  /* bytes of a long run that are one tile */
     RUN_TILE = 1 << 14,   /* bytes of a tile of short runs */
     SIDE = 64,            /* elements of one side of a tile that is no transposition */
+    LEAST_PACKED = 16,    /* elements along the long axis, to interleave around it */
+    PACKED_TILE = 6144,   /* bytes of a tile of few columns or few rows; a larger one falls out of the cache */
     LEAST_GROUP = 512,    /* bytes that are written together, for a buffer to be worth it */
     GRAIN_BYTES = 1 << 17 /* that are worth waking a thread for */
 };
@@ -31,7 +33,7 @@ enum {
 typedef struct {
     Index columns, rows;
 } Sides;
-static const Sides IN_CACHE = {512, 512}, PAST_CACHE = {128, 4096}, THROUGH_BUFFER = {1024, 512};
+static const Sides IN_CACHE = {512, 512}, PAST_CACHE = {128, 8192}, THROUGH_BUFFER = {1024, 512};
 
 /* The axes that a tile takes, of one kind; the last of them may be taken in part. */
 typedef struct {
@@ -175,6 +177,24 @@ static bool take_both(Draft *draft, Side *columns, Side *rows, Sides bytes) {
     return true;
 }
 
+/* Few elements that are neighbours on one side and far apart on the other, and one long axis that is packed around them
+ * on the first side: (n, 3) to (3, n), or back. NOTHING when it is not so. */
+static CopyMethod take_packed(Draft *draft, Side *columns, Side *rows) {
+    const CopyAxis first = draft->axes[0];
+    for (int axis = 1; axis < draft->rank; axis++) {
+        const CopyAxis other = draft->axes[axis];
+        if (first.target != draft->element || other.source != draft->element) continue;
+        const bool few_rows = other.extent <= MOST_INTERLEAVED && first.source == other.extent * draft->element;
+        const bool few_columns = first.extent <= MOST_INTERLEAVED && other.target == first.extent * draft->element;
+        if (few_rows == few_columns || (few_rows ? first : other).extent < LEAST_PACKED) continue;
+        const Index elements = PACKED_TILE / draft->element;
+        take(draft, rows, ROWS, axis, few_rows ? other.extent : elements / first.extent);
+        take(draft, columns, COLUMNS, 0, few_columns ? first.extent : elements / other.extent);
+        return few_rows ? DEINTERLEAVE : INTERLEAVE;
+    }
+    return NOTHING;
+}
+
 static CopyMethod choose(Draft *draft, Side *columns, Side *rows, Sides bytes) {
     const CopyAxis *first = &draft->axes[0];
     if (draft->rank > 0 && first->target == draft->element && (first->source == 0 || first->source == first->target) &&
@@ -184,6 +204,8 @@ static CopyMethod choose(Draft *draft, Side *columns, Side *rows, Sides bytes) {
         take_fastest(draft, rows, ROWS, RUN_TILE / (columns->elements * draft->element));
         return method;
     }
+    CopyMethod packed = take_packed(draft, columns, rows);
+    if (packed != NOTHING) return packed;
     Draft before = *draft;
     if (draft->rank > 1 && take_both(draft, columns, rows, bytes)) {
         if (columns->elements * draft->element >= CACHE_LINE / 2 && rows->elements * draft->element >= CACHE_LINE / 2)
@@ -254,13 +276,15 @@ static bool has_whole_lines(const CopyPlan *plan, Index element) {
 
 static CopyTileFunction function_for(CopyMethod method, int width) {
     const CopyKernels *kernels = SIMD_CHOICE(copy_kernels);
-    const CopyTileFunction *functions[] = {NULL,           kernels->runs,      kernels->spread, kernels->transpose,
-                                           kernels->gather, kernels->scatter};
+    const CopyTileFunction *functions[] = {
+        NULL,                kernels->runs,         kernels->spread, kernels->transpose,
+        kernels->interleave, kernels->deinterleave, kernels->gather, kernels->scatter,
+    };
     return functions[method][width];
 }
 
 static bool staging_pays(const CopyPlan *plan) {
-    return plan->bytes >= STREAM_BYTES && (plan->method == RUNS || plan->method == TRANSPOSE || plan->method == GATHER);
+    return plan->bytes >= STREAM_BYTES && plan->method != SPREAD && plan->method != SCATTER;
 }
 
 /* Rows of the tile that follow each other in the target without a gap. */

@@ -14,7 +14,7 @@ typedef struct {
     Index extent, source, target; /* strides in bytes */
 } CopyAxis;
 
-typedef enum { NOTHING, RUNS, SPREAD, TRANSPOSE, GATHER, SCATTER } CopyMethod;
+typedef enum { NOTHING, RUNS, SPREAD, TRANSPOSE, INTERLEAVE, DEINTERLEAVE, GATHER, SCATTER } CopyMethod;
 
 struct CopyPlan {
     CopyMethod method;

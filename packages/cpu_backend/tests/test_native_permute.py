@@ -168,8 +168,12 @@ LARGE = [  # extents and strides of sources of several megabytes, and the method
     ((100, 8, 1000), (8, 1, 800), "transpose"),
     ((2,) * 20, tuple(1 << k for k in range(20)), "transpose"),
     ((3,) * 13, tuple(3**k for k in range(13)), "transpose"),
-    ((3, 3**12), (1, 3), "gather"),
-    ((3**12, 3), (1, 3**12), "gather"),
+    *(((few, 300_007), (1, few), "deinterleave") for few in range(2, 8)),
+    *(((300_007, few), (1, 300_007), "interleave") for few in range(2, 8)),
+    ((40, 3, 5000), (15000, 1, 3), "deinterleave"),
+    ((40, 5000, 3), (15000, 1, 5000), "interleave"),
+    ((40, 3, 5000), (15000, -1, 3), "gather"),
+    ((40, 3, 5000), (20000, 1, 4), "gather"),
     ((1000, 1000), (0, 1), "runs"),
     ((1000, 1000), (1, 0), "spread"),
     ((2,) * 16 + (16,), (*(1 << (k + 4) for k in range(16)), 1), "runs"),
@@ -197,11 +201,11 @@ def test_large_copies_keep_every_bit(
 
 @pytest.mark.parametrize("direction", [1, -1])
 def test_loops_go_along_the_target_whatever_the_direction_of_the_source(direction: int) -> None:
-    extents, strides = (2000, 2000), (direction, 2000)
+    extents, strides = (3000, 3000), (direction, 3000)
     method, loops = LIBRARY.copy_method(extents, compact(extents), strides, 8)
-    assert (method, loops) == ("transpose", (125, 2))  # blocks of 16 columns, then halves of the rows
-    memory = noise(F64, 2000 * 2000)
-    source = memory.reshape(2000, 2000).T[::direction]
+    assert (method, loops) == ("transpose", (125, 3))  # blocks of 24 columns, then pieces of the rows
+    memory = noise(F64, 3000 * 3000)
+    source = memory.reshape(3000, 3000).T[::direction]
     assert same_bytes(LIBRARY.bind_copy(extents, strides, "F64")(source), source)
 
 

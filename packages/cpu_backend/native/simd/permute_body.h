@@ -92,10 +92,13 @@ static void NAME(transpose)(const CopyTile *tile, const char *source, char *targ
             default: NAME(few_rows)(tile, source, target, (int)rows); return;
         }
     }
-    /* What does not fill a block at the end is done with its neighbours a second time. */
+    /* Blocks begin where lines of the source do, when the rows are long: a line that two blocks share may be gone when
+     * the second one comes, since rows of the source that are powers of two apart compete for the same few places of
+     * the cache. What does not fill a block at either end is done with its neighbours a second time. */
+    const Index to_line = -(intptr_t)source & (LINE - 1), first = rows >= 8 * SIDE ? to_line / size % SIDE : 0;
     for (Index band = 0; band < columns; band += BAND) {
         Index end = band + BAND < columns ? band + BAND : columns;
-        for (Index row = 0; row < rows; row += SIDE) {
+        for (Index row = 0; row < rows; row = row == 0 && first > 0 ? first : row + SIDE) {
             if (row > rows - SIDE) row = rows - SIDE;
             for (Index column = band; column < end; column += SIDE) {
                 if (column > columns - SIDE) column = columns - SIDE;
@@ -103,6 +106,51 @@ static void NAME(transpose)(const CopyTile *tile, const char *source, char *targ
                       tile->row_target + row, stream);
             }
         }
+    }
+}
+
+/* The number that is few is a constant in each of these loops, which the compiler turns into shuffles of vectors. */
+static inline void NAME(interleave_some)(const CopyTile *tile, const char *restrict source, char *restrict target,
+                                         int columns) {
+    const Index size = (Index)sizeof(T), rows = tile->rows;
+    const char *from[MOST_INTERLEAVED];
+    for (int column = 0; column < columns; column++) from[column] = source + tile->column_source[column];
+    for (Index row = 0; row < rows; row++)
+        for (int column = 0; column < columns; column++)
+            NAME(move)(from[column] + row * size, target + (row * columns + column) * size);
+}
+
+static inline void NAME(deinterleave_some)(const CopyTile *tile, const char *restrict source, char *restrict target,
+                                           int rows) {
+    const Index size = (Index)sizeof(T), columns = tile->columns;
+    char *to[MOST_INTERLEAVED];
+    for (int row = 0; row < rows; row++) to[row] = target + tile->row_target[row];
+    for (Index column = 0; column < columns; column++)
+        for (int row = 0; row < rows; row++)
+            NAME(move)(source + (column * rows + row) * size, to[row] + column * size);
+}
+
+static void NAME(interleave)(const CopyTile *tile, const char *source, char *target, bool stream) {
+    (void)stream;
+    switch (tile->columns) {
+        case 2: NAME(interleave_some)(tile, source, target, 2); return;
+        case 3: NAME(interleave_some)(tile, source, target, 3); return;
+        case 4: NAME(interleave_some)(tile, source, target, 4); return;
+        case 5: NAME(interleave_some)(tile, source, target, 5); return;
+        case 6: NAME(interleave_some)(tile, source, target, 6); return;
+        default: NAME(interleave_some)(tile, source, target, 7); return;
+    }
+}
+
+static void NAME(deinterleave)(const CopyTile *tile, const char *source, char *target, bool stream) {
+    (void)stream;
+    switch (tile->rows) {
+        case 2: NAME(deinterleave_some)(tile, source, target, 2); return;
+        case 3: NAME(deinterleave_some)(tile, source, target, 3); return;
+        case 4: NAME(deinterleave_some)(tile, source, target, 4); return;
+        case 5: NAME(deinterleave_some)(tile, source, target, 5); return;
+        case 6: NAME(deinterleave_some)(tile, source, target, 6); return;
+        default: NAME(deinterleave_some)(tile, source, target, 7); return;
     }
 }
 
