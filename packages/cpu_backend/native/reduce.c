@@ -34,6 +34,7 @@ typedef struct {
     Index widening;                   /* rows that count as one; a power of 2 */
     Index columns, column_blocks;     /* of a block; how many blocks */
     Index chunk_rows, chunks;
+    bool lines;                       /* one group of neighbours each, so few that they are folded without levels */
 } Plan;
 
 typedef struct {
@@ -103,10 +104,14 @@ static void fold_units(void *context, Index begin, Index end) {
         Index rows = plan->rows - first_row < plan->chunk_rows ? plan->rows - first_row : plan->chunk_rows;
         const char *source = run->source + (outer * plan->outer_stride + first_row * plan->row_stride + first_column) *
                                                plan->source_bytes;
-        if (plan->widening > 1) fold_widened(plan, source, rows, levels);
-        else fold_rows(plan, source, rows, columns, plan->row_stride, levels);
         char *target =
             run->partial + ((chunk * plan->outer + outer) * plan->inner + first_column) * plan->fold_bytes;
+        if (plan->lines) {
+            plan->loops.line(rows, source, target);
+            continue;
+        }
+        if (plan->widening > 1) fold_widened(plan, source, rows, levels);
+        else fold_rows(plan, source, rows, columns, plan->row_stride, levels);
         memcpy(target, levels, (size_t)(columns * plan->fold_bytes));
     }
 }
@@ -159,6 +164,8 @@ static void cut(Plan *plan) {
         if (rows < plan->chunk_rows) plan->chunk_rows = rows;
     }
     plan->chunks = (plan->rows + plan->chunk_rows - 1) / plan->chunk_rows;
+    plan->lines = plan->inner == 1 && plan->row_stride == 1 && plan->rows >= WIDE_ROW &&
+                  plan->rows <= ROWS_AT_ONCE * WIDE_ROW;
     int levels = level_count(plan->chunk_rows / plan->widening + 1);
     Index most_columns = WORKSPACE_BYTES / (levels * plan->fold_bytes);
     if (plan->columns > most_columns) plan->columns = most_columns;

@@ -17,7 +17,7 @@ typedef enum { SUM, PRODUCT, LARGEST, LEAST, FOLDS } Fold;
 
 enum {
     ROWS_AT_ONCE = 64,
-    WIDE_ROW = 64, /* elements that rows are widened to, so that loops over a row pay */
+    WIDE_ROW = 32, /* elements that rows are widened to, so that loops over a row pay */
 };
 
 typedef struct {
@@ -27,6 +27,8 @@ typedef struct {
     void (*join)(Index columns, void *folds, const void *other);
     /* Folds so many parts that lie side by side, of so many columns each, into the first of them. */
     void (*parts)(Index count, Index columns, void *folds);
+    /* Folds a few neighbours, at least WIDE_ROW, into one. */
+    void (*line)(Index count, const void *source, void *fold);
 } FoldLoops;
 
 typedef struct {

@@ -8,8 +8,10 @@
 
 enum { DISTANT = 1 << 14 }; /* bytes from row to row */
 
-typedef float Floats __attribute__((vector_size(64)));
-typedef double Doubles __attribute__((vector_size(64)));
+/* Half a cache line, also where registers are larger: operands are rarely aligned to lines, and a load from two lines
+ * takes twice as long. */
+typedef float Floats __attribute__((vector_size(32)));
+typedef double Doubles __attribute__((vector_size(32)));
 
 /* In two steps each, which GCC turns into a maximum and a blend. */
 static inline float larger_f32(float x, float y) {
@@ -76,31 +78,31 @@ static inline double smaller_f64(double x, double y) {
 
 const ReduceKernels SIMD_NAME(reduce_kernels) = {.loops = {
     [SUM] = {
-        [F32] = {rows_sum_f32, join_sum_f32, parts_sum_f32},
-        [F64] = {rows_sum_f64, join_sum_f64, parts_sum_f64},
-        [I32] = {rows_sum_i32, join_sum_i32, parts_sum_i32},
-        [I64] = {rows_sum_i64, join_sum_i64, parts_sum_i64},
-        [BOOL] = {rows_sum_truth, join_sum_truth, parts_sum_truth},
+        [F32] = {rows_sum_f32, join_sum_f32, parts_sum_f32, line_sum_f32},
+        [F64] = {rows_sum_f64, join_sum_f64, parts_sum_f64, line_sum_f64},
+        [I32] = {rows_sum_i32, join_sum_i32, parts_sum_i32, line_sum_i32},
+        [I64] = {rows_sum_i64, join_sum_i64, parts_sum_i64, line_sum_i64},
+        [BOOL] = {rows_sum_truth, join_sum_truth, parts_sum_truth, line_sum_truth},
     },
     [PRODUCT] = {
-        [F32] = {rows_product_f32, join_product_f32, parts_product_f32},
-        [F64] = {rows_product_f64, join_product_f64, parts_product_f64},
-        [I32] = {rows_product_i32, join_product_i32, parts_product_i32},
-        [I64] = {rows_product_i64, join_product_i64, parts_product_i64},
-        [BOOL] = {rows_product_truth, join_product_truth, parts_product_truth},
+        [F32] = {rows_product_f32, join_product_f32, parts_product_f32, line_product_f32},
+        [F64] = {rows_product_f64, join_product_f64, parts_product_f64, line_product_f64},
+        [I32] = {rows_product_i32, join_product_i32, parts_product_i32, line_product_i32},
+        [I64] = {rows_product_i64, join_product_i64, parts_product_i64, line_product_i64},
+        [BOOL] = {rows_product_truth, join_product_truth, parts_product_truth, line_product_truth},
     },
     [LARGEST] = {
-        [F32] = {rows_largest_f32, join_largest_f32, parts_largest_f32},
-        [F64] = {rows_largest_f64, join_largest_f64, parts_largest_f64},
-        [I32] = {rows_largest_i32, join_largest_i32, parts_largest_i32},
-        [I64] = {rows_largest_i64, join_largest_i64, parts_largest_i64},
-        [BOOL] = {rows_largest_truth, join_largest_truth, parts_largest_truth},
+        [F32] = {rows_largest_f32, join_largest_f32, parts_largest_f32, line_largest_f32},
+        [F64] = {rows_largest_f64, join_largest_f64, parts_largest_f64, line_largest_f64},
+        [I32] = {rows_largest_i32, join_largest_i32, parts_largest_i32, line_largest_i32},
+        [I64] = {rows_largest_i64, join_largest_i64, parts_largest_i64, line_largest_i64},
+        [BOOL] = {rows_largest_truth, join_largest_truth, parts_largest_truth, line_largest_truth},
     },
     [LEAST] = {
-        [F32] = {rows_least_f32, join_least_f32, parts_least_f32},
-        [F64] = {rows_least_f64, join_least_f64, parts_least_f64},
-        [I32] = {rows_least_i32, join_least_i32, parts_least_i32},
-        [I64] = {rows_least_i64, join_least_i64, parts_least_i64},
-        [BOOL] = {rows_least_truth, join_least_truth, parts_least_truth},
+        [F32] = {rows_least_f32, join_least_f32, parts_least_f32, line_least_f32},
+        [F64] = {rows_least_f64, join_least_f64, parts_least_f64, line_least_f64},
+        [I32] = {rows_least_i32, join_least_i32, parts_least_i32, line_least_i32},
+        [I64] = {rows_least_i64, join_least_i64, parts_least_i64, line_least_i64},
+        [BOOL] = {rows_least_truth, join_least_truth, parts_least_truth, line_least_truth},
     },
 }};

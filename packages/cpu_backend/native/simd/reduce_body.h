@@ -36,6 +36,42 @@ static void NAME(wide_rows)(Index rows, const S *a, A *folds) {
         }
     memcpy(folds, held, sizeof held);
 }
+
+static void NAME(line)(Index count, const void *source, void *fold) {
+    enum { LANE_COUNT = sizeof(LANES) / sizeof(A), VECTORS = WIDE_ROW / LANE_COUNT };
+    const S *a = source;
+    LANES held[VECTORS];
+    memcpy(held, a, sizeof held);
+    Index i = WIDE_ROW;
+    for (; i + WIDE_ROW <= count; i += WIDE_ROW)
+        for (int k = 0; k < VECTORS; k++) {
+            LANES x = held[k], y;
+            memcpy(&y, a + i + k * LANE_COUNT, sizeof y);
+            held[k] = JOIN;
+        }
+    for (int half = VECTORS / 2; half > 0; half /= 2)
+        for (int k = 0; k < half; k++) {
+            LANES x = held[k], y = held[k + half];
+            held[k] = JOIN;
+        }
+    for (; i + LANE_COUNT <= count; i += LANE_COUNT) {
+        LANES x = held[0], y;
+        memcpy(&y, a + i, sizeof y);
+        held[0] = JOIN;
+    }
+    A lanes[LANE_COUNT];
+    memcpy(lanes, held, sizeof lanes);
+    NAME(parts)(LANE_COUNT, 1, lanes);
+    for (; i < count; i++) lanes[0] = NAME(joined)(lanes[0], a[i]);
+    memcpy(fold, lanes, sizeof(A));
+}
+#else
+static void NAME(line)(Index count, const void *source, void *fold) {
+    const S *a = source;
+    A total = a[0];
+    for (Index i = 1; i < count; i++) total = NAME(joined)(total, a[i]);
+    memcpy(fold, &total, sizeof total);
+}
 #endif
 
 static void NAME(rows)(Index rows, Index columns, Index row_stride, const void *source, void *folds) {
