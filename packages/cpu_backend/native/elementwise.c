@@ -21,10 +21,11 @@ enum {
     MOST_BLOCK_ELEMENTS = 1024,
     LEAST_BLOCK_ELEMENTS = 256,
     LARGEST_TILE = 1024,
-    /* Data from main memory: each operation reads one or two streams at a time, and in short turns the processor keeps
-     * fetching all of them ahead. */
+    /* Data from main memory: short blocks, and while one is computed, the lines of the one after the next are fetched;
+     * left to itself, the processor stops fetching while it computes. */
     FAR_BYTES = 1 << 24,
     FAR_BLOCK_BYTES = 1 << 10, /* of a register */
+    FETCHED_AHEAD = 2 * FAR_BLOCK_BYTES,
     ALONE = 1 << 13,           /* element operations, about 5 microseconds, that are not worth releasing the GIL for */
     GRAIN = 1 << 16,           /* element operations that are worth waking a thread for */
 };
@@ -52,7 +53,7 @@ typedef struct {
     const BlockKernels *block_kernels;
     int register_count, first_constant, constant_count, instruction_count;
     int workspace_bytes; /* of a register */
-    bool streamed;
+    bool far, streamed;
     Index cost; /* element operations per element */
     unsigned char constants[MOST_REGISTERS][16];
     int constant_bytes[MOST_REGISTERS];
@@ -97,6 +98,10 @@ static void prepare(State *state, const Run *run, char *workspace) {
              plan->constant_bytes[k], blocks->block_elements);
 }
 
+static void fetch(const char *place, Index bytes) {
+    for (Index line = 0; line < bytes; line += 64) __builtin_prefetch(place + line);
+}
+
 static void read_operands(State *state, const BlockWalk *walk) {
     const Plan *plan = state->run->plan;
     const BlockPlan *blocks = &plan->blocks;
@@ -109,6 +114,8 @@ static void read_operands(State *state, const BlockWalk *walk) {
             state->registers[k] = (char *)state->run->operands[k] + walk->offsets[k] * operand->item_bytes;
             state->row_steps[k] =
                 blocks->row_axis < 0 ? 0 : operand->strides[blocks->row_axis] * (Index)operand->item_bytes;
+            if (plan->far && walk->rows == 1)
+                fetch(state->registers[k] + FETCHED_AHEAD, walk->columns * operand->item_bytes);
         } else if (operand->access == COPIED) {
             state->row_steps[k] = walk->columns * operand->item_bytes;
             if (same_extents && state->copied_from[k] == walk->offsets[k]) continue;
@@ -296,7 +303,8 @@ static void cut(Plan *plan, int item_bytes) {
     Index fitting = WORKSPACE_BYTES / (plan->register_count * item_bytes); /* into the workspace; half: the cache */
     Index most = fitting / 2 < LEAST_BLOCK_ELEMENTS ? LEAST_BLOCK_ELEMENTS : fitting / 2;
     if (most > MOST_BLOCK_ELEMENTS) most = MOST_BLOCK_ELEMENTS;
-    if (plan->instruction_count > 1 && bytes_touched(plan) >= FAR_BYTES) most = FAR_BLOCK_BYTES / item_bytes;
+    plan->far = bytes_touched(plan) >= FAR_BYTES;
+    if (plan->far) most = FAR_BLOCK_BYTES / item_bytes;
     if (most > fitting) most = fitting;
     Index largest_tile = fitting < LARGEST_TILE ? fitting : LARGEST_TILE;
     blocks_plan(blocks, whole_lines(most), whole_lines(largest_tile));
