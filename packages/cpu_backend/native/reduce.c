@@ -1,8 +1,10 @@
-/* Reductions over one group of axes; reduce.h says how sums keep their digits.
+/* Reductions over any axes; reduce.h says how sums keep their digits.
  *
- * The operand is seen as (outer, reduced, inner). Columns are the innermost extent, in blocks; where there are few of
- * them and rows lie side by side, several rows count as one (wide) row, and what the wide columns hold is folded at the
- * end. Long reductions into few results are cut into chunks of rows, so that threads can share them.
+ * Kept axes are loops, one step of which makes one result, or one row of them; the kept axis whose elements are
+ * neighbours is cut into blocks of columns. Reduced axes are rows (or the elements of a line), and loops over bands of
+ * rows. Where there are few columns and rows lie side by side, several rows count as one (wide) row, and what the wide
+ * columns hold is folded at the end. Long reductions into few results are cut into chunks, so that threads can share
+ * them.
  */
 #include "reduce.h"
 
@@ -19,6 +21,7 @@ enum {
     WORKSPACE_BYTES = 1 << 17, /* of a thread: the partial folds of all levels */
     MOST_COLUMNS = 4096,
     MOST_ROWS = 1 << 12,       /* of a chunk; wide ones where rows are widened */
+    LEAST_WIDENED = 1 << 10,   /* elements of a band, for its rows to be widened */
     FEW_UNITS = 16,
     CHUNK_ELEMENTS = 1 << 17,
     GRAIN = 1 << 16,           /* elements that are worth waking a thread for */
@@ -26,55 +29,123 @@ enum {
 };
 
 typedef struct {
+    Index extent, source, place; /* stride in the source; in the results, for a kept axis */
+} Axis;
+
+/* Loops over axes, outermost first. */
+typedef struct {
+    int rank;
+    Axis axes[MAX_RANK];
+    Index steps;
+} Loops;
+
+typedef struct {
+    Index index[MAX_RANK], source, place;
+} Walk;
+
+typedef struct {
     ArrayForm result;
     FoldLoops loops;
     int source_bytes, fold_bytes;
-    Index outer, rows, inner;         /* extents */
-    Index outer_stride, row_stride;   /* elements; of inner: 1 */
+    Index results, elements;
+    Index start;                      /* of the first element walked, from the first logical one */
+    Loops kept, bands;                /* without the columns, and without the rows */
+    Index inner, column_place;        /* extent of the columns, and their stride in the results */
+    Index rows, row_stride;           /* in a line, a row is an element */
+    bool lines;
     Index widening;                   /* rows that count as one; a power of 2 */
     Index columns, column_blocks;     /* of a block; how many blocks */
-    Index chunk_rows, chunks;
-    bool lines;                       /* one group of neighbours each, so few that they are folded without levels */
+    Index chunk_rows, chunk_bands, row_chunks, chunks;
 } Plan;
 
 typedef struct {
     const Plan *plan;
     const char *source;
-    char *partial; /* folds of [chunk][outer][inner]; the result itself where there is one chunk */
+    char *partial; /* folds of [chunk][result]; the result itself where there is one chunk */
 } Run;
 
-/* Folds rows into folds; levels is workspace for one row of folds per level and one more. */
-static void fold_rows(const Plan *plan, const char *source, Index rows, Index columns, Index row_stride, char *levels) {
-    Index bytes = columns * plan->fold_bytes;
-    Index groups = 0;
-    char *latest = levels;
-    /* level k of the counter lies at levels + (k + 1) * bytes; the latest group at levels */
-    for (Index row = 0; row < rows; row += ROWS_AT_ONCE, groups++) {
-        Index count = rows - row < ROWS_AT_ONCE ? rows - row : ROWS_AT_ONCE;
-        plan->loops.rows(count, columns, row_stride, source + row * row_stride * plan->source_bytes, latest);
-        if (row + count == rows) break;
-        int level = 0;
-        for (; groups >> level & 1; level++) {
-            char *held = levels + (level + 1) * bytes;
-            plan->loops.join(columns, held, latest);
-            memcpy(latest, held, (size_t)bytes);
-        }
-        memcpy(levels + (level + 1) * bytes, latest, (size_t)bytes);
-    }
-    for (int level = 0; groups >> level; level++) {
-        if (!(groups >> level & 1)) continue;
-        char *held = levels + (level + 1) * bytes;
-        plan->loops.join(columns, held, latest);
-        memcpy(latest, held, (size_t)bytes);
+static void walk_to(const Loops *loops, Walk *walk, Index step) {
+    walk->source = walk->place = 0;
+    for (int axis = loops->rank - 1; axis >= 0; axis--) {
+        const Axis *a = &loops->axes[axis];
+        walk->index[axis] = step % a->extent;
+        step /= a->extent;
+        walk->source += walk->index[axis] * a->source;
+        walk->place += walk->index[axis] * a->place;
     }
 }
 
-/* Rows of folds that fold_rows needs: one for the latest group, and one for each digit of the number of groups. */
-static int level_count(Index rows) {
-    Index groups = (rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE;
-    int levels = 2; /* of which fold_widened may use one for the rest */
+static void walk_on(const Loops *loops, Walk *walk) {
+    for (int axis = loops->rank - 1; axis >= 0; axis--) {
+        const Axis *a = &loops->axes[axis];
+        walk->source += a->source;
+        walk->place += a->place;
+        if (++walk->index[axis] < a->extent) return;
+        walk->index[axis] = 0;
+        walk->source -= a->extent * a->source;
+        walk->place -= a->extent * a->place;
+    }
+}
+
+/* Folds of groups of rows, joined as a binary counter carries: level k, where bit k of groups is set, lies at
+ * levels + (k + 1) * bytes, and the latest group, which is not among them, at levels. */
+typedef struct {
+    const FoldLoops *loops;
+    char *levels;
+    Index columns, bytes;
+    Index groups, latest_rows;
+} Cascade;
+
+static Cascade cascade_of(const Plan *plan, char *levels, Index columns) {
+    return (Cascade){.loops = &plan->loops, .levels = levels, .columns = columns, .bytes = columns * plan->fold_bytes};
+}
+
+static void join_level(const Cascade *cascade, int level) {
+    char *held = cascade->levels + (level + 1) * cascade->bytes;
+    cascade->loops->join(cascade->columns, held, cascade->levels);
+    memcpy(cascade->levels, held, (size_t)cascade->bytes);
+}
+
+static void begin_group(Cascade *cascade) {
+    if (cascade->latest_rows == 0) return;
+    int level = 0;
+    for (; cascade->groups >> level & 1; level++) join_level(cascade, level);
+    memcpy(cascade->levels + (level + 1) * cascade->bytes, cascade->levels, (size_t)cascade->bytes);
+    cascade->groups++;
+    cascade->latest_rows = 0;
+}
+
+/* What has been folded is then at levels. */
+static void finish(const Cascade *cascade) {
+    for (int level = 0; cascade->groups >> level; level++)
+        if (cascade->groups >> level & 1) join_level(cascade, level);
+}
+
+/* Copies of all levels that a cascade of so many groups has, and of the latest group. */
+static int level_count(Index groups) {
+    int levels = 2; /* fold_widened may use one for the rest */
     for (; groups > 0; groups /= 2) levels++;
     return levels;
+}
+
+static void take_rows(const Plan *plan, Cascade *cascade, const char *source, Index rows, Index row_stride) {
+    for (Index row = 0, count; row < rows; row += count) {
+        if (cascade->latest_rows == ROWS_AT_ONCE) begin_group(cascade);
+        Index room = ROWS_AT_ONCE - cascade->latest_rows;
+        count = rows - row < room ? rows - row : room;
+        plan->loops.rows(count, cascade->columns, row_stride, source + row * row_stride * plan->source_bytes,
+                         cascade->levels, cascade->latest_rows > 0);
+        cascade->latest_rows += count;
+    }
+}
+
+static void take_line(const Plan *plan, Cascade *cascade, const char *source, Index elements) {
+    for (Index first = 0; first < elements; first += MOST_IN_LINE) {
+        Index count = elements - first < MOST_IN_LINE ? elements - first : MOST_IN_LINE;
+        begin_group(cascade);
+        plan->loops.line(count, source + first * plan->source_bytes, cascade->levels);
+        cascade->latest_rows = ROWS_AT_ONCE;
+    }
 }
 
 /* Rows that lie side by side, several taken as one; those left over are a shorter one. */
@@ -83,47 +154,68 @@ static void fold_widened(const Plan *plan, const char *source, Index rows, char 
     Index wide = rows / plan->widening, left = rows % plan->widening;
     char *rest = levels;
     if (wide > 0) {
-        fold_rows(plan, source, wide, wide_columns, wide_columns, levels);
+        Cascade cascade = cascade_of(plan, levels, wide_columns);
+        take_rows(plan, &cascade, source, wide, wide_columns);
+        finish(&cascade);
         rest += wide_columns * plan->fold_bytes;
     }
     if (left > 0)
-        plan->loops.rows(1, left * columns, 0, source + wide * wide_columns * plan->source_bytes, rest);
+        plan->loops.rows(1, left * columns, 0, source + wide * wide_columns * plan->source_bytes, rest, false);
     if (left > 0 && wide > 0) plan->loops.join(left * columns, levels, rest);
     plan->loops.parts(wide > 0 ? plan->widening : left, columns, levels);
+}
+
+static Index smaller(Index a, Index b) { return a < b ? a : b; }
+
+static void fold_chunk(const Plan *plan, Index chunk, const char *source, Index columns, char *levels) {
+    Index first_row = chunk % plan->row_chunks * plan->chunk_rows;
+    Index rows = smaller(plan->rows - first_row, plan->chunk_rows);
+    Index band = chunk / plan->row_chunks * plan->chunk_bands;
+    Index end = smaller(plan->bands.steps, band + plan->chunk_bands);
+    Cascade cascade = cascade_of(plan, levels, columns);
+    Walk walk;
+    for (walk_to(&plan->bands, &walk, band); band < end; band++, walk_on(&plan->bands, &walk)) {
+        const char *from = source + (walk.source + first_row * plan->row_stride) * plan->source_bytes;
+        if (plan->lines) take_line(plan, &cascade, from, rows);
+        else if (plan->widening > 1) fold_widened(plan, from, rows, levels); /* the only band of the chunk */
+        else take_rows(plan, &cascade, from, rows, plan->row_stride);
+    }
+    finish(&cascade);
+}
+
+static void put(const Plan *plan, char *target, const char *folds, Index columns) {
+    const Index bytes = plan->fold_bytes, step = plan->column_place * bytes;
+    if (plan->column_place == 1) memcpy(target, folds, (size_t)(columns * bytes));
+    else
+        for (Index column = 0; column < columns; column++)
+            memcpy(target + column * step, folds + column * bytes, (size_t)bytes);
 }
 
 static void fold_units(void *context, Index begin, Index end) {
     const Run *run = context;
     const Plan *plan = run->plan;
+    const Index per_step = plan->column_blocks * plan->chunks;
     _Alignas(64) char levels[WORKSPACE_BYTES];
+    Walk walk;
+    walk_to(&plan->kept, &walk, begin / per_step);
     for (Index unit = begin; unit < end; unit++) {
-        Index chunk = unit % plan->chunks, rest = unit / plan->chunks;
-        Index first_column = rest % plan->column_blocks * plan->columns, outer = rest / plan->column_blocks;
-        Index columns = plan->inner - first_column < plan->columns ? plan->inner - first_column : plan->columns;
-        Index first_row = chunk * plan->chunk_rows;
-        Index rows = plan->rows - first_row < plan->chunk_rows ? plan->rows - first_row : plan->chunk_rows;
-        const char *source = run->source + (outer * plan->outer_stride + first_row * plan->row_stride + first_column) *
-                                               plan->source_bytes;
-        char *target =
-            run->partial + ((chunk * plan->outer + outer) * plan->inner + first_column) * plan->fold_bytes;
-        if (plan->lines) {
-            plan->loops.line(rows, source, target);
-            continue;
-        }
-        if (plan->widening > 1) fold_widened(plan, source, rows, levels);
-        else fold_rows(plan, source, rows, columns, plan->row_stride, levels);
-        memcpy(target, levels, (size_t)(columns * plan->fold_bytes));
+        if (unit > begin && unit % per_step == 0) walk_on(&plan->kept, &walk);
+        Index chunk = unit % plan->chunks, first = unit / plan->chunks % plan->column_blocks * plan->columns;
+        Index columns = smaller(plan->inner - first, plan->columns);
+        fold_chunk(plan, chunk, run->source + (plan->start + walk.source + first) * plan->source_bytes, columns, levels);
+        Index place = chunk * plan->results + walk.place + first * plan->column_place;
+        put(plan, run->partial + place * plan->fold_bytes, levels, columns);
     }
 }
 
 static void fold_everything(const Plan *plan, const Run *run) {
-    Index units = plan->outer * plan->column_blocks * plan->chunks;
-    Index cost = plan->chunk_rows * plan->columns;
+    Index units = plan->kept.steps * plan->column_blocks * plan->chunks;
+    Index cost = plan->chunk_rows * plan->chunk_bands * plan->columns;
     parallel_for(units, GRAIN / (cost + 1) + 1, fold_units, (void *)run);
-    Index results = plan->outer * plan->inner, bytes = results * plan->fold_bytes;
+    Index bytes = plan->results * plan->fold_bytes;
     for (Index step = 1; step < plan->chunks; step *= 2) /* pairwise again */
         for (Index chunk = 0; chunk + step < plan->chunks; chunk += 2 * step)
-            plan->loops.join(results, run->partial + chunk * bytes, run->partial + (chunk + step) * bytes);
+            plan->loops.join(plan->results, run->partial + chunk * bytes, run->partial + (chunk + step) * bytes);
 }
 
 static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
@@ -137,7 +229,7 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged
         Py_DECREF(result);
         return PyErr_NoMemory();
     }
-    if (plan->outer * plan->rows * plan->inner <= ALONE) fold_everything(plan, &run);
+    if (plan->elements <= ALONE) fold_everything(plan, &run);
     else {
         Py_BEGIN_ALLOW_THREADS
         fold_everything(plan, &run);
@@ -150,25 +242,26 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged
     return result;
 }
 
+/* Blocks, chunks and levels; they depend on the extents alone. */
 static void cut(Plan *plan) {
+    plan->lines = plan->inner == 1 && plan->row_stride == 1;
     plan->widening = 1;
-    if (plan->row_stride == plan->inner)
+    if (!plan->lines && plan->row_stride == plan->inner && plan->rows * plan->inner >= LEAST_WIDENED)
         while (plan->widening * plan->inner < WIDE_ROW) plan->widening *= 2;
-    Index most_rows = MOST_ROWS * plan->widening;
-    plan->chunk_rows = plan->rows < most_rows ? plan->rows : most_rows;
-    plan->columns = plan->inner < MOST_COLUMNS ? plan->inner : MOST_COLUMNS;
+    plan->columns = smaller(plan->inner, MOST_COLUMNS);
     plan->column_blocks = (plan->inner + plan->columns - 1) / plan->columns;
-    if (plan->outer * plan->column_blocks < FEW_UNITS) {
-        Index whole = plan->widening * ROWS_AT_ONCE;
-        Index rows = (CHUNK_ELEMENTS / plan->columns + whole - 1) / whole * whole;
-        if (rows < plan->chunk_rows) plan->chunk_rows = rows;
-    }
-    plan->chunks = (plan->rows + plan->chunk_rows - 1) / plan->chunk_rows;
-    plan->lines = plan->inner == 1 && plan->row_stride == 1 && plan->rows >= WIDE_ROW &&
-                  plan->rows <= ROWS_AT_ONCE * WIDE_ROW;
-    int levels = level_count(plan->chunk_rows / plan->widening + 1);
-    Index most_columns = WORKSPACE_BYTES / (levels * plan->fold_bytes);
-    if (plan->columns > most_columns) plan->columns = most_columns;
+    Index group = plan->lines ? MOST_IN_LINE : ROWS_AT_ONCE * plan->widening;
+    Index most = MOST_ROWS / ROWS_AT_ONCE * group;
+    if (plan->kept.steps * plan->column_blocks < FEW_UNITS)
+        most = smaller(most, (CHUNK_ELEMENTS / plan->columns + group - 1) / group * group);
+    plan->chunk_rows = smaller(plan->rows, most);
+    plan->chunk_bands = plan->widening > 1 ? 1 : smaller(plan->bands.steps, most / plan->chunk_rows);
+    plan->row_chunks = (plan->rows + plan->chunk_rows - 1) / plan->chunk_rows;
+    plan->chunks = (plan->bands.steps + plan->chunk_bands - 1) / plan->chunk_bands * plan->row_chunks;
+    Index groups = plan->lines ? plan->chunk_bands * ((plan->chunk_rows + group - 1) / group)
+                               : plan->chunk_bands * plan->chunk_rows / group + 1;
+    Index most_columns = WORKSPACE_BYTES / (level_count(groups) * plan->fold_bytes);
+    plan->columns = smaller(plan->columns, most_columns);
     plan->column_blocks = (plan->inner + plan->columns - 1) / plan->columns;
 }
 
@@ -177,8 +270,10 @@ static const char *const FOLD_NAMES[FOLDS] = {"sum", "prod", "max", "min"};
 static int read_fold(Plan *plan, PyObject *name, PyObject *type_name) {
     int type = element_type_read(type_name);
     if (type < 0) return -1;
+    const int parts = plan->result.type == C32 || plan->result.type == C64 ? 2 : 1; /* columns of their own */
+    plan->results = plan->result.size * parts;
     plan->source_bytes = ELEMENT_BYTES[type];
-    plan->fold_bytes = ELEMENT_BYTES[plan->result.type];
+    plan->fold_bytes = ELEMENT_BYTES[plan->result.type] / parts;
     for (int fold = 0; fold < FOLDS; fold++)
         if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, FOLD_NAMES[fold]) == 0)
             plan->loops = SIMD_CHOICE(reduce_kernels)->loops[fold][type];
@@ -187,33 +282,59 @@ static int read_fold(Plan *plan, PyObject *name, PyObject *type_name) {
     return -1;
 }
 
+/* Reads the axes of loops, so many numbers each; false without an exception when an extent is not positive. */
+static int read_loops(Loops *loops, PyObject *tuple, int each) {
+    Index numbers[3 * MAX_RANK];
+    int count = indices_read(numbers, each * MAX_RANK, tuple);
+    if (count < 0) return -1;
+    loops->rank = count / each;
+    loops->steps = 1;
+    for (int axis = 0; axis < loops->rank; axis++) {
+        const Index *a = numbers + axis * each;
+        loops->axes[axis] = (Axis){a[0], a[1], each == 3 ? a[2] : 0};
+        if (a[0] <= 0) return false;
+        loops->steps *= a[0];
+    }
+    return count % each == 0;
+}
+
+static int read_axes(Plan *plan, PyObject *inside, PyObject *kept, PyObject *bands) {
+    Index numbers[5];
+    int count = indices_read(numbers, 5, inside);
+    if (count < 0) return -1;
+    int kept_fit = read_loops(&plan->kept, kept, 3), bands_fit = kept_fit < 0 ? -1 : read_loops(&plan->bands, bands, 2);
+    if (bands_fit < 0) return -1;
+    plan->start = numbers[0];
+    plan->inner = numbers[1];
+    plan->column_place = numbers[2];
+    plan->rows = numbers[3];
+    plan->row_stride = numbers[4];
+    plan->elements = plan->results * plan->rows * plan->bands.steps;
+    if (count == 5 && kept_fit && bands_fit && plan->rows > 0 && plan->inner > 0 &&
+        plan->kept.steps * plan->inner == plan->results)
+        return 0;
+    PyErr_SetString(PyExc_ValueError, "reduce: the extents do not fit the result");
+    return -1;
+}
+
 static PyObject *reduce(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
-    Index numbers[5];
-    if (count != 5)
-        return PyErr_Format(PyExc_TypeError, "reduce takes an operation, a type, a shape, its type, and five numbers");
+    if (count != 7)
+        return PyErr_Format(PyExc_TypeError, "reduce takes an operation, a type, a shape, its type, five numbers, "
+                                             "kept axes and reduced ones");
     Plan *plan = calloc(1, sizeof(Plan));
     if (plan == NULL) return PyErr_NoMemory();
-    int found = -1;
     if (array_form_read(&plan->result, arguments[2], arguments[3]) == 0 &&
-        read_fold(plan, arguments[0], arguments[1]) == 0)
-        found = indices_read(numbers, 5, arguments[4]);
-    if (found == 5 && numbers[0] > 0 && numbers[1] > 0 && numbers[2] > 0 &&
-        numbers[0] * numbers[2] == plan->result.size) {
-        plan->outer = numbers[0];
-        plan->rows = numbers[1];
-        plan->inner = numbers[2];
-        plan->outer_stride = numbers[3];
-        plan->row_stride = numbers[4];
+        read_fold(plan, arguments[0], arguments[1]) == 0 &&
+        read_axes(plan, arguments[4], arguments[5], arguments[6]) == 0) {
         cut(plan);
         return kernel_new("reduce", call, plan, free);
     }
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "reduce: the extents do not fit the result");
     free(plan);
     return NULL;
 }
 
 PyMethodDef reduce_functions[] = {
-    {"reduce", (PyCFunction)(void (*)(void))reduce, METH_FASTCALL, "A kernel that folds one group of axes."},
+    {"reduce", (PyCFunction)(void (*)(void))reduce, METH_FASTCALL, "A kernel that folds any axes."},
     {NULL, NULL, 0, NULL},
 };

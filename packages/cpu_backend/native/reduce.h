@@ -1,4 +1,7 @@
-/* Reductions: folds of one group of axes of an operand, seen as (outer, reduced, inner) with inner stride 1.
+/* Reductions over any axes: the loops over rows and lines, which reduce.c arranges.
+ *
+ * A row is a piece of a kept axis whose elements are neighbours; each of its columns is folded into a result of its
+ * own. A line is a piece of a reduced axis whose elements are neighbours; all of it is folded into one result.
  *
  * Sums are cascaded: up to ROWS_AT_ONCE rows are added up one after the other, and such partial sums are added
  * pairwise, as a binary counter would carry (Nicholas Higham, The accuracy of floating point summation, SIAM Journal on
@@ -18,16 +21,18 @@ typedef enum { SUM, PRODUCT, LARGEST, LEAST, FOLDS } Fold;
 enum {
     ROWS_AT_ONCE = 64,
     WIDE_ROW = 32, /* elements that rows are widened to, so that loops over a row pay */
+    MOST_IN_LINE = ROWS_AT_ONCE * WIDE_ROW,
 };
 
 typedef struct {
-    /* Sets so many folds, one per column, to those of a few rows; the stride from row to row counts elements. */
-    void (*rows)(Index rows, Index columns, Index row_stride, const void *source, void *folds);
+    /* Folds a few rows into so many folds, one per column, which hold something already when they are begun. The stride
+     * from row to row counts elements. */
+    void (*rows)(Index rows, Index columns, Index row_stride, const void *source, void *folds, bool begun);
     /* Folds other into folds, element by element. */
     void (*join)(Index columns, void *folds, const void *other);
     /* Folds so many parts that lie side by side, of so many columns each, into the first of them. */
     void (*parts)(Index count, Index columns, void *folds);
-    /* Folds a few neighbours, at least WIDE_ROW, into one. */
+    /* Sets one fold to that of a line of at most MOST_IN_LINE elements. */
     void (*line)(Index count, const void *source, void *fold);
 } FoldLoops;
 

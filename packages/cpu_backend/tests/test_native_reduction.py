@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tensor_core.dtypes import F32, F64, I32, I64, Bool, DType
+from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool, DType
 from tensor_cpu.arrays import NUMPY_DTYPES, restride
 from tensor_cpu.backend import CpuBackend
 from tensor_cpu.extension import AVAILABLE, LIBRARY
@@ -38,14 +41,27 @@ def instruction_set(request: pytest.FixtureRequest) -> Iterator[str]:
     LIBRARY.set_instruction_set(former)
 
 
+def result_dtype(name: str, dtype: DType) -> DType:
+    """What a reduction of this element type gives."""
+    return accumulator(dtype) if name in ("sum", "prod") else dtype
+
+
 def both(name: str, x: np.ndarray[Any, Any], dtype: DType, axis: Any, form: Any = None, keepdims: bool = False) -> Any:
     """Results of the native kernel and of NumPy's; axes are the tensor's."""
     form = form_of(dtype, x.shape[::-1], CPU) if form is None else form
-    result_dtype = accumulator(dtype) if name in ("sum", "prod") else dtype
-    result = form_of(result_dtype, reduced(name, form.shape, (axis, keepdims)), CPU)
+    result = form_of(result_dtype(name, dtype), reduced(name, form.shape, (axis, keepdims)), CPU)
     kernel = native.bind_reduction(name, form, result, (axis, keepdims))
     assert kernel is not None
     return kernel(x), numpy_kernel(name, (form,), result, (axis, keepdims))(x)
+
+
+def whole_numbers(name: str, dtype: DType, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """A twin of whole numbers whose products, too, are exact."""
+    rng = np.random.default_rng(0)
+    x = rng.integers(-9, 10, shape[::-1])
+    if name == "prod":
+        x = np.where(rng.random(x.shape) < 20 / max(1, x.size), 2, np.where(x > 0, 1, -1))
+    return x.astype(NUMPY_DTYPES[dtype])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -57,23 +73,93 @@ def both(name: str, x: np.ndarray[Any, Any], dtype: DType, axis: Any, form: Any 
 def test_whole_numbers_are_folded_exactly(
     name: str, dtype: DType, shape: tuple[int, ...], instruction_set: str
 ) -> None:
-    rng = np.random.default_rng(0)
-    x = rng.integers(-9, 10, shape[::-1])
-    if name == "prod":
-        x = np.where(rng.random(x.shape) < 20 / x.size, 2, np.where(x > 0, 1, -1))
-    x = x.astype(NUMPY_DTYPES[dtype])
-    tried = 0
-    for axis in (None, *range(len(shape))):
-        groups = native.fused_groups(form_of(dtype, shape, CPU), tuple(range(len(shape))) if axis is None else (axis,))
-        found = native.extents_and_strides(groups)
-        if found is None or native.too_short(name, found):
-            continue
-        for keepdims in (False, True):
-            ours, numpys = both(name, x, dtype, axis, keepdims=keepdims)
-            assert ours.shape == numpys.shape and ours.dtype == numpys.dtype
-            np.testing.assert_array_equal(ours, numpys)
-            tried += 1
-    assert tried >= 2
+    x = whole_numbers(name, dtype, shape)
+    axes = [axis for axis in range(len(shape)) if shape[axis] > 1]
+    for count in range(1, len(axes) + 1):
+        for axis in combinations(axes, count):
+            for keepdims in (False, True):
+                ours, numpys = both(name, x, dtype, axis, keepdims=keepdims)
+                assert ours.shape == numpys.shape and ours.dtype == numpys.dtype
+                np.testing.assert_array_equal(ours, numpys)
+
+
+@st.composite
+def operands(draw: Any) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    """Shape, strides and first element of a view: axes in any order in memory, with gaps, backwards, or repeated."""
+    shape = draw(
+        st.one_of(
+            st.lists(st.integers(1, 9), min_size=1, max_size=5),
+            st.lists(st.sampled_from((2, 2, 3)), min_size=1, max_size=9),
+            st.tuples(st.integers(1, 200), st.integers(1, 200)),
+            st.tuples(st.integers(1, 5), st.integers(1, 5000)),
+        )
+    )
+    strides, step, first = [0] * len(shape), 1, 0
+    for axis in draw(st.permutations(range(len(shape)))):
+        if draw(st.integers(0, 9)) == 0:
+            continue  # the same elements all along the axis
+        step *= draw(st.sampled_from((1, 1, 1, 2, 3)))
+        strides[axis] = step * draw(st.sampled_from((1, 1, 1, -1)))
+        first += (shape[axis] - 1) * step if strides[axis] < 0 else 0
+        step *= shape[axis]
+    return tuple(shape), tuple(strides), first
+
+
+@given(st.data(), operands(), st.sampled_from((*NAMES, "any", "all")), st.sampled_from((F32, F64, C32, C64, I32, Bool)))
+def test_any_axes_of_any_view_are_folded_exactly(
+    data: Any, layout: tuple[tuple[int, ...], tuple[int, ...], int], name: str, dtype: DType
+) -> None:
+    if name in ("any", "all"):
+        dtype = Bool
+    elif dtype in (C32, C64):
+        name = "sum"
+    shape, strides, first = layout
+    axes = tuple(data.draw(st.sets(st.integers(0, len(shape) - 1), min_size=1)))
+    form = form_of(dtype, shape, CPU, strides)
+    result = form_of(result_dtype(name, dtype), reduced(name, shape, (axes, False)), CPU)
+    size = first + sum((n - 1) * max(0, stride) for n, stride in zip(shape, strides, strict=True)) + 1
+    memory = whole_numbers(name, F64 if dtype in (C32, C64) else dtype, (2 * size,))[:size]
+    if dtype in (C32, C64):
+        memory = (memory + 1j * memory[::-1]).astype(NUMPY_DTYPES[dtype])
+    x = restride(memory[first:], form)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(native, "SMALLEST", 0)
+        kernel = native.bind_reduction(name, form, result, (axes, False))
+    if kernel is None:
+        assert result.size == form.size or (name in ("any", "all") and result.size == 1)
+        return
+    np.testing.assert_array_equal(kernel(x), numpy_kernel(name, (form,), result, (axes, False))(x))
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes"),
+    [
+        ((300, 7, 200), (0, 2)),  # lines, in bands
+        ((12, 300, 5, 40), (1, 3)),  # rows, in bands
+        ((5, 4, 3, 3000), (1, 3)),
+        ((3, 100_000), (0,)),  # short lines: copied first
+        ((2,) * 18, tuple(range(0, 18, 2))),
+        ((2,) * 18, tuple(range(1, 18, 2))),
+        ((40, 2, 3, 1, 900), (0, 1, 3, 4)),
+        ((100_000, 2, 2), (0, 2)),
+        ((1 << 19, 3), (0,)),  # long lines in chunks
+        ((20, 3, 70_000), (1, 2)),  # bands and rows in chunks
+    ],
+)
+@pytest.mark.parametrize("turned", [False, True])
+def test_large_operands_are_folded_exactly_along_any_axes(
+    shape: tuple[int, ...], axes: tuple[int, ...], turned: bool, instruction_set: str
+) -> None:
+    for name, dtype in (("sum", F64), ("max", F32), ("sum", C64), ("any", Bool), ("sum", I32)):
+        x = whole_numbers(name, F64 if dtype is C64 else dtype, shape)
+        if dtype is C64:
+            x = x - 2j * x
+        form = form_of(dtype, shape, CPU)
+        if turned:
+            x = np.ascontiguousarray(x.T).T
+            form = form_of(dtype, shape, CPU, form_of(dtype, shape[::-1], CPU).strides[::-1])
+        ours, numpys = both(name, x, dtype, axes, form)
+        np.testing.assert_array_equal(ours, numpys)
 
 
 @pytest.mark.parametrize("size", [16384, 100003, 1 << 20, (1 << 22) + 17])
@@ -100,23 +186,16 @@ def test_the_number_of_threads_changes_nothing() -> None:
             ((999, 1001), 1),
             ((3, 200_000), 0),
             ((200_000, 3), 1),
+            ((30, 400, 50), (0, 2)),
         ):
             x, found = rng.standard_normal(shape), []
             for threads in (1, 2, 3):
                 LIBRARY.set_threads(threads)
-                found.append(both("sum", x, F64, axis)[0] if native_takes(shape, axis) else None)
+                found.append(both("sum", x, F64, axis)[0])
             np.testing.assert_array_equal(found[0], found[1])
             np.testing.assert_array_equal(found[0], found[2])
     finally:
         LIBRARY.set_threads(former)
-
-
-def native_takes(shape: tuple[int, ...], axis: Any) -> bool:
-    """Whether a tensor whose twin has this shape is reduced natively."""
-    form = form_of(F64, shape[::-1], CPU)
-    axes = tuple(range(form.rank)) if axis is None else (axis,)
-    found = native.extents_and_strides(native.fused_groups(form, axes))
-    return found is not None and not native.too_short("sum", found)
 
 
 @pytest.mark.parametrize("place", [0, 1, 63, 64, 4095, 16383, 16999])
@@ -160,19 +239,28 @@ def test_strided_outer_axes_are_read_in_place() -> None:
             np.testing.assert_array_equal(ours, rows.sum(axis=twin_axis))
 
 
-def test_other_layouts_are_left_to_numpy() -> None:
-    form = form_of(F64, (200, 300), CPU, (2, 400))
-    backend, x = CpuBackend(), np.ones((300, 400))
-    kernel = backend.bind("sum", (form,), form_of(F64, (), CPU), (None, False))
-    assert "native" not in repr(kernel) and float(kernel(restride(x, form))) == 60000
+def test_what_numpy_does_better_is_left_to_it() -> None:
+    def bound(name: str, dtype: DType, shape: tuple[int, ...], axes: tuple[int, ...] | None) -> bool:
+        result = form_of(result_dtype(name, dtype), reduced(name, shape, (axes, False)), CPU)
+        return native.bind_reduction(name, form_of(dtype, shape, CPU), result, (axes, False)) is not None
+
+    assert bound("sum", F64, (200, 300), None)
+    assert not bound("sum", F64, (20, 30), None)
+    assert not bound("prod", C64, (200, 300), None)
+    assert bound("any", Bool, (200, 300), (0,)) and not bound("any", Bool, (200, 300), None)
+    assert not bound("sum", F64, (200, 300), ())
+    assert bound("sum", F64, (3, 1 << 20), (0,)) and not bound("sum", F64, (3, 1 << 24), (0,))  # too large to copy
 
 
 def test_malformed_calls_are_refused() -> None:
     for arguments in (
-        ("sum", "F64", (3,), "F64", (1, 5, 2, 0, 2)),
-        ("sum", "C64", (3,), "C64", (1, 5, 3, 0, 3)),
-        ("median", "F64", (3,), "F64", (1, 5, 3, 0, 3)),
-        ("sum", "F64", (0,), "F64", (1, 5, 0, 0, 0)),
+        ("sum", "F64", (3,), "F64", (0, 2, 1, 5, 2), (), ()),
+        ("sum", "C64", (3,), "C64", (0, 3, 1, 5, 3), (), ()),
+        ("median", "F64", (3,), "F64", (0, 3, 1, 5, 3), (), ()),
+        ("sum", "F64", (0,), "F64", (0, 0, 1, 5, 0), (), ()),
+        ("sum", "F64", (3,), "F64", (0, 3, 1, 5), (), ()),
+        ("sum", "F64", (3,), "F64", (0, 3, 1, 5, 3), (1, 2), ()),
+        ("sum", "F64", (3,), "F64", (0, 3, 1, 5, 3), (), (0, 2)),
     ):
         with pytest.raises(ValueError, match="reduce"):
             LIBRARY.reduce(*arguments)

@@ -24,11 +24,11 @@ static void NAME(parts)(Index count, Index columns, void *folds) {
 
 #if defined(LANES) /* a vector of A, which is S; JOIN works on vectors too */
 /* Rows of WIDE_ROW columns, one behind the other; the folds stay in registers. */
-static void NAME(wide_rows)(Index rows, const S *a, A *folds) {
+static void NAME(wide_rows)(Index rows, const S *a, A *folds, bool begun) {
     enum { VECTORS = WIDE_ROW * sizeof(A) / sizeof(LANES) };
     LANES held[VECTORS];
-    memcpy(held, a, sizeof held);
-    for (Index row = 1; row < rows; row++)
+    memcpy(held, begun ? folds : a, sizeof held);
+    for (Index row = begun ? 0 : 1; row < rows; row++)
         for (int k = 0; k < VECTORS; k++) {
             LANES x = held[k], y;
             memcpy(&y, a + row * WIDE_ROW + k * (WIDE_ROW / VECTORS), sizeof y);
@@ -40,6 +40,12 @@ static void NAME(wide_rows)(Index rows, const S *a, A *folds) {
 static void NAME(line)(Index count, const void *source, void *fold) {
     enum { LANE_COUNT = sizeof(LANES) / sizeof(A), VECTORS = WIDE_ROW / LANE_COUNT };
     const S *a = source;
+    if (count < WIDE_ROW) {
+        A total = a[0];
+        for (Index i = 1; i < count; i++) total = NAME(joined)(total, a[i]);
+        memcpy(fold, &total, sizeof total);
+        return;
+    }
     LANES held[VECTORS];
     memcpy(held, a, sizeof held);
     Index i = WIDE_ROW;
@@ -74,17 +80,19 @@ static void NAME(line)(Index count, const void *source, void *fold) {
 }
 #endif
 
-static void NAME(rows)(Index rows, Index columns, Index row_stride, const void *source, void *folds) {
+static void NAME(rows)(Index rows, Index columns, Index row_stride, const void *source, void *folds,
+                       bool begun) {
     A *d = folds;
     const S *a = source;
 #if defined(LANES)
     if (columns == WIDE_ROW && row_stride == WIDE_ROW) {
-        NAME(wide_rows)(rows, a, d);
+        NAME(wide_rows)(rows, a, d, begun);
         return;
     }
 #endif
-    for (Index i = 0; i < columns; i++) d[i] = a[i];
-    Index row = 1;
+    Index row = 0;
+    if (!begun)
+        for (Index i = row++; i < columns; i++) d[i] = a[i];
     /* Four distant rows at once, so that the folds are read and written less often; near ones in the order of memory,
      * which is what processors fetch ahead. */
     Index last = row_stride * (Index)sizeof(S) >= DISTANT ? rows - 4 : -1;

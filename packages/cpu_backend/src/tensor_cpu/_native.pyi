@@ -102,6 +102,8 @@ def reduce(
     operand_dtype: str,
     shape: tuple[int, ...],
     dtype: str,
-    extents_and_strides: tuple[int, int, int, int, int],
+    inside: tuple[int, int, int, int, int],
+    kept: tuple[int, ...],
+    bands: tuple[int, ...],
     /,
 ) -> Kernel: ...

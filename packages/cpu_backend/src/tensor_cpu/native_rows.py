@@ -27,7 +27,7 @@ TOPICS: Final[Mapping[str, str]] = {
         "logical_xor maximum minimum multiply negative not_equal positive pow real round sign sin sinh sqrt subtract "
         "tan tanh trunc where"
     ),
-    "reduction": "max mean min prod sum",
+    "reduction": "all any max mean min prod sum",
     "lanes": "cholesky det eigh inv qr solve svd",
     "lapack": "svd qr eigh cholesky solve inv det",
     "semiring": "semiring_contract contract",

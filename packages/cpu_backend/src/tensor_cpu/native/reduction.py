@@ -1,17 +1,19 @@
-"""Reductions of large operands over axes that lie together in memory.
+"""Reductions of large operands, along any axes.
 
 Sums and products are cascaded: their error grows with the logarithm of the number of elements, and they are the same
-for every number of threads. Other layouts, and complex sums along the fastest axis, are left to NumPy.
+for every number of threads. What has no long neighbours, on a kept axis or on a reduced one, is first copied to an
+order where it has.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from math import prod
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from tensor_core.dtypes import Bool
+from tensor_core.dtypes import C32, C64, F32, F64, Bool
 from tensor_cpu.arrays import NUMPY_DTYPES
 from tensor_cpu.extension import AVAILABLE, LIBRARY
 from tensor_cpu.quiet import quiet
@@ -21,64 +23,97 @@ from tensor_runtime.rules import Reduction, reduced_axes
 
 SMALLEST: Final = 1 << 14
 """Elements of an operand from which reductions run here."""
-_SHORT: Final = 8  # elements
+MOST_COPIED: Final = 1 << 28
+"""Bytes of an operand that may be copied to another order first."""
+_SHORT_LINE: Final = 32  # elements of a reduced axis
+_SHORT_ROW: Final = 8  # elements of a kept axis
+_FEW: Final = 64  # elements that lie side by side
+_PARTS: Final = {C32: F32, C64: F64}
+_FOLDS: Final = {"any": "max", "all": "min"}  # of Bool
 
-Group = tuple[int, int, bool]
-"""Extent, stride, and whether it is reduced."""
+
+class Axis(NamedTuple):
+    """An axis, or several that one stride describes; ``place`` is its stride in the result, 0 for a reduced axis."""
+
+    extent: int
+    stride: int
+    place: int
 
 
-def fused_groups(form: Form, axes: tuple[int, ...], /) -> list[Group]:
-    """Axes of the twin, outermost first, neighbours of one kind fused where one stride describes them.
+class Loops(NamedTuple):
+    """What the native kernel is made from: first element, columns and rows; kept axes; reduced axes around the rows."""
 
-    >>> from tensor_core import F64
-    >>> from tensor_runtime.form import form_of
-    >>> from tensor_runtime.placement import CPU
-    >>> fused_groups(form_of(F64, (2, 3, 4, 1), CPU), (0, 1))
-    [(4, 6, False), (6, 1, True)]
+    inside: tuple[int, int, int, int, int]
+    kept: tuple[int, ...]
+    bands: tuple[int, ...]
+
+
+def axes_of(shape: tuple[int, ...], strides: tuple[int, ...], reduced: tuple[int, ...], /) -> tuple[int, list[Axis]]:
+    """The first element in memory, and the axes from the largest stride to the smallest, neighbours of a kind fused.
+
+    Reduced axes are turned until their strides are positive.
+
+    >>> axes_of((2, 3, 4, 1), (1, 2, 6, 24), (0, 1))
+    (0, [Axis(extent=4, stride=6, place=1), Axis(extent=6, stride=1, place=0)])
+    >>> axes_of((5, 3), (-1, 5), (0,))
+    (-4, [Axis(extent=3, stride=5, place=1), Axis(extent=5, stride=1, place=0)])
     """
-    groups: list[Group] = []
-    for axis in reversed(range(form.rank)):
-        extent, stride, reduced = form.shape[axis], form.strides[axis], axis in axes
+    start, place = 0, 1
+    found: list[Axis] = []
+    for axis, (extent, stride) in enumerate(zip(shape, strides, strict=True)):
         if extent == 1:
             continue
-        if groups and groups[-1][2] is reduced and groups[-1][1] == stride * extent:
-            groups[-1] = (groups[-1][0] * extent, stride, reduced)
+        if axis not in reduced:
+            found.append(Axis(extent, stride, place))
+            place *= extent
+        elif stride < 0:
+            start += (extent - 1) * stride
+            found.append(Axis(extent, -stride, 0))
         else:
-            groups.append((extent, stride, reduced))
-    return groups
+            found.append(Axis(extent, stride, 0))
+    found.sort(key=lambda axis: (axis.stride == 0, abs(axis.stride)), reverse=True)
+    fused: list[Axis] = []
+    for inner in found:
+        if fused and _continues(fused[-1], inner):
+            fused[-1] = Axis(fused[-1].extent * inner.extent, inner.stride, inner.place)
+        else:
+            fused.append(inner)
+    return start, fused
 
 
-def extents_and_strides(groups: list[Group], /) -> tuple[int, int, int, int, int] | None:
-    """Extents (outer, reduced, inner) and the strides of the first two, where groups have that form.
+def _continues(outer: Axis, inner: Axis) -> bool:
+    same_kind = (outer.place == 0) is (inner.place == 0)
+    return same_kind and outer.stride == inner.extent * inner.stride and outer.place == inner.extent * inner.place
 
-    >>> extents_and_strides([(4, 6, False), (6, 1, True)])
-    (4, 6, 1, 6, 1)
-    >>> extents_and_strides([(5, 3, True), (3, 1, False)])
-    (1, 5, 3, 0, 3)
-    >>> extents_and_strides([(5, 3, True), (3, 2, False)]) is None
+
+def loops_of(start: int, axes: list[Axis], /) -> Loops | None:
+    """Loops over the axes as they lie in memory; None where neighbours are too few for loops over them to pay.
+
+    >>> loops_of(0, [Axis(40, 60, 1), Axis(60, 1, 0)])
+    Loops(inside=(0, 1, 1, 60, 1), kept=(40, 60, 1), bands=())
+    >>> loops_of(0, [Axis(4, 300, 0), Axis(5, 60, 10), Axis(6, 10, 0), Axis(10, 1, 1)])
+    Loops(inside=(0, 10, 1, 6, 10), kept=(5, 60, 10), bands=(4, 300))
+    >>> loops_of(0, [Axis(4000, 3, 1), Axis(3, 1, 0)]) is None
     True
     """
-    places = [k for k, (_, _, reduced) in enumerate(groups) if reduced]
-    if len(places) != 1 or len(groups) > 3 or places[0] > 1 or len(groups) - places[0] > 2:
+    kept = [axis for axis in axes if axis.place]
+    *bands, rows = (axis for axis in axes if not axis.place)
+    if axes[-1].stride != 1:
         return None
-    if groups[-1][1] != 1:
-        return None
-    outer, outer_stride = groups[0][:2] if places[0] == 1 else (1, 0)
-    rows, row_stride, _ = groups[places[0]]
-    inner = groups[-1][0] if places[0] != len(groups) - 1 else 1
-    return outer, rows, inner, outer_stride, row_stride
-
-
-def too_short(name: str, found: tuple[int, int, int, int, int], /) -> bool:
-    """Whether each result is folded from so few elements side by side that NumPy is as fast.
-
-    >>> too_short("sum", (1000, 100, 1, 100, 1)), too_short("max", (1000, 100, 1, 100, 1))
-    (True, False)
-    """
-    _, rows, inner, _, row_stride = found
-    if inner == 1:
-        return rows < (128 if name in ("sum", "prod") else 16) or row_stride != 1
-    return inner < _SHORT and (rows * inner < 2 * _SHORT or row_stride != inner)
+    if axes[-1] is rows:
+        if rows.extent < _SHORT_LINE:
+            return None
+        columns = Axis(1, 1, 1)
+    else:
+        columns = kept.pop()
+        beside = rows.extent * columns.extent if rows.stride == columns.extent else columns.extent
+        if columns.extent < _SHORT_ROW and beside < _FEW:
+            return None
+    return Loops(
+        (start, columns.extent, columns.place, rows.extent, rows.stride),
+        tuple(number for axis in kept for number in axis),
+        tuple(number for axis in bands for number in axis[:2]),
+    )
 
 
 def bind_reduction(name: str, form: Form, result: Form, detail: Reduction, /) -> Kernel | None:
@@ -92,14 +127,41 @@ def bind_reduction(name: str, form: Form, result: Form, detail: Reduction, /) ->
     >>> kernel is None or kernel(np.ones((100, 300)))[7].item() == 300
     True
     """
-    if not AVAILABLE or form.size < SMALLEST or form.dtype.kind == "complex" or result.dtype is Bool:
+    if not AVAILABLE or form.size < SMALLEST or result.size == form.size:
         return None
-    groups = fused_groups(form, reduced_axes(name, form.rank, detail[0]))
-    found = extents_and_strides(groups)
-    if found is None or too_short(name, found):
+    fold, dtype, shape, strides = _FOLDS.get(name, name), form.dtype, form.shape, form.strides
+    reduced = reduced_axes(name, form.rank, detail[0])
+    if fold != name and (dtype is not Bool or result.size == 1):
+        return None  # NumPy stops at the first element that decides
+    if dtype in _PARTS:
+        if name != "sum":
+            return None
+        dtype, shape, strides = _PARTS[dtype], (2, *shape), (1, *(2 * stride for stride in strides))
+        reduced = tuple(axis + 1 for axis in reduced)
+    loops = loops_of(*axes_of(shape, strides, reduced))
+    if loops is not None:
+        return LIBRARY.reduce(fold, dtype.name, result.shape[::-1], result.dtype.name, *loops)
+    if form.size * form.dtype.itemsize > MOST_COPIED:
         return None
-    kernel: Kernel = LIBRARY.reduce(name, form.dtype.name, result.shape[::-1], result.dtype.name, found)
-    return kernel
+    order = sorted(range(len(shape)), key=lambda axis: (axis not in reduced, -axis))
+    loops = loops_of(0, _compact([(shape[axis], axis in reduced) for axis in order]))
+    if loops is None:
+        return None
+    return _after_copy(
+        LIBRARY.bind_copy(tuple(shape[k] for k in order), tuple(strides[k] for k in order), dtype.name),
+        LIBRARY.reduce(fold, dtype.name, result.shape[::-1], result.dtype.name, *loops),
+    )
+
+
+def _compact(outermost_first: list[tuple[int, bool]]) -> list[Axis]:
+    """Reduced axes, then kept ones, of a compact array."""
+    rows = prod(extent for extent, reduced in outermost_first if reduced)
+    columns = prod(extent for extent, reduced in outermost_first if not reduced)
+    return [Axis(rows, columns, 0), Axis(columns, 1, 1)] if columns > 1 else [Axis(rows, 1, 0)]
+
+
+def _after_copy(copy: Kernel, reduce: Kernel) -> Kernel:
+    return lambda x: reduce(copy(x))
 
 
 def bind_mean(operands: tuple[Operand, ...], result: Any, detail: Any, /) -> Kernel | None:
@@ -136,7 +198,7 @@ def _binder(name: str) -> Callable[[tuple[Operand, ...], Any, Any], Kernel | Non
 
 
 BINDERS: Final[Mapping[str, Callable[[tuple[Operand, ...], Any, Any], Kernel | None]]] = {
-    **{name: _binder(name) for name in ("sum", "prod", "max", "min")},
+    **{name: _binder(name) for name in ("sum", "prod", "max", "min", "any", "all")},
     "mean": bind_mean,
 }
 """Native binders by operation."""

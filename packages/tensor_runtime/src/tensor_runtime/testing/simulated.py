@@ -95,3 +95,53 @@ class SimulatedBackend:
     def describe(self) -> Mapping[str, str]:
         """What it wraps."""
         return {"simulates": self.name, "computes with": self._inner.name}
+
+
+class ProgramBackend(SimulatedBackend):
+    """A simulated device that has programs as one kernel: it runs their steps with kernels of ``inner``.
+
+    ``programs`` lists the programs that were bound, ``runs`` counts their calls, and ``failure``, when it is set, is
+    what such a call raises.
+
+    >>> from tensor_runtime import backend
+    >>> "elementwise_program" in ProgramBackend(backend("cpu"), "machine").operations()
+    True
+    """
+
+    def __init__(self, inner: AnyBackend, name: str) -> None:
+        super().__init__(inner, name)
+        self.programs: list[Any] = []
+        self.runs = 0
+        self.failure: Exception | None = None
+
+    def bind(self, name: str, operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel:
+        """The steps of a program, one after the other; other kernels as :class:`SimulatedBackend` has them."""
+        if name != "elementwise_program":
+            return super().bind(name, operands, result, detail)
+        hash(detail)
+        assert isinstance(result, Form) and result.is_compact and detail[-1][2] is result
+        self.programs.append(detail)
+        forms: list[Any] = [*operands]
+        kernels = []
+        for step, references, form in detail:
+            assert form.is_compact and form.placement is result.placement
+            kinds = tuple(forms[one] if type(one) is int else type(one[1]) for one in references)
+            option = {"convert": "error", "cast": "error", "gelu": "none"}.get(step)
+            kernels.append((super().bind(step, kinds, form, option), references))
+            forms.append(form)
+
+        def run(*arrays: Any) -> Any:
+            self.runs += 1
+            if self.failure is not None:
+                raise self.failure
+            values = [*arrays]
+            for kernel, references in kernels:
+                values.append(kernel(*[values[one] if type(one) is int else one[1] for one in references]))
+            assert isinstance(values[-1], DeviceArray)
+            return values[-1]
+
+        return run
+
+    def operations(self) -> frozenset[str]:
+        """Those of ``inner``, and programs."""
+        return super().operations() | {"elementwise_program"}

@@ -1,0 +1,27 @@
+"""Devices for the tests of fused functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import tensor_runtime as tr
+from tensor_runtime.registry import registry
+from tensor_runtime.testing.simulated import ProgramBackend
+
+
+@pytest.fixture
+def machine() -> Iterator[ProgramBackend]:
+    """A registered device that has programs as one kernel."""
+    device = ProgramBackend(tr.backend("cpu"), "machine")
+    registry.register("machine", device)
+    yield device
+    registry.unregister("machine")
+
+
+@pytest.fixture(params=["cpu", "machine"])
+def place(request: pytest.FixtureRequest, machine: ProgramBackend) -> Any:
+    """The name of a backend with native programs or NumPy's, and of one that runs their steps."""
+    return request.param
