@@ -21,7 +21,8 @@ enum {
     WORKSPACE_BYTES = 1 << 17, /* of a thread: the partial folds of all levels */
     MOST_COLUMNS = 4096,
     MOST_ROWS = 1 << 12,       /* of a chunk; wide ones where rows are widened */
-    LEAST_WIDENED = 1 << 10,   /* elements of a band, for its rows to be widened */
+    LEAST_WIDENED = 64,        /* elements of rows, to be widened */
+    LEAST_WIDENED_BAND = 1 << 10, /* where there are several bands, each of which is then a chunk */
     FEW_UNITS = 16,
     CHUNK_ELEMENTS = 1 << 17,
     GRAIN = 1 << 16,           /* elements that are worth waking a thread for */
@@ -56,6 +57,7 @@ typedef struct {
     Index widening;                   /* rows that count as one; a power of 2 */
     Index columns, column_blocks;     /* of a block; how many blocks */
     Index chunk_rows, chunk_bands, row_chunks, chunks;
+    bool in_place; /* one group of rows makes each block of results, which needs no other place */
 } Plan;
 
 typedef struct {
@@ -202,9 +204,11 @@ static void fold_units(void *context, Index begin, Index end) {
         if (unit > begin && unit % per_step == 0) walk_on(&plan->kept, &walk);
         Index chunk = unit % plan->chunks, first = unit / plan->chunks % plan->column_blocks * plan->columns;
         Index columns = smaller(plan->inner - first, plan->columns);
-        fold_chunk(plan, chunk, run->source + (plan->start + walk.source + first) * plan->source_bytes, columns, levels);
+        const char *source = run->source + (plan->start + walk.source + first) * plan->source_bytes;
         Index place = chunk * plan->results + walk.place + first * plan->column_place;
-        put(plan, run->partial + place * plan->fold_bytes, levels, columns);
+        char *target = run->partial + place * plan->fold_bytes;
+        fold_chunk(plan, chunk, source, columns, plan->in_place ? target : levels);
+        if (!plan->in_place) put(plan, target, levels, columns);
     }
 }
 
@@ -246,7 +250,8 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged
 static void cut(Plan *plan) {
     plan->lines = plan->inner == 1 && plan->row_stride == 1;
     plan->widening = 1;
-    if (!plan->lines && plan->row_stride == plan->inner && plan->rows * plan->inner >= LEAST_WIDENED)
+    Index least_widened = plan->bands.steps > 1 ? LEAST_WIDENED_BAND : LEAST_WIDENED;
+    if (!plan->lines && plan->row_stride == plan->inner && plan->rows * plan->inner >= least_widened)
         while (plan->widening * plan->inner < WIDE_ROW) plan->widening *= 2;
     plan->columns = smaller(plan->inner, MOST_COLUMNS);
     plan->column_blocks = (plan->inner + plan->columns - 1) / plan->columns;
@@ -260,6 +265,8 @@ static void cut(Plan *plan) {
     plan->chunks = (plan->bands.steps + plan->chunk_bands - 1) / plan->chunk_bands * plan->row_chunks;
     Index groups = plan->lines ? plan->chunk_bands * ((plan->chunk_rows + group - 1) / group)
                                : plan->chunk_bands * plan->chunk_rows / group + 1;
+    plan->in_place = !plan->lines && plan->widening == 1 && plan->column_place == 1 &&
+                     plan->chunk_bands * plan->chunk_rows <= ROWS_AT_ONCE;
     Index most_columns = WORKSPACE_BYTES / (level_count(groups) * plan->fold_bytes);
     plan->columns = smaller(plan->columns, most_columns);
     plan->column_blocks = (plan->inner + plan->columns - 1) / plan->columns;
@@ -268,17 +275,23 @@ static void cut(Plan *plan) {
 static const char *const FOLD_NAMES[FOLDS] = {"sum", "prod", "max", "min"};
 
 static int read_fold(Plan *plan, PyObject *name, PyObject *type_name) {
-    int type = element_type_read(type_name);
+    const int type = element_type_read(type_name);
     if (type < 0) return -1;
-    const int parts = plan->result.type == C32 || plan->result.type == C64 ? 2 : 1; /* columns of their own */
-    plan->results = plan->result.size * parts;
+    const ElementType result = plan->result.type;
+    const int parts = result == C32 || result == C64 ? 2 : 1; /* columns of their own */
+    ElementType folded = (ElementType)type;
     plan->source_bytes = ELEMENT_BYTES[type];
-    plan->fold_bytes = ELEMENT_BYTES[plan->result.type] / parts;
+    plan->fold_bytes = ELEMENT_BYTES[result] / parts;
+    plan->results = plan->result.size * parts;
     for (int fold = 0; fold < FOLDS; fold++)
-        if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, FOLD_NAMES[fold]) == 0)
+        if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, FOLD_NAMES[fold]) == 0) {
             plan->loops = SIMD_CHOICE(reduce_kernels)->loops[fold][type];
-    if (plan->loops.rows != NULL) return 0;
-    PyErr_Format(PyExc_ValueError, "reduce: there is no reduction %R for %R", name, type_name);
+            if ((type == I32 || type == BOOL) && (fold == SUM || fold == PRODUCT)) folded = I64;
+        }
+    const bool fits = result == folded || (result == C64 && folded == F64) || (result == C32 && folded == F32);
+    if (plan->loops.rows != NULL && fits) return 0;
+    PyErr_Format(PyExc_ValueError, "reduce: there is no reduction %R of %R to %s", name, type_name,
+                 element_type_name(result));
     return -1;
 }
 

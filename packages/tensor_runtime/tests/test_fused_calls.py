@@ -10,15 +10,11 @@ from collections.abc import Callable
 from threading import Barrier, Thread
 from typing import Any, Final
 
-import numpy as np
 import pytest
 
 import tensor_runtime as tr
 from tensor_core.errors import (
     ArgumentError,
-    BackendError,
-    CastRangeError,
-    DivisionByZeroError,
     DTypeError,
     OverlappingViewError,
     PlacementError,
@@ -27,13 +23,11 @@ from tensor_core.errors import (
     TensorError,
     UnsupportedOperationError,
 )
-from tensor_runtime.form import Form
-from tensor_runtime.protocols import Kernel, Operand, Result
 from tensor_runtime.recording import ELEMENTWISE
 from tensor_runtime.registry import registry
 from tensor_runtime.testing.completeness import declared_specs
 from tensor_runtime.testing.fused import disagreement, fused_outcome, outcome
-from tensor_runtime.testing.simulated import DeviceArray, ProgramBackend, SimulatedBackend
+from tensor_runtime.testing.simulated import ProgramBackend, SimulatedBackend
 
 ULPS: Final = 64  # of exp and sin, which a kernel for programs may compute in another way
 

@@ -74,9 +74,15 @@ static void NAME(line)(Index count, const void *source, void *fold) {
 #else
 static void NAME(line)(Index count, const void *source, void *fold) {
     const S *a = source;
-    A total = a[0];
-    for (Index i = 1; i < count; i++) total = NAME(joined)(total, a[i]);
-    memcpy(fold, &total, sizeof total);
+    A held[WIDE_ROW];
+    Index width = count < WIDE_ROW ? count : WIDE_ROW, i = width;
+    for (Index k = 0; k < width; k++) held[k] = a[k];
+    for (; i + WIDE_ROW <= count; i += WIDE_ROW)
+#pragma GCC ivdep
+        for (Index k = 0; k < WIDE_ROW; k++) held[k] = NAME(joined)(held[k], a[i + k]);
+    for (Index k = 0; i < count; k++, i++) held[k] = NAME(joined)(held[k], a[i]);
+    NAME(parts)(width, 1, held);
+    memcpy(fold, held, sizeof(A));
 }
 #endif
 

@@ -1,4 +1,4 @@
-"""Reductions of large operands, along any axes.
+"""Reductions along any axes.
 
 Sums and products are cascaded: their error grows with the logarithm of the number of elements, and they are the same
 for every number of threads. What has no long neighbours, on a kept axis or on a reduced one, is first copied to an
@@ -13,22 +13,21 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from tensor_core.dtypes import C32, C64, F32, F64, Bool
+from tensor_core.dtypes import C32, C64, F32, F64, Bool, DType
 from tensor_cpu.arrays import NUMPY_DTYPES
 from tensor_cpu.extension import AVAILABLE, LIBRARY
 from tensor_cpu.quiet import quiet
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand
-from tensor_runtime.rules import Reduction, reduced_axes
+from tensor_runtime.rules import Reduction, accumulator, reduced_axes
 
-SMALLEST: Final = 1 << 14
-"""Elements of an operand from which reductions run here."""
 MOST_COPIED: Final = 1 << 28
 """Bytes of an operand that may be copied to another order first."""
 _SHORT_LINE: Final = 32  # elements of a reduced axis
 _SHORT_ROW: Final = 8  # elements of a kept axis
 _FEW: Final = 64  # elements that lie side by side
-_PARTS: Final = {C32: F32, C64: F64}
+_LONG: Final = 2048  # elements that lie side by side
+_PARTS: Final[Mapping[DType, DType]] = {C32: F32, C64: F64}
 _FOLDS: Final = {"any": "max", "all": "min"}  # of Bool
 
 
@@ -86,34 +85,36 @@ def _continues(outer: Axis, inner: Axis) -> bool:
     return same_kind and outer.stride == inner.extent * inner.stride and outer.place == inner.extent * inner.place
 
 
-def loops_of(start: int, axes: list[Axis], /) -> Loops | None:
-    """Loops over the axes as they lie in memory; None where neighbours are too few for loops over them to pay.
+def loops_of(start: int, axes: list[Axis], /) -> Loops:
+    """Loops over the axes as they lie in memory; the stride of the last one is 1.
 
     >>> loops_of(0, [Axis(40, 60, 1), Axis(60, 1, 0)])
     Loops(inside=(0, 1, 1, 60, 1), kept=(40, 60, 1), bands=())
     >>> loops_of(0, [Axis(4, 300, 0), Axis(5, 60, 10), Axis(6, 10, 0), Axis(10, 1, 1)])
     Loops(inside=(0, 10, 1, 6, 10), kept=(5, 60, 10), bands=(4, 300))
-    >>> loops_of(0, [Axis(4000, 3, 1), Axis(3, 1, 0)]) is None
-    True
     """
     kept = [axis for axis in axes if axis.place]
     *bands, rows = (axis for axis in axes if not axis.place)
-    if axes[-1].stride != 1:
-        return None
-    if axes[-1] is rows:
-        if rows.extent < _SHORT_LINE:
-            return None
-        columns = Axis(1, 1, 1)
-    else:
-        columns = kept.pop()
-        beside = rows.extent * columns.extent if rows.stride == columns.extent else columns.extent
-        if columns.extent < _SHORT_ROW and beside < _FEW:
-            return None
+    columns = kept.pop() if axes[-1].place else Axis(1, 1, 1)
     return Loops(
         (start, columns.extent, columns.place, rows.extent, rows.stride),
         tuple(number for axis in kept for number in axis),
         tuple(number for axis in bands for number in axis[:2]),
     )
+
+
+def has_long_neighbours(axes: list[Axis], /) -> bool:
+    """Whether loops over the axes as they lie in memory pay.
+
+    >>> has_long_neighbours([Axis(40, 60, 1), Axis(60, 1, 0)]), has_long_neighbours([Axis(4000, 3, 1), Axis(3, 1, 0)])
+    (True, False)
+    """
+    last = axes[-1]
+    if last.stride != 1 or not last.place:
+        return last.stride == 1 and last.extent >= _SHORT_LINE
+    rows = [axis for axis in axes if not axis.place][-1]
+    together = rows.extent * last.extent if rows.stride == last.extent else last.extent
+    return last.extent >= _SHORT_ROW or together >= _FEW
 
 
 def bind_reduction(name: str, form: Form, result: Form, detail: Reduction, /) -> Kernel | None:
@@ -127,9 +128,11 @@ def bind_reduction(name: str, form: Form, result: Form, detail: Reduction, /) ->
     >>> kernel is None or kernel(np.ones((100, 300)))[7].item() == 300
     True
     """
-    if not AVAILABLE or form.size < SMALLEST or result.size == form.size:
+    if not AVAILABLE or form.size == 0 or result.size == form.size:
         return None
     fold, dtype, shape, strides = _FOLDS.get(name, name), form.dtype, form.shape, form.strides
+    if result.dtype is not (accumulator(dtype) if fold in ("sum", "prod") else dtype):
+        return None
     reduced = reduced_axes(name, form.rank, detail[0])
     if fold != name and (dtype is not Bool or result.size == 1):
         return None  # NumPy stops at the first element that decides
@@ -138,19 +141,42 @@ def bind_reduction(name: str, form: Form, result: Form, detail: Reduction, /) ->
             return None
         dtype, shape, strides = _PARTS[dtype], (2, *shape), (1, *(2 * stride for stride in strides))
         reduced = tuple(axis + 1 for axis in reduced)
-    loops = loops_of(*axes_of(shape, strides, reduced))
-    if loops is not None:
-        return LIBRARY.reduce(fold, dtype.name, result.shape[::-1], result.dtype.name, *loops)
+    start, axes = axes_of(shape, strides, reduced)
+    if has_long_neighbours(axes):
+        return _fold(fold, dtype, result, start, axes)
     if form.size * form.dtype.itemsize > MOST_COPIED:
         return None
     order = sorted(range(len(shape)), key=lambda axis: (axis not in reduced, -axis))
-    loops = loops_of(0, _compact([(shape[axis], axis in reduced) for axis in order]))
-    if loops is None:
-        return None
-    return _after_copy(
-        LIBRARY.bind_copy(tuple(shape[k] for k in order), tuple(strides[k] for k in order), dtype.name),
-        LIBRARY.reduce(fold, dtype.name, result.shape[::-1], result.dtype.name, *loops),
-    )
+    copy = LIBRARY.bind_copy(tuple(shape[k] for k in order), tuple(strides[k] for k in order), dtype.name)
+    reduce = _fold(fold, dtype, result, 0, _compact([(shape[axis], axis in reduced) for axis in order]))
+    return lambda x: reduce(copy(x))
+
+
+def _fold(fold: str, dtype: DType, result: Form, start: int, axes: list[Axis]) -> Kernel:
+    """One kernel; or two, the first of which leaves the outer axes, where one would jump through memory."""
+    inner = [position for position, axis in enumerate(axes) if not axis.place][-1]
+    if not _jumps(axes, inner):
+        shape, name = result.shape[::-1], result.dtype.name
+        return LIBRARY.reduce(fold, dtype.name, shape, name, *loops_of(start, axes))
+    left, place = [], 1
+    for axis in reversed(axes[:inner] + axes[inner + 1 :]):
+        left.append((axis, place))
+        place *= axis.extent
+    left.reverse()
+    between = _PARTS.get(result.dtype, result.dtype)
+    first_axes = [Axis(axis.extent, axis.stride, step) for axis, step in left]
+    first_axes.insert(inner, axes[inner])
+    first = LIBRARY.reduce(fold, dtype.name, (place,), between.name, *loops_of(start, first_axes))
+    second = _fold(fold, between, result, 0, [Axis(axis.extent, step, axis.place) for axis, step in left])
+    return lambda x: second(first(x))
+
+
+def _jumps(axes: list[Axis], inner: int) -> bool:
+    """Whether a reduced axis lies outside a kept one, and what lies side by side within it is short."""
+    outer = [position for position, axis in enumerate(axes) if not axis.place and position != inner]
+    kept = [position for position, axis in enumerate(axes) if axis.place and position != len(axes) - 1]
+    together = prod(axis.extent for axis in axes[inner:])
+    return bool(outer and kept) and outer[0] < kept[-1] and together < _LONG
 
 
 def _compact(outermost_first: list[tuple[int, bool]]) -> list[Axis]:
@@ -160,12 +186,8 @@ def _compact(outermost_first: list[tuple[int, bool]]) -> list[Axis]:
     return [Axis(rows, columns, 0), Axis(columns, 1, 1)] if columns > 1 else [Axis(rows, 1, 0)]
 
 
-def _after_copy(copy: Kernel, reduce: Kernel) -> Kernel:
-    return lambda x: reduce(copy(x))
-
-
 def bind_mean(operands: tuple[Operand, ...], result: Any, detail: Any, /) -> Kernel | None:
-    """The kernel of a mean of floating elements: the native sum, divided by the number of elements.
+    """The kernel of a mean of real elements: the native sum, divided by the number of elements.
 
     >>> from tensor_core import F64
     >>> from tensor_runtime.form import form_of
@@ -177,8 +199,8 @@ def bind_mean(operands: tuple[Operand, ...], result: Any, detail: Any, /) -> Ker
     """
     (form,) = operands
     assert isinstance(form, Form)
-    total = bind_reduction("sum", form, result, detail) if form.dtype is result.dtype else None
-    if total is None or result.size == 0:
+    total = bind_reduction("sum", form, result, detail) if form.dtype in (F32, F64) else None
+    if total is None:
         return None
     count = NUMPY_DTYPES[result.dtype].type(form.size // result.size)
 
