@@ -33,6 +33,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         picture.draw(options.files, options.output)
         return 0
+    if options.name == "summary":
+        from benchmarks import summary
+
+        summary.show(options.files)
+        return 0
     facts = machine()
     print(f"{options.name}: {as_line(facts)}\n", flush=True)
     numbers = _RUNS[options.name](options)
@@ -66,6 +71,8 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("picture", help="draw the ratios of files that --json wrote")
     command.add_argument("files", type=Path, nargs="+")
     command.add_argument("-o", "--output", type=Path, required=True, help="an SVG, PDF or PNG file")
+    command = commands.add_parser("summary", help="short tables of files that --json wrote")
+    command.add_argument("files", type=Path, nargs="+")
     return parser
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from properties import Property, copies, elements, elementwise, layouts, memory, products, runtime
+from properties import Property, copies, elements, elementwise, layouts, memory, products, reductions, runtime
 
 PROPERTIES: Final[dict[str, Property]] = {
     each.name: each
-    for topic in (layouts, elements, runtime, copies, products, elementwise, memory)
+    for topic in (layouts, elements, runtime, copies, products, reductions, elementwise, memory)
     for each in topic.PROPERTIES
 }

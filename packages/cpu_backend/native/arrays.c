@@ -36,12 +36,17 @@ bool are_arrays(PyObject *const *arguments, Py_ssize_t count) {
 
 const char *element_type_name(ElementType type) { return TYPE_NAMES[type]; }
 
-int element_type_read(PyObject *type_name) {
-    for (int type = 0; type < ELEMENT_TYPES; type++)
-        if (PyUnicode_Check(type_name) && PyUnicode_CompareWithASCIIString(type_name, TYPE_NAMES[type]) == 0)
-            return type;
-    PyErr_Format(PyExc_ValueError, "%R is no name of an element type", type_name);
+int name_read(PyObject *name, const char *const *names, int count) {
+    if (!PyUnicode_Check(name)) return -1;
+    for (int place = 0; place < count; place++)
+        if (PyUnicode_CompareWithASCIIString(name, names[place]) == 0) return place;
     return -1;
+}
+
+int element_type_read(PyObject *type_name) {
+    int type = name_read(type_name, TYPE_NAMES, ELEMENT_TYPES);
+    if (type < 0) PyErr_Format(PyExc_ValueError, "%R is no name of an element type", type_name);
+    return type;
 }
 
 int indices_read(Index *indices, int room, PyObject *tuple) {

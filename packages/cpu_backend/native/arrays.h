@@ -37,6 +37,9 @@ PyObject *array_new(const ArrayForm *form);
 /* Fills form from a tuple of extents and the name of an element type, such as "F64"; -1 with an exception set. */
 int array_form_read(ArrayForm *form, PyObject *shape, PyObject *type_name);
 
+/* Where a name is in a list of names; -1, and no exception, when it is not there or no string. */
+int name_read(PyObject *name, const char *const *names, int count);
+
 /* The element type of a name such as "F64"; -1 with a ValueError set. */
 int element_type_read(PyObject *type_name);
 const char *element_type_name(ElementType type);

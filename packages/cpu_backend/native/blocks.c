@@ -3,9 +3,6 @@
 
 enum { TILE_LINE_BYTES = 128, SHORTEST_TILE_ROW = 16, LONGEST_TILE_ROW = 256, SHORTEST_RUN = 256 };
 
-static Index smaller(Index a, Index b) { return a < b ? a : b; }
-static Index magnitude(Index a) { return a < 0 ? -a : a; }
-
 /* Whether stepping along axis is, for every operand, the same as running through all of the next one. */
 static bool fusible(const BlockPlan *plan, int axis, int next) {
     for (int k = 0; k < plan->operand_count; k++) {
@@ -56,8 +53,8 @@ static int tile_axis(const BlockPlan *plan) {
 /* Cuts an extent into pieces of about equal size that are at most so long, and whole cache lines where possible. */
 static Index even_piece(Index extent, Index most) {
     if (most < 1) most = 1;
-    Index pieces = (extent + most - 1) / most;
-    Index piece = pieces > 0 ? (extent + pieces - 1) / pieces : 1;
+    Index count = pieces(extent, most);
+    Index piece = count > 0 ? pieces(extent, count) : 1;
     Index lines = (piece + 15) / 16 * 16;
     return lines <= most ? lines : piece;
 }
@@ -121,7 +118,7 @@ void blocks_plan(BlockPlan *plan, Index longest_run, Index largest_tile) {
     else cut_into_runs(plan, longest_run);
     plan->block_count = 1;
     for (int axis = 0; axis < plan->rank; axis++)
-        plan->block_count *= (plan->shape[axis] + plan->steps[axis] - 1) / plan->steps[axis];
+        plan->block_count *= pieces(plan->shape[axis], plan->steps[axis]);
     for (int k = 0; k < plan->operand_count; k++) plan->operands[k].access = access_of(plan, &plan->operands[k]);
 }
 
@@ -151,10 +148,10 @@ void blocks_start(const BlockPlan *plan, BlockWalk *walk, Index block) {
     for (int k = 0; k < plan->operand_count; k++) walk->offsets[k] = 0;
     for (int place = plan->rank - 1; place >= 0; place--) {
         int axis = plan->order[place];
-        Index pieces = (plan->shape[axis] + plan->steps[axis] - 1) / plan->steps[axis];
+        Index count = pieces(plan->shape[axis], plan->steps[axis]);
         walk->index[axis] = 0;
-        move(plan, walk, axis, block % pieces * plan->steps[axis]);
-        block /= pieces;
+        move(plan, walk, axis, block % count * plan->steps[axis]);
+        block /= count;
     }
     measure(plan, walk);
 }

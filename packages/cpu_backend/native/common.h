@@ -1,4 +1,4 @@
-/* What every file of the extension uses: the index type, the element types, the most axes.
+/* What every file of the extension uses: the index type and its arithmetic, the element types, the most axes.
  *
  * Lengths and strides count elements unless a name ends in _bytes. Axes are in twin order, outermost first: the
  * reverse of the tensor's, so that the last axis of a compact array has stride 1.
@@ -15,6 +15,13 @@ typedef int64_t Index;
 enum { MAX_RANK = 64 }; /* of a NumPy array, and so of a twin */
 
 typedef enum { F32, F64, C32, C64, I32, I64, BOOL, ELEMENT_TYPES } ElementType;
+
+static inline Index smaller(Index a, Index b) { return a < b ? a : b; }
+static inline Index magnitude(Index a) { return a < 0 ? -a : a; }
+
+/* How many pieces of a size cover so many elements. */
+static inline Index pieces(Index elements, Index size) { return (elements + size - 1) / size; }
+static inline Index rounded_up(Index count, Index multiple) { return pieces(count, multiple) * multiple; }
 
 static const int ELEMENT_BYTES[ELEMENT_TYPES] = {4, 8, 8, 16, 4, 8, 1};
 

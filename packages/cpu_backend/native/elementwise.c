@@ -53,7 +53,7 @@ typedef struct {
     const BlockKernels *block_kernels;
     int register_count, first_constant, constant_count, instruction_count;
     int workspace_bytes; /* of a register */
-    bool far, streamed;
+    bool flat, far, streamed;
     Index cost; /* element operations per element */
     unsigned char constants[MOST_REGISTERS][16];
     int constant_bytes[MOST_REGISTERS];
@@ -125,13 +125,9 @@ static void read_operands(State *state, const BlockWalk *walk) {
     }
 }
 
-static void run_program(State *state, const BlockWalk *walk, Index row) {
+/* Computes n elements of the result from those that the registers hold in one row of a block. */
+static void run_program(State *state, Index n, char *result, Index row) {
     const Plan *plan = state->run->plan;
-    int item = ELEMENT_BYTES[plan->result.type];
-    Index n = walk->columns;
-    Index offset = walk->result_offset;
-    if (row > 0) offset += row * plan->blocks.result_strides[plan->blocks.row_axis];
-    char *result = state->run->result + offset * item;
     int last = plan->instruction_count - 1;
     for (int k = 0; k <= last; k++) {
         const Instruction *instruction = &plan->instructions[k];
@@ -145,21 +141,52 @@ static void run_program(State *state, const BlockWalk *walk, Index row) {
                           instruction->function ? instruction->function : operands[2]);
     }
     if (plan->streamed)
-        plan->block_kernels->stream(result, state->spaces[plan->instructions[last].target], n * item);
+        plan->block_kernels->stream(result, state->spaces[plan->instructions[last].target],
+                                    n * ELEMENT_BYTES[plan->result.type]);
+}
+
+/* Blocks of operands that lie as the result does: nothing to walk along but memory. */
+static void run_flat(State *state, Index begin, Index end) {
+    const Run *run = state->run;
+    const Plan *plan = run->plan;
+    const BlockPlan *blocks = &plan->blocks;
+    const Index size = blocks->shape[0], step = blocks->steps[0], item = ELEMENT_BYTES[plan->result.type];
+    for (Index first = begin * step; first < smaller(end * step, size); first += step) {
+        Index n = smaller(size - first, step);
+        for (int k = 0; k < blocks->operand_count; k++) {
+            const BlockOperand *operand = &blocks->operands[k];
+            if (operand->access != IN_PLACE) continue;
+            state->registers[k] = (char *)run->operands[k] + first * operand->item_bytes;
+            if (plan->far) fetch(state->registers[k] + FETCHED_AHEAD, n * operand->item_bytes);
+        }
+        run_program(state, n, run->result + first * item, 0);
+    }
+}
+
+static void run_walk(State *state, Index begin, Index end) {
+    const Run *run = state->run;
+    const BlockPlan *blocks = &run->plan->blocks;
+    const Index item = ELEMENT_BYTES[run->plan->result.type];
+    BlockWalk walk;
+    blocks_start(blocks, &walk, begin);
+    for (Index block = begin; block < end; block++) {
+        read_operands(state, &walk);
+        char *result = run->result + walk.result_offset * item;
+        for (Index row = 0; row < walk.rows; row++) {
+            run_program(state, walk.columns, result, row);
+            if (walk.rows > 1) result += blocks->result_strides[blocks->row_axis] * item;
+        }
+        if (block + 1 < end) blocks_advance(blocks, &walk);
+    }
 }
 
 static void run_blocks(void *context, Index begin, Index end) {
     const Run *run = context;
     _Alignas(64) char workspace[WORKSPACE_BYTES];
     State state;
-    BlockWalk walk;
     prepare(&state, run, workspace);
-    blocks_start(&run->plan->blocks, &walk, begin);
-    for (Index block = begin; block < end; block++) {
-        read_operands(&state, &walk);
-        for (Index row = 0; row < walk.rows; row++) run_program(&state, &walk, row);
-        if (block + 1 < end) blocks_advance(&run->plan->blocks, &walk);
-    }
+    if (run->plan->flat) run_flat(&state, begin, end);
+    else run_walk(&state, begin, end);
 }
 
 static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
@@ -223,9 +250,9 @@ static int read_constants(Plan *plan, PyObject *constants) {
 static int find_loop(Instruction *instruction, PyObject *name, int type) {
     const ElementwiseKernels *kernels = SIMD_CHOICE(elementwise_kernels);
     if (!PyUnicode_Check(name)) return refuse("an operation is named by a string");
-    for (int operation = 0; operation < LOOPED_OPERATIONS; operation++)
-        if (PyUnicode_CompareWithASCIIString(name, OPERATION_NAMES[operation]) == 0)
-            instruction->loop = kernels->loops[operation][type], instruction->widens = operation >= JOIN_PARTS;
+    const int operation = name_read(name, OPERATION_NAMES, LOOPED_OPERATIONS);
+    if (operation >= 0) instruction->loop = kernels->loops[operation][type];
+    instruction->widens = operation >= JOIN_PARTS;
     for (int function = 0; function < MATH_FUNCTIONS; function++)
         if (PyUnicode_CompareWithASCIIString(name, math_name((MathFunction)function)) == 0) {
             MathLoop found = math_loop((MathFunction)function, (ElementType)type);
@@ -309,6 +336,8 @@ static void cut(Plan *plan, int item_bytes) {
     Index largest_tile = fitting < LARGEST_TILE ? fitting : LARGEST_TILE;
     blocks_plan(blocks, whole_lines(most), whole_lines(largest_tile));
     plan->workspace_bytes = (int)((blocks->block_elements * item_bytes + 63) / 64 * 64);
+    plan->flat = blocks->rank == 1;
+    for (int k = 0; k < blocks->operand_count; k++) plan->flat = plan->flat && blocks->operands[k].access != COPIED;
     plan->block_kernels = SIMD_CHOICE(block_kernels);
     plan->streamed = plan->result.bytes >= STREAMED_BYTES;
 }

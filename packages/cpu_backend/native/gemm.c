@@ -50,14 +50,12 @@ typedef struct {
     atomic_bool failed; /* for want of memory */
 } Call;
 
-static Index smaller(Index a, Index b) { return a < b ? a : b; }
-static Index rounded(Index count, Index step) { return (count + step - 1) / step * step; }
 
 /* Packs panels of `step` neighbours, the last one with as many whole multiples of `unit` as it needs. */
 static void pack_block(const Plan *plan, char *panels, const char *source, const Index *across, const Index *along,
                        Index count, Index depth, Index step, Index unit) {
     for (Index i = 0; i < count; i += step) {
-        Index width = smaller(count - i, step), room = rounded(width, unit);
+        Index width = smaller(count - i, step), room = rounded_up(width, unit);
         plan->pack(panels, source, across + i, along, width, depth, room);
         panels += room * depth * ELEMENT_BYTES[plan->result.type];
     }
@@ -154,10 +152,11 @@ static void choose_blocks(Plan *plan) {
     const Index bytes = ELEMENT_BYTES[plan->result.type], depth = smaller(plan->depth, DEPTH);
     plan->row_step = ROW_PANELS * plan->loop.rows;
     plan->column_step = BLOCK_COLUMNS;
-    plan->row_blocks = (plan->rows + plan->row_step - 1) / plan->row_step;
-    plan->column_blocks = (plan->columns + plan->column_step - 1) / plan->column_step;
-    plan->x_bytes = (size_t)rounded(rounded(smaller(plan->rows, plan->row_step), plan->loop.lanes) * depth * bytes, 64);
-    plan->y_bytes = (size_t)(rounded(smaller(plan->columns, plan->column_step), plan->loop.columns) * depth * bytes);
+    plan->row_blocks = pieces(plan->rows, plan->row_step);
+    plan->column_blocks = pieces(plan->columns, plan->column_step);
+    const Index lanes = rounded_up(smaller(plan->rows, plan->row_step), plan->loop.lanes);
+    plan->x_bytes = (size_t)rounded_up(lanes * depth * bytes, 64);
+    plan->y_bytes = (size_t)(rounded_up(smaller(plan->columns, plan->column_step), plan->loop.columns) * depth * bytes);
 }
 
 static PyObject *bind_gemm(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {

@@ -130,10 +130,9 @@ static void release(void *plan) {
 static const char *const NAMES[LANE_ROUTINES] = {"cholesky", "solve", "inv", "det", "qr", "eigh", "svd"};
 
 static int routine_read(PyObject *name) {
-    for (int routine = 0; routine < LANE_ROUTINES; routine++)
-        if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, NAMES[routine]) == 0) return routine;
-    PyErr_Format(PyExc_ValueError, "%R is no name of a routine for small matrices", name);
-    return -1;
+    int routine = name_read(name, NAMES, LANE_ROUTINES);
+    if (routine < 0) PyErr_Format(PyExc_ValueError, "%R is no name of a routine for small matrices", name);
+    return routine;
 }
 
 /* Nanoseconds that a group takes, roughly; only ever compared with ENOUGH. */

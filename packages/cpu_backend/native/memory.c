@@ -77,10 +77,8 @@ static PyObject *instruction_set(PyObject *module, PyObject *unused) {
 
 static PyObject *set_instruction_set(PyObject *module, PyObject *name) {
     (void)module;
-    for (int set = PLAIN; set <= AVX512; set++)
-        if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, INSTRUCTION_SET_NAMES[set]) == 0 &&
-            cpu_choose((InstructionSet)set) == 0)
-            Py_RETURN_NONE;
+    int set = name_read(name, INSTRUCTION_SET_NAMES, AVX512 + 1);
+    if (set >= 0 && cpu_choose((InstructionSet)set) == 0) Py_RETURN_NONE;
     return PyErr_Format(PyExc_ValueError, "this processor has no instruction set %R", name);
 }
 

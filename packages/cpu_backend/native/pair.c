@@ -45,7 +45,6 @@ typedef struct {
     char *result;
 } Call;
 
-static Index smaller(Index a, Index b) { return a < b ? a : b; }
 
 static void compute(void *context, Index begin, Index end) {
     const Call *call = context;
@@ -222,8 +221,8 @@ static PyObject *bind_pair(PyObject *module, PyObject *const *arguments, Py_ssiz
     Group lanes = take_lanes(plan, &kept, loops);
     take_rows(plan, &kept, loops);
     plan->outer = kept;
-    plan->row_blocks = (plan->row.extent + plan->tile.rows - 1) / plan->tile.rows;
-    plan->lane_blocks = (plan->lanes + plan->tile.lanes - 1) / plan->tile.lanes;
+    plan->row_blocks = pieces(plan->row.extent, plan->tile.rows);
+    plan->lane_blocks = pieces(plan->lanes, plan->tile.lanes);
     if (make_tables(plan, &contracted, &lanes) < 0) {
         release(plan);
         return NULL;

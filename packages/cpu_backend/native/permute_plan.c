@@ -52,8 +52,6 @@ typedef struct {
 
 enum { COLUMNS, ROWS };
 
-static Index magnitude(Index x) { return x < 0 ? -x : x; }
-
 static void turn(Draft *draft, CopyAxis *axis) {
     draft->source_start += (axis->extent - 1) * axis->source;
     draft->target_start += (axis->extent - 1) * axis->target;
@@ -120,7 +118,7 @@ static void take(Draft *draft, Side *side, int kind, int axis, Index wanted) {
     }
     draft->cut[kind] = axis;
     draft->cut_remainder[kind] = whole->extent % part;
-    *whole = (CopyAxis){(whole->extent + part - 1) / part, whole->source * part, whole->target * part};
+    *whole = (CopyAxis){pieces(whole->extent, part), whole->source * part, whole->target * part};
 }
 
 /* The axis of the loops with this stride; -1 when there is none, or when a side has cut it. */
@@ -148,7 +146,7 @@ static void take_fastest(Draft *draft, Side *side, int kind, Index wanted) {
     while (side->elements < wanted && draft->cut[kind] < 0) {
         int axis = fastest(draft, kind);
         if (axis < 0) return;
-        take(draft, side, kind, axis, (wanted + side->elements - 1) / side->elements);
+        take(draft, side, kind, axis, pieces(wanted, side->elements));
     }
 }
 
@@ -170,7 +168,7 @@ static bool take_both(Draft *draft, Side *columns, Side *rows, Sides bytes) {
             if (sides[kind]->elements >= wanted[kind] || draft->cut[kind] >= 0) continue;
             int axis = axis_with(draft, sides[kind]->elements * draft->element, kind);
             if (axis < 0) continue;
-            take(draft, sides[kind], kind, axis, (wanted[kind] + sides[kind]->elements - 1) / sides[kind]->elements);
+            take(draft, sides[kind], kind, axis, pieces(wanted[kind], sides[kind]->elements));
             grown = true;
         }
     }

@@ -167,8 +167,6 @@ static void fold_widened(const Plan *plan, const char *source, Index rows, char 
     plan->loops.parts(wide > 0 ? plan->widening : left, columns, levels);
 }
 
-static Index smaller(Index a, Index b) { return a < b ? a : b; }
-
 static void fold_chunk(const Plan *plan, Index chunk, const char *source, Index columns, char *levels) {
     Index first_row = chunk % plan->row_chunks * plan->chunk_rows;
     Index rows = smaller(plan->rows - first_row, plan->chunk_rows);
@@ -254,22 +252,22 @@ static void cut(Plan *plan) {
     if (!plan->lines && plan->row_stride == plan->inner && plan->rows * plan->inner >= least_widened)
         while (plan->widening * plan->inner < WIDE_ROW) plan->widening *= 2;
     plan->columns = smaller(plan->inner, MOST_COLUMNS);
-    plan->column_blocks = (plan->inner + plan->columns - 1) / plan->columns;
+    plan->column_blocks = pieces(plan->inner, plan->columns);
     Index group = plan->lines ? MOST_IN_LINE : ROWS_AT_ONCE * plan->widening;
     Index most = MOST_ROWS / ROWS_AT_ONCE * group;
     if (plan->kept.steps * plan->column_blocks < FEW_UNITS)
-        most = smaller(most, (CHUNK_ELEMENTS / plan->columns + group - 1) / group * group);
+        most = smaller(most, rounded_up(CHUNK_ELEMENTS / plan->columns, group));
     plan->chunk_rows = smaller(plan->rows, most);
     plan->chunk_bands = plan->widening > 1 ? 1 : smaller(plan->bands.steps, most / plan->chunk_rows);
-    plan->row_chunks = (plan->rows + plan->chunk_rows - 1) / plan->chunk_rows;
-    plan->chunks = (plan->bands.steps + plan->chunk_bands - 1) / plan->chunk_bands * plan->row_chunks;
-    Index groups = plan->lines ? plan->chunk_bands * ((plan->chunk_rows + group - 1) / group)
+    plan->row_chunks = pieces(plan->rows, plan->chunk_rows);
+    plan->chunks = pieces(plan->bands.steps, plan->chunk_bands) * plan->row_chunks;
+    Index groups = plan->lines ? plan->chunk_bands * pieces(plan->chunk_rows, group)
                                : plan->chunk_bands * plan->chunk_rows / group + 1;
     plan->in_place = !plan->lines && plan->widening == 1 && plan->column_place == 1 &&
                      plan->chunk_bands * plan->chunk_rows <= ROWS_AT_ONCE;
     Index most_columns = WORKSPACE_BYTES / (level_count(groups) * plan->fold_bytes);
     plan->columns = smaller(plan->columns, most_columns);
-    plan->column_blocks = (plan->inner + plan->columns - 1) / plan->columns;
+    plan->column_blocks = pieces(plan->inner, plan->columns);
 }
 
 static const char *const FOLD_NAMES[FOLDS] = {"sum", "prod", "max", "min"};
@@ -283,11 +281,9 @@ static int read_fold(Plan *plan, PyObject *name, PyObject *type_name) {
     plan->source_bytes = ELEMENT_BYTES[type];
     plan->fold_bytes = ELEMENT_BYTES[result] / parts;
     plan->results = plan->result.size * parts;
-    for (int fold = 0; fold < FOLDS; fold++)
-        if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, FOLD_NAMES[fold]) == 0) {
-            plan->loops = SIMD_CHOICE(reduce_kernels)->loops[fold][type];
-            if ((type == I32 || type == BOOL) && (fold == SUM || fold == PRODUCT)) folded = I64;
-        }
+    const int fold = name_read(name, FOLD_NAMES, FOLDS);
+    if (fold >= 0) plan->loops = SIMD_CHOICE(reduce_kernels)->loops[fold][type];
+    if ((type == I32 || type == BOOL) && (fold == SUM || fold == PRODUCT)) folded = I64;
     const bool fits = result == folded || (result == C64 && folded == F64) || (result == C32 && folded == F32);
     if (plan->loops.rows != NULL && fits) return 0;
     PyErr_Format(PyExc_ValueError, "reduce: there is no reduction %R of %R to %s", name, type_name,

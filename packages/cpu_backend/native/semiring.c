@@ -60,8 +60,6 @@ static bool is_consecutive(const Group *group) {
     return group->rank == 0 || (group->rank == 1 && group->axes[0].stride[RIGHT] == 1);
 }
 
-static Index rounded_up(Index count, Index multiple) { return (count + multiple - 1) / multiple * multiple; }
-static Index smaller(Index x, Index y) { return x < y ? x : y; }
 
 static void *workspace_take(size_t bytes) {
     return bytes >= POOL_SMALLEST ? pool_take(bytes) : aligned_alloc(64, (bytes + 63) / 64 * 64);
@@ -125,11 +123,11 @@ static void multiply_parts(void *context, Index begin, Index end) {
 static void cut(Product *product) {
     Index rows = product->plan->groups[ROW].size, width = product->plan->loops.right_width;
     Index wanted = threads_get() == 1 ? 1 : (Index)threads_get() * PARTS_PER_THREAD;
-    product->row_step = smaller(ROWS, rounded_up((rows + wanted - 1) / wanted, LEFT_WIDTH));
-    Index row_parts = (rows + product->row_step - 1) / product->row_step;
-    Index column_parts = (wanted + row_parts - 1) / row_parts;
-    product->column_step = rounded_up((product->column_count + column_parts - 1) / column_parts, width);
-    product->column_parts = (product->column_count + product->column_step - 1) / product->column_step;
+    product->row_step = smaller(ROWS, rounded_up(pieces(rows, wanted), LEFT_WIDTH));
+    Index row_parts = pieces(rows, product->row_step);
+    Index column_parts = pieces(wanted, row_parts);
+    product->column_step = rounded_up(pieces(product->column_count, column_parts), width);
+    product->column_parts = pieces(product->column_count, product->column_step);
 }
 
 /* Parts of the product of a vector, the only row of the left operand, and a matrix that is read where it lies. */
@@ -166,10 +164,10 @@ static void multiply_line_parts(void *context, Index begin, Index end) {
 
 static void multiply_line(Product *product) {
     Index columns = product->plan->groups[COLUMN].size, parts = (Index)threads_get() * PARTS_PER_THREAD;
-    Index step = threads_get() == 1 ? LINE_COLUMNS : rounded_up((columns + parts - 1) / parts, LINE_COLUMNS / 16);
+    Index step = threads_get() == 1 ? LINE_COLUMNS : rounded_up(pieces(columns, parts), LINE_COLUMNS / 16);
     product->column_step = smaller(step, LINE_COLUMNS);
     Index terms = product->column_step * product->plan->groups[INNER].size;
-    parallel_for((columns + product->column_step - 1) / product->column_step, TERMS_PER_GRAIN / terms,
+    parallel_for(pieces(columns, product->column_step), TERMS_PER_GRAIN / terms,
                  multiply_line_parts, product);
 }
 
@@ -201,7 +199,7 @@ static void multiply_matrices(Product *product) {
             group_offsets(along_right, inner, RIGHT, k, product->depth);
             pack(plan, panels, marks, product->operands[RIGHT], across, product->column_count, along_right,
                  product->depth, width);
-            Index row_parts = (plan->groups[ROW].size + product->row_step - 1) / product->row_step;
+            Index row_parts = pieces(plan->groups[ROW].size, product->row_step);
             Index terms = product->row_step * product->column_step * product->depth;
             parallel_for(row_parts * product->column_parts, TERMS_PER_GRAIN / terms, multiply_parts, product);
         }
@@ -257,10 +255,9 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged
 
 static int semiring_read(PyObject *name) {
     static const char *const NAMES[SEMIRINGS] = {"max_plus", "min_plus", "max_times", "or_and"};
-    for (int semiring = 0; semiring < SEMIRINGS; semiring++)
-        if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, NAMES[semiring]) == 0) return semiring;
-    PyErr_Format(PyExc_ValueError, "%R is no algebra with native loops", name);
-    return -1;
+    int semiring = name_read(name, NAMES, SEMIRINGS);
+    if (semiring < 0) PyErr_Format(PyExc_ValueError, "%R is no algebra with native loops", name);
+    return semiring;
 }
 
 /* semiring_kernel(algebra, dtype, result shape, (batch, rows, columns, inner), swapped): groups are those of

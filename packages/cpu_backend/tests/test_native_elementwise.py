@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -29,27 +28,6 @@ ARITHMETIC = ("add", "subtract", "multiply", "divide", "maximum", "minimum")
 COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 FUNCTIONS = ("exp", "expm1", "log", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh")
 SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, 1e-310, -5e-324, 1e308, -1e308, np.inf, -np.inf, np.nan, 709.8, -745.2, 1e22, 3e5)
-
-
-@pytest.fixture(params=["plain", "avx2", "avx512"])
-def instruction_set(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Kernels made meanwhile use this one."""
-    former = LIBRARY.instruction_set()
-    try:
-        LIBRARY.set_instruction_set(request.param)
-    except ValueError:
-        pytest.skip("this processor lacks it")
-    yield request.param
-    LIBRARY.set_instruction_set(former)
-
-
-@pytest.fixture(params=[1, 2, 3])
-def threads(request: pytest.FixtureRequest) -> Iterator[int]:
-    """Kernels run on so many threads meanwhile."""
-    former = LIBRARY.threads()
-    LIBRARY.set_threads(request.param)
-    yield request.param
-    LIBRARY.set_threads(former)
 
 
 def elements(rng: np.random.Generator, dtype: DType, count: int) -> np.ndarray[Any, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,8 @@ from tensor_runtime.errors import NonFiniteError, NotConvergedError
 from tensor_runtime.form import form_of
 from tensor_runtime.placement import CPU
 
+pytestmark = pytest.mark.usefixtures("instruction_set")
+
 if not AVAILABLE:
     pytest.skip("the extension module is not in use", allow_module_level=True)
 
@@ -24,18 +25,6 @@ DTYPES = {"float32": F32, "float64": F64, "complex64": C32, "complex128": C64}
 EACH_DTYPE = pytest.mark.parametrize("dtype", DTYPES)
 EACH_NAME = pytest.mark.parametrize("name", ["eigh", "qr", "svd"])
 SHAPES = [(m, n) for m in (1, 2, 3, 4, 5, 7, 8, 13, 16) for n in (1, 2, 3, 4, 6, 8, 13, 16)]
-
-
-@pytest.fixture(params=["plain", "avx2", "avx512"], autouse=True)
-def instruction_set(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Every test runs with every version that this processor has."""
-    former = LIBRARY.instruction_set()
-    try:
-        LIBRARY.set_instruction_set(request.param)
-    except ValueError:
-        pytest.skip(f"no {request.param} here")
-    yield request.param
-    LIBRARY.set_instruction_set(former)
 
 
 def bind(name: str, stack: Array, check: bool = True, *, with_lanes: bool = True) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,8 @@ from tensor_runtime.errors import NonFiniteError, NotPositiveDefiniteError, Sing
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
 
+pytestmark = pytest.mark.usefixtures("instruction_set")
+
 if not AVAILABLE:
     pytest.skip("the extension module is not in use", allow_module_level=True)
 
@@ -25,18 +26,6 @@ EACH_DTYPE = pytest.mark.parametrize("dtype", DTYPES)
 EACH_SIDE = pytest.mark.parametrize("side", range(1, 17))
 SQUARE = sorted(set(lanes.BINDERS) & {"cholesky", "solve", "inv", "det", "eigh"})
 RIGHT = 3
-
-
-@pytest.fixture(params=["plain", "avx2", "avx512"], autouse=True)
-def instruction_set(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Every test runs with every version that this processor has."""
-    former = LIBRARY.instruction_set()
-    try:
-        LIBRARY.set_instruction_set(request.param)
-    except ValueError:
-        pytest.skip(f"no {request.param} here")
-    yield request.param
-    LIBRARY.set_instruction_set(former)
 
 
 def forms(name: str, *tensors: Array) -> tuple[tuple[Form, ...], Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from typing import Any
@@ -24,7 +23,7 @@ from tensor_runtime.errors import NonFiniteError, NotConvergedError, NotPositive
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
 
-pytestmark = pytest.mark.skipif(not AVAILABLE, reason=WHY_NOT)
+pytestmark = [pytest.mark.skipif(not AVAILABLE, reason=WHY_NOT), pytest.mark.usefixtures("threads")]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 NAMES = tuple(linalg.ROUTINES)
@@ -36,14 +35,6 @@ UNIQUE = (
 )  # decompositions with one answer; the others are tested by what they promise
 FLOATING = pytest.mark.parametrize("dtype", [F32, F64, C32, C64])
 DTYPES = {dtype.numpy_name: dtype for dtype in (F32, F64, C32, C64)}
-
-
-@pytest.fixture(params=[1, 2, 3], autouse=True)
-def threads(request: pytest.FixtureRequest) -> Iterator[int]:
-    before = LIBRARY.threads()
-    LIBRARY.set_threads(request.param)
-    yield request.param
-    LIBRARY.set_threads(before)
 
 
 def form(tensor: Array) -> Form:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
@@ -28,18 +27,6 @@ if not AVAILABLE:
 from tensor_cpu.native import reduction as native
 
 NAMES = ("sum", "prod", "max", "min")
-
-
-@pytest.fixture(params=["plain", "avx2", "avx512"])
-def instruction_set(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Kernels made meanwhile use this one."""
-    former = LIBRARY.instruction_set()
-    try:
-        LIBRARY.set_instruction_set(request.param)
-    except ValueError:
-        pytest.skip("this processor lacks it")
-    yield request.param
-    LIBRARY.set_instruction_set(former)
 
 
 def result_dtype(name: str, dtype: DType) -> DType:

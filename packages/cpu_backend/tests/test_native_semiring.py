@@ -7,7 +7,6 @@ the sign of a zero is free.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy, deepcopy
 from itertools import product
@@ -46,25 +45,6 @@ OPERATIONS: dict[Semiring, tuple[np.ufunc, np.ufunc]] = {
     OR_AND: (np.logical_or, np.logical_and),
 }
 native_only = pytest.mark.skipif(not extension.AVAILABLE, reason=extension.WHY_NOT)
-
-
-@pytest.fixture(params=["plain", "avx2", "avx512"])
-def instruction_set(request: pytest.FixtureRequest) -> Iterator[str]:
-    before = extension.LIBRARY.instruction_set()
-    try:
-        extension.LIBRARY.set_instruction_set(request.param)
-    except ValueError:
-        pytest.skip("this processor lacks it")
-    yield request.param
-    extension.LIBRARY.set_instruction_set(before)
-
-
-@pytest.fixture(params=[1, 2, 3])
-def threads(request: pytest.FixtureRequest) -> Iterator[int]:
-    before = extension.LIBRARY.threads()
-    extension.LIBRARY.set_threads(request.param)
-    yield request.param
-    extension.LIBRARY.set_threads(before)
 
 
 def naive(x: Array, y: Array, detail: Detail, algebra: Semiring, dtype: DType) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -26,17 +25,6 @@ pytestmark = pytest.mark.skipif(not extension.AVAILABLE, reason=extension.WHY_NO
 NUMERIC: list[DType] = [F32, F64, C32, C64, I32, I64]
 SHAPES = [(), (1,), (3,), (2, 2), (1, 5), (3, 1, 2), (4, 4), (7, 9), (2,) * 12]
 SPECIAL = [0.0, -0.0, 1.0, -1.5, np.nan, np.inf, -np.inf, 1e300, -1e-310]
-
-
-@pytest.fixture(params=["plain", "avx2", "avx512"])
-def instruction_set(request: pytest.FixtureRequest) -> Iterator[str]:
-    before = extension.LIBRARY.instruction_set()
-    try:
-        extension.LIBRARY.set_instruction_set(request.param)
-    except ValueError:
-        pytest.skip("this processor lacks it")
-    yield request.param
-    extension.LIBRARY.set_instruction_set(before)
 
 
 def elements(form: Form, seed: int) -> np.ndarray[Any, Any]:

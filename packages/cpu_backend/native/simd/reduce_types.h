@@ -1,5 +1,6 @@
 /* The four folds of elements of one type; S and SUFFIX name it, A is the type of sums and products of it, WIDE the
- * type in which those are computed, which wraps, LANES a vector of it if that is S. LARGER and SMALLER choose between x and y. */
+ * type in which those are computed, which wraps, LANES a vector of it if that is S. LARGER and SMALLER choose between
+ * x and y. */
 #define NAME(f) SIMD_JOIN(f, SIMD_JOIN(FOLD, SUFFIX))
 #define WRAPPING WIDE
 #define FOLD sum
