@@ -28,6 +28,7 @@ MOST_ROUNDS: Final = 41
 FEWEST_ROUNDS: Final = 3
 LONG: Final = 20.0  # seconds: turns that take longer are made twice
 SHORTEST: Final = 0.01  # seconds: shorter runs are repeated within a turn
+MOST_IN_TURN: Final = 0.1  # seconds: what repeating may take
 SLOW: Final = 1.0  # seconds: such a run needs no warming, and counts from the first
 HOPELESS: Final = 20.0  # whoever is slow and takes so many times the fastest is measured once
 PATIENCE: Final = 120.0  # seconds for one answer
@@ -229,6 +230,15 @@ def _load(worker: Worker, row: Row, seed: int, files: dict[str, str]) -> dict[st
     return answer
 
 
+def repeats(seconds: float, fastest: float) -> int:
+    """Runs within a turn: as many for everyone, since the first ones find cold caches; fewer for who is far slower.
+
+    >>> repeats(0.5e-3, 0.5e-3), repeats(1e-3, 0.5e-3), repeats(0.05, 0.5e-3), repeats(1.0, 0.5)
+    (20, 20, 2, 1)
+    """
+    return max(1, min(round(SHORTEST / fastest), round(MOST_IN_TURN / seconds)))
+
+
 def _turns(
     workers: dict[str, Worker], first_runs: dict[str, float], seconds: float, missing: dict[str, str]
 ) -> dict[str, list[float]]:
@@ -243,9 +253,9 @@ def _turns(
         else:
             once[name] = answer["seconds"]
     names = list(once)
-    times = {name: max(1, round(SHORTEST / once[name])) for name in names}
-    warm = {name: int(once[name] < SHORTEST) for name in names}
     fastest = min((once[name] for name in names if name != LIMIT), default=0.0)
+    times = {name: repeats(once[name], fastest) for name in names}
+    warm = {name: times[name] if once[name] < SHORTEST else 0 for name in names}
     hopeless = [name for name in names if name != OURS and once[name] > max(SLOW, HOPELESS * fastest)]
     turn = sum(once[name] * (times[name] + warm[name]) for name in names if name not in hopeless)
     fewest = 2 if turn > LONG else FEWEST_ROUNDS

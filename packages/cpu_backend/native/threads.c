@@ -1,13 +1,31 @@
 /* The thread pool: workers sleep on a condition, and take ranges of the one job there is from an atomic counter.
  *
+ * A scheduler may queue a worker behind the thread that wakes it, on one processor, though another one is idle, and
+ * then it gets to run when the work is done (seen on Linux 6.18 with two processors, most often after another library
+ * had used both). Workers therefore keep clear of the processor from which the latest job came.
+ *
  * Workers start when the first job needs them. After a fork the child has none, and starts its own when needed.
  */
 #include "threads.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 enum { MOST_THREADS = 256, RANGES_PER_THREAD = 4 };
+
+#if defined(__linux__)
+/* Which processors the workers may use. */
+typedef struct {
+    int caller;  /* the processor that they keep clear of, plus 1; 0 before any */
+    cpu_set_t others;
+    pid_t workers[MOST_THREADS];
+    int count;
+} Clearance;
+#else
+typedef char Clearance;
+#endif
 
 static struct {
     pthread_mutex_t lock;   /* guards everything below but the atomics */
@@ -23,6 +41,7 @@ static struct {
     int active;         /* workers inside the job */
     int started;        /* workers that exist */
     bool registered;    /* the handler of forks */
+    Clearance clearance;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
           .begin = PTHREAD_COND_INITIALIZER,
           .end = PTHREAD_COND_INITIALIZER,
@@ -39,10 +58,36 @@ static void take_ranges(void) {
     }
 }
 
+#if defined(__linux__)
+/* Both under the lock. A processor that cannot be avoided, or a system that refuses, changes nothing but the speed. */
+static void keep_workers_clear(void) {
+    Clearance *clearance = &pool.clearance;
+    const int here = sched_getcpu();
+    if (here < 0 || here >= CPU_SETSIZE || clearance->caller == here + 1) return;
+    cpu_set_t others;
+    if (sched_getaffinity(0, sizeof others, &others) != 0) return;
+    CPU_CLR(here, &others);
+    if (CPU_COUNT(&others) == 0) return;
+    clearance->caller = here + 1;
+    clearance->others = others;
+    for (int k = 0; k < clearance->count; k++) sched_setaffinity(clearance->workers[k], sizeof others, &others);
+}
+
+static void join_workers(void) {
+    Clearance *clearance = &pool.clearance;
+    clearance->workers[clearance->count++] = gettid();
+    if (clearance->caller > 0) sched_setaffinity(0, sizeof clearance->others, &clearance->others);
+}
+#else
+static void keep_workers_clear(void) {}
+static void join_workers(void) {}
+#endif
+
 static void *work(void *unused) {
     (void)unused;
     unsigned long seen = 0;
     pthread_mutex_lock(&pool.lock);
+    join_workers();
     for (;;) {
         while (pool.jobs == seen || pool.wanted == 0) {
             seen = pool.jobs;
@@ -65,6 +110,7 @@ static void forget_workers(void) { /* in the child of a fork, where only the for
     pthread_cond_init(&pool.begin, NULL);
     pthread_cond_init(&pool.end, NULL);
     pool.started = pool.active = pool.wanted = 0;
+    pool.clearance = (Clearance){0};
 }
 
 static void start_workers(int count) { /* under the lock; fewer than asked for is no error */
@@ -90,6 +136,7 @@ void parallel_for(Index parts, Index grain, ParallelBody body, void *context) {
         return;
     }
     pthread_mutex_lock(&pool.lock);
+    keep_workers_clear();
     start_workers(count - 1);
     pool.body = body;
     pool.context = context;
