@@ -12,7 +12,9 @@ from benchmarks.report import duration
 from benchmarks.rows import BEST, LIMIT, OURS
 from benchmarks.timing import Spread
 
-_HEADER: Final = "| row | threads | ours | best peer | ours/best | ours/limit | verdict |\n|---|--:|--:|--:|--:|--:|---|"
+_HEADER: Final = (
+    "| row | threads | ours | best peer | ours/best | ours/limit | verdict |\n|---|--:|--:|--:|--:|--:|---|"
+)
 
 
 def tables(documents: Sequence[dict[str, Any]]) -> str:

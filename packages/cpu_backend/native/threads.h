@@ -1,7 +1,8 @@
 /* One pool of threads for all kernels, with passive waiting.
  *
- * A waiting thread sleeps, and workers keep clear of the processor of the thread that calls. Pools that spin while another pool works cost five to eight times in contractions that
- * alternate between BLAS and kernels of ours. A kernel must not call a BLAS that runs threads of its own inside a body.
+ * A waiting thread sleeps: pools that spin while another pool works cost five to eight times in contractions that
+ * alternate between BLAS and kernels of ours. Workers keep clear of the processor of the thread that calls. A kernel
+ * must not call a BLAS that runs threads of its own inside a body.
  */
 #ifndef TENSOR_CPU_THREADS_H
 #define TENSOR_CPU_THREADS_H
