@@ -133,8 +133,7 @@ static int level_count(Index groups) {
 static void take_rows(const Plan *plan, Cascade *cascade, const char *source, Index rows, Index row_stride) {
     for (Index row = 0, count; row < rows; row += count) {
         if (cascade->latest_rows == ROWS_AT_ONCE) begin_group(cascade);
-        Index room = ROWS_AT_ONCE - cascade->latest_rows;
-        count = rows - row < room ? rows - row : room;
+        count = smaller(rows - row, ROWS_AT_ONCE - cascade->latest_rows);
         plan->loops.rows(count, cascade->columns, row_stride, source + row * row_stride * plan->source_bytes,
                          cascade->levels, cascade->latest_rows > 0);
         cascade->latest_rows += count;
@@ -143,7 +142,7 @@ static void take_rows(const Plan *plan, Cascade *cascade, const char *source, In
 
 static void take_line(const Plan *plan, Cascade *cascade, const char *source, Index elements) {
     for (Index first = 0; first < elements; first += MOST_IN_LINE) {
-        Index count = elements - first < MOST_IN_LINE ? elements - first : MOST_IN_LINE;
+        Index count = smaller(elements - first, MOST_IN_LINE);
         begin_group(cascade);
         plan->loops.line(count, source + first * plan->source_bytes, cascade->levels);
         cascade->latest_rows = ROWS_AT_ONCE;
