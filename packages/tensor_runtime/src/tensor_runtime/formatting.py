@@ -5,7 +5,6 @@ A tensor on a device shows its metadata only: printing moves nothing and waits f
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any, Final
 
 from tensor_core.errors import BackendError
@@ -43,6 +42,8 @@ def html_text(x: Tensor, /) -> str:
     >>> html_text(tensor([1.0]))
     '<pre>Tensor(F64, (1,), column-major, cpu)\n 1.0</pre>'
     """
+    from html import escape  # only notebooks need it
+
     return f"<pre>{escape(tensor_text(x))}</pre>"
 
 

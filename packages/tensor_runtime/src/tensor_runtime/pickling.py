@@ -6,7 +6,6 @@ refused: bring it to the host first, so that the file opens on a machine without
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 from tensor_core.errors import PlacementError
@@ -28,11 +27,13 @@ def reduce_tensor(x: Tensor, protocol: Any, /) -> tuple[Any, ...]:
     >>> pickle.loads(pickle.dumps(tensor([1.0, 2.0]))).to_numpy().tolist()
     [1.0, 2.0]
     """
+    from pickle import PickleBuffer  # a program that pickles nothing need not load it
+
     if x.placement is not CPU:
         raise PlacementError(f"pickle: the tensor is on {x.placement}; bring it to the host with to(x, 'cpu') first")
     form = to_contiguous(x)._form
     raw: Any = download(x).raw
-    return restored, (form, pickle.PickleBuffer(raw) if protocol >= 5 else bytes(raw))
+    return restored, (form, PickleBuffer(raw) if protocol >= 5 else bytes(raw))
 
 
 def restored(form: Form, data: Any, /) -> Tensor:
