@@ -253,7 +253,7 @@ def _turns(
         else:
             once[name] = answer["seconds"]
     names = list(once)
-    fastest = min((once[name] for name in names if name != LIMIT), default=0.0)
+    fastest = min((once[name] for name in names if name != LIMIT), default=SHORTEST)
     times = {name: repeats(once[name], fastest) for name in names}
     warm = {name: times[name] if once[name] < SHORTEST else 0 for name in names}
     hopeless = [name for name in names if name != OURS and once[name] > max(SLOW, HOPELESS * fastest)]

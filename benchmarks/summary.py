@@ -33,6 +33,9 @@ def _table(document: dict[str, Any]) -> Iterator[str]:
     yield _HEADER
     for row in document["rows"]:
         seconds, best = row["seconds"], row["best"]
+        if not seconds.get(OURS):
+            yield f"| {row['name']} | {row['threads']} | – | – | – | – | {row['missing'].get(OURS, 'not measured')} |"
+            continue
         ratio, limit = "–", "–"
         if row["to_best"] is not None:
             ratio = str(Spread(**row["to_best"]))

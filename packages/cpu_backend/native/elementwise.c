@@ -21,7 +21,7 @@ enum {
     MOST_BLOCK_ELEMENTS = 1024,
     LEAST_BLOCK_ELEMENTS = 256,
     LARGEST_TILE = 1024,
-    /* Data from main memory: short blocks, and while one is computed, the lines of the one after the next are fetched;
+    /* Data from main memory: short blocks, and while one is computed, lines of a later one are fetched;
      * left to itself, the processor stops fetching while it computes. */
     FAR_BYTES = 1 << 24,
     FAR_BLOCK_BYTES = 1 << 10, /* of a register */

@@ -125,7 +125,7 @@ static void finish(const Cascade *cascade) {
 
 /* Copies of all levels that a cascade of so many groups has, and of the latest group. */
 static int level_count(Index groups) {
-    int levels = 2; /* fold_widened may use one for the rest */
+    int levels = 2; /* one more for the rest of fold_widened, whose rows are shorter than twice WIDE_ROW */
     for (; groups > 0; groups /= 2) levels++;
     return levels;
 }

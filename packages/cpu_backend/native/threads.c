@@ -12,14 +12,17 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <unistd.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
 
 enum { MOST_THREADS = 256, RANGES_PER_THREAD = 4 };
 
 #if defined(__linux__)
 /* Which processors the workers may use. */
 typedef struct {
-    int caller;  /* the processor that they keep clear of, plus 1; 0 before any */
-    cpu_set_t others;
+    bool known;
+    cpu_set_t others; /* than the caller's */
     pid_t workers[MOST_THREADS];
     int count;
 } Clearance;
@@ -63,20 +66,19 @@ static void take_ranges(void) {
 static void keep_workers_clear(void) {
     Clearance *clearance = &pool.clearance;
     const int here = sched_getcpu();
-    if (here < 0 || here >= CPU_SETSIZE || clearance->caller == here + 1) return;
     cpu_set_t others;
-    if (sched_getaffinity(0, sizeof others, &others) != 0) return;
+    if (here < 0 || here >= CPU_SETSIZE || sched_getaffinity(0, sizeof others, &others) != 0) return;
     CPU_CLR(here, &others);
-    if (CPU_COUNT(&others) == 0) return;
-    clearance->caller = here + 1;
+    if (CPU_COUNT(&others) == 0 || (clearance->known && CPU_EQUAL(&others, &clearance->others))) return;
+    clearance->known = true;
     clearance->others = others;
     for (int k = 0; k < clearance->count; k++) sched_setaffinity(clearance->workers[k], sizeof others, &others);
 }
 
 static void join_workers(void) {
     Clearance *clearance = &pool.clearance;
-    clearance->workers[clearance->count++] = gettid();
-    if (clearance->caller > 0) sched_setaffinity(0, sizeof clearance->others, &clearance->others);
+    clearance->workers[clearance->count++] = (pid_t)syscall(SYS_gettid);
+    if (clearance->known) sched_setaffinity(0, sizeof clearance->others, &clearance->others);
 }
 #else
 static void keep_workers_clear(void) {}

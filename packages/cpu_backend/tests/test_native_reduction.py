@@ -238,6 +238,31 @@ def test_what_numpy_does_better_is_left_to_it() -> None:
     assert bound("sum", F64, (3, 1 << 20), (0,)) and not bound("sum", F64, (3, 1 << 24), (0,))  # too large to copy
 
 
+def test_complex_tensors_of_every_rank_are_summed() -> None:
+    x = np.arange(30.0).reshape(5, *(1,) * 62, 3 * 2).astype(complex) * (1 - 2j)
+    for axis in (0, 63, None):
+        np.testing.assert_array_equal(*both("sum", x, C64, axis))
+
+
+def test_sums_on_the_way_are_bounded() -> None:
+    form = form_of(Bool, (8, 2, 2, 10**8), CPU, (1, 8, 16, 0))  # 32 elements, each many times over
+    result = form_of(I64, (8, 2), CPU)
+    start, axes = native.axes_of(form.shape, form.strides, (1, 3))
+    assert start == 0 and [axis.extent for axis in axes] == [10**8, 2, 2, 8]
+    assert native.bind_reduction("sum", form, result, ((1, 3), False)) is not None
+    small = form_of(Bool, (8, 2, 2, 1000), CPU, (1, 8, 16, 0))
+    x = np.random.default_rng(5).integers(0, 2, 32).astype(bool)
+    np.testing.assert_array_equal(*both("sum", restride(x, small), Bool, (1, 3), small))
+
+
+def test_any_byte_but_zero_is_true() -> None:
+    x = np.array([[2, 1, 0], [1, 4, 8]], np.uint8).view(bool)
+    ours, numpys = both("all", x, Bool, 1)
+    np.testing.assert_array_equal(ours.view(np.uint8), numpys)
+    ours, numpys = both("any", x, Bool, 0)
+    np.testing.assert_array_equal(ours.view(np.uint8), numpys)
+
+
 @pytest.mark.parametrize("name", ["reduce_sum", "reduce_prod"])
 def test_sums_that_stay_in_their_element_type_wrap_there(name: str) -> None:
     x = np.random.default_rng(9).integers(-(2**31), 2**31, (300, 100), np.int32)

@@ -92,7 +92,8 @@ static void NAME(transpose)(const CopyTile *tile, const char *source, char *targ
             default: NAME(few_rows)(tile, source, target, (int)rows); return;
         }
     }
-    /* Blocks begin where lines of the source do, when the rows are long: a line that two blocks share may be gone when
+    /* Blocks begin where lines of the source do (or quarters of them, which hold a block of bytes), when the rows are
+     * long: a line that two blocks share may be gone when
      * the second one comes, since rows of the source that are powers of two apart compete for the same few places of
      * the cache. What does not fill a block at either end is done with its neighbours a second time. */
     const Index to_line = -(intptr_t)source & (LINE - 1), first = rows >= 8 * SIDE ? to_line / size % SIDE : 0;

@@ -72,8 +72,8 @@ static inline double smaller_f64(double x, double y) {
 #define SUFFIX truth
 #define A int64_t
 #define WIDE uint64_t
-#define LARGER x | y
-#define SMALLER x & y
+#define LARGER (x | y) != 0
+#define SMALLER (x != 0) & (y != 0)
 #include "reduce_types.h"
 
 const ReduceKernels SIMD_NAME(reduce_kernels) = {.loops = {

@@ -22,7 +22,7 @@ from tensor_runtime.protocols import Kernel, Operand
 from tensor_runtime.rules import Reduction, accumulator, reduced_axes
 
 MOST_COPIED: Final = 1 << 28
-"""Bytes of an operand that may be copied to another order first."""
+"""Bytes of an operand that may be copied to another order first, and of sums that may be kept on the way."""
 _SHORT_LINE: Final = 32  # elements of a reduced axis
 _SHORT_ROW: Final = 8  # elements of a kept axis
 _FEW: Final = 64  # elements that lie side by side
@@ -146,16 +146,18 @@ def bind_reduction(name: str, form: Form, result: Form, detail: Reduction, /) ->
         return _fold(fold, dtype, result, start, axes)
     if form.size * form.dtype.itemsize > MOST_COPIED:
         return None
-    order = sorted(range(len(shape)), key=lambda axis: (axis not in reduced, -axis))
+    order = sorted((k for k, extent in enumerate(shape) if extent > 1), key=lambda axis: (axis not in reduced, -axis))
     copy = LIBRARY.bind_copy(tuple(shape[k] for k in order), tuple(strides[k] for k in order), dtype.name)
     reduce = _fold(fold, dtype, result, 0, _compact([(shape[axis], axis in reduced) for axis in order]))
     return lambda x: reduce(copy(x))
 
 
 def _fold(fold: str, dtype: DType, result: Form, start: int, axes: list[Axis]) -> Kernel:
-    """One kernel; or two, the first of which leaves the outer axes, where one would jump through memory."""
+    """One kernel; or, where that would jump through memory, one for the innermost reduced axis and one for the rest."""
     inner = [position for position, axis in enumerate(axes) if not axis.place][-1]
-    if not _jumps(axes, inner):
+    between = _PARTS.get(result.dtype, result.dtype)
+    size = prod(axis.extent for axis in axes) // axes[inner].extent * between.itemsize
+    if not _jumps(axes, inner) or size > MOST_COPIED:
         shape, name = result.shape[::-1], result.dtype.name
         return LIBRARY.reduce(fold, dtype.name, shape, name, *loops_of(start, axes))
     left, place = [], 1
@@ -163,7 +165,6 @@ def _fold(fold: str, dtype: DType, result: Form, start: int, axes: list[Axis]) -
         left.append((axis, place))
         place *= axis.extent
     left.reverse()
-    between = _PARTS.get(result.dtype, result.dtype)
     first_axes = [Axis(axis.extent, axis.stride, step) for axis, step in left]
     first_axes.insert(inner, axes[inner])
     first = LIBRARY.reduce(fold, dtype.name, (place,), between.name, *loops_of(start, first_axes))
