@@ -45,7 +45,6 @@ typedef struct {
     char *result;
 } Call;
 
-
 static void compute(void *context, Index begin, Index end) {
     const Call *call = context;
     const Plan *plan = call->plan;

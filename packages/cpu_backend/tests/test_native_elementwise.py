@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tensor_runtime as tr
 from tensor_core.dtypes import C32, C64, DTYPES, F32, F64, I32, I64, Bool, DType
 from tensor_core.errors import CastRangeError
 from tensor_core.promotion import promote
@@ -354,3 +355,23 @@ def test_error_functions_are_within_eight_rounding_units(name: str, dtype: DType
         exact = np.array([getattr(math, name)(float(value)) for value in x])
         expected = getattr(scipy.special, name)(x)
         assert_within(bound(name, (form,), form)(x), expected, exact, 8)
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes"),
+    [((150, 140), (1, 0)), ((20, 30, 40), (2, 0, 1)), ((2,) * 15, tuple(range(14, -1, -1))), ((3, 9000), (1, 0))],
+)
+def test_permuted_operands_are_copied_first_and_give_the_same(shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(6)
+    for dtype in (F64, C64, I32):
+        x = tr.asarray(elements(rng, dtype, int(np.prod(shape))).reshape(shape, order="F"))
+        for view in (tr.transpose_view(x, axes), tr.transpose_view(x[::-1], axes)):
+            twin, compact = view.to_numpy(), tr.copy(view)
+            assert native.copied_first(view._form, view.shape) and not native.copied_first(compact._form, view.shape)
+            np.testing.assert_array_equal(tr.add(view, compact).to_numpy(), twin + twin)
+            np.testing.assert_array_equal(tr.fuse(lambda a, b: (a + b, -a))(view, compact)[0].to_numpy(), twin + twin)
+            np.testing.assert_array_equal(tr.where(view == compact, view, compact).to_numpy(), twin)
+            np.testing.assert_array_equal(tr.conj(view).to_numpy(), twin.conj())
+            np.testing.assert_array_equal(tr.multiply(view, 2).to_numpy(), twin * 2)
+    row = tr.broadcast_to(x[:1], shape)
+    assert not native.copied_first(row._form, shape)

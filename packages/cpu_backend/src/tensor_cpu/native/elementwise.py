@@ -20,11 +20,14 @@ from tensor_cpu.extension import AVAILABLE, LIBRARY
 from tensor_cpu.native.registers import OPERATIONS, NoInstructionError, ProgramWriter, Strides, Value
 from tensor_cpu.programs import PROGRAM, Program, Reference, numpy_kernel
 from tensor_cpu.quiet import quiet
-from tensor_runtime.form import Form, Shape
+from tensor_runtime.form import Form, Shape, form_of
 from tensor_runtime.protocols import Kernel, Operand
 
 SMALLEST: Final = 1 << 12
 """Elements of a result from which single operations run on the machine."""
+_LEAST_COPIED: Final = 1 << 14  # elements
+_MOST_COPIED: Final = 1 << 28  # bytes
+_SHORT_RUN: Final = 32  # elements
 _MOST: Final = {"operands": 16, "registers": 48, "instructions": 128}
 
 _TRUTHS: Final = frozenset({"logical_and", "logical_or", "logical_xor", "logical_not"})
@@ -43,6 +46,35 @@ def strides_along(form: Form, shape: Shape, /) -> Strides:
     """
     strides = [stride if extent != 1 else 0 for extent, stride in zip(form.shape, form.strides, strict=True)]
     return (*reversed(strides), *[0] * (len(shape) - form.rank))
+
+
+def copied_first(form: Form, shape: Shape, /) -> bool:
+    """Whether a permuted copy of an operand costs less than reading it in the order of the result.
+
+    So it is when the fastest axis of the result is not that of the operand, or only short runs are common to both. The
+    copy goes tile by tile through both, which the blocks of the machine do not.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(F64, (200, 300), CPU, (300, 1))
+    >>> copied_first(form, (200, 300)), copied_first(form_of(F64, (200, 300), CPU), (200, 300))
+    (True, False)
+    """
+    if form.shape != shape or form.size < _LEAST_COPIED or form.size * form.dtype.itemsize > _MOST_COPIED:
+        return False
+    runs: list[tuple[int, int]] = []
+    for extent, stride in zip(form.shape, form.strides, strict=True):
+        if extent == 1:
+            continue
+        if runs and stride == runs[-1][0] * runs[-1][1]:
+            runs[-1] = (runs[-1][0] * extent, runs[-1][1])
+        else:
+            runs.append((extent, stride))
+    if len(runs) < 2 or any(stride == 0 for _, stride in runs):
+        return False
+    (run, fastest), others = runs[0], runs[1:]
+    return run < _SHORT_RUN or any(abs(stride) < abs(fastest) for _, stride in others)
 
 
 class _Compiler:
@@ -202,6 +234,9 @@ def bind_program(operands: tuple[Operand, ...], result: Form, program: Program, 
     """
     if not AVAILABLE or any(form.shape != result.shape for _, _, form in program):
         return None
+    copied = [isinstance(form, Form) and copied_first(form, result.shape) for form in operands]
+    if any(copied):
+        return _after_copies(operands, copied, result, program)
     compiler = _Compiler(operands, result.shape)
     try:
         for name, references, form in program:
@@ -211,6 +246,28 @@ def bind_program(operands: tuple[Operand, ...], result: Form, program: Program, 
     name = PROGRAM if len(program) > 1 else program[0][0]
     detail = program if len(program) > 1 else None
     return compiler.kernel(result, lambda: numpy_kernel(name, operands, result, detail))
+
+
+def _after_copies(operands: tuple[Operand, ...], copied: list[bool], result: Form, program: Program) -> Kernel | None:
+    """The kernel of the program on compact operands, and copies of those that are none."""
+    compact = tuple(
+        form_of(form.dtype, form.shape, form.placement) if isinstance(form, Form) and wanted else form
+        for form, wanted in zip(operands, copied, strict=True)
+    )
+    kernel = bind_program(compact, result, program)
+    if kernel is None:
+        return None
+    copies = [
+        LIBRARY.bind_copy(form.shape[::-1], form.strides[::-1], form.dtype.name)
+        if isinstance(form, Form) and wanted
+        else None
+        for form, wanted in zip(operands, copied, strict=True)
+    ]
+
+    def call(*arrays: Any) -> Any:
+        return kernel(*[copy(x) if copy else x for copy, x in zip(copies, arrays, strict=True)])
+
+    return call
 
 
 def _single(name: str) -> Callable[[tuple[Operand, ...], Any, Any], Kernel | None]:
