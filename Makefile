@@ -22,7 +22,7 @@ help:
 	@echo "make check   format, lint, types, import contracts, docstrings"
 	@echo "make format  let ruff write the format and its safe fixes"
 	@echo "make bench   the benchmarks, beside their peers in an environment of their own"
-	@echo "make bench-NAME  one of them: permute, elementwise, linalg, einsum, overhead, stages, imports"
+	@echo "make bench-NAME  one of them: calls, permute, elementwise, reduction, linalg, einsum, overhead, stages, imports"
 	@echo "make setup   the environment .venv, with everything above but the peers"
 	@echo "make lock    write requirements/*.txt anew from requirements/*.in"
 	@echo "make clean   remove environments, caches and output"
