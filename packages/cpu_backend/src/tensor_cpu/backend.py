@@ -16,7 +16,7 @@ from tensor_cpu.arrays import Array
 from tensor_cpu.extension import AVAILABLE, LIBRARY, WHY_NOT
 from tensor_cpu.rows import MODULES, binder_of
 from tensor_runtime.form import Form
-from tensor_runtime.placement import DeviceKind
+from tensor_runtime.placement import CPU, DeviceKind, Placement
 from tensor_runtime.protocols import HostBackend, Kernel, Operand, Result
 
 threads.apply_environment()
@@ -63,6 +63,10 @@ class CpuBackend:
     def unsupported(self) -> Mapping[str, str]:
         """Nothing is left out on purpose."""
         return {}
+
+    def placements(self) -> tuple[Placement, ...]:
+        """Ordinary memory, where all processors of the machine compute."""
+        return (CPU,)
 
     def offset_of(self, array: Array, /) -> int:
         """Offset of the array's first element in its allocation, in elements."""
