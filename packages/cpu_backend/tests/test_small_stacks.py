@@ -116,7 +116,8 @@ for dtype in (*REAL, *COMPLEX, tr.I32, tr.I64, tr.Bool):
     for m, k, n in ((4, 4, 4), (30, 30, 1), (3, 500, 70), (90, 100, 110)):
         a, b = draw((m, k), dtype), draw((k, n), dtype)
         check(tr.matmul, a, b)
-        check(lambda a, b: tr.dot_general(a, b, contracting=((0,), (1,))), tr.copy(tr.transpose(a)), draw((n, k), dtype))
+        product = lambda a, b: tr.dot_general(a, b, contracting=((0,), (1,)))
+        check(product, tr.copy(tr.transpose(a)), draw((n, k), dtype))
     a, b = draw((6, 70, 80), dtype), draw((6, 80, 90), dtype)
     check(lambda a, b: tr.dot_general(a, b, contracting=((2,), (1,)), batch=((0,), (0,))), a, b)
     check(lambda a, b: tr.dot_general(a, b, contracting=((1,), (0,))), draw((6, 7, 8), dtype), draw((7, 9, 5), dtype))
