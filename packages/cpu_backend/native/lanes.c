@@ -152,6 +152,12 @@ static int routine_read(PyObject *name) {
     return routine;
 }
 
+static const LaneKernels *kernels_for(LaneName routine, bool has_parts) {
+    if (routine == LANE_SOLVE || routine == LANE_INV || routine == LANE_DET)
+        return has_parts ? SIMD_CHOICE(linalg_lu_complex) : SIMD_CHOICE(linalg_lu_real);
+    return has_parts ? SIMD_CHOICE(linalg_complex) : SIMD_CHOICE(linalg_real);
+}
+
 /* Nanoseconds that a group takes, roughly; only ever compared with ENOUGH. */
 static Index group_time(LaneName routine, const LaneProblem *problem) {
     const Index side = problem->rows > problem->columns ? problem->rows : problem->columns;
@@ -243,7 +249,7 @@ static PyObject *lanes(PyObject *module, PyObject *arguments) {
         return PyErr_Format(PyExc_ValueError, "%U: no lanes for %d x %d matrices of %U", name, m, n, type_name);
     Plan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) return PyErr_NoMemory();
-    const LaneKernels *kernels = type == C32 || type == C64 ? SIMD_CHOICE(linalg_complex) : SIMD_CHOICE(linalg_real);
+    const LaneKernels *kernels = kernels_for((LaneName)routine, type == C32 || type == C64);
     plan->problem = (LaneProblem){m, n, right, type == F32 || type == C32};
     plan->routine = kernels->routines[routine];
     plan->width = kernels->width;

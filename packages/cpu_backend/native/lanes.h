@@ -52,5 +52,7 @@ typedef struct {
 
 SIMD_TABLE(LaneKernels, linalg_real);
 SIMD_TABLE(LaneKernels, linalg_complex);
+SIMD_TABLE(LaneKernels, linalg_lu_real); /* solve, inv and det */
+SIMD_TABLE(LaneKernels, linalg_lu_complex);
 
 #endif

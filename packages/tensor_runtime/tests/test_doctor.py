@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -102,6 +104,33 @@ def test_it_runs_as_a_module() -> None:
     assert ran.returncode == 0
     assert "backend cpu for cpu" in ran.stdout
     assert ran.stderr == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("options", [[], ["-u"]], ids=["buffered", "unbuffered"])
+def test_a_full_disk_behind_its_output_is_one_line_and_status_2(options: list[str]) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with Path("/dev/full").open("w") as full:
+        ran = subprocess.run(
+            [sys.executable, *options, "-m", "tensor_runtime", "doctor"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+            check=False,
+        )
+
+    assert ran.returncode == 2
+    assert ran.stderr.startswith("python -m tensor_runtime: the output cannot be written: No space left on device")
+    assert ran.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no shell that closes a stream")
+def test_a_closed_output_changes_no_exit_status() -> None:
+    command = f'"{sys.executable}" -m tensor_runtime doctor >&-'
+    ran = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+
+    assert (ran.returncode, ran.stderr) == (0, "")
 
 
 def test_it_changes_nothing_in_the_registry() -> None:

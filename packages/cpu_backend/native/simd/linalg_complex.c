@@ -6,6 +6,5 @@
 const LaneKernels SIMD_NAME(linalg_complex) = {
     .width = LANES,
     .number_bytes = sizeof(Number),
-    .routines = {[LANE_CHOLESKY] = cholesky, [LANE_SOLVE] = solve, [LANE_INV] = inv, [LANE_DET] = det, [LANE_QR] = qr,
-                 [LANE_EIGH] = eigh, [LANE_SVD] = svd},
+    .routines = {[LANE_CHOLESKY] = cholesky, [LANE_QR] = qr, [LANE_EIGH] = eigh, [LANE_SVD] = svd},
 };

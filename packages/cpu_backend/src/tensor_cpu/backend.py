@@ -68,6 +68,10 @@ class CpuBackend:
         """Offset of the array's first element in its allocation, in elements."""
         return arrays.offset_of(array)
 
+    def location_of(self, array: Array, /) -> tuple[str, int]:
+        """The address of the first element in this process: borrowed memory may be anybody's."""
+        return "host", array.__array_interface__["data"][0]
+
     def upload(self, source: HostTensor[Any], form: Form, /) -> Array:
         """A copy of a host tensor, as a twin."""
         return arrays.upload(source, form)

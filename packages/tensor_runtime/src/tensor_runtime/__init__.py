@@ -88,7 +88,7 @@ from tensor_runtime.ops.trigonometry import acos, asin, atan, atan2, cos, cosh, 
 from tensor_runtime.placement import CPU, DeviceId, DeviceKind, GpuBackendKind, MemoryKind, Placement
 from tensor_runtime.registry import backend, backends, refresh_backends, register_backend, register_kernel
 from tensor_runtime.tensors import Tensor, TypedTensor, TypedTensorView, TypedTensorViewMut
-from tensor_runtime.transfer import download, to, trace_transfers, upload
+from tensor_runtime.transfer import download, synchronize, to, trace_transfers, upload
 
 del _methods
 
@@ -263,6 +263,7 @@ __all__ = [
     "std",
     "subtract",
     "sum",
+    "synchronize",
     "tabulate",
     "take",
     "take_along_axis",

@@ -48,6 +48,10 @@ class MetaBackend:
         """Every view starts at nothing."""
         return 0
 
+    def location_of(self, array: None, /) -> tuple[object, int]:
+        """Nowhere: what has no elements shares none."""
+        return object(), 0
+
     def upload(self, source: HostTensor[Any], form: Form, /) -> None:
         """Forget the elements."""
 

@@ -1,7 +1,7 @@
 """``python -m tensor_runtime doctor``: what is installed, which backends work, and what they compute with.
 
 It reads no tensor and changes nothing. Exit status 0: tensors can be used; 1: something is broken, or nothing serves
-``cpu``; 2 is left for wrong usage.
+``cpu``; 2 is left for wrong usage and for output that cannot be written.
 """
 
 from __future__ import annotations

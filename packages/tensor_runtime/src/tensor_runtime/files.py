@@ -17,12 +17,12 @@ from tensor_core.errors import ArgumentError, FormatError, LoadError, OutOfMemor
 from tensor_core.host_tensor import HostTensor
 from tensor_core.host_view import HostTensorView
 from tensor_runtime.atomic import write_atomically
-from tensor_runtime.failures import guarded
 from tensor_runtime.npy_header import PREFIX_BYTES, Header, format_header, header_length, length_field, parse_header
 from tensor_runtime.ops.creation import asarray
 from tensor_runtime.ops.structure import copy, reversed_axes, to_contiguous
 from tensor_runtime.registry import registry
 from tensor_runtime.tensors import Tensor, unwrap
+from tensor_runtime.transfer import lend
 
 Path = str | os.PathLike[str]
 _PIECE: Final = 1 << 24  # bytes taken from a stream at once
@@ -66,7 +66,7 @@ def save(path: Path, x: Tensor, /) -> None:
     pieces: list[bytes | memoryview] = [format_header(form.dtype, form.shape)]
     if form.size:
         compact = to_contiguous(x)
-        lent = HostTensorView.borrow(guarded("save", backend.lend, compact._array, compact._form))
+        lent = HostTensorView.borrow(lend("save", backend, compact._array, compact._form))
         pieces.append(lent.as_slice().cast("B"))
     write_atomically(name, pieces)
 

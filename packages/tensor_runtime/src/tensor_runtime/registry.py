@@ -206,6 +206,11 @@ class Registry:
                 for candidate in sorted(self._candidates(), key=lambda candidate: candidate.name)
             )
 
+    def loaded(self) -> list[AnyBackend]:
+        """Every backend that has been loaded; loads none."""
+        with self._lock:
+            return [candidate.instance for candidate in self._candidates() if candidate.instance is not None]
+
     def register(self, name: str, backend: AnyBackend, /) -> None:
         """Make a backend known without an entry point, for notebooks and tests.
 

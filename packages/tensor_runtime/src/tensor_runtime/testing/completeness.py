@@ -37,6 +37,7 @@ WITHOUT_CASES: Final[Mapping[str, str]] = {
     "register_backend": "asks the registry",
     "register_kernel": "asks the registry",
     "save": "writes a file",
+    "synchronize": "waits, computes nothing; tested with a backend that computes in the background",
     "to": "a download and an upload, of which every case makes some",
     "to_numpy": "lends host memory, which only a host backend has; tested with NumPy",
     "trace_transfers": "every case runs inside it",

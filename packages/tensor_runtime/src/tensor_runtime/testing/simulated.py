@@ -6,7 +6,7 @@ would on a GPU.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 from tensor_core.errors import UnsupportedOperationError
@@ -63,7 +63,7 @@ class SimulatedBackend:
             found = kernel(*[_opened(argument) for argument in arguments])
             if isinstance(found, Counted):
                 return Counted(tuple(map(DeviceArray, found.arrays)), found.count)
-            if found is None or isinstance(found, bool):
+            if found is None:
                 return found
             return tuple(map(DeviceArray, found)) if isinstance(found, tuple) else DeviceArray(found)
 
@@ -80,6 +80,10 @@ class SimulatedBackend:
     def offset_of(self, array: DeviceArray, /) -> int:
         """Offset of the first element in its allocation, in elements."""
         return self._inner.offset_of(array.inside)
+
+    def location_of(self, array: DeviceArray, /) -> tuple[Hashable, int]:
+        """Where the real backend says it is."""
+        return self._inner.location_of(array.inside)
 
     def upload(self, source: HostTensor[Any], form: Form, /) -> DeviceArray:
         """A copy of a host tensor."""
