@@ -62,12 +62,23 @@ static PyObject *get_threads(PyObject *module, PyObject *unused) {
     return PyLong_FromLong(threads_get());
 }
 
-static PyObject *set_threads(PyObject *module, PyObject *count) {
-    (void)module;
+static PyObject *share_among(PyObject *count, bool chosen) {
     long wanted = PyLong_AsLong(count);
     if (wanted == -1 && PyErr_Occurred()) return NULL;
-    threads_set(wanted > 1 << 16 ? 1 << 16 : (int)wanted);
+    if (wanted < 1 || wanted > MOST_THREADS)
+        return PyErr_Format(PyExc_ValueError, "%ld threads; accepted: 1 to %d", wanted, MOST_THREADS);
+    threads_set((int)wanted, chosen);
     Py_RETURN_NONE;
+}
+
+static PyObject *set_threads(PyObject *module, PyObject *count) {
+    (void)module;
+    return share_among(count, true);
+}
+
+static PyObject *set_most_threads(PyObject *module, PyObject *count) {
+    (void)module;
+    return share_among(count, false);
 }
 
 static PyObject *instruction_set(PyObject *module, PyObject *unused) {
@@ -91,6 +102,7 @@ PyMethodDef memory_functions[] = {
     {"empty", (PyCFunction)(void (*)(void))empty, METH_FASTCALL, "An uninitialised array without gaps."},
     {"threads", get_threads, METH_NOARGS, "Threads that share the work of a kernel."},
     {"set_threads", set_threads, METH_O, "Share the work of a kernel among so many threads."},
+    {"set_most_threads", set_most_threads, METH_O, "Among at most so many, no more than the caller has processors."},
     {"instruction_set", instruction_set, METH_NOARGS, "plain, avx2 or avx512."},
     {"set_instruction_set", set_instruction_set, METH_O, "Make kernels of another version from now on."},
     {NULL, NULL, 0, NULL},

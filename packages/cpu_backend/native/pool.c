@@ -17,6 +17,8 @@
 #endif
 
 enum { ALIGNMENT = 64, CLASSES = 4 * 64, POISON = 0xDB };
+/* Bytes of scratch that come from the pool: the system's allocator may give larger blocks back each time. */
+enum { POOLED_SCRATCH = 1 << 14 };
 enum { HUGE_PAGE = 1 << 21 };
 
 typedef struct Kept Kept;
@@ -174,7 +176,7 @@ void pool_give(void *buffer, size_t bytes) {
 }
 
 void *scratch_take(size_t bytes) {
-    if (bytes >= POOL_SMALLEST) return pool_take(bytes);
+    if (bytes >= POOLED_SCRATCH) return pool_take(bytes);
     char *block = malloc(bytes + ALIGNMENT); /* aligned_alloc() takes a slower path */
     if (block == NULL) return NULL;
     char *scratch = block + ALIGNMENT - (uintptr_t)block % ALIGNMENT;
@@ -183,7 +185,7 @@ void *scratch_take(size_t bytes) {
 }
 
 void scratch_give(void *scratch, size_t bytes) {
-    if (bytes >= POOL_SMALLEST) pool_give(scratch, bytes);
+    if (bytes >= POOLED_SCRATCH) pool_give(scratch, bytes);
     else if (scratch != NULL) free(((void **)scratch)[-1]);
 }
 

@@ -31,6 +31,17 @@ void pool_give(void *buffer, size_t bytes);
 void *scratch_take(size_t bytes);
 void scratch_give(void *scratch, size_t bytes);
 
+/* Workspace of one thread for one piece of work. Threads may have little stack, so no function takes more than
+ * LARGEST_FRAME bytes of it: what fits into `little`, LITTLE_WORKSPACE bytes on the caller's stack that are aligned to
+ * 64, lies there, and all else is scratch. */
+enum { LARGEST_FRAME = 1 << 14, LITTLE_WORKSPACE = 1 << 13 };
+static inline void *workspace_take(char *little, size_t bytes) {
+    return bytes <= LITTLE_WORKSPACE ? little : scratch_take(bytes);
+}
+static inline void workspace_give(void *workspace, size_t bytes) {
+    if (bytes > LITTLE_WORKSPACE) scratch_give(workspace, bytes);
+}
+
 PoolStats pool_stats(void);
 void pool_clear(void);               /* every kept buffer goes back to the operating system */
 void pool_set_limit(int64_t bytes);  /* what no longer fits leaves at once; less than nothing is nothing */
