@@ -17,6 +17,7 @@ from tensor_core.errors import ArgumentError
 from tensor_cpu.extension import AVAILABLE, LIBRARY
 from tensor_cpu.memory import PoolStats, pool
 from tensor_cpu.threads import set_threads, threads
+from tensor_runtime.memory import usable_bytes
 
 NATIVE = pytest.mark.skipif(not AVAILABLE, reason="the native kernels are not built")
 
@@ -276,6 +277,44 @@ def test_what_does_not_fit_the_limit_is_not_kept() -> None:
         pool.set_limit(former)
 
 
+@NATIVE
+def test_arrays_of_many_sizes_one_at_a_time_leave_at_most_twice_the_largest_behind() -> None:
+    former = pool.stats().limit_bytes
+    try:
+        pool.set_limit(2**40)
+        pool.clear()
+        held = pool.stats().used_bytes
+        for mebibytes in (*range(4, 97, 3), *range(97, 4, -5)):
+            LIBRARY.empty((mebibytes, 2**17), "F64")
+            assert pool.stats().kept_bytes <= max(2**25, 2 * pool.stats().peak_bytes)
+        assert held + 94 * 2**20 <= pool.stats().peak_bytes <= held + 120 * 2**20
+        assert pool.stats().kept_bytes >= 94 * 2**20
+    finally:
+        pool.clear()
+        pool.set_limit(former)
+    assert pool.stats().peak_bytes == pool.stats().used_bytes
+
+
+@NATIVE
+def test_memory_that_was_not_to_be_had_is_no_peak() -> None:
+    pool.clear()
+    before = pool.stats().peak_bytes
+
+    with pytest.raises(MemoryError):
+        LIBRARY.empty((2**57,), "F64")
+    assert pool.stats().peak_bytes == before
+    assert pool.stats().used_bytes <= before
+
+
+@NATIVE
+def test_the_first_limit_is_an_eighth_of_what_the_process_may_have() -> None:
+    code = "import tensor_cpu.backend; from tensor_cpu.memory import pool; print(pool.stats().limit_bytes)"
+    bounded = f"import resource; resource.setrlimit(resource.RLIMIT_AS, (3 * 2**32, 3 * 2**32)); {code}"
+
+    assert int(program(code).stdout) == (usable_bytes() or 0) // 8
+    assert int(program(bounded).stdout) <= 3 * 2**29
+
+
 @pytest.mark.parametrize("bad", [-1, 2**63, 1.5, "1", None, False])
 def test_a_limit_that_is_no_number_of_bytes_is_refused(bad: Any) -> None:
     with pytest.raises(ArgumentError, match=r"pool\.set_limit: limit_bytes"):
@@ -285,7 +324,7 @@ def test_a_limit_that_is_no_number_of_bytes_is_refused(bad: Any) -> None:
 def test_without_native_kernels_the_pool_is_empty_and_does_nothing() -> None:
     code = "from tensor_cpu.memory import pool; pool.clear(); pool.set_limit(5); print(*pool.stats())"
 
-    assert program(code, TENSOR_CPU_NATIVE="0").stdout.split() == ["0"] * 8
+    assert program(code, TENSOR_CPU_NATIVE="0").stdout.split() == ["0"] * 9
 
 
 @NATIVE
