@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from tensor_core.dtypes import DTYPES, DType, as_dtype
+from tensor_core.dtypes import DTYPES, Bool, DType, as_dtype
 from tensor_core.errors import ArgumentError, DTypeError, UnsupportedOperationError
 from tensor_core.host_tensor import HostTensor
 from tensor_runtime.form import Form, form_of
@@ -66,6 +66,21 @@ def twin_strides(form: Form, /) -> tuple[int, ...]:
     return tuple(stride * itemsize for stride in reversed(form.strides))
 
 
+def truth(array: Array, /) -> Array:
+    """The array itself; of Bool, a copy whose bytes are 0 and 1.
+
+    Lent memory may hold any byte, of which all but 0 are true. Most functions of NumPy read them so; what compares
+    bytes needs this first.
+
+    >>> truth(np.array([0, 255, 2], np.uint8).view(bool)).view(np.uint8).tolist()
+    [0, 1, 1]
+    """
+    if array.dtype.kind != "b":
+        return array
+    truths: Array = np.not_equal(array.view(np.uint8), 0, out=np.empty(array.shape, bool))
+    return truths
+
+
 def restride(array: Array, view: Form, /) -> Array:
     """The view of ``array``'s elements that has the form given and starts at the same element.
 
@@ -108,7 +123,7 @@ def upload(source: HostTensor[Any], form: Form, /) -> Array:
 
 def download(array: Array, form: Form, /) -> HostTensor[Any]:
     """Compact host tensor with the elements of a twin, copied."""
-    return HostTensor.wrap_bytes(bytearray(array.tobytes(order="C")), form.shape, form.dtype)
+    return HostTensor.wrap_bytes(bytearray(truth(array).tobytes(order="C")), form.shape, form.dtype)
 
 
 def lend(array: Array, form: Form, /) -> Array:
@@ -162,6 +177,8 @@ def borrow(source: Any, copy: bool | None, /) -> tuple[Array, Form] | None:
         copy = True
     if copy:
         twin = np.array(array.T, order="C", copy=True)
+        if dtype is Bool:
+            np.not_equal(twin.view(np.uint8), 0, out=twin)
         return twin, form_of(dtype, array.shape, CPU)
     strides = tuple(stride // dtype.itemsize for stride in array.strides)
     return array.T, form_of(dtype, array.shape, CPU, strides)

@@ -215,6 +215,7 @@ class HostTensor(HostTensorView[T]):
             data = bytearray(buffer.tobytes("F"))
             extents = (len(data) // found.itemsize,) if raw else tuple(buffer.shape or ())
             own = HostTensor.wrap_bytes(data, extents, found)
+            own._storage.normalise()
         if wanted is not None and own.dtype is not wanted:
             raise DTypeError(f"from_buffer: the source holds {own.dtype}; accepted: {wanted}, as asked for")
         if shape is None:
@@ -263,8 +264,21 @@ class HostTensor(HostTensorView[T]):
 
     @property
     def raw(self) -> memoryview:
-        """The bytes of all elements in column-major order; writable unless the tensor is read-only."""
+        """The bytes of all elements in column-major order; writable unless the tensor is read-only.
+
+        A byte of a Bool that another library wrote, in memory given to ``wrap_bytes``, may be any number; all but 0 are
+        true.
+        """
         return self._storage.raw
+
+    def normalised(self) -> HostTensor[T]:
+        """The tensor itself; of Bool, a copy when a byte is neither 0 nor 1.
+
+        >>> from tensor_core import Bool
+        >>> HostTensor.wrap_bytes(bytes([0, 255]), 2, Bool).normalised().raw.tolist()
+        [0, 1]
+        """
+        return self if self._storage.is_normal else self.copy()
 
     def to_contiguous(self) -> HostTensor[T]:
         """The tensor itself; ``copy()`` copies."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 # Of one component; Bool as bytes, because foreign memory may hold values other than 0 and 1.
 CODES: Final[dict[DType, str]] = {F32: "f", F64: "d", I32: "i", I64: "q", Bool: "B", C32: "f", C64: "d"}
+TRUTH: Final = bytes([0] + [1] * 255)  # what a byte of Bool counts for
 # Python types whose numbers need no conversion for the type.
 _EXACT: Final[dict[DType, type]] = {F64: float, I32: int, I64: int, Bool: bool}
 
@@ -108,6 +109,29 @@ class Storage:
                 to_element(value, dtype)  # raises the error that names the value
             raise
         return block
+
+    def normalise(self) -> None:
+        """Make every byte of a Bool 0 or 1; other elements stay as they are.
+
+        Memory of other libraries may hold any byte, and all but 0 are true. What is shared keeps its bytes, and is read
+        so; what is copied is normalised.
+
+        >>> block = Storage(Bool, bytearray([0, 255, 1]))
+        >>> block.normalise()
+        >>> block.raw.tolist()
+        [0, 1, 1]
+        """
+        if self.dtype is Bool:
+            self.raw[:] = self.raw.tobytes().translate(TRUTH)
+
+    @property
+    def is_normal(self) -> bool:
+        """Whether no byte of a Bool is other than 0 and 1.
+
+        >>> Storage(Bool, bytes([0, 1])).is_normal, Storage(Bool, bytes([0, 2])).is_normal
+        (True, False)
+        """
+        return self.dtype is not Bool or not self.raw.tobytes().translate(None, b"\0\1")
 
     @property
     def readonly(self) -> bool:

@@ -76,7 +76,7 @@ class Backend(Protocol[A]):
         ...
 
     def upload(self, source: HostTensor[Any], form: Form, /) -> A:
-        """A copy of ``source`` here, compact, laid out as ``form``."""
+        """A copy of ``source`` here, compact, laid out as ``form``; the bytes of a Bool source are 0 and 1."""
         ...
 
     def download(self, array: A, form: Form, /) -> HostTensor[Any]:
@@ -98,7 +98,8 @@ class HostBackend(Backend[A], Protocol[A]):
     def borrow(self, source: Any, copy: bool | None, /) -> tuple[A, Form] | None:
         """The array and form of foreign host memory; None when ``source`` exports none.
 
-        ``copy`` has NumPy 2's meaning: True always copies, False never does, None only when it must.
+        ``copy`` has NumPy 2's meaning: True always copies, False never does, None only when it must. Memory of Bool
+        that is shared may hold any byte, now or later, and kernels read all but 0 as true; a copy holds 0 and 1.
         """
         ...
 
