@@ -17,7 +17,7 @@ from __future__ import annotations
 from tensor_core.dtypes import F64, as_dtype
 from tensor_core.errors import DTypeError, LayoutError, ShapeError, shortened
 from tensor_core.host_view import HostTensorView, view_of_nested
-from tensor_core.interchange import RAW_FORMATS, buffer_of, dtype_of_buffer
+from tensor_core.interchange import RAW_FORMATS, buffer_of, convertible, dtype_of_buffer
 from tensor_core.layout import TensorLayout, validate_layout
 from tensor_core.nested import numbers_and_dtype
 from tensor_core.shapes import as_shape, element_count, ordered_strides
@@ -194,18 +194,22 @@ class HostTensor(HostTensorView[T]):
 
         Args:
             source: an object with ``__array_interface__`` or the buffer protocol.
-            dtype: None takes the source's own, which has to be equal otherwise; plain bytes need one.
+            dtype: None takes the source's own, which has to be equal otherwise; plain bytes need one. An array of an
+                element type that is none of ours (unsigned, 8 or 16 bits, half precision, swapped bytes) is converted
+                where ``dtype`` holds all its values; unsigned integers of 64 bits go to F64 and C64, which round.
             shape: None takes the source's own, with its indices. Given, the source is read as flat data.
             order: of flat data: "F", the first index runs fastest, or "C", the last does.
 
         Raises:
-            DTypeError: the source has another element type.
+            DTypeError: the source has another element type, or a mask.
+            LossyConversionError: ``dtype`` does not hold all values of an array's type.
             ShapeError: another number of elements.
 
         >>> HostTensor.from_buffer(memoryview(bytearray(16)).cast("d"), shape=(1, 2)).to_nested()
         [[0.0, 0.0]]
         """
         wanted = None if dtype is None else as_dtype(dtype)
+        source = convertible(source, wanted)
         if isinstance(source, HostTensorView) or hasattr(source, "__array_interface__"):
             own = HostTensorView.borrow(source).copy()
         else:

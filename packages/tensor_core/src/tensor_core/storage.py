@@ -10,6 +10,7 @@ from array import array
 
 from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool, DType
 from tensor_core.errors import DTypeError, LayoutError, OutOfMemoryError, ReadOnlyError
+from tensor_core.foreign import refuse_masked
 from tensor_core.layout import TensorLayout, validate_layout
 from tensor_core.scalars import to_element
 
@@ -27,6 +28,8 @@ CODES: Final[dict[DType, str]] = {F32: "f", F64: "d", I32: "i", I64: "q", Bool: 
 TRUTH: Final = bytes([0] + [1] * 255)  # what a byte of Bool counts for
 # Python types whose numbers need no conversion for the type.
 _EXACT: Final[dict[DType, type]] = {F64: float, I32: int, I64: int, Bool: bool}
+
+_BYTES: Final = frozenset({bytearray, bytes, memoryview})
 
 
 class Storage:
@@ -52,6 +55,8 @@ class Storage:
     components: memoryview[Any]  # numbers
 
     def __init__(self, dtype: DType, memory: Buffer) -> None:
+        if type(memory) not in _BYTES:
+            refuse_masked("storage", memory)
         try:
             flat = memoryview(memory)
             self.raw = flat if flat.format == "B" and flat.ndim == 1 and flat.contiguous else _as_bytes(flat)

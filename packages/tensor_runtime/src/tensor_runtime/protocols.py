@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol, TypeVar
 
+from tensor_core.dtypes import DType
 from tensor_core.host_tensor import HostTensor
 from tensor_runtime.form import Form
 from tensor_runtime.placement import DeviceKind
@@ -95,8 +96,11 @@ class Backend(Protocol[A]):
 class HostBackend(Backend[A], Protocol[A]):
     """A backend whose arrays lie in host memory, so that they can be lent without a copy."""
 
-    def borrow(self, source: Any, copy: bool | None, /) -> tuple[A, Form] | None:
+    def borrow(self, source: Any, copy: bool | None, dtype: DType | None = None, /) -> tuple[A, Form] | None:
         """The array and form of foreign host memory; None when ``source`` exports none.
+
+        ``dtype`` is what the caller asked for. Memory of one of our dtypes is taken as it is; of another one it is
+        converted where ``dtype`` holds all its values (``tensor_core.foreign.check_holds``), and refused otherwise.
 
         ``copy`` has NumPy 2's meaning: True always copies, False never does, None only when it must. Memory of Bool
         that is shared may hold any byte, now or later, and kernels read all but 0 as true; a copy holds 0 and 1.
