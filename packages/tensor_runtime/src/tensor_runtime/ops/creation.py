@@ -92,7 +92,7 @@ def tensor(data: Any, /, *, dtype: Any = None, placement: Placement | str = CPU)
      3.0  4.0
     """
     if isinstance(data, (list, tuple)) or type(data) in _NATURAL:
-        return _uploaded(HostTensor.from_nested(data, as_dtype_or_none(dtype)), placement)
+        return upload(HostTensor.from_nested(data, as_dtype_or_none(dtype)), placement)
     made = asarray(data, dtype=dtype, copy=True)
     if made.placement is as_placement(placement):
         return made
@@ -123,16 +123,12 @@ def from_flat(
     [[1, 2], [3, 4]]
     """
     host = HostTensor.from_flat(data, as_shape(shape), as_dtype_or_none(dtype), order=order)
-    return _uploaded(host, placement)
+    return upload(host, placement)
 
 
 def as_dtype_or_none(dtype: Any, /) -> DType | None:
     """The dtype that a user names; None stays None."""
     return None if dtype is None else as_dtype(dtype)
-
-
-def _uploaded(host: HostTensor[Any], placement: Any) -> Tensor:
-    return upload(host, placement)
 
 
 def asarray(x: Any, /, *, dtype: Any = None, copy: bool | None = None) -> Tensor:
@@ -178,7 +174,7 @@ def _borrowed(x: Any, dtype: DType | None, copy: bool | None) -> tuple[Tensor, b
     if isinstance(x, (list, tuple)) or type(x) in _NATURAL:
         if copy is False:
             raise ArgumentError(f"asarray: a {type(x).__name__} has no memory to share, and copy=False; pass copy=None")
-        return _uploaded(HostTensor.from_nested(x, dtype), CPU), False
+        return upload(HostTensor.from_nested(x, dtype), CPU), False
     backend: Any = registry.backend_for(CPU)
     lent = guarded("asarray", backend.borrow, x, copy, dtype)
     if lent is None:
