@@ -72,6 +72,10 @@ class Recorder(MetaBackend):
         self.asked: set[str] = set()
         self.last: tuple[DType, ...] = ()  # dtypes of the results that were bound last
 
+    def placements(self) -> tuple[Placement, ...]:
+        """Its only device."""
+        return (Placement(MemoryKind.Device, DeviceId(self.device_kind, 0)),)
+
     def bind(self, name: str, operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel:
         """Note the name."""
         self.asked.add(name)
@@ -82,7 +86,7 @@ class Recorder(MetaBackend):
 def rows() -> list[Row]:
     """One row for each operation that has a case, in the order of their names."""
     recorder = Recorder()
-    place = Placement(MemoryKind.Device, DeviceId(recorder.device_kind, 0))
+    (place,) = recorder.placements()
     by_operation: dict[str, list[Case]] = {}
     for case in all_cases():
         if case.error is None:
