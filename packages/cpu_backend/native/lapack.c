@@ -34,13 +34,6 @@ typedef struct {
     atomic_int outcome;
 } Call;
 
-static void *take_scratch(size_t bytes) { return bytes < POOL_SMALLEST ? malloc(bytes) : pool_take(bytes); }
-
-static void give_scratch(void *scratch, size_t bytes) {
-    if (bytes < POOL_SMALLEST) free(scratch);
-    else pool_give(scratch, bytes);
-}
-
 /* Lays the parts out behind one another from memory on, at multiples of 64 bytes from it; returns the bytes of all. */
 static size_t scratch_layout(const Plan *plan, double *memory, Scratch *scratch) {
     Index width = plan->pairs ? 2 : 1, used = 0;
@@ -103,7 +96,7 @@ static bool run_one(Call *call, Scratch *scratch, Index number) {
 static void run_range(void *context, Index begin, Index end) {
     Call *call = context;
     Scratch scratch;
-    void *memory = take_scratch(call->plan->scratch_bytes);
+    void *memory = scratch_take(call->plan->scratch_bytes);
     if (memory == NULL) {
         atomic_store(&call->outcome, NO_MEMORY);
         return;
@@ -112,14 +105,14 @@ static void run_range(void *context, Index begin, Index end) {
     for (Index number = begin; number < end && atomic_load_explicit(&call->outcome, memory_order_relaxed) == FINE;
          number++)
         if (!run_one(call, &scratch, number)) atomic_store(&call->outcome, REFUSED);
-    give_scratch(memory, call->plan->scratch_bytes);
+    scratch_give(memory, call->plan->scratch_bytes);
 }
 
 /* One matrix for all right-hand sides: factored once, and all columns solved for at once. */
 static void run_shared(Call *call) {
     const Plan *plan = call->plan;
     Scratch scratch;
-    void *memory = take_scratch(plan->scratch_bytes);
+    void *memory = scratch_take(plan->scratch_bytes);
     if (memory == NULL) {
         atomic_store(&call->outcome, NO_MEMORY);
         return;
@@ -133,7 +126,7 @@ static void run_shared(Call *call) {
            routine_substitute(plan, &scratch, plan->right * plan->count, columns);
     if (!fine) atomic_store(&call->outcome, REFUSED);
     else if (plan->narrow) matrix_round(columns, plan->block[0] * plan->count, (float *)call->results[0]);
-    give_scratch(memory, plan->scratch_bytes);
+    scratch_give(memory, plan->scratch_bytes);
 }
 
 /* Whose threads work: ours on many matrices, nobody's on a small one, the library's on a large one. On a small one the

@@ -15,6 +15,7 @@ from tensor_cpu import native_rows as native
 from tensor_cpu.arrays import Array
 from tensor_cpu.extension import AVAILABLE, LIBRARY, WHY_NOT
 from tensor_cpu.rows import MODULES, binder_of
+from tensor_cpu.threads import ThreadSetting
 from tensor_runtime.form import Form
 from tensor_runtime.placement import CPU, DeviceKind, Placement
 from tensor_runtime.protocols import HostBackend, Kernel, Operand, Result
@@ -94,6 +95,15 @@ class CpuBackend:
 
     def synchronize(self) -> None:
         """Nothing to wait for: every kernel has finished when it returns."""
+
+    def threads(self) -> Mapping[str, int]:
+        """Threads of the kernels, and of the BLAS library that they call once it is open."""
+        blas = LIBRARY.blas_threads() if AVAILABLE else 0
+        return {"kernels": threads.threads(), **({"blas": blas} if blas else {})}
+
+    def set_threads(self, count: int, /) -> ThreadSetting:
+        """Let kernels and BLAS libraries use so many; see ``tensor_cpu.threads``."""
+        return threads.set_threads(count)
 
     def describe(self) -> Mapping[str, str]:
         """Versions, BLAS libraries and threads, for ``doctor``."""

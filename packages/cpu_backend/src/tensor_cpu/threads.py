@@ -1,8 +1,9 @@
 """How many threads the CPU backend uses: those of its own kernels and those of the BLAS libraries alike.
 
-The first count is that of ``TENSOR_CPU_THREADS`` in the environment, else the number of processors that this process
-may use; in the latter case the BLAS libraries keep what they choose themselves. The two kinds of threads never work at
-the same time on one call, so they share one number.
+The first count is that of ``TENSOR_CPU_THREADS`` in the environment, else of ``OMP_NUM_THREADS``, else the number of
+processors that this process may use; unless it is the first of these, the BLAS libraries keep what they choose
+themselves. The two kinds of threads never work at the same time on one call, so they share one number. A count that
+nobody chose is a bound: work gets no more threads than the thread that asks for it may use processors at the moment.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ from tensor_cpu.extension import AVAILABLE, LIBRARY
 from tensor_runtime.arguments import whole
 
 VARIABLE: Final = "TENSOR_CPU_THREADS"
-_MOST: Final = 1024  # more is a mistake of units
+USUAL_VARIABLE: Final = "OMP_NUM_THREADS"
+_MOST: Final = 1024  # more is a mistake of units; MOST_THREADS in native/threads.h
 
 _lock: Final = Lock()
 _count = 1
+_chosen = False
 
 
 class _Library(NamedTuple):
@@ -35,7 +38,7 @@ class _Library(NamedTuple):
 class ThreadSetting:
     """What :func:`set_threads` did; as a context manager it undoes it at the end of the block."""
 
-    def __init__(self, former: int, former_blas: tuple[tuple[_Library, int], ...]) -> None:
+    def __init__(self, former: tuple[int, bool], former_blas: tuple[tuple[_Library, int], ...]) -> None:
         self._former = former
         self._former_blas = former_blas
 
@@ -46,7 +49,7 @@ class ThreadSetting:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None:
         with _lock:
-            _set_ours(self._former)
+            _set_ours(*self._former)
             for library, count in self._former_blas:
                 library.set_threads(count)
 
@@ -78,7 +81,7 @@ def set_threads(count: int, /) -> ThreadSetting:
             f"set_threads: count is {shortened(wanted)}; accepted: 1 to {_MOST}", operation="set_threads", count=wanted
         )
     with _lock:
-        former = _count
+        former = (_count, _chosen)
         former_blas = tuple((library, library.threads()) for library in _blas_libraries())
         _set_ours(wanted)
         for library, _ in former_blas:
@@ -108,10 +111,11 @@ def apply_environment() -> None:
     """
     text = os.environ.get(VARIABLE, "")
     if not text:
-        _set_ours(_processors())
+        usual = _count_in(os.environ.get(USUAL_VARIABLE, "").split(",")[0].strip())  # one for each level of nesting
+        _set_ours(usual or _processors(), bool(usual))
         return
-    count = int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else 0
-    if not 1 <= count <= _MOST:
+    count = _count_in(text)
+    if not count:
         raise ArgumentError(f"{VARIABLE} is {shortened(text)}; accepted: 1 to {_MOST}, or unset", variable=VARIABLE)
     if AVAILABLE:  # NumPy's library is found without the 5 ms that threadpoolctl takes
         from tensor_cpu.native import blas  # 2 ms that most processes can do without
@@ -124,11 +128,17 @@ def apply_environment() -> None:
         set_threads(count)
 
 
-def _set_ours(count: int) -> None:
-    global _count
-    _count = count
+def _count_in(text: str) -> int:
+    """The count that a text names; 0 when it names none."""
+    count = int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else 0
+    return count if count <= _MOST else 0
+
+
+def _set_ours(count: int, chosen: bool = True) -> None:
+    global _count, _chosen
+    _count, _chosen = count, chosen
     if AVAILABLE:
-        LIBRARY.set_threads(count)
+        (LIBRARY.set_threads if chosen else LIBRARY.set_most_threads)(count)
 
 
 def _processors() -> int:

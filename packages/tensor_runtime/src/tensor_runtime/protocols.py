@@ -8,7 +8,8 @@ version it was written for in its info entry.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping
-from typing import Any, Final, Protocol, TypeVar
+from contextlib import AbstractContextManager
+from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 from tensor_core.host_tensor import HostTensor
 from tensor_runtime.form import Form
@@ -130,4 +131,28 @@ class HostBackend(Backend[A], Protocol[A]):
 
     def lend(self, array: A, form: Form, /) -> Any:
         """The same memory as an object that NumPy reads, axes in the tensor's order."""
+        ...
+
+
+@runtime_checkable
+class ThreadedBackend(Protocol):
+    """What a backend adds, if it likes, whose kernels share their work among threads of the host.
+
+    Both methods are optional, together; ``tensor_runtime.set_threads`` passes over a backend without them.
+    """
+
+    @property
+    def name(self) -> str:
+        """As :attr:`Backend.name`."""
+        ...
+
+    def threads(self) -> Mapping[str, int]:
+        """Threads in force, by what runs them: ``"kernels"`` for its own, else the library's name. Cheap."""
+        ...
+
+    def set_threads(self, count: int, /) -> AbstractContextManager[object]:
+        """Let all of them use so many threads from now on; leaving the block restores what was in force before.
+
+        ``count`` is an int of 1 or more. One that the backend cannot take raises ``ArgumentError`` and changes nothing.
+        """
         ...
