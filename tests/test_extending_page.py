@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from tensor_runtime.protocols import PROTOCOL_VERSION
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "extending.md").read_text(encoding="utf-8")
 _FILE = re.compile(r"^`([\w./]+)`[^\n]*\n\n```(?:python|toml)\n(.*?)```", re.DOTALL | re.MULTILINE)
 FILES = dict(_FILE.findall(PAGE))
+BACKEND = {name: text for name, text in FILES.items() if "npu" in name}
+FAMILY = {name: text for name, text in FILES.items() if name not in BACKEND}
 EXAMPLES = [block for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if ">>>" in block]
 
 
@@ -39,7 +42,7 @@ def run(*command: object, cwd: Path, **environment: str) -> str:
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The package that the page prints, as a wheel."""
     folder = tmp_path_factory.mktemp("hypotenuse")
-    for name, text in FILES.items():
+    for name, text in FAMILY.items():
         file = folder / "source" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
@@ -66,7 +69,7 @@ def in_python(installed: Path, program: str) -> str:
 
 
 def test_the_page_prints_a_whole_package(wheel: Path) -> None:
-    assert set(FILES) == {"src/hypotenuse/__init__.py", "src/hypotenuse/cpu.py", "pyproject.toml"}
+    assert set(FAMILY) == {"src/hypotenuse/__init__.py", "src/hypotenuse/cpu.py", "pyproject.toml"}
     names = zipfile.ZipFile(wheel).namelist()
     assert {"hypotenuse/__init__.py", "hypotenuse/cpu.py"} <= set(names)
 
@@ -162,3 +165,54 @@ print(hypot(x, 4).item())
 
 def test_the_page_names_the_version_that_the_runtime_speaks() -> None:
     assert f"`PROTOCOL_VERSION` is {PROTOCOL_VERSION}." in PAGE
+
+
+def test_the_backend_of_the_page_is_found_and_computes(tmp_path: Path) -> None:
+    install_backend(tmp_path)
+    program = """
+import sys
+import tensor_runtime as tr
+tr.zeros(2)
+assert "npu_backend.device" not in sys.modules
+x = tr.to(tr.tensor([[1.0, 5.0], [7.0, 3.0]]), "npu")
+print(tr.to(tr.maximum(x, tr.negative(x.T[::-1])), "cpu").to_numpy().tolist())
+for call in (lambda: tr.sin(x), lambda: tr.zeros(2, placement="npu:1")):
+    try:
+        call()
+    except tr.TensorError as error:
+        print(error)
+"""
+    assert in_python(tmp_path, program).splitlines() == [
+        "[[1.0, 5.0], [7.0, 3.0]]",
+        "sin: the npu has no such unit",
+        "placement npu:1: the npu backend has no such device or memory; it has npu:0",
+    ]
+
+
+@pytest.mark.slow
+def test_the_backend_of_the_page_passes_the_conformance_suite(tmp_path: Path) -> None:
+    install_backend(tmp_path)
+    options = ("-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", tmp_path, "-W", "error")
+    paths = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    printed = run(sys.executable, "-m", "pytest", *options, "test_npu.py", cwd=tmp_path, PYTHONPATH=paths)
+
+    passed = re.search(r"^(\d+) passed in", printed, re.MULTILINE)
+    assert passed is not None and int(passed[1]) > 5000
+
+
+def install_backend(folder: Path) -> None:
+    """The backend of the page, as pip would leave it in a folder."""
+    for name, text in BACKEND.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    (block,) = (
+        block for block in re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL) if "tensor_runtime.backends" in block
+    )
+    groups = tomllib.loads(block)["project"]["entry-points"]
+    lines = [
+        f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in groups[group].items()) for group in groups
+    ]
+    info = folder / "npu_backend-0.1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: npu-backend\nVersion: 0.1\n")
+    (info / "entry_points.txt").write_text("".join(lines))

@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from tensor_core.dtypes import C64, I32
 from tensor_core.errors import TensorError, UnsupportedOperationError
@@ -93,6 +93,7 @@ class BackendConformance(MemoryConformance):
     def test_any_chain_of_views_names_the_same_elements(self, placement: Placement) -> None:
         """Views of views give the elements that the host's layouts give."""
 
+        @settings(deadline=None)  # a busy machine is no fault of the backend
         @given(viewed_tensors(placement))
         def holds(viewed: ViewedTensor) -> None:
             found = difference(download(viewed.tensor), viewed.host.copy())
@@ -104,6 +105,7 @@ class BackendConformance(MemoryConformance):
     def test_a_view_computes_what_its_copy_does(self, name: str, placement: Placement) -> None:
         """Strides of 0 and of any sign, and elements named twice, make no difference."""
 
+        @settings(deadline=None)  # a busy machine is no fault of the backend
         @given(tensors(placement))
         def holds(view: Tensor) -> None:
             try:
