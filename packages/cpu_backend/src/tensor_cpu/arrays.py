@@ -95,12 +95,14 @@ def restride(array: Array, view: Form, /) -> Array:
 def offset_of(array: Array, /) -> int:
     """Offset of the first element in the allocation, in elements.
 
-    >>> offset_of(np.arange(6.0)[2:])
-    2
+    >>> offset_of(np.arange(6.0)[2:]), offset_of(as_strided(np.arange(6.0)[2:], (2,), (16,)))
+    (2, 2)
     """
     base = array
-    while isinstance(base.base, np.ndarray):
-        base = base.base
+    owner: Any = array.base
+    while owner is not None:  # as_strided puts an object between a view and its base
+        base = owner if isinstance(owner, np.ndarray) else base
+        owner = getattr(owner, "base", None)
     start = min(base.__array_interface__["data"][0], np.lib.array_utils.byte_bounds(base)[0])
     return int(array.__array_interface__["data"][0] - start) // array.itemsize
 
