@@ -33,7 +33,7 @@ from tensor_runtime.ops.structure import copy as copied
 from tensor_runtime.placement import CPU, Placement, as_placement
 from tensor_runtime.registry import registry
 from tensor_runtime.tensors import Number, Tensor, unwrap, wrap
-from tensor_runtime.transfer import to, upload
+from tensor_runtime.transfer import lend, to, upload
 
 if TYPE_CHECKING:
     import numpy as np
@@ -203,7 +203,7 @@ def to_numpy(x: Tensor, /) -> np.ndarray[Any, Any]:
             operation="to_numpy",
             placement=form.placement,
         )
-    lent: np.ndarray[Any, Any] = guarded("to_numpy", backend.lend, array, form)
+    lent: np.ndarray[Any, Any] = lend("to_numpy", backend, array, form)
     return lent
 
 
