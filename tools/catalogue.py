@@ -72,6 +72,10 @@ class Recorder(MetaBackend):
         self.asked: set[str] = set()
         self.last: tuple[DType, ...] = ()  # dtypes of the results that were bound last
 
+    def placements(self) -> tuple[Placement, ...]:
+        """The one that the operands are put in."""
+        return (Placement(MemoryKind.Device, DeviceId(self.device_kind, 0)),)
+
     def bind(self, name: str, operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel:
         """Note the name."""
         self.asked.add(name)
