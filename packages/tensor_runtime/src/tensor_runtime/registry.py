@@ -30,6 +30,7 @@ from tensor_core.errors import (
     PluginLoadError,
 )
 from tensor_runtime.bindings import binding_cache
+from tensor_runtime.failures import fail
 from tensor_runtime.family_kernels import Binder, KernelTable
 from tensor_runtime.placement import DeviceKind, Placement
 from tensor_runtime.protocols import PROTOCOL_VERSION, Backend, Kernel, Operand, Result
@@ -145,12 +146,17 @@ class Registry:
         Raises:
             UnsupportedOperationError: neither has the operation.
             PluginConflictError: both have it, or several families.
+            OutOfMemoryError: so large a result that not even its kernel can be bound.
+            BackendError: binding failed otherwise.
         """
         backend = self.backend_for((result[0] if isinstance(result, tuple) else result).placement)
         binder = self.kernels.binder(backend, operation)
-        if binder is not None:
-            return binder(operands, result, detail)
-        return backend.bind(operation, operands, result, detail)
+        try:
+            if binder is not None:
+                return binder(operands, result, detail)
+            return backend.bind(operation, operands, result, detail)
+        except Exception as error:
+            fail(operation, error, result)
 
     def backend_for(self, placement: Placement, /) -> AnyBackend:
         """The backend that serves a placement.
