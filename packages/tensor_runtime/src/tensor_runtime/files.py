@@ -33,7 +33,8 @@ def save(path: Path, x: Tensor, /) -> None:
     """Write a tensor to an ``.npy`` file, whole or not at all.
 
     The file is the one that ``np.save`` makes of the same column-major array. The name is taken as it is given; nothing
-    is appended. The elements are copied only if the tensor is a view with gaps or in another order.
+    is appended. The elements are copied only if the tensor is a view with gaps or in another order. The new file takes
+    the old one's name and permissions; other hard links to the old one keep the old content.
 
     Args:
         path: a new name, or a regular file that will be replaced at the end.
@@ -52,6 +53,8 @@ def save(path: Path, x: Tensor, /) -> None:
      3  4
     """
     name = _name_of(path, SaveError, "save")
+    if name.endswith((os.sep, os.altsep or os.sep)):
+        raise SaveError(f"save: {name!r} ends as the name of a folder does; accepted: the name of a file", path=name)
     form, _ = unwrap("save", x)
     backend: Any = registry.backend_for(form.placement)
     if not hasattr(backend, "lend"):

@@ -7,12 +7,13 @@ version it was written for in its info entry.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
-from typing import Any, Final, Protocol, TypeVar
+from collections.abc import Callable, Collection, Hashable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 from tensor_core.host_tensor import HostTensor
 from tensor_runtime.form import Form
-from tensor_runtime.placement import DeviceKind
+from tensor_runtime.placement import DeviceKind, Placement
 
 PROTOCOL_VERSION: Final = 2
 
@@ -110,6 +111,14 @@ class Backend(Protocol[A]):
         ...
 
 
+class PlacedBackend(Backend[A], Protocol[A]):
+    """A backend that has more than its first device in the usual memory: ``UnpinnedHost`` of a CPU, else ``Device``."""
+
+    def placements(self) -> Collection[Placement]:
+        """Every placement it has, the usual one first; a tensor anywhere else is refused. Asked for each one once."""
+        ...
+
+
 class HostBackend(Backend[A], Protocol[A]):
     """A backend whose arrays lie in host memory, so that they can be lent without a copy."""
 
@@ -122,4 +131,28 @@ class HostBackend(Backend[A], Protocol[A]):
 
     def lend(self, array: A, form: Form, /) -> Any:
         """The same memory as an object that NumPy reads, axes in the tensor's order."""
+        ...
+
+
+@runtime_checkable
+class ThreadedBackend(Protocol):
+    """What a backend adds, if it likes, whose kernels share their work among threads of the host.
+
+    Both methods are optional, together; ``tensor_runtime.set_threads`` passes over a backend without them.
+    """
+
+    @property
+    def name(self) -> str:
+        """As :attr:`Backend.name`."""
+        ...
+
+    def threads(self) -> Mapping[str, int]:
+        """Threads in force, by what runs them: ``"kernels"`` for its own, else the library's name. Cheap."""
+        ...
+
+    def set_threads(self, count: int, /) -> AbstractContextManager[object]:
+        """Let all of them use so many threads from now on; leaving the block restores what was in force before.
+
+        ``count`` is an int of 1 or more. One that the backend cannot take raises ``ArgumentError`` and changes nothing.
+        """
         ...

@@ -59,8 +59,10 @@ def tensor(data: Any, /, *, dtype: Any = None, placement: Placement | str = CPU)
     """Owned tensor of nested lists, of a number, or of anything that :func:`asarray` takes; always a copy.
 
     Args:
-        data: nested sequences, index-faithful: ``data[i][j]`` becomes element (i, j).
-        dtype: None takes the widest kind found: Bool, I64, F64 or C64.
+        data: nested sequences, index-faithful: ``data[i][j]`` becomes element (i, j). Tensors and arrays of rank 0 are
+            numbers; of rank 1 and more, ``stack`` joins them.
+        dtype: None takes the type in which all elements meet: Bool, I64, F64 or C64 for Python's numbers, its own dtype
+            for a tensor of rank 0.
         placement: where it goes.
 
     Raises:
