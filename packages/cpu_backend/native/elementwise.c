@@ -200,6 +200,7 @@ static void run_blocks(void *context, Index begin, Index end) {
     prepare(&state, run, workspace);
     if (run->plan->flat) run_flat(&state, begin, end);
     else run_walk(&state, begin, end);
+    if (run->plan->streamed) run->plan->block_kernels->finish_stream();
     workspace_give(workspace, run->plan->workspace_bytes);
 }
 
