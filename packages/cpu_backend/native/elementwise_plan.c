@@ -17,6 +17,7 @@ enum {
     MOST_BLOCK_ELEMENTS = 1024,
     LEAST_BLOCK_ELEMENTS = 256,
     LARGEST_TILE = 1024,
+    FUNCTION_COST = 4, /* of a function of vectormath.h, in other operations */
     FAR_BYTES = 1 << 24, /* data from main memory: short blocks, and while one is computed, a later one is fetched */
 };
 /* Larger results are written past the cache. Measured with 32 MiB of third-level cache: chains of single operations are
@@ -150,7 +151,7 @@ static int read_program(Plan *plan, PyObject *program, int *held) {
     plan->cost = 0;
     for (int k = 0; k < count; k++) {
         if (read_instruction(plan, &plan->instructions[k], PyTuple_GET_ITEM(program, k), held) < 0) return -1;
-        plan->cost += plan->instructions[k].function ? 8 : 1;
+        plan->cost += plan->instructions[k].function ? FUNCTION_COST : 1;
     }
     if (plan->instructions[count - 1].result != plan->result.type)
         return refuse("the last instruction does not compute elements of the result's type");

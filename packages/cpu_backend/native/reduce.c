@@ -26,7 +26,7 @@ enum {
     LEAST_WIDENED_BAND = 1 << 10, /* where there are several bands, each of which is then a chunk */
     FEW_UNITS = 16,
     CHUNK_ELEMENTS = 1 << 17,
-    GRAIN = 1 << 16,           /* elements that are worth waking a thread for */
+    GRAIN = 1 << 17,           /* elements that are worth waking a thread for */
     ALONE = 1 << 14,
 };
 
