@@ -47,7 +47,7 @@ def test_limits_and_infinities_are_those_of_the_page() -> None:
     assert np.signbit(tr.silu(infinite).to_numpy()).all() and tr.silu(infinite).item() == 0
     assert np.isnan(tr.log_softmax(tr.tensor([0.0, np.inf])).to_numpy()).all()
     assert tr.mean(tr.asarray(np.array([complex(np.inf, 0), 1]))).item() == complex(np.inf, 0)
-    assert tr.norm(tr.tensor([1e300, 1e300])).item() < np.inf
+    assert float(tr.norm(tr.tensor([1e300, 1e300]))) < np.inf
     assert tr.softmax(tr.zeros((2, 0))).shape == (2, 0)
     assert tr.norm(tr.zeros((2, 0)), axis=1).to_numpy().tolist() == [0.0, 0.0]
 

@@ -52,11 +52,11 @@ def lanes(
 
 Kernel = Callable[..., Any]
 
-def blas_open(path: str, prefix: str, suffix: str, bits: int, /) -> str | None: ...
+def blas_open(path: str, prefix: str, suffix: str, bits: int, ours: bool, /) -> str | None: ...
 def blas_provide(mappings: tuple[Any, ...], /) -> None: ...
-def blas_control_threads(path: str, getter: str, setter: str, /) -> str | None: ...
+def blas_control_threads(path: str, getter: str, setter: str, here: str, ours: bool, /) -> str | None: ...
+def blas_is_loaded(path: str, /) -> bool: ...
 def blas_threads() -> int: ...
-def blas_set_threads(count: int, /) -> None: ...
 def lapack_kernel(
     routine: str,
     dtype: str,
@@ -83,6 +83,16 @@ def semiring_kernel(
     /,
 ) -> Kernel: ...
 def pair(dtype: str, shape: tuple[int, ...], kept: _Group, contracted: _Group, /) -> Kernel: ...
+def products(
+    dtype: str,
+    shape: tuple[int, ...] | None,
+    extents: tuple[int, int, int],
+    stack: _Group,
+    a: tuple[int, int],
+    b: tuple[int, int],
+    c: tuple[int, int],
+    /,
+) -> Kernel: ...
 def gemm(
     dtype: str,
     shape: tuple[int, ...],
@@ -110,5 +120,7 @@ def reduce(
     inside: tuple[int, int, int, int, int],
     kept: tuple[int, ...],
     bands: tuple[int, ...],
+    divisor: float = ...,
+    root: bool = ...,
     /,
 ) -> Kernel: ...

@@ -14,5 +14,5 @@ info: Final = {
     "device_kinds": ("cuda", "rocm"),
     "protocol_version": 2,
     "status": "not in this release",
-    "reason": "this release computes on the CPU only; install ironstride-tensor-cpu",
+    "reason": "this release computes on the CPU only",
 }

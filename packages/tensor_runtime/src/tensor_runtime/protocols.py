@@ -7,13 +7,13 @@ version it was written for in its info entry.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 from tensor_core.host_tensor import HostTensor
 from tensor_runtime.form import Form
-from tensor_runtime.placement import DeviceKind
+from tensor_runtime.placement import DeviceKind, Placement
 
 PROTOCOL_VERSION: Final = 2
 
@@ -108,6 +108,14 @@ class Backend(Protocol[A]):
 
     def describe(self) -> Mapping[str, str]:
         """Facts for ``doctor``: library versions, BLAS, threads. Cheap, reads no tensor."""
+        ...
+
+
+class PlacedBackend(Backend[A], Protocol[A]):
+    """A backend that has more than its first device in the usual memory: ``UnpinnedHost`` of a CPU, else ``Device``."""
+
+    def placements(self) -> Collection[Placement]:
+        """Every placement it has, the usual one first; a tensor anywhere else is refused. Asked for each one once."""
         ...
 
 

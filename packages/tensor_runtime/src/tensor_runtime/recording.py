@@ -193,6 +193,10 @@ class RecordingBackend:
         """Nothing by name; ``bind`` refuses what it does not know."""
         return {}
 
+    def placements(self) -> tuple[Placement, ...]:
+        """One."""
+        return (RECORDING,)
+
     def offset_of(self, array: Node, /) -> int:
         """Refuse: a kernel bound to forms must not depend on it."""
         raise elements_refused("offset_of", "the offset of a view")

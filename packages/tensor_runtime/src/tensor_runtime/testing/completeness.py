@@ -38,6 +38,8 @@ WITHOUT_CASES: Final[Mapping[str, str]] = {
     "register_kernel": "asks the registry",
     "save": "writes a file",
     "synchronize": "waits, computes nothing; tested with a backend that computes in the background",
+    "set_threads": "asks the backends; tested with them",
+    "threads": "asks the backends; tested with them",
     "to": "a download and an upload, of which every case makes some",
     "to_numpy": "lends host memory, which only a host backend has; tested with NumPy",
     "trace_transfers": "every case runs inside it",

@@ -11,10 +11,10 @@ from typing import Any
 
 from tensor_core.errors import UnsupportedOperationError
 from tensor_core.host_tensor import HostTensor
+from tensor_runtime.discovery import AnyBackend
 from tensor_runtime.form import Form
 from tensor_runtime.placement import DeviceId, DeviceKind, MemoryKind, Placement
 from tensor_runtime.protocols import Counted, Kernel, Operand, Result
-from tensor_runtime.registry import AnyBackend
 
 
 class DeviceArray:
@@ -37,21 +37,29 @@ class SimulatedBackend:
         inner: a backend whose kernels do not depend on the placement.
         name: name of the backend and of its device kind.
         unsupported: operations that it pretends to lack, each with the reason.
+        devices: how many devices of its kind there are.
 
     >>> from tensor_runtime import backend
     >>> SimulatedBackend(backend("cpu"), "simulated").placement()
     simulated:0
     """
 
-    def __init__(self, inner: AnyBackend, name: str, unsupported: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, inner: AnyBackend, name: str, unsupported: Mapping[str, str] | None = None, *, devices: int = 1
+    ) -> None:
         self.name = name
         self.device_kind = DeviceKind.other(name)
         self._inner = inner
+        self._devices = devices
         self._unsupported = dict(unsupported or {})
 
     def placement(self, ordinal: int = 0, /) -> Placement:
         """One of its devices."""
         return Placement(MemoryKind.Device, DeviceId(self.device_kind, ordinal))
+
+    def placements(self) -> tuple[Placement, ...]:
+        """All its devices."""
+        return tuple(map(self.placement, range(self._devices)))
 
     def bind(self, name: str, operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel:
         """The inner kernel between unwrapping and wrapping."""
