@@ -1,5 +1,6 @@
 /* Matrix products through BLAS, cut into tiles of the result that our threads share; each tile is one call of the
- * library in one thread. BLAS cuts sums no differently for a tile, so the number of threads does not change the result.
+ * library in one thread. Sums are not cut, but a kernel of BLAS for the last rows of a tile may round otherwise than the
+ * one for rows in the middle, so that last bits may depend on the number of threads.
  */
 #include "products.h"
 #include "blas_threads.h"

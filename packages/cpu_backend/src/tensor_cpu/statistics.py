@@ -14,6 +14,7 @@ import numpy as np
 
 from tensor_core.dtypes import COMPLEX
 from tensor_cpu.arrays import NUMPY_DTYPES, Array, empty
+from tensor_cpu.products import bind_dot
 from tensor_cpu.quiet import quiet
 from tensor_cpu.rows import Binder
 from tensor_runtime.form import Form
@@ -206,6 +207,7 @@ def _euclidean(form: Form, result: Form, axes: TwinAxes, keepdims: bool) -> Call
     # beside a sum above this.
     lowest = float(limits.tiny) / float(limits.eps) * max(_count(form, axes), 1)
     everything = form.is_compact and len(axes) == form.rank and form.dtype not in COMPLEX
+    dot = bind_dot(NUMPY_DTYPES[result.dtype].name, form.size) if everything else np.dot
 
     def sum_of_squares(x: Array) -> Array:
         out = empty(result)
@@ -216,7 +218,7 @@ def _euclidean(form: Form, result: Form, axes: TwinAxes, keepdims: bool) -> Call
         x = x.astype(computed, copy=False)
         if everything:
             line = x.reshape(-1)
-            total = float(line.dot(line))
+            total = float(dot(line, line))
             out = empty(result)
             if lowest < total < inf:
                 out[...] = sqrt(total)
