@@ -39,7 +39,6 @@ INSTRUCTION_SETS = {
     "avx512": ["-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mavx2", "-mfma", "-mprefer-vector-width=512"],
 }
 FILE_FLAGS = {  # of files in native/simd/
-    "small.c": ["-fcx-limited-range"],  # complex products as NumPy's: no second look at NaN
     "linalg_real.c": ["-ffp-contract=fast"],  # no NumPy kernel rounds as these do; fused products err less
     "linalg_complex.c": ["-ffp-contract=fast"],
 }

@@ -37,13 +37,6 @@ typedef struct {
     atomic_int outcome;
 } Call;
 
-static void *take_scratch(size_t bytes) { return bytes < POOL_SMALLEST ? malloc(bytes) : pool_take(bytes); }
-
-static void give_scratch(void *scratch, size_t bytes) {
-    if (bytes < POOL_SMALLEST) free(scratch);
-    else pool_give(scratch, bytes);
-}
-
 /* Lays the parts out behind one another from memory on, at multiples of 64 bytes from it; returns the bytes of all. */
 static size_t scratch_layout(const Plan *plan, double *memory, Scratch *scratch) {
     Index width = plan->pairs ? 2 : 1, used = 0;
@@ -105,7 +98,7 @@ static bool run_one(Call *call, Scratch *scratch, Index number) {
 
 static void run_matrices(Call *call, Index begin, Index end) {
     Scratch scratch;
-    void *memory = take_scratch(call->plan->scratch_bytes);
+    void *memory = scratch_take(call->plan->scratch_bytes);
     if (memory == NULL) {
         atomic_store(&call->outcome, NO_MEMORY);
         return;
@@ -114,7 +107,7 @@ static void run_matrices(Call *call, Index begin, Index end) {
     for (Index number = begin; number < end && atomic_load_explicit(&call->outcome, memory_order_relaxed) == FINE;
          number++)
         if (!run_one(call, &scratch, number)) atomic_store(&call->outcome, REFUSED);
-    give_scratch(memory, call->plan->scratch_bytes);
+    scratch_give(memory, call->plan->scratch_bytes);
 }
 
 static void run_range(void *context, Index begin, Index end) {
@@ -127,7 +120,7 @@ static void run_range(void *context, Index begin, Index end) {
 static void run_shared(Call *call) {
     const Plan *plan = call->plan;
     Scratch scratch;
-    void *memory = take_scratch(plan->scratch_bytes);
+    void *memory = scratch_take(plan->scratch_bytes);
     if (memory == NULL) {
         atomic_store(&call->outcome, NO_MEMORY);
         return;
@@ -141,7 +134,7 @@ static void run_shared(Call *call) {
            routine_substitute(plan, &scratch, plan->right * plan->count, columns);
     if (!fine) atomic_store(&call->outcome, REFUSED);
     else if (plan->narrow) matrix_round(columns, plan->block[0] * plan->count, (float *)call->results[0]);
-    give_scratch(memory, plan->scratch_bytes);
+    scratch_give(memory, plan->scratch_bytes);
 }
 
 static bool is_large(const Plan *plan) {
@@ -163,7 +156,8 @@ static void run_all(Call *call) {
     blas_enter();
     if (many && !plan->shared && blas_works_alone()) {
         Index grain = work >= WORTH_A_THREAD ? 1 : (Index)(WORTH_A_THREAD / work) + 1;
-        parallel_for(plan->count, grain, run_range, call);
+        const Index fewest = pieces(plan->count, MOST_CALLERS);
+        parallel_for(plan->count, grain > fewest ? grain : fewest, run_range, call);
     } else {
         int former = blas_borrow_threads(is_large(plan) ? threads : 1);
         if (plan->shared) run_shared(call);

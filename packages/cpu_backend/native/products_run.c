@@ -159,7 +159,8 @@ void products_run(const Products *products, const char *a, const char *b, char *
     if (threads > 1 && blas_works_alone()) {
         choose_tiles(&call, threads);
         const Index parts = products->stack.size * call.row_tiles * call.column_tiles;
-        parallel_for(parts, 1 + (Index)(WORTH_A_THREAD * (double)parts / work), run_tiles, &call);
+        const Index grain = 1 + (Index)(WORTH_A_THREAD * (double)parts / work), fewest = pieces(parts, MOST_CALLERS);
+        parallel_for(parts, larger(grain, fewest), run_tiles, &call);
     } else {
         run_tiles(&call, 0, products->stack.size);
     }

@@ -14,11 +14,12 @@
 #include "threads.h"
 #include "topics.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    WORKSPACE_BYTES = 1 << 17, /* of a thread: the partial folds of all levels */
+    MOST_WORKSPACE = 1 << 17,  /* bytes of a thread: the partial folds of all levels */
     MOST_COLUMNS = 4096,
     MOST_ROWS = 1 << 12,       /* of a chunk; wide ones where rows are widened */
     LEAST_WIDENED = 64,        /* elements of rows, to be widened */
@@ -58,12 +59,14 @@ typedef struct {
     Index columns, column_blocks;     /* of a block; how many blocks */
     Index chunk_rows, chunk_bands, row_chunks, chunks;
     bool in_place; /* one group of rows makes each block of results, which needs no other place */
+    size_t workspace_bytes; /* of a thread */
 } Plan;
 
 typedef struct {
     const Plan *plan;
     const char *source;
     char *partial; /* folds of [chunk][result]; the result itself where there is one chunk */
+    atomic_bool *out_of_memory;
 } Run;
 
 static void walk_to(const Loops *loops, Walk *walk, Index step) {
@@ -194,7 +197,12 @@ static void fold_units(void *context, Index begin, Index end) {
     const Run *run = context;
     const Plan *plan = run->plan;
     const Index per_step = plan->column_blocks * plan->chunks;
-    _Alignas(64) char levels[WORKSPACE_BYTES];
+    _Alignas(64) char little[LITTLE_WORKSPACE];
+    char *levels = workspace_take(little, plan->workspace_bytes);
+    if (levels == NULL) {
+        atomic_store(run->out_of_memory, true);
+        return;
+    }
     Walk walk;
     walk_to(&plan->kept, &walk, begin / per_step);
     for (Index unit = begin; unit < end; unit++) {
@@ -207,6 +215,7 @@ static void fold_units(void *context, Index begin, Index end) {
         fold_chunk(plan, chunk, source, columns, plan->in_place ? target : levels);
         if (!plan->in_place) put(plan, target, levels, columns);
     }
+    workspace_give(levels, plan->workspace_bytes);
 }
 
 static void fold_everything(const Plan *plan, const Run *run) {
@@ -224,7 +233,8 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged
     if (!kernel_takes(self, flagged_count, names, 1) || !are_arrays(arguments, 1)) return NULL;
     PyObject *result = array_new(&plan->result);
     if (result == NULL) return NULL;
-    Run run = {plan, array_data(arguments[0]), array_data(result)};
+    atomic_bool out_of_memory = false;
+    Run run = {plan, array_data(arguments[0]), array_data(result), &out_of_memory};
     size_t bytes = plan->result.bytes * (size_t)plan->chunks;
     if (plan->chunks > 1 && (run.partial = pool_take(bytes)) == NULL) {
         Py_DECREF(result);
@@ -240,7 +250,9 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged
         memcpy(array_data(result), run.partial, plan->result.bytes);
         pool_give(run.partial, bytes);
     }
-    return result;
+    if (!atomic_load(&out_of_memory)) return result;
+    Py_DECREF(result);
+    return PyErr_NoMemory();
 }
 
 /* Blocks, chunks and levels; they depend on the extents alone. */
@@ -264,9 +276,10 @@ static void cut(Plan *plan) {
                                : plan->chunk_bands * plan->chunk_rows / group + 1;
     plan->in_place = !plan->lines && plan->widening == 1 && plan->column_place == 1 &&
                      plan->chunk_bands * plan->chunk_rows <= ROWS_AT_ONCE;
-    Index most_columns = WORKSPACE_BYTES / (level_count(groups) * plan->fold_bytes);
-    plan->columns = smaller(plan->columns, most_columns);
+    Index level_bytes = level_count(groups) * plan->fold_bytes; /* of one column */
+    plan->columns = smaller(plan->columns, MOST_WORKSPACE / level_bytes);
     plan->column_blocks = pieces(plan->inner, plan->columns);
+    plan->workspace_bytes = plan->in_place ? 0 : (size_t)(plan->columns * plan->widening * level_bytes);
 }
 
 static const char *const FOLD_NAMES[FOLDS] = {"sum", "prod", "max", "min"};

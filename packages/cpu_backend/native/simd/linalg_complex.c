@@ -5,6 +5,6 @@
 
 const LaneKernels SIMD_NAME(linalg_complex) = {
     .width = LANES,
-    .routines = {[LANE_CHOLESKY] = cholesky, [LANE_SOLVE] = solve, [LANE_INV] = inv, [LANE_DET] = det, [LANE_QR] = qr,
-                 [LANE_EIGH] = eigh, [LANE_SVD] = svd},
+    .number_bytes = sizeof(Number),
+    .routines = {[LANE_CHOLESKY] = cholesky, [LANE_QR] = qr, [LANE_EIGH] = eigh, [LANE_SVD] = svd},
 };

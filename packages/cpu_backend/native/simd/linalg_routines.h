@@ -1,26 +1,12 @@
 /* The routines for one kind of elements; linalg_real.c and linalg_complex.c say which, by including number_*.h first.
+ * Those of linear systems stand apart, in linalg_lu_real.c and linalg_lu_complex.c, which take linalg_common.h alone.
  *
  * Every routine has a part with the side n as a constant, which the compiler makes once for each of the commonest
  * sides and once for any side.
  */
-#include "lane_memory.h"
-#include "lanes.h"
-
-INLINE Index matrix_bytes(const LaneProblem *problem, Index rows, Index columns) {
-    return rows * columns * PARTS * (Index)(problem->narrow ? sizeof(float) : sizeof(double));
-}
-
-/* Scales so many numbers by the power of two that makes the largest of them about 2^target; answers that power. */
-INLINE Lane scale_numbers(Number *numbers, int count, double target) {
-    Lane most = broadcast(0.0);
-    for (int i = 0; i < count; i++) most = larger(largest_part(numbers[i]), most);
-    const Lane factor = scale_to(most, target);
-    for (int i = 0; i < count; i++) numbers[i] = scaled(numbers[i], factor);
-    return factor;
-}
+#include "linalg_common.h"
 
 #include "linalg_cholesky.h"
-#include "linalg_lu.h"
 #include "linalg_qr.h"
 #include "linalg_jacobi.h"
 #include "linalg_eigh.h"

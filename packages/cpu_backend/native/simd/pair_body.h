@@ -102,7 +102,9 @@ INLINE void NAME(gather)(NAME(Part) *restrict to, const NAME(Part) *from, const 
 
 /* The factors of all lanes are gathered first, unless they are neighbours or all the same. */
 static void NAME(tables)(const PairTile *tile, const char *first, const char *second, char *result) {
-    _Alignas(64) NAME(Part) of_first[PAIR_TABLE * PARTS], of_second[PAIR_TABLE * PARTS];
+    enum { ROOM = PAIR_TABLE_BYTES / sizeof(NAME(Part)) < PAIR_TABLE * PARTS ? PAIR_TABLE_BYTES / sizeof(NAME(Part))
+                                                                            : PAIR_TABLE * PARTS };
+    _Alignas(64) NAME(Part) of_first[ROOM], of_second[ROOM];
     for (Index row = 0; row < tile->rows; row++) {
         NAME(Part) *to = (NAME(Part) *)result + row * tile->row_result * PARTS;
         for (Index k = 0; k < tile->depth; k++) {

@@ -4,6 +4,19 @@
  * REAL, COMPLEX or INTEGER, the kind; for integers also S, the signed type that is compared.
  */
 
+/* Complex products are written out, as NumPy's are: the operator of C takes a second look at NaN (C11, annex G) and
+ * makes infinities of some. */
+static inline T NAME(times)(T x, T y) {
+#ifdef COMPLEX
+    T product;
+    __real__ product = __real__ x * __real__ y - __imag__ x * __imag__ y;
+    __imag__ product = __real__ x * __imag__ y + __imag__ x * __real__ y;
+    return product;
+#else
+    return x * y;
+#endif
+}
+
 #define OPERATION add
 #define FORMULA x + y
 #include "small_loop.h"
@@ -13,7 +26,7 @@
 #include "small_loop.h"
 
 #define OPERATION multiply
-#define FORMULA x * y
+#define FORMULA NAME(times)(x, y)
 #include "small_loop.h"
 
 #define OPERATION equal
@@ -124,12 +137,12 @@ static void NAME(product)(const SmallProduct *p, const void *left, const void *r
             for (; m + WIDTH <= p->columns; m += WIDTH) {
                 T sums[WIDTH] = {0};
                 for (Index k = 0; k < p->inner; k++)
-                    for (int i = 0; i < WIDTH; i++) sums[i] += row[k * p->left_inner] * b[k * b_inner + m + i];
+                    for (int i = 0; i < WIDTH; i++) sums[i] += NAME(times)(row[k * p->left_inner], b[k * b_inner + m + i]);
                 for (int i = 0; i < WIDTH; i++) c[m + i] = sums[i];
             }
             for (; m < p->columns; m++) {
                 T sum = 0;
-                for (Index k = 0; k < p->inner; k++) sum += row[k * p->left_inner] * b[k * b_inner + m];
+                for (Index k = 0; k < p->inner; k++) sum += NAME(times)(row[k * p->left_inner], b[k * b_inner + m]);
                 c[m] = sum;
             }
         }

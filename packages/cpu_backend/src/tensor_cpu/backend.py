@@ -16,8 +16,9 @@ from tensor_cpu import native_rows as native
 from tensor_cpu.arrays import Array
 from tensor_cpu.extension import AVAILABLE, LIBRARY, WHY_NOT
 from tensor_cpu.rows import MODULES, binder_of
+from tensor_cpu.threads import ThreadSetting
 from tensor_runtime.form import Form
-from tensor_runtime.placement import DeviceKind
+from tensor_runtime.placement import CPU, DeviceKind, Placement
 from tensor_runtime.protocols import HostBackend, Kernel, Operand, Result
 
 threads.apply_environment()
@@ -69,9 +70,17 @@ class CpuBackend:
         """Nothing is left out on purpose."""
         return {}
 
+    def placements(self) -> tuple[Placement, ...]:
+        """Ordinary memory, where all processors of the machine compute."""
+        return (CPU,)
+
     def offset_of(self, array: Array, /) -> int:
         """Offset of the array's first element in its allocation, in elements."""
         return arrays.offset_of(array)
+
+    def location_of(self, array: Array, /) -> tuple[str, int]:
+        """The address of the first element in this process: borrowed memory may be anybody's."""
+        return "host", array.__array_interface__["data"][0]
 
     def upload(self, source: HostTensor[Any], form: Form, /) -> Array:
         """A copy of a host tensor, as a twin."""
@@ -91,6 +100,15 @@ class CpuBackend:
 
     def synchronize(self) -> None:
         """Nothing to wait for: every kernel has finished when it returns."""
+
+    def threads(self) -> Mapping[str, int]:
+        """Threads of the kernels, and of the BLAS library that they call once it is open."""
+        blas = LIBRARY.blas_threads() if AVAILABLE else 0
+        return {"kernels": threads.threads(), **({"blas": blas} if blas else {})}
+
+    def set_threads(self, count: int, /) -> ThreadSetting:
+        """Let kernels and BLAS libraries use so many; see ``tensor_cpu.threads``."""
+        return threads.set_threads(count)
 
     def describe(self) -> Mapping[str, str]:
         """Versions, BLAS libraries and threads, for ``doctor``."""

@@ -170,16 +170,22 @@ def _explain_cholesky(a: Array) -> LinalgError:
 
 
 def _explain_solve(a: Array, *_: Array) -> LinalgError:
-    return _singular("solve", a, "the least-squares solution")
+    return singular("solve", a, _try_solve)
 
 
 def _explain_inv(a: Array) -> LinalgError:
-    return _singular("inv", a, "the pseudo-inverse")
+    return singular("inv", a, _try_solve)
 
 
-def _singular(operation: str, a: Array, instead: str) -> LinalgError:
-    batch, _matrix = first_failure(_try_solve, a)
+def singular(operation: str, a: Array, run: Callable[[Array], object], /) -> LinalgError:
+    """The error of ``solve`` or ``inv`` that names the first matrix on which ``run`` raises ``LinAlgError``.
+
+    >>> print(singular("inv", np.zeros((1, 1)), np.linalg.inv))
+    inv: the matrix is exactly singular; the pseudo-inverse comes from svd
+    """
+    batch, _matrix = first_failure(run, a)
     where = f"the matrix at batch index {batch}" if batch else "the matrix"
+    instead = "the least-squares solution" if operation == "solve" else "the pseudo-inverse"
     return SingularMatrixError(
         f"{operation}: {where} is exactly singular; {instead} comes from svd",
         operation=operation,

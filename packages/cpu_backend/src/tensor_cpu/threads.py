@@ -1,7 +1,9 @@
 """How many threads the CPU backend uses: those of its own kernels, among which matrix products and decompositions are.
 
-The first count is that of ``TENSOR_CPU_THREADS`` in the environment, else the number of processors that this process
-may use. Libraries that others call too, such as NumPy's BLAS, keep the threads that they have.
+The first count is that of ``TENSOR_CPU_THREADS`` in the environment, else of ``OMP_NUM_THREADS``, else the number of
+processors that this process may use. Libraries that others call too, such as NumPy's BLAS, keep the threads that they
+have. A count that nobody chose is a bound: work gets no more threads than the thread that asks for it may use
+processors at the moment.
 """
 
 from __future__ import annotations
@@ -16,16 +18,18 @@ from tensor_cpu.extension import AVAILABLE, LIBRARY
 from tensor_runtime.arguments import whole
 
 VARIABLE: Final = "TENSOR_CPU_THREADS"
-_MOST: Final = 1024  # more is a mistake of units
+USUAL_VARIABLE: Final = "OMP_NUM_THREADS"
+_MOST: Final = 1024  # more is a mistake of units; MOST_THREADS in native/threads.h
 
 _lock: Final = Lock()
 _count = 1
+_chosen = False
 
 
 class ThreadSetting:
     """What :func:`set_threads` did; as a context manager it undoes it at the end of the block."""
 
-    def __init__(self, former: int) -> None:
+    def __init__(self, former: tuple[int, bool]) -> None:
         self._former = former
 
     def __enter__(self) -> ThreadSetting:
@@ -35,7 +39,7 @@ class ThreadSetting:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None:
         with _lock:
-            _set_ours(self._former)
+            _set_ours(*self._former)
 
 
 def set_threads(count: int, /) -> ThreadSetting:
@@ -66,7 +70,7 @@ def set_threads(count: int, /) -> ThreadSetting:
             f"set_threads: count is {shortened(wanted)}; accepted: 1 to {_MOST}", operation="set_threads", count=wanted
         )
     with _lock:
-        former = _count
+        former = (_count, _chosen)
         _set_ours(wanted)
     return ThreadSetting(former)
 
@@ -93,19 +97,26 @@ def apply_environment() -> None:
     """
     text = os.environ.get(VARIABLE, "")
     if not text:
-        _set_ours(_processors())
+        usual = _count_in(os.environ.get(USUAL_VARIABLE, "").split(",")[0].strip())  # one for each level of nesting
+        _set_ours(usual or _processors(), bool(usual))
         return
-    count = int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else 0
-    if not 1 <= count <= _MOST:
+    count = _count_in(text)
+    if not count:
         raise ArgumentError(f"{VARIABLE} is {shortened(text)}; accepted: 1 to {_MOST}, or unset", variable=VARIABLE)
     _set_ours(count)
 
 
-def _set_ours(count: int) -> None:
-    global _count
-    _count = count
+def _count_in(text: str) -> int:
+    """The count that a text names; 0 when it names none."""
+    count = int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else 0
+    return count if count <= _MOST else 0
+
+
+def _set_ours(count: int, chosen: bool = True) -> None:
+    global _count, _chosen
+    _count, _chosen = count, chosen
     if AVAILABLE:
-        LIBRARY.set_threads(count)
+        (LIBRARY.set_threads if chosen else LIBRARY.set_most_threads)(count)
 
 
 def _processors() -> int:

@@ -20,7 +20,7 @@ from tensor_einsum.path import path_entries
 from tensor_einsum.plan import Plan, make_plan
 from tensor_runtime.bindings import Binding, BindingTable
 from tensor_runtime.errors import ForeignOperandError
-from tensor_runtime.failures import translated
+from tensor_runtime.failures import MISSES, fail, guarded
 from tensor_runtime.form import Form
 from tensor_runtime.ops.creation import full
 from tensor_runtime.spec import PYTHON_NUMBERS
@@ -86,27 +86,33 @@ def einsum(notation: Any, /, *operands: Any, optimize: Any = _AUTO) -> Tensor:
         return _einsum_general(notation, operands, optimize)
     result = Tensor()
     # One, two and three operands have lines of their own: building lists costs more than the look-up.
+    count = len(operands)
     try:
-        if len(operands) == 2:
+        if count == 2:
             a, b = operands
             kernel, result._form = _found[notation, a._form, b._form]
-            result._array = kernel(a._array, b._array)
-        elif len(operands) == 3:
+        elif count == 3:
             a, b, c = operands
             kernel, result._form = _found[notation, a._form, b._form, c._form]
-            result._array = kernel(a._array, b._array, c._array)
-        elif len(operands) == 1:
+        elif count == 1:
             (a,) = operands
             kernel, result._form = _found[notation, a._form]
-            result._array = kernel(a._array)
         else:
             kernel, result._form = _found[(notation, *[operand._form for operand in operands])]
-            result._array = kernel(*[operand._array for operand in operands])
-    except TensorError:
-        raise
-    except Exception:  # not bound yet, or not strings and tensors, or failed: the general way sorts it out
+    except MISSES:  # not bound yet, or not a string and tensors
         pass
     else:
+        try:
+            if count == 2:
+                result._array = kernel(a._array, b._array)  # type: ignore[possibly-undefined]
+            elif count == 3:
+                result._array = kernel(a._array, b._array, c._array)  # type: ignore[possibly-undefined]
+            elif count == 1:
+                result._array = kernel(a._array)  # type: ignore[possibly-undefined]
+            else:
+                result._array = kernel(*[operand._array for operand in operands])
+        except Exception as error:
+            fail("einsum", error)
         return result
     return _einsum_general(notation, operands, optimize)
 
@@ -181,12 +187,7 @@ def _einsum_general(notation: Any, operands: Sequence[Any], optimize: Any) -> Te
         kernel, form = _build((request, *forms))
     result = Tensor()
     result._form = form
-    try:
-        result._array = kernel(*[tensor._array for tensor in tensors])
-    except TensorError:
-        raise
-    except Exception as error:
-        raise translated("einsum", error) from error
+    result._array = guarded("einsum", kernel, *[tensor._array for tensor in tensors])
     return result
 
 

@@ -31,7 +31,8 @@ def solve(a: Tensor, b: Tensor, /, *, check: bool = True) -> Tensor:
         ShapeError: matrices that are not square, shapes that do not fit, or no column axis.
         NonFiniteError: NaN or an infinity, with ``operand``, ``batch_index`` and ``element_index``.
         SingularMatrixError: the matrix at ``batch_index`` (of ``a``, the first such in column-major order) has an
-            exact zero pivot. A nearly singular matrix raises nothing.
+            exactly zero pivot, which is what is looked for, not the rank: see :func:`det`. A nearly singular matrix
+            raises nothing.
         PlacementError: the operands live in different places.
         SizeLimitError: more elements than the LAPACK in use can count.
 
@@ -62,8 +63,8 @@ def inv(a: Tensor, /, *, check: bool = True) -> Tensor:
         DTypeError: an integer or Bool tensor; convert it first.
         ShapeError: fewer than two axes, or matrices that are not square.
         NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
-        SingularMatrixError: the matrix at ``batch_index``, the first such in column-major order, has an exact zero
-            pivot. A nearly singular matrix raises nothing.
+        SingularMatrixError: the matrix at ``batch_index``, the first such in column-major order, has an exactly zero
+            pivot, which is what is looked for, not the rank: see :func:`det`. A nearly singular matrix raises nothing.
         SizeLimitError: more elements than the LAPACK in use can count.
 
     Source: LAPACK xGETRF with xGETRI, or xGESV with the identity; Higham, Accuracy and Stability of Numerical
@@ -88,6 +89,12 @@ def det(a: Tensor, /, *, check: bool = True) -> Tensor:
         by a few rounding units of the dtype times N times its norm, times 1 plus rounding units times N and times the
         logarithm of the result. Exactly 0 where a pivot is exactly zero; 1 for a 0 x 0 matrix; values beyond the
         dtype's range become infinite or zero, the factors on the way do not.
+
+        A matrix that is singular on paper need not have a pivot of zero once multipliers are rounded: [[0.1, 0.3],
+        [0.2, 0.6]] may have one, or one of about a rounding unit. What the CPU backend eliminates itself (small
+        matrices; all of side 2 to 4) it rounds step by step, without fused products, so that the answer depends neither
+        on the processor nor on the batch; larger or fewer matrices go to LAPACK, whose answer is its own. For the rank,
+        look at the singular values.
 
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.

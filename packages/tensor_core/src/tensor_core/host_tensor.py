@@ -19,7 +19,7 @@ from tensor_core.errors import DTypeError, LayoutError, ShapeError, shortened
 from tensor_core.host_view import HostTensorView, view_of_nested
 from tensor_core.interchange import RAW_FORMATS, buffer_of, dtype_of_buffer
 from tensor_core.layout import TensorLayout, validate_layout
-from tensor_core.nested import natural_dtype
+from tensor_core.nested import numbers_and_dtype
 from tensor_core.shapes import as_shape, element_count, ordered_strides
 from tensor_core.storage import Storage
 from tensor_core.view_methods import T
@@ -101,8 +101,9 @@ class HostTensor(HostTensorView[T]):
         """A tensor of nested lists: element (i, j) is ``nested[i][j]``.
 
         Args:
-            nested: a number, or equally long lists in lists.
-            dtype: None takes the type in which all numbers meet: Bool, I64, F64 or C64; F64 without any.
+            nested: a number, or equally long lists in lists; tensors and arrays of rank 0 are numbers.
+            dtype: None takes the type in which all numbers meet: Bool, I64, F64 or C64 for Python's, and the
+                element types of tensors and arrays of rank 0 among them; F64 without any.
 
         Raises:
             ShapeError: ragged lists; the message says where.
@@ -158,7 +159,8 @@ class HostTensor(HostTensorView[T]):
                 f"from_flat: {len(elements)} numbers for shape {extents}; accepted: exactly {element_count(extents)}",
                 shape=extents,
             )
-        storage = Storage.of(natural_dtype(elements) if dtype is None else as_dtype(dtype), elements)
+        numbers, natural = numbers_and_dtype(elements) if dtype is None else (elements, as_dtype(dtype))
+        storage = Storage.of(natural, numbers)
         return _in_order(storage, extents, order)
 
     if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from tensor_core.errors import (
 from tensor_core.formatting import format_tensor
 from tensor_core.interchange import borrow, export_interface
 from tensor_core.layout import TensorLayout, element_offset, is_injective, validate_layout
-from tensor_core.nested import flatten, natural_dtype, nest
+from tensor_core.nested import flatten, nest, numbers_and_dtype
 from tensor_core.promotion import can_convert
 from tensor_core.scalars import to_element
 from tensor_core.shapes import ordered_strides
@@ -346,8 +346,8 @@ def view_of_nested(nested: object, dtype: DType | None = None) -> HostTensorView
     (2, 1)
     """
     shape, elements = flatten(nested)
-    storage = Storage.of(natural_dtype(elements) if dtype is None else dtype, elements)
-    return HostTensorView(storage, TensorLayout.row_major(shape))
+    numbers, natural = numbers_and_dtype(elements) if dtype is None else (elements, dtype)
+    return HostTensorView(Storage.of(natural, numbers), TensorLayout.row_major(shape))
 
 
 def _view_of(tensor: HostTensor[T]) -> HostTensorView[T]:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from math import isinf, isnan
 from typing import Any, Final
 
-from tensor_core.errors import ArgumentError, DTypeError, ReadOnlyError
+from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, ReadOnlyError
 from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.execute import execute_binary, execute_mixed
 from tensor_runtime.formatting import html_text, tensor_text
@@ -100,9 +101,21 @@ def _number_as(target: Callable[[Any], Any], name: str) -> Callable[[Tensor], An
             raise DTypeError(f"{name}: the element is complex; take abs(x), or cast(x, F64) for the real part")
         if target is operator.index and not isinstance(element, (bool, int)):
             raise DTypeError(f"{name}: the dtype is {x.dtype.name}; accepted: I32, I64, Bool")
+        if target is int:
+            _check_whole(name, element)
         return target(element)
 
     return number
+
+
+def _check_whole(name: str, element: Any) -> None:
+    """Refuse NaN and infinities, which no int equals."""
+    if isnan(element):
+        raise ArgumentError(f"{name}: the element is nan; accepted: finite numbers, which are truncated", value=element)
+    if isinf(element):
+        raise CastRangeError(
+            f"{name}: the element is {element}; accepted: finite numbers, which are truncated", value=element
+        )
 
 
 def _length(x: Tensor, /) -> int:

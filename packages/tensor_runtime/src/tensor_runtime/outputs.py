@@ -7,13 +7,16 @@ ones in another order, is refused. The result is computed first, so that nothing
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Hashable
 from typing import Any, Final
 
-from tensor_core.errors import OverlappingViewError, ReadOnlyError, ShapeError
+from tensor_core.errors import OverlappingViewError, ReadOnlyError, ShapeError, TensorError
 from tensor_runtime.bindings import Binding, BindingTable
 from tensor_runtime.conversion import check_convertible
-from tensor_runtime.failures import guarded
+from tensor_runtime.failures import guarded, translated
 from tensor_runtime.form import Form
+from tensor_runtime.overlap import overlap_test
 from tensor_runtime.registry import registry
 from tensor_runtime.spec import common_placement
 from tensor_runtime.tensors import Tensor, TypedTensorViewMut
@@ -36,7 +39,17 @@ def _bind_writing(key: tuple[Form, Form]) -> Binding:
 
 def _bind_overlap(key: tuple[Form, Form]) -> Binding:
     common_placement("out", key)
-    return registry.bind("overlaps", key, key[0], None), None
+    return overlap_test(*key), registry.backend_for(key[0].placement).location_of
+
+
+def _located(locate: Callable[[Any], tuple[Hashable, int]], array: Any) -> tuple[Hashable, int]:
+    try:
+        space, address = locate(array)
+        return space, operator.index(address)
+    except TensorError:
+        raise
+    except Exception as error:
+        raise translated("out", error) from error
 
 
 _WRITING: Final = BindingTable(_bind_writing)
@@ -73,10 +86,14 @@ def written(out: TypedTensorViewMut[Any], result: Tensor, /, *operands: object) 
     """
     if not isinstance(out, TypedTensorViewMut):
         raise ReadOnlyError(f"out: found a {type(out).__name__}; accepted: what mutable_view() returns")
+    place = None
     for operand in operands:
         if isinstance(operand, Tensor) and operand is not out:
-            kernel, _ = _OVERLAP[out._form, operand._form]
-            if guarded("out", kernel, out._array, operand._array):
+            overlaps, locate = _OVERLAP[out._form, operand._form]
+            if place is None:
+                place = _located(locate, out._array)
+            space, address = _located(locate, operand._array)
+            if space == place[0] and overlaps(place[1], address):
                 raise OverlappingViewError(
                     "out: it shares a part of an operand's elements, or all in another order; "
                     "write into the operand itself, or into other memory"

@@ -183,7 +183,9 @@ class _Compiler:
 
     def kernel(self, result: Form, fallback: Callable[[], Kernel]) -> Kernel | None:
         """The kernel; None where the program is too long."""
-        writer, constants, program = self.writer, self.writer.constants(), self.writer.program()
+        writer, computed = self.writer, self.values[-1]
+        assert computed is not None  # the last step's
+        constants, program = writer.constants(), writer.program(computed)
         registers = 1 + max(number for instruction in program for number in instruction[2:])
         if (
             len(writer.operands) > _MOST["operands"]

@@ -1,8 +1,9 @@
 """Linear algebra for batches of small matrices, one matrix in each lane of a vector register (native/lanes.h).
 
 NumPy's kernel for the same forms stands behind every one of these: whenever a matrix is not finite, not positive
-definite, exactly singular or does not converge, the native kernel hands its operands over, so that results and errors
-are those of :mod:`tensor_cpu.linalg`.
+definite or does not converge, the native kernel hands its operands over, so that results and errors are those of
+:mod:`tensor_cpu.linalg`. Whether a matrix is exactly singular is decided here, by the elimination in lanes: LAPACK may
+round a pivot of zero to something else, and a matrix must not be regular in one batch and singular in another.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 
 from tensor_core.dtypes import FLOATING
 from tensor_cpu import linalg
+from tensor_cpu.arrays import NUMPY_DTYPES
 from tensor_cpu.extension import LIBRARY
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
@@ -34,6 +36,9 @@ _FILLING: Final[Mapping[str, int]] = {
 }
 """Numbers in a matrix, or in its right-hand sides, per matrix in the batch. With more, LAPACK is done before a group of
 mostly copies is."""
+
+
+_NAMES: Final = {NUMPY_DTYPES[dtype]: dtype.name for dtype in FLOATING}
 
 
 def bind(name: str, operands: tuple[Operand, ...], result: Result, detail: Any) -> Kernel | None:
@@ -66,6 +71,7 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, detail: Any) 
     parts = 1 if a.dtype is a.dtype.component else 2
     if parts * rows * max(columns, right) > count * _FILLING[name]:
         return None
+    numpys = linalg.bind(name, operands, result, detail)
     kernel = LIBRARY.lanes(
         name,
         a.dtype.name,
@@ -74,9 +80,32 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, detail: Any) 
         count,
         tuple((form.shape[::-1], form.dtype.name) for form in results),
         not isinstance(result, tuple),
-        linalg.bind(name, operands, result, detail),
+        _refusing_singular(name, numpys) if name in ("solve", "inv") else numpys,
     )
     return kernel if all(form.is_compact for form in forms) else _compacting(kernel)
+
+
+def _refusing_singular(name: str, numpys: Kernel) -> Kernel:
+    """What stands behind a kernel in lanes that found a matrix with an exactly zero pivot, or something not finite."""
+
+    def kernel(*twins: Any) -> Any:
+        if not all(np.isfinite(twin).all() for twin in twins):
+            return numpys(*twins)
+        raise linalg.singular(name, twins[0], _inverted)
+
+    return kernel
+
+
+def _inverted(stack: Any) -> None:
+    """Raises ``LinAlgError`` where the elimination in lanes finds a pivot of zero."""
+    shape, dtype = stack.shape[-2:], _NAMES[stack.dtype]
+    form = ((len(stack), *shape), dtype) if stack.ndim == 3 else (shape, dtype)
+    count = len(stack) if stack.ndim == 3 else 1
+    LIBRARY.lanes("inv", dtype, shape, 0, count, (form,), True, _raise_singular)(stack)
+
+
+def _raise_singular(stack: Any) -> None:
+    raise np.linalg.LinAlgError
 
 
 def _compacting(kernel: Kernel) -> Kernel:

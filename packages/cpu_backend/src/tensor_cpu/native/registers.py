@@ -42,9 +42,11 @@ class ProgramWriter:
     >>> square = writer.instruction("multiply", F64, (x, x), F64)
     >>> writer.instruction("multiply", F64, (x, x), F64) is square
     True
-    >>> _ = writer.instruction("add", F64, (square, writer.constant(1.0, F64)), F64)
-    >>> writer.program()
+    >>> more = writer.instruction("add", F64, (square, writer.constant(1.0, F64)), F64)
+    >>> writer.program(more)
     (('multiply', 'F64', 2, 0, 0, 2), ('add', 'F64', 2, 2, 1, 2))
+    >>> writer.program(square)
+    (('multiply', 'F64', 2, 0, 0, 2),)
     """
 
     def __init__(self) -> None:
@@ -85,17 +87,18 @@ class ProgramWriter:
         """The constants as the machine takes them."""
         return tuple(element for element, _ in self._constants)
 
-    def program(self) -> tuple[Instruction, ...]:
-        """The instructions as the machine takes them."""
-        last_use = {value: k for k, (_, _, values) in enumerate(self._computed) for value in values}
+    def program(self, result: Value, /) -> tuple[Instruction, ...]:
+        """The instructions as the machine takes them; the last one computes ``result``, and each is needed for it."""
+        steps = self._needed(result)
+        last_use = {value: k for k, (_, _, values, _) in enumerate(steps) for value in values}
         given = [*self._operand_values, *self._constants.values()]
         register = {value: number for number, value in enumerate(given)}
         free: list[int] = []
         used = len(register)
         written: list[Instruction] = []
-        for k, ((operation, dtype, values), result) in enumerate(self._computed.items()):
+        for k, (operation, dtype, values, computed) in enumerate(steps):
             done = {value for value in values if last_use[value] == k and value not in given}
-            alike = [value for value in done if value.dtype.itemsize == result.dtype.itemsize]
+            alike = [value for value in done if value.dtype.itemsize == computed.dtype.itemsize]
             if alike:
                 target = register[alike[0]]
                 done.remove(alike[0])
@@ -104,7 +107,16 @@ class ProgramWriter:
             else:
                 target, used = used, used + 1
             free += [register[value] for value in done]
-            register[result] = target
+            register[computed] = target
             first, second, third = (*[register[value] for value in values], *[target] * (3 - len(values)))
             written.append((operation, dtype.name, target, first, second, third))
         return tuple(written)
+
+    def _needed(self, result: Value) -> list[tuple[str, DType, tuple[Value, ...], Value]]:
+        """The steps that ``result`` is made of, in order, with what each computes; nothing needs a later step."""
+        wanted, steps = {result}, []
+        for (operation, dtype, values), computed in reversed(self._computed.items()):
+            if computed in wanted:
+                wanted.update(values)
+                steps.append((operation, dtype, values, computed))
+        return steps[::-1]

@@ -25,7 +25,7 @@ from tensor_runtime.ops.structure import copy as copied
 from tensor_runtime.placement import CPU, Placement, as_placement
 from tensor_runtime.registry import registry
 from tensor_runtime.tensors import Number, Tensor, unwrap, wrap
-from tensor_runtime.transfer import to, upload
+from tensor_runtime.transfer import lend, to, upload
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,8 +59,10 @@ def tensor(data: Any, /, *, dtype: Any = None, placement: Placement | str = CPU)
     """Owned tensor of nested lists, of a number, or of anything that :func:`asarray` takes; always a copy.
 
     Args:
-        data: nested sequences, index-faithful: ``data[i][j]`` becomes element (i, j).
-        dtype: None takes the widest kind found: Bool, I64, F64 or C64.
+        data: nested sequences, index-faithful: ``data[i][j]`` becomes element (i, j). Tensors and arrays of rank 0 are
+            numbers; of rank 1 and more, ``stack`` joins them.
+        dtype: None takes the type in which all elements meet: Bool, I64, F64 or C64 for Python's numbers, its own dtype
+            for a tensor of rank 0.
         placement: where it goes.
 
     Raises:
@@ -186,7 +188,7 @@ def to_numpy(x: Tensor, /) -> np.ndarray[Any, Any]:
             operation="to_numpy",
             placement=form.placement,
         )
-    lent: np.ndarray[Any, Any] = guarded("to_numpy", backend.lend, array, form)
+    lent: np.ndarray[Any, Any] = lend("to_numpy", backend, array, form)
     return lent
 
 
