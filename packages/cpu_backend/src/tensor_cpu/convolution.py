@@ -49,13 +49,6 @@ class Gather:
     strides: Shape
     inner: int  # number of axes that are summed over: channel and window elements
 
-    def matrix(self) -> tuple[int, int, int]:
-        """Strides from group to group, row to row and column to column, where the windows are a matrix."""
-        end = 1 + self.inner
-        rows = fuse(self.shape[1:end], self.strides[1:end])[1]
-        columns = fuse(self.shape[end:], self.strides[end:])[1]
-        return self.strides[0], (rows or (1,))[0], (columns or (1,))[0]
-
     @property
     def batch(self) -> Shape:
         """Extents of the windows and of N."""
@@ -150,7 +143,7 @@ def _bind_product(gather: Gather, x: Form, filters: Form, result: Form) -> Kerne
         return np.ascontiguousarray(array, dtype).reshape(groups, rows, depth)
 
     if x.dtype is result.dtype and _is_matrix(gather):
-        whole = gather.matrix()
+        whole = _matrix_steps(gather)
         multiply_all = bind_stack(
             result.dtype.numpy_name, (groups, rows, depth, columns), whole, (rows * columns, columns)
         )
@@ -198,6 +191,14 @@ def _is_matrix(gather: Gather) -> bool:
     extents = prod(gather.shape[1:end]), prod(gather.shape[end:])
     down, along = rows[0] if rows else 1, columns[0] if columns else 1
     return (along == 1 and (not rows or down >= extents[1])) or (down == 1 and (not columns or along >= extents[0]))
+
+
+def _matrix_steps(gather: Gather) -> tuple[int, int, int]:
+    """Strides from group to group, row to row and column to column, where the windows are a matrix."""
+    end = 1 + gather.inner
+    rows = fuse(gather.shape[1:end], gather.strides[1:end])[1]
+    columns = fuse(gather.shape[end:], gather.strides[end:])[1]
+    return gather.strides[0], (rows or (1,))[0], (columns or (1,))[0]
 
 
 def _blocks(batch: Shape, room: int) -> Callable[[], Iterator[tuple[tuple[Any, ...], Shape, int, int]]]:
