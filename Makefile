@@ -12,16 +12,17 @@ OURS := --no-deps --no-build-isolation
 CODE := packages tests tools examples benchmarks conftest.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-long check format bench lock clean
+.PHONY: help setup run test test-pythons test-long check format bench lock clean
 
 help:
 	@echo "make run     contract a real tensor network, the 10 x 10 Ising model, and draw its plan into out/"
 	@echo "make test    every test: unit, doctests, what the README prints, wheels; kernels without C, and under sanitizers"
+	@echo "make test-pythons  the unit tests and doctests on every Python installed; PYTHONS='python3.12 /opt/py/bin/python'"
 	@echo "make test-long  the properties at large counts, resumed where they ended; BUDGET=seconds, default to the end"
 	@echo "make check   format, lint, types, import contracts, docstrings"
 	@echo "make format  let ruff write the format and its safe fixes"
 	@echo "make bench   the benchmarks, beside their peers in an environment of their own"
-	@echo "make bench-NAME  one of them: permute, elementwise, linalg, einsum, overhead, stages, imports"
+	@echo "make bench-NAME  one of them: calls, permute, elementwise, reduction, linalg, einsum, overhead, stages, imports"
 	@echo "make setup   the environment .venv, with everything above but the peers"
 	@echo "make lock    write requirements/*.txt anew from requirements/*.in"
 	@echo "make clean   remove environments, caches and output"
@@ -49,6 +50,19 @@ run: $(VENV)/.run
 test: $(VENV)/.dev
 	$(VENV)/bin/python -m pytest
 	$(VENV)/bin/python tools/native_suites.py
+
+# Each interpreter in an environment of its own, .venv-3.12 and so on. Without PYTHONS, those that a name on PATH starts.
+PYTHONS ?= $(shell for name in python3.11 python3.12 python3.13 python3.14; do \
+	if $$name -c pass 2>/dev/null; then echo $$name; fi; done)
+
+test-pythons:
+	@test -n "$(strip $(PYTHONS))" || { echo "no Python of 3.11 or newer is on PATH; name some with PYTHONS=..."; exit 1; }
+	@set -e; for python in $(PYTHONS); do \
+		number=$$($$python -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
+		echo "Python $$number"; \
+		$(MAKE) --no-print-directory PYTHON=$$python VENV=.venv-$$number .venv-$$number/.dev; \
+		.venv-$$number/bin/python -m pytest; \
+	done
 
 test-long: $(VENV)/.dev
 	$(VENV)/bin/python tools/long_tests.py $(if $(BUDGET),--budget $(BUDGET))
@@ -83,6 +97,6 @@ lock: $(VENV)/.dev
 	$(VENV)/bin/python tools/lock.py
 
 clean:
-	rm -rf $(VENV) $(BENCH_VENV) out build dist .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-3.* $(BENCH_VENV) out build dist .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	rm -rf __pycache__ packages/*/build packages/*/src/*.egg-info
 	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +

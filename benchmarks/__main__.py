@@ -11,11 +11,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.machine import as_line, machine
-from benchmarks.rows import CONTENDERS
+from benchmarks.rows import BEFORE, CONTENDERS, Target
 
+NO_SLOWER: Final = 1.05
+"""The most that a row may take of its time before."""
 IN_PROCESSES: Final = {
+    "calls": "the fixed cost of calls with tiny operands, beside NumPy",
     "permute": "permuted copies, beside NumPy, PyTorch and JAX",
     "elementwise": "expressions, sums and a max-plus product, beside NumPy, numexpr, PyTorch and JAX",
+    "reduction": "sums, means, spreads and norms along every axis, beside NumPy, PyTorch and JAX",
     "linalg": "batches of small matrices, beside NumPy, SciPy, PyTorch and JAX",
     "einsum": "whole networks, beside opt_einsum, cotengra, PyTorch and JAX",
 }
@@ -58,7 +62,14 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--seconds", type=float, default=10.0, help="budget per row and number of threads")
         command.add_argument("--only", default="", help="rows whose name contains this")
         command.add_argument("--folder", type=Path, default=None, help="default: the environment's IRONSTRIDE_NETWORKS")
-        command.add_argument("--contenders", nargs="+", default=[], choices=list(CONTENDERS), help="default: all")
+        command.add_argument(
+            "--contenders",
+            nargs="+",
+            default=[],
+            choices=[name for name in CONTENDERS if name != BEFORE],
+            help="default: all",
+        )
+        command.add_argument("--before", help="the Python of another checkout's environment, to compare ours with")
     for name, text, rounds in (
         ("overhead", "the fixed cost of a call, beside NumPy and PyTorch", 41),
         ("stages", "where the time of one call goes", 41),
@@ -85,9 +96,15 @@ def _in_processes(options: argparse.Namespace) -> dict[str, Any]:
     folder = options.folder or os.environ.get("IRONSTRIDE_NETWORKS")
     chosen = [row for row in table.rows(Path(folder) if folder else None) if options.only in row.name]
     reference = getattr(table, "REFERENCE", "numpy")
-    contenders = options.contenders or table.CONTENDERS
+    contenders = [*(options.contenders or table.CONTENDERS)]
+    interpreters = {}
+    if options.before:
+        interpreters[BEFORE] = options.before
+        contenders.insert(1, BEFORE)
+        kept = Target(BEFORE, dict.fromkeys(options.threads, NO_SLOWER))
+        chosen = [row._replace(targets=(*row.targets, kept)) for row in chosen]
     outcomes = []
-    for outcome in measuring.measure(chosen, contenders, options.threads, options.seconds, reference):
+    for outcome in measuring.measure(chosen, contenders, options.threads, options.seconds, reference, interpreters):
         print(report.progress(outcome), file=sys.stderr, flush=True)
         outcomes.append(outcome)
     groups = getattr(table, "GROUPS", ())

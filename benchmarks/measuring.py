@@ -14,10 +14,11 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from benchmarks.contenders.limits import GEMM_FLOPS
@@ -71,10 +72,10 @@ class Outcome(NamedTuple):
 class Worker:
     """A contender's process; paused unless it has something to answer."""
 
-    def __init__(self, contender: str, threads: int) -> None:
+    def __init__(self, contender: str, threads: int, interpreter: str = sys.executable) -> None:
         self.contender = contender
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.worker", contender],
+            [interpreter, "-m", "benchmarks.worker", contender],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -115,14 +116,16 @@ class Worker:
 class Crew:
     """The processes of one number of threads, started when first needed."""
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, interpreters: Mapping[str, str]) -> None:
         self.threads = threads
+        self._interpreters = interpreters
         self._workers: dict[str, Worker] = {}
 
     def __getitem__(self, contender: str) -> Worker:
         worker = self._workers.get(contender)
         if worker is None or worker.ended:
-            worker = self._workers[contender] = Worker(contender, self.threads)
+            interpreter = self._interpreters.get(contender, sys.executable)
+            worker = self._workers[contender] = Worker(contender, self.threads, interpreter)
         return worker
 
     def close(self) -> None:
@@ -132,7 +135,12 @@ class Crew:
 
 
 def measure(
-    rows: Sequence[Row], contenders: Sequence[str], threads: Sequence[int], seconds: float, reference: str
+    rows: Sequence[Row],
+    contenders: Sequence[str],
+    threads: Sequence[int],
+    seconds: float,
+    reference: str,
+    interpreters: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[Outcome]:
     """Every row at every number of threads.
 
@@ -142,13 +150,14 @@ def measure(
         threads: numbers of threads; all rows at the first, then all at the next, in fresh processes.
         seconds: budget of a row at one number of threads, without preparation and comparison.
         reference: the contender whose result is right.
+        interpreters: of contenders that run in another environment than this one.
 
     Yields:
         One outcome per row and number of threads.
     """
     seed = int.from_bytes(os.urandom(4), "little")
     for count in threads:
-        crew = Crew(count)
+        crew = Crew(count, interpreters)
         try:
             peak = _peak(crew) if any(row.limit and row.limit.flops for row in rows) else 0.0
             for row in rows:

@@ -17,6 +17,8 @@ BEST: Final = "best"
 LIMIT: Final = "limit"
 """As ``Target.against``: the physical limit of the row."""
 OURS: Final = "ours"
+BEFORE: Final = "before"
+"""Ours, in the environment of another checkout."""
 
 
 class Operand(NamedTuple):
@@ -102,13 +104,14 @@ class Contender(NamedTuple):
     table: str
     needs: tuple[str, ...]
     fresh: bool = True
-    """Whether it makes its result anew, as we do; what writes into an old one is shown, and sets no target."""
+    """Whether it is a peer that makes its result anew, as we do; others are shown, and are never the best one."""
 
 
 CONTENDERS: Final = {
     contender.name: contender
     for contender in (
         Contender(OURS, "benchmarks.contenders.ironstride", "OPERATIONS", ()),
+        Contender(BEFORE, "benchmarks.contenders.ironstride", "OPERATIONS", (), fresh=False),
         Contender("numpy", "benchmarks.contenders.numpy_scipy", "NUMPY", ()),
         Contender("numpy out=", "benchmarks.contenders.numpy_scipy", "NUMPY_INTO", (), fresh=False),
         Contender("scipy", "benchmarks.contenders.numpy_scipy", "SCIPY", ("scipy",)),

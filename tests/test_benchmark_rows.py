@@ -9,13 +9,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import einsum, elementwise, linalg, permute
+from benchmarks import calls, einsum, elementwise, linalg, permute, reduction
 from benchmarks.drawing import draw, require_agreement
 from benchmarks.rows import BEST, CONTENDERS, LIMIT, Operand, Row
 
 ROWS = [
     *permute.rows(None),
+    *calls.rows(),
     *elementwise.rows(),
+    *reduction.rows(),
     *linalg.rows(),
     *einsum.rows(None),
 ]

@@ -47,13 +47,22 @@ def elementwise(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
     return Prepared(lambda: function(*tensors), read)
 
 
-def total(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
-    """A sum along one axis or all; the axis is named in row-major words."""
+def reduction(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
+    """A sum, mean, spread or norm along one axis or all; the axis is named in row-major words."""
     tensor, axis = tr.asarray(arrays[0].T), arguments["axis"]
+    function = getattr(tr, arguments["function"])
     if axis is None:
-        return Prepared(lambda: tr.sum(tensor), read)
+        return Prepared(lambda: function(tensor), read)
     own_axis = arrays[0].ndim - 1 - axis
-    return Prepared(lambda: tr.sum(tensor, axis=own_axis), read)
+    return Prepared(lambda: function(tensor, axis=own_axis), read)
+
+
+def call(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
+    """A statement; operands have the peers' indices, and are column-major."""
+    tensors = [tr.asarray(array, copy=True) for array in arrays]
+    names = {**vars(tr), "o": tr.mutable_view(tr.zeros(arrays[0].shape))}
+    function = as_function(arguments["statement"], names, len(tensors))
+    return Prepared(lambda: function(*tensors), lambda result: [result.to_numpy()])
 
 
 def max_plus(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
@@ -88,9 +97,10 @@ def einsum(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
 
 
 OPERATIONS: Operations = {
+    "call": call,
     "permute": permute,
     "elementwise": elementwise,
-    "sum": total,
+    "reduction": reduction,
     "max-plus": max_plus,
     "einsum": einsum,
     **{name: matrices(name) for name in MATRIX_OPERATIONS},

@@ -50,9 +50,11 @@ def elementwise(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
     return compiled(lambda *xs: function(*[x.T if k in backwards else x for k, x in enumerate(xs)]), arrays)
 
 
-def total(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
-    """A sum along one axis or all."""
-    return compiled(lambda x: jnp.sum(x, axis=arguments["axis"]), arrays)
+def reduction(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
+    """A sum, mean, spread or norm along one axis or all."""
+    name = arguments["function"]
+    function = jnp.linalg.vector_norm if name == "norm" else getattr(jnp, name)
+    return compiled(lambda x: function(x, axis=arguments["axis"]), arrays)
 
 
 def max_plus(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
@@ -79,7 +81,7 @@ def matrices(operation: str) -> Callable[[Mapping[str, Any], list[Array]], Prepa
 OPERATIONS: Operations = {
     "permute": permute,
     "elementwise": elementwise,
-    "sum": total,
+    "reduction": reduction,
     "max-plus": max_plus,
     **{name: matrices(name) for name in MATRIX_OPERATIONS},
 }

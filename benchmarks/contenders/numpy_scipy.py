@@ -85,10 +85,19 @@ def elementwise_into(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepa
     return Prepared(run, read)
 
 
-def total(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
-    """A sum along one axis or all."""
+def reduction(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
+    """A sum, mean, spread or norm along one axis or all."""
     array, axis = arrays[0], arguments["axis"]
-    return Prepared(lambda: np.sum(array, axis=axis), read)
+    if arguments["function"] == "norm":
+        return Prepared(lambda: np.linalg.vector_norm(array, axis=axis), read)
+    function = getattr(np, arguments["function"])
+    return Prepared(lambda: function(array, axis=axis), read)
+
+
+def call(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
+    """A statement."""
+    function = as_function(arguments["statement"], {**vars(np), "o": np.zeros_like(arrays[0])}, len(arrays))
+    return Prepared(lambda: function(*arrays), read)
 
 
 def max_plus(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
@@ -138,9 +147,10 @@ def scipy_matrices(operation: str) -> Callable[[Mapping[str, Any], list[Array]],
 
 
 NUMPY: Operations = {
+    "call": call,
     "permute": permute,
     "elementwise": elementwise,
-    "sum": total,
+    "reduction": reduction,
     "max-plus": max_plus,
     **{name: matrices(name, getattr(np.linalg, name)) for name in MATRIX_OPERATIONS if name != "svd"},
     "svd": matrices("svd", partial(np.linalg.svd, full_matrices=False)),

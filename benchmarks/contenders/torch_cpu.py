@@ -44,10 +44,14 @@ def elementwise(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
     return prepared(lambda: function(*tensors))
 
 
-def total(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
-    """A sum along one axis or all."""
-    tensor, axis = torch.from_numpy(arrays[0]), arguments["axis"]
-    return prepared((lambda: torch.sum(tensor)) if axis is None else (lambda: torch.sum(tensor, dim=axis)))
+def reduction(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
+    """A sum, mean, spread or norm along one axis or all."""
+    tensor, name = torch.from_numpy(arrays[0]), arguments["function"]
+    axes = tuple(range(tensor.ndim)) if arguments["axis"] is None else (arguments["axis"],)
+    if name in ("var", "std"):
+        return prepared(lambda: getattr(torch, name)(tensor, dim=axes, correction=0))
+    function = {"norm": torch.linalg.vector_norm, "max": torch.amax}.get(name) or getattr(torch, name)
+    return prepared(lambda: function(tensor, dim=axes))
 
 
 def max_plus(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
@@ -75,7 +79,7 @@ def matrices(operation: str) -> Callable[[Mapping[str, Any], list[Array]], Prepa
 OPERATIONS: Operations = {
     "permute": permute,
     "elementwise": elementwise,
-    "sum": total,
+    "reduction": reduction,
     "max-plus": max_plus,
     **{name: matrices(name) for name in MATRIX_OPERATIONS},
 }

@@ -1,15 +1,16 @@
-/* Fills the table of LAPACK functions, and holds the library's own threads back where ours call it.
+/* Fills the table of BLAS and LAPACK functions.
  *
  * A shared library is opened with dlopen, which for one that is loaded already only counts a reference; symbols are
  * looked up in it and in what it depends on, so the path of an extension module linked to an OpenBLAS finds that
- * OpenBLAS. SciPy offers its functions as capsules instead, whose names are their C signatures.
+ * OpenBLAS. Nobody else finds the symbols of a library that only we have opened. SciPy offers its functions as capsules
+ * instead, whose names are their C signatures.
  */
 #include "blas.h"
+#include "blas_threads.h"
 #include "topics.h"
 
 #include <dlfcn.h>
-#include <limits.h>
-#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,7 +23,16 @@ typedef struct {
     size_t place; /* of the function in the table, in bytes */
 } Function;
 
+#define OF_TYPES(name, field) \
+    {"s" name, offsetof(Blas, field[0])}, {"d" name, offsetof(Blas, field[1])}, {"c" name, offsetof(Blas, field[2])}, { \
+        "z" name, offsetof(Blas, field[3])                                                                             \
+    }
+
 static const Function FUNCTIONS[] = {
+    OF_TYPES("gemm", gemm),
+    OF_TYPES("gemv", gemv),
+    OF_TYPES("syrk", syrk),
+    {"sdot", offsetof(Blas, sdot)},        {"ddot", offsetof(Blas, ddot)},
     {"dpotrf", offsetof(Blas, potrf[0])},  {"zpotrf", offsetof(Blas, potrf[1])},
     {"dgetrf", offsetof(Blas, getrf[0])},  {"zgetrf", offsetof(Blas, getrf[1])},
     {"dgetrs", offsetof(Blas, getrs[0])},  {"zgetrs", offsetof(Blas, getrs[1])},
@@ -38,15 +48,7 @@ enum { FUNCTION_COUNT = sizeof FUNCTIONS / sizeof *FUNCTIONS, LONGEST_NAME = 128
 static struct {
     Blas table;
     int bits; /* 0 while the table is not full */
-    int (*get_threads)(void);
-    void (*set_threads)(int);
-    pthread_mutex_t lock; /* guards what follows */
-    int alone;            /* calls of blas_alone_begin that have not ended */
-    int former_threads;   /* of the library, for when they have */
-} blas = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static void lock(void) { pthread_mutex_lock(&blas.lock); }
-static void unlock(void) { pthread_mutex_unlock(&blas.lock); }
+} blas;
 
 const Blas *blas_table(void) { return blas.bits ? &blas.table : NULL; }
 
@@ -57,44 +59,41 @@ BlasInt blas_integer(const BlasInt *written, Index index) {
     return narrow;
 }
 
-bool blas_alone_begin(void) {
-    if (blas.set_threads == NULL) return false;
-    lock();
-    if (blas.alone++ == 0) {
-        blas.former_threads = blas.get_threads();
-        if (blas.former_threads != 1) blas.set_threads(1);
+/* An OpenBLAS starts as many threads as its process may use processors, when it is loaded. One of our own shall have
+ * none, so meanwhile the calling thread, and no other, may use a single one. */
+static void *open_with_one_processor(const char *name) {
+#if defined(__linux__)
+    cpu_set_t all, one;
+    if (sched_getaffinity(0, sizeof all, &all) == 0) {
+        int processor = 0;
+        while (processor + 1 < CPU_SETSIZE && !CPU_ISSET(processor, &all)) processor++;
+        CPU_ZERO(&one);
+        CPU_SET(processor, &one);
+        if (sched_setaffinity(0, sizeof one, &one) == 0) {
+            void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+            sched_setaffinity(0, sizeof all, &all);
+            return library;
+        }
     }
-    unlock();
-    return true;
+#endif
+    return dlopen(name, RTLD_NOW | RTLD_LOCAL);
 }
 
-void blas_alone_end(void) {
-    lock();
-    if (--blas.alone == 0 && blas.former_threads != 1) blas.set_threads(blas.former_threads);
-    unlock();
-}
-
-/* In the child of a fork only the forking thread lives on: calls of other threads never end. */
-static void start_anew(void) {
-    pthread_mutex_init(&blas.lock, NULL);
-    if (blas.alone && blas.former_threads != 1) blas.set_threads(blas.former_threads);
-    blas.alone = 0;
-}
-
-__attribute__((constructor)) static void survive_forks(void) { pthread_atfork(lock, unlock, start_anew); }
-
-static void *open_library(PyObject *path) {
+/* The library stays open: the table points into it. */
+static void *open_library(PyObject *path, bool ours) {
     const char *name = PyUnicode_AsUTF8(path);
-    void *library = name ? dlopen(name, RTLD_NOW | RTLD_LOCAL) : NULL; /* stays open: the table points into it */
-    if (name && library == NULL) PyErr_Format(PyExc_OSError, "%s", dlerror());
+    if (name == NULL) return NULL;
+    void *library = ours ? open_with_one_processor(name) : dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) PyErr_Format(PyExc_OSError, "%s", dlerror());
     return library;
 }
 
 /* Makes this the table. Kernels may be reading the one there is without the GIL, so there is no second. */
 static PyObject *use(const Blas *found, int bits) {
-    if (blas.bits) return PyErr_Format(PyExc_RuntimeError, "a LAPACK library is open already");
+    if (blas.bits) return PyErr_Format(PyExc_RuntimeError, "a BLAS library is open already");
     blas.table = *found;
     blas.bits = bits;
+    blas_control(SHARED, NULL, NULL, NULL); /* until its threads are known */
     Py_RETURN_NONE;
 }
 
@@ -103,11 +102,11 @@ static PyObject *open_blas(PyObject *module, PyObject *arguments) {
     (void)module;
     PyObject *path;
     const char *prefix, *suffix;
-    int bits;
+    int bits, ours;
     Blas found;
-    if (!PyArg_ParseTuple(arguments, "Ussi:blas_open", &path, &prefix, &suffix, &bits)) return NULL;
+    if (!PyArg_ParseTuple(arguments, "Ussip:blas_open", &path, &prefix, &suffix, &bits, &ours)) return NULL;
     if (bits != 32 && bits != 64) return PyErr_Format(PyExc_ValueError, "integers of %d bits are not supported", bits);
-    void *library = open_library(path);
+    void *library = open_library(path, ours);
     if (library == NULL) return NULL;
     for (int i = 0; i < FUNCTION_COUNT; i++) {
         char name[LONGEST_NAME];
@@ -147,51 +146,51 @@ static PyObject *provide(PyObject *module, PyObject *arguments) {
     return use(&found, 32);
 }
 
-/* Finds the functions int get(void) and void set(int) of the library's threads; the path of the library that has them,
- * or None. */
+/* Finds the functions int get(void) and void set(int) of the library's threads and, where it is named, int here(int) for
+ * those of the calling thread; the path of the library that has them, or None. */
 static PyObject *control_threads(PyObject *module, PyObject *arguments) {
     (void)module;
     PyObject *path;
-    const char *getter, *setter;
+    const char *getter, *setter, *here;
+    int ours;
     Dl_info place;
-    if (!PyArg_ParseTuple(arguments, "Uss:blas_control_threads", &path, &getter, &setter)) return NULL;
-    void *library = open_library(path);
+    int (*get)(void), (*set_here)(int) = NULL;
+    void (*set)(int);
+    if (!PyArg_ParseTuple(arguments, "Usssp:blas_control_threads", &path, &getter, &setter, &here, &ours)) return NULL;
+    void *library = open_library(path, false);
     if (library == NULL) return NULL;
-    void *get = dlsym(library, getter), *set = dlsym(library, setter);
-    if (get == NULL || set == NULL || dladdr(set, &place) == 0) Py_RETURN_NONE;
-    lock();
-    memcpy(&blas.get_threads, &get, sizeof get);
-    memcpy(&blas.set_threads, &set, sizeof set);
-    unlock();
+    void *found_get = dlsym(library, getter), *found_set = dlsym(library, setter);
+    void *found_here = *here ? dlsym(library, here) : NULL;
+    if (found_get == NULL || found_set == NULL || (*here && found_here == NULL) || dladdr(found_set, &place) == 0)
+        Py_RETURN_NONE;
+    memcpy(&get, &found_get, sizeof get);
+    memcpy(&set, &found_set, sizeof set);
+    memcpy(&set_here, &found_here, sizeof set_here);
+    blas_control(found_here != NULL ? PER_CALLER : ours ? OURS : SHARED, get, set, set_here);
     return PyUnicode_DecodeFSDefault(place.dli_fname);
 }
 
-/* Threads of the library, 0 if it does not tell. */
-static PyObject *get_threads(PyObject *module, PyObject *unused) {
-    (void)module, (void)unused;
-    lock();
-    int count = blas.get_threads == NULL ? 0 : blas.alone ? blas.former_threads : blas.get_threads();
-    unlock();
-    return PyLong_FromLong(count);
+/* Whether a library is loaded already, by somebody else. */
+static PyObject *is_loaded(PyObject *module, PyObject *path) {
+    (void)module;
+    const char *name = PyUnicode_AsUTF8(path);
+    if (name == NULL) return NULL;
+    void *library = dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+    if (library == NULL) Py_RETURN_FALSE;
+    dlclose(library);
+    Py_RETURN_TRUE;
 }
 
-static PyObject *set_threads(PyObject *module, PyObject *count) {
-    (void)module;
-    const long given = PyLong_AsLong(count);
-    if (given == -1 && PyErr_Occurred()) return NULL;
-    const int wanted = given < 1 ? 1 : given > INT_MAX ? INT_MAX : (int)given;
-    lock();
-    if (blas.alone) blas.former_threads = wanted;
-    else if (blas.set_threads != NULL) blas.set_threads(wanted);
-    unlock();
-    Py_RETURN_NONE;
+static PyObject *get_threads(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    return PyLong_FromLong(blas_threads());
 }
 
 PyMethodDef blas_functions[] = {
-    {"blas_open", open_blas, METH_VARARGS, "Take LAPACK from a shared library, once."},
-    {"blas_provide", provide, METH_VARARGS, "Take LAPACK from capsules, once."},
+    {"blas_open", open_blas, METH_VARARGS, "Take BLAS and LAPACK from a shared library, once."},
+    {"blas_provide", provide, METH_VARARGS, "Take BLAS and LAPACK from capsules, once."},
     {"blas_control_threads", control_threads, METH_VARARGS, "Find the functions for the library's threads."},
+    {"blas_is_loaded", is_loaded, METH_O, "Whether a shared library is loaded."},
     {"blas_threads", get_threads, METH_NOARGS, "Threads of the library, 0 if unknown."},
-    {"blas_set_threads", set_threads, METH_O, "Let the library use so many threads."},
     {NULL, NULL, 0, NULL},
 };

@@ -1,8 +1,9 @@
-/* LAPACK, reached through function pointers: the extension links none.
+/* BLAS and LAPACK, reached through function pointers: the extension links none.
  *
- * tensor_cpu.native.blas chooses a library when the first kernel needs one (the OpenBLAS that NumPy calls, SciPy's, or
- * MKL) and hands over its path, or SciPy's capsules; from then on the table below is full and never changes: to open a
- * second library is an error, and kernels whose binder has called open_blas() read the table without a lock.
+ * tensor_cpu.native.blas chooses a library when the first kernel needs one (one of our own, the OpenBLAS that NumPy
+ * calls, SciPy's, or MKL) and hands over its path, or SciPy's capsules; from then on the table below is full and never
+ * changes: to open a second library is an error, and kernels whose binder has called open_blas() read the table without
+ * a lock.
  *
  * Matrices are column-major. Complex numbers are pairs of doubles (floats). Lengths of strings are not passed: no
  * library in use reads them, and NumPy and SciPy do the same.
@@ -41,8 +42,25 @@ typedef void ComplexGesdd(const char *vectors, const BlasInt *m, const BlasInt *
                           double *values, double *u, const BlasInt *ldu, double *vh, const BlasInt *ldvh,
                           double *work, const BlasInt *work_size, double *reals, BlasInt *integers, BlasInt *info);
 
-/* Everything that the chosen library computes for us. Where there are two, the first is for F64, the second for C64. */
+typedef void Gemm(const char *transpose_a, const char *transpose_b, const BlasInt *m, const BlasInt *n, const BlasInt *k,
+                  const void *alpha, const void *a, const BlasInt *lda, const void *b, const BlasInt *ldb,
+                  const void *beta, void *c, const BlasInt *ldc);
+typedef void Gemv(const char *transpose, const BlasInt *m, const BlasInt *n, const void *alpha, const void *a,
+                  const BlasInt *lda, const void *x, const BlasInt *x_step, const void *beta, void *y,
+                  const BlasInt *y_step);
+typedef void Syrk(const char *triangle, const char *transpose, const BlasInt *n, const BlasInt *k, const void *alpha,
+                  const void *a, const BlasInt *lda, const void *beta, void *c, const BlasInt *ldc);
+typedef float FloatDot(const BlasInt *n, const void *x, const BlasInt *x_step, const void *y, const BlasInt *y_step);
+typedef double DoubleDot(const BlasInt *n, const void *x, const BlasInt *x_step, const void *y, const BlasInt *y_step);
+
+/* Everything that the chosen library computes for us. Of LAPACK's functions the first is for F64, the second for C64;
+ * those of BLAS stand in the order of element types: F32, F64, C32, C64. */
 typedef struct {
+    Gemm *gemm[4];
+    Gemv *gemv[4];
+    Syrk *syrk[4];
+    FloatDot *sdot;
+    DoubleDot *ddot;
     Potrf *potrf[2];
     Getrf *getrf[2];
     Getrs *getrs[2];
@@ -61,11 +79,5 @@ const Blas *blas_table(void);
 
 /* What the library meant by an integer it wrote as its array's element number index. */
 BlasInt blas_integer(const BlasInt *written, Index index);
-
-/* Between these the library computes in the calling thread alone, so that parallel_for may call it in every thread.
- * Calls from several threads may overlap. begin answers false where the library's threads cannot be controlled; then
- * there is nothing to end. Costs less than a microsecond. */
-bool blas_alone_begin(void);
-void blas_alone_end(void);
 
 #endif

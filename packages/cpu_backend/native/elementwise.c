@@ -2,22 +2,25 @@
  *
  * Python gives the program as tuples (operation, type of the operands, target, first, second, third) over numbered
  * registers: first the operands, then the constants, then blocks of workspace. The target of the last instruction is
- * the result. Workspace lies on the stack of each thread, and blocks are cut so small that it fits.
+ * the result. Blocks are cut so small that the workspace of a thread fits the first-level cache, and only what is
+ * neither read nor written where it lies has any.
  */
 #include "arrays.h"
 #include "blocks.h"
 #include "kernel.h"
+#include "pool.h"
 #include "threads.h"
 #include "topics.h"
 #include "vectormath.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     MOST_REGISTERS = 48,
     MOST_INSTRUCTIONS = 128,
-    WORKSPACE_BYTES = 1 << 16, /* of a thread */
+    MOST_WORKSPACE = 1 << 16, /* bytes of a thread */
     MOST_BLOCK_ELEMENTS = 1024,
     LEAST_BLOCK_ELEMENTS = 256,
     LARGEST_TILE = 1024,
@@ -54,7 +57,9 @@ typedef struct {
     BlockPlan blocks;
     const BlockKernels *block_kernels;
     int register_count, first_constant, constant_count, instruction_count;
-    int workspace_bytes; /* of a register */
+    int space_bytes;                  /* of the workspace of a register */
+    Index space_of[MOST_REGISTERS];   /* where it begins; those without begin where the first one does */
+    size_t workspace_bytes;           /* of all */
     bool flat, far, streamed;
     Index cost; /* element operations per element */
     unsigned char constants[MOST_REGISTERS][16];
@@ -66,6 +71,7 @@ typedef struct {
     const Plan *plan;
     const char *operands[MOST_OPERANDS];
     char *result;
+    atomic_bool *out_of_memory;
 } Run;
 
 /* What one thread knows about its registers. */
@@ -88,7 +94,7 @@ static void prepare(State *state, const Run *run, char *workspace) {
     state->run = run;
     state->rows = state->columns = -1;
     for (int k = 0; k < plan->register_count; k++) {
-        state->spaces[k] = state->registers[k] = workspace + (Index)k * plan->workspace_bytes;
+        state->spaces[k] = state->registers[k] = workspace + plan->space_of[k];
         state->row_steps[k] = 0;
     }
     for (int k = 0; k < blocks->operand_count; k++)
@@ -184,11 +190,17 @@ static void run_walk(State *state, Index begin, Index end) {
 
 static void run_blocks(void *context, Index begin, Index end) {
     const Run *run = context;
-    _Alignas(64) char workspace[WORKSPACE_BYTES];
+    _Alignas(64) char little[LITTLE_WORKSPACE];
+    char *workspace = workspace_take(little, run->plan->workspace_bytes);
+    if (workspace == NULL) {
+        atomic_store(run->out_of_memory, true);
+        return;
+    }
     State state;
     prepare(&state, run, workspace);
     if (run->plan->flat) run_flat(&state, begin, end);
     else run_walk(&state, begin, end);
+    workspace_give(workspace, run->plan->workspace_bytes);
 }
 
 static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
@@ -197,17 +209,20 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged
     if (!kernel_takes(self, flagged_count, names, count) || !are_arrays(arguments, count)) return NULL;
     PyObject *result = array_new(&plan->result);
     if (result == NULL || plan->result.size == 0) return result;
-    Run run = {.plan = plan, .result = array_data(result)};
+    atomic_bool out_of_memory = false;
+    Run run = {.plan = plan, .result = array_data(result), .out_of_memory = &out_of_memory};
     for (int k = 0; k < count; k++) run.operands[k] = array_data(arguments[k]);
     if (plan->result.size * plan->cost <= ALONE) {
         run_blocks(&run, 0, plan->blocks.block_count);
-        return result;
+    } else {
+        Index grain = GRAIN / (plan->cost * plan->blocks.block_elements);
+        Py_BEGIN_ALLOW_THREADS
+        parallel_for(plan->blocks.block_count, grain, run_blocks, &run);
+        Py_END_ALLOW_THREADS
     }
-    Index grain = GRAIN / (plan->cost * plan->blocks.block_elements);
-    Py_BEGIN_ALLOW_THREADS
-    parallel_for(plan->blocks.block_count, grain, run_blocks, &run);
-    Py_END_ALLOW_THREADS
-    return result;
+    if (!atomic_load(&out_of_memory)) return result;
+    Py_DECREF(result);
+    return PyErr_NoMemory();
 }
 
 /* Reading what Python gives. Each function returns 0, or -1 with an exception set. */
@@ -323,13 +338,28 @@ static size_t bytes_touched(const Plan *plan) {
     return bytes;
 }
 
+/* Workspace for operands that are not read in place, for constants, and for results but the last, which is written
+ * where it belongs unless it is streamed there. */
+static void give_spaces(Plan *plan) {
+    bool needed[MOST_REGISTERS] = {false};
+    for (int k = 0; k < plan->blocks.operand_count; k++) needed[k] = plan->blocks.operands[k].access != IN_PLACE;
+    for (int k = 0; k < plan->constant_count; k++) needed[plan->first_constant + k] = true;
+    for (int k = 0; k < plan->instruction_count; k++)
+        if (k + 1 < plan->instruction_count || plan->streamed) needed[plan->instructions[k].target] = true;
+    plan->workspace_bytes = 0;
+    for (int k = 0; k < plan->register_count; k++) {
+        plan->space_of[k] = needed[k] ? (Index)plan->workspace_bytes : 0;
+        if (needed[k]) plan->workspace_bytes += (size_t)plan->space_bytes;
+    }
+}
+
 static Index whole_lines(Index elements) { return elements < 64 ? 64 : elements / 64 * 64; }
 
 static void cut(Plan *plan, int item_bytes) {
     BlockPlan *blocks = &plan->blocks;
     blocks->rank = plan->result.rank;
     for (int axis = 0; axis < blocks->rank; axis++) blocks->shape[axis] = plan->result.shape[axis];
-    Index fitting = WORKSPACE_BYTES / (plan->register_count * item_bytes); /* into the workspace; half: the cache */
+    Index fitting = MOST_WORKSPACE / (plan->register_count * item_bytes); /* into the workspace; half: the cache */
     Index most = fitting / 2 < LEAST_BLOCK_ELEMENTS ? LEAST_BLOCK_ELEMENTS : fitting / 2;
     if (most > MOST_BLOCK_ELEMENTS) most = MOST_BLOCK_ELEMENTS;
     plan->far = bytes_touched(plan) >= FAR_BYTES;
@@ -337,11 +367,12 @@ static void cut(Plan *plan, int item_bytes) {
     if (most > fitting) most = fitting;
     Index largest_tile = fitting < LARGEST_TILE ? fitting : LARGEST_TILE;
     blocks_plan(blocks, whole_lines(most), whole_lines(largest_tile));
-    plan->workspace_bytes = (int)((blocks->block_elements * item_bytes + 63) / 64 * 64);
+    plan->space_bytes = (int)rounded_up(blocks->block_elements * item_bytes, 64);
     plan->flat = blocks->rank == 1;
     for (int k = 0; k < blocks->operand_count; k++) plan->flat = plan->flat && blocks->operands[k].access != COPIED;
     plan->block_kernels = SIMD_CHOICE(block_kernels);
     plan->streamed = plan->result.bytes >= STREAMED_BYTES;
+    give_spaces(plan);
 }
 
 static PyObject *elementwise(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {

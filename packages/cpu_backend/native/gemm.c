@@ -26,7 +26,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { DEPTH = 256, ROW_PANELS = 8, BLOCK_COLUMNS = 512, PARALLEL_WORK = 1 << 18, GIL_WORK = 1 << 16, SMALL = 1 << 14 };
+enum { DEPTH = 256, ROW_PANELS = 8, BLOCK_COLUMNS = 512, PARALLEL_WORK = 1 << 18, GIL_WORK = 1 << 16 };
 
 enum { ROWS_X, ROWS_RESULT, COLUMNS_Y, COLUMNS_RESULT, DEPTH_X, DEPTH_Y, TABLES };
 
@@ -86,9 +86,9 @@ static void compute(void *context, Index begin, Index end) {
     Call *call = context;
     const Plan *plan = call->plan;
     const Index bytes = ELEMENT_BYTES[plan->result.type];
-    _Alignas(64) char small[SMALL];
+    _Alignas(64) char little[LITTLE_WORKSPACE];
     const size_t needed = plan->x_bytes + plan->y_bytes;
-    char *packed = needed <= SMALL ? small : pool_take(needed);
+    char *packed = workspace_take(little, needed);
     if (packed == NULL) {
         atomic_store(&call->failed, true);
         return;
@@ -105,7 +105,7 @@ static void compute(void *context, Index begin, Index end) {
         begin += count;
         if (row + count == plan->row_blocks && column + 1 == plan->column_blocks) walk_step(&walk, &plan->stack);
     }
-    if (packed != small) pool_give(packed, needed);
+    workspace_give(packed, needed);
 }
 
 static PyObject *call_gemm(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {

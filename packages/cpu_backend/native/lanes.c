@@ -7,6 +7,7 @@
 #include "lanes.h"
 #include "arrays.h"
 #include "kernel.h"
+#include "pool.h"
 #include "threads.h"
 #include "topics.h"
 
@@ -22,6 +23,7 @@ typedef struct {
     LaneRoutine routine;
     LaneProblem problem;
     int width;        /* matrices in a group */
+    size_t room_bytes; /* of the routine; 0 where it brings its own */
     Index count;      /* matrices in the batch */
     Index grain;      /* groups worth a thread */
     bool single;      /* answers an array, not a tuple */
@@ -36,8 +38,21 @@ typedef struct {
     const char *operands[MOST_OPERANDS];
     char *results[MOST_RESULTS];
     char *padding; /* room for one group of everything; NULL when the last group is full */
-    atomic_bool good;
+    atomic_bool good, out_of_memory;
 } Call;
+
+/* Routines for larger sides get room here, for matrices of several sides would take much of the stack. */
+static __attribute__((noinline)) void run_routine(Call *call, const char *const *operands, char *const *results, Index groups) {
+    const Plan *plan = call->plan;
+    _Alignas(64) char little[LITTLE_WORKSPACE];
+    void *room = workspace_take(little, plan->room_bytes);
+    if (room == NULL) {
+        atomic_store(&call->out_of_memory, true);
+        return;
+    }
+    if (!plan->routine(&plan->problem, operands, results, groups, room)) atomic_store(&call->good, false);
+    workspace_give(room, plan->room_bytes);
+}
 
 static void run_groups(void *context, Index begin, Index end) {
     Call *call = context;
@@ -48,7 +63,7 @@ static void run_groups(void *context, Index begin, Index end) {
         operands[i] = call->operands[i] + begin * plan->width * plan->operand_bytes[i];
     for (int i = 0; i < plan->results; i++)
         results[i] = call->results[i] + begin * plan->width * plan->result_bytes[i];
-    if (!plan->routine(&plan->problem, operands, results, end - begin)) atomic_store(&call->good, false);
+    run_routine(call, operands, results, end - begin);
 }
 
 /* The matrices after the last full group. */
@@ -68,7 +83,7 @@ static void run_rest(Call *call) {
         results[i] = room;
         room += plan->width * plan->result_bytes[i];
     }
-    if (!plan->routine(&plan->problem, operands, results, 1)) atomic_store(&call->good, false);
+    run_routine(call, operands, results, 1);
     for (int i = 0; i < plan->results; i++)
         memcpy(call->results[i] + done * plan->result_bytes[i], results[i], (size_t)(rest * plan->result_bytes[i]));
 }
@@ -104,7 +119,7 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged
         if (arrays[i] == NULL) goto end;
         now.results[i] = array_data(arrays[i]);
     }
-    if (plan->count % plan->width != 0 && (now.padding = malloc(padding_bytes(plan))) == NULL) {
+    if (plan->count % plan->width != 0 && (now.padding = scratch_take(padding_bytes(plan))) == NULL) {
         PyErr_NoMemory();
         goto end;
     }
@@ -115,9 +130,11 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged
     } else {
         run(&now);
     }
-    result = now.good ? answer(plan, arrays) : PyObject_Vectorcall(plan->fallback, arguments, flagged_count, names);
+    if (now.out_of_memory) PyErr_NoMemory();
+    else if (now.good) result = answer(plan, arrays);
+    else result = PyObject_Vectorcall(plan->fallback, arguments, flagged_count, names);
 end:
-    free(now.padding);
+    if (now.padding != NULL) scratch_give(now.padding, padding_bytes(plan));
     for (int i = 0; i < plan->results; i++) Py_XDECREF(arrays[i]);
     return result;
 }
@@ -203,6 +220,20 @@ static int results_read(Plan *plan, PyObject *results) {
     return 0;
 }
 
+static Index room_numbers(LaneName routine, const LaneProblem *problem) {
+    const int m = problem->rows, n = problem->columns, side = m > n ? m : n;
+    if (m == n && n > 1 && n <= LARGEST_CONSTANT_SIDE) return 0;
+    switch (routine) {
+    case LANE_SOLVE: return SOLVE_ROOM(side, smaller(problem->right, RIGHT_AT_ONCE));
+    case LANE_INV: return INV_ROOM(side);
+    case LANE_DET: return DET_ROOM(side);
+    case LANE_QR: return QR_ROOM(side);
+    case LANE_EIGH: return EIGH_ROOM(side);
+    case LANE_SVD: return SVD_ROOM(side);
+    default: return CHOLESKY_ROOM(side);
+    }
+}
+
 static PyObject *lanes(PyObject *module, PyObject *arguments) {
     (void)module;
     PyObject *name, *type_name, *results, *fallback;
@@ -222,6 +253,7 @@ static PyObject *lanes(PyObject *module, PyObject *arguments) {
     plan->problem = (LaneProblem){m, n, right, type == F32 || type == C32};
     plan->routine = kernels->routines[routine];
     plan->width = kernels->width;
+    plan->room_bytes = (size_t)room_numbers((LaneName)routine, &plan->problem) * (size_t)kernels->number_bytes;
     plan->count = count;
     plan->grain = ENOUGH / group_time((LaneName)routine, &plan->problem) + 1;
     plan->single = single;

@@ -24,14 +24,29 @@ typedef struct {
     bool narrow;       /* elements of F32 or C32 */
 } LaneProblem;
 
-/* Operands and results are arrays of compact column-major matrices; the pointers are to the first of them. */
+/* The numbers of one group that routines need room for, of matrices whose longer side this is. */
+#define CHOLESKY_ROOM(side) ((side) * (side))
+#define SOLVE_ROOM(side, columns) ((side) * ((side) + (columns) + 1))
+#define INV_ROOM(side) ((side) * (2 * (side) + 1))
+#define DET_ROOM(side) ((side) * ((side) + 1))
+#define QR_ROOM(side) ((side) * (2 * (side) + 2))
+#define EIGH_ROOM(side) ((side) * (2 * (side) + 1))
+#define SVD_ROOM(side) ((side) * (3 * (side) + 1))
+enum { RIGHT_AT_ONCE = LARGEST_SIDE }; /* columns of right-hand sides in lanes at the same time */
+
+/* Square matrices of 2 to this many rows bring room of their own. */
+enum { LARGEST_CONSTANT_SIDE = 4 };
+
+/* Operands and results are arrays of compact column-major matrices; the pointers are to the first of them. The room is
+ * aligned to 64 bytes. */
 typedef bool (*LaneRoutine)(const LaneProblem *problem, const char *const *operands, char *const *results,
-                            Index groups);
+                            Index groups, void *room);
 
 typedef enum { LANE_CHOLESKY, LANE_SOLVE, LANE_INV, LANE_DET, LANE_QR, LANE_EIGH, LANE_SVD, LANE_ROUTINES } LaneName;
 
 typedef struct {
     int width; /* matrices in a group */
+    int number_bytes; /* of one element of each matrix of a group */
     LaneRoutine routines[LANE_ROUTINES];
 } LaneKernels;
 

@@ -2,12 +2,13 @@
  *
  * Each matrix is copied once, into the column-major block of a result (where LAPACK then factors it in place) or into
  * scratch memory; elements are checked to be finite on the way. Stacks are shared among our threads, while the library
- * itself runs single-threaded. A stack of fewer matrices than threads is left to the library's threads if its matrices
- * are large, and else computed by the calling thread alone: see run_all(). When LAPACK refuses a matrix, or an element
+ * itself runs single-threaded. For a stack of fewer matrices than threads the library is lent threads if its matrices
+ * are large, and else the calling thread computes alone: see run_all(). When LAPACK refuses a matrix, or an element
  * is not finite, the whole call goes to NumPy's kernel, which finds out where and says it, so that both raise the same
  * errors.
  */
 #include "lapack.h"
+#include "blas_threads.h"
 #include "kernel.h"
 #include "matrix_copy.h"
 #include "pool.h"
@@ -23,7 +24,7 @@ static const int RESULT_COUNTS[ROUTINES] = {1, 1, 1, 1, 2, 2, 3};
 /* Floating-point operations over rows * columns * shorter, roughly. */
 static const double WORK[ROUTINES] = {0.4, 0.7, 2.0, 0.7, 3.0, 9.0, 20.0};
 static const double WORTH_A_THREAD = 40e3;    /* operations: about 20 microseconds of small matrices */
-static const double WORTH_ITS_THREADS = 10e6; /* operations in one matrix: about a millisecond */
+static const double WORTH_ITS_THREADS = 200e6; /* operations in one matrix: some ten milliseconds */
 
 typedef enum { FINE, REFUSED, NO_MEMORY } Outcome;
 
@@ -33,13 +34,6 @@ typedef struct {
     char *results[MOST_RESULTS];
     atomic_int outcome;
 } Call;
-
-static void *take_scratch(size_t bytes) { return bytes < POOL_SMALLEST ? malloc(bytes) : pool_take(bytes); }
-
-static void give_scratch(void *scratch, size_t bytes) {
-    if (bytes < POOL_SMALLEST) free(scratch);
-    else pool_give(scratch, bytes);
-}
 
 /* Lays the parts out behind one another from memory on, at multiples of 64 bytes from it; returns the bytes of all. */
 static size_t scratch_layout(const Plan *plan, double *memory, Scratch *scratch) {
@@ -100,10 +94,9 @@ static bool run_one(Call *call, Scratch *scratch, Index number) {
     return true;
 }
 
-static void run_range(void *context, Index begin, Index end) {
-    Call *call = context;
+static void run_matrices(Call *call, Index begin, Index end) {
     Scratch scratch;
-    void *memory = take_scratch(call->plan->scratch_bytes);
+    void *memory = scratch_take(call->plan->scratch_bytes);
     if (memory == NULL) {
         atomic_store(&call->outcome, NO_MEMORY);
         return;
@@ -112,14 +105,20 @@ static void run_range(void *context, Index begin, Index end) {
     for (Index number = begin; number < end && atomic_load_explicit(&call->outcome, memory_order_relaxed) == FINE;
          number++)
         if (!run_one(call, &scratch, number)) atomic_store(&call->outcome, REFUSED);
-    give_scratch(memory, call->plan->scratch_bytes);
+    scratch_give(memory, call->plan->scratch_bytes);
+}
+
+static void run_range(void *context, Index begin, Index end) {
+    int former = blas_alone_begin();
+    run_matrices(context, begin, end);
+    blas_alone_end(former);
 }
 
 /* One matrix for all right-hand sides: factored once, and all columns solved for at once. */
 static void run_shared(Call *call) {
     const Plan *plan = call->plan;
     Scratch scratch;
-    void *memory = take_scratch(plan->scratch_bytes);
+    void *memory = scratch_take(plan->scratch_bytes);
     if (memory == NULL) {
         atomic_store(&call->outcome, NO_MEMORY);
         return;
@@ -133,29 +132,31 @@ static void run_shared(Call *call) {
            routine_substitute(plan, &scratch, plan->right * plan->count, columns);
     if (!fine) atomic_store(&call->outcome, REFUSED);
     else if (plan->narrow) matrix_round(columns, plan->block[0] * plan->count, (float *)call->results[0]);
-    give_scratch(memory, plan->scratch_bytes);
+    scratch_give(memory, plan->scratch_bytes);
 }
 
-/* Whose threads work: ours on many matrices, nobody's on a small one, the library's on a large one. On a small one the
- * library's threads gain little when the machine is idle, and cost several times the work when it is not, for they
- * spin while they wait for one another. */
+/* Whose threads work: ours on many matrices, nobody's on small ones, the library's on a large one. On a small one the
+ * library's threads gain little when the machine is idle, and cost several hundred times the work when it is not, for
+ * they spin while they wait for one another. */
 static void run_all(Call *call) {
     const Plan *plan = call->plan;
     double work = WORK[plan->routine] * (double)plan->rows * (double)plan->columns * (double)plan->shorter;
     double total = work * (double)plan->count;
+    if (plan->shared) work += (double)plan->rows * (double)plan->rows * (double)plan->right * (double)plan->count;
+    if (plan->pairs) work *= 4.0;
     int threads = threads_get();
     bool many = threads > 1 && plan->count >= threads && total >= 2.0 * WORTH_A_THREAD;
-    bool small = total >= WORTH_A_THREAD && work < WORTH_ITS_THREADS;
-    if (plan->shared) {
-        run_shared(call);
-    } else if ((many || small) && blas_alone_begin()) {
+    blas_enter();
+    if (many && !plan->shared && blas_works_alone()) {
         Index grain = work >= WORTH_A_THREAD ? 1 : (Index)(WORTH_A_THREAD / work) + 1;
-        if (many) parallel_for(plan->count, grain, run_range, call);
-        else run_range(call, 0, plan->count);
-        blas_alone_end();
+        parallel_for(plan->count, grain, run_range, call);
     } else {
-        run_range(call, 0, plan->count);
+        int former = blas_borrow_threads(work >= WORTH_ITS_THREADS ? threads : 1);
+        if (plan->shared) run_shared(call);
+        else run_matrices(call, 0, plan->count);
+        blas_return_threads(former);
     }
+    blas_leave();
 }
 
 static PyObject *call_kernel(PyObject *self, PyObject *const *operands, size_t flagged_count, PyObject *names) {

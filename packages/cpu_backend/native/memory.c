@@ -10,10 +10,11 @@
 static PyObject *stats(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
     PoolStats now = pool_stats();
-    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "used_bytes", (long long)now.used_bytes, "used_buffers",
+    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "used_bytes", (long long)now.used_bytes, "used_buffers",
                          (long long)now.used_buffers, "kept_bytes", (long long)now.kept_bytes, "kept_buffers",
                          (long long)now.kept_buffers, "limit_bytes", (long long)now.limit_bytes, "hits",
-                         (long long)now.hits, "misses", (long long)now.misses, "evictions", (long long)now.evictions);
+                         (long long)now.hits, "misses", (long long)now.misses, "evictions", (long long)now.evictions,
+                         "peak_bytes", (long long)now.peak_bytes);
 }
 
 static PyObject *clear(PyObject *module, PyObject *unused) {
@@ -62,12 +63,23 @@ static PyObject *get_threads(PyObject *module, PyObject *unused) {
     return PyLong_FromLong(threads_get());
 }
 
-static PyObject *set_threads(PyObject *module, PyObject *count) {
-    (void)module;
+static PyObject *share_among(PyObject *count, bool chosen) {
     long wanted = PyLong_AsLong(count);
     if (wanted == -1 && PyErr_Occurred()) return NULL;
-    threads_set(wanted > 1 << 16 ? 1 << 16 : (int)wanted);
+    if (wanted < 1 || wanted > MOST_THREADS)
+        return PyErr_Format(PyExc_ValueError, "%ld threads; accepted: 1 to %d", wanted, MOST_THREADS);
+    threads_set((int)wanted, chosen);
     Py_RETURN_NONE;
+}
+
+static PyObject *set_threads(PyObject *module, PyObject *count) {
+    (void)module;
+    return share_among(count, true);
+}
+
+static PyObject *set_most_threads(PyObject *module, PyObject *count) {
+    (void)module;
+    return share_among(count, false);
 }
 
 static PyObject *instruction_set(PyObject *module, PyObject *unused) {
@@ -91,6 +103,7 @@ PyMethodDef memory_functions[] = {
     {"empty", (PyCFunction)(void (*)(void))empty, METH_FASTCALL, "An uninitialised array without gaps."},
     {"threads", get_threads, METH_NOARGS, "Threads that share the work of a kernel."},
     {"set_threads", set_threads, METH_O, "Share the work of a kernel among so many threads."},
+    {"set_most_threads", set_most_threads, METH_O, "Among at most so many, no more than the caller has processors."},
     {"instruction_set", instruction_set, METH_NOARGS, "plain, avx2 or avx512."},
     {"set_instruction_set", set_instruction_set, METH_O, "Make kernels of another version from now on."},
     {NULL, NULL, 0, NULL},

@@ -14,6 +14,7 @@ static PyMethodDef *const TOPICS[] = {
     convert_functions,
     gemm_functions,
     pair_functions,
+    products_functions,
     elementwise_functions,
     reduce_functions,
 };

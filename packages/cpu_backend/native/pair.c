@@ -121,7 +121,8 @@ static Group take_lanes(Plan *plan, Group *kept, const PairLoops *loops) {
     GroupAxis inner = kept->rank ? kept->axes[kept->rank - 1] : none, last = none;
     const Index first = inner.stride[FIRST], second = inner.stride[SECOND];
     const bool direct = first == 1 && (second == 0 || second == 1) && inner.extent >= FEWEST_LANES;
-    const Index most = direct ? MOST_LANES : PAIR_TABLE;
+    const Index table = PAIR_TABLE_BYTES / ELEMENT_BYTES[plan->result.type];
+    const Index most = direct ? MOST_LANES : smaller(PAIR_TABLE, table);
     Group lanes = {.size = 1};
     Index part = 1; /* of the last axis */
     while (kept->rank && (part == last.extent) && lanes.size * 2 <= most && !(direct && lanes.rank)) {

@@ -25,10 +25,10 @@ typedef struct {
     PairLoop *scaled;  /* lanes are neighbours in the first operand, and the same element of the second */
     PairLoop *shared;  /* the same, where rows are all the same in the first operand */
     PairLoop *both;    /* lanes are neighbours in both */
-    PairLoop *tables;  /* anything; at most PAIR_TABLE lanes */
+    PairLoop *tables;  /* anything; at most PAIR_TABLE lanes, and PAIR_TABLE_BYTES of them */
 } PairLoops;
 
-enum { PAIR_TABLE = 512 };
+enum { PAIR_TABLE = 512, PAIR_TABLE_BYTES = 1 << 12 }; /* the bytes are those of the lanes' elements of one operand */
 
 typedef struct {
     PairLoops of_type[ELEMENT_TYPES];

@@ -11,13 +11,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
 
 enum { ALIGNMENT = 64, CLASSES = 4 * 64, POISON = 0xDB };
+/* Bytes of scratch that come from the pool: the system's allocator may give larger blocks back each time. */
+enum { POOLED_SCRATCH = 1 << 14 };
 enum { HUGE_PAGE = 1 << 21 };
+enum { FIRST_LIMIT = 1 << 28, ALWAYS_KEPT = 1 << 25 }; /* bytes; the second whatever was in use, within the limit */
 
 typedef struct Kept Kept;
 struct Kept {
@@ -41,11 +43,9 @@ static void renew_lock(void) { pthread_mutex_init(&pool.lock, NULL); }
 static void lock(void) { pthread_mutex_lock(&pool.lock); }
 static void unlock(void) { pthread_mutex_unlock(&pool.lock); }
 
-/* When the module is loaded. The first limit is an eighth of the machine's memory. A fork must not happen while another
- * thread is half-way through a list. */
+/* When the module is loaded. A fork must not happen while another thread is half-way through a list. */
 __attribute__((constructor)) static void prepare(void) {
-    int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
-    pool.stats.limit_bytes = memory > 0 ? memory / 8 : (int64_t)1 << 30;
+    pool.stats.limit_bytes = FIRST_LIMIT;
     pthread_atfork(lock, unlock, renew_lock);
 }
 
@@ -88,7 +88,9 @@ static void link_kept(Kept *kept) {
 /* Unlinks the oldest buffers until the rest fits; the caller frees them after it has released the lock. */
 static Kept *evict(void) {
     Kept *dropped = NULL;
-    while (pool.oldest && pool.stats.kept_bytes > pool.stats.limit_bytes) {
+    int64_t most = 2 * pool.stats.peak_bytes < ALWAYS_KEPT ? ALWAYS_KEPT : 2 * pool.stats.peak_bytes;
+    if (most > pool.stats.limit_bytes) most = pool.stats.limit_bytes;
+    while (pool.oldest && pool.stats.kept_bytes > most) {
         Kept *oldest = pool.oldest;
         unlink_kept(oldest);
         pool.stats.evictions++;
@@ -125,6 +127,13 @@ static void require_poison(const Kept *kept) {
         }
 }
 
+/* Once a buffer has been had: what was only asked for does not count. */
+static void note_use(int64_t bytes) {
+    pool.stats.used_bytes += bytes;
+    pool.stats.used_buffers++;
+    if (pool.stats.used_bytes > pool.stats.peak_bytes) pool.stats.peak_bytes = pool.stats.used_bytes;
+}
+
 void *pool_take(size_t bytes) {
     size_t rounded;
     if (bytes > SIZE_MAX / 4) return NULL;
@@ -133,8 +142,7 @@ void *pool_take(size_t bytes) {
     Kept *kept = pool.top[class_index];
     if (kept) unlink_kept(kept), pool.stats.hits++;
     else pool.stats.misses++;
-    pool.stats.used_bytes += (int64_t)rounded;
-    pool.stats.used_buffers++;
+    if (kept) note_use((int64_t)rounded);
     unlock();
     if (kept) {
         if (kept->poisoned) require_poison(kept);
@@ -145,12 +153,10 @@ void *pool_take(size_t bytes) {
         pool_clear();
         buffer = fresh(rounded);
     }
-    if (buffer == NULL) {
-        lock();
-        pool.stats.used_bytes -= (int64_t)rounded;
-        pool.stats.used_buffers--;
-        unlock();
-    }
+    if (buffer == NULL) return NULL;
+    lock();
+    note_use((int64_t)rounded);
+    unlock();
     return buffer;
 }
 
@@ -174,7 +180,7 @@ void pool_give(void *buffer, size_t bytes) {
 }
 
 void *scratch_take(size_t bytes) {
-    if (bytes >= POOL_SMALLEST) return pool_take(bytes);
+    if (bytes >= POOLED_SCRATCH) return pool_take(bytes);
     char *block = malloc(bytes + ALIGNMENT); /* aligned_alloc() takes a slower path */
     if (block == NULL) return NULL;
     char *scratch = block + ALIGNMENT - (uintptr_t)block % ALIGNMENT;
@@ -183,7 +189,7 @@ void *scratch_take(size_t bytes) {
 }
 
 void scratch_give(void *scratch, size_t bytes) {
-    if (bytes >= POOL_SMALLEST) pool_give(scratch, bytes);
+    if (bytes >= POOLED_SCRATCH) pool_give(scratch, bytes);
     else if (scratch != NULL) free(((void **)scratch)[-1]);
 }
 
@@ -209,6 +215,7 @@ void pool_clear(void) {
     Kept *dropped = evict();
     pool.stats.limit_bytes = limit;
     pool.stats.evictions = evictions; /* asked for, not forced */
+    pool.stats.peak_bytes = pool.stats.used_bytes;
     unlock();
     free_all(dropped);
 }

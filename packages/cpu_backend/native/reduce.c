@@ -13,11 +13,12 @@
 #include "threads.h"
 #include "topics.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    WORKSPACE_BYTES = 1 << 17, /* of a thread: the partial folds of all levels */
+    MOST_WORKSPACE = 1 << 17,  /* bytes of a thread: the partial folds of all levels */
     MOST_COLUMNS = 4096,
     MOST_ROWS = 1 << 12,       /* of a chunk; wide ones where rows are widened */
     LEAST_WIDENED = 64,        /* elements of rows, to be widened */
@@ -154,8 +155,13 @@ static void fold_units(void *context, Index begin, Index end) {
     const Run *run = context;
     const Plan *plan = run->plan;
     const Index per_step = plan->column_blocks * plan->chunks;
-    _Alignas(64) char levels[WORKSPACE_BYTES];
+    _Alignas(64) char little[LITTLE_WORKSPACE];
     double room[MOST_CENTRES];
+    char *levels = workspace_take(little, plan->workspace_bytes);
+    if (levels == NULL) {
+        atomic_store(run->out_of_memory, true);
+        return;
+    }
     Walk walk;
     walk_to(&plan->kept, &walk, begin / per_step);
     for (Index unit = begin; unit < end; unit++) {
@@ -172,6 +178,7 @@ static void fold_units(void *context, Index begin, Index end) {
         if (finishes) finish_wide(plan, target, plan->in_place ? target : levels, columns, plan->column_place);
         else if (!plan->in_place) put(plan, target, levels, columns);
     }
+    workspace_give(levels, plan->workspace_bytes);
 }
 
 static void fold_everything(const Plan *plan, const Run *run) {
@@ -190,7 +197,11 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged
     if (!kernel_takes(self, flagged_count, names, count) || !are_arrays(arguments, count)) return NULL;
     PyObject *result = array_new(&plan->result);
     if (result == NULL) return NULL;
-    Run run = {.plan = plan, .source = array_data(arguments[0]), .partial = array_data(result)};
+    atomic_bool out_of_memory = false;
+    Run run = {.plan = plan,
+               .source = array_data(arguments[0]),
+               .partial = array_data(result),
+               .out_of_memory = &out_of_memory};
     if (plan->centred) run.centres = (const double *)array_data(arguments[1]);
     size_t bytes = (size_t)(plan->results * plan->fold_bytes * plan->chunks);
     if (plan->chunks > 1 && (run.partial = pool_take(bytes)) == NULL) {
@@ -208,7 +219,9 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged
         else memcpy(array_data(result), run.partial, plan->result.bytes);
         pool_give(run.partial, bytes);
     }
-    return result;
+    if (!atomic_load(&out_of_memory)) return result;
+    Py_DECREF(result);
+    return PyErr_NoMemory();
 }
 
 /* Blocks, chunks and levels; they depend on the extents alone. */
@@ -233,9 +246,10 @@ static void cut(Plan *plan) {
     plan->in_place = !plan->lines && plan->widening == 1 && plan->column_place == 1 &&
                      plan->chunk_bands * plan->chunk_rows <= ROWS_AT_ONCE &&
                      ELEMENT_BYTES[plan->result.type] >= plan->fold_bytes;
-    Index most_columns = WORKSPACE_BYTES / (level_count(groups) * plan->fold_bytes);
-    plan->columns = smaller(plan->columns, most_columns);
+    Index level_bytes = level_count(groups) * plan->fold_bytes; /* of one column */
+    plan->columns = smaller(plan->columns, MOST_WORKSPACE / level_bytes);
     plan->column_blocks = pieces(plan->inner, plan->columns);
+    plan->workspace_bytes = plan->in_place ? 0 : (size_t)(plan->columns * plan->widening * level_bytes);
 }
 
 static const char *const FOLD_NAMES[FOLDS] = {"sum", "prod", "max", "min"};

@@ -6,6 +6,7 @@
 #include "reduce.h"
 
 #include <math.h>
+#include <stdatomic.h>
 
 typedef struct {
     Index extent, source, place; /* stride in the source; in the results, for a kept axis */
@@ -40,6 +41,7 @@ typedef struct {
     Index columns, column_blocks;     /* of a block; how many blocks */
     Index chunk_rows, chunk_bands, row_chunks, chunks;
     bool in_place; /* one group of rows makes each block of results, which needs no other place */
+    size_t workspace_bytes; /* of a thread */
 } Plan;
 
 typedef struct {
@@ -47,6 +49,7 @@ typedef struct {
     const char *source;
     const double *centres; /* as the results; NULL where there are none */
     char *partial; /* folds of [chunk][result]; the result itself where there is one chunk */
+    atomic_bool *out_of_memory;
 } Run;
 
 static void walk_to(const Loops *loops, Walk *walk, Index step) {

@@ -60,15 +60,7 @@ static bool is_consecutive(const Group *group) {
     return group->rank == 0 || (group->rank == 1 && group->axes[0].stride[RIGHT] == 1);
 }
 
-
-static void *workspace_take(size_t bytes) {
-    return bytes >= POOL_SMALLEST ? pool_take(bytes) : aligned_alloc(64, (bytes + 63) / 64 * 64);
-}
-
-static void workspace_give(void *workspace, size_t bytes) {
-    if (bytes >= POOL_SMALLEST) pool_give(workspace, bytes);
-    else free(workspace);
-}
+static size_t bytes_of(Index offsets) { return (size_t)rounded_up(offsets, 8) * sizeof(Index); }
 
 /* Copies the elements at across[i] + along[k] into panels of this width, and notes what each contains. */
 static void pack(const Plan *plan, char *panels, unsigned char *marks, const char *source, const Index *across,
@@ -84,7 +76,8 @@ static void multiply_parts(void *context, Index begin, Index end) {
     const Product *product = context;
     const Plan *plan = product->plan;
     size_t bytes = (size_t)(product->row_step * product->depth * plan->element_bytes);
-    char *panels = workspace_take(bytes);
+    _Alignas(64) char little[LITTLE_WORKSPACE];
+    char *panels = workspace_take(little, bytes);
     if (panels == NULL) {
         atomic_store(product->out_of_memory, true);
         return;
@@ -135,9 +128,15 @@ static void multiply_line_parts(void *context, Index begin, Index end) {
     const Product *product = context;
     const Plan *plan = product->plan;
     const Group *inner = &plan->groups[INNER];
-    Index across[LINE_COLUMNS], columns[LINE_COLUMNS], along[DEPTH], along_left[DEPTH], here = 0;
+    Index along[DEPTH], along_left[DEPTH], here = 0;
     int64_t vector[DEPTH]; /* of elements of any type that has loops */
     _Static_assert(sizeof *vector >= sizeof(double), "room for the widest elements");
+    const size_t bytes = bytes_of(product->column_step);
+    Index *across = scratch_take(2 * bytes), *columns = across + product->column_step;
+    if (across == NULL) {
+        atomic_store(product->out_of_memory, true);
+        return;
+    }
     for (Index part = begin; part < end; part++) {
         Index first = part * product->column_step;
         Index count = smaller(plan->groups[COLUMN].size - first, product->column_step);
@@ -160,6 +159,7 @@ static void multiply_line_parts(void *context, Index begin, Index end) {
                                               .continues = k > 0});
         }
     }
+    scratch_give(across, 2 * bytes);
 }
 
 static void multiply_line(Product *product) {
@@ -175,13 +175,16 @@ static void multiply_matrices(Product *product) {
     const Plan *plan = product->plan;
     const Group *column = &plan->groups[COLUMN], *inner = &plan->groups[INNER];
     Index depth = smaller(inner->size, DEPTH), width = plan->loops.right_width;
-    size_t bytes = (size_t)(rounded_up(smaller(column->size, COLUMNS), width) * depth * plan->element_bytes);
-    char *panels = workspace_take(bytes);
-    if (panels == NULL) {
+    const Index most_columns = smaller(column->size, COLUMNS);
+    const size_t table_bytes = bytes_of(most_columns);
+    const size_t bytes = 2 * table_bytes + (size_t)(rounded_up(most_columns, width) * depth * plan->element_bytes);
+    char *workspace = scratch_take(bytes), *panels = workspace + 2 * table_bytes;
+    if (workspace == NULL) {
         atomic_store(product->out_of_memory, true);
         return;
     }
-    Index along_left[DEPTH], along_right[DEPTH], across[COLUMNS], columns[COLUMNS];
+    Index along_left[DEPTH], along_right[DEPTH];
+    Index *across = (Index *)workspace, *columns = (Index *)(workspace + table_bytes);
     unsigned char marks[COLUMNS];
     product->panels = panels;
     product->marks = marks;
@@ -204,7 +207,7 @@ static void multiply_matrices(Product *product) {
             parallel_for(row_parts * product->column_parts, TERMS_PER_GRAIN / terms, multiply_parts, product);
         }
     }
-    workspace_give(panels, bytes);
+    scratch_give(workspace, bytes);
 }
 
 static void multiply_batch(void *context, Index begin, Index end) {

@@ -34,7 +34,7 @@ typedef struct {
 } SmallProduct;
 typedef void (*ProductLoop)(const SmallProduct *product, const void *left, const void *right, void *out);
 
-enum { SMALL_PANEL = 1024 }; /* inner * columns of a product whose right operand has to be repacked */
+enum { SMALL_PANEL = 960 }; /* inner * columns: room to repack the right operand in, on the stack (pool.h) */
 
 typedef struct { /* NULL where there is no such loop */
     BinaryLoop binary[ELEMENT_TYPES][BINARY_OPERATIONS];

@@ -2,27 +2,31 @@
  *
  * A scheduler may queue a worker behind the thread that wakes it, on one processor, though another one is idle, and
  * then it gets to run when the work is done (seen on Linux 6.18 with two processors, most often after another library
- * had used both). Workers therefore keep clear of the processor from which the latest job came.
+ * had used both). Workers therefore keep clear of the processor from which the latest job came, unless more of them
+ * work than would be left processors.
  *
  * Workers start when the first job needs them. After a fork the child has none, and starts its own when needed.
  */
 #include "threads.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <unistd.h>
 #if defined(__linux__)
 #include <sys/syscall.h>
 #endif
 
-enum { MOST_THREADS = 256, RANGES_PER_THREAD = 4 };
+enum { RANGES_PER_THREAD = 4 };
+enum { STACK_BYTES = 1 << 21 }; /* of a worker; LAPACK runs there, and systems differ in what they give unasked */
 
 #if defined(__linux__)
 /* Which processors the workers may use. */
 typedef struct {
     bool known;
-    cpu_set_t others; /* than the caller's */
+    cpu_set_t allowed;
     pid_t workers[MOST_THREADS];
     int count;
 } Clearance;
@@ -51,6 +55,7 @@ static struct {
           .caller = PTHREAD_MUTEX_INITIALIZER};
 
 static atomic_int threads = 1;
+static atomic_bool chosen = false;
 
 static void take_ranges(void) {
     for (;;) {
@@ -62,26 +67,35 @@ static void take_ranges(void) {
 }
 
 #if defined(__linux__)
-/* Both under the lock. A processor that cannot be avoided, or a system that refuses, changes nothing but the speed. */
-static void keep_workers_clear(void) {
+/* How many processors the calling thread may use; INT_MAX where the system does not tell. */
+static int caller_processors(void) {
+    cpu_set_t mine;
+    return sched_getaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : INT_MAX;
+}
+
+/* Both under the lock. A system that refuses changes nothing but the speed. */
+static void place_workers(int count) {
     Clearance *clearance = &pool.clearance;
     const int here = sched_getcpu();
-    cpu_set_t others;
-    if (here < 0 || here >= CPU_SETSIZE || sched_getaffinity(0, sizeof others, &others) != 0) return;
-    CPU_CLR(here, &others);
-    if (CPU_COUNT(&others) == 0 || (clearance->known && CPU_EQUAL(&others, &clearance->others))) return;
+    cpu_set_t mine, allowed;
+    if (sched_getaffinity(0, sizeof mine, &mine) != 0) return;
+    allowed = mine;
+    if (here >= 0 && here < CPU_SETSIZE) CPU_CLR(here, &allowed);
+    if (CPU_COUNT(&allowed) < count) allowed = mine;
+    if (clearance->known && CPU_EQUAL(&allowed, &clearance->allowed)) return;
     clearance->known = true;
-    clearance->others = others;
-    for (int k = 0; k < clearance->count; k++) sched_setaffinity(clearance->workers[k], sizeof others, &others);
+    clearance->allowed = allowed;
+    for (int k = 0; k < clearance->count; k++) sched_setaffinity(clearance->workers[k], sizeof allowed, &allowed);
 }
 
 static void join_workers(void) {
     Clearance *clearance = &pool.clearance;
     clearance->workers[clearance->count++] = (pid_t)syscall(SYS_gettid);
-    if (clearance->known) sched_setaffinity(0, sizeof clearance->others, &clearance->others);
+    if (clearance->known) sched_setaffinity(0, sizeof clearance->allowed, &clearance->allowed);
 }
 #else
-static void keep_workers_clear(void) {}
+static int caller_processors(void) { return INT_MAX; }
+static void place_workers(int count) { (void)count; }
 static void join_workers(void) {}
 #endif
 
@@ -115,17 +129,28 @@ static void forget_workers(void) { /* in the child of a fork, where only the for
     pool.clearance = (Clearance){0};
 }
 
+/* All but those that a fault raises in the thread itself. */
+static void signals_of_others(sigset_t *signals) {
+    static const int OWN[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
+    sigfillset(signals);
+    for (size_t i = 0; i < sizeof OWN / sizeof *OWN; i++) sigdelset(signals, OWN[i]);
+}
+
 static void start_workers(int count) { /* under the lock; fewer than asked for is no error */
+    if (pool.started >= count) return;
     if (!pool.registered) pool.registered = pthread_atfork(NULL, NULL, forget_workers) == 0;
-    pthread_attr_t detached;
-    if (pthread_attr_init(&detached) != 0) return;
-    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-    while (pool.started < count) {
+    pthread_attr_t attributes;
+    if (pthread_attr_init(&attributes) != 0) return;
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    sigset_t blocked, former; /* a new thread blocks what its maker does */
+    signals_of_others(&blocked);
+    if (pthread_sigmask(SIG_BLOCK, &blocked, &former) == 0) {
         pthread_t thread;
-        if (pthread_create(&thread, &detached, work, NULL) != 0) break;
-        pool.started++;
+        while (pool.started < count && pthread_create(&thread, &attributes, work, NULL) == 0) pool.started++;
+        pthread_sigmask(SIG_SETMASK, &former, NULL);
     }
-    pthread_attr_destroy(&detached);
+    pthread_attr_destroy(&attributes);
 }
 
 void parallel_for(Index parts, Index grain, ParallelBody body, void *context) {
@@ -133,12 +158,16 @@ void parallel_for(Index parts, Index grain, ParallelBody body, void *context) {
     int count = threads_get();
     if (grain < 1) grain = 1;
     if (parts / grain < count) count = (int)(parts / grain);
+    if (count > 1 && !atomic_load_explicit(&chosen, memory_order_relaxed)) {
+        const int processors = caller_processors();
+        if (processors < count) count = processors;
+    }
     if (count < 2 || pthread_mutex_trylock(&pool.caller) != 0) {
         body(context, 0, parts);
         return;
     }
     pthread_mutex_lock(&pool.lock);
-    keep_workers_clear();
+    place_workers(count - 1);
     start_workers(count - 1);
     pool.body = body;
     pool.context = context;
@@ -162,8 +191,9 @@ void parallel_for(Index parts, Index grain, ParallelBody body, void *context) {
 
 int threads_get(void) { return atomic_load_explicit(&threads, memory_order_relaxed); }
 
-void threads_set(int count) {
+void threads_set(int count, bool by_choice) {
     if (count < 1) count = 1;
     if (count > MOST_THREADS) count = MOST_THREADS;
     atomic_store_explicit(&threads, count, memory_order_relaxed);
+    atomic_store_explicit(&chosen, by_choice, memory_order_relaxed);
 }

@@ -1,8 +1,9 @@
 /* One pool of threads for all kernels, with passive waiting.
  *
  * A waiting thread sleeps: pools that spin while another pool works cost five to eight times in contractions that
- * alternate between BLAS and kernels of ours. Workers keep clear of the processor of the thread that calls. A kernel
- * must not call a BLAS that runs threads of its own inside a body.
+ * alternate between BLAS and kernels of ours. Workers use the processors that the thread that calls may use, and keep
+ * clear of the one it is on where there are enough. No signal is delivered to them: those that a program blocks or
+ * waits for in its threads would be. A kernel must not call a BLAS that runs threads of its own inside a body.
  */
 #ifndef TENSOR_CPU_THREADS_H
 #define TENSOR_CPU_THREADS_H
@@ -18,8 +19,11 @@ typedef void (*ParallelBody)(void *context, Index begin, Index end);
  * Call without the GIL unless it is less than two grains. */
 void parallel_for(Index parts, Index grain, ParallelBody body, void *context);
 
-/* Threads that share the work, the caller included; at least 1. */
+enum { MOST_THREADS = 1024 }; /* more is a mistake of units; as in tensor_cpu.threads */
+
+/* Threads that share the work, the caller included; 1 to MOST_THREADS. A count that nobody chose is only a bound: then
+ * no job gets more threads than its caller has processors. */
 int threads_get(void);
-void threads_set(int count);
+void threads_set(int count, bool chosen);
 
 #endif

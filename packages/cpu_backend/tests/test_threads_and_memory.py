@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from typing import Any
 
-import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
 
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError
 from tensor_cpu.extension import AVAILABLE, LIBRARY
 from tensor_cpu.memory import PoolStats, pool
 from tensor_cpu.threads import set_threads, threads
+from tensor_runtime.memory import usable_bytes
 
 NATIVE = pytest.mark.skipif(not AVAILABLE, reason="the native kernels are not built")
-
-
-def blas_threads() -> set[int]:
-    np.linalg.inv(np.eye(2))
-    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
 
 
 def program(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -40,17 +35,17 @@ def program(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_call_sets_our_threads_and_those_of_blas_and_its_block_restores_both() -> None:
-    before, before_blas = threads(), blas_threads()
+def test_a_call_sets_our_threads_and_its_block_restores_them() -> None:
+    before = threads()
 
     with set_threads(3):
         with set_threads(1):
-            assert (threads(), blas_threads()) == (1, {1})
+            assert threads() == 1
             assert not AVAILABLE or LIBRARY.threads() == 1
-        assert (threads(), blas_threads()) == (3, {3})
+        assert threads() == 3
         assert not AVAILABLE or LIBRARY.threads() == 3
 
-    assert (threads(), blas_threads()) == (before, before_blas)
+    assert threads() == before
 
 
 def test_a_plain_call_holds_until_the_next_one() -> None:
@@ -80,26 +75,146 @@ def test_a_count_that_is_no_number_of_threads_is_refused(bad: Any) -> None:
     assert threads() == before
 
 
-SHOW = (
-    "import tensor_cpu.backend, tensor_cpu.threads as t; import sys; print(t.threads(), 'threadpoolctl' in sys.modules)"
-)
+SHOW = "import tensor_cpu.backend, tensor_cpu.threads as t; print(t.threads())"
 
 
 def test_the_first_count_is_the_number_of_processors_that_the_process_may_use() -> None:
     expected = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
-    assert program(SHOW).stdout.split() == [str(expected), "False"]
+    assert program(SHOW).stdout.split() == [str(expected)]
+
+
+@pytest.mark.parametrize(("text", "count"), [("3", 3), (" 3 ", 3), ("3,2", 3), ("1024", 1024)])
+def test_the_usual_variable_counts_where_ours_is_not_set(text: str, count: int) -> None:
+    assert program(SHOW, OMP_NUM_THREADS=text).stdout.split() == [str(count), "False"]
+    assert program(SHOW, OMP_NUM_THREADS=text, TENSOR_CPU_THREADS="2").stdout.split()[0] == "2"
+
+
+@pytest.mark.parametrize("text", ["", "0", "-3", "many", "1025", ",2"])
+def test_what_is_no_count_in_the_usual_variable_is_passed_over(text: str) -> None:
+    assert program(SHOW, OMP_NUM_THREADS=text).stdout == program(SHOW).stdout
+
+
+@NATIVE
+def test_kernels_take_every_count_that_is_accepted() -> None:
+    with set_threads(1024):
+        assert LIBRARY.threads() == 1024
+    for bad in (0, -1, 1025, 2**40):
+        with pytest.raises(ValueError, match="accepted: 1 to 1024"):
+            LIBRARY.set_threads(bad)
+
+
+def test_the_runtime_sets_the_threads_of_the_backend_and_its_block_restores_them() -> None:
+    before = tr.threads()
+
+    with tr.set_threads(3):
+        with tr.set_threads(2):
+            assert threads() == 2
+            assert ("cpu", "kernels", 2) in tr.threads()
+        assert threads() == 3
+    assert tr.threads() == before
+
+
+def test_a_call_of_the_runtime_holds_without_a_block() -> None:
+    setting = tr.set_threads(threads() + 1)
+    try:
+        assert threads() == setting_count(tr.threads())
+    finally:
+        setting.__exit__(None, None, None)
+
+
+def setting_count(table: Any) -> int:
+    (count,) = [row.threads for row in table if (row.backend, row.library) == ("cpu", "kernels")]
+    return count
+
+
+@pytest.mark.parametrize("bad", [0, -1, 1025, 10**30, 1.0, "2", None, True])
+def test_the_runtime_refuses_what_is_no_number_of_threads(bad: Any) -> None:
+    before = tr.threads()
+
+    with pytest.raises(ArgumentError, match="set_threads: count"):
+        tr.set_threads(bad)
+    assert tr.threads() == before
+
+
+WORKING = """
+import os, signal
+import numpy as np, tensor_runtime as tr
+from tensor_cpu.extension import LIBRARY
+x = tr.tensor(np.ones((2000, 2000)))
+def work():
+    tr.sum(x).item(), tr.copy(tr.transpose(x)), tr.exp(x)
+def masks():
+    return sorted(
+        line.split()[1]
+        for task in os.listdir("/proc/self/task")
+        for line in open(f"/proc/self/task/{task}/status")
+        if line.startswith("Cpus_allowed_list")
+    )
+"""
+LINUX = pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="processors are chosen as Linux does")
+
+
+@NATIVE
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="the system has no such signals")
+def test_a_signal_that_the_program_waits_for_never_reaches_a_worker() -> None:
+    code = f"""{WORKING}
+LIBRARY.set_threads(3)
+work()
+signal.pthread_sigmask(signal.SIG_BLOCK, {{signal.SIGUSR1}})
+for _ in range(20):
+    work()
+    os.kill(os.getpid(), signal.SIGUSR1)
+    assert signal.sigwait({{signal.SIGUSR1}}) == signal.SIGUSR1
+print("alive")
+"""
+    done = program(code, OPENBLAS_NUM_THREADS="1")
+
+    assert (done.returncode, done.stdout.strip()) == (0, "alive"), done.stderr
+
+
+@NATIVE
+@LINUX
+def test_workers_follow_the_processors_of_the_thread_that_calls() -> None:
+    code = f"""{WORKING}
+allowed = sorted(os.sched_getaffinity(0))
+LIBRARY.set_threads(4)
+work()
+for pinned in ({{allowed[0]}}, {{allowed[-1]}}, set(allowed)):
+    os.sched_setaffinity(0, pinned)
+    work()
+    names = {{str(one) for one in pinned}}
+    assert len(pinned) > 1 or set(masks()) == names, (pinned, masks())
+    assert len(masks()) == 4, masks()
+print("followed")
+"""
+    done = program(code, OPENBLAS_NUM_THREADS="1")
+
+    assert (done.returncode, done.stdout.strip()) == (0, "followed"), done.stderr
+
+
+@NATIVE
+@LINUX
+def test_a_thread_with_one_processor_works_alone_unless_a_count_was_chosen() -> None:
+    code = f"""{WORKING}
+os.sched_setaffinity(0, {{min(os.sched_getaffinity(0))}})
+LIBRARY.set_most_threads(8)
+work()
+print(len(masks()))
+LIBRARY.set_threads(2)
+work()
+print(len(masks()))
+"""
+    done = program(code, OPENBLAS_NUM_THREADS="1")
+
+    assert done.stdout.split() == ["1", "2"], done.stderr
 
 
 @pytest.mark.parametrize("native", ["0", "1"])
-def test_the_environment_sets_the_first_count_of_both_kinds(native: str) -> None:
-    code = (
-        "import tensor_cpu.backend, tensor_cpu.threads as t; from threadpoolctl import threadpool_info as i; "
-        "print(t.threads(), {pool['num_threads'] for pool in i()})"
-    )
-    done = program(code, TENSOR_CPU_THREADS="5", TENSOR_CPU_NATIVE=native)
+def test_the_environment_sets_the_first_count(native: str) -> None:
+    done = program(SHOW, TENSOR_CPU_THREADS="5", TENSOR_CPU_NATIVE=native)
 
-    assert done.stdout.strip() == "5 {5}", done.stderr
+    assert done.stdout.strip() == "5", done.stderr
 
 
 @pytest.mark.parametrize("bad", ["0", "two", "-1", "1.5", "²", "9" * 5000])
@@ -149,6 +264,44 @@ def test_what_does_not_fit_the_limit_is_not_kept() -> None:
         pool.set_limit(former)
 
 
+@NATIVE
+def test_arrays_of_many_sizes_one_at_a_time_leave_at_most_twice_the_largest_behind() -> None:
+    former = pool.stats().limit_bytes
+    try:
+        pool.set_limit(2**40)
+        pool.clear()
+        held = pool.stats().used_bytes
+        for mebibytes in (*range(4, 97, 3), *range(97, 4, -5)):
+            LIBRARY.empty((mebibytes, 2**17), "F64")
+            assert pool.stats().kept_bytes <= max(2**25, 2 * pool.stats().peak_bytes)
+        assert held + 94 * 2**20 <= pool.stats().peak_bytes <= held + 120 * 2**20
+        assert pool.stats().kept_bytes >= 94 * 2**20
+    finally:
+        pool.clear()
+        pool.set_limit(former)
+    assert pool.stats().peak_bytes == pool.stats().used_bytes
+
+
+@NATIVE
+def test_memory_that_was_not_to_be_had_is_no_peak() -> None:
+    pool.clear()
+    before = pool.stats().peak_bytes
+
+    with pytest.raises(MemoryError):
+        LIBRARY.empty((2**57,), "F64")
+    assert pool.stats().peak_bytes == before
+    assert pool.stats().used_bytes <= before
+
+
+@NATIVE
+def test_the_first_limit_is_an_eighth_of_what_the_process_may_have() -> None:
+    code = "import tensor_cpu.backend; from tensor_cpu.memory import pool; print(pool.stats().limit_bytes)"
+    bounded = f"import resource; resource.setrlimit(resource.RLIMIT_AS, (3 * 2**32, 3 * 2**32)); {code}"
+
+    assert int(program(code).stdout) == (usable_bytes() or 0) // 8
+    assert int(program(bounded).stdout) <= 3 * 2**29
+
+
 @pytest.mark.parametrize("bad", [-1, 2**63, 1.5, "1", None, False])
 def test_a_limit_that_is_no_number_of_bytes_is_refused(bad: Any) -> None:
     with pytest.raises(ArgumentError, match=r"pool\.set_limit: limit_bytes"):
@@ -158,7 +311,7 @@ def test_a_limit_that_is_no_number_of_bytes_is_refused(bad: Any) -> None:
 def test_without_native_kernels_the_pool_is_empty_and_does_nothing() -> None:
     code = "from tensor_cpu.memory import pool; pool.clear(); pool.set_limit(5); print(*pool.stats())"
 
-    assert program(code, TENSOR_CPU_NATIVE="0").stdout.split() == ["0"] * 8
+    assert program(code, TENSOR_CPU_NATIVE="0").stdout.split() == ["0"] * 9
 
 
 @NATIVE
@@ -192,7 +345,7 @@ def test_the_doctor_says_whether_native_kernels_are_in_use_and_with_what() -> No
     if AVAILABLE:
         assert facts["native kernels"] == f"in use, {LIBRARY.instruction_set()}"
         assert facts["threads"] == str(threads())
-        assert "-bit integers" in facts["lapack"]
+        assert "-bit integers" in facts["blas"]
     else:
         assert facts["native kernels"].startswith("none: ")
     done = program("import tensor_runtime as tr; print(tr.backend('cpu').describe())", TENSOR_CPU_NATIVE="0")

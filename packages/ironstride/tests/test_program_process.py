@@ -98,12 +98,27 @@ SUM = '{"format_string": "ij->", "shapes": [[2, 2]], "dtype": "float64"}'
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
-@pytest.mark.parametrize("arguments", [["contract", "sum.json"], ["doctor"], ["--version"]])
-def test_a_full_disk_behind_stdout_is_one_line_and_status_2(tmp_path: Path, arguments: list[str]) -> None:
+@pytest.mark.parametrize("buffering", ["buffered", "unbuffered"])
+@pytest.mark.parametrize(
+    "arguments",
+    [["contract", "sum.json"], ["contract", "sum.json", "sum.json"], ["doctor"], ["--version"], ["contract", "--help"]],
+)
+def test_a_full_disk_behind_stdout_is_one_line_and_status_2(
+    tmp_path: Path, arguments: list[str], buffering: str
+) -> None:
     (tmp_path / "sum.json").write_text(SUM, encoding="utf-8")
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    if buffering == "unbuffered":
+        environment["PYTHONUNBUFFERED"] = "1"
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [*PROGRAM, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, cwd=tmp_path, check=False
+            [*PROGRAM, *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+            env=environment,
+            check=False,
         )
 
     assert done.returncode == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from typing import Any
 
 import pytest
 
@@ -84,3 +85,22 @@ def test_element_types_are_classes_for_the_type_checker() -> None:
     assert issubclass(F64, TensorScalar)
     assert HostTensor[F64].__origin__ is HostTensor  # type: ignore[attr-defined]
     assert HostTensorView[I32].__args__ == (I32,)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("base", [TensorScalar, F64, Bool])
+def test_no_eighth_element_type_can_be_made(base: Any) -> None:
+    for make in (
+        lambda: DType("F16", (base,), {}),
+        lambda: type(base)("F16", (base,), {}),
+        lambda: DType("F16", (), {}),
+    ):
+        with pytest.raises(
+            DTypeError, match="F16: the element types are F32, F64, I32, I64, Bool, C32 and C64, and no"
+        ):
+            make()
+    with pytest.raises(DTypeError, match="F16: the element types are"):
+
+        class F16(base):  # type: ignore[misc]
+            pass
+
+    assert base.__subclasses__() == (list(DTYPES) if base is TensorScalar else [])

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import tensor_runtime as tr
 from tensor_runtime.__main__ import main
+from tensor_runtime.discovery import Candidate
 from tensor_runtime.doctor import report
-from tensor_runtime.registry import Candidate, Registry, registry
+from tensor_runtime.family_kernels import KernelTable, Offer
+from tensor_runtime.registry import Registry, registry
 from tensor_runtime.testing.simulated import SimulatedBackend
 
 
@@ -57,7 +61,7 @@ def test_a_broken_backend_is_reported_and_the_others_too() -> None:
     assert not healthy
     assert "  status  broken: ImportError: libbad.so: cannot open shared object file" in lines
     assert any(line.startswith("  status") and line.endswith("ready") for line in lines)
-    assert lines[-1] == "problem: bad: broken: ImportError: libbad.so: cannot open shared object file"
+    assert lines[-1] == "problem: bad of bad-plugin 1.0: broken: ImportError: libbad.so: cannot open shared object file"
 
 
 def test_two_claims_of_one_device_are_a_problem() -> None:
@@ -65,6 +69,94 @@ def test_two_claims_of_one_device_are_a_problem() -> None:
     lines, healthy = report(registry_of(cpu(), other))
     assert not healthy
     assert "is claimed by 'cpu' of ironstride-tensor-cpu 0.1.0 and 'mine' of other 1.0" in lines[-1]
+
+
+def test_two_backends_of_one_name_are_a_problem_of_both() -> None:
+    lines, healthy = report(
+        registry_of(
+            cpu(),
+            Candidate("npu", "one 1.0", lambda: None, {"device_kinds": ("npu",)}),
+            Candidate("npu", "two 1.0", lambda: None, {"device_kinds": ("tpu",)}),
+        )
+    )
+    assert not healthy
+    assert lines[-2:] == [
+        "problem: npu of one 1.0: conflict: the name 'npu' is taken by two 1.0 as well; uninstall one",
+        "problem: npu of two 1.0: conflict: the name 'npu' is taken by one 1.0 as well; uninstall one",
+    ]
+    assert "  status  conflict: the name 'npu' is taken by two 1.0 as well; uninstall one" in lines
+
+
+def importing(name: str) -> Callable[[], object]:
+    def load() -> object:
+        raise ImportError(f"{name} is not there")
+
+    return load
+
+
+def bind_nothing(operands: object, result: object, detail: object) -> object:
+    return None
+
+
+def with_kernels(*offers: Offer) -> Registry:
+    known = registry_of(cpu())
+    known.kernels = KernelTable(lambda: offers)
+    return known
+
+
+def test_kernels_of_others_are_tried_and_listed() -> None:
+    lines, healthy = report(with_kernels(Offer("cpu", "hypot", "family 1.0", lambda: bind_nothing)))
+    assert healthy
+    assert lines[-4:-2] == ["kernels brought by others", "  cpu.hypot  family 1.0"]
+
+
+@pytest.mark.parametrize(
+    ("offers", "problems"),
+    [
+        (
+            [Offer("cpu", "hypot", "a 1", importing("libhypot"))],
+            ["cpu.hypot of a 1: broken: ImportError: libhypot is not there"],
+        ),
+        (
+            [Offer("cpu", "hypot", "a 1", lambda: 3)],
+            ["cpu.hypot of a 1: broken: PluginLoadError: hypot: the kernel for cpu of a 1 is a "],
+        ),
+        (
+            [Offer("npu", "hypot", "a 1", lambda: bind_nothing)],
+            ["npu.hypot of a 1: no backend is called 'npu'; there are cpu"],
+        ),
+        (
+            [Offer("cpu", "add", "a 1", lambda: bind_nothing)],
+            ["cpu.add of a 1: conflict: brought by a 1 and the backend 'cpu' itself; uninstall a 1"],
+        ),
+        (
+            [Offer("cpu", "hypot", "a 1", lambda: bind_nothing), Offer("cpu", "hypot", "b 2", lambda: bind_nothing)],
+            [
+                "cpu.hypot of a 1: conflict: brought by a 1 and b 2; uninstall one",
+                "cpu.hypot of b 2: conflict: brought by a 1 and b 2; uninstall one",
+            ],
+        ),
+    ],
+)
+def test_a_kernel_in_trouble_is_a_problem_and_a_row_of_the_table(offers: list[Offer], problems: list[str]) -> None:
+    known = with_kernels(*offers, Offer("cpu", "good", "c 3", lambda: bind_nothing))
+    lines, healthy = report(known)
+
+    assert not healthy
+    found = [line.removeprefix("problem: ") for line in lines if line.startswith("problem: ")]
+    assert len(found) == len(problems)
+    assert all(line.startswith(problem) for line, problem in zip(found, problems, strict=True))
+    rows = [row for row in known.backends() if row.devices == "a kernel"]
+    assert [f"{row.name} of {row.distribution}: {row.status}" for row in rows] == found
+
+
+def test_a_kernel_that_loads_after_all_is_in_no_trouble() -> None:
+    loads = [importing("late"), lambda: bind_nothing]
+    known = with_kernels(Offer("cpu", "hypot", "a 1", lambda: loads.pop(0)()))
+
+    assert not report(known)[1]
+    assert report(known)[1]
+    assert [row.name for row in known.backends()] == ["cpu"]
 
 
 def test_what_a_backend_lacks_is_listed_with_its_reason() -> None:
@@ -83,7 +175,8 @@ def test_a_backend_whose_report_fails_is_reported() -> None:
     device = Silent(tr.backend("cpu"), "silent")
     candidate = Candidate("silent", "s 1.0", lambda: device, {"device_kinds": ("silent",)})
     lines, _ = report(registry_of(cpu(), candidate))
-    assert "  report  failed: ZeroDivisionError: nothing to say" in lines
+    assert "  report      failed: ZeroDivisionError: nothing to say" in lines
+    assert "  placements  silent:0" in lines
 
 
 @pytest.mark.parametrize("arguments", [[], ["docter"], ["doctor", "--all"]])
@@ -102,6 +195,33 @@ def test_it_runs_as_a_module() -> None:
     assert ran.returncode == 0
     assert "backend cpu for cpu" in ran.stdout
     assert ran.stderr == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("options", [[], ["-u"]], ids=["buffered", "unbuffered"])
+def test_a_full_disk_behind_its_output_is_one_line_and_status_2(options: list[str]) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with Path("/dev/full").open("w") as full:
+        ran = subprocess.run(
+            [sys.executable, *options, "-m", "tensor_runtime", "doctor"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+            check=False,
+        )
+
+    assert ran.returncode == 2
+    assert ran.stderr.startswith("python -m tensor_runtime: the output cannot be written: No space left on device")
+    assert ran.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no shell that closes a stream")
+def test_a_closed_output_changes_no_exit_status() -> None:
+    command = f'"{sys.executable}" -m tensor_runtime doctor >&-'
+    ran = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+
+    assert (ran.returncode, ran.stderr) == (0, "")
 
 
 def test_it_changes_nothing_in_the_registry() -> None:

@@ -72,7 +72,8 @@ def test_what_is_no_binder_is_refused() -> None:
 
 
 def test_registering_beside_an_entry_point_is_refused() -> None:
-    with pytest.raises(PluginConflictError, match=r"already, from family 1\.0"):
+    words = r"already, from family 1\.0; an entry point needs no register_kernel\(\): remove this call"
+    with pytest.raises(PluginConflictError, match=words):
         table_of(("cpu.hypot", "family 1.0", failing)).register("cpu", "hypot", binder)
 
 
@@ -102,7 +103,7 @@ def test_a_rival_of_the_backends_own_kernel_is_never_used_silently(rival: None) 
 
 
 def test_the_registry_binds_the_backends_kernel_or_the_familys() -> None:
-    from tensor_runtime.registry import Candidate
+    from tensor_runtime.discovery import Candidate
 
     own = Registry(lambda: [Candidate("cpu", "cpu 1.0", lambda: CPU, {"device_kinds": ("cpu",)})])
     own.register_kernel("cpu", "first", binder)

@@ -6,7 +6,10 @@ import errno
 import io
 import os
 import pickle
+import signal
 import struct
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -227,6 +230,82 @@ def test_a_failure_leaves_the_old_file_and_no_other(
         assert "No space left on device; nothing was changed" in str(caught.value)
     assert os.listdir(tmp_path) == ["x.npy"]
     assert tr.load(tmp_path / "x.npy").to_numpy().tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("separator", sorted({os.sep, os.altsep or os.sep}))
+def test_a_name_that_ends_as_a_folders_does_is_refused_by_both(separator: str, tmp_path: Path) -> None:
+    tr.save(tmp_path / "x.npy", tr.zeros(2))
+    with pytest.raises(SaveError, match="ends as the name of a folder does; accepted: the name of a file"):
+        tr.save(str(tmp_path / "x.npy") + separator, tr.ones(2))
+    with pytest.raises(SaveError, match="ends as the name of a folder does"):
+        tr.save(str(tmp_path / "new") + separator, tr.ones(2))
+    with pytest.raises(LoadError):
+        tr.load(str(tmp_path / "x.npy") + separator)
+    assert os.listdir(tmp_path) == ["x.npy"]
+    assert tr.load(tmp_path / "x.npy").to_numpy().tolist() == [0.0, 0.0]
+
+
+KILLED = """
+import os, signal, sys, tensor_runtime as tr
+replace = os.replace
+def killed(*names):
+    os.kill(os.getpid(), signal.SIGKILL)
+os.replace = killed
+tr.save(sys.argv[1], tr.zeros(1000))
+"""
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_save_under_that_name(tmp_path: Path) -> None:
+    tr.save(tmp_path / "x.npy", tr.ones(3))
+    for name in ("x.npy", "y.npy"):
+        ended = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / name)], check=False)
+        assert ended.returncode == -signal.SIGKILL
+    assert sorted(os.listdir(tmp_path)) == [".x.npy.tmp", ".y.npy.tmp", "x.npy"]
+    assert tr.load(tmp_path / "x.npy").to_numpy().tolist() == [1.0, 1.0, 1.0]
+
+    tr.save(tmp_path / "x.npy", tr.zeros(2))
+    tr.save(tmp_path / "y.npy", tr.zeros(2))
+
+    assert sorted(os.listdir(tmp_path)) == ["x.npy", "y.npy"]
+
+
+def test_a_file_that_is_being_written_is_left_to_its_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    replace = os.replace
+
+    def meanwhile(*names: Any) -> None:
+        monkeypatch.setattr(os, "replace", replace)
+        tr.save(tmp_path / "x.npy", tr.ones(3))  # from within, as another thread or process would
+        assert tr.load(tmp_path / "x.npy").shape == (3,)
+        replace(*names)
+
+    monkeypatch.setattr(os, "replace", meanwhile)
+    tr.save(tmp_path / "x.npy", tr.zeros(2))
+
+    assert tr.load(tmp_path / "x.npy").to_numpy().tolist() == [0.0, 0.0]
+    assert os.listdir(tmp_path) == ["x.npy"]
+
+
+def test_what_is_no_file_of_ours_is_left_where_it_is(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("keep")
+    (tmp_path / ".x.npy.tmp").symlink_to("precious")
+    (tmp_path / ".y.npy.tmp").mkdir()
+    for name in ("x.npy", "y.npy"):
+        tr.save(tmp_path / name, tr.zeros(2))
+    assert (tmp_path / "precious").read_text() == "keep"
+    assert sorted(os.listdir(tmp_path)) == [".x.npy.tmp", ".y.npy.tmp", "precious", "x.npy", "y.npy"]
+
+
+def test_a_name_as_long_as_the_system_allows_can_be_saved(tmp_path: Path) -> None:
+    for length in (250, 251, 255):
+        tr.save(tmp_path / ("x" * length), tr.zeros(2))
+    assert len(os.listdir(tmp_path)) == 3
+
+
+def test_another_hard_link_keeps_the_old_content(tmp_path: Path) -> None:
+    tr.save(tmp_path / "x.npy", tr.zeros(2))
+    os.link(tmp_path / "x.npy", tmp_path / "y.npy")
+    tr.save(tmp_path / "x.npy", tr.ones(2))
+    assert tr.load(tmp_path / "y.npy").to_numpy().tolist() == [0.0, 0.0]
 
 
 def test_short_writes_are_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

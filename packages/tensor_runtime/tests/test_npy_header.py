@@ -90,6 +90,12 @@ def test_the_dictionary_may_be_written_in_any_way_that_python_would(header: str)
         "{'descr': '<f8' 'fortran_order': False, 'shape': (2,)}",
         "{'descr': '<f8', 'fortran_order': False, 'shape': (2,)} + {}",
         "{'descr': '<f8', 'fortran_order': False, 'shape': (2,)}; import os",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (02,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (0x2,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (2,)\N{NO-BREAK SPACE}}",
+        "{'descr': '<f8'\N{NO-BREAK SPACE}, 'fortran_order': False, 'shape': (2,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), \N{NO-BREAK SPACE}}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (2,\v)}",
         "{'descr': ('<f8', (2,)), 'fortran_order': False, 'shape': (2,)}",
         "{" * 5000,
         "(" * 9000 + "{}",
@@ -97,7 +103,7 @@ def test_the_dictionary_may_be_written_in_any_way_that_python_would(header: str)
 )
 def test_every_other_header_is_refused(header: str) -> None:
     with pytest.raises(FormatError, match="accepted: a dictionary of 'descr'"):
-        parse_header(header.encode(), "x")
+        parse_header(header.encode("latin-1"), "x")
 
 
 def test_a_shape_beyond_int64_is_refused_before_memory_is_taken(tmp_path: Path) -> None:

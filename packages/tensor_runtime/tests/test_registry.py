@@ -1,3 +1,5 @@
+"""The registry: who serves a device, what is reported of the others, and which placements there are."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,8 +16,13 @@ from tensor_core.errors import (
     PluginLoadError,
     UnsupportedOperationError,
 )
-from tensor_runtime.placement import CPU, as_placement
-from tensor_runtime.registry import Candidate, Registry
+from tensor_core.host_tensor import HostTensor
+from tensor_runtime.discovery import Candidate
+from tensor_runtime.form import form_of
+from tensor_runtime.placement import CPU, DeviceId, DeviceKind, MemoryKind, Placement, as_placement
+from tensor_runtime.protocols import PROTOCOL_VERSION
+from tensor_runtime.registry import Registry
+from tensor_runtime.registry import registry as the_registry
 from tensor_runtime.testing.simulated import SimulatedBackend
 
 CPU_INFO = {"device_kinds": ("cpu",)}
@@ -96,7 +103,9 @@ def test_two_plugins_of_one_name_are_a_conflict_at_use() -> None:
 def test_an_outdated_plugin_is_refused_politely() -> None:
     registry = registry_of(("old", cpu, {"device_kinds": ("npu",), "protocol_version": 0}))
 
-    with pytest.raises(BackendUnavailableError, match="written for backend protocol 0; this runtime speaks 1"):
+    with pytest.raises(
+        BackendUnavailableError, match=f"written for backend protocol 0; this runtime speaks {PROTOCOL_VERSION}"
+    ):
         registry.backend("old")
 
 
@@ -146,9 +155,7 @@ def device() -> Iterator[SimulatedBackend]:
     made = SimulatedBackend(tr.backend("cpu"), "simulated", {"sqrt": "the device has no square root"})
     tr.register_backend("simulated", made)
     yield made
-    from tensor_runtime.registry import registry
-
-    registry.unregister("simulated")
+    the_registry.unregister("simulated")
 
 
 def test_a_registered_device_computes_on_its_own_arrays(device: SimulatedBackend) -> None:
@@ -206,3 +213,163 @@ def test_what_a_backend_lacks_is_refused_with_its_reason(device: SimulatedBacken
 
     with pytest.raises(UnsupportedOperationError, match="the device has no square root"):
         tr.sqrt(b)
+
+
+def test_a_status_of_ready_means_ready() -> None:
+    info = {"device_kinds": ("cpu",), "status": "ready", "reason": "the driver answers"}
+
+    assert registry_of(("cpu", cpu, info)).backend_for(CPU) is cpu()
+
+
+@pytest.mark.parametrize(
+    ("second", "words"),
+    [
+        (("cpu", {"device_kinds": ("npu",)}), "conflict: the name 'cpu' is taken by two 2.0 as well; uninstall one"),
+        (("two", CPU_INFO), "conflict: device 'cpu' is claimed by 'two' of two 2.0 as well; uninstall one, or choose"),
+    ],
+)
+def test_two_claims_of_one_name_or_device_are_shown_by_both_rows(
+    second: tuple[str, Mapping[str, Any]], words: str
+) -> None:
+    first = Candidate("cpu", "one 1.0", cpu, CPU_INFO)
+    rows = Registry(lambda: [first, Candidate(second[0], "two 2.0", cpu, second[1])]).backends()
+
+    statuses = {row.distribution: row.status for row in rows}
+    assert statuses["one 1.0"].startswith(words)
+    assert statuses["two 2.0"].startswith("conflict: ")
+    assert "one 1.0 as well" in statuses["two 2.0"]
+
+
+def test_a_claim_that_cannot_be_used_is_no_conflict() -> None:
+    registry = registry_of(("cpu", cpu, CPU_INFO), ("old", cpu, {**CPU_INFO, "status": "no driver"}))
+
+    assert [row.status for row in registry.backends()] == ["not loaded", "no driver"]
+    assert registry.backend_for(CPU) is cpu()
+
+
+def test_a_backend_without_info_is_imported_only_when_nobody_else_claims_the_device() -> None:
+    asked = []
+
+    def load() -> object:
+        asked.append(1)
+        return SimulatedBackend(tr.backend("cpu"), "shy")
+
+    registry = registry_of(("cpu", cpu, CPU_INFO), ("shy", load, {}))
+    registry.backend_for(CPU)
+    registry.backends()
+    assert asked == []
+    assert registry.backend_for(as_placement("shy")).name == "shy"
+    assert registry.backends()[1][:2] == ("shy", "shy")
+
+
+def test_a_broken_plugin_that_may_serve_a_device_is_named_with_it() -> None:
+    with pytest.raises(
+        BackendUnavailableError, match=r"device 'npu'; 'bad' of bad-dist 1\.0 may, but is broken: ImportE"
+    ):
+        registry_of(("bad", raising(ImportError("lib")), {}), ("cpu", cpu, CPU_INFO)).backend_for(as_placement("npu"))
+
+
+def test_a_device_that_nobody_serves_asks_for_no_package_that_would_not_help() -> None:
+    with pytest.raises(BackendUnavailableError) as caught:
+        registry_of(("cpu", cpu, CPU_INFO)).backend_for(as_placement("cuda"))
+    assert str(caught.value) == (
+        "no backend serves device 'cuda'; install a package that serves it, or call register_backend()"
+    )
+    with pytest.raises(
+        BackendUnavailableError, match=r"'gpu': not in this release: this release computes on the CPU only$"
+    ):
+        tr.to(tr.ones(2), "cuda")
+
+
+def test_an_error_of_several_lines_is_one_line_of_the_table() -> None:
+    registry = registry_of(("bad", raising(ImportError("first\n  second")), {"device_kinds": ("npu",)}))
+    with pytest.raises(PluginLoadError):
+        registry.backend("bad")
+
+    assert registry.backends()[0].status == "broken: ImportError: first second"
+
+
+def test_a_backend_that_is_broken_is_in_no_conflict_but_its_own() -> None:
+    registry = registry_of(("cpu", cpu, CPU_INFO), ("cpu2", raising(ImportError("x")), CPU_INFO))
+    with pytest.raises(PluginLoadError):
+        registry.backend("cpu2")
+
+    assert registry.backends()[1].status == "broken: ImportError: x"
+    assert registry.backends()[0].status.startswith("conflict: device 'cpu' is claimed by 'cpu2'")
+
+
+NOWHERE = [
+    "cpu:5",
+    DeviceId(DeviceKind.Cpu, 1),
+    Placement(MemoryKind.PinnedHost, DeviceId(DeviceKind.Cpu, 0)),
+    Placement(MemoryKind.Managed, DeviceId(DeviceKind.Cpu, 0)),
+    Placement(MemoryKind.other("fast"), DeviceId(DeviceKind.Cpu, 0)),
+    "simulated:1",
+    "meta:3",
+    Placement(MemoryKind.Managed, DeviceId(DeviceKind.other("meta"), 0)),
+    "recording:1",
+]
+WAYS: list[Callable[[Any], object]] = [
+    lambda place: tr.zeros(2, placement=place),
+    lambda place: tr.full(2, 1.5, placement=place),
+    lambda place: tr.eye(2, placement=place),
+    lambda place: tr.arange(3, placement=place),
+    lambda place: tr.linspace(0.0, 1.0, 3, placement=place),
+    lambda place: tr.tensor([1.0], placement=place),
+    lambda place: tr.tensor(tr.ones(2), placement=place),
+    lambda place: tr.from_flat([1.0], (1,), placement=place),
+    lambda place: tr.tabulate(2, float, placement=place),
+    lambda place: tr.from_function((2,), float, placement=place),
+    lambda place: tr.uniform(2, seed=1, placement=place),
+    lambda place: tr.normal(2, seed=1, placement=place),
+    lambda place: tr.integers(2, 0, 5, seed=1, placement=place),
+    lambda place: tr.to(tr.ones(2), place),
+    lambda place: tr.upload(HostTensor.from_nested([1.0]), place),
+    tr.synchronize,
+    lambda place: tr.infer(tr.zeros, 2, placement=place),
+    lambda place: tr.infer(tr.exp, form_of(tr.F64, (2,), as_placement(place))),
+]
+
+
+@pytest.mark.parametrize("place", NOWHERE, ids=repr)
+def test_a_placement_that_nobody_can_provide_is_refused_on_every_way_in(device: SimulatedBackend, place: Any) -> None:
+    kind = as_placement(place).device
+    there = {"cpu": "cpu", "meta": "meta:0", "recording": "recording:0", "simulated": "simulated:0"}
+    for way in WAYS:
+        if kind is not None and kind.kind.short == "meta" and "infer" in way.__code__.co_names:
+            continue  # what runs on meta needs no stand-in
+        with tr.trace_transfers() as log, pytest.raises(PlacementError) as caught:
+            way(place)
+        assert log == []
+        assert kind is not None
+        assert f"has no such device or memory; it has {there[kind.kind.short]}" in str(caught.value)
+        assert caught.value.placement is as_placement(place)  # type: ignore[attr-defined]
+
+
+def test_a_placement_without_a_device_is_refused_by_inference_too() -> None:
+    with pytest.raises(BackendUnavailableError, match="names no device"):
+        tr.infer(tr.zeros, 2, placement=Placement(MemoryKind.Managed, None))
+
+
+def test_a_backend_that_lists_no_placements_has_its_first_device() -> None:
+    class Silent(SimulatedBackend):
+        placements = None  # type: ignore[assignment]
+
+    registry = registry_of(("one", lambda: Silent(tr.backend("cpu"), "one"), {"device_kinds": ("one",)}))
+
+    assert registry.backend_for(as_placement("one")).name == "one"
+    with pytest.raises(PlacementError, match="placement one:1: the one backend has no such device or memory; it"):
+        registry.backend_for(as_placement("one:1"))
+
+
+def test_every_device_that_a_backend_lists_is_served() -> None:
+    many = SimulatedBackend(tr.backend("cpu"), "many", devices=3)
+    tr.register_backend("many", many)
+    try:
+        x = tr.ones(2, placement="many:2")
+        assert repr(tr.add(x, x).placement) == "many:2"
+        assert tr.infer(tr.zeros, 2, placement="many:1").placement is many.placement(1)
+        with pytest.raises(PlacementError, match=r"many:0, many:1, many:2$"):
+            tr.zeros(2, placement="many:3")
+    finally:
+        the_registry.unregister("many")

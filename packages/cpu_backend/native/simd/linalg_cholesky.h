@@ -21,12 +21,12 @@ INLINE Mask cholesky_group(Number *a, int n) {
 }
 
 INLINE bool cholesky_groups(const LaneProblem *problem, const char *const *operands, char *const *results,
-                            Index groups, int n) {
+                            Index groups, Number *room, int n) {
     const int count = n * n * PARTS;
     const Index bytes = matrix_bytes(problem, n, n);
     Mask bad = no_lane();
     for (Index group = 0; group < groups; group++) {
-        Number a[LARGEST_SIDE * LARGEST_SIDE];
+        Number *const a = room;
         load_lanes((Lane *)a, operands[0] + group * LANES * bytes, bytes, count, problem->narrow);
         bad |= not_finite((Lane *)a, count);
         bad |= cholesky_group(a, n);
@@ -35,11 +35,13 @@ INLINE bool cholesky_groups(const LaneProblem *problem, const char *const *opera
     return !any(bad);
 }
 
-static bool cholesky(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups) {
+static bool cholesky(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
+                     void *room) {
+    Number little[CHOLESKY_ROOM(LARGEST_CONSTANT_SIDE)];
     switch (problem->rows) {
-    case 2: return cholesky_groups(problem, operands, results, groups, 2);
-    case 3: return cholesky_groups(problem, operands, results, groups, 3);
-    case 4: return cholesky_groups(problem, operands, results, groups, 4);
-    default: return cholesky_groups(problem, operands, results, groups, problem->rows);
+    case 2: return cholesky_groups(problem, operands, results, groups, little, 2);
+    case 3: return cholesky_groups(problem, operands, results, groups, little, 3);
+    case 4: return cholesky_groups(problem, operands, results, groups, little, 4);
+    default: return cholesky_groups(problem, operands, results, groups, room, problem->rows);
     }
 }

@@ -46,13 +46,13 @@ INLINE Mask eigh_iterate_group(Number *a, Lane *values, Number *v, int n) {
     return rotated;
 }
 
-INLINE bool eigh_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
-                        int n) {
+INLINE bool eigh_groups(const LaneProblem *problem, const char *const *operands, char *const *results,
+                        Index groups, Number *room, int n) {
     const Index bytes = matrix_bytes(problem, n, n), value_bytes = matrix_bytes(problem, n, 1) / PARTS;
     Mask bad = no_lane();
     for (Index group = 0; group < groups; group++) {
-        Number a[LARGEST_SIDE * LARGEST_SIDE], v[LARGEST_SIDE * LARGEST_SIDE];
-        Lane values[LARGEST_SIDE];
+        Number *const a = room, *const v = a + n * n;
+        Lane *const values = (Lane *)(v + n * n);
         load_lanes((Lane *)a, operands[0] + group * LANES * bytes, bytes, n * n * PARTS, problem->narrow);
         bad |= not_finite((Lane *)a, n * n * PARTS);
         for (int j = 0; j < n; j++) { /* what is not read must not count for the scale */
@@ -75,11 +75,13 @@ INLINE bool eigh_groups(const LaneProblem *problem, const char *const *operands,
     return !any(bad);
 }
 
-static bool eigh(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups) {
+static bool eigh(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
+                 void *room) {
+    Number little[EIGH_ROOM(LARGEST_CONSTANT_SIDE)];
     switch (problem->rows) {
-    case 2: return eigh_groups(problem, operands, results, groups, 2);
-    case 3: return eigh_groups(problem, operands, results, groups, 3);
-    case 4: return eigh_groups(problem, operands, results, groups, 4);
-    default: return eigh_groups(problem, operands, results, groups, problem->rows);
+    case 2: return eigh_groups(problem, operands, results, groups, little, 2);
+    case 3: return eigh_groups(problem, operands, results, groups, little, 3);
+    case 4: return eigh_groups(problem, operands, results, groups, little, 4);
+    default: return eigh_groups(problem, operands, results, groups, room, problem->rows);
     }
 }

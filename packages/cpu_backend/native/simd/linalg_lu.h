@@ -6,8 +6,6 @@
  * step by step.
  */
 
-enum { RIGHT_AT_ONCE = LARGEST_SIDE }; /* columns of right-hand sides in lanes at the same time */
-
 /* Replaces a by its factors; the diagonal holds the pivots, and swaps[j] which row was exchanged with row j. Answers
  * which matrices have a pivot of zero; their other pivots are found all the same. */
 INLINE Mask lu_group(Number *a, Lane *swaps, int n) {
@@ -89,14 +87,15 @@ INLINE Number lu_product_group(const Number *a, const Lane *swaps, int n) {
     return product;
 }
 
-INLINE bool solve_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
-                         int n) {
+INLINE bool solve_groups(const LaneProblem *problem, const char *const *operands, char *const *results,
+                         Index groups, Number *room, int n) {
     const Index bytes = matrix_bytes(problem, n, n), column_bytes = matrix_bytes(problem, n, 1);
     const Index right_bytes = problem->right * column_bytes;
+    const int at_once = (int)(problem->right < RIGHT_AT_ONCE ? problem->right : RIGHT_AT_ONCE);
     Mask bad = no_lane();
     for (Index group = 0; group < groups; group++) {
-        Number a[LARGEST_SIDE * LARGEST_SIDE], x[LARGEST_SIDE * RIGHT_AT_ONCE];
-        Lane swaps[LARGEST_SIDE];
+        Number *const a = room, *const x = a + n * n;
+        Lane *const swaps = (Lane *)(x + n * at_once);
         load_lanes((Lane *)a, operands[0] + group * LANES * bytes, bytes, n * n * PARTS, problem->narrow);
         bad |= not_finite((Lane *)a, n * n * PARTS);
         bad |= lu_group(a, swaps, n);
@@ -112,14 +111,14 @@ INLINE bool solve_groups(const LaneProblem *problem, const char *const *operands
     return !any(bad);
 }
 
-INLINE bool inv_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
-                       int n) {
+INLINE bool inv_groups(const LaneProblem *problem, const char *const *operands, char *const *results,
+                       Index groups, Number *room, int n) {
     const int count = n * n * PARTS;
     const Index bytes = matrix_bytes(problem, n, n);
     Mask bad = no_lane();
     for (Index group = 0; group < groups; group++) {
-        Number a[LARGEST_SIDE * LARGEST_SIDE], x[LARGEST_SIDE * LARGEST_SIDE];
-        Lane swaps[LARGEST_SIDE];
+        Number *const a = room, *const x = a + n * n;
+        Lane *const swaps = (Lane *)(x + n * n);
         load_lanes((Lane *)a, operands[0] + group * LANES * bytes, bytes, count, problem->narrow);
         bad |= not_finite((Lane *)a, count);
         bad |= lu_group(a, swaps, n);
@@ -130,14 +129,14 @@ INLINE bool inv_groups(const LaneProblem *problem, const char *const *operands, 
     return !any(bad);
 }
 
-INLINE bool det_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
-                       int n) {
+INLINE bool det_groups(const LaneProblem *problem, const char *const *operands, char *const *results,
+                       Index groups, Number *room, int n) {
     const int count = n * n * PARTS;
     const Index bytes = matrix_bytes(problem, n, n), result_bytes = matrix_bytes(problem, 1, 1);
     Mask bad = no_lane();
     for (Index group = 0; group < groups; group++) {
-        Number a[LARGEST_SIDE * LARGEST_SIDE];
-        Lane swaps[LARGEST_SIDE];
+        Number *const a = room;
+        Lane *const swaps = (Lane *)(a + n * n);
         load_lanes((Lane *)a, operands[0] + group * LANES * bytes, bytes, count, problem->narrow);
         bad |= not_finite((Lane *)a, count);
         lu_group(a, swaps, n);
@@ -147,29 +146,35 @@ INLINE bool det_groups(const LaneProblem *problem, const char *const *operands, 
     return !any(bad);
 }
 
-static bool solve(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups) {
+static bool solve(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
+                  void *room) {
+    Number little[SOLVE_ROOM(LARGEST_CONSTANT_SIDE, RIGHT_AT_ONCE)];
     switch (problem->rows) {
-    case 2: return solve_groups(problem, operands, results, groups, 2);
-    case 3: return solve_groups(problem, operands, results, groups, 3);
-    case 4: return solve_groups(problem, operands, results, groups, 4);
-    default: return solve_groups(problem, operands, results, groups, problem->rows);
+    case 2: return solve_groups(problem, operands, results, groups, little, 2);
+    case 3: return solve_groups(problem, operands, results, groups, little, 3);
+    case 4: return solve_groups(problem, operands, results, groups, little, 4);
+    default: return solve_groups(problem, operands, results, groups, room, problem->rows);
     }
 }
 
-static bool inv(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups) {
+static bool inv(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
+                void *room) {
+    Number little[INV_ROOM(LARGEST_CONSTANT_SIDE)];
     switch (problem->rows) {
-    case 2: return inv_groups(problem, operands, results, groups, 2);
-    case 3: return inv_groups(problem, operands, results, groups, 3);
-    case 4: return inv_groups(problem, operands, results, groups, 4);
-    default: return inv_groups(problem, operands, results, groups, problem->rows);
+    case 2: return inv_groups(problem, operands, results, groups, little, 2);
+    case 3: return inv_groups(problem, operands, results, groups, little, 3);
+    case 4: return inv_groups(problem, operands, results, groups, little, 4);
+    default: return inv_groups(problem, operands, results, groups, room, problem->rows);
     }
 }
 
-static bool det(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups) {
+static bool det(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
+                void *room) {
+    Number little[DET_ROOM(LARGEST_CONSTANT_SIDE)];
     switch (problem->rows) {
-    case 2: return det_groups(problem, operands, results, groups, 2);
-    case 3: return det_groups(problem, operands, results, groups, 3);
-    case 4: return det_groups(problem, operands, results, groups, 4);
-    default: return det_groups(problem, operands, results, groups, problem->rows);
+    case 2: return det_groups(problem, operands, results, groups, little, 2);
+    case 3: return det_groups(problem, operands, results, groups, little, 3);
+    case 4: return det_groups(problem, operands, results, groups, little, 4);
+    default: return det_groups(problem, operands, results, groups, room, problem->rows);
     }
 }

@@ -53,15 +53,15 @@ INLINE void qr_expand_group(const Number *a, const Number *tau, Number *q, int m
     }
 }
 
-INLINE bool qr_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
-                      int m, int n) {
-    const int k = m < n ? m : n;
+INLINE bool qr_groups(const LaneProblem *problem, const char *const *operands, char *const *results,
+                      Index groups, Number *room, int m, int n) {
+    const int k = m < n ? m : n, larger_side = m < n ? n : m;
     const Index bytes = matrix_bytes(problem, m, n), q_bytes = matrix_bytes(problem, m, k);
     const Index r_bytes = matrix_bytes(problem, k, n);
     Mask bad = no_lane();
     for (Index group = 0; group < groups; group++) {
-        Number a[LARGEST_SIDE * LARGEST_SIDE], q[LARGEST_SIDE * LARGEST_SIDE], tau[LARGEST_SIDE];
-        Lane scales[LARGEST_SIDE];
+        Number *const a = room, *const q = a + m * n, *const tau = q + larger_side * k;
+        Lane *const scales = (Lane *)(tau + k);
         load_lanes((Lane *)a, operands[0] + group * LANES * bytes, bytes, m * n * PARTS, problem->narrow);
         bad |= not_finite((Lane *)a, m * n * PARTS);
         for (int c = 0; c < n; c++) scales[c] = scale_numbers(a + c * m, m, 0.0);
@@ -77,12 +77,14 @@ INLINE bool qr_groups(const LaneProblem *problem, const char *const *operands, c
     return !any(bad);
 }
 
-static bool qr(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups) {
+static bool qr(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
+               void *room) {
+    Number little[QR_ROOM(LARGEST_CONSTANT_SIDE)];
     const int m = problem->rows, n = problem->columns;
     switch (m == n ? n : 0) {
-    case 2: return qr_groups(problem, operands, results, groups, 2, 2);
-    case 3: return qr_groups(problem, operands, results, groups, 3, 3);
-    case 4: return qr_groups(problem, operands, results, groups, 4, 4);
-    default: return qr_groups(problem, operands, results, groups, m, n);
+    case 2: return qr_groups(problem, operands, results, groups, little, 2, 2);
+    case 3: return qr_groups(problem, operands, results, groups, little, 3, 3);
+    case 4: return qr_groups(problem, operands, results, groups, little, 4, 4);
+    default: return qr_groups(problem, operands, results, groups, room, m, n);
     }
 }

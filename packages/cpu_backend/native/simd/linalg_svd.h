@@ -92,16 +92,16 @@ INLINE void adjoint(Number *to, const Number *from, int rows, int columns) {
         for (int i = 0; i < rows; i++) to[j + i * columns] = conjugate(from[i + j * rows]);
 }
 
-INLINE bool svd_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
-                       int m, int n) {
+INLINE bool svd_groups(const LaneProblem *problem, const char *const *operands, char *const *results,
+                       Index groups, Number *room, int m, int n) {
     const bool wide = m < n;
     const int k = wide ? m : n, longer = wide ? n : m;
     const Index bytes = matrix_bytes(problem, m, n), u_bytes = matrix_bytes(problem, m, k);
     const Index s_bytes = matrix_bytes(problem, k, 1) / PARTS, vh_bytes = matrix_bytes(problem, k, n);
     Mask bad = no_lane();
     for (Index group = 0; group < groups; group++) {
-        Number a[LARGEST_SIDE * LARGEST_SIDE], other[LARGEST_SIDE * LARGEST_SIDE], v[LARGEST_SIDE * LARGEST_SIDE];
-        Lane values[LARGEST_SIDE];
+        Number *const a = room, *const other = a + m * n, *const v = other + m * n;
+        Lane *const values = (Lane *)(v + k * k);
         load_lanes((Lane *)(wide ? other : a), operands[0] + group * LANES * bytes, bytes, m * n * PARTS,
                    problem->narrow);
         if (wide) adjoint(a, other, m, n);
@@ -119,12 +119,14 @@ INLINE bool svd_groups(const LaneProblem *problem, const char *const *operands, 
     return !any(bad);
 }
 
-static bool svd(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups) {
+static bool svd(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
+                void *room) {
+    Number little[SVD_ROOM(LARGEST_CONSTANT_SIDE)];
     const int m = problem->rows, n = problem->columns;
     switch (m == n ? n : 0) {
-    case 2: return svd_groups(problem, operands, results, groups, 2, 2);
-    case 3: return svd_groups(problem, operands, results, groups, 3, 3);
-    case 4: return svd_groups(problem, operands, results, groups, 4, 4);
-    default: return svd_groups(problem, operands, results, groups, m, n);
+    case 2: return svd_groups(problem, operands, results, groups, little, 2, 2);
+    case 3: return svd_groups(problem, operands, results, groups, little, 3, 3);
+    case 4: return svd_groups(problem, operands, results, groups, little, 4, 4);
+    default: return svd_groups(problem, operands, results, groups, room, m, n);
     }
 }

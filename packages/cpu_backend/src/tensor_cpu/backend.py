@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
 
+from tensor_core.dtypes import DType
 from tensor_core.errors import UnsupportedOperationError
 from tensor_core.host_tensor import HostTensor
 from tensor_cpu import arrays, memory, threads
@@ -15,11 +17,16 @@ from tensor_cpu import native_rows as native
 from tensor_cpu.arrays import Array
 from tensor_cpu.extension import AVAILABLE, LIBRARY, WHY_NOT
 from tensor_cpu.rows import MODULES, binder_of
+from tensor_cpu.threads import ThreadSetting
 from tensor_runtime.form import Form
-from tensor_runtime.placement import DeviceKind
+from tensor_runtime.placement import CPU, DeviceKind, Placement
 from tensor_runtime.protocols import HostBackend, Kernel, Operand, Result
 
 threads.apply_environment()
+if os.environ.get("TENSOR_CPU_BLAS"):  # a wrong word is told now, though the library is opened when it is needed
+    from tensor_cpu.native import blas
+
+    blas.wanted()
 memory.apply_environment()
 
 
@@ -64,9 +71,17 @@ class CpuBackend:
         """Nothing is left out on purpose."""
         return {}
 
+    def placements(self) -> tuple[Placement, ...]:
+        """Ordinary memory, where all processors of the machine compute."""
+        return (CPU,)
+
     def offset_of(self, array: Array, /) -> int:
         """Offset of the array's first element in its allocation, in elements."""
         return arrays.offset_of(array)
+
+    def location_of(self, array: Array, /) -> tuple[str, int]:
+        """The address of the first element in this process: borrowed memory may be anybody's."""
+        return "host", array.__array_interface__["data"][0]
 
     def upload(self, source: HostTensor[Any], form: Form, /) -> Array:
         """A copy of a host tensor, as a twin."""
@@ -76,9 +91,9 @@ class CpuBackend:
         """A copy of a twin, as a host tensor."""
         return arrays.download(array, form)
 
-    def borrow(self, source: Any, copy: bool | None, /) -> tuple[Array, Form] | None:
+    def borrow(self, source: Any, copy: bool | None, dtype: DType | None = None, /) -> tuple[Array, Form] | None:
         """Twin and form of foreign memory."""
-        return arrays.borrow(source, copy)
+        return arrays.borrow(source, copy, dtype)
 
     def lend(self, array: Array, form: Form, /) -> Array:
         """The same memory with axes in the tensor's order."""
@@ -87,34 +102,44 @@ class CpuBackend:
     def synchronize(self) -> None:
         """Nothing to wait for: every kernel has finished when it returns."""
 
+    def threads(self) -> Mapping[str, int]:
+        """Threads of the kernels, and of the BLAS library that they call once it is open."""
+        blas = LIBRARY.blas_threads() if AVAILABLE else 0
+        return {"kernels": threads.threads(), **({"blas": blas} if blas else {})}
+
+    def set_threads(self, count: int, /) -> ThreadSetting:
+        """Let kernels, and the library they call, use so many; see ``tensor_cpu.threads``."""
+        return threads.set_threads(count)
+
     def describe(self) -> Mapping[str, str]:
         """Versions, BLAS libraries and threads, for ``doctor``."""
         import scipy
-        from threadpoolctl import threadpool_info
 
-        native_facts = _native_facts()  # may load a library, which the next line then finds
-        pools = (
-            f"{pool['internal_api']} {pool['version']}, {pool['num_threads']} threads" for pool in threadpool_info()
-        )
         return {
             "numpy": np.__version__,
             "scipy": scipy.__version__,
-            "blas": "; ".join(pools) or "none found",
-            **native_facts,
+            "numpy's blas": _numpys_blas(),
+            **_native_facts(),
             "machine": f"{platform.machine()}, {platform.system()}",
         }
+
+
+def _numpys_blas() -> str:
+    config: Any = np.show_config(mode="dicts")
+    found = config.get("Build Dependencies", {}).get("blas", {})
+    return f"{found.get('name', 'unknown')} {found.get('version', '')}".strip()
 
 
 def _native_facts() -> Mapping[str, str]:
     """Whether native kernels are in use, and with what."""
     if not AVAILABLE:
-        return {"native kernels": f"none: {WHY_NOT}", "threads": f"{threads.threads()}, of the BLAS libraries only"}
+        return {"native kernels": f"none: {WHY_NOT}", "blas": "NumPy's", "threads": "those of NumPy's BLAS"}
     from tensor_cpu.native import blas
 
     stats = memory.pool.stats()
     return {
         "native kernels": f"in use, {LIBRARY.instruction_set()}",
-        "lapack": blas.describe(),
+        "blas": blas.describe(),
         "threads": str(LIBRARY.threads()),
         "warm memory": f"{stats.kept_bytes} bytes kept of at most {stats.limit_bytes}, {stats.used_bytes} in use",
     }

@@ -5,8 +5,9 @@ decided when the kernel is bound, from the forms alone:
 
 1. labels of one operand only that the result lacks are summed away first;
 2. neighbouring axes that stay neighbours everywhere become one (``tensor_cpu.axes``);
-3. the rest is a (stacked) matrix product or a sum of broadcast products, in C (``tensor_cpu.native.contract``) or by
-   NumPy (``tensor_cpu.gemm``, ``tensor_cpu.accumulate``), whichever is estimated to be cheapest.
+3. the rest is a (stacked) matrix product by BLAS (``tensor_cpu.gemm`` decides, ``tensor_cpu.products`` calls it), or a
+   sum of products in C (``tensor_cpu.native.contract``) or by NumPy (``tensor_cpu.accumulate``), whichever is
+   estimated to be cheapest.
 
 The kernels in C copy no operand; NumPy's copy each at most once. All write the result once, in its order.
 """
@@ -23,6 +24,7 @@ from tensor_cpu.accumulate import MOST_TERMS, Accumulation, bind_accumulation, p
 from tensor_cpu.axes import RESULT, Axis, FormLike, Labels, Operand, extent_of, join, native, row_major
 from tensor_cpu.gemm import MatrixProduct, bind_product, plan_product
 from tensor_cpu.native.contract import PairProduct, ScatterProduct, bind_pair, bind_scatter, plan_native
+from tensor_cpu.products import bind_product as bind_native_product
 from tensor_cpu.relabel import bind_rearrangement, bind_relabel
 from tensor_cpu.rows import Binder
 
@@ -101,7 +103,7 @@ def _bind(x: Operand, y: Operand, result: Operand) -> Kernel:
         case ScatterProduct():
             return bind_scatter(plan, result)
         case MatrixProduct():
-            return bind_product(plan, x, y, result)
+            return bind_native_product(plan, x, y, result) or bind_product(plan, x, y, result)
     return bind_accumulation(plan, x, y, result)
 
 

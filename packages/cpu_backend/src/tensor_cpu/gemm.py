@@ -89,9 +89,9 @@ def _choices(group: Sequence[Axis], role: int) -> Iterator[Group]:
 def _judge(
     stack: Group, rows: Group, inner: Group, columns: Group, x: Operand, y: Operand, result: Operand
 ) -> MatrixProduct:
-    copies_first = x.dtype != result.dtype or not _suits_blas(inner, columns, FIRST)
-    copies_second = y.dtype != result.dtype or not _suits_blas(rows, inner, SECOND)
-    permutes_result = not _suits_blas(rows, columns, RESULT)
+    copies_first = x.dtype != result.dtype or not suits_blas(inner, columns, FIRST)
+    copies_second = y.dtype != result.dtype or not suits_blas(rows, inner, SECOND)
+    permutes_result = not suits_blas(rows, columns, RESULT)
     m, n, k = extent_of(columns), extent_of(rows), extent_of(inner)
     time = cost.products(extent_of(stack), m, n, k, result.dtype)
     loop_time = cost.loops(extent_of(stack), m, n, k)
@@ -115,8 +115,13 @@ def _contiguous_run(axes: Sequence[Axis], role: int) -> int:
     return max((axis.extent for axis in axes if axis.strides[role] == 1), default=1)
 
 
-def _suits_blas(outer: Group, inner: Group, role: int, *, gaps: bool = True) -> bool:
-    """Whether the groups are the two axes of a matrix (or a vector) that BLAS takes as it is."""
+def suits_blas(outer: Group, inner: Group, role: int, *, gaps: bool = True) -> bool:
+    """Whether the groups are the two axes of a matrix (or a vector) that BLAS takes as it is.
+
+    >>> rows, columns = Axis((0,), 4, (9, None, 1)), Axis((1,), 8, (1, None, 4))
+    >>> suits_blas((rows,), (columns,), FIRST), suits_blas((rows,), (columns,), FIRST, gaps=False)
+    (True, False)
+    """
     row, column = line(outer, role), line(inner, role)
     if row is None or column is None:
         return False
@@ -137,30 +142,20 @@ def bind_product(plan: MatrixProduct, x: Operand, y: Operand, result: Operand) -
     """
     if not plan.stack and not plan.permutes_result:
         # ndarray.dot has the least overhead, but copies matrices with gaps; np.matmul does not.
-        whole_x = plan.copies_first or _suits_blas(plan.inner, plan.columns, FIRST, gaps=False)
-        whole_y = plan.copies_second or _suits_blas(plan.rows, plan.inner, SECOND, gaps=False)
+        whole_x = plan.copies_first or suits_blas(plan.inner, plan.columns, FIRST, gaps=False)
+        whole_y = plan.copies_second or suits_blas(plan.rows, plan.inner, SECOND, gaps=False)
         if whole_x and whole_y:
             return _bind_dot(plan, x, y, result)
     stack = [(axis,) for axis in plan.stack]
-    look_x = _look(x, stack, plan.inner, plan.columns, FIRST, copy_as=result.dtype if plan.copies_first else None)
-    look_y = _look(y, stack, plan.rows, plan.inner, SECOND, copy_as=result.dtype if plan.copies_second else None)
+    look_x = look_at(x, stack, plan.inner, plan.columns, FIRST, copy_as=result.dtype if plan.copies_first else None)
+    look_y = look_at(y, stack, plan.rows, plan.inner, SECOND, copy_as=result.dtype if plan.copies_second else None)
     shape, dtype, matmul, empty = result.shape, np.dtype(result.dtype), np.matmul, np.empty
 
     if plan.permutes_result:
-        made = (*plan.stack, *plan.rows, *plan.columns)  # axes of the product, each of them a run of the result's
-        final = by_stride(made, RESULT)
-        order = tuple(made.index(axis) for axis in final)
-        extents, extents_out = tuple(axis.extent for axis in made), tuple(axis.extent for axis in final)
-        fill = bind_fill(extents_out, tuple(prod(extents[place + 1 :]) for place in order))
+        put = bind_rearranged(plan, result)
+        return quiet(lambda x, y: put(matmul(look_y(y), look_x(x))))
 
-        def permuted(x: Any, y: Any) -> Any:
-            out = empty(shape, dtype)
-            fill(out.reshape(extents_out), matmul(look_y(y), look_x(x)).reshape(extents).transpose(order))
-            return out
-
-        return quiet(permuted)
-
-    look_out = _look(result, stack, plan.rows, plan.columns, RESULT, copy_as=None)
+    look_out = look_at(result, stack, plan.rows, plan.columns, RESULT, copy_as=None)
 
     def direct(x: Any, y: Any) -> Any:
         out = empty(shape, dtype)
@@ -170,13 +165,54 @@ def bind_product(plan: MatrixProduct, x: Operand, y: Operand, result: Operand) -
     return quiet(direct)
 
 
-def _look(
+def bind_rearranged(plan: MatrixProduct, result: Operand) -> Callable[[Any], Any]:
+    """Kernel that makes the result of a product without gaps, [stack..., rows, columns], by one permuted copy.
+
+    >>> from tensor_cpu.axes import join, row_major
+    >>> x, y = row_major((0, 1, 2), (2, 3, 4), "float64"), row_major((2, 3), (4, 5), "float64")
+    >>> result = row_major((0, 3, 1), (2, 5, 3), "float64")
+    >>> plan = plan_product(join(x, y, result), x, y, result)
+    >>> bind_rearranged(plan, result)(np.zeros(30)).shape
+    (2, 5, 3)
+    """
+    made = (*plan.stack, *plan.rows, *plan.columns)  # axes of the product, each of them a run of the result's
+    final = by_stride(made, RESULT)
+    order = tuple(made.index(axis) for axis in final)
+    extents, extents_out = tuple(axis.extent for axis in made), tuple(axis.extent for axis in final)
+    fill = bind_fill(extents_out, tuple(prod(extents[place + 1 :]) for place in order))
+    shape, dtype, empty = result.shape, np.dtype(result.dtype), np.empty
+
+    def put(product: Any) -> Any:
+        out = empty(shape, dtype)
+        fill(out.reshape(extents_out), product.reshape(extents).transpose(order))
+        return out
+
+    return put
+
+
+def copy_swaps(outer: Group, role: int) -> bool:
+    """Whether a copy lies as [stack..., inner, outer], which keeps neighbours of the operand together.
+
+    >>> copy_swaps((Axis((0,), 4, (1, None, 1)),), FIRST)
+    True
+    """
+    return any(axis.strides[role] == 1 for axis in outer)
+
+
+def look_at(
     operand: Operand, stack: Sequence[Group], outer: Group, inner: Group, role: int, *, copy_as: str | None
 ) -> Look:
-    """How a kernel sees an array as [stack..., outer, inner]: as a view, or as a copy in a layout that BLAS takes."""
+    """How a kernel sees an array as [stack..., outer, inner]: as a view, or as a copy in a layout that BLAS takes.
+
+    >>> from tensor_cpu.axes import row_major
+    >>> operand = row_major((0, 1), (2, 3), "int32")
+    >>> rows, columns = Axis((1,), 3, (1, None, 1)), Axis((0,), 2, (3, 2, None))
+    >>> look_at(operand, [], (rows,), (columns,), FIRST, copy_as="float64")(np.ones((2, 3), "int32")).dtype.name
+    'float64'
+    """
     if copy_as is None:
         return look(operand, access(operand, [*stack, outer, inner], role))
-    swaps = any(axis.strides[role] == 1 for axis in outer)  # so that the copy keeps neighbours together
+    swaps = copy_swaps(outer, role)
     groups = [*stack, inner, outer] if swaps else [*stack, outer, inner]
     present = [axis for group in groups for axis in group if axis.strides[role] is not None]
     thin = look(operand, access(operand, [(axis,) for axis in present], role))
@@ -203,8 +239,8 @@ def _bind_dot(plan: MatrixProduct, x: Operand, y: Operand, result: Operand) -> K
     shape, dtype, empty = result.shape, np.dtype(result.dtype), np.empty
     matrix: tuple[int, ...] = (extent_of(outer), extent_of(inner))
     if plan.copies_first or plan.copies_second:
-        look_x = _look(x, [], outer_x, inner_x, FIRST, copy_as=result.dtype if plan.copies_first else None)
-        look_y = _look(y, [], outer_y, inner_y, SECOND, copy_as=result.dtype if plan.copies_second else None)
+        look_x = look_at(x, [], outer_x, inner_x, FIRST, copy_as=result.dtype if plan.copies_first else None)
+        look_y = look_at(y, [], outer_y, inner_y, SECOND, copy_as=result.dtype if plan.copies_second else None)
     else:  # a factor without rows or columns is a vector, which has less overhead than a matrix
         look_x = look(x, access(x, [group for group in (outer_x, inner_x) if group], FIRST))
         look_y = look(y, access(y, [group for group in (outer_y, inner_y) if group], SECOND))

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-info: Final[dict[str, Any]] = {"protocol_version": 1, "device_kinds": ("cpu",)}
+info: Final[dict[str, Any]] = {"protocol_version": 2, "device_kinds": ("cpu",)}

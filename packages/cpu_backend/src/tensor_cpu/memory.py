@@ -1,8 +1,10 @@
 """The warm memory of the CPU backend: buffers of large results that are kept for the next use.
 
 ``pool.stats()`` says what is held, ``pool.clear()`` gives the kept buffers back to the operating system, and
-``pool.set_limit(bytes)`` bounds them. With ``TENSOR_CPU_POOL_DEBUG=1`` in the environment, buffers that are given back
-are overwritten, and the process stops when one was written to before its next use: slow, for finding errors.
+``pool.set_limit(bytes)`` bounds them; unless set, the limit is an eighth of what the process may have in all, of the
+machine, of its control groups and of its limit on addresses. With ``TENSOR_CPU_POOL_DEBUG=1`` in the environment,
+buffers that are given back are overwritten, and the process stops when one was written to before its next use: slow,
+for finding errors.
 
 Without the native kernels there is no pool: everything is 0 and nothing has an effect.
 """
@@ -15,8 +17,10 @@ from typing import Final, NamedTuple
 from tensor_core.errors import ArgumentError, shortened
 from tensor_cpu.extension import AVAILABLE, LIBRARY
 from tensor_runtime.arguments import whole
+from tensor_runtime.memory import usable_bytes
 
 VARIABLE: Final = "TENSOR_CPU_POOL_DEBUG"
+_SHARE: Final = 8  # of what the process may have, one part is kept at most
 
 
 class PoolStats(NamedTuple):
@@ -35,7 +39,9 @@ class PoolStats(NamedTuple):
     misses: int
     """Requests that went to the operating system."""
     evictions: int
-    """Buffers that left because of the limit."""
+    """Buffers that left because of the limit, or because twice the peak was kept."""
+    peak_bytes: int
+    """Most that was in use at one time since :meth:`Pool.clear`; at most twice that is kept, but always 32 MiB."""
 
 
 class Pool:
@@ -47,7 +53,7 @@ class Pool:
         >>> pool.stats().used_bytes >= 0
         True
         """
-        return PoolStats(**LIBRARY.pool_stats()) if AVAILABLE else PoolStats(0, 0, 0, 0, 0, 0, 0, 0)
+        return PoolStats(**LIBRARY.pool_stats()) if AVAILABLE else PoolStats(*[0] * 9)
 
     def clear(self) -> None:
         """Give every buffer that nobody uses back to the operating system.
@@ -87,7 +93,7 @@ pool: Final = Pool()
 
 
 def apply_environment() -> None:
-    """Switch debugging on if the environment says so; the backend calls it when it is imported.
+    """Set the first limit, and debugging if the environment says so; the backend calls it when it is imported.
 
     Raises:
         ArgumentError: ``TENSOR_CPU_POOL_DEBUG`` is neither 0 nor 1.
@@ -97,5 +103,8 @@ def apply_environment() -> None:
     text = os.environ.get(VARIABLE, "0") or "0"
     if text not in ("0", "1"):
         raise ArgumentError(f"{VARIABLE} is {shortened(text)}; accepted: 0, 1, or unset", variable=VARIABLE)
-    if text == "1" and AVAILABLE:
-        LIBRARY.pool_set_poisoning(True)
+    if AVAILABLE:
+        usable = usable_bytes()
+        if usable is not None:
+            LIBRARY.pool_set_limit(usable // _SHARE)
+        LIBRARY.pool_set_poisoning(text == "1")

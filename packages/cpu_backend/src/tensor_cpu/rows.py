@@ -35,8 +35,7 @@ _NAMES: Final[Mapping[str, str]] = {
     "statistics": "mean var std argmax argmin norm",
     "scans": "cumsum cumprod",
     "views": (
-        "transpose_view reshape_view broadcast_view diagonal_view reverse_view slice_view mutable_view copy "
-        "copy_into overlaps"
+        "transpose_view reshape_view broadcast_view diagonal_view reverse_view slice_view mutable_view copy copy_into"
     ),
     "slicing": "dynamic_slice dynamic_update_slice",
     "creation": "full eye arange linspace",

@@ -1,43 +1,36 @@
-"""How many threads the CPU backend uses: those of its own kernels and those of the BLAS libraries alike.
+"""How many threads the CPU backend uses: those of its own kernels, among which matrix products and decompositions are.
 
-The first count is that of ``TENSOR_CPU_THREADS`` in the environment, else the number of processors that this process
-may use; in the latter case the BLAS libraries keep what they choose themselves. The two kinds of threads never work at
-the same time on one call, so they share one number.
+The first count is that of ``TENSOR_CPU_THREADS`` in the environment, else of ``OMP_NUM_THREADS``, else the number of
+processors that this process may use. A count that nobody chose is a bound: work gets no more threads than the thread
+that asks for it may use processors at the moment. Libraries that others call too, such as NumPy's BLAS, keep the
+threads that they have.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import suppress
 from threading import Lock
 from types import TracebackType
-from typing import Final, NamedTuple
+from typing import Final
 
-from tensor_core.errors import ArgumentError, BackendUnavailableError, shortened
+from tensor_core.errors import ArgumentError, shortened
 from tensor_cpu.extension import AVAILABLE, LIBRARY
 from tensor_runtime.arguments import whole
 
 VARIABLE: Final = "TENSOR_CPU_THREADS"
-_MOST: Final = 1024  # more is a mistake of units
+USUAL_VARIABLE: Final = "OMP_NUM_THREADS"
+_MOST: Final = 1024  # more is a mistake of units; MOST_THREADS in native/threads.h
 
 _lock: Final = Lock()
 _count = 1
-
-
-class _Library(NamedTuple):
-    """A BLAS library, as far as its threads go."""
-
-    threads: Callable[[], int]
-    set_threads: Callable[[int], object]
+_chosen = False
 
 
 class ThreadSetting:
     """What :func:`set_threads` did; as a context manager it undoes it at the end of the block."""
 
-    def __init__(self, former: int, former_blas: tuple[tuple[_Library, int], ...]) -> None:
+    def __init__(self, former: tuple[int, bool]) -> None:
         self._former = former
-        self._former_blas = former_blas
 
     def __enter__(self) -> ThreadSetting:
         return self
@@ -46,15 +39,14 @@ class ThreadSetting:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None:
         with _lock:
-            _set_ours(self._former)
-            for library, count in self._former_blas:
-                library.set_threads(count)
+            _set_ours(*self._former)
 
 
 def set_threads(count: int, /) -> ThreadSetting:
     """Compute with so many threads from now on, or within a ``with`` block.
 
-    Holds for the whole process: the kernels of this backend, and every BLAS library that is loaded.
+    Holds for all kernels of this backend in the process, and for nothing else: NumPy's own functions keep the threads
+    that its BLAS has.
 
     Args:
         count: at least 1; more than there are processors only costs time.
@@ -78,12 +70,9 @@ def set_threads(count: int, /) -> ThreadSetting:
             f"set_threads: count is {shortened(wanted)}; accepted: 1 to {_MOST}", operation="set_threads", count=wanted
         )
     with _lock:
-        former = _count
-        former_blas = tuple((library, library.threads()) for library in _blas_libraries())
+        former = (_count, _chosen)
         _set_ours(wanted)
-        for library, _ in former_blas:
-            library.set_threads(wanted)
-    return ThreadSetting(former, former_blas)
+    return ThreadSetting(former)
 
 
 def threads() -> int:
@@ -108,49 +97,29 @@ def apply_environment() -> None:
     """
     text = os.environ.get(VARIABLE, "")
     if not text:
-        _set_ours(_processors())
+        usual = _count_in(os.environ.get(USUAL_VARIABLE, "").split(",")[0].strip())  # one for each level of nesting
+        _set_ours(usual or _processors(), bool(usual))
         return
-    count = int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else 0
-    if not 1 <= count <= _MOST:
+    count = _count_in(text)
+    if not count:
         raise ArgumentError(f"{VARIABLE} is {shortened(text)}; accepted: 1 to {_MOST}, or unset", variable=VARIABLE)
-    if AVAILABLE:  # NumPy's library is found without the 5 ms that threadpoolctl takes
-        from tensor_cpu.native import blas  # 2 ms that most processes can do without
-
-        _set_ours(count)
-        with suppress(ArgumentError, BackendUnavailableError):  # a wrong choice is told when BLAS is needed
-            blas.open_blas()
-            LIBRARY.blas_set_threads(count)
-    else:
-        set_threads(count)
+    _set_ours(count)
 
 
-def _set_ours(count: int) -> None:
-    global _count
-    _count = count
+def _count_in(text: str) -> int:
+    """The count that a text names; 0 when it names none."""
+    count = int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else 0
+    return count if count <= _MOST else 0
+
+
+def _set_ours(count: int, chosen: bool = True) -> None:
+    global _count, _chosen
+    _count, _chosen = count, chosen
     if AVAILABLE:
-        LIBRARY.set_threads(count)
+        (LIBRARY.set_threads if chosen else LIBRARY.set_most_threads)(count)
 
 
 def _processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return min(len(os.sched_getaffinity(0)), _MOST)
     return min(os.cpu_count() or 1, _MOST)
-
-
-def _blas_libraries() -> list[_Library]:
-    """The BLAS libraries that are loaded.
-
-    The one that native kernels call is asked through them, because they hold its threads back for moments.
-    """
-    from threadpoolctl import ThreadpoolController
-
-    from tensor_cpu.native import blas
-
-    ours = blas.opened()
-    return [
-        _Library(LIBRARY.blas_threads, LIBRARY.blas_set_threads)
-        if ours is not None and ours.controls_threads and ours.path == os.path.realpath(library.filepath)
-        else _Library(library.get_num_threads, library.set_num_threads)
-        for library in ThreadpoolController().lib_controllers
-        if library.user_api == "blas"
-    ]

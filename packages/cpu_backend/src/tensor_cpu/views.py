@@ -163,30 +163,6 @@ def bind_copy_into(target: Form, source: Form, /) -> Kernel:
     return write
 
 
-def bind_overlaps(first: Form, second: Form, /) -> Kernel:
-    """Whether two arrays share elements without being the same view; True where that is too hard to decide.
-
-    >>> from tensor_core import F64
-    >>> from tensor_runtime.form import form_of
-    >>> from tensor_runtime.placement import CPU
-    >>> x, form = np.arange(4.0), form_of(F64, (3,), CPU)
-    >>> overlaps = bind_overlaps(form, form)
-    >>> overlaps(x[1:], x[:3]), overlaps(x[1:], x[1:]), overlaps(x[1:], np.arange(3.0))
-    (True, False, False)
-    """
-    same_form = first is second
-
-    def overlaps(x: Array, y: Array) -> bool:
-        if same_form and x.__array_interface__["data"][0] == y.__array_interface__["data"][0]:
-            return False
-        try:
-            return bool(np.shares_memory(x, y, max_work=10_000))  # type: ignore[arg-type]  # the stub knows -1 and 0
-        except np.exceptions.TooHardError:
-            return True
-
-    return overlaps
-
-
 def _one(bind: Callable[[Form, Form, Any], Kernel]) -> Binder:
     return lambda operands, result, detail: bind(operands[0], result, detail)
 
@@ -201,6 +177,5 @@ BINDERS: Final[Mapping[str, Binder]] = {
     "mutable_view": _one(bind_mutable),
     "copy": _one(bind_copy),
     "copy_into": lambda operands, result, detail: bind_copy_into(*operands),
-    "overlaps": lambda operands, result, detail: bind_overlaps(*operands),
 }
 """What the backend's table takes over."""

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from tensor_core.dtypes import F64, DType, as_dtype
 from tensor_core.errors import TensorError
+from tensor_core.foreign import refuse_masked
 from tensor_core.promotion import promote, promote_scalar
 from tensor_core.shapes import as_shape
 from tensor_einsum.cache import plan_cache
@@ -20,7 +21,7 @@ from tensor_einsum.path import path_entries
 from tensor_einsum.plan import Plan, make_plan
 from tensor_runtime.bindings import Binding, BindingTable
 from tensor_runtime.errors import ForeignOperandError
-from tensor_runtime.failures import translated
+from tensor_runtime.failures import MISSES, fail, guarded
 from tensor_runtime.form import Form
 from tensor_runtime.ops.creation import full
 from tensor_runtime.spec import PYTHON_NUMBERS
@@ -86,27 +87,33 @@ def einsum(notation: Any, /, *operands: Any, optimize: Any = _AUTO) -> Tensor:
         return _einsum_general(notation, operands, optimize)
     result = Tensor()
     # One, two and three operands have lines of their own: building lists costs more than the look-up.
+    count = len(operands)
     try:
-        if len(operands) == 2:
+        if count == 2:
             a, b = operands
             kernel, result._form = _found[notation, a._form, b._form]
-            result._array = kernel(a._array, b._array)
-        elif len(operands) == 3:
+        elif count == 3:
             a, b, c = operands
             kernel, result._form = _found[notation, a._form, b._form, c._form]
-            result._array = kernel(a._array, b._array, c._array)
-        elif len(operands) == 1:
+        elif count == 1:
             (a,) = operands
             kernel, result._form = _found[notation, a._form]
-            result._array = kernel(a._array)
         else:
             kernel, result._form = _found[(notation, *[operand._form for operand in operands])]
-            result._array = kernel(*[operand._array for operand in operands])
-    except TensorError:
-        raise
-    except Exception:  # not bound yet, or not strings and tensors, or failed: the general way sorts it out
+    except MISSES:  # not bound yet, or not a string and tensors
         pass
     else:
+        try:
+            if count == 2:
+                result._array = kernel(a._array, b._array)  # type: ignore[possibly-undefined]
+            elif count == 3:
+                result._array = kernel(a._array, b._array, c._array)  # type: ignore[possibly-undefined]
+            elif count == 1:
+                result._array = kernel(a._array)  # type: ignore[possibly-undefined]
+            else:
+                result._array = kernel(*[operand._array for operand in operands])
+        except Exception as error:
+            fail("einsum", error)
         return result
     return _einsum_general(notation, operands, optimize)
 
@@ -181,12 +188,7 @@ def _einsum_general(notation: Any, operands: Sequence[Any], optimize: Any) -> Te
         kernel, form = _build((request, *forms))
     result = Tensor()
     result._form = form
-    try:
-        result._array = kernel(*[tensor._array for tensor in tensors])
-    except TensorError:
-        raise
-    except Exception as error:
-        raise translated("einsum", error) from error
+    result._array = guarded("einsum", kernel, *[tensor._array for tensor in tensors])
     return result
 
 
@@ -194,6 +196,7 @@ def _as_tensors(items: Sequence[Any]) -> list[Tensor]:
     """Operands as tensors; a Python number becomes one of rank 0, in the dtype that the tensors' dtype gives it."""
     for position, item in enumerate(items):
         if not isinstance(item, Tensor) and type(item) not in PYTHON_NUMBERS:
+            refuse_masked("einsum", item)
             raise ForeignOperandError(
                 f"einsum: operand {position} is {type(item).__name__}; accepted: tensors, and Python's bool, int, "
                 "float and complex; asarray() makes a tensor of an array",

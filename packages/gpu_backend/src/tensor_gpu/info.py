@@ -12,7 +12,7 @@ info: Final = {
     "name": "gpu",
     "distribution": "ironstride-tensor-gpu",
     "device_kinds": ("cuda", "rocm"),
-    "protocol_version": 1,
+    "protocol_version": 2,
     "status": "not in this release",
-    "reason": "this release computes on the CPU only; install ironstride-tensor-cpu",
+    "reason": "this release computes on the CPU only",
 }

@@ -17,12 +17,12 @@ from tqdm import tqdm
 import tensor_einsum
 import tensor_runtime as tr
 from ironstride import plot, report
-from ironstride.memory import available_bytes
 from ironstride.network_file import Network, NetworkFileError, read_network, shown
 from ironstride.operands import make_operands
 from ironstride.show import bytes_text
 from ironstride.targets import check_target, make_folder
 from tensor_core.errors import TensorError
+from tensor_runtime.memory import available_bytes
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NoReturn, TextIO
+from typing import Any, Final, NoReturn, TextIO
 
 DONE: Final = 0
 MISSED: Final = 1
@@ -31,9 +31,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     try:
         _open_streams()
-        status = _run(_parser().parse_args(argv))
-        sys.stdout.flush()
-        return status
+        try:
+            return _run(_parser().parse_args(argv))
+        finally:  # after --help too: what Python itself cannot flush at its end, it reports in its own words
+            sys.stdout.flush()
     except KeyboardInterrupt:
         complain("interrupted")
         return INTERRUPTED
@@ -78,6 +79,9 @@ def complain(message: object) -> None:
 
 
 class _Parser(argparse.ArgumentParser):
+    def print_help(self, file: Any = None) -> None:
+        (file or sys.stdout).write(self.format_help())  # argparse itself passes over a stream that takes nothing
+
     def error(self, message: str) -> NoReturn:
         complain(f"{message} (see {self.prog} --help)")
         sys.exit(REFUSED)
@@ -140,8 +144,8 @@ def _contract_all(arguments: argparse.Namespace) -> int:
         except NotANetworkError as error:
             complain(f"{file}: skipped: {error}")
         except (TensorError, MemoryError, RecursionError, OSError) as error:
-            if isinstance(error, BrokenPipeError):
-                raise
+            if isinstance(error, OSError) and not isinstance(error, TensorError) and error.filename is None:
+                raise  # of stdout: files have names
             complain(f"{file}: {str(error) or 'out of memory'}")
             statuses.append(REFUSED)
     return max(statuses, default=REFUSED)

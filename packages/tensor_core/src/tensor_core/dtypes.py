@@ -6,7 +6,7 @@
 | F64 | float64 | binary64 |
 | I32 | int32 | two's complement, 32 bits |
 | I64 | int64 | two's complement, 64 bits |
-| Bool | bool | one byte, 0 or 1 |
+| Bool | bool | one byte, 0 or 1; in shared memory, all but 0 are true |
 | C32 | complex64 | two F32 |
 | C64 | complex128 | two F64 |
 
@@ -20,7 +20,7 @@ from tensor_core.errors import DTypeError, shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Final, Self
+    from typing import Any, Final, Self
 
 
 class DType(type):
@@ -35,6 +35,14 @@ class DType(type):
     kind: str  # "bool", "int", "float" or "complex"
     itemsize: int  # bytes per element
     component: DType  # the type of one part of a complex element; a real type itself
+
+    def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> DType:
+        if "DTYPES" in globals():  # all seven exist
+            raise DTypeError(
+                f"{name}: the element types are F32, F64, I32, I64, Bool, C32 and C64, and no other can be made or "
+                "derived from them; wrap a tensor of one of them instead"
+            )
+        return super().__new__(mcls, name, bases, namespace)
 
     def __repr__(cls) -> str:
         return cls.__name__
@@ -52,7 +60,12 @@ def _describe(cls: DType, numpy_name: str, kind: str, itemsize: int, component: 
 
 
 class TensorScalar(metaclass=DType):
-    """What the seven have in common; never instantiated."""
+    """What the seven have in common; never instantiated, and no other class derives from it.
+
+    >>> class F16(TensorScalar): ...  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tensor_core.errors.DTypeError: F16: the element types are F32, F64, I32, I64, Bool, C32 and C64, and no other ...
+    """
 
     def __new__(cls) -> Self:
         raise DTypeError(f"{cls.__name__}: an element type has no instances; elements are Python numbers")
@@ -129,14 +142,23 @@ def as_dtype(name: object, /) -> DType:
         return name
     found: DType | None = None
     if isinstance(name, str):
-        found = _BY_NAME.get(name)
+        found = dtype_of_name(name)
     elif isinstance(name, type):
         found = _BY_PYTHON_TYPE.get(name)
         if found is None and name.__module__ == "numpy":
-            found = _BY_NAME.get(name.__name__)
+            found = dtype_of_name(name.__name__)
     elif type(name).__module__.partition(".")[0] == "numpy" and getattr(name, "isnative", False):
-        found = _BY_NAME.get(getattr(name, "name", ""))
+        found = dtype_of_name(getattr(name, "name", ""))
     if found is None:
         accepted = ", ".join(f"{dtype.name} ({dtype.numpy_name})" for dtype in DTYPES)
         raise DTypeError(f"dtype: {shortened(name)} is none of ours; accepted: {accepted}", found=name)
     return found
+
+
+def dtype_of_name(name: str, /) -> DType | None:
+    """The element type of one of our names or NumPy's; None for any other text.
+
+    >>> dtype_of_name("complex64"), dtype_of_name("float16") is None
+    (C32, True)
+    """
+    return _BY_NAME.get(name)

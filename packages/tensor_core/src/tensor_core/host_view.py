@@ -7,7 +7,7 @@ mean what they mean in Python and NumPy, whatever the order in memory is.
 from __future__ import annotations
 
 from tensor_core import views
-from tensor_core.dtypes import as_dtype
+from tensor_core.dtypes import Bool, as_dtype
 from tensor_core.errors import (
     AxisError,
     DTypeError,
@@ -19,7 +19,7 @@ from tensor_core.errors import (
 from tensor_core.formatting import format_tensor
 from tensor_core.interchange import borrow, export_interface
 from tensor_core.layout import TensorLayout, element_offset, is_injective, validate_layout
-from tensor_core.nested import flatten, natural_dtype, nest
+from tensor_core.nested import flatten, nest, numbers_and_dtype
 from tensor_core.promotion import can_convert
 from tensor_core.scalars import to_element
 from tensor_core.shapes import ordered_strides
@@ -272,6 +272,8 @@ class HostTensorView(ViewMethods[T]):
     def as_slice(self) -> memoryview[Any]:
         """The elements in column-major order as flat memory, shared; complex ones as pairs of components.
 
+        A byte of a Bool that another library wrote may be any number; all but 0 are true.
+
         Raises:
             ViewRequiresCopyError: they do not lie column-major without gaps.
 
@@ -306,7 +308,7 @@ class HostTensorView(ViewMethods[T]):
         >>> HostTensorView(Storage.of(Bool, [True, False]), TensorLayout((2,), (-1,), 1)).tobytes()
         b'\x00\x01'
         """
-        if order == "F" and self._layout.is_compact:
+        if order == "F" and self._layout.is_compact and self.dtype is not Bool:
             return self.as_slice().tobytes()
         return self._in_order(order).raw.tobytes()
 
@@ -336,6 +338,7 @@ class HostTensorView(ViewMethods[T]):
         compact = TensorLayout(self.shape, ordered_strides(self.shape, order))
         storage = Storage.zeros(self.dtype, self.size)
         copy_elements(storage, compact, self._storage, self._layout)
+        storage.normalise()
         return storage
 
 
@@ -346,8 +349,8 @@ def view_of_nested(nested: object, dtype: DType | None = None) -> HostTensorView
     (2, 1)
     """
     shape, elements = flatten(nested)
-    storage = Storage.of(natural_dtype(elements) if dtype is None else dtype, elements)
-    return HostTensorView(storage, TensorLayout.row_major(shape))
+    numbers, natural = numbers_and_dtype(elements) if dtype is None else (elements, dtype)
+    return HostTensorView(Storage.of(natural, numbers), TensorLayout.row_major(shape))
 
 
 def _view_of(tensor: HostTensor[T]) -> HostTensorView[T]:

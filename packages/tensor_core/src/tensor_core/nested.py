@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tensor_core.dtypes import F64, DType, as_dtype
 from tensor_core.errors import ShapeError
+from tensor_core.foreign import own_dtype, python_number
 from tensor_core.promotion import promote
-from tensor_core.scalars import as_python_number
 from tensor_core.shapes import element_count
 
 TYPE_CHECKING = False
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _SEQUENCES = (list, tuple, range)
+_PYTHON_NUMBERS = frozenset({bool, int, float, complex})
 
 
 def flatten(nested: object, /) -> tuple[tuple[int, ...], list[Any]]:
@@ -57,19 +58,24 @@ def flatten(nested: object, /) -> tuple[tuple[int, ...], list[Any]]:
     return tuple(shape), items
 
 
-def natural_dtype(elements: Sequence[Any], /) -> DType:
-    """The element type in which all numbers meet: Bool, I64, F64 or C64; F64 when there is none.
+def numbers_and_dtype(elements: Sequence[Any], /) -> tuple[Sequence[Any], DType]:
+    """The elements as Python numbers, and the element type in which they all meet; F64 when there is none.
+
+    A tensor or array of rank 0 brings the element type that it has; a Python number, or a scalar of NumPy, brings Bool,
+    I64, F64 or C64, whichever is its kind's.
 
     Raises:
         DTypeError: one is no number.
 
-    >>> natural_dtype([1, 2.5]), natural_dtype([True]), natural_dtype([])
-    (F64, Bool, F64)
+    >>> numbers_and_dtype([1, 2.5]), numbers_and_dtype([True])
+    (([1, 2.5], F64), ([True], Bool))
     """
     kinds = set(map(type, elements))
-    if not kinds <= {bool, int, float, complex}:
-        kinds = {type(as_python_number(element)) for element in elements}
-    return promote(*map(as_dtype, kinds)) if kinds else F64
+    if kinds <= _PYTHON_NUMBERS:
+        return elements, promote(*map(as_dtype, kinds)) if kinds else F64
+    numbers = list(map(python_number, elements))
+    own = {own_dtype(element) or as_dtype(type(number)) for element, number in zip(elements, numbers, strict=True)}
+    return numbers, promote(*own)
 
 
 def nest(elements: list[Any], shape: tuple[int, ...], /) -> Any:

@@ -11,12 +11,12 @@ from struct import pack, unpack
 
 from tensor_core.dtypes import C32, C64, DTYPES, F64, I32, I64, Bool, DType, as_dtype
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, LossyConversionError, shortened
+from tensor_core.foreign import python_number
 from tensor_core.promotion import can_convert
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, Final, Literal
+    from typing import Final, Literal
 
     Element = bool | int | float | complex
     Overflow = Literal["error", "saturate", "wrap"]
@@ -30,11 +30,6 @@ _ACCEPTED: Final[dict[str, tuple[type, ...]]] = {
     "float": (bool, int, float),
     "complex": (bool, int, float, complex),
 }
-_CONVERSIONS: Final[tuple[tuple[str, Callable[[Any], Element]], ...]] = (
-    ("__index__", int),
-    ("__float__", float),
-    ("__complex__", complex),
-)
 
 
 def round_to_f32(number: float, /) -> float:
@@ -55,38 +50,11 @@ def round_to_f32(number: float, /) -> float:
         return copysign(inf, number)
 
 
-def as_python_number(value: object, /) -> Element:
-    """The plain bool, int, float or complex that a number stands for.
-
-    NumPy's scalars and arrays of rank 0 count as numbers, and so does what has ``__index__``, ``__float__`` or
-    ``__complex__``.
-
-    Raises:
-        DTypeError: it is no number; strings are none either.
-
-    >>> as_python_number(True), as_python_number(2.5)
-    (True, 2.5)
-    """
-    kind = type(value)
-    if kind.__module__ == "numpy" and getattr(value, "shape", None) == () and hasattr(value, "item"):
-        value = value.item()
-        kind = type(value)
-    if kind is bool or kind is int or kind is float or kind is complex:
-        return value  # type: ignore[return-value]
-    for method, plain in _CONVERSIONS:
-        if hasattr(kind, method):
-            try:
-                return plain(value)
-            except (TypeError, ValueError, OverflowError):
-                continue
-    raise DTypeError(f"element: found {shortened(value)}; accepted: bool, int, float, complex", value=value)
-
-
 def to_element(value: object, dtype: DType, /) -> Element:
     """A Python number exactly as a tensor of ``dtype`` stores it.
 
     Widening is implicit (an int in a float tensor); a float in an integer tensor, or a number in a Bool one, is
-    refused.
+    refused. A scalar of another library, or a tensor of rank 0, counts as the Python number that it equals.
 
     Raises:
         DTypeError: not a number, or a number of a kind that ``dtype`` does not hold.
@@ -97,25 +65,25 @@ def to_element(value: object, dtype: DType, /) -> Element:
     (1.0, 0.10000000149011612, 1)
     """
     dtype = as_dtype(dtype)
-    number = as_python_number(value)
+    number = python_number(value)
     if not isinstance(number, _ACCEPTED[dtype.kind]):
         accepted = ", ".join(kind.__name__ for kind in _ACCEPTED[dtype.kind])
         raise DTypeError(
-            f"element: {shortened(value)} in a tensor of {dtype}; accepted: {accepted}", value=value, dtype=dtype
+            f"element: {shortened(number)} in a tensor of {dtype}; accepted: {accepted}", value=value, dtype=dtype
         )
     if dtype is Bool:
         return number
     if dtype in BOUNDS:
         integer = int(number.real)
         if not BOUNDS[dtype][0] <= integer <= BOUNDS[dtype][1]:
-            raise _out_of_range("element", value, dtype)
+            raise _out_of_range("element", number, dtype)
         return integer
     try:
         element = _to_floating(number, dtype)
     except OverflowError:
-        raise _out_of_range("element", value, dtype) from None
+        raise _out_of_range("element", number, dtype) from None
     if isinstance(number, int) and element.real in (inf, -inf):
-        raise _out_of_range("element", value, dtype)
+        raise _out_of_range("element", number, dtype)
     return element
 
 

@@ -88,7 +88,8 @@ from tensor_runtime.ops.trigonometry import acos, asin, atan, atan2, cos, cosh, 
 from tensor_runtime.placement import CPU, DeviceId, DeviceKind, GpuBackendKind, MemoryKind, Placement
 from tensor_runtime.registry import backend, backends, refresh_backends, register_backend, register_kernel
 from tensor_runtime.tensors import Tensor, TypedTensor, TypedTensorView, TypedTensorViewMut
-from tensor_runtime.transfer import download, to, trace_transfers, upload
+from tensor_runtime.thread_counts import set_threads, threads
+from tensor_runtime.transfer import download, synchronize, to, trace_transfers, upload
 
 del _methods
 
@@ -248,6 +249,7 @@ __all__ = [
     "scan",
     "scatter",
     "searchsorted",
+    "set_threads",
     "sigmoid",
     "sign",
     "silu",
@@ -263,6 +265,7 @@ __all__ = [
     "std",
     "subtract",
     "sum",
+    "synchronize",
     "tabulate",
     "take",
     "take_along_axis",
@@ -270,6 +273,7 @@ __all__ = [
     "tanh",
     "tensor",
     "tensordot",
+    "threads",
     "tile",
     "to",
     "to_contiguous",

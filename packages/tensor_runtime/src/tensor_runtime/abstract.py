@@ -21,6 +21,17 @@ META: Final = Placement(MemoryKind.Device, DeviceId(META_KIND, 0))
 """Where a tensor has no elements; ``zeros((2, 3), placement="meta")``."""
 
 
+class _Places(tuple[Placement, ...]):
+    """``META``, and beside it whatever memory stands in for a placement elsewhere (``tensor_runtime.inference``)."""
+
+    __slots__ = ()
+
+    def __contains__(self, place: object) -> bool:
+        return type(place) is Placement and (
+            place is META or (place.device is META.device and place.memory_kind.is_other)
+        )
+
+
 class MetaBackend:
     """Arrays are None, and kernels compute nothing.
 
@@ -44,9 +55,17 @@ class MetaBackend:
         """Nothing, until elements are asked for."""
         return {}
 
+    def placements(self) -> tuple[Placement, ...]:
+        """One, and those that stand in for others."""
+        return _Places((META,))
+
     def offset_of(self, array: None, /) -> int:
         """Every view starts at nothing."""
         return 0
+
+    def location_of(self, array: None, /) -> tuple[object, int]:
+        """Nowhere: what has no elements shares none."""
+        return object(), 0
 
     def upload(self, source: HostTensor[Any], form: Form, /) -> None:
         """Forget the elements."""

@@ -5,12 +5,21 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable
-from contextlib import suppress
-from typing import Final
+from contextlib import ExitStack, suppress
+from typing import Any, Final
 
 from tensor_core.errors import SaveError
 
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+
 _PIECE: Final = 1 << 26  # bytes handed to the system at once, so that Ctrl-C is heard in between
+_LONGEST_NAME: Final = 250  # bytes of a name that leave room for ours in the 255 that file systems allow
+_ATTEMPTS: Final = 3
+_NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 def write_atomically(path: str, pieces: Iterable[bytes | memoryview], /) -> None:
@@ -18,7 +27,9 @@ def write_atomically(path: str, pieces: Iterable[bytes | memoryview], /) -> None
 
     They go to a new file in the same directory, which is flushed to the disk and then renamed, so that readers see the
     old file or the new one, also after a crash. On any error, Ctrl-C included, the old file stays as it was and the
-    new one is removed. A symbolic link is followed, and an existing file's permissions are kept.
+    new one is removed; what a killed process left of it, ``.NAME.tmp``, is removed by the next one that writes NAME. A
+    symbolic link is followed, and an existing file's permissions are kept. Of several hard links only the one named
+    gets the new content.
 
     Raises:
         SaveError: the system refused; the fields ``errno`` and ``path`` say what and where.
@@ -29,20 +40,27 @@ def write_atomically(path: str, pieces: Iterable[bytes | memoryview], /) -> None
     ...     (os.path.getsize(folder + "/x"), os.listdir(folder))
     (3, ['x'])
     """
+    if path.endswith((os.sep, os.altsep or os.sep)):
+        raise SaveError(f"save: {path!r} ends as the name of a folder does; accepted: the name of a file", path=path)
     target = os.path.realpath(path)
-    folder = os.path.dirname(target)
-    temporary = os.path.join(folder, f".{os.urandom(8).hex()}.tmp")
+    temporary = ""
     try:
         mode = _mode_of(target, path)
-        _write(temporary, mode, pieces)
-        os.replace(temporary, target)
+        with ExitStack() as open_files:
+            temporary, file = _new_file_beside(target)
+            open_files.callback(os.close, file)
+            _write(file, mode, pieces)
+            if fcntl is None:
+                open_files.close()  # Windows renames closed files only; elsewhere the lock is held until the new name
+            os.replace(temporary, target)
     except BaseException as error:
-        with suppress(OSError):
-            os.unlink(temporary)
+        if temporary:
+            with suppress(OSError):
+                os.unlink(temporary)
         if isinstance(error, OSError) and not isinstance(error, SaveError):
             raise _refused(path, error) from error
         raise
-    _flush_folder(folder)
+    _flush_folder(os.path.dirname(target))
 
 
 def _mode_of(target: str, path: str) -> int | None:
@@ -57,19 +75,72 @@ def _mode_of(target: str, path: str) -> int | None:
     return stat.S_IMODE(found.st_mode)
 
 
-def _write(temporary: str, mode: int | None, pieces: Iterable[bytes | memoryview]) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-    file = os.open(temporary, flags, 0o666)
+def _new_file_beside(target: str) -> tuple[str, int]:
+    """A new file in the target's folder, locked while it is being written: its name, and its descriptor.
+
+    Its name follows from the target's, so that what a killed process left there is found and removed by the next one
+    that saves under that name. While another process writes the same target, any unused name will do.
+    """
+    folder, name = os.path.split(target)
+    wanted = os.path.join(folder, f".{name}.tmp")
+    if fcntl is not None and len(os.fsencode(name)) <= _LONGEST_NAME:
+        for _ in range(_ATTEMPTS):
+            with suppress(FileExistsError):
+                file = os.open(wanted, _NEW_FILE, 0o666)
+                if _lock(file) is not False and _is_at(wanted, file):
+                    return wanted, file
+                os.close(file)
+            if not _removed_if_left(wanted):
+                break
+    other = os.path.join(folder, f".{os.urandom(8).hex()}.tmp")
+    return other, os.open(other, _NEW_FILE, 0o666)
+
+
+def _removed_if_left(path: str) -> bool:
+    """Remove a file of ours that nobody writes any more; whether the name may be free now."""
     try:
-        if mode is not None:
-            os.chmod(temporary, mode)
-        for piece in pieces:
-            rest = memoryview(piece)
-            while rest:
-                rest = rest[os.write(file, rest[:_PIECE]) :]
-        os.fsync(file)
+        file = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    try:
+        status = os.fstat(file)
+        ours = stat.S_ISREG(status.st_mode) and status.st_nlink == 1 and status.st_uid == os.geteuid()
+        if not (ours and _lock(file) and _is_at(path, file)):
+            return False
+        os.unlink(path)
+        return True
     finally:
         os.close(file)
+
+
+def _lock(file: int) -> bool | None:
+    """Lock a file until it is closed, or its process is gone: False if another one holds it, None without locks."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # some network file systems have none
+        return None
+    return True
+
+
+def _is_at(path: str, file: int) -> bool:
+    try:
+        return os.path.samestat(os.stat(path, follow_symlinks=False), os.fstat(file))
+    except FileNotFoundError:
+        return False
+
+
+def _write(file: int, mode: int | None, pieces: Iterable[bytes | memoryview]) -> None:
+    if mode is not None and hasattr(os, "fchmod"):
+        os.fchmod(file, mode)
+    for piece in pieces:
+        rest = memoryview(piece)
+        while rest:
+            rest = rest[os.write(file, rest[:_PIECE]) :]
+    os.fsync(file)
 
 
 def _flush_folder(folder: str) -> None:

@@ -1,7 +1,7 @@
 """``python -m tensor_runtime doctor``: what is installed, which backends work, and what they compute with.
 
-It reads no tensor and changes nothing. Exit status 0: tensors can be used; 1: something is broken, or nothing serves
-``cpu``; 2 is left for wrong usage.
+It reads no tensor and changes nothing. Exit status 0: tensors can be used; 1: something is broken or in conflict, or
+nothing serves ``cpu``; 2 is left for wrong usage and for output that cannot be written.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 
 from tensor_core.errors import TensorError
 from tensor_runtime.placement import CPU
-from tensor_runtime.registry import Registry, registry
+from tensor_runtime.registry import KERNEL, BackendRow, Registry, placements_of, registry
 
 _PREFIX: Final = "ironstride"  # of our distributions' names
 
@@ -28,7 +28,7 @@ def main() -> int:
 def report(known: Registry, /) -> tuple[list[str], bool]:
     """Lines of the report, and whether tensors can be used.
 
-    Loads every backend that can be loaded; one that fails is reported and stops nothing.
+    Loads every backend and every kernel of others that can be loaded; one that fails is reported and stops nothing.
 
     >>> lines, healthy = report(registry)
     >>> lines[0].split()[0], healthy
@@ -37,10 +37,17 @@ def report(known: Registry, /) -> tuple[list[str], bool]:
     facts = [("python", f"{platform.python_version()} ({platform.python_implementation()}, {sys.platform})")]
     facts += sorted(_distributions())
     lines = _columns(facts)
-    for row in known.backends():
+    found = [row for row in known.backends() if row.devices != KERNEL]
+    for row in found:
         lines += ["", f"backend {row.name} for {row.devices}, from {row.distribution}"]
-        lines += [f"  {line}" for line in _columns(list(_facts_of(known, row.name)))]
-    trouble = [f"{row.name}: {row.status}" for row in known.backends() if row.status.startswith("broken")]
+        lines += [f"  {line}" for line in _columns(list(_facts_of(known, row)))]
+    kernels = [(f"{offer.backend}.{offer.operation}", offer.origin) for offer in known.try_kernels()]
+    lines += ["", "kernels brought by others", *(f"  {line}" for line in _columns(kernels))] if kernels else []
+    trouble = [
+        f"{row.name} of {row.distribution}: {row.status}"
+        for row in known.backends()
+        if row.status.startswith(("broken", "conflict")) or row.devices == KERNEL
+    ]
     try:
         known.backend_for(CPU)
     except TensorError as error:
@@ -49,16 +56,20 @@ def report(known: Registry, /) -> tuple[list[str], bool]:
     return lines, not trouble
 
 
-def _facts_of(known: Registry, name: str) -> Iterator[tuple[str, str]]:
+def _facts_of(known: Registry, row: BackendRow) -> Iterator[tuple[str, str]]:
     """Status of a backend, loaded if it can be, then what it says about itself."""
+    if row.status.startswith("conflict"):
+        yield "status", row.status
+        return
     try:
-        backend = known.backend(name)
+        backend = known.backend(row.name)
     except TensorError as error:
-        status = next(row.status for row in known.backends() if row.name == name)
+        status = next(one.status for one in known.backends() if one[:3] == row[:3])
         yield "status", status if status != "not loaded" else str(error)
         return
     yield "status", "ready"
     try:
+        yield "placements", ", ".join(map(repr, placements_of(backend)))
         yield from backend.describe().items()
         missing = backend.unsupported()
         yield from ((f"lacks {operation}", reason) for operation, reason in sorted(missing.items()))

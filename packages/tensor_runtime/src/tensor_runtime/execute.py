@@ -2,10 +2,10 @@
 
     binding table of the operation, keyed by the operands' forms  →  bound kernel  →  wrapped once
 
-Each function here is the hot path of one kind of call: look up, call, wrap. When anything is raised on it, the call
-goes the long way once more, where everything is checked and whatever is wrong gets an error of our tree: the binding
-may not be there yet, an operand may be a Python number, whose *type* then stands in for its form, or no operand at
-all, or the kernel may have failed. A ``try`` costs nothing while nothing is raised.
+Each function here is the hot path of one kind of call: look up, call, wrap. Where the look-up finds nothing, the call
+goes the long way, where everything is checked: the binding may not be there yet, an operand may be a Python number,
+whose *type* then stands in for its form, or no operand at all. Whatever the kernel raises becomes an error of our tree;
+no kernel is called twice. A ``try`` costs nothing while nothing is raised.
 
 ``out``, where there is one, is a mutable view that receives the result (``tensor_runtime.outputs``).
 """
@@ -15,8 +15,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-from tensor_core.errors import TensorError
-from tensor_runtime.failures import guarded
+from tensor_runtime.failures import MISSES, fail, guarded
 from tensor_runtime.outputs import Out, written
 from tensor_runtime.spec import OpSpec, ViewSpec
 from tensor_runtime.tensors import Number, Tensor, unwrap, wrap
@@ -32,12 +31,13 @@ def execute_unary(spec: OpSpec, a: Tensor, out: Out = None, /) -> Tensor:
     result = Tensor()
     try:
         kernel, result._form = spec.found[a._form]
-        result._array = kernel(a._array)
-    except TensorError:
-        raise
-    except Exception:
+    except MISSES:
         pass
     else:
+        try:
+            result._array = kernel(a._array)
+        except Exception as error:
+            fail(spec.name, error)
         return result if out is None else written(out, result, a)
     form, array = unwrap(spec.name, a)
     kernel, found = spec.bindings[form]
@@ -55,12 +55,13 @@ def execute_binary(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, out: Ou
     result = Tensor()
     try:
         kernel, result._form = spec.found[a._form][b._form]  # type: ignore[union-attr]
-        result._array = kernel(a._array, b._array)  # type: ignore[union-attr]
-    except TensorError:
-        raise
-    except Exception:
+    except MISSES:
         pass
     else:
+        try:
+            result._array = kernel(a._array, b._array)  # type: ignore[union-attr]
+        except Exception as error:
+            fail(spec.name, error)
         return result if out is None else written(out, result, a, b)
     result = execute_mixed(spec, a, b)
     return result if out is None else written(out, result, a, b)
@@ -78,12 +79,13 @@ def execute_mixed(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, /) -> Te
     result = Tensor()
     try:
         kernel, result._form = spec.found[key_a][key_b]
-        result._array = kernel(x, y)
-    except TensorError:
-        raise
-    except Exception:
+    except MISSES:
         pass
     else:
+        try:
+            result._array = kernel(x, y)
+        except Exception as error:
+            fail(spec.name, error)
         return result
     kernel, found = spec.bindings[key_a, key_b]
     return wrap(found, guarded(spec.name, kernel, x, y))
@@ -101,12 +103,13 @@ def execute_ternary(
     result = Tensor()
     try:
         kernel, result._form = spec.found[a._form, b._form, c._form]  # type: ignore[union-attr]
-        result._array = kernel(a._array, b._array, c._array)  # type: ignore[union-attr]
-    except TensorError:
-        raise
-    except Exception:
+    except MISSES:
         pass
     else:
+        try:
+            result._array = kernel(a._array, b._array, c._array)  # type: ignore[union-attr]
+        except Exception as error:
+            fail(spec.name, error)
         return result if out is None else written(out, result, a, b, c)
     key_a, x = (a._form, a._array) if isinstance(a, Tensor) else (type(a), a)
     key_b, y = (b._form, b._array) if isinstance(b, Tensor) else (type(b), b)
@@ -126,12 +129,13 @@ def execute_detail(spec: OpSpec | ViewSpec, a: Tensor, detail: Hashable, out: Ou
     result = Tensor()
     try:
         kernel, result._form = spec.found[a._form, detail]
-        result._array = kernel(a._array)
-    except TensorError:
-        raise
-    except Exception:
+    except MISSES:
         pass
     else:
+        try:
+            result._array = kernel(a._array)
+        except Exception as error:
+            fail(spec.name, error)
         return result if out is None else written(out, result, a)
     form, array = unwrap(spec.name, a)
     kernel, found = spec.bindings[form, detail]

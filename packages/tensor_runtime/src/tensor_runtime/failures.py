@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final, NoReturn
 
 from tensor_core.errors import BackendError, OutOfMemoryError, TensorError
+
+MISSES: Final = (KeyError, AttributeError, TypeError)
+"""What a look-up on a hot path raises that finds nothing: no binding yet, an operand that is no tensor, a key that
+cannot be hashed. The general way then says what it is."""
 
 
 def guarded(operation: str, kernel: Callable[..., Any], /, *arguments: Any) -> Any:
@@ -22,6 +26,19 @@ def guarded(operation: str, kernel: Callable[..., Any], /, *arguments: Any) -> A
         raise
     except Exception as error:
         raise translated(operation, error) from error
+
+
+def fail(operation: str, error: Exception, /) -> NoReturn:
+    """Raise what a kernel let escape as an error of our tree; for hot paths, in the handler of their own ``try``.
+
+    >>> fail("demo", KeyError("x"))
+    Traceback (most recent call last):
+        ...
+    tensor_core.errors.BackendError: demo: the backend failed: KeyError: 'x'
+    """
+    if isinstance(error, TensorError):
+        raise error
+    raise translated(operation, error) from error
 
 
 def translated(operation: str, error: Exception, /) -> TensorError:

@@ -12,14 +12,20 @@ A backend's own kernel is never replaced silently: two claims of one name are a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 from tensor_core.errors import ArgumentError, PluginConflictError, PluginLoadError
+from tensor_runtime.discovery import distribution_of, in_one_line, load_entry
 from tensor_runtime.protocols import Backend, Kernel, Operand, Result
 
 Binder = Callable[[tuple[Operand, ...], Result, Any], Kernel]
 """From the operands' forms, the result's form or forms, and the detail to a kernel, as in ``Backend.bind``."""
+
+
+HERE: Final = "this process"
+"""The origin of what :func:`tensor_runtime.register_kernel` brought."""
 
 
 class Offer(NamedTuple):
@@ -36,9 +42,10 @@ class KernelTable:
 
     >>> table = KernelTable(lambda: [])
     >>> table.register("cpu", "hypot", lambda operands, result, detail: max)
-    >>> table.register("cpu", "hypot", lambda operands, result, detail: min)
+    >>> table.register("cpu", "hypot", lambda operands, result, detail: min)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    tensor_core.errors.PluginConflictError: register_kernel: cpu has a kernel 'hypot' already, from this process
+        ...
+    tensor_core.errors.PluginConflictError: register_kernel: cpu has a kernel 'hypot' already, from this process; ...
     """
 
     def __init__(self, discover: Callable[[], Iterable[Offer]] | None = None) -> None:
@@ -46,6 +53,7 @@ class KernelTable:
         self._registered: dict[tuple[str, str], Offer] = {}
         self._found: dict[tuple[str, str], list[Offer]] | None = None
         self._loaded: dict[tuple[str, str], Binder] = {}
+        self._failed: dict[tuple[str, str], str] = {}
 
     def binder(self, backend: Backend[Any], operation: str, /) -> Binder | None:
         """What was brought for an operation of a backend; None leaves it to the backend.
@@ -58,17 +66,45 @@ class KernelTable:
         offers = self._offers(key)
         if not offers:
             return None
-        origins = [offer.origin for offer in offers]
-        if operation in backend.operations():
-            origins.append(f"the backend {backend.name!r} itself")
-        if len(origins) > 1:
+        trouble = _conflict(offers, operation in backend.operations())
+        if trouble:
             raise PluginConflictError(
-                f"{operation}: the kernel for {backend.name} is brought by {' and '.join(origins)}; uninstall one",
+                f"{operation}: the kernel for {backend.name} is brought by {trouble}",
                 operation=operation,
                 backends=(backend.name,),
             )
         known = self._loaded.get(key)
-        return known if known is not None else self._loaded.setdefault(key, _loaded_from(offers[0]))
+        if known is not None:
+            return known
+        try:
+            loaded = _loaded_from(offers[0])
+        except PluginLoadError as failure:
+            self._failed[key] = in_one_line(failure.__cause__ or failure)
+            raise
+        self._failed.pop(key, None)
+        return self._loaded.setdefault(key, loaded)
+
+    def troubles(self, own: Mapping[str, Collection[str]], /) -> Iterator[tuple[Offer, str]]:
+        """Offers that cannot be used, each with what is wrong as far as it is known; loads none.
+
+        Args:
+            own: for each backend that there is, the names of the kernels that it has itself.
+        """
+        for key, offers in self._listed().items():
+            conflict = _conflict(offers, key[1] in own.get(key[0], ()))
+            if key[0] not in own:
+                trouble = f"no backend is called {key[0]!r}; there are {', '.join(sorted(own)) or 'none'}"
+            elif conflict:
+                trouble = f"conflict: brought by {conflict}"
+            elif key in self._failed:
+                trouble = f"broken: {self._failed[key]}"
+            else:
+                continue
+            yield from ((offer, trouble) for offer in offers)
+
+    def offers(self) -> list[Offer]:
+        """Every offer, sorted; loads none."""
+        return sorted((one for many in self._listed().values() for one in many), key=lambda offer: offer[:3])
 
     def register(self, backend: str, operation: str, binder: Binder, /) -> None:
         """Bring a kernel without an entry point.
@@ -85,36 +121,57 @@ class KernelTable:
         key = (backend, operation)
         before = self._offers(key)
         if before:
+            remedy = (
+                "take that one back with registry.unregister_kernel() first"
+                if before[0].origin == HERE
+                else f"an entry point needs no register_kernel(): remove this call, or uninstall {before[0].origin}"
+            )
             raise PluginConflictError(
-                f"register_kernel: {backend} has a kernel {operation!r} already, from {before[0].origin}",
+                f"register_kernel: {backend} has a kernel {operation!r} already, from {before[0].origin}; {remedy}",
                 operation=operation,
                 backends=(backend,),
             )
-        self._registered[key] = Offer(backend, operation, "this process", lambda: binder)
+        self._registered[key] = Offer(backend, operation, HERE, lambda: binder)
 
     def unregister(self, backend: str, operation: str, /) -> None:
         """Undo :meth:`register`."""
         self._registered.pop((backend, operation), None)
         self._loaded.pop((backend, operation), None)
+        self._failed.pop((backend, operation), None)
 
     def operations(self, backend: str, /) -> frozenset[str]:
         """Names brought for a backend; loads none of them."""
-        self._offers((backend, ""))
-        return frozenset(operation for name, operation in (*(self._found or ()), *self._registered) if name == backend)
+        return frozenset(operation for name, operation in self._listed() if name == backend)
 
     def refresh(self) -> None:
         """Read the entry points again when asked next."""
         self._found = None
         self._loaded.clear()
+        self._failed.clear()
 
     def _offers(self, key: tuple[str, str]) -> list[Offer]:
+        registered = self._registered.get(key)
+        return [*self._entries().get(key, ()), *([registered] if registered else ())]
+
+    def _listed(self) -> dict[tuple[str, str], list[Offer]]:
+        return {key: self._offers(key) for key in (*self._entries(), *self._registered)}
+
+    def _entries(self) -> dict[tuple[str, str], list[Offer]]:
         if self._found is None:
             found: dict[tuple[str, str], list[Offer]] = {}
             for offer in self._discover():
                 found.setdefault((offer.backend, offer.operation), []).append(offer)
             self._found = found
-        registered = self._registered.get(key)
-        return [*self._found.get(key, ()), *([registered] if registered else ())]
+        return self._found
+
+
+def _conflict(offers: list[Offer], has_itself: bool) -> str:
+    """Who brings a kernel, and what to remove; empty where one does."""
+    origins = " and ".join(offer.origin for offer in offers)
+    if has_itself:
+        remedy = "do not register it" if offers[0].origin == HERE else f"uninstall {origins}"
+        return f"{origins} and the backend {offers[0].backend!r} itself; {remedy}, or give its operation another name"
+    return f"{origins}; uninstall one" if len(offers) > 1 else ""
 
 
 def _loaded_from(offer: Offer) -> Binder:
@@ -144,5 +201,4 @@ def _installed_offers() -> Iterable[Offer]:
 
     for entry in entry_points(group="tensor_runtime.kernels"):
         backend, _, operation = entry.name.rpartition(".")
-        origin = f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else "unknown distribution"
-        yield Offer(backend, operation, origin, entry.load)
+        yield Offer(backend, operation, distribution_of(entry), partial(load_entry, entry))

@@ -17,12 +17,12 @@ from tensor_core.errors import ArgumentError, FormatError, LoadError, OutOfMemor
 from tensor_core.host_tensor import HostTensor
 from tensor_core.host_view import HostTensorView
 from tensor_runtime.atomic import write_atomically
-from tensor_runtime.failures import guarded
 from tensor_runtime.npy_header import PREFIX_BYTES, Header, format_header, header_length, length_field, parse_header
 from tensor_runtime.ops.creation import asarray
 from tensor_runtime.ops.structure import copy, reversed_axes, to_contiguous
 from tensor_runtime.registry import registry
 from tensor_runtime.tensors import Tensor, unwrap
+from tensor_runtime.transfer import lend
 
 Path = str | os.PathLike[str]
 _PIECE: Final = 1 << 24  # bytes taken from a stream at once
@@ -33,7 +33,8 @@ def save(path: Path, x: Tensor, /) -> None:
     """Write a tensor to an ``.npy`` file, whole or not at all.
 
     The file is the one that ``np.save`` makes of the same column-major array. The name is taken as it is given; nothing
-    is appended. The elements are copied only if the tensor is a view with gaps or in another order.
+    is appended. The elements are copied only if the tensor is a view with gaps or in another order. The new file takes
+    the old one's name and permissions; other hard links to the old one keep the old content.
 
     Args:
         path: a new name, or a regular file that will be replaced at the end.
@@ -52,6 +53,8 @@ def save(path: Path, x: Tensor, /) -> None:
      3  4
     """
     name = _name_of(path, SaveError, "save")
+    if name.endswith((os.sep, os.altsep or os.sep)):
+        raise SaveError(f"save: {name!r} ends as the name of a folder does; accepted: the name of a file", path=name)
     form, _ = unwrap("save", x)
     backend: Any = registry.backend_for(form.placement)
     if not hasattr(backend, "lend"):
@@ -63,8 +66,9 @@ def save(path: Path, x: Tensor, /) -> None:
     pieces: list[bytes | memoryview] = [format_header(form.dtype, form.shape)]
     if form.size:
         compact = to_contiguous(x)
-        lent = HostTensorView.borrow(guarded("save", backend.lend, compact._array, compact._form))
-        pieces.append(lent.as_slice().cast("B"))
+        lent = HostTensorView.borrow(lend("save", backend, compact._array, compact._form))
+        # A byte of a Bool that is neither 0 nor 1 is true, and lent memory may hold one; a file may not.
+        pieces.append(lent.tobytes() if form.dtype is Bool else lent.as_slice().cast("B"))
     write_atomically(name, pieces)
 
 
@@ -75,7 +79,7 @@ def load(path: Path, /, *, mmap: bool = False) -> Tensor:
         path: a regular file, of either order.
         mmap: leave the elements in the file and let the system read what is used. The result is then read-only, and
             keeps the file's order: a row-major file gives a view with row-major strides. The file must not become
-            shorter as long as the tensor lives, and the bytes of a Bool file are not checked to be 0 or 1.
+            shorter as long as the tensor lives. The bytes of a Bool file are not checked: all but 0 are true.
 
     Returns:
         A tensor on ``cpu``; owned and compact unless ``mmap`` is set.

@@ -12,6 +12,7 @@ from tensor_core.formatting import format_tensor
 from tensor_core.host_view import HostTensorView
 from tensor_runtime.registry import registry
 from tensor_runtime.tensors import Tensor
+from tensor_runtime.transfer import lend
 
 _BIG: Final = 1 << 20  # bytes from which on the size is shown
 _UNITS: Final = ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
@@ -32,7 +33,7 @@ def tensor_text(x: Tensor, /) -> str:
         return header
     if x.size == 0:
         return format_tensor(header, x.dtype, x.shape, _nothing)
-    view = HostTensorView.borrow(backend.lend(x._array, x._form))
+    view = HostTensorView.borrow(lend("repr", backend, x._array, x._form))
     return format_tensor(header, x.dtype, x.shape, view.__getitem__)
 
 

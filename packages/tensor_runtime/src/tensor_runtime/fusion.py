@@ -14,6 +14,7 @@ from weakref import ref
 
 from tensor_core.errors import ArgumentError, PlacementError, TensorError, UnsupportedOperationError
 from tensor_runtime.bindings import Binding, BindingTable
+from tensor_runtime.failures import MISSES, fail
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.number_arguments import number_argument
 from tensor_runtime.outputs import Out, written
@@ -69,15 +70,18 @@ class Fused:
             else:
                 kernel, program = self._found[tuple(map(_FORM, arguments))]
                 arrays = map(_ARRAY, arguments)
-            result._form = program.form
-            result._array = kernel(*arrays)
-        except Exception:
+        except MISSES:
             pass
         else:
+            result._form = program.form
+            try:
+                result._array = kernel(*arrays)
+            except Exception as error:
+                result._array = _stepwise(program, _arrays(arguments), error)
             if program.form is None:
                 return _packed(program, arguments, result._array, out)
             return result if out is None else written(out, result, *arguments)
-        return self._long_way(arguments, out)  # whatever was raised, it says it as the function itself would
+        return self._long_way(arguments, out)
 
     def program(self, *arguments: Tensor | Number) -> Program:
         """The steps recorded for arguments of these forms, and whether they are one kernel; computes nothing.
@@ -222,10 +226,15 @@ def _run(program: Program, arrays: list[Any]) -> Any:
     """What the program's kernel returns; where it fails, what its steps return."""
     try:
         return program.kernel(*arrays)
-    except Exception:
-        if program.stepwise_because is not None:
-            raise
-    results = program.stepwise(*arrays)  # raise what the function raises, or know better than the one kernel
+    except Exception as error:
+        return _stepwise(program, arrays, error)
+
+
+def _stepwise(program: Program, arrays: list[Any], error: Exception) -> Any:
+    """What the steps return where the one kernel failed: they raise what the function raises, or know better."""
+    if program.stepwise_because is not None:  # the steps themselves have failed
+        fail("fuse", error)
+    results = program.stepwise(*arrays)
     return results if program.form is None else results[0]
 
 

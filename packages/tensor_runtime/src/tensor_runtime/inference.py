@@ -10,10 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 from tensor_core.dtypes import DType
+from tensor_core.errors import BackendError
 from tensor_core.shapes import as_shape
 from tensor_runtime.abstract import META
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU, MemoryKind, Placement, as_placement
+from tensor_runtime.registry import registry
 from tensor_runtime.tensors import Tensor, wrap
 
 
@@ -74,6 +76,13 @@ def _stand_in(place: Placement, stand_ins: dict[Placement, Placement]) -> Placem
     """A placement on ``meta`` for each real one, so that operands in different places are still refused."""
     if place.device is META.device:
         return place
+    if place is not CPU:
+        try:
+            registry.backend_for(place)  # refused here as anywhere else where its backend lacks it
+        except BackendError:
+            if place.device is None:
+                raise
+            # but what needs no elements can be asked of a device that this machine lacks
     return stand_ins.setdefault(place, Placement(MemoryKind.other(repr(place)), META.device))
 
 

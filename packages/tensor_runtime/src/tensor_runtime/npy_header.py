@@ -31,13 +31,15 @@ _DESCRIPTIONS: Final[dict[DType, str]] = {
     dtype: f"{'|' if dtype.itemsize == 1 else _ORDER}{_LETTERS[dtype.kind]}{dtype.itemsize}" for dtype in DTYPES
 }
 _OF_DESCRIPTION: Final = {description: dtype for dtype, description in _DESCRIPTIONS.items()}
-_KEY: Final = re.compile(r"\s*(['\"])(\w{1,20})\1\s*:\s*", re.ASCII)
+_BLANKS: Final = " \t\r\n\f"  # Python's; a no-break space is none
+_GAP: Final = f"[{_BLANKS}]*"
+_KEY: Final = re.compile(rf"{_GAP}(['\"])([a-z_]{{1,20}})\1{_GAP}:{_GAP}")
 _VALUES: Final = {
-    "descr": re.compile(r"(['\"])([^'\"\\]{1,40})\1\s*"),
-    "fortran_order": re.compile(r"()(True|False)\s*"),
-    "shape": re.compile(r"()\(([0-9L,\s]*)\)\s*", re.ASCII),
+    "descr": re.compile(rf"(['\"])([^'\"\\]{{1,40}})\1{_GAP}"),
+    "fortran_order": re.compile(rf"()(True|False){_GAP}"),
+    "shape": re.compile(rf"()\(([0-9L,{_BLANKS}]*)\){_GAP}"),
 }
-_EXTENT: Final = re.compile(r"\s*([0-9]{1,19})L?\s*", re.ASCII)  # files of Python 2 have 3L
+_EXTENT: Final = re.compile(rf"{_GAP}(0|[1-9][0-9]{{0,18}})L?{_GAP}")  # files of Python 2 have 3L
 
 
 class Header(NamedTuple):
@@ -126,7 +128,7 @@ def format_header(dtype: DType, shape: tuple[int, ...], /) -> bytes:
 
 def _entries(text: str, name: str) -> dict[str, str]:
     """The three entries as text, each once, in any order."""
-    body = text.strip(" \t\r\n")
+    body = text.strip(_BLANKS)
     position, end = 1, len(body) - 1
     found: dict[str, str] = {}
     if len(body) < 2 or body[0] != "{" or body[-1] != "}":
@@ -141,7 +143,7 @@ def _entries(text: str, name: str) -> dict[str, str]:
         if position < end and body[position] != ",":
             raise _malformed(text, name)
         position += 1
-        if not body[position:end].strip():
+        if not body[position:end].strip(_BLANKS):
             break
     if len(found) != len(_VALUES):
         raise _malformed(text, name)
@@ -149,10 +151,10 @@ def _entries(text: str, name: str) -> dict[str, str]:
 
 
 def _shape(listed: str, text: bytes, name: str) -> tuple[int, ...]:
-    if not listed.strip():
+    if not listed.strip(_BLANKS):
         return ()
     parts = listed.split(",")
-    matches = [_EXTENT.fullmatch(part) for part in (parts if parts[-1].strip() else parts[:-1])]
+    matches = [_EXTENT.fullmatch(part) for part in (parts if parts[-1].strip(_BLANKS) else parts[:-1])]
     shape = tuple(int(match[1]) for match in matches if match)
     if len(parts) < 2 or not matches or len(shape) != len(matches):
         raise _malformed(text.decode("latin-1"), name)

@@ -7,13 +7,16 @@ ones in another order, is refused. The result is computed first, so that nothing
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Hashable
 from typing import Any, Final
 
-from tensor_core.errors import OverlappingViewError, ReadOnlyError, ShapeError
+from tensor_core.errors import OverlappingViewError, ReadOnlyError, ShapeError, TensorError
 from tensor_runtime.bindings import Binding, BindingTable
 from tensor_runtime.conversion import check_convertible
-from tensor_runtime.failures import guarded
+from tensor_runtime.failures import guarded, translated
 from tensor_runtime.form import Form
+from tensor_runtime.overlap import overlap_test
 from tensor_runtime.registry import registry
 from tensor_runtime.spec import common_placement
 from tensor_runtime.tensors import Tensor, TypedTensorViewMut
@@ -22,28 +25,39 @@ Out = TypedTensorViewMut[Any] | None
 """The parameter ``out``: None for a fresh result."""
 
 
-def _bind_writing(key: tuple[Form, Form]) -> Binding:
-    target, source = key
-    common_placement("copy_into", key)
+def _bind_writing(key: tuple[str, Form, Form]) -> Binding:
+    operation, target, source = key
+    common_placement(operation, (target, source))
     if source.shape != target.shape:
         raise ShapeError(
-            f"copy_into: the view has shape {target.shape} and the source {source.shape}; accepted: equal shapes",
+            f"{operation}: the view has shape {target.shape} and its new elements {source.shape}; "
+            "accepted: equal shapes",
             shapes=(target.shape, source.shape),
         )
-    check_convertible("copy_into", source, target.dtype)
-    return registry.bind("copy_into", key, target, None), target
+    check_convertible(operation, source, target.dtype)
+    return registry.bind("copy_into", (target, source), target, None), target
 
 
 def _bind_overlap(key: tuple[Form, Form]) -> Binding:
     common_placement("out", key)
-    return registry.bind("overlaps", key, key[0], None), None
+    return overlap_test(*key), registry.backend_for(key[0].placement).location_of
+
+
+def _located(locate: Callable[[Any], tuple[Hashable, int]], array: Any) -> tuple[Hashable, int]:
+    try:
+        space, address = locate(array)
+        return space, operator.index(address)
+    except TensorError:
+        raise
+    except Exception as error:
+        raise translated("out", error) from error
 
 
 _WRITING: Final = BindingTable(_bind_writing)
 _OVERLAP: Final = BindingTable(_bind_overlap)
 
 
-def write(view: TypedTensorViewMut[Any], source: Tensor, /) -> None:
+def write(view: TypedTensorViewMut[Any], source: Tensor, operation: str = "copy_into", /) -> None:
     """Write every element of ``source`` into a mutable view of the same shape; errors as for ``copy_into``.
 
     >>> x = zeros((2,))
@@ -52,9 +66,11 @@ def write(view: TypedTensorViewMut[Any], source: Tensor, /) -> None:
     [1.0, 2.0]
     """
     if not isinstance(view, TypedTensorViewMut):
-        raise ReadOnlyError(f"copy_into: found a {type(view).__name__} to write; accepted: what mutable_view() returns")
-    kernel, _ = _WRITING[view._form, source._form]
-    guarded("copy_into", kernel, view._array, source._array)
+        raise ReadOnlyError(
+            f"{operation}: found a {type(view).__name__} to write; accepted: what mutable_view() returns"
+        )
+    kernel, _ = _WRITING[operation, view._form, source._form]
+    guarded(operation, kernel, view._array, source._array)
 
 
 def written(out: TypedTensorViewMut[Any], result: Tensor, /, *operands: object) -> Tensor:
@@ -73,13 +89,17 @@ def written(out: TypedTensorViewMut[Any], result: Tensor, /, *operands: object) 
     """
     if not isinstance(out, TypedTensorViewMut):
         raise ReadOnlyError(f"out: found a {type(out).__name__}; accepted: what mutable_view() returns")
+    place = None
     for operand in operands:
         if isinstance(operand, Tensor) and operand is not out:
-            kernel, _ = _OVERLAP[out._form, operand._form]
-            if guarded("out", kernel, out._array, operand._array):
+            overlaps, locate = _OVERLAP[out._form, operand._form]
+            if place is None:
+                place = _located(locate, out._array)
+            space, address = _located(locate, operand._array)
+            if space == place[0] and overlaps(place[1], address):
                 raise OverlappingViewError(
                     "out: it shares a part of an operand's elements, or all in another order; "
                     "write into the operand itself, or into other memory"
                 )
-    write(out, result)
+    write(out, result, "out")
     return out

@@ -7,14 +7,16 @@ version it was written for in its info entry.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final, Protocol, TypeVar
+from collections.abc import Callable, Collection, Hashable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
+from tensor_core.dtypes import DType
 from tensor_core.host_tensor import HostTensor
 from tensor_runtime.form import Form
-from tensor_runtime.placement import DeviceKind
+from tensor_runtime.placement import DeviceKind, Placement
 
-PROTOCOL_VERSION: Final = 1
+PROTOCOL_VERSION: Final = 2
 
 A = TypeVar("A")
 Operand = Form | type
@@ -42,7 +44,13 @@ class Counted:
 
 
 class Backend(Protocol[A]):
-    """What a device kind brings along."""
+    """What a device kind brings along.
+
+    A backend may compute in the background. Kernels then follow one another as if each had finished when it returned,
+    and whatever a kernel tells at once (a number, the extent of a :class:`Counted`, a refusal of values) it waits for
+    itself. The runtime calls :meth:`synchronize` before each :meth:`download` and each ``lend``, and when a user asks
+    for it; nowhere else.
+    """
 
     @property
     def name(self) -> str:
@@ -75,16 +83,31 @@ class Backend(Protocol[A]):
         """Offset of the array's first element in its allocation, in elements."""
         ...
 
+    def location_of(self, array: A, /) -> tuple[Hashable, int]:
+        """Where the array's first element lies: a space of addresses, and the address in it, in bytes.
+
+        Arrays of unequal spaces share no memory; in one space the addresses and the layouts decide, and the runtime
+        works that out. A space may be one allocation (then the address is the offset in bytes), the memory of a
+        device, or that of the process. Asked for at each call with ``out``; cheap, waits for nothing.
+        """
+        ...
+
     def upload(self, source: HostTensor[Any], form: Form, /) -> A:
-        """A copy of ``source`` here, compact, laid out as ``form``."""
+        """A copy of ``source`` here, compact, laid out as ``form``; the bytes of a Bool source are 0 and 1.
+
+        ``source`` may change as soon as it returns.
+        """
         ...
 
     def download(self, array: A, form: Form, /) -> HostTensor[Any]:
-        """A compact copy of ``array`` on the host."""
+        """A compact copy of ``array`` on the host, complete when it returns."""
         ...
 
     def synchronize(self) -> None:
-        """Wait until everything submitted is done; nothing to do for a backend that computes at once."""
+        """Wait until everything submitted is done; nothing to do for a backend that computes at once.
+
+        What failed in the background is raised here.
+        """
         ...
 
     def describe(self) -> Mapping[str, str]:
@@ -92,16 +115,52 @@ class Backend(Protocol[A]):
         ...
 
 
+class PlacedBackend(Backend[A], Protocol[A]):
+    """A backend that has more than its first device in the usual memory: ``UnpinnedHost`` of a CPU, else ``Device``."""
+
+    def placements(self) -> Collection[Placement]:
+        """Every placement it has, the usual one first; a tensor anywhere else is refused. Asked for each one once."""
+        ...
+
+
 class HostBackend(Backend[A], Protocol[A]):
     """A backend whose arrays lie in host memory, so that they can be lent without a copy."""
 
-    def borrow(self, source: Any, copy: bool | None, /) -> tuple[A, Form] | None:
+    def borrow(self, source: Any, copy: bool | None, dtype: DType | None = None, /) -> tuple[A, Form] | None:
         """The array and form of foreign host memory; None when ``source`` exports none.
 
-        ``copy`` has NumPy 2's meaning: True always copies, False never does, None only when it must.
+        ``dtype`` is what the caller asked for. Memory of one of our dtypes is taken as it is; of another one it is
+        converted where ``dtype`` holds all its values (``tensor_core.foreign.check_holds``), and refused otherwise.
+
+        ``copy`` has NumPy 2's meaning: True always copies, False never does, None only when it must. Memory of Bool
+        that is shared may hold any byte, now or later, and kernels read all but 0 as true; a copy holds 0 and 1.
         """
         ...
 
     def lend(self, array: A, form: Form, /) -> Any:
         """The same memory as an object that NumPy reads, axes in the tensor's order."""
+        ...
+
+
+@runtime_checkable
+class ThreadedBackend(Protocol):
+    """What a backend adds, if it likes, whose kernels share their work among threads of the host.
+
+    Both methods are optional, together; ``tensor_runtime.set_threads`` passes over a backend without them.
+    """
+
+    @property
+    def name(self) -> str:
+        """As :attr:`Backend.name`."""
+        ...
+
+    def threads(self) -> Mapping[str, int]:
+        """Threads in force, by what runs them: ``"kernels"`` for its own, else the library's name. Cheap."""
+        ...
+
+    def set_threads(self, count: int, /) -> AbstractContextManager[object]:
+        """Let all of them use so many threads from now on; leaving the block restores what was in force before.
+
+        ``count`` is an int of 1 or more. One that the backend cannot take raises ``ArgumentError`` and changes nothing.
+        """
         ...

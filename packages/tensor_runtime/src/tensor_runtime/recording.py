@@ -193,9 +193,17 @@ class RecordingBackend:
         """Nothing by name; ``bind`` refuses what it does not know."""
         return {}
 
+    def placements(self) -> tuple[Placement, ...]:
+        """One."""
+        return (RECORDING,)
+
     def offset_of(self, array: Node, /) -> int:
         """Refuse: a kernel bound to forms must not depend on it."""
         raise elements_refused("offset_of", "the offset of a view")
+
+    def location_of(self, array: Node, /) -> tuple[object, int]:
+        """Refuse: there are no elements yet."""
+        raise elements_refused("location_of", "where elements lie")
 
     def upload(self, source: HostTensor[Any], form: Form, /) -> Node:
         """Refuse: only arguments are recorded."""

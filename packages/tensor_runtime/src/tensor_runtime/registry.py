@@ -1,102 +1,48 @@
 """The registry: which backend serves which device, found through entry points.
 
-Two groups are read, and nothing is read at import:
+Two groups are read (``tensor_runtime.discovery``), and nothing is read at import:
 
 * ``tensor_runtime.backends``: a backend, or a function without arguments that returns one; loaded on first use.
 * ``tensor_runtime.backend_info`` (optional, same name): a mapping in a module that imports nothing heavy, with
 
   ``protocol_version``  the ``PROTOCOL_VERSION`` the backend was written for,
   ``device_kinds``      the device names it claims, such as ``("cpu",)`` or ``("cuda",)``,
-  ``status``, ``reason``  when it cannot be used here: a few words, and why (optional).
+  ``status``, ``reason``  when it cannot be used here: a few words, and why (optional; "ready" means that it can).
+
+All info modules are imported when a backend is looked for the first time or listed. A backend without one is imported
+when a device is named that no other backend claims, because only itself can tell.
 
 Kernels that other packages bring for a backend are found in a third group (``tensor_runtime.family_kernels``).
 
-A broken entry is reported by :func:`backends` and never breaks another one. ``TENSOR_RUNTIME_BACKENDS=cpu,other`` in
-the environment limits the search to the names listed.
+A broken entry, and each of two that claim one name or one device, is reported by :func:`backends` and never breaks
+another one. ``TENSOR_RUNTIME_BACKENDS=cpu,other`` in the environment limits the search to the names listed.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from threading import RLock
 from typing import Any, Final, NamedTuple
 
 from tensor_core.errors import (
     ArgumentError,
-    BackendContractError,
     BackendUnavailableError,
+    PlacementError,
     PluginConflictError,
     PluginLoadError,
+    TensorError,
 )
 from tensor_runtime.bindings import binding_cache
-from tensor_runtime.family_kernels import Binder, KernelTable
-from tensor_runtime.placement import DeviceKind, Placement
-from tensor_runtime.protocols import PROTOCOL_VERSION, Backend, Kernel, Operand, Result
+from tensor_runtime.discovery import VARIABLE, AnyBackend, Candidate, in_one_line, installed_candidates
+from tensor_runtime.failures import guarded
+from tensor_runtime.family_kernels import Binder, KernelTable, Offer
+from tensor_runtime.placement import DeviceId, DeviceKind, Placement, as_placement
+from tensor_runtime.protocols import Kernel, Operand, Result
 
-AnyBackend = Backend[Any]
-_INSTALL: Final = {
-    "cpu": "pip install ironstride-tensor-cpu",
-    "cuda": "pip install ironstride-tensor-gpu",
-    "rocm": "pip install ironstride-tensor-gpu",
-}
-
-
-class Candidate:
-    """An entry found but perhaps not loaded yet: where it comes from, and what became of it.
-
-    >>> candidate = Candidate("npu", "npu-plugin 1.0", lambda: None, {"status": "no driver", "device_kinds": ("npu",)})
-    >>> candidate.status
-    'no driver'
-    """
-
-    def __init__(self, name: str, distribution: str, load: Callable[[], object], info: Mapping[str, Any]) -> None:
-        self.name = name
-        self.distribution = distribution
-        self.load = load
-        self.device_kinds: tuple[str, ...] = tuple(info.get("device_kinds", ()))
-        self.unavailable = ": ".join(str(info[part]) for part in ("status", "reason") if info.get(part))
-        self.failure: BaseException | None = None
-        self.instance: AnyBackend | None = None
-        protocol = info.get("protocol_version", PROTOCOL_VERSION)
-        if protocol != PROTOCOL_VERSION and not self.unavailable:
-            self.unavailable = f"written for backend protocol {protocol}; this runtime speaks {PROTOCOL_VERSION}"
-
-    @property
-    def status(self) -> str:
-        """One word or one reason, as :func:`backends` shows it."""
-        if self.instance is not None:
-            return "ready"
-        if self.failure is not None:
-            return f"broken: {type(self.failure).__name__}: {self.failure}"
-        return self.unavailable or "not loaded"
-
-    def resolve(self) -> AnyBackend:
-        """The backend itself; loads it the first time."""
-        if self.instance is not None:
-            return self.instance
-        if self.unavailable:
-            raise BackendUnavailableError(f"backend {self.name!r}: {self.unavailable}", backend=self.name)
-        if self.failure is None:
-            try:
-                loaded = self.load()
-                backend: Any = loaded() if not hasattr(loaded, "bind") and callable(loaded) else loaded
-                if not (hasattr(backend, "bind") and isinstance(getattr(backend, "device_kind", None), DeviceKind)):
-                    raise BackendContractError(
-                        f"backend {self.name!r}: {type(backend).__name__} has no bind() or no device_kind; "
-                        "accepted: an object as tensor_runtime.protocols.Backend describes"
-                    )
-                self.instance = backend
-                return self.instance
-            except KeyboardInterrupt:
-                raise
-            except BaseException as failure:  # a plug-in may even call sys.exit() or recurse without end
-                self.failure = failure
-        raise PluginLoadError(
-            f"backend {self.name!r} of {self.distribution} did not load: "
-            f"{type(self.failure).__name__}: {self.failure}; mend or uninstall it, then call refresh_backends()",
-            backend=self.name,
-        ) from self.failure
+KERNEL: Final = "a kernel"
+"""What stands for devices in the row of a kernel that a package brings for a backend."""
+_INSTALL: Final = {"cpu": "pip install ironstride-tensor-cpu"}
 
 
 class BackendRow(NamedTuple):
@@ -134,7 +80,7 @@ class Registry:
         self._discover = discover
         self._registered: list[Candidate] = []
         self._found: list[Candidate] | None = None
-        self._by_kind: dict[DeviceKind, AnyBackend] = {}
+        self._by_placement: dict[Placement, AnyBackend] = {}
         self._lock = RLock()
         self.kernels = KernelTable()
         os.register_at_fork(after_in_child=self._renew_lock)
@@ -156,36 +102,50 @@ class Registry:
         """The backend that serves a placement.
 
         Raises:
-            BackendUnavailableError: nobody serves the device; the message names the install command.
-            PluginConflictError: several backends claim it.
+            BackendUnavailableError: nobody serves the device; the message names what to install or to unset.
+            PlacementError: its backend has no such device or memory; the message names those it has.
+            PluginConflictError: several backends claim the device.
             PluginLoadError: its backend did not load.
         """
-        if placement.device is None:
-            raise BackendUnavailableError(f"placement {placement} names no device, so no backend can compute there")
-        kind = placement.device.kind
-        known = self._by_kind.get(kind)
+        known = self._by_placement.get(placement)
         if known is not None:
             return known
+        if placement.device is None:
+            raise BackendUnavailableError(f"placement {placement} names no device, so no backend can compute there")
         with self._lock:
-            claims = [candidate for candidate in self._candidates() if self._claims(candidate, kind)]
-            if not claims:
-                raise self._nobody(kind)
-            usable = [candidate for candidate in claims if not candidate.unavailable] or claims
-            if len(usable) > 1:
-                raise PluginConflictError(
-                    f"device {kind.short!r} is claimed by "
-                    + " and ".join(f"{candidate.name!r} of {candidate.distribution}" for candidate in usable)
-                    + "; uninstall one, or choose with TENSOR_RUNTIME_BACKENDS",
-                    backends=tuple(candidate.name for candidate in usable),
+            backend = self._serving(placement.device.kind)
+            there = placements_of(backend)
+            if placement not in there:
+                raise PlacementError(
+                    f"placement {placement}: the {backend.name} backend has no such device or memory; "
+                    f"it has {', '.join(map(repr, there))}",
+                    placement=placement,
+                    placements=tuple(there),
                 )
-            return self._by_kind.setdefault(kind, usable[0].resolve())
+            return self._by_placement.setdefault(placement, backend)
+
+    def _serving(self, kind: DeviceKind) -> AnyBackend:
+        claims = [candidate for candidate in self._candidates() if kind.short in candidate.device_kinds]
+        if not claims:
+            claims = [candidate for candidate in self._candidates() if self._turns_out_to_serve(candidate, kind)]
+        if not claims:
+            raise self._nobody(kind)
+        usable = [candidate for candidate in claims if not candidate.unavailable] or claims
+        if len(usable) > 1:
+            raise PluginConflictError(
+                f"device {kind.short!r} is claimed by "
+                + " and ".join(f"{candidate.name!r} of {candidate.distribution}" for candidate in usable)
+                + f"; uninstall one, or choose with {VARIABLE}",
+                backends=tuple(candidate.name for candidate in usable),
+            )
+        return usable[0].resolve()
 
     def backend(self, name: str, /) -> AnyBackend:
         """The backend listed under a name; errors as for :meth:`backend_for`."""
         with self._lock:
             named = [candidate for candidate in self._candidates() if candidate.name == name]
             if not named:
-                listed = ", ".join(sorted(candidate.name for candidate in self._candidates())) or "none"
+                listed = ", ".join(sorted({candidate.name for candidate in self._candidates()})) or "none"
                 raise BackendUnavailableError(f"backend {name!r} is not installed; installed: {listed}", backend=name)
             if len(named) > 1:
                 raise PluginConflictError(
@@ -197,14 +157,60 @@ class Registry:
             return named[0].resolve()
 
     def backends(self) -> BackendTable:
-        """Every backend found, with its status; loads none."""
+        """Every backend found, with its status, and every kernel brought for one that is in trouble; loads none."""
         with self._lock:
-            return BackendTable(
+            candidates = sorted(self._candidates(), key=lambda candidate: candidate.name)
+            rows = [
                 BackendRow(
-                    candidate.name, ", ".join(candidate.device_kinds) or "?", candidate.distribution, candidate.status
+                    one.name, ", ".join(one.device_kinds) or "?", one.distribution, self._conflict(one) or one.status
                 )
-                for candidate in sorted(self._candidates(), key=lambda candidate: candidate.name)
-            )
+                for one in candidates
+            ]
+            rows += [
+                BackendRow(f"{offer.backend}.{offer.operation}", KERNEL, offer.origin, trouble)
+                for offer, trouble in self.kernels.troubles(self._own_kernels())
+            ]
+            return BackendTable(rows)
+
+    def try_kernels(self) -> list[Offer]:
+        """Every kernel that others bring, after loading each that can be; :meth:`backends` then tells of the rest."""
+        for offer in self.kernels.offers():
+            try:
+                self.kernels.binder(self.backend(offer.backend), offer.operation)
+            except TensorError:
+                pass  # noted in the table of kernels, or in that of backends
+        return self.kernels.offers()
+
+    def _own_kernels(self) -> dict[str, Collection[str]]:
+        """Names of the kernels that each backend has itself; none where it is not loaded."""
+        own: dict[str, Collection[str]] = {}
+        for one in self._candidates():
+            own[one.name] = () if one.instance is None else guarded("operations", one.instance.operations)
+            if one.instance is not None:
+                own[one.instance.name] = own[one.name]
+        return own
+
+    def _conflict(self, candidate: Candidate) -> str:
+        """What another candidate claims as well; empty where there is nothing to mend."""
+        if candidate.excluded or (candidate.failure is not None and candidate.instance is None):
+            return ""
+        for other in self._candidates():
+            if other is candidate or other.excluded:
+                continue
+            if other.name == candidate.name:
+                return f"conflict: the name {other.name!r} is taken by {other.distribution} as well; uninstall one"
+            shared = set(other.device_kinds) & set(candidate.device_kinds)
+            if shared and not (other.unavailable or candidate.unavailable):
+                return (
+                    f"conflict: device {min(shared)!r} is claimed by {other.name!r} of {other.distribution} as well; "
+                    f"uninstall one, or choose with {VARIABLE}"
+                )
+        return ""
+
+    def loaded(self) -> list[AnyBackend]:
+        """Every backend that has been loaded; loads none."""
+        with self._lock:
+            return [candidate.instance for candidate in self._candidates() if candidate.instance is not None]
 
     def register(self, name: str, backend: AnyBackend, /) -> None:
         """Make a backend known without an entry point, for notebooks and tests.
@@ -221,7 +227,7 @@ class Registry:
         fresh = Candidate(name, "this process", lambda: backend, {"device_kinds": (kind.short,)})
         with self._lock:
             for other in self._candidates():
-                if other.name == name or self._claims(other, backend.device_kind):
+                if not other.excluded and (other.name == name or kind.short in other.device_kinds):
                     raise PluginConflictError(
                         f"register_backend: {name!r} for {backend.device_kind.short!r} meets {other.name!r} of "
                         f"{other.distribution}; each name and each device kind belongs to one backend",
@@ -256,7 +262,7 @@ class Registry:
 
     def _forget_bindings(self) -> None:
         with self._lock:
-            self._by_kind.clear()
+            self._by_placement.clear()
         binding_cache.clear()
 
     def _candidates(self) -> list[Candidate]:
@@ -265,83 +271,58 @@ class Registry:
         return self._found + self._registered
 
     @staticmethod
-    def _claims(candidate: Candidate, kind: DeviceKind) -> bool:
-        if candidate.device_kinds:
-            return kind.short in candidate.device_kinds
-        if candidate.instance is None and candidate.failure is None and not candidate.unavailable:
-            try:  # without an info entry, only the backend itself can tell
-                candidate.resolve()
+    def _turns_out_to_serve(candidate: Candidate, kind: DeviceKind) -> bool:
+        """Whether a backend without an info entry serves a device that no other claims: it has to be loaded."""
+        if not candidate.declared and candidate.failure is None and not candidate.unavailable:
+            try:
+                return candidate.resolve().device_kind is kind
             except PluginLoadError:
                 return False
-        return candidate.instance is not None and candidate.instance.device_kind is kind
+        return False
 
     def _nobody(self, kind: DeviceKind) -> BackendUnavailableError:
-        hint = _INSTALL.get(kind.short, "install the package that serves it, or call register_backend()")
-        return BackendUnavailableError(f"no backend serves device {kind.short!r}; {hint}", device=kind.short)
+        return BackendUnavailableError(
+            f"no backend serves device {kind.short!r}; {'; '.join(self._ways_out(kind))}", device=kind.short
+        )
+
+    def _ways_out(self, kind: DeviceKind) -> Iterator[str]:
+        """What is installed and may be the reason; else what to install."""
+        excluded = sorted({one.name for one in self._candidates() if one.excluded})
+        broken = [one for one in self._candidates() if one.failure is not None and not one.declared]
+        if excluded:
+            yield f"{VARIABLE}={os.environ.get(VARIABLE, '')} leaves out {', '.join(excluded)}: unset it, or add a name"
+        yield from (
+            f"{one.name!r} of {one.distribution} may, but is broken: {in_one_line(one.failure)}" for one in broken
+        )
+        if not excluded and not broken:
+            yield _INSTALL.get(kind.short, "install a package that serves it, or call register_backend()")
 
     def _renew_lock(self) -> None:
         self._lock = RLock()
 
 
-def _installed_candidates() -> Iterable[Candidate]:
-    """Candidates of the installed distributions, in the order of their names."""
-    from importlib.metadata import entry_points  # costs as much as NumPy to import: never at import time
+def placements_of(backend: AnyBackend, /) -> Collection[Placement]:
+    """The placements that a backend has; without ``placements()`` it has its first device, in the usual memory.
 
-    yield Candidate("meta", "tensor_runtime itself", _load_meta, {"device_kinds": ("meta",)})
-    yield Candidate("recording", "tensor_runtime itself", _load_recording, {"device_kinds": ("recording",)})
-    allowed = os.environ.get("TENSOR_RUNTIME_BACKENDS")
-    names = None if allowed is None else {name.strip() for name in allowed.split(",")}
-    infos = {(entry.name, _distribution(entry)): entry for entry in entry_points(group="tensor_runtime.backend_info")}
-    seen = set()
-    for entry in entry_points(group="tensor_runtime.backends"):
-        seen.add((entry.name, _distribution(entry)))
-        if names is None or entry.name in names:
-            info, failure = _read_info(infos.get((entry.name, _distribution(entry))))
-            candidate = Candidate(entry.name, _distribution(entry), entry.load, info)
-            candidate.failure = failure
-            yield candidate
-    for (name, distribution), entry in infos.items():
-        if (name, distribution) not in seen and (names is None or name in names):
-            info, failure = _read_info(entry)
-            candidate = Candidate(name, distribution, lambda: None, {"status": "lists no backend", **info})
-            candidate.failure = failure
-            yield candidate
+    >>> placements_of(backend("cpu"))
+    (cpu,)
+    """
+    listed = getattr(backend, "placements", None)
+    if listed is None:
+        return (as_placement(DeviceId(backend.device_kind)),)
+    found: Collection[Placement] = guarded("placements", listed)
+    return found
 
 
-def _load_meta() -> AnyBackend:
-    from tensor_runtime.abstract import MetaBackend  # found like any other backend, and imported by nobody else
-
-    return MetaBackend()
-
-
-def _load_recording() -> AnyBackend:
-    from tensor_runtime.recording import RecordingBackend  # only fuse() needs it
-
-    return RecordingBackend()
-
-
-def _read_info(entry: Any) -> tuple[Mapping[str, Any], BaseException | None]:
-    if entry is None:
-        return {}, None
-    try:
-        info = entry.load()
-        return (dict(info() if callable(info) else info)), None
-    except KeyboardInterrupt:
-        raise
-    except BaseException as failure:  # reported in backends(), fatal to nobody
-        return {}, failure
-
-
-def _distribution(entry: Any) -> str:
-    return f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else "unknown distribution"
-
-
-registry: Final = Registry(_installed_candidates)
+registry: Final = Registry(installed_candidates)
 """The registry of this process."""
 
 
 def backends() -> BackendTable:
     """Every backend found, with its devices, distribution and status; loads none.
+
+    What two claim, a name or a device, both rows say. A kernel that a package brings for a backend has a row, named as
+    its entry point, when it is in trouble: it did not load, or somebody else brings it, or there is no such backend.
 
     >>> "cpu" in [row.name for row in backends()]
     True

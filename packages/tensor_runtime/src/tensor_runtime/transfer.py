@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final, NamedTuple
 
-from tensor_core.errors import DTypeError
+from tensor_core.errors import DTypeError, TensorError
 from tensor_core.host_tensor import HostTensor
-from tensor_runtime.failures import guarded
-from tensor_runtime.form import form_of
+from tensor_runtime.failures import guarded, translated
+from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU, DeviceId, Placement, as_placement
 from tensor_runtime.registry import registry
 from tensor_runtime.tensors import Tensor, unwrap, wrap
@@ -57,7 +57,7 @@ def _record(operation: str, source: object, target: object, nbytes: int) -> None
 
 
 def upload(source: HostTensor[Any], place: Placement | DeviceId | str = CPU, /) -> Tensor:
-    """A copy of a host tensor at a placement, compact.
+    """A copy of a host tensor at a placement, compact; the bytes of a Bool arrive as 0 and 1.
 
     Raises:
         DTypeError: the source is no ``tensor_core.HostTensor``.
@@ -72,7 +72,7 @@ def upload(source: HostTensor[Any], place: Placement | DeviceId | str = CPU, /) 
             f"upload: found {type(source).__name__}; accepted: a HostTensor; asarray() takes arrays, to() tensors"
         )
     form = form_of(source.dtype, source.shape, as_placement(place))
-    array = guarded("upload", registry.backend_for(form.placement).upload, source, form)
+    array = guarded("upload", registry.backend_for(form.placement).upload, source.normalised(), form)
     _record("upload", "host", form.placement, form.nbytes)
     return wrap(form, array)
 
@@ -84,9 +84,49 @@ def download(x: Tensor, /) -> HostTensor[Any]:
     (1, 2)
     """
     form, array = unwrap("download", x)
-    host: HostTensor[Any] = guarded("download", registry.backend_for(form.placement).download, array, form)
+    backend = registry.backend_for(form.placement)
+    guarded("download", backend.synchronize)
+    host: HostTensor[Any] = guarded("download", backend.download, array, form)
     _record("download", form.placement, "host", form.nbytes)
     return host
+
+
+def lend(operation: str, backend: Any, array: Any, form: Form, /) -> Any:
+    """Host memory as an object that NumPy reads, complete: whatever still computes into it is waited for.
+
+    >>> x = tensor([1.0, 2.0])
+    >>> lend("demo", registry.backend_for(x.placement), x._array, x._form).tolist()
+    [1.0, 2.0]
+    """
+    try:
+        backend.synchronize()
+        return backend.lend(array, form)
+    except TensorError:
+        raise
+    except Exception as error:
+        raise translated(operation, error) from error
+
+
+def synchronize(place: Placement | DeviceId | str | None = None, /) -> None:
+    """Wait until everything submitted so far is computed.
+
+    What reads elements waits by itself (``item``, ``download``, ``to``, ``to_numpy``, ``save``, printing). This is
+    for what this library does not see: a clock, and memory that was borrowed with ``asarray`` and is written through
+    a view, before its owner reads it. The ``cpu`` backend computes at once and never has anything to wait for.
+
+    Args:
+        place: whose device; None waits for every backend that has been used in this process.
+
+    Raises:
+        BackendUnavailableError: nobody serves the placement.
+        BackendError: something failed in the background.
+
+    >>> x = tensor([1.0, 2.0]) + 1.0
+    >>> synchronize("cpu")
+    """
+    backends = registry.loaded() if place is None else [registry.backend_for(as_placement(place))]
+    for backend in backends:
+        guarded("synchronize", backend.synchronize)
 
 
 def to(x: Tensor, place: Placement | DeviceId | str, /) -> Tensor:

@@ -3,18 +3,23 @@
 Chosen once, when the first kernel needs it:
 
 1. MKL, if the environment says ``TENSOR_CPU_BLAS=mkl``; the ``mkl`` distribution must be installed.
-2. The OpenBLAS that NumPy itself calls. Its symbols are found through NumPy's own extension module, so nothing more is
-   loaded, one pool of threads serves both, and its integers have 64 bits in the wheels of PyPI.
-3. Otherwise what SciPy offers in ``scipy.linalg.cython_lapack``: public and always there, with integers of 32 bits;
-   importing it takes 0.2 s.
+2. An OpenBLAS of our own, from the distribution ``scipy-openblas32``. Nobody else calls it or finds its symbols, so
+   that its threads are ours: none, but while a large matrix is decomposed.
+3. Where that is not installed, or another package has loaded it already, the OpenBLAS that NumPy itself calls. Its
+   symbols are found through NumPy's own extension module, so nothing more is loaded.
+4. Otherwise what SciPy offers in ``scipy.linalg.cython_blas`` and ``cython_lapack``: public and always there; importing
+   them takes 0.2 s.
 
-``TENSOR_CPU_BLAS=numpy`` and ``=scipy`` insist on one of the latter two.
+The number of threads of a library that NumPy or SciPy call too is never changed. ``TENSOR_CPU_BLAS=own``, ``=numpy``
+and ``=scipy`` insist on one of the latter three.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
 from threading import Lock
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -28,25 +33,27 @@ _MKL_LIBRARIES: Final = ("libmkl_rt.so", "libmkl_rt.dylib", "mkl_rt.")
 _SPELLINGS: Final = (("scipy_", "_64_", 64), ("", "_64_", 64), ("scipy_", "_", 32), ("", "_", 32))
 """How libraries spell the names of LAPACK: prefix, suffix, and what that says about their integers."""
 _THREADS: Final = (
-    ("scipy_openblas_get_num_threads64_", "scipy_openblas_set_num_threads64_"),
-    ("scipy_openblas_get_num_threads", "scipy_openblas_set_num_threads"),
-    ("openblas_get_num_threads64_", "openblas_set_num_threads64_"),
-    ("openblas_get_num_threads", "openblas_set_num_threads"),
-    ("MKL_Get_Max_Threads", "MKL_Set_Num_Threads"),
+    ("scipy_openblas_get_num_threads64_", "scipy_openblas_set_num_threads64_", ""),
+    ("scipy_openblas_get_num_threads", "scipy_openblas_set_num_threads", ""),
+    ("openblas_get_num_threads64_", "openblas_set_num_threads64_", ""),
+    ("openblas_get_num_threads", "openblas_set_num_threads", ""),
+    ("MKL_Get_Max_Threads", "MKL_Set_Num_Threads", "MKL_Set_Num_Threads_Local"),
 )
+"""Who reads the number of threads, who sets it, and who sets that of the calling thread alone."""
+_CONFIGURATIONS: Final = ("scipy_openblas_get_config64_", "scipy_openblas_get_config", "openblas_get_config")
 
 
 class Provider(NamedTuple):
     """A library in use."""
 
     name: str
-    """``numpy``, ``scipy`` or ``mkl``."""
+    """``own``, ``numpy``, ``scipy`` or ``mkl``."""
     path: str
-    """Of the library; of an extension module that is linked to it, if :attr:`controls_threads` is false."""
+    """Of the library; of an extension module that is linked to it, if :attr:`tells_threads` is false."""
     integer_bits: int
     """Of the integers that it counts with."""
-    controls_threads: bool
-    """Whether its threads can be held back; if not, only they share the work."""
+    tells_threads: bool
+    """Whether it says how many threads it uses; if not, they alone share the work."""
 
     @property
     def limit(self) -> int:
@@ -56,17 +63,42 @@ class Provider(NamedTuple):
 
 def _open(name: str, path: str) -> Provider | None:
     for prefix, suffix, bits in _SPELLINGS:
-        if LIBRARY.blas_open(path, prefix, suffix, bits) is None:
+        if LIBRARY.blas_open(path, prefix, suffix, bits, name == "own") is None:
             return _with_threads(name, path, bits)
     return None
 
 
 def _with_threads(name: str, path: str, bits: int) -> Provider:
-    for getter, setter in _THREADS:
-        library = LIBRARY.blas_control_threads(path, getter, setter)
+    for getter, setter, here in _THREADS:
+        library = LIBRARY.blas_control_threads(path, getter, setter, here, name == "own")
         if library is not None:
             return Provider(name, os.path.realpath(library), bits, True)
     return Provider(name, path, bits, False)
+
+
+def _from_own() -> Provider | None:
+    path = own_library()
+    if path is None or LIBRARY.blas_is_loaded(path):
+        return None
+    try:
+        return _open("own", path)
+    except OSError:
+        return None
+
+
+def own_library() -> str | None:
+    """The path of the library that comes with us, if it is installed.
+
+    The package that holds it is never imported: that would show the library's symbols to everybody.
+
+    >>> path = own_library()
+    >>> path is None or "openblas" in path
+    True
+    """
+    spec = find_spec("scipy_openblas32")
+    folders = [] if spec is None else spec.submodule_search_locations or []
+    found = (path for folder in folders for path in sorted(Path(folder, "lib").glob("libscipy_openblas*")))
+    return next((str(path) for path in found if path.suffix in {".so", ".dylib"}), None)
 
 
 def _from_numpy() -> Provider | None:
@@ -82,9 +114,9 @@ def _from_numpy() -> Provider | None:
 
 
 def _from_scipy() -> Provider | None:
-    from scipy.linalg import cython_lapack
+    from scipy.linalg import cython_blas, cython_lapack
 
-    LIBRARY.blas_provide((cython_lapack.__pyx_capi__,))
+    LIBRARY.blas_provide((cython_lapack.__pyx_capi__, cython_blas.__pyx_capi__))
     return _with_threads("scipy", cython_lapack.__file__, 32)
 
 
@@ -105,7 +137,7 @@ def _mkl_library() -> str | None:
 
 
 _OPENERS: Final[Mapping[str, Callable[[], Provider | None]]] = MappingProxyType(
-    {"numpy": _from_numpy, "scipy": _from_scipy, "mkl": _from_mkl}
+    {"own": _from_own, "numpy": _from_numpy, "scipy": _from_scipy, "mkl": _from_mkl}
 )
 _lock: Final = Lock()
 _opened: Provider | None = None
@@ -117,7 +149,7 @@ def wanted() -> str:
     Raises:
         ArgumentError: the variable names no provider.
 
-    >>> wanted() in ("", "numpy", "scipy", "mkl")
+    >>> wanted() in ("", "own", "numpy", "scipy", "mkl")
     True
     """
     name = os.environ.get(VARIABLE, "")
@@ -154,11 +186,15 @@ def opened() -> Provider | None:
 
 
 def _choose(name: str) -> Provider:
-    for one in (name,) if name else ("numpy", "scipy"):
+    for one in (name,) if name else ("own", "numpy", "scipy"):
         provider = _OPENERS[one]()
         if provider is not None:
             return provider
-    advice = {"mkl": "pip install ironstride-tensor-cpu[mkl]", "numpy": f"unset {VARIABLE}, and SciPy's is used"}
+    advice = {
+        "own": "pip install scipy-openblas32, and let no other package load it",
+        "mkl": "pip install ironstride-tensor-cpu[mkl]",
+        "numpy": f"unset {VARIABLE}, and another one is used",
+    }
     raise BackendUnavailableError(
         f"{VARIABLE}={name}, but no such library with all of BLAS and LAPACK was found; {advice.get(name, '')}",
         variable=VARIABLE,
@@ -167,7 +203,7 @@ def _choose(name: str) -> Provider:
 
 
 def describe() -> str:
-    """The provider for ``doctor``: which one, its integers and threads, or why there is none.
+    """The provider for ``doctor``: which one, its integers, version and threads, or why there is none.
 
     >>> "bit integers" in describe()
     True
@@ -176,6 +212,20 @@ def describe() -> str:
         provider = open_blas()
     except (ArgumentError, BackendUnavailableError) as error:
         return f"none: {error}"
-    threads = LIBRARY.blas_threads()
-    count = f"{threads} threads" if threads else "threads unknown"
-    return f"{provider.name}, {provider.integer_bits}-bit integers, {count} ({provider.path})"
+    count = LIBRARY.blas_threads()
+    threads = "one thread for each call" if provider.name == "own" else f"{count or 'unknown'} threads of its own"
+    facts = (provider.name, _version(provider.path), f"{provider.integer_bits}-bit integers", threads)
+    return f"{', '.join(fact for fact in facts if fact)} ({provider.path})"
+
+
+def _version(path: str) -> str:
+    """What an OpenBLAS says of itself, with the type of processor that it found; empty for another library."""
+    import ctypes
+
+    library = ctypes.CDLL(path)
+    for name in _CONFIGURATIONS:
+        tell = getattr(library, name, None)
+        if tell is not None:
+            tell.restype = ctypes.c_char_p
+            return " ".join(tell().decode().split())
+    return ""

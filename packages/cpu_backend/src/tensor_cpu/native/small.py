@@ -21,7 +21,7 @@ from tensor_runtime.protocols import Kernel, Operand, Result
 MOST_ELEMENTS: Final = 4096
 """Of an elementwise result."""
 _MOST_TERMS: Final = 4096  # multiplications of a product: beyond, BLAS catches up
-_PANEL: Final = 1024  # elements of the right factor; SMALL_PANEL in small.h
+_PANEL: Final = 960  # elements of the right factor; SMALL_PANEL in small.h
 
 
 def bind_binary(name: str, operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel | None:

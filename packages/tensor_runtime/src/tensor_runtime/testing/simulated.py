@@ -6,15 +6,15 @@ would on a GPU.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 from tensor_core.errors import UnsupportedOperationError
 from tensor_core.host_tensor import HostTensor
+from tensor_runtime.discovery import AnyBackend
 from tensor_runtime.form import Form
 from tensor_runtime.placement import DeviceId, DeviceKind, MemoryKind, Placement
 from tensor_runtime.protocols import Counted, Kernel, Operand, Result
-from tensor_runtime.registry import AnyBackend
 
 
 class DeviceArray:
@@ -37,21 +37,29 @@ class SimulatedBackend:
         inner: a backend whose kernels do not depend on the placement.
         name: name of the backend and of its device kind.
         unsupported: operations that it pretends to lack, each with the reason.
+        devices: how many devices of its kind there are.
 
     >>> from tensor_runtime import backend
     >>> SimulatedBackend(backend("cpu"), "simulated").placement()
     simulated:0
     """
 
-    def __init__(self, inner: AnyBackend, name: str, unsupported: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, inner: AnyBackend, name: str, unsupported: Mapping[str, str] | None = None, *, devices: int = 1
+    ) -> None:
         self.name = name
         self.device_kind = DeviceKind.other(name)
         self._inner = inner
+        self._devices = devices
         self._unsupported = dict(unsupported or {})
 
     def placement(self, ordinal: int = 0, /) -> Placement:
         """One of its devices."""
         return Placement(MemoryKind.Device, DeviceId(self.device_kind, ordinal))
+
+    def placements(self) -> tuple[Placement, ...]:
+        """All its devices."""
+        return tuple(map(self.placement, range(self._devices)))
 
     def bind(self, name: str, operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel:
         """The inner kernel between unwrapping and wrapping."""
@@ -63,7 +71,7 @@ class SimulatedBackend:
             found = kernel(*[_opened(argument) for argument in arguments])
             if isinstance(found, Counted):
                 return Counted(tuple(map(DeviceArray, found.arrays)), found.count)
-            if found is None or isinstance(found, bool):
+            if found is None:
                 return found
             return tuple(map(DeviceArray, found)) if isinstance(found, tuple) else DeviceArray(found)
 
@@ -80,6 +88,10 @@ class SimulatedBackend:
     def offset_of(self, array: DeviceArray, /) -> int:
         """Offset of the first element in its allocation, in elements."""
         return self._inner.offset_of(array.inside)
+
+    def location_of(self, array: DeviceArray, /) -> tuple[Hashable, int]:
+        """Where the real backend says it is."""
+        return self._inner.location_of(array.inside)
 
     def upload(self, source: HostTensor[Any], form: Form, /) -> DeviceArray:
         """A copy of a host tensor."""

@@ -1,0 +1,42 @@
+/* How many threads the BLAS library uses for a call of ours, and forks beside such calls.
+ *
+ * Nothing here changes what others get from a library: the count of a library of our own is 1 but for moments, MKL
+ * has a count for each thread, and that of a library shared with NumPy or SciPy is read, never set.
+ */
+#ifndef TENSOR_CPU_BLAS_THREADS_H
+#define TENSOR_CPU_BLAS_THREADS_H
+
+#include "common.h"
+
+typedef enum {
+    SHARED,     /* others call the library too: its threads are theirs */
+    OURS,       /* nobody else calls it */
+    PER_CALLER, /* the library has a count for every thread that calls it */
+} BlasControl;
+
+/* Between these, kernels call the library. A fork waits until all such calls are over: what another thread leaves
+ * locked in the library would stay locked in the child. Needs no GIL, so that a forking thread may hold it. */
+void blas_enter(void);
+void blas_leave(void);
+
+/* Whether the library computes in the calling thread alone, so that parallel_for may call it in every thread. */
+bool blas_works_alone(void);
+
+/* In the thread that is about to call the library, and afterwards with the answer of the former: makes sure of what
+ * blas_works_alone() promises. */
+int blas_alone_begin(void);
+void blas_alone_end(int former);
+
+/* For one large call, after blas_enter(): lets the library use so many threads, and takes them back. Where others
+ * call the library at this moment, it does without. */
+int blas_borrow_threads(int count);
+void blas_return_threads(int former);
+
+/* Once, when the library has been opened; getter, setter and setter_here may be NULL. */
+void blas_control(BlasControl control, int (*getter)(void), void (*setter)(int), int (*setter_here)(int));
+
+/* Threads of the library when it is called by others, 0 if it does not tell. */
+int blas_threads(void);
+BlasControl blas_controlled(void);
+
+#endif

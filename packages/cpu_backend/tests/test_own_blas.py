@@ -1,0 +1,220 @@
+"""A BLAS of our own: private, lent threads for moments, and never touching the library that NumPy calls."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event, Thread
+
+import numpy as np
+import pytest
+from numpy.linalg import _umath_linalg
+
+import tensor_linalg as tl
+import tensor_runtime as tr
+from tensor_cpu.extension import AVAILABLE, LIBRARY, WHY_NOT
+from tensor_cpu.native import blas
+from tensor_cpu.threads import set_threads
+
+pytestmark = pytest.mark.skipif(not AVAILABLE, reason=WHY_NOT)
+OWN = pytest.mark.skipif(blas.own_library() is None, reason="scipy-openblas32 is not installed")
+
+
+def numpys_threads() -> tuple[Callable[[], int], Callable[[int], None]]:
+    """Who reads and who sets the threads of the library that NumPy calls."""
+    library = ctypes.CDLL(_umath_linalg.__file__)
+    for reader, writer in (("scipy_openblas_get_num_threads64_", "scipy_openblas_set_num_threads64_"),):
+        if hasattr(library, reader):
+            return getattr(library, reader), getattr(library, writer)
+    pytest.skip("NumPy was built with another library")
+
+
+def program(code: str, **environment: str) -> str:
+    """What a program prints that runs with nothing of ours in its environment but what is given."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("TENSOR_CPU_", "OPENBLAS_"))}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**kept, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def work(seed: int = 0) -> list[bytes]:
+    """Batches and single matrices, small and large, of products and decompositions."""
+    rng = np.random.default_rng(seed)
+    large, stack = rng.standard_normal((300, 300)), rng.standard_normal((40, 40, 30))
+    a, b = tr.asarray(large), tr.asarray(stack)
+    results = tr.matmul(a, a), tl.inv(b), tl.solve(a, a), tr.einsum("ijb,jkb->ikb", b, b)
+    return [result.to_numpy().tobytes() for result in results]
+
+
+def test_the_threads_of_numpys_blas_are_never_changed_while_kernels_run() -> None:
+    read, write = numpys_threads()
+    before, seen, over = read(), set(), Event()
+
+    def watch() -> None:
+        while not over.is_set():
+            seen.add(read())
+
+    watcher = Thread(target=watch)
+    try:
+        write(3)
+        watcher.start()
+        with set_threads(2), ThreadPoolExecutor(2) as pool:
+            list(pool.map(work, range(6)))
+        over.set()
+        watcher.join()
+        assert seen == {3}
+        assert read() == 3
+    finally:
+        over.set()
+        write(before)
+
+
+def test_who_saves_and_restores_the_threads_of_numpys_blas_beside_kernels_keeps_them() -> None:
+    read, write = numpys_threads()
+    before = read()
+    try:
+        write(2)
+        with set_threads(2), ThreadPoolExecutor(1) as pool:
+            running = pool.submit(lambda: [work(seed) for seed in range(4)])
+            while not running.done():
+                saved = read()
+                write(2)
+                write(saved)
+        assert read() == 2
+    finally:
+        write(before)
+
+
+@OWN
+def test_nobody_finds_the_symbols_of_our_library_and_it_starts_no_thread() -> None:
+    code = (
+        "import os, ctypes, sys, numpy as np, tensor_runtime as tr\n"
+        "x = tr.asarray(np.zeros((200, 200)))\n"
+        "before = len(os.listdir('/proc/self/task')) if os.path.isdir('/proc/self/task') else 0\n"
+        "tr.matmul(x, x)\n"
+        "from tensor_cpu.native import blas\n"
+        "after = len(os.listdir('/proc/self/task')) if os.path.isdir('/proc/self/task') else 0\n"
+        "print(blas.opened().name, hasattr(ctypes.CDLL(None), 'scipy_dgemm_'), 'scipy_openblas32' in sys.modules, "
+        "after - before, len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else 0)"
+    )
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
+
+    assert program(code, TENSOR_CPU_THREADS="1").split() == ["own", "False", "False", "0", str(processors)]
+
+
+def test_importing_the_backend_opens_no_library() -> None:
+    code = "import tensor_cpu.backend, sys; print('tensor_cpu.native.blas' in sys.modules)"
+
+    assert program(code) == "False"
+
+
+@OWN
+def test_a_library_that_another_package_has_loaded_is_left_to_it() -> None:
+    code = (
+        "import ctypes\nfrom tensor_cpu.native import blas\n"
+        "theirs = ctypes.CDLL(blas.own_library())\ntheirs.scipy_openblas_set_num_threads(2)\n"
+        "import numpy as np, tensor_runtime as tr, tensor_linalg as tl\n"
+        "x = tr.asarray(np.eye(300) * 2.0)\ntl.inv(tr.matmul(x, x))\n"
+        "print(blas.opened().name, theirs.scipy_openblas_get_num_threads())"
+    )
+    assert program(code).split() in (["numpy", "2"], ["scipy", "2"])
+
+
+@pytest.mark.parametrize("count", ["1", "3"])
+def test_without_our_library_numpys_serves_with_the_threads_that_it_has(count: str) -> None:
+    read, _ = numpys_threads()
+    code = (
+        "import sys; sys.modules['scipy_openblas32'] = None\n"
+        "import ctypes, numpy as np, tensor_runtime as tr, tensor_linalg as tl\n"
+        "from numpy.linalg import _umath_linalg\nfrom tensor_cpu.native import blas\n"
+        "x = tr.asarray(np.full((300, 300), 2.0)); b = tr.asarray(np.eye(40)[:, :, None] * np.arange(1.0, 9.0))\n"
+        "assert (tr.matmul(x, x).to_numpy() == 1200.0).all()\n"
+        "assert (tl.inv(b).to_numpy() == np.eye(40)[:, :, None] / np.arange(1.0, 9.0)).all()\n"
+        "print(blas.opened().name, ctypes.CDLL(_umath_linalg.__file__).scipy_openblas_get_num_threads64_())"
+    )
+    assert read() >= 1
+    assert program(code, OPENBLAS_NUM_THREADS=count, TENSOR_CPU_THREADS="2").split() == [
+        "numpy",
+        str(min(int(count), len(os.sched_getaffinity(0)))),
+    ]
+
+
+@OWN
+def test_a_large_decomposition_gives_its_threads_back_also_when_it_fails() -> None:
+    assert blas.open_blas().name == "own"
+    rng = np.random.default_rng(5)
+    x = rng.standard_normal((900, 900))
+    with set_threads(2):
+        q, r = (part.to_numpy() for part in tl.qr(tr.asarray(x)))
+        assert np.abs(q @ r - x).max() < 1e-11
+        assert LIBRARY.blas_threads() == 1
+        with pytest.raises(tr.TensorError):
+            tl.cholesky(tr.asarray(-np.eye(1500)))
+        assert LIBRARY.blas_threads() == 1
+        with ThreadPoolExecutor(3) as pool:  # several at once: one of them at most has the threads
+            found = list(pool.map(lambda _: tl.inv(tr.asarray(x)).to_numpy(), range(4)))
+    assert LIBRARY.blas_threads() == 1
+    assert all(np.abs(inverse @ x - np.eye(900)).max() < 1e-8 for inverse in found)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork.*:DeprecationWarning")
+def test_a_child_forked_while_other_threads_multiply_multiplies_too() -> None:
+    code = (
+        "import os, signal, threading, warnings, numpy as np, tensor_runtime as tr, tensor_linalg as tl\n"
+        "warnings.simplefilter('ignore')\n"
+        "from tensor_cpu.threads import set_threads\n"
+        "set_threads(2)\n"
+        "x, small = tr.asarray(np.ones((400, 400))), tr.asarray(np.eye(12)[:, :, None] * np.ones(50))\n"
+        "decomposed, over = tr.asarray(np.eye(700) + 1.0), threading.Event()\n"
+        "def loop(work):\n"
+        "    while not over.is_set(): work()\n"
+        "jobs = (lambda: tr.matmul(x, x)), (lambda: tl.inv(decomposed)), (lambda: tl.inv(small))\n"
+        "[job() for job in jobs]  # Python's own locks of modules that are being imported do not survive a fork\n"
+        "threads = [threading.Thread(target=loop, args=(job,)) for job in jobs]\n"
+        "[thread.start() for thread in threads]\n"
+        "bad = 0\n"
+        "for _ in range(12):\n"
+        "    child = os.fork()\n"
+        "    if child == 0:\n"
+        "        signal.alarm(20)\n"
+        "        fine = (tr.matmul(x, x).to_numpy() == 400.0).all() and tl.inv(small).shape == small.shape\n"
+        "        os._exit(0 if fine else 1)\n"
+        "    bad += os.waitpid(child, 0)[1] != 0\n"
+        "over.set()\n"
+        "[thread.join() for thread in threads]\n"
+        "print(bad)"
+    )
+    assert program(code) == "0"
+
+
+def test_a_word_that_names_no_library_is_refused_when_the_backend_is_loaded() -> None:
+    code = (
+        "import tensor_core.errors as e\ntry: import tensor_cpu.backend\nexcept e.ArgumentError as error: print(error)"
+    )
+    assert program(code, TENSOR_CPU_BLAS="atlas") == (
+        "TENSOR_CPU_BLAS is 'atlas'; accepted: own, numpy, scipy, mkl, or unset for the best that is there"
+    )
+
+
+@OWN
+def test_the_doctor_names_our_library_its_version_and_its_processor() -> None:
+    facts = program(
+        "import tensor_runtime as tr; print(tr.backend('cpu').describe()['blas'])", OPENBLAS_CORETYPE="Nehalem"
+    )
+
+    assert facts.startswith("own, OpenBLAS 0.3.")
+    assert "32-bit integers, one thread for each call" in facts
+    if os.uname().machine == "x86_64":
+        assert "Nehalem" in facts
