@@ -126,12 +126,7 @@ def _tried(
 ) -> Found:
     """What the cases give when the dtype of some operands is replaced by each of the seven."""
     answers: dict[DType, Counter[tuple[DType, ...] | None]] = {dtype: Counter() for dtype in DTYPES}
-<<<<<<< HEAD
     most = max((len(case.operands) for case in cases), default=0)
-=======
-    most = max((len(case.operands) for case in cases if varied([host.dtype for host in case.operands])), default=0)
-    able = set()  # dtypes accepted where every operand is a tensor: a Python number beside one may lift it to another
->>>>>>> main
     for case in cases:
         positions = frozenset(varied([host.dtype for host in case.operands]))
         for dtype in DTYPES if positions else ():
@@ -140,21 +135,15 @@ def _tried(
                 for position, host in enumerate(case.operands)
             ]
             found = _results(partial(case.call, *operands), recorder)
-<<<<<<< HEAD
             if len(operands) == most:  # fewer: a Python number of another kind stands for one
                 answers[dtype][found] += 1
-=======
-            answers[dtype][found] += 1
-            if found is not None and len(operands) == most:
-                able.add(dtype)
->>>>>>> main
     usual = {
         dtype: frozenset(one for one, count in seen.items() if one is not None and count >= SELDOM * seen.total())
         if len(seen) < 5  # an operation that is asked for a dtype gives many
         else frozenset(one for one in seen if one is not None)
         for dtype, seen in answers.items()
     }
-    return {dtype: results for dtype, results in usual.items() if results and dtype in able}
+    return {dtype: results for dtype, results in usual.items() if results}
 
 
 def _results(call: Callable[[], Any], recorder: Recorder) -> tuple[DType, ...] | None:
