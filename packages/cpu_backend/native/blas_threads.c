@@ -2,6 +2,7 @@
 #include "blas_threads.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <time.h>
 
@@ -81,7 +82,11 @@ int blas_borrow_threads(int count) {
     if (state.control == PER_CALLER) return state.set_here(count);
     if (state.control != OURS || count < 2 || pthread_mutex_trylock(&state.lent) != 0) return 0;
     if ((atomic_load(&state.calls) & CALLS) == 1) {
+        sigset_t all, former; /* the library's threads are started here, and shall take no signal of the program's */
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &former);
         state.set(count);
+        pthread_sigmask(SIG_SETMASK, &former, NULL);
         return count;
     }
     pthread_mutex_unlock(&state.lent);

@@ -14,6 +14,9 @@ typedef enum {
     PER_CALLER, /* the library has a count for every thread that calls it */
 } BlasControl;
 
+/* An OpenBLAS has buffers for so many threads of one process; more of them would wait, or be warned of. */
+enum { MOST_CALLERS = 64 };
+
 /* Between these, kernels call the library. A fork waits until all such calls are over: what another thread leaves
  * locked in the library would stay locked in the child. Needs no GIL, so that a forking thread may hold it. */
 void blas_enter(void);

@@ -24,7 +24,9 @@ static const int RESULT_COUNTS[ROUTINES] = {1, 1, 1, 1, 2, 2, 3};
 /* Floating-point operations over rows * columns * shorter, roughly. */
 static const double WORK[ROUTINES] = {0.4, 0.7, 2.0, 0.7, 3.0, 9.0, 20.0};
 static const double WORTH_A_THREAD = 40e3;    /* operations: about 20 microseconds of small matrices */
-static const double WORTH_ITS_THREADS = 200e6; /* operations in one matrix: some ten milliseconds */
+/* Sides of a square matrix from which the library's threads are worth it. Those that decompose by vectors wait for one
+ * another so often that beside other work two of them take fifty times as long as one. */
+static const double WORTH_ITS_THREADS[ROUTINES] = {700, 700, 700, 700, 1000, 1000, 800};
 
 typedef enum { FINE, REFUSED, NO_MEMORY } Outcome;
 
@@ -135,23 +137,29 @@ static void run_shared(Call *call) {
     scratch_give(memory, plan->scratch_bytes);
 }
 
+static bool is_large(const Plan *plan) {
+    const double side = WORTH_ITS_THREADS[plan->routine];
+    const double right = plan->routine == SOLVE ? (double)plan->right * (plan->shared ? (double)plan->count : 1.0) : 0.0;
+    const double size = (double)plan->rows * (double)plan->columns * ((double)plan->shorter + right);
+    return size * (plan->pairs ? 4.0 : 1.0) >= side * side * side;
+}
+
 /* Whose threads work: ours on many matrices, nobody's on small ones, the library's on a large one. On a small one the
  * library's threads gain little when the machine is idle, and cost several hundred times the work when it is not, for
  * they spin while they wait for one another. */
 static void run_all(Call *call) {
     const Plan *plan = call->plan;
-    double work = WORK[plan->routine] * (double)plan->rows * (double)plan->columns * (double)plan->shorter;
-    double total = work * (double)plan->count;
-    if (plan->shared) work += (double)plan->rows * (double)plan->rows * (double)plan->right * (double)plan->count;
-    if (plan->pairs) work *= 4.0;
+    const double size = (double)plan->rows * (double)plan->columns * (double)plan->shorter;
+    const double work = WORK[plan->routine] * size, total = work * (double)plan->count;
     int threads = threads_get();
     bool many = threads > 1 && plan->count >= threads && total >= 2.0 * WORTH_A_THREAD;
     blas_enter();
     if (many && !plan->shared && blas_works_alone()) {
         Index grain = work >= WORTH_A_THREAD ? 1 : (Index)(WORTH_A_THREAD / work) + 1;
-        parallel_for(plan->count, grain, run_range, call);
+        const Index fewest = pieces(plan->count, MOST_CALLERS);
+        parallel_for(plan->count, grain > fewest ? grain : fewest, run_range, call);
     } else {
-        int former = blas_borrow_threads(work >= WORTH_ITS_THREADS ? threads : 1);
+        int former = blas_borrow_threads(is_large(plan) ? threads : 1);
         if (plan->shared) run_shared(call);
         else run_matrices(call, 0, plan->count);
         blas_return_threads(former);

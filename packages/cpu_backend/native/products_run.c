@@ -1,5 +1,6 @@
 /* Matrix products through BLAS, cut into tiles of the result that our threads share; each tile is one call of the
- * library in one thread. BLAS cuts sums no differently for a tile, so the number of threads does not change the result.
+ * library in one thread. Sums are not cut, but a kernel of BLAS for the last rows of a tile may round otherwise than the
+ * one for rows in the middle, so that last bits may depend on the number of threads.
  */
 #include "products.h"
 #include "blas_threads.h"
@@ -158,7 +159,8 @@ void products_run(const Products *products, const char *a, const char *b, char *
     if (threads > 1 && blas_works_alone()) {
         choose_tiles(&call, threads);
         const Index parts = products->stack.size * call.row_tiles * call.column_tiles;
-        parallel_for(parts, 1 + (Index)(WORTH_A_THREAD * (double)parts / work), run_tiles, &call);
+        const Index grain = 1 + (Index)(WORTH_A_THREAD * (double)parts / work), fewest = pieces(parts, MOST_CALLERS);
+        parallel_for(parts, larger(grain, fewest), run_tiles, &call);
     } else {
         run_tiles(&call, 0, products->stack.size);
     }

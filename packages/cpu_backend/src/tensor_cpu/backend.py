@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from tensor_core.dtypes import DType
 from tensor_core.errors import UnsupportedOperationError
 from tensor_core.host_tensor import HostTensor
 from tensor_cpu import arrays, memory, threads
@@ -51,6 +52,7 @@ class CpuBackend:
 
         Raises:
             UnsupportedOperationError: this backend has no such operation, or a tensor has more than 64 axes.
+            MemoryError: a result, or a workspace, that no memory can hold.
         """
         forms: list[Operand] = [*operands, *(result if isinstance(result, tuple) else (result,))]
         for form in forms:
@@ -59,7 +61,10 @@ class CpuBackend:
         binder = binder_of(name)
         if binder is None:
             raise UnsupportedOperationError(f"{name}: the cpu backend has no such operation", operation=name)
-        kernel = native.bind(name, operands, result, detail)
+        try:
+            kernel = native.bind(name, operands, result, detail)
+        except OverflowError as error:  # more bytes, or more elements with a workspace, than there are addresses
+            raise MemoryError(str(error)) from error
         return binder(operands, result, detail) if kernel is None else kernel
 
     def operations(self) -> frozenset[str]:
@@ -90,9 +95,9 @@ class CpuBackend:
         """A copy of a twin, as a host tensor."""
         return arrays.download(array, form)
 
-    def borrow(self, source: Any, copy: bool | None, /) -> tuple[Array, Form] | None:
+    def borrow(self, source: Any, copy: bool | None, dtype: DType | None = None, /) -> tuple[Array, Form] | None:
         """Twin and form of foreign memory."""
-        return arrays.borrow(source, copy)
+        return arrays.borrow(source, copy, dtype)
 
     def lend(self, array: Array, form: Form, /) -> Array:
         """The same memory with axes in the tensor's order."""

@@ -25,6 +25,7 @@ from tensor_core.errors import UnsupportedOperationError
 from tensor_cpu.arrays import NUMPY_DTYPES, Array, empty
 from tensor_cpu.contraction import bind_contract
 from tensor_cpu.permute import bind_fill, fuse
+from tensor_cpu.products import bind_stack
 from tensor_cpu.quiet import quiet
 from tensor_cpu.spatial import bind_compact, runs_forward
 from tensor_runtime.form import Form, Shape, form_of
@@ -137,23 +138,34 @@ def _bind_product(gather: Gather, x: Form, filters: Form, result: Form) -> Kerne
     rows, columns = filters.shape[-1] // groups, prod(batch)
     depth = prod(inner)
     strides = tuple(stride * itemsize for stride in gather.strides)
-    matmul = np.matmul
 
     def weights(array: Array) -> Array:
-        return array.astype(dtype, copy=False).reshape(groups, rows, depth)
+        return np.ascontiguousarray(array, dtype).reshape(groups, rows, depth)
 
     if x.dtype is result.dtype and _is_matrix(gather):
+        whole = _matrix_steps(gather)
+        multiply_all = bind_stack(
+            result.dtype.numpy_name, (groups, rows, depth, columns), whole, (rows * columns, columns)
+        )
 
         def direct(x: Array, filters: Array) -> Array:
             out = empty(result)
             view = as_strided(x, gather.shape, strides).reshape(groups, depth, columns)
-            matmul(weights(filters), view, out=out.reshape(groups, rows, columns))
+            multiply_all(weights(filters), view, out.reshape(groups, rows, columns))
             return out
 
         return direct
     room = max(_FEWEST, _BLOCK // (groups * depth * result.dtype.itemsize))
     blocks = _blocks(batch, room)
     lead = (slice(None),) * (1 + gather.inner)
+    known: dict[int, Kernel] = {}
+
+    def multiply_of(width: int) -> Kernel:
+        """At most three widths occur: that of all blocks, and those of the last parts."""
+        if width not in known:
+            extents, line = (groups, rows, depth, width), (depth * width, width, 1)
+            known[width] = bind_stack(result.dtype.numpy_name, extents, line, (rows * columns, columns))
+        return known[width]
 
     def gathered(x: Array, filters: Array) -> Array:
         out = empty(result)
@@ -163,7 +175,7 @@ def _bind_product(gather: Gather, x: Form, filters: Form, result: Form) -> Kerne
         for place, shape, start, end in blocks():
             block = space[: groups * depth * (end - start)].reshape(groups, *inner, *shape)
             np.copyto(block, view[lead + place])
-            matmul(factors, block.reshape(groups, depth, end - start), out=products[:, :, start:end])
+            multiply_of(end - start)(factors, block.reshape(groups, depth, end - start), products[:, :, start:end])
         return out
 
     return gathered
@@ -179,6 +191,14 @@ def _is_matrix(gather: Gather) -> bool:
     extents = prod(gather.shape[1:end]), prod(gather.shape[end:])
     down, along = rows[0] if rows else 1, columns[0] if columns else 1
     return (along == 1 and (not rows or down >= extents[1])) or (down == 1 and (not columns or along >= extents[0]))
+
+
+def _matrix_steps(gather: Gather) -> tuple[int, int, int]:
+    """Strides from group to group, row to row and column to column, where the windows are a matrix."""
+    end = 1 + gather.inner
+    rows = fuse(gather.shape[1:end], gather.strides[1:end])[1]
+    columns = fuse(gather.shape[end:], gather.strides[end:])[1]
+    return gather.strides[0], (rows or (1,))[0], (columns or (1,))[0]
 
 
 def _blocks(batch: Shape, room: int) -> Callable[[], Iterator[tuple[tuple[Any, ...], Shape, int, int]]]:

@@ -28,6 +28,7 @@ _LOOP_FLOP: Final = 0.3  # integers and Bool, for which there is no BLAS
 _LOOP_CALL: Final = 5.0  # one more matrix product in a stack, without BLAS
 _LOOP_TERM: Final = 2.5  # one multiplication and addition of it, strided
 _TRAFFIC: Final = 0.15  # per element of the three matrices
+_WRITTEN: Final = 0.2  # more, per element of a matrix that leaves the cache: zeros are written first, then sums added
 _UFUNC_CALL: Final = 700.0  # with the indexing around it
 _INNER_LOOP: Final = 12.0  # each time a ufunc starts on another run of elements
 _CONTIGUOUS: Final = 0.5  # one element of a multiply or an add, in the cache
@@ -46,7 +47,8 @@ def product(m: int, n: int, k: int, dtype: str) -> float:
     """
     flop = _BLAS_FLOP.get(dtype, _LOOP_FLOP)
     call = _PRODUCT_CALL if m * n > 1 else _PRODUCT_CALL / 4  # a lone dot product is called directly
-    return call + 2 * m * n * k * flop + (m * n + m * k + n * k) * _TRAFFIC
+    written = m * n * _WRITTEN if min(m, n) > 1 and m * n > _CACHED else 0.0
+    return call + 2 * m * n * k * flop + (m * n + m * k + n * k) * _TRAFFIC + written
 
 
 def products(count: int, m: int, n: int, k: int, dtype: str) -> float:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, Final
 
+import numpy as np
+
 from tensor_cpu.axes import FIRST, RESULT, SECOND, Axis, Operand, extent_of, line
 from tensor_cpu.extension import AVAILABLE, LIBRARY
 from tensor_cpu.gemm import MatrixProduct, bind_rearranged, copy_swaps, look_at, suits_blas
@@ -32,7 +34,6 @@ def bind_product(plan: MatrixProduct, x: Operand, y: Operand, result: Operand) -
         ArgumentError: the environment names a BLAS that does not exist.
         BackendUnavailableError: it names one that is not installed.
 
-    >>> import numpy as np
     >>> from tensor_cpu.axes import join, row_major
     >>> from tensor_cpu.gemm import plan_product
     >>> x, y, result = (row_major(labels, (2, 2), "float64") for labels in ((1, 0), (2, 1), (2, 0)))
@@ -95,7 +96,6 @@ def bind_matrices(
         a, b, c: strides of each matrix from row to row and from column to column. Strides count elements; one of the
             two is 1, and the other spans the elements in between.
 
-    >>> import numpy as np
     >>> kernel = bind_matrices("float64", (2,), (2, 1, 3), (), (3, 1), (1, 1), (1, 1))
     >>> kernel(np.arange(6.0).reshape(2, 3), np.ones(3)).tolist()
     [3.0, 12.0]
@@ -103,6 +103,30 @@ def bind_matrices(
     if max(*extents, *map(abs, (*a, *b, *c))) > open_blas().limit:
         return None
     return LIBRARY.products(TYPE_NAMES[dtype], shape, extents, tuple(stack), a, b, c)
+
+
+def bind_stack(
+    dtype: str, extents: tuple[int, int, int, int], right: tuple[int, int, int], target: tuple[int, int]
+) -> Kernel:
+    """The kernel of out[s] = left[s] right[s] for a stack of matrices; its arguments are left, right and out.
+
+    Args:
+        dtype: NumPy's name of a floating or complex type.
+        extents: (stack, m, k, n); left is [stack, m, k] without gaps.
+        right: strides of the right factors from product to product, row to row and column to column.
+        target: strides of out from product to product and row to row; columns are contiguous.
+
+    >>> out = np.empty((1, 2, 1))
+    >>> _ = bind_stack("float64", (1, 2, 3, 1), (3, 1, 1), (2, 1))(np.ones((1, 2, 3)), np.ones((1, 3, 1)), out)
+    >>> out.ravel().tolist()
+    [3.0, 3.0]
+    """
+    count, m, k, n = extents
+    kernel = None
+    if AVAILABLE:
+        stack = ((count, m * k, right[0], target[0]),)
+        kernel = bind_matrices(dtype, None, (m, n, k), stack, (k, 1), right[1:], (target[1], 1))
+    return np.matmul if kernel is None else kernel
 
 
 def _layout(stack: Group, outer: Group, inner: Group, role: int, *, copied: bool) -> _Layout | None:

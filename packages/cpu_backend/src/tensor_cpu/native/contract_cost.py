@@ -35,7 +35,6 @@ _WRITE_VECTOR: Final = 0.2
 _WRITE_SCATTERED: Final = 1.6
 _CACHED: Final = 1 << 19  # bytes that stay in the second-level cache
 _UNCACHED: Final = 6.0  # how much slower vectors come from beyond it
-_UNCACHED_ONCE: Final = 4.0  # when each comes once
 
 _VECTOR_BYTES: Final = {"avx512": 64, "avx2": 32, "plain": 16}
 _TILE: Final = {"avx512": (3, 8), "avx2": (3, 4), "plain": (2, 4)}  # vectors and columns; simd/gemm.c
@@ -65,7 +64,7 @@ def pair(
         return _PAIR_CALL + others * (_RECTANGLE + rows * depth * (each + _STRIP))
     multiply_add = {"shared": _SHARED, "scaled": _SCALED, "both": _BOTH}[loop] * parts
     if depth * lanes * itemsize > _CACHED:
-        multiply_add *= _UNCACHED if rows > 1 else _UNCACHED_ONCE
+        multiply_add *= _UNCACHED
     strips = -(-rows // 4) if loop == "shared" else rows
     row = vectors * multiply_add
     if vectors == 1 and (loop != "shared" or rows == 1):

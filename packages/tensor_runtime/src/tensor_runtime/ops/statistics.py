@@ -11,7 +11,7 @@ from math import isfinite, isnan
 from typing import Any, Final
 
 from tensor_core.dtypes import ALL, I64, REAL, Bool, DType
-from tensor_core.errors import ArgumentError
+from tensor_core.errors import ArgumentError, shortened
 from tensor_runtime.arguments import as_axes, flag, whole
 from tensor_runtime.execute import execute_detail
 from tensor_runtime.form import Shape
@@ -202,7 +202,9 @@ def _correction(operation: str, value: Any) -> float:
     number = _as_float(value)
     if not isfinite(number):
         raise ArgumentError(
-            f"{operation}: correction is {value!r}; accepted: a finite int or float", operation=operation, value=value
+            f"{operation}: correction is {shortened(value)}; accepted: a finite int or float",
+            operation=operation,
+            value=value,
         )
     return number
 
@@ -211,7 +213,8 @@ def _order(value: Any) -> float:
     number = _as_float(value)
     if isnan(number):
         raise ArgumentError(
-            f"norm: ord is {value!r}; accepted: an int, a float, inf or -inf (norms of matrices are tensor_linalg's)",
+            f"norm: ord is {shortened(value)}; accepted: an int, a float, inf or -inf (norms of matrices are "
+            "tensor_linalg's)",
             operation="norm",
             value=value,
         )
