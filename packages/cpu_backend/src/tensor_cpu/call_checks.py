@@ -35,25 +35,32 @@ def wanted() -> bool:
     return text == "1"
 
 
-def checked(name: str, kernel: Kernel, operands: tuple[Operand, ...], /) -> Kernel:
-    """The kernel, which raises a ``BackendContractError`` when an array is not of the form it was bound to.
+class CheckedKernel:
+    """A kernel that raises a ``BackendContractError`` when an array is not of the form it was bound to.
 
     >>> from tensor_core import F64
     >>> from tensor_runtime.form import form_of
     >>> from tensor_runtime.placement import CPU
-    >>> checked("negative", np.negative, (form_of(F64, (2,), CPU),))(np.zeros(3))
+    >>> CheckedKernel("negative", np.negative, (form_of(F64, (2,), CPU),))(np.zeros(3))
     Traceback (most recent call last):
     tensor_core.errors.BackendContractError: negative: operand 0 is of shape (3,), bound to (2,)
     """
 
-    def check(*arrays: Any) -> Any:
-        for place, (array, operand) in enumerate(zip(arrays, operands, strict=True)):
-            fault = _fault(array, operand, writes=place == 0 and name in _WRITES) if isinstance(operand, Form) else None
-            if fault:
-                raise BackendContractError(f"{name}: operand {place} is {fault}")
-        return kernel(*arrays)
+    __slots__ = ("_kernel", "_name", "_operands")
 
-    return check
+    def __init__(self, name: str, kernel: Kernel, operands: tuple[Operand, ...]) -> None:
+        self._name, self._kernel, self._operands = name, kernel, operands
+
+    def __call__(self, *arrays: Any) -> Any:
+        for place, (array, operand) in enumerate(zip(arrays, self._operands, strict=False)):  # ``full`` takes more
+            if isinstance(operand, Form):
+                fault = _fault(array, operand, writes=place == 0 and self._name in _WRITES)
+                if fault:
+                    raise BackendContractError(f"{self._name}: operand {place} is {fault}")
+        return self._kernel(*arrays)
+
+    def __repr__(self) -> str:
+        return repr(self._kernel)
 
 
 def _fault(array: Any, form: Form, *, writes: bool) -> str | None:

@@ -53,7 +53,7 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, detail: Any, 
             binder: NativeBinder = import_module(f"tensor_cpu.native.{module}").BINDERS[name]
             kernel = binder(operands, result, detail)
             if kernel is not None:
-                return call_checks.checked(name, kernel, operands) if _CHECKED else kernel
+                return call_checks.CheckedKernel(name, kernel, operands) if _CHECKED else kernel
     return None
 
 
