@@ -30,6 +30,7 @@ def test_the_page_is_up_to_date() -> None:
         "| negative | all but Bool | same | negative | cpu |",
         "| less | all but C32 C64 | Bool | less | cpu |",
         "| divide | all | F64 from I32 I64 Bool; else same | divide | cpu |",
+        "| pow | all but Bool | same | pow | cpu |",
         "| sum | all | I64 from I32 Bool; else same | sum | cpu |",
         "| zeros | – | as asked: all | full | cpu |",
         "| primitives.exp | all but I32 I64 Bool | same | exp | cpu |",
@@ -41,3 +42,20 @@ def test_what_is_known_stands_in_it(line: str) -> None:
 
 def test_making_it_leaves_no_device_behind() -> None:
     assert "catalogue" not in [row.name for row in tr.backends()]
+
+
+@pytest.mark.parametrize("dtype", tr.DTYPES, ids=repr)
+@pytest.mark.parametrize(
+    "name", ["add", "atan2", "bitwise_and", "divide", "equal", "less", "maximum", "pow", "remainder"]
+)
+def test_the_page_says_which_dtypes_two_tensors_may_have(name: str, dtype: tr.DType) -> None:
+    row = next(line for line in LINES if line.startswith(f"| {name} |"))
+    listed = row.split("|")[2].strip()
+    names = set(listed.removeprefix("all but ").split())
+    accepted = listed == "all" or (str(dtype) in names) != listed.startswith("all but ")
+    operand = tr.ones((2,), dtype=dtype)
+    if accepted:
+        assert getattr(tr, name)(operand, operand).shape == (2,)
+    else:
+        with pytest.raises(tr.TensorError, match=name):
+            getattr(tr, name)(operand, operand)

@@ -145,3 +145,23 @@ def test_devices_that_an_info_entry_names_wrongly_are_reported(tmp_path: Path) -
     assert in_a_fresh_interpreter(tmp_path, program) == (
         "broken: BackendContractError: its info has the device_kinds 'npu'; accepted: a tuple of names, as ('npu',)"
     )
+
+
+def test_an_operation_of_another_package_that_does_not_load_names_the_package(tmp_path: Path) -> None:
+    entries = "[tensor_runtime.operations]\nfold = = fold\nbend = bending:bend\n"
+    plug_in(tmp_path, "folding", entries, bending="import not_there")
+    program = """
+from tensor_core.errors import PluginLoadError
+from tensor_runtime.operations import operation
+for name in ("fold", "bend"):
+    try:
+        operation(name, "folding")
+    except PluginLoadError as error:
+        print(error)
+"""
+    assert in_a_fresh_interpreter(tmp_path, program).splitlines() == [
+        "tensor_runtime.fold: = fold of folding 1.0 did not load: "
+        "PluginLoadError: the entry point 'fold' reads '= fold'; accepted: 'module:attribute'; mend or uninstall it",
+        "tensor_runtime.bend: bending:bend of folding 1.0 did not load: "
+        "ModuleNotFoundError: No module named 'not_there'; mend or uninstall it",
+    ]

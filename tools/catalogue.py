@@ -72,6 +72,10 @@ class Recorder(MetaBackend):
         self.asked: set[str] = set()
         self.last: tuple[DType, ...] = ()  # dtypes of the results that were bound last
 
+    def placements(self) -> tuple[Placement, ...]:
+        """Its only device."""
+        return (Placement(MemoryKind.Device, DeviceId(self.device_kind, 0)),)
+
     def bind(self, name: str, operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel:
         """Note the name."""
         self.asked.add(name)
@@ -82,7 +86,7 @@ class Recorder(MetaBackend):
 def rows() -> list[Row]:
     """One row for each operation that has a case, in the order of their names."""
     recorder = Recorder()
-    place = Placement(MemoryKind.Device, DeviceId(recorder.device_kind, 0))
+    (place,) = recorder.placements()
     by_operation: dict[str, list[Case]] = {}
     for case in all_cases():
         if case.error is None:
@@ -122,6 +126,7 @@ def _tried(
 ) -> Found:
     """What the cases give when the dtype of some operands is replaced by each of the seven."""
     answers: dict[DType, Counter[tuple[DType, ...] | None]] = {dtype: Counter() for dtype in DTYPES}
+    most = max((len(case.operands) for case in cases), default=0)
     for case in cases:
         positions = frozenset(varied([host.dtype for host in case.operands]))
         for dtype in DTYPES if positions else ():
@@ -129,7 +134,9 @@ def _tried(
                 wrap(form_of(dtype if position in positions else host.dtype, host.shape, place), None)
                 for position, host in enumerate(case.operands)
             ]
-            answers[dtype][_results(partial(case.call, *operands), recorder)] += 1
+            found = _results(partial(case.call, *operands), recorder)
+            if len(operands) == most:  # fewer: a Python number of another kind stands for one
+                answers[dtype][found] += 1
     usual = {
         dtype: frozenset(one for one, count in seen.items() if one is not None and count >= SELDOM * seen.total())
         if len(seen) < 5  # an operation that is asked for a dtype gives many

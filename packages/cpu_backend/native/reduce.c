@@ -6,9 +6,8 @@
  * columns hold is folded at the end. Long reductions into few results are cut into chunks, so that threads can share
  * them.
  */
-#include "reduce.h"
+#include "reduce_plan.h"
 
-#include "arrays.h"
 #include "kernel.h"
 #include "pool.h"
 #include "threads.h"
@@ -28,86 +27,33 @@ enum {
     CHUNK_ELEMENTS = 1 << 17,
     GRAIN = 1 << 16,           /* elements that are worth waking a thread for */
     ALONE = 1 << 14,
+    MOST_CENTRES = 512, /* of a block of columns, where they have to be copied */
 };
-
-typedef struct {
-    Index extent, source, place; /* stride in the source; in the results, for a kept axis */
-} Axis;
-
-/* Loops over axes, outermost first. */
-typedef struct {
-    int rank;
-    Axis axes[MAX_RANK];
-    Index steps;
-} Loops;
-
-typedef struct {
-    Index index[MAX_RANK], source, place;
-} Walk;
-
-typedef struct {
-    ArrayForm result;
-    FoldLoops loops;
-    int source_bytes, fold_bytes;
-    Index results, elements;
-    Index start;                      /* of the first element walked, from the first logical one */
-    Loops kept, bands;                /* without the columns, and without the rows */
-    Index inner, column_place;        /* extent of the columns, and their stride in the results */
-    Index rows, row_stride;           /* in a line, a row is an element */
-    bool lines;
-    Index widening;                   /* rows that count as one; a power of 2 */
-    Index columns, column_blocks;     /* of a block; how many blocks */
-    Index chunk_rows, chunk_bands, row_chunks, chunks;
-    bool in_place; /* one group of rows makes each block of results, which needs no other place */
-    size_t workspace_bytes; /* of a thread */
-} Plan;
-
-typedef struct {
-    const Plan *plan;
-    const char *source;
-    char *partial; /* folds of [chunk][result]; the result itself where there is one chunk */
-    atomic_bool *out_of_memory;
-} Run;
-
-static void walk_to(const Loops *loops, Walk *walk, Index step) {
-    walk->source = walk->place = 0;
-    for (int axis = loops->rank - 1; axis >= 0; axis--) {
-        const Axis *a = &loops->axes[axis];
-        walk->index[axis] = step % a->extent;
-        step /= a->extent;
-        walk->source += walk->index[axis] * a->source;
-        walk->place += walk->index[axis] * a->place;
-    }
-}
-
-static void walk_on(const Loops *loops, Walk *walk) {
-    for (int axis = loops->rank - 1; axis >= 0; axis--) {
-        const Axis *a = &loops->axes[axis];
-        walk->source += a->source;
-        walk->place += a->place;
-        if (++walk->index[axis] < a->extent) return;
-        walk->index[axis] = 0;
-        walk->source -= a->extent * a->source;
-        walk->place -= a->extent * a->place;
-    }
-}
 
 /* Folds of groups of rows, joined as a binary counter carries: level k, where bit k of groups is set, lies at
  * levels + (k + 1) * bytes, and the latest group, which is not among them, at levels. */
 typedef struct {
-    const FoldLoops *loops;
+    const Plan *plan;
+    const double *centres; /* of the columns */
     char *levels;
     Index columns, bytes;
     Index groups, latest_rows;
 } Cascade;
 
-static Cascade cascade_of(const Plan *plan, char *levels, Index columns) {
-    return (Cascade){.loops = &plan->loops, .levels = levels, .columns = columns, .bytes = columns * plan->fold_bytes};
+static Cascade cascade_of(const Plan *plan, const double *centres, char *levels, Index columns) {
+    return (Cascade){.plan = plan, .centres = centres, .levels = levels, .columns = columns,
+                     .bytes = columns * plan->fold_bytes};
+}
+
+static void fold_rows(const Plan *plan, Index rows, Index columns, Index row_stride, const char *source,
+                      const double *centres, char *folds, bool begun) {
+    if (plan->is_wide) plan->wide_loops.rows(rows, columns, row_stride, source, centres, folds, begun);
+    else plan->loops.rows(rows, columns, row_stride, source, folds, begun);
 }
 
 static void join_level(const Cascade *cascade, int level) {
     char *held = cascade->levels + (level + 1) * cascade->bytes;
-    cascade->loops->join(cascade->columns, held, cascade->levels);
+    cascade->plan->loops.join(cascade->columns, held, cascade->levels);
     memcpy(cascade->levels, held, (size_t)cascade->bytes);
 }
 
@@ -137,8 +83,8 @@ static void take_rows(const Plan *plan, Cascade *cascade, const char *source, In
     for (Index row = 0, count; row < rows; row += count) {
         if (cascade->latest_rows == ROWS_AT_ONCE) begin_group(cascade);
         count = smaller(rows - row, ROWS_AT_ONCE - cascade->latest_rows);
-        plan->loops.rows(count, cascade->columns, row_stride, source + row * row_stride * plan->source_bytes,
-                         cascade->levels, cascade->latest_rows > 0);
+        fold_rows(plan, count, cascade->columns, row_stride, source + row * row_stride * plan->source_bytes,
+                  cascade->centres, cascade->levels, cascade->latest_rows > 0);
         cascade->latest_rows += count;
     }
 }
@@ -147,39 +93,42 @@ static void take_line(const Plan *plan, Cascade *cascade, const char *source, In
     for (Index first = 0; first < elements; first += MOST_IN_LINE) {
         Index count = smaller(elements - first, MOST_IN_LINE);
         begin_group(cascade);
-        plan->loops.line(count, source + first * plan->source_bytes, cascade->levels);
+        const char *from = source + first * plan->source_bytes;
+        if (plan->is_wide) plan->wide_loops.line(count, from, cascade->centres, cascade->levels);
+        else plan->loops.line(count, from, cascade->levels);
         cascade->latest_rows = ROWS_AT_ONCE;
     }
 }
 
 /* Rows that lie side by side, several taken as one; those left over are a shorter one. */
-static void fold_widened(const Plan *plan, const char *source, Index rows, char *levels) {
+static void fold_widened(const Plan *plan, const char *source, const double *centres, Index rows, char *levels) {
     Index columns = plan->inner, wide_columns = plan->widening * columns;
     Index wide = rows / plan->widening, left = rows % plan->widening;
     char *rest = levels;
     if (wide > 0) {
-        Cascade cascade = cascade_of(plan, levels, wide_columns);
+        Cascade cascade = cascade_of(plan, centres, levels, wide_columns);
         take_rows(plan, &cascade, source, wide, wide_columns);
         finish(&cascade);
         rest += wide_columns * plan->fold_bytes;
     }
     if (left > 0)
-        plan->loops.rows(1, left * columns, 0, source + wide * wide_columns * plan->source_bytes, rest, false);
+        fold_rows(plan, 1, left * columns, 0, source + wide * wide_columns * plan->source_bytes, centres, rest, false);
     if (left > 0 && wide > 0) plan->loops.join(left * columns, levels, rest);
     plan->loops.parts(wide > 0 ? plan->widening : left, columns, levels);
 }
 
-static void fold_chunk(const Plan *plan, Index chunk, const char *source, Index columns, char *levels) {
+static void fold_chunk(const Plan *plan, Index chunk, const char *source, const double *centres, Index columns,
+                       char *levels) {
     Index first_row = chunk % plan->row_chunks * plan->chunk_rows;
     Index rows = smaller(plan->rows - first_row, plan->chunk_rows);
     Index band = chunk / plan->row_chunks * plan->chunk_bands;
     Index end = smaller(plan->bands.steps, band + plan->chunk_bands);
-    Cascade cascade = cascade_of(plan, levels, columns);
+    Cascade cascade = cascade_of(plan, centres, levels, columns);
     Walk walk;
     for (walk_to(&plan->bands, &walk, band); band < end; band++, walk_on(&plan->bands, &walk)) {
         const char *from = source + (walk.source + first_row * plan->row_stride) * plan->source_bytes;
         if (plan->lines) take_line(plan, &cascade, from, rows);
-        else if (plan->widening > 1) fold_widened(plan, from, rows, levels); /* the only band of the chunk */
+        else if (plan->widening > 1) fold_widened(plan, from, centres, rows, levels); /* the only band of the chunk */
         else take_rows(plan, &cascade, from, rows, plan->row_stride);
     }
     finish(&cascade);
@@ -193,11 +142,21 @@ static void put(const Plan *plan, char *target, const char *folds, Index columns
             memcpy(target + column * step, folds + column * bytes, (size_t)bytes);
 }
 
+/* The centres of a block of columns, side by side and repeated for rows that are widened: where they lie, or in room. */
+static const double *centres_of(const Plan *plan, const double *centres, Index columns, double *room) {
+    if (centres == NULL || (plan->column_place == 1 && plan->widening == 1)) return centres;
+    for (Index part = 0; part < plan->widening; part++)
+        for (Index column = 0; column < columns; column++)
+            room[part * columns + column] = centres[column * plan->column_place];
+    return room;
+}
+
 static void fold_units(void *context, Index begin, Index end) {
     const Run *run = context;
     const Plan *plan = run->plan;
     const Index per_step = plan->column_blocks * plan->chunks;
     _Alignas(64) char little[LITTLE_WORKSPACE];
+    double room[MOST_CENTRES];
     char *levels = workspace_take(little, plan->workspace_bytes);
     if (levels == NULL) {
         atomic_store(run->out_of_memory, true);
@@ -210,10 +169,14 @@ static void fold_units(void *context, Index begin, Index end) {
         Index chunk = unit % plan->chunks, first = unit / plan->chunks % plan->column_blocks * plan->columns;
         Index columns = smaller(plan->inner - first, plan->columns);
         const char *source = run->source + (plan->start + walk.source + first) * plan->source_bytes;
-        Index place = chunk * plan->results + walk.place + first * plan->column_place;
-        char *target = run->partial + place * plan->fold_bytes;
-        fold_chunk(plan, chunk, source, columns, plan->in_place ? target : levels);
-        if (!plan->in_place) put(plan, target, levels, columns);
+        Index result = walk.place + first * plan->column_place;
+        const bool finishes = plan->is_wide && plan->chunks == 1;
+        const Index item = finishes ? ELEMENT_BYTES[plan->result.type] : plan->fold_bytes;
+        char *target = run->partial + (chunk * plan->results + result) * item;
+        const double *centres = centres_of(plan, run->centres == NULL ? NULL : run->centres + result, columns, room);
+        fold_chunk(plan, chunk, source, centres, columns, plan->in_place ? target : levels);
+        if (finishes) finish_wide(plan, target, plan->in_place ? target : levels, columns, plan->column_place);
+        else if (!plan->in_place) put(plan, target, levels, columns);
     }
     workspace_give(levels, plan->workspace_bytes);
 }
@@ -230,12 +193,17 @@ static void fold_everything(const Plan *plan, const Run *run) {
 
 static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
     const Plan *plan = kernel_plan(self);
-    if (!kernel_takes(self, flagged_count, names, 1) || !are_arrays(arguments, 1)) return NULL;
+    const int count = plan->centred ? 2 : 1;
+    if (!kernel_takes(self, flagged_count, names, count) || !are_arrays(arguments, count)) return NULL;
     PyObject *result = array_new(&plan->result);
     if (result == NULL) return NULL;
     atomic_bool out_of_memory = false;
-    Run run = {plan, array_data(arguments[0]), array_data(result), &out_of_memory};
-    size_t bytes = plan->result.bytes * (size_t)plan->chunks;
+    Run run = {.plan = plan,
+               .source = array_data(arguments[0]),
+               .partial = array_data(result),
+               .out_of_memory = &out_of_memory};
+    if (plan->centred) run.centres = (const double *)array_data(arguments[1]);
+    size_t bytes = (size_t)(plan->results * plan->fold_bytes * plan->chunks);
     if (plan->chunks > 1 && (run.partial = pool_take(bytes)) == NULL) {
         Py_DECREF(result);
         return PyErr_NoMemory();
@@ -247,7 +215,8 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged
         Py_END_ALLOW_THREADS
     }
     if (plan->chunks > 1) {
-        memcpy(array_data(result), run.partial, plan->result.bytes);
+        if (plan->is_wide) finish_wide(plan, array_data(result), run.partial, plan->results, 1);
+        else memcpy(array_data(result), run.partial, plan->result.bytes);
         pool_give(run.partial, bytes);
     }
     if (!atomic_load(&out_of_memory)) return result;
@@ -262,7 +231,7 @@ static void cut(Plan *plan) {
     Index least_widened = plan->bands.steps > 1 ? LEAST_WIDENED_BAND : LEAST_WIDENED;
     if (!plan->lines && plan->row_stride == plan->inner && plan->rows * plan->inner >= least_widened)
         while (plan->widening * plan->inner < WIDE_ROW) plan->widening *= 2;
-    plan->columns = smaller(plan->inner, MOST_COLUMNS);
+    plan->columns = smaller(plan->inner, plan->centred && plan->column_place != 1 ? MOST_CENTRES : MOST_COLUMNS);
     plan->column_blocks = pieces(plan->inner, plan->columns);
     Index group = plan->lines ? MOST_IN_LINE : ROWS_AT_ONCE * plan->widening;
     Index most = MOST_ROWS / ROWS_AT_ONCE * group;
@@ -275,7 +244,8 @@ static void cut(Plan *plan) {
     Index groups = plan->lines ? plan->chunk_bands * pieces(plan->chunk_rows, group)
                                : plan->chunk_bands * plan->chunk_rows / group + 1;
     plan->in_place = !plan->lines && plan->widening == 1 && plan->column_place == 1 &&
-                     plan->chunk_bands * plan->chunk_rows <= ROWS_AT_ONCE;
+                     plan->chunk_bands * plan->chunk_rows <= ROWS_AT_ONCE &&
+                     ELEMENT_BYTES[plan->result.type] >= plan->fold_bytes;
     Index level_bytes = level_count(groups) * plan->fold_bytes; /* of one column */
     plan->columns = smaller(plan->columns, MOST_WORKSPACE / level_bytes);
     plan->column_blocks = pieces(plan->inner, plan->columns);
@@ -283,6 +253,7 @@ static void cut(Plan *plan) {
 }
 
 static const char *const FOLD_NAMES[FOLDS] = {"sum", "prod", "max", "min"};
+static const char *const WIDE_NAMES[WIDE_FOLDS] = {"total", "squares", "deviations", "sizes", "largest"};
 
 static int read_fold(Plan *plan, PyObject *name, PyObject *type_name) {
     const int type = element_type_read(type_name);
@@ -296,6 +267,17 @@ static int read_fold(Plan *plan, PyObject *name, PyObject *type_name) {
     const int fold = name_read(name, FOLD_NAMES, FOLDS);
     if (fold >= 0) plan->loops = SIMD_CHOICE(reduce_kernels)->loops[fold][type];
     if ((type == I32 || type == BOOL) && (fold == SUM || fold == PRODUCT)) folded = I64;
+    const int wide = name_read(name, WIDE_NAMES, WIDE_FOLDS);
+    if (wide >= 0 && SIMD_CHOICE(wide_kernels)->loops[wide][type].rows != NULL &&
+        (result == F64 || result == (ElementType)type)) {
+        plan->wide_loops = SIMD_CHOICE(wide_kernels)->loops[wide][type];
+        plan->loops.join = plan->wide_loops.join;
+        plan->loops.parts = plan->wide_loops.parts;
+        plan->is_wide = true;
+        plan->fold_bytes = ELEMENT_BYTES[F64];
+        plan->centred = wide == DEVIATIONS;
+        return 0;
+    }
     const bool fits = result == folded || (result == C64 && folded == F64) || (result == C32 && folded == F32);
     if (plan->loops.rows != NULL && fits) return 0;
     PyErr_Format(PyExc_ValueError, "reduce: there is no reduction %R of %R to %s", name, type_name,
@@ -340,11 +322,18 @@ static int read_axes(Plan *plan, PyObject *inside, PyObject *kept, PyObject *ban
 
 static PyObject *reduce(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
-    if (count != 7)
+    if (count != 7 && count != 9)
         return PyErr_Format(PyExc_TypeError, "reduce takes an operation, a type, a shape, its type, five numbers, "
-                                             "kept axes and reduced ones");
+                                             "kept axes and reduced ones; of a wide sum also a divisor and whether "
+                                             "the root is taken");
     Plan *plan = calloc(1, sizeof(Plan));
     if (plan == NULL) return PyErr_NoMemory();
+    plan->divisor = count == 9 ? PyFloat_AsDouble(arguments[7]) : 1;
+    plan->root = count == 9 && arguments[8] == Py_True;
+    if (plan->divisor == -1 && PyErr_Occurred()) {
+        free(plan);
+        return NULL;
+    }
     if (array_form_read(&plan->result, arguments[2], arguments[3]) == 0 &&
         read_fold(plan, arguments[0], arguments[1]) == 0 &&
         read_axes(plan, arguments[4], arguments[5], arguments[6]) == 0) {

@@ -18,6 +18,10 @@
 
 typedef enum { SUM, PRODUCT, LARGEST, LEAST, FOLDS } Fold;
 
+/* Folds of real elements that are made in double, whatever the elements are: sums of x, of x², of (x - c)² with a
+ * centre c for each result, and of |x|; the largest |x|. So squares of F32 neither overflow nor lose a digit. */
+typedef enum { TOTAL, SQUARES, DEVIATIONS, SIZES, LARGEST_SIZE, WIDE_FOLDS } WideFold;
+
 enum {
     ROWS_AT_ONCE = 64,
     WIDE_ROW = 32, /* elements that rows are widened to, so that loops over a row pay */
@@ -36,10 +40,24 @@ typedef struct {
     void (*line)(Index count, const void *source, void *fold);
 } FoldLoops;
 
+/* The same of wide folds; the centres are one for each column. A sum that is no deviation does not look at them. */
+typedef struct {
+    void (*rows)(Index rows, Index columns, Index row_stride, const void *source, const double *centres, void *folds,
+                 bool begun);
+    void (*join)(Index columns, void *folds, const void *other);
+    void (*parts)(Index count, Index columns, void *folds);
+    void (*line)(Index count, const void *source, const double *centre, void *fold);
+} WideLoops;
+
 typedef struct {
     FoldLoops loops[FOLDS][ELEMENT_TYPES]; /* by the type of the operand; NULL where there are none */
 } ReduceKernels;
 
+typedef struct {
+    WideLoops loops[WIDE_FOLDS][ELEMENT_TYPES]; /* of F32 and F64 */
+} WideKernels;
+
 SIMD_TABLE(ReduceKernels, reduce_kernels);
+SIMD_TABLE(WideKernels, wide_kernels);
 
 #endif

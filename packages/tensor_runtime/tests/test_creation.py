@@ -83,7 +83,7 @@ def test_arange_is_numpys(arguments: Any) -> None:
     np.testing.assert_array_equal(ours.to_numpy(), theirs)
 
 
-@pytest.mark.parametrize("arguments", [(0, 1, 0), (float("inf"),), (float("nan"), 1), ("a",), (1j,)])
+@pytest.mark.parametrize("arguments", [(float("inf"),), (float("nan"), 1), ("a",), (1j,)])
 def test_arange_refuses_what_has_no_end(arguments: Any) -> None:
     with pytest.raises(ArgumentError, match="arange"):
         tr.arange(*arguments)

@@ -137,7 +137,11 @@ def test_a_unary_operation_equals_numpys(
         assert result.dtype is as_dtype(expected.dtype)
         assert result.is_compact
         assert not np.shares_memory(result.to_numpy(), a)
-        np.testing.assert_array_equal(result.to_numpy(), expected)
+        if name == "exp":  # not every library rounds it alike
+            eps = np.finfo(expected.dtype).eps
+            np.testing.assert_allclose(result.to_numpy(), expected, rtol=4 * eps, atol=0)
+        else:
+            np.testing.assert_array_equal(result.to_numpy(), expected)
 
 
 @given(st.data())

@@ -106,7 +106,8 @@ def test_edges_follow_ieee_and_nothing_warns(name: str, dtype: str, capfd: pytes
         "softmax": lambda x: np.full_like(x, math.nan),
         "log_softmax": lambda x: np.full_like(x, math.nan),
         "silu": lambda x: np.where(x == -math.inf, 0, REAL_ONLY["silu"](x)),
-        "gelu": lambda x: np.where(x == -math.inf, 0, REAL_ONLY["gelu"](x)),
+        # SciPy's ndtr rounds the square in its exponential, so that at -20 it has two digits less than asked for
+        "gelu": lambda x: np.where(x == -math.inf, 0, np.where(x == -20, -5.507248237212469e-88, REAL_ONLY["gelu"](x))),
     }
     with np.errstate(all="ignore"):
         wanted = ({**ANALYTIC, **REAL_ONLY, **ROUNDINGS} | expected)[name](a)
@@ -332,7 +333,7 @@ import tensor_runtime as tr
 x = tr.tensor([0.0])
 tr.exp(x); tr.sigmoid(x); tr.softmax(x); x // 2.0
 assert "scipy.special" not in sys.modules, "loaded too early"
-assert tr.erf(x).item() == 0
+assert tr.gelu(x).item() == 0
 assert "scipy.special" in sys.modules
 """
     subprocess.run([sys.executable, "-c", program], check=True)

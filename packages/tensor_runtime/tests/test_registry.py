@@ -20,6 +20,7 @@ from tensor_core.host_tensor import HostTensor
 from tensor_runtime.discovery import Candidate
 from tensor_runtime.form import form_of
 from tensor_runtime.placement import CPU, DeviceId, DeviceKind, MemoryKind, Placement, as_placement
+from tensor_runtime.protocols import PROTOCOL_VERSION
 from tensor_runtime.registry import Registry
 from tensor_runtime.registry import registry as the_registry
 from tensor_runtime.testing.simulated import SimulatedBackend
@@ -102,7 +103,9 @@ def test_two_plugins_of_one_name_are_a_conflict_at_use() -> None:
 def test_an_outdated_plugin_is_refused_politely() -> None:
     registry = registry_of(("old", cpu, {"device_kinds": ("npu",), "protocol_version": 0}))
 
-    with pytest.raises(BackendUnavailableError, match="written for backend protocol 0; this runtime speaks 1"):
+    with pytest.raises(
+        BackendUnavailableError, match=f"written for backend protocol 0; this runtime speaks {PROTOCOL_VERSION}"
+    ):
         registry.backend("old")
 
 
@@ -322,6 +325,7 @@ WAYS: list[Callable[[Any], object]] = [
     lambda place: tr.integers(2, 0, 5, seed=1, placement=place),
     lambda place: tr.to(tr.ones(2), place),
     lambda place: tr.upload(HostTensor.from_nested([1.0]), place),
+    tr.synchronize,
     lambda place: tr.infer(tr.zeros, 2, placement=place),
     lambda place: tr.infer(tr.exp, form_of(tr.F64, (2,), as_placement(place))),
 ]

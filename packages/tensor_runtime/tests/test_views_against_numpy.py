@@ -190,13 +190,13 @@ def test_writing_over_overlapping_memory_acts_as_if_the_source_were_copied_first
 def test_writing_is_checked_before_anything_is_written() -> None:
     x, a = fresh((3, 4))
     view = x.mutable_view()
-    with pytest.raises(LossyConversionError, match="cast"):
+    with pytest.raises(LossyConversionError, match=r"view\[...\] = x: .*(cast|write)"):
         view[...] = 1.5
     with pytest.raises(LossyConversionError, match="F64 to I64"):
         view[...] = tr.zeros((3, 4))
     with pytest.raises(ShapeError):
         view[0] = tr.zeros((3,), dtype="I64")
-    with pytest.raises(DTypeError, match="copy_into: the value is a list"):
+    with pytest.raises(DTypeError, match=r"view\[...\] = x: the value is a list"):
         view[0] = [1, 2, 3, 4]
     with pytest.raises(ReadOnlyError):
         tr.copy_into(x, x)  # type: ignore[arg-type]

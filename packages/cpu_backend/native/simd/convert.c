@@ -35,7 +35,8 @@
 #define NAME(to) i64_to_##to
 #include "convert_body.h"
 
-#define FROM uint8_t /* a Bool, which is 0 or 1 */
+#define FROM uint8_t /* a Bool: true is whatever is not 0 */
+#define VALUE(x) ((x) != 0)
 #define NAME(to) bool_to_##to
 #include "convert_body.h"
 

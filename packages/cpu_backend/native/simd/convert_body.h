@@ -1,33 +1,37 @@
-/* Conversions of FROM to each type; with FLOATING_ONLY, not to integers. */
+/* Conversions of FROM to each type; with FLOATING_ONLY, not to integers. VALUE(x) is what an element counts for, where
+ * that is not x. */
+#ifndef VALUE
+#define VALUE(x) (x)
+#endif
 
 __attribute__((unused)) static void NAME(f32)(const void *source, void *target, Index count) {
     const FROM *from = source;
     float *to = target;
-    for (Index k = 0; k < count; k++) to[k] = (float)from[k];
+    for (Index k = 0; k < count; k++) to[k] = (float)VALUE(from[k]);
 }
 
 __attribute__((unused)) static void NAME(f64)(const void *source, void *target, Index count) {
     const FROM *from = source;
     double *to = target;
-    for (Index k = 0; k < count; k++) to[k] = (double)from[k];
+    for (Index k = 0; k < count; k++) to[k] = (double)VALUE(from[k]);
 }
 
 __attribute__((unused)) static void NAME(c32)(const void *source, void *target, Index count) {
     const FROM *from = source;
     float _Complex *to = target;
-    for (Index k = 0; k < count; k++) to[k] = (float _Complex)from[k];
+    for (Index k = 0; k < count; k++) to[k] = (float _Complex)VALUE(from[k]);
 }
 
 __attribute__((unused)) static void NAME(c64)(const void *source, void *target, Index count) {
     const FROM *from = source;
     double _Complex *to = target;
-    for (Index k = 0; k < count; k++) to[k] = (double _Complex)from[k];
+    for (Index k = 0; k < count; k++) to[k] = (double _Complex)VALUE(from[k]);
 }
 
 __attribute__((unused)) static void NAME(bool)(const void *source, void *target, Index count) {
     const FROM *from = source;
     _Bool *to = target;
-    for (Index k = 0; k < count; k++) to[k] = (_Bool)from[k];
+    for (Index k = 0; k < count; k++) to[k] = (_Bool)VALUE(from[k]);
 }
 
 #ifndef FLOATING_ONLY
@@ -35,17 +39,18 @@ __attribute__((unused)) static void NAME(bool)(const void *source, void *target,
 __attribute__((unused)) static void NAME(i32)(const void *source, void *target, Index count) {
     const FROM *from = source;
     int32_t *to = target;
-    for (Index k = 0; k < count; k++) to[k] = (int32_t)from[k];
+    for (Index k = 0; k < count; k++) to[k] = (int32_t)VALUE(from[k]);
 }
 
 __attribute__((unused)) static void NAME(i64)(const void *source, void *target, Index count) {
     const FROM *from = source;
     int64_t *to = target;
-    for (Index k = 0; k < count; k++) to[k] = (int64_t)from[k];
+    for (Index k = 0; k < count; k++) to[k] = (int64_t)VALUE(from[k]);
 }
 
 #endif
 
 #undef FROM
+#undef VALUE
 #undef NAME
 #undef FLOATING_ONLY

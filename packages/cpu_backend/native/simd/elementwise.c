@@ -76,6 +76,7 @@ typedef struct {
 #include "elementwise_convert_body.h"
 #define T uint8_t
 #define SUFFIX truth
+#define VALUE(x) ((x) != 0)
 #include "elementwise_convert_body.h"
 
 static void widen_i32(Index n, void *result, const void *first, const void *second, const void *third) {
@@ -89,14 +90,14 @@ static void bool_to_i32(Index n, void *result, const void *first, const void *se
     int32_t *d = result;
     const uint8_t *a = first;
     (void)second, (void)third;
-    for (Index i = 0; i < n; i++) d[i] = a[i];
+    for (Index i = 0; i < n; i++) d[i] = a[i] != 0;
 }
 
 static void bool_to_i64(Index n, void *result, const void *first, const void *second, const void *third) {
     int64_t *d = result;
     const uint8_t *a = first;
     (void)second, (void)third;
-    for (Index i = 0; i < n; i++) d[i] = a[i];
+    for (Index i = 0; i < n; i++) d[i] = a[i] != 0;
 }
 
 static void c32_to_c64(Index n, void *result, const void *first, const void *second, const void *third) {

@@ -1,13 +1,17 @@
-/* Conversions from a real type T to all that hold its values (or round them), and to truth values. */
+/* Conversions from a real type T to all that hold its values (or round them), and to truth values. VALUE(x) is what an
+ * element counts for, where that is not x. */
+#ifndef VALUE
+#define VALUE(x) (x)
+#endif
 
 #define RESULT float
 #define OPERATION to_f32
-#define FORMULA a[i]
+#define FORMULA VALUE(a[i])
 #include "elementwise_loop.h"
 
 #define RESULT double
 #define OPERATION to_f64
-#define FORMULA a[i]
+#define FORMULA VALUE(a[i])
 #include "elementwise_loop.h"
 
 #define RESULT uint8_t
@@ -20,7 +24,7 @@ static void NAME(to_c32)(Index n, void *result, const void *first, const void *s
     const T *a = first;
     (void)second, (void)third;
     for (Index i = 0; i < n; i++) {
-        d[2 * i] = (float)a[i];
+        d[2 * i] = (float)VALUE(a[i]);
         d[2 * i + 1] = 0;
     }
 }
@@ -30,9 +34,10 @@ static void NAME(to_c64)(Index n, void *result, const void *first, const void *s
     const T *a = first;
     (void)second, (void)third;
     for (Index i = 0; i < n; i++) {
-        d[2 * i] = (double)a[i];
+        d[2 * i] = (double)VALUE(a[i]);
         d[2 * i + 1] = 0;
     }
 }
 #undef T
 #undef SUFFIX
+#undef VALUE

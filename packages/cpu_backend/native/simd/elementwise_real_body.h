@@ -1,6 +1,7 @@
 /* Loops for real floating-point elements: T with the suffix SUFFIX, of which FUNCTION(f) is the C function.
  *
- * maximum and minimum propagate NaN, as NumPy's do.
+ * maximum and minimum propagate NaN, as NumPy's do, and of two equal elements they take the second (which shows in
+ * zeros of different sign), as NumPy's do on x86, and small_body.h.
  */
 #define OPERATION add
 #define FORMULA a[i] + b[i]
@@ -19,11 +20,11 @@
 #include "elementwise_loop.h"
 
 #define OPERATION maximum
-#define FORMULA (a[i] >= b[i]) | (a[i] != a[i]) ? a[i] : b[i]
+#define FORMULA (a[i] > b[i]) | (a[i] != a[i]) ? a[i] : b[i]
 #include "elementwise_loop.h"
 
 #define OPERATION minimum
-#define FORMULA (a[i] <= b[i]) | (a[i] != a[i]) ? a[i] : b[i]
+#define FORMULA (a[i] < b[i]) | (a[i] != a[i]) ? a[i] : b[i]
 #include "elementwise_loop.h"
 
 #define RESULT uint8_t

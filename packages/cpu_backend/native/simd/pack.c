@@ -1,7 +1,7 @@
 /* The loops of packing (pack.h), one per size of an element. */
 #include "pack.h"
 
-/* Elements are moved as integers, whatever they are. */
+/* Elements are moved as integers, whatever they are, but Bool. */
 typedef uint8_t Byte __attribute__((may_alias));
 typedef uint32_t Four __attribute__((may_alias));
 typedef uint64_t Eight __attribute__((may_alias));
@@ -9,11 +9,16 @@ typedef struct __attribute__((may_alias)) {
     uint64_t low, high;
 } Sixteen;
 
+/* The only type of one byte is Bool: true is whatever is not 0, and 1 in a panel. */
 #define T Byte
 #define NAME(f) f##_1
+#define VALUE(x) ((x) != 0)
 #include "pack_body.h"
 #undef T
 #undef NAME
+#undef VALUE
+
+#define VALUE(x) (x)
 
 #define T Four
 #define NAME(f) f##_4

@@ -1,12 +1,13 @@
 /* Packing of elements of type T into a panel (pack.h), by one of three loops: rows are copied where `across` walks
- * neighbours in memory, columns are transposed where `along` does, single elements are picked where neither does. */
+ * neighbours in memory, columns are transposed where `along` does, single elements are picked where neither does. VALUE(x) is what
+ * an element becomes. */
 
 /* Neighbours of a step are neighbours in the operand, too. */
 static void NAME(pack_rows)(T *restrict panel, const T *source, const Index *along,
                             Index width, Index depth, Index room) {
     for (Index k = 0; k < depth; k++, panel += room) {
         const T *row = source + along[k];
-        for (Index i = 0; i < width; i++) panel[i] = row[i];
+        for (Index i = 0; i < width; i++) panel[i] = VALUE(row[i]);
     }
 }
 
@@ -18,10 +19,10 @@ static void NAME(pack_columns)(T *restrict panel, const T *source, const Index *
     for (; k + STEPS <= depth; k += STEPS)
         for (Index i = 0; i < width; i++) {
             const T *column = source + across[i] + k;
-            for (Index step = 0; step < STEPS; step++) panel[(k + step) * room + i] = column[step];
+            for (Index step = 0; step < STEPS; step++) panel[(k + step) * room + i] = VALUE(column[step]);
         }
     for (; k < depth; k++)
-        for (Index i = 0; i < width; i++) panel[k * room + i] = source[across[i] + k];
+        for (Index i = 0; i < width; i++) panel[k * room + i] = VALUE(source[across[i] + k]);
 }
 
 static void NAME(pack)(void *panel, const void *source, const Index *across, const Index *along, Index width,
@@ -34,7 +35,7 @@ static void NAME(pack)(void *panel, const void *source, const Index *across, con
         NAME(pack_columns)(target, from + along[0], across, width, depth, room);
     } else {
         for (Index k = 0; k < depth; k++)
-            for (Index i = 0; i < width; i++) target[k * room + i] = from[across[i] + along[k]];
+            for (Index i = 0; i < width; i++) target[k * room + i] = VALUE(from[across[i] + along[k]]);
     }
     static const T zero;
     for (Index k = 0; width < room && k < depth; k++)

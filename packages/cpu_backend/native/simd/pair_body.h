@@ -2,6 +2,16 @@
  * one to four rows by one to four vectors whose sums stay in registers while the contracted index runs. Addresses count
  * parts of elements: a real or an imaginary one. */
 
+/* The first factor as it enters a product. Of Bool, true is whatever is not 0 and becomes a byte of ones, so that the
+ * product with any other byte is true exactly when both factors are; truth() makes it 1 in the end. */
+INLINE NAME(Vector) NAME(mask)(NAME(Vector) x) {
+#if ALGEBRA == LOGICAL
+    return (NAME(Vector))(x != 0);
+#else
+    return x;
+#endif
+}
+
 /* A block of `rows` by `vectors` vectors of the result, the last of which has only `part` lanes unless that is 0. All
  * numbers but part are constants where this is inlined. */
 INLINE void NAME(block)(const PairTile *tile, const NAME(Part) *first, const NAME(Part) *second, NAME(Part) *result,
@@ -21,7 +31,7 @@ INLINE void NAME(block)(const PairTile *tile, const NAME(Part) *first, const NAM
             for (int i = 0; i < vectors; i++) {
                 if (row == 0 || !shared) {
                     const NAME(Part) *from = x + row * tile->row_first * PARTS + i * step;
-                    factors[i] = part ? NAME(load_part)(from, part) : NAME(load)(from);
+                    factors[i] = NAME(mask)(part ? NAME(load_part)(from, part) : NAME(load)(from));
                 }
                 const NAME(Part) *other = y + row * tile->row_second * PARTS;
                 if (both) {
@@ -39,7 +49,7 @@ INLINE void NAME(block)(const PairTile *tile, const NAME(Part) *first, const NAM
 #pragma GCC unroll 4
         for (int i = 0; i < vectors; i++) {
             NAME(Part) *to = result + row * tile->row_result * PARTS + i * step;
-            NAME(Vector) value = NAME(value)(sums[row][i]);
+            NAME(Vector) value = NAME(truth)(NAME(value)(sums[row][i]));
             if (part) NAME(store_part)(to, value, part);
             else if (tile->streams && (uintptr_t)to % VECTOR_BYTES == 0) stream_words(to, (Words)value);
             else NAME(store)(to, value);
@@ -121,12 +131,12 @@ static void NAME(tables)(const PairTile *tile, const char *first, const char *se
             for (Index lane = 0; lane < tile->lanes; lane += NAME(LANES)) {
                 const Index part = tile->lanes - lane < NAME(LANES) ? tile->lanes - lane : 0, at = lane * PARTS;
                 NAME(Sum) sum = NAME(empty)();
-                NAME(Vector) factor = part ? NAME(load_part)(x + at, part) : NAME(load)(x + at);
+                NAME(Vector) factor = NAME(mask)(part ? NAME(load_part)(x + at, part) : NAME(load)(x + at));
                 if (tile->second_is_constant)
                     sum = NAME(add_scaled)(sum, factor, y);
                 else
                     sum = NAME(add_product)(sum, factor, part ? NAME(load_part)(y + at, part) : NAME(load)(y + at));
-                NAME(Vector) value = NAME(value)(sum);
+                NAME(Vector) value = NAME(truth)(NAME(value)(sum));
                 if (k > 0) {
                     NAME(Vector) before = part ? NAME(load_part)(to + at, part) : NAME(load)(to + at);
 #if ALGEBRA == LOGICAL

@@ -68,12 +68,13 @@ static inline double smaller_f64(double x, double y) {
 #define SMALLER x < y ? x : y
 #include "reduce_types.h"
 
-#define S uint8_t
+#define S uint8_t /* true is whatever is not 0 */
 #define SUFFIX truth
+#define VALUE(x) ((x) != 0)
 #define A int64_t
 #define WIDE uint64_t
-#define LARGER (x | y) != 0
-#define SMALLER (x != 0) & (y != 0)
+#define LARGER x | y
+#define SMALLER x & y
 #include "reduce_types.h"
 
 const ReduceKernels SIMD_NAME(reduce_kernels) = {.loops = {

@@ -41,7 +41,7 @@ static void NAME(line)(Index count, const void *source, void *fold) {
     enum { LANE_COUNT = sizeof(LANES) / sizeof(A), VECTORS = WIDE_ROW / LANE_COUNT };
     const S *a = source;
     if (count < WIDE_ROW) {
-        A total = a[0];
+        A total = VALUE(a[0]);
         for (Index i = 1; i < count; i++) total = NAME(joined)(total, a[i]);
         memcpy(fold, &total, sizeof total);
         return;
@@ -76,11 +76,11 @@ static void NAME(line)(Index count, const void *source, void *fold) {
     const S *a = source;
     A held[WIDE_ROW];
     Index width = count < WIDE_ROW ? count : WIDE_ROW, i = width;
-    for (Index k = 0; k < width; k++) held[k] = a[k];
+    for (Index k = 0; k < width; k++) held[k] = VALUE(a[k]);
     for (; i + WIDE_ROW <= count; i += WIDE_ROW)
 #pragma GCC ivdep
-        for (Index k = 0; k < WIDE_ROW; k++) held[k] = NAME(joined)(held[k], a[i + k]);
-    for (Index k = 0; i < count; k++, i++) held[k] = NAME(joined)(held[k], a[i]);
+        for (Index k = 0; k < WIDE_ROW; k++) held[k] = NAME(joined)(held[k], VALUE(a[i + k]));
+    for (Index k = 0; i < count; k++, i++) held[k] = NAME(joined)(held[k], VALUE(a[i]));
     NAME(parts)(width, 1, held);
     memcpy(fold, held, sizeof(A));
 }
@@ -98,7 +98,7 @@ static void NAME(rows)(Index rows, Index columns, Index row_stride, const void *
 #endif
     Index row = 0;
     if (!begun)
-        for (Index i = row++; i < columns; i++) d[i] = a[i];
+        for (Index i = row++; i < columns; i++) d[i] = VALUE(a[i]);
     /* Four distant rows at once, so that the folds are read and written less often; near ones in the order of memory,
      * which is what processors fetch ahead. */
     Index last = row_stride * (Index)sizeof(S) >= DISTANT ? rows - 4 : -1;
@@ -106,14 +106,15 @@ static void NAME(rows)(Index rows, Index columns, Index row_stride, const void *
         const S *a0 = a + row * row_stride, *a1 = a0 + row_stride, *a2 = a1 + row_stride, *a3 = a2 + row_stride;
 #pragma GCC ivdep
         for (Index i = 0; i < columns; i++) {
-            A four = NAME(joined)(NAME(joined)(a0[i], a1[i]), NAME(joined)(a2[i], a3[i]));
+            A four = NAME(joined)(NAME(joined)(VALUE(a0[i]), VALUE(a1[i])),
+                                  NAME(joined)(VALUE(a2[i]), VALUE(a3[i])));
             d[i] = NAME(joined)(d[i], four);
         }
     }
     for (; row < rows; row++) {
         const S *a0 = a + row * row_stride;
 #pragma GCC ivdep
-        for (Index i = 0; i < columns; i++) d[i] = NAME(joined)(d[i], a0[i]);
+        for (Index i = 0; i < columns; i++) d[i] = NAME(joined)(d[i], VALUE(a0[i]));
     }
 }
 #undef JOIN

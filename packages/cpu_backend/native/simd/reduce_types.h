@@ -1,6 +1,9 @@
 /* The four folds of elements of one type; S and SUFFIX name it, A is the type of sums and products of it, WIDE the
  * type in which those are computed, which wraps, LANES a vector of it if that is S. LARGER and SMALLER choose between
- * x and y. */
+ * x and y. VALUE(x) is what an element counts for, where that is not x. */
+#ifndef VALUE
+#define VALUE(x) (x)
+#endif
 #define NAME(f) SIMD_JOIN(f, SIMD_JOIN(FOLD, SUFFIX))
 #define WRAPPING WIDE
 #define FOLD sum
@@ -30,4 +33,5 @@
 #undef WIDE
 #undef LARGER
 #undef SMALLER
+#undef VALUE
 #undef NAME

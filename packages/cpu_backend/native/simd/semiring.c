@@ -68,6 +68,8 @@ static inline VectorF64 plus_f64(VectorF64 x, VectorF64 y) { return x + y; }
 #endif
 static inline VectorF32 times_f32(VectorF32 x, VectorF32 y) { return x * y; }
 static inline VectorF64 times_f64(VectorF64 x, VectorF64 y) { return x * y; }
+/* Panels hold 0 and 1 (pack.c), lent memory any byte. */
+static inline VectorBool truth(VectorBool x) { return (VectorBool)(x != 0) & 1; }
 static inline VectorBool either(VectorBool term, VectorBool sum) { return term | sum; }
 static inline VectorBool both(VectorBool x, VectorBool y) { return x & y; }
 
@@ -79,6 +81,7 @@ static inline VectorBool as_it_is(VectorBool term, VectorBool sum) {
     return sum;
 }
 
+#define VALUE(x) (x)
 #define NAME(f) f##_max_plus_f64
 #define T Double
 #define VECTOR VectorF64
@@ -145,6 +148,8 @@ static inline VectorBool as_it_is(VectorBool term, VectorBool sum) {
 #define LOW 0
 #include "semiring_body.h"
 
+#undef VALUE
+#define VALUE(x) truth(x)
 #define NAME(f) f##_or_and
 #define T Truth
 #define VECTOR VectorBool

@@ -8,6 +8,7 @@
  *   ADD(term, sum)   the sum of both; the sum where either is NaN
  *   MULTIPLY(x, y)   the term of two elements
  *   KEEP_NAN(term, sum)
+ *   VALUE(x)         what a vector of elements that are not packed counts for
  *   HIGH, LOW        values whose product is NaN; left out where there is no NaN
  */
 
@@ -125,7 +126,7 @@ static void NAME(add_rows)(T *sums, const T *vector, const T *matrix, const Line
             VECTOR factor = vector[k] - (VECTOR){0};
 #pragma GCC unroll 8
             for (int v = 0; v < STRIP; v++)
-                strip[v] = NAME(joined)(MULTIPLY(factor, *(const NAME(Loose) *)(row + v * LANES)), strip[v]);
+                strip[v] = NAME(joined)(MULTIPLY(factor, VALUE(*(const NAME(Loose) *)(row + v * LANES))), strip[v]);
         }
 #pragma GCC unroll 8
         for (int v = 0; v < STRIP; v++) *(NAME(Loose) *)(sums + j + v * LANES) = strip[v];
@@ -138,7 +139,7 @@ static void NAME(add_rows)(T *sums, const T *vector, const T *matrix, const Line
             const T *row = matrix + line->along[k] + line->across[j];
             if (width == LANES) elements = (VECTOR)*(const NAME(Loose) *)row;
             else for (Index i = 0; i < width; i++) elements[i] = row[i];
-            sum = NAME(joined)(MULTIPLY(vector[k] - (VECTOR){0}, elements), sum);
+            sum = NAME(joined)(MULTIPLY(vector[k] - (VECTOR){0}, VALUE(elements)), sum);
         }
         for (Index i = 0; i < width; i++) sums[j + i] = sum[i];
     }
@@ -157,9 +158,10 @@ static void NAME(add_columns)(T *sums, const T *vector, const T *matrix, const L
 #pragma GCC unroll 8
             for (int c = 0; c < CHAINS; c++)
                 chains[c] = NAME(joined)(MULTIPLY(*(const NAME(Loose) *)(vector + k + c * LANES),
-                                                  *(const NAME(Loose) *)(column + k + c * LANES)), chains[c]);
+                                                  VALUE(*(const NAME(Loose) *)(column + k + c * LANES))),
+                                         chains[c]);
         for (; k < depth; k++)
-            chains[0] = NAME(joined)(MULTIPLY(vector[k] - (VECTOR){0}, column[k] - (VECTOR){0}), chains[0]);
+            chains[0] = NAME(joined)(MULTIPLY(vector[k] - (VECTOR){0}, VALUE(column[k] - (VECTOR){0})), chains[0]);
         VECTOR lanes = NAME(joined)(NAME(joined)(chains[0], chains[1]), NAME(joined)(chains[2], chains[3]));
         VECTOR total = lanes;
         for (int lane = 1; lane < LANES; lane++) total = NAME(joined)(lanes[lane] - (VECTOR){0}, total);

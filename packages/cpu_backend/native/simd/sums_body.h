@@ -19,7 +19,16 @@ INLINE void NAME(store_part)(NAME(Part) *to, NAME(Vector) vector, Index lanes) {
 
 INLINE NAME(Vector) NAME(same)(PART part) { return part - (NAME(Vector)){0}; } /* x - 0 is x, also when it is -0.0 */
 
-/* sum + x * y */
+/* What the elements of an operand count for: true is whatever is not 0. */
+INLINE NAME(Vector) NAME(truth)(NAME(Vector) x) {
+#if ALGEBRA == LOGICAL
+    return (NAME(Vector))(x != 0) & 1;
+#else
+    return x;
+#endif
+}
+
+/* sum + x * y; Bool factors are 0 or 1 */
 INLINE NAME(Vector) NAME(multiply_add)(NAME(Vector) x, NAME(Vector) y, NAME(Vector) sum) {
 #if ALGEBRA == LOGICAL
     return sum | (x & y);

@@ -116,5 +116,7 @@ def reduce(
     inside: tuple[int, int, int, int, int],
     kept: tuple[int, ...],
     bands: tuple[int, ...],
+    divisor: float = ...,
+    root: bool = ...,
     /,
 ) -> Kernel: ...

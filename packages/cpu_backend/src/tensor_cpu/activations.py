@@ -12,12 +12,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from tensor_core.dtypes import FLOATING
+from tensor_core.dtypes import COMPLEX, FLOATING
 from tensor_cpu.arrays import NUMPY_DTYPES, Array, empty
 from tensor_cpu.elementwise import UNARY, bind_function
 from tensor_cpu.quiet import quiet
 from tensor_cpu.rows import Binder
 from tensor_runtime.form import Form
+from tensor_runtime.namespace import complex_functions
 from tensor_runtime.protocols import Kernel
 from tensor_runtime.rules import Axes, reduced_axes
 
@@ -65,31 +66,67 @@ def _softplus(x: Array) -> None:
     np.add(x, above, out=x)
 
 
-def _gate(x: Array, factor: Array) -> None:
-    """``x * factor`` in place, where a factor of 0 stands for the limit at minus infinity."""
-    np.multiply(np.maximum(x, np.finfo(x.dtype).min), factor, out=x)
+def _gate(x: Array, exponent: Array) -> None:
+    """``x`` times the sigmoid of ``exponent`` in place, overwriting that.
+
+    Below 0 the sigmoid is s²/(1 + s²) with s = exp(exponent / 2); ``x`` is multiplied by s once before and once after
+    everything else, so that a subnormal result is rounded once. A factor of 0 stands for the limit at minus infinity.
+    """
+    below = np.less(exponent, 0)
+    np.abs(exponent, out=exponent)
+    np.exp(np.multiply(exponent, -0.5, out=exponent), out=exponent)
+    factor = np.where(below, exponent, 1)
+    np.multiply(np.maximum(x, np.finfo(x.dtype).min, out=x), factor, out=x)
+    np.divide(x, np.add(np.square(exponent, out=exponent), 1, out=exponent), out=x)
+    np.multiply(x, factor, out=x)
+
+
+def _roots_of_gaussian(x: Array, factor: float) -> tuple[Array, Array]:
+    """Two numbers, r and s, with r² s = exp(-2 factor x²): neither leaves the range, and no exponent is rounded.
+
+    x is split into 24 bits, whose square is exact, and the rest.
+    """
+    high = x.astype(np.float32).astype(np.float64)
+    return np.exp(-factor * high * high), np.exp(-2 * factor * (x - high) * (x + high))
 
 
 def _silu(x: Array) -> None:
-    factor = x.copy()
-    _sigmoid(factor)
-    _gate(x, factor)
+    _gate(x, x.copy())
 
 
 def _gelu_tanh(x: Array) -> None:
     """(1 + tanh(u)) / 2 is the sigmoid of 2 u, which loses nothing below 0."""
-    factor = x * x
-    factor *= 2 * sqrt(2 / pi) * 0.044715
-    factor += 2 * sqrt(2 / pi)
-    factor *= x
-    _sigmoid(factor)
-    _gate(x, factor)
+    twice = x * x
+    twice *= 2 * sqrt(2 / pi) * 0.044715
+    twice += 2 * sqrt(2 / pi)
+    twice *= x
+    _gate(x, twice)
 
 
 def _gelu(x: Array) -> None:
-    from scipy.special import ndtr
+    """x Φ(x); where Φ is small by the scaled error function, so that the square in the exponential is not rounded."""
+    from scipy.special import erfcx, ndtr
 
-    _gate(x, ndtr(x))
+    small = np.less(x, -1)
+    far = x[small].astype(np.float64)
+    np.multiply(x, ndtr(x), out=x)
+    if far.size:
+        np.maximum(far, -40, out=far)  # where the result is -0.0
+        root, rest = _roots_of_gaussian(far, 0.25)
+        x[small] = 0.5 * far * erfcx(far * -sqrt(0.5)) * rest * root * root
+
+
+def _erfc(x: Array) -> None:
+    """SciPy's near 0; in the tail, where that rounds the square in the exponential, by the scaled error function."""
+    from scipy.special import erfc, erfcx
+
+    tail = np.greater(x, 1.5)
+    far = x[tail].astype(np.float64)
+    erfc(x, out=x)
+    if far.size:
+        np.minimum(far, 28, out=far)  # where the result is 0
+        root, rest = _roots_of_gaussian(far, 0.5)
+        x[tail] = erfcx(far) * rest * root * root
 
 
 def _relu(x: Array) -> None:
@@ -99,6 +136,22 @@ def _relu(x: Array) -> None:
 def bind_gelu(operands: tuple[Form], result: Form, approximate: str, /) -> Kernel:
     """x times the distribution function of the normal distribution, or its approximation."""
     return _blockwise(_gelu if approximate == "none" else _gelu_tanh)(operands, result, None)
+
+
+def _of_complex(function: Callable[[Any, Array], Array], name: str) -> Binder:
+    """A function whose complex version is ours."""
+
+    def change(z: Array) -> None:
+        z[...] = function(np, z)
+
+    blocks = _blockwise(change)
+
+    def bind(operands: tuple[Form], result: Form, detail: Any, /) -> Kernel:
+        if result.dtype in COMPLEX:
+            return blocks(operands, result, detail)
+        return bind_function(UNARY[name], operands[0], result)
+
+    return bind
 
 
 def _special(name: str) -> Binder:
@@ -158,6 +211,8 @@ BINDERS: Final[Mapping[str, Binder]] = {
     "softmax": _softmax(False),
     "log_softmax": _softmax(True),
     "erf": _special("erf"),
-    "erfc": _special("erfc"),
+    "erfc": _blockwise(_erfc),
+    "expm1": _of_complex(complex_functions.expm1, "expm1"),
+    "log1p": _of_complex(complex_functions.log1p, "log1p"),
     **{name: _rounding(name) for name in ("floor", "ceil", "round", "trunc")},
 }

@@ -13,8 +13,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from tensor_core.dtypes import DTYPES, DType, as_dtype
-from tensor_core.errors import ArgumentError, DTypeError, UnsupportedOperationError
+from tensor_core.dtypes import DTYPES, Bool, DType, dtype_of_name
+from tensor_core.errors import ArgumentError, DTypeError, TensorError, UnsupportedOperationError
+from tensor_core.foreign import check_holds, refuse_masked
 from tensor_core.host_tensor import HostTensor
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
@@ -66,6 +67,21 @@ def twin_strides(form: Form, /) -> tuple[int, ...]:
     return tuple(stride * itemsize for stride in reversed(form.strides))
 
 
+def truth(array: Array, /) -> Array:
+    """The array itself; of Bool, a copy whose bytes are 0 and 1.
+
+    Lent memory may hold any byte, of which all but 0 are true. Most functions of NumPy read them so; what compares
+    bytes needs this first.
+
+    >>> truth(np.array([0, 255, 2], np.uint8).view(bool)).view(np.uint8).tolist()
+    [0, 1, 1]
+    """
+    if array.dtype.kind != "b":
+        return array
+    truths: Array = np.not_equal(array.view(np.uint8), 0, out=np.empty(array.shape, bool))
+    return truths
+
+
 def restride(array: Array, view: Form, /) -> Array:
     """The view of ``array``'s elements that has the form given and starts at the same element.
 
@@ -79,12 +95,14 @@ def restride(array: Array, view: Form, /) -> Array:
 def offset_of(array: Array, /) -> int:
     """Offset of the first element in the allocation, in elements.
 
-    >>> offset_of(np.arange(6.0)[2:])
-    2
+    >>> offset_of(np.arange(6.0)[2:]), offset_of(as_strided(np.arange(6.0)[2:], (2,), (16,)))
+    (2, 2)
     """
     base = array
-    while isinstance(base.base, np.ndarray):
-        base = base.base
+    owner: Any = array.base
+    while owner is not None:  # as_strided puts an object between a view and its base
+        base = owner if isinstance(owner, np.ndarray) else base
+        owner = getattr(owner, "base", None)
     start = min(base.__array_interface__["data"][0], np.lib.array_utils.byte_bounds(base)[0])
     return int(array.__array_interface__["data"][0] - start) // array.itemsize
 
@@ -108,7 +126,7 @@ def upload(source: HostTensor[Any], form: Form, /) -> Array:
 
 def download(array: Array, form: Form, /) -> HostTensor[Any]:
     """Compact host tensor with the elements of a twin, copied."""
-    return HostTensor.wrap_bytes(bytearray(array.tobytes(order="C")), form.shape, form.dtype)
+    return HostTensor.wrap_bytes(bytearray(truth(array).tobytes(order="C")), form.shape, form.dtype)
 
 
 def lend(array: Array, form: Form, /) -> Array:
@@ -128,11 +146,12 @@ def lend(array: Array, form: Form, /) -> Array:
     return lent
 
 
-def borrow(source: Any, copy: bool | None, /) -> tuple[Array, Form] | None:
+def borrow(source: Any, copy: bool | None, dtype: DType | None = None, /) -> tuple[Array, Form] | None:
     """Twin and form of a foreign array: its own memory where that is column-major, else one copy.
 
     Column-major here means that strides do not shrink from axis to axis, whatever their signs: Fortran arrays, slices
-    of them, vectors. Row-major data is copied once, or refused when ``copy`` is False.
+    of them, vectors. Row-major data is copied once, or refused when ``copy`` is False. An array whose dtype is none of
+    ours becomes one of ``dtype`` where that holds all its values.
 
     >>> ours = np.zeros((2, 3), order="F")
     >>> twin, form = borrow(ours, None)
@@ -147,10 +166,12 @@ def borrow(source: Any, copy: bool | None, /) -> tuple[Array, Form] | None:
             memoryview(source)
         except TypeError:
             return None
-    array = np.asarray(source)
-    if array.dtype.hasobject or not array.dtype.isnative:
-        raise DTypeError(f"asarray: the array's dtype is {array.dtype}; accepted: {_accepted()}")
-    dtype = as_dtype(array.dtype)
+    refuse_masked("asarray", source)
+    array = _as_array(source)
+    own = dtype_of_name(array.dtype.name) if array.dtype.isnative else None
+    if own is None:
+        return _converted(array, copy, dtype)
+    dtype = own
     aligned = all(stride % dtype.itemsize == 0 for stride in array.strides) and array.flags.aligned
     if not (aligned and _is_column_major(array)):
         if copy is False:
@@ -162,9 +183,33 @@ def borrow(source: Any, copy: bool | None, /) -> tuple[Array, Form] | None:
         copy = True
     if copy:
         twin = np.array(array.T, order="C", copy=True)
+        if dtype is Bool:
+            np.not_equal(twin.view(np.uint8), 0, out=twin)
         return twin, form_of(dtype, array.shape, CPU)
     strides = tuple(stride // dtype.itemsize for stride in array.strides)
     return array.T, form_of(dtype, array.shape, CPU, strides)
+
+
+def _as_array(source: Any) -> Array:
+    """NumPy's array of a foreign object, or an error that says what the object's own library said."""
+    try:
+        return np.asarray(source)
+    except (TensorError, MemoryError):
+        raise
+    except Exception as error:  # each library refuses in its own words, such as PyTorch a tensor that requires grad
+        raise (DTypeError if isinstance(error, TypeError) else ArgumentError)(
+            f"asarray: a {type(source).__module__}.{type(source).__qualname__} gives no array: {type(error).__name__}: "
+            f"{error}; accepted: what NumPy reads, with elements that are {_accepted()}"
+        ) from error
+
+
+def _converted(array: Array, copy: bool | None, dtype: DType | None) -> tuple[Array, Form]:
+    wanted = check_holds("asarray", array.dtype.name, str(array.dtype), dtype)
+    if copy is False:
+        raise ArgumentError(f"asarray: {array.dtype} to {wanted} needs a copy, and copy=False; pass copy=None")
+    with np.errstate(all="ignore"):
+        twin = array.T.astype(NUMPY_DTYPES[wanted], order="C")
+    return twin, form_of(wanted, array.shape, CPU)
 
 
 def _is_column_major(array: Array) -> bool:

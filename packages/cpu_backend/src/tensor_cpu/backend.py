@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from tensor_core.dtypes import DType
 from tensor_core.errors import UnsupportedOperationError
 from tensor_core.host_tensor import HostTensor
 from tensor_cpu import arrays, memory, threads
@@ -90,9 +91,9 @@ class CpuBackend:
         """A copy of a twin, as a host tensor."""
         return arrays.download(array, form)
 
-    def borrow(self, source: Any, copy: bool | None, /) -> tuple[Array, Form] | None:
+    def borrow(self, source: Any, copy: bool | None, dtype: DType | None = None, /) -> tuple[Array, Form] | None:
         """Twin and form of foreign memory."""
-        return arrays.borrow(source, copy)
+        return arrays.borrow(source, copy, dtype)
 
     def lend(self, array: Array, form: Form, /) -> Array:
         """The same memory with axes in the tensor's order."""
@@ -107,7 +108,7 @@ class CpuBackend:
         return {"kernels": threads.threads(), **({"blas": blas} if blas else {})}
 
     def set_threads(self, count: int, /) -> ThreadSetting:
-        """Let kernels and BLAS libraries use so many; see ``tensor_cpu.threads``."""
+        """Let kernels, and the library they call, use so many; see ``tensor_cpu.threads``."""
         return threads.set_threads(count)
 
     def describe(self) -> Mapping[str, str]:

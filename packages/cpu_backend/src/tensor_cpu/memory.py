@@ -1,9 +1,10 @@
 """The warm memory of the CPU backend: buffers of large results that are kept for the next use.
 
 ``pool.stats()`` says what is held, ``pool.clear()`` gives the kept buffers back to the operating system, and
-``pool.set_limit(bytes)`` bounds them: an eighth of what the process may have in all, of the machine, of its control
-groups and of its limit on addresses, unless set. With ``TENSOR_CPU_POOL_DEBUG=1`` in the environment, buffers that are given back
-are overwritten, and the process stops when one was written to before its next use: slow, for finding errors.
+``pool.set_limit(bytes)`` bounds them; unless set, the limit is an eighth of what the process may have in all, of the
+machine, of its control groups and of its limit on addresses. With ``TENSOR_CPU_POOL_DEBUG=1`` in the environment,
+buffers that are given back are overwritten, and the process stops when one was written to before its next use: slow,
+for finding errors.
 
 Without the native kernels there is no pool: everything is 0 and nothing has an effect.
 """

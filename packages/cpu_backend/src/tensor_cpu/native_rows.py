@@ -28,6 +28,7 @@ TOPICS: Final[Mapping[str, str]] = {
         "tan tanh trunc where"
     ),
     "reduction": "all any max mean min prod sum",
+    "spread": "norm std var",
     "lanes": "cholesky det eigh inv qr solve svd",
     "lapack": "svd qr eigh cholesky solve inv det",
     "semiring": "semiring_contract contract",

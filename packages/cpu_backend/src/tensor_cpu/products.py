@@ -129,18 +129,6 @@ def bind_stack(
     return np.matmul if kernel is None else kernel
 
 
-def bind_dot(dtype: str, count: int) -> Kernel:
-    """The kernel of the sum of products of two vectors of so many elements without gaps.
-
-    >>> float(bind_dot("float64", 3)(np.arange(3.0), np.ones(3)))
-    3.0
-    """
-    kernel = None
-    if AVAILABLE and count > 0 and dtype in BLAS_TYPES:
-        kernel = bind_matrices(dtype, (), (1, 1, count), (), (1, 1), (1, 1), (1, 1))
-    return np.dot if kernel is None else kernel
-
-
 def _layout(stack: Group, outer: Group, inner: Group, role: int, *, copied: bool) -> _Layout | None:
     """How an operand lies, or its copy; None where BLAS does not take it."""
     if copied:

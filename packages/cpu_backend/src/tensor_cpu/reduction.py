@@ -11,7 +11,9 @@ from typing import Final
 
 import numpy as np
 
+from tensor_core.dtypes import FLOATING
 from tensor_cpu.arrays import NUMPY_DTYPES, empty
+from tensor_cpu.folding import is_pairwise, total
 from tensor_cpu.quiet import quiet
 from tensor_cpu.rows import Binder
 from tensor_runtime.form import Form
@@ -38,6 +40,9 @@ def bind_reduction(name: str, form: Form, result: Form, detail: Reduction, /) ->
     axis, keepdims = detail
     axes = tuple(form.rank - 1 - position for position in reduced_axes(name, form.rank, axis))
     dtype = NUMPY_DTYPES[result.dtype]
+    if name == "sum" and form.dtype in FLOATING and not is_pairwise(form, axes):
+        sums, shape = total(form, axes, dtype), result.shape[::-1]
+        return quiet(lambda x: sums(x).reshape(shape))
     if name not in _WIDENING:  # the loop is that of the operand's dtype
         return quiet(lambda x: fold(x, axis=axes, keepdims=keepdims, out=empty(result)))
     return quiet(lambda x: fold(x, axis=axes, dtype=dtype, keepdims=keepdims, out=empty(result)))

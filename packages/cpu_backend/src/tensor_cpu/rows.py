@@ -17,7 +17,7 @@ Binder = Callable[[tuple[Any, ...], Any, Any], Kernel]
 
 _NAMES: Final[Mapping[str, str]] = {
     "elementwise": (
-        "negative positive abs conj sign logical_not bitwise_invert exp expm1 log log1p sqrt sin cos tan asin acos "
+        "negative positive abs conj sign logical_not bitwise_invert exp log sqrt sin cos tan asin acos "
         "atan sinh cosh tanh isnan isinf isfinite add subtract multiply divide maximum minimum atan2 logical_and "
         "logical_or logical_xor bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift equal "
         "not_equal less less_equal greater greater_equal"
@@ -28,7 +28,9 @@ _NAMES: Final[Mapping[str, str]] = {
         "trunc_divide_unchecked div rem pow"
     ),
     "choosing": "where clip complex real imag",
-    "activations": "rsqrt sigmoid silu softplus relu gelu softmax log_softmax erf erfc floor ceil round trunc",
+    "activations": (
+        "rsqrt sigmoid silu softplus relu gelu softmax log_softmax erf erfc expm1 log1p floor ceil round trunc"
+    ),
     "reduction": "sum prod max min any all reduce_or reduce_and",
     "statistics": "mean var std argmax argmin norm",
     "scans": "cumsum cumprod",

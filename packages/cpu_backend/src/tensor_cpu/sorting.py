@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from tensor_core.promotion import promote
-from tensor_cpu.arrays import NUMPY_DTYPES, Array, empty
+from tensor_cpu.arrays import NUMPY_DTYPES, Array, empty, truth
 from tensor_cpu.quiet import quiet
 from tensor_cpu.rows import Binder
 from tensor_runtime.form import Form
@@ -63,7 +63,7 @@ def bind_argsort(operands: tuple[Form], result: Form, detail: tuple[int | None, 
     key = _key(form) if descending else None
 
     def order(x: Array) -> Array:
-        line = x.ravel(order="F") if axis is None else x
+        line = truth(x.ravel(order="F") if axis is None else x)
         found = (line if key is None else key(line)).argsort(axis=place, kind="stable")
         return np.asarray(found, np.int64, order="C")
 
@@ -114,7 +114,7 @@ def bind_searchsorted(side: Any, operands: tuple[Form, Form], result: Form, /) -
     dtype = NUMPY_DTYPES[promote(line.dtype, values.dtype)]
 
     def found(x: Array, y: Array) -> Array:
-        where = x.astype(dtype, copy=False).searchsorted(y.astype(dtype, copy=False), side=side)
+        where = truth(x.astype(dtype, copy=False)).searchsorted(truth(y.astype(dtype, copy=False)), side=side)
         return np.array(where, np.int64, copy=None, order="C")
 
     return quiet(found)
@@ -137,6 +137,7 @@ def bind_unique(operands: tuple[Form], result: tuple[Form, ...], detail: tuple[b
     may_be_nan = form.dtype.kind in ("float", "complex")
 
     def distinct(x: Array) -> Counted:
+        x = truth(x)
         if not (wants_index or wants_inverse or wants_counts or may_be_nan):
             values = np.unique(x)  # equal elements cannot be told apart; NumPy may use a hash table
             return Counted((values,), values.size)

@@ -1,7 +1,7 @@
 """Kernels of means, variances, norms and positions of extremes, on twins.
 
-Axis k of a tensor of rank r is axis r - 1 - k of its twin. Sums are NumPy's: pairwise along the axis that lies
-contiguous in memory, one after the other along the others.
+Axis k of a tensor of rank r is axis r - 1 - k of its twin. Sums are those of :mod:`tensor_cpu.folding`, in F64 where
+they are of squares or sizes, so nothing overflows on the way in F32, and no array as large as the operand is made.
 """
 
 from __future__ import annotations
@@ -12,16 +12,19 @@ from typing import Any, Final
 
 import numpy as np
 
-from tensor_core.dtypes import COMPLEX
+from tensor_core.dtypes import COMPLEX, F32, F64
 from tensor_cpu.arrays import NUMPY_DTYPES, Array, empty
-from tensor_cpu.products import bind_dot
+from tensor_cpu.folding import TwinAxes, folded, total
 from tensor_cpu.quiet import quiet
 from tensor_cpu.rows import Binder
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
-from tensor_runtime.rules import Axes, inexact, reduced_axes
+from tensor_runtime.rules import Axes, reduced_axes
 
-TwinAxes = tuple[int, ...]
+_REAL: Final = np.dtype(np.float64)
+_COMPLEX: Final = np.dtype(np.complex128)
+_WHOLE: Final = np.dtype(np.int64)
+_DOT: Final = 64  # elements of a scalar product, which BLAS may add one after the other
 _FEW: Final = 4096  # elements up to which a copy in row-major order is the fastest way to look at them so
 
 
@@ -46,16 +49,9 @@ def bind_mean(operands: tuple[Form], result: Form, detail: tuple[Axes, bool], /)
     1.5
     """
     form = operands[0]
-    axis, keepdims = detail
-    axes = _twin_axes("mean", form, axis)
-    count, dtype = float(_count(form, axes)), NUMPY_DTYPES[result.dtype]
-
-    def mean(x: Array) -> Array:
-        out = empty(result)
-        np.add.reduce(x, axis=axes, dtype=dtype, out=out, keepdims=keepdims)
-        return _divided(out, count)
-
-    return quiet(mean)
+    axes = _twin_axes("mean", form, detail[0])
+    count, sums, shape = float(_count(form, axes)), total(form, axes, NUMPY_DTYPES[result.dtype]), result.shape[::-1]
+    return quiet(lambda x: _divided(sums(x), count).reshape(shape))
 
 
 def _divided(x: Array, divisor: float) -> Array:
@@ -79,31 +75,37 @@ def bind_spread(name: str, operands: tuple[Form], result: Form, detail: tuple[Ax
     1.0
     """
     form = operands[0]
-    axis, keepdims, correction = detail
+    axis, _, correction = detail
     axes = _twin_axes(name, form, axis)
     count = _count(form, axes)
     divisor = max(count - correction, 0.0)
-    computed = NUMPY_DTYPES[inexact(form.dtype)]
+    sums = total(form, axes, _COMPLEX if form.dtype in COMPLEX else _REAL)
 
     def spread(x: Array) -> Array:
-        centre = np.add.reduce(x, axis=axes, dtype=computed, keepdims=True)
-        centre = _divided(np.asarray(centre), float(count))
-        squares = _squares(np.asarray(np.subtract(x, centre, dtype=computed)), in_place=True)
-        out = empty(result)
-        np.add.reduce(squares, axis=axes, out=out, keepdims=keepdims)
-        np.divide(out, divisor, out=out)
-        return np.sqrt(out, out=out) if name == "std" else out
+        centres = _divided(sums(x), float(count))
+        squares = folded(x, axes, _REAL, _squared_deviations, centres)
+        np.divide(squares, divisor, out=squares)
+        return _finished(np.sqrt(squares, out=squares) if name == "std" else squares, result)
 
     return quiet(spread)
 
 
+def _squared_deviations(x: Array, centres: Array) -> Array:
+    return _squares(np.asarray(np.subtract(x, centres)), in_place=True)
+
+
 def _squares(x: Array, *, in_place: bool = False) -> Array:
-    """|x|², real."""
+    """|x|², in F64."""
     if x.dtype.kind != "c":
-        return np.asarray(np.square(x, out=x if in_place else None))
-    squares = np.asarray(np.square(x.real))
-    squares += np.square(x.imag)
+        return np.asarray(np.square(x, out=x if in_place else None, dtype=_REAL))
+    squares = np.asarray(np.square(x.real, dtype=_REAL))
+    squares += np.square(x.imag, dtype=_REAL)
     return squares
+
+
+def _finished(values: Array, result: Form) -> Array:
+    """The values, which keep reduced axes, as the result wants them."""
+    return values.astype(NUMPY_DTYPES[result.dtype], copy=False).reshape(result.shape[::-1])
 
 
 def bind_argument(name: str, operands: tuple[Form], result: Form, detail: tuple[int | None, bool], /) -> Kernel:
@@ -163,87 +165,104 @@ def bind_norm(operands: tuple[Form], result: Form, detail: tuple[Axes, bool, flo
     np.float64(5.0)
     """
     form = operands[0]
-    axis, keepdims, order = detail
+    axis, _, order = detail
     axes = _twin_axes("norm", form, axis)
-    options: dict[str, Any] = {"axis": axes, "keepdims": keepdims}
-    real, computed = NUMPY_DTYPES[result.dtype], NUMPY_DTYPES[inexact(form.dtype)]
     if order == 0:
-        return quiet(lambda x: np.add.reduce(x != 0, dtype=real, out=empty(result), **options))
+        return quiet(lambda x: _finished(folded(x, axes, _WHOLE, lambda block, _: block != 0), result))
     if order == 2:
-        return quiet(_euclidean(form, result, axes, keepdims))
-
-    def absolute(x: Array) -> Array:
-        return np.asarray(np.abs(x.astype(computed, copy=False)))  # never ``x`` itself
-
+        return quiet(_euclidean(form, result, axes))
     if order == 1:
-        return quiet(lambda x: np.add.reduce(absolute(x), out=empty(result), **options))
+        return quiet(lambda x: _finished(folded(x, axes, _REAL, _sizes), result))
     if order == inf:
-        return quiet(lambda x: np.maximum.reduce(absolute(x), out=empty(result), initial=0, **options))
+        return quiet(lambda x: _finished(_extreme(x, axes, np.maximum), result))
     if order == -inf:
-        return quiet(lambda x: np.minimum.reduce(absolute(x), out=empty(result), **options))
-    return quiet(lambda x: _powers(absolute(x), order, axes, result))
+        return quiet(lambda x: _finished(_extreme(x, axes, np.minimum), result))
+    return quiet(lambda x: _finished(_powers(x, order, axes), result))
 
 
-def _powers(a: Array, order: float, axes: TwinAxes, result: Form) -> Array:
-    """(sum of a**order)**(1/order), scaled by the term that decides; overwrites ``a``."""
-    if order > 0:
-        scale = np.asarray(np.maximum.reduce(a, axis=axes, initial=0, keepdims=True))
-    else:
-        scale = np.asarray(np.minimum.reduce(a, axis=axes, initial=inf, keepdims=True))
+def _sizes(x: Array, _: Any = None) -> Array:
+    """|x| in F64, whose size no number of F32 leaves; never ``x`` itself."""
+    return np.asarray(np.abs(x.astype(_COMPLEX if x.dtype.kind == "c" else _REAL, copy=False)))
+
+
+def _extreme(x: Array, axes: TwinAxes, ufunc: np.ufunc) -> Array:
+    return folded(x, axes, _REAL, _sizes, ufunc=ufunc, initial=0 if ufunc is np.maximum else inf)
+
+
+def _powers(x: Array, order: float, axes: TwinAxes) -> Array:
+    """(sum of |x|**order)**(1/order), scaled by the term that decides."""
+    scale = _extreme(x, axes, np.maximum if order > 0 else np.minimum)
     scale[(scale == 0) | ~np.isfinite(scale)] = 1
-    terms = np.divide(a, scale, out=a)
-    np.power(terms, order, out=terms)
-    total = np.asarray(np.add.reduce(terms, axis=axes, keepdims=True))
-    out = empty(result)
-    np.multiply(np.power(total, 1 / order), scale, out=out.reshape(scale.shape))
-    return out
+
+    def terms(block: Array, scale: Array) -> Array:
+        sizes = _sizes(block)
+        np.divide(sizes, scale, out=sizes)
+        return np.asarray(np.power(sizes, order, out=sizes))
+
+    sums = folded(x, axes, _REAL, terms, scale)
+    return np.asarray(np.multiply(np.power(sums, 1 / order, out=sums), scale, out=sums))
 
 
-def _euclidean(form: Form, result: Form, axes: TwinAxes, keepdims: bool) -> Callable[[Array], Array]:
-    """Square root of the sum of |x|², by scaled elements where that overflows or loses digits."""
-    computed = NUMPY_DTYPES[inexact(form.dtype)]
+def lowest_sum(result: Form, count: int, /) -> float:
+    """The sum of so many squares in the result's dtype above which those that are lost do not count.
+
+    Squares below the smallest normal number are lost, each by at most that number.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> lowest_sum(form_of(F64, (), CPU), 1) == 2.0**-970
+    True
+    """
     limits = np.finfo(NUMPY_DTYPES[result.dtype])
-    # Squares below the smallest normal number are lost, each by at most that number: together they do not count
-    # beside a sum above this.
-    lowest = float(limits.tiny) / float(limits.eps) * max(_count(form, axes), 1)
-    everything = form.is_compact and len(axes) == form.rank and form.dtype not in COMPLEX
-    dot = bind_dot(NUMPY_DTYPES[result.dtype].name, form.size) if everything else np.dot
+    return float(limits.tiny) / float(limits.eps) * max(count, 1)
 
-    def sum_of_squares(x: Array) -> Array:
-        out = empty(result)
-        np.add.reduce(_squares(x), axis=axes, out=out, keepdims=keepdims)
-        return out
+
+def _euclidean(form: Form, result: Form, axes: TwinAxes) -> Callable[[Array], Array]:
+    """Square root of the sum of |x|², by scaled elements where that overflows or loses digits."""
+    lowest = lowest_sum(result, _count(form, axes))
+    everything = form.is_compact and len(axes) == form.rank and form.dtype in (F32, F64)
 
     def euclidean(x: Array) -> Array:
-        x = x.astype(computed, copy=False)
         if everything:
-            line = x.reshape(-1)
-            total = float(dot(line, line))
-            out = empty(result)
+            total = _dot(x.reshape(-1))
             if lowest < total < inf:
+                out = empty(result)
                 out[...] = sqrt(total)
                 return out
-            return _scaled(x, sum_of_squares, axes, out)
-        out = sum_of_squares(x)
-        if bool(((out > lowest) & (out < inf)).all()):
-            return np.sqrt(out, out=out)
-        return _scaled(x, sum_of_squares, axes, out)
+        squares = folded(x, axes, _REAL, lambda block, _: _squares(block))
+        # Those of F32 never leave the range of F64.
+        if result.dtype is F32 or bool(((squares > lowest) & (squares < inf)).all()):
+            return _finished(np.sqrt(squares, out=squares), result)
+        return _finished(_scaled(x, axes), result)
 
     return euclidean
 
 
-def _scaled(x: Array, sum_of_squares: Callable[[Array], Array], axes: TwinAxes, out: Array) -> Array:
+def _dot(line: Array) -> float:
+    """Sum of squares: scalar products of a few elements, whose sum is pairwise."""
+    whole = line.size // _DOT * _DOT
+    rows, rest = line[:whole].reshape(-1, _DOT), line[whole:]
+    return float(np.add.reduce(np.vecdot(rows, rows))) + float(rest.dot(rest))
+
+
+def _scaled(x: Array, axes: TwinAxes) -> Array:
     """The norm with the largest element brought near 1 by a power of 2, which is exact."""
-    parts = (x.real, x.imag) if x.dtype.kind == "c" else (x,)
-    sizes = [np.maximum.reduce(np.abs(part), axis=axes, initial=0, keepdims=True) for part in parts]
-    largest = np.asarray(sizes[0] if len(sizes) == 1 else np.maximum(*sizes))
+
+    def larger_part(block: Array, _: Any) -> Array:
+        if block.dtype.kind != "c":
+            return np.asarray(np.abs(block))
+        return np.asarray(np.maximum(np.abs(block.real), np.abs(block.imag)))
+
+    def squares(block: Array, exponents: Array) -> Array:
+        parts = (block.real, block.imag) if block.dtype.kind == "c" else (block,)
+        found = [np.square(np.ldexp(part, -exponents)) for part in parts]
+        return np.asarray(found[0] if len(found) == 1 else found[0] + found[1])
+
+    largest = folded(x, axes, _REAL, larger_part, ufunc=np.maximum, initial=0)
     exponents = np.asarray(np.frexp(np.where(np.isfinite(largest), largest, 1))[1])
-    y = np.empty_like(x, order="C", subok=False)
-    for target, part in zip((y.real, y.imag) if len(parts) == 2 else (y,), parts, strict=True):
-        np.ldexp(part, -exponents, out=target)
-    np.sqrt(sum_of_squares(y), out=out)
-    np.ldexp(out, exponents.reshape(out.shape), out=out)
-    return out
+    sums = folded(x, axes, _REAL, squares, exponents)
+    return np.asarray(np.ldexp(np.sqrt(sums, out=sums), exponents, out=sums))
 
 
 BINDERS: Final[Mapping[str, Binder]] = {

@@ -1,9 +1,9 @@
 """How many threads the CPU backend uses: those of its own kernels, among which matrix products and decompositions are.
 
 The first count is that of ``TENSOR_CPU_THREADS`` in the environment, else of ``OMP_NUM_THREADS``, else the number of
-processors that this process may use. Libraries that others call too, such as NumPy's BLAS, keep the threads that they
-have. A count that nobody chose is a bound: work gets no more threads than the thread that asks for it may use
-processors at the moment.
+processors that this process may use. A count that nobody chose is a bound: work gets no more threads than the thread
+that asks for it may use processors at the moment. Libraries that others call too, such as NumPy's BLAS, keep the
+threads that they have.
 """
 
 from __future__ import annotations

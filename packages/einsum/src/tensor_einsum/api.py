@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from tensor_core.dtypes import F64, DType, as_dtype
 from tensor_core.errors import TensorError
+from tensor_core.foreign import refuse_masked
 from tensor_core.promotion import promote, promote_scalar
 from tensor_core.shapes import as_shape
 from tensor_einsum.cache import plan_cache
@@ -195,6 +196,7 @@ def _as_tensors(items: Sequence[Any]) -> list[Tensor]:
     """Operands as tensors; a Python number becomes one of rank 0, in the dtype that the tensors' dtype gives it."""
     for position, item in enumerate(items):
         if not isinstance(item, Tensor) and type(item) not in PYTHON_NUMBERS:
+            refuse_masked("einsum", item)
             raise ForeignOperandError(
                 f"einsum: operand {position} is {type(item).__name__}; accepted: tensors, and Python's bool, int, "
                 "float and complex; asarray() makes a tensor of an array",

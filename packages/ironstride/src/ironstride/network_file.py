@@ -220,7 +220,7 @@ def _dtype(value: object) -> DType:
     try:
         return as_dtype(value)
     except TensorError as error:
-        raise NetworkFileError(f"dtype: {error}") from None
+        raise NetworkFileError(str(error)) from None
 
 
 def _paths(value: object) -> dict[str, tuple[tuple[int, ...], ...]]:

@@ -6,7 +6,7 @@
 | F64 | float64 | binary64 |
 | I32 | int32 | two's complement, 32 bits |
 | I64 | int64 | two's complement, 64 bits |
-| Bool | bool | one byte, 0 or 1 |
+| Bool | bool | one byte, 0 or 1; in shared memory, all but 0 are true |
 | C32 | complex64 | two F32 |
 | C64 | complex128 | two F64 |
 

@@ -41,9 +41,14 @@ from __future__ import annotations
 def shortened(value: object, /) -> str:
     """The text of a value for a message: one line of bounded length, and safe for ints of any size.
 
+    Of a tensor or an array it is dtype and shape, never an element.
+
     >>> shortened("axis"), shortened(10**9999)
     ("'axis'", 'an int of 33216 bits')
     """
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple) and hasattr(value, "dtype"):  # reading elements may wait for a device
+        return f"a {type(value).__name__} of {value.dtype} and shape {shape}"
     try:
         text = repr(value)
     except ValueError:  # Python refuses to print ints of more than 4300 digits
@@ -124,7 +129,7 @@ class SizeLimitError(LayoutError, OverflowError):
 
 
 class SliceError(TensorError, IndexError, ValueError):
-    """A slice with step zero, or with a bound outside the axis."""
+    """A slice or a range with step zero, or a slice with a bound outside the axis."""
 
 
 class IndexingError(TensorError, IndexError):

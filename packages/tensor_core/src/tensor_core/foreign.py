@@ -1,15 +1,17 @@
 """Values of other libraries: what can be told about them without importing anybody.
 
 Scalars come as NumPy's, as arrays and tensors of rank 0 (ours among them), and as any class with Python's numeric
-protocols. Arrays are told by their attributes.
+protocols. Arrays are told by their attributes. An element type that is none of ours is converted when a caller names
+one that holds all its values, decided from the types alone.
 """
 
 from __future__ import annotations
 
 from operator import index as as_index
 
-from tensor_core.dtypes import Bool, DType, dtype_of_name
-from tensor_core.errors import BackendError, DTypeError, shortened
+from tensor_core.dtypes import C32, C64, DTYPES, F32, F64, I32, I64, Bool, DType, dtype_of_name
+from tensor_core.errors import BackendError, DTypeError, LossyConversionError, shortened
+from tensor_core.promotion import can_convert
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +31,75 @@ _PROTOCOLS: Final[tuple[tuple[str, Callable[[Any], Element]], ...]] = (
 # No word on what the value is: a device that failed, a recorded function that may not read values, no memory.
 _OUR_FAILURES: Final = (BackendError, MemoryError)
 
+_SMALL: Final = (I32, I64, F32, F64, C32, C64)
+_HOLDERS: Final[dict[str, tuple[DType, ...]]] = {
+    "int8": _SMALL,
+    "uint8": _SMALL,
+    "int16": _SMALL,
+    "uint16": _SMALL,
+    "uint32": (I64, F64, C64),
+    "uint64": (F64, C64),  # rounds beyond 2**53, as I64 to F64 does
+    "float16": (F32, F64, C32, C64),
+    "bfloat16": (F32, F64, C32, C64),
+}
+_KINDS: Final = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex"}  # of the array interface
+
+
+def dtypes_that_hold(name: str, /) -> tuple[DType, ...]:
+    """Our element types that hold every value of a type, given by NumPy's name; none for what is no number.
+
+    >>> dtypes_that_hold("uint32"), dtypes_that_hold("float64"), dtypes_that_hold("str")
+    ((I64, F64, C64), (F64, C64), ())
+    """
+    own = dtype_of_name(name)
+    return _HOLDERS.get(name, ()) if own is None else tuple(dtype for dtype in DTYPES if can_convert(own, dtype))
+
+
+def check_holds(operation: str, name: str, found: str, dtype: DType | None, /) -> DType:
+    """The type that a caller named for an array whose element type is none of ours, or is ours with its bytes swapped.
+
+    Args:
+        operation: for the message.
+        name: the array's element type by NumPy's name.
+        found: the same as the array spells it, for the message.
+        dtype: what the caller named; None for nothing.
+
+    Raises:
+        DTypeError: no type was named, or none of ours holds the array's.
+        LossyConversionError: the one named does not hold all its values.
+
+    >>> check_holds("asarray", "uint8", "uint8", I32)
+    I32
+    """
+    accepted = dtypes_that_hold(name)
+    if dtype is not None and dtype in accepted:
+        return dtype
+    listed = ", ".join(map(str, accepted))
+    if accepted and dtype is not None:
+        raise LossyConversionError(
+            f"{operation}: {found} to {dtype} could lose values; accepted: {listed}; "
+            f"x.astype({dtype.numpy_name!r}) does it explicitly",
+            source=found,
+            target=dtype,
+        )
+    ours = ", ".join(f"{dtype.name} ({dtype.numpy_name})" for dtype in DTYPES)
+    remedy = f"dtype={accepted[0]} converts it (accepted: {listed})" if accepted else "convert it first"
+    raise DTypeError(
+        f"{operation}: the element type is {found}; accepted: {ours}, in native byte order; {remedy}", found=found
+    )
+
+
+def name_of_typestr(typestr: str, /) -> str:
+    """NumPy's name for a type string of the array interface, of either byte order; "" for what is no number.
+
+    >>> name_of_typestr(">u2"), name_of_typestr("|b1"), name_of_typestr("<M8[s]")
+    ('uint16', 'bool', '')
+    """
+    kind, length = _KINDS.get(typestr[1:2], ""), typestr[2:]
+    if not kind or not length.isdecimal():
+        return ""
+    return kind if kind == "bool" else f"{kind}{8 * int(length)}"
+
 
 def is_masked(value: object, /) -> bool:
     """Whether a value is a masked array of NumPy, of any rank, with a mask or without.
@@ -36,13 +107,20 @@ def is_masked(value: object, /) -> bool:
     >>> is_masked([1.0])
     False
     """
-    return any(
-        kind.__name__ == "MaskedArray" and kind.__module__.startswith("numpy.ma") for kind in type(value).__mro__[:-1]
-    )
+    return is_masked_class(type(value))
+
+
+def is_masked_class(kind: type, /) -> bool:
+    """Whether a class is NumPy's masked array, or derived from it.
+
+    >>> is_masked_class(list)
+    False
+    """
+    return any(base.__name__ == "MaskedArray" and base.__module__.startswith("numpy.ma") for base in kind.__mro__[:-1])
 
 
 def refuse_masked(operation: str, value: object, /) -> None:
-    """Raise an error for a masked array: a tensor has no mask, and its elements under the mask are no values.
+    """Raise an error for a masked array, or for its class: a tensor has no mask, and what lies under one is no value.
 
     Decided from the class alone, so that a program does not fail on the day when an element is masked for the first
     time.
@@ -52,7 +130,7 @@ def refuse_masked(operation: str, value: object, /) -> None:
 
     >>> refuse_masked("asarray", [1.0])
     """
-    if is_masked(value):
+    if is_masked_class(value if isinstance(value, type) else type(value)):
         raise DTypeError(
             f"{operation}: found a masked array, and a tensor has no mask; accepted: x.filled(value), which gives the "
             "masked elements a value, or x.data, which ignores the mask",

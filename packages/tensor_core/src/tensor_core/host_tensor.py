@@ -17,7 +17,7 @@ from __future__ import annotations
 from tensor_core.dtypes import F64, as_dtype
 from tensor_core.errors import DTypeError, LayoutError, ShapeError, shortened
 from tensor_core.host_view import HostTensorView, view_of_nested
-from tensor_core.interchange import RAW_FORMATS, buffer_of, dtype_of_buffer
+from tensor_core.interchange import RAW_FORMATS, buffer_of, convertible, dtype_of_buffer
 from tensor_core.layout import TensorLayout, validate_layout
 from tensor_core.nested import numbers_and_dtype
 from tensor_core.shapes import as_shape, element_count, ordered_strides
@@ -194,18 +194,22 @@ class HostTensor(HostTensorView[T]):
 
         Args:
             source: an object with ``__array_interface__`` or the buffer protocol.
-            dtype: None takes the source's own, which has to be equal otherwise; plain bytes need one.
+            dtype: None takes the source's own, which has to be equal otherwise; plain bytes need one. An array of an
+                element type that is none of ours (unsigned, 8 or 16 bits, half precision, swapped bytes) is converted
+                where ``dtype`` holds all its values; unsigned integers of 64 bits go to F64 and C64, which round.
             shape: None takes the source's own, with its indices. Given, the source is read as flat data.
             order: of flat data: "F", the first index runs fastest, or "C", the last does.
 
         Raises:
-            DTypeError: the source has another element type.
+            DTypeError: the source has another element type, or a mask.
+            LossyConversionError: ``dtype`` does not hold all values of an array's type.
             ShapeError: another number of elements.
 
         >>> HostTensor.from_buffer(memoryview(bytearray(16)).cast("d"), shape=(1, 2)).to_nested()
         [[0.0, 0.0]]
         """
         wanted = None if dtype is None else as_dtype(dtype)
+        source = convertible(source, wanted)
         if isinstance(source, HostTensorView) or hasattr(source, "__array_interface__"):
             own = HostTensorView.borrow(source).copy()
         else:
@@ -215,6 +219,7 @@ class HostTensor(HostTensorView[T]):
             data = bytearray(buffer.tobytes("F"))
             extents = (len(data) // found.itemsize,) if raw else tuple(buffer.shape or ())
             own = HostTensor.wrap_bytes(data, extents, found)
+            own._storage.normalise()
         if wanted is not None and own.dtype is not wanted:
             raise DTypeError(f"from_buffer: the source holds {own.dtype}; accepted: {wanted}, as asked for")
         if shape is None:
@@ -263,8 +268,21 @@ class HostTensor(HostTensorView[T]):
 
     @property
     def raw(self) -> memoryview:
-        """The bytes of all elements in column-major order; writable unless the tensor is read-only."""
+        """The bytes of all elements in column-major order; writable unless the tensor is read-only.
+
+        A byte of a Bool that another library wrote, in memory given to ``wrap_bytes``, may be any number; all but 0 are
+        true.
+        """
         return self._storage.raw
+
+    def normalised(self) -> HostTensor[T]:
+        """The tensor itself; of Bool, a copy when a byte is neither 0 nor 1.
+
+        >>> from tensor_core import Bool
+        >>> HostTensor.wrap_bytes(bytes([0, 255]), 2, Bool).normalised().raw.tolist()
+        [0, 1]
+        """
+        return self if self._storage.is_normal else self.copy()
 
     def to_contiguous(self) -> HostTensor[T]:
         """The tensor itself; ``copy()`` copies."""

@@ -7,7 +7,7 @@ mean what they mean in Python and NumPy, whatever the order in memory is.
 from __future__ import annotations
 
 from tensor_core import views
-from tensor_core.dtypes import as_dtype
+from tensor_core.dtypes import Bool, as_dtype
 from tensor_core.errors import (
     AxisError,
     DTypeError,
@@ -272,6 +272,8 @@ class HostTensorView(ViewMethods[T]):
     def as_slice(self) -> memoryview[Any]:
         """The elements in column-major order as flat memory, shared; complex ones as pairs of components.
 
+        A byte of a Bool that another library wrote may be any number; all but 0 are true.
+
         Raises:
             ViewRequiresCopyError: they do not lie column-major without gaps.
 
@@ -306,7 +308,7 @@ class HostTensorView(ViewMethods[T]):
         >>> HostTensorView(Storage.of(Bool, [True, False]), TensorLayout((2,), (-1,), 1)).tobytes()
         b'\x00\x01'
         """
-        if order == "F" and self._layout.is_compact:
+        if order == "F" and self._layout.is_compact and self.dtype is not Bool:
             return self.as_slice().tobytes()
         return self._in_order(order).raw.tobytes()
 
@@ -336,6 +338,7 @@ class HostTensorView(ViewMethods[T]):
         compact = TensorLayout(self.shape, ordered_strides(self.shape, order))
         storage = Storage.zeros(self.dtype, self.size)
         copy_elements(storage, compact, self._storage, self._layout)
+        storage.normalise()
         return storage
 
 

@@ -10,6 +10,7 @@ import sys
 
 from tensor_core.dtypes import C32, C64, DTYPES, F32, F64, I32, I64, Bool, DType
 from tensor_core.errors import DTypeError, LayoutError, ViewRequiresCopyError
+from tensor_core.foreign import check_holds, dtypes_that_hold, name_of_typestr, refuse_masked
 from tensor_core.layout import TensorLayout, is_injective, reachable_range, validate_layout
 from tensor_core.storage import Storage
 
@@ -79,6 +80,7 @@ def borrow(source: Any, /) -> tuple[Storage, TensorLayout]:
     >>> storage.dtype, layout
     (F64, TensorLayout(shape=(2, 2), strides=(2, 1), offset=0))
     """
+    refuse_masked("array interface", source)
     interface = getattr(source, "__array_interface__", None)
     if interface is None:
         return _borrow_buffer(source)
@@ -94,9 +96,14 @@ def borrow(source: Any, /) -> tuple[Storage, TensorLayout]:
             f"array interface: that of {type(source).__name__} is malformed ({error!r}); see NumPy's protocol"
         ) from None
     dtype = _OF_TYPESTR.get(typestr.replace("=", _ORDER))
-    if dtype is None or masked:
-        found = "a mask" if masked else f"type string {typestr!r}"
-        raise DTypeError(f"array interface: found {found}; accepted: {_accepted()}, native byte order, no mask")
+    if masked:
+        raise DTypeError("array interface: found a mask, which no tensor has; accepted: an array without one")
+    if dtype is None:
+        holding = ", ".join(map(str, dtypes_that_hold(name_of_typestr(typestr))))
+        raise DTypeError(
+            f"array interface: found type string {typestr!r}; accepted: {_accepted()}, native byte order"
+            + (f"; from_buffer(x, dtype) converts a copy to {holding}" if holding else "")
+        )
     layout = _layout_of(shape, in_bytes, dtype.itemsize)
     if address is not None:
         return _borrow_address(dtype, layout, *address, source)
@@ -107,6 +114,31 @@ def borrow(source: Any, /) -> tuple[Storage, TensorLayout]:
     layout = TensorLayout(layout.shape, layout.strides, offset // dtype.itemsize)
     validate_layout(layout, len(storage), dtype.itemsize)
     return storage, layout
+
+
+def convertible(source: Any, dtype: DType | None, /) -> Any:
+    """The array itself, or a copy of it in ``dtype`` when its own element type is none of ours but ``dtype`` holds it.
+
+    Raises:
+        LossyConversionError: ``dtype`` does not hold all values.
+        DTypeError: no type of ours does, or the source cannot convert itself.
+
+    >>> buffer = bytearray(8)
+    >>> convertible(buffer, F64) is buffer
+    True
+    """
+    interface = getattr(source, "__array_interface__", None)
+    typestr = interface.get("typestr") if isinstance(interface, dict) else None
+    if dtype is None or not isinstance(typestr, str) or typestr.replace("=", _ORDER) in _OF_TYPESTR:
+        return source
+    refuse_masked("from_buffer", source)
+    check_holds("from_buffer", name_of_typestr(typestr), f"type string {typestr!r}", dtype)
+    if not callable(getattr(source, "astype", None)):
+        raise DTypeError(
+            f"from_buffer: a {type(source).__name__} of type string {typestr!r} has no astype() to convert it; "
+            f"accepted: {_accepted()}, native byte order"
+        )
+    return source.astype(dtype.numpy_name)
 
 
 def _layout_of(shape: tuple[int, ...], in_bytes: tuple[int, ...] | None, itemsize: int) -> TensorLayout:
@@ -163,6 +195,7 @@ def buffer_of(source: Any, /) -> memoryview[Any]:
     >>> buffer_of(b"ab").nbytes
     2
     """
+    refuse_masked("buffer", source)
     try:
         return memoryview(source)
     except TypeError:

@@ -10,6 +10,7 @@ from array import array
 
 from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool, DType
 from tensor_core.errors import DTypeError, LayoutError, OutOfMemoryError, ReadOnlyError
+from tensor_core.foreign import refuse_masked
 from tensor_core.layout import TensorLayout, validate_layout
 from tensor_core.scalars import to_element
 
@@ -24,8 +25,11 @@ if TYPE_CHECKING:
 
 # Of one component; Bool as bytes, because foreign memory may hold values other than 0 and 1.
 CODES: Final[dict[DType, str]] = {F32: "f", F64: "d", I32: "i", I64: "q", Bool: "B", C32: "f", C64: "d"}
+TRUTH: Final = bytes([0] + [1] * 255)  # what a byte of Bool counts for
 # Python types whose numbers need no conversion for the type.
 _EXACT: Final[dict[DType, type]] = {F64: float, I32: int, I64: int, Bool: bool}
+
+_BYTES: Final = frozenset({bytearray, bytes, memoryview})
 
 
 class Storage:
@@ -51,6 +55,8 @@ class Storage:
     components: memoryview[Any]  # numbers
 
     def __init__(self, dtype: DType, memory: Buffer) -> None:
+        if type(memory) not in _BYTES:
+            refuse_masked("storage", memory)
         try:
             flat = memoryview(memory)
             self.raw = flat if flat.format == "B" and flat.ndim == 1 and flat.contiguous else _as_bytes(flat)
@@ -108,6 +114,29 @@ class Storage:
                 to_element(value, dtype)  # raises the error that names the value
             raise
         return block
+
+    def normalise(self) -> None:
+        """Make every byte of a Bool 0 or 1; other elements stay as they are.
+
+        Memory of other libraries may hold any byte, and all but 0 are true. What is shared keeps its bytes, and is read
+        so; what is copied is normalised.
+
+        >>> block = Storage(Bool, bytearray([0, 255, 1]))
+        >>> block.normalise()
+        >>> block.raw.tolist()
+        [0, 1, 1]
+        """
+        if self.dtype is Bool:
+            self.raw[:] = self.raw.tobytes().translate(TRUTH)
+
+    @property
+    def is_normal(self) -> bool:
+        """Whether no byte of a Bool is other than 0 and 1.
+
+        >>> Storage(Bool, bytes([0, 1])).is_normal, Storage(Bool, bytes([0, 2])).is_normal
+        (True, False)
+        """
+        return self.dtype is not Bool or not self.raw.tobytes().translate(None, b"\0\1")
 
     @property
     def readonly(self) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from operator import index as as_index
 from typing import Any
 
-from tensor_core.errors import ArgumentError
+from tensor_core.errors import ArgumentError, shortened
 from tensor_runtime.rules import Axes
 
 
@@ -21,11 +21,11 @@ def whole(operation: str, what: str, value: Any, /) -> int:
     if type(value) is int:
         return value
     try:
-        if isinstance(value, bool):
-            raise TypeError
-        return as_index(value)
+        return _not_bool(value)
     except TypeError:
-        raise ArgumentError(f"{operation}: {what} is {value!r}; accepted: an int", operation=operation) from None
+        raise ArgumentError(
+            f"{operation}: {what} is {shortened(value)}; accepted: an int", operation=operation
+        ) from None
 
 
 def wholes(operation: str, what: str, values: Any, /) -> tuple[int, ...]:
@@ -40,7 +40,7 @@ def wholes(operation: str, what: str, values: Any, /) -> tuple[int, ...]:
         return tuple(whole(operation, what, value) for value in (values if _iterable(values) else (values,)))
     except ArgumentError:
         raise ArgumentError(
-            f"{operation}: {what} are {values!r}; accepted: an int or a sequence of ints", operation=operation
+            f"{operation}: {what} are {shortened(values)}; accepted: an int or a sequence of ints", operation=operation
         ) from None
 
 
@@ -62,12 +62,14 @@ def as_axes(operation: str, axis: object, /) -> Axes:
         return _not_bool(axis)
     except TypeError:
         raise ArgumentError(
-            f"{operation}: axis is {axis!r}; accepted: an int, a tuple of ints, or None", operation=operation
+            f"{operation}: axis is {shortened(axis)}; accepted: an int, a tuple of ints, or None", operation=operation
         ) from None
 
 
 def _not_bool(value: Any) -> int:
-    if isinstance(value, bool):
+    if isinstance(value, bool) or bool(
+        getattr(value, "shape", None)
+    ):  # a tensor of one element and rank 1 is no int either
         raise TypeError
     return as_index(value)
 
@@ -83,7 +85,7 @@ def flag(operation: str, what: str, value: object, /) -> bool:
     kind = type(value)
     if kind.__module__ == "numpy" and kind.__name__ in ("bool", "bool_"):
         return bool(value)
-    raise ArgumentError(f"{operation}: {what} is {_short(value)}; accepted: True and False", operation=operation)
+    raise ArgumentError(f"{operation}: {what} is {shortened(value)}; accepted: True and False", operation=operation)
 
 
 def choice(operation: str, what: str, value: object, accepted: tuple[str, ...], /) -> str:
@@ -95,9 +97,4 @@ def choice(operation: str, what: str, value: object, accepted: tuple[str, ...], 
     if isinstance(value, str) and value in accepted:
         return value
     listed = ", ".join(map(repr, accepted))
-    raise ArgumentError(f"{operation}: {what} is {_short(value)}; accepted: {listed}", operation=operation)
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    raise ArgumentError(f"{operation}: {what} is {shortened(value)}; accepted: {listed}", operation=operation)

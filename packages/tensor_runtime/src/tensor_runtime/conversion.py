@@ -19,6 +19,7 @@ from tensor_runtime.registry import registry
 from tensor_runtime.spec import PYTHON_NUMBERS
 from tensor_runtime.tensors import Tensor, unwrap, wrap
 
+_EXPLICIT: Final = {"bool": "bool(x)", "int": "int(x)", "float": "x.real", "complex": "complex(x)"}
 OVERFLOW_POLICIES: Final = ("error", "saturate", "wrap")
 
 
@@ -29,15 +30,18 @@ def check_convertible(operation: str, source: Form | type, target: DType, /) -> 
     >>> check_convertible("copy_into", float, I64)
     Traceback (most recent call last):
         ...
-    tensor_core.errors.LossyConversionError: copy_into: float to I64 can lose values; cast(x, I64) does it all the same
+    tensor_core.errors.LossyConversionError: copy_into: float to I64 can lose values; write int(x) for a number
     """
     if isinstance(source, Form):
         allowed, name = can_convert(source.dtype, target), source.dtype.name
     else:
         allowed, name = source in PYTHON_NUMBERS and promote_scalar(target, source) is target, source.__name__
     if not allowed:
+        explicit = f"cast(x, {target.name}) does it all the same"
+        if not isinstance(source, Form):  # cast takes tensors; a Python number has Python's own
+            explicit = f"write {_EXPLICIT[target.kind]} for a number"
         raise LossyConversionError(
-            f"{operation}: {name} to {target.name} can lose values; cast(x, {target.name}) does it all the same",
+            f"{operation}: {name} to {target.name} can lose values; {explicit}",
             operation=operation,
             target=target,
         )

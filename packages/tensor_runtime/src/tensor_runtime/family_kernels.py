@@ -122,7 +122,7 @@ class KernelTable:
         before = self._offers(key)
         if before:
             remedy = (
-                "unregister it first"
+                "take that one back with registry.unregister_kernel() first"
                 if before[0].origin == HERE
                 else f"an entry point needs no register_kernel(): remove this call, or uninstall {before[0].origin}"
             )

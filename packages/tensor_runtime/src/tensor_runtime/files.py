@@ -67,7 +67,8 @@ def save(path: Path, x: Tensor, /) -> None:
     if form.size:
         compact = to_contiguous(x)
         lent = HostTensorView.borrow(lend("save", backend, compact._array, compact._form))
-        pieces.append(lent.as_slice().cast("B"))
+        # A byte of a Bool that is neither 0 nor 1 is true, and lent memory may hold one; a file may not.
+        pieces.append(lent.tobytes() if form.dtype is Bool else lent.as_slice().cast("B"))
     write_atomically(name, pieces)
 
 
@@ -78,7 +79,7 @@ def load(path: Path, /, *, mmap: bool = False) -> Tensor:
         path: a regular file, of either order.
         mmap: leave the elements in the file and let the system read what is used. The result is then read-only, and
             keeps the file's order: a row-major file gives a view with row-major strides. The file must not become
-            shorter as long as the tensor lives, and the bytes of a Bool file are not checked to be 0 or 1.
+            shorter as long as the tensor lives. The bytes of a Bool file are not checked: all but 0 are true.
 
     Returns:
         A tensor on ``cpu``; owned and compact unless ``mmap`` is set.

@@ -11,6 +11,7 @@ from math import isinf, isnan
 from typing import Any, Final
 
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, ReadOnlyError
+from tensor_core.foreign import refuse_masked
 from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.execute import execute_binary, execute_mixed
 from tensor_runtime.formatting import html_text, tensor_text
@@ -48,12 +49,37 @@ def _reflected(spec: OpSpec) -> Operator:
 
 def _declined(other: object) -> Any:
     """Let the other operand's class try, unless it is an array, which would be mixed in silently."""
+    refuse_masked("operator", other)
     if hasattr(other, "__array__") or hasattr(other, "__array_interface__"):
         raise ForeignOperandError(
             f"operator: a tensor meets a {type(other).__module__}.{type(other).__name__}; "
             "make it a tensor with asarray(), or the tensor an array with to_numpy()"
         ) from None
     return NotImplemented
+
+
+def _comparing(spec: OpSpec) -> Operator:
+    """``==`` and ``!=``, where Python would take a refusal for False (or True): lists, strings and None are refused."""
+
+    def infix(a: Tensor, b: Any, /) -> Any:
+        try:
+            return execute_binary(spec, a, b) if type(b) is Tensor else execute_mixed(spec, a, b)
+        except ForeignOperandError:
+            return _not_compared(spec.name, b)
+
+    return infix
+
+
+def _not_compared(operation: str, other: object) -> Any:
+    if type(other).__module__ != "builtins":
+        return _declined(other)
+    found, remedy = f"a {type(other).__name__}", "tensor() makes one of a list"
+    if other is None:
+        found, remedy = "None", "ask x is None"
+    raise ForeignOperandError(
+        f"{operation}: a tensor meets {found}; accepted: a tensor, and Python's bool, int, float and complex; {remedy}",
+        operation=operation,
+    ) from None
 
 
 def _matmul(a: Tensor, b: Any, /) -> Any:
@@ -76,9 +102,13 @@ def item(x: Tensor, /) -> Number:
     >>> item(tensor([[2.5]]))
     2.5
     """
+    return _element("item", x)
+
+
+def _element(operation: str, x: Tensor) -> Number:
     if x.size != 1:
         raise ArgumentError(
-            f"item: shape {x.shape} has {x.size} elements; accepted: exactly one (index first, or use to_numpy())",
+            f"{operation}: shape {x.shape} has {x.size} elements; accepted: exactly one (index first, or to_numpy())",
             shape=x.shape,
         )
     element: Number = download(x)[(0,) * x.rank]
@@ -96,7 +126,7 @@ def _bool(x: Tensor, /) -> bool:
 
 def _number_as(target: Callable[[Any], Any], name: str) -> Callable[[Tensor], Any]:
     def number(x: Tensor, /) -> Any:
-        element = item(x)
+        element = _element(name, x)
         if isinstance(element, complex) and target is not complex:
             raise DTypeError(f"{name}: the element is complex; take abs(x), or cast(x, F64) for the real part")
         if target is operator.index and not isinstance(element, (bool, int)):
@@ -208,8 +238,8 @@ METHODS: Final[dict[str, Any]] = {
     "__rlshift__": _reflected(logic.BITWISE_LEFT_SHIFT),
     "__rshift__": _operator(logic.BITWISE_RIGHT_SHIFT),
     "__rrshift__": _reflected(logic.BITWISE_RIGHT_SHIFT),
-    "__eq__": _operator(comparison.EQUAL),
-    "__ne__": _operator(comparison.NOT_EQUAL),
+    "__eq__": _comparing(comparison.EQUAL),
+    "__ne__": _comparing(comparison.NOT_EQUAL),
     "__lt__": _operator(comparison.LESS),
     "__le__": _operator(comparison.LESS_EQUAL),
     "__gt__": _operator(comparison.GREATER),

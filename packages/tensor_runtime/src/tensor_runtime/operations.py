@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tensor_core.errors import BackendUnavailableError, PluginConflictError, PluginLoadError
+from tensor_runtime.discovery import distribution_of, in_one_line, load_entry
 
 _loaded: Final[dict[str, Any]] = {}
 
@@ -48,11 +49,15 @@ def operation(name: str, distribution: str, /) -> Any:
             f"tensor_runtime.{name}: comes with {distribution}; pip install {distribution}", operation=name
         )
     if len(found) > 1:
-        listed = " and ".join(entry.value for entry in found)
+        listed = " and ".join(f"{entry.value} of {distribution_of(entry)}" for entry in found)
         raise PluginConflictError(f"tensor_runtime.{name}: offered by {listed}; uninstall one", operation=name)
     try:
-        return _loaded.setdefault(name, found[0].load())
-    except Exception as failure:
+        return _loaded.setdefault(name, load_entry(found[0]))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as failure:  # a plug-in may even call sys.exit()
         raise PluginLoadError(
-            f"tensor_runtime.{name}: {found[0].value} did not load: {type(failure).__name__}: {failure}", operation=name
+            f"tensor_runtime.{name}: {found[0].value} of {distribution_of(found[0])} did not load: "
+            f"{in_one_line(failure)}; mend or uninstall it",
+            operation=name,
         ) from failure

@@ -25,16 +25,17 @@ Out = TypedTensorViewMut[Any] | None
 """The parameter ``out``: None for a fresh result."""
 
 
-def _bind_writing(key: tuple[Form, Form]) -> Binding:
-    target, source = key
-    common_placement("copy_into", key)
+def _bind_writing(key: tuple[str, Form, Form]) -> Binding:
+    operation, target, source = key
+    common_placement(operation, (target, source))
     if source.shape != target.shape:
         raise ShapeError(
-            f"copy_into: the view has shape {target.shape} and the source {source.shape}; accepted: equal shapes",
+            f"{operation}: the view has shape {target.shape} and its new elements {source.shape}; "
+            "accepted: equal shapes",
             shapes=(target.shape, source.shape),
         )
-    check_convertible("copy_into", source, target.dtype)
-    return registry.bind("copy_into", key, target, None), target
+    check_convertible(operation, source, target.dtype)
+    return registry.bind("copy_into", (target, source), target, None), target
 
 
 def _bind_overlap(key: tuple[Form, Form]) -> Binding:
@@ -56,7 +57,7 @@ _WRITING: Final = BindingTable(_bind_writing)
 _OVERLAP: Final = BindingTable(_bind_overlap)
 
 
-def write(view: TypedTensorViewMut[Any], source: Tensor, /) -> None:
+def write(view: TypedTensorViewMut[Any], source: Tensor, operation: str = "copy_into", /) -> None:
     """Write every element of ``source`` into a mutable view of the same shape; errors as for ``copy_into``.
 
     >>> x = zeros((2,))
@@ -65,9 +66,11 @@ def write(view: TypedTensorViewMut[Any], source: Tensor, /) -> None:
     [1.0, 2.0]
     """
     if not isinstance(view, TypedTensorViewMut):
-        raise ReadOnlyError(f"copy_into: found a {type(view).__name__} to write; accepted: what mutable_view() returns")
-    kernel, _ = _WRITING[view._form, source._form]
-    guarded("copy_into", kernel, view._array, source._array)
+        raise ReadOnlyError(
+            f"{operation}: found a {type(view).__name__} to write; accepted: what mutable_view() returns"
+        )
+    kernel, _ = _WRITING[operation, view._form, source._form]
+    guarded(operation, kernel, view._array, source._array)
 
 
 def written(out: TypedTensorViewMut[Any], result: Tensor, /, *operands: object) -> Tensor:
@@ -98,5 +101,5 @@ def written(out: TypedTensorViewMut[Any], result: Tensor, /, *operands: object) 
                     "out: it shares a part of an operand's elements, or all in another order; "
                     "write into the operand itself, or into other memory"
                 )
-    write(out, result)
+    write(out, result, "out")
     return out

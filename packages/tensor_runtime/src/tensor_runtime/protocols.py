@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Hashable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
+from tensor_core.dtypes import DType
 from tensor_core.host_tensor import HostTensor
 from tensor_runtime.form import Form
 from tensor_runtime.placement import DeviceKind, Placement
@@ -92,7 +93,10 @@ class Backend(Protocol[A]):
         ...
 
     def upload(self, source: HostTensor[Any], form: Form, /) -> A:
-        """A copy of ``source`` here, compact, laid out as ``form``; ``source`` may change as soon as it returns."""
+        """A copy of ``source`` here, compact, laid out as ``form``; the bytes of a Bool source are 0 and 1.
+
+        ``source`` may change as soon as it returns.
+        """
         ...
 
     def download(self, array: A, form: Form, /) -> HostTensor[Any]:
@@ -122,10 +126,14 @@ class PlacedBackend(Backend[A], Protocol[A]):
 class HostBackend(Backend[A], Protocol[A]):
     """A backend whose arrays lie in host memory, so that they can be lent without a copy."""
 
-    def borrow(self, source: Any, copy: bool | None, /) -> tuple[A, Form] | None:
+    def borrow(self, source: Any, copy: bool | None, dtype: DType | None = None, /) -> tuple[A, Form] | None:
         """The array and form of foreign host memory; None when ``source`` exports none.
 
-        ``copy`` has NumPy 2's meaning: True always copies, False never does, None only when it must.
+        ``dtype`` is what the caller asked for. Memory of one of our dtypes is taken as it is; of another one it is
+        converted where ``dtype`` holds all its values (``tensor_core.foreign.check_holds``), and refused otherwise.
+
+        ``copy`` has NumPy 2's meaning: True always copies, False never does, None only when it must. Memory of Bool
+        that is shared may hold any byte, now or later, and kernels read all but 0 as true; a copy holds 0 and 1.
         """
         ...
 

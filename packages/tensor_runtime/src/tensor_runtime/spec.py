@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from tensor_core.dtypes import ALL, DType
 from tensor_core.errors import DTypeError, PlacementError
+from tensor_core.foreign import refuse_masked
 from tensor_core.promotion import promote, promote_scalar
 from tensor_runtime.bindings import Binding, BindingTable, PairTable
 from tensor_runtime.errors import ForeignOperandError
@@ -153,6 +154,7 @@ def check_operands(operation: str, operands: Sequence[object], /) -> None:
     for operand in operands:
         if not isinstance(operand, Form) and operand not in PYTHON_NUMBERS:
             name = operand.__name__ if isinstance(operand, type) else type(operand).__name__
+            refuse_masked(operation, operand)
             raise ForeignOperandError(
                 f"{operation}: found an operand of type {name}; accepted: tensors, and Python's bool, int, float and "
                 "complex; asarray() makes a tensor of an array",

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tensor_core.dtypes import DType, TensorScalar
+from tensor_core.foreign import refuse_masked
 from tensor_core.layout import TensorLayout
 from tensor_runtime.buffer import BackendBuffer, HostBuffer
 from tensor_runtime.form import Form, Shape
@@ -209,6 +210,7 @@ def unwrap(operation: str, x: Tensor, /) -> tuple[Form, Any]:
         return x._form, x._array
     from tensor_runtime.errors import ForeignOperandError
 
+    refuse_masked(operation, x)
     raise ForeignOperandError(
         f"{operation}: found {type(x).__name__}; accepted: a tensor; asarray() makes one", operation=operation
     )

@@ -57,7 +57,7 @@ def _record(operation: str, source: object, target: object, nbytes: int) -> None
 
 
 def upload(source: HostTensor[Any], place: Placement | DeviceId | str = CPU, /) -> Tensor:
-    """A copy of a host tensor at a placement, compact.
+    """A copy of a host tensor at a placement, compact; the bytes of a Bool arrive as 0 and 1.
 
     Raises:
         DTypeError: the source is no ``tensor_core.HostTensor``.
@@ -72,7 +72,7 @@ def upload(source: HostTensor[Any], place: Placement | DeviceId | str = CPU, /) 
             f"upload: found {type(source).__name__}; accepted: a HostTensor; asarray() takes arrays, to() tensors"
         )
     form = form_of(source.dtype, source.shape, as_placement(place))
-    array = guarded("upload", registry.backend_for(form.placement).upload, source, form)
+    array = guarded("upload", registry.backend_for(form.placement).upload, source.normalised(), form)
     _record("upload", "host", form.placement, form.nbytes)
     return wrap(form, array)
 

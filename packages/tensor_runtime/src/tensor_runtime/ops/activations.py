@@ -2,7 +2,8 @@
 
 Real operands only; integers and Bool are computed in F64 (``relu`` keeps integers). NaN stays NaN, and at the
 infinities each function has its limit. Results are owned, compact and column-major, within 8 rounding units of the
-exact value (subnormal results aside); those of the softmax functions relative to the largest element along the axis.
+exact value, also where that is subnormal; those of the softmax functions relative to the largest element along the
+axis.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def gelu(a: Tensor, /, *, approximate: str = "none", out: Out = None) -> Tensor:
     Args:
         a: real or Bool.
         approximate: "none" for Φ itself, by the error function; "tanh" for (1 + tanh(√(2/π) (a + 0.044715 a³))) / 2,
-            which differs by up to 5e-4.
+            which differs by up to 5e-4. Where its argument u is negative, rounding that costs up to 4 |u| units more.
 
     Raises:
         ArgumentError: another approximation.

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from tensor_core.errors import ArgumentError, DTypeError, ShapeError, SizeLimitError
+from tensor_core.errors import ArgumentError, DTypeError, ShapeError, SizeLimitError, shortened
 from tensor_core.shapes import element_count, normalize_axes, normalize_axis
 from tensor_runtime.arguments import whole, wholes
 from tensor_runtime.execute import execute_detail, execute_several
@@ -219,7 +219,9 @@ def repeat(x: Tensor, repeats: int | Sequence[int], /, axis: int | None = None) 
             operation="repeat",
         )
     if any(number < 0 for number in numbers):
-        raise ArgumentError(f"repeat: repeats are {repeats!r}; accepted: ints of 0 or more", operation="repeat")
+        raise ArgumentError(
+            f"repeat: repeats are {shortened(repeats)}; accepted: ints of 0 or more", operation="repeat"
+        )
     return execute_several(REPEAT, (x,), (place, total), numbers)
 
 

@@ -12,7 +12,7 @@ from operator import index
 from typing import Any, Final
 
 from tensor_core.dtypes import ALL
-from tensor_core.errors import ArgumentError, DTypeError, ShapeError
+from tensor_core.errors import ArgumentError, DTypeError, ShapeError, shortened
 from tensor_core.shapes import normalize_axes
 from tensor_runtime.algebras import PLUS_TIMES, Semiring, check_algebra, dtype_names
 from tensor_runtime.bindings import Binding
@@ -292,4 +292,6 @@ def _pair(operation: str, axes: Sequence[Any]) -> AxisPairs:
             for side in (of_a, of_b)
         )  # type: ignore[return-value]
     except (TypeError, ValueError):
-        raise ArgumentError(f"{operation}: axes are {axes!r}; accepted: a pair (axes of a, axes of b)") from None
+        raise ArgumentError(
+            f"{operation}: axes are {shortened(axes)}; accepted: a pair (axes of a, axes of b)"
+        ) from None

@@ -11,7 +11,7 @@ from operator import index
 from typing import Any, Final
 
 from tensor_core.dtypes import NUMERIC
-from tensor_core.errors import ArgumentError, ShapeError
+from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_runtime.execute import execute_pair
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.windows import Padding, Steps, Windows, as_padding, as_steps, resolve
@@ -145,4 +145,6 @@ def _as_groups(value: Any) -> int:
     try:
         return index(value)
     except TypeError:
-        raise ArgumentError(f"conv: groups is {value!r}; accepted: an int of 1 or more", operation="conv") from None
+        raise ArgumentError(
+            f"conv: groups is {shortened(value)}; accepted: an int of 1 or more", operation="conv"
+        ) from None

@@ -12,7 +12,15 @@ from sys import float_info
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tensor_core.dtypes import C64, F64, FLOATING, I64, Bool, DType, as_dtype
-from tensor_core.errors import ArgumentError, DTypeError, PlacementError, SizeLimitError, shortened
+from tensor_core.errors import (
+    ArgumentError,
+    DTypeError,
+    PlacementError,
+    SizeLimitError,
+    SliceError,
+    UnsupportedOperationError,
+    shortened,
+)
 from tensor_core.host_tensor import HostTensor
 from tensor_core.scalars import to_element
 from tensor_core.shapes import as_shape
@@ -50,9 +58,18 @@ def _bind_creation(key: tuple[str, Form]) -> Binding:
 _CREATIONS: Final = BindingTable(_bind_creation)
 
 
-def _create(name: str, dtype: DType, shape: tuple[int, ...], placement: Any, *arguments: Any) -> Tensor:
-    kernel, form = _CREATIONS[name, form_of(dtype, shape, as_placement(placement))]
-    return wrap(form, guarded(name, kernel, *arguments))
+def _create(
+    name: str, dtype: DType, shape: tuple[int, ...], placement: Any, *arguments: Any, operation: str = ""
+) -> Tensor:
+    operation = operation or name
+    try:
+        kernel, form = _CREATIONS[name, form_of(dtype, shape, as_placement(placement))]
+    except UnsupportedOperationError as error:
+        if operation == name or not str(error).startswith(f"{name}: "):
+            raise
+        text = str(error).replace(name, operation, 1)  # the kernel's name says nothing to who called zeros()
+        raise UnsupportedOperationError(text, operation=operation) from None
+    return wrap(form, guarded(operation, kernel, *arguments))
 
 
 def tensor(data: Any, /, *, dtype: Any = None, placement: Placement | str = CPU) -> Tensor:
@@ -75,7 +92,7 @@ def tensor(data: Any, /, *, dtype: Any = None, placement: Placement | str = CPU)
      3.0  4.0
     """
     if isinstance(data, (list, tuple)) or type(data) in _NATURAL:
-        return _uploaded(HostTensor.from_nested(data, as_dtype_or_none(dtype)), placement)
+        return upload(HostTensor.from_nested(data, as_dtype_or_none(dtype)), placement)
     made = asarray(data, dtype=dtype, copy=True)
     if made.placement is as_placement(placement):
         return made
@@ -106,7 +123,7 @@ def from_flat(
     [[1, 2], [3, 4]]
     """
     host = HostTensor.from_flat(data, as_shape(shape), as_dtype_or_none(dtype), order=order)
-    return _uploaded(host, placement)
+    return upload(host, placement)
 
 
 def as_dtype_or_none(dtype: Any, /) -> DType | None:
@@ -114,25 +131,23 @@ def as_dtype_or_none(dtype: Any, /) -> DType | None:
     return None if dtype is None else as_dtype(dtype)
 
 
-def _uploaded(host: HostTensor[Any], placement: Any) -> Tensor:
-    return upload(host, placement)
-
-
 def asarray(x: Any, /, *, dtype: Any = None, copy: bool | None = None) -> Tensor:
     """Tensor on ``cpu`` of an array, a nested list or a number; shares memory where it can.
 
     Column-major data is borrowed as it is: memory whose strides, of whatever sign, do not shrink from axis to axis.
-    Row-major data is copied once, so that what follows is fast. Data whose dtype is not one of the seven is refused.
+    Row-major data is copied once, so that what follows is fast. Data whose dtype is not one of the seven (unsigned, 8
+    or 16 bits, half precision, swapped bytes) is converted where ``dtype`` holds all its values, and refused otherwise.
 
     Args:
         x: a tensor, an array (``__array_interface__``, ``__array__`` or the buffer protocol), nested lists, or a
             number.
-        dtype: checked conversion, as by ``convert``.
+        dtype: checked conversion, as by ``convert``, decided from the dtypes alone. Unsigned integers of 64 bits go to
+            F64 and C64, which round beyond 2**53 as for I64.
         copy: True always copies, False never (an error if it must), None only when it must.
 
     Raises:
         ArgumentError: a copy is needed and ``copy=False``.
-        DTypeError: no tensor can hold the data.
+        DTypeError: no tensor can hold the data; a masked array, whose mask no tensor has.
         LossyConversionError: ``dtype`` cannot hold the values.
 
     >>> import numpy as np
@@ -159,9 +174,9 @@ def _borrowed(x: Any, dtype: DType | None, copy: bool | None) -> tuple[Tensor, b
     if isinstance(x, (list, tuple)) or type(x) in _NATURAL:
         if copy is False:
             raise ArgumentError(f"asarray: a {type(x).__name__} has no memory to share, and copy=False; pass copy=None")
-        return _uploaded(HostTensor.from_nested(x, dtype), CPU), False
+        return upload(HostTensor.from_nested(x, dtype), CPU), False
     backend: Any = registry.backend_for(CPU)
-    lent = guarded("asarray", backend.borrow, x, copy)
+    lent = guarded("asarray", backend.borrow, x, copy, dtype)
     if lent is None:
         raise DTypeError(
             f"asarray: found a {type(x).__name__}; accepted: a tensor, an array, a buffer, nested lists, or a number"
@@ -233,7 +248,7 @@ def zeros(shape: Sequence[int] | int, /, *, dtype: Any = F64, placement: Placeme
     >>> zeros((2, 3), dtype="I32").dtype
     I32
     """
-    return _create("full", as_dtype(dtype), as_shape(shape), placement, 0)
+    return _create("full", as_dtype(dtype), as_shape(shape), placement, 0, operation="zeros")
 
 
 def ones(shape: Sequence[int] | int, /, *, dtype: Any = F64, placement: Placement | str = CPU) -> Tensor:
@@ -243,7 +258,7 @@ def ones(shape: Sequence[int] | int, /, *, dtype: Any = F64, placement: Placemen
     Tensor(F64, (2,), column-major, cpu)
      1.0  1.0
     """
-    return _create("full", as_dtype(dtype), as_shape(shape), placement, 1)
+    return _create("full", as_dtype(dtype), as_shape(shape), placement, 1, operation="ones")
 
 
 def eye(rows: int, columns: int | None = None, /, *, dtype: Any = F64, placement: Placement | str = CPU) -> Tensor:
@@ -283,7 +298,8 @@ def arange(
         placement: where it goes.
 
     Raises:
-        ArgumentError: a step of 0, or an argument that is infinite or NaN.
+        SliceError: a step of 0.
+        ArgumentError: an argument that is infinite or NaN.
         CastRangeError: an element outside the dtype's range.
 
     >>> arange(2, 8, 3)
@@ -296,9 +312,11 @@ def arange(
         start, stop = 0, start
     for value in (start, stop, step):
         if type(value) not in (int, float) or (type(value) is float and not isfinite(value)):
-            raise ArgumentError(f"arange: found {value!r}; accepted: finite Python ints and floats", value=value)
+            raise ArgumentError(
+                f"arange: found {shortened(value)}; accepted: finite Python ints and floats", value=value
+            )
     if step == 0:
-        raise ArgumentError("arange: the step is 0; give another one")
+        raise SliceError("arange: the step is 0; give a positive or a negative one")
     whole = all(type(value) is int for value in (start, stop, step))
     extent = _steps_between(start, stop, step, inclusive)
     wanted = as_dtype_or(dtype, I64 if whole else F64)
@@ -361,7 +379,7 @@ def linspace(
     """
     ends = [_finite_end(value) for value in (start, stop)]
     if type(num) is not int or num < 0:
-        raise ArgumentError(f"linspace: num is {num!r}; accepted: an int of 0 or more", value=num)
+        raise ArgumentError(f"linspace: num is {shortened(num)}; accepted: an int of 0 or more", value=num)
     wanted = as_dtype_or(dtype, C64 if complex in map(type, ends) else F64)
     if wanted not in FLOATING or (wanted.kind != "complex" and complex in map(type, ends)):
         accepted = "C32, C64" if complex in map(type, ends) else "C32, C64, F32, F64"
@@ -375,5 +393,5 @@ def _finite_end(value: Any) -> float | complex:
     except OverflowError:
         number = None
     if number is None or not (isfinite(number.real) and isfinite(number.imag)):
-        raise ArgumentError(f"linspace: found {value!r}; accepted: finite Python numbers", value=value)
+        raise ArgumentError(f"linspace: found {shortened(value)}; accepted: finite Python numbers", value=value)
     return number

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from tensor_core.errors import ArgumentError, ShapeError
+from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_core.shapes import normalize_axes
 from tensor_runtime.arguments import whole, wholes
 from tensor_runtime.execute import execute_detail
@@ -164,5 +164,5 @@ def triu(x: Tensor, /, k: int = 0, *, axes: Sequence[int] = (-2, -1)) -> Tensor:
 def _pair(operation: str, axes: Any) -> Pair:
     found = wholes(operation, "axes", axes)
     if len(found) != 2:
-        raise ArgumentError(f"{operation}: axes are {axes!r}; accepted: two axes", operation=operation)
+        raise ArgumentError(f"{operation}: axes are {shortened(axes)}; accepted: two axes", operation=operation)
     return found[0], found[1]

@@ -38,7 +38,9 @@ def exp(a: Tensor, /, out: Out = None) -> Tensor:
 
 
 def expm1(a: Tensor, /, out: Out = None) -> Tensor:
-    """exp(a) - 1, accurate near 0, where the difference would lose its digits.
+    """exp(a) - 1, accurate near 0, where the difference would lose its digits; of complex numbers too.
+
+    Of a complex zero the real part is 0.0, whatever the sign of the operand's.
 
     >>> expm1(tensor([0.0, 1e-20]))
     Tensor(F64, (2,), column-major, cpu)
@@ -58,7 +60,12 @@ def log(a: Tensor, /, out: Out = None) -> Tensor:
 
 
 def log1p(a: Tensor, /, out: Out = None) -> Tensor:
-    """log(1 + a), accurate near 0; minus infinity of -1, NaN below.
+    """log(1 + a), accurate near 0, of complex numbers too; minus infinity of -1, NaN below.
+
+    The complex one has its cut along the negative real axis from -1 on.
+
+    Source: W. Kahan, Branch cuts for complex elementary functions, in: The State of the Art in Numerical Analysis,
+    1987, 165-211.
 
     >>> log1p(tensor([0.0, 1e-20]))
     Tensor(F64, (2,), column-major, cpu)
@@ -100,7 +107,9 @@ def erf(a: Tensor, /, out: Out = None) -> Tensor:
 
 
 def erfc(a: Tensor, /, out: Out = None) -> Tensor:
-    """1 - erf(a), accurate where that is small. Real operands and Bool. Within 8 rounding units of the exact value.
+    """1 - erf(a), accurate where that is small. Real operands and Bool.
+
+    Within 8 rounding units of the exact value, also where that is subnormal, so that a unit is the smallest number.
 
     >>> erfc(tensor([0.0, float("inf")]))
     Tensor(F64, (2,), column-major, cpu)

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from operator import index as as_index
 from typing import Any, Final
 
-from tensor_core.errors import IndexingError, OverlappingViewError, ShapeError
+from tensor_core.errors import DTypeError, IndexingError, OverlappingViewError, ShapeError, SliceError, shortened
+from tensor_core.foreign import refuse_masked
 from tensor_core.layout import TensorLayout, is_injective
 from tensor_runtime.bindings import Binding, BindingTable
-from tensor_runtime.conversion import check_convertible, check_number
+from tensor_runtime.conversion import check_convertible
 from tensor_runtime.failures import guarded
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.ops.creation import full
@@ -21,9 +22,10 @@ from tensor_runtime.ops.structure import broadcast_to
 from tensor_runtime.outputs import write
 from tensor_runtime.registry import registry
 from tensor_runtime.rules import broadcast
-from tensor_runtime.spec import ViewSpec
+from tensor_runtime.spec import PYTHON_NUMBERS, ViewSpec
 from tensor_runtime.tensors import Number, Tensor, TypedTensorViewMut, unwrap
 
+_ASSIGNMENT: Final = "view[...] = x"
 # One entry per item of an index: () for an integer, (extent, step) for a slice, None for a new axis.
 Pattern = tuple[tuple[int, ...] | None, ...]
 
@@ -50,6 +52,7 @@ def getitem(x: Tensor, index: Any, /) -> Tensor:
 
     Raises:
         IndexingError: out of range, too many indices, or an index that is no int, slice, ``None`` or ``...``.
+        SliceError: a slice with a step of 0, or with a bound that is no int.
 
     >>> x = tensor([[1, 2, 3], [4, 5, 6]])
     >>> getitem(x, (slice(None), -1)).to_numpy().tolist(), x[1, ::-2].to_numpy().tolist()
@@ -118,8 +121,10 @@ def _range_of(item: slice, axis: int, shape: Shape) -> tuple[int, tuple[int, int
     try:
         first, end, step = item.indices(shape[axis])
     except (TypeError, ValueError):
-        raise IndexingError(
-            f"indexing: axis {axis} has the slice {item!r}; accepted: ints and None, and a step that is not 0",
+        bounds = (item.start, item.stop, item.step)
+        raise SliceError(
+            f"indexing: axis {axis} has the slice {':'.join('' if one is None else shortened(one) for one in bounds)}; "
+            "accepted: ints and None, and a step that is not 0",
             axis=axis,
         ) from None
     extent = len(range(first, end, step))
@@ -135,8 +140,8 @@ def _position(item: Any, axis: int, shape: Shape) -> int:
         position = None
     if position is None:
         raise IndexingError(
-            f"indexing: axis {axis} has the index {item!r} of type {type(item).__name__}; "
-            "accepted: an int, a slice, None and '...'",
+            f"indexing: axis {axis} has the index {shortened(item)} of type {type(item).__name__}; accepted: an int, "
+            f"a slice, None and '...'{_instead_of(item)}",
             axis=axis,
         )
     extent = shape[axis]
@@ -150,6 +155,16 @@ def _position(item: Any, axis: int, shape: Shape) -> int:
             index=position,
         )
     return position % extent
+
+
+def _instead_of(item: Any) -> str:
+    """What does, in a call, what the user meant by an index."""
+    if isinstance(item, bool) or not (isinstance(item, (list, tuple, range)) or hasattr(item, "shape")):
+        return ""
+    return (
+        "; take(x, indices, axis) picks elements by a tensor of ints, where(mask, x, y) chooses by a mask, nonzero "
+        "gives the indices of its true elements, and item() makes an int of a tensor of rank 0"
+    )
 
 
 def mutable_view(x: Tensor, /) -> TypedTensorViewMut[Any]:
@@ -202,11 +217,7 @@ def copy_into(view: TypedTensorViewMut[Any], source: Tensor | Number, /) -> None
     >>> x.to_numpy().tolist()
     [1.0, 2.0]
     """
-    if not isinstance(source, Tensor) and isinstance(view, TypedTensorViewMut):
-        check_number("copy_into", source)
-        check_convertible("copy_into", type(source), view.dtype)
-        source = broadcast_to(full((), source, dtype=view.dtype, placement=view.placement), view.shape)
-    write(view, source)
+    _write("copy_into", view, source)
 
 
 def setitem(view: TypedTensorViewMut[Any], index: Any, value: Tensor | Number, /) -> None:
@@ -219,10 +230,29 @@ def setitem(view: TypedTensorViewMut[Any], index: Any, value: Tensor | Number, /
     """
     target: Any = getitem(view, index)
     if isinstance(value, Tensor) and value.shape != target.shape:
-        if broadcast("copy_into", value.shape, target.shape) != target.shape:
-            raise ShapeError(f"view[...] = x: shape {value.shape} does not broadcast to {target.shape}")
+        if broadcast(_ASSIGNMENT, value.shape, target.shape) != target.shape:
+            raise ShapeError(f"{_ASSIGNMENT}: shape {value.shape} does not broadcast to {target.shape}")
         value = broadcast_to(value, target.shape)
-    copy_into(target, value)
+    _write(_ASSIGNMENT, target, value)
+
+
+def _write(operation: str, view: TypedTensorViewMut[Any], source: Any) -> None:
+    """Write a tensor of the view's shape, or a Python number, which fills it."""
+    if not isinstance(source, Tensor) and isinstance(view, TypedTensorViewMut):
+        refuse_masked(operation, source)
+        if type(source) not in PYTHON_NUMBERS:
+            raise DTypeError(
+                f"{operation}: the value is {_described(source)}; accepted: a tensor (tensor() makes one of a list, "
+                "asarray() of an array), and Python's bool, int, float and complex",
+                operation=operation,
+            )
+        check_convertible(operation, type(source), view.dtype)
+        source = broadcast_to(full((), source, dtype=view.dtype, placement=view.placement), view.shape)
+    write(view, source, operation)
+
+
+def _described(value: object) -> str:
+    return f"{'an' if type(value).__name__[0] in 'aeiou' else 'a'} {type(value).__name__}"
 
 
 def iterate(x: Tensor, /) -> Iterator[Tensor]:

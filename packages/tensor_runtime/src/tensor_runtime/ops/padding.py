@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from tensor_core.errors import ArgumentError, ShapeError
+from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_core.scalars import to_element
 from tensor_runtime.arguments import whole, wholes
 from tensor_runtime.conversion import check_number
@@ -95,7 +95,7 @@ def pad(x: Tensor, pad_width: int | Sequence[Any], /, mode: str = "constant", *,
     if mode == "edge":
         return execute_detail(PAD_EDGE, x, detail)
     if mode != "constant":
-        raise ArgumentError(f"pad: mode is {mode!r}; accepted: 'constant', 'edge'", operation="pad")
+        raise ArgumentError(f"pad: mode is {shortened(mode)}; accepted: 'constant', 'edge'", operation="pad")
     check_number("pad", constant_values)
     if constant_values == 0 and type(constant_values) is int:
         constant_values = False  # the zero of every dtype, of Bool as well
@@ -117,8 +117,8 @@ def _pairs(widths: Any, rank: int) -> list[tuple[int, int]]:
         pairs = []
     if len(pairs) != rank or any(number < 0 for pair in pairs for number in pair):
         raise ArgumentError(
-            f"pad: pad_width is {widths!r} for rank {rank}; accepted: an int, a pair (before, after), or a pair per "
-            "axis, of ints of 0 or more (primitives.pad crops)",
+            f"pad: pad_width is {shortened(widths)} for rank {rank}; accepted: an int, a pair (before, after), or a "
+            "pair per axis, of ints of 0 or more (primitives.pad crops)",
             operation="pad",
         )
     return pairs

@@ -13,7 +13,7 @@ from operator import index as as_index
 from typing import Any, Final
 
 from tensor_core import views
-from tensor_core.errors import ArgumentError, AxisError, ShapeError, ViewRequiresCopyError
+from tensor_core.errors import ArgumentError, AxisError, ShapeError, ViewRequiresCopyError, shortened
 from tensor_core.layout import TensorLayout
 from tensor_core.shapes import as_permutation, as_shape, normalize_axes
 from tensor_runtime.arguments import whole
@@ -72,7 +72,7 @@ def _axes_key(operation: str, axes: Any) -> tuple[int, ...]:
         return (as_index(axes),) if not isinstance(axes, (tuple, list)) else tuple(as_index(axis) for axis in axes)
     except TypeError:
         raise AxisError(
-            f"{operation}: axes are {axes!r}; accepted: an int or a sequence of ints", operation=operation
+            f"{operation}: axes are {shortened(axes)}; accepted: an int or a sequence of ints", operation=operation
         ) from None
 
 
@@ -338,7 +338,7 @@ def completed_shape(operation: str, old: Shape, new: Any, /) -> Shape:
     try:
         wanted = tuple(as_index(extent) for extent in new) if isinstance(new, (tuple, list)) else (as_index(new),)
     except TypeError:
-        raise ShapeError(f"{operation}: shape is {new!r}; accepted: an int or a tuple of ints") from None
+        raise ShapeError(f"{operation}: shape is {shortened(new)}; accepted: an int or a tuple of ints") from None
     size = prod(old)
     if wanted.count(-1) == 1:
         rest = prod(extent for extent in wanted if extent != -1)

@@ -18,7 +18,7 @@ from math import prod
 from operator import index
 from typing import Any, Final, NamedTuple
 
-from tensor_core.errors import ArgumentError, ShapeError, SizeLimitError
+from tensor_core.errors import ArgumentError, ShapeError, SizeLimitError, shortened
 from tensor_runtime.form import Shape
 
 Steps = int | tuple[int, ...]  # one number for every spatial axis, or one each
@@ -49,7 +49,7 @@ def as_steps(operation: str, name: str, value: Any, /) -> Steps:
         return tuple(index(one) for one in value) if isinstance(value, (tuple, list)) else index(value)
     except TypeError:
         raise ArgumentError(
-            f"{operation}: {name} is {value!r}; accepted: an int, or a tuple of one int per spatial axis",
+            f"{operation}: {name} is {shortened(value)}; accepted: an int, or a tuple of one int per spatial axis",
             operation=operation,
         ) from None
 
@@ -68,7 +68,8 @@ def as_padding(operation: str, value: Any, /) -> Padding:
     except (TypeError, ValueError):
         pass
     raise ArgumentError(
-        f"{operation}: padding is {value!r}; accepted: 'VALID', 'SAME', or one pair (before, after) per spatial axis",
+        f"{operation}: padding is {shortened(value)}; accepted: 'VALID', 'SAME', or one pair (before, after) "
+        "per spatial axis",
         operation=operation,
     )
 
@@ -99,7 +100,8 @@ def resolve(
         if len(pairs) != rank:
             raise ArgumentError(
                 f"{operation}: padding has {len(pairs)} pairs for {rank} spatial axes; "
-                "accepted: 'VALID', 'SAME', or one pair (before, after) per spatial axis",
+                "accepted: 'VALID', 'SAME', or one pair (before, after) "
+                "per spatial axis",
                 operation=operation,
             )
     padded = tuple(extent + before + after for extent, (before, after) in zip(spatial, pairs, strict=True))

@@ -30,6 +30,8 @@ _REDUCE_OR: Final = StrictSpec("reduce_or", accepts=_BITS, result_shape=reduced,
 def reduce_sum(a: Tensor, /, axes: tuple[int, ...] = (), *, keepdims: bool = False) -> Tensor:
     """Sum over the axes named, in the operand's dtype; empty ``axes`` means all axes. Integers wrap; not for Bool.
 
+    The error of this and of the products is that of ``tensor_runtime.sum`` and ``prod``.
+
     >>> reduce_sum(tensor([[1, 2], [3, 4]]), (0,)).to_numpy().tolist(), reduce_sum(tensor([[1, 2], [3, 4]])).item()
     ([4, 6], 10)
     """

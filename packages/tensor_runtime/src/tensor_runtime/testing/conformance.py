@@ -11,7 +11,8 @@ class TestMyBackend(BackendConformance):
 ```
 
 Every case runs with its operands as given, and as equal views: transposed, backwards, with gaps. Results are compared
-on the host, with the bits that an oracle in plain Python expects.
+on the host, with the bits that an oracle in plain Python expects. What no result shows, ``memory_conformance``
+asks.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from tensor_core.dtypes import C64, I32
 from tensor_core.errors import TensorError, UnsupportedOperationError
@@ -40,6 +41,7 @@ from tensor_runtime.tensors import Tensor
 from tensor_runtime.testing.case import Case
 from tensor_runtime.testing.cases import all_cases
 from tensor_runtime.testing.comparing import difference, inverted
+from tensor_runtime.testing.memory_conformance import MemoryConformance, check_unsupported, require
 from tensor_runtime.testing.strategies import ViewedTensor, tensors, viewed_tensors
 from tensor_runtime.testing.variants import VARIANTS
 from tensor_runtime.transfer import download, trace_transfers, upload
@@ -61,7 +63,7 @@ ANYWHERE: Final[Mapping[str, Callable[[Tensor], Tensor]]] = {
 """Operations that take any tensor; of small whole numbers they are exact, whatever the order."""
 
 
-class BackendConformance:
+class BackendConformance(MemoryConformance):
     """Subclass it under a name that begins with ``Test``, beside a fixture ``placement`` that says where to compute.
 
     >>> "add-F64" in [case.id for case in CASES]
@@ -81,20 +83,21 @@ class BackendConformance:
         """No two cases bear one name."""
         seen: set[str] = set()
         twice = {case.id for case in CASES if case.id in seen or seen.add(case.id)}  # type: ignore[func-returns-value]
-        _require(not twice, f"cases share the names {sorted(twice)}")
+        require(not twice, f"cases share the names {sorted(twice)}")
 
     def test_what_is_lacking_bears_a_reason(self, placement: Placement) -> None:
         """``unsupported()`` names operations, each with words."""
         for name, reason in registry.backend_for(placement).unsupported().items():
-            _require(bool(name) and len(reason) > 3, f"unsupported() gives {name!r} the reason {reason!r}")
+            require(bool(name) and len(reason) > 3, f"unsupported() gives {name!r} the reason {reason!r}")
 
     def test_any_chain_of_views_names_the_same_elements(self, placement: Placement) -> None:
         """Views of views give the elements that the host's layouts give."""
 
+        @settings(deadline=None)  # a busy machine is no fault of the backend
         @given(viewed_tensors(placement))
         def holds(viewed: ViewedTensor) -> None:
             found = difference(download(viewed.tensor), viewed.host.copy())
-            _require(found is None, f"after {viewed.steps}: {found}")
+            require(found is None, f"after {viewed.steps}: {found}")
 
         holds()
 
@@ -102,15 +105,16 @@ class BackendConformance:
     def test_a_view_computes_what_its_copy_does(self, name: str, placement: Placement) -> None:
         """Strides of 0 and of any sign, and elements named twice, make no difference."""
 
+        @settings(deadline=None)  # a busy machine is no fault of the backend
         @given(tensors(placement))
         def holds(view: Tensor) -> None:
             try:
                 expected = ANYWHERE[name](copy(view))
             except UnsupportedOperationError as error:
-                _check_unsupported(error, placement, name)
+                check_unsupported(error, placement, name)
                 return
             found = difference(download(ANYWHERE[name](view)), download(expected), 1)  # the sign of a zero is free
-            _require(found is None, f"{name} of {view._form}: {found}")
+            require(found is None, f"{name} of {view._form}: {found}")
 
         holds()
 
@@ -132,33 +136,33 @@ def check_case(
         where = f"{case.id}, operands {name}"
         for operand, host in zip(operands, case.operands, strict=True):
             found = difference(download(operand), host)
-            _require(found is None, f"{where}: the operand itself is not as it was made: {found}")
+            require(found is None, f"{where}: the operand itself is not as it was made: {found}")
         try:
             results = _called(case, placement, operands, where)
         except UnsupportedOperationError as error:
-            _check_unsupported(error, placement, where)
+            check_unsupported(error, placement, where)
             continue
         if results is None:
             continue
         if expected is None:
             expected = _as_tuple(case.expected())
-        _require(len(results) == len(expected), f"{where}: {len(results)} results, expected {len(expected)}")
+        require(len(results) == len(expected), f"{where}: {len(results)} results, expected {len(expected)}")
         for position, (result, wanted) in enumerate(zip(results, expected, strict=True)):
             what = f"{where}: result {position}" if len(results) > 1 else where
-            _require(isinstance(result, Tensor), f"{what}: a {type(result).__name__}, expected a tensor")
-            _require(result.placement is placement, f"{what}: on {result.placement}, expected {placement}")
+            require(isinstance(result, Tensor), f"{what}: a {type(result).__name__}, expected a tensor")
+            require(result.placement is placement, f"{what}: on {result.placement}, expected {placement}")
             found = difference(download(result), wanted, case.ulps)
-            _require(found is None, f"{what}: {found}")
+            require(found is None, f"{what}: {found}")
             _check_layout(result, what, array_is_laid_out)
             if not case.shares:
                 _check_owned(result, what)
         for operand, host in zip(operands, case.operands, strict=True):
             found = difference(download(operand), host)
-            _require(found is None, f"{where}: an operand has changed with the result: {found}")
+            require(found is None, f"{where}: an operand has changed with the result: {found}")
         if name == "as given" and not case.shares:  # what was written into the first result is not in the second
             for result, wanted in zip(_called(case, placement, operands, where) or (), expected, strict=True):
                 found = difference(download(result), wanted, case.ulps)
-                _require(found is None, f"{where}: a second call: {found}")
+                require(found is None, f"{where}: a second call: {found}")
 
 
 def _called(case: Case, placement: Placement, operands: Sequence[Tensor], where: str) -> tuple[Any, ...] | None:
@@ -171,9 +175,9 @@ def _called(case: Case, placement: Placement, operands: Sequence[Tensor], where:
             if case.error is None or not isinstance(error, case.error):
                 raise
             return None
-    _require(case.error is None, f"{where}: no error, expected {case.error and case.error.__name__}")
+    require(case.error is None, f"{where}: no error, expected {case.error and case.error.__name__}")
     if case.operation not in MOVING:
-        _require(not log, f"{where}: moved elements: {log}")
+        require(not log, f"{where}: moved elements: {log}")
     return results
 
 
@@ -181,33 +185,20 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, tuple) else (value,)
 
 
-def _check_unsupported(error: UnsupportedOperationError, placement: Placement, where: str) -> None:
-    """An operation that a backend lacks is refused with the reason that the backend states."""
-    lacking = registry.backend_for(placement).unsupported()
-    operation = getattr(error, "operation", None)
-    _require(operation in lacking, f"{where}: refused ({error}), but unsupported() does not list {operation!r}")
-    _require(lacking[str(operation)] in str(error), f"{where}: the error does not give the reason: {error}")
-
-
 def _check_layout(result: Tensor, what: str, array_is_laid_out: Callable[[Tensor], bool]) -> None:
     """The array lies as the form says."""
     if hasattr(registry.backend_for(result.placement), "lend"):
         lent = HostTensorView.borrow(result.buffer.array)
         strides = canonical_strides(lent.shape, lent.layout.strides)
-        _require(lent.shape == result.shape, f"{what}: the array has shape {lent.shape}, the form {result.shape}")
-        _require(strides == result.strides, f"{what}: the array has strides {strides}, the form {result.strides}")
+        require(lent.shape == result.shape, f"{what}: the array has shape {lent.shape}, the form {result.shape}")
+        require(strides == result.strides, f"{what}: the array has strides {strides}, the form {result.strides}")
     else:
-        _require(array_is_laid_out(result), f"{what}: the array is not laid out as {result._form}")
+        require(array_is_laid_out(result), f"{what}: the array is not laid out as {result._form}")
 
 
 def _check_owned(result: Tensor, what: str) -> None:
     """Compact and writable; the caller then looks whether an operand changed."""
-    _require(result.is_compact, f"{what}: strides {result.strides}, expected a compact result")
+    require(result.is_compact, f"{what}: strides {result.strides}, expected a compact result")
     other = inverted(download(result))
     copy_into(mutable_view(result), upload(other, result.placement))
-    _require(download(result).tobytes() == other.tobytes(), f"{what}: the result could not be written")
-
-
-def _require(holds: bool, message: str) -> None:
-    if not holds:
-        raise AssertionError(message)
+    require(download(result).tobytes() == other.tobytes(), f"{what}: the result could not be written")
