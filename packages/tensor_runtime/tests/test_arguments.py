@@ -10,7 +10,7 @@ import pytest
 
 import tensor_linalg as tl
 import tensor_runtime as tr
-from tensor_core.errors import ArgumentError, DTypeError
+from tensor_core.errors import ArgumentError, DTypeError, ShapeError
 from tensor_runtime.placement import DeviceId, Placement
 
 X = tr.ones((2, 2))
@@ -88,3 +88,22 @@ def test_permute_axes_wants_a_tensor(bad: Any) -> None:
 
 def test_strict_reductions_take_one_axis_too() -> None:
     assert tr.primitives.reduce_sum(X, 0).to_numpy().tolist() == [2.0, 2.0]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "reduction", [tr.sum, tr.prod, tr.max, tr.min, tr.any, tr.all, tr.mean, tr.var, tr.std, tr.argmax, tr.argmin]
+)
+def test_an_axis_may_be_given_by_position(reduction: Any) -> None:
+    x = tr.tensor([[1.0, 5.0], [3.0, 4.0]])
+
+    for axis in (0, 1, -1):
+        assert reduction(x, axis).to_numpy().tolist() == reduction(x, axis=axis).to_numpy().tolist()
+    assert tr.norm(x, 1, 0).to_numpy().tolist() == tr.norm(x, 1, axis=0).to_numpy().tolist() == [4.0, 9.0]
+
+
+@pytest.mark.parametrize("make", [tr.zeros, tr.ones, lambda x: tr.broadcast_to(x, x)])
+def test_a_large_tensor_where_a_shape_belongs_is_refused_at_once(make: Any) -> None:
+    large = tr.broadcast_to(tr.tensor(1), (10**9, 10**9))
+
+    with pytest.raises(ShapeError, match="accepted: "):
+        make(large)

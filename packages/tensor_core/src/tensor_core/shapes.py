@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 ShapeVec = tuple[int, ...]  # extents, 0 or more
 StrideVec = tuple[int, ...]  # signed steps, in elements
 LARGEST: Final = 2**63 - 1  # native code counts elements, bytes and strides in int64
+MOST_AXES: Final = 2**16  # that a shape or a permutation may name
 
 
 def as_shape(shape: Iterable[int] | int, /) -> Shape:
@@ -252,7 +253,9 @@ def unravel_index(position: int, shape: Iterable[int] | int, /, *, order: str) -
 
 
 def _listed(numbers: Any) -> tuple[int, ...]:
-    """One int, NumPy's included, or several."""
+    """One int, NumPy's included, or several; what has more than anybody means is a mistake, such as a large array."""
     if isinstance(numbers, int) or (hasattr(numbers, "__index__") and not hasattr(numbers, "__len__")):
         return (numbers,)
+    if hasattr(numbers, "__len__") and len(numbers) > MOST_AXES:
+        raise TypeError
     return tuple(numbers)

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, ReadOnlyError
 from tensor_core.foreign import refuse_masked
+from tensor_runtime.arguments import whole
 from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.execute import execute_binary, execute_mixed
 from tensor_runtime.formatting import html_text, tensor_text
@@ -141,11 +142,30 @@ def _number_as(target: Callable[[Any], Any], name: str) -> Callable[[Tensor], An
 def _check_whole(name: str, element: Any) -> None:
     """Refuse NaN and infinities, which no int equals."""
     if isnan(element):
-        raise ArgumentError(f"{name}: the element is nan; accepted: finite numbers, which are truncated", value=element)
+        raise ArgumentError(f"{name}: the element is nan; accepted: finite numbers", value=element)
     if isinf(element):
-        raise CastRangeError(
-            f"{name}: the element is {element}; accepted: finite numbers, which are truncated", value=element
-        )
+        raise CastRangeError(f"{name}: the element is {element}; accepted: finite numbers", value=element)
+
+
+def _format(x: Tensor, specification: str, /) -> str:
+    if not specification:
+        return str(x)
+    try:
+        return format(_element("format", x), specification)
+    except ValueError as error:
+        if isinstance(error, ArgumentError):
+            raise
+        raise ArgumentError(f"format: {error}; the element is a {x.dtype.name}", operation="format") from None
+
+
+def _round(x: Tensor, digits: int | None = None, /) -> Number:
+    element = _element("round", x)
+    if isinstance(element, complex):
+        raise DTypeError("round: the element is complex; tensor_runtime.round(x) rounds both parts")
+    if digits is None:
+        _check_whole("round", element)
+        return round(element)
+    return round(element, whole("round", "digits", digits))
 
 
 def _length(x: Tensor, /) -> int:
@@ -201,6 +221,8 @@ METHODS: Final[dict[str, Any]] = {
     "__float__": _number_as(float, "float"),
     "__complex__": _number_as(complex, "complex"),
     "__index__": _number_as(operator.index, "index"),
+    "__format__": _format,
+    "__round__": _round,
     "__array__": _array,
     "__copy__": copy,
     "__deepcopy__": _deepcopy,

@@ -53,7 +53,7 @@ ANY: Final = OpSpec("any", accepts=ALL, result_dtype=boolean, result_shape=reduc
 ALL_OF: Final = OpSpec("all", accepts=ALL, result_dtype=boolean, result_shape=reduced, detailed=True)
 
 
-def sum(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False, out: Out = None) -> Tensor:
+def sum(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
     """Sum over axes. Integers and Bool accumulate in I64, which wraps; floating types in their own.
 
     The order of the additions is the backend's, so the last bits may differ between backends and layouts; the error is
@@ -80,7 +80,7 @@ def sum(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False, out: Out = N
     )
 
 
-def prod(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False, out: Out = None) -> Tensor:
+def prod(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
     """Product over axes. Arguments, dtypes and errors as for :func:`sum`; the product of nothing is 1.
 
     The error is at most n eps times the product; of complex numbers 4 n eps times its magnitude.
@@ -92,7 +92,7 @@ def prod(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False, out: Out = 
     return execute_detail(PROD, a, (as_axes("prod", axis), flag("prod", "keepdims", keepdims)), out)
 
 
-def max(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False, out: Out = None) -> Tensor:
+def max(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
     """Largest element over axes; NaN if there is one. Exact. Arguments as for :func:`sum`.
 
     Complex numbers have no order. Of zeros of either sign, either may be the result.
@@ -113,7 +113,7 @@ def max(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False, out: Out = N
     )
 
 
-def min(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False, out: Out = None) -> Tensor:
+def min(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
     """Smallest element over axes; NaN if there is one. Exact. Arguments and errors as for :func:`max`.
 
     >>> min(tensor([[1, 5], [3, 4]]), axis=0)
@@ -123,7 +123,7 @@ def min(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False, out: Out = N
     return execute_detail(MIN, a, (as_axes("min", axis), flag("min", "keepdims", keepdims)), out)
 
 
-def any(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False, out: Out = None) -> Tensor:
+def any(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
     """Whether an element differs from 0, over axes; NaN does. False of nothing.
 
     Args:
@@ -144,7 +144,7 @@ def any(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False, out: Out = N
     return execute_detail(ANY, a, (as_axes("any", axis), flag("any", "keepdims", keepdims)), out)
 
 
-def all(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False, out: Out = None) -> Tensor:
+def all(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
     """Whether every element differs from 0, over axes; NaN does. True of nothing. As :func:`any` otherwise.
 
     >>> all(tensor([[0, 1], [2, 3]]), axis=0)

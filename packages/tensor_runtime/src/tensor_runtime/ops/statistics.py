@@ -58,7 +58,7 @@ ARGMAX: Final = OpSpec("argmax", accepts=_ORDERED, result_dtype=_position, resul
 ARGMIN: Final = OpSpec("argmin", accepts=_ORDERED, result_dtype=_position, result_shape=reduced_nonempty, detailed=True)
 
 
-def mean(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False, out: Out = None) -> Tensor:
+def mean(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
     """Arithmetic mean over axes: the sum divided by the number of elements. NaN of nothing, without a warning.
 
     The error is at most (33 + log2 n) eps times the mean of |a|.
@@ -82,7 +82,7 @@ def mean(a: Tensor, /, *, axis: Axes = None, keepdims: bool = False, out: Out = 
     return execute_detail(MEAN, a, (as_axes("mean", axis), flag("mean", "keepdims", keepdims)), out)
 
 
-def var(a: Tensor, /, *, axis: Axes = None, correction: float = 0, keepdims: bool = False, out: Out = None) -> Tensor:
+def var(a: Tensor, /, axis: Axes = None, *, correction: float = 0, keepdims: bool = False, out: Out = None) -> Tensor:
     """Variance over axes: the mean of |a - mean(a)|², computed in two passes.
 
     With d = (34 + log2 n) eps, the error is at most d times the variance plus the square of d times the mean of |a|;
@@ -116,7 +116,7 @@ def var(a: Tensor, /, *, axis: Axes = None, correction: float = 0, keepdims: boo
     )
 
 
-def std(a: Tensor, /, *, axis: Axes = None, correction: float = 0, keepdims: bool = False, out: Out = None) -> Tensor:
+def std(a: Tensor, /, axis: Axes = None, *, correction: float = 0, keepdims: bool = False, out: Out = None) -> Tensor:
     """Standard deviation over axes: the square root of :func:`var`, which see; one rounding more.
 
     >>> std(tensor([[1.0, 5.0], [3.0, 5.0]]), axis=0)
@@ -128,7 +128,7 @@ def std(a: Tensor, /, *, axis: Axes = None, correction: float = 0, keepdims: boo
     )
 
 
-def argmax(a: Tensor, /, *, axis: int | None = None, keepdims: bool = False, out: Out = None) -> Tensor:
+def argmax(a: Tensor, /, axis: int | None = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
     """Index of the largest element along an axis; of several, the first. NaN counts as largest. Exact.
 
     Args:
@@ -153,7 +153,7 @@ def argmax(a: Tensor, /, *, axis: int | None = None, keepdims: bool = False, out
     )
 
 
-def argmin(a: Tensor, /, *, axis: int | None = None, keepdims: bool = False, out: Out = None) -> Tensor:
+def argmin(a: Tensor, /, axis: int | None = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
     """Index of the smallest element along an axis; of several, the first. NaN counts as smallest.
 
     Arguments, order of counting and errors as for :func:`argmax`.
@@ -167,7 +167,7 @@ def argmin(a: Tensor, /, *, axis: int | None = None, keepdims: bool = False, out
     )
 
 
-def norm(a: Tensor, /, ord: float = 2, *, axis: Axes = None, keepdims: bool = False, out: Out = None) -> Tensor:
+def norm(a: Tensor, /, ord: float = 2, axis: Axes = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
     """Norm of the vector of elements along axes; with ``axis=None`` of all of them, whatever the rank.
 
     Norms of matrices (spectral, nuclear) belong to ``tensor_linalg``; the Frobenius norm is ``ord=2`` over two axes.
