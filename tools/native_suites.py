@@ -42,7 +42,8 @@ def main() -> int:
     """Run every suite; the exit status of the first that fails. What has to be built is built meanwhile."""
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(1) as builder:
         folder, compiler = Path(name), compiler_name()
-        waiting = [] if compiler is None else [builder.submit(make, folder, compiler) for make in (plain, sanitized)]
+        makers = () if compiler is None else (strict, plain, sanitized)
+        waiting = [builder.submit(make, folder, compiler or "") for make in makers]
         if compiler is None:
             print("no C compiler: the suites of the native kernels are left out, as the extension is")
         for suite in chain(without_build(compiler), (future.result() for future in waiting)):
@@ -64,6 +65,14 @@ def without_build(compiler: str | None) -> Iterator[Suite]:
             )
 
 
+def strict(folder: Path, compiler: str) -> Suite:
+    """Every version as users get it, in which a warning is an error, and so is a function that takes much stack."""
+    built = build(folder / "strict", CFLAGS="-Werror")
+    what = "small stacks, every array compared with the form of its operand, and no warning of the compiler"
+    checked = [str(TESTS / f"test_{name}.py") for name in ("small_stacks", "native_arguments", "native_regressions")]
+    return Suite(what, checked, {"TENSOR_CPU_NATIVE": built, "TENSOR_CPU_CHECK_CALLS": "1"})
+
+
 def plain(folder: Path, compiler: str) -> Suite:
     """The version for any processor."""
     built = build(folder / "plain", NATIVE_PLAIN="1")
@@ -78,6 +87,7 @@ def sanitized(folder: Path, compiler: str) -> Suite:
         # The interpreter itself never frees everything, and what is too large to allocate is tested.
         "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
         "UBSAN_OPTIONS": "print_stacktrace=1",
+        "TENSOR_CPU_CHECK_CALLS": "1",
     }
     return Suite("native kernels under the address and undefined-behaviour sanitizers", KERNEL_TESTS, environment)
 

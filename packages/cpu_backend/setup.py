@@ -1,19 +1,23 @@
 """Builds the native kernels with the machine's C compiler; everything else stands in pyproject.toml.
 
 Files in ``native/`` are compiled once, those in ``native/simd/`` once per instruction set. An object is compiled
-again when its source, any header or its flags have changed. Without a C compiler nothing is built, and the package
-works on NumPy alone; where one is found, failing to build is an error.
+again when its source, any header or its command line has changed: the command line is part of its name. Without a C
+compiler nothing is built, and the package works on NumPy alone; where one is found, failing to build is an error.
 
-``NATIVE_SANITIZE=1`` builds with the address and undefined-behaviour sanitizers, ``NATIVE_PLAIN=1`` only the version
-for any processor.
+``CC``, ``CPPFLAGS``, ``CFLAGS``, ``LDFLAGS`` and ``ARCHFLAGS`` are honoured, and come last; what the target processor
+is, the compiler says. The extension is stripped unless ``LDFLAGS`` is set. ``NATIVE_SANITIZE=1`` builds with the
+address and undefined-behaviour sanitizers, ``NATIVE_PLAIN=1`` only the version for any processor.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import shlex
 import shutil
+import subprocess
+import sys
 import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -25,13 +29,18 @@ ROOT = Path(__file__).resolve().parent
 NATIVE = ROOT / "native"
 FLAGS = [
     "-std=c11", "-O3", "-g0", "-fPIC", "-fvisibility=hidden", "-pthread",
-    "-Wall", "-Wextra", "-Wno-psabi", "-D_GNU_SOURCE",
+    "-Wall", "-Wextra", "-D_GNU_SOURCE",
     "-ffp-contract=off",  # a*b + c rounds twice, as NumPy does, unless a kernel asks for a fused one
     "-fno-math-errno", "-fno-trapping-math",  # nobody reads errno or the flags; values are untouched
 ]  # fmt: skip
+WHERE_ACCEPTED = [
+    "-Wno-psabi",  # vectors are passed inside one object only
+    "-fstack-clash-protection",  # a frame that does not fit the stack meets the guard page, not what lies beyond
+    "-Wframe-larger-than=16384",  # LARGEST_FRAME in native/pool.h
+]
 SANITIZE = [
     "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer",
-    "-O1", "-g", "-Werror",
+    "-O1", "-g", "-Werror", "-Wno-frame-larger-than",  # sanitized frames are several times as large
 ]  # fmt: skip
 INSTRUCTION_SETS = {
     "plain": [],
@@ -42,61 +51,99 @@ FILE_FLAGS = {  # of files in native/simd/
     "linalg_real.c": ["-ffp-contract=fast"],  # no NumPy kernel rounds as these do; fused products err less
     "linalg_complex.c": ["-ffp-contract=fast"],
 }
-X86 = platform.machine().lower() in {"x86_64", "amd64"}
 
 
 class BuildNative(build_ext):
     """Compiles what is out of date, several files at once, and links."""
-
-    def run(self) -> None:
-        """Leave the extension out where there is no compiler that takes these flags."""
-        compiler = compiler_command()
-        if os.name != "posix" or shutil.which(compiler[0]) is None:
-            self.announce("no C compiler found: tensor_cpu will work on NumPy alone", level=3)
-            self.extensions = []
-            return
-        super().run()
 
     def build_extension(self, ext: Extension) -> None:
         """Compile the objects and link them."""
         import numpy
 
         target = Path(self.get_ext_fullpath(ext.name))
-        folder = Path(self.build_temp) / ("sanitized" if sanitizing() else "native")
+        folder = Path(self.build_temp) / "native"
         includes = [NATIVE, sysconfig.get_path("include"), numpy.get_include()]
-        options = [*FLAGS, *(SANITIZE if sanitizing() else []), *(f"-I{path}" for path in includes)]
-        if instruction_sets() == ["plain"]:
+        compiler = Compiler()
+        options = [*FLAGS, *filter(compiler.accepts, WHERE_ACCEPTED), *(SANITIZE if sanitizing() else [])]
+        options += [f"-I{path}" for path in includes]
+        sets = compiler.instruction_sets()
+        if sets == ["plain"]:
             options.append("-DNATIVE_PLAIN")
-        compiler = compiler_command()
-        jobs = [(NATIVE / name, folder / name, []) for name in sorted(path.name for path in NATIVE.glob("*.c"))]
-        for name in instruction_sets():
+        own = [*from_environment("CPPFLAGS"), *from_environment("CFLAGS"), *compiler.architectures]
+        jobs = [(source, folder / source.stem, own) for source in sorted(NATIVE.glob("*.c"))]
+        for name in sets:
             flags = INSTRUCTION_SETS[name]
             jobs += [
-                (source, folder / name / source.name, [*flags, *FILE_FLAGS.get(source.name, []), f"-DSIMD_SET={name}"])
+                (
+                    source,
+                    folder / name / source.stem,
+                    [*flags, *FILE_FLAGS.get(source.name, []), f"-DSIMD_SET={name}", *own],
+                )
                 for source in sorted((NATIVE / "simd").glob("*.c"))
             ]
-        newest_header = max(path.stat().st_mtime for path in [*NATIVE.rglob("*.h"), Path(__file__)])
+        newest_header = max(path.stat().st_mtime for path in NATIVE.rglob("*.h"))
 
         def build(job: tuple[Path, Path, list[str]]) -> Path:
             source, place, more = job
-            result = place.with_suffix(".o")
+            command = [*compiler.command, *options, *more, "-c", str(source)]
+            digest = hashlib.sha256("\0".join([compiler.version, *command]).encode()).hexdigest()[:12]
+            result = place.with_name(f"{place.name}.{digest}.o")
             if result.exists() and result.stat().st_mtime > max(newest_header, source.stat().st_mtime):
                 return result
             result.parent.mkdir(parents=True, exist_ok=True)
-            self.spawn([*compiler, *options, *more, "-c", str(source), "-o", str(result)])
+            for stale in result.parent.glob(f"{place.name}.*.o"):
+                stale.unlink()
+            self.spawn([*command, "-o", str(result)])
             return result
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             objects = [str(path) for path in pool.map(build, jobs)]
         target.parent.mkdir(parents=True, exist_ok=True)
-        shared = ["-bundle", "-undefined", "dynamic_lookup"] if platform.system() == "Darwin" else ["-shared"]
-        extra = SANITIZE[:1] if sanitizing() else ["-Wl,-s"] if platform.system() == "Linux" else []
-        self.spawn([*compiler, *shared, "-pthread", *extra, *objects, "-o", str(target), "-lm", "-ldl"])
+        shared = ["-bundle", "-undefined", "dynamic_lookup"] if "__APPLE__" in compiler.macros else ["-shared"]
+        linking = from_environment("LDFLAGS")
+        if sanitizing():
+            linking += SANITIZE[:1]
+        elif "LDFLAGS" not in os.environ and "__linux__" in compiler.macros:
+            linking.append("-Wl,-s")
+        libraries = ["-lm", "-ldl", *compiler.architectures]
+        self.spawn([*compiler.command, *shared, "-pthread", *objects, "-o", str(target), *linking, *libraries])
+
+
+class Compiler:
+    """The compiler that the environment names, else the one that built this Python."""
+
+    def __init__(self) -> None:
+        self.command = compiler_command()
+        self.architectures = from_environment("ARCHFLAGS")
+        self.version = self._said("--version").partition("\n")[0]
+        macros = self._said("-dM", "-E", "-x", "c", os.devnull, *self.architectures)
+        self.macros = {line.split()[1] for line in macros.splitlines() if line.startswith("#define ")}
+
+    def accepts(self, flag: str) -> bool:
+        """Whether it knows the flag."""
+        return self._run("-Werror", flag, "-fsyntax-only", "-x", "c", os.devnull).returncode == 0
+
+    def instruction_sets(self) -> list[str]:
+        """The versions of kernels that it can make for the target; several targets at once have the plain one."""
+        plain = os.environ.get("NATIVE_PLAIN") == "1" or "__x86_64__" not in self.macros
+        return ["plain"] if plain else list(INSTRUCTION_SETS)
+
+    def _said(self, *arguments: str) -> str:
+        done = self._run(*arguments)
+        return done.stdout if done.returncode == 0 else ""
+
+    def _run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([*self.command, *arguments], capture_output=True, text=True, check=False)
 
 
 def compiler_command() -> list[str]:
-    """The compiler that the environment names, else the one that built this Python."""
+    """The compiler and what always follows it."""
     return shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
+
+
+def from_environment(variable: str) -> list[str]:
+    """The options that a variable holds."""
+    return shlex.split(os.environ.get(variable, ""))
 
 
 def sanitizing() -> bool:
@@ -104,9 +151,13 @@ def sanitizing() -> bool:
     return os.environ.get("NATIVE_SANITIZE") == "1"
 
 
-def instruction_sets() -> list[str]:
-    """The versions that this machine's compiler can make."""
-    return list(INSTRUCTION_SETS) if X86 and os.environ.get("NATIVE_PLAIN") != "1" else ["plain"]
+def extensions() -> list[Extension]:
+    """The extension, or nothing, with a message, where it cannot be built; the wheel then is for any machine."""
+    if os.name == "posix" and shutil.which(compiler_command()[0]):
+        return [Extension("tensor_cpu._native", sources=[])]
+    why = f"no C compiler {compiler_command()[0]!r}" if os.name == "posix" else f"{platform.system()} is not supported"
+    print(f"tensor_cpu: {why}: built without native kernels, it will work on NumPy alone", file=sys.stderr)
+    return []
 
 
-setup(ext_modules=[Extension("tensor_cpu._native", sources=[])], cmdclass={"build_ext": BuildNative})
+setup(ext_modules=extensions(), cmdclass={"build_ext": BuildNative})

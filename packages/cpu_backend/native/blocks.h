@@ -60,6 +60,7 @@ typedef void (*CopyPlane)(void *target, const void *source, Index rows, Index co
 typedef struct {
     CopyPlane copy[5];                                           /* by log2 of the bytes of an element */
     void (*stream)(void *target, const void *source, Index bytes); /* past the caches; source aligned to 64 bytes */
+    void (*finish_stream)(void); /* makes what was written past the caches visible to other threads */
 } BlockKernels;
 
 /* Copies an operand's elements of the walk's block into target, side by side in the result's order. */

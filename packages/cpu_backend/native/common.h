@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 typedef int64_t Index;
+_Static_assert(sizeof(void *) == 8, "lengths and offsets of 64 bits are used as sizes and addresses");
 
 enum { MAX_RANK = 64 }; /* of a NumPy array, and so of a twin */
 
@@ -22,6 +23,13 @@ static inline Index magnitude(Index a) { return a < 0 ? -a : a; }
 /* How many pieces of a size cover so many elements. */
 static inline Index pieces(Index elements, Index size) { return (elements + size - 1) / size; }
 static inline Index rounded_up(Index count, Index multiple) { return pieces(count, multiple) * multiple; }
+
+/* Before a loop of which no step reads what another one writes. Clang finds that out as it runs. */
+#if defined(__clang__)
+#define INDEPENDENT
+#else
+#define INDEPENDENT _Pragma("GCC ivdep")
+#endif
 
 static const int ELEMENT_BYTES[ELEMENT_TYPES] = {4, 8, 8, 16, 4, 8, 1};
 

@@ -11,7 +11,8 @@
 
 #include <stdlib.h>
 
-enum { GRAIN = 1 << 15, MANY = 1 << 15 }; /* elements */
+enum { GRAIN_BYTES = 1 << 20 }; /* read and written: worth waking a thread for */
+enum { MANY = 1 << 15 };        /* elements worth releasing the GIL for */
 
 typedef struct {
     ArrayForm result;
@@ -45,7 +46,7 @@ static bool run(const Converting *converting, const char *source, char *target) 
         source = gathered;
     }
     Job job = {converting, source, target};
-    parallel_for(count, GRAIN, convert_range, &job);
+    parallel_for(count, GRAIN_BYTES / (converting->source_bytes + converting->target_bytes), convert_range, &job);
     if (gathered != NULL) pool_give(gathered, bytes);
     return true;
 }

@@ -23,7 +23,7 @@ static InstructionSet best(void) {
 InstructionSet cpu_instruction_set(void) {
     int set = atomic_load_explicit(&chosen, memory_order_relaxed);
     if (set == UNKNOWN) {
-        set = best();
+        set = (int)best();
         atomic_store_explicit(&chosen, set, memory_order_relaxed);
     }
     return (InstructionSet)set;

@@ -52,9 +52,17 @@ int group_read(Group *group, PyObject *axes) {
 bool groups_make_result(const Group *const *groups, int count, Index elements) {
     Index made = 1;
     bool beyond = false;
-    for (int i = 0; i < count; i++) beyond |= __builtin_mul_overflow(made, groups[i]->size, &made);
-    if (!beyond && made == elements) return true;
-    PyErr_Format(PyExc_ValueError, "the axes of the result do not have its %lld elements", (long long)elements);
+    Index last = 0; /* the reach of a group is within an Index, and so is the sum of a few */
+    for (int i = 0; i < count; i++) {
+        beyond |= __builtin_mul_overflow(made, groups[i]->size, &made);
+        for (int axis = 0; axis < groups[i]->rank; axis++) {
+            const GroupAxis *along = &groups[i]->axes[axis];
+            beyond |= along->stride[RESULT] < 0;
+            last += (along->extent - 1) * along->stride[RESULT];
+        }
+    }
+    if (!beyond && made == elements && last == elements - 1) return true;
+    PyErr_Format(PyExc_ValueError, "the axes of the result do not lead to its %lld elements", (long long)elements);
     return false;
 }
 

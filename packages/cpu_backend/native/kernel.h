@@ -4,6 +4,10 @@
  * The plan behind it is a C structure made once by the topic that made the kernel, and never changed afterwards, so
  * that any number of threads may call it at once. The garbage collector does not look into kernels: a Python object in
  * a plan, such as the fallback, must not refer to the kernel, or neither is ever freed.
+ *
+ * A kernel is unsafe by contract: it reads the address of each array and trusts that type, extents, strides, alignment
+ * and writability are those that it was bound to. What it writes is checked when it is bound: a binder refuses numbers
+ * that lead outside the result. tensor_cpu.call_checks compares arrays with forms at each call, where that is wanted.
  */
 #ifndef TENSOR_CPU_KERNEL_H
 #define TENSOR_CPU_KERNEL_H

@@ -208,6 +208,10 @@ static int results_read(Plan *plan, PyObject *results) {
     }
     for (int i = 0; i < plan->results; i++) {
         PyObject *shape, *type;
+        if (!PyTuple_Check(PyTuple_GET_ITEM(results, i))) {
+            PyErr_Format(PyExc_TypeError, "a form is a shape and a type, found %R", PyTuple_GET_ITEM(results, i));
+            return -1;
+        }
         if (!PyArg_ParseTuple(PyTuple_GET_ITEM(results, i), "OO", &shape, &type)) return -1;
         if (array_form_read(&plan->forms[i], shape, type) < 0) return -1;
         Index bytes;

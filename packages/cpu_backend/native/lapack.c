@@ -259,6 +259,10 @@ static bool results_read(Plan *plan, PyObject *forms) {
     }
     for (int i = 0; i < plan->result_count; i++) {
         PyObject *shape, *type_name;
+        if (!PyTuple_Check(PyTuple_GET_ITEM(forms, i))) {
+            PyErr_Format(PyExc_TypeError, "a form is a shape and a type, found %R", PyTuple_GET_ITEM(forms, i));
+            return false;
+        }
         if (!PyArg_ParseTuple(PyTuple_GET_ITEM(forms, i), "O!U", &PyTuple_Type, &shape, &type_name)) return false;
         if (array_form_read(&plan->results[i], shape, type_name) < 0) return false;
         const ElementType type = type_of_result(plan, i);
@@ -339,6 +343,14 @@ static bool plan_read(Plan *plan, PyObject *arguments) {
     if (!stack_read(&plan->a, a, plan->batch_rank)) return false;
     if (plan->operand_count == 2 && !stack_read(&plan->b, b, plan->batch_rank)) return false;
     plan->shared = plan->batch_rank > 0 && PyTuple_GET_SIZE(a) == 2;
+    if (plan->shared && plan->routine != SOLVE) {
+        PyErr_Format(PyExc_ValueError, "%s: strides %R for %d batch axes", name, a, plan->batch_rank);
+        return false;
+    }
+    if (plan->operand_count == 2 && PyTuple_GET_SIZE(b) != plan->batch_rank + 2) {
+        PyErr_Format(PyExc_ValueError, "%s: strides %R for %d batch axes", name, b, plan->batch_rank);
+        return false;
+    }
     if (plan->routine == DET && llabs(plan->a.column_stride) < llabs(plan->a.row_stride)) {
         Index stride = plan->a.row_stride; /* a matrix and its transpose have one determinant */
         plan->a.row_stride = plan->a.column_stride;

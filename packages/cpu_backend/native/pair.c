@@ -23,7 +23,7 @@
 
 #include <stdlib.h>
 
-enum { FEWEST_LANES = 3, MOST_LANES = 4096, TILE_WORK = 1 << 15, PARALLEL_WORK = 1 << 15, GIL_WORK = 1 << 14 };
+enum { FEWEST_LANES = 3, MOST_LANES = 4096, TILE_WORK = 1 << 15, PARALLEL_WORK = 1 << 16, GIL_WORK = 1 << 14 };
 enum { STREAMED_BYTES = 1 << 24 }; /* a result that leaves the cache before anybody reads it */
 
 typedef struct {

@@ -24,7 +24,7 @@ enum {
     LEAST_PACKED = 16,    /* elements along the long axis, to interleave around it */
     PACKED_TILE = 6144,   /* bytes of a tile of few columns or few rows; a larger one falls out of the cache */
     LEAST_GROUP = 512,    /* bytes that are written together, for a buffer to be worth it */
-    GRAIN_BYTES = 1 << 17 /* that are worth waking a thread for */
+    GRAIN_BYTES = 1 << 18 /* that are worth waking a thread for */
 };
 
 /* Bytes of the sides of a transposed tile. Measured on a processor with 32 KiB of first-level cache: past the cache,

@@ -25,7 +25,7 @@ enum {
     LEAST_WIDENED_BAND = 1 << 10, /* where there are several bands, each of which is then a chunk */
     FEW_UNITS = 16,
     CHUNK_ELEMENTS = 1 << 17,
-    GRAIN = 1 << 16,           /* elements that are worth waking a thread for */
+    GRAIN = 1 << 17,           /* elements that are worth waking a thread for */
     ALONE = 1 << 14,
     MOST_CENTRES = 512, /* of a block of columns, where they have to be copied */
 };
@@ -285,7 +285,8 @@ static int read_fold(Plan *plan, PyObject *name, PyObject *type_name) {
     return -1;
 }
 
-/* Reads the axes of loops, so many numbers each; false without an exception when an extent is not positive. */
+/* Reads the axes of loops, so many numbers each; false without an exception when an extent is not positive, or there
+ * are more steps than an Index counts. */
 static int read_loops(Loops *loops, PyObject *tuple, int each) {
     Index numbers[3 * MAX_RANK];
     int count = indices_read(numbers, each * MAX_RANK, tuple);
@@ -295,14 +296,28 @@ static int read_loops(Loops *loops, PyObject *tuple, int each) {
     for (int axis = 0; axis < loops->rank; axis++) {
         const Index *a = numbers + axis * each;
         loops->axes[axis] = (Axis){a[0], a[1], each == 3 ? a[2] : 0};
-        if (a[0] <= 0) return false;
-        loops->steps *= a[0];
+        if (a[0] <= 0 || __builtin_mul_overflow(loops->steps, a[0], &loops->steps)) return false;
     }
     return count % each == 0;
 }
 
+/* Whether the columns and the kept axes lead to every result, and to nothing beyond. */
+static bool fills_result(const Plan *plan) {
+    const Index most = plan->results;
+    Index last = 0, reach;
+    for (int axis = -1; axis < plan->kept.rank; axis++) {
+        const Index extent = axis < 0 ? plan->inner : plan->kept.axes[axis].extent;
+        const Index place = axis < 0 ? plan->column_place : plan->kept.axes[axis].place;
+        if (extent == 1) continue;
+        if (place < 1 || __builtin_mul_overflow(extent - 1, place, &reach) || reach >= most) return false;
+        last += reach; /* of at most 65 axes, each below the number of results */
+        if (last >= most) return false;
+    }
+    return last == most - 1;
+}
+
 static int read_axes(Plan *plan, PyObject *inside, PyObject *kept, PyObject *bands) {
-    Index numbers[5];
+    Index numbers[5] = {0};
     int count = indices_read(numbers, 5, inside);
     if (count < 0) return -1;
     int kept_fit = read_loops(&plan->kept, kept, 3), bands_fit = kept_fit < 0 ? -1 : read_loops(&plan->bands, bands, 2);
@@ -312,9 +327,11 @@ static int read_axes(Plan *plan, PyObject *inside, PyObject *kept, PyObject *ban
     plan->column_place = numbers[2];
     plan->rows = numbers[3];
     plan->row_stride = numbers[4];
-    plan->elements = plan->results * plan->rows * plan->bands.steps;
+    Index made;
     if (count == 5 && kept_fit && bands_fit && plan->rows > 0 && plan->inner > 0 &&
-        plan->kept.steps * plan->inner == plan->results)
+        !__builtin_mul_overflow(plan->kept.steps, plan->inner, &made) && made == plan->results &&
+        !__builtin_mul_overflow(plan->rows, plan->bands.steps, &plan->elements) &&
+        !__builtin_mul_overflow(plan->results, plan->elements, &plan->elements) && fills_result(plan))
         return 0;
     PyErr_SetString(PyExc_ValueError, "reduce: the extents do not fit the result");
     return -1;

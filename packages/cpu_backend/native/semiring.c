@@ -25,7 +25,7 @@
 enum { DEPTH = 256, COLUMNS = 1024, ROWS = 96 };
 _Static_assert(ROWS % LEFT_WIDTH == 0, "a block of rows is made of whole panels");
 enum { PARTS_PER_THREAD = 4 };
-enum { TERMS_PER_GRAIN = 1 << 17 };        /* worth a thread: 20 microseconds at least */
+enum { TERMS_PER_GRAIN = 1 << 18 };        /* worth a thread: 20 microseconds at least */
 enum { TERMS_WITHOUT_GIL = 1 << 16 };      /* worth letting other Python threads run */
 enum { TERMS_OF_LARGE_PRODUCT = 1 << 22 }; /* shared among threads by itself */
 static const Role LEFT = FIRST, RIGHT = SECOND; /* of the product, in the groups */

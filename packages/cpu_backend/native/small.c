@@ -138,6 +138,12 @@ static PyObject *small_binary(PyObject *module, PyObject *arguments) {
         free(plan);
         Py_RETURN_NONE;
     }
+    if ((step_a != 0 && step_a != 1) || (step_b != 0 && step_b != 1) ||
+        plan->result.type != (operation >= EQUAL ? BOOL : plan->type)) {
+        free(plan);
+        return PyErr_Format(PyExc_ValueError, "%s: steps are 0 or 1, and the result of %R is of another type", name,
+                            type);
+    }
     plan->step[0] = step_a;
     plan->step[1] = step_b;
     plan->is_number[0] = number_a;
@@ -163,6 +169,18 @@ static PyObject *small_unary(PyObject *module, PyObject *arguments) {
     return kernel_new(UNARY_NAMES[operation], call_unary, plan, release);
 }
 
+/* Whether rows, columns and batches are at least one each and lead to every element of so many, and to no other. */
+static bool writes_result(const SmallProduct *p, Index elements) {
+    Index made, step_over, last;
+    bool good = p->batches > 0 && p->rows > 0 && p->columns > 0 && p->out_batch >= 0 && p->out_row >= 0;
+    good = good && !__builtin_mul_overflow(p->batches, p->rows, &made) &&
+           !__builtin_mul_overflow(made, p->columns, &made) && made == elements;
+    good = good && !__builtin_mul_overflow(p->batches - 1, p->out_batch, &step_over) &&
+           !__builtin_mul_overflow(p->rows - 1, p->out_row, &last) && !__builtin_add_overflow(last, step_over, &last) &&
+           !__builtin_add_overflow(last, p->columns, &last);
+    return good && last == elements;
+}
+
 /* small_product(shape, dtype, swapped, twelve numbers in the order of SmallProduct) */
 static PyObject *small_product(PyObject *module, PyObject *arguments) {
     (void)module;
@@ -185,6 +203,11 @@ static PyObject *small_product(PyObject *module, PyObject *arguments) {
     }
     for (int i = 0; i < 12; i++) *places[i] = values[i];
     plan->swapped = swapped;
+    if (!writes_result(p, plan->result.size)) {
+        free(plan);
+        return PyErr_Format(PyExc_ValueError, "small_product: %R does not lead to the elements of a result of shape %R",
+                            numbers, shape);
+    }
     Index panel;
     if (p->inner < 0 || p->columns < 0 || __builtin_mul_overflow(p->inner, p->columns, &panel) || panel > SMALL_PANEL) {
         free(plan);

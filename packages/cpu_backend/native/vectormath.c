@@ -35,6 +35,7 @@ static const MathRow ROWS[MATH_FUNCTIONS] = {
 };
 
 const char *math_name(MathFunction function) { return ROWS[function].kernel; }
+int math_operands(MathFunction function) { return ROWS[function].operands; }
 
 static void *library;
 static pthread_once_t looked = PTHREAD_ONCE_INIT;

@@ -24,6 +24,7 @@ MathLoop math_loop(MathFunction function, ElementType type);
 
 /* The name of the kernel with the same meaning. */
 const char *math_name(MathFunction function);
+int math_operands(MathFunction function);
 
 /* Loops that apply a function: [0] of one operand, [1] of two; by type. The scalar ones take a function of libm, the
  * others one of lanes[type] elements at once. */

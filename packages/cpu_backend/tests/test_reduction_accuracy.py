@@ -220,3 +220,15 @@ def test_norms_and_variances_need_no_array_as_large_as_the_operand(dtype: DType)
             tracemalloc.stop()
             # blocks of 2**16 elements in F64, and a few arrays of the result's size in F64
             assert peak < 4 * 2**19 + 3 * 8 * result.size + 2**16 < (1.5 if axis == 0 else 0.6) * x.size * 8
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "var", "std", "norm"])
+@pytest.mark.parametrize("dtype", [F32, F64, C64])
+def test_results_are_compact_whatever_the_order_of_the_operand(name: str, dtype: DType) -> None:
+    more = {"var": (0.0,), "std": (0.0,), "norm": (2.0,)}.get(name, ())
+    for shape in ((3, 4, 5), (40, 50, 60)):
+        x = np.ones(shape, NUMPY_DTYPES[dtype])
+        for order in ((0, 1, 2), (2, 1, 0), (1, 2, 0), (1, 0, 2)):
+            for axis in ((), (0,), (1,), (2,), (0, 2), None):
+                for result in found(name, x.transpose(order), dtype, axis, *more):
+                    assert result.T.flags.c_contiguous

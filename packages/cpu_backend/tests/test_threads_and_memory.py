@@ -195,6 +195,23 @@ print("followed")
 
 @NATIVE
 @LINUX
+def test_work_of_twenty_microseconds_wakes_no_worker() -> None:
+    code = f"""{WORKING}
+LIBRARY.set_threads(2)
+square, truths, whole = x[:256, :256], tr.tensor(np.ones(65536, bool)), tr.tensor(np.ones((48, 48), np.int64))
+tr.sum(square), tr.sum(square, axis=0), tr.exp(x[:100, :100]), tr.add(square, square), tr.copy(tr.transpose(square))
+tr.convert(truths, tr.I32), tr.convert(tr.tensor(np.ones(65536, np.float32)), tr.F64), tr.matmul(whole, whole)
+print(len(masks()))
+work()
+print(len(masks()))
+"""
+    done = program(code, OPENBLAS_NUM_THREADS="1")
+
+    assert done.stdout.split() == ["1", "2"], done.stderr
+
+
+@NATIVE
+@LINUX
 def test_a_thread_with_one_processor_works_alone_unless_a_count_was_chosen() -> None:
     code = f"""{WORKING}
 os.sched_setaffinity(0, {{min(os.sched_getaffinity(0))}})

@@ -1,12 +1,20 @@
 from __future__ import annotations
 
+import gc
 import threading
+import tracemalloc
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 
+import tensor_linalg
+import tensor_runtime as tr
+from tensor_einsum import plan_cache
 from tensor_runtime.bindings import BindingCache, BindingTable, PairTable
+from tensor_runtime.holding import held_bytes
 
 
 def counting_table(cache: BindingCache) -> tuple[BindingTable, list[Any]]:
@@ -153,3 +161,87 @@ def test_a_key_that_cannot_be_bound_leaves_no_row_behind() -> None:
     with pytest.raises(ValueError, match="a"):
         table["a", "x"]
     assert table.found == {}
+
+
+OPERATIONS: dict[str, Callable[[tr.Tensor], Any]] = {
+    "add": lambda x: x + x,
+    "number": lambda x: x * 2.0,
+    "power": lambda x: x**3,
+    "sum": lambda x: tr.sum(x, axis=0),
+    "var": lambda x: tr.var(x, axis=1),
+    "view": lambda x: x.T,
+    "copy": lambda x: tr.copy(x.T),
+    "triu": tr.triu,
+    "tril": lambda x: tr.tril(x, -1),
+    "product": lambda x: x.T @ x,
+    "outer": lambda x: tr.tensordot(x, x, axes=0),
+    "einsum": lambda x: tr.einsum("ij,ik,il->jk", x, x, x),
+    "pad": lambda x: tr.pad(x, 1),
+    "repeat": lambda x: tr.repeat(x, 2, axis=0),
+    "svd": tensor_linalg.svd,
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_what_many_shapes_hold_stays_near_the_budget(name: str) -> None:
+    limit, operation = 128 << 10, OPERATIONS[name]
+    former = tr.binding_cache.stats().limit_bytes
+    shapes = [(2 + number % 20, 3 + number // 20) for number in range(400)]
+    operation(tr.ones((2, 2)))
+    tr.binding_cache.clear()
+    plan_cache.clear()
+    tr.binding_cache.set_limit(limit)
+    try:
+        gc.collect()
+        tracemalloc.start()
+        for shape in shapes:
+            operation(tr.ones(shape))
+        plan_cache.clear()  # which has a budget of its own
+        gc.collect()
+        grown, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+        tr.binding_cache.set_limit(former)
+
+    assert tr.binding_cache.stats().bytes <= limit
+    assert grown <= 1.5 * limit
+
+
+def test_kernels_of_large_shapes_hold_no_more_than_those_of_small_ones() -> None:
+    for name in ("add", "sum", "copy", "triu", "tril", "product", "pad", "repeat"):
+        charges = []
+        for extent in (200, 2000):
+            tr.binding_cache.clear()
+            OPERATIONS[name](tr.ones((extent, 150)))
+            charges.append(tr.binding_cache.stats().bytes)
+        assert charges[1] <= charges[0] + 1000, name
+
+
+def test_a_binding_is_charged_for_everything_behind_its_kernel() -> None:
+    array, text = np.zeros(10_000), b"x" * 20_000
+
+    class Holder:
+        def __init__(self, held: Any) -> None:
+            self.held = held
+
+        def method(self) -> None: ...
+
+    class Compiled:
+        __slots__ = ()
+
+        def __sizeof__(self) -> int:
+            return 30_000
+
+    def closing(held: Any) -> Callable[[], Any]:
+        return lambda: lambda: held
+
+    assert held_bytes(closing(array)) >= 80_000
+    assert held_bytes(closing(array[::2])) >= 80_000
+    assert held_bytes(closing((1, [array], {"x": text}))) >= 100_000
+    assert held_bytes(partial(max, array, key=text)) >= 100_000
+    assert held_bytes(Holder(text).method) >= 20_000
+    assert held_bytes(lambda x=text, *, y=array: x) >= 100_000
+    assert held_bytes(Compiled()) >= 30_000
+    assert held_bytes(closing((array, array))) < 90_000
+    assert held_bytes(closing(tr.ones((2,))._form)) < 500
+    assert held_bytes(np.add) == held_bytes(np.add) == 0

@@ -44,7 +44,7 @@ def run(placement: Placement) -> Iterator[str]:
     for name, call in calls:
         try:
             call()
-        except (AssertionError, tr.TensorError, pytest.fail.Exception):
+        except (Exception, pytest.fail.Exception):  # hypothesis may gather several failures in a group
             yield name
 
 

@@ -28,13 +28,13 @@ CHUNK = 1 << 15
 
 
 def documented_integer(index: int, low: int, high: int, seed: int, stream: int) -> int:
-    return low + word(index, seed, stream) * (high - low) // 2**64
+    return low + word(index, seed, stream, 1) * (high - low) // 2**64
 
 
 def documented_part(index: int, seed: int, stream: int) -> float:
     """Part ``index`` of a normal tensor in F64, by the functions of Python's ``math``."""
     pair = index // 2 * 2
-    v, w = word(pair, seed, stream), word(pair + 1, seed, stream)
+    v, w = word(pair, seed, stream, 2), word(pair + 1, seed, stream, 2)
     radius = math.sqrt(-2 * math.log(unit(v >> 12)))
     angle = unit((w >> 9) % 2**52) * (math.pi / 4)
     c, s = math.cos(angle), math.sin(angle)
@@ -73,17 +73,17 @@ def test_the_definition_gives_the_published_words(counter: Any, key: Any, words:
 
 
 def test_known_integers_stay_what_they_are() -> None:
-    assert tr.integers(6, 0, 10, seed=0).to_numpy().tolist() == [0, 8, 8, 4, 0, 2]
+    assert tr.integers(6, 0, 10, seed=0).to_numpy().tolist() == [1, 9, 1, 8, 6, 0]
     assert tr.integers(3, -(2**63), 2**63, seed=0).to_numpy().tolist() == [
-        0x16554D9ECA36314C - 2**63,
-        0xDB20FE9D672D0FDC - 2**63,
-        0xD7E772CEE186176B - 2**63,
+        0x19BF6BE67257DF0B - 2**63,
+        0xECE365A9064C1231 - 2**63,
+        0x236F185079E2A282 - 2**63,
     ]
 
 
 def test_known_normal_numbers_stay_what_they_are() -> None:
     found = tr.normal(4, seed=0).to_numpy()
-    expected = [-1.7368866713773918, -1.364342133744796, -0.3962997455838392, 0.4285239623381673]
+    expected = [-1.8685587302799482, -0.5195259985307059, -1.2101060097417489, -0.9541795732481609]
     np.testing.assert_array_max_ulp(found, np.array(expected), maxulp=4)
 
 
@@ -134,6 +134,21 @@ def test_chunks_leave_no_seam(number: int) -> None:
         if index < number:
             assert whole[index] == documented_integer(index, 0, 1000, 5, 0)
             assert abs(drawn[index] - documented_part(index, 5, 0)) <= 4 * math.ulp(drawn[index])
+
+
+@pytest.mark.parametrize("stream", [0, 1, 2**64 - 1])
+def test_distributions_of_one_seed_and_stream_are_independent(stream: int) -> None:
+    count = 20_000
+    options = {"seed": 1, "stream": stream}
+    uniform, normal = (f(count, **options).to_numpy() for f in (tr.uniform, tr.normal))
+    whole = tr.integers(count, 0, 2**62, **options).to_numpy() / 2.0**62
+    drawn = {"uniform": uniform, "normal": normal, "integers": whole, "size of normal": abs(normal)}
+    for first, second in (("uniform", "normal"), ("uniform", "integers"), ("integers", "normal"),
+                          ("uniform", "size of normal"), ("integers", "size of normal")):  # fmt: skip
+        for shift in (0, 1):  # pairs of normal numbers come from two words, of which either may be used elsewhere
+            a, b = drawn[first][shift:], drawn[second][: count - shift]
+            assert abs(np.corrcoef(a, b)[0, 1]) < 5 / math.sqrt(count)
+            assert abs(np.corrcoef(a[::2], b[::2])[0, 1]) < 5 / math.sqrt(count / 2)
 
 
 def test_a_longer_tensor_begins_with_a_shorter_one() -> None:

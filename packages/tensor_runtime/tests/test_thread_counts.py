@@ -27,6 +27,9 @@ class Worker:
     def bind(self, *arguments: Any) -> Any:
         raise NotImplementedError
 
+    def operations(self) -> frozenset[str]:
+        return frozenset()
+
     def threads(self) -> Mapping[str, int]:
         return {"kernels": self.count, "library": self.count + 1}
 
@@ -81,6 +84,9 @@ def test_a_backend_without_threads_is_passed_over() -> None:
 
         def bind(self, *arguments: Any) -> Any:
             raise NotImplementedError
+
+        def operations(self) -> frozenset[str]:
+            return frozenset()
 
     tr.register_backend("device", Device())  # type: ignore[arg-type]
     try:

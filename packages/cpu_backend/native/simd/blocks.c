@@ -12,32 +12,35 @@
 
 #define NAME(f) SIMD_JOIN(f, SUFFIX)
 
-typedef struct {
+/* Elements are moved as integers, whatever they are. */
+typedef uint8_t Byte __attribute__((may_alias));
+typedef uint32_t Four __attribute__((may_alias));
+typedef uint64_t Eight __attribute__((may_alias));
+typedef struct __attribute__((may_alias)) {
     uint64_t low, high;
-} Pair;
+} Sixteen;
 
-static void transpose_eight_1(uint8_t *restrict target, const uint8_t *restrict source, Index columns, Index stride) {
+static void transpose_eight_1(Byte *restrict target, const Byte *restrict source, Index columns, Index stride) {
     for (Index column = 0; column < columns; column++)
         for (Index row = 0; row < 8; row++) target[row * columns + column] = source[row + column * stride];
 }
 
-static void transpose_eight_4(uint32_t *restrict target, const uint32_t *restrict source, Index columns,
-                              Index stride) {
+static void transpose_eight_4(Four *restrict target, const Four *restrict source, Index columns, Index stride) {
     for (Index column = 0; column < columns; column++)
         for (Index row = 0; row < 8; row++) target[row * columns + column] = source[row + column * stride];
 }
 
-static void transpose_eight_16(Pair *restrict target, const Pair *restrict source, Index columns, Index stride) {
+static void transpose_eight_16(Sixteen *restrict target, const Sixteen *restrict source, Index columns,
+                               Index stride) {
     for (Index column = 0; column < columns; column++)
         for (Index row = 0; row < 8; row++) target[row * columns + column] = source[row + column * stride];
 }
 
-static void transpose_eight_8(uint64_t *restrict target, const uint64_t *restrict source, Index columns,
-                              Index stride) {
+static void transpose_eight_8(Eight *restrict target, const Eight *restrict source, Index columns, Index stride) {
     Index column = 0;
 #if defined(__AVX512F__)
     for (; column + 8 <= columns; column += 8) {
-        const uint64_t *from = source + column * stride;
+        const Eight *from = source + column * stride;
         __m512i a[8], b[8];
         for (int k = 0; k < 8; k++) a[k] = _mm512_loadu_si512(from + k * stride);
         for (int k = 0; k < 8; k += 2) {
@@ -58,7 +61,7 @@ static void transpose_eight_8(uint64_t *restrict target, const uint64_t *restric
 #elif defined(__AVX2__)
     for (; column + 4 <= columns; column += 4)
         for (Index half = 0; half < 8; half += 4) {
-            const uint64_t *from = source + column * stride + half;
+            const Eight *from = source + column * stride + half;
             __m256i a[4], b[4];
             for (int k = 0; k < 4; k++) a[k] = _mm256_loadu_si256((const __m256i *)(const void *)(from + k * stride));
             for (int k = 0; k < 4; k += 2) {
@@ -66,7 +69,7 @@ static void transpose_eight_8(uint64_t *restrict target, const uint64_t *restric
                 b[k + 1] = _mm256_unpackhi_epi64(a[k], a[k + 1]);
             }
             for (int j = 0; j < 2; j++) {
-                uint64_t *to = target + (half + j) * columns + column;
+                Eight *to = target + (half + j) * columns + column;
                 _mm256_storeu_si256((__m256i *)(void *)to, _mm256_permute2x128_si256(b[j], b[j + 2], 0x20));
                 _mm256_storeu_si256((__m256i *)(void *)(to + 2 * columns),
                                     _mm256_permute2x128_si256(b[j], b[j + 2], 0x31));
@@ -77,19 +80,19 @@ static void transpose_eight_8(uint64_t *restrict target, const uint64_t *restric
         for (Index row = 0; row < 8; row++) target[row * columns + column] = source[row + column * stride];
 }
 
-#define T uint8_t
+#define T Byte
 #define SUFFIX 1
 #include "blocks_body.h"
 
-#define T uint32_t
+#define T Four
 #define SUFFIX 4
 #include "blocks_body.h"
 
-#define T uint64_t
+#define T Eight
 #define SUFFIX 8
 #include "blocks_body.h"
 
-#define T Pair
+#define T Sixteen
 #define SUFFIX 16
 #include "blocks_body.h"
 
@@ -108,7 +111,14 @@ static void stream(void *target, const void *source, Index bytes) {
     memcpy(to, from, (size_t)bytes);
 }
 
+static void finish_stream(void) {
+#if defined(__AVX2__)
+    _mm_sfence();
+#endif
+}
+
 const BlockKernels SIMD_NAME(block_kernels) = {
     .copy = {copy_plane_1, NULL, copy_plane_4, copy_plane_8, copy_plane_16},
     .stream = stream,
+    .finish_stream = finish_stream,
 };

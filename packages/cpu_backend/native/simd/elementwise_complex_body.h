@@ -8,7 +8,7 @@ static void NAME(multiply)(Index n, void *result, const void *first, const void 
     T *d = result;
     const T *a = first, *b = second;
     (void)third;
-#pragma GCC ivdep
+    INDEPENDENT
     for (Index i = 0; i < n; i++) {
         T ar = a[2 * i], ai = a[2 * i + 1], br = b[2 * i], bi = b[2 * i + 1];
         d[2 * i] = ar * br - ai * bi;
@@ -58,7 +58,7 @@ static void NAME(conjugate)(Index n, void *result, const void *first, const void
     T *d = result;
     const T *a = first;
     (void)second, (void)third;
-#pragma GCC ivdep
+    INDEPENDENT
     for (Index i = 0; i < n; i++) {
         T imaginary = a[2 * i + 1];
         d[2 * i] = a[2 * i];

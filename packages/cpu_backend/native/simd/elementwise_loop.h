@@ -10,7 +10,7 @@ static void NAME(OPERATION)(Index n, void *result, const void *first, const void
     RESULT *d = result;
     const T *a = first, *b = second;
     (void)a, (void)b, (void)third;
-#pragma GCC ivdep /* d[i] may lie at a[i] or b[i], never at another element of theirs */
+    INDEPENDENT /* d[i] may lie at a[i] or b[i], never at another element of theirs */
     for (Index i = 0; i < n; i++) d[i] = (RESULT)(FORMULA);
 }
 

@@ -20,11 +20,11 @@
 #include "elementwise_loop.h"
 
 #define OPERATION maximum
-#define FORMULA (a[i] > b[i]) | (a[i] != a[i]) ? a[i] : b[i]
+#define FORMULA ((a[i] > b[i]) | (a[i] != a[i])) ? a[i] : b[i]
 #include "elementwise_loop.h"
 
 #define OPERATION minimum
-#define FORMULA (a[i] < b[i]) | (a[i] != a[i]) ? a[i] : b[i]
+#define FORMULA ((a[i] < b[i]) | (a[i] != a[i])) ? a[i] : b[i]
 #include "elementwise_loop.h"
 
 #define RESULT uint8_t

@@ -3,7 +3,7 @@ static void NAME(where)(Index n, void *result, const void *first, const void *se
     T *d = result;
     const uint8_t *a = first;
     const T *b = second, *c = third;
-#pragma GCC ivdep
+    INDEPENDENT
     for (Index i = 0; i < n; i++) d[i] = a[i] ? b[i] : c[i];
 }
 #undef T

@@ -1,6 +1,8 @@
-/* QR decomposition by Householder reflections H = I - tau v vᴴ, with LAPACK's conventions (xGEQR2, xLARFG, xORG2R):
- * the diagonal of R is real. A column that is zero below the diagonal is left as it is, unless its diagonal element
- * (alpha) is complex: a reflection makes that real, too.
+/* QR decomposition by Householder reflections H = I - tau v vᴴ, as LAPACK makes them (xGEQR2, xLARFG, xORG2R):
+ * the diagonal of R is real, and its sign is the opposite of that of the diagonal element (alpha) that a reflection
+ * replaces. A column that is zero below the diagonal is left as it is, unless alpha is complex: a reflection makes that
+ * real, too. LAPACK reflects whenever anything is left below the diagonal; here what is smaller than 2^-200 of its
+ * column counts as zero, so the sign differs there.
  *
  * Columns are scaled by powers of two first. That changes no reflection, keeps every sum of squares in range, and
  * makes what is far smaller than its column negligible.

@@ -9,7 +9,7 @@ static inline A NAME(joined)(A first, A second) {
 static void NAME(join)(Index columns, void *folds, const void *other) {
     A *d = folds;
     const A *a = other;
-#pragma GCC ivdep
+    INDEPENDENT
     for (Index i = 0; i < columns; i++) d[i] = NAME(joined)(d[i], a[i]);
 }
 
@@ -78,7 +78,7 @@ static void NAME(line)(Index count, const void *source, void *fold) {
     Index width = count < WIDE_ROW ? count : WIDE_ROW, i = width;
     for (Index k = 0; k < width; k++) held[k] = VALUE(a[k]);
     for (; i + WIDE_ROW <= count; i += WIDE_ROW)
-#pragma GCC ivdep
+        INDEPENDENT
         for (Index k = 0; k < WIDE_ROW; k++) held[k] = NAME(joined)(held[k], VALUE(a[i + k]));
     for (Index k = 0; i < count; k++, i++) held[k] = NAME(joined)(held[k], VALUE(a[i]));
     NAME(parts)(width, 1, held);
@@ -104,7 +104,7 @@ static void NAME(rows)(Index rows, Index columns, Index row_stride, const void *
     Index last = row_stride * (Index)sizeof(S) >= DISTANT ? rows - 4 : -1;
     for (; row <= last; row += 4) {
         const S *a0 = a + row * row_stride, *a1 = a0 + row_stride, *a2 = a1 + row_stride, *a3 = a2 + row_stride;
-#pragma GCC ivdep
+        INDEPENDENT
         for (Index i = 0; i < columns; i++) {
             A four = NAME(joined)(NAME(joined)(VALUE(a0[i]), VALUE(a1[i])),
                                   NAME(joined)(VALUE(a2[i]), VALUE(a3[i])));
@@ -113,7 +113,7 @@ static void NAME(rows)(Index rows, Index columns, Index row_stride, const void *
     }
     for (; row < rows; row++) {
         const S *a0 = a + row * row_stride;
-#pragma GCC ivdep
+        INDEPENDENT
         for (Index i = 0; i < columns; i++) d[i] = NAME(joined)(d[i], VALUE(a0[i]));
     }
 }

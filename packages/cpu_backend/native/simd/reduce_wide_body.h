@@ -38,14 +38,14 @@ static void NAME(rows)(Index rows, Index columns, Index row_stride, const void *
     Index row = 0, last = row_stride * (Index)sizeof(S) >= DISTANT ? rows - 4 : -1; /* as in reduce_body.h */
     for (; row <= last; row += 4) {
         const S *a0 = a + row * row_stride, *a1 = a0 + row_stride, *a2 = a1 + row_stride, *a3 = a2 + row_stride;
-#pragma GCC ivdep
+        INDEPENDENT
         for (Index i = 0; i < columns; i++)
             d[i] = PLUS(d[i], PLUS(PLUS(VALUE(a0[i], CENTRE(i)), VALUE(a1[i], CENTRE(i))),
                                    PLUS(VALUE(a2[i], CENTRE(i)), VALUE(a3[i], CENTRE(i)))));
     }
     for (; row < rows; row++) {
         const S *a0 = a + row * row_stride;
-#pragma GCC ivdep
+        INDEPENDENT
         for (Index i = 0; i < columns; i++) d[i] = PLUS(d[i], VALUE(a0[i], CENTRE(i)));
     }
 }

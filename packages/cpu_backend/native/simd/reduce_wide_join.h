@@ -2,7 +2,7 @@
 static void NAME(join)(Index columns, void *folds, const void *other) {
     double *d = folds;
     const double *a = other;
-#pragma GCC ivdep
+    INDEPENDENT
     for (Index i = 0; i < columns; i++) d[i] = PLUS(d[i], a[i]);
 }
 

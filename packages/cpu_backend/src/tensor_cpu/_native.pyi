@@ -1,4 +1,8 @@
-"""Types of the extension module; what its functions do stands beside them in native/*.c."""
+"""Types of the extension module; what its functions do stands beside them in native/*.c.
+
+Kernels are unsafe by contract: they trust that arrays are of the forms they were bound to (native/kernel.h). Only
+binders in ``tensor_cpu.native`` call these functions.
+"""
 
 from collections.abc import Callable
 from typing import Any

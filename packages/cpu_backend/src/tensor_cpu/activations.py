@@ -72,10 +72,10 @@ def _gate(x: Array, exponent: Array) -> None:
     Below 0 the sigmoid is s²/(1 + s²) with s = exp(exponent / 2); ``x`` is multiplied by s once before and once after
     everything else, so that a subnormal result is rounded once. A factor of 0 stands for the limit at minus infinity.
     """
-    below = np.less(exponent, 0)
+    factor = np.greater_equal(exponent, 0).astype(exponent.dtype)
     np.abs(exponent, out=exponent)
     np.exp(np.multiply(exponent, -0.5, out=exponent), out=exponent)
-    factor = np.where(below, exponent, 1)
+    np.maximum(factor, exponent, out=factor)  # a choice without a branch: s where the exponent is below 0, else 1
     np.multiply(np.maximum(x, np.finfo(x.dtype).min, out=x), factor, out=x)
     np.divide(x, np.add(np.square(exponent, out=exponent), 1, out=exponent), out=x)
     np.multiply(x, factor, out=x)
@@ -107,7 +107,7 @@ def _gelu(x: Array) -> None:
     """x Φ(x); where Φ is small by the scaled error function, so that the square in the exponential is not rounded."""
     from scipy.special import erfcx, ndtr
 
-    small = np.less(x, -1)
+    small = np.less(x, -2 if x.dtype.itemsize == 8 else -12)  # SciPy computes F32 in F64
     far = x[small].astype(np.float64)
     np.multiply(x, ndtr(x), out=x)
     if far.size:

@@ -213,8 +213,14 @@ def bind_embed_diagonal(operands: tuple[Form], result: Form, detail: Embedding, 
     return embed
 
 
+_TRIANGLE: Final = 128  # rows of a block; a kernel holds which elements of one square it keeps, at most 16 KiB
+
+
 def bind_triangle(operands: tuple[Form], result: Form, detail: Triangle, upper: bool, /) -> Kernel:
-    """Elements on one side of a diagonal, zeros on the other.
+    """Elements on one side of a diagonal, zeros on the other, in blocks of rows.
+
+    A block has columns that are kept whole, a square that the diagonal crosses, the same one in every block, and
+    columns of zeros.
 
     >>> from tensor_core import I64
     >>> from tensor_runtime.form import form_of
@@ -226,21 +232,44 @@ def bind_triangle(operands: tuple[Form], result: Form, detail: Triangle, upper: 
     k, axes = detail
     rank = result.rank
     rows, columns = normalize_axes(axes, rank, "tril")
-    place = [1] * rank
-    place[rows] = result.shape[rows]
-    i = np.arange(result.shape[rows]).reshape(place).T
-    place[rows], place[columns] = 1, result.shape[columns]
-    j = np.arange(result.shape[columns]).reshape(place).T
-    k = min(max(k, -result.shape[rows] - 1), result.shape[columns] + 1)  # may be any int
-    kept = np.asarray(j - i >= k if upper else j - i <= k)
+    if columns > rows:  # blocks of the slower axis are runs in memory; transposed, the other side is kept
+        rows, columns, k, upper = columns, rows, -k, not upper
+    height, width = result.shape[rows], result.shape[columns]
+    k = min(max(k, -height), width)  # may be any int
+    # Both axes in front; the twin has the axes reversed.
+    order = [
+        rank - 1 - axis for axis in (rows, columns, *(axis for axis in range(rank) if axis not in (rows, columns)))
+    ]
+    small = height * width <= _TRIANGLE**2
+    side = max(height, width) if small else _TRIANGLE
+    i = np.arange(height if small else side).reshape(-1, *[1] * (rank - 1))
+    j = np.arange(width if small else side).reshape(-1, *[1] * (rank - 2))
+    shift = k if small else 0
+    kept = np.asarray(j - i >= shift if upper else j - i <= shift)
     shape, dtype = result.shape[::-1], NUMPY_DTYPES[result.dtype]
 
     def triangle(x: Array) -> Array:
         out = np.zeros(shape, dtype)
-        np.copyto(out, x, where=kept)
+        np.copyto(out.transpose(order), x.transpose(order), where=kept)
         return out
 
-    return triangle
+    start, stop = max(-k, 0), max(min(height, width - k), 0)  # rows that the diagonal crosses
+    whole = slice(0, start) if upper else slice(stop, None)  # rows that are kept as they are
+
+    def blocks(x: Array) -> Array:
+        out = np.zeros(shape, dtype)
+        target, source = out.transpose(order), x.transpose(order)
+        target[whole] = source[whole]
+        for top in range(start, stop, side):
+            bottom = min(top + side, stop)
+            left, right = top + k, min(bottom + k, width)
+            rest = (slice(top, bottom), slice(right, None) if upper else slice(0, left))
+            target[rest] = source[rest]
+            square = (slice(top, bottom), slice(left, right))
+            np.copyto(target[square], source[square], where=kept[: bottom - top, : right - left])
+        return out
+
+    return triangle if small else blocks
 
 
 BINDERS: Final[Mapping[str, Binder]] = {

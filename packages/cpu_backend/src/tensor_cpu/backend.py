@@ -52,6 +52,7 @@ class CpuBackend:
 
         Raises:
             UnsupportedOperationError: this backend has no such operation, or a tensor has more than 64 axes.
+            MemoryError: a result, or a workspace, that no memory can hold.
         """
         forms: list[Operand] = [*operands, *(result if isinstance(result, tuple) else (result,))]
         for form in forms:
@@ -60,7 +61,10 @@ class CpuBackend:
         binder = binder_of(name)
         if binder is None:
             raise UnsupportedOperationError(f"{name}: the cpu backend has no such operation", operation=name)
-        kernel = native.bind(name, operands, result, detail)
+        try:
+            kernel = native.bind(name, operands, result, detail)
+        except OverflowError as error:  # more bytes, or more elements with a workspace, than there are addresses
+            raise MemoryError(str(error)) from error
         return binder(operands, result, detail) if kernel is None else kernel
 
     def operations(self) -> frozenset[str]:

@@ -132,14 +132,10 @@ def total(form: Form, axes: TwinAxes, dtype: np.dtype[Any], /) -> Callable[[Arra
     """
     if not is_pairwise(form, axes) or (form.dtype.numpy_name != dtype.name and form.size > BLOCK):
         return lambda x: folded(x, axes, dtype)
-    if form.is_compact and len(axes) > 1:
-        shape = tuple(1 if axis in axes else extent for axis, extent in enumerate(form.shape[::-1]))
-        kept = form.rank - len(axes)
-
-        def lines(x: Array) -> Array:
-            flat = x.reshape(*x.shape[:kept], -1) if x.size else x.reshape(*x.shape[:kept], 0)
-            return np.asarray(np.add.reduce(flat, axis=kept, dtype=dtype)).reshape(shape)
-
-        if set(axes) == set(range(kept, form.rank)):
-            return lines
-    return lambda x: np.asarray(np.add.reduce(x, axis=axes, dtype=dtype, keepdims=True))
+    shape = tuple(1 if axis in axes else extent for axis, extent in enumerate(form.shape[::-1]))
+    kept = form.rank - len(axes)
+    if form.is_compact and len(axes) > 1 and form.size and set(axes) == set(range(kept, form.rank)):
+        lines = (*form.shape[::-1][:kept], -1)
+        return lambda x: np.asarray(np.add.reduce(x.reshape(lines), axis=kept, dtype=dtype)).reshape(shape)
+    # Into a compact array, because NumPy would keep the operand's order of strides.
+    return lambda x: np.add.reduce(x, axis=axes, dtype=dtype, keepdims=True, out=np.empty(shape, dtype))

@@ -55,16 +55,16 @@ def bind_tiles(extents: Shape, strides: Shape) -> Fill:
     if not looped:
         return np.copyto
     order = (*looped, *(axis for axis in range(len(extents)) if axis not in looped))
-    # An axis of which a tile has one value is indexed by it, which is faster than by a slice.
-    places = [
-        range(extents[axis])
-        if tile[axis] == 1
-        else [slice(start, start + tile[axis]) for start in range(0, extents[axis], tile[axis])]
-        for axis in looped
-    ]
+    steps = [(extents[axis], tile[axis]) for axis in looped]
 
     def fill(target: Any, source: Any) -> None:
         target, source = target.transpose(order), source.transpose(order)
+        # An axis of which a tile has one value is indexed by it, which is faster than by a slice. The slices are made
+        # here, beside a copy of as many elements and more: a kernel that is kept holds nothing that grows with shapes.
+        places = [
+            range(extent) if step == 1 else [slice(start, start + step) for start in range(0, extent, step)]
+            for extent, step in steps
+        ]
         for place in product(*places):
             target[place] = source[place]
 

@@ -1,8 +1,8 @@
 """The kernels "uniform", "integers" and "normal": words of Philox4x64-10 from NumPy, made into numbers here.
 
 NumPy promises the words of its bit generator but not the bits of its distributions, so every map from words to numbers
-is ours, as ``tensor_runtime.ops.random`` fixes it. NumPy's generator adds one to its counter before each block of four
-words, so it starts one before block 0.
+is ours, as ``tensor_runtime.ops.random`` fixes it. NumPy's generator adds one to its counter, a number of 256 bits,
+before each block of four words, so it starts one before block 0 of a distribution.
 """
 
 from __future__ import annotations
@@ -20,14 +20,20 @@ from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
 
 CHUNK: Final = 1 << 15  # words drawn at once, an even number; bounds the temporaries
-_BEFORE_BLOCK_0: Final = np.full(4, 2**64 - 1, np.uint64)
+_FULL: Final = 2**64 - 1
+_BEFORE_BLOCK_0: Final = {
+    "uniform": np.array([_FULL, _FULL, _FULL, _FULL], np.uint64),
+    "integers": np.array([_FULL, _FULL, 0, 0], np.uint64),
+    "normal": np.array([_FULL, _FULL, 1, 0], np.uint64),
+}
+"""The counter's words, the lowest first; the third one tells the distributions apart."""
 _HALF_WORD: Final = np.uint64(2**32 - 1)
 _32: Final = np.uint64(32)
 
 
-def _words(seed: int, stream: int, number: int) -> Iterator[tuple[int, Array]]:
-    """The words of a stream, chunk by chunk, each with the number of its first."""
-    source = np.random.Philox(key=np.array([seed, stream], np.uint64), counter=_BEFORE_BLOCK_0)
+def _words(name: str, seed: int, stream: int, number: int) -> Iterator[tuple[int, Array]]:
+    """The words of a stream for a distribution, chunk by chunk, each with the number of its first."""
+    source = np.random.Philox(key=np.array([seed, stream], np.uint64), counter=_BEFORE_BLOCK_0[name])
     for start in range(0, number, CHUNK):
         yield start, source.random_raw(min(CHUNK, number - start))
 
@@ -57,7 +63,7 @@ def bind_uniform(result: Form, /) -> Kernel:
     def drawn(seed: int, stream: int) -> Array:
         array = empty(result)
         parts = _parts(array, result)
-        for start, words in _words(seed, stream, number):
+        for start, words in _words("uniform", seed, stream, number):
             part = parts[start : start + words.size]
             # The shifted word has one bit less than the significand, so adding a half and scaling are exact.
             part[...] = words >> np.uint64(shift)
@@ -81,7 +87,7 @@ def bind_integers(result: Form, /) -> Kernel:
     def drawn(seed: int, stream: int, low: int, number: int) -> Array:
         array = empty(result)
         flat, first = array.reshape(-1), np.uint64(low % 2**64)
-        for start, words in _words(seed, stream, result.size):
+        for start, words in _words("integers", seed, stream, result.size):
             values = words if number == 2**64 else _high_words(words, number)
             values += first  # modulo 2**64, which is what two's complement wants
             flat[start : start + words.size] = values.view(np.int64)
@@ -120,7 +126,7 @@ def bind_normal(result: Form, /) -> Kernel:
     def drawn(seed: int, stream: int) -> Array:
         array = empty(result)
         parts = _parts(array, result)
-        for start, words in _words(seed, stream, number + number % 2):
+        for start, words in _words("normal", seed, stream, number + number % 2):
             pairs = _normal_pairs(words[0::2], words[1::2]).reshape(-1)
             parts[start : start + words.size] = pairs[: number - start]
         return array

@@ -15,6 +15,7 @@ from tensor_einsum.cache import plan_cache
 from tensor_einsum.errors import ExtentError
 from tensor_einsum.execute import bind_plan
 from tensor_einsum.extents import Shape
+from tensor_einsum.fitting import checked
 from tensor_einsum.interleaved import LabelLists, number_labels, split_interleaved
 from tensor_einsum.notation import Notation, parse
 from tensor_einsum.path import path_entries
@@ -44,7 +45,7 @@ def _build(key: tuple[Any, ...]) -> Binding:
         "einsum", request, tuple([form.shape for form in forms]), tuple([form.dtype for form in forms])
     )
     program, result = bind_plan(found, forms)
-    return program.shortest(), result
+    return checked(found, result.placement, program.shortest()), result
 
 
 _bindings: Final = BindingTable(_build)
@@ -75,6 +76,8 @@ def einsum(notation: Any, /, *operands: Any, optimize: Any = _AUTO) -> Tensor:
         ExtentError: shapes that the labels do not allow.
         PathError: an invalid path, or a search that failed.
         PlacementError: operands in different places.
+        OutOfMemoryError: the peak of the plan is more memory than this process may have in all; nothing has been
+            computed then. Or memory ran out on the way; the message says where.
 
     >>> from tensor_runtime import tensor
     >>> a = tensor([[1, 2], [3, 4]])
@@ -113,7 +116,7 @@ def einsum(notation: Any, /, *operands: Any, optimize: Any = _AUTO) -> Tensor:
             else:
                 result._array = kernel(*[operand._array for operand in operands])
         except Exception as error:
-            fail("einsum", error)
+            fail("einsum", error, result._form)
         return result
     return _einsum_general(notation, operands, optimize)
 

@@ -10,17 +10,15 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Hashable
-from sys import getsizeof
 from threading import RLock
 from typing import Any, Final, NamedTuple
 
 from tensor_core.errors import ArgumentError
+from tensor_runtime.holding import held_bytes
 
 Binding = tuple[Callable[..., Any], Any]  # (kernel, result form or forms): unpacking a NamedTuple is slower
 
-_BINDING_BYTES: Final = (
-    1200  # a key, a closure with its cells, a result form; measured with tracemalloc on common operations
-)
+_BINDING_BYTES: Final = 900  # a key, a result form, entries of tables; measured with tracemalloc on common operations
 _AXIS_BYTES: Final = 64
 
 
@@ -153,8 +151,8 @@ class BindingTable:
         return kept
 
     def cost(self, key: Any, binding: Binding, /) -> int:
-        """Bytes that a binding counts for; a kernel may hold tables, and tells by its ``__sizeof__``."""
-        return _BINDING_BYTES + _AXIS_BYTES * _axes_of(key) + getsizeof(binding[0])
+        """Bytes that a binding counts for, with all that its kernel keeps alive."""
+        return _BINDING_BYTES + _AXIS_BYTES * _axes_of(key) + held_bytes(binding[0])
 
     def drop(self, key: Any, /) -> Binding | None:
         """Remove a binding and return it. The cache calls it, under its lock."""

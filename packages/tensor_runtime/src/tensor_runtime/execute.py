@@ -37,7 +37,7 @@ def execute_unary(spec: OpSpec, a: Tensor, out: Out = None, /) -> Tensor:
         try:
             result._array = kernel(a._array)
         except Exception as error:
-            fail(spec.name, error)
+            fail(spec.name, error, result._form)
         return result if out is None else written(out, result, a)
     form, array = unwrap(spec.name, a)
     kernel, found = spec.bindings[form]
@@ -61,7 +61,7 @@ def execute_binary(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, out: Ou
         try:
             result._array = kernel(a._array, b._array)  # type: ignore[union-attr]
         except Exception as error:
-            fail(spec.name, error)
+            fail(spec.name, error, result._form)
         return result if out is None else written(out, result, a, b)
     result = execute_mixed(spec, a, b)
     return result if out is None else written(out, result, a, b)
@@ -85,7 +85,7 @@ def execute_mixed(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, /) -> Te
         try:
             result._array = kernel(x, y)
         except Exception as error:
-            fail(spec.name, error)
+            fail(spec.name, error, result._form)
         return result
     kernel, found = spec.bindings[key_a, key_b]
     return wrap(found, guarded(spec.name, kernel, x, y))
@@ -109,7 +109,7 @@ def execute_ternary(
         try:
             result._array = kernel(a._array, b._array, c._array)  # type: ignore[union-attr]
         except Exception as error:
-            fail(spec.name, error)
+            fail(spec.name, error, result._form)
         return result if out is None else written(out, result, a, b, c)
     key_a, x = (a._form, a._array) if isinstance(a, Tensor) else (type(a), a)
     key_b, y = (b._form, b._array) if isinstance(b, Tensor) else (type(b), b)
@@ -135,7 +135,7 @@ def execute_detail(spec: OpSpec | ViewSpec, a: Tensor, detail: Hashable, out: Ou
         try:
             result._array = kernel(a._array)
         except Exception as error:
-            fail(spec.name, error)
+            fail(spec.name, error, result._form)
         return result if out is None else written(out, result, a)
     form, array = unwrap(spec.name, a)
     kernel, found = spec.bindings[form, detail]

@@ -28,7 +28,7 @@ def guarded(operation: str, kernel: Callable[..., Any], /, *arguments: Any) -> A
         raise translated(operation, error) from error
 
 
-def fail(operation: str, error: Exception, /) -> NoReturn:
+def fail(operation: str, error: Exception, result: Any = None, /) -> NoReturn:
     """Raise what a kernel let escape as an error of our tree; for hot paths, in the handler of their own ``try``.
 
     >>> fail("demo", KeyError("x"))
@@ -38,17 +38,24 @@ def fail(operation: str, error: Exception, /) -> NoReturn:
     """
     if isinstance(error, TensorError):
         raise error
-    raise translated(operation, error) from error
+    raise translated(operation, error, result) from error
 
 
-def translated(operation: str, error: Exception, /) -> TensorError:
+def translated(operation: str, error: Exception, result: Any = None, /) -> TensorError:
     """The error of our tree that stands for one that a kernel let escape.
 
-    >>> type(translated("demo", MemoryError())).__name__
-    'OutOfMemoryError'
+    Args:
+        operation: whose kernel it was.
+        error: what it raised.
+        result: form of its result, or a tuple of forms, if it is known; a lack of memory then says what they take.
+
+    >>> translated("demo", MemoryError(), zeros((2, 3))._form)
+    OutOfMemoryError('demo: not enough memory for the result of 48 bytes or a workspace')
     """
-    if isinstance(error, MemoryError):
-        return OutOfMemoryError(
-            f"{operation}: not enough memory for the result or a workspace: {error}", operation=operation
-        )
-    return BackendError(f"{operation}: the backend failed: {type(error).__name__}: {error}", operation=operation)
+    if not isinstance(error, MemoryError):
+        return BackendError(f"{operation}: the backend failed: {type(error).__name__}: {error}", operation=operation)
+    needed = "the result"
+    if result is not None:
+        needed += f" of {sum(form.nbytes for form in (result if isinstance(result, tuple) else (result,)))} bytes"
+    said = f": {error}" if str(error) else ""
+    return OutOfMemoryError(f"{operation}: not enough memory for {needed} or a workspace{said}", operation=operation)

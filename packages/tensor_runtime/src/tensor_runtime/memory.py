@@ -5,14 +5,17 @@ is taken at the moment. Each is the smallest of three: the machine's memory, the
 (version 1 and 2, its own group and all above it), and its own limit on addresses (``ulimit -v``). Swap space does not
 count: work that lives in it does not end in any useful time.
 
-Nothing is allocated to find out, and nothing is kept: limits change while a process runs. All numbers are bytes.
+Nothing is allocated to find out. Limits change while a process runs, so nothing is kept, save by
+:func:`recently_usable_bytes`, for a second. All numbers are bytes.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from math import inf
 from os import PathLike, path
+from time import monotonic
 from typing import Final
 
 try:
@@ -66,6 +69,25 @@ def usable_bytes(root: Root = "/") -> int | None:
     """
     found = [*_machine(root, "MemTotal:"), *[most for most, _ in _control_groups(root)], *_address_limit()]
     return min(found) if found else None
+
+
+def recently_usable_bytes() -> int | None:
+    """:func:`usable_bytes`, as it was at most a second ago: reading limits takes 50 to 500 µs, remembering them 0.1.
+
+    >>> recently_usable_bytes() == recently_usable_bytes()
+    True
+    """
+    global _looked, _usable
+    now = monotonic()
+    if now - _looked > _SECONDS:
+        _usable = usable_bytes()
+        _looked = now
+    return _usable
+
+
+_SECONDS: Final = 1.0
+_looked = -inf  # when limits were last read
+_usable: int | None = None
 
 
 def _machine(root: Root, field: str) -> Iterator[int]:

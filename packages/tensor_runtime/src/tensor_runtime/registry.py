@@ -35,7 +35,7 @@ from tensor_core.errors import (
 )
 from tensor_runtime.bindings import binding_cache
 from tensor_runtime.discovery import VARIABLE, AnyBackend, Candidate, in_one_line, installed_candidates
-from tensor_runtime.failures import guarded
+from tensor_runtime.failures import fail, guarded
 from tensor_runtime.family_kernels import Binder, KernelTable, Offer
 from tensor_runtime.placement import DeviceId, DeviceKind, Placement, as_placement
 from tensor_runtime.protocols import Kernel, Operand, Result
@@ -91,12 +91,17 @@ class Registry:
         Raises:
             UnsupportedOperationError: neither has the operation.
             PluginConflictError: both have it, or several families.
+            OutOfMemoryError: so large a result that not even its kernel can be bound.
+            BackendError: binding failed otherwise.
         """
         backend = self.backend_for((result[0] if isinstance(result, tuple) else result).placement)
         binder = self.kernels.binder(backend, operation)
-        if binder is not None:
-            return binder(operands, result, detail)
-        return backend.bind(operation, operands, result, detail)
+        try:
+            if binder is not None:
+                return binder(operands, result, detail)
+            return backend.bind(operation, operands, result, detail)
+        except Exception as error:
+            fail(operation, error, result)
 
     def backend_for(self, placement: Placement, /) -> AnyBackend:
         """The backend that serves a placement.

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final, NamedTuple
 
-from tensor_core.errors import DTypeError, TensorError
+from tensor_core.errors import DTypeError
 from tensor_core.host_tensor import HostTensor
-from tensor_runtime.failures import guarded, translated
+from tensor_runtime.failures import fail, guarded
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU, DeviceId, Placement, as_placement
 from tensor_runtime.registry import registry
@@ -72,7 +72,11 @@ def upload(source: HostTensor[Any], place: Placement | DeviceId | str = CPU, /) 
             f"upload: found {type(source).__name__}; accepted: a HostTensor; asarray() takes arrays, to() tensors"
         )
     form = form_of(source.dtype, source.shape, as_placement(place))
-    array = guarded("upload", registry.backend_for(form.placement).upload, source.normalised(), form)
+    backend = registry.backend_for(form.placement)
+    try:
+        array = backend.upload(source.normalised(), form)
+    except Exception as error:
+        fail("upload", error, form)
     _record("upload", "host", form.placement, form.nbytes)
     return wrap(form, array)
 
@@ -85,8 +89,11 @@ def download(x: Tensor, /) -> HostTensor[Any]:
     """
     form, array = unwrap("download", x)
     backend = registry.backend_for(form.placement)
-    guarded("download", backend.synchronize)
-    host: HostTensor[Any] = guarded("download", backend.download, array, form)
+    try:
+        backend.synchronize()
+        host: HostTensor[Any] = backend.download(array, form)
+    except Exception as error:
+        fail("download", error, form)
     _record("download", form.placement, "host", form.nbytes)
     return host
 
@@ -101,10 +108,8 @@ def lend(operation: str, backend: Any, array: Any, form: Form, /) -> Any:
     try:
         backend.synchronize()
         return backend.lend(array, form)
-    except TensorError:
-        raise
     except Exception as error:
-        raise translated(operation, error) from error
+        fail(operation, error, form)
 
 
 def synchronize(place: Placement | DeviceId | str | None = None, /) -> None:

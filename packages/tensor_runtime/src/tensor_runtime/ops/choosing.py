@@ -76,7 +76,7 @@ def where(condition: Tensor | bool, a: Tensor | Number, b: Tensor | Number, /, o
 
 
 def maximum(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
-    """The greater of two elements; NaN if either is. Of zeros with different signs, either.
+    """The greater of two elements; NaN if either is. Of zeros with different signs, either (the CPU gives the second).
 
     Args:
         a: real or Bool of any shape, or a Python number.

@@ -32,10 +32,10 @@ def philox(counter: Words, key: tuple[int, int], /) -> Words:
     return a, b, c, d
 
 
-def word(index: int, seed: int, stream: int, /) -> int:
-    """Word number ``index`` of a stream.
+def word(index: int, seed: int, stream: int, domain: int = 0, /) -> int:
+    """Word number ``index`` of a stream, in the domain of a distribution.
 
     >>> hex(word(3, 0, 0))
     '0x7e68b68aec7ba23b'
     """
-    return philox((index // 4, 0, 0, 0), (seed, stream))[index % 4]
+    return philox((index // 4, 0, domain, 0), (seed, stream))[index % 4]

@@ -3,7 +3,8 @@
 The words come from Philox4x64-10 (``tensor_runtime.ops.philox``), a counter-based generator, so any element can be
 computed without those before it:
 
-* key: (seed, stream); counter of block b: (b, 0, 0, 0), counted from 0;
+* key: (seed, stream); counter of block b: (b, 0, d, 0), counted from 0, with d = 0 for ``uniform``, 1 for ``integers``
+  and 2 for ``normal``, so that the three draw different words from one seed;
 * block b gives the words 4b, 4b + 1, 4b + 2, 4b + 3, in the order of the generator's output;
 * a part is a real element, or the real or the imaginary part of a complex one: elements count in column-major order,
   element i of a real dtype is part i; of a complex dtype, parts 2i and 2i + 1.
@@ -84,7 +85,7 @@ def uniform(
     Args:
         shape: extents.
         seed: 0 to 2**64 - 1.
-        stream: 0 to 2**64 - 1; other streams of one seed are independent.
+        stream: 0 to 2**64 - 1; other streams of one seed, and other distributions, are independent.
         dtype: F32, F64, C32 or C64.
         placement: where it goes; it is computed there.
 
@@ -125,7 +126,7 @@ def integers(
         low: the smallest.
         high: one more than the largest.
         seed: 0 to 2**64 - 1.
-        stream: 0 to 2**64 - 1; other streams of one seed are independent.
+        stream: 0 to 2**64 - 1; other streams of one seed, and other distributions, are independent.
         dtype: I32 or I64.
         placement: where it goes; it is computed there.
 
@@ -174,7 +175,7 @@ def normal(
     Args:
         shape: extents.
         seed: 0 to 2**64 - 1.
-        stream: 0 to 2**64 - 1; other streams of one seed are independent.
+        stream: 0 to 2**64 - 1; other streams of one seed, and other distributions, are independent.
         dtype: F32, F64, C32 or C64.
         placement: where it goes; it is computed there.
 

@@ -18,13 +18,17 @@ _MASK: Final = 2**64 - 1
 _DRAWN: Final = (((), 0, 0), ((2, 3), 7, 1), ((0, 2), 7, 0), ((5, 1, 3), 2**64 - 1, 2**64 - 1))
 
 
+UNIFORM, INTEGERS, NORMAL = range(3)
+"""The third word of the counter, which keeps the distributions apart."""
+
+
 def philox(counter: int, seed: int, stream: int, /) -> tuple[int, int, int, int]:
     """The four words of one block: ten rounds on 64-bit words (Salmon et al., SC 2011, section 3.3).
 
     >>> [f"{word:016x}" for word in philox(0, 0, 0)][:2]
     ['16554d9eca36314c', 'db20fe9d672d0fdc']
     """
-    a, b, c, d = counter & _MASK, counter >> 64, 0, 0
+    a, b, c, d = counter & _MASK, counter >> 64 & _MASK, counter >> 128, 0
     for _ in range(10):
         low, high = 0xD2E7470EE14C6C93 * a, 0xCA5A826395121157 * c
         a, b, c, d = (high >> 64) ^ b ^ seed, high & _MASK, (low >> 64) ^ d ^ stream, low & _MASK
@@ -32,13 +36,13 @@ def philox(counter: int, seed: int, stream: int, /) -> tuple[int, int, int, int]
     return a, b, c, d
 
 
-def word(position: int, seed: int, stream: int, /) -> int:
-    """Word of that number in the sequence of a seed and a stream.
+def word(position: int, seed: int, stream: int, domain: int = UNIFORM, /) -> int:
+    """Word of that number in the sequence of a seed, a stream and a distribution.
 
     >>> hex(word(0, 0, 0))
     '0x16554d9eca36314c'
     """
-    return philox(position // 4, seed, stream)[position % 4]
+    return philox(position // 4 + (domain << 128), seed, stream)[position % 4]
 
 
 def cases() -> Iterator[Case]:
@@ -94,10 +98,10 @@ def normal_part(seed: int, stream: int, position: int, /) -> float:
     """One part of a normal tensor in F64, with the logarithm, sine and cosine of Python.
 
     >>> round(normal_part(0, 0, 0), 12)
-    -1.736886671377
+    -1.86855873028
     """
     first = position - position % 2
-    v, w = word(first, seed, stream), word(first + 1, seed, stream)
+    v, w = word(first, seed, stream, NORMAL), word(first + 1, seed, stream, NORMAL)
     radius = sqrt(-2 * log(((v >> 12) + 0.5) * 2.0**-52))
     angle = ((w >> 9) % 2**52 + 0.5) * 2.0**-52 * (pi / 4)
     exchanged, negative = w >> 61 & 1, w >> 62 + position % 2 & 1
@@ -106,5 +110,5 @@ def normal_part(seed: int, stream: int, position: int, /) -> float:
 
 
 def _integers(shape: tuple[int, ...], low: int, high: int, seed: int, stream: int, dtype: DType) -> HostTensor[Any]:
-    values = [low + (word(i, seed, stream) * (high - low) >> 64) for i in range(element_count(shape))]
+    values = [low + (word(i, seed, stream, INTEGERS) * (high - low) >> 64) for i in range(element_count(shape))]
     return HostTensor.from_flat(values, shape, dtype)

@@ -1,0 +1,82 @@
+"""Native kernels that compare what they are called with against what they were bound to: slow, for finding errors.
+
+A native kernel reads nothing from an array but its address, and trusts the caller with the rest. With
+``TENSOR_CPU_CHECK_CALLS=1`` in the environment, every array is first compared with the form of its operand.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Final
+
+import numpy as np
+
+from tensor_core.errors import ArgumentError, BackendContractError, shortened
+from tensor_cpu.arrays import NUMPY_DTYPES, twin_strides
+from tensor_runtime.form import Form
+from tensor_runtime.protocols import Kernel, Operand
+
+VARIABLE: Final = "TENSOR_CPU_CHECK_CALLS"
+_WRITES: Final = frozenset({"copy_into"})  # into their first operand
+
+
+def wanted() -> bool:
+    """Whether the environment asks for it.
+
+    Raises:
+        ArgumentError: ``TENSOR_CPU_CHECK_CALLS`` is neither 0 nor 1.
+
+    >>> wanted() in (False, True)
+    True
+    """
+    text = os.environ.get(VARIABLE, "0") or "0"
+    if text not in ("0", "1"):
+        raise ArgumentError(f"{VARIABLE} is {shortened(text)}; accepted: 0, 1, or unset", variable=VARIABLE)
+    return text == "1"
+
+
+class CheckedKernel:
+    """A kernel that raises a ``BackendContractError`` when an array is not of the form it was bound to.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> CheckedKernel("negative", np.negative, (form_of(F64, (2,), CPU),))(np.zeros(3))
+    Traceback (most recent call last):
+    tensor_core.errors.BackendContractError: negative: operand 0 is of shape (3,), bound to (2,)
+    """
+
+    __slots__ = ("_kernel", "_name", "_operands")
+
+    def __init__(self, name: str, kernel: Kernel, operands: tuple[Operand, ...]) -> None:
+        self._name, self._kernel, self._operands = name, kernel, operands
+
+    def __call__(self, *arrays: Any) -> Any:
+        for place, (array, operand) in enumerate(zip(arrays, self._operands, strict=False)):  # ``full`` takes more
+            if isinstance(operand, Form):
+                fault = _fault(array, operand, writes=place == 0 and self._name in _WRITES)
+                if fault:
+                    raise BackendContractError(f"{self._name}: operand {place} is {fault}")
+        return self._kernel(*arrays)
+
+    def __repr__(self) -> str:
+        return repr(self._kernel)
+
+
+def _fault(array: Any, form: Form, *, writes: bool) -> str | None:
+    """What is wrong with an array, shapes and strides in twin order."""
+    if not isinstance(array, np.ndarray):
+        return f"a {type(array).__name__}, no array"
+    shape, strides, dtype = form.shape[::-1], twin_strides(form), NUMPY_DTYPES[form.dtype]
+    if array.dtype != dtype:
+        return f"of {array.dtype}, bound to {dtype}"
+    if array.shape != shape:
+        return f"of shape {array.shape}, bound to {shape}"
+    matters = [extent > 1 and form.size > 0 for extent in shape]
+    if any(found != bound for found, bound, does in zip(array.strides, strides, matters, strict=True) if does):
+        return f"of strides {array.strides} in bytes, bound to {strides}"
+    if not array.flags.aligned and form.size > 0:
+        return "not aligned"
+    if writes and not array.flags.writeable:
+        return "read-only"
+    return None

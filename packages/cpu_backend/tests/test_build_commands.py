@@ -1,0 +1,104 @@
+"""What setup.py asks of the compiler: a compiler that only writes its commands down takes the place of a real one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1]
+COMPILER = """#!/bin/sh
+case "$*" in
+*--version*) echo "recorder 1"; exit ;;
+*-dM*) echo "#define __linux__ 1"; echo "#define $RECORDED_TARGET 1"; exit ;;
+*-fsyntax-only*) exit ;;
+esac
+echo "$*" >> "$RECORDED"
+while [ "$#" -gt 0 ]; do
+    if [ "$1" = -o ]; then : > "$2"; fi
+    shift
+done
+"""
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="the kernels are built on POSIX systems")
+
+
+class Tree:
+    """A copy of the package that is built again and again."""
+
+    def __init__(self, folder: Path) -> None:
+        self.source, self.record, self.compiler = folder / "source", folder / "commands", folder / "recorder"
+        kept = shutil.ignore_patterns("build", "__pycache__", "*.so", "*.egg-info", "tests")
+        shutil.copytree(PACKAGE, self.source, ignore=kept)
+        self.compiler.write_text(COMPILER, encoding="utf-8")
+        self.compiler.chmod(0o755)
+
+    def build(self, **environment: str) -> tuple[list[str], str]:
+        """The commands that compiled something, and the one that linked."""
+        self.record.write_text("", encoding="utf-8")
+        ours = ("CC", "CFLAGS", "CPPFLAGS", "LDFLAGS", "ARCHFLAGS", "NATIVE_PLAIN", "NATIVE_SANITIZE")
+        settings = {name: value for name, value in os.environ.items() if name not in ours}
+        settings |= {"CC": str(self.compiler), "RECORDED": str(self.record), "RECORDED_TARGET": "__x86_64__"}
+        command = [sys.executable, "setup.py", "-q", "build_ext", "-b", "built", "-t", "objects"]
+        done = subprocess.run(
+            command, cwd=self.source, env=settings | environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        commands = self.record.read_text(encoding="utf-8").splitlines()
+        (link,) = [line for line in commands if "-shared" in line]
+        return [line for line in commands if " -c " in line], link
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    return Tree(tmp_path)
+
+
+def test_an_object_is_compiled_again_when_its_command_line_has_changed(tree: Tree) -> None:
+    everything, _ = tree.build()
+    assert len(everything) > 60
+    assert tree.build()[0] == []
+
+    plain, _ = tree.build(NATIVE_PLAIN="1")
+    assert all("-DNATIVE_PLAIN" in line for line in plain)
+    again, _ = tree.build()
+    front_end = [line for line in everything if "-DSIMD_SET" not in line]
+    assert len(again) >= len(front_end)
+    assert not any("-DNATIVE_PLAIN" in line for line in again)
+    assert tree.build()[0] == []
+
+
+def test_the_flags_of_the_environment_are_honoured_and_come_last(tree: Tree) -> None:
+    commands, link = tree.build(CFLAGS="-O2 -DFIRST", CPPFLAGS="-DSECOND", LDFLAGS="-Wl,-z,now")
+
+    for command in commands:
+        assert command.index("-O3") < command.index("-O2 -DFIRST")
+        assert "-DSECOND" in command
+    assert "-Wl,-z,now" in link and "-Wl,-s" not in link
+    assert "-Wl,-s" in tree.build()[1]
+
+
+def test_the_compiler_says_what_the_target_is(tree: Tree) -> None:
+    commands, _ = tree.build(RECORDED_TARGET="__aarch64__")
+
+    assert all("-DNATIVE_PLAIN" in line and "-mavx" not in line for line in commands)
+    assert any("-mavx512f" in line for line in tree.build()[0])
+
+
+def test_without_a_compiler_the_build_says_so_and_leaves_the_extension_out(tree: Tree) -> None:
+    done = subprocess.run(
+        [sys.executable, "setup.py", "-q", "build_ext", "-b", "built"],
+        cwd=tree.source,
+        env={**os.environ, "CC": "no-such-compiler"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "no C compiler 'no-such-compiler': built without native kernels" in done.stderr
+    assert not list(tree.source.glob("built/**/*.so"))

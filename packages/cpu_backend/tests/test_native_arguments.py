@@ -1,0 +1,204 @@
+"""Binders refuse numbers that would make a kernel write outside its result, and checked kernels refuse other arrays."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensor_cpu.extension import AVAILABLE, LIBRARY
+from tensor_cpu.native import blas
+
+pytestmark = pytest.mark.skipif(not AVAILABLE, reason="the native kernels are not built")
+
+HUGE = 2**62
+
+
+def never(*arrays: Any) -> Any:
+    raise AssertionError("the fallback was called")
+
+
+PRODUCT = (1, 2, 3, 4, 0, 4, 1, 0, 3, 1, 0, 3)  # 2 x 4 times 4 x 3
+
+
+@pytest.mark.parametrize(
+    ("place", "number"),
+    [(0, 2), (0, 0), (0, -1), (1, 3), (1, HUGE), (2, 2), (10, HUGE), (11, 4), (11, 0), (11, -3), (11, HUGE)],
+)
+def test_a_tiny_product_leads_to_the_elements_of_its_result_alone(place: int, number: int) -> None:
+    numbers = (*PRODUCT[:place], number, *PRODUCT[place + 1 :])
+    if (place, number) == (10, HUGE):  # a stride of an axis of extent 1 means nothing
+        LIBRARY.small_product((2, 3), "F64", False, numbers)
+        return
+    with pytest.raises(ValueError, match="small_product"):
+        LIBRARY.small_product((2, 3), "F64", False, numbers)
+    kernel = LIBRARY.small_product((2, 3), "F64", False, PRODUCT)
+    assert kernel(np.ones((2, 4)), np.ones((4, 3))).tolist() == [[4.0] * 3] * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "result", "steps"),
+    [("add", "Bool", (1, 1)), ("less", "F64", (1, 1)), ("add", "F64", (2, 1)), ("add", "F64", (1, -1))],
+)
+def test_a_tiny_operation_has_the_type_of_its_result_and_steps_of_0_or_1(
+    name: str, result: str, steps: tuple[int, int]
+) -> None:
+    with pytest.raises(ValueError, match="steps are 0 or 1, and the result of 'F64' is of another type"):
+        LIBRARY.small_binary(name, (3,), result, "F64", steps, (False, False), never)
+
+
+ADD = ("add", "F64", 2, 0, 1, 2)
+VECTOR = ((1,), "F64")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "program", "why"),
+    [
+        ("Bool", (ADD,), "last instruction"),
+        ("F32", (ADD,), "last instruction"),
+        ("F64", (("less", "F64", 2, 0, 1, 2),), "last instruction"),
+        ("Bool", (("add", "F32", 2, 0, 1, 2), ("less", "F32", 3, 2, 2, 3)), "another size"),
+        ("F64", (("add", "F64", 2, 0, 3, 2),), "another size"),  # nobody wrote register 3
+        ("F64", (("where", "F64", 2, 0, 1, 1),), "another size"),  # chosen by numbers
+        ("F64", (("less", "F64", 2, 0, 1, 2), ("add", "F64", 3, 2, 0, 3)), "another size"),
+        ("F64", (("exp", "F32", 2, 0, 2, 2),), "another size"),
+    ],
+)
+def test_a_program_whose_registers_do_not_fit_is_refused(dtype: str, program: Any, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        LIBRARY.elementwise((5,), dtype, (VECTOR, VECTOR), program, ())
+    kernel = LIBRARY.elementwise((5,), "F64", (VECTOR, VECTOR), (ADD,), ())
+    assert kernel(np.ones(5), np.ones(5)).tolist() == [2.0] * 5
+
+
+@pytest.mark.parametrize(
+    ("inside", "kept", "bands"),
+    [
+        ((0, 1, 1, HUGE, 1), (), (HUGE, 1, HUGE, 1)),
+        ((0, 1, 1, 3, 1), (), (HUGE, 1)),
+        ((0, 4, 1, 3), (), ()),
+        ((), (), ()),
+        ((0, 4, 2, 3, 4), (), ()),
+        ((0, 4, -1, 3, 4), (), ()),
+        ((0, 2, 1, 3, 4), (2, 2, 3), ()),
+        ((0, 2, 1, 3, 4), (2, 2, HUGE), ()),
+        ((0, 2, 1, 3, 4), (HUGE, 2, 2), ()),
+        ((0, 2, 1, 0, 4), (2, 2, 2), ()),
+    ],
+)
+def test_a_reduction_leads_to_the_elements_of_its_result_alone(inside: Any, kept: Any, bands: Any) -> None:
+    shape = (1,) if bands else (4,)
+    with pytest.raises(ValueError, match="reduce: the extents do not fit the result"):
+        LIBRARY.reduce("sum", "F64", shape, "F64", inside, kept, bands)
+    kernel = LIBRARY.reduce("sum", "F64", (4,), "F64", (0, 4, 1, 3, 4), (), ())
+    assert kernel(np.ones((3, 4))).tolist() == [3.0] * 4
+
+
+BINDERS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "gemm": lambda rows, columns, inner: LIBRARY.gemm("F64", (2, 3), (), rows, columns, inner, False),
+    "pair": lambda rows, columns, inner: LIBRARY.pair("F64", (2, 3), (*rows, *columns), inner),
+    "semiring": lambda rows, columns, inner: LIBRARY.semiring_kernel(
+        "max_plus", "F64", (2, 3), ((), rows, columns, inner), False
+    ),
+}
+
+
+@pytest.mark.parametrize("binder", BINDERS)
+@pytest.mark.parametrize("stride", [0, 4, -3, 1000, 2**40])
+def test_a_contraction_leads_to_the_elements_of_its_result_alone(binder: str, stride: int) -> None:
+    inner, columns = ((4, 1, 3, 0),), ((3, 0, 1, 1),)
+
+    with pytest.raises(ValueError, match="do not lead to its 6 elements"):
+        BINDERS[binder](((2, 4, 0, stride),), columns, inner)
+    kernel = BINDERS[binder](((2, 4, 0, 3),), columns, inner)
+    assert kernel(np.zeros((2, 4)), np.zeros((4, 3))).tolist() == [[0.0] * 3] * 2
+
+
+def lapack(routine: str, a: Any, b: Any, results: Any, batch: tuple[int, ...] = (3,)) -> Any:
+    blas.open_blas()
+    right = 1 if routine == "solve" else 0
+    return LIBRARY.lapack_kernel(routine, "F64", 2, 2, right, batch, a, b, results, True, never)
+
+
+@pytest.mark.parametrize("routine", ["cholesky", "inv", "det", "qr", "eigh", "svd"])
+def test_only_solve_shares_one_matrix_among_a_batch(routine: str) -> None:
+    with pytest.raises(ValueError, match=rf"{routine}: strides \(1, 2\) for 1 batch axes"):
+        lapack(routine, (1, 2), (), (((3, 2, 2), "F64"),))
+
+
+def test_right_hand_sides_have_a_stride_for_each_batch_axis() -> None:
+    with pytest.raises(ValueError, match="strides"):
+        lapack("solve", (4, 2, 1), (2, 1), (((3, 1, 2), "F64"),))
+
+
+def test_a_form_that_is_no_tuple_is_a_type_error() -> None:
+    with pytest.raises(TypeError, match="a form is a shape and a type, found 5"):
+        lapack("inv", (4, 2, 1), (), (5,))
+    with pytest.raises(TypeError, match="a form is a shape and a type, found 5"):
+        LIBRARY.lanes("inv", "F64", (2, 2), 0, 8, (5,), True, never)
+
+
+WRONG = {
+    "another dtype": ("copy", "np.zeros((3, 4), np.int64)"),
+    "another shape": ("copy", "np.zeros((4, 3))"),
+    "too few elements": ("copy", "np.zeros(1)"),
+    "other strides": ("copy", "np.zeros((4, 3)).T"),
+    "an unaligned address": ("copy", "np.zeros(97, np.uint8)[1:].view('f8').reshape(3, 4)"),
+    "a target that is read-only": ("copy_into", "np.broadcast_to(np.zeros((3, 4)), (3, 4)).view()"),
+}
+CHECKED = """
+import sys
+import numpy as np
+from tensor_core import F64
+from tensor_core.errors import BackendContractError
+from tensor_cpu.backend import CpuBackend
+from tensor_runtime.form import form_of
+from tensor_runtime.placement import CPU
+
+form = form_of(F64, (4, 3), CPU)
+right = np.ones((3, 4))
+name, wrong = sys.argv[1:]
+operands = (form,) if name == "copy" else (form, form)
+kernel = CpuBackend().bind(name, operands, form, None)
+kernel(*[np.ones((3, 4)) for _ in operands])
+bad = eval(wrong)
+if name == "copy_into":
+    bad = np.ones((3, 4)); bad.flags.writeable = False
+try:
+    kernel(bad, *[right for _ in operands[1:]])
+except BackendContractError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_checked_kernels_refuse_arrays_of_another_form(what: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CHECKED, *WRONG[what]],
+        env={**os.environ, "TENSOR_CPU_CHECK_CALLS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"{WRONG[what][0]}: operand 0 is "), done.stdout
+
+
+def test_a_word_that_the_switch_does_not_know_is_refused() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "import tensor_cpu.backend"],
+        env={**os.environ, "TENSOR_CPU_CHECK_CALLS": "yes"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+    assert "ArgumentError: TENSOR_CPU_CHECK_CALLS is 'yes'; accepted: 0, 1, or unset" in done.stderr
