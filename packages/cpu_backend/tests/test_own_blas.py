@@ -48,6 +48,11 @@ def program(code: str, **environment: str) -> str:
     return done.stdout.strip()
 
 
+def processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def work(seed: int = 0) -> list[bytes]:
     """Batches and single matrices, small and large, of products and decompositions."""
     rng = np.random.default_rng(seed)
@@ -106,11 +111,9 @@ def test_nobody_finds_the_symbols_of_our_library_and_it_starts_no_thread() -> No
         "from tensor_cpu.native import blas\n"
         "after = len(os.listdir('/proc/self/task')) if os.path.isdir('/proc/self/task') else 0\n"
         "print(blas.opened().name, hasattr(ctypes.CDLL(None), 'scipy_dgemm_'), 'scipy_openblas32' in sys.modules, "
-        "after - before, len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else 0)"
+        "after - before, len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count())"
     )
-    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
-
-    assert program(code, TENSOR_CPU_THREADS="1").split() == ["own", "False", "False", "0", str(processors)]
+    assert program(code, TENSOR_CPU_THREADS="1").split() == ["own", "False", "False", "0", str(processors())]
 
 
 def test_importing_the_backend_opens_no_library() -> None:
@@ -146,7 +149,7 @@ def test_without_our_library_numpys_serves_with_the_threads_that_it_has(count: s
     assert read() >= 1
     assert program(code, OPENBLAS_NUM_THREADS=count, TENSOR_CPU_THREADS="2").split() == [
         "numpy",
-        str(min(int(count), len(os.sched_getaffinity(0)))),
+        str(min(int(count), processors())),
     ]
 
 
