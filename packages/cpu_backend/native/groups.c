@@ -6,8 +6,7 @@
 
 enum { MOST_ELEMENT_BYTES = 16 };
 
-/* Whether one more axis leaves the number of elements, and their distances in bytes, within Index. The reach is how
- * far the axes before lead from the first element of each array; it is brought up to date. */
+/* Whether one more axis leaves the number of elements, and their distances in bytes, within Index. */
 static bool stays_in_range(const Group *group, const GroupAxis *axis, Index *reach) {
     const Index farthest = INT64_MAX / MOST_ELEMENT_BYTES;
     Index size;
@@ -20,6 +19,15 @@ static bool stays_in_range(const Group *group, const GroupAxis *axis, Index *rea
                  __builtin_add_overflow(reach[role], far, &reach[role]) || reach[role] > farthest;
     }
     return !beyond;
+}
+
+int group_extend(Group *group, GroupAxis axis, Index reach[ROLES]) {
+    if (!stays_in_range(group, &axis, reach)) {
+        PyErr_SetString(PyExc_OverflowError, "axes of more elements than can be addressed");
+        return -1;
+    }
+    group_add(group, axis);
+    return 0;
 }
 
 int group_read(Group *group, PyObject *axes) {
@@ -40,11 +48,7 @@ int group_read(Group *group, PyObject *axes) {
             return -1;
         }
         GroupAxis axis = {numbers[0], {numbers[1], numbers[2], numbers[3]}};
-        if (!stays_in_range(group, &axis, reach)) {
-            PyErr_SetString(PyExc_OverflowError, "axes of more elements than can be addressed");
-            return -1;
-        }
-        group_add(group, axis);
+        if (group_extend(group, axis, reach) < 0) return -1;
     }
     return 0;
 }
@@ -64,6 +68,30 @@ bool groups_make_result(const Group *const *groups, int count, Index elements) {
     if (!beyond && made == elements && last == elements - 1) return true;
     PyErr_Format(PyExc_ValueError, "the axes of the result do not lead to its %lld elements", (long long)elements);
     return false;
+}
+
+/* Each axis steps over all that those with shorter steps reach together. */
+bool groups_lie_apart(const Group *const groups[2]) {
+    const GroupAxis *axes[2 * MAX_RANK]; /* by the length of their steps */
+    int rank = 0;
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < groups[i]->rank; k++) {
+            const GroupAxis *axis = &groups[i]->axes[k];
+            if (axis->extent == 1) continue;
+            int place = rank++;
+            for (; place > 0 && axes[place - 1]->stride[RESULT] > axis->stride[RESULT]; place--)
+                axes[place] = axes[place - 1];
+            axes[place] = axis;
+        }
+    Index reach = 0; /* that of a group is within an Index, and so is the sum of a few */
+    for (int i = 0; i < rank; i++) {
+        if (axes[i]->stride[RESULT] <= reach) {
+            PyErr_SetString(PyExc_ValueError, "the axes of the result lead to one element several times");
+            return false;
+        }
+        reach += (axes[i]->extent - 1) * axes[i]->stride[RESULT];
+    }
+    return true;
 }
 
 void group_offsets(Index *offsets, const Group *group, Role role, Index first, Index count) {

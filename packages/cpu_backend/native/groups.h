@@ -42,6 +42,13 @@ int group_read(Group *group, PyObject *axes);
 /* Whether an element of each of so many groups makes one of the result, which has so many; else a ValueError is set. */
 bool groups_make_result(const Group *const *groups, int count, Index elements);
 
+/* Appends an axis to a group of fewer than MAX_RANK; -1 with an exception set, as group_read(). `reach` is how far the
+ * axes before lead from the first element of each array; it is brought up to date. */
+int group_extend(Group *group, GroupAxis axis, Index reach[ROLES]);
+
+/* Whether no two elements of two groups are one place of the result; else a ValueError is set. */
+bool groups_lie_apart(const Group *const groups[2]);
+
 /* Writes the offsets of `count` elements of the group, from the element of number `first` on, in row-major order, in
  * the array of this role. */
 void group_offsets(Index *offsets, const Group *group, Role role, Index first, Index count);

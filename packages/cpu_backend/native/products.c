@@ -63,7 +63,8 @@ static void swap_factors(Products *products) {
 }
 
 /* Reads extents and strides, and turns the product round, Cᵀ = Bᵀ Aᵀ, where C is stored row by row. */
-static bool products_read(Products *products, PyObject *type, PyObject *extents, PyObject *stack, PyObject *const *steps) {
+static bool products_read(Products *products, PyObject *type, PyObject *extents, PyObject *stack,
+                          PyObject *const *steps) {
     Index read[3];
     const int number = element_type_read(type), count = number < 0 ? -1 : indices_read(read, 3, extents);
     if (count < 0 || group_read(&products->stack, stack) < 0) return false;
@@ -98,6 +99,17 @@ static bool products_read(Products *products, PyObject *type, PyObject *extents,
     return true;
 }
 
+/* Whether what is written lies in a result of this form or, where the result is given later, in no place twice. */
+static bool stays_inside(const Products *products, const ArrayForm *result) {
+    Group matrix = {.rank = 0, .size = 1};
+    Index reach[ROLES] = {0};
+    if (group_extend(&matrix, (GroupAxis){products->m, {[RESULT] = products->c.row}}, reach) < 0 ||
+        group_extend(&matrix, (GroupAxis){products->n, {[RESULT] = products->c.column}}, reach) < 0)
+        return false;
+    const Group *const groups[] = {&products->stack, &matrix};
+    return result == NULL ? groups_lie_apart(groups) : groups_make_result(groups, 2, result->size);
+}
+
 static PyObject *bind_products(PyObject *module, PyObject *arguments) {
     (void)module;
     PyObject *type, *shape, *extents, *stack, *steps[3];
@@ -109,18 +121,12 @@ static PyObject *bind_products(PyObject *module, PyObject *arguments) {
     if (plan == NULL) return PyErr_NoMemory();
     plan->into = shape == Py_None;
     if (!products_read(&plan->products, type, extents, stack, steps) ||
-        (!plan->into && array_form_read(&plan->result, shape, type) < 0)) {
+        (!plan->into && array_form_read(&plan->result, shape, type) < 0) ||
+        !stays_inside(&plan->products, plan->into ? NULL : &plan->result)) {
         free(plan);
         return NULL;
     }
-    const Products *products = &plan->products;
-    Index made;
-    if (__builtin_mul_overflow(products->m, products->n, &made) ||
-        __builtin_mul_overflow(made, products->stack.size, &made) || (!plan->into && made != plan->result.size)) {
-        free(plan);
-        return PyErr_Format(PyExc_ValueError, "products of %R do not fill a result of %R", extents, shape);
-    }
-    plan->is_long = products_work(products) >= GIL_WORK;
+    plan->is_long = products_work(&plan->products) >= GIL_WORK;
     return kernel_new("contract", call_kernel, plan, free);
 }
 

@@ -105,6 +105,9 @@ BINDERS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "semiring": lambda rows, columns, inner: LIBRARY.semiring_kernel(
         "max_plus", "F64", (2, 3), ((), rows, columns, inner), False
     ),
+    "products": lambda rows, columns, inner: LIBRARY.products(
+        "F64", (2, 3), (2, 3, 4), (), (4, 1), (3, 1), (rows[0][3], columns[0][3])
+    ),
 }
 
 
@@ -112,11 +115,46 @@ BINDERS: dict[str, Callable[[Any, Any, Any], Any]] = {
 @pytest.mark.parametrize("stride", [0, 4, -3, 1000, 2**40])
 def test_a_contraction_leads_to_the_elements_of_its_result_alone(binder: str, stride: int) -> None:
     inner, columns = ((4, 1, 3, 0),), ((3, 0, 1, 1),)
+    blas.open_blas()
 
-    with pytest.raises(ValueError, match="do not lead to its 6 elements"):
+    with pytest.raises(ValueError, match=r"do not lead to its 6 elements|does not take matrices of these strides"):
         BINDERS[binder](((2, 4, 0, stride),), columns, inner)
     kernel = BINDERS[binder](((2, 4, 0, 3),), columns, inner)
     assert kernel(np.zeros((2, 4)), np.zeros((4, 3))).tolist() == [[0.0] * 3] * 2
+
+
+STACK = (3, 8, 12, 6)  # of 2 x 4 times 4 x 3
+
+
+@pytest.mark.parametrize("stride", [0, -6, 4, 7, 400, 2**40, 2**60])
+def test_a_stack_of_products_leads_to_the_elements_of_its_result_alone(stride: int) -> None:
+    blas.open_blas()
+    extents, a, b, c = (2, 3, 4), (4, 1), (3, 1), (3, 1)
+
+    with pytest.raises((ValueError, OverflowError), match=r"do not lead to its 18 elements|than can be addressed"):
+        LIBRARY.products("F64", (3, 2, 3), extents, ((*STACK[:3], stride),), a, b, c)
+    kernel = LIBRARY.products("F64", (3, 2, 3), extents, (STACK,), a, b, c)
+    assert (kernel(np.ones((3, 2, 4)), np.ones((3, 4, 3))) == 4.0).all()
+
+
+def test_products_refuse_a_result_with_gaps_or_whose_size_is_beyond_numbers() -> None:
+    blas.open_blas()
+    for shape, steps in (((4,), (200000000, 1)), ((4,), (3, 1)), ((4,), (1, 2**60)), ((8,), (2, 1)), ((3,), (2, 1))):
+        with pytest.raises((ValueError, OverflowError), match=r"do not lead to its|than can be addressed"):
+            LIBRARY.products("F64", shape, (2, 2, 2), (), (2, 1), (2, 1), steps)
+
+
+@pytest.mark.parametrize("stride", [0, -6, 1, 2, 3, 5])
+def test_products_into_a_given_array_write_no_element_twice(stride: int) -> None:
+    blas.open_blas()
+    extents, a, b = (2, 3, 4), (4, 1), (3, 1)
+
+    with pytest.raises(ValueError, match="lead to one element several times"):
+        LIBRARY.products("F64", None, extents, ((*STACK[:3], stride),), a, b, (3, 1))
+    for along, step in ((6, 3), (7, 3), (3, 9)):  # stacked outside the rows, with a gap, and inside them
+        kernel, target = LIBRARY.products("F64", None, extents, ((*STACK[:3], along),), a, b, (step, 1)), np.zeros(24)
+        kernel(np.ones((3, 2, 4)), np.ones((3, 4, 3)), target)
+        assert np.count_nonzero(target) == np.count_nonzero(target == 4.0) == 18
 
 
 def lapack(routine: str, a: Any, b: Any, results: Any, batch: tuple[int, ...] = (3,)) -> Any:
