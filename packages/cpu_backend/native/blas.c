@@ -93,7 +93,7 @@ static PyObject *use(const Blas *found, int bits) {
     if (blas.bits) return PyErr_Format(PyExc_RuntimeError, "a BLAS library is open already");
     blas.table = *found;
     blas.bits = bits;
-    blas_control(SHARED, NULL, NULL, NULL); /* until its threads are known */
+    blas_control(SHARED, NULL, NULL, NULL, NULL); /* until its threads are known */
     Py_RETURN_NONE;
 }
 
@@ -166,7 +166,10 @@ static PyObject *control_threads(PyObject *module, PyObject *arguments) {
     memcpy(&get, &found_get, sizeof get);
     memcpy(&set, &found_set, sizeof set);
     memcpy(&set_here, &found_here, sizeof set_here);
-    blas_control(found_here != NULL ? PER_CALLER : ours ? OURS : SHARED, get, set, set_here);
+    void *found_place = dlsym(library, "openblas_setaffinity"); /* spelled so whatever the others' prefix is */
+    SetAffinity *set_place;
+    memcpy(&set_place, &found_place, sizeof set_place);
+    blas_control(found_here != NULL ? PER_CALLER : ours ? OURS : SHARED, get, set, set_here, set_place);
     return PyUnicode_DecodeFSDefault(place.dli_fname);
 }
 

@@ -10,7 +10,7 @@
 
 typedef enum {
     SHARED,     /* others call the library too: its threads are theirs */
-    OURS,       /* nobody else calls it */
+    OURS,       /* nobody else calls it; SHARED once somebody else has set its threads */
     PER_CALLER, /* the library has a count for every thread that calls it */
 } BlasControl;
 
@@ -22,7 +22,9 @@ enum { MOST_CALLERS = 64 };
 void blas_enter(void);
 void blas_leave(void);
 
-/* Whether the library computes in the calling thread alone, so that parallel_for may call it in every thread. */
+/* After blas_enter(): whether the library computes in the calling thread alone, so that parallel_for may call it in
+ * every thread; that holds until blas_leave(). While another call has lent threads it does not: the library then runs
+ * this call with them, too. */
 bool blas_works_alone(void);
 
 /* In the thread that is about to call the library, and afterwards with the answer of the former: makes sure of what
@@ -30,16 +32,19 @@ bool blas_works_alone(void);
 int blas_alone_begin(void);
 void blas_alone_end(int former);
 
-/* For one large call, after blas_enter(): lets the library use so many threads, and takes them back. Where others
- * call the library at this moment, it does without. */
+/* For one large call, after blas_enter(): lets the library use so many threads, on the processors of the calling one,
+ * and takes them back. Where others call the library at this moment, it does without. */
 int blas_borrow_threads(int count);
 void blas_return_threads(int former);
 
-/* Once, when the library has been opened; getter, setter and setter_here may be NULL. */
-void blas_control(BlasControl control, int (*getter)(void), void (*setter)(int), int (*setter_here)(int));
+/* What OpenBLAS has for the processors of one of its threads: its number, and a cpu_set_t of so many bytes. */
+typedef int SetAffinity(int thread, size_t bytes, void *processors);
+
+/* Once, when the library has been opened; all functions may be NULL, but what the control needs. */
+void blas_control(BlasControl control, int (*getter)(void), void (*setter)(int), int (*setter_here)(int),
+                  SetAffinity *place);
 
 /* Threads of the library when it is called by others, 0 if it does not tell. */
 int blas_threads(void);
-BlasControl blas_controlled(void);
 
 #endif

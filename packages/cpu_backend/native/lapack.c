@@ -151,15 +151,15 @@ static void run_all(Call *call) {
     const Plan *plan = call->plan;
     const double size = (double)plan->rows * (double)plan->columns * (double)plan->shorter;
     const double work = WORK[plan->routine] * size, total = work * (double)plan->count;
-    int threads = threads_get();
-    bool many = threads > 1 && plan->count >= threads && total >= 2.0 * WORTH_A_THREAD;
+    const int threads = total >= 2.0 * WORTH_A_THREAD ? threads_for_caller() : 1;
+    const bool many = threads > 1 && plan->count >= threads;
     blas_enter();
     if (many && !plan->shared && blas_works_alone()) {
         Index grain = work >= WORTH_A_THREAD ? 1 : (Index)(WORTH_A_THREAD / work) + 1;
         const Index fewest = pieces(plan->count, MOST_CALLERS);
         parallel_for(plan->count, grain > fewest ? grain : fewest, run_range, call);
     } else {
-        int former = blas_borrow_threads(is_large(plan) ? threads : 1);
+        int former = blas_borrow_threads(is_large(plan) ? threads_for_caller() : 1);
         if (plan->shared) run_shared(call);
         else run_matrices(call, 0, plan->count);
         blas_return_threads(former);

@@ -151,7 +151,7 @@ static void choose_tiles(ProductsCall *call, int threads) {
 
 void products_run(const Products *products, const char *a, const char *b, char *c) {
     const double work = products_work(products);
-    const int threads = work >= 2.0 * WORTH_A_THREAD ? threads_get() : 1;
+    const int threads = work >= 2.0 * WORTH_A_THREAD ? threads_for_caller() : 1;
     ProductsCall call = {.products = products, .a = a, .b = b, .c = c,
                          .symmetric = products->is_square && a == b,
                          .tile_rows = products->m, .tile_columns = products->n, .row_tiles = 1, .column_tiles = 1};

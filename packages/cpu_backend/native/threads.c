@@ -155,13 +155,9 @@ static void start_workers(int count) { /* under the lock; fewer than asked for i
 
 void parallel_for(Index parts, Index grain, ParallelBody body, void *context) {
     if (parts <= 0) return;
-    int count = threads_get();
     if (grain < 1) grain = 1;
+    int count = parts / grain < 2 ? 1 : threads_for_caller();
     if (parts / grain < count) count = (int)(parts / grain);
-    if (count > 1 && !atomic_load_explicit(&chosen, memory_order_relaxed)) {
-        const int processors = caller_processors();
-        if (processors < count) count = processors;
-    }
     if (count < 2 || pthread_mutex_trylock(&pool.caller) != 0) {
         body(context, 0, parts);
         return;
@@ -187,6 +183,13 @@ void parallel_for(Index parts, Index grain, ParallelBody body, void *context) {
     while (pool.active > 0) pthread_cond_wait(&pool.end, &pool.lock);
     pthread_mutex_unlock(&pool.lock);
     pthread_mutex_unlock(&pool.caller);
+}
+
+int threads_for_caller(void) {
+    const int count = threads_get();
+    if (count < 2 || atomic_load_explicit(&chosen, memory_order_relaxed)) return count;
+    const int processors = caller_processors();
+    return processors < count ? processors : count;
 }
 
 int threads_get(void) { return atomic_load_explicit(&threads, memory_order_relaxed); }

@@ -22,8 +22,10 @@ void parallel_for(Index parts, Index grain, ParallelBody body, void *context);
 enum { MOST_THREADS = 1024 }; /* more is a mistake of units; as in tensor_cpu.threads */
 
 /* Threads that share the work, the caller included; 1 to MOST_THREADS. A count that nobody chose is only a bound: then
- * no job gets more threads than its caller has processors. */
+ * no job, and no call of BLAS, gets more threads than its caller has processors. */
 int threads_get(void);
+/* How many a job of the calling thread gets. Asks the system, which takes less than a microsecond. */
+int threads_for_caller(void);
 void threads_set(int count, bool chosen);
 
 #endif

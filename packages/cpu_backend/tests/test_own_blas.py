@@ -23,6 +23,10 @@ from tensor_cpu.threads import set_threads
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason=WHY_NOT)
 OWN = pytest.mark.skipif(blas.own_library() is None, reason="scipy-openblas32 is not installed")
 
+AFFINITY = pytest.mark.skipif(
+    not hasattr(os, "sched_setaffinity") or len(os.sched_getaffinity(0)) < 2, reason="processors cannot be chosen here"
+)
+
 
 def numpys_threads() -> tuple[Callable[[], int], Callable[[int], None]]:
     """Who reads and who sets the threads of the library that NumPy calls."""
@@ -134,6 +138,20 @@ def test_a_library_that_another_package_has_loaded_is_left_to_it() -> None:
     assert program(code).split() in (["numpy", "2"], ["scipy", "2"])
 
 
+@OWN
+def test_a_library_that_another_package_loads_later_keeps_the_threads_that_they_give_it() -> None:
+    code = (
+        "import ctypes, numpy as np, tensor_runtime as tr, tensor_linalg as tl\n"
+        "from tensor_cpu.native import blas\nfrom tensor_cpu.threads import set_threads\n"
+        "x = tr.asarray(np.eye(900) * 2.0)\ntr.matmul(x, x)\n"
+        "theirs = ctypes.CDLL(blas.own_library())\ntheirs.scipy_openblas_set_num_threads(2)\n"
+        "with set_threads(3):\n"
+        "    same = (tl.inv(tr.matmul(x, x)).to_numpy() == np.eye(900) / 4.0).all()\n"
+        "print(blas.opened().name, theirs.scipy_openblas_get_num_threads(), same)"
+    )
+    assert program(code).split() == ["own", "2", "True"]
+
+
 @pytest.mark.parametrize("count", ["1", "3"])
 def test_without_our_library_numpys_serves_with_the_threads_that_it_has(count: str) -> None:
     read, _ = numpys_threads()
@@ -169,6 +187,61 @@ def test_a_large_decomposition_gives_its_threads_back_also_when_it_fails() -> No
             found = list(pool.map(lambda _: tl.inv(tr.asarray(x)).to_numpy(), range(4)))
     assert LIBRARY.blas_threads() == 1
     assert all(np.abs(inverse @ x - np.eye(900)).max() < 1e-8 for inverse in found)
+
+
+SAMPLER = """
+import os, threading, numpy as np, tensor_runtime as tr, tensor_linalg as tl
+from tensor_cpu.extension import LIBRARY
+from tensor_cpu.native import blas
+
+x = tr.asarray(np.eye(1200) + 1.0)
+blas.open_blas()
+seen, over = set(), threading.Event()
+
+def watch():
+    while not over.is_set():
+        seen.add(LIBRARY.blas_threads())
+
+watcher = threading.Thread(target=watch)
+watcher.start()
+{work}
+over.set()
+watcher.join()
+print(sorted(seen))
+"""
+
+
+@OWN
+def test_a_large_decomposition_is_lent_the_threads_that_were_chosen() -> None:
+    work = "LIBRARY.set_threads(2)\nfor _ in range(3): tl.inv(x)"
+
+    assert program(SAMPLER.format(work=work)) == "[1, 2]"
+
+
+@OWN
+@AFFINITY
+def test_threads_that_nobody_chose_are_not_lent_beyond_the_processors_of_the_caller() -> None:
+    work = "LIBRARY.set_most_threads(8)\nos.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\ntl.inv(x)"
+
+    assert program(SAMPLER.format(work=work)) == "[1]"
+
+
+@OWN
+@AFFINITY
+def test_lent_threads_work_on_the_processors_of_who_borrows_them() -> None:
+    code = (
+        "import os, numpy as np, tensor_runtime as tr, tensor_linalg as tl\n"
+        "from tensor_cpu.extension import LIBRARY\n"
+        "x, few = tr.asarray(np.eye(900) + 1.0), tr.asarray(np.eye(3))\n"
+        "tl.inv(few)\nLIBRARY.set_threads(2)\n"
+        "all, before = os.sched_getaffinity(0), set(os.listdir('/proc/self/task'))\n"
+        "os.sched_setaffinity(0, {min(all)})\ntl.inv(x)\n"
+        "lent = [int(task) for task in set(os.listdir('/proc/self/task')) - before]\n"
+        "narrow = [os.sched_getaffinity(task) for task in lent]\n"
+        "os.sched_setaffinity(0, all)\ntl.inv(x)\n"
+        "print(len(lent), narrow == [{min(all)}], [os.sched_getaffinity(task) for task in lent] == [all])"
+    )
+    assert program(code).split() == ["1", "True", "True"]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
