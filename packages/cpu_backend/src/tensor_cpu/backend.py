@@ -15,6 +15,7 @@ from tensor_core.host_tensor import HostTensor
 from tensor_cpu import arrays, memory, threads
 from tensor_cpu import native_rows as native
 from tensor_cpu.arrays import Array
+from tensor_cpu.call_checks import checked
 from tensor_cpu.extension import AVAILABLE, LIBRARY, WHY_NOT
 from tensor_cpu.rows import MODULES, binder_of
 from tensor_cpu.threads import ThreadSetting
@@ -65,7 +66,7 @@ class CpuBackend:
             kernel = native.bind(name, operands, result, detail)
         except OverflowError as error:  # more bytes, or more elements with a workspace, than there are addresses
             raise MemoryError(str(error)) from error
-        return binder(operands, result, detail) if kernel is None else kernel
+        return checked(name, binder(operands, result, detail) if kernel is None else kernel, operands)
 
     def operations(self) -> frozenset[str]:
         """Every name that some module binds."""

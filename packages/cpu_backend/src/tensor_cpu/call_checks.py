@@ -1,7 +1,8 @@
-"""Native kernels that compare what they are called with against what they were bound to: slow, for finding errors.
+"""Kernels that compare what they are called with against what they were bound to: slow, for finding errors.
 
 A native kernel reads nothing from an array but its address, and trusts the caller with the rest. With
-``TENSOR_CPU_CHECK_CALLS=1`` in the environment, every array is first compared with the form of its operand.
+``TENSOR_CPU_CHECK_CALLS=1`` in the environment, every array is first compared with the form of its operand, whether the
+operation's kernel is native, NumPy's, or made of both.
 """
 
 from __future__ import annotations
@@ -33,6 +34,18 @@ def wanted() -> bool:
     if text not in ("0", "1"):
         raise ArgumentError(f"{VARIABLE} is {shortened(text)}; accepted: 0, 1, or unset", variable=VARIABLE)
     return text == "1"
+
+
+_CHECKED: Final = wanted()
+
+
+def checked(name: str, kernel: Kernel, operands: tuple[Operand, ...]) -> Kernel:
+    """The kernel of an operation bound to these operands, which compares arrays with them if that is wanted.
+
+    >>> checked("negative", np.negative, ())(np.ones(2)).tolist()
+    [-1.0, -1.0]
+    """
+    return CheckedKernel(name, kernel, operands) if _CHECKED else kernel
 
 
 class CheckedKernel:

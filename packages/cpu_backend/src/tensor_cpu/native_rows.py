@@ -10,11 +10,9 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, Final
 
-from tensor_cpu import call_checks
 from tensor_cpu.extension import AVAILABLE
 from tensor_runtime.protocols import Kernel, Operand, Result
 
-_CHECKED: Final = call_checks.wanted()
 NativeBinder = Callable[[tuple[Operand, ...], Result, Any], Kernel | None]
 
 TOPICS: Final[Mapping[str, str]] = {
@@ -53,7 +51,7 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, detail: Any, 
             binder: NativeBinder = import_module(f"tensor_cpu.native.{module}").BINDERS[name]
             kernel = binder(operands, result, detail)
             if kernel is not None:
-                return call_checks.CheckedKernel(name, kernel, operands) if _CHECKED else kernel
+                return kernel
     return None
 
 

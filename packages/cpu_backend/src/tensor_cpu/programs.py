@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from tensor_cpu import native_rows as native
+from tensor_cpu.call_checks import checked
 from tensor_cpu.rows import Binder, binder_of
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand
@@ -123,7 +124,7 @@ def numpy_kernel(name: str, operands: tuple[Operand, ...], result: Any, detail: 
 
 def _bind(name: str, operands: tuple[Operand, ...], result: Any, detail: Any) -> Kernel:
     kernel = native.bind(name, operands, result, detail)
-    return numpy_kernel(name, operands, result, detail) if kernel is None else kernel
+    return numpy_kernel(name, operands, result, detail) if kernel is None else checked(name, kernel, operands)
 
 
 BINDERS: Final[Mapping[str, Binder]] = {PROGRAM: bind_program}
