@@ -16,6 +16,7 @@ from numpy.linalg import _umath_linalg
 
 import tensor_linalg as tl
 import tensor_runtime as tr
+from tensor_core.errors import BackendUnavailableError
 from tensor_cpu.extension import AVAILABLE, LIBRARY, WHY_NOT
 from tensor_cpu.native import blas
 from tensor_cpu.threads import set_threads
@@ -37,11 +38,11 @@ def numpys_threads() -> tuple[Callable[[], int], Callable[[int], None]]:
     pytest.skip("NumPy was built with another library")
 
 
-def program(code: str, **environment: str) -> str:
+def program(code: str, *arguments: str, **environment: str) -> str:
     """What a program prints that runs with nothing of ours in its environment but what is given."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("TENSOR_CPU_", "OPENBLAS_"))}
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", code, *arguments],
         env={**kept, **environment},
         capture_output=True,
         text=True,
@@ -103,6 +104,47 @@ def test_who_saves_and_restores_the_threads_of_numpys_blas_beside_kernels_keeps_
         assert read() == 2
     finally:
         write(before)
+
+
+BESIDE = """
+import ctypes, sys, threading, numpy as np, tensor_linalg as tl, tensor_runtime as tr
+from numpy.linalg import _umath_linalg
+from scipy.linalg import cython_lapack
+from tensor_cpu.extension import LIBRARY
+from tensor_cpu.native import blas
+
+count = int(sys.argv[1])
+libraries = [ctypes.CDLL(path) for path in (_umath_linalg.__file__, cython_lapack.__file__)]
+names = [("scipy_openblas_get_num_threads" + end, "scipy_openblas_set_num_threads" + end) for end in ("64_", "")]
+access = [[getattr(one, name) for name in pair] for one in libraries for pair in names if hasattr(one, pair[0])]
+for read, write in access:
+    write(count)
+seen, over = set(), threading.Event()
+
+def watch():
+    while not over.is_set():
+        for read, write in access:
+            seen.add(read())
+            write(read())
+
+watcher = threading.Thread(target=watch)
+watcher.start()
+LIBRARY.set_threads(2)
+large, stack = tr.asarray(np.eye(900) + 1.0), tr.asarray(np.eye(40)[:, :, None] + np.ones(30))
+for _ in range(3):
+    tr.matmul(large, large), tl.inv(stack), tl.inv(large)
+over.set()
+watcher.join()
+print(blas.opened().name, len(access) > 0, seen == {count}, {read() for read, _ in access} == {count})
+"""
+
+
+@pytest.mark.parametrize("count", ["1", "3"])
+@pytest.mark.parametrize("choice", ["numpy", "scipy"])
+def test_the_threads_of_a_shared_library_are_never_changed_by_kernels_that_call_it(choice: str, count: str) -> None:
+    numpys_threads()
+
+    assert program(BESIDE, count, TENSOR_CPU_BLAS=choice).split() == [choice, "True", "True", "True"]
 
 
 @OWN
@@ -284,6 +326,37 @@ def test_a_word_that_names_no_library_is_refused_when_the_backend_is_loaded() ->
     )
 
 
+def fails(error: Exception) -> Callable[[], None]:
+    """An opener that meets this error."""
+
+    def opener() -> None:
+        raise error
+
+    return opener
+
+
+@pytest.mark.parametrize(
+    "error", [ImportError("m"), OSError("m"), KeyError("m"), ValueError("m"), AttributeError("m")], ids=repr
+)
+def test_however_a_library_fails_the_next_one_is_tried_and_at_last_an_error_says_so(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    served = blas.Provider("scipy", "somewhere", 32, False)
+    monkeypatch.setattr(blas, "_OPENERS", {"own": fails(error), "numpy": fails(error), "scipy": lambda: served})
+    assert blas._choose("") is served
+
+    monkeypatch.setattr(blas, "_OPENERS", dict.fromkeys(("own", "numpy", "scipy", "mkl"), fails(error)))
+    nothing = "library with all of BLAS and LAPACK was found"
+    for name, message in {
+        "": f"no {nothing}: own, numpy, scipy were tried; pip install scipy-openblas32",
+        "mkl": f"TENSOR_CPU_BLAS=mkl, but no such {nothing}; pip install ironstride-tensor-cpu[mkl]",
+        "scipy": f"TENSOR_CPU_BLAS=scipy, but no such {nothing}; unset TENSOR_CPU_BLAS, and another one is used",
+    }.items():
+        with pytest.raises(BackendUnavailableError) as raised:
+            blas._choose(name)
+        assert str(raised.value) == message
+
+
 @OWN
 def test_the_doctor_names_our_library_its_version_and_its_processor() -> None:
     facts = program(
@@ -291,6 +364,6 @@ def test_the_doctor_names_our_library_its_version_and_its_processor() -> None:
     )
 
     assert facts.startswith("own, OpenBLAS 0.3.")
-    assert "32-bit integers, one thread for each call" in facts
+    assert "32-bit integers, one thread for each call, more while a large matrix is decomposed alone" in facts
     if os.uname().machine == "x86_64":
         assert "Nehalem" in facts

@@ -10,7 +10,8 @@ Chosen once, when the first kernel needs it:
 4. Otherwise what SciPy offers in ``scipy.linalg.cython_blas`` and ``cython_lapack``: public and always there; importing
    them takes 0.2 s.
 
-The number of threads of a library that NumPy or SciPy call too is never changed. ``TENSOR_CPU_BLAS=own``, ``=numpy``
+The number of threads of a library that NumPy or SciPy call too is never changed; our own counts as such once somebody
+who has loaded it after us has set its number. ``TENSOR_CPU_BLAS=own``, ``=numpy``
 and ``=scipy`` insist on one of the latter three.
 """
 
@@ -40,6 +41,7 @@ _THREADS: Final = (
     ("MKL_Get_Max_Threads", "MKL_Set_Num_Threads", "MKL_Set_Num_Threads_Local"),
 )
 """Who reads the number of threads, who sets it, and who sets that of the calling thread alone."""
+_OWN_THREADS: Final = "one thread for each call, more while a large matrix is decomposed alone"
 _CONFIGURATIONS: Final = ("scipy_openblas_get_config64_", "scipy_openblas_get_config", "openblas_get_config")
 
 
@@ -78,12 +80,7 @@ def _with_threads(name: str, path: str, bits: int) -> Provider:
 
 def _from_own() -> Provider | None:
     path = own_library()
-    if path is None or LIBRARY.blas_is_loaded(path):
-        return None
-    try:
-        return _open("own", path)
-    except OSError:
-        return None
+    return None if path is None or LIBRARY.blas_is_loaded(path) else _open("own", path)
 
 
 def own_library() -> str | None:
@@ -104,13 +101,7 @@ def own_library() -> str | None:
 def _from_numpy() -> Provider | None:
     from numpy.linalg import _umath_linalg
 
-    path = getattr(_umath_linalg, "__file__", None)
-    if path is None:
-        return None
-    try:
-        return _open("numpy", path)
-    except OSError:
-        return None
+    return _open("numpy", _umath_linalg.__file__)
 
 
 def _from_scipy() -> Provider | None:
@@ -138,6 +129,17 @@ def _mkl_library() -> str | None:
 
 _OPENERS: Final[Mapping[str, Callable[[], Provider | None]]] = MappingProxyType(
     {"own": _from_own, "numpy": _from_numpy, "scipy": _from_scipy, "mkl": _from_mkl}
+)
+_DEFAULT: Final = ("own", "numpy", "scipy")
+_ANOTHER: Final = f"unset {VARIABLE}, and another one is used"
+_ADVICE: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "": "pip install scipy-openblas32",
+        "own": "pip install scipy-openblas32, and let no other package load it",
+        "numpy": _ANOTHER,
+        "scipy": _ANOTHER,
+        "mkl": "pip install ironstride-tensor-cpu[mkl]",
+    }
 )
 _lock: Final = Lock()
 _opened: Provider | None = None
@@ -167,7 +169,7 @@ def open_blas() -> Provider:
 
     Raises:
         ArgumentError: ``TENSOR_CPU_BLAS`` names no provider.
-        BackendUnavailableError: it names one that is not installed.
+        BackendUnavailableError: it names one that is not installed, or nothing was found anywhere.
 
     >>> open_blas().integer_bits in (32, 64)
     True
@@ -186,20 +188,17 @@ def opened() -> Provider | None:
 
 
 def _choose(name: str) -> Provider:
-    for one in (name,) if name else ("own", "numpy", "scipy"):
-        provider = _OPENERS[one]()
+    for one in (name,) if name else _DEFAULT:
+        opener = _OPENERS[one]
+        try:
+            provider = opener()
+        except (ImportError, AttributeError, OSError, KeyError, ValueError):
+            continue  # not there, not for this machine, or without all of BLAS and LAPACK
         if provider is not None:
             return provider
-    advice = {
-        "own": "pip install scipy-openblas32, and let no other package load it",
-        "mkl": "pip install ironstride-tensor-cpu[mkl]",
-        "numpy": f"unset {VARIABLE}, and another one is used",
-    }
-    raise BackendUnavailableError(
-        f"{VARIABLE}={name}, but no such library with all of BLAS and LAPACK was found; {advice.get(name, '')}",
-        variable=VARIABLE,
-        value=name,
-    )
+    missing = "library with all of BLAS and LAPACK was found"
+    what = f"{VARIABLE}={name}, but no such {missing}" if name else f"no {missing}: {', '.join(_DEFAULT)} were tried"
+    raise BackendUnavailableError(f"{what}; {_ADVICE[name]}", variable=VARIABLE, value=name)
 
 
 def describe() -> str:
@@ -213,7 +212,7 @@ def describe() -> str:
     except (ArgumentError, BackendUnavailableError) as error:
         return f"none: {error}"
     count = LIBRARY.blas_threads()
-    threads = "one thread for each call" if provider.name == "own" else f"{count or 'unknown'} threads of its own"
+    threads = _OWN_THREADS if provider.name == "own" else f"{count or 'unknown'} threads of its own"
     facts = (provider.name, _version(provider.path), f"{provider.integer_bits}-bit integers", threads)
     return f"{', '.join(fact for fact in facts if fact)} ({provider.path})"
 
