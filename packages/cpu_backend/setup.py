@@ -33,10 +33,11 @@ FLAGS = [
     "-ffp-contract=off",  # a*b + c rounds twice, as NumPy does, unless a kernel asks for a fused one
     "-fno-math-errno", "-fno-trapping-math",  # nobody reads errno or the flags; values are untouched
 ]  # fmt: skip
+LARGEST_FRAME = 1 << 14  # bytes of the stack that a function takes at most (native/pool.h)
 WHERE_ACCEPTED = [
     "-Wno-psabi",  # vectors are passed inside one object only
     "-fstack-clash-protection",  # a frame that does not fit the stack meets the guard page, not what lies beyond
-    "-Wframe-larger-than=16384",  # LARGEST_FRAME in native/pool.h
+    f"-Wframe-larger-than={LARGEST_FRAME}",
 ]
 SANITIZE = [
     "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer",

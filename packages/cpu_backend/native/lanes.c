@@ -42,7 +42,8 @@ typedef struct {
 } Call;
 
 /* Routines for larger sides get room here, for matrices of several sides would take much of the stack. */
-static __attribute__((noinline)) void run_routine(Call *call, const char *const *operands, char *const *results, Index groups) {
+static __attribute__((noinline)) void run_routine(Call *call, const char *const *operands, char *const *results,
+                                                  Index groups) {
     const Plan *plan = call->plan;
     _Alignas(64) char little[LITTLE_WORKSPACE];
     void *room = workspace_take(little, plan->room_bytes);

@@ -33,10 +33,10 @@ void pool_give(void *buffer, size_t bytes);
 void *scratch_take(size_t bytes);
 void scratch_give(void *scratch, size_t bytes);
 
-/* Workspace of one thread for one piece of work. Threads may have little stack, so no function takes more than
- * LARGEST_FRAME bytes of it: what fits into `little`, LITTLE_WORKSPACE bytes on the caller's stack that are aligned to
- * 64, lies there, and all else is scratch. */
-enum { LARGEST_FRAME = 1 << 14, LITTLE_WORKSPACE = 1 << 13 };
+/* Workspace of one thread for one piece of work. Threads may have little stack, so no function takes more of it than
+ * LARGEST_FRAME of setup.py, which has the compiler warn of it: what fits into `little`, LITTLE_WORKSPACE bytes on the
+ * caller's stack that are aligned to 64, lies there, and all else is scratch. */
+enum { LITTLE_WORKSPACE = 1 << 13 };
 static inline void *workspace_take(char *little, size_t bytes) {
     return bytes <= LITTLE_WORKSPACE ? little : scratch_take(bytes);
 }

@@ -346,8 +346,9 @@ static PyObject *reduce(PyObject *module, PyObject *const *arguments, Py_ssize_t
     Plan *plan = calloc(1, sizeof(Plan));
     if (plan == NULL) return PyErr_NoMemory();
     plan->divisor = count == 9 ? PyFloat_AsDouble(arguments[7]) : 1;
-    plan->root = count == 9 && arguments[8] == Py_True;
-    if (plan->divisor == -1 && PyErr_Occurred()) {
+    const int root = count == 9 && !PyErr_Occurred() ? PyObject_IsTrue(arguments[8]) : 0;
+    plan->root = root > 0;
+    if (root < 0 || PyErr_Occurred()) {
         free(plan);
         return NULL;
     }

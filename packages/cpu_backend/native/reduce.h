@@ -16,6 +16,8 @@
 #include "common.h"
 #include "cpu.h"
 
+enum { DISTANT = 1 << 14 }; /* bytes from row to row, from which loops take several rows at a time */
+
 typedef enum { SUM, PRODUCT, LARGEST, LEAST, FOLDS } Fold;
 
 /* Folds of real elements that are made in double, whatever the elements are: sums of x, of x², of (x - c)² with a

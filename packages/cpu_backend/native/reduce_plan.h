@@ -52,7 +52,7 @@ typedef struct {
     atomic_bool *out_of_memory;
 } Run;
 
-static void walk_to(const Loops *loops, Walk *walk, Index step) {
+static inline void walk_to(const Loops *loops, Walk *walk, Index step) {
     walk->source = walk->place = 0;
     for (int axis = loops->rank - 1; axis >= 0; axis--) {
         const Axis *a = &loops->axes[axis];
@@ -63,7 +63,7 @@ static void walk_to(const Loops *loops, Walk *walk, Index step) {
     }
 }
 
-static void walk_on(const Loops *loops, Walk *walk) {
+static inline void walk_on(const Loops *loops, Walk *walk) {
     for (int axis = loops->rank - 1; axis >= 0; axis--) {
         const Axis *a = &loops->axes[axis];
         walk->source += a->source;

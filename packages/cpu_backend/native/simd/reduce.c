@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-enum { DISTANT = 1 << 14 }; /* bytes from row to row */
-
 /* Half a cache line, also where registers are larger: operands are rarely aligned to lines, and half as many of these
  * loads straddle two (measured over 216 MB with AVX-512: 9 % faster). */
 typedef float Floats __attribute__((vector_size(32)));

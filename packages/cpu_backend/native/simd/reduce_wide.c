@@ -7,8 +7,6 @@
 #include <immintrin.h>
 #endif
 
-enum { DISTANT = 1 << 14 }; /* bytes from row to row */
-
 typedef float Floats __attribute__((vector_size(16)));
 typedef double Doubles __attribute__((vector_size(32))); /* as many; half a cache line, as in reduce.c */
 typedef int64_t Bits __attribute__((vector_size(32)));

@@ -113,7 +113,7 @@ class CpuBackend:
         return {"kernels": threads.threads(), **({"blas": blas} if blas else {})}
 
     def set_threads(self, count: int, /) -> ThreadSetting:
-        """Let kernels, and the library they call, use so many; see ``tensor_cpu.threads``."""
+        """Let a kernel use so many, and lend them to a BLAS that is its own; see ``tensor_cpu.threads``."""
         return threads.set_threads(count)
 
     def describe(self) -> Mapping[str, str]:
