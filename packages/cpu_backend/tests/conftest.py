@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -28,3 +31,34 @@ def threads(request: pytest.FixtureRequest) -> Iterator[int]:
     LIBRARY.set_threads(request.param)
     yield request.param
     LIBRARY.set_threads(former)
+
+
+@pytest.fixture
+def program() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """``program(code, *arguments, **environment)`` runs Python with no settings but those given."""
+
+    def run(code: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        ours = ("TENSOR_CPU_", "OPENBLAS_", "OMP_")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+        return subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            env={**kept, **environment},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture
+def output(program: Callable[..., subprocess.CompletedProcess[str]]) -> Callable[..., str]:
+    """The same, for a program that succeeds: what it prints."""
+
+    def run(code: str, *arguments: str, **environment: str) -> str:
+        done = program(code, *arguments, **environment)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    return run

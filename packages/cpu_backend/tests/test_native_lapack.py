@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -323,15 +322,10 @@ def test_a_plan_that_makes_no_sense_is_refused() -> None:
     assert LIBRARY.blas_open(str(LIBRARY.__file__), "no_", "_", 64, False) == "no_sgemm_"
 
 
-def program(code: str, choice: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "TENSOR_CPU_BLAS": choice}
-    return subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120, check=False
-    )
-
-
 @pytest.mark.parametrize("choice", ["own", "numpy", "scipy"])
-def test_the_environment_chooses_the_library(choice: str) -> None:
+def test_the_environment_chooses_the_library(
+    choice: str, program: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
     code = (  # with matrices too large for vector lanes
         "import numpy as np, tensor_linalg as tl, tensor_runtime as tr; from tensor_cpu.native import blas\n"
         "wide = np.eye(20); wide[:2, :2] = [[4.0, 1.0], [2.0, 3.0]]; a = tr.asarray(wide)\n"
@@ -340,7 +334,7 @@ def test_the_environment_chooses_the_library(choice: str) -> None:
         "inverse, number, x = (part.to_numpy().round(9) for part in parts[:3])\n"
         "print(blas.opened().name, [inverse[:2, :2].tolist(), number.tolist(), x[:2].tolist()])"
     )
-    done = program(code, choice)
+    done = program(code, TENSOR_CPU_BLAS=choice)
 
     if "no such library" not in done.stderr:  # NumPy may be built with another
         assert done.stdout.strip() == f"{choice} [[[0.3, -0.1], [-0.2, 0.4]], 10.0, [1.0, 1.0]]", done.stderr

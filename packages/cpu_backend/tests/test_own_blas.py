@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event, Thread
@@ -21,6 +19,7 @@ from tensor_cpu.extension import AVAILABLE, LIBRARY, WHY_NOT
 from tensor_cpu.native import blas
 from tensor_cpu.threads import set_threads
 
+Output = Callable[..., str]
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason=WHY_NOT)
 OWN = pytest.mark.skipif(blas.own_library() is None, reason="scipy-openblas32 is not installed")
 
@@ -36,21 +35,6 @@ def numpys_threads() -> tuple[Callable[[], int], Callable[[int], None]]:
         if hasattr(library, reader):
             return getattr(library, reader), getattr(library, writer)
     pytest.skip("NumPy was built with another library")
-
-
-def program(code: str, *arguments: str, **environment: str) -> str:
-    """What a program prints that runs with nothing of ours in its environment but what is given."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("TENSOR_CPU_", "OPENBLAS_"))}
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        env={**kept, **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
 
 
 def processors() -> int:
@@ -141,14 +125,16 @@ print(blas.opened().name, len(access) > 0, seen == {count}, {read() for read, _ 
 
 @pytest.mark.parametrize("count", ["1", "3"])
 @pytest.mark.parametrize("choice", ["numpy", "scipy"])
-def test_the_threads_of_a_shared_library_are_never_changed_by_kernels_that_call_it(choice: str, count: str) -> None:
+def test_the_threads_of_a_shared_library_are_never_changed_by_kernels_that_call_it(
+    choice: str, count: str, output: Output
+) -> None:
     numpys_threads()
 
-    assert program(BESIDE, count, TENSOR_CPU_BLAS=choice).split() == [choice, "True", "True", "True"]
+    assert output(BESIDE, count, TENSOR_CPU_BLAS=choice).split() == [choice, "True", "True", "True"]
 
 
 @OWN
-def test_nobody_finds_the_symbols_of_our_library_and_it_starts_no_thread() -> None:
+def test_nobody_finds_the_symbols_of_our_library_and_it_starts_no_thread(output: Output) -> None:
     code = (
         "import os, ctypes, sys, numpy as np, tensor_runtime as tr\n"
         "x = tr.asarray(np.zeros((200, 200)))\n"
@@ -159,17 +145,17 @@ def test_nobody_finds_the_symbols_of_our_library_and_it_starts_no_thread() -> No
         "print(blas.opened().name, hasattr(ctypes.CDLL(None), 'scipy_dgemm_'), 'scipy_openblas32' in sys.modules, "
         "after - before, len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count())"
     )
-    assert program(code, TENSOR_CPU_THREADS="1").split() == ["own", "False", "False", "0", str(processors())]
+    assert output(code, TENSOR_CPU_THREADS="1").split() == ["own", "False", "False", "0", str(processors())]
 
 
-def test_importing_the_backend_opens_no_library() -> None:
+def test_importing_the_backend_opens_no_library(output: Output) -> None:
     code = "import tensor_cpu.backend, sys; print('tensor_cpu.native.blas' in sys.modules)"
 
-    assert program(code) == "False"
+    assert output(code) == "False"
 
 
 @OWN
-def test_a_library_that_another_package_has_loaded_is_left_to_it() -> None:
+def test_a_library_that_another_package_has_loaded_is_left_to_it(output: Output) -> None:
     code = (
         "import ctypes\nfrom tensor_cpu.native import blas\n"
         "theirs = ctypes.CDLL(blas.own_library())\ntheirs.scipy_openblas_set_num_threads(2)\n"
@@ -177,11 +163,11 @@ def test_a_library_that_another_package_has_loaded_is_left_to_it() -> None:
         "x = tr.asarray(np.eye(300) * 2.0)\ntl.inv(tr.matmul(x, x))\n"
         "print(blas.opened().name, theirs.scipy_openblas_get_num_threads())"
     )
-    assert program(code).split() in (["numpy", "2"], ["scipy", "2"])
+    assert output(code).split() in (["numpy", "2"], ["scipy", "2"])
 
 
 @OWN
-def test_a_library_that_another_package_loads_later_keeps_the_threads_that_they_give_it() -> None:
+def test_a_library_that_another_package_loads_later_keeps_the_threads_that_they_give_it(output: Output) -> None:
     code = (
         "import ctypes, numpy as np, tensor_runtime as tr, tensor_linalg as tl\n"
         "from tensor_cpu.native import blas\nfrom tensor_cpu.threads import set_threads\n"
@@ -191,11 +177,11 @@ def test_a_library_that_another_package_loads_later_keeps_the_threads_that_they_
         "    same = (tl.inv(tr.matmul(x, x)).to_numpy() == np.eye(900) / 4.0).all()\n"
         "print(blas.opened().name, theirs.scipy_openblas_get_num_threads(), same)"
     )
-    assert program(code).split() == ["own", "2", "True"]
+    assert output(code).split() == ["own", "2", "True"]
 
 
 @pytest.mark.parametrize("count", ["1", "3"])
-def test_without_our_library_numpys_serves_with_the_threads_that_it_has(count: str) -> None:
+def test_without_our_library_numpys_serves_with_the_threads_that_it_has(count: str, output: Output) -> None:
     read, _ = numpys_threads()
     code = (
         "import sys; sys.modules['scipy_openblas32'] = None\n"
@@ -207,7 +193,7 @@ def test_without_our_library_numpys_serves_with_the_threads_that_it_has(count: s
         "print(blas.opened().name, ctypes.CDLL(_umath_linalg.__file__).scipy_openblas_get_num_threads64_())"
     )
     assert read() >= 1
-    assert program(code, OPENBLAS_NUM_THREADS=count, TENSOR_CPU_THREADS="2").split() == [
+    assert output(code, OPENBLAS_NUM_THREADS=count, TENSOR_CPU_THREADS="2").split() == [
         "numpy",
         str(min(int(count), processors())),
     ]
@@ -254,23 +240,23 @@ print(sorted(seen))
 
 
 @OWN
-def test_a_large_decomposition_is_lent_the_threads_that_were_chosen() -> None:
+def test_a_large_decomposition_is_lent_the_threads_that_were_chosen(output: Output) -> None:
     work = "LIBRARY.set_threads(2)\nfor _ in range(3): tl.inv(x)"
 
-    assert program(SAMPLER.format(work=work)) == "[1, 2]"
+    assert output(SAMPLER.format(work=work)) == "[1, 2]"
 
 
 @OWN
 @AFFINITY
-def test_threads_that_nobody_chose_are_not_lent_beyond_the_processors_of_the_caller() -> None:
+def test_threads_that_nobody_chose_are_not_lent_beyond_the_processors_of_the_caller(output: Output) -> None:
     work = "LIBRARY.set_most_threads(8)\nos.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\ntl.inv(x)"
 
-    assert program(SAMPLER.format(work=work)) == "[1]"
+    assert output(SAMPLER.format(work=work)) == "[1]"
 
 
 @OWN
 @AFFINITY
-def test_lent_threads_work_on_the_processors_of_who_borrows_them() -> None:
+def test_lent_threads_work_on_the_processors_of_who_borrows_them(output: Output) -> None:
     code = (
         "import os, numpy as np, tensor_runtime as tr, tensor_linalg as tl\n"
         "from tensor_cpu.extension import LIBRARY\n"
@@ -283,12 +269,12 @@ def test_lent_threads_work_on_the_processors_of_who_borrows_them() -> None:
         "os.sched_setaffinity(0, all)\ntl.inv(x)\n"
         "print(len(lent), narrow == [{min(all)}], [os.sched_getaffinity(task) for task in lent] == [all])"
     )
-    assert program(code).split() == ["1", "True", "True"]
+    assert output(code).split() == ["1", "True", "True"]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork.*:DeprecationWarning")
-def test_a_child_forked_while_other_threads_multiply_multiplies_too() -> None:
+def test_a_child_forked_while_other_threads_multiply_multiplies_too(output: Output) -> None:
     code = (
         "import os, signal, threading, warnings, numpy as np, tensor_runtime as tr, tensor_linalg as tl\n"
         "warnings.simplefilter('ignore')\n"
@@ -314,14 +300,14 @@ def test_a_child_forked_while_other_threads_multiply_multiplies_too() -> None:
         "[thread.join() for thread in threads]\n"
         "print(bad)"
     )
-    assert program(code) == "0"
+    assert output(code) == "0"
 
 
-def test_a_word_that_names_no_library_is_refused_when_the_backend_is_loaded() -> None:
+def test_a_word_that_names_no_library_is_refused_when_the_backend_is_loaded(output: Output) -> None:
     code = (
         "import tensor_core.errors as e\ntry: import tensor_cpu.backend\nexcept e.ArgumentError as error: print(error)"
     )
-    assert program(code, TENSOR_CPU_BLAS="atlas") == (
+    assert output(code, TENSOR_CPU_BLAS="atlas") == (
         "TENSOR_CPU_BLAS is 'atlas'; accepted: own, numpy, scipy, mkl, or unset for the best that is there"
     )
 
@@ -358,8 +344,8 @@ def test_however_a_library_fails_the_next_one_is_tried_and_at_last_an_error_says
 
 
 @OWN
-def test_the_doctor_names_our_library_its_version_and_its_processor() -> None:
-    facts = program(
+def test_the_doctor_names_our_library_its_version_and_its_processor(output: Output) -> None:
+    facts = output(
         "import tensor_runtime as tr; print(tr.backend('cpu').describe()['blas'])", OPENBLAS_CORETYPE="Nehalem"
     )
 

@@ -133,10 +133,10 @@ for dtype, algebra in ((tr.F32, MAX_PLUS), (tr.F64, MAX_PLUS), (tr.Bool, OR_AND)
 }
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_a_thread_with_64_kib_of_stack_computes_what_the_main_thread_does(family: str, instruction_set: str) -> None:
+def run(code: str, instruction_set: str) -> str:
+    """What a program prints that succeeds."""
     done = subprocess.run(
-        [sys.executable, "-c", f"{PRELUDE}\n{FAMILIES[family]}\nprint(check.count)", instruction_set],
+        [sys.executable, "-c", f"{PRELUDE}\n{code}", instruction_set],
         # The library of LAPACK has workers of its own, whose stacks are its affair.
         env={**os.environ, "TENSOR_CPU_THREADS": "1"},
         capture_output=True,
@@ -144,9 +144,13 @@ def test_a_thread_with_64_kib_of_stack_computes_what_the_main_thread_does(family
         timeout=300,
         check=False,
     )
-
     assert done.returncode == 0, done.stderr[-2000:]
-    assert int(done.stdout) > 20
+    return done.stdout
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_thread_with_64_kib_of_stack_computes_what_the_main_thread_does(family: str, instruction_set: str) -> None:
+    assert int(run(f"{FAMILIES[family]}\nprint(check.count)", instruction_set)) > 20
 
 
 SMALLEST_STACKS = """
@@ -168,13 +172,4 @@ for _ in range(20):
 
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "pthread_setattr_default_np"), reason="glibc has it")
 def test_workers_do_not_depend_on_the_systems_default_stack(instruction_set: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", f"{PRELUDE}\n{SMALLEST_STACKS}", instruction_set],
-        env={**os.environ, "TENSOR_CPU_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-
-    assert done.returncode == 0, done.stderr[-2000:]
+    run(SMALLEST_STACKS, instruction_set)

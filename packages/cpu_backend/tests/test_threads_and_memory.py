@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -17,22 +17,8 @@ from tensor_cpu.memory import PoolStats, pool
 from tensor_cpu.threads import set_threads, threads
 from tensor_runtime.memory import usable_bytes
 
+Program = Callable[..., subprocess.CompletedProcess[str]]
 NATIVE = pytest.mark.skipif(not AVAILABLE, reason="the native kernels are not built")
-
-
-def program(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a program where the environment is what is given and nothing else of ours."""
-    kept = {
-        name: value for name, value in os.environ.items() if not name.startswith(("TENSOR_CPU_", "OPENBLAS_", "OMP_"))
-    }
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        env={**kept, **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
 
 
 def test_a_call_sets_our_threads_and_its_block_restores_them() -> None:
@@ -78,20 +64,20 @@ def test_a_count_that_is_no_number_of_threads_is_refused(bad: Any) -> None:
 SHOW = "import tensor_cpu.backend, tensor_cpu.threads as t; print(t.threads())"
 
 
-def test_the_first_count_is_the_number_of_processors_that_the_process_may_use() -> None:
+def test_the_first_count_is_the_number_of_processors_that_the_process_may_use(program: Program) -> None:
     expected = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
     assert program(SHOW).stdout.split() == [str(expected)]
 
 
 @pytest.mark.parametrize(("text", "count"), [("3", 3), (" 3 ", 3), ("3,2", 3), ("1024", 1024)])
-def test_the_usual_variable_counts_where_ours_is_not_set(text: str, count: int) -> None:
+def test_the_usual_variable_counts_where_ours_is_not_set(text: str, count: int, program: Program) -> None:
     assert program(SHOW, OMP_NUM_THREADS=text).stdout.split() == [str(count)]
     assert program(SHOW, OMP_NUM_THREADS=text, TENSOR_CPU_THREADS="2").stdout.split()[0] == "2"
 
 
 @pytest.mark.parametrize("text", ["", "0", "-3", "many", "1025", ",2"])
-def test_what_is_no_count_in_the_usual_variable_is_passed_over(text: str) -> None:
+def test_what_is_no_count_in_the_usual_variable_is_passed_over(text: str, program: Program) -> None:
     assert program(SHOW, OMP_NUM_THREADS=text).stdout == program(SHOW).stdout
 
 
@@ -157,7 +143,7 @@ LINUX = pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="process
 
 @NATIVE
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="the system has no such signals")
-def test_a_signal_that_the_program_waits_for_never_reaches_a_worker() -> None:
+def test_a_signal_that_the_program_waits_for_never_reaches_a_worker(program: Program) -> None:
     code = f"""{WORKING}
 LIBRARY.set_threads(3)
 work()
@@ -175,7 +161,7 @@ print("alive")
 
 @NATIVE
 @LINUX
-def test_workers_follow_the_processors_of_the_thread_that_calls() -> None:
+def test_workers_follow_the_processors_of_the_thread_that_calls(program: Program) -> None:
     code = f"""{WORKING}
 allowed = sorted(os.sched_getaffinity(0))
 LIBRARY.set_threads(4)
@@ -195,7 +181,7 @@ print("followed")
 
 @NATIVE
 @LINUX
-def test_work_of_twenty_microseconds_wakes_no_worker() -> None:
+def test_work_of_twenty_microseconds_wakes_no_worker(program: Program) -> None:
     code = f"""{WORKING}
 LIBRARY.set_threads(2)
 square, truths, whole = x[:256, :256], tr.tensor(np.ones(65536, bool)), tr.tensor(np.ones((48, 48), np.int64))
@@ -212,7 +198,7 @@ print(len(masks()))
 
 @NATIVE
 @LINUX
-def test_a_thread_with_one_processor_works_alone_unless_a_count_was_chosen() -> None:
+def test_a_thread_with_one_processor_works_alone_unless_a_count_was_chosen(program: Program) -> None:
     code = f"""{WORKING}
 os.sched_setaffinity(0, {{min(os.sched_getaffinity(0))}})
 LIBRARY.set_most_threads(8)
@@ -228,14 +214,14 @@ print(len(masks()))
 
 
 @pytest.mark.parametrize("native", ["0", "1"])
-def test_the_environment_sets_the_first_count(native: str) -> None:
+def test_the_environment_sets_the_first_count(native: str, program: Program) -> None:
     done = program(SHOW, TENSOR_CPU_THREADS="5", TENSOR_CPU_NATIVE=native)
 
     assert done.stdout.strip() == "5", done.stderr
 
 
 @pytest.mark.parametrize("bad", ["0", "two", "-1", "1.5", "²", "9" * 5000])
-def test_a_count_in_the_environment_that_is_no_number_is_refused_by_name(bad: str) -> None:
+def test_a_count_in_the_environment_that_is_no_number_is_refused_by_name(bad: str, program: Program) -> None:
     done = program("import tensor_cpu.backend", TENSOR_CPU_THREADS=bad)
 
     assert done.returncode == 1
@@ -311,7 +297,7 @@ def test_memory_that_was_not_to_be_had_is_no_peak() -> None:
 
 
 @NATIVE
-def test_the_first_limit_is_an_eighth_of_what_the_process_may_have() -> None:
+def test_the_first_limit_is_an_eighth_of_what_the_process_may_have(program: Program) -> None:
     code = "import tensor_cpu.backend; from tensor_cpu.memory import pool; print(pool.stats().limit_bytes)"
     bounded = f"import resource; resource.setrlimit(resource.RLIMIT_AS, (3 * 2**32, 3 * 2**32)); {code}"
 
@@ -325,14 +311,14 @@ def test_a_limit_that_is_no_number_of_bytes_is_refused(bad: Any) -> None:
         pool.set_limit(bad)
 
 
-def test_without_native_kernels_the_pool_is_empty_and_does_nothing() -> None:
+def test_without_native_kernels_the_pool_is_empty_and_does_nothing(program: Program) -> None:
     code = "from tensor_cpu.memory import pool; pool.clear(); pool.set_limit(5); print(*pool.stats())"
 
     assert program(code, TENSOR_CPU_NATIVE="0").stdout.split() == ["0"] * 9
 
 
 @NATIVE
-def test_debugging_overwrites_what_is_given_back_and_stops_a_process_that_writes_there() -> None:
+def test_debugging_overwrites_what_is_given_back_and_stops_a_process_that_writes_there(program: Program) -> None:
     code = (
         "import ctypes, tensor_cpu.backend\n"
         "from tensor_cpu._native import empty\n"
@@ -350,13 +336,13 @@ def test_debugging_overwrites_what_is_given_back_and_stops_a_process_that_writes
     assert poisoned.stdout.split()[:1] != plain.stdout.split()[:1]
 
 
-def test_a_word_that_debugging_does_not_know_is_refused() -> None:
+def test_a_word_that_debugging_does_not_know_is_refused(program: Program) -> None:
     done = program("import tensor_cpu.backend", TENSOR_CPU_POOL_DEBUG="yes")
 
     assert "ArgumentError: TENSOR_CPU_POOL_DEBUG is 'yes'; accepted: 0, 1, or unset" in done.stderr
 
 
-def test_the_doctor_says_whether_native_kernels_are_in_use_and_with_what() -> None:
+def test_the_doctor_says_whether_native_kernels_are_in_use_and_with_what(program: Program) -> None:
     facts = tr.backend("cpu").describe()
 
     if AVAILABLE:
