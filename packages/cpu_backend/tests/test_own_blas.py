@@ -211,6 +211,16 @@ def test_a_word_that_names_no_library_is_refused_when_the_backend_is_loaded() ->
     )
 
 
+def test_the_error_of_a_wrong_variable_says_to_change_it_and_not_to_uninstall_anything() -> None:
+    code = (
+        "import tensor_runtime as tr, tensor_core.errors as e\n"
+        "try: tr.zeros(2)\nexcept e.PluginLoadError as error: print(error)"
+    )
+    said = program(code, TENSOR_CPU_BLAS="atlas")
+    assert said.endswith("; set or unset TENSOR_CPU_BLAS, then start again")
+    assert "uninstall" not in said
+
+
 @OWN
 def test_the_doctor_names_our_library_its_version_and_its_processor() -> None:
     facts = program(
