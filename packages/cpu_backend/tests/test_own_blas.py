@@ -343,6 +343,16 @@ def test_however_a_library_fails_the_next_one_is_tried_and_at_last_an_error_says
         assert str(raised.value) == message
 
 
+def test_the_error_of_a_wrong_variable_says_to_change_it_and_not_to_uninstall_anything(output: Output) -> None:
+    code = (
+        "import tensor_runtime as tr, tensor_core.errors as e\n"
+        "try: tr.zeros(2)\nexcept e.PluginLoadError as error: print(error)"
+    )
+    said = output(code, TENSOR_CPU_BLAS="atlas")
+    assert said.endswith("; set or unset TENSOR_CPU_BLAS, then start again")
+    assert "uninstall" not in said
+
+
 @OWN
 def test_the_doctor_names_our_library_its_version_and_its_processor(output: Output) -> None:
     facts = output(

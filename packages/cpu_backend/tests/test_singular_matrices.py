@@ -136,3 +136,65 @@ def test_the_first_of_several_singular_matrices_is_named_by_its_index_in_the_bat
     batch[:, :, 2, 1] = batch[:, :, 1, 3] = [[3, 3], [1, 1]]
     with pytest.raises(SingularMatrixError, match=r"the matrix at batch index \(2, 1\) is exactly singular"):
         tl.inv(tr.asarray(np.asfortranarray(batch)))
+
+
+@pytest.mark.parametrize("side", [2, 3, 4])
+def test_a_system_is_singular_or_not_whatever_its_right_hand_sides_are(side: int) -> None:
+    rng = np.random.default_rng(side)
+    for _ in range(60):
+        matrix = rng.integers(-3, 4, (side, side)).astype(float)
+        matrix[-1] = matrix[:-1].sum(axis=0)
+        a = tr.asarray(matrix)
+        verdicts = set()
+        for shape in ((side,), (side, 1), (side, 40), (side, 1000), (side, 1, 5), (side, 200, 5), (side, 0)):
+            for dtype in ("F32", "F64"):
+                b = tr.ones(shape, dtype=dtype)
+                if b.size:
+                    verdicts.add(refused(tl.solve, a, b))
+        many = tr.asarray(np.stack([matrix, np.eye(side)], axis=-1))
+        verdicts.add(refused(tl.solve, many, tr.ones((side, 3))))
+        verdicts.add(refused(tl.solve, many, tr.ones((side, 3, 7, 2))))
+        verdicts.add(refused(tl.inv, a))
+
+        assert len(verdicts) == 1
+
+
+@pytest.mark.parametrize("side", [2, 3, 4])
+@pytest.mark.parametrize("dtype", ["F32", "F64", "C32", "C64"])
+def test_small_systems_with_any_right_hand_sides_are_solved(side: int, dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    numpy_dtype = tr.zeros(1, dtype=dtype).to_numpy().dtype
+    matrix = (rng.integers(-3, 4, (side, side, 5)) + 9 * np.eye(side)[:, :, None]).astype(numpy_dtype)
+    for a_batch, b_batch, columns in (
+        ((), (), 100),
+        ((), (), 101),
+        ((), (5,), 1),
+        ((), (2, 5), 40),
+        ((5,), (), 3),
+        ((5,), (2, 5), 2),
+        ((5,), (1,), 33),
+    ):
+        a = matrix if a_batch else matrix[:, :, 0]
+        b = rng.integers(-9, 10, (side, columns, *b_batch)).astype(numpy_dtype)
+        x = tl.solve(tr.asarray(a), tr.asarray(b)).to_numpy()
+
+        batch = np.broadcast_shapes(a_batch, b_batch)
+        expected = np.empty((side, columns, *batch), numpy_dtype)
+        expected[...] = b.reshape(side, columns, *(1,) * (len(batch) - len(b_batch)), *b_batch)
+        aligned = a.reshape(side, side, *(1,) * (len(batch) - len(a_batch)), *a_batch)
+        product = np.einsum("ij...,jk...->ik...", aligned, x)
+        assert x.shape == expected.shape
+        np.testing.assert_allclose(product, expected, rtol=0, atol=1e-4 if "32" in dtype else 1e-12)
+
+
+def test_the_singular_matrix_and_the_element_are_named_in_the_callers_own_batch() -> None:
+    good = np.eye(3)
+    many = tr.asarray(np.stack([good, np.zeros((3, 3))], axis=-1))
+    with pytest.raises(SingularMatrixError, match=r"batch index \(1,\)"):
+        tl.solve(many, tr.ones((3, 40)))
+    with pytest.raises(SingularMatrixError, match="the matrix is exactly singular"):
+        tl.solve(tr.zeros((3, 3)), tr.ones((3, 40, 7)))
+    b = np.ones((3, 40, 2))
+    b[1, 30, 1] = np.nan
+    with pytest.raises(tl.NonFiniteError, match=r"\(1, 30\).*|.*batch index \(1,\)"):
+        tl.solve(tr.asarray(good), tr.asarray(b))

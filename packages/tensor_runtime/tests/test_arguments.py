@@ -107,3 +107,10 @@ def test_a_large_tensor_where_a_shape_belongs_is_refused_at_once(make: Any) -> N
 
     with pytest.raises(ShapeError, match="accepted: "):
         make(large)
+
+
+@pytest.mark.parametrize("join", [tr.concatenate, tr.stack])
+def test_one_large_tensor_in_place_of_several_is_refused_at_once(join: Any) -> None:
+    with pytest.raises(ArgumentError, match="found one tensor of 1000000000 rows; accepted: a sequence of tensors"):
+        join(tr.broadcast_to(tr.tensor(1.0), (10**9, 10**9)))
+    assert join(tr.tensor([[1, 2], [3, 4]])).size == 4

@@ -49,7 +49,7 @@ def svd(a: Tensor, /, *, check: bool = True) -> SVDResult:
 
     Args:
         a: shape [M, N, B...]; F32, F64, C32 or C64.
-        check: raise when an element is not finite.
+        check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
 
     Returns:
         u [M, K, B...] with orthonormal columns, s [K, B...] real, non-negative and descending, vh [K, N, B...] with
@@ -81,7 +81,7 @@ def qr(a: Tensor, /, *, check: bool = True) -> QRResult:
 
     Args:
         a: shape [M, N, B...]; F32, F64, C32 or C64.
-        check: raise when an element is not finite.
+        check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
 
     Returns:
         q [M, K, B...] with orthonormal columns and r [K, N, B...], zero below its diagonal; K is the smaller of M and
@@ -113,7 +113,7 @@ def eigh(a: Tensor, /, *, check: bool = True) -> EighResult:
 
     Args:
         a: shape [N, N, B...]; F32, F64, C32 or C64.
-        check: raise when an element is not finite.
+        check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
 
     Returns:
         eigenvalues [N, B...] real and ascending, eigenvectors [N, N, B...], one per column and orthonormal. The
@@ -147,7 +147,7 @@ def cholesky(a: Tensor, /, *, check: bool = True) -> Tensor:
 
     Args:
         a: shape [N, N, B...]; F32, F64, C32 or C64.
-        check: raise when an element is not finite.
+        check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
 
     Returns:
         L [N, N, B...] with a real, positive diagonal and exact zeros above it. The residual is a few rounding units

@@ -82,9 +82,11 @@ class Candidate:
                 raise
             except BaseException as failure:  # a plug-in may even call sys.exit() or recurse without end
                 self.failure = failure
+        remedy = "mend or uninstall it, then call refresh_backends()"
+        if variable := getattr(self.failure, "variable", None):  # an error of our tree that says what it accepts
+            remedy = f"set or unset {variable}, then start again"
         raise PluginLoadError(
-            f"backend {self.name!r} of {self.distribution} did not load: "
-            f"{in_one_line(self.failure)}; mend or uninstall it, then call refresh_backends()",
+            f"backend {self.name!r} of {self.distribution} did not load: {in_one_line(self.failure)}; {remedy}",
             backend=self.name,
         ) from self.failure
 

@@ -38,6 +38,11 @@ _FILLING: Final[Mapping[str, int]] = {
 mostly copies is."""
 
 
+_ALWAYS_HERE: Final = range(2, 5)
+"""Sides of systems that are solved here however many there are, so that each finds the same pivots of zero as det."""
+_SPLITS: Final = (16, 8, 4, 2)
+"""Parts of the columns of one system that fill the lanes, if they are equal."""
+
 _NAMES: Final = {NUMPY_DTYPES[dtype]: dtype.name for dtype in FLOATING}
 
 
@@ -55,11 +60,22 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, detail: Any) 
     True
     """
     forms = [operand for operand in operands if isinstance(operand, Form)]
+    if len(forms) != len(operands):
+        return None
+    numpys = linalg.bind(name, operands, result, detail)
+    kernel = _bind_equal(name, forms, result, numpys)
+    if kernel is None and name == "solve" and forms[0].shape[0] in _ALWAYS_HERE:
+        return _bind_solve(forms, result, numpys)
+    return kernel
+
+
+def _bind_equal(name: str, forms: list[Form], result: Result, numpys: Kernel) -> Kernel | None:
+    """Operands of one dtype and one batch, as they are."""
     results = result if isinstance(result, tuple) else (result,)
     a = forms[0]
     rows, columns, batch = a.shape[0], a.shape[1], a.shape[2:]
     count, right = prod(batch), 0
-    if len(forms) != len(operands) or any(form.dtype is not a.dtype for form in forms) or a.dtype not in FLOATING:
+    if any(form.dtype is not a.dtype for form in forms) or a.dtype not in FLOATING:
         return None
     if len(forms) == 2:
         b = forms[1].shape
@@ -71,7 +87,6 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, detail: Any) 
     parts = 1 if a.dtype is a.dtype.component else 2
     if parts * rows * max(columns, right) > count * _FILLING[name]:
         return None
-    numpys = linalg.bind(name, operands, result, detail)
     kernel = LIBRARY.lanes(
         name,
         a.dtype.name,
@@ -94,6 +109,57 @@ def _refusing_singular(name: str, numpys: Kernel) -> Kernel:
         raise linalg.singular(name, twins[0], _inverted)
 
     return kernel
+
+
+def _bind_solve(forms: list[Form], result: Result, numpys: Kernel) -> Kernel | None:
+    """Systems of any batches, dtypes and columns: each right-hand side, or part of one, gets a matrix of its own."""
+    a, b = forms
+    if isinstance(result, tuple) or not result.size:
+        return None
+    side, dtype = a.shape[0], NUMPY_DTYPES[result.dtype]
+    right = 1 if b.rank == 1 else b.shape[1]
+    batch = result.shape[:1:-1]
+    split = 1
+    if prod(batch) == 1 and right * side > _FILLING["solve"]:
+        split = next((parts for parts in _SPLITS if right % parts == 0), 1)
+    count, columns = prod(batch) * split, right // split
+    kernel = LIBRARY.lanes(
+        "solve",
+        result.dtype.name,
+        (side, side),
+        columns,
+        count,
+        (((count, columns, side), result.dtype.name),),
+        True,
+        _hand_back,
+    )
+
+    def spread(twin: Any, shape: tuple[int, ...], rows: int) -> Any:
+        """The matrices, one for each of the batch; those that are fewer than the batch has axes get more."""
+        stack = twin.reshape(*shape[:-2], *(1,) * (2 + len(batch) - len(shape)), *shape[-2:])
+        stack = np.broadcast_to(stack, (*batch, *shape[-2:])).reshape(-1, rows, side)
+        return np.ascontiguousarray(stack, dtype)
+
+    def solve(x: Any, y: Any) -> Any:
+        matrices = spread(x, x.shape, side)
+        if split > 1:
+            matrices = np.ascontiguousarray(np.broadcast_to(matrices, (split, side, side)))
+        columns_of_y = spread(y, y.shape if y.ndim > 1 else (1, side), right).reshape(count, columns, side)
+        try:
+            return kernel(matrices, columns_of_y).reshape(result.shape[::-1])
+        except _HandedBackError:
+            pass
+        return _refusing_singular("solve", numpys)(x, y)
+
+    return solve
+
+
+class _HandedBackError(Exception):
+    """The lanes found a matrix with an exactly zero pivot, or something that is not finite."""
+
+
+def _hand_back(*twins: Any) -> None:
+    raise _HandedBackError
 
 
 def _inverted(stack: Any) -> None:

@@ -89,9 +89,12 @@ def bind_spread(name: str, operands: tuple[Operand, ...], result: Any, detail: A
 
     def spread(x: Any) -> Any:
         squares = squares_of_parts(x, means(x))
+        whole = np.add(squares[0::2], squares[1::2])
+        if root:  # before it is rounded to F32, which has no room for the square of a small number
+            np.sqrt(whole, out=whole)
         out = empty(result)
-        np.add(squares[0::2].reshape(shape), squares[1::2].reshape(shape), out=out)
-        return np.sqrt(out, out=out) if root else out
+        out[...] = whole.reshape(shape)
+        return out
 
     return quiet(spread)
 

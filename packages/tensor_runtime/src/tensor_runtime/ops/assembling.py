@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError, SizeLimitError, shortened
-from tensor_core.shapes import element_count, normalize_axes, normalize_axis
+from tensor_core.shapes import MOST_AXES, element_count, normalize_axes, normalize_axis
 from tensor_runtime.arguments import whole, wholes
 from tensor_runtime.execute import execute_detail, execute_several
 from tensor_runtime.form import Shape
@@ -289,6 +289,11 @@ def reverse(x: Tensor, /, axis: int | Sequence[int] | None = None) -> Tensor:
 
 
 def _several(operation: str, tensors: Any) -> list[Tensor]:
+    if isinstance(tensors, Tensor) and tensors.rank and len(tensors) > MOST_AXES:
+        raise ArgumentError(
+            f"{operation}: found one tensor of {len(tensors)} rows; accepted: a sequence of tensors, as in [x, y]",
+            operation=operation,
+        )
     try:
         operands = list(tensors)
     except TypeError:
