@@ -5,7 +5,7 @@ A program is bound as one kernel, ``elementwise_program``, where the backend has
 of an operand of the program, the number of operands plus that of an earlier step, or ``("constant", number)``.
 
 A program runs step by step, each with the kernel that it has outside of a program, where the backend lacks that
-kernel, where a step may refuse values (so that the errors are the same ones), and where the one kernel failed.
+kernel, where a step may refuse values (so that the errors are the same ones), and where the one kernel refused a value.
 """
 
 from __future__ import annotations
@@ -69,6 +69,11 @@ class Program:
         """Form of an operand or of a step's result."""
         first = len(self.operands)
         return self.operands[number] if number < first else self.steps[number - first].form
+
+    @property
+    def made(self) -> tuple[Form, ...]:
+        """Forms of the results that are computed, each once."""
+        return tuple(self.form_of(number) for number in {*self.results} if number >= len(self.operands))
 
     @property
     def stepwise(self) -> Stepwise:
