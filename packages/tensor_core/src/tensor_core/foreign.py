@@ -28,6 +28,7 @@ _PROTOCOLS: Final[tuple[tuple[str, Callable[[Any], Element]], ...]] = (
     ("__float__", float),
     ("__complex__", complex),
 )
+_TRUTH: Final[tuple[tuple[str, Callable[[Any], Element]], ...]] = (("__bool__", bool),)
 # No word on what the value is: a device that failed, a recorded function that may not read values, no memory.
 _OUR_FAILURES: Final = (BackendError, MemoryError)
 
@@ -200,9 +201,8 @@ def python_number(value: object, /) -> Element:
         if type(value) in _PLAIN:
             return value  # type: ignore[return-value]
     kind = type(value)
-    if own_dtype(value) is Bool:
-        return bool(value)
-    for method, plain in _PROTOCOLS:
+    # A Bool stays one: its __index__ would make it an integer.
+    for method, plain in _TRUTH if own_dtype(value) is Bool else _PROTOCOLS:
         if hasattr(kind, method):
             try:
                 number = plain(value)
@@ -216,13 +216,13 @@ def python_number(value: object, /) -> Element:
 
 
 def _with_imaginary_part(value: Any, number: Element) -> Element:
-    """The complex number instead of its real part, where ``__float__`` has dropped the other."""
-    if not hasattr(type(value), "__complex__"):
+    """The complex number instead of its real part, where ``__float__`` has dropped the other.
+
+    Whatever ``__complex__`` raises passes: without it nobody knows whether the value is real.
+    """
+    if getattr(type(value), "__complex__", None) is None:
         return number
-    try:
-        whole = complex(value)
-    except Exception:  # of a class whose every value is real
-        return number
+    whole = complex(value)
     return whole if whole.imag else number
 
 
