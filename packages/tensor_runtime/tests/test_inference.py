@@ -3,9 +3,18 @@ from __future__ import annotations
 import pytest
 
 import tensor_runtime as tr
-from tensor_core.errors import DTypeError, PlacementError, ShapeError, UnsupportedOperationError
+from tensor_core.errors import (
+    BackendError,
+    DTypeError,
+    PlacementError,
+    PluginConflictError,
+    PluginLoadError,
+    ShapeError,
+    UnsupportedOperationError,
+)
 from tensor_core.host_tensor import HostTensor
 from tensor_runtime.form import form_of
+from tensor_runtime.registry import registry
 from tensor_runtime.testing.cases import all_cases
 from tensor_runtime.testing.simulated import SimulatedBackend
 
@@ -58,6 +67,17 @@ def test_results_are_where_the_operands_are() -> None:
 
     assert tr.infer(tr.exp, form_of(tr.F64, (2,), there)).placement is there
     assert tr.infer(tr.ones, 3, placement="npu").placement is there
+
+
+@pytest.mark.parametrize("error", [PluginConflictError("two claim it"), PluginLoadError("libnpu.so")])
+def test_what_is_wrong_with_a_plug_in_is_told_here_too(error: BackendError, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(place: tr.Placement) -> object:
+        raise error
+
+    monkeypatch.setattr(registry, "backend_for", failing)
+    with pytest.raises(type(error)) as caught:
+        tr.infer(tr.zeros, 2, placement="npu")
+    assert caught.value is error
 
 
 def test_results_in_tuples_stay_in_their_tuples() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tensor_core.dtypes import DType
-from tensor_core.errors import BackendError
+from tensor_core.errors import BackendUnavailableError
 from tensor_core.shapes import as_shape
 from tensor_runtime.abstract import META
 from tensor_runtime.form import Form, form_of
@@ -79,7 +79,7 @@ def _stand_in(place: Placement, stand_ins: dict[Placement, Placement]) -> Placem
     if place is not CPU:
         try:
             registry.backend_for(place)  # refused here as anywhere else where its backend lacks it
-        except BackendError:
+        except BackendUnavailableError:
             if place.device is None:
                 raise
             # but what needs no elements can be asked of a device that this machine lacks
