@@ -309,6 +309,7 @@ NOWHERE = [
     "simulated:1",
     "meta:3",
     Placement(MemoryKind.Managed, DeviceId(DeviceKind.other("meta"), 0)),
+    Placement(MemoryKind.other("cpu"), DeviceId(DeviceKind.other("meta"), 0)),
     "recording:1",
 ]
 WAYS: list[Callable[[Any], object]] = [

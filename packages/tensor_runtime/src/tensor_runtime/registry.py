@@ -37,7 +37,7 @@ from tensor_runtime.bindings import binding_cache
 from tensor_runtime.discovery import VARIABLE, AnyBackend, Candidate, in_one_line, installed_candidates
 from tensor_runtime.failures import fail, guarded
 from tensor_runtime.family_kernels import Binder, KernelTable, Offer
-from tensor_runtime.placement import DeviceId, DeviceKind, Placement, as_placement
+from tensor_runtime.placement import DeviceId, DeviceKind, Placement, as_placement, is_stand_in
 from tensor_runtime.protocols import Kernel, Operand, Result
 
 KERNEL: Final = "a kernel"
@@ -122,7 +122,7 @@ class Registry:
         with self._lock:
             backend = self._serving(placement.device.kind)
             there = placements_of(backend)
-            if placement not in there:
+            if placement not in there and not is_stand_in(placement):
                 raise PlacementError(
                     f"placement {placement}: the {backend.name} backend has no such device or memory; "
                     f"it has {', '.join(map(repr, there))}",
