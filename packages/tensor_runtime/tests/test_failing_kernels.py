@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -141,6 +142,44 @@ def test_a_kernel_that_fails_in_its_first_call_is_called_once(device: Failing, n
         device.error = None
 
     assert len(device.calls) == 1
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_lack_of_memory_says_the_same_in_the_first_call_and_in_later_ones(device: Failing, name: str) -> None:
+    x = at(device, 2, 2)
+    tr.binding_cache.clear()
+    device.error = MemoryError()
+    said = []
+    try:
+        for _ in range(2):
+            with pytest.raises(OutOfMemoryError) as caught:
+                CALLS[name](x)
+            said.append(str(caught.value))
+    finally:
+        device.error = None
+
+    assert said[0] == said[1]
+    assert re.search(r"the result of [1-9]\d* bytes|whose result takes \d+ B", said[0])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda place: tr.zeros((3, 5), placement=place),
+        lambda place: tr.full((3, 5), 2.0, placement=place),
+        lambda place: tr.uniform((3, 5), seed=1, placement=place),
+        lambda place: tr.normal((3, 5), seed=1, placement=place),
+        lambda place: tr.integers((3, 5), 0, 9, seed=1, placement=place),
+    ],
+)
+def test_a_lack_of_memory_for_a_new_tensor_says_its_bytes(device: Failing, make: Callable[[Any], tr.Tensor]) -> None:
+    device.error = MemoryError()
+    try:
+        for _ in range(2):
+            with pytest.raises(OutOfMemoryError, match="not enough memory for the result of 120 bytes"):
+                make(device.placement())
+    finally:
+        device.error = None
 
 
 @pytest.fixture

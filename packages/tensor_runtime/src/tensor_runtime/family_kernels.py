@@ -67,7 +67,7 @@ class KernelTable:
         offers = self._offers(key)
         if not offers:
             return None
-        trouble = _conflict(offers, operation in guarded("operations", backend.operations))
+        trouble = _conflict(offers, operation in guarded("operations", None, backend.operations))
         if trouble:
             raise PluginConflictError(
                 f"{operation}: the kernel for {backend.name} is brought by {trouble}",

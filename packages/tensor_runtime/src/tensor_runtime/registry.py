@@ -324,7 +324,7 @@ def placements_of(backend: AnyBackend, /) -> Collection[Placement]:
     listed = getattr(backend, "placements", None)
     if listed is None:
         return (as_placement(DeviceId(backend.device_kind)),)
-    found: Collection[Placement] = guarded("placements", listed)
+    found: Collection[Placement] = guarded("placements", None, listed)
     return found
 
 
