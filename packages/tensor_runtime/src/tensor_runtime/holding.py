@@ -37,7 +37,8 @@ def held_bytes(kernel: Any, /) -> int:
         return 0
     if kind in _LEAVES:
         return getsizeof(kernel)
-    total, seen, waiting = 0, set(), [kernel]
+    total, waiting = 0, [kernel]
+    seen: set[int] = set()
     while waiting:  # no recursion: what a kernel holds may be nested deeper than Python calls
         one = waiting.pop()
         kind = type(one)
@@ -79,7 +80,8 @@ def _own_bytes(one: Any, kind: type, waiting: list[Any]) -> int:
             return 0
         if has_bytes:  # an array: where it owns its elements, getsizeof may not see them
             if one.base is None:
-                return max(one.nbytes, size)
+                owned: int = one.nbytes
+                return max(owned, size)
             waiting.append(one.base)
             return size
         waiting += [getattr(one, name, None) for name in names]

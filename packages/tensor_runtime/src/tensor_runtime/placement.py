@@ -66,7 +66,7 @@ class MemoryKind(_Interned):
     """
 
     __slots__ = ("name", "is_other")
-    _fields = ("name", "is_other")
+    _fields: ClassVar[tuple[str, ...]] = ("name", "is_other")
     name: str
     is_other: bool
     Device: ClassVar[MemoryKind]
