@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from operator import index as as_index
 
-from tensor_core.dtypes import C32, C64, DTYPES, F32, F64, I32, I64, Bool, DType, dtype_of_name
+from tensor_core.dtypes import C32, C64, DTYPE_NAMES, DTYPES, F32, F64, I32, I64, Bool, DType, dtype_of_name
 from tensor_core.errors import BackendError, DTypeError, LossyConversionError, shortened
 from tensor_core.promotion import can_convert
 
@@ -47,7 +47,9 @@ _KINDS: Final = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "compl
 
 
 def dtypes_that_hold(name: str, /) -> tuple[DType, ...]:
-    """Our element types that hold every value of a type, given by NumPy's name; none for what is no number.
+    """Our element types that a type converts to, given by NumPy's name; none for what is no number.
+
+    They hold every value of it, but for integers beyond 2**53 (I64 and uint64) in F64 and C64, which are rounded.
 
     >>> dtypes_that_hold("uint32"), dtypes_that_hold("float64"), dtypes_that_hold("str")
     ((I64, F64, C64), (F64, C64), ())
@@ -83,10 +85,10 @@ def check_holds(operation: str, name: str, found: str, dtype: DType | None, /) -
             source=found,
             target=dtype,
         )
-    ours = ", ".join(f"{dtype.name} ({dtype.numpy_name})" for dtype in DTYPES)
     remedy = f"dtype={accepted[0]} converts it (accepted: {listed})" if accepted else "convert it first"
     raise DTypeError(
-        f"{operation}: the element type is {found}; accepted: {ours}, in native byte order; {remedy}", found=found
+        f"{operation}: the element type is {found}; accepted: {DTYPE_NAMES}, in native byte order; {remedy}",
+        found=found,
     )
 
 
@@ -100,15 +102,6 @@ def name_of_typestr(typestr: str, /) -> str:
     if not kind or not length.isdecimal():
         return ""
     return kind if kind == "bool" else f"{kind}{8 * int(length)}"
-
-
-def is_masked(value: object, /) -> bool:
-    """Whether a value is a masked array of NumPy, of any rank, with a mask or without.
-
-    >>> is_masked([1.0])
-    False
-    """
-    return is_masked_class(type(value))
 
 
 def is_masked_class(kind: type, /) -> bool:
