@@ -80,6 +80,15 @@ def test_operands_that_a_result_does_not_need_are_left_out(machine: ProgramBacke
     assert [[operands for _, operands, _ in program] for program in machine.programs] == [[(0, 1)], [(1, 0)]]
 
 
+def test_a_number_that_only_smaller_steps_use_leaves_one_kernel(place: str) -> None:
+    x = tr.to(tr.tensor([[1.0, 2.0], [3.0, 4.0]]), place)
+    fused = tr.fuse(lambda x, row, n: (row + n) * x)
+
+    for _ in range(2):
+        assert host(fused(x, x[0], 3)).tolist() == [[4.0, 10.0], [12.0, 20.0]]
+    fused_outcome(lambda n, x, row, m: (row * n - m) + x, 2, x, x[0], 3)
+
+
 WAYS: tuple[Callable[..., Any], ...] = (
     lambda a, b: a + b,
     lambda a, b: a - b,
