@@ -51,14 +51,17 @@ test: $(VENV)/.dev
 	$(VENV)/bin/python -m pytest
 	$(VENV)/bin/python tools/native_suites.py
 
-# Each interpreter in an environment of its own, .venv-3.12 and so on. Without PYTHONS, those that a name on PATH starts.
+# Each version in an environment of its own, .venv-3.12.4 and so on; the first interpreter of a version stands for it.
+# Without PYTHONS, those that a name on PATH starts.
 PYTHONS ?= $(shell for name in python3.11 python3.12 python3.13 python3.14; do \
 	if $$name -c pass 2>/dev/null; then echo $$name; fi; done)
 
 test-pythons:
 	@test -n "$(strip $(PYTHONS))" || { echo "no Python of 3.11 or newer is on PATH; name some with PYTHONS=..."; exit 1; }
-	@set -e; for python in $(PYTHONS); do \
-		number=$$($$python -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
+	@set -e; seen=" "; for python in $(PYTHONS); do \
+		number=$$($$python -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])'); \
+		case "$$seen" in *" $$number "*) echo "Python $$number was tested already; $$python is passed over"; continue;; esac; \
+		seen="$$seen$$number "; \
 		echo "Python $$number"; \
 		$(MAKE) --no-print-directory PYTHON=$$python VENV=.venv-$$number .venv-$$number/.dev; \
 		.venv-$$number/bin/python -m pytest; \

@@ -16,6 +16,7 @@ from tensor_core import (
     F64,
     I32,
     I64,
+    BackendError,
     Bool,
     CastRangeError,
     DType,
@@ -200,3 +201,68 @@ def test_a_device_that_fails_is_not_reported_as_a_wrong_element() -> None:
         python_number(
             type("Failing", (Failing,), {"__complex__": None, "__index__": None})(RuntimeError("meta tensor"))
         )
+
+
+class Halved:
+    """A number whose real part can be had, and whose whole value cannot."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def __float__(self) -> float:
+        return 1.5
+
+    def __complex__(self) -> complex:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [BackendError("device lost"), UnsupportedOperationError("no elements"), OutOfMemoryError("full"), MemoryError()],
+)
+def test_a_device_that_fails_never_drops_an_imaginary_part(error: Exception) -> None:
+    with pytest.raises(type(error)) as caught:
+        python_number(Halved(error))
+    assert caught.value is error
+
+
+def test_a_number_whose_imaginary_part_cannot_be_asked_for_is_refused() -> None:
+    error = RuntimeError("no")
+    with pytest.raises(DTypeError, match=r"element: found .*Halved.*; accepted: bool, int, float, complex") as caught:
+        python_number(Halved(error))
+    assert caught.value.__cause__ is error
+
+
+def test_a_class_that_says_it_is_not_complex_is_real() -> None:
+    assert python_number(type("Real", (Halved,), {"__complex__": None})(ValueError())) == 1.5
+
+
+class Undecided(NamedTorchLike):
+    def __init__(self, error: Exception) -> None:
+        super().__init__(True, "bool")
+        self.error = error
+
+    def item(self) -> Any:
+        raise self.error
+
+    def __bool__(self) -> bool:
+        raise self.error
+
+
+def test_a_foreign_bool_that_has_no_truth_is_refused_and_a_device_that_fails_is_not_hidden() -> None:
+    error = RuntimeError("meta tensor")
+    with pytest.raises(DTypeError, match="element: found Undecided of rank 0; accepted: bool") as caught:
+        python_number(Undecided(error))
+    assert caught.value.__cause__ is error
+    for failure in (BackendError("device lost"), MemoryError()):
+        with pytest.raises(type(failure)) as lost:
+            python_number(Undecided(failure))
+        assert lost.value is failure
+
+
+def test_the_truth_of_a_foreign_bool_is_asked_for_where_it_has_no_item() -> None:
+    class Bare(TorchLike):
+        dtype = "torch.bool"
+
+    assert python_number(Bare(True, "bool")) is True
+    assert python_number(Bare(False, "bool")) is False

@@ -245,3 +245,21 @@ def test_a_binding_is_charged_for_everything_behind_its_kernel() -> None:
     assert held_bytes(closing((array, array))) < 90_000
     assert held_bytes(closing(tr.ones((2,))._form)) < 500
     assert held_bytes(np.add) == held_bytes(np.add) == 0
+
+
+@pytest.mark.parametrize(
+    "nested", [lambda inner: (inner,), lambda inner: {"x": [inner]}, lambda inner: partial(max, inner)]
+)
+def test_a_kernel_may_hold_what_is_nested_deeper_than_python_calls(nested: Callable[[Any], Any]) -> None:
+    held: Any = bytes(100_000)
+    for _ in range(3000):
+        held = nested(held)
+
+    assert 100_000 + 3000 * 40 < held_bytes(lambda: held) < 3_000_000
+
+
+def test_a_kernel_that_holds_itself_is_counted_once() -> None:
+    held: list[Any] = [bytes(5000)]
+    held.append(held)
+
+    assert 5000 < held_bytes(lambda: held) < 6000

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 import tensor_runtime as tr
-from tensor_core.errors import BackendError, OutOfMemoryError, TensorError
+from tensor_core.errors import (
+    BackendError,
+    CastRangeError,
+    OutOfMemoryError,
+    TensorError,
+    UnsupportedOperationError,
+)
 from tensor_einsum import einsum, plan
 from tensor_linalg import svd
 from tensor_runtime.registry import registry
@@ -137,18 +144,87 @@ def test_a_kernel_that_fails_in_its_first_call_is_called_once(device: Failing, n
     assert len(device.calls) == 1
 
 
-@pytest.mark.parametrize("error", [KeyError("x"), MemoryError(), BackendError("busy")])
-def test_a_fused_kernel_that_fails_is_called_once_before_its_steps_run(error: Exception) -> None:
-    machine = ProgramBackend(tr.backend("cpu"), "machine")
-    tr.register_backend("machine", machine)
+@pytest.mark.parametrize("name", CALLS)
+def test_a_lack_of_memory_says_the_same_in_the_first_call_and_in_later_ones(device: Failing, name: str) -> None:
+    x = at(device, 2, 2)
+    tr.binding_cache.clear()
+    device.error = MemoryError()
+    said = []
     try:
-        x = tr.to(tr.ones((2, 2)), machine.placement())
-        FUSED(x)
-        machine.runs, machine.failure = 0, error
-        assert tr.to(FUSED(x), "cpu").to_numpy().tolist() == [[2.0, 2.0]] * 2
-        assert machine.runs == 1
+        for _ in range(2):
+            with pytest.raises(OutOfMemoryError) as caught:
+                CALLS[name](x)
+            said.append(str(caught.value))
     finally:
-        registry.unregister("machine")
+        device.error = None
+
+    assert said[0] == said[1]
+    assert re.search(r"the result of [1-9]\d* bytes|whose result takes \d+ B", said[0])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda place: tr.zeros((3, 5), placement=place),
+        lambda place: tr.full((3, 5), 2.0, placement=place),
+        lambda place: tr.uniform((3, 5), seed=1, placement=place),
+        lambda place: tr.normal((3, 5), seed=1, placement=place),
+        lambda place: tr.integers((3, 5), 0, 9, seed=1, placement=place),
+    ],
+)
+def test_a_lack_of_memory_for_a_new_tensor_says_its_bytes(device: Failing, make: Callable[[Any], tr.Tensor]) -> None:
+    device.error = MemoryError()
+    try:
+        for _ in range(2):
+            with pytest.raises(OutOfMemoryError, match="not enough memory for the result of 120 bytes"):
+                make(device.placement())
+    finally:
+        device.error = None
+
+
+@pytest.fixture
+def machine() -> Iterator[ProgramBackend]:
+    made = ProgramBackend(tr.backend("cpu"), "machine")
+    tr.register_backend("machine", made)
+    yield made
+    registry.unregister("machine")
+
+
+PAIR = tr.fuse(lambda x: (x, polynomial(x)))
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("fused", [FUSED, PAIR], ids=["one result", "several"])
+@pytest.mark.parametrize(
+    ("error", "kind", "message"),
+    [
+        (KeyError("x"), BackendError, "fuse: the backend failed: KeyError: 'x'"),
+        (ValueError("no"), BackendError, "fuse: the backend failed: ValueError: no"),
+        (MemoryError(), OutOfMemoryError, "fuse: not enough memory for the result of 32 bytes or a workspace"),
+        (OutOfMemoryError("full"), OutOfMemoryError, "full"),
+        (BackendError("busy"), BackendError, "busy"),
+        (UnsupportedOperationError("not of this shape"), UnsupportedOperationError, "not of this shape"),
+    ],
+)
+def test_what_a_fused_kernel_raises_is_never_hidden_by_its_steps(
+    machine: ProgramBackend, error: Exception, kind: type[TensorError], message: str, fused: Any, first: bool
+) -> None:
+    x = tr.to(tr.ones((2, 2)), machine.placement())
+    if not first:
+        fused(x)
+    machine.runs, machine.failure = 0, error
+    with pytest.raises(kind) as caught:
+        fused(x)
+    assert (caught.type, str(caught.value), machine.runs) == (kind, message, 1)
+    assert caught.value is error or caught.value.__cause__ is error
+
+
+def test_a_fused_kernel_that_refuses_a_value_is_called_once_before_its_steps_run(machine: ProgramBackend) -> None:
+    x = tr.to(tr.ones((2, 2)), machine.placement())
+    FUSED(x)
+    machine.runs, machine.failure = 0, CastRangeError("no")
+    assert tr.to(FUSED(x), "cpu").to_numpy().tolist() == [[2.0, 2.0]] * 2
+    assert machine.runs == 1
 
 
 def test_what_is_wrong_with_a_call_is_no_consequence_of_a_missing_binding() -> None:

@@ -80,6 +80,15 @@ def test_operands_that_a_result_does_not_need_are_left_out(machine: ProgramBacke
     assert [[operands for _, operands, _ in program] for program in machine.programs] == [[(0, 1)], [(1, 0)]]
 
 
+def test_a_number_that_only_smaller_steps_use_leaves_one_kernel(place: str) -> None:
+    x = tr.to(tr.tensor([[1.0, 2.0], [3.0, 4.0]]), place)
+    fused = tr.fuse(lambda x, row, n: (row + n) * x)
+
+    for _ in range(2):
+        assert host(fused(x, x[0], 3)).tolist() == [[4.0, 10.0], [12.0, 20.0]]
+    fused_outcome(lambda n, x, row, m: (row * n - m) + x, 2, x, x[0], 3)
+
+
 WAYS: tuple[Callable[..., Any], ...] = (
     lambda a, b: a + b,
     lambda a, b: a - b,
@@ -248,11 +257,11 @@ def test_what_cannot_fail_is_one_kernel(machine: ProgramBackend) -> None:
     assert not one_kernel(lambda x: tr.cast(x, "I32"), real)
 
 
-def test_a_kernel_that_fails_leaves_it_to_the_steps(machine: ProgramBackend) -> None:
+def test_a_kernel_that_refuses_a_value_leaves_it_to_the_steps(machine: ProgramBackend) -> None:
     x = tr.to(tr.tensor([1.0, 2.0]), "machine")
     fused = tr.fuse(lambda x: (tr.exp(x) * 0) + x)
     several = tr.fuse(lambda x: (x, x + x))
-    for failure in (ValueError("no"), CastRangeError("no"), MemoryError()):
+    for failure in (DivisionByZeroError("no"), CastRangeError("no"), ArgumentError("no")):
         machine.failure = failure
         assert host(fused(x)).tolist() == [1.0, 2.0]
         assert host(several(x)[1]).tolist() == [2.0, 4.0]

@@ -1,11 +1,23 @@
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
 import tensor_runtime as tr
-from tensor_core.errors import DTypeError, PlacementError, ShapeError, UnsupportedOperationError
+from tensor_core.errors import (
+    BackendError,
+    DTypeError,
+    PlacementError,
+    PluginConflictError,
+    PluginLoadError,
+    ShapeError,
+    UnsupportedOperationError,
+)
 from tensor_core.host_tensor import HostTensor
 from tensor_runtime.form import form_of
+from tensor_runtime.placement import as_placement
+from tensor_runtime.registry import placements_of, registry
 from tensor_runtime.testing.cases import all_cases
 from tensor_runtime.testing.simulated import SimulatedBackend
 
@@ -58,6 +70,43 @@ def test_results_are_where_the_operands_are() -> None:
 
     assert tr.infer(tr.exp, form_of(tr.F64, (2,), there)).placement is there
     assert tr.infer(tr.ones, 3, placement="npu").placement is there
+
+
+def test_what_stands_in_for_a_placement_is_listed_by_nobody_and_named_by_nobody() -> None:
+    seen_there: list[tr.Placement] = []
+    tr.infer(lambda x: seen_there.append(x.placement), X)
+    (inside,) = seen_there
+
+    assert repr(inside) == "meta:0 (cpu)"
+    assert list(placements_of(tr.backend("meta"))) == [as_placement("meta")]
+    twin = tr.Placement(tr.MemoryKind.other("cpu"), inside.device)
+    assert repr(twin) == repr(inside)
+    with pytest.raises(PlacementError, match=r"the meta backend has no such device or memory; it has meta:0$"):
+        tr.zeros(2, placement=twin)
+    assert pickle.loads(pickle.dumps(inside)) is inside
+
+
+def test_places_that_print_alike_are_still_different_ones() -> None:
+    places = [
+        tr.Placement(tr.MemoryKind.Device, tr.DeviceId(kind, 0))
+        for kind in (tr.DeviceKind.other("rocm"), tr.DeviceKind.gpu(tr.GpuBackendKind.Rocm))
+    ]
+    assert repr(places[0]) == repr(places[1])
+    for place in places:
+        assert tr.infer(tr.exp, form_of(tr.F64, (2,), place)).placement is place
+    with pytest.raises(PlacementError):
+        tr.infer(tr.add, *(form_of(tr.F64, (2,), place) for place in places))
+
+
+@pytest.mark.parametrize("error", [PluginConflictError("two claim it"), PluginLoadError("libnpu.so")])
+def test_what_is_wrong_with_a_plug_in_is_told_here_too(error: BackendError, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(place: tr.Placement) -> object:
+        raise error
+
+    monkeypatch.setattr(registry, "backend_for", failing)
+    with pytest.raises(type(error)) as caught:
+        tr.infer(tr.zeros, 2, placement="npu")
+    assert caught.value is error
 
 
 def test_results_in_tuples_stay_in_their_tuples() -> None:

@@ -15,7 +15,7 @@ from tensor_core.dtypes import C64, F32, F64, I32, Bool
 from tensor_core.errors import BackendError, OverlappingViewError
 from tensor_runtime import overlap
 from tensor_runtime.form import Form, form_of
-from tensor_runtime.overlap import overlap_test, solvable
+from tensor_runtime.overlap import equation, overlap_test, solved
 from tensor_runtime.placement import CPU
 from tensor_runtime.registry import registry
 from tensor_runtime.testing.simulated import SimulatedBackend
@@ -62,15 +62,15 @@ def test_an_equation_is_solvable_when_some_choice_of_its_unknowns_solves_it(
 ) -> None:
     sums = {sum(choice) for choice in product(*[[step * x for x in range(most + 1)] for step, most in terms])}
 
-    assert solvable(terms, total) == (total in sums)
+    assert solved(*equation(terms), total) == (total in sums)
 
 
 def test_a_question_that_takes_too_long_counts_as_overlap(monkeypatch: pytest.MonkeyPatch) -> None:
     terms = [(6, 2), (10, 2), (15, 2)]
-    assert not solvable(terms, 28)
+    assert not solved(*equation(terms), 28)
 
     monkeypatch.setattr(overlap, "MOST_CANDIDATES", 0)
-    assert solvable(terms, 28)
+    assert solved(*equation(terms), 28)
 
 
 def test_interleaved_columns_of_any_extent_do_not_overlap() -> None:

@@ -10,6 +10,7 @@ import pytest
 import tensor_runtime as tr
 from tensor_core.errors import (
     BackendContractError,
+    BackendError,
     BackendUnavailableError,
     PlacementError,
     PluginConflictError,
@@ -18,6 +19,7 @@ from tensor_core.errors import (
 )
 from tensor_core.host_tensor import HostTensor
 from tensor_runtime.discovery import Candidate
+from tensor_runtime.doctor import report
 from tensor_runtime.form import form_of
 from tensor_runtime.placement import CPU, DeviceId, DeviceKind, MemoryKind, Placement, as_placement
 from tensor_runtime.protocols import PROTOCOL_VERSION
@@ -307,6 +309,7 @@ NOWHERE = [
     "simulated:1",
     "meta:3",
     Placement(MemoryKind.Managed, DeviceId(DeviceKind.other("meta"), 0)),
+    Placement(MemoryKind.other("cpu"), DeviceId(DeviceKind.other("meta"), 0)),
     "recording:1",
 ]
 WAYS: list[Callable[[Any], object]] = [
@@ -373,3 +376,53 @@ def test_every_device_that_a_backend_lists_is_served() -> None:
             tr.zeros(2, placement="many:3")
     finally:
         the_registry.unregister("many")
+
+
+@pytest.mark.parametrize("method", ["operations", "unsupported"])
+def test_a_backend_whose_report_fails_is_broken_and_breaks_nobody_else(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing() -> Any:
+        raise KeyError("lost\ntable")
+
+    device = SimulatedBackend(tr.backend("cpu"), "sim")
+    tr.register_backend("sim", device)
+    try:
+        monkeypatch.setattr(device, method, failing)
+        rows = {row.name: row for row in tr.backends()}
+        assert rows["sim"].status == "broken: it does not say which operations it has: KeyError: 'lost\\ntable'"
+        assert (rows["sim"].troubled, rows["cpu"].troubled, rows["cpu"].status) == (True, False, "ready")
+        assert {row.backend for row in tr.threads()} == {"cpu"}
+        with tr.set_threads(1):
+            pass
+        lines, healthy = report(the_registry)
+        assert not healthy
+        assert f"problem: sim of this process: {rows['sim'].status}" in lines
+        assert f"  status  {rows['sim'].status}" in [line.replace("status      ", "status  ") for line in lines]
+    finally:
+        the_registry.unregister("sim")
+
+
+def test_a_kernel_brought_for_a_backend_whose_report_fails_is_an_error_of_our_tree(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    device = SimulatedBackend(tr.backend("cpu"), "sim")
+    tr.register_backend("sim", device)
+    tr.register_kernel("sim", "exp", lambda *forms: max)
+    try:
+        monkeypatch.setattr(device, "operations", lambda: {}["lost"])
+        with pytest.raises(BackendError, match="operations: the backend failed: KeyError: 'lost'"):
+            tr.exp(tr.ones(2, placement=device.placement()))
+    finally:
+        the_registry.unregister_kernel("sim", "exp")
+        the_registry.unregister("sim")
+
+
+def test_a_backend_that_says_why_it_cannot_be_used_is_in_no_trouble_whatever_the_words() -> None:
+    registry = registry_of(("cpu", cpu, CPU_INFO), ("npu", cpu, {"device_kinds": ("npu",), "status": "broken driver"}))
+
+    assert [(row.status, row.troubled) for row in registry.backends()] == [
+        ("not loaded", False),
+        ("broken driver", False),
+    ]
+    assert report(registry)[1]

@@ -99,3 +99,11 @@ def test_a_backend_without_threads_is_passed_over() -> None:
 def test_the_counts_print_as_a_table(worker: Worker) -> None:
     assert repr(tr.threads()).splitlines()[0] == "backend  library  threads"
     assert "worker   library        8" in repr(tr.threads()).splitlines()
+
+
+def test_a_loaded_backend_counts_whatever_the_table_says_of_it(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "operations", lambda: 1 // 0)
+
+    assert next(row for row in tr.backends() if row.name == "worker").troubled
+    with tr.set_threads(2):
+        assert worker.count == 2

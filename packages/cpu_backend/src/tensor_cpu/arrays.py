@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from tensor_core.dtypes import DTYPES, Bool, DType, dtype_of_name
+from tensor_core.dtypes import DTYPE_NAMES, DTYPES, Bool, DType, dtype_of_name
 from tensor_core.errors import ArgumentError, DTypeError, TensorError, UnsupportedOperationError
 from tensor_core.foreign import check_holds, refuse_masked
 from tensor_core.host_tensor import HostTensor
@@ -199,7 +199,7 @@ def _as_array(source: Any) -> Array:
     except Exception as error:  # each library refuses in its own words, such as PyTorch a tensor that requires grad
         raise (DTypeError if isinstance(error, TypeError) else ArgumentError)(
             f"asarray: a {type(source).__module__}.{type(source).__qualname__} gives no array: {type(error).__name__}: "
-            f"{error}; accepted: what NumPy reads, with elements that are {_accepted()}"
+            f"{error}; accepted: what NumPy reads, with elements that are {DTYPE_NAMES}"
         ) from error
 
 
@@ -215,7 +215,3 @@ def _converted(array: Array, copy: bool | None, dtype: DType | None) -> tuple[Ar
 def _is_column_major(array: Array) -> bool:
     steps = [abs(stride) for extent, stride in zip(array.shape, array.strides, strict=True) if extent > 1]
     return array.size <= 1 or all(fast <= slow for fast, slow in pairwise(steps))
-
-
-def _accepted() -> str:
-    return ", ".join(f"{dtype.name} ({dtype.numpy_name})" for dtype in DTYPES)

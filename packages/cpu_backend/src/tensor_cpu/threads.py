@@ -87,6 +87,9 @@ def threads() -> int:
 def apply_environment() -> None:
     """Set the first count; the backend calls it when it is imported, and nobody else does.
 
+    ``OMP_NUM_THREADS`` is passed over where it names no count from 1 to 1024: it is not ours, and others that read it
+    may take what it says.
+
     Raises:
         ArgumentError: ``TENSOR_CPU_THREADS`` is no number from 1 to 1024.
 

@@ -191,7 +191,7 @@ def _einsum_general(notation: Any, operands: Sequence[Any], optimize: Any) -> Te
         kernel, form = _build((request, *forms))
     result = Tensor()
     result._form = form
-    result._array = guarded("einsum", kernel, *[tensor._array for tensor in tensors])
+    result._array = guarded("einsum", form, kernel, *[tensor._array for tensor in tensors])
     return result
 
 

@@ -13,7 +13,7 @@ from tensor_core.dtypes import DType
 from tensor_core.errors import DTypeError, OutOfMemoryError, TensorError
 from tensor_einsum.errors import ExtentError
 from tensor_einsum.extents import Labels
-from tensor_einsum.fitting import UNCHECKED, check_fits, needs_check
+from tensor_einsum.fitting import check_fits, needs_check
 from tensor_einsum.planned import Planned
 from tensor_einsum.report import readable_bytes
 from tensor_einsum.steps import Step
@@ -225,7 +225,7 @@ def run_plan(plan: Planned, operands: Sequence[Tensor], on_step: OnStep | None) 
     """
     pairs = [unwrap("einsum", operand) for operand in operands]
     program, form = _programs[(plan, *[form for form, _ in pairs])]
-    if plan.peak_bytes > UNCHECKED and needs_check(plan, form.placement):
+    if needs_check(plan, form.placement):
         check_fits(plan)
     return wrap(form, program.run([array for _, array in pairs], on_step))  # type: ignore[attr-defined]
 

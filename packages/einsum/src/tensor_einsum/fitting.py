@@ -12,7 +12,7 @@ from tensor_runtime.placement import Placement
 from tensor_runtime.protocols import Kernel
 from tensor_runtime.registry import registry
 
-UNCHECKED: Final = 64 << 20
+_UNCHECKED: Final = 64 << 20
 """Peaks up to here are never looked at, so that small plans pay nothing for the question."""
 
 
@@ -33,8 +33,6 @@ def check_fits(plan: Planned, /) -> None:
     tensor_core.errors.OutOfMemoryError: einsum: the plan needs 6.9 EiB at its peak beside the operands, but this ...
     """
     needed = plan.peak_bytes
-    if needed <= UNCHECKED:
-        return
     usable = recently_usable_bytes()
     if usable is not None and needed > usable:
         raise OutOfMemoryError(
@@ -75,4 +73,4 @@ def needs_check(plan: Planned, home: Placement, /) -> bool:
     >>> needs_check(large, CPU), needs_check(large, META)
     (True, False)
     """
-    return plan.peak_bytes > UNCHECKED and hasattr(registry.backend_for(home), "lend")
+    return plan.peak_bytes > _UNCHECKED and hasattr(registry.backend_for(home), "lend")

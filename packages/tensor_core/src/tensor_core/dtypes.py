@@ -116,6 +116,9 @@ COMPLEX: Final[frozenset[DType]] = frozenset({C32, C64})
 FLOATING: Final[frozenset[DType]] = REAL_FLOATING | COMPLEX
 REAL: Final[frozenset[DType]] = INTEGER | REAL_FLOATING
 
+DTYPE_NAMES: Final = ", ".join(f"{dtype.name} ({dtype.numpy_name})" for dtype in DTYPES)
+"""All of them by our names and NumPy's, for messages."""
+
 _BY_NAME: Final[dict[str, DType]] = {
     **{dtype.name: dtype for dtype in DTYPES},
     **{dtype.numpy_name: dtype for dtype in DTYPES},
@@ -150,8 +153,7 @@ def as_dtype(name: object, /) -> DType:
     elif type(name).__module__.partition(".")[0] == "numpy" and getattr(name, "isnative", False):
         found = dtype_of_name(getattr(name, "name", ""))
     if found is None:
-        accepted = ", ".join(f"{dtype.name} ({dtype.numpy_name})" for dtype in DTYPES)
-        raise DTypeError(f"dtype: {shortened(name)} is none of ours; accepted: {accepted}", found=name)
+        raise DTypeError(f"dtype: {shortened(name)} is none of ours; accepted: {DTYPE_NAMES}", found=name)
     return found
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from operator import index as as_index
 
-from tensor_core.dtypes import C32, C64, DTYPES, F32, F64, I32, I64, Bool, DType, dtype_of_name
+from tensor_core.dtypes import C32, C64, DTYPE_NAMES, DTYPES, F32, F64, I32, I64, Bool, DType, dtype_of_name
 from tensor_core.errors import BackendError, DTypeError, LossyConversionError, shortened
 from tensor_core.promotion import can_convert
 
@@ -28,6 +28,7 @@ _PROTOCOLS: Final[tuple[tuple[str, Callable[[Any], Element]], ...]] = (
     ("__float__", float),
     ("__complex__", complex),
 )
+_TRUTH: Final[tuple[tuple[str, Callable[[Any], Element]], ...]] = (("__bool__", bool),)
 # No word on what the value is: a device that failed, a recorded function that may not read values, no memory.
 _OUR_FAILURES: Final = (BackendError, MemoryError)
 
@@ -46,7 +47,9 @@ _KINDS: Final = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "compl
 
 
 def dtypes_that_hold(name: str, /) -> tuple[DType, ...]:
-    """Our element types that hold every value of a type, given by NumPy's name; none for what is no number.
+    """Our element types that a type converts to, given by NumPy's name; none for what is no number.
+
+    They hold every value of it, but for integers beyond 2**53 (I64 and uint64) in F64 and C64, which are rounded.
 
     >>> dtypes_that_hold("uint32"), dtypes_that_hold("float64"), dtypes_that_hold("str")
     ((I64, F64, C64), (F64, C64), ())
@@ -82,10 +85,10 @@ def check_holds(operation: str, name: str, found: str, dtype: DType | None, /) -
             source=found,
             target=dtype,
         )
-    ours = ", ".join(f"{dtype.name} ({dtype.numpy_name})" for dtype in DTYPES)
     remedy = f"dtype={accepted[0]} converts it (accepted: {listed})" if accepted else "convert it first"
     raise DTypeError(
-        f"{operation}: the element type is {found}; accepted: {ours}, in native byte order; {remedy}", found=found
+        f"{operation}: the element type is {found}; accepted: {DTYPE_NAMES}, in native byte order; {remedy}",
+        found=found,
     )
 
 
@@ -99,15 +102,6 @@ def name_of_typestr(typestr: str, /) -> str:
     if not kind or not length.isdecimal():
         return ""
     return kind if kind == "bool" else f"{kind}{8 * int(length)}"
-
-
-def is_masked(value: object, /) -> bool:
-    """Whether a value is a masked array of NumPy, of any rank, with a mask or without.
-
-    >>> is_masked([1.0])
-    False
-    """
-    return is_masked_class(type(value))
 
 
 def is_masked_class(kind: type, /) -> bool:
@@ -200,9 +194,8 @@ def python_number(value: object, /) -> Element:
         if type(value) in _PLAIN:
             return value  # type: ignore[return-value]
     kind = type(value)
-    if own_dtype(value) is Bool:
-        return bool(value)
-    for method, plain in _PROTOCOLS:
+    # A Bool stays one: its __index__ would make it an integer.
+    for method, plain in _TRUTH if own_dtype(value) is Bool else _PROTOCOLS:
         if hasattr(kind, method):
             try:
                 number = plain(value)
@@ -216,13 +209,13 @@ def python_number(value: object, /) -> Element:
 
 
 def _with_imaginary_part(value: Any, number: Element) -> Element:
-    """The complex number instead of its real part, where ``__float__`` has dropped the other."""
-    if not hasattr(type(value), "__complex__"):
+    """The complex number instead of its real part, where ``__float__`` has dropped the other.
+
+    Whatever ``__complex__`` raises passes: without it nobody knows whether the value is real.
+    """
+    if getattr(type(value), "__complex__", None) is None:
         return number
-    try:
-        whole = complex(value)
-    except Exception:  # of a class whose every value is real
-        return number
+    whole = complex(value)
     return whole if whole.imag else number
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from tensor_core.dtypes import C32, C64, DTYPES, F32, F64, I32, I64, Bool, DType
+from tensor_core.dtypes import C32, C64, DTYPE_NAMES, F32, F64, I32, I64, Bool, DType
 from tensor_core.errors import DTypeError, LayoutError, ViewRequiresCopyError
 from tensor_core.foreign import check_holds, dtypes_that_hold, name_of_typestr, refuse_masked
 from tensor_core.layout import TensorLayout, is_injective, reachable_range, validate_layout
@@ -101,7 +101,7 @@ def borrow(source: Any, /) -> tuple[Storage, TensorLayout]:
     if dtype is None:
         holding = ", ".join(map(str, dtypes_that_hold(name_of_typestr(typestr))))
         raise DTypeError(
-            f"array interface: found type string {typestr!r}; accepted: {_accepted()}, native byte order"
+            f"array interface: found type string {typestr!r}; accepted: {DTYPE_NAMES}, native byte order"
             + (f"; from_buffer(x, dtype) converts a copy to {holding}" if holding else "")
         )
     layout = _layout_of(shape, in_bytes, dtype.itemsize)
@@ -136,7 +136,7 @@ def convertible(source: Any, dtype: DType | None, /) -> Any:
     if not callable(getattr(source, "astype", None)):
         raise DTypeError(
             f"from_buffer: a {type(source).__name__} of type string {typestr!r} has no astype() to convert it; "
-            f"accepted: {_accepted()}, native byte order"
+            f"accepted: {DTYPE_NAMES}, native byte order"
         )
     return source.astype(dtype.numpy_name)
 
@@ -215,9 +215,5 @@ def dtype_of_buffer(view: memoryview[Any], /) -> DType:
     """
     found = _OF_FORMAT.get((view.format.lstrip("@="), view.itemsize))
     if found is None:
-        raise DTypeError(f"buffer: found format {view.format!r}; accepted: {_accepted()}, native byte order")
+        raise DTypeError(f"buffer: found format {view.format!r}; accepted: {DTYPE_NAMES}, native byte order")
     return found
-
-
-def _accepted() -> str:
-    return ", ".join(f"{dtype.name} ({dtype.numpy_name})" for dtype in DTYPES)

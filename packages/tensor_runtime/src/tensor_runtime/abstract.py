@@ -17,19 +17,9 @@ from tensor_runtime.placement import DeviceId, DeviceKind, MemoryKind, Placement
 from tensor_runtime.protocols import Kernel, Operand, Result
 
 META_KIND: Final = DeviceKind.other("meta")
-META: Final = Placement(MemoryKind.Device, DeviceId(META_KIND, 0))
+META_DEVICE: Final = DeviceId(META_KIND, 0)
+META: Final = Placement(MemoryKind.Device, META_DEVICE)
 """Where a tensor has no elements; ``zeros((2, 3), placement="meta")``."""
-
-
-class _Places(tuple[Placement, ...]):
-    """``META``, and beside it whatever memory stands in for a placement elsewhere (``tensor_runtime.inference``)."""
-
-    __slots__ = ()
-
-    def __contains__(self, place: object) -> bool:
-        return type(place) is Placement and (
-            place is META or (place.device is META.device and place.memory_kind.is_other)
-        )
 
 
 class MetaBackend:
@@ -56,8 +46,8 @@ class MetaBackend:
         return {}
 
     def placements(self) -> tuple[Placement, ...]:
-        """One, and those that stand in for others."""
-        return _Places((META,))
+        """One; ``infer`` has others on its device, which nobody can name."""
+        return (META,)
 
     def offset_of(self, array: None, /) -> int:
         """Every view starts at nothing."""

@@ -83,7 +83,7 @@ def convert(x: Tensor, dtype: Any, /) -> Tensor:
         return x
     check_convertible("convert", form, target)
     kernel, result = _CONVERSIONS["convert", form, target, "error"]
-    return wrap(result, guarded("convert", kernel, array))
+    return wrap(result, guarded("convert", result, kernel, array))
 
 
 def cast(x: Tensor, dtype: Any, /, overflow: str = "error") -> Tensor:
@@ -117,7 +117,7 @@ def cast(x: Tensor, dtype: Any, /, overflow: str = "error") -> Tensor:
     target = as_dtype(dtype)
     overflow = choice("cast", "overflow", overflow, OVERFLOW_POLICIES)
     kernel, result = _CONVERSIONS["cast", form, target, overflow]
-    return wrap(result, guarded("cast", kernel, array))
+    return wrap(result, guarded("cast", result, kernel, array))
 
 
 def as_dtype_or(dtype: Any, default: DType, /) -> DType:

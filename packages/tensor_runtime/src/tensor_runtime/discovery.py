@@ -20,6 +20,7 @@ from tensor_runtime.protocols import PROTOCOL_VERSION, Backend
 AnyBackend = Backend[Any]
 VARIABLE: Final = "TENSOR_RUNTIME_BACKENDS"
 READY: Final = "ready"
+NOT_LOADED: Final = "not loaded"
 _ENTRY: Final = re.compile(r"[\w.]+\s*(:\s*[\w.]+\s*)?(\[.*\]\s*)?")
 
 
@@ -59,7 +60,7 @@ class Candidate:
             return READY
         if self.failure is not None:
             return f"broken: {in_one_line(self.failure)}"
-        return self.unavailable or "not loaded"
+        return self.unavailable or NOT_LOADED
 
     def resolve(self) -> AnyBackend:
         """The backend itself; loads it the first time."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tensor_core.errors import TensorError
+from tensor_runtime.discovery import NOT_LOADED, AnyBackend
 from tensor_runtime.placement import CPU
 from tensor_runtime.registry import KERNEL, BackendRow, Registry, placements_of, registry
 
@@ -43,11 +44,7 @@ def report(known: Registry, /) -> tuple[list[str], bool]:
         lines += [f"  {line}" for line in _columns(list(_facts_of(known, row)))]
     kernels = [(f"{offer.backend}.{offer.operation}", offer.origin) for offer in known.try_kernels()]
     lines += ["", "kernels brought by others", *(f"  {line}" for line in _columns(kernels))] if kernels else []
-    trouble = [
-        f"{row.name} of {row.distribution}: {row.status}"
-        for row in known.backends()
-        if row.status.startswith(("broken", "conflict")) or row.devices == KERNEL
-    ]
+    trouble = [f"{row.name} of {row.distribution}: {row.status}" for row in known.backends() if row.troubled]
     try:
         known.backend_for(CPU)
     except TensorError as error:
@@ -58,16 +55,17 @@ def report(known: Registry, /) -> tuple[list[str], bool]:
 
 def _facts_of(known: Registry, row: BackendRow) -> Iterator[tuple[str, str]]:
     """Status of a backend, loaded if it can be, then what it says about itself."""
-    if row.status.startswith("conflict"):
-        yield "status", row.status
+    backend: AnyBackend | None = None
+    refusal = ""
+    if not row.troubled:
+        try:
+            backend = known.backend(row.name)
+        except TensorError as error:
+            refusal = str(error)
+    now = next(one for one in known.backends() if (one.name, one.distribution) == (row.name, row.distribution))
+    yield "status", refusal if refusal and now.status == NOT_LOADED else now.status
+    if backend is None:
         return
-    try:
-        backend = known.backend(row.name)
-    except TensorError as error:
-        status = next(one.status for one in known.backends() if one[:3] == row[:3])
-        yield "status", status if status != "not loaded" else str(error)
-        return
-    yield "status", "ready"
     try:
         yield "placements", ", ".join(map(repr, placements_of(backend)))
         yield from backend.describe().items()

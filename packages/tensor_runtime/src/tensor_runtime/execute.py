@@ -41,7 +41,7 @@ def execute_unary(spec: OpSpec, a: Tensor, out: Out = None, /) -> Tensor:
         return result if out is None else written(out, result, a)
     form, array = unwrap(spec.name, a)
     kernel, found = spec.bindings[form]
-    result = wrap(found, guarded(spec.name, kernel, array))
+    result = wrap(found, guarded(spec.name, found, kernel, array))
     return result if out is None else written(out, result, a)
 
 
@@ -88,7 +88,7 @@ def execute_mixed(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, /) -> Te
             fail(spec.name, error, result._form)
         return result
     kernel, found = spec.bindings[key_a, key_b]
-    return wrap(found, guarded(spec.name, kernel, x, y))
+    return wrap(found, guarded(spec.name, found, kernel, x, y))
 
 
 def execute_ternary(
@@ -115,7 +115,7 @@ def execute_ternary(
     key_b, y = (b._form, b._array) if isinstance(b, Tensor) else (type(b), b)
     key_c, z = (c._form, c._array) if isinstance(c, Tensor) else (type(c), c)
     kernel, found = spec.bindings[key_a, key_b, key_c]
-    result = wrap(found, guarded(spec.name, kernel, x, y, z))
+    result = wrap(found, guarded(spec.name, found, kernel, x, y, z))
     return result if out is None else written(out, result, a, b, c)
 
 
@@ -139,7 +139,7 @@ def execute_detail(spec: OpSpec | ViewSpec, a: Tensor, detail: Hashable, out: Ou
         return result if out is None else written(out, result, a)
     form, array = unwrap(spec.name, a)
     kernel, found = spec.bindings[form, detail]
-    result = wrap(found, guarded(spec.name, kernel, array))
+    result = wrap(found, guarded(spec.name, found, kernel, array))
     return result if out is None else written(out, result, a)
 
 
@@ -152,7 +152,7 @@ def execute_pair(spec: OpSpec, a: Tensor, b: Tensor, detail: Hashable, out: Out 
     """
     (form_a, array_a), (form_b, array_b) = unwrap(spec.name, a), unwrap(spec.name, b)
     kernel, found = spec.bindings[form_a, form_b, detail]
-    result = wrap(found, guarded(spec.name, kernel, array_a, array_b))
+    result = wrap(found, guarded(spec.name, found, kernel, array_a, array_b))
     return result if out is None else written(out, result, a, b)
 
 
@@ -165,7 +165,7 @@ def execute_several(spec: OpSpec, operands: Sequence[Tensor], detail: Hashable, 
     """
     pairs = [unwrap(spec.name, operand) for operand in operands]
     kernel, found = spec.bindings[(*[form for form, _ in pairs], detail)]
-    return wrap(found, guarded(spec.name, kernel, *[array for _, array in pairs], *arguments))
+    return wrap(found, guarded(spec.name, found, kernel, *[array for _, array in pairs], *arguments))
 
 
 def execute_many(spec: OpSpec, operands: Sequence[Tensor], detail: Hashable, /) -> tuple[Tensor, ...]:
@@ -179,5 +179,5 @@ def execute_many(spec: OpSpec, operands: Sequence[Tensor], detail: Hashable, /) 
     """
     pairs = [unwrap(spec.name, operand) for operand in operands]
     kernel, forms = spec.bindings[(*[form for form, _ in pairs], detail)]
-    arrays = guarded(spec.name, kernel, *[array for _, array in pairs])
+    arrays = guarded(spec.name, forms, kernel, *[array for _, array in pairs])
     return tuple(map(wrap, forms, arrays))

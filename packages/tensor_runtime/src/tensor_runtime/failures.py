@@ -12,20 +12,18 @@ MISSES: Final = (KeyError, AttributeError, TypeError)
 cannot be hashed. The general way then says what it is."""
 
 
-def guarded(operation: str, kernel: Callable[..., Any], /, *arguments: Any) -> Any:
-    """Call a kernel; whatever it raises becomes an error of our tree.
+def guarded(operation: str, result: Any, kernel: Callable[..., Any], /, *arguments: Any) -> Any:
+    """Call a kernel; whatever it raises becomes an error of our tree, as :func:`translated` makes it.
 
-    >>> guarded("demo", lambda x: 1 // x, 0)
+    >>> guarded("demo", None, lambda x: 1 // x, 0)
     Traceback (most recent call last):
         ...
     tensor_core.errors.BackendError: demo: the backend failed: ZeroDivisionError: integer division or modulo by zero
     """
     try:
         return kernel(*arguments)
-    except TensorError:
-        raise
     except Exception as error:
-        raise translated(operation, error) from error
+        fail(operation, error, result)
 
 
 def fail(operation: str, error: Exception, result: Any = None, /) -> NoReturn:

@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from tensor_core.errors import ArgumentError, PluginConflictError, PluginLoadError
 from tensor_runtime.discovery import distribution_of, in_one_line, load_entry
+from tensor_runtime.failures import guarded
 from tensor_runtime.protocols import Backend, Kernel, Operand, Result
 
 Binder = Callable[[tuple[Operand, ...], Result, Any], Kernel]
@@ -66,7 +67,7 @@ class KernelTable:
         offers = self._offers(key)
         if not offers:
             return None
-        trouble = _conflict(offers, operation in backend.operations())
+        trouble = _conflict(offers, operation in guarded("operations", None, backend.operations))
         if trouble:
             raise PluginConflictError(
                 f"{operation}: the kernel for {backend.name} is brought by {trouble}",

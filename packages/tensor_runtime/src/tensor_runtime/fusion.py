@@ -12,7 +12,14 @@ from operator import attrgetter
 from typing import Any, Final
 from weakref import ref
 
-from tensor_core.errors import ArgumentError, PlacementError, TensorError, UnsupportedOperationError
+from tensor_core.errors import (
+    ArgumentError,
+    BackendError,
+    OutOfMemoryError,
+    PlacementError,
+    TensorError,
+    UnsupportedOperationError,
+)
 from tensor_runtime.bindings import Binding, BindingTable
 from tensor_runtime.failures import MISSES, fail
 from tensor_runtime.form import Form, form_of
@@ -223,7 +230,7 @@ def _refusal(error: PlacementError | AttributeError) -> TensorError | None:
 
 
 def _run(program: Program, arrays: list[Any]) -> Any:
-    """What the program's kernel returns; where it fails, what its steps return."""
+    """What the program's kernel returns; where it refuses a value, what its steps return."""
     try:
         return program.kernel(*arrays)
     except Exception as error:
@@ -231,9 +238,13 @@ def _run(program: Program, arrays: list[Any]) -> Any:
 
 
 def _stepwise(program: Program, arrays: list[Any], error: Exception) -> Any:
-    """What the steps return where the one kernel failed: they raise what the function raises, or know better."""
-    if program.stepwise_because is not None:  # the steps themselves have failed
-        fail("fuse", error)
+    """What the steps return where the one kernel refused a value: they raise what the function raises, or know better.
+
+    Anything else is a fault of the kernel or a lack of memory, which steps that succeed would hide.
+    """
+    refused = isinstance(error, TensorError) and not isinstance(error, (BackendError, OutOfMemoryError))
+    if not refused or program.stepwise_because is not None:  # the steps themselves have failed
+        fail("fuse", error, program.made)
     results = program.stepwise(*arrays)
     return results if program.form is None else results[0]
 

@@ -6,7 +6,6 @@ Functions without a closure, classes and modules belong to the program, and form
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import partial
 from sys import getsizeof
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
@@ -34,52 +33,61 @@ def held_bytes(kernel: Any, /) -> int:
     (0, True, True)
     """
     kind = type(kernel)
-    return getsizeof(kernel) if kind in _LEAVES else 0 if kind in _FREE else _held(kernel, kind, set())
-
-
-def _held(one: Any, kind: type, seen: set[int]) -> int:
-    if id(one) in seen or len(seen) > _MOST:
+    if kind in _FREE:
         return 0
-    seen.add(id(one))
+    if kind in _LEAVES:
+        return getsizeof(kernel)
+    total, waiting = 0, [kernel]
+    seen: set[int] = set()
+    while waiting:  # no recursion: what a kernel holds may be nested deeper than Python calls
+        one = waiting.pop()
+        kind = type(one)
+        if kind in _FREE:
+            continue
+        if kind in _LEAVES:
+            total += getsizeof(one)
+        elif id(one) not in seen and len(seen) <= _MOST:
+            seen.add(id(one))
+            total += _own_bytes(one, kind, waiting)
+    return total
+
+
+def _own_bytes(one: Any, kind: type, waiting: list[Any]) -> int:
+    """Bytes of one object by itself; what it holds is put to what waits."""
     if kind is FunctionType:
         cells = one.__closure__ or ()
-        total = _FUNCTION + _CELL * len(cells) if cells else 0
         for cell in cells:
             try:
-                part = cell.cell_contents
+                waiting.append(cell.cell_contents)
             except ValueError:  # a name that is not bound yet
                 continue
-            kind = type(part)
-            if kind not in _FREE:
-                total += getsizeof(part) if kind in _LEAVES else _held(part, kind, seen)
-        if one.__defaults__:
-            total += _all(one.__defaults__, seen)
-        return total + _all(one.__kwdefaults__.values(), seen) if one.__kwdefaults__ else total
-    total = getsizeof(one)
+        waiting += one.__defaults__ or ()
+        if one.__kwdefaults__:
+            waiting += one.__kwdefaults__.values()
+        return _FUNCTION + _CELL * len(cells) if cells else 0
+    size = getsizeof(one)
     if kind is tuple or kind is list or kind is set or kind is frozenset:
-        return total + _all(one, seen)
-    if kind is dict:
-        return total + _all(one.values(), seen)
-    if kind is partial:
-        return total + _all((one.func, one.args, one.keywords), seen)
-    if kind is MethodType:
-        return total + _all((one.__self__,), seen)
-    has_bytes, names = _LOOKS.get(kind) or _look(kind)
-    if kind in _FREE:  # as it turned out just now
-        return 0
-    if has_bytes:  # an array: where it owns its elements, getsizeof may not see them
-        return total + (max(one.nbytes - total, 0) if one.base is None else _all((one.base,), seen))
-    total += _all([getattr(one, name, None) for name in names], seen)
-    return total + _all(one, seen) if isinstance(one, tuple) else total
-
-
-def _all(parts: Iterable[Any], seen: set[int]) -> int:
-    total = 0
-    for part in parts:
-        kind = type(part)
-        if kind not in _FREE:
-            total += getsizeof(part) if kind in _LEAVES else _held(part, kind, seen)
-    return total
+        waiting += one
+    elif kind is dict:
+        waiting += one.values()
+    elif kind is partial:
+        waiting += one.func, one.args, one.keywords
+    elif kind is MethodType:
+        waiting.append(one.__self__)
+    else:
+        has_bytes, names = _LOOKS.get(kind) or _look(kind)
+        if kind in _FREE:  # as it turned out just now
+            return 0
+        if has_bytes:  # an array: where it owns its elements, getsizeof may not see them
+            if one.base is None:
+                owned: int = one.nbytes
+                return max(owned, size)
+            waiting.append(one.base)
+            return size
+        waiting += [getattr(one, name, None) for name in names]
+        if isinstance(one, tuple):
+            waiting += one
+    return size
 
 
 _FUNCTION: Final = getsizeof(lambda: None) + getsizeof((None,))

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 from tensor_core.dtypes import DType
-from tensor_core.errors import BackendError
+from tensor_core.errors import BackendUnavailableError
 from tensor_core.shapes import as_shape
-from tensor_runtime.abstract import META
+from tensor_runtime.abstract import META_DEVICE
 from tensor_runtime.form import Form, form_of
-from tensor_runtime.placement import CPU, MemoryKind, Placement, as_placement
+from tensor_runtime.placement import CPU, Placement, as_placement, stand_in
 from tensor_runtime.registry import registry
 from tensor_runtime.tensors import Tensor, wrap
 
@@ -74,16 +74,16 @@ def _moved(form: Form, stand_ins: dict[Placement, Placement]) -> Form:
 
 def _stand_in(place: Placement, stand_ins: dict[Placement, Placement]) -> Placement:
     """A placement on ``meta`` for each real one, so that operands in different places are still refused."""
-    if place.device is META.device:
+    if place.device is META_DEVICE:
         return place
     if place is not CPU:
         try:
             registry.backend_for(place)  # refused here as anywhere else where its backend lacks it
-        except BackendError:
+        except BackendUnavailableError:
             if place.device is None:
                 raise
             # but what needs no elements can be asked of a device that this machine lacks
-    return stand_ins.setdefault(place, Placement(MemoryKind.other(repr(place)), META.device))
+    return stand_ins.setdefault(place, stand_in(place, META_DEVICE))
 
 
 def _lowered(value: Any, places: dict[Placement, Placement]) -> Any:

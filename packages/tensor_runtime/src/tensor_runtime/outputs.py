@@ -11,10 +11,10 @@ import operator
 from collections.abc import Callable, Hashable
 from typing import Any, Final
 
-from tensor_core.errors import OverlappingViewError, ReadOnlyError, ShapeError, TensorError
+from tensor_core.errors import OverlappingViewError, ReadOnlyError, ShapeError
 from tensor_runtime.bindings import Binding, BindingTable
 from tensor_runtime.conversion import check_convertible
-from tensor_runtime.failures import guarded, translated
+from tensor_runtime.failures import fail, guarded
 from tensor_runtime.form import Form
 from tensor_runtime.overlap import overlap_test
 from tensor_runtime.registry import registry
@@ -47,10 +47,8 @@ def _located(locate: Callable[[Any], tuple[Hashable, int]], array: Any) -> tuple
     try:
         space, address = locate(array)
         return space, operator.index(address)
-    except TensorError:
-        raise
     except Exception as error:
-        raise translated("out", error) from error
+        fail("out", error)
 
 
 _WRITING: Final = BindingTable(_bind_writing)
@@ -70,7 +68,7 @@ def write(view: TypedTensorViewMut[Any], source: Tensor, operation: str = "copy_
             f"{operation}: found a {type(view).__name__} to write; accepted: what mutable_view() returns"
         )
     kernel, _ = _WRITING[operation, view._form, source._form]
-    guarded(operation, kernel, view._array, source._array)
+    guarded(operation, None, kernel, view._array, source._array)
 
 
 def written(out: TypedTensorViewMut[Any], result: Tensor, /, *operands: object) -> Tensor:

@@ -53,7 +53,7 @@ def overlap_test(first: Form, second: Form, /) -> Callable[[int, int], bool]:
     within = [(1, size - 1) for size in sizes]  # an element is one more axis, of its bytes
     unit = sizes[0] if sizes[0] == sizes[1] else 1
     steps += within if unit == 1 else []
-    whole = _equation([(step // unit, most) for step, most in steps])
+    whole = equation([(step // unit, most) for step, most in steps])
     fine = whole if unit == 1 else None  # of bytes; only arrays that lie askew to one another need it
 
     def overlaps(start: int, other: int) -> bool:
@@ -63,9 +63,9 @@ def overlap_test(first: Form, second: Form, /) -> Callable[[int, int], bool]:
         # Counting the unknowns of ``second`` from its far end makes every step of the equation positive.
         distance = (other + high_other - 1) - (start + low)
         if unit > 1 and (start - other) % unit == 0:
-            return _solved(*whole, (distance - unit + 1) // unit)
-        fine = fine or _equation([*steps, *within])
-        return _solved(*fine, distance)
+            return solved(*whole, (distance - unit + 1) // unit)
+        fine = fine or equation([*steps, *within])
+        return solved(*fine, distance)
 
     return overlaps
 
@@ -77,21 +77,15 @@ def _reach(form: Form) -> tuple[int, int]:
     return sum(span for span in spans if span < 0) * itemsize, (sum(span for span in spans if span > 0) + 1) * itemsize
 
 
-def solvable(terms: Sequence[tuple[int, int]], total: int, /) -> bool:
-    """Whether Σ stepₖ·xₖ = total for some 0 ≤ xₖ ≤ mostₖ; True as well where too many candidates would be tried.
+def equation(terms: Sequence[tuple[int, int]], /) -> Equation:
+    """The terms (step, most), both at least 0, that count, as :func:`solved` takes them.
 
-    Args:
-        terms: (step, most), both at least 0.
-        total: what the sum has to be.
+    Returns:
+        The terms, largest step first; from each on, what the steps have in common; from each on, their largest sum.
 
-    >>> solvable([(4, 5), (6, 5)], 14), solvable([(4, 5), (6, 5)], 13), solvable([(4, 1), (6, 1)], 14)
-    (True, False, False)
+    >>> equation([(4, 5), (6, 5)])
+    ([(6, 5), (4, 5)], [2, 4, 0], [50, 20, 0])
     """
-    return _solved(*_equation(terms), total)
-
-
-def _equation(terms: Sequence[tuple[int, int]]) -> Equation:
-    """The terms that count, largest step first; from each on, what the steps have in common, and their largest sum."""
     merged: dict[int, int] = {}
     for step, most in terms:
         if step and most:
@@ -104,7 +98,14 @@ def _equation(terms: Sequence[tuple[int, int]]) -> Equation:
     return ordered, divisors[::-1], spans[::-1]
 
 
-def _solved(ordered: Sequence[tuple[int, int]], divisors: Sequence[int], spans: Sequence[int], total: int) -> bool:
+def solved(ordered: Sequence[tuple[int, int]], divisors: Sequence[int], spans: Sequence[int], total: int, /) -> bool:
+    """Whether Σ stepₖ·xₖ = total for some 0 ≤ xₖ ≤ mostₖ; True as well where too many candidates would be tried.
+
+    >>> solved(*equation([(4, 5), (6, 5)]), 14), solved(*equation([(4, 5), (6, 5)]), 13)
+    (True, False)
+    >>> solved(*equation([(4, 1), (6, 1)]), 14)
+    False
+    """
     if total < 0 or total > spans[0] or total % (divisors[0] or total + 1):
         return False
     left = MOST_CANDIDATES

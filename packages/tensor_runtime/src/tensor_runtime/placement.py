@@ -66,7 +66,7 @@ class MemoryKind(_Interned):
     """
 
     __slots__ = ("name", "is_other")
-    _fields = ("name", "is_other")
+    _fields: ClassVar[tuple[str, ...]] = ("name", "is_other")
     name: str
     is_other: bool
     Device: ClassVar[MemoryKind]
@@ -198,6 +198,33 @@ class Placement(_Interned):
         )
         usual = MemoryKind.UnpinnedHost if kind is DeviceKind.Cpu else MemoryKind.Device
         return name if self.memory_kind is usual else f"{name} ({self.memory_kind.name})"
+
+
+class _StandIn(MemoryKind):
+    """The memory kind of a placement that stands in for another one; nobody but :func:`stand_in` makes it."""
+
+    __slots__ = ("place",)
+    _fields = ("name", "is_other", "place")
+    place: Placement
+
+
+def stand_in(place: Placement, device: DeviceId, /) -> Placement:
+    """A placement on another device that stands in for this one: no other placement equals it, and no user names it.
+
+    >>> there = DeviceId(DeviceKind.other("meta"), 0)
+    >>> stand_in(CPU, there), stand_in(CPU, there) is Placement(MemoryKind.other("cpu"), there)
+    (meta:0 (cpu), False)
+    """
+    return _intern(Placement, _intern(_StandIn, repr(place), True, place), device)
+
+
+def is_stand_in(place: Placement, /) -> bool:
+    """Whether :func:`stand_in` made it.
+
+    >>> is_stand_in(stand_in(CPU, DeviceId(DeviceKind.other("meta"), 0))), is_stand_in(CPU)
+    (True, False)
+    """
+    return type(place.memory_kind) is _StandIn
 
 
 for _name in ("Device", "PinnedHost", "UnpinnedHost", "Managed"):

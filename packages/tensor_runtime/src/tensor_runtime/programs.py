@@ -5,7 +5,7 @@ A program is bound as one kernel, ``elementwise_program``, where the backend has
 of an operand of the program, the number of operands plus that of an earlier step, or ``("constant", number)``.
 
 A program runs step by step, each with the kernel that it has outside of a program, where the backend lacks that
-kernel, where a step may refuse values (so that the errors are the same ones), and where the one kernel failed.
+kernel, where a step may refuse values (so that the errors are the same ones), and where the one kernel refused a value.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from operator import itemgetter
 from typing import Any, Final
 
 from tensor_core.dtypes import FLOATING, INTEGER
-from tensor_core.errors import TensorError, UnsupportedOperationError
+from tensor_core.errors import UnsupportedOperationError
 from tensor_core.promotion import can_convert
-from tensor_runtime.failures import translated
+from tensor_runtime.failures import fail
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand
 from tensor_runtime.recording import Reference, Step
@@ -69,6 +69,11 @@ class Program:
         """Form of an operand or of a step's result."""
         first = len(self.operands)
         return self.operands[number] if number < first else self.steps[number - first].form
+
+    @property
+    def made(self) -> tuple[Form, ...]:
+        """Forms of the results that are computed, each once."""
+        return tuple(self.form_of(number) for number in {*self.results} if number >= len(self.operands))
 
     @property
     def stepwise(self) -> Stepwise:
@@ -124,7 +129,7 @@ class Stepwise:
     [2.0, 3.0]
     """
 
-    __slots__ = ("_constants", "_plan", "_results")
+    __slots__ = ("_constants", "_plan", "_results", "_steps")
 
     def __init__(self, operands: tuple[Operand, ...], steps: Sequence[Step], results: tuple[int, ...]) -> None:
         forms: list[Operand] = [*operands]
@@ -132,7 +137,7 @@ class Stepwise:
         first, shift = len(operands), len(self._constants)  # values: operands, constants, results of the steps
         places = iter(range(first, first + shift))
         last_use: dict[int, int] = {}
-        plan: list[tuple[str, Kernel, Callable[[Any], Any], list[int]]] = []
+        plan: list[tuple[Kernel, Callable[[Any], Any], list[int]]] = []
         for number, step in enumerate(steps):
             kinds = tuple(forms[one] if isinstance(one, int) else type(one[1]) for one in step.operands)
             forms.append(step.form)
@@ -140,26 +145,26 @@ class Stepwise:
             last_use[first + shift + number] = number
             last_use.update((place, number) for place in taken if place >= first + shift)
             take = itemgetter(*taken) if len(taken) > 1 else itemgetter(slice(taken[0], taken[0] + 1))
-            plan.append((step.name, registry.bind(step.name, kinds, step.form, step.detail), take, []))
+            plan.append((registry.bind(step.name, kinds, step.form, step.detail), take, []))
         kept = [_place(number, first, shift) for number in results]
         for place, number in last_use.items():  # an array that nothing needs any more makes room
             if place not in kept:
                 plan[number][-1].append(place)
         self._plan = plan
+        self._steps = steps
         self._results = kept
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         values = [*arrays, *self._constants]
         first = len(values)
         try:
-            for _, kernel, take, finished in self._plan:
+            for kernel, take, finished in self._plan:
                 values.append(kernel(*take(values)))
                 for place in finished:
                     values[place] = None
-        except TensorError:
-            raise
         except Exception as failure:
-            raise translated(self._plan[len(values) - first][0], failure) from failure
+            step = self._steps[len(values) - first]
+            fail(step.name, failure, step.form)
         return tuple([values[place] for place in self._results])
 
 

@@ -37,7 +37,7 @@ from tensor_runtime.bindings import binding_cache
 from tensor_runtime.discovery import VARIABLE, AnyBackend, Candidate, in_one_line, installed_candidates
 from tensor_runtime.failures import fail, guarded
 from tensor_runtime.family_kernels import Binder, KernelTable, Offer
-from tensor_runtime.placement import DeviceId, DeviceKind, Placement, as_placement
+from tensor_runtime.placement import DeviceId, DeviceKind, Placement, as_placement, is_stand_in
 from tensor_runtime.protocols import Kernel, Operand, Result
 
 KERNEL: Final = "a kernel"
@@ -52,6 +52,8 @@ class BackendRow(NamedTuple):
     devices: str
     distribution: str
     status: str
+    troubled: bool = False
+    """Whether it is broken or in conflict; a backend that cannot be used here, and says so, is in no trouble."""
 
 
 class BackendTable(tuple[BackendRow, ...]):
@@ -120,7 +122,7 @@ class Registry:
         with self._lock:
             backend = self._serving(placement.device.kind)
             there = placements_of(backend)
-            if placement not in there:
+            if placement not in there and not is_stand_in(placement):
                 raise PlacementError(
                     f"placement {placement}: the {backend.name} backend has no such device or memory; "
                     f"it has {', '.join(map(repr, there))}",
@@ -165,15 +167,19 @@ class Registry:
         """Every backend found, with its status, and every kernel brought for one that is in trouble; loads none."""
         with self._lock:
             candidates = sorted(self._candidates(), key=lambda candidate: candidate.name)
-            rows = [
-                BackendRow(
-                    one.name, ", ".join(one.device_kinds) or "?", one.distribution, self._conflict(one) or one.status
-                )
-                for one in candidates
-            ]
+            own: dict[str, Collection[str]] = {}
+            rows = []
+            for one in candidates:
+                names, fault = _own_kernels(one)
+                own[one.name] = names
+                if one.instance is not None:
+                    own[one.instance.name] = names
+                trouble = self._conflict(one) or fault
+                devices = ", ".join(one.device_kinds) or "?"
+                rows.append(BackendRow(one.name, devices, one.distribution, trouble or one.status, bool(trouble)))
             rows += [
-                BackendRow(f"{offer.backend}.{offer.operation}", KERNEL, offer.origin, trouble)
-                for offer, trouble in self.kernels.troubles(self._own_kernels())
+                BackendRow(f"{offer.backend}.{offer.operation}", KERNEL, offer.origin, trouble, True)
+                for offer, trouble in self.kernels.troubles(own)
             ]
             return BackendTable(rows)
 
@@ -185,15 +191,6 @@ class Registry:
             except TensorError:
                 pass  # noted in the table of kernels, or in that of backends
         return self.kernels.offers()
-
-    def _own_kernels(self) -> dict[str, Collection[str]]:
-        """Names of the kernels that each backend has itself; none where it is not loaded."""
-        own: dict[str, Collection[str]] = {}
-        for one in self._candidates():
-            own[one.name] = () if one.instance is None else guarded("operations", one.instance.operations)
-            if one.instance is not None:
-                own[one.instance.name] = own[one.name]
-        return own
 
     def _conflict(self, candidate: Candidate) -> str:
         """What another candidate claims as well; empty where there is nothing to mend."""
@@ -306,6 +303,18 @@ class Registry:
         self._lock = RLock()
 
 
+def _own_kernels(candidate: Candidate) -> tuple[Collection[str], str]:
+    """Names of the kernels that a backend has itself, and its status where it is broken; nothing while not loaded."""
+    backend = candidate.instance
+    if backend is None:
+        return (), candidate.status if candidate.failure is not None else ""
+    try:
+        dict(backend.unsupported())
+        return frozenset(backend.operations()), ""
+    except Exception as failure:  # a plug-in's report may fail in any way
+        return (), f"broken: it does not say which operations it has: {in_one_line(failure)}"
+
+
 def placements_of(backend: AnyBackend, /) -> Collection[Placement]:
     """The placements that a backend has; without ``placements()`` it has its first device, in the usual memory.
 
@@ -315,7 +324,7 @@ def placements_of(backend: AnyBackend, /) -> Collection[Placement]:
     listed = getattr(backend, "placements", None)
     if listed is None:
         return (as_placement(DeviceId(backend.device_kind)),)
-    found: Collection[Placement] = guarded("placements", listed)
+    found: Collection[Placement] = guarded("placements", None, listed)
     return found
 
 

@@ -105,5 +105,5 @@ def threads() -> ThreadTable:
 
 def _threaded(known: Registry) -> list[ThreadedBackend]:
     known.backend_for(CPU)  # whoever asks for threads is about to compute
-    loaded = [known.backend(row.name) for row in known.backends() if row.status == "ready"]
-    return [backend for backend in loaded if isinstance(backend, ThreadedBackend)]
+    threaded = [backend for backend in known.loaded() if isinstance(backend, ThreadedBackend)]
+    return sorted(threaded, key=lambda backend: backend.name)

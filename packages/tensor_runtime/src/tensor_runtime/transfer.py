@@ -131,7 +131,7 @@ def synchronize(place: Placement | DeviceId | str | None = None, /) -> None:
     """
     backends = registry.loaded() if place is None else [registry.backend_for(as_placement(place))]
     for backend in backends:
-        guarded("synchronize", backend.synchronize)
+        guarded("synchronize", None, backend.synchronize)
 
 
 def to(x: Tensor, place: Placement | DeviceId | str, /) -> Tensor:

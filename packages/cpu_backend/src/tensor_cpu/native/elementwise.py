@@ -201,7 +201,8 @@ class _Compiler:
         native: Kernel = LIBRARY.elementwise(
             result.shape[::-1], result.dtype.name, tuple(writer.operands), program, constants
         )
-        if all(element is None for _, element, _ in self.arguments):
+        # A number that only smaller steps use is no operand of the machine, and is left out of its call.
+        if len(self.arguments) == len(self.forms) and all(element is None for _, element, _ in self.arguments):
             return native
         return _with_numbers(native, self.arguments, fallback)
 

@@ -69,7 +69,7 @@ def _create(
             raise
         text = str(error).replace(name, operation, 1)  # the kernel's name says nothing to who called zeros()
         raise UnsupportedOperationError(text, operation=operation) from None
-    return wrap(form, guarded(operation, kernel, *arguments))
+    return wrap(form, guarded(operation, form, kernel, *arguments))
 
 
 def tensor(data: Any, /, *, dtype: Any = None, placement: Placement | str = CPU) -> Tensor:
@@ -176,7 +176,7 @@ def _borrowed(x: Any, dtype: DType | None, copy: bool | None) -> tuple[Tensor, b
             raise ArgumentError(f"asarray: a {type(x).__name__} has no memory to share, and copy=False; pass copy=None")
         return upload(HostTensor.from_nested(x, dtype), CPU), False
     backend: Any = registry.backend_for(CPU)
-    lent = guarded("asarray", backend.borrow, x, copy, dtype)
+    lent = guarded("asarray", None, backend.borrow, x, copy, dtype)
     if lent is None:
         raise DTypeError(
             f"asarray: found a {type(x).__name__}; accepted: a tensor, an array, a buffer, nested lists, or a number"

@@ -80,8 +80,8 @@ def execute_dependent(spec: DependentSpec, a: Tensor, detail: Hashable, /) -> tu
     [1, 2]
     """
     form, array = unwrap(spec.name, a)
-    kernel, _ = spec.bindings[form, detail]
-    counted = guarded(spec.name, kernel, array)
+    kernel, largest = spec.bindings[form, detail]
+    counted = guarded(spec.name, largest, kernel, array)
     if not isinstance(counted, Counted):
         raise UnsupportedOperationError(
             f"{spec.name}: the result's shape depends on the elements, and a tensor on {form.placement} has none",

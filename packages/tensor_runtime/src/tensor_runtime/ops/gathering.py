@@ -205,7 +205,7 @@ def put_along_axis(
         values = full((), values, dtype=view.dtype, placement=view.placement)
     (form, array), (form_i, array_i), (form_v, array_v) = (unwrap(name, operand) for operand in (view, indices, values))
     kernel, _ = PUT_ALONG_AXIS.bindings[form, form_i, form_v, None if axis is None else whole(name, "axis", axis)]
-    guarded(name, kernel, array, array_i, array_v)
+    guarded(name, None, kernel, array, array_i, array_v)
 
 
 def gather(

@@ -188,7 +188,7 @@ def mutable_view(x: Tensor, /) -> TypedTensorViewMut[Any]:
         )
     view: TypedTensorViewMut[Any] = TypedTensorViewMut()
     view._form = form
-    view._array = guarded("mutable_view", _INJECTIVE[form][0], array)
+    view._array = guarded("mutable_view", None, _INJECTIVE[form][0], array)
     return view
 
 

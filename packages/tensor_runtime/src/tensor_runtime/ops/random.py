@@ -102,7 +102,7 @@ def uniform(
     wanted = _accepted("uniform", dtype, FLOATING)
     _check_words("uniform", seed=seed, stream=stream)
     kernel, form = _UNIFORM[form_of(wanted, as_shape(shape), as_placement(placement))]
-    return wrap(form, guarded("uniform", kernel, seed, stream))
+    return wrap(form, guarded("uniform", form, kernel, seed, stream))
 
 
 def integers(
@@ -155,7 +155,7 @@ def integers(
                 value=value,
             )
     kernel, form = _INTEGERS[form_of(wanted, as_shape(shape), as_placement(placement))]
-    return wrap(form, guarded("integers", kernel, seed, stream, low, high - low))
+    return wrap(form, guarded("integers", form, kernel, seed, stream, low, high - low))
 
 
 def normal(
@@ -190,7 +190,7 @@ def normal(
     wanted = _accepted("normal", dtype, FLOATING)
     _check_words("normal", seed=seed, stream=stream)
     kernel, form = _NORMAL[form_of(wanted, as_shape(shape), as_placement(placement))]
-    return wrap(form, guarded("normal", kernel, seed, stream))
+    return wrap(form, guarded("normal", form, kernel, seed, stream))
 
 
 def fold_in(seed: int, number: int, /) -> int:

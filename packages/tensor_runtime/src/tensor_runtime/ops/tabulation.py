@@ -100,7 +100,7 @@ def _check_callable(operation: str, f: object) -> None:
 def _tabulated(
     operation: str, shape: Shape, numbers: Iterator[Any], dtype: DType | None, placement: Placement | str
 ) -> Tensor:
-    guarded(operation, HostTensor.zeros, shape, Bool)  # refuses what no memory can hold, before the first call
+    guarded(operation, None, HostTensor.zeros, shape, Bool)  # refuses what no memory can hold, before the first call
     found = list(numbers)
     for position, number in enumerate(found):
         natural = natural_dtype(number)
