@@ -13,8 +13,10 @@ from tensor_core.errors import (
     PlacementError,
 )
 from tensor_core.host_tensor import HostTensor
+from tensor_runtime.discovery import Candidate
 from tensor_runtime.form import form_of
 from tensor_runtime.placement import DeviceId, DeviceKind, MemoryKind, Placement, as_placement
+from tensor_runtime.registry import Registry
 from tensor_runtime.registry import registry as the_registry
 from tensor_runtime.testing.simulated import SimulatedBackend
 
@@ -85,7 +87,8 @@ def test_a_backend_that_lists_no_placements_has_its_first_device() -> None:
     class Silent(SimulatedBackend):
         placements = None  # type: ignore[assignment]
 
-    registry = registry_of(("one", lambda: Silent(tr.backend("cpu"), "one"), {"device_kinds": ("one",)}))
+    one = Candidate("one", "one-dist 1.0", lambda: Silent(tr.backend("cpu"), "one"), {"device_kinds": ("one",)})
+    registry = Registry(lambda: [one])
 
     assert registry.backend_for(as_placement("one")).name == "one"
     with pytest.raises(PlacementError, match="placement one:1: the one backend has no such device or memory; it"):
