@@ -40,8 +40,10 @@ mostly copies is."""
 
 _ALWAYS_HERE: Final = range(2, 5)
 """Sides of systems that are solved here however many there are, so that each finds the same pivots of zero as det."""
-_SPLITS: Final = (16, 8, 4, 2)
-"""Parts of the columns of one system that fill the lanes, if they are equal."""
+_WIDE: Final = 1200
+"""Numbers in the right-hand sides of one such system with which cutting them into parts begins to pay."""
+_PARTS: Final = 16
+"""Of the columns of one system, so that they fill the lanes; the last may be filled up with zeros."""
 
 _NAMES: Final = {NUMPY_DTYPES[dtype]: dtype.name for dtype in FLOATING}
 
@@ -85,7 +87,10 @@ def _bind_equal(name: str, forms: list[Form], result: Result, numpys: Kernel) ->
     if not (0 < rows <= _LARGEST and 0 < columns <= _LARGEST and count and (right or len(forms) == 1)):
         return None
     parts = 1 if a.dtype is a.dtype.component else 2
-    if parts * rows * max(columns, right) > count * _FILLING[name]:
+    enough = count * _FILLING[name]
+    if name == "solve" and rows in _ALWAYS_HERE:
+        enough = max(enough, _WIDE)
+    if parts * rows * max(columns, right) > enough:
         return None
     kernel = LIBRARY.lanes(
         name,
@@ -119,10 +124,9 @@ def _bind_solve(forms: list[Form], result: Result, numpys: Kernel) -> Kernel | N
     side, dtype = a.shape[0], NUMPY_DTYPES[result.dtype]
     right = 1 if b.rank == 1 else b.shape[1]
     batch = result.shape[:1:-1]
-    split = 1
-    if prod(batch) == 1 and right * side > _FILLING["solve"]:
-        split = next((parts for parts in _SPLITS if right % parts == 0), 1)
-    count, columns = prod(batch) * split, right // split
+    parts = _PARTS if prod(batch) == 1 and right * side > _WIDE else 1
+    count, columns = prod(batch) * parts, -(-right // parts)
+    missing = parts * columns - right
     kernel = LIBRARY.lanes(
         "solve",
         result.dtype.name,
@@ -142,11 +146,14 @@ def _bind_solve(forms: list[Form], result: Result, numpys: Kernel) -> Kernel | N
 
     def solve(x: Any, y: Any) -> Any:
         matrices = spread(x, x.shape, side)
-        if split > 1:
-            matrices = np.ascontiguousarray(np.broadcast_to(matrices, (split, side, side)))
-        columns_of_y = spread(y, y.shape if y.ndim > 1 else (1, side), right).reshape(count, columns, side)
+        sides = spread(y, y.shape if y.ndim > 1 else (1, side), right)
+        if parts > 1:
+            matrices = np.ascontiguousarray(np.broadcast_to(matrices, (parts, side, side)))
+        if missing:
+            sides = np.concatenate([sides[0], np.zeros((missing, side), dtype)])
         try:
-            return kernel(matrices, columns_of_y).reshape(result.shape[::-1])
+            found = kernel(matrices, sides.reshape(count, columns, side))
+            return (found.reshape(-1, side)[:right] if missing else found).reshape(result.shape[::-1])
         except _HandedBackError:
             pass
         return _refusing_singular("solve", numpys)(x, y)
