@@ -63,10 +63,10 @@ class CpuBackend:
         if binder is None:
             raise UnsupportedOperationError(f"{name}: the cpu backend has no such operation", operation=name)
         try:
-            kernel = native.bind(name, operands, result, detail)
+            kernel = native.bind(name, operands, result, detail) or binder(operands, result, detail)
         except OverflowError as error:  # more bytes, or more elements with a workspace, than there are addresses
             raise MemoryError(str(error)) from error
-        return checked(name, binder(operands, result, detail) if kernel is None else kernel, operands)
+        return checked(name, kernel, operands)
 
     def operations(self) -> frozenset[str]:
         """Every name that some module binds."""
