@@ -9,8 +9,10 @@
 #include <string.h>
 
 static const double WORTH_A_THREAD = 2e6; /* operations: some 50 microseconds on one thread */
-static const double LARGE_TILE = 200e6;   /* operations: tiles that may be smaller than a thread's share */
-enum { FEWEST_ROWS = 64, FEWEST_COLUMNS = 32, ROW_UNIT = 16, COLUMN_UNIT = 8, FEWEST_OF_VECTOR = 16, MIRROR = 32 };
+static const double SMALL_TILE = 20e6;    /* operations: a tile is not worth less */
+static const double LONG_SHARE = 500e6;   /* operations of a thread, beside which waking it counts for little */
+enum { FEWEST_ROWS = 64, FEWEST_COLUMNS = 32, ROW_UNIT = 16, COLUMN_UNIT = 8, FEWEST_OF_VECTOR = 16, MIRROR = 32,
+       MOST_TILES = 4 /* of a thread: one that wakes late, by up to a millisecond, then finds enough left to do */ };
 
 /* In elements of two parts; F32 and C32 read the floats. */
 typedef struct {
@@ -128,14 +130,16 @@ static void mirror_all(const ProductsCall *call) {
 
 static BlasInt half(BlasInt extent, BlasInt unit) { return rounded_up((extent + 1) / 2, unit); }
 
-/* Halves the longer side until there is a tile for every thread, or two where they stay large. */
+/* Halves the longer side until there is a tile for every thread, or several where they stay large. */
 static void choose_tiles(ProductsCall *call, int threads) {
     const Products *products = call->products;
     const bool is_vector = products->m == 1 || products->n == 1;
     const BlasInt fewest_rows = is_vector ? FEWEST_OF_VECTOR : FEWEST_ROWS;
     const BlasInt fewest_columns = is_vector ? FEWEST_OF_VECTOR : FEWEST_COLUMNS;
-    const double share = products_work(products) / (2.0 * threads);
-    const Index wanted = share >= LARGE_TILE ? 2 * threads : threads;
+    const double share = products_work(products) / threads;
+    Index wanted = threads;
+    for (Index tiles = share < LONG_SHARE ? MOST_TILES : 2; tiles > 1 && wanted == threads; tiles /= 2)
+        if (share >= SMALL_TILE * (double)tiles) wanted = tiles * threads;
     while (call->row_tiles * call->column_tiles * products->stack.size < wanted) {
         const BlasInt rows = half(call->tile_rows, ROW_UNIT), columns = half(call->tile_columns, COLUMN_UNIT);
         const bool cuts_rows = rows >= fewest_rows && rows < call->tile_rows;

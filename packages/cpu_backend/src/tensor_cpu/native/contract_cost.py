@@ -63,7 +63,7 @@ def pair(
         each = lanes * gathered * _GATHERED + vectors * (_BOTH + _SCALED) * parts
         return _PAIR_CALL + others * (_RECTANGLE + rows * depth * (each + _STRIP))
     multiply_add = {"shared": _SHARED, "scaled": _SCALED, "both": _BOTH}[loop] * parts
-    if depth * lanes * itemsize > _CACHED:
+    if depth * lanes * itemsize > _CACHED and rows > 1:
         multiply_add *= _UNCACHED
     strips = -(-rows // 4) if loop == "shared" else rows
     row = vectors * multiply_add
