@@ -110,8 +110,8 @@ class Undecided(SimulatedBackend):
     ("kind", "caught"),
     [
         (SimulatedBackend, set()),
-        (NoOffset, {"view", "chain"}),
-        (OffsetInBytes, {"view", "chain"}),
+        (NoOffset, {"view"}),
+        (OffsetInBytes, {"view"}),
         (NeverTogether, {"view", "overlap"}),
         (AlwaysAtOnePlace, {"view", "apart", "overlap", "other memory"}),
         (PlaceInElements, {"view", "overlap"}),
@@ -126,7 +126,9 @@ def test_a_backend_that_lies_about_its_memory_fails(kind: type[SimulatedBackend]
     tr.register_backend("lying", device)
     try:
         found = set(run(device.placement()))
-        assert found == caught or (kind is PlaceInElements and found == {*caught, "apart"})  # as memory happens to lie
+        # Drawn chains of views may find what views by known steps always do; memory may happen to lie apart.
+        perhaps = {NoOffset: {"chain"}, OffsetInBytes: {"chain"}, PlaceInElements: {"apart"}}.get(kind, set())
+        assert caught <= found <= caught | perhaps
     finally:
         registry.unregister("lying")
 
