@@ -19,8 +19,8 @@ from tensor_einsum import einsum
 from tensor_einsum.api import _bindings as einsum_bindings
 from tensor_runtime.ops.arithmetic import ADD
 from tensor_runtime.ops.contraction import MATMUL
-from tensor_runtime.ops.structure import TRANSPOSE_VIEW
-from tensor_runtime.tensors import Tensor
+from tensor_runtime.ops.views import TRANSPOSE_VIEW
+from tensor_runtime.tensors.tensor import Tensor
 
 
 class Stage(NamedTuple):

@@ -10,9 +10,9 @@ from pathlib import Path
 from tensor_runtime.protocols import PROTOCOL_VERSION
 
 MODULE = """
-from tensor_runtime.execute import execute_unary
-from tensor_runtime.rules import same_shape
-from tensor_runtime.spec import OpSpec
+from tensor_runtime.dispatch.call import execute_unary
+from tensor_runtime.dispatch.dtype_rules import same_shape
+from tensor_runtime.dispatch.spec import OpSpec
 
 SELF = OpSpec("self", result_shape=same_shape)
 
@@ -75,7 +75,7 @@ def test_kernels_are_found_by_name_and_a_rival_is_refused(tmp_path: Path) -> Non
 
 
 BACKEND = """
-from tensor_runtime.testing.simulated import SimulatedBackend
+from tensor_runtime.testing.simulated_device import SimulatedBackend
 import tensor_runtime as tr
 def backend():
     return SimulatedBackend(tr.backend("cpu"), "npu")
@@ -88,7 +88,7 @@ def test_a_broken_entry_string_is_reported_as_one(tmp_path: Path) -> None:
     program = """
 import tensor_runtime as tr
 from tensor_runtime import doctor
-from tensor_runtime.registry import registry
+from tensor_runtime.backends.registry import registry
 lines, healthy = doctor.report(registry)
 assert not healthy
 print(*(line for line in lines if line.startswith("problem")), sep="\\n")

@@ -18,12 +18,12 @@ from typing import Any, Final, NamedTuple
 import tensor_runtime as tr
 from tensor_core.dtypes import DTYPES, DType
 from tensor_core.errors import BackendError, TensorError
-from tensor_runtime.abstract import MetaBackend
+from tensor_runtime.backends.meta import MetaBackend
+from tensor_runtime.backends.registry import registry
 from tensor_runtime.form import form_of
 from tensor_runtime.placement import DeviceId, DeviceKind, MemoryKind, Placement
 from tensor_runtime.protocols import Kernel, Operand, Result
-from tensor_runtime.registry import registry
-from tensor_runtime.tensors import Tensor, wrap
+from tensor_runtime.tensors.tensor import Tensor, wrap
 from tensor_runtime.testing.case import Case
 from tensor_runtime.testing.cases import all_cases
 

@@ -2,6 +2,19 @@
 
 from __future__ import annotations
 
-from tensor_cpu import extension
+from tensor_cpu.system import extension
 
-collect_ignore_glob = [] if extension.AVAILABLE else ["src/tensor_cpu/native/*", "src/tensor_cpu/products.py"]
+_KERNELS = "src/tensor_cpu/kernels"
+collect_ignore_glob = (
+    []
+    if extension.AVAILABLE
+    else [
+        f"{_KERNELS}/*/native*.py",
+        f"{_KERNELS}/contraction/blas_products.py",
+        f"{_KERNELS}/elementwise/registers.py",
+        f"{_KERNELS}/elementwise/tiny.py",
+        f"{_KERNELS}/linalg/batched_simd.py",
+        f"{_KERNELS}/linalg/lapack.py",
+        "src/tensor_cpu/system/blas.py",
+    ]
+)

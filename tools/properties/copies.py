@@ -10,7 +10,7 @@ import numpy as np
 from properties import Property
 from properties.native import extents_of, layout_of, memory_of, places_of, some_processor, view_of
 from tensor_core import DTYPES
-from tensor_cpu.extension import AVAILABLE, LIBRARY
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 
 
 def a_native_copy_reads_every_element_from_its_place(rng: Random) -> None:

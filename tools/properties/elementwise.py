@@ -11,9 +11,9 @@ from properties import Property
 from properties.native import extents_of, layout_of, some_processor, view_of
 from tensor_core.dtypes import DTYPES, F64, Bool, DType
 from tensor_core.promotion import promote
-from tensor_cpu.extension import AVAILABLE
-from tensor_cpu.native.elementwise import bind_program
-from tensor_cpu.programs import numpy_kernel
+from tensor_cpu.kernels.elementwise.fused import numpy_kernel
+from tensor_cpu.kernels.elementwise.native import bind_program
+from tensor_cpu.system.extension import AVAILABLE
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
 

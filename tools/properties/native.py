@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tensor_cpu.extension import LIBRARY
+from tensor_cpu.system.extension import LIBRARY
 
 _SETS: Final = ("plain", "avx2", "avx512")
 MOST_ELEMENTS: Final = 1000  # elements

@@ -15,9 +15,11 @@ import numpy as np
 from properties import Property
 from properties.native import layout_of, some_processor, view_of
 from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool, DType
-from tensor_cpu.axes import join, native, row_major
-from tensor_cpu.extension import AVAILABLE
-from tensor_cpu.native import contract, semiring, small
+from tensor_cpu.kernels.axes import join, native, row_major
+from tensor_cpu.kernels.contraction import native as contract
+from tensor_cpu.kernels.contraction import native_semiring
+from tensor_cpu.kernels.elementwise import tiny
+from tensor_cpu.system.extension import AVAILABLE
 from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND, Semiring
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
@@ -106,7 +108,7 @@ def a_native_contraction_is_the_sum_of_products(rng: Random) -> None:
     axes = join(x, y, out)
     with some_processor(rng):
         kernels = [
-            small.bind_contract(forms, result, labels),
+            tiny.bind_contract(forms, result, labels),
             contract.bind_pair(contract.plan_pair(axes, dtype.numpy_name), out),
             contract.bind_scatter(contract.plan_scatter(axes, x, y), out),
         ]
@@ -124,7 +126,7 @@ def a_product_in_another_algebra_is_its_sum_of_products(rng: Random) -> None:
     drawn = _contraction(rng, (dtype, I32 if dtype is F64 and rng.random() < 0.2 else dtype), dtype)
     expected = _terms(drawn, *_OPERATIONS[algebra])
     with some_processor(rng):
-        kernel = semiring.bind_semiring_contract(drawn.forms, drawn.result, (*drawn.labels, algebra))
+        kernel = native_semiring.bind_semiring_contract(drawn.forms, drawn.result, (*drawn.labels, algebra))
         assert kernel is not None, (algebra, drawn)
         _require(kernel, drawn, expected, algebra)
 

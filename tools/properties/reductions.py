@@ -12,11 +12,11 @@ import numpy as np
 from properties import Property
 from properties.native import extents_of, layout_of, some_processor, view_of
 from tensor_core.dtypes import DTYPES, Bool, DType
-from tensor_cpu.extension import AVAILABLE
-from tensor_cpu.native.reduction import bind_reduction
+from tensor_cpu.kernels.reduction.native import bind_reduction
+from tensor_cpu.system.extension import AVAILABLE
+from tensor_runtime.dispatch.dtype_rules import accumulator, reduced
 from tensor_runtime.form import form_of
 from tensor_runtime.placement import CPU
-from tensor_runtime.rules import accumulator, reduced
 
 _FOLDS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "sum": lambda x, y: x + y,

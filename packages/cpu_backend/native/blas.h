@@ -1,6 +1,6 @@
 /* BLAS and LAPACK, reached through function pointers: the extension links none.
  *
- * tensor_cpu.native.blas chooses a library when the first kernel needs one (one of our own, the OpenBLAS that NumPy
+ * tensor_cpu.system.blas chooses a library when the first kernel needs one (one of our own, the OpenBLAS that NumPy
  * calls, SciPy's, or MKL) and hands over its path, or SciPy's capsules; from then on the table below is full and never
  * changes: to open a second library is an error, and kernels whose binder has called open_blas() read the table without
  * a lock.

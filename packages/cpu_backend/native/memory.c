@@ -1,4 +1,4 @@
-/* The pool, the threads and the instruction set, as Python functions; tensor_cpu.memory and tensor_cpu.threads
+/* The pool, the threads and the instruction set, as Python functions; tensor_cpu.system.memory and tensor_cpu.system.threads
  * document them for users. Besides, two ways to get arrays in warm memory: empty() makes one, and after
  * allocate_from_pool() NumPy's own functions do, in the same context. */
 #include "arrays.h"

@@ -46,7 +46,7 @@ static inline void workspace_give(void *workspace, size_t bytes) {
 
 PoolStats pool_stats(void);
 void pool_clear(void);               /* every kept buffer goes back to the operating system; the peak is forgotten */
-/* What no longer fits leaves at once; less than nothing is nothing. The first limit is small: tensor_cpu.memory, which
+/* What no longer fits leaves at once; less than nothing is nothing. The first limit is small: tensor_cpu.system.memory, which
  * knows what the machine and its control groups have, sets another. */
 void pool_set_limit(int64_t bytes);
 

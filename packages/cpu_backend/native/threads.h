@@ -19,7 +19,7 @@ typedef void (*ParallelBody)(void *context, Index begin, Index end);
  * Call without the GIL unless it is less than two grains. */
 void parallel_for(Index parts, Index grain, ParallelBody body, void *context);
 
-enum { MOST_THREADS = 1024 }; /* more is a mistake of units; as in tensor_cpu.threads */
+enum { MOST_THREADS = 1024 }; /* more is a mistake of units; as in tensor_cpu.system.threads */
 
 /* Threads that share the work, the caller included; 1 to MOST_THREADS. A count that nobody chose is only a bound: then
  * no job, and no call of BLAS, gets more threads than its caller has processors. */

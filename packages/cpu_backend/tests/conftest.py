@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tensor_cpu.extension import LIBRARY
+from tensor_cpu.system.extension import LIBRARY
 
 
 @pytest.fixture(params=["plain", "avx2", "avx512"])

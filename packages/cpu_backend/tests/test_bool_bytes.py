@@ -17,11 +17,11 @@ import tensor_runtime as tr
 from tensor_core import Bool, HostTensor, HostTensorView
 from tensor_runtime import primitives
 from tensor_runtime.algebras import OR_AND
-from tensor_runtime.files import load_stream
+from tensor_runtime.io.npy import load_stream
 from tensor_runtime.placement import CPU
 from tensor_runtime.testing.comparing import difference
 from tensor_runtime.testing.conformance import CASES
-from tensor_runtime.testing.variants import VARIANTS
+from tensor_runtime.testing.layout_variants import VARIANTS
 
 TRUE_BYTES = np.array([255, 2, 128, 3, 254, 1, 64], np.uint8)  # no two neighbours have the same bits
 SIZES = {"few": (4,), "many": (12_000,), "more": (150_001,), "matrix": (120, 101), "cube": (7, 20, 90)}

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import tensor_runtime as tr
-from tensor_cpu.extension import AVAILABLE, LIBRARY, WHY_NOT
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY, WHY_NOT
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason=WHY_NOT)
 MEGABYTE = 1 << 20
@@ -147,7 +147,7 @@ def run_python(code: str) -> subprocess.CompletedProcess[str]:
 def test_a_write_after_the_end_of_a_buffers_life_stops_the_process_in_debug_mode() -> None:
     code = """
 import ctypes
-from tensor_cpu.extension import LIBRARY
+from tensor_cpu.system.extension import LIBRARY
 LIBRARY.pool_set_poisoning(True)
 array = LIBRARY.empty((16384,), "F64")
 address = array.__array_interface__["data"][0]
@@ -165,7 +165,7 @@ print("unharmed", array.view("u1")[1000])
 def test_poisoning_may_be_switched_while_buffers_come_and_go() -> None:
     code = """
 import threading
-from tensor_cpu.extension import LIBRARY
+from tensor_cpu.system.extension import LIBRARY
 def churn():
     for turn in range(4000):
         LIBRARY.empty((8192 + 2048 * (turn % 3),), "F64")
@@ -185,7 +185,7 @@ print("unharmed")
 def test_a_fork_amid_allocations_leaves_the_child_working() -> None:
     code = """
 import os, threading
-from tensor_cpu.extension import LIBRARY
+from tensor_cpu.system.extension import LIBRARY
 stop = threading.Event()
 def churn():
     while not stop.is_set():

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tensor_cpu.accumulate import Accumulation
-from tensor_cpu.axes import Labels, Operand, join, row_major
-from tensor_cpu.contraction import plan_numpy
-from tensor_cpu.gemm import MatrixProduct
-from tensor_cpu.permute import bind_tiles
+from tensor_cpu.kernels.axes import Labels, Operand, join, row_major
+from tensor_cpu.kernels.contraction.broadcast_sum import Accumulation
+from tensor_cpu.kernels.contraction.contract import plan_numpy
+from tensor_cpu.kernels.contraction.gemm import MatrixProduct
+from tensor_cpu.kernels.copy.permute import bind_tiles
 
 
 def labels(term: str) -> Labels:

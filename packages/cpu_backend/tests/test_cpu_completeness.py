@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tensor_runtime as tr
-from tensor_runtime.spec import OpSpec
+from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.testing.cases import all_cases
 from tensor_runtime.testing.completeness import (
     WITHOUT_CASES,

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from tensor_core import C32, C64, F32, F64, DType, SizeLimitError
-from tensor_cpu import linalg, linalg_checks
+from tensor_cpu.kernels.linalg import checks
+from tensor_cpu.kernels.linalg import numpy as linalg
 from tensor_runtime.errors import NonFiniteError, NotPositiveDefiniteError, SingularMatrixError
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
@@ -195,7 +196,7 @@ def test_the_check_is_part_of_the_binding() -> None:
 def test_what_32_bit_lapack_cannot_count_is_refused_before_anything_runs(
     name: str, shapes: list[tuple[int, ...]], elements: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(linalg_checks, "lapack_limit", lambda: 2**31 - 1)
+    monkeypatch.setattr(checks, "lapack_limit", lambda: 2**31 - 1)
     operands = tuple(form(F64, *shape) for shape in shapes)
 
     with pytest.raises(SizeLimitError, match=rf"{name}: shape \(.*\) needs {elements} elements .* 32-bit integers"):
@@ -203,7 +204,7 @@ def test_what_32_bit_lapack_cannot_count_is_refused_before_anything_runs(
 
 
 def test_batches_do_not_count_against_the_lapack_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linalg_checks, "lapack_limit", lambda: 2**31 - 1)
+    monkeypatch.setattr(checks, "lapack_limit", lambda: 2**31 - 1)
     operands = (form(F64, 4, 4, 2**28), form(F64, 4, 1, 2**28))
 
     assert callable(linalg.bind("solve", operands, operands[1], True))

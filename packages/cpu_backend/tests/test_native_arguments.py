@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensor_cpu.extension import AVAILABLE, LIBRARY
-from tensor_cpu.native import blas
+from tensor_cpu.system import blas
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="the native kernels are not built")
 

@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tensor_cpu.axes import Labels, Operand, join, row_major
-from tensor_cpu.contraction import plan_contraction
-from tensor_cpu.extension import AVAILABLE, LIBRARY
-from tensor_cpu.gemm import MatrixProduct
-from tensor_cpu.native.contract import (
+from tensor_cpu.kernels.axes import Labels, Operand, join, row_major
+from tensor_cpu.kernels.contraction.contract import plan_contraction
+from tensor_cpu.kernels.contraction.gemm import MatrixProduct
+from tensor_cpu.kernels.contraction.native import (
     PairProduct,
     ScatterProduct,
     bind_pair,
@@ -24,6 +23,7 @@ from tensor_cpu.native.contract import (
     plan_pair,
     plan_scatter,
 )
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 
 if not AVAILABLE:
     pytest.skip("the extension is absent", allow_module_level=True)

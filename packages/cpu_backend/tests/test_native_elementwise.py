@@ -12,18 +12,18 @@ import tensor_runtime as tr
 from tensor_core.dtypes import C32, C64, DTYPES, F32, F64, I32, I64, Bool, DType
 from tensor_core.errors import CastRangeError
 from tensor_core.promotion import promote
-from tensor_cpu.arrays import NUMPY_DTYPES, restride
 from tensor_cpu.backend import CpuBackend
-from tensor_cpu.extension import AVAILABLE, LIBRARY
-from tensor_cpu.programs import numpy_kernel
+from tensor_cpu.kernels.elementwise.fused import numpy_kernel
+from tensor_cpu.storage import NUMPY_DTYPES, restride
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
 
 if not AVAILABLE:
     pytest.skip("the native kernels were not built", allow_module_level=True)
 
-from tensor_cpu.native import elementwise as native
-from tensor_cpu.native.registers import OPERATIONS
+from tensor_cpu.kernels.elementwise import native as native
+from tensor_cpu.kernels.elementwise.registers import OPERATIONS
 
 ARITHMETIC = ("add", "subtract", "multiply", "divide", "maximum", "minimum")
 COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")

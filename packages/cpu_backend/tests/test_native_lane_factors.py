@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tensor_core.dtypes import C32, C64, F32, F64
-from tensor_cpu import linalg
-from tensor_cpu.extension import AVAILABLE, LIBRARY
-from tensor_cpu.native import lanes
+from tensor_cpu.kernels.linalg import batched_simd
+from tensor_cpu.kernels.linalg import numpy as linalg
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.errors import NonFiniteError, NotConvergedError
 from tensor_runtime.form import form_of
 from tensor_runtime.placement import CPU
@@ -34,7 +34,7 @@ def bind(name: str, stack: Array, check: bool = True, *, with_lanes: bool = True
     left, right = form_of(dtype, (rows, short, count), CPU), form_of(dtype, (short, columns, count), CPU)
     values, operand = form_of(dtype.component, (short, count), CPU), form_of(dtype, (rows, columns, count), CPU)
     result = {"svd": (left, values, right), "qr": (left, right), "eigh": (values, left)}[name]
-    kernel = (lanes if with_lanes else linalg).bind(name, (operand,), result, check)
+    kernel = (batched_simd if with_lanes else linalg).bind(name, (operand,), result, check)
     assert kernel is not None
     return kernel
 
@@ -266,7 +266,7 @@ def test_large_matrices_go_into_lanes_when_there_are_enough_of_them() -> None:
             a = form_of(dtype, (16, 16, count), CPU)
             values = form_of(dtype.component, (16, count), CPU)
             result = (values, a) if name == "eigh" else (a, values, a)
-            assert (lanes.bind(name, (a,), result, True) is not None) == (count >= fewest)
+            assert (batched_simd.bind(name, (a,), result, True) is not None) == (count >= fewest)
 
 
 def test_without_the_check_values_that_are_not_finite_go_to_numpy() -> None:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tensor_core.dtypes import C32, C64, F32, F64
-from tensor_cpu import linalg
-from tensor_cpu.extension import AVAILABLE, LIBRARY
-from tensor_cpu.native import lanes
+from tensor_cpu.kernels.linalg import batched_simd
+from tensor_cpu.kernels.linalg import numpy as linalg
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.errors import NonFiniteError, NotPositiveDefiniteError, SingularMatrixError
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
@@ -24,7 +24,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 DTYPES = {"float32": F32, "float64": F64, "complex64": C32, "complex128": C64}
 EACH_DTYPE = pytest.mark.parametrize("dtype", DTYPES)
 EACH_SIDE = pytest.mark.parametrize("side", range(1, 17))
-SQUARE = sorted(set(lanes.BINDERS) & {"cholesky", "solve", "inv", "det", "eigh"})
+SQUARE = sorted(set(batched_simd.BINDERS) & {"cholesky", "solve", "inv", "det", "eigh"})
 RIGHT = 3
 
 
@@ -42,7 +42,7 @@ def forms(name: str, *tensors: Array) -> tuple[tuple[Form, ...], Any]:
 def run(name: str, *tensors: Array, check: bool = True) -> tuple[Array, ...]:
     """The native kernel's results as tensors, matrix axes first, in binary64."""
     operands, result = forms(name, *tensors)
-    kernel = lanes.bind(name, operands, result, check)
+    kernel = batched_simd.bind(name, operands, result, check)
     assert kernel is not None
     found = kernel(*[x.T for x in tensors])
     results, expected = (found, result) if isinstance(result, tuple) else ((found,), (result,))
@@ -305,17 +305,17 @@ def test_cholesky_and_solve_bear_any_scale(dtype: str) -> None:
     ],
 )
 def test_what_is_not_for_lanes_is_left_to_others(name: str, shapes: list[tuple[int, ...]]) -> None:
-    assert lanes.bind(name, *forms(name, *(np.zeros(shape, order="F") for shape in shapes)), True) is None
+    assert batched_simd.bind(name, *forms(name, *(np.zeros(shape, order="F") for shape in shapes)), True) is None
 
 
 def test_operands_of_two_dtypes_are_left_to_others() -> None:
     a, b = (form_of(dtype, (5, 5, 4), CPU) for dtype in (F32, F64))
-    assert lanes.bind("solve", (a, b), b, True) is None
+    assert batched_simd.bind("solve", (a, b), b, True) is None
 
 
 def test_a_kernel_refuses_what_it_was_not_made_for() -> None:
     a = matrices("cholesky", "float64", 3, 4)
-    kernel: Any = lanes.bind("cholesky", *forms("cholesky", a), True)
+    kernel: Any = batched_simd.bind("cholesky", *forms("cholesky", a), True)
 
     with pytest.raises(TypeError, match="takes 1 positional"):
         kernel(a.T, a.T)

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from tensor_core import C32, C64, F32, F64, DType
 from tensor_core.errors import ArgumentError, BackendUnavailableError
-from tensor_cpu import linalg
-from tensor_cpu.extension import AVAILABLE, LIBRARY, WHY_NOT
-from tensor_cpu.native import blas, lapack
+from tensor_cpu.kernels.linalg import lapack
+from tensor_cpu.kernels.linalg import numpy as linalg
+from tensor_cpu.system import blas
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY, WHY_NOT
 from tensor_runtime.errors import NonFiniteError, NotConvergedError, NotPositiveDefiniteError, SingularMatrixError
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
@@ -327,7 +328,7 @@ def test_the_environment_chooses_the_library(
     choice: str, program: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
     code = (  # with matrices too large for vector lanes
-        "import numpy as np, tensor_linalg as tl, tensor_runtime as tr; from tensor_cpu.native import blas\n"
+        "import numpy as np, tensor_linalg as tl, tensor_runtime as tr; from tensor_cpu.system import blas\n"
         "wide = np.eye(20); wide[:2, :2] = [[4.0, 1.0], [2.0, 3.0]]; a = tr.asarray(wide)\n"
         "wide = tr.asarray(np.eye(200)); assert (tr.matmul(wide, wide) - wide).to_numpy().max() == 0.0\n"
         "parts = (tl.inv(a), tl.det(a), tl.solve(a, tr.full((20,), 5.0)), *tl.svd(a), *tl.qr(a), *tl.eigh(a))\n"

@@ -14,20 +14,20 @@ from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided
 
 from tensor_core import C64, DTYPES, F32, F64, I64, Bool, DType
-from tensor_cpu import views
-from tensor_cpu.arrays import NUMPY_DTYPES
-from tensor_cpu.conversion import bind_cast
-from tensor_cpu.extension import AVAILABLE, LIBRARY
-from tensor_cpu.permute import bind_copy as bind_gapless_copy
-from tensor_cpu.permute import bind_fill
-from tensor_cpu.relabel import bind_relabel as numpys_relabel
+from tensor_cpu.kernels import views
+from tensor_cpu.kernels.contraction.unary_einsum import bind_relabel as numpys_relabel
+from tensor_cpu.kernels.conversion import bind_cast
+from tensor_cpu.kernels.copy.permute import bind_copy as bind_gapless_copy
+from tensor_cpu.kernels.copy.permute import bind_fill
+from tensor_cpu.storage import NUMPY_DTYPES
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
 
 if not AVAILABLE:
     pytest.skip("the extension was not built", allow_module_level=True)
 
-from tensor_cpu.native import permute
+from tensor_cpu.kernels.copy import native as permute
 
 
 @pytest.fixture(autouse=True)

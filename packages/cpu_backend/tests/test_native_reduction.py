@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 
 import tensor_runtime as tr
 from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool, DType
-from tensor_cpu.arrays import NUMPY_DTYPES, restride
 from tensor_cpu.backend import CpuBackend
-from tensor_cpu.extension import AVAILABLE, LIBRARY
-from tensor_cpu.programs import numpy_kernel
+from tensor_cpu.kernels.elementwise.fused import numpy_kernel
+from tensor_cpu.storage import NUMPY_DTYPES, restride
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
+from tensor_runtime.dispatch.dtype_rules import accumulator, reduced
 from tensor_runtime.form import form_of
 from tensor_runtime.placement import CPU
-from tensor_runtime.rules import accumulator, reduced
 
 if not AVAILABLE:
     pytest.skip("the native kernels were not built", allow_module_level=True)
 
-from tensor_cpu.native import reduction as native
+from tensor_cpu.kernels.reduction import native as native
 
 NAMES = ("sum", "prod", "max", "min")
 

@@ -13,7 +13,7 @@ import pytest
 import tensor_linalg
 import tensor_runtime as tr
 from tensor_core.errors import CastRangeError, TensorError, UnsupportedOperationError
-from tensor_cpu.extension import AVAILABLE, LIBRARY, WHY_NOT
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY, WHY_NOT
 
 native = pytest.mark.skipif(not AVAILABLE, reason=WHY_NOT)
 

@@ -21,17 +21,17 @@ import tensor_runtime as tr
 from tensor_core import F32, F64, I32, Bool, DTypeError, UnsupportedOperationError
 from tensor_core.dtypes import DType
 from tensor_core.errors import ArgumentError
-from tensor_cpu import extension
-from tensor_cpu.arrays import NUMPY_DTYPES
-from tensor_cpu.contraction import bind_contract as bind_numpys_contract
-from tensor_cpu.native.semiring import bind_contract
-from tensor_cpu.native.semiring import bind_semiring_contract as bind_native
-from tensor_cpu.semiring import bind_semiring_contract as bind_numpy
+from tensor_cpu.kernels.contraction.contract import bind_contract as bind_numpys_contract
+from tensor_cpu.kernels.contraction.native_semiring import bind_contract
+from tensor_cpu.kernels.contraction.native_semiring import bind_semiring_contract as bind_native
+from tensor_cpu.kernels.contraction.semiring import bind_semiring_contract as bind_numpy
+from tensor_cpu.storage import NUMPY_DTYPES
+from tensor_cpu.system import extension
 from tensor_runtime.algebras import ALGEBRAS, MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND, PLUS_TIMES, Semiring
+from tensor_runtime.backends.registry import registry
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
-from tensor_runtime.registry import registry
-from tensor_runtime.testing.simulated import SimulatedBackend
+from tensor_runtime.testing.simulated_device import SimulatedBackend
 
 Array = np.ndarray[Any, Any]
 Labels = tuple[int, ...]

@@ -13,10 +13,12 @@ import tensor_runtime as tr
 from tensor_core import DTYPES
 from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, DType
 from tensor_core.errors import CastRangeError
-from tensor_cpu import contraction, elementwise, extension
-from tensor_cpu.arrays import NUMPY_DTYPES, restride
-from tensor_cpu.native import small
-from tensor_cpu.quiet import quiet
+from tensor_cpu.kernels.contraction import contract
+from tensor_cpu.kernels.elementwise import numpy as elementwise
+from tensor_cpu.kernels.elementwise import tiny
+from tensor_cpu.storage import NUMPY_DTYPES, restride
+from tensor_cpu.system import extension
+from tensor_cpu.system.errstate import quiet
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
 
@@ -49,14 +51,14 @@ def assert_same(found: Any, expected: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", NUMERIC, ids=str)
-@pytest.mark.parametrize("name", small._BINARY)
+@pytest.mark.parametrize("name", tiny._BINARY)
 def test_two_operands_give_what_numpy_gives(name: str, dtype: DType, instruction_set: str) -> None:
     bound = 0
     for seed, shape in enumerate(SHAPES):
         form, one = form_of(dtype, shape, CPU), form_of(dtype, (1,) * len(shape), CPU)
         result = form_of(tr.Bool if name in elementwise.COMPARISONS else dtype, shape, CPU)
         for operands in ((form, form), (form, one), (one, form)):
-            kernel = small.bind_binary(name, operands, result, None)
+            kernel = tiny.bind_binary(name, operands, result, None)
             if kernel is None:
                 continue
             bound += 1
@@ -72,7 +74,7 @@ def test_two_operands_give_what_numpy_gives(name: str, dtype: DType, instruction
 def test_one_operand_gives_what_numpy_gives(name: str, dtype: DType, instruction_set: str) -> None:
     for seed, shape in enumerate(SHAPES):
         form = form_of(dtype, shape, CPU)
-        kernel = small.bind_unary(name, (form,), form, None)
+        kernel = tiny.bind_unary(name, (form,), form, None)
         if kernel is None:
             assert name != "negative"
             continue
@@ -118,7 +120,7 @@ def contractions(draw: st.DrawFn) -> tuple[tuple[Form, ...], Form, tuple[tuple[i
 @given(contractions(), st.integers(0, 2**32))
 def test_a_small_product_is_the_sum_over_the_labels_it_lacks(case: Any, seed: int) -> None:
     forms, result, labels = case
-    kernel = small.bind_contract(forms, result, labels)
+    kernel = tiny.bind_contract(forms, result, labels)
     if kernel is None:
         return
     random = np.random.default_rng(seed)
@@ -144,16 +146,16 @@ def test_small_products_cover_matrices_vectors_and_batches(instruction_set: str)
         ((stack, stack), stack, ((0, 1, 3), (1, 2, 3), (0, 2, 3))),
     ]
     for operands, result, labels in cases:
-        kernel = small.bind_contract(operands, result, labels)
+        kernel = tiny.bind_contract(operands, result, labels)
         assert kernel is not None
         twins = [np.arange(1.0, 1 + form.size).reshape(form.shape[::-1]) for form in operands]
-        expected = contraction.bind_contract(operands, result, labels)
+        expected = contract.bind_contract(operands, result, labels)
         assert_same(kernel(*twins), np.asarray(expected(*twins)))
 
 
 def test_a_kernel_refuses_what_is_no_array() -> None:
     form = form_of(F64, (2,), CPU)
-    kernel = small.bind_unary("negative", (form,), form, None)
+    kernel = tiny.bind_unary("negative", (form,), form, None)
     assert kernel is not None and repr(kernel) == "<native kernel negative>"
     with pytest.raises(TypeError, match="takes arrays, found list"):
         kernel([1.0, 2.0])
@@ -162,11 +164,11 @@ def test_a_kernel_refuses_what_is_no_array() -> None:
 
 
 def test_forms_without_a_small_kernel_are_left_to_numpy() -> None:
-    large, narrow = form_of(F64, (small.MOST_ELEMENTS + 1,), CPU), form_of(F32, (2,), CPU)
-    assert small.bind_binary("add", (large, large), large, None) is None
-    assert small.bind_binary("add", (form_of(F64, (2,), CPU), narrow), form_of(F64, (2,), CPU), None) is None
+    large, narrow = form_of(F64, (tiny.MOST_ELEMENTS + 1,), CPU), form_of(F32, (2,), CPU)
+    assert tiny.bind_binary("add", (large, large), large, None) is None
+    assert tiny.bind_binary("add", (form_of(F64, (2,), CPU), narrow), form_of(F64, (2,), CPU), None) is None
     assert all(
-        small.bind_binary("add", (form_of(dtype, (0,), CPU),) * 2, form_of(dtype, (0,), CPU), None) is None
+        tiny.bind_binary("add", (form_of(dtype, (0,), CPU),) * 2, form_of(dtype, (0,), CPU), None) is None
         for dtype in DTYPES
     )
 

@@ -15,9 +15,9 @@ from numpy.linalg import _umath_linalg
 import tensor_linalg as tl
 import tensor_runtime as tr
 from tensor_core.errors import BackendUnavailableError
-from tensor_cpu.extension import AVAILABLE, LIBRARY, WHY_NOT
-from tensor_cpu.native import blas
-from tensor_cpu.threads import set_threads
+from tensor_cpu.system import blas
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY, WHY_NOT
+from tensor_cpu.system.threads import set_threads
 
 Output = Callable[..., str]
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason=WHY_NOT)
@@ -94,8 +94,8 @@ BESIDE = """
 import ctypes, sys, threading, numpy as np, tensor_linalg as tl, tensor_runtime as tr
 from numpy.linalg import _umath_linalg
 from scipy.linalg import cython_lapack
-from tensor_cpu.extension import LIBRARY
-from tensor_cpu.native import blas
+from tensor_cpu.system.extension import LIBRARY
+from tensor_cpu.system import blas
 
 count = int(sys.argv[1])
 libraries = [ctypes.CDLL(path) for path in (_umath_linalg.__file__, cython_lapack.__file__)]
@@ -140,7 +140,7 @@ def test_nobody_finds_the_symbols_of_our_library_and_it_starts_no_thread(output:
         "x = tr.asarray(np.zeros((200, 200)))\n"
         "before = len(os.listdir('/proc/self/task')) if os.path.isdir('/proc/self/task') else 0\n"
         "tr.matmul(x, x)\n"
-        "from tensor_cpu.native import blas\n"
+        "from tensor_cpu.system import blas\n"
         "after = len(os.listdir('/proc/self/task')) if os.path.isdir('/proc/self/task') else 0\n"
         "print(blas.opened().name, hasattr(ctypes.CDLL(None), 'scipy_dgemm_'), 'scipy_openblas32' in sys.modules, "
         "after - before, len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count())"
@@ -149,7 +149,7 @@ def test_nobody_finds_the_symbols_of_our_library_and_it_starts_no_thread(output:
 
 
 def test_importing_the_backend_opens_no_library(output: Output) -> None:
-    code = "import tensor_cpu.backend, sys; print('tensor_cpu.native.blas' in sys.modules)"
+    code = "import tensor_cpu.backend, sys; print('tensor_cpu.system.blas' in sys.modules)"
 
     assert output(code) == "False"
 
@@ -157,7 +157,7 @@ def test_importing_the_backend_opens_no_library(output: Output) -> None:
 @OWN
 def test_a_library_that_another_package_has_loaded_is_left_to_it(output: Output) -> None:
     code = (
-        "import ctypes\nfrom tensor_cpu.native import blas\n"
+        "import ctypes\nfrom tensor_cpu.system import blas\n"
         "theirs = ctypes.CDLL(blas.own_library())\ntheirs.scipy_openblas_set_num_threads(2)\n"
         "import numpy as np, tensor_runtime as tr, tensor_linalg as tl\n"
         "x = tr.asarray(np.eye(300) * 2.0)\ntl.inv(tr.matmul(x, x))\n"
@@ -170,7 +170,7 @@ def test_a_library_that_another_package_has_loaded_is_left_to_it(output: Output)
 def test_a_library_that_another_package_loads_later_keeps_the_threads_that_they_give_it(output: Output) -> None:
     code = (
         "import ctypes, numpy as np, tensor_runtime as tr, tensor_linalg as tl\n"
-        "from tensor_cpu.native import blas\nfrom tensor_cpu.threads import set_threads\n"
+        "from tensor_cpu.system import blas\nfrom tensor_cpu.system.threads import set_threads\n"
         "x = tr.asarray(np.eye(900) * 2.0)\ntr.matmul(x, x)\n"
         "theirs = ctypes.CDLL(blas.own_library())\ntheirs.scipy_openblas_set_num_threads(2)\n"
         "with set_threads(3):\n"
@@ -186,7 +186,7 @@ def test_without_our_library_numpys_serves_with_the_threads_that_it_has(count: s
     code = (
         "import sys; sys.modules['scipy_openblas32'] = None\n"
         "import ctypes, numpy as np, tensor_runtime as tr, tensor_linalg as tl\n"
-        "from numpy.linalg import _umath_linalg\nfrom tensor_cpu.native import blas\n"
+        "from numpy.linalg import _umath_linalg\nfrom tensor_cpu.system import blas\n"
         "x = tr.asarray(np.full((300, 300), 2.0)); b = tr.asarray(np.eye(40)[:, :, None] * np.arange(1.0, 9.0))\n"
         "assert (tr.matmul(x, x).to_numpy() == 1200.0).all()\n"
         "assert (tl.inv(b).to_numpy() == np.eye(40)[:, :, None] / np.arange(1.0, 9.0)).all()\n"
@@ -219,8 +219,8 @@ def test_a_large_decomposition_gives_its_threads_back_also_when_it_fails() -> No
 
 SAMPLER = """
 import os, threading, numpy as np, tensor_runtime as tr, tensor_linalg as tl
-from tensor_cpu.extension import LIBRARY
-from tensor_cpu.native import blas
+from tensor_cpu.system.extension import LIBRARY
+from tensor_cpu.system import blas
 
 x = tr.asarray(np.eye(1200) + 1.0)
 blas.open_blas()
@@ -259,7 +259,7 @@ def test_threads_that_nobody_chose_are_not_lent_beyond_the_processors_of_the_cal
 def test_lent_threads_work_on_the_processors_of_who_borrows_them(output: Output) -> None:
     code = (
         "import os, numpy as np, tensor_runtime as tr, tensor_linalg as tl\n"
-        "from tensor_cpu.extension import LIBRARY\n"
+        "from tensor_cpu.system.extension import LIBRARY\n"
         "x, few = tr.asarray(np.eye(900) + 1.0), tr.asarray(np.eye(3))\n"
         "tl.inv(few)\nLIBRARY.set_threads(2)\n"
         "all, before = os.sched_getaffinity(0), set(os.listdir('/proc/self/task'))\n"
@@ -278,7 +278,7 @@ def test_a_child_forked_while_other_threads_multiply_multiplies_too(output: Outp
     code = (
         "import os, signal, threading, warnings, numpy as np, tensor_runtime as tr, tensor_linalg as tl\n"
         "warnings.simplefilter('ignore')\n"
-        "from tensor_cpu.threads import set_threads\n"
+        "from tensor_cpu.system.threads import set_threads\n"
         "set_threads(2)\n"
         "x, small = tr.asarray(np.ones((400, 400))), tr.asarray(np.eye(12)[:, :, None] * np.ones(50))\n"
         "decomposed, over = tr.asarray(np.eye(700) + 1.0), threading.Event()\n"

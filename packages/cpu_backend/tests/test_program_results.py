@@ -10,8 +10,8 @@ import pytest
 
 from tensor_core.dtypes import C64, F32, F64
 from tensor_cpu.backend import CpuBackend
-from tensor_cpu.extension import AVAILABLE, LIBRARY
-from tensor_cpu.programs import numpy_kernel
+from tensor_cpu.kernels.elementwise.fused import numpy_kernel
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.form import form_of
 from tensor_runtime.placement import CPU
 
@@ -53,7 +53,7 @@ def test_a_repeated_conversion_is_the_result_too() -> None:
 
 @pytest.mark.skipif(not AVAILABLE, reason="counts instructions of the native machine")
 def test_steps_that_the_result_does_not_need_are_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tensor_cpu.native import elementwise
+    from tensor_cpu.kernels.elementwise import native as elementwise
 
     programs = []
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensor_cpu import quiet as module
-from tensor_cpu.quiet import quiet
+from tensor_cpu.system import errstate as module
+from tensor_cpu.system.errstate import quiet
 
 
 @pytest.fixture(params=[True, False], ids=["one context", "copies only"])

@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 from tensor_core.dtypes import C32, C64, F32, F64, DType
-from tensor_cpu.arrays import NUMPY_DTYPES
 from tensor_cpu.backend import CpuBackend
-from tensor_cpu.extension import AVAILABLE
-from tensor_cpu.programs import numpy_kernel
+from tensor_cpu.kernels.elementwise.fused import numpy_kernel
+from tensor_cpu.storage import NUMPY_DTYPES
+from tensor_cpu.system.extension import AVAILABLE
+from tensor_runtime.dispatch.dtype_rules import reduced
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
-from tensor_runtime.rules import reduced
 
 Array = np.ndarray[Any, np.dtype[Any]]
 BITS: Final = {F32: 24, F64: 52}

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tensor_core.dtypes import as_dtype
-from tensor_cpu.contraction import bind_relabel
-from tensor_cpu.permute import bind_fill, bind_tiles, fuse
-from tensor_cpu.quiet import quiet
+from tensor_cpu.kernels.contraction.contract import bind_relabel
+from tensor_cpu.kernels.copy.permute import bind_fill, bind_tiles, fuse
+from tensor_cpu.system.errstate import quiet
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
 

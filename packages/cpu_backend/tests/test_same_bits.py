@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tensor_runtime as tr
-from tensor_cpu.extension import AVAILABLE
+from tensor_cpu.system.extension import AVAILABLE
 
 if not AVAILABLE:
     pytest.skip("NumPy's kernels alone are not the same for every layout", allow_module_level=True)

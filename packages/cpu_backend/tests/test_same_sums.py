@@ -10,7 +10,7 @@ import pytest
 
 import tensor_linalg as tl
 import tensor_runtime as tr
-from tensor_cpu.extension import AVAILABLE, LIBRARY
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 
 if not AVAILABLE:
     pytest.skip("the extension module is not in use", allow_module_level=True)

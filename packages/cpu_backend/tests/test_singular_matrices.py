@@ -12,7 +12,7 @@ import pytest
 
 import tensor_linalg as tl
 import tensor_runtime as tr
-from tensor_cpu.extension import AVAILABLE
+from tensor_cpu.system.extension import AVAILABLE
 from tensor_runtime.errors import SingularMatrixError
 
 if not AVAILABLE:

@@ -14,7 +14,7 @@ import sys
 
 import pytest
 
-from tensor_cpu.extension import AVAILABLE
+from tensor_cpu.system.extension import AVAILABLE
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="the native kernels are not built")
 
@@ -23,7 +23,7 @@ import itertools, sys, threading
 import numpy as np
 import tensor_linalg as tl
 import tensor_runtime as tr
-from tensor_cpu.extension import LIBRARY
+from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.algebras import MAX_PLUS, OR_AND
 
 LIBRARY.set_instruction_set(sys.argv[1])

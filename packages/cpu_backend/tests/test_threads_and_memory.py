@@ -12,10 +12,10 @@ import pytest
 
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError
-from tensor_cpu.extension import AVAILABLE, LIBRARY
-from tensor_cpu.memory import PoolStats, pool
-from tensor_cpu.threads import set_threads, threads
-from tensor_runtime.memory import usable_bytes
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
+from tensor_cpu.system.memory import PoolStats, pool
+from tensor_cpu.system.threads import set_threads, threads
+from tensor_runtime.backends.memory_limits import usable_bytes
 
 Program = Callable[..., subprocess.CompletedProcess[str]]
 NATIVE = pytest.mark.skipif(not AVAILABLE, reason="the native kernels are not built")
@@ -61,7 +61,7 @@ def test_a_count_that_is_no_number_of_threads_is_refused(bad: Any) -> None:
     assert threads() == before
 
 
-SHOW = "import tensor_cpu.backend, tensor_cpu.threads as t; print(t.threads())"
+SHOW = "import tensor_cpu.backend, tensor_cpu.system.threads as t; print(t.threads())"
 
 
 def test_the_first_count_is_the_number_of_processors_that_the_process_may_use(program: Program) -> None:
@@ -126,7 +126,7 @@ def test_the_runtime_refuses_what_is_no_number_of_threads(bad: Any) -> None:
 WORKING = """
 import os, signal
 import numpy as np, tensor_runtime as tr
-from tensor_cpu.extension import LIBRARY
+from tensor_cpu.system.extension import LIBRARY
 x = tr.tensor(np.ones((2000, 2000)))
 def work():
     tr.sum(x).item(), tr.copy(tr.transpose(x)), tr.exp(x)
@@ -298,7 +298,7 @@ def test_memory_that_was_not_to_be_had_is_no_peak() -> None:
 
 @NATIVE
 def test_the_first_limit_is_an_eighth_of_what_the_process_may_have(program: Program) -> None:
-    code = "import tensor_cpu.backend; from tensor_cpu.memory import pool; print(pool.stats().limit_bytes)"
+    code = "import tensor_cpu.backend; from tensor_cpu.system.memory import pool; print(pool.stats().limit_bytes)"
     bounded = f"import resource; resource.setrlimit(resource.RLIMIT_AS, (3 * 2**32, 3 * 2**32)); {code}"
 
     assert int(program(code).stdout) == (usable_bytes() or 0) // 8
@@ -312,7 +312,7 @@ def test_a_limit_that_is_no_number_of_bytes_is_refused(bad: Any) -> None:
 
 
 def test_without_native_kernels_the_pool_is_empty_and_does_nothing(program: Program) -> None:
-    code = "from tensor_cpu.memory import pool; pool.clear(); pool.set_limit(5); print(*pool.stats())"
+    code = "from tensor_cpu.system.memory import pool; pool.clear(); pool.set_limit(5); print(*pool.stats())"
 
     assert program(code, TENSOR_CPU_NATIVE="0").stdout.split() == ["0"] * 9
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tensor_core.dtypes import C32, C64, F32, F64, DType
-from tensor_cpu.arrays import NUMPY_DTYPES, Array
-from tensor_cpu.random import CHUNK, bind_uniform
+from tensor_cpu.kernels.random import CHUNK, bind_uniform
+from tensor_cpu.storage import NUMPY_DTYPES, Array
 from tensor_runtime.form import form_of
 from tensor_runtime.placement import CPU
 

@@ -16,7 +16,7 @@ import tensor_runtime as tr
 from tensor_core.errors import DTypeError, OutOfMemoryError, PlacementError, ShapeError
 from tensor_einsum import ExtentError, PathError, SubscriptsError, einsum, execute, plan
 from tensor_einsum.execute import bind_plan
-from tensor_runtime.bindings import binding_cache
+from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.form import form_of
 from tensor_runtime.placement import as_placement
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import tensor_runtime as tr
-from tensor_runtime.registry import registry
-from tensor_runtime.testing.simulated import ProgramBackend
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.testing.simulated_device import ProgramBackend
 
 
 @pytest.fixture

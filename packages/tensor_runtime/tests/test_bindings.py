@@ -13,8 +13,8 @@ import pytest
 import tensor_linalg
 import tensor_runtime as tr
 from tensor_einsum import plan_cache
-from tensor_runtime.bindings import BindingCache, BindingTable, PairTable
-from tensor_runtime.holding import held_bytes
+from tensor_runtime.backends.bindings import BindingCache, BindingTable, PairTable
+from tensor_runtime.backends.holding import held_bytes
 
 
 def counting_table(cache: BindingCache) -> tuple[BindingTable, list[Any]]:

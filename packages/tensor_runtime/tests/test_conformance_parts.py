@@ -12,9 +12,9 @@ import tensor_runtime as tr
 from tensor_core.host_tensor import HostTensor
 from tensor_core.testing.strategies import host_tensors
 from tensor_runtime.testing.comparing import UNITS, difference, inverted
+from tensor_runtime.testing.layout_variants import VARIANTS
 from tensor_runtime.testing.oracle import Host
 from tensor_runtime.testing.strategies import tensors
-from tensor_runtime.testing.variants import VARIANTS
 
 
 def flat(*numbers: object, dtype: object = tr.F64) -> Host:

@@ -16,7 +16,7 @@ import tensor_runtime as tr
 from tensor_core import DType, promote
 from tensor_core.dtypes import COMPLEX, INTEGER, NUMERIC
 from tensor_core.errors import ArgumentError, DTypeError, PlacementError, ShapeError, SizeLimitError
-from tensor_runtime.testing.simulated import SimulatedBackend
+from tensor_runtime.testing.simulated_device import SimulatedBackend
 
 Array = np.ndarray[Any, Any]
 DTYPES = sorted(NUMERIC, key=str)
@@ -99,7 +99,7 @@ def test_every_convolution_equals_the_loop(case: tuple[Array, Array, dict[str, A
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("groups", [1, 2])
 def test_blocks_leave_no_seam(dtype: DType, groups: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    import tensor_cpu.convolution as kernels
+    import tensor_cpu.kernels.convolution as kernels
 
     monkeypatch.setattr(kernels, "_BLOCK", 4000)
     monkeypatch.setattr(kernels, "_FEWEST", 1)
@@ -287,6 +287,6 @@ def test_operands_in_different_places_are_listed() -> None:
         with pytest.raises(PlacementError, match="conv: operands live in different places"):
             tr.conv(tr.ones((1, 3, 1)), there)
     finally:
-        from tensor_runtime.registry import registry
+        from tensor_runtime.backends.registry import registry
 
         registry.unregister("simulated")

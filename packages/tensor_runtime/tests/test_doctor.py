@@ -13,11 +13,11 @@ import pytest
 
 import tensor_runtime as tr
 from tensor_runtime.__main__ import main
-from tensor_runtime.discovery import Candidate
+from tensor_runtime.backends.discovery import Candidate
+from tensor_runtime.backends.plugin_kernels import KernelTable, Offer
+from tensor_runtime.backends.registry import Registry, registry
 from tensor_runtime.doctor import report
-from tensor_runtime.family_kernels import KernelTable, Offer
-from tensor_runtime.registry import Registry, registry
-from tensor_runtime.testing.simulated import SimulatedBackend
+from tensor_runtime.testing.simulated_device import SimulatedBackend
 
 
 def registry_of(*candidates: Candidate) -> Registry:

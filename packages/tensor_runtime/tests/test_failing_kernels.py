@@ -18,8 +18,8 @@ from tensor_core.errors import (
 )
 from tensor_einsum import einsum, plan
 from tensor_linalg import svd
-from tensor_runtime.registry import registry
-from tensor_runtime.testing.simulated import ProgramBackend, SimulatedBackend
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.testing.simulated_device import ProgramBackend, SimulatedBackend
 
 
 class Failing(SimulatedBackend):

@@ -7,9 +7,9 @@ import pytest
 
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError, PluginConflictError, PluginLoadError
-from tensor_runtime.family_kernels import KernelTable, Offer
+from tensor_runtime.backends.plugin_kernels import KernelTable, Offer
+from tensor_runtime.backends.registry import Registry, registry
 from tensor_runtime.form import form_of
-from tensor_runtime.registry import Registry, registry
 
 CPU = tr.backend("cpu")
 FORM = form_of(tr.F64, (2,), tr.CPU)
@@ -103,7 +103,7 @@ def test_a_rival_of_the_backends_own_kernel_is_never_used_silently(rival: None) 
 
 
 def test_the_registry_binds_the_backends_kernel_or_the_familys() -> None:
-    from tensor_runtime.discovery import Candidate
+    from tensor_runtime.backends.discovery import Candidate
 
     own = Registry(lambda: [Candidate("cpu", "cpu 1.0", lambda: CPU, {"device_kinds": ("cpu",)})])
     own.register_kernel("cpu", "first", binder)

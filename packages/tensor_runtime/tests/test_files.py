@@ -31,10 +31,10 @@ from tensor_core.errors import (
     SaveError,
     TensorError,
 )
-from tensor_runtime.files import load_stream
-from tensor_runtime.npy_header import format_header
-from tensor_runtime.registry import registry
-from tensor_runtime.testing.simulated import SimulatedBackend
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.io.npy import load_stream
+from tensor_runtime.io.npy_header import format_header
+from tensor_runtime.testing.simulated_device import SimulatedBackend
 
 Array = np.ndarray[Any, Any]
 SHAPES = [(), (1,), (5,), (0,), (2, 3), (3, 1), (1, 4), (0, 3), (3, 0), (2, 3, 4), (2, 1, 3, 2), (2, 3, 1, 2, 2)]

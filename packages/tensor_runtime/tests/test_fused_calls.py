@@ -23,11 +23,11 @@ from tensor_core.errors import (
     TensorError,
     UnsupportedOperationError,
 )
-from tensor_runtime.recording import ELEMENTWISE
-from tensor_runtime.registry import registry
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.backends.tracing import ELEMENTWISE
 from tensor_runtime.testing.completeness import declared_specs
 from tensor_runtime.testing.fused import disagreement, fused_outcome, outcome
-from tensor_runtime.testing.simulated import ProgramBackend, SimulatedBackend
+from tensor_runtime.testing.simulated_device import ProgramBackend, SimulatedBackend
 
 ULPS: Final = 64  # of exp and sin, which a kernel for programs may compute in another way
 

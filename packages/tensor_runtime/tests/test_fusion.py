@@ -18,10 +18,10 @@ from tensor_core.errors import (
     DivisionByZeroError,
     TensorError,
 )
+from tensor_runtime.backends.registry import registry
 from tensor_runtime.protocols import Kernel
-from tensor_runtime.registry import registry
 from tensor_runtime.testing.fused import fused_outcome
-from tensor_runtime.testing.simulated import ProgramBackend, SimulatedBackend
+from tensor_runtime.testing.simulated_device import ProgramBackend, SimulatedBackend
 
 
 def host(x: tr.Tensor) -> Any:

@@ -15,11 +15,11 @@ from tensor_core.errors import (
     UnsupportedOperationError,
 )
 from tensor_core.host_tensor import HostTensor
+from tensor_runtime.backends.registry import placements_of, registry
 from tensor_runtime.form import form_of
 from tensor_runtime.placement import as_placement
-from tensor_runtime.registry import placements_of, registry
 from tensor_runtime.testing.cases import all_cases
-from tensor_runtime.testing.simulated import SimulatedBackend
+from tensor_runtime.testing.simulated_device import SimulatedBackend
 
 X = (tr.F64, (2, 3))
 

@@ -11,12 +11,12 @@ import pytest
 import tensor_runtime as tr
 from tensor_core.dtypes import DTYPES
 from tensor_core.host_tensor import HostTensor
+from tensor_runtime.backends.registry import registry
 from tensor_runtime.form import Form
 from tensor_runtime.placement import DeviceId, DeviceKind, MemoryKind, Placement
-from tensor_runtime.registry import registry
 from tensor_runtime.testing.memory_conformance import VIEWS, MemoryConformance, overwrite
 from tensor_runtime.testing.oracle import whole_numbers
-from tensor_runtime.testing.simulated import DeviceArray, SimulatedBackend
+from tensor_runtime.testing.simulated_device import DeviceArray, SimulatedBackend
 
 SUITE = MemoryConformance()
 SLICES = next(

@@ -13,8 +13,8 @@ import tensor_linalg
 import tensor_runtime as tr
 from tensor_core.errors import BackendError, OutOfMemoryError
 from tensor_einsum import einsum, plan
-from tensor_runtime.registry import registry
-from tensor_runtime.testing.simulated import SimulatedBackend
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.testing.simulated_device import SimulatedBackend
 
 CALLS: dict[str, Callable[[tr.Tensor], Any]] = {
     "copy": tr.copy,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tensor_runtime.memory import available_bytes, usable_bytes
+from tensor_runtime.backends.memory_limits import available_bytes, usable_bytes
 
 
 def put(root: Path, name: str, content: str) -> None:
@@ -87,7 +87,7 @@ def test_the_smallest_limit_of_the_groups_above_a_process_holds(
 def test_a_limit_on_addresses_counts() -> None:
     script = (
         "import resource; resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))\n"
-        "from tensor_runtime.memory import available_bytes, usable_bytes\n"
+        "from tensor_runtime.backends.memory_limits import available_bytes, usable_bytes\n"
         "print(usable_bytes(), 0 < available_bytes() < 2**30)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

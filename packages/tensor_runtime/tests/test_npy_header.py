@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import tensor_runtime as tr
 from tensor_core.errors import FormatError, TensorError
-from tensor_runtime.npy_header import format_header, parse_header
+from tensor_runtime.io.npy_header import format_header, parse_header
 
 Array = np.ndarray[Any, Any]
 

@@ -8,7 +8,7 @@ import pytest
 
 import tensor_runtime as tr
 from tensor_core.errors import LossyConversionError, OverlappingViewError, PlacementError, ReadOnlyError, ShapeError
-from tensor_runtime.testing.simulated import SimulatedBackend
+from tensor_runtime.testing.simulated_device import SimulatedBackend
 
 X, Y = np.array([[1.0, -2.0, 3.0], [4.0, 5.0, -6.0]]), np.array([[2.0, 2.0, 2.0], [-1.0, 1.0, 3.0]])
 
@@ -90,6 +90,6 @@ def test_an_output_in_another_place_is_refused() -> None:
         tr.add(there, 1.0, out=there.mutable_view())
         assert tr.to(there, "cpu").to_numpy().tolist() == [[1.0] * 3] * 2
     finally:
-        from tensor_runtime.registry import registry
+        from tensor_runtime.backends.registry import registry
 
         registry.unregister("simulated")

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 import tensor_runtime as tr
 from tensor_core.dtypes import C64, F32, F64, I32, Bool
 from tensor_core.errors import BackendError, OverlappingViewError
-from tensor_runtime import overlap
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.dispatch import overlap
+from tensor_runtime.dispatch.overlap import equation, overlap_test, solved
 from tensor_runtime.form import Form, form_of
-from tensor_runtime.overlap import equation, overlap_test, solved
 from tensor_runtime.placement import CPU
-from tensor_runtime.registry import registry
-from tensor_runtime.testing.simulated import SimulatedBackend
+from tensor_runtime.testing.simulated_device import SimulatedBackend
 
 SHAPES = st.lists(st.integers(0, 4), max_size=3).map(tuple)
 

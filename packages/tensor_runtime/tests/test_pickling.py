@@ -12,9 +12,9 @@ import pytest
 import tensor_runtime as tr
 from tensor_core import DTYPES, DType, HostTensor
 from tensor_core.errors import CastRangeError, PlacementError
+from tensor_runtime.backends.registry import registry
 from tensor_runtime.form import form_of
-from tensor_runtime.registry import registry
-from tensor_runtime.testing.simulated import SimulatedBackend
+from tensor_runtime.testing.simulated_device import SimulatedBackend
 
 PROTOCOLS = range(2, pickle.HIGHEST_PROTOCOL + 1)
 

@@ -13,12 +13,12 @@ from tensor_core.errors import (
     PlacementError,
 )
 from tensor_core.host_tensor import HostTensor
-from tensor_runtime.discovery import Candidate
+from tensor_runtime.backends.discovery import Candidate
+from tensor_runtime.backends.registry import Registry
+from tensor_runtime.backends.registry import registry as the_registry
 from tensor_runtime.form import form_of
 from tensor_runtime.placement import DeviceId, DeviceKind, MemoryKind, Placement, as_placement
-from tensor_runtime.registry import Registry
-from tensor_runtime.registry import registry as the_registry
-from tensor_runtime.testing.simulated import SimulatedBackend
+from tensor_runtime.testing.simulated_device import SimulatedBackend
 
 
 @pytest.fixture

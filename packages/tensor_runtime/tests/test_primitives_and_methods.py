@@ -12,7 +12,8 @@ import tensor_runtime as tr
 from tensor_core import DTYPES, Bool
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError
-from tensor_runtime import methods, primitives
+from tensor_runtime import primitives
+from tensor_runtime.ops import methods
 
 
 def test_every_method_declared_is_attached_and_every_attached_one_declared() -> None:

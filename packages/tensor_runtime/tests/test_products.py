@@ -11,7 +11,7 @@ import tensor_runtime as tr
 from tensor_core import DTYPES, Bool, promote
 from tensor_core.dtypes import COMPLEX
 from tensor_core.errors import ArgumentError, AxisError, DTypeError, PlacementError, ShapeError
-from tensor_runtime.testing.simulated import SimulatedBackend
+from tensor_runtime.testing.simulated_device import SimulatedBackend
 
 Array = np.ndarray[Any, Any]
 
@@ -138,6 +138,6 @@ def test_products_across_places_list_both_operands() -> None:
         with pytest.raises(PlacementError, match="operand 1: F64 \\(3, 2\\) on simulated:0"):
             tr.ones((2, 3)) @ there
     finally:
-        from tensor_runtime.registry import registry
+        from tensor_runtime.backends.registry import registry
 
         registry.unregister("simulated")

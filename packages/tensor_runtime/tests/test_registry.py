@@ -17,13 +17,13 @@ from tensor_core.errors import (
     PluginLoadError,
     UnsupportedOperationError,
 )
-from tensor_runtime.discovery import Candidate
+from tensor_runtime.backends.discovery import Candidate
+from tensor_runtime.backends.registry import Registry
+from tensor_runtime.backends.registry import registry as the_registry
 from tensor_runtime.doctor import report
 from tensor_runtime.placement import CPU, as_placement
 from tensor_runtime.protocols import PROTOCOL_VERSION
-from tensor_runtime.registry import Registry
-from tensor_runtime.registry import registry as the_registry
-from tensor_runtime.testing.simulated import SimulatedBackend
+from tensor_runtime.testing.simulated_device import SimulatedBackend
 
 CPU_INFO = {"device_kinds": ("cpu",)}
 

@@ -9,11 +9,11 @@ import pytest
 import tensor_runtime as tr
 from tensor_core.errors import UnsupportedOperationError
 from tensor_core.host_tensor import HostTensor
+from tensor_runtime.backends.registry import registry
 from tensor_runtime.placement import Placement
-from tensor_runtime.registry import registry
 from tensor_runtime.testing.case import Case
 from tensor_runtime.testing.conformance import BackendConformance, check_case
-from tensor_runtime.testing.simulated import SimulatedBackend
+from tensor_runtime.testing.simulated_device import SimulatedBackend
 
 
 @pytest.fixture(scope="module")

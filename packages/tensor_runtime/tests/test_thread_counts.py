@@ -10,8 +10,8 @@ import pytest
 
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError
+from tensor_runtime.backends.registry import registry
 from tensor_runtime.placement import DeviceKind
-from tensor_runtime.registry import registry
 
 
 class Worker:

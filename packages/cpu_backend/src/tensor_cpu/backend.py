@@ -12,27 +12,28 @@ import numpy as np
 from tensor_core.dtypes import DType
 from tensor_core.errors import UnsupportedOperationError
 from tensor_core.host_tensor import HostTensor
-from tensor_cpu import arrays, memory, threads
-from tensor_cpu import native_rows as native
-from tensor_cpu.arrays import Array
+from tensor_cpu import native_table as native
+from tensor_cpu import storage
 from tensor_cpu.call_checks import checked
-from tensor_cpu.extension import AVAILABLE, LIBRARY, WHY_NOT
-from tensor_cpu.rows import MODULES, binder_of
-from tensor_cpu.threads import ThreadSetting
+from tensor_cpu.kernel_table import MODULES, binder_of
+from tensor_cpu.storage import Array
+from tensor_cpu.system import memory, threads
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY, WHY_NOT
+from tensor_cpu.system.threads import ThreadSetting
 from tensor_runtime.form import Form
 from tensor_runtime.placement import CPU, DeviceKind, Placement
 from tensor_runtime.protocols import HostBackend, Kernel, Operand, Result
 
 threads.apply_environment()
 if os.environ.get("TENSOR_CPU_BLAS"):  # a wrong word is told now, though the library is opened when it is needed
-    from tensor_cpu.native import blas
+    from tensor_cpu.system import blas
 
     blas.wanted()
 memory.apply_environment()
 
 
 class CpuBackend:
-    """NumPy on the host, on twins (see ``tensor_cpu.arrays``).
+    """NumPy on the host, on twins (see ``tensor_cpu.storage``).
 
     >>> from tensor_core import F64
     >>> from tensor_runtime.form import form_of
@@ -58,7 +59,7 @@ class CpuBackend:
         forms: list[Operand] = [*operands, *(result if isinstance(result, tuple) else (result,))]
         for form in forms:
             if isinstance(form, Form):
-                arrays.check_rank(name, form)
+                storage.check_rank(name, form)
         binder = binder_of(name)
         if binder is None:
             raise UnsupportedOperationError(f"{name}: the cpu backend has no such operation", operation=name)
@@ -82,7 +83,7 @@ class CpuBackend:
 
     def offset_of(self, array: Array, /) -> int:
         """Offset of the array's first element in its allocation, in elements."""
-        return arrays.offset_of(array)
+        return storage.offset_of(array)
 
     def location_of(self, array: Array, /) -> tuple[str, int]:
         """The address of the first element in this process: borrowed memory may be anybody's."""
@@ -90,19 +91,19 @@ class CpuBackend:
 
     def upload(self, source: HostTensor[Any], form: Form, /) -> Array:
         """A copy of a host tensor, as a twin."""
-        return arrays.upload(source, form)
+        return storage.upload(source, form)
 
     def download(self, array: Array, form: Form, /) -> HostTensor[Any]:
         """A copy of a twin, as a host tensor."""
-        return arrays.download(array, form)
+        return storage.download(array, form)
 
     def borrow(self, source: Any, copy: bool | None, dtype: DType | None = None, /) -> tuple[Array, Form] | None:
         """Twin and form of foreign memory."""
-        return arrays.borrow(source, copy, dtype)
+        return storage.borrow(source, copy, dtype)
 
     def lend(self, array: Array, form: Form, /) -> Array:
         """The same memory with axes in the tensor's order."""
-        return arrays.lend(array, form)
+        return storage.lend(array, form)
 
     def synchronize(self) -> None:
         """Nothing to wait for: every kernel has finished when it returns."""
@@ -113,7 +114,7 @@ class CpuBackend:
         return {"kernels": threads.threads(), **({"blas": blas} if blas else {})}
 
     def set_threads(self, count: int, /) -> ThreadSetting:
-        """Let a kernel use so many, and lend them to a BLAS that is its own; see ``tensor_cpu.threads``."""
+        """Let a kernel use so many, and lend them to a BLAS that is its own; see ``tensor_cpu.system.threads``."""
         return threads.set_threads(count)
 
     def describe(self) -> Mapping[str, str]:
@@ -139,7 +140,7 @@ def _native_facts() -> Mapping[str, str]:
     """Whether native kernels are in use, and with what."""
     if not AVAILABLE:
         return {"native kernels": f"none: {WHY_NOT}", "blas": "NumPy's", "threads": "those of NumPy's BLAS"}
-    from tensor_cpu.native import blas
+    from tensor_cpu.system import blas
 
     stats = memory.pool.stats()
     return {

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from tensor_core.errors import ArgumentError, BackendContractError, shortened
-from tensor_cpu.arrays import NUMPY_DTYPES, twin_strides
+from tensor_cpu.storage import NUMPY_DTYPES, twin_strides
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand
 

@@ -20,13 +20,13 @@ from tensor_einsum.interleaved import LabelLists, number_labels, split_interleav
 from tensor_einsum.notation import Notation, parse
 from tensor_einsum.path import path_entries
 from tensor_einsum.plan import Plan, make_plan
-from tensor_runtime.bindings import Binding, BindingTable
+from tensor_runtime.backends.bindings import Binding, BindingTable
+from tensor_runtime.backends.error_translation import MISSES, fail, guarded
+from tensor_runtime.dispatch.spec import PYTHON_NUMBERS
 from tensor_runtime.errors import ForeignOperandError
-from tensor_runtime.failures import MISSES, fail, guarded
 from tensor_runtime.form import Form
 from tensor_runtime.ops.creation import full
-from tensor_runtime.spec import PYTHON_NUMBERS
-from tensor_runtime.tensors import Number, Tensor
+from tensor_runtime.tensors.tensor import Number, Tensor
 
 _AUTO: Final = "auto"
 

@@ -17,13 +17,13 @@ from tensor_einsum.fitting import check_fits, needs_check
 from tensor_einsum.planned import Planned
 from tensor_einsum.report import readable_bytes
 from tensor_einsum.steps import Step
-from tensor_runtime.bindings import Binding, BindingTable
-from tensor_runtime.failures import translated
+from tensor_runtime.backends.bindings import Binding, BindingTable
+from tensor_runtime.backends.error_translation import translated
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.dispatch.spec import common_placement
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel
-from tensor_runtime.registry import registry
-from tensor_runtime.spec import common_placement
-from tensor_runtime.tensors import Tensor, unwrap, wrap
+from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
 
 OnStep = Callable[[int, int], object]
 

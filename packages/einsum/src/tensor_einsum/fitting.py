@@ -7,10 +7,10 @@ from typing import Any, Final
 from tensor_core.errors import OutOfMemoryError
 from tensor_einsum.planned import Planned
 from tensor_einsum.report import readable_bytes
-from tensor_runtime.memory import recently_usable_bytes
+from tensor_runtime.backends.memory_limits import recently_usable_bytes
+from tensor_runtime.backends.registry import registry
 from tensor_runtime.placement import Placement
 from tensor_runtime.protocols import Kernel
-from tensor_runtime.registry import registry
 
 _UNCHECKED: Final = 64 << 20
 """Peaks up to here are never looked at, so that small plans pay nothing for the question."""
@@ -67,7 +67,7 @@ def needs_check(plan: Planned, home: Placement, /) -> bool:
     """Whether the limits of this process decide if the plan can end, and the plan is large enough to ask.
 
     >>> from tensor_einsum import plan
-    >>> from tensor_runtime.abstract import META
+    >>> from tensor_runtime.backends.meta import META
     >>> from tensor_runtime.placement import CPU
     >>> large = plan("i,j->ij", (10**5,), (10**5,))
     >>> needs_check(large, CPU), needs_check(large, META)

@@ -22,7 +22,7 @@ from ironstride.operands import make_operands
 from ironstride.show import bytes_text
 from ironstride.targets import check_target, make_folder
 from tensor_core.errors import TensorError
-from tensor_runtime.memory import available_bytes
+from tensor_runtime.backends.memory_limits import available_bytes
 
 
 @dataclass(frozen=True)

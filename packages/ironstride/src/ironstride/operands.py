@@ -20,7 +20,7 @@ from ironstride.network_file import Drawn, Network, NetworkFileError, Stored, Va
 from tensor_core.dtypes import COMPLEX, DType
 from tensor_core.errors import TensorError
 from tensor_core.scalars import to_element
-from tensor_runtime.files import load_stream
+from tensor_runtime.io.npy import load_stream
 
 Element: TypeAlias = bool | int | float | complex
 

@@ -17,9 +17,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tensor_linalg.specs import CHOLESKY, EIGH, QR, SVD
-from tensor_runtime.arguments import flag
-from tensor_runtime.execute import execute_detail, execute_many
-from tensor_runtime.tensors import Tensor
+from tensor_runtime.dispatch.arguments import flag
+from tensor_runtime.dispatch.call import execute_detail, execute_many
+from tensor_runtime.tensors.tensor import Tensor
 
 
 class SVDResult(NamedTuple):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tensor_linalg.specs import DET, INV, SOLVE
-from tensor_runtime.arguments import flag
-from tensor_runtime.execute import execute_detail, execute_pair
-from tensor_runtime.tensors import Tensor
+from tensor_runtime.dispatch.arguments import flag
+from tensor_runtime.dispatch.call import execute_detail, execute_pair
+from tensor_runtime.tensors.tensor import Tensor
 
 
 def solve(a: Tensor, b: Tensor, /, *, check: bool = True) -> Tensor:

@@ -12,9 +12,9 @@ from typing import Final
 from tensor_core.dtypes import FLOATING, DType
 from tensor_core.errors import DTypeError, ShapeError
 from tensor_core.shapes import broadcast_shapes
+from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.protocols import Operand
-from tensor_runtime.spec import OpSpec
 
 
 class LinalgSpec(OpSpec):

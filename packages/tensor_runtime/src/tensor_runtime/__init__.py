@@ -15,28 +15,28 @@ from __future__ import annotations
 
 from tensor_core import C32, C64, DTYPES, F32, F64, I32, I64, Bool, DType, HostTensor, TensorError, promote
 from tensor_runtime import algebras, primitives
-from tensor_runtime import methods as _methods  # attaches the methods of Tensor
-from tensor_runtime.bindings import binding_cache
-from tensor_runtime.buffer import BackendBuffer, HostBuffer
-from tensor_runtime.conversion import cast, convert
-from tensor_runtime.files import load, save
-from tensor_runtime.fusion import fuse
-from tensor_runtime.inference import infer
+from tensor_runtime.backends.bindings import binding_cache
+from tensor_runtime.backends.registry import backend, backends, refresh_backends, register_backend, register_kernel
+from tensor_runtime.dispatch.conversion import cast, convert
+from tensor_runtime.dispatch.infer import infer
+from tensor_runtime.fusion.fuse import fuse
+from tensor_runtime.io.npy import load, save
 from tensor_runtime.operations import einsum
+from tensor_runtime.ops import methods as _methods  # attaches the methods of Tensor
 from tensor_runtime.ops.activations import gelu, log_softmax, relu, sigmoid, silu, softmax, softplus
 from tensor_runtime.ops.arithmetic import abs, add, conj, divide, multiply, negative, positive, pow, sign, subtract
-from tensor_runtime.ops.assembling import concatenate, repeat, reverse, roll, split, stack, tile
-from tensor_runtime.ops.choosing import clip, maximum, minimum, where
 from tensor_runtime.ops.comparison import equal, greater, greater_equal, less, less_equal, not_equal
-from tensor_runtime.ops.components import complex, imag, real
+from tensor_runtime.ops.complex_parts import complex, imag, real
 from tensor_runtime.ops.contraction import dot_general, matmul, tensordot
 from tensor_runtime.ops.convolution import conv
 from tensor_runtime.ops.creation import arange, asarray, eye, from_flat, full, linspace, ones, tensor, to_numpy, zeros
 from tensor_runtime.ops.diagonals import embed_diagonal, extract_diagonal, trace, tril, triu
 from tensor_runtime.ops.division import floor_divide, fmod, remainder, trunc_divide
-from tensor_runtime.ops.functions import erf, erfc, exp, expm1, log, log1p, rsqrt, sqrt
-from tensor_runtime.ops.gathering import gather, nonzero, put_along_axis, scatter, take, take_along_axis
+from tensor_runtime.ops.exponential import erf, erfc, exp, expm1, log, log1p, rsqrt, sqrt
+from tensor_runtime.ops.from_function import from_function, tabulate
+from tensor_runtime.ops.gather_scatter import gather, nonzero, put_along_axis, scatter, take, take_along_axis
 from tensor_runtime.ops.indexing import copy_into, mutable_view
+from tensor_runtime.ops.joining import concatenate, repeat, reverse, roll, split, stack, tile
 from tensor_runtime.ops.logic import (
     bitwise_and,
     bitwise_invert,
@@ -55,9 +55,10 @@ from tensor_runtime.ops.products import dot, kron, outer
 from tensor_runtime.ops.random import fold_in, integers, normal, uniform
 from tensor_runtime.ops.reduction import all, any, max, min, prod, sum
 from tensor_runtime.ops.rounding import ceil, floor, isfinite, isinf, isnan, round, trunc
-from tensor_runtime.ops.scans import cumprod, cumsum, fold, scan
+from tensor_runtime.ops.scan import cumprod, cumsum, fold, scan
+from tensor_runtime.ops.selection import clip, maximum, minimum, where
 from tensor_runtime.ops.slicing import dynamic_slice, dynamic_update_slice
-from tensor_runtime.ops.sorting import (
+from tensor_runtime.ops.sort import (
     argsort,
     searchsorted,
     sort,
@@ -68,7 +69,8 @@ from tensor_runtime.ops.sorting import (
     unique_values,
 )
 from tensor_runtime.ops.statistics import argmax, argmin, mean, norm, std, var
-from tensor_runtime.ops.structure import (
+from tensor_runtime.ops.trigonometry import acos, asin, atan, atan2, cos, cosh, sin, sinh, tan, tanh
+from tensor_runtime.ops.views import (
     broadcast_in_dim,
     broadcast_to,
     copy,
@@ -83,13 +85,11 @@ from tensor_runtime.ops.structure import (
     transpose,
     transpose_view,
 )
-from tensor_runtime.ops.tabulation import from_function, tabulate
-from tensor_runtime.ops.trigonometry import acos, asin, atan, atan2, cos, cosh, sin, sinh, tan, tanh
 from tensor_runtime.placement import CPU, DeviceId, DeviceKind, GpuBackendKind, MemoryKind, Placement
-from tensor_runtime.registry import backend, backends, refresh_backends, register_backend, register_kernel
-from tensor_runtime.tensors import Tensor, TypedTensor, TypedTensorView, TypedTensorViewMut
+from tensor_runtime.tensors.buffer import BackendBuffer, HostBuffer
+from tensor_runtime.tensors.tensor import Tensor, TypedTensor, TypedTensorView, TypedTensorViewMut
+from tensor_runtime.tensors.transfer import download, synchronize, to, trace_transfers, upload
 from tensor_runtime.thread_counts import set_threads, threads
-from tensor_runtime.transfer import download, synchronize, to, trace_transfers, upload
 
 del _methods
 

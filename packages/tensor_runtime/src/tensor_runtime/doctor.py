@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from tensor_core.errors import TensorError
-from tensor_runtime.discovery import NOT_LOADED, AnyBackend
+from tensor_runtime.backends.discovery import NOT_LOADED, AnyBackend
+from tensor_runtime.backends.registry import KERNEL, BackendRow, Registry, placements_of, registry
 from tensor_runtime.placement import CPU
-from tensor_runtime.registry import KERNEL, BackendRow, Registry, placements_of, registry
 
 _PREFIX: Final = "ironstride"  # of our distributions' names
 

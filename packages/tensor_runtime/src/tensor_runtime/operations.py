@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tensor_core.errors import BackendUnavailableError, PluginConflictError, PluginLoadError
-from tensor_runtime.discovery import distribution_of, in_one_line, load_entry
+from tensor_runtime.backends.discovery import distribution_of, in_one_line, load_entry
 
 _loaded: Final[dict[str, Any]] = {}
 

@@ -11,10 +11,10 @@ from types import TracebackType
 from typing import NamedTuple
 
 from tensor_core.errors import ArgumentError, shortened
-from tensor_runtime.arguments import whole
+from tensor_runtime.backends.registry import Registry, registry
+from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.placement import CPU
 from tensor_runtime.protocols import ThreadedBackend
-from tensor_runtime.registry import Registry, registry
 
 
 class ThreadRow(NamedTuple):

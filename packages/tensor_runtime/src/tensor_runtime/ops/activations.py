@@ -11,13 +11,13 @@ from __future__ import annotations
 from typing import Final
 
 from tensor_core.dtypes import REAL, Bool
-from tensor_runtime.arguments import choice, whole, wholes
-from tensor_runtime.execute import execute_detail, execute_unary
+from tensor_runtime.dispatch.arguments import choice, whole, wholes
+from tensor_runtime.dispatch.call import execute_detail, execute_unary
+from tensor_runtime.dispatch.dtype_rules import Axes, inexact, reduced_axes, same_shape
+from tensor_runtime.dispatch.out import Out
+from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Shape
-from tensor_runtime.outputs import Out
-from tensor_runtime.rules import Axes, inexact, reduced_axes, same_shape
-from tensor_runtime.spec import OpSpec
-from tensor_runtime.tensors import Tensor
+from tensor_runtime.tensors.tensor import Tensor
 
 
 def _shape_along(operation: str, shape: Shape, axis: Axes, /) -> Shape:

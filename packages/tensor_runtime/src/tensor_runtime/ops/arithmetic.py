@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import Final
 
 from tensor_core.dtypes import ALL, NUMERIC
-from tensor_runtime.execute import execute_binary, execute_unary
-from tensor_runtime.outputs import Out
-from tensor_runtime.rules import broadcast, component, inexact, same_shape
-from tensor_runtime.spec import OpSpec
-from tensor_runtime.tensors import Number, Tensor
+from tensor_runtime.dispatch.call import execute_binary, execute_unary
+from tensor_runtime.dispatch.dtype_rules import broadcast, component, inexact, same_shape
+from tensor_runtime.dispatch.out import Out
+from tensor_runtime.dispatch.spec import OpSpec
+from tensor_runtime.tensors.tensor import Number, Tensor
 
 ADD: Final = OpSpec("add", binary=True, accepts=ALL, result_shape=broadcast)
 SUBTRACT: Final = OpSpec("subtract", binary=True, accepts=NUMERIC, result_shape=broadcast)
@@ -34,8 +34,8 @@ def add(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     Args:
         a: any dtype and shape, or a Python number.
         b: broadcasts with ``a``.
-        out: a mutable view of the result's shape that receives it; see ``tensor_runtime.outputs``. Every function of
-            this module takes one.
+        out: a mutable view of the result's shape that receives it; see ``tensor_runtime.dispatch.out``. Every
+            function of this module takes one.
 
     Returns:
         Their common dtype and broadcast shape. Integers wrap.

@@ -15,14 +15,14 @@ from tensor_core.dtypes import ALL
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError, shortened
 from tensor_core.shapes import normalize_axes
 from tensor_runtime.algebras import PLUS_TIMES, Semiring, check_algebra, dtype_names
-from tensor_runtime.bindings import Binding
-from tensor_runtime.execute import execute_binary, execute_pair
+from tensor_runtime.backends.bindings import Binding
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.dispatch.call import execute_binary, execute_pair
+from tensor_runtime.dispatch.out import Out
+from tensor_runtime.dispatch.spec import OpSpec, check_operands
 from tensor_runtime.form import Form, Shape
-from tensor_runtime.outputs import Out
 from tensor_runtime.protocols import Operand
-from tensor_runtime.registry import registry
-from tensor_runtime.spec import OpSpec, check_operands
-from tensor_runtime.tensors import Tensor
+from tensor_runtime.tensors.tensor import Tensor
 
 Labels = tuple[int, ...]
 Signature = tuple[Labels, Labels, Labels]  # of the first operand, of the second, of the result

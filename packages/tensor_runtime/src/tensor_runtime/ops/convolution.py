@@ -12,11 +12,11 @@ from typing import Any, Final
 
 from tensor_core.dtypes import NUMERIC
 from tensor_core.errors import ArgumentError, ShapeError, shortened
-from tensor_runtime.execute import execute_pair
+from tensor_runtime.dispatch.call import execute_pair
+from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.windows import Padding, Steps, Windows, as_padding, as_steps, resolve
-from tensor_runtime.spec import OpSpec
-from tensor_runtime.tensors import Tensor
+from tensor_runtime.tensors.tensor import Tensor
 
 Detail = tuple[Steps, Padding, Steps, int]  # strides, padding, dilation, groups
 

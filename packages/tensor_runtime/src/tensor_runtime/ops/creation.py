@@ -24,16 +24,16 @@ from tensor_core.errors import (
 from tensor_core.host_tensor import HostTensor
 from tensor_core.scalars import to_element
 from tensor_core.shapes import as_shape
-from tensor_runtime.bindings import Binding, BindingTable
-from tensor_runtime.buffer import BackendBuffer, HostBuffer
-from tensor_runtime.conversion import as_dtype_or, check_number, convert
-from tensor_runtime.failures import guarded
+from tensor_runtime.backends.bindings import Binding, BindingTable
+from tensor_runtime.backends.error_translation import guarded
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.dispatch.conversion import as_dtype_or, check_number, convert
 from tensor_runtime.form import Form, form_of
-from tensor_runtime.ops.structure import copy as copied
+from tensor_runtime.ops.views import copy as copied
 from tensor_runtime.placement import CPU, Placement, as_placement
-from tensor_runtime.registry import registry
-from tensor_runtime.tensors import Number, Tensor, unwrap, wrap
-from tensor_runtime.transfer import lend, to, upload
+from tensor_runtime.tensors.buffer import BackendBuffer, HostBuffer
+from tensor_runtime.tensors.tensor import Number, Tensor, unwrap, wrap
+from tensor_runtime.tensors.transfer import lend, to, upload
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,13 +7,13 @@ from typing import Any, Final
 
 from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_core.shapes import normalize_axes
-from tensor_runtime.arguments import whole, wholes
-from tensor_runtime.execute import execute_detail
+from tensor_runtime.dispatch.arguments import whole, wholes
+from tensor_runtime.dispatch.call import execute_detail
+from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.reduction import sum as sum_over
-from tensor_runtime.ops.structure import diagonal_view
-from tensor_runtime.spec import OpSpec
-from tensor_runtime.tensors import Tensor, unwrap
+from tensor_runtime.ops.views import diagonal_view
+from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 Pair = tuple[int, int]
 Embedding = tuple[int, Pair]  # (offset, axes of the result)

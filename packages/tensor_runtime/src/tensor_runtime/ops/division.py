@@ -14,12 +14,12 @@ from __future__ import annotations
 from typing import Final
 
 from tensor_core.dtypes import REAL
-from tensor_runtime.arguments import flag
-from tensor_runtime.execute import execute_binary
-from tensor_runtime.outputs import Out
-from tensor_runtime.rules import broadcast
-from tensor_runtime.spec import OpSpec
-from tensor_runtime.tensors import Number, Tensor
+from tensor_runtime.dispatch.arguments import flag
+from tensor_runtime.dispatch.call import execute_binary
+from tensor_runtime.dispatch.dtype_rules import broadcast
+from tensor_runtime.dispatch.out import Out
+from tensor_runtime.dispatch.spec import OpSpec
+from tensor_runtime.tensors.tensor import Number, Tensor
 
 
 def _spec(name: str, suffix: str = "") -> OpSpec:

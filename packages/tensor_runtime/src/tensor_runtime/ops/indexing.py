@@ -13,17 +13,17 @@ from typing import Any, Final
 from tensor_core.errors import DTypeError, IndexingError, OverlappingViewError, ShapeError, SliceError, shortened
 from tensor_core.foreign import refuse_masked
 from tensor_core.layout import TensorLayout, is_injective
-from tensor_runtime.bindings import Binding, BindingTable
-from tensor_runtime.conversion import check_convertible
-from tensor_runtime.failures import guarded
+from tensor_runtime.backends.bindings import Binding, BindingTable
+from tensor_runtime.backends.error_translation import guarded
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.dispatch.conversion import check_convertible
+from tensor_runtime.dispatch.dtype_rules import broadcast
+from tensor_runtime.dispatch.out import write
+from tensor_runtime.dispatch.spec import PYTHON_NUMBERS, ViewSpec
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.ops.creation import full
-from tensor_runtime.ops.structure import broadcast_to
-from tensor_runtime.outputs import write
-from tensor_runtime.registry import registry
-from tensor_runtime.rules import broadcast
-from tensor_runtime.spec import PYTHON_NUMBERS, ViewSpec
-from tensor_runtime.tensors import Number, Tensor, TypedTensorViewMut, unwrap
+from tensor_runtime.ops.views import broadcast_to
+from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensorViewMut, unwrap
 
 _ASSIGNMENT: Final = "view[...] = x"
 # One entry per item of an index: () for an integer, (extent, step) for a slice, None for a new axis.

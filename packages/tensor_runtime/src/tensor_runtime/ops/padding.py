@@ -7,12 +7,12 @@ from typing import Any, Final
 
 from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_core.scalars import to_element
-from tensor_runtime.arguments import whole, wholes
-from tensor_runtime.conversion import check_number
-from tensor_runtime.execute import execute_detail, execute_several
+from tensor_runtime.dispatch.arguments import whole, wholes
+from tensor_runtime.dispatch.call import execute_detail, execute_several
+from tensor_runtime.dispatch.conversion import check_number
+from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Shape
-from tensor_runtime.spec import OpSpec
-from tensor_runtime.tensors import Number, Tensor, unwrap
+from tensor_runtime.tensors.tensor import Number, Tensor, unwrap
 
 Ints = tuple[int, ...]
 Padding = tuple[Ints, Ints, Ints]  # elements before, after, and between two neighbours, per axis

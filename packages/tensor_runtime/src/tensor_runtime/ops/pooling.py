@@ -11,12 +11,12 @@ from typing import Final
 
 from tensor_core.dtypes import ALL, REAL, Bool
 from tensor_core.errors import ArgumentError, ShapeError
-from tensor_runtime.execute import execute_detail
+from tensor_runtime.dispatch.call import execute_detail
+from tensor_runtime.dispatch.dtype_rules import inexact
+from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.windows import Padding, Steps, Windows, as_padding, as_steps, resolve
-from tensor_runtime.rules import inexact
-from tensor_runtime.spec import OpSpec
-from tensor_runtime.tensors import Tensor
+from tensor_runtime.tensors.tensor import Tensor
 
 Detail = tuple[Steps, Steps | None, Padding, Steps]  # window, strides, padding, dilation
 

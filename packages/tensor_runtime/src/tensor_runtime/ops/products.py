@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Final
 
 from tensor_core.errors import ShapeError
-from tensor_runtime.execute import execute_binary
+from tensor_runtime.dispatch.call import execute_binary
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.contraction import ContractionSpec, Signature
-from tensor_runtime.ops.structure import reshape, reshape_view
-from tensor_runtime.tensors import Tensor, unwrap
+from tensor_runtime.ops.views import reshape, reshape_view
+from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 
 def _dot_labels(operation: str, a: Shape, b: Shape, /) -> Signature:

@@ -45,13 +45,13 @@ from typing import Any, Final
 from tensor_core.dtypes import DTYPES, F64, FLOATING, I32, I64, INTEGER, DType, as_dtype
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError
 from tensor_core.shapes import as_shape
-from tensor_runtime.bindings import Binding, BindingTable
-from tensor_runtime.failures import guarded
+from tensor_runtime.backends.bindings import Binding, BindingTable
+from tensor_runtime.backends.error_translation import guarded
+from tensor_runtime.backends.registry import registry
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.ops.philox import philox
 from tensor_runtime.placement import CPU, Placement, as_placement
-from tensor_runtime.registry import registry
-from tensor_runtime.tensors import Tensor, wrap
+from tensor_runtime.tensors.tensor import Tensor, wrap
 
 
 def _table(operation: str) -> BindingTable:

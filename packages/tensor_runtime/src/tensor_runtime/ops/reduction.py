@@ -2,7 +2,7 @@
 
 ``axis=None`` reduces over all axes, ``axis=()`` over none; negative axes count from the end; a duplicate is an error.
 ``any`` and ``all`` of ``axis=()`` ask each element for itself. Results are owned, compact and column-major. The order
-in which elements are combined is the backend's; ``tensor_runtime.ops.scans.fold`` has a stated one.
+in which elements are combined is the backend's; ``tensor_runtime.ops.scan.fold`` has a stated one.
 
 Docstrings bound the error, for every axis and layout, by eps, the distance from 1 to the next number (2⁻²³ in F32, 2⁻⁵²
 in F64), and n, the number of elements that one result is made of; complex sums part by part. The bounds hold as long
@@ -17,13 +17,13 @@ from typing import Final
 
 from tensor_core.dtypes import ALL, REAL, Bool
 from tensor_core.errors import ArgumentError
-from tensor_runtime.arguments import as_axes, flag
-from tensor_runtime.execute import execute_detail
+from tensor_runtime.dispatch.arguments import as_axes, flag
+from tensor_runtime.dispatch.call import execute_detail
+from tensor_runtime.dispatch.dtype_rules import Axes, Reduction, accumulator, boolean, reduced, reduced_axes
+from tensor_runtime.dispatch.out import Out
+from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Shape
-from tensor_runtime.outputs import Out
-from tensor_runtime.rules import Axes, Reduction, accumulator, boolean, reduced, reduced_axes
-from tensor_runtime.spec import OpSpec
-from tensor_runtime.tensors import Tensor
+from tensor_runtime.tensors.tensor import Tensor
 
 
 def reduced_nonempty(operation: str, shape: Shape, detail: Reduction, /) -> Shape:
@@ -63,7 +63,7 @@ def sum(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = N
         a: any dtype.
         axis: one axis, a tuple of axes, None for all, () for none.
         keepdims: keep reduced axes with extent 1.
-        out: a mutable view of the result's shape that receives it; see ``tensor_runtime.outputs``.
+        out: a mutable view of the result's shape that receives it; see ``tensor_runtime.dispatch.out``.
 
     Raises:
         AxisError: an axis out of range or named twice.

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Final
 
 from tensor_core.dtypes import ALL, REAL, Bool
-from tensor_runtime.execute import execute_unary
-from tensor_runtime.outputs import Out
-from tensor_runtime.rules import boolean, same_shape
-from tensor_runtime.spec import OpSpec
-from tensor_runtime.tensors import Tensor
+from tensor_runtime.dispatch.call import execute_unary
+from tensor_runtime.dispatch.dtype_rules import boolean, same_shape
+from tensor_runtime.dispatch.out import Out
+from tensor_runtime.dispatch.spec import OpSpec
+from tensor_runtime.tensors.tensor import Tensor
 
 _ORDERED: Final = REAL | {Bool}
 

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tensor_core.errors import ArgumentError, ShapeError
-from tensor_runtime.arguments import wholes
-from tensor_runtime.execute import execute_several
+from tensor_runtime.dispatch.arguments import wholes
+from tensor_runtime.dispatch.call import execute_several
+from tensor_runtime.dispatch.index_checked import IndexedSpec
 from tensor_runtime.form import Shape
-from tensor_runtime.ops.indexed import IndexedSpec
-from tensor_runtime.tensors import Tensor, unwrap
+from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 Starts = Tensor | Sequence[int] | int
 

@@ -12,14 +12,14 @@ from typing import Any, Final
 
 from tensor_core.dtypes import ALL, I64, REAL, Bool, DType
 from tensor_core.errors import ArgumentError, shortened
-from tensor_runtime.arguments import as_axes, flag, whole
-from tensor_runtime.execute import execute_detail
+from tensor_runtime.dispatch.arguments import as_axes, flag, whole
+from tensor_runtime.dispatch.call import execute_detail
+from tensor_runtime.dispatch.dtype_rules import Axes, inexact, reduced
+from tensor_runtime.dispatch.out import Out
+from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.reduction import reduced_nonempty
-from tensor_runtime.outputs import Out
-from tensor_runtime.rules import Axes, inexact, reduced
-from tensor_runtime.spec import OpSpec
-from tensor_runtime.tensors import Tensor
+from tensor_runtime.tensors.tensor import Tensor
 
 Spread = tuple[Axes, bool, float]  # (axis, keepdims, correction or order)
 

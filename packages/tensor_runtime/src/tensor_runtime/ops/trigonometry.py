@@ -1,6 +1,6 @@
 """Trigonometric and hyperbolic functions, element by element.
 
-Dtypes, accuracy and results as in ``tensor_runtime.ops.functions``: integers and Bool give F64, complex operands the
+Dtypes, accuracy and results as in ``tensor_runtime.ops.exponential``: integers and Bool give F64, complex operands the
 principal value. Angles are in radians.
 """
 
@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Final
 
 from tensor_core.dtypes import ALL, REAL, Bool
-from tensor_runtime.execute import execute_binary, execute_unary
-from tensor_runtime.outputs import Out
-from tensor_runtime.rules import broadcast, inexact, same_shape
-from tensor_runtime.spec import OpSpec
-from tensor_runtime.tensors import Number, Tensor
+from tensor_runtime.dispatch.call import execute_binary, execute_unary
+from tensor_runtime.dispatch.dtype_rules import broadcast, inexact, same_shape
+from tensor_runtime.dispatch.out import Out
+from tensor_runtime.dispatch.spec import OpSpec
+from tensor_runtime.tensors.tensor import Number, Tensor
 
 SIN: Final = OpSpec("sin", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
 COS: Final = OpSpec("cos", accepts=ALL, result_dtype=inexact, result_shape=same_shape)

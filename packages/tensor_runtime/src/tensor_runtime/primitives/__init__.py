@@ -29,8 +29,7 @@ from tensor_runtime.primitives.arithmetic import (
     sign,
     sub,
 )
-from tensor_runtime.primitives.assembling import pad
-from tensor_runtime.primitives.functions import (
+from tensor_runtime.primitives.exponential import (
     atan2,
     ceil,
     cos,
@@ -48,6 +47,7 @@ from tensor_runtime.primitives.functions import (
     tan,
     tanh,
 )
+from tensor_runtime.primitives.joining import pad
 from tensor_runtime.primitives.logic import and_, compare, not_, or_, select, shift_left, shift_right_arithmetic, xor
 from tensor_runtime.primitives.reduction import reduce_and, reduce_max, reduce_min, reduce_or, reduce_prod, reduce_sum
 from tensor_runtime.primitives.strict import StrictSpec

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from tensor_core.dtypes import COMPLEX, NUMERIC, REAL, REAL_FLOATING, Bool
-from tensor_runtime.execute import execute_binary, execute_ternary, execute_unary
-from tensor_runtime.ops.components import paired
+from tensor_runtime.dispatch.call import execute_binary, execute_ternary, execute_unary
+from tensor_runtime.dispatch.dtype_rules import component, equal_shapes, same_shape, three_equal_shapes
+from tensor_runtime.ops.complex_parts import paired
 from tensor_runtime.primitives.strict import StrictSpec
-from tensor_runtime.rules import component, equal_shapes, same_shape, three_equal_shapes
-from tensor_runtime.tensors import Tensor
+from tensor_runtime.tensors.tensor import Tensor
 
 _ORDERED: Final = REAL | {Bool}
 

@@ -10,12 +10,12 @@ from typing import Final
 
 from tensor_core.dtypes import ALL, INTEGER, REAL, Bool, DType
 from tensor_core.errors import ArgumentError, DTypeError
-from tensor_runtime.execute import execute_binary, execute_ternary, execute_unary
+from tensor_runtime.dispatch.call import execute_binary, execute_ternary, execute_unary
+from tensor_runtime.dispatch.dtype_rules import boolean, equal_shapes, same_shape, three_equal_shapes
 from tensor_runtime.form import Form
 from tensor_runtime.primitives.strict import StrictSpec
 from tensor_runtime.protocols import Operand
-from tensor_runtime.rules import boolean, equal_shapes, same_shape, three_equal_shapes
-from tensor_runtime.tensors import Tensor
+from tensor_runtime.tensors.tensor import Tensor
 
 
 class _SelectSpec(StrictSpec):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from tensor_core.dtypes import INTEGER, NUMERIC, REAL, Bool
-from tensor_runtime.arguments import as_axes, flag
-from tensor_runtime.execute import execute_detail
+from tensor_runtime.dispatch.arguments import as_axes, flag
+from tensor_runtime.dispatch.call import execute_detail
+from tensor_runtime.dispatch.dtype_rules import Axes, reduced
 from tensor_runtime.ops.reduction import reduced_nonempty
 from tensor_runtime.primitives.strict import StrictSpec
-from tensor_runtime.rules import Axes, reduced
-from tensor_runtime.tensors import Tensor
+from tensor_runtime.tensors.tensor import Tensor
 
 _ORDERED: Final = REAL | {Bool}
 _BITS: Final = INTEGER | {Bool}

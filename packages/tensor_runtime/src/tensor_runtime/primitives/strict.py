@@ -6,15 +6,15 @@ from typing import Any
 
 from tensor_core.dtypes import DType
 from tensor_core.errors import DTypeError
+from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Operand
-from tensor_runtime.spec import OpSpec
 
 
 class StrictSpec(OpSpec):
     """A spec that promotes nothing and takes tensors only.
 
-    >>> from tensor_runtime.rules import equal_shapes
+    >>> from tensor_runtime.dispatch.dtype_rules import equal_shapes
     >>> spec = StrictSpec("add", result_shape=equal_shapes)
     >>> spec.infer((ones(2)._form, ones(2)._form))
     Form(F64, (2,), cpu)

@@ -15,11 +15,11 @@ from typing import Any, Final
 
 import tensor_runtime
 from tensor_core.errors import TensorError
-from tensor_runtime.bindings import binding_cache
+from tensor_runtime.backends.bindings import binding_cache
+from tensor_runtime.dispatch.spec import OpSpec, ViewSpec
 from tensor_runtime.placement import Placement
-from tensor_runtime.spec import OpSpec, ViewSpec
+from tensor_runtime.tensors.transfer import upload
 from tensor_runtime.testing.case import Case
-from tensor_runtime.transfer import upload
 
 Spec = OpSpec | ViewSpec
 
@@ -107,7 +107,7 @@ def specs_never_bound(cases: Iterable[Case], place: Placement, /) -> list[str]:
 def _modules() -> Iterator[ModuleType]:
     for found in walk_packages(tensor_runtime.__path__, "tensor_runtime."):
         parts = found.name.split(".")
-        if not {"testing", "namespace", "__main__"} & set(parts):
+        if not {"testing", "xp_tables", "__main__"} & set(parts):
             yield import_module(found.name)
 
 

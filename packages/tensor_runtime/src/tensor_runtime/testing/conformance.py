@@ -28,23 +28,23 @@ from tensor_core.dtypes import C64, I32
 from tensor_core.errors import TensorError, UnsupportedOperationError
 from tensor_core.host_view import HostTensorView
 from tensor_core.shapes import canonical_strides
-from tensor_runtime.conversion import cast, convert
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.dispatch.conversion import cast, convert
 from tensor_runtime.ops.arithmetic import add
 from tensor_runtime.ops.comparison import equal
 from tensor_runtime.ops.contraction import tensordot
 from tensor_runtime.ops.indexing import copy_into, mutable_view
 from tensor_runtime.ops.reduction import sum
-from tensor_runtime.ops.structure import copy
+from tensor_runtime.ops.views import copy
 from tensor_runtime.placement import Placement
-from tensor_runtime.registry import registry
-from tensor_runtime.tensors import Tensor
+from tensor_runtime.tensors.tensor import Tensor
+from tensor_runtime.tensors.transfer import download, trace_transfers, upload
 from tensor_runtime.testing.case import Case
 from tensor_runtime.testing.cases import all_cases
 from tensor_runtime.testing.comparing import difference, inverted
+from tensor_runtime.testing.layout_variants import VARIANTS
 from tensor_runtime.testing.memory_conformance import MemoryConformance, check_unsupported, require
 from tensor_runtime.testing.strategies import ViewedTensor, tensors, viewed_tensors
-from tensor_runtime.testing.variants import VARIANTS
-from tensor_runtime.transfer import download, trace_transfers, upload
 
 CASES = tuple(all_cases())
 MOVING = frozenset(

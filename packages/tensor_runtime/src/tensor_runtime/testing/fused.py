@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from tensor_core.errors import TensorError
-from tensor_runtime.fusion import fuse
-from tensor_runtime.inference import infer
-from tensor_runtime.tensors import Tensor
+from tensor_runtime.dispatch.infer import infer
+from tensor_runtime.fusion.fuse import fuse
+from tensor_runtime.tensors.tensor import Tensor
+from tensor_runtime.tensors.transfer import download
 from tensor_runtime.testing.comparing import difference
-from tensor_runtime.transfer import download
 
 Outcome = list[Tensor] | tuple[type[TensorError], str]
 """The tensors that a call gives, or the class and message of its error."""

@@ -16,17 +16,17 @@ from tensor_core.dtypes import DTYPES, F64, DType
 from tensor_core.errors import OverlappingViewError, PlacementError, UnsupportedOperationError
 from tensor_core.host_tensor import HostTensor
 from tensor_core.shapes import element_count
+from tensor_runtime.backends.registry import placements_of, registry
+from tensor_runtime.dispatch.out import written
 from tensor_runtime.ops.creation import full
 from tensor_runtime.ops.indexing import copy_into, mutable_view
-from tensor_runtime.ops.structure import reverse_view, transpose_view
-from tensor_runtime.outputs import written
+from tensor_runtime.ops.views import reverse_view, transpose_view
 from tensor_runtime.placement import DeviceId, Placement
-from tensor_runtime.registry import placements_of, registry
-from tensor_runtime.tensors import Tensor
+from tensor_runtime.tensors.tensor import Tensor
+from tensor_runtime.tensors.transfer import download, upload
 from tensor_runtime.testing.comparing import difference, inverted
 from tensor_runtime.testing.oracle import Host, whole_numbers
 from tensor_runtime.testing.strategies import ViewedTensor, viewed_tensors
-from tensor_runtime.transfer import download, upload
 
 VIEWS: Final[Mapping[str, tuple[Callable[[Tensor], Tensor], int]]] = {
     "x": (lambda x: x, 0),

@@ -12,10 +12,10 @@ from tensor_core.host_tensor import HostTensor
 from tensor_core.host_view import HostTensorView
 from tensor_core.slices import SliceSpec, resolve
 from tensor_core.testing.strategies import ViewStep, apply_step, host_tensors, view_steps
-from tensor_runtime.ops import structure
+from tensor_runtime.ops import views
 from tensor_runtime.placement import CPU, Placement
-from tensor_runtime.tensors import Tensor
-from tensor_runtime.transfer import upload
+from tensor_runtime.tensors.tensor import Tensor
+from tensor_runtime.tensors.transfer import upload
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
@@ -102,12 +102,12 @@ def apply_to_tensor(x: Tensor, step: ViewStep, /) -> Tensor:
     if name == "index_view":
         return x[arguments[0]]
     if name == "expand_view":
-        return structure.expand_dims(x, *arguments)
+        return views.expand_dims(x, *arguments)
     if name == "squeeze_view":
-        return structure.squeeze(x, *arguments)
+        return views.squeeze(x, *arguments)
     if name == "broadcast_view":
-        return structure.broadcast_to(x, *arguments)
-    result: Tensor = getattr(structure, name)(x, *arguments)
+        return views.broadcast_to(x, *arguments)
+    result: Tensor = getattr(views, name)(x, *arguments)
     return result
 
 

@@ -10,11 +10,11 @@ from typing import Any, Final
 from tensor_core.dtypes import DTYPES, F32, F64, REAL, Bool, DType
 from tensor_core.errors import ArgumentError, AxisError, DTypeError
 from tensor_core.host_tensor import HostTensor
+from tensor_runtime.dispatch.dtype_rules import inexact, reduced_axes
+from tensor_runtime.dispatch.spec import same
 from tensor_runtime.ops import activations
-from tensor_runtime.rules import inexact, reduced_axes
-from tensor_runtime.spec import same
 from tensor_runtime.testing.case import Case, refused
-from tensor_runtime.testing.cases.functions import Row, cases_of
+from tensor_runtime.testing.cases.exponential import Row, cases_of
 from tensor_runtime.testing.oracle import Host, Index, indices, tabulated, whole_numbers
 
 _REAL: Final = REAL | {Bool}

@@ -11,9 +11,9 @@ from tensor_core.dtypes import ALL, C64, DTYPES, F32, F64, FLOATING, I32, I64, N
 from tensor_core.errors import DTypeError, ShapeError
 from tensor_core.host_tensor import HostTensor
 from tensor_core.promotion import promote
+from tensor_runtime.dispatch.dtype_rules import component, inexact
+from tensor_runtime.dispatch.spec import same
 from tensor_runtime.ops import arithmetic
-from tensor_runtime.rules import component, inexact
-from tensor_runtime.spec import same
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.oracle import elementwise, whole_numbers
 

@@ -1,4 +1,4 @@
-"""Cases of ``tensor_runtime.conversion``: all 49 pairs, every policy; the oracle is ``tensor_core.scalars``."""
+"""Cases of ``convert`` and ``cast``: all 49 pairs, every policy; the oracle is ``tensor_core.scalars``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tensor_core.errors import ArgumentError, CastRangeError, LossyConversionErr
 from tensor_core.host_tensor import HostTensor
 from tensor_core.promotion import can_convert
 from tensor_core.scalars import cast_scalar, convert_scalar
-from tensor_runtime.conversion import OVERFLOW_POLICIES, cast, convert
+from tensor_runtime.dispatch.conversion import OVERFLOW_POLICIES, cast, convert
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.oracle import Host
 

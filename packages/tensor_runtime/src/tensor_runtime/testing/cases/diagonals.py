@@ -10,8 +10,8 @@ from typing import Any, Final
 from tensor_core.dtypes import DTYPES, F64
 from tensor_core.errors import ArgumentError, AxisError, ShapeError, TensorError
 from tensor_core.host_tensor import HostTensor
-from tensor_runtime.ops import diagonals, structure
-from tensor_runtime.rules import accumulator
+from tensor_runtime.dispatch.dtype_rules import accumulator
+from tensor_runtime.ops import diagonals, views
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.oracle import Host, Index, reduced, tabulated, whole_numbers
 
@@ -66,7 +66,7 @@ def cases() -> Iterator[Case]:
             "move_axes",
             f"{source} to {destination}",
             (x,),
-            _call(structure.move_axes, source, destination),
+            _call(views.move_axes, source, destination),
             partial(_permuted, x, order),
             shares=True,
         )
@@ -154,7 +154,7 @@ def _put_in(x: Host, shape: Index, places: Index) -> Case:
         return x[tuple(0 if n == 1 else index[place] for n, place in zip(x.shape, places, strict=True))]
 
     label = f"{x.shape} at {places} of {shape}"
-    call = _call(structure.broadcast_in_dim, shape, places)
+    call = _call(views.broadcast_in_dim, shape, places)
     return Case("broadcast_in_dim", label, (x,), call, partial(tabulated, shape, x.dtype, rule), shares=True)
 
 
@@ -169,11 +169,11 @@ def _refusals(x: Host) -> Iterator[Case]:
         ("trace", "rank 1", vector, diagonals.trace, AxisError),
         ("tril", "rank 1", vector, diagonals.tril, ShapeError),
         ("triu", "one axis twice", x, _call(diagonals.triu, axes=(1, 1)), AxisError),
-        ("move_axes", "unequal numbers", x, _call(structure.move_axes, (0, 1), 0), ArgumentError),
-        ("move_axes", "axis twice", x, _call(structure.move_axes, (0, 0), (0, 1)), AxisError),
-        ("broadcast_in_dim", "another extent", vector, _call(structure.broadcast_in_dim, (2,), 0), ShapeError),
-        ("broadcast_in_dim", "too few axes", x, _call(structure.broadcast_in_dim, (2, 3, 4), 0), ArgumentError),
-        ("broadcast_in_dim", "axis out of range", vector, _call(structure.broadcast_in_dim, (3,), 1), AxisError),
+        ("move_axes", "unequal numbers", x, _call(views.move_axes, (0, 1), 0), ArgumentError),
+        ("move_axes", "axis twice", x, _call(views.move_axes, (0, 0), (0, 1)), AxisError),
+        ("broadcast_in_dim", "another extent", vector, _call(views.broadcast_in_dim, (2,), 0), ShapeError),
+        ("broadcast_in_dim", "too few axes", x, _call(views.broadcast_in_dim, (2, 3, 4), 0), ArgumentError),
+        ("broadcast_in_dim", "axis out of range", vector, _call(views.broadcast_in_dim, (3,), 1), AxisError),
     )
     for name, label, operand, call, error in rows:
         yield refused(name, label, (operand,), call, error)

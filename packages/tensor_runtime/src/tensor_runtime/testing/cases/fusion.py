@@ -11,8 +11,8 @@ from tensor_core.dtypes import F32, F64, FLOATING, I32, I64, NUMERIC, REAL, Bool
 from tensor_core.errors import ArgumentError, DivisionByZeroError, ShapeError, UnsupportedOperationError
 from tensor_core.host_tensor import HostTensor
 from tensor_core.promotion import promote
-from tensor_runtime.fusion import fuse
-from tensor_runtime.ops import choosing, functions, reduction, trigonometry
+from tensor_runtime.fusion.fuse import fuse
+from tensor_runtime.ops import exponential, reduction, selection, trigonometry
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.oracle import elementwise, tabulated, whole_numbers
 
@@ -29,7 +29,7 @@ def polynomial(x: Any, y: Any, /) -> Any:
 
 
 def _bounded(x: Any, y: Any, /) -> Any:
-    return choosing.where(x < y, x * 2, choosing.clip(y, -1, 2))
+    return selection.where(x < y, x * 2, selection.clip(y, -1, 2))
 
 
 def _bounded_number(x: Any, y: Any, /) -> Any:
@@ -37,7 +37,7 @@ def _bounded_number(x: Any, y: Any, /) -> Any:
 
 
 def _bell(x: Any, y: Any, /) -> Any:
-    return functions.exp(-x * x) * trigonometry.sin(y) + functions.sqrt(x * x + 1)
+    return exponential.exp(-x * x) * trigonometry.sin(y) + exponential.sqrt(x * x + 1)
 
 
 def _bell_number(x: Any, y: Any, /) -> Any:

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from tensor_core.dtypes import ALL, I32, I64, INTEGER, Bool
 from tensor_core.host_tensor import HostTensor
+from tensor_runtime.dispatch.dtype_rules import boolean
 from tensor_runtime.ops import logic
-from tensor_runtime.rules import boolean
 from tensor_runtime.testing.case import Case
 from tensor_runtime.testing.cases.arithmetic import Row, binary_case, binary_cases, unary_cases
 from tensor_runtime.testing.oracle import whole_numbers

@@ -13,8 +13,8 @@ from tensor_core.dtypes import ALL, DTYPES, F32, F64, FLOATING, I32, I64, INTEGE
 from tensor_core.errors import DivisionByZeroError, DTypeError, ShapeError
 from tensor_core.host_tensor import HostTensor
 from tensor_runtime import primitives
-from tensor_runtime.rules import boolean, component, reduced_axes
-from tensor_runtime.spec import same
+from tensor_runtime.dispatch.dtype_rules import boolean, component, reduced_axes
+from tensor_runtime.dispatch.spec import same
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.cases.arithmetic import Row
 from tensor_runtime.testing.cases.reduction import largest, smallest

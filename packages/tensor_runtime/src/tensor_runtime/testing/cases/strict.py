@@ -25,20 +25,20 @@ from tensor_core.dtypes import (
 from tensor_core.errors import ArgumentError, DivisionByZeroError, DTypeError, ShapeError
 from tensor_core.host_tensor import HostTensor
 from tensor_runtime import primitives
-from tensor_runtime.ops.components import paired
-from tensor_runtime.rules import boolean, component
+from tensor_runtime.dispatch.dtype_rules import boolean, component
+from tensor_runtime.ops.complex_parts import paired
 from tensor_runtime.testing.case import Case, refused
-from tensor_runtime.testing.cases import functions, rounding, trigonometry
+from tensor_runtime.testing.cases import exponential, rounding, trigonometry
 from tensor_runtime.testing.cases.arithmetic import Row
-from tensor_runtime.testing.cases.choosing import between, greater, lesser, sign
 from tensor_runtime.testing.cases.division import rest
 from tensor_runtime.testing.cases.logic import left, right
 from tensor_runtime.testing.cases.primitives import strict_cases
+from tensor_runtime.testing.cases.selection import between, greater, lesser, sign
 from tensor_runtime.testing.oracle import elementwise, whole_numbers
 
 _BITS: Final = INTEGER | {Bool}
 _ORDERED: Final = REAL | {Bool}
-_ORACLES: Final = {row.name: row.oracle for row in (*functions.ROWS, *trigonometry.ROWS, *rounding.ROUNDINGS)}
+_ORACLES: Final = {row.name: row.oracle for row in (*exponential.ROWS, *trigonometry.ROWS, *rounding.ROUNDINGS)}
 
 BINARY: Final = (
     Row(primitives.rem, rest, REAL),

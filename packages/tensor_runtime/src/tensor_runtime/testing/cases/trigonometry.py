@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from tensor_core.dtypes import REAL, Bool
+from tensor_runtime.dispatch.dtype_rules import inexact
 from tensor_runtime.ops import trigonometry
-from tensor_runtime.rules import inexact
 from tensor_runtime.testing.case import Case
 from tensor_runtime.testing.cases import arithmetic
-from tensor_runtime.testing.cases.functions import Row, cases_of
+from tensor_runtime.testing.cases.exponential import Row, cases_of
 
 _REAL: Final = REAL | {Bool}
 

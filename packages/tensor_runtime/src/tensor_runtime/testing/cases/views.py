@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from tensor_core import views
+from tensor_core import views as layouts
 from tensor_core.dtypes import DTYPES, F64, I64
 from tensor_core.errors import AxisError, IndexingError, LossyConversionError, OverlappingViewError, ShapeError
 from tensor_core.host_view import HostTensorView
 from tensor_core.layout import TensorLayout
-from tensor_runtime.ops import indexing, structure
-from tensor_runtime.tensors import Tensor
+from tensor_runtime.ops import indexing, views
+from tensor_runtime.tensors.tensor import Tensor
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.oracle import Host, whole_numbers
 
@@ -35,38 +35,38 @@ def cases() -> Iterator[Case]:
     """Every case of the family."""
     for dtype in DTYPES:
         x = whole_numbers((2, 3), dtype)
-        yield _view("transpose", f"{dtype}", x, structure.transpose, views.transpose_view)
-        yield _view("copy", f"{dtype}", x, structure.copy, lambda layout: layout)._replace(shares=False)
+        yield _view("transpose", f"{dtype}", x, views.transpose, layouts.transpose_view)
+        yield _view("copy", f"{dtype}", x, views.copy, lambda layout: layout)._replace(shares=False)
     for shape in _SHAPES:
         x, label = whole_numbers(shape, F64), f"shape {shape}"
-        yield _view("transpose_view", label, x, structure.transpose_view, views.transpose_view)
-        yield _view("copy", label, x, structure.copy, lambda layout: layout)._replace(shares=False)
-        yield _view("to_contiguous", label, x, structure.to_contiguous, lambda layout: layout)
-        yield _view("squeeze", label, x, structure.squeeze, views.squeeze_view)
-        yield _view("expand_dims", label, x, lambda t: structure.expand_dims(t, 0), lambda f: views.expand_view(f, 0))
+        yield _view("transpose_view", label, x, views.transpose_view, layouts.transpose_view)
+        yield _view("copy", label, x, views.copy, lambda layout: layout)._replace(shares=False)
+        yield _view("to_contiguous", label, x, views.to_contiguous, lambda layout: layout)
+        yield _view("squeeze", label, x, views.squeeze, layouts.squeeze_view)
+        yield _view("expand_dims", label, x, lambda t: views.expand_dims(t, 0), lambda f: layouts.expand_view(f, 0))
         axes = tuple(range(len(shape)))
         wider = (2, *(4 if extent == 1 else extent for extent in shape))
         for name, call, rule, argument in (
-            ("reverse_view", structure.reverse_view, views.reverse_view, axes),
-            ("broadcast_to", structure.broadcast_to, views.broadcast_view, wider),
-            ("reshape_view", structure.reshape_view, views.reshape_view, (1, *shape, 1)),
+            ("reverse_view", views.reverse_view, layouts.reverse_view, axes),
+            ("broadcast_to", views.broadcast_to, layouts.broadcast_view, wider),
+            ("reshape_view", views.reshape_view, layouts.reshape_view, (1, *shape, 1)),
         ):
             yield _view(name, label, x, *_both(call, rule, argument))
     x = whole_numbers((2, 3, 4), F64)
-    yield _view("permute_axes", "three axes", x, *_both(structure.permute_axes, views.transpose_view, (2, 0, 1)))
-    yield _view("transpose", "negative axes", x, *_both(structure.transpose, views.transpose_view, (-1, 0, 1)))
-    yield _view("reverse_view", "one axis", x, *_both(structure.reverse_view, views.reverse_view, -2))
+    yield _view("permute_axes", "three axes", x, *_both(views.permute_axes, layouts.transpose_view, (2, 0, 1)))
+    yield _view("transpose", "negative axes", x, *_both(views.transpose, layouts.transpose_view, (-1, 0, 1)))
+    yield _view("reverse_view", "one axis", x, *_both(views.reverse_view, layouts.reverse_view, -2))
     yield _view(
         "reshape_view",
         "of a copy",
         x,
-        lambda t: structure.reshape_view(structure.copy(t), (4, -1)),
-        lambda f: views.reshape_view(f, (4, 6)),
+        lambda t: views.reshape_view(views.copy(t), (4, -1)),
+        lambda f: layouts.reshape_view(f, (4, 6)),
     )
     square = whole_numbers((3, 2, 3), F64)
-    yield _view("diagonal_view", "first and last", square, *_both(structure.diagonal_view, views.diagonal_view, 0, 2))
+    yield _view("diagonal_view", "first and last", square, *_both(views.diagonal_view, layouts.diagonal_view, 0, 2))
     for index in _INDICES:
-        yield _view("indexing", f"{index}", x, *_both(indexing.getitem, views.index_view, index))
+        yield _view("indexing", f"{index}", x, *_both(indexing.getitem, layouts.index_view, index))
     yield from _refusals(x)
     yield from _writing(x)
 
@@ -83,20 +83,20 @@ def _view(
 
 def _refusals(x: Host) -> Iterator[Case]:
     for name, label, call, error in (
-        ("transpose_view", "no permutation", lambda t: structure.transpose_view(t, (0, 0, 1)), AxisError),
-        ("permute_axes", "too few axes", lambda t: structure.permute_axes(t, (0, 1)), AxisError),
-        ("reshape_view", "another size", lambda t: structure.reshape_view(t, (5, 5)), ShapeError),
-        ("broadcast_to", "another extent", lambda t: structure.broadcast_to(t, (2, 3, 5)), ShapeError),
-        ("reverse_view", "axis twice", lambda t: structure.reverse_view(t, (0, -3)), AxisError),
-        ("diagonal_view", "unequal extents", structure.diagonal_view, ShapeError),
-        ("squeeze", "extent 2", lambda t: structure.squeeze(t, 0), ShapeError),
-        ("expand_dims", "out of range", lambda t: structure.expand_dims(t, 5), AxisError),
+        ("transpose_view", "no permutation", lambda t: views.transpose_view(t, (0, 0, 1)), AxisError),
+        ("permute_axes", "too few axes", lambda t: views.permute_axes(t, (0, 1)), AxisError),
+        ("reshape_view", "another size", lambda t: views.reshape_view(t, (5, 5)), ShapeError),
+        ("broadcast_to", "another extent", lambda t: views.broadcast_to(t, (2, 3, 5)), ShapeError),
+        ("reverse_view", "axis twice", lambda t: views.reverse_view(t, (0, -3)), AxisError),
+        ("diagonal_view", "unequal extents", views.diagonal_view, ShapeError),
+        ("squeeze", "extent 2", lambda t: views.squeeze(t, 0), ShapeError),
+        ("expand_dims", "out of range", lambda t: views.expand_dims(t, 5), AxisError),
         ("indexing", "out of range", lambda t: t[2], IndexingError),
         ("indexing", "too many", lambda t: t[0, 0, 0, 0], IndexingError),
         (
             "mutable_view",
             "repeated elements",
-            lambda t: indexing.mutable_view(structure.broadcast_to(t, (2, *t.shape))),
+            lambda t: indexing.mutable_view(views.broadcast_to(t, (2, *t.shape))),
             OverlappingViewError,
         ),
     ):
@@ -107,7 +107,7 @@ def _writing(x: Host) -> Iterator[Case]:
     """Writing into a copy of the first operand; the result is the copy."""
 
     def written(target: Tensor, source: Any, index: Any = ...) -> Tensor:
-        result = structure.copy(target)
+        result = views.copy(target)
         view: Any = indexing.mutable_view(result)[index]
         indexing.copy_into(view, source)
         return result

@@ -1,0 +1,142 @@
+"""Contraction of two operands: the kernel "contract".
+
+``result[labels_out] = sum of a[labels_a] * b[labels_b]`` over the labels that ``labels_out`` lacks. Everything is
+decided when the kernel is bound, from the forms alone:
+
+1. labels of one operand only that the result lacks are summed away first;
+2. neighbouring axes that stay neighbours everywhere become one (``tensor_cpu.kernels.axes``);
+3. the rest is a (stacked) matrix product by BLAS (``gemm`` decides, ``blas_products`` calls it), or a sum of products
+   in C (``native``) or by NumPy (``broadcast_sum``), whichever is estimated to be cheapest.
+
+The kernels in C copy no operand; NumPy's copy each at most once. All write the result once, in its order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from tensor_core.errors import UnsupportedOperationError
+from tensor_cpu.kernel_table import Binder
+from tensor_cpu.kernels.axes import RESULT, Axis, FormLike, Labels, Operand, extent_of, join, native, row_major
+from tensor_cpu.kernels.contraction.blas_products import bind_product as bind_native_product
+from tensor_cpu.kernels.contraction.broadcast_sum import MOST_TERMS, Accumulation, bind_accumulation, plan_accumulation
+from tensor_cpu.kernels.contraction.gemm import MatrixProduct, bind_product, plan_product
+from tensor_cpu.kernels.contraction.native import PairProduct, ScatterProduct, bind_pair, bind_scatter, plan_native
+from tensor_cpu.kernels.contraction.unary_einsum import bind_rearrangement, bind_relabel
+
+__all__ = ["bind_contract", "bind_relabel", "plan_contraction"]
+
+Kernel = Callable[[Any, Any], Any]
+Plan = MatrixProduct | Accumulation | PairProduct | ScatterProduct
+
+_MOST_AXES: Final = 64  # of a NumPy array
+
+
+def bind_contract(
+    operands: tuple[FormLike, FormLike], result: FormLike, detail: tuple[Labels, Labels, Labels], /
+) -> Kernel:
+    """Kernel of the sum of products of two operands.
+
+    Args:
+        operands: forms with any strides and any dtypes.
+        result: a compact form; its dtype is the promoted one. Integers wrap; of Bool, products are ands, sums are ors.
+        detail: (labels_a, labels_b, labels_out), one label per axis of the tensor; distinct within each of the three,
+            those of the result taken from the operands.
+
+    Returns:
+        A function of two native arrays that returns a new native array. It never warns.
+
+    Raises:
+        UnsupportedOperationError: the result has more axes than a NumPy array can have.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> a, b, c = form_of(F64, (2, 3), CPU), form_of(F64, (3, 4), CPU), form_of(F64, (2, 4), CPU)
+    >>> bind_contract((a, b), c, ((0, 1), (1, 2), (0, 2)))(np.ones((3, 2)), np.ones((4, 3))).shape
+    (4, 2)
+    """
+    labels_a, labels_b, labels_out = detail
+    if len(result.shape) > _MOST_AXES:
+        raise UnsupportedOperationError(
+            f"contract: the result has {len(result.shape)} axes; the cpu backend stores at most {_MOST_AXES}; "
+            "reshape operands so that axes that stay together become one",
+            operation="contract",
+        )
+    out = row_major(labels_out[::-1], result.shape[::-1], result.dtype.numpy_name)
+    x, sum_x = _summed(native(operands[0], labels_a), {*labels_b, *labels_out}, out.dtype)
+    y, sum_y = _summed(native(operands[1], labels_b), {*labels_a, *labels_out}, out.dtype)
+    kernel = _bind(x, y, out)
+    if sum_x and sum_y:
+        first, second = sum_x, sum_y
+        return lambda x, y: kernel(first(x), second(y))
+    if sum_x:
+        first = sum_x
+        return lambda x, y: kernel(first(x), y)
+    if sum_y:
+        second = sum_y
+        return lambda x, y: kernel(x, second(y))
+    return kernel
+
+
+def _summed(operand: Operand, needed: set[int], dtype: str) -> tuple[Operand, Callable[[Any], Any] | None]:
+    """The operand without the labels that nothing else has, and the kernel that sums over them."""
+    if needed.issuperset(operand.labels):
+        return operand, None
+    kept = [(label, extent) for label, extent in zip(operand.labels, operand.shape, strict=True) if label in needed]
+    rest = row_major(tuple(label for label, _ in kept), tuple(extent for _, extent in kept), dtype)
+    return rest, bind_rearrangement(operand, rest)
+
+
+def _bind(x: Operand, y: Operand, result: Operand) -> Kernel:
+    if 0 in (*x.shape, *y.shape):  # an empty result, or empty sums
+        shape, dtype = result.shape, np.dtype(result.dtype)
+        return lambda x, y: np.zeros(shape, dtype)
+    plan = plan_contraction(x, y, result)
+    match plan:
+        case PairProduct():
+            return bind_pair(plan, result)
+        case ScatterProduct():
+            return bind_scatter(plan, result)
+        case MatrixProduct():
+            return bind_native_product(plan, x, y, result) or bind_product(plan, x, y, result)
+    return bind_accumulation(plan, x, y, result)
+
+
+def plan_contraction(x: Operand, y: Operand, result: Operand) -> Plan:
+    """What the kernel will do with operands in which every label is shared or kept, and no extent is 0.
+
+    >>> x, y = row_major((0, 1), (3000, 400), "float64"), row_major((1, 2), (400, 500), "float64")
+    >>> type(plan_contraction(x, y, row_major((0, 2), (3000, 500), "float64"))).__name__
+    'MatrixProduct'
+    """
+    axes = join(x, y, result)
+    plan = plan_numpy(axes, x, y, result)
+    native_plan = plan_native(axes, x, y, result)
+    return native_plan if native_plan is not None and native_plan.cost < plan.cost else plan
+
+
+def plan_numpy(axes: tuple[Axis, ...], x: Operand, y: Operand, result: Operand) -> MatrixProduct | Accumulation:
+    """The cheapest kernel made of NumPy's; ``axes`` as from ``join``.
+
+    >>> x, y = row_major((0, 1), (3, 4), "float64"), row_major((1, 2), (4, 5), "float64")
+    >>> result = row_major((0, 2), (3, 5), "float64")
+    >>> plan_numpy(join(x, y, result), x, y, result).copies_first
+    False
+    """
+    terms = extent_of(axis for axis in axes if axis.strides[RESULT] is None)
+    if terms == 1:
+        return plan_accumulation(axes)
+    matrices = plan_product(axes, x, y, result)
+    single = all(axis.strides[RESULT] is None for axis in axes)  # a result of one element is no array to add to
+    if terms > MOST_TERMS or single or not (matrices.stack or matrices.copies):
+        return matrices
+    sums = plan_accumulation(axes)
+    return sums if sums.cost < matrices.cost else matrices
+
+
+BINDERS: Final[Mapping[str, Binder]] = {"contract": bind_contract, "relabel": bind_relabel}
+"""What the backend's table takes over."""

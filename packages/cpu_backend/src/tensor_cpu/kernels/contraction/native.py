@@ -1,0 +1,228 @@
+"""Contractions in C: sums of broadcast products.
+
+The *pair kernel* (native/pair.c) multiplies two operands, broadcast along the axes that they lack, and sums over the
+contracted axes. It takes any strides and copies nothing. It is the only kernel for integers and Bool that uses vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+
+from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND, Axis, Operand, by_stride, extent_of, line
+from tensor_cpu.kernels.contraction import native_cost as cost
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
+
+Group = tuple[Axis, ...]
+Kernel = Callable[[Any, Any], Any]
+
+TYPE_NAMES: Final = {
+    "float32": "F32",
+    "float64": "F64",
+    "complex64": "C32",
+    "complex128": "C64",
+    "int32": "I32",
+    "int64": "I64",
+    "bool": "Bool",
+}
+"""Names of element types in the extension, by NumPy's."""
+
+
+_LONGEST_SUM: Final = 1024  # of products that make one number: the kernels here have no lanes for it, NumPy has
+_PAIR_TABLE: Final = 512  # lanes of the loop over tables; native/pair.h
+_FEWEST_LANES: Final = 3  # native/pair.c
+_LONGEST_TABLE: Final = 1 << 20  # entries; native/groups.h
+_PANEL: Final = 8  # neighbours that are packed as a run
+
+
+@dataclass(frozen=True, slots=True)
+class PairProduct:
+    """One decision: the axes of the result in its order, and the contracted ones."""
+
+    kept: Group
+    contracted: Group
+    cost: float  # estimated nanoseconds
+
+    @property
+    def longest_table(self) -> int:
+        """Entries of the longest table of offsets that grows with the extents."""
+        return extent_of(self.contracted)
+
+
+def plan_native(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) -> PairProduct | ScatterProduct | None:
+    """The cheaper of the two native kernels; None without the extension, or where an operand must be converted.
+
+    None also where sums are so long that tables of offsets would take more memory than a kernel should keep.
+
+    >>> from tensor_cpu.kernels.axes import join, row_major
+    >>> x, y = row_major((0, 1), (64, 3), "float64"), row_major((0, 2), (64, 4), "float64")
+    >>> result = row_major((0, 1, 2), (64, 3, 4), "float64")
+    >>> type(plan_native(join(x, y, result), x, y, result)).__name__
+    'PairProduct'
+    """
+    if not AVAILABLE or not x.dtype == y.dtype == result.dtype:
+        return None
+    if result.size == 1 and x.size > _LONGEST_SUM:
+        return None
+    pairs, products = plan_pair(axes, result.dtype), plan_scatter(axes, x, y)
+    if pairs.longest_table > _LONGEST_TABLE:  # then so is a table of the contracted axes in the other plan
+        return None
+    return products if products.cost < pairs.cost and products.longest_table <= _LONGEST_TABLE else pairs
+
+
+def plan_pair(axes: Sequence[Axis], dtype: str) -> PairProduct:
+    """The sum of broadcast products; ``axes`` as from ``join``.
+
+    The estimate follows the choices of native/pair.c: the innermost axis is the lanes, another one the rows.
+
+    >>> from tensor_cpu.kernels.axes import join, row_major
+    >>> x, y, result = (row_major(labels, (8, 8), "float64") for labels in ((0, 1), (1, 2), (0, 2)))
+    >>> plan = plan_pair(join(x, y, result), "float64")
+    >>> [[axis.labels for axis in group] for group in (plan.kept, plan.contracted)]
+    [[(0,), (2,)], [(1,)]]
+    """
+    kept = tuple(axis for axis in axes if axis.strides[RESULT] is not None)
+    contracted = tuple(axis for axis in axes if axis.strides[RESULT] is None)
+    size, depth = extent_of(kept), extent_of(contracted)
+    itemsize, parts = np.dtype(dtype).itemsize, 2 if dtype.startswith("complex") else 1
+    estimate = partial(cost.pair, depth=depth, itemsize=itemsize, parts=parts)
+    if not kept:
+        return PairProduct(kept, contracted, estimate(1, 1, 1, loop="scaled"))
+    lane, others = kept[-1], kept[:-1]
+    steps = sorted(lane.strides[role] or 0 for role in (FIRST, SECOND))
+    if steps in ([0, 1], [1, 1]) and lane.extent >= _FEWEST_LANES:
+        role = FIRST if lane.strides[FIRST] == 1 else SECOND  # whose vectors are loaded
+        sharing = [axis for axis in others if not axis.strides[role]] if steps == [0, 1] and depth > 1 else []
+        rows = max((axis.extent for axis in sharing or others), default=1)
+        loop = "both" if steps == [1, 1] else "shared" if sharing else "scaled"
+        return PairProduct(kept, contracted, estimate(lane.extent, rows, size // lane.extent // rows, loop=loop))
+    lanes, taken = min(lane.extent, _PAIR_TABLE), 1
+    while taken < len(kept) and 2 * lanes <= _PAIR_TABLE:
+        taken += 1
+        lanes *= min(kept[-taken].extent, _PAIR_TABLE // lanes)
+    gathered = sum(_needs_table(kept[-taken:], role) for role in (FIRST, SECOND))
+    rows = max((axis.extent for axis in kept[:-taken]), default=1)
+    time = estimate(lanes, rows, max(1, size // (lanes * rows)), loop="tables", gathered=gathered)
+    return PairProduct(kept, contracted, time)
+
+
+def _needs_table(lanes: Group, role: int) -> bool:
+    """Whether the factors of these lanes are neither neighbours nor all the same."""
+    run = line(lanes, role)
+    return run is None or run.stride not in (0, 1)
+
+
+def bind_pair(plan: PairProduct, result: Operand) -> Kernel:
+    """The kernel of a decision: two native arrays of the result's dtype in, one native array out.
+
+    >>> import numpy as np
+    >>> from tensor_cpu.kernels.axes import join, row_major
+    >>> x, y = row_major((0, 1), (3, 2), "int64"), row_major((1,), (2,), "int64")
+    >>> result = row_major((0,), (3,), "int64")
+    >>> kernel = bind_pair(plan_pair(join(x, y, result), "int64"), result)
+    >>> kernel(np.array([[1, 2], [3, 4], [5, 6]]), np.array([10, 1])).tolist()
+    [12, 34, 56]
+    """
+    return LIBRARY.pair(TYPE_NAMES[result.dtype], result.shape, _group(plan.kept), _group(plan.contracted))
+
+
+@dataclass(frozen=True, slots=True)
+class ScatterProduct:
+    """One decision: the part of every axis in a stack of matrix products."""
+
+    stack: Group
+    rows: Group
+    columns: Group
+    inner: Group
+    rows_are_second: bool  # whether the second operand has the rows
+    cost: float  # estimated nanoseconds
+
+    @property
+    def longest_table(self) -> int:
+        """Entries of the longest table of offsets."""
+        return max(extent_of(group) for group in (self.rows, self.columns, self.inner))
+
+
+def plan_scatter(axes: Sequence[Axis], x: Operand, y: Operand) -> ScatterProduct:
+    """The matrix product without copies; ``axes`` as from ``join``.
+
+    Rows become vectors, so they are the axes of the operand that has the result's fastest one.
+
+    >>> from tensor_cpu.kernels.axes import join, row_major
+    >>> x, y, result = (row_major(labels, (8, 8), "float64") for labels in ((0, 1), (1, 2), (0, 2)))
+    >>> plan = plan_scatter(join(x, y, result), x, y)
+    >>> [axis.labels for axis in plan.rows], plan.rows_are_second
+    ([(2,)], True)
+    """
+    of_x = tuple(axis for axis in axes if axis.occurs(FIRST, RESULT))
+    of_y = tuple(axis for axis in axes if axis.occurs(SECOND, RESULT))
+    inner = by_stride((axis for axis in axes if axis.occurs(FIRST, SECOND)), FIRST if x.size >= y.size else SECOND)
+    stack = tuple(axis for axis in axes if axis.occurs(FIRST, SECOND, RESULT))
+    second = bool(of_y) and (not of_x or _fastest(of_y) < _fastest(of_x))
+    rows, columns = (of_y, of_x) if second else (of_x, of_y)
+    role_of_rows, role_of_columns = (SECOND, FIRST) if second else (FIRST, SECOND)
+    time = cost.gemm(
+        extent_of(rows),
+        extent_of(columns),
+        extent_of(inner),
+        extent_of(stack),
+        itemsize=np.dtype(x.dtype).itemsize,
+        parts=2 if x.dtype.startswith("complex") else 1,
+        packing=(_packing(rows, inner, role_of_rows), _packing(columns, inner, role_of_columns)),
+        in_vectors=_run(rows, RESULT) >= min(_PANEL, extent_of(rows)),
+    )
+    return ScatterProduct(stack, rows, columns, inner, second, time)
+
+
+def _packing(across: Group, inner: Group, role: int) -> str:
+    """How native/simd/pack.c packs an operand, mostly."""
+    if _run(across, role) >= min(_PANEL, extent_of(across)):
+        return "rows"
+    return "steps" if _run(inner, role) == extent_of(inner) else "scattered"
+
+
+def _run(axes: Group, role: int) -> int:
+    """How many elements lie next to each other along the innermost of these axes."""
+    run = 1
+    for axis in reversed(axes):
+        if axis.strides[role] != run:
+            break
+        run *= axis.extent
+    return run
+
+
+def _fastest(axes: Group) -> int:
+    """The smallest stride in the result."""
+    return min(axis.strides[RESULT] or 0 for axis in axes)
+
+
+def bind_scatter(plan: ScatterProduct, result: Operand) -> Kernel:
+    """The kernel of a decision: two native arrays of the result's dtype in, one native array out.
+
+    >>> import numpy as np
+    >>> from tensor_cpu.kernels.axes import join, row_major
+    >>> x, y, result = (row_major(labels, (2, 2), "float64") for labels in ((1, 0), (1, 2), (2, 0)))
+    >>> kernel = bind_scatter(plan_scatter(join(x, y, result), x, y), result)
+    >>> kernel(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[0.0, 1.0], [1.0, 1.0]])).tolist()
+    [[3.0, 4.0], [4.0, 6.0]]
+    """
+    return LIBRARY.gemm(
+        TYPE_NAMES[result.dtype],
+        result.shape,
+        _group(plan.stack),
+        _group(plan.rows),
+        _group(plan.columns),
+        _group(plan.inner),
+        plan.rows_are_second,
+    )
+
+
+def _group(axes: Group) -> tuple[tuple[int, int, int, int], ...]:
+    """What native/groups.c reads."""
+    return tuple(
+        (axis.extent, axis.strides[FIRST] or 0, axis.strides[SECOND] or 0, axis.strides[RESULT] or 0) for axis in axes
+    )

@@ -1,0 +1,109 @@
+"""Binds the native kernel of contractions in other algebras than plus-times, and of truth values.
+
+Axes are sorted into four groups (batch, rows, columns, contracted), and the operand that has the result's fastest axis
+becomes the right one, whose columns are vectors, unless
+it has too few. Operands of another dtype than the result's are converted first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from tensor_core.dtypes import Bool
+from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND, Axis, extent_of, join, native, row_major
+from tensor_cpu.storage import NUMPY_DTYPES
+from tensor_cpu.system.extension import LIBRARY
+from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND
+from tensor_runtime.form import Form, form_of
+from tensor_runtime.protocols import Kernel, Operand, Result
+
+_ENOUGH: Final = 32  # columns; fewer leave vectors unused
+_ALGEBRAS: Final = frozenset({MAX_PLUS, MIN_PLUS, MAX_TIMES, OR_AND})
+
+
+def bind_semiring_contract(operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel | None:
+    """The kernel, or None where NumPy's is right: an empty operand, an algebra without loops in C.
+
+    >>> import numpy as np
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.placement import CPU
+    >>> a, b, c = form_of(F64, (2, 1), CPU), form_of(F64, (1, 2), CPU), form_of(F64, (2, 2), CPU)
+    >>> kernel = bind_semiring_contract((a, b), c, ((0, 1), (1, 2), (0, 2), MAX_PLUS))
+    >>> kernel and kernel(np.array([[1.0, 2.0]]), np.array([[10.0], [20.0]])).tolist()
+    [[11.0, 12.0], [21.0, 22.0]]
+    """
+    x, y = operands
+    labels_a, labels_b, labels_out, algebra = detail
+    if not (isinstance(x, Form) and isinstance(y, Form) and isinstance(result, Form)) or algebra not in _ALGEBRAS:
+        return None
+    if 0 in x.shape or 0 in y.shape:
+        return None
+    dtype = NUMPY_DTYPES[result.dtype]
+    forms = [
+        form if form.dtype is result.dtype else form_of(result.dtype, form.shape, form.placement) for form in (x, y)
+    ]
+    out = row_major(labels_out[::-1], result.shape[::-1], dtype.name)
+    axes = join(native(forms[0], labels_a), native(forms[1], labels_b), out)
+    batch = [axis for axis in axes if axis.occurs(FIRST, SECOND, RESULT)]
+    of_first = [axis for axis in axes if axis.occurs(FIRST, RESULT)]
+    of_second = [axis for axis in axes if axis.occurs(SECOND, RESULT)]
+    inner = [axis for axis in axes if axis.strides[RESULT] is None]
+    swapped = _gives_columns(of_first, of_second)
+    rows, columns = (of_second, of_first) if swapped else (of_first, of_second)
+    order = (SECOND, FIRST, RESULT) if swapped else (FIRST, SECOND, RESULT)
+    groups = tuple(_group(group, order) for group in (batch, rows, columns, inner))
+    kernel: Kernel = LIBRARY.semiring_kernel(algebra.name, result.dtype.name, out.shape, groups, swapped)
+    first, second = (form.dtype is not result.dtype for form in (x, y))
+    if first and second:
+        return lambda x, y: kernel(x.astype(dtype, order="C"), y.astype(dtype, order="C"))
+    if first:
+        return lambda x, y: kernel(x.astype(dtype, order="C"), y)
+    if second:
+        return lambda x, y: kernel(x, y.astype(dtype, order="C"))
+    return kernel
+
+
+def bind_contract(operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel | None:
+    """The kernel of a contraction of truth values, which is one in or-and; None for other dtypes.
+
+    A label of one operand alone is left to NumPy's kernel, which sums over it first.
+
+    >>> import numpy as np
+    >>> from tensor_core import Bool
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(Bool, (2, 2), CPU)
+    >>> kernel = bind_contract((form, form), form, ((0, 1), (1, 2), (0, 2)))
+    >>> kernel and kernel(np.eye(2, dtype=bool), np.array([[True, True], [False, False]])).tolist()
+    [[True, True], [False, False]]
+    """
+    if not isinstance(result, Form) or result.dtype is not Bool:
+        return None
+    labels_a, labels_b, labels_out = detail
+    if set(labels_a) ^ set(labels_b) != set(labels_out) - (set(labels_a) & set(labels_b)):
+        return None
+    return bind_semiring_contract(operands, result, (*detail, OR_AND))
+
+
+def _gives_columns(first: Sequence[Axis], second: Sequence[Axis]) -> bool:
+    """Whether the first operand rather than the second should give the columns: enough of them, then close ones."""
+
+    def suitability(axes: Sequence[Axis]) -> tuple[int, bool, int]:
+        return min(extent_of(axes), _ENOUGH), any(axis.strides[RESULT] == 1 for axis in axes), extent_of(axes)
+
+    return suitability(first) > suitability(second)
+
+
+def _group(axes: Sequence[Axis], roles: tuple[int, int, int]) -> tuple[tuple[int, int, int, int], ...]:
+    """What native/groups.c reads, with the roles in this order."""
+    first, second, third = roles
+    return tuple(
+        (axis.extent, axis.strides[first] or 0, axis.strides[second] or 0, axis.strides[third] or 0) for axis in axes
+    )
+
+
+BINDERS: Final[Mapping[str, Callable[[tuple[Operand, ...], Result, Any], Kernel | None]]] = {
+    "semiring_contract": bind_semiring_contract,
+    "contract": bind_contract,
+}
+"""Native binders by operation."""

@@ -1,0 +1,122 @@
+"""Contraction of two operands in another algebra than plus-times: the kernel "semiring_contract", on NumPy.
+
+``result[labels_out]`` is the algebra's sum, over the labels that ``labels_out`` lacks, of its products of
+``a[labels_a]`` and ``b[labels_b]``. The terms are made by broadcasting, a block at a time: the longest axis is halved
+until the terms of a block fit in ``_BLOCK`` elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+
+from tensor_core.errors import UnsupportedOperationError
+from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND, Labels, access, join, look, native, row_major
+from tensor_cpu.kernels.contraction.contract import bind_contract
+from tensor_cpu.storage import NUMPY_DTYPES
+from tensor_cpu.system.errstate import quiet
+from tensor_runtime.algebras import OR_AND, PLUS_TIMES, Semiring
+from tensor_runtime.form import Form
+
+Kernel = Callable[[Any, Any], Any]
+Detail = tuple[Labels, Labels, Labels, Semiring]
+Array = np.ndarray[Any, Any]
+
+_BLOCK: Final = 1 << 16  # elements; half a megabyte of F64 stays in a second-level cache
+_UFUNCS: Final[Mapping[str, np.ufunc]] = {
+    "add": np.add,
+    "multiply": np.multiply,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+}
+
+
+def bind_semiring_contract(operands: tuple[Form, Form], result: Form, detail: Detail, /) -> Kernel:
+    """Kernel of the algebra's sum of products of two operands.
+
+    Args:
+        operands: forms with any strides, of dtypes that promote to the result's.
+        result: a compact form.
+        detail: (labels_a, labels_b, labels_out, algebra); labels as for ``contract``.
+
+    Returns:
+        A function of two native arrays that returns a new native array. It never warns, and needs no more workspace
+        than a megabyte and the operands that it has to convert.
+
+    Raises:
+        UnsupportedOperationError: this backend does not know the algebra.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.algebras import MAX_PLUS
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> vector = form_of(F64, (3,), CPU)
+    >>> kernel = bind_semiring_contract((vector, vector), form_of(F64, (), CPU), ((0,), (0,), (), MAX_PLUS))
+    >>> float(kernel(np.array([1.0, 2.0, 3.0]), np.array([10.0, 20.0, 0.0])))
+    22.0
+    """
+    *labels, algebra = detail
+    labels_a, labels_b, labels_out = labels
+    if algebra is OR_AND or algebra is PLUS_TIMES:
+        return bind_contract(operands, result, (labels_a, labels_b, labels_out))
+    if algebra.addition not in _UFUNCS or algebra.multiplication not in _UFUNCS:
+        raise UnsupportedOperationError(
+            f"semiring_contract: the cpu backend does not compute in the algebra {algebra.name}; combine "
+            "elementwise operations and reductions",
+            operation="semiring_contract",
+        )
+    shape, dtype = result.shape[::-1], NUMPY_DTYPES[result.dtype]
+    if 0 in (*operands[0].shape, *operands[1].shape):  # an empty result, or sums of no terms
+        zero = algebra.zero_of(result.dtype)
+        return lambda x, y: np.full(shape, zero, dtype)
+    out = row_major(labels_out[::-1], shape, dtype.name)
+    x, y = native(operands[0], labels_a), native(operands[1], labels_b)
+    axes = join(x, y, out)
+    groups = [(axis,) for axis in axes]
+    look_x, look_y = look(x, access(x, groups, FIRST)), look(y, access(y, groups, SECOND))
+    extents = tuple(axis.extent for axis in axes if axis.strides[RESULT] is not None)
+    add, multiply = _UFUNCS[algebra.addition], _UFUNCS[algebra.multiplication]
+
+    def kernel(x: Array, y: Array) -> Array:
+        made = np.empty(shape, dtype)
+        left, right = look_x(x).astype(dtype, copy=False), look_y(y).astype(dtype, copy=False)
+        _accumulate(add, multiply, left, right, made.reshape(extents))
+        return made
+
+    return quiet(kernel)
+
+
+def _accumulate(add: np.ufunc, multiply: np.ufunc, x: Array, y: Array, out: Array) -> None:
+    """Fill ``out``, whose axes come first in ``x`` and ``y``; the axes after them are contracted."""
+    shape = np.broadcast_shapes(x.shape, y.shape)
+    if prod(shape) <= _BLOCK:
+        terms = multiply(x, y)
+        add.reduce(terms, axis=tuple(range(out.ndim, terms.ndim)), out=out)
+        return
+    kept = out.size > _BLOCK  # contracted axes are halved only where the other half's sums are small
+    axis = max(range(out.ndim if kept else len(shape)), key=lambda axis: shape[axis])
+    middle = shape[axis] // 2
+    for part in (slice(None, middle), slice(middle, None)):
+        half_x, half_y = (_part(array, axis, part) for array in (x, y))
+        if axis < out.ndim:
+            _accumulate(add, multiply, half_x, half_y, _part(out, axis, part))
+        elif part.start is None:
+            _accumulate(add, multiply, half_x, half_y, out)
+        else:
+            others = np.empty_like(out)
+            _accumulate(add, multiply, half_x, half_y, others)
+            add(out, others, out=out)
+
+
+def _part(array: Array, axis: int, part: slice) -> Array:
+    """A part of the array along an axis; all of it where the axis is broadcast."""
+    return array if array.shape[axis] == 1 else array[(slice(None),) * axis + (part,)]
+
+
+BINDERS: Final[Mapping[str, Callable[[tuple[Any, ...], Any, Any], Kernel]]] = {
+    "semiring_contract": bind_semiring_contract,
+}
+"""Binders by operation."""

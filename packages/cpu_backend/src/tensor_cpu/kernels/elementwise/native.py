@@ -1,0 +1,300 @@
+"""Elementwise operations, one or a chain of them, as programs of the elementwise machine.
+
+The machine computes what NumPy's loops compute, bit for bit, except for elementary functions (within 4 rounding
+units) and products, quotients and magnitudes of complex numbers (within 4 rounding units of the magnitude).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from tensor_core.dtypes import FLOATING, Bool, DType
+from tensor_core.promotion import promote, promote_scalar
+from tensor_cpu.kernels.elementwise.fused import PROGRAM, Program, Reference, numpy_kernel
+from tensor_cpu.kernels.elementwise.numpy import COMPARISONS, element_of
+from tensor_cpu.kernels.elementwise.registers import OPERATIONS, NoInstructionError, ProgramWriter, Strides, Value
+from tensor_cpu.storage import NUMPY_DTYPES
+from tensor_cpu.system.errstate import quiet
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
+from tensor_runtime.form import Form, Shape, form_of
+from tensor_runtime.protocols import Kernel, Operand
+
+SMALLEST: Final = 1 << 12
+"""Elements of a result from which single operations run on the machine, but for those of ``ANY_SIZE``."""
+ANY_SIZE: Final = frozenset({
+    "acos", "asin", "atan", "atan2", "cos", "cosh", "erf", "erfc", "exp", "expm1", "log", "log1p", "sin", "sinh", "tan",
+    "tanh", "maximum", "minimum",
+})  # fmt: skip
+"""Operations that NumPy's kernels round otherwise, or whose choice between two zeros is another: so that an element has
+the same bits in a tensor of any size, and in a fused program. A call of the machine costs less than one of NumPy's."""
+_LEAST_COPIED: Final = 1 << 14  # elements
+_MOST_COPIED: Final = 1 << 28  # bytes
+_SHORT_RUN: Final = 32  # elements
+_MOST: Final = {"operands": 16, "registers": 48, "instructions": 128}
+
+_TRUTHS: Final = frozenset({"logical_and", "logical_or", "logical_xor", "logical_not"})
+_OF_PARTS: Final = frozenset({"abs", "real", "imag", "isnan", "isinf", "isfinite"})
+"""Those whose operand keeps its dtype, whatever the result's is."""
+
+
+def strides_along(form: Form, shape: Shape, /) -> Strides:
+    """Strides, in elements, of the twin of ``form`` broadcast to the twin of ``shape``.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> strides_along(form_of(F64, (3,), CPU), (2, 3)), strides_along(form_of(F64, (2, 1), CPU), (2, 3))
+    ((1, 0), (0, 1))
+    """
+    strides = [stride if extent != 1 else 0 for extent, stride in zip(form.shape, form.strides, strict=True)]
+    return (*reversed(strides), *[0] * (len(shape) - form.rank))
+
+
+def copied_first(form: Form, shape: Shape, /) -> bool:
+    """Whether a permuted copy of an operand costs less than reading it in the order of the result.
+
+    So it is when the fastest axis of the result is not that of the operand, or only short runs are common to both. The
+    copy goes tile by tile through both, which the blocks of the machine do not.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(F64, (200, 300), CPU, (300, 1))
+    >>> copied_first(form, (200, 300)), copied_first(form_of(F64, (200, 300), CPU), (200, 300))
+    (True, False)
+    """
+    if form.shape != shape or form.size < _LEAST_COPIED or form.size * form.dtype.itemsize > _MOST_COPIED:
+        return False
+    runs: list[tuple[int, int]] = []
+    for extent, stride in zip(form.shape, form.strides, strict=True):
+        if extent == 1:
+            continue
+        if runs and stride == runs[-1][0] * runs[-1][1]:
+            runs[-1] = (runs[-1][0] * extent, runs[-1][1])
+        else:
+            runs.append((extent, stride))
+    if len(runs) < 2 or any(stride == 0 for _, stride in runs):
+        return False
+    (run, fastest), others = runs[0], runs[1:]
+    return run < _SHORT_RUN or any(abs(stride) < abs(fastest) for _, stride in others)
+
+
+class _Compiler:
+    """Turns the steps of a program into instructions."""
+
+    def __init__(self, operands: tuple[Operand, ...], shape: Shape) -> None:
+        self.shape = shape
+        self.writer = ProgramWriter()
+        self.forms = operands
+        self.arguments: list[tuple[int, Callable[[Any], Any] | None, DType]] = []
+        """For each operand of the machine: the operand it is, and what makes an element of a number."""
+        self.values: list[Value | None] = []
+        self.numbers: dict[tuple[int, DType, bool], Value] = {}
+        for place, form in enumerate(operands):
+            if isinstance(form, Form):
+                self.values.append(self.writer.operand(strides_along(form, shape), form.dtype))
+                self.arguments.append((place, None, form.dtype))
+            else:
+                self.values.append(None)
+
+    def number_type(self, reference: Reference) -> type | None:
+        """The Python type of an operand that is a number; None for one that has elements."""
+        if isinstance(reference, tuple):
+            return type(reference[1])
+        operand = self.forms[reference] if reference < len(self.forms) else None
+        return operand if isinstance(operand, type) and not isinstance(operand, DType) else None
+
+    def value(self, reference: Reference, name: str, dtype: DType) -> Value:
+        """An operand of a step, in the dtype it is computed in."""
+        if isinstance(reference, tuple):
+            try:
+                return self.writer.constant(reference[1], dtype)
+            except OverflowError:
+                raise NoInstructionError(name) from None
+        known = self.values[reference]
+        if known is not None:
+            return self.writer.converted(known, dtype)
+        key = (reference, dtype, name in COMPARISONS)
+        if key not in self.numbers:
+            self.numbers[key] = self.writer.operand((0,) * len(self.shape), dtype)
+            self.arguments.append((reference, element_of(name, dtype), dtype))
+        return self.numbers[key]
+
+    def common_dtype(self, references: tuple[Reference, ...], result: DType) -> DType:
+        """The dtype in which NumPy's kernels compute."""
+        types = [self.number_type(reference) for reference in references]
+        known = [self.values[ref] for ref, number in zip(references, types, strict=True) if number is None]  # type: ignore[index]
+        if not known:
+            raise NoInstructionError
+        common = promote(*[value.dtype for value in known if value is not None])
+        for number in types:
+            if number is not None:
+                common = promote_scalar(common, number)
+        return result if result in FLOATING and common not in FLOATING else common
+
+    def step(self, name: str, references: tuple[Reference, ...], form: Form) -> None:
+        """Append one step."""
+        self.values.append(self._computed(name, references, form.dtype))
+
+    def _computed(self, name: str, references: tuple[Reference, ...], result: DType) -> Value:
+        writer = self.writer
+        if name in ("convert", "positive"):
+            value = self.value(references[0], name, self.common_dtype(references, result))
+            return writer.instruction(f"to_{result.name}", value.dtype, (value,), result)
+        if name == "cast":  # of the pairs that lose no integer; what is imaginary is dropped
+            value = self.value(references[0], name, self.common_dtype(references, Bool))
+            if value.dtype.kind == "complex" and result.kind != "complex":
+                if result is Bool:
+                    return writer.converted(value, Bool)
+                value = writer.instruction("real", value.dtype, (value,), value.dtype.component)
+            return writer.instruction(f"to_{result.name}", value.dtype, (value,), result)
+        if name == "where":
+            chosen = [self.value(reference, name, result) for reference in references[1:]]
+            condition = self.value(references[0], name, Bool)
+            return writer.instruction("where", result, (condition, *chosen), result)
+        if name == "complex":
+            parts = [self.value(reference, name, result.component) for reference in references]
+            return writer.instruction("complex", result.component, tuple(parts), result)
+        if name == "clip":  # in this order of operands, so that equal zeros are chosen as NumPy does
+            x, low, high = (self.value(reference, name, result) for reference in references)
+            above = writer.instruction("maximum", result, (x, low), result)
+            return writer.instruction("minimum", result, (above, high), result)
+        if name == "pow":
+            return self._power(references, result)
+        if name not in OPERATIONS:
+            raise NoInstructionError(name)
+        if name in _TRUTHS and any(map(self.number_type, references)):
+            raise NoInstructionError(name)  # the number is one of the other operand's dtype first, and true then
+        dtype = Bool if name in _TRUTHS else self.common_dtype(references, Bool if name in _OF_PARTS else result)
+        values = tuple(self.value(reference, name, dtype) for reference in references)
+        return writer.instruction(name, dtype, values, result)
+
+    def _power(self, references: tuple[Reference, ...], result: DType) -> Value:
+        """The exponents 2 and 3 are products, as in :mod:`tensor_cpu.kernels.division`."""
+        writer, exponent = self.writer, references[1]
+        dtype = self.common_dtype(references, result)
+        base = self.value(references[0], "pow", dtype)
+        if self.number_type(exponent) in (int, float):
+            if not isinstance(exponent, tuple):
+                raise NoInstructionError("pow")  # which of three ways is known with the number
+            source = None if self.number_type(references[0]) else self.values[references[0]]  # type: ignore[index]
+            if source is not None and source.dtype is result and exponent[1] in (2, 3):
+                square = writer.instruction("multiply", dtype, (base, base), result)
+                return square if exponent[1] == 2 else writer.instruction("multiply", dtype, (square, base), result)
+        return writer.instruction("pow", dtype, (base, self.value(exponent, "pow", dtype)), result)
+
+    def kernel(self, result: Form, fallback: Callable[[], Kernel]) -> Kernel | None:
+        """The kernel; None where the program is too long."""
+        writer, computed = self.writer, self.values[-1]
+        assert computed is not None  # the last step's
+        constants, program = writer.constants(), writer.program(computed)
+        registers = 1 + max(number for instruction in program for number in instruction[2:])
+        if (
+            len(writer.operands) > _MOST["operands"]
+            or len(program) > _MOST["instructions"]
+            or registers > _MOST["registers"]
+        ):
+            return None
+        native: Kernel = LIBRARY.elementwise(
+            result.shape[::-1], result.dtype.name, tuple(writer.operands), program, constants
+        )
+        # A number that only smaller steps use is no operand of the machine, and is left out of its call.
+        if len(self.arguments) == len(self.forms) and all(element is None for _, element, _ in self.arguments):
+            return native
+        return _with_numbers(native, self.arguments, fallback)
+
+
+def _with_numbers(
+    native: Kernel, arguments: list[tuple[int, Callable[[Any], Any] | None, DType]], fallback: Callable[[], Kernel]
+) -> Kernel:
+    """The kernel of operands among which are Python numbers; they become arrays of one element."""
+    readers = [(place, element, NUMPY_DTYPES[dtype]) for place, element, dtype in arguments]
+
+    def call(*operands: Any) -> Any:
+        given = []
+        for place, element, dtype in readers:
+            if element is None:
+                given.append(operands[place])
+                continue
+            number = np.asarray(element(operands[place]))
+            if number.dtype != dtype:  # one that is compared although the dtype cannot hold it
+                return fallback()(*operands)
+            given.append(number)
+        return native(*given)
+
+    return quiet(call)  # a number beyond a narrow dtype becomes an infinity
+
+
+def bind_program(operands: tuple[Operand, ...], result: Form, program: Program, /) -> Kernel | None:
+    """The kernel of a whole program (see ``fused`` beside this); None where a step has no instruction.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(F64, (1000,), CPU)
+    >>> steps = (("multiply", (0, ("constant", 2.0)), form), ("add", (2, 1), form))
+    >>> kernel = bind_program((form, form), form, steps)
+    >>> kernel is None or kernel(np.ones(1000), np.ones(1000)).sum().item() == 3000
+    True
+    """
+    if not AVAILABLE or any(form.shape != result.shape for _, _, form in program):
+        return None
+    copied = [isinstance(form, Form) and copied_first(form, result.shape) for form in operands]
+    if any(copied):
+        return _after_copies(operands, copied, result, program)
+    compiler = _Compiler(operands, result.shape)
+    try:
+        for name, references, form in program:
+            compiler.step(name, references, form)
+    except NoInstructionError:
+        return None
+    name = PROGRAM if len(program) > 1 else program[0][0]
+    detail = program if len(program) > 1 else None
+    return compiler.kernel(result, lambda: numpy_kernel(name, operands, result, detail))
+
+
+def _after_copies(operands: tuple[Operand, ...], copied: list[bool], result: Form, program: Program) -> Kernel | None:
+    """The kernel of the program on compact operands, and copies of those that are none."""
+    compact = tuple(
+        form_of(form.dtype, form.shape, form.placement) if isinstance(form, Form) and wanted else form
+        for form, wanted in zip(operands, copied, strict=True)
+    )
+    kernel = bind_program(compact, result, program)
+    if kernel is None:
+        return None
+    copies = [
+        LIBRARY.bind_copy(form.shape[::-1], form.strides[::-1], form.dtype.name)
+        if isinstance(form, Form) and wanted
+        else None
+        for form, wanted in zip(operands, copied, strict=True)
+    ]
+
+    def call(*arrays: Any) -> Any:
+        return kernel(*[copy(x) if copy else x for copy, x in zip(copies, arrays, strict=True)])
+
+    return call
+
+
+def _single(name: str) -> Callable[[tuple[Operand, ...], Any, Any], Kernel | None]:
+    def bind(operands: tuple[Operand, ...], result: Any, detail: Any, /) -> Kernel | None:
+        if result.size < (1 if name in ANY_SIZE else SMALLEST) or detail is not None:
+            return None
+        return bind_program(operands, result, ((name, tuple(range(len(operands))), result),))
+
+    return bind
+
+
+SINGLE: Final = (
+    *(name for name in OPERATIONS if not name.startswith("to_")),
+    "positive",
+    "clip",
+)
+
+BINDERS: Final[Mapping[str, Callable[[tuple[Operand, ...], Any, Any], Kernel | None]]] = {
+    **{name: _single(name) for name in SINGLE},
+    PROGRAM: bind_program,
+}
+"""Native binders by operation."""

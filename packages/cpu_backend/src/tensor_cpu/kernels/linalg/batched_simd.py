@@ -1,0 +1,193 @@
+"""Linear algebra for batches of small matrices, one matrix in each lane of a vector register (native/lanes.h).
+
+NumPy's kernel for the same forms stands behind every one of these: whenever a matrix is not finite, not positive
+definite or does not converge, the native kernel hands its operands over, so that results and errors are those of
+:mod:`tensor_cpu.kernels.linalg.numpy`. Whether a matrix is exactly singular is decided here, by the elimination in
+lanes: LAPACK may round a pivot of zero to something else, and a matrix must not be regular in one batch and singular in
+another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+
+from tensor_core.dtypes import FLOATING
+from tensor_cpu.kernels.linalg import numpy as linalg
+from tensor_cpu.storage import NUMPY_DTYPES
+from tensor_cpu.system.extension import LIBRARY
+from tensor_runtime.form import Form
+from tensor_runtime.protocols import Kernel, Operand, Result
+
+_LARGEST: Final = 16
+"""Rows or columns of the largest matrices that fit into lanes."""
+
+_FILLING: Final[Mapping[str, int]] = {
+    "cholesky": 64,
+    "det": 60,
+    "eigh": 64,
+    "inv": 48,
+    "qr": 200,
+    "solve": 100,
+    "svd": 64,
+}
+"""Numbers in a matrix, or in its right-hand sides, per matrix in the batch. With more, LAPACK is done before a group of
+mostly copies is."""
+
+
+_ALWAYS_HERE: Final = range(2, 5)
+"""Sides of systems that are solved here however many there are, so that each finds the same pivots of zero as det."""
+_WIDE: Final = 1200
+"""Numbers in the right-hand sides of one such system with which cutting them into parts begins to pay."""
+_PARTS: Final = 16
+"""Of the columns of one system, so that they fill the lanes; the last may be filled up with zeros."""
+
+_NAMES: Final = {NUMPY_DTYPES[dtype]: dtype.name for dtype in FLOATING}
+
+
+def bind(name: str, operands: tuple[Operand, ...], result: Result, detail: Any) -> Kernel | None:
+    """The kernel for these forms, or None where the matrices are not small, or too few, or their batches differ.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(F64, (2, 2), CPU)
+    >>> bind("cholesky", (form,), form, True)(np.array([[4.0, 2.0], [2.0, 5.0]])).tolist()
+    [[2.0, 1.0], [0.0, 2.0]]
+    >>> large = form_of(F64, (200, 200), CPU)
+    >>> bind("cholesky", (large,), large, True) is None
+    True
+    """
+    forms = [operand for operand in operands if isinstance(operand, Form)]
+    if len(forms) != len(operands):
+        return None
+    numpys = linalg.bind(name, operands, result, detail)
+    kernel = _bind_equal(name, forms, result, numpys)
+    if kernel is None and name == "solve" and forms[0].shape[0] in _ALWAYS_HERE:
+        return _bind_solve(forms, result, numpys)
+    return kernel
+
+
+def _bind_equal(name: str, forms: list[Form], result: Result, numpys: Kernel) -> Kernel | None:
+    """Operands of one dtype and one batch, as they are."""
+    results = result if isinstance(result, tuple) else (result,)
+    a = forms[0]
+    rows, columns, batch = a.shape[0], a.shape[1], a.shape[2:]
+    count, right = prod(batch), 0
+    if any(form.dtype is not a.dtype for form in forms) or a.dtype not in FLOATING:
+        return None
+    if len(forms) == 2:
+        b = forms[1].shape
+        right = prod(b[1:2])
+        if b[2:] != batch:
+            return None
+    if not (0 < rows <= _LARGEST and 0 < columns <= _LARGEST and count and (right or len(forms) == 1)):
+        return None
+    parts = 1 if a.dtype is a.dtype.component else 2
+    enough = count * _FILLING[name]
+    if name == "solve" and rows in _ALWAYS_HERE:
+        enough = max(enough, _WIDE)
+    if parts * rows * max(columns, right) > enough:
+        return None
+    kernel = LIBRARY.lanes(
+        name,
+        a.dtype.name,
+        (rows, columns),
+        right,
+        count,
+        tuple((form.shape[::-1], form.dtype.name) for form in results),
+        not isinstance(result, tuple),
+        _refusing_singular(name, numpys) if name in ("solve", "inv") else numpys,
+    )
+    return kernel if all(form.is_compact for form in forms) else _compacting(kernel)
+
+
+def _refusing_singular(name: str, numpys: Kernel) -> Kernel:
+    """What stands behind a kernel in lanes that found a matrix with an exactly zero pivot, or something not finite."""
+
+    def kernel(*twins: Any) -> Any:
+        if not all(np.isfinite(twin).all() for twin in twins):
+            return numpys(*twins)
+        raise linalg.singular(name, twins[0], _inverted)
+
+    return kernel
+
+
+def _bind_solve(forms: list[Form], result: Result, numpys: Kernel) -> Kernel | None:
+    """Systems of any batches, dtypes and columns: each right-hand side, or part of one, gets a matrix of its own."""
+    a, b = forms
+    if isinstance(result, tuple) or not result.size:
+        return None
+    side, dtype = a.shape[0], NUMPY_DTYPES[result.dtype]
+    right = 1 if b.rank == 1 else b.shape[1]
+    batch = result.shape[:1:-1]
+    parts = _PARTS if prod(batch) == 1 and right * side > _WIDE else 1
+    count, columns = prod(batch) * parts, -(-right // parts)
+    missing = parts * columns - right
+    kernel = LIBRARY.lanes(
+        "solve",
+        result.dtype.name,
+        (side, side),
+        columns,
+        count,
+        (((count, columns, side), result.dtype.name),),
+        True,
+        _hand_back,
+    )
+
+    def spread(twin: Any, shape: tuple[int, ...], rows: int) -> Any:
+        """The matrices, one for each of the batch; those that are fewer than the batch has axes get more."""
+        stack = twin.reshape(*shape[:-2], *(1,) * (2 + len(batch) - len(shape)), *shape[-2:])
+        stack = np.broadcast_to(stack, (*batch, *shape[-2:])).reshape(-1, rows, side)
+        return np.ascontiguousarray(stack, dtype)
+
+    def solve(x: Any, y: Any) -> Any:
+        matrices = spread(x, x.shape, side)
+        sides = spread(y, y.shape if y.ndim > 1 else (1, side), right)
+        if parts > 1:
+            matrices = np.ascontiguousarray(np.broadcast_to(matrices, (parts, side, side)))
+        if missing:
+            sides = np.concatenate([sides[0], np.zeros((missing, side), dtype)])
+        try:
+            found = kernel(matrices, sides.reshape(count, columns, side))
+            return (found.reshape(-1, side)[:right] if missing else found).reshape(result.shape[::-1])
+        except _HandedBackError:
+            pass
+        return _refusing_singular("solve", numpys)(x, y)
+
+    return solve
+
+
+class _HandedBackError(Exception):
+    """The lanes found a matrix with an exactly zero pivot, or something that is not finite."""
+
+
+def _hand_back(*twins: Any) -> None:
+    raise _HandedBackError
+
+
+def _inverted(stack: Any) -> None:
+    """Raises ``LinAlgError`` where the elimination in lanes finds a pivot of zero."""
+    shape, dtype = stack.shape[-2:], _NAMES[stack.dtype]
+    form = ((len(stack), *shape), dtype) if stack.ndim == 3 else (shape, dtype)
+    count = len(stack) if stack.ndim == 3 else 1
+    LIBRARY.lanes("inv", dtype, shape, 0, count, (form,), True, _raise_singular)(stack)
+
+
+def _raise_singular(stack: Any) -> None:
+    raise np.linalg.LinAlgError
+
+
+def _compacting(kernel: Kernel) -> Kernel:
+    """The same for operands that are views."""
+    return lambda *twins: kernel(*map(np.ascontiguousarray, twins))
+
+
+BINDERS: Final[Mapping[str, Callable[[tuple[Operand, ...], Result, Any], Kernel | None]]] = {
+    name: partial(bind, name) for name in linalg.ROUTINES
+}
+"""What is asked before NumPy's kernels."""

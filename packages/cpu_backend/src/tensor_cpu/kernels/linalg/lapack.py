@@ -1,0 +1,93 @@
+"""Native kernels of linear algebra: loops over LAPACK in C, in place on the column-major blocks of the results.
+
+NumPy's kernel of the same operation stands behind each: whatever LAPACK refuses is given to it, and it raises.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Final
+
+from tensor_core.dtypes import FLOATING
+from tensor_cpu.kernels.linalg import numpy as linalg
+from tensor_cpu.system.blas import open_blas
+from tensor_cpu.system.extension import LIBRARY
+from tensor_runtime.form import Form, Shape
+from tensor_runtime.protocols import Kernel, Operand, Result
+
+_Strides = tuple[int, ...]
+
+
+def bind(name: str, operands: tuple[Operand, ...], result: Result, detail: Any) -> Kernel | None:
+    """The native kernel, or None for matrices without elements and for what the library's integers cannot count.
+
+    Args:
+        name: cholesky, solve, inv, det, qr, eigh or svd.
+        operands: forms of one dtype.
+        result: a form, or a tuple of them.
+        detail: whether to check that the elements are finite.
+
+    Raises:
+        ArgumentError: the environment names a BLAS that does not exist.
+        BackendUnavailableError: it names one that is not installed.
+        SizeLimitError: neither this LAPACK nor NumPy's counts so far.
+
+    >>> import numpy as np
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(F64, (2, 2), CPU)
+    >>> bind("cholesky", (form,), form, True)(np.array([[4.0, 2.0], [2.0, 5.0]])).tolist()
+    [[2.0, 1.0], [0.0, 2.0]]
+    """
+    forms = [operand for operand in operands if isinstance(operand, Form)]
+    results = result if isinstance(result, tuple) else (result,)
+    a, dtype = forms[0], forms[0].dtype
+    if any(form.size == 0 for form in (*forms, *results)) or len({form.dtype for form in forms}) > 1:
+        return None
+    if len(forms) != len(operands) or dtype not in FLOATING:
+        return None
+    if linalg.ROUTINES[name].elements(*(form.shape for form in forms)) > open_blas().limit:
+        return None
+    batch: Shape = results[0].shape[1:] if name == "eigh" else results[0].shape[2:]
+    right = 0
+    b_strides: _Strides = (0, 0)
+    if name == "det":
+        batch = results[0].shape
+    if name == "solve":
+        b = forms[1]
+        right = 1 if b.rank == 1 else b.shape[1]
+        batch = b.shape[2:] if a.rank == 2 else batch
+        b_strides = (0, b.strides[0]) if b.rank == 1 else _stack_strides(b, batch)
+    shared = a.rank == 2 and bool(batch)
+    return LIBRARY.lapack_kernel(
+        name,
+        dtype.name,
+        a.shape[0],
+        a.shape[1],
+        right,
+        batch[::-1],
+        a.strides[::-1] if shared else _stack_strides(a, batch),
+        b_strides,
+        tuple((form.shape[::-1], form.dtype.name) for form in results),
+        bool(detail),
+        linalg.bind(name, operands, result, detail),
+    )
+
+
+def _stack_strides(form: Form, batch: Shape) -> _Strides:
+    """Strides in twin order of a stack ``[M, N, B...]`` that is broadcast to a batch shape.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> _stack_strides(form_of(F64, (2, 3, 1, 5), CPU), (7, 4, 5))
+    (6, 0, 0, 2, 1)
+    """
+    own = [stride if extent > 1 else 0 for extent, stride in zip(form.shape[2:], form.strides[2:], strict=True)]
+    missing = len(batch) - len(own)
+    return (*reversed(own), *[0] * missing, form.strides[1], form.strides[0])
+
+
+BINDERS: Final = {name: partial(bind, name) for name in linalg.ROUTINES}
+"""Native binders by operation."""

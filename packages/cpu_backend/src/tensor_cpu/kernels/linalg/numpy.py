@@ -1,0 +1,293 @@
+"""Dense linear algebra on NumPy: ``svd``, ``qr``, ``eigh``, ``cholesky``, ``solve``, ``inv``, ``det``.
+
+Tensors are ``[M, N, B...]``; their twins, which these kernels get and return, are ``(...B, N, M)``: stacks of
+transposed matrices in the batch order of ``numpy.linalg``. Where the transposed problem has the same answer (``svd``,
+``cholesky``, ``inv``, ``det``) the twin goes in as it is and the results come out as twins; ``qr``, ``eigh`` and
+``solve`` need one transposition of the result. NumPy copies each matrix once, computes F32 in F64 and C32 in C64, and
+rounds at the end.
+
+A kernel checks its input (unless ``check`` is false), never writes to it, and returns compact arrays of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from math import prod
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.linalg import LinAlgError
+
+from tensor_core.errors import UnsupportedOperationError
+from tensor_cpu.kernels.linalg.checks import (
+    Array,
+    first_bad_minor,
+    first_failure,
+    place,
+    require_finite,
+    require_indexable,
+)
+from tensor_cpu.system.errstate import quiet
+from tensor_runtime.errors import LinalgError, NotConvergedError, NotPositiveDefiniteError, SingularMatrixError
+from tensor_runtime.form import Form
+from tensor_runtime.protocols import Kernel, Operand, Result
+
+Shape = tuple[int, ...]
+
+_MOST_AXES: Final = 60  # NumPy's generalised functions want axes of their own beside the operand's, of 64 in all
+
+
+class Routine(NamedTuple):
+    """One decomposition: how to compute it, how to explain that it failed, how many elements its largest array has."""
+
+    compute: Callable[..., tuple[Array, ...]]
+    explain: Callable[[Array], LinalgError]
+    elements: Callable[..., int]
+
+
+def svd(a: Array) -> tuple[Array, ...]:
+    """Twins of u, s, vh. With X = Aᵀ = U' S V'ᴴ, A = (V'ᴴ)ᵀ S U'ᵀ: the twin of u is V'ᴴ, that of vh is U'.
+
+    No conjugation is involved, because A is the transpose of its twin, not the adjoint.
+
+    >>> u, s, vh = svd(np.array([[3.0, 0.0], [0.0, 4.0]]))
+    >>> s.tolist()
+    [4.0, 3.0]
+    """
+    left, values, right = np.linalg.svd(a, full_matrices=False)
+    return right, values, left
+
+
+def qr(a: Array) -> tuple[Array, ...]:
+    """Twins of q and r; the transposed problem would be an LQ factorisation, which NumPy lacks.
+
+    >>> q, r = qr(np.array([[2.0]]))
+    >>> (q * r).tolist()
+    [[2.0]]
+    """
+    q, r = np.linalg.qr(_swap(a))
+    return _swap(q), _swap(r)
+
+
+def eigh(a: Array) -> tuple[Array, ...]:
+    """Ascending eigenvalues and the twin of the eigenvectors; reads the lower triangle of each tensor matrix.
+
+    >>> eigh(np.array([[2.0, 0.0], [0.0, 1.0]]))[0].tolist()
+    [1.0, 2.0]
+    """
+    values, vectors = np.linalg.eigh(_swap(a), UPLO="L")
+    return values, _swap(vectors)
+
+
+def cholesky(a: Array) -> tuple[Array, ...]:
+    """Twin of the lower factor. The twin's upper triangle is the tensor's lower one, and UᴴU = Aᵀ gives A = Uᵀ (Uᵀ)ᴴ.
+
+    >>> cholesky(np.array([[4.0, 2.0], [7.0, 5.0]]))[0].tolist()
+    [[2.0, 1.0], [0.0, 2.0]]
+    """
+    return (np.linalg.cholesky(a, upper=True),)
+
+
+def solve(a: Array, b: Array) -> tuple[Array, ...]:
+    """Twin of x with A x = b.
+
+    One matrix against many batches of columns is factored once: the batch of b is merged with its columns. Otherwise
+    batch axes align at the tensor's last one, which is the twin's first, so the shorter twin gets extents of 1 before
+    its matrix axes.
+
+    >>> solve(np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([[2.0, 4.0]]))[0].tolist()
+    [[1.0, 1.0]]
+    """
+    if b.ndim == 1:
+        return (np.linalg.solve(_swap(a), b),)
+    if a.ndim == 2:
+        columns = b.reshape(prod(b.shape[:-1]), b.shape[-1])
+        return (_compact(_swap(np.linalg.solve(_swap(a), columns.T))).reshape(b.shape),)
+    rank = max(a.ndim, b.ndim)
+    return (_swap(np.linalg.solve(_swap(_pad_batch(a, rank)), _swap(_pad_batch(b, rank)))),)
+
+
+def inv(a: Array) -> tuple[Array, ...]:
+    """Twin of the inverse, which is the inverse of the twin.
+
+    >>> inv(np.array([[2.0, 0.0], [0.0, 4.0]]))[0].tolist()
+    [[0.5, 0.0], [0.0, 0.25]]
+    """
+    return (np.linalg.inv(a),)
+
+
+def det(a: Array) -> tuple[Array, ...]:
+    """Determinants, which are those of the twins.
+
+    >>> det(np.array([[2.0, 0.0], [7.0, 4.0]]))[0].round(12).tolist()
+    8.0
+    """
+    return (np.linalg.det(a),)
+
+
+def _swap(stack: Array) -> Array:
+    """View with the two matrix axes exchanged: twin to tensor matrix and back."""
+    return stack.swapaxes(-1, -2)
+
+
+def _pad_batch(twin: Array, rank: int) -> Array:
+    return twin.reshape(twin.shape[:-2] + (1,) * (rank - twin.ndim) + twin.shape[-2:])
+
+
+def _compact(array: Array) -> Array:
+    return np.asarray(array, order="C")  # ascontiguousarray would give a determinant an axis
+
+
+def _explain_svd(a: Array) -> LinalgError:
+    batch, _ = first_failure(lambda x: np.linalg.svd(x, full_matrices=False), a)
+    return NotConvergedError(
+        f"svd: the iteration{place(batch)} did not converge", operation="svd", batch_index=batch, element_index=None
+    )
+
+
+def _explain_qr(a: Array) -> LinalgError:
+    batch, _ = first_failure(np.linalg.qr, _swap(a))
+    return LinalgError(
+        f"qr: LAPACK refused the input{place(batch)}", operation="qr", batch_index=batch, element_index=None
+    )
+
+
+def _explain_eigh(a: Array) -> LinalgError:
+    batch, _ = first_failure(lambda x: np.linalg.eigh(x, UPLO="U"), a)
+    return NotConvergedError(
+        f"eigh: the iteration{place(batch)} did not converge", operation="eigh", batch_index=batch, element_index=None
+    )
+
+
+def _upper_factor(a: Array) -> Array:
+    return np.linalg.cholesky(a, upper=True)
+
+
+def _explain_cholesky(a: Array) -> LinalgError:
+    batch, matrix = first_failure(_upper_factor, a)
+    order = first_bad_minor(_upper_factor, matrix)
+    return NotPositiveDefiniteError(
+        f"cholesky: the leading {order}x{order} block{place(batch)} is not positive definite; "
+        "accepted: Hermitian positive definite matrices, of which the lower triangle is read",
+        operation="cholesky",
+        batch_index=batch,
+        element_index=(order - 1, order - 1),
+    )
+
+
+def _explain_solve(a: Array, *_: Array) -> LinalgError:
+    return singular("solve", a, _try_solve)
+
+
+def _explain_inv(a: Array) -> LinalgError:
+    return singular("inv", a, _try_solve)
+
+
+def singular(operation: str, a: Array, run: Callable[[Array], object], /) -> LinalgError:
+    """The error of ``solve`` or ``inv`` that names the first matrix on which ``run`` raises ``LinAlgError``.
+
+    >>> print(singular("inv", np.zeros((1, 1)), np.linalg.inv))
+    inv: the matrix is exactly singular; the pseudo-inverse comes from svd
+    """
+    batch, _matrix = first_failure(run, a)
+    where = f"the matrix at batch index {batch}" if batch else "the matrix"
+    instead = "the least-squares solution" if operation == "solve" else "the pseudo-inverse"
+    return SingularMatrixError(
+        f"{operation}: {where} is exactly singular; {instead} comes from svd",
+        operation=operation,
+        batch_index=batch,
+        element_index=None,
+    )
+
+
+def _explain_det(a: Array) -> LinalgError:
+    return LinalgError("det: LAPACK refused the input", operation="det", batch_index=(), element_index=None)
+
+
+def _try_solve(a: Array) -> Array:
+    return np.linalg.solve(a, np.zeros((a.shape[-1], 1)))  # a singular matrix has a singular transpose
+
+
+# Elements of the largest array or workspace, from the documentation of the LAPACK drivers.
+
+
+def _svd_elements(a: Shape) -> int:
+    short, long = sorted(a[:2])  # xGESDD: lwork of the real driver, lrwork of the complex one
+    return max(short * long, 5 * short * short + 7 * short, 2 * long * short + 2 * short * short + short)
+
+
+def _eigh_elements(a: Shape) -> int:
+    return 2 * a[0] * a[0] + 6 * a[0] + 1  # xSYEVD and xHEEVD
+
+
+def _matrix_elements(a: Shape) -> int:
+    return a[0] * a[1]
+
+
+def _solve_elements(a: Shape, b: Shape) -> int:
+    columns = prod(b[1:] if len(a) == 2 else b[1:2])  # one matrix: the batch of b becomes columns
+    return max(a[0] * a[1], a[0] * columns)
+
+
+ROUTINES: Final[Mapping[str, Routine]] = {
+    "svd": Routine(svd, _explain_svd, _svd_elements),
+    "qr": Routine(qr, _explain_qr, _matrix_elements),
+    "eigh": Routine(eigh, _explain_eigh, _eigh_elements),
+    "cholesky": Routine(cholesky, _explain_cholesky, _matrix_elements),
+    "solve": Routine(solve, _explain_solve, _solve_elements),
+    "inv": Routine(inv, _explain_inv, _matrix_elements),
+    "det": Routine(det, _explain_det, _matrix_elements),
+}
+"""The decompositions by kernel name."""
+
+
+def bind(name: str, operands: tuple[Operand, ...], result: Result, detail: Any) -> Kernel:
+    """The kernel of one decomposition for these forms.
+
+    Args:
+        name: a key of :data:`ROUTINES`.
+        operands: forms of floating or complex tensors whose shapes the operation's spec has accepted.
+        result: a form, or a tuple of them; decides whether the kernel returns an array or a tuple.
+        detail: whether to check that the elements are finite.
+
+    Raises:
+        SizeLimitError: LAPACK's integers are too short for the shapes.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(F64, (2, 2), CPU)
+    >>> kernel = bind("cholesky", (form,), form, True)
+    >>> kernel(np.array([[4.0, 2.0], [2.0, 5.0]])).tolist()
+    [[2.0, 1.0], [0.0, 2.0]]
+    >>> kernel(np.array([[4.0, 2.0], [2.0, 1.0]]))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tensor_runtime.errors.NotPositiveDefiniteError: cholesky: the leading 2x2 block is not positive definite; ...
+    """
+    routine = ROUTINES[name]
+    shapes = tuple(operand.shape for operand in operands if isinstance(operand, Form))
+    require_indexable(name, shapes[0], routine.elements(*shapes))
+    checked = tuple(("ab"[i], min(2, len(shape))) for i, shape in enumerate(shapes)) if detail else ()
+    single = isinstance(result, Form)
+
+    def kernel(*twins: Array) -> Any:
+        for (operand, core_rank), twin in zip(checked, twins, strict=False):  # nothing when unchecked
+            require_finite(name, operand, twin, core_rank)
+        if max(twin.ndim for twin in twins) > _MOST_AXES:
+            raise UnsupportedOperationError(
+                f"{name}: NumPy's kernel takes at most {_MOST_AXES} axes; reshape the batch axes to one", operation=name
+            )
+        try:
+            results = routine.compute(*twins)
+            return _compact(results[0]) if single else tuple(map(_compact, results))
+        except LinAlgError:
+            raise routine.explain(*twins) from None
+
+    return quiet(kernel)
+
+
+BINDERS: Final[Mapping[str, Callable[[tuple[Operand, ...], Result, Any], Kernel]]] = {
+    name: partial(bind, name) for name in ROUTINES
+}
+"""What the backend's table takes over."""

@@ -1,0 +1,4 @@
+"""Folds over axes, by NumPy and by native loops.
+
+May import ``storage`` and ``system``.
+"""

@@ -1,0 +1,227 @@
+"""Reductions along any axes.
+
+Sums and products are cascaded: their error grows with the logarithm of the number of elements, and they are the same
+for every number of threads. What has no long neighbours, on a kept axis or on a reduced one, is first copied to an
+order where it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import prod
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from tensor_core.dtypes import C32, C64, F32, F64, Bool, DType
+from tensor_cpu.storage import NUMPY_DTYPES
+from tensor_cpu.system.errstate import quiet
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
+from tensor_runtime.dispatch.dtype_rules import Reduction, accumulator, reduced_axes
+from tensor_runtime.form import Form
+from tensor_runtime.protocols import Kernel, Operand
+
+MOST_COPIED: Final = 1 << 28
+"""Bytes of an operand that may be copied to another order first, and of sums that may be kept on the way."""
+_SHORT_LINE: Final = 32  # elements of a reduced axis
+_SHORT_ROW: Final = 8  # elements of a kept axis
+_FEW: Final = 64  # elements that lie side by side
+_LONG: Final = 2048  # elements that lie side by side
+_PARTS: Final[Mapping[DType, DType]] = {C32: F32, C64: F64}
+_FOLDS: Final = {"any": "max", "all": "min"}  # of Bool
+
+
+class Axis(NamedTuple):
+    """An axis, or several that one stride describes; ``place`` is its stride in the result, 0 for a reduced axis."""
+
+    extent: int
+    stride: int
+    place: int
+
+
+class Loops(NamedTuple):
+    """What the native kernel is made from: first element, columns and rows; kept axes; reduced axes around the rows."""
+
+    inside: tuple[int, int, int, int, int]
+    kept: tuple[int, ...]
+    bands: tuple[int, ...]
+
+
+def axes_of(shape: tuple[int, ...], strides: tuple[int, ...], reduced: tuple[int, ...], /) -> tuple[int, list[Axis]]:
+    """The first element in memory, and the axes from the largest stride to the smallest, neighbours of a kind fused.
+
+    Reduced axes are turned until their strides are positive.
+
+    >>> axes_of((2, 3, 4, 1), (1, 2, 6, 24), (0, 1))
+    (0, [Axis(extent=4, stride=6, place=1), Axis(extent=6, stride=1, place=0)])
+    >>> axes_of((5, 3), (-1, 5), (0,))
+    (-4, [Axis(extent=3, stride=5, place=1), Axis(extent=5, stride=1, place=0)])
+    """
+    start, place = 0, 1
+    found: list[Axis] = []
+    for axis, (extent, stride) in enumerate(zip(shape, strides, strict=True)):
+        if extent == 1:
+            continue
+        if axis not in reduced:
+            found.append(Axis(extent, stride, place))
+            place *= extent
+        elif stride < 0:
+            start += (extent - 1) * stride
+            found.append(Axis(extent, -stride, 0))
+        else:
+            found.append(Axis(extent, stride, 0))
+    found.sort(key=lambda axis: (axis.stride == 0, abs(axis.stride)), reverse=True)
+    fused: list[Axis] = []
+    for inner in found:
+        if fused and _continues(fused[-1], inner):
+            fused[-1] = Axis(fused[-1].extent * inner.extent, inner.stride, inner.place)
+        else:
+            fused.append(inner)
+    return start, fused
+
+
+def _continues(outer: Axis, inner: Axis) -> bool:
+    same_kind = (outer.place == 0) is (inner.place == 0)
+    return same_kind and outer.stride == inner.extent * inner.stride and outer.place == inner.extent * inner.place
+
+
+def loops_of(start: int, axes: list[Axis], /) -> Loops:
+    """Loops over the axes as they lie in memory; the stride of the last one is 1.
+
+    >>> loops_of(0, [Axis(40, 60, 1), Axis(60, 1, 0)])
+    Loops(inside=(0, 1, 1, 60, 1), kept=(40, 60, 1), bands=())
+    >>> loops_of(0, [Axis(4, 300, 0), Axis(5, 60, 10), Axis(6, 10, 0), Axis(10, 1, 1)])
+    Loops(inside=(0, 10, 1, 6, 10), kept=(5, 60, 10), bands=(4, 300))
+    """
+    kept = [axis for axis in axes if axis.place]
+    *bands, rows = (axis for axis in axes if not axis.place)
+    columns = kept.pop() if axes[-1].place else Axis(1, 1, 1)
+    return Loops(
+        (start, columns.extent, columns.place, rows.extent, rows.stride),
+        tuple(number for axis in kept for number in axis),
+        tuple(number for axis in bands for number in axis[:2]),
+    )
+
+
+def has_long_neighbours(axes: list[Axis], /) -> bool:
+    """Whether loops over the axes as they lie in memory pay.
+
+    >>> has_long_neighbours([Axis(40, 60, 1), Axis(60, 1, 0)]), has_long_neighbours([Axis(4000, 3, 1), Axis(3, 1, 0)])
+    (True, False)
+    """
+    last = axes[-1]
+    if last.stride != 1 or not last.place:
+        return last.stride == 1 and last.extent >= _SHORT_LINE
+    rows = [axis for axis in axes if not axis.place][-1]
+    together = rows.extent * last.extent if rows.stride == last.extent else last.extent
+    return last.extent >= _SHORT_ROW or together >= _FEW
+
+
+def bind_reduction(name: str, form: Form, result: Form, detail: Reduction, /) -> Kernel | None:
+    """The kernel of a reduction; None where NumPy's is the better one.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> import numpy as np
+    >>> kernel = bind_reduction("sum", form_of(F64, (300, 100), CPU), form_of(F64, (100,), CPU), (0, False))
+    >>> kernel is None or kernel(np.ones((100, 300)))[7].item() == 300
+    True
+    """
+    if not AVAILABLE or form.size == 0 or result.size == form.size:
+        return None
+    fold, dtype, shape, strides = _FOLDS.get(name, name), form.dtype, form.shape, form.strides
+    if result.dtype is not (accumulator(dtype) if fold in ("sum", "prod") else dtype):
+        return None
+    reduced = reduced_axes(name, form.rank, detail[0])
+    if fold != name and (dtype is not Bool or result.size == 1):
+        return None  # NumPy stops at the first element that decides
+    if dtype in _PARTS:
+        if name != "sum":
+            return None
+        dtype, shape, strides = _PARTS[dtype], (2, *shape), (1, *(2 * stride for stride in strides))
+        reduced = tuple(axis + 1 for axis in reduced)
+    start, axes = axes_of(shape, strides, reduced)
+    if has_long_neighbours(axes):
+        return _fold(fold, dtype, result, start, axes)
+    if form.size * form.dtype.itemsize > MOST_COPIED:
+        return None
+    order = sorted((k for k, extent in enumerate(shape) if extent > 1), key=lambda axis: (axis not in reduced, -axis))
+    copy = LIBRARY.bind_copy(tuple(shape[k] for k in order), tuple(strides[k] for k in order), dtype.name)
+    reduce = _fold(fold, dtype, result, 0, _compact([(shape[axis], axis in reduced) for axis in order]))
+    return lambda x: reduce(copy(x))
+
+
+def _fold(fold: str, dtype: DType, result: Form, start: int, axes: list[Axis]) -> Kernel:
+    """One kernel; or, where that would jump through memory, one for the innermost reduced axis and one for the rest."""
+    inner = [position for position, axis in enumerate(axes) if not axis.place][-1]
+    between = _PARTS.get(result.dtype, result.dtype)
+    size = prod(axis.extent for axis in axes) // axes[inner].extent * between.itemsize
+    if not _jumps(axes, inner) or size > MOST_COPIED:
+        shape, name = result.shape[::-1], result.dtype.name
+        return LIBRARY.reduce(fold, dtype.name, shape, name, *loops_of(start, axes))
+    left, place = [], 1
+    for axis in reversed(axes[:inner] + axes[inner + 1 :]):
+        left.append((axis, place))
+        place *= axis.extent
+    left.reverse()
+    first_axes = [Axis(axis.extent, axis.stride, step) for axis, step in left]
+    first_axes.insert(inner, axes[inner])
+    first = LIBRARY.reduce(fold, dtype.name, (place,), between.name, *loops_of(start, first_axes))
+    second = _fold(fold, between, result, 0, [Axis(axis.extent, step, axis.place) for axis, step in left])
+    return lambda x: second(first(x))
+
+
+def _jumps(axes: list[Axis], inner: int) -> bool:
+    """Whether a reduced axis lies outside a kept one, and what lies side by side within it is short."""
+    outer = [position for position, axis in enumerate(axes) if not axis.place and position != inner]
+    kept = [position for position, axis in enumerate(axes) if axis.place and position != len(axes) - 1]
+    together = prod(axis.extent for axis in axes[inner:])
+    return bool(outer and kept) and outer[0] < kept[-1] and together < _LONG
+
+
+def _compact(outermost_first: list[tuple[int, bool]]) -> list[Axis]:
+    """Reduced axes, then kept ones, of a compact array."""
+    rows = prod(extent for extent, reduced in outermost_first if reduced)
+    columns = prod(extent for extent, reduced in outermost_first if not reduced)
+    return [Axis(rows, columns, 0), Axis(columns, 1, 1)] if columns > 1 else [Axis(rows, 1, 0)]
+
+
+def bind_mean(operands: tuple[Operand, ...], result: Any, detail: Any, /) -> Kernel | None:
+    """The kernel of a mean of real elements: the native sum, divided by the number of elements.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> import numpy as np
+    >>> kernel = bind_mean((form_of(F64, (300, 100), CPU),), form_of(F64, (100,), CPU), (0, False))
+    >>> kernel is None or kernel(np.full((100, 300), 7.0))[7].item() == 7
+    True
+    """
+    (form,) = operands
+    assert isinstance(form, Form)
+    total = bind_reduction("sum", form, result, detail) if form.dtype in (F32, F64) else None
+    if total is None:
+        return None
+    count = NUMPY_DTYPES[result.dtype].type(form.size // result.size)
+
+    def mean(x: Any) -> Any:
+        sums = total(x)
+        return np.divide(sums, count, out=sums)
+
+    return quiet(mean)
+
+
+def _binder(name: str) -> Callable[[tuple[Operand, ...], Any, Any], Kernel | None]:
+    def bind(operands: tuple[Operand, ...], result: Any, detail: Any, /) -> Kernel | None:
+        assert isinstance(operands[0], Form)
+        return bind_reduction(name, operands[0], result, detail)
+
+    return bind
+
+
+BINDERS: Final[Mapping[str, Callable[[tuple[Operand, ...], Any, Any], Kernel | None]]] = {
+    **{name: _binder(name) for name in ("sum", "prod", "max", "min", "any", "all")},
+    "mean": bind_mean,
+}
+"""Native binders by operation."""

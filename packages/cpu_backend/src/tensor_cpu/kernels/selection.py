@@ -1,0 +1,115 @@
+"""Kernels of three operands, and of the parts of complex numbers, on twins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from tensor_core.dtypes import COMPLEX, Bool
+from tensor_cpu.kernel_table import Binder
+from tensor_cpu.kernels.elementwise.numpy import readers
+from tensor_cpu.storage import NUMPY_DTYPES, Array, empty
+from tensor_cpu.system.errstate import quiet
+from tensor_runtime.form import Form
+from tensor_runtime.protocols import Kernel, Operand
+
+
+def bind_where(operands: tuple[Operand, ...], result: Form, detail: Any, /) -> Kernel:
+    """Elements of the second operand where the first holds, of the third elsewhere.
+
+    >>> from tensor_core import F64, Bool
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> column, row = form_of(Bool, (2, 1), CPU), form_of(F64, (3,), CPU)
+    >>> kernel = bind_where((column, row, float), form_of(F64, (2, 3), CPU), None)
+    >>> kernel(np.array([[True, False]]), np.array([1.0, 2.0, 3.0]), 0.5).T.tolist()
+    [[1.0, 2.0, 3.0], [0.5, 0.5, 0.5]]
+    """
+    forms = [operand for operand in operands if isinstance(operand, Form)]
+    if result.rank and len(forms) == 3 and all(form.is_compact and form.shape == result.shape for form in forms):
+        return np.where
+    condition = readers("where", operands[:1], result.rank, Bool)[0]
+    first, second = readers("where", operands[1:], result.rank, result.dtype)
+    dtype = NUMPY_DTYPES[result.dtype]
+
+    def where(c: Any, x: Any, y: Any) -> Array:
+        chosen: Array = np.where(condition(c), first(x), second(y))
+        return chosen.astype(dtype, order="C", copy=False)
+
+    return quiet(where)
+
+
+def bind_clip(operands: tuple[Operand, ...], result: Form, detail: Any, /) -> Kernel:
+    """The nearest value between two bounds: min(max(x, low), high).
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(F64, (4,), CPU)
+    >>> bind_clip((form, int, int), form, None)(np.array([-3.0, 0.5, 7.0, np.nan]), 0, 1).tolist()
+    [0.0, 0.5, 1.0, nan]
+    """
+    read_x, read_low, read_high = readers("clip", operands, result.rank, result.dtype)
+    dtype = NUMPY_DTYPES[result.dtype]
+
+    def clip(x: Any, low: Any, high: Any) -> Array:
+        clipped: Array = read_x(x).clip(read_low(low), read_high(high), out=empty(result), dtype=dtype)
+        return clipped
+
+    return quiet(clip)
+
+
+def bind_complex(operands: tuple[Operand, ...], result: Form, detail: Any, /) -> Kernel:
+    """Complex numbers from two parts, which keep their infinities, NaN and signs of zero.
+
+    >>> from tensor_core import C64, F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> part = form_of(F64, (1,), CPU)
+    >>> kernel = bind_complex((part, part), form_of(C64, (1,), CPU), None)
+    >>> kernel(np.array([-0.0]), np.array([np.inf])).tolist()
+    [(-0+infj)]
+    """
+    real, imag = readers("complex", operands, result.rank, result.dtype.component)
+
+    def joined(x: Any, y: Any) -> Array:
+        out = empty(result)
+        out.real = real(x)
+        out.imag = imag(y)
+        return out
+
+    return quiet(joined)
+
+
+def bind_real(operands: tuple[Form], result: Form, detail: Any, /) -> Kernel:
+    """Compact copy of the real parts."""
+    return lambda x: x.real.copy(order="C")
+
+
+def bind_imag(operands: tuple[Form], result: Form, detail: Any, /) -> Kernel:
+    """Compact copy of the imaginary parts; zeros for what has none.
+
+    >>> from tensor_core import C64, F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> real, complex_ = form_of(F64, (2,), CPU), form_of(C64, (2,), CPU)
+    >>> bind_imag((complex_,), real, None)(np.array([1 + 2j, 3 - 4j])).tolist()
+    [2.0, -4.0]
+    >>> bind_imag((real,), real, None)(np.array([1.0, 3.0])).tolist()
+    [0.0, 0.0]
+    """
+    if operands[0].dtype not in COMPLEX:
+        shape, dtype = result.shape[::-1], NUMPY_DTYPES[result.dtype]
+        return lambda x: np.zeros(shape, dtype)
+    return lambda x: x.imag.copy(order="C")
+
+
+BINDERS: Final[Mapping[str, Binder]] = {
+    "where": bind_where,
+    "clip": bind_clip,
+    "complex": bind_complex,
+    "real": bind_real,
+    "imag": bind_imag,
+}

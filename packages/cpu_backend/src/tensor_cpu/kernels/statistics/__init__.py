@@ -1,0 +1,4 @@
+"""Means, variances and norms, by NumPy and by native loops.
+
+May import ``kernels.reduction``, ``storage`` and ``system``.
+"""

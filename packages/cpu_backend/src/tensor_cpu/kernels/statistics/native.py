@@ -1,0 +1,154 @@
+"""Variances and norms: sums of squares that are made in double, over any axes and without a temporary array.
+
+The sums are cascaded as those of :mod:`tensor_cpu.kernels.reduction.native` are. What has no long neighbours is left to
+:mod:`tensor_cpu.kernels.statistics.numpy`, which goes through it block by block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import inf, sqrt
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from tensor_core.dtypes import C32, C64, F32, F64, DType
+from tensor_cpu.kernels.reduction.native import Axis, axes_of, has_long_neighbours, loops_of
+from tensor_cpu.kernels.statistics import numpy as statistics
+from tensor_cpu.storage import empty
+from tensor_cpu.system.errstate import quiet
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
+from tensor_runtime.dispatch.dtype_rules import Axes, reduced_axes
+from tensor_runtime.form import Form
+from tensor_runtime.protocols import Kernel, Operand
+
+_TINY: Final = 1 << 10  # elements of an operand that is folded here although its neighbours are few
+_PARTS: Final[Mapping[DType, DType]] = {C32: F32, C64: F64}
+
+
+class _Sums(NamedTuple):
+    """Wide folds of one operand: its real elements, where the axes lie, and how many sums there are."""
+
+    dtype: DType
+    start: int
+    axes: list[Axis]
+    number: int
+
+    def kernel(self, fold: str, dtype: DType = F64, divisor: float = 1.0, root: bool = False) -> Kernel:
+        """Of a vector of folds, as the kept axes come in the result, divided, and rooted if wanted."""
+        kernel: Kernel = LIBRARY.reduce(
+            fold, self.dtype.name, (self.number,), dtype.name, *loops_of(self.start, self.axes), divisor, root
+        )
+        return kernel
+
+
+def _sums(name: str, form: Form, result: Form, axis: Axes, *, join_parts: bool) -> _Sums | None:
+    """None where there is nothing to add up, or no long neighbours; unless joined, parts are the fastest axis."""
+    if not AVAILABLE or form.size == 0 or result.size == form.size:
+        return None
+    dtype, shape, strides = form.dtype, form.shape, form.strides
+    reduced, number = reduced_axes(name, form.rank, axis), result.size
+    if dtype in _PARTS:
+        dtype, shape, strides = _PARTS[dtype], (2, *shape), (1, *(2 * stride for stride in strides))
+        reduced = tuple(axis + 1 for axis in reduced)
+        if join_parts:
+            reduced = (0, *reduced)
+        else:
+            number *= 2
+    if dtype not in (F32, F64):
+        return None
+    start, axes = axes_of(shape, strides, reduced)
+    if has_long_neighbours(axes) or (form.size <= _TINY and axes[-1].stride == 1):
+        return _Sums(dtype, start, axes, number)
+    return None
+
+
+def bind_spread(name: str, operands: tuple[Operand, ...], result: Any, detail: Any, /) -> Kernel | None:
+    """The kernel of a variance or a standard deviation: two passes over the operand, the second about the means.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> kernel = bind_spread("var", (form_of(F64, (300, 2), CPU),), form_of(F64, (2,), CPU), (0, False, 0.0))
+    >>> kernel is None or kernel(np.tile([1.0, 5.0], (2, 150))).tolist() == [4.0, 4.0]
+    True
+    """
+    (form,) = operands
+    assert isinstance(form, Form)
+    axis, _, correction = detail
+    sums = _sums(name, form, result, axis, join_parts=False)
+    if sums is None:
+        return None
+    shape, root, count = result.shape[::-1], name == "std", form.size // result.size
+    divisor = max(count - correction, 0.0)
+    means = sums.kernel("total", divisor=count)
+    if form.dtype not in _PARTS:
+        squares = sums.kernel("deviations", result.dtype, divisor, root)
+        return lambda x: squares(x, means(x)).reshape(shape)
+    squares_of_parts = sums.kernel("deviations", divisor=divisor)
+
+    def spread(x: Any) -> Any:
+        squares = squares_of_parts(x, means(x))
+        whole = np.add(squares[0::2], squares[1::2])
+        if root:  # before it is rounded to F32, which has no room for the square of a small number
+            np.sqrt(whole, out=whole)
+        out = empty(result)
+        out[...] = whole.reshape(shape)
+        return out
+
+    return quiet(spread)
+
+
+def bind_norm(operands: tuple[Operand, ...], result: Any, detail: Any, /) -> Kernel | None:
+    """The kernel of the norms of order 2, and for real elements of order 1 and infinity.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> kernel = bind_norm((form_of(F64, (100, 2), CPU),), form_of(F64, (2,), CPU), (0, False, 2.0))
+    >>> kernel is None or kernel(np.full((2, 100), 0.5)).tolist() == [5.0, 5.0]
+    True
+    """
+    (form,) = operands
+    assert isinstance(form, Form)
+    axis, _, order = detail
+    if order not in (1, 2, inf) or (order != 2 and form.dtype in _PARTS):
+        return None
+    sums = _sums("norm", form, result, axis, join_parts=True)
+    if sums is None:
+        return None
+    shape = result.shape[::-1]
+    if order != 2:
+        sizes = sums.kernel("sizes" if order == 1 else "largest", result.dtype)
+        return lambda x: sizes(x).reshape(shape)
+    roots = sums.kernel("squares", result.dtype, 1.0, True)
+    if result.dtype is F32:  # whose squares never leave the range of F64
+        return lambda x: roots(x).reshape(shape)
+    return _in_range(roots, form, result, detail)
+
+
+def _in_range(roots: Kernel, form: Form, result: Form, detail: Any) -> Kernel:
+    """The norms; by scaled elements where a square has left the range or lost digits."""
+    scaled = statistics.bind_norm((form,), result, detail)
+    lowest, shape = sqrt(statistics.lowest_sum(result, form.size // result.size)), result.shape[::-1]
+    if result.size == 1:
+
+        def norm(x: Any) -> Any:
+            found = roots(x)
+            return found.reshape(shape) if lowest < found.item() < inf else scaled(x)
+
+        return norm
+
+    def norms(x: Any) -> Any:
+        found = roots(x)
+        return found.reshape(shape) if lowest < found.min() and found.max() < inf else scaled(x)
+
+    return quiet(norms)
+
+
+BINDERS: Final[Mapping[str, Callable[[tuple[Operand, ...], Any, Any], Kernel | None]]] = {
+    "var": lambda operands, result, detail: bind_spread("var", operands, result, detail),
+    "std": lambda operands, result, detail: bind_spread("std", operands, result, detail),
+    "norm": bind_norm,
+}
+"""Native binders by operation."""

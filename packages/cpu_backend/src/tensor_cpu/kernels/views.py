@@ -1,0 +1,181 @@
+"""Views of twins: same memory, other shape and strides.
+
+The runtime has computed the view's form; a kernel here makes the array of that form. Where NumPy has a C method for
+it, that is the kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from tensor_core.errors import ReadOnlyError
+from tensor_core.shapes import as_permutation
+from tensor_cpu.kernel_table import Binder
+from tensor_cpu.storage import Array, restride
+from tensor_runtime.form import Form
+from tensor_runtime.ops.indexing import Pattern
+from tensor_runtime.protocols import Kernel
+
+
+def bind_transpose(form: Form, view: Form, axes: Any, /) -> Kernel:
+    """Axes in another order.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form, view = form_of(F64, (2, 3, 4), CPU), form_of(F64, (3, 2, 4), CPU, (2, 1, 6))
+    >>> x = np.zeros((4, 3, 2))
+    >>> y = bind_transpose(form, view, (1, 0, 2))(x)
+    >>> y.shape, np.shares_memory(x, y)
+    ((4, 2, 3), True)
+    """
+    rank = form.rank
+    order = as_permutation(axes, rank) if axes is not None else tuple(reversed(range(rank)))
+    if order == tuple(reversed(range(rank))):
+        return _reverse_axes
+    twin_order = tuple(rank - 1 - axis for axis in reversed(order))
+    return lambda x: x.transpose(twin_order)
+
+
+def _reverse_axes(x: Array) -> Array:
+    return x.T
+
+
+def bind_reshape(form: Form, view: Form, shape: Any, /) -> Kernel:
+    """Another shape; the runtime has proved that no copy is needed.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form, view = form_of(F64, (4,), CPU, (2,)), form_of(F64, (2, 2), CPU, (2, 4))
+    >>> bind_reshape(form, view, (2, 2))(np.arange(8.0)[::2]).tolist()
+    [[0.0, 2.0], [4.0, 6.0]]
+    """
+    twin_shape = view.shape[::-1]
+    if form.is_compact:
+        return lambda x: x.reshape(twin_shape)
+    return lambda x: restride(x, view)
+
+
+def bind_restride(form: Form, view: Form, detail: Any, /) -> Kernel:
+    """Any view that starts at the same element: broadcasts, diagonals."""
+    return lambda x: restride(x, view)
+
+
+def bind_reverse(form: Form, view: Form, axes: Any, /) -> Kernel:
+    """Runs backwards along some axes.
+
+    >>> from tensor_core import I64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form, view = form_of(I64, (3, 2), CPU), form_of(I64, (3, 2), CPU, (-1, 3))
+    >>> bind_reverse(form, view, (0,))(np.array([[1, 2, 3], [4, 5, 6]])).tolist()
+    [[3, 2, 1], [6, 5, 4]]
+    """
+    backwards = {axis % form.rank for axis in axes}
+    turned = (slice(None, None, -1 if axis in backwards else 1) for axis in reversed(range(form.rank)))
+    index = (..., *turned)  # the ellipsis makes NumPy answer rank 0 with a view, not a scalar
+    return lambda x: x[index]
+
+
+def bind_slice(form: Form, view: Form, pattern: Pattern, /) -> Kernel:
+    """Basic indexing; where each axis starts is an argument of the kernel.
+
+    >>> from tensor_core import I64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> kernel = bind_slice(form_of(I64, (4, 5), CPU), form_of(I64, (3,), CPU, (8,)), ((), (3, 2)))  # x[i, ::2]
+    >>> x = np.arange(20).reshape(5, 4)
+    >>> kernel(x, (3, 0)).tolist(), kernel(x, (0, 0)).tolist()
+    ([3, 11, 19], [0, 8, 16])
+    """
+    # The ellipsis makes NumPy answer rank 0 with a view, not a scalar.
+    index: list[Any] = [Ellipsis, *(slice(None) if entry else entry for entry in reversed(pattern))]
+    axis = form.rank
+    moving: list[tuple[int, int, int, int]] = []  # place in the index, axis, extent, step: what depends on the starts
+    for place, entry in enumerate(reversed(pattern), 1):
+        if entry is not None:
+            axis -= 1
+            if entry != (form.shape[axis], 1):
+                extent, step = entry or (1, 0)
+                moving.append((place, axis, extent, step))
+
+    def sliced(x: Array, starts: tuple[int, ...]) -> Array:
+        found = index.copy()
+        for place, axis, extent, step in moving:
+            found[place] = _python_slice(starts[axis], extent, step) if step else starts[axis]
+        view: Array = x[tuple(found)]
+        return view
+
+    return sliced
+
+
+def _python_slice(first: int, extent: int, step: int) -> slice:
+    if extent == 0:
+        return slice(0, 0)
+    end = first + extent * step
+    return slice(first, end if end >= 0 else None, step)
+
+
+def bind_mutable(form: Form, view: Form, detail: Any, /) -> Kernel:
+    """The same array, if it may be written.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(F64, (2,), CPU)
+    >>> bind_mutable(form, form, None)(np.frombuffer(bytes(16)))
+    Traceback (most recent call last):
+    tensor_core.errors.ReadOnlyError: mutable_view: the memory is read-only for us; copy() the tensor first
+    """
+
+    def writable(x: Array) -> Array:
+        if not x.flags.writeable:
+            raise ReadOnlyError("mutable_view: the memory is read-only for us; copy() the tensor first")
+        return x
+
+    return writable
+
+
+def bind_copy(form: Form, result: Form, detail: Any, /) -> Kernel:
+    """Compact copy."""
+    return lambda x: x.copy(order="C")
+
+
+def bind_copy_into(target: Form, source: Form, /) -> Kernel:
+    """Write the source's elements into the target; overlapping memory behaves as if the source were copied first.
+
+    >>> from tensor_core import I64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form, x = form_of(I64, (3,), CPU), np.array([1, 2, 3, 4])
+    >>> bind_copy_into(form, form)(x[1:], x[:-1])
+    >>> x.tolist()
+    [1, 1, 2, 3]
+    """
+
+    def write(x: Array, y: Array) -> None:
+        np.copyto(x, y, casting="unsafe")
+
+    return write
+
+
+def _one(bind: Callable[[Form, Form, Any], Kernel]) -> Binder:
+    return lambda operands, result, detail: bind(operands[0], result, detail)
+
+
+BINDERS: Final[Mapping[str, Binder]] = {
+    "transpose_view": _one(bind_transpose),
+    "reshape_view": _one(bind_reshape),
+    "broadcast_view": _one(bind_restride),
+    "diagonal_view": _one(bind_restride),
+    "reverse_view": _one(bind_reverse),
+    "slice_view": _one(bind_slice),
+    "mutable_view": _one(bind_mutable),
+    "copy": _one(bind_copy),
+    "copy_into": lambda operands, result, detail: bind_copy_into(*operands),
+}
+"""What the backend's table takes over."""

@@ -1,0 +1,183 @@
+"""The only path from a public function to a kernel.
+
+    binding table of the operation, keyed by the operands' forms  →  bound kernel  →  wrapped once
+
+Each function here is the hot path of one kind of call: look up, call, wrap. Where the look-up finds nothing, the call
+goes the long way, where everything is checked: the binding may not be there yet, an operand may be a Python number,
+whose *type* then stands in for its form, or no operand at all. Whatever the kernel raises becomes an error of our tree;
+no kernel is called twice. A ``try`` costs nothing while nothing is raised.
+
+``out``, where there is one, is a mutable view that receives the result (``tensor_runtime.dispatch.out``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+from tensor_runtime.backends.error_translation import MISSES, fail, guarded
+from tensor_runtime.dispatch.out import Out, written
+from tensor_runtime.dispatch.spec import OpSpec, ViewSpec
+from tensor_runtime.tensors.tensor import Number, Tensor, unwrap, wrap
+
+
+def execute_unary(spec: OpSpec, a: Tensor, out: Out = None, /) -> Tensor:
+    """One operand, no options.
+
+    >>> from tensor_runtime.ops.exponential import SQRT
+    >>> execute_unary(SQRT, tensor([9.0])).item()
+    3.0
+    """
+    result = Tensor()
+    try:
+        kernel, result._form = spec.found[a._form]
+    except MISSES:
+        pass
+    else:
+        try:
+            result._array = kernel(a._array)
+        except Exception as error:
+            fail(spec.name, error, result._form)
+        return result if out is None else written(out, result, a)
+    form, array = unwrap(spec.name, a)
+    kernel, found = spec.bindings[form]
+    result = wrap(found, guarded(spec.name, found, kernel, array))
+    return result if out is None else written(out, result, a)
+
+
+def execute_binary(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, out: Out = None, /) -> Tensor:
+    """Two operands, of which one may be a Python number.
+
+    >>> from tensor_runtime.ops.arithmetic import ADD
+    >>> execute_binary(ADD, tensor([1.0]), tensor([2.0])).item(), execute_binary(ADD, 1, tensor([2.0])).item()
+    (3.0, 3.0)
+    """
+    result = Tensor()
+    try:
+        kernel, result._form = spec.found[a._form][b._form]  # type: ignore[union-attr]
+    except MISSES:
+        pass
+    else:
+        try:
+            result._array = kernel(a._array, b._array)  # type: ignore[union-attr]
+        except Exception as error:
+            fail(spec.name, error, result._form)
+        return result if out is None else written(out, result, a, b)
+    result = execute_mixed(spec, a, b)
+    return result if out is None else written(out, result, a, b)
+
+
+def execute_mixed(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
+    """The long way of two operands; the only way when one of them is known to be a Python number.
+
+    >>> from tensor_runtime.ops.arithmetic import ADD
+    >>> execute_mixed(ADD, tensor([1.0]), 2).item()
+    3.0
+    """
+    key_a, x = (a._form, a._array) if isinstance(a, Tensor) else (type(a), a)
+    key_b, y = (b._form, b._array) if isinstance(b, Tensor) else (type(b), b)
+    result = Tensor()
+    try:
+        kernel, result._form = spec.found[key_a][key_b]
+    except MISSES:
+        pass
+    else:
+        try:
+            result._array = kernel(x, y)
+        except Exception as error:
+            fail(spec.name, error, result._form)
+        return result
+    kernel, found = spec.bindings[key_a, key_b]
+    return wrap(found, guarded(spec.name, found, kernel, x, y))
+
+
+def execute_ternary(
+    spec: OpSpec, a: Tensor | Number, b: Tensor | Number, c: Tensor | Number, out: Out = None, /
+) -> Tensor:
+    """Three operands, of which some may be Python numbers.
+
+    >>> from tensor_runtime.ops.selection import WHERE
+    >>> execute_ternary(WHERE, tensor([True, False]), tensor([1, 2]), 0).to_numpy().tolist()
+    [1, 0]
+    """
+    result = Tensor()
+    try:
+        kernel, result._form = spec.found[a._form, b._form, c._form]  # type: ignore[union-attr]
+    except MISSES:
+        pass
+    else:
+        try:
+            result._array = kernel(a._array, b._array, c._array)  # type: ignore[union-attr]
+        except Exception as error:
+            fail(spec.name, error, result._form)
+        return result if out is None else written(out, result, a, b, c)
+    key_a, x = (a._form, a._array) if isinstance(a, Tensor) else (type(a), a)
+    key_b, y = (b._form, b._array) if isinstance(b, Tensor) else (type(b), b)
+    key_c, z = (c._form, c._array) if isinstance(c, Tensor) else (type(c), c)
+    kernel, found = spec.bindings[key_a, key_b, key_c]
+    result = wrap(found, guarded(spec.name, found, kernel, x, y, z))
+    return result if out is None else written(out, result, a, b, c)
+
+
+def execute_detail(spec: OpSpec | ViewSpec, a: Tensor, detail: Hashable, out: Out = None, /) -> Tensor:
+    """One operand and a hashable detail, such as the axes of a reduction or of a view.
+
+    >>> from tensor_runtime.ops.reduction import SUM
+    >>> execute_detail(SUM, ones((2, 3)), (0, False)).shape
+    (3,)
+    """
+    result = Tensor()
+    try:
+        kernel, result._form = spec.found[a._form, detail]
+    except MISSES:
+        pass
+    else:
+        try:
+            result._array = kernel(a._array)
+        except Exception as error:
+            fail(spec.name, error, result._form)
+        return result if out is None else written(out, result, a)
+    form, array = unwrap(spec.name, a)
+    kernel, found = spec.bindings[form, detail]
+    result = wrap(found, guarded(spec.name, found, kernel, array))
+    return result if out is None else written(out, result, a)
+
+
+def execute_pair(spec: OpSpec, a: Tensor, b: Tensor, detail: Hashable, out: Out = None, /) -> Tensor:
+    """Two tensors and a hashable detail, such as the axes of a contraction.
+
+    >>> from tensor_runtime.ops.contraction import TENSORDOT
+    >>> execute_pair(TENSORDOT, ones((2, 3)), ones((3, 4)), 1).shape
+    (2, 4)
+    """
+    (form_a, array_a), (form_b, array_b) = unwrap(spec.name, a), unwrap(spec.name, b)
+    kernel, found = spec.bindings[form_a, form_b, detail]
+    result = wrap(found, guarded(spec.name, found, kernel, array_a, array_b))
+    return result if out is None else written(out, result, a, b)
+
+
+def execute_several(spec: OpSpec, operands: Sequence[Tensor], detail: Hashable, /, *arguments: Any) -> Tensor:
+    """Any number of tensors and a detail, one result; further arguments go to the kernel and are part of no key.
+
+    >>> from tensor_runtime.ops.slicing import DYNAMIC_SLICE
+    >>> execute_several(DYNAMIC_SLICE, (tensor([1, 2, 3, 4]),), (2,), (1,)).to_numpy().tolist()
+    [2, 3]
+    """
+    pairs = [unwrap(spec.name, operand) for operand in operands]
+    kernel, found = spec.bindings[(*[form for form, _ in pairs], detail)]
+    return wrap(found, guarded(spec.name, found, kernel, *[array for _, array in pairs], *arguments))
+
+
+def execute_many(spec: OpSpec, operands: Sequence[Tensor], detail: Hashable, /) -> tuple[Tensor, ...]:
+    """Any number of tensors and a detail; several results.
+
+    >>> from tensor_runtime.dispatch.spec import OpSpec
+    >>> shapes = lambda name, a, detail: ((a[0], 1), (1,), (1, a[1]))
+    >>> thin = OpSpec("svd", result_dtype=lambda dtype: (dtype,) * 3, result_shape=shapes, detailed=True)
+    >>> [part.shape for part in execute_many(thin, [ones((2, 1))], True)]
+    [(2, 1), (1,), (1, 1)]
+    """
+    pairs = [unwrap(spec.name, operand) for operand in operands]
+    kernel, forms = spec.bindings[(*[form for form, _ in pairs], detail)]
+    arrays = guarded(spec.name, forms, kernel, *[array for _, array in pairs])
+    return tuple(map(wrap, forms, arrays))

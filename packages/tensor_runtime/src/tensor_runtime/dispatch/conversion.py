@@ -1,0 +1,137 @@
+"""Change of dtype: ``convert`` is checked, ``cast`` may lose values, nothing else changes a dtype silently.
+
+``convert`` is decided from dtypes alone: allowed exactly when promoting both gives the target. ``cast`` is defined
+for all pairs; its scalar definition is ``tensor_core.scalars.cast_scalar``, and every backend gives the same bits.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from tensor_core.dtypes import DType, as_dtype
+from tensor_core.errors import DTypeError, LossyConversionError
+from tensor_core.promotion import can_convert, promote_scalar
+from tensor_runtime.backends.bindings import Binding, BindingTable
+from tensor_runtime.backends.error_translation import guarded
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.dispatch.arguments import choice
+from tensor_runtime.dispatch.spec import PYTHON_NUMBERS
+from tensor_runtime.form import Form, form_of
+from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
+
+_EXPLICIT: Final = {"bool": "bool(x)", "int": "int(x)", "float": "x.real", "complex": "complex(x)"}
+OVERFLOW_POLICIES: Final = ("error", "saturate", "wrap")
+
+
+def check_convertible(operation: str, source: Form | type, target: DType, /) -> None:
+    """Refuse a conversion that is not in the promotion lattice; a Python number adopts ``target`` when its kind can.
+
+    >>> from tensor_core import F64, I64
+    >>> check_convertible("copy_into", float, I64)
+    Traceback (most recent call last):
+        ...
+    tensor_core.errors.LossyConversionError: copy_into: float to I64 can lose values; write int(x) for a number
+    """
+    if isinstance(source, Form):
+        allowed, name = can_convert(source.dtype, target), source.dtype.name
+    else:
+        allowed, name = source in PYTHON_NUMBERS and promote_scalar(target, source) is target, source.__name__
+    if not allowed:
+        explicit = f"cast(x, {target.name}) does it all the same"
+        if not isinstance(source, Form):  # cast takes tensors; a Python number has Python's own
+            explicit = f"write {_EXPLICIT[target.kind]} for a number"
+        raise LossyConversionError(
+            f"{operation}: {name} to {target.name} can lose values; {explicit}",
+            operation=operation,
+            target=target,
+        )
+
+
+def _bind_conversion(key: tuple[str, Form, DType, str]) -> Binding:
+    operation, form, dtype, overflow = key
+    result = form_of(dtype, form.shape, form.placement)
+    return registry.bind(operation, (form,), result, overflow), result
+
+
+_CONVERSIONS: Final = BindingTable(_bind_conversion)
+
+
+def convert(x: Tensor, dtype: Any, /) -> Tensor:
+    """Copy of another dtype that can hold the values; checked from the dtypes alone.
+
+    Allowed exactly when ``promote(x.dtype, dtype) == dtype``. That includes I64 to F64 and C64, which rounds integers
+    beyond 2**53 to nearest.
+
+    Args:
+        x: any shape and layout.
+        dtype: one of the seven, its name, or a NumPy dtype.
+
+    Returns:
+        An owned compact tensor, or ``x`` itself when it has the dtype already.
+
+    Raises:
+        LossyConversionError: the dtype cannot hold the values; ``cast`` goes further.
+        DTypeError: no such dtype.
+
+    >>> convert(tensor([1, 2]), "F64")
+    Tensor(F64, (2,), column-major, cpu)
+     1.0  2.0
+    """
+    form, array = unwrap("convert", x)
+    target = as_dtype(dtype)
+    if form.dtype is target:
+        return x
+    check_convertible("convert", form, target)
+    kernel, result = _CONVERSIONS["convert", form, target, "error"]
+    return wrap(result, guarded("convert", result, kernel, array))
+
+
+def cast(x: Tensor, dtype: Any, /, overflow: str = "error") -> Tensor:
+    """Copy of another dtype, also where values are lost; defined for every pair of dtypes.
+
+    * Float to integer truncates toward zero. A value out of range, NaN or an infinity is then an error that names the
+      first such index in column-major order, or is saturated (NaN gives 0), or wraps modulo 2**n (NaN and
+      infinities give 0). I64 to I32 follows the same policy.
+    * F64 to F32 rounds to nearest and overflows to an infinity.
+    * Complex to real keeps the real part.
+    * Anything to Bool is ``x != 0``: NaN is true; a complex number is true when either part is not 0.
+
+    Args:
+        x: any shape and layout.
+        dtype: one of the seven, its name, or a NumPy dtype.
+        overflow: "error", "saturate" or "wrap"; concerns integer targets only.
+
+    Returns:
+        An owned compact tensor.
+
+    Raises:
+        CastRangeError: a value does not fit and ``overflow`` is "error".
+        ArgumentError: another policy.
+        DTypeError: no such dtype.
+
+    >>> cast(tensor([1.9, -1.9]), "I32")
+    Tensor(I32, (2,), column-major, cpu)
+      1  -1
+    """
+    form, array = unwrap("cast", x)
+    target = as_dtype(dtype)
+    overflow = choice("cast", "overflow", overflow, OVERFLOW_POLICIES)
+    kernel, result = _CONVERSIONS["cast", form, target, overflow]
+    return wrap(result, guarded("cast", result, kernel, array))
+
+
+def as_dtype_or(dtype: Any, default: DType, /) -> DType:
+    """The dtype that a user names, or the default for None."""
+    return default if dtype is None else as_dtype(dtype)
+
+
+def check_number(operation: str, value: object, /) -> None:
+    """Refuse what is not exactly a Python bool, int, float or complex.
+
+    >>> check_number("full", 2.5)
+    """
+    if type(value) not in PYTHON_NUMBERS:
+        raise DTypeError(
+            f"{operation}: the value is a {type(value).__name__}; accepted: Python's bool, int, float and complex",
+            operation=operation,
+        )

@@ -1,0 +1,106 @@
+"""Verification without execution: the form of a result, from the forms of the operands.
+
+``infer`` runs the public function itself on the backend ``meta``, whose kernels do nothing. So it makes every check
+on metadata that a call makes, for every operation there is, and none on elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tensor_core.dtypes import DType
+from tensor_core.errors import BackendUnavailableError
+from tensor_core.shapes import as_shape
+from tensor_runtime.backends.meta import META_DEVICE
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.form import Form, form_of
+from tensor_runtime.placement import CPU, Placement, as_placement, stand_in
+from tensor_runtime.tensors.tensor import Tensor, wrap
+
+
+def infer(function: Callable[..., Any], /, *arguments: Any, **options: Any) -> Any:
+    """Form of what ``function`` would return, without data and without computing.
+
+    Args:
+        function: any function of this library, or one of yours that calls them.
+        arguments: as the function takes them. In place of a tensor, also inside lists and tuples, may stand a pair
+            (dtype, shape) such as ``(F64, (2, 3))``, which is a compact tensor on ``cpu``, or a form. A tensor
+            stands for its form.
+        options: keyword arguments of the function; a tensor may be given as above.
+
+    Returns:
+        A form where the function returns a tensor, in the function's own tuples; anything else as it is. The form's
+        placement is that of the operands, or the one asked for.
+
+    Raises:
+        TensorError: whatever the function raises for these dtypes, shapes and placements.
+        UnsupportedOperationError: the result depends on elements, as ``item`` and ``nonzero`` do.
+
+    >>> import tensor_runtime as tr
+    >>> infer(tr.add, (tr.F64, (2, 3)), (tr.I32, (3,)))
+    Form(F64, (2, 3), cpu)
+    >>> infer(tr.zeros, (10**6, 10**6), dtype="F32").nbytes
+    4000000000000
+    >>> infer(tr.add, (tr.F64, (2, 3)), (tr.F64, (2, 4)))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tensor_core.errors.ShapeError: add: shapes (2, 3) and (2, 4) do not broadcast; accepted: ...
+    """
+    stand_ins: dict[Placement, Placement] = {}  # those of operands; empty where tensors are made from nothing
+    lifted = [_lifted(argument, stand_ins) for argument in arguments]
+    given = {name: _lifted(option, stand_ins) for name, option in options.items()}
+    if "placement" in options or (not stand_ins and _takes_placement(function)):
+        given["placement"] = _stand_in(as_placement(options.get("placement", CPU)), stand_ins)
+    return _lowered(function(*lifted, **given), {meta: place for place, meta in stand_ins.items()})
+
+
+def _lifted(value: Any, stand_ins: dict[Placement, Placement]) -> Any:
+    """The value with every tensor, form and pair (dtype, shape) in it replaced by a tensor without elements."""
+    kind = type(value)
+    if kind is tuple and len(value) == 2 and isinstance(value[0], DType):
+        value = form_of(value[0], as_shape(value[1]), CPU)
+    elif kind is tuple or kind is list:
+        return kind(_lifted(one, stand_ins) for one in value)
+    if isinstance(value, Tensor):
+        result = type(value)()  # a mutable view stays one
+        result._form, result._array = _moved(value._form, stand_ins), None
+        return result
+    return wrap(_moved(value, stand_ins), None) if isinstance(value, Form) else value
+
+
+def _moved(form: Form, stand_ins: dict[Placement, Placement]) -> Form:
+    return form_of(form.dtype, form.shape, _stand_in(form.placement, stand_ins), form.strides)
+
+
+def _stand_in(place: Placement, stand_ins: dict[Placement, Placement]) -> Placement:
+    """A placement on ``meta`` for each real one, so that operands in different places are still refused."""
+    if place.device is META_DEVICE:
+        return place
+    if place is not CPU:
+        try:
+            registry.backend_for(place)  # refused here as anywhere else where its backend lacks it
+        except BackendUnavailableError:
+            if place.device is None:
+                raise
+            # but what needs no elements can be asked of a device that this machine lacks
+    return stand_ins.setdefault(place, stand_in(place, META_DEVICE))
+
+
+def _lowered(value: Any, places: dict[Placement, Placement]) -> Any:
+    """The value with every tensor in it replaced by its form at the real placement."""
+    if isinstance(value, Tensor):
+        form = value._form
+        return form_of(form.dtype, form.shape, places.get(form.placement, form.placement), form.strides)
+    if isinstance(value, tuple) and not isinstance(value, (Form, Placement)):
+        parts = [_lowered(one, places) for one in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    return [_lowered(one, places) for one in value] if type(value) is list else value
+
+
+def _takes_placement(function: Callable[..., Any]) -> bool:
+    from inspect import signature  # costs a millisecond to import
+
+    try:
+        return "placement" in signature(function).parameters
+    except (TypeError, ValueError):
+        return False

@@ -1,0 +1,103 @@
+"""Writing into a tensor that the caller gives: what ``out=`` and ``copy_into`` have in common.
+
+``out`` is a mutable view of exactly the result's shape, in the operands' place, whose dtype can hold the result. It
+may be one of the operands, element for element; an output that shares only a part of an operand's elements, or the same
+ones in another order, is refused. The result is computed first, so that nothing is written when anything is wrong.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Hashable
+from typing import Any, Final
+
+from tensor_core.errors import OverlappingViewError, ReadOnlyError, ShapeError
+from tensor_runtime.backends.bindings import Binding, BindingTable
+from tensor_runtime.backends.error_translation import fail, guarded
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.dispatch.conversion import check_convertible
+from tensor_runtime.dispatch.overlap import overlap_test
+from tensor_runtime.dispatch.spec import common_placement
+from tensor_runtime.form import Form
+from tensor_runtime.tensors.tensor import Tensor, TypedTensorViewMut
+
+Out = TypedTensorViewMut[Any] | None
+"""The parameter ``out``: None for a fresh result."""
+
+
+def _bind_writing(key: tuple[str, Form, Form]) -> Binding:
+    operation, target, source = key
+    common_placement(operation, (target, source))
+    if source.shape != target.shape:
+        raise ShapeError(
+            f"{operation}: the view has shape {target.shape} and its new elements {source.shape}; "
+            "accepted: equal shapes",
+            shapes=(target.shape, source.shape),
+        )
+    check_convertible(operation, source, target.dtype)
+    return registry.bind("copy_into", (target, source), target, None), target
+
+
+def _bind_overlap(key: tuple[Form, Form]) -> Binding:
+    common_placement("out", key)
+    return overlap_test(*key), registry.backend_for(key[0].placement).location_of
+
+
+def _located(locate: Callable[[Any], tuple[Hashable, int]], array: Any) -> tuple[Hashable, int]:
+    try:
+        space, address = locate(array)
+        return space, operator.index(address)
+    except Exception as error:
+        fail("out", error)
+
+
+_WRITING: Final = BindingTable(_bind_writing)
+_OVERLAP: Final = BindingTable(_bind_overlap)
+
+
+def write(view: TypedTensorViewMut[Any], source: Tensor, operation: str = "copy_into", /) -> None:
+    """Write every element of ``source`` into a mutable view of the same shape; errors as for ``copy_into``.
+
+    >>> x = zeros((2,))
+    >>> write(x.mutable_view(), tensor([1, 2]))
+    >>> x.to_numpy().tolist()
+    [1.0, 2.0]
+    """
+    if not isinstance(view, TypedTensorViewMut):
+        raise ReadOnlyError(
+            f"{operation}: found a {type(view).__name__} to write; accepted: what mutable_view() returns"
+        )
+    kernel, _ = _WRITING[operation, view._form, source._form]
+    guarded(operation, None, kernel, view._array, source._array)
+
+
+def written(out: TypedTensorViewMut[Any], result: Tensor, /, *operands: object) -> Tensor:
+    """The view given as ``out``, with a result of these operands written into it.
+
+    Raises:
+        ReadOnlyError: ``out`` is no mutable view.
+        ShapeError: it has another shape than the result.
+        LossyConversionError: its dtype cannot hold the result's.
+        OverlappingViewError: it shares some elements with an operand, but is not that operand element for element.
+        PlacementError: it lives in another place.
+
+    >>> x = tensor([1.0, 2.0])
+    >>> written(x.mutable_view(), tensor([5.0, 6.0]), x).to_numpy().tolist(), x.to_numpy().tolist()
+    ([5.0, 6.0], [5.0, 6.0])
+    """
+    if not isinstance(out, TypedTensorViewMut):
+        raise ReadOnlyError(f"out: found a {type(out).__name__}; accepted: what mutable_view() returns")
+    place = None
+    for operand in operands:
+        if isinstance(operand, Tensor) and operand is not out:
+            overlaps, locate = _OVERLAP[out._form, operand._form]
+            if place is None:
+                place = _located(locate, out._array)
+            space, address = _located(locate, operand._array)
+            if space == place[0] and overlaps(place[1], address):
+                raise OverlappingViewError(
+                    "out: it shares a part of an operand's elements, or all in another order; "
+                    "write into the operand itself, or into other memory"
+                )
+    write(out, result, "out")
+    return out

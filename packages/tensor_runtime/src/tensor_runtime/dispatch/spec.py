@@ -1,0 +1,187 @@
+"""Specifications: what an operation accepts and what it gives, without data.
+
+A spec holds the name under which backends bind the operation, the dtypes accepted, the rule for the result's dtype and
+the rule for its shape. Its binding table is filled on demand: a miss checks placement, dtypes and shapes once, then
+asks the backend for a kernel. Nothing here touches an element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from tensor_core.dtypes import ALL, DType
+from tensor_core.errors import DTypeError, PlacementError
+from tensor_core.foreign import refuse_masked
+from tensor_core.promotion import promote, promote_scalar
+from tensor_runtime.backends.bindings import Binding, BindingTable, PairTable
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.errors import ForeignOperandError
+from tensor_runtime.form import Form, Shape, form_of
+from tensor_runtime.placement import Placement
+from tensor_runtime.protocols import Operand
+
+PYTHON_NUMBERS: Final[frozenset[type]] = frozenset({bool, int, float, complex})
+"""The exact types that stand in for a form; subclasses and NumPy scalars are converted first."""
+
+DTypeRule = Callable[[DType], DType]
+ShapeRule = Callable[..., Shape | tuple[Shape, ...]]
+
+
+def same(dtype: DType, /) -> DType:
+    """The result has the operands' common dtype."""
+    return dtype
+
+
+class OpSpec:
+    """An operation, declared once.
+
+    Args:
+        name: what the user calls, and what backends bind.
+        accepts: dtypes accepted, after promotion of all operands to their common dtype.
+        result_dtype: from the common dtype to the result's, or to a tuple for several results.
+        result_shape: from the operands' shapes, then the detail if there is one, to the result's shape or shapes.
+        binary: exactly two operands and no detail; the table is then a table of pairs, as ``execute_binary`` expects.
+        detailed: the last part of a key is a hashable detail (axes, options), not an operand.
+        kernel: the name that backends bind, where it differs from ``name``.
+
+    Identity is equality. The table ``bindings`` is keyed by the operands' forms, followed by the detail; ``found`` is
+    its dictionary, which the hot paths read directly.
+
+    >>> spec = OpSpec("negative", result_shape=lambda operation, shape: shape)
+    >>> spec.infer((zeros((2, 3))._form,))
+    Form(F64, (2, 3), cpu)
+    """
+
+    __slots__ = ("accepts", "bindings", "detailed", "found", "kernel", "name", "result_dtype", "result_shape")
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        accepts: frozenset[DType] = ALL,
+        result_dtype: Callable[[DType], DType | tuple[DType, ...]] = same,
+        result_shape: ShapeRule,
+        binary: bool = False,
+        detailed: bool = False,
+        kernel: str | None = None,
+    ) -> None:
+        self.name = name
+        self.accepts = accepts
+        self.result_dtype = result_dtype
+        self.result_shape = result_shape
+        self.detailed = detailed
+        self.kernel = kernel or name
+        self.bindings = (PairTable if binary else BindingTable)(self._build)
+        self.found = self.bindings.found
+
+    def __repr__(self) -> str:
+        return f"OpSpec({self.name!r})"
+
+    def infer(self, operands: tuple[Operand, ...], detail: Any = None, /) -> Form | tuple[Form, ...]:
+        """Form of the result, or forms of several: every check on metadata, no data.
+
+        Raises:
+            PlacementError: operands in different places.
+            DTypeError: a dtype that the operation does not accept.
+            ShapeError: shapes that do not fit.
+        """
+        home = common_placement(self.name, operands)
+        dtype = self.result_dtype(self.common_dtype(operands))
+        shapes = [operand.shape if isinstance(operand, Form) else () for operand in operands]
+        shape = self.result_shape(self.name, *shapes, *((detail,) if self.detailed else ()))
+        if isinstance(dtype, tuple):
+            return tuple(form_of(one, extents, home) for one, extents in zip(dtype, shape, strict=True))  # type: ignore[arg-type]
+        return form_of(dtype, shape, home)  # type: ignore[arg-type]
+
+    def common_dtype(self, operands: Sequence[Operand], /) -> DType:
+        """Promotion of all operands, checked against ``accepts``."""
+        common = promote(*[operand.dtype for operand in operands if isinstance(operand, Form)])
+        for operand in operands:
+            if not isinstance(operand, Form):
+                common = promote_scalar(common, operand)
+        if common not in self.accepts:
+            found = ", ".join(
+                operand.dtype.name if isinstance(operand, Form) else operand.__name__ for operand in operands
+            )
+            accepted = ", ".join(sorted(dtype.name for dtype in self.accepts))
+            are = "operand is" if len(operands) == 1 else "operands are"
+            raise DTypeError(f"{self.name}: {are} {found}; accepted: {accepted}", operation=self.name)
+        return common
+
+    def _build(self, key: Any) -> Binding:
+        parts = key if isinstance(key, tuple) else (key,)
+        operands, detail = (parts[:-1], parts[-1]) if self.detailed else (parts, None)
+        check_operands(self.name, operands)
+        result = self.infer(operands, detail)
+        return registry.bind(self.kernel, operands, result, detail), result
+
+
+class ViewSpec:
+    """An operation that only rearranges metadata: its result shares the operand's elements.
+
+    Args:
+        name: what the user calls, and what backends bind.
+        result_layout: from the operand's form and the detail to the view's shape and strides.
+    """
+
+    __slots__ = ("bindings", "found", "name", "result_layout")
+
+    def __init__(self, name: str, result_layout: Callable[[Form, Any], tuple[Shape, Shape]]) -> None:
+        self.name = name
+        self.result_layout = result_layout
+        self.bindings = BindingTable(self._build)
+        self.found = self.bindings.found
+
+    def __repr__(self) -> str:
+        return f"ViewSpec({self.name!r})"
+
+    def _build(self, key: tuple[Form, Any]) -> Binding:
+        form, detail = key
+        shape, strides = self.result_layout(form, detail)
+        view = form_of(form.dtype, shape, form.placement, strides)
+        return registry.bind(self.name, (form,), view, detail), view
+
+
+def check_operands(operation: str, operands: Sequence[object], /) -> None:
+    """Refuse what is neither a form nor one of the four Python number types, before anything is cached.
+
+    >>> check_operands("add", (int, float))
+    Traceback (most recent call last):
+        ...
+    tensor_runtime.errors.ForeignOperandError: add: no operand is a tensor; make one with tensor()
+    """
+    for operand in operands:
+        if not isinstance(operand, Form) and operand not in PYTHON_NUMBERS:
+            name = operand.__name__ if isinstance(operand, type) else type(operand).__name__
+            refuse_masked(operation, operand)
+            raise ForeignOperandError(
+                f"{operation}: found an operand of type {name}; accepted: tensors, and Python's bool, int, float and "
+                "complex; asarray() makes a tensor of an array",
+                operation=operation,
+            )
+    if not any(isinstance(operand, Form) for operand in operands):
+        raise ForeignOperandError(f"{operation}: no operand is a tensor; make one with tensor()", operation=operation)
+
+
+def common_placement(operation: str, operands: Sequence[Operand], /) -> Placement:
+    """The one placement of all operands.
+
+    Raises:
+        PlacementError: they differ; the message lists every operand with its placement, and the call that mends it.
+
+    >>> common_placement("add", (zeros(2)._form, float))
+    cpu
+    """
+    forms = [(position, form) for position, form in enumerate(operands) if isinstance(form, Form)]
+    home = forms[0][1].placement
+    if all(form.placement is home for _, form in forms):
+        return home
+    lines = [f"  operand {position}: {form.dtype.name} {form.shape} on {form.placement}" for position, form in forms]
+    raise PlacementError(
+        f"{operation}: operands live in different places\n"
+        + "\n".join(lines)
+        + f"\nnothing was moved; use to(x, {str(home)!r}), or upload() and download()",
+        operation=operation,
+        placements=tuple(form.placement for _, form in forms),
+    )

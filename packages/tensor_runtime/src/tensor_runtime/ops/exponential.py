@@ -1,0 +1,118 @@
+"""Elementwise functions of one operand: exponentials, logarithms, roots, the error function.
+
+Integers and Bool are computed in F64. Floats follow IEEE 754 and never warn; results are owned, compact and
+column-major. Unless a docstring says otherwise, a function takes every dtype, a complex one gives its principal value,
+and a real result lies within 4 rounding units of the exact value; a complex one does relative to its magnitude, for
+arguments of moderate size.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tensor_core.dtypes import ALL, REAL, Bool
+from tensor_runtime.dispatch.call import execute_unary
+from tensor_runtime.dispatch.dtype_rules import inexact, same_shape
+from tensor_runtime.dispatch.out import Out
+from tensor_runtime.dispatch.spec import OpSpec
+from tensor_runtime.tensors.tensor import Tensor
+
+EXP: Final = OpSpec("exp", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
+EXPM1: Final = OpSpec("expm1", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
+LOG: Final = OpSpec("log", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
+LOG1P: Final = OpSpec("log1p", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
+SQRT: Final = OpSpec("sqrt", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
+RSQRT: Final = OpSpec("rsqrt", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
+ERF: Final = OpSpec("erf", accepts=REAL | {Bool}, result_dtype=inexact, result_shape=same_shape)
+ERFC: Final = OpSpec("erfc", accepts=REAL | {Bool}, result_dtype=inexact, result_shape=same_shape)
+
+
+def exp(a: Tensor, /, out: Out = None) -> Tensor:
+    """Exponential; integers and Bool give F64. Within 4 rounding units of the exact value.
+
+    >>> exp(tensor([0.0, 1.0]))
+    Tensor(F64, (2,), column-major, cpu)
+           1.0  2.7182818
+    """
+    return execute_unary(EXP, a, out)
+
+
+def expm1(a: Tensor, /, out: Out = None) -> Tensor:
+    """exp(a) - 1, accurate near 0, where the difference would lose its digits; of complex numbers too.
+
+    Of a complex zero the real part is 0.0, whatever the sign of the operand's.
+
+    >>> expm1(tensor([0.0, 1e-20]))
+    Tensor(F64, (2,), column-major, cpu)
+       0.0  1e-20
+    """
+    return execute_unary(EXPM1, a, out)
+
+
+def log(a: Tensor, /, out: Out = None) -> Tensor:
+    """Natural logarithm: minus infinity of 0, NaN below. The complex one has its cut along the negative real axis.
+
+    >>> log(tensor([1.0, 0.0, -1.0]))
+    Tensor(F64, (3,), column-major, cpu)
+      0.0  -inf   nan
+    """
+    return execute_unary(LOG, a, out)
+
+
+def log1p(a: Tensor, /, out: Out = None) -> Tensor:
+    """log(1 + a), accurate near 0, of complex numbers too; minus infinity of -1, NaN below.
+
+    The complex one has its cut along the negative real axis from -1 on.
+
+    Source: W. Kahan, Branch cuts for complex elementary functions, in: The State of the Art in Numerical Analysis,
+    1987, 165-211.
+
+    >>> log1p(tensor([0.0, 1e-20]))
+    Tensor(F64, (2,), column-major, cpu)
+       0.0  1e-20
+    """
+    return execute_unary(LOG1P, a, out)
+
+
+def sqrt(a: Tensor, /, out: Out = None) -> Tensor:
+    """Square root, correctly rounded for real operands; NaN below zero. Integers and Bool give F64.
+
+    The complex root has its branch cut along the negative real axis.
+
+    >>> sqrt(tensor([4.0, -1.0]))
+    Tensor(F64, (2,), column-major, cpu)
+     2.0  nan
+    """
+    return execute_unary(SQRT, a, out)
+
+
+def rsqrt(a: Tensor, /, out: Out = None) -> Tensor:
+    """One over the square root: an infinity of 0, with its sign; NaN below, NaN of complex 0.
+
+    >>> rsqrt(tensor([4.0, 0.0, -1.0]))
+    Tensor(F64, (3,), column-major, cpu)
+     0.5  inf  nan
+    """
+    return execute_unary(RSQRT, a, out)
+
+
+def erf(a: Tensor, /, out: Out = None) -> Tensor:
+    """Error function, 2/√π times the integral of exp(-t²) from 0 to a. Real operands and Bool.
+
+    >>> erf(tensor([0.0, float("inf")]))
+    Tensor(F64, (2,), column-major, cpu)
+     0.0  1.0
+    """
+    return execute_unary(ERF, a, out)
+
+
+def erfc(a: Tensor, /, out: Out = None) -> Tensor:
+    """1 - erf(a), accurate where that is small. Real operands and Bool.
+
+    Within 8 rounding units of the exact value, also where that is subnormal, so that a unit is the smallest number.
+
+    >>> erfc(tensor([0.0, float("inf")]))
+    Tensor(F64, (2,), column-major, cpu)
+     1.0  0.0
+    """
+    return execute_unary(ERFC, a, out)

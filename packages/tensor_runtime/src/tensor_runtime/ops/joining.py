@@ -1,0 +1,305 @@
+"""Putting tensors together, taking them apart, and repeating what they hold.
+
+``split`` and ``reverse`` give views; everything else gives owned, compact, column-major tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Any, Final
+
+from tensor_core.errors import ArgumentError, DTypeError, ShapeError, SizeLimitError, shortened
+from tensor_core.shapes import MOST_AXES, element_count, normalize_axes, normalize_axis
+from tensor_runtime.dispatch.arguments import whole, wholes
+from tensor_runtime.dispatch.call import execute_detail, execute_several
+from tensor_runtime.dispatch.spec import OpSpec
+from tensor_runtime.form import Shape
+from tensor_runtime.ops.views import reshape, reverse_view
+from tensor_runtime.tensors.tensor import Tensor, unwrap
+
+Repeats = tuple[int, int]  # (axis, extent of the result along it)
+
+
+def _concatenated(operation: str, *parts: Any) -> Shape:
+    shapes: tuple[Shape, ...] = parts[:-1]
+    first = shapes[0]
+    axis = normalize_axis(parts[-1], len(first), operation)
+    for shape in shapes[1:]:
+        if len(shape) != len(first) or (*shape[:axis], *shape[axis + 1 :]) != (*first[:axis], *first[axis + 1 :]):
+            raise ShapeError(
+                f"{operation}: shapes {first} and {shape} along axis {axis}; accepted: extents that are equal along "
+                "every other axis",
+                operation=operation,
+                shapes=shapes,
+            )
+    return (*first[:axis], sum(shape[axis] for shape in shapes), *first[axis + 1 :])
+
+
+def _stacked(operation: str, *parts: Any) -> Shape:
+    shapes: tuple[Shape, ...] = parts[:-1]
+    first = shapes[0]
+    axis = normalize_axis(parts[-1], len(first) + 1, operation)
+    for shape in shapes[1:]:
+        if shape != first:
+            raise ShapeError(
+                f"{operation}: shapes {first} and {shape}; accepted: equal shapes", operation=operation, shapes=shapes
+            )
+    return (*first[:axis], len(shapes), *first[axis:])
+
+
+def _repeated(operation: str, shape: Shape, detail: Repeats, /) -> Shape:
+    axis, total = detail
+    return (*shape[:axis], total, *shape[axis + 1 :])
+
+
+def tile_shape(shape: Shape, repetitions: Shape, /) -> tuple[Shape, Shape]:
+    """Shape and repetitions with as many axes, ones before the shorter one.
+
+    >>> tile_shape((3,), (2, 2))
+    ((1, 3), (2, 2))
+    """
+    rank = max(len(shape), len(repetitions))
+    return (1,) * (rank - len(shape)) + shape, (1,) * (rank - len(repetitions)) + repetitions
+
+
+def _tiled(operation: str, shape: Shape, repetitions: Shape, /) -> Shape:
+    if any(times < 0 for times in repetitions):
+        raise ArgumentError(
+            f"{operation}: repetitions are {repetitions}; accepted: ints of 0 or more", operation=operation
+        )
+    return tuple(extent * times for extent, times in zip(*tile_shape(shape, repetitions), strict=True))
+
+
+def _rolled(operation: str, shape: Shape, axes: tuple[int, ...] | None, /) -> Shape:
+    if axes is not None:
+        normalize_axes(axes, len(shape), operation)
+    return shape
+
+
+CONCATENATE: Final = OpSpec("concatenate", result_shape=_concatenated, detailed=True)
+STACK: Final = OpSpec("stack", result_shape=_stacked, detailed=True)
+REPEAT: Final = OpSpec("repeat", result_shape=_repeated, detailed=True)
+TILE: Final = OpSpec("tile", result_shape=_tiled, detailed=True)
+ROLL: Final = OpSpec("roll", result_shape=_rolled, detailed=True)
+
+
+def concatenate(tensors: Iterable[Tensor], /, axis: int | None = 0) -> Tensor:
+    """Tensors one after the other along an axis that they have.
+
+    Args:
+        tensors: one or more, of any dtypes and layouts; extents equal along the other axes.
+        axis: None makes one line of all elements, each tensor's in row-major order, as NumPy does.
+
+    Returns:
+        An owned tensor of the promoted dtype.
+
+    Raises:
+        ShapeError: ranks or extents differ.
+        AxisError: an axis out of range; tensors of rank 0 have none (``stack`` them).
+        ArgumentError: no tensor.
+        PlacementError: the tensors live in different places.
+
+    >>> concatenate([tensor([1, 2]), tensor([3.5])])
+    Tensor(F64, (3,), column-major, cpu)
+     1.0  2.0  3.5
+    """
+    operands = _several("concatenate", tensors)
+    if axis is None:
+        return execute_several(CONCATENATE, [reshape(one, -1, order="C") for one in operands], 0)
+    return execute_several(CONCATENATE, operands, whole("concatenate", "axis", axis))
+
+
+def stack(tensors: Iterable[Tensor], /, axis: int = 0) -> Tensor:
+    """Tensors of one shape side by side along a new axis.
+
+    Args:
+        tensors: one or more, of any dtypes and layouts.
+        axis: of the result; negative counts from its end.
+
+    Returns:
+        An owned tensor of the promoted dtype, of rank one higher.
+
+    Raises:
+        ShapeError: the shapes differ.
+        AxisError: an axis out of range of the result.
+        ArgumentError: no tensor.
+        PlacementError: the tensors live in different places.
+
+    >>> stack([tensor([1, 2]), tensor([3, 4])], axis=-1)
+    Tensor(I64, (2, 2), column-major, cpu)
+     1  3
+     2  4
+    """
+    return execute_several(STACK, _several("stack", tensors), whole("stack", "axis", axis))
+
+
+_MOST_EMPTY_PARTS: Final = 1 << 16  # of an axis of extent 0, which every number divides
+
+
+def split(x: Tensor, sections: int | Sequence[int], /, axis: int = 0) -> tuple[Tensor, ...]:
+    """Views of consecutive parts along an axis.
+
+    Args:
+        x: any layout, rank 1 or more.
+        sections: an int n for n equal parts; or the indices at which parts after the first begin, read as Python
+            reads ``x[a:b]``: negative ones count from the end, and what lies beyond the end leaves empty parts.
+        axis: the axis that is cut.
+
+    Returns:
+        A tuple of views.
+
+    Raises:
+        ArgumentError: n below 1, or the extent is no multiple of n; NumPy's ``array_split`` would cut all the same,
+            into parts of two sizes.
+        SizeLimitError: more than 65,536 parts of an axis of extent 0.
+        AxisError: an axis out of range.
+
+    >>> [part.to_numpy().tolist() for part in split(tensor([1, 2, 3, 4]), 2)]
+    [[1, 2], [3, 4]]
+    >>> [part.shape for part in split(zeros((2, 7)), [3, 5], axis=1)]
+    [(2, 3), (2, 2), (2, 2)]
+    """
+    form, _ = unwrap("split", x)
+    place = normalize_axis(whole("split", "axis", axis), form.rank, "split")
+    extent = form.shape[place]
+    if isinstance(sections, (tuple, list)):
+        cuts: list[Any] = [0, *wholes("split", "indices", sections), None]
+    else:
+        parts = whole("split", "number of parts", sections)
+        if parts < 1 or extent % parts:
+            raise ArgumentError(
+                f"split: axis {place} of extent {extent} into {parts} equal parts; accepted: an int of 1 or more that "
+                "divides the extent, or a list of indices",
+                operation="split",
+                shape=form.shape,
+            )
+        if parts > max(extent, _MOST_EMPTY_PARTS):
+            raise SizeLimitError(
+                f"split: {parts} empty parts; accepted: at most {_MOST_EMPTY_PARTS}", operation="split"
+            )
+        cuts = [extent // parts * number for number in range(parts + 1)]
+    before = (slice(None),) * place
+    return tuple(x[(*before, slice(first, end))] for first, end in pairwise(cuts))
+
+
+def repeat(x: Tensor, repeats: int | Sequence[int], /, axis: int | None = None) -> Tensor:
+    """Each element several times in a row along an axis.
+
+    Args:
+        x: any dtype and layout.
+        repeats: how often: an int for all, or one per index along the axis. Numbers are arguments of the kernel; only
+            their sum is part of a binding's key.
+        axis: None makes a line of all elements in row-major order first, as NumPy does.
+
+    Returns:
+        An owned tensor of the operand's dtype.
+
+    Raises:
+        ArgumentError: a number below 0, no ints, or not one per index.
+        AxisError: an axis out of range.
+
+    >>> repeat(tensor([1, 2]), 2).to_numpy().tolist(), repeat(tensor([1, 2]), [0, 3]).to_numpy().tolist()
+    ([1, 1, 2, 2], [2, 2, 2])
+    """
+    form, _ = unwrap("repeat", x)
+    if axis is None:
+        x, place, extent = reshape(x, -1, order="C"), 0, element_count(form.shape)
+    else:
+        place = normalize_axis(whole("repeat", "axis", axis), form.rank, "repeat")
+        extent = form.shape[place]
+    numbers = wholes("repeat", "repeats", repeats)
+    if isinstance(repeats, (tuple, list)) and len(numbers) == extent:
+        total = sum(numbers)
+    elif len(numbers) == 1:
+        total = extent * numbers[0]
+    else:
+        raise ArgumentError(
+            f"repeat: {len(numbers)} repeats for axis {place} of extent {extent}; give an int, or one per index",
+            operation="repeat",
+        )
+    if any(number < 0 for number in numbers):
+        raise ArgumentError(
+            f"repeat: repeats are {shortened(repeats)}; accepted: ints of 0 or more", operation="repeat"
+        )
+    return execute_several(REPEAT, (x,), (place, total), numbers)
+
+
+def tile(x: Tensor, repetitions: int | Sequence[int], /) -> Tensor:
+    """The whole tensor side by side, so often along each axis.
+
+    Args:
+        x: any dtype and layout.
+        repetitions: one per axis. The shorter of it and the shape gets ones in front, as in NumPy.
+
+    Returns:
+        An owned tensor of the operand's dtype.
+
+    Raises:
+        ArgumentError: a number below 0, or no ints.
+
+    >>> tile(tensor([1, 2]), (2, 2)).to_numpy().tolist()
+    [[1, 2, 1, 2], [1, 2, 1, 2]]
+    """
+    return execute_detail(TILE, x, wholes("tile", "repetitions", repetitions))
+
+
+def roll(x: Tensor, shift: int | Sequence[int], /, axis: int | Sequence[int] | None = None) -> Tensor:
+    """Elements moved along axes; what leaves at one end comes in at the other.
+
+    Args:
+        x: any dtype and layout.
+        shift: by how many places, towards the end; negative towards the start. Shifts are arguments of the kernel, so
+            every shift shares one binding.
+        axis: one axis or several; one shift for all of them, or one each. None rolls the line of all elements in
+            row-major order and gives it its shape again, as NumPy does.
+
+    Returns:
+        An owned tensor of the same shape and dtype.
+
+    Raises:
+        AxisError: an axis out of range or named twice.
+        ArgumentError: shifts that are no ints, or neither one nor one per axis.
+
+    >>> roll(tensor([1, 2, 3]), 1).to_numpy().tolist(), roll(tensor([[1, 2], [3, 4]]), -1, 0).to_numpy().tolist()
+    ([3, 1, 2], [[3, 4], [1, 2]])
+    """
+    shifts = wholes("roll", "shifts", shift)
+    axes = None if axis is None else wholes("roll", "axes", axis)
+    if axes is not None and len(shifts) == 1:
+        shifts *= len(axes)
+    if len(shifts) != (1 if axes is None else len(axes)):
+        raise ArgumentError(
+            f"roll: {len(shifts)} shifts {shifts} for axes {axes}; give one, or one per axis", operation="roll"
+        )
+    return execute_several(ROLL, (x,), axes, shifts)
+
+
+def reverse(x: Tensor, /, axis: int | Sequence[int] | None = None) -> Tensor:
+    """View that runs backwards along axes; None is all of them. NumPy calls it ``flip``.
+
+    Raises:
+        AxisError: an axis out of range or named twice.
+
+    >>> reverse(tensor([[1, 2], [3, 4]])).to_numpy().tolist(), reverse(tensor([[1, 2], [3, 4]]), 1).strides
+    ([[4, 3], [2, 1]], (1, -2))
+    """
+    form, _ = unwrap("reverse", x)
+    return reverse_view(x, tuple(range(form.rank)) if axis is None else axis)
+
+
+def _several(operation: str, tensors: Any) -> list[Tensor]:
+    if isinstance(tensors, Tensor) and tensors.rank and len(tensors) > MOST_AXES:
+        raise ArgumentError(
+            f"{operation}: found one tensor of {len(tensors)} rows; accepted: a sequence of tensors, as in [x, y]",
+            operation=operation,
+        )
+    try:
+        operands = list(tensors)
+    except TypeError:
+        raise DTypeError(
+            f"{operation}: found a {type(tensors).__name__}; accepted: a sequence of tensors", operation=operation
+        ) from None
+    if not operands:
+        raise ArgumentError(f"{operation}: no tensors; give one or more", operation=operation)
+    return operands

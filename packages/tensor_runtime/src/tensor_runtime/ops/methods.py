@@ -1,0 +1,273 @@
+"""Methods of ``Tensor``: thin sugar over the public functions, attached to the class here and nowhere else.
+
+``tensors.py`` declares what this module attaches, so that editors and type checkers see it. A test compares the two.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from math import isinf, isnan
+from typing import Any, Final
+
+from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, ReadOnlyError
+from tensor_core.foreign import refuse_masked
+from tensor_runtime.dispatch.arguments import whole
+from tensor_runtime.dispatch.call import execute_binary, execute_mixed
+from tensor_runtime.dispatch.spec import OpSpec
+from tensor_runtime.errors import ForeignOperandError
+from tensor_runtime.ops import arithmetic, comparison, contraction, division, logic, reduction
+from tensor_runtime.ops.creation import buffer_of, to_numpy
+from tensor_runtime.ops.indexing import getitem, iterate, mutable_view, setitem
+from tensor_runtime.ops.views import copy, reshape, reversed_axes
+from tensor_runtime.tensors.formatting import html_text, tensor_text
+from tensor_runtime.tensors.pickling import reduce_tensor
+from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensorViewMut
+from tensor_runtime.tensors.transfer import download, to
+
+Operator = Callable[[Tensor, Any], Any]
+
+
+def _operator(spec: OpSpec) -> Operator:
+    def infix(a: Tensor, b: Any, /) -> Any:
+        try:
+            return execute_binary(spec, a, b) if type(b) is Tensor else execute_mixed(spec, a, b)
+        except ForeignOperandError:
+            return _declined(b)
+
+    return infix
+
+
+def _reflected(spec: OpSpec) -> Operator:
+    def infix(b: Tensor, a: Any, /) -> Any:
+        try:
+            return execute_mixed(spec, a, b)
+        except ForeignOperandError:
+            return _declined(a)
+
+    return infix
+
+
+def _declined(other: object) -> Any:
+    """Let the other operand's class try, unless it is an array, which would be mixed in silently."""
+    refuse_masked("operator", other)
+    if hasattr(other, "__array__") or hasattr(other, "__array_interface__"):
+        raise ForeignOperandError(
+            f"operator: a tensor meets a {type(other).__module__}.{type(other).__name__}; "
+            "make it a tensor with asarray(), or the tensor an array with to_numpy()"
+        ) from None
+    return NotImplemented
+
+
+def _comparing(spec: OpSpec) -> Operator:
+    """``==`` and ``!=``, where Python would take a refusal for False (or True): lists, strings and None are refused."""
+
+    def infix(a: Tensor, b: Any, /) -> Any:
+        try:
+            return execute_binary(spec, a, b) if type(b) is Tensor else execute_mixed(spec, a, b)
+        except ForeignOperandError:
+            return _not_compared(spec.name, b)
+
+    return infix
+
+
+def _not_compared(operation: str, other: object) -> Any:
+    if type(other).__module__ != "builtins":
+        return _declined(other)
+    found, remedy = f"a {type(other).__name__}", "tensor() makes one of a list"
+    if other is None:
+        found, remedy = "None", "ask x is None"
+    raise ForeignOperandError(
+        f"{operation}: a tensor meets {found}; accepted: a tensor, and Python's bool, int, float and complex; {remedy}",
+        operation=operation,
+    ) from None
+
+
+def _matmul(a: Tensor, b: Any, /) -> Any:
+    return contraction.matmul(a, b) if isinstance(b, Tensor) else _declined(b)
+
+
+def _divmod(a: Tensor, b: Any, /) -> Any:
+    quotient = _FLOORED(a, b)
+    return quotient if quotient is NotImplemented else (quotient, _REST(a, b))
+
+
+def _rdivmod(b: Tensor, a: Any, /) -> Any:
+    quotient = _RFLOORED(b, a)
+    return quotient if quotient is NotImplemented else (quotient, _RREST(b, a))
+
+
+def item(x: Tensor, /) -> Number:
+    """The only element of a tensor of one element, as a Python number. Waits for the device.
+
+    >>> item(tensor([[2.5]]))
+    2.5
+    """
+    return _element("item", x)
+
+
+def _element(operation: str, x: Tensor) -> Number:
+    if x.size != 1:
+        raise ArgumentError(
+            f"{operation}: shape {x.shape} has {x.size} elements; accepted: exactly one (index first, or to_numpy())",
+            shape=x.shape,
+        )
+    element: Number = download(x)[(0,) * x.rank]
+    return element
+
+
+def _bool(x: Tensor, /) -> bool:
+    if x.size != 1:
+        raise ArgumentError(
+            f"bool: the truth of {x.size} elements of shape {x.shape} is ambiguous; "
+            "compare a sum, or take max() of a Bool tensor"
+        )
+    return bool(item(x))
+
+
+def _number_as(target: Callable[[Any], Any], name: str) -> Callable[[Tensor], Any]:
+    def number(x: Tensor, /) -> Any:
+        element = _element(name, x)
+        if isinstance(element, complex) and target is not complex:
+            raise DTypeError(f"{name}: the element is complex; take abs(x), or cast(x, F64) for the real part")
+        if target is operator.index and not isinstance(element, (bool, int)):
+            raise DTypeError(f"{name}: the dtype is {x.dtype.name}; accepted: I32, I64, Bool")
+        if target is int:
+            _check_whole(name, element)
+        return target(element)
+
+    return number
+
+
+def _check_whole(name: str, element: Any) -> None:
+    """Refuse NaN and infinities, which no int equals."""
+    if isnan(element):
+        raise ArgumentError(f"{name}: the element is nan; accepted: finite numbers", value=element)
+    if isinf(element):
+        raise CastRangeError(f"{name}: the element is {element}; accepted: finite numbers", value=element)
+
+
+def _format(x: Tensor, specification: str, /) -> str:
+    if not specification:
+        return str(x)
+    try:
+        return format(_element("format", x), specification)
+    except ValueError as error:
+        if isinstance(error, ArgumentError):
+            raise
+        raise ArgumentError(f"format: {error}; the element is a {x.dtype.name}", operation="format") from None
+
+
+def _round(x: Tensor, digits: int | None = None, /) -> Number:
+    element = _element("round", x)
+    if isinstance(element, complex):
+        raise DTypeError("round: the element is complex; tensor_runtime.round(x) rounds both parts")
+    if digits is None:
+        _check_whole("round", element)
+        return round(element)
+    return round(element, whole("round", "digits", digits))
+
+
+def _length(x: Tensor, /) -> int:
+    if x.rank == 0:
+        raise DTypeError("len: a tensor of rank 0 has no length; its size is 1")
+    return x.shape[0]
+
+
+def _contains(x: Tensor, value: Any, /) -> bool:
+    return x.size > 0 and bool(item(reduction.max(comparison.equal(x, value))))
+
+
+def _array(x: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
+    """NumPy's protocol, with the meaning of ``copy`` that NumPy 2 gives it."""
+    shared = to_numpy(x)
+    if dtype is not None and shared.dtype != dtype:
+        if copy is False:
+            raise ArgumentError(f"__array__: {x.dtype.name} to {dtype} needs a copy, and copy=False")
+        return shared.astype(dtype)
+    return shared.copy(order="K") if copy else shared
+
+
+def _reshape(x: Tensor, /, *shape: Any, order: str = "F") -> Tensor:
+    return reshape(x, shape[0] if len(shape) == 1 else shape, order=order)
+
+
+def _setitem_refused(x: Tensor, index: Any, value: Any, /) -> None:
+    raise ReadOnlyError("x[...] = value: this tensor is read-only here; write through mutable_view(x)[...] = value")
+
+
+def _deepcopy(x: Tensor, memo: Any, /) -> Tensor:
+    return copy(x)
+
+
+_FLOORED, _RFLOORED = _operator(division.FLOOR_DIVIDE), _reflected(division.FLOOR_DIVIDE)
+_REST, _RREST = _operator(division.REMAINDER), _reflected(division.REMAINDER)
+
+METHODS: Final[dict[str, Any]] = {
+    "T": property(reversed_axes, doc="View with all axes reversed."),
+    "buffer": property(buffer_of, doc="The memory, shared."),
+    "reshape": _reshape,
+    "to": to,
+    "item": item,
+    "to_numpy": to_numpy,
+    "mutable_view": mutable_view,
+    "__getitem__": getitem,
+    "__setitem__": _setitem_refused,
+    "__len__": _length,
+    "__iter__": iterate,
+    "__contains__": _contains,
+    "__bool__": _bool,
+    "__int__": _number_as(int, "int"),
+    "__float__": _number_as(float, "float"),
+    "__complex__": _number_as(complex, "complex"),
+    "__index__": _number_as(operator.index, "index"),
+    "__format__": _format,
+    "__round__": _round,
+    "__array__": _array,
+    "__copy__": copy,
+    "__deepcopy__": _deepcopy,
+    "__reduce_ex__": reduce_tensor,
+    "__repr__": tensor_text,
+    "_repr_html_": html_text,
+    "__neg__": arithmetic.negative,
+    "__pos__": arithmetic.positive,
+    "__abs__": arithmetic.abs,
+    "__matmul__": _matmul,
+    "__add__": _operator(arithmetic.ADD),
+    "__radd__": _reflected(arithmetic.ADD),
+    "__sub__": _operator(arithmetic.SUBTRACT),
+    "__rsub__": _reflected(arithmetic.SUBTRACT),
+    "__mul__": _operator(arithmetic.MULTIPLY),
+    "__rmul__": _reflected(arithmetic.MULTIPLY),
+    "__truediv__": _operator(arithmetic.DIVIDE),
+    "__rtruediv__": _reflected(arithmetic.DIVIDE),
+    "__floordiv__": _FLOORED,
+    "__rfloordiv__": _RFLOORED,
+    "__mod__": _REST,
+    "__rmod__": _RREST,
+    "__divmod__": _divmod,
+    "__rdivmod__": _rdivmod,
+    "__pow__": _operator(arithmetic.POW),
+    "__rpow__": _reflected(arithmetic.POW),
+    "__and__": _operator(logic.BITWISE_AND),
+    "__rand__": _reflected(logic.BITWISE_AND),
+    "__or__": _operator(logic.BITWISE_OR),
+    "__ror__": _reflected(logic.BITWISE_OR),
+    "__xor__": _operator(logic.BITWISE_XOR),
+    "__rxor__": _reflected(logic.BITWISE_XOR),
+    "__invert__": logic.bitwise_invert,
+    "__lshift__": _operator(logic.BITWISE_LEFT_SHIFT),
+    "__rlshift__": _reflected(logic.BITWISE_LEFT_SHIFT),
+    "__rshift__": _operator(logic.BITWISE_RIGHT_SHIFT),
+    "__rrshift__": _reflected(logic.BITWISE_RIGHT_SHIFT),
+    "__eq__": _comparing(comparison.EQUAL),
+    "__ne__": _comparing(comparison.NOT_EQUAL),
+    "__lt__": _operator(comparison.LESS),
+    "__le__": _operator(comparison.LESS_EQUAL),
+    "__gt__": _operator(comparison.GREATER),
+    "__ge__": _operator(comparison.GREATER_EQUAL),
+}
+
+for _name, _method in METHODS.items():
+    setattr(Tensor, _name, _method)
+TypedTensorViewMut.__setitem__ = setitem  # type: ignore[method-assign]

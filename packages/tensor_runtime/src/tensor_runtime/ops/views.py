@@ -1,0 +1,354 @@
+"""Views: new forms over the same elements, and the two functions that copy instead.
+
+Every ``*_view`` and every function with a NumPy name here returns a view that shares storage with its operand,
+whatever the size, unless its docstring says otherwise. The rules are those of ``tensor_core.views``; this module
+binds them to backends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from operator import index as as_index
+from typing import Any, Final
+
+from tensor_core import views
+from tensor_core.errors import ArgumentError, AxisError, ShapeError, ViewRequiresCopyError, shortened
+from tensor_core.layout import TensorLayout
+from tensor_core.shapes import as_permutation, as_shape, normalize_axes
+from tensor_runtime.dispatch.arguments import whole
+from tensor_runtime.dispatch.call import execute_detail, execute_unary
+from tensor_runtime.dispatch.dtype_rules import same_shape
+from tensor_runtime.dispatch.spec import OpSpec, ViewSpec
+from tensor_runtime.form import Form, Shape
+from tensor_runtime.tensors.tensor import Tensor, unwrap
+
+
+def _layout(form: Form) -> TensorLayout:
+    return TensorLayout(form.shape, form.strides)
+
+
+def _parts(layout: TensorLayout) -> tuple[Shape, Shape]:
+    return layout.shape, layout.strides
+
+
+def _transposed(form: Form, axes: tuple[int, ...] | None) -> tuple[Shape, Shape]:
+    return _parts(views.transpose_view(_layout(form), axes))
+
+
+def _reshaped(form: Form, shape: Shape) -> tuple[Shape, Shape]:
+    return _parts(views.reshape_view(_layout(form), shape))
+
+
+def _broadcast(form: Form, shape: Shape) -> tuple[Shape, Shape]:
+    return _parts(views.broadcast_view(_layout(form), shape))
+
+
+def _reversed(form: Form, axes: tuple[int, ...]) -> tuple[Shape, Shape]:
+    return _parts(views.reverse_view(_layout(form), axes))
+
+
+def _diagonal(form: Form, axes: tuple[int, int]) -> tuple[Shape, Shape]:
+    return _parts(views.diagonal_view(_layout(form), *axes))
+
+
+TRANSPOSE_VIEW: Final = ViewSpec("transpose_view", _transposed)
+RESHAPE_VIEW: Final = ViewSpec("reshape_view", _reshaped)
+BROADCAST_VIEW: Final = ViewSpec("broadcast_view", _broadcast)
+REVERSE_VIEW: Final = ViewSpec("reverse_view", _reversed)
+DIAGONAL_VIEW: Final = ViewSpec("diagonal_view", _diagonal)
+COPY: Final = OpSpec("copy", result_shape=same_shape)
+
+
+def _axes_key(operation: str, axes: Any) -> tuple[int, ...]:
+    """What a user wrote as part of a key: a tuple of ints. Whether they are axes is checked when the view is bound."""
+    if type(axes) is tuple:
+        for axis in axes:
+            if type(axis) is not int:
+                break
+        else:
+            return axes  # a call that finds its binding takes half as long this way
+    try:
+        return (as_index(axes),) if not isinstance(axes, (tuple, list)) else tuple(as_index(axis) for axis in axes)
+    except TypeError:
+        raise AxisError(
+            f"{operation}: axes are {shortened(axes)}; accepted: an int or a sequence of ints", operation=operation
+        ) from None
+
+
+def transpose_view(a: Tensor, axes: Sequence[int] | None = None, /) -> Tensor:
+    """View with the axes in another order: axis k of the result is axis ``axes[k]`` of the operand.
+
+    Args:
+        a: shape [N0, N1, ...].
+        axes: a permutation, negative axes counting from the end; None reverses all axes.
+
+    Raises:
+        AxisError: not a permutation of the axes.
+
+    >>> transpose_view(zeros((2, 3, 4)), (2, 0, 1)).shape
+    (4, 2, 3)
+    """
+    return execute_detail(TRANSPOSE_VIEW, a, None if axes is None else _axes_key("transpose", axes))
+
+
+def transpose(a: Tensor, axes: Sequence[int] | None = None, /) -> Tensor:
+    """NumPy's name for :func:`transpose_view`: shares the elements.
+
+    >>> transpose(zeros((2, 3))).shape
+    (3, 2)
+    """
+    return transpose_view(a, axes)
+
+
+def reversed_axes(a: Tensor, /) -> Tensor:
+    """The property ``x.T``: a view with all axes reversed.
+
+    >>> reversed_axes(zeros((2, 3, 4))).shape
+    (4, 3, 2)
+    """
+    return execute_detail(TRANSPOSE_VIEW, a, None)
+
+
+def permute_axes(a: Tensor, axes: Sequence[int], /) -> Tensor:
+    """View with the axes in the order given; :func:`transpose_view` with the order required.
+
+    >>> permute_axes(zeros((2, 3, 4)), (1, 2, 0)).shape
+    (3, 4, 2)
+    """
+    form, _ = unwrap("permute_axes", a)
+    return transpose_view(a, as_permutation(axes, form.rank))
+
+
+def move_axes(a: Tensor, source: Sequence[int] | int, destination: Sequence[int] | int, /) -> Tensor:
+    """View with some axes moved to other places; the others keep their order. NumPy calls it ``moveaxis``.
+
+    Args:
+        a: any layout.
+        source: one axis or several.
+        destination: where each of them stands in the result.
+
+    Raises:
+        AxisError: an axis out of range or named twice.
+        ArgumentError: not as many destinations as sources.
+
+    >>> move_axes(zeros((2, 3, 4)), 0, -1).shape, move_axes(zeros((2, 3, 4)), (0, 1), (1, 2)).shape
+    ((3, 4, 2), (4, 2, 3))
+    """
+    form, _ = unwrap("move_axes", a)
+    of = normalize_axes(_axes_key("move_axes", source), form.rank, "move_axes")
+    to = normalize_axes(_axes_key("move_axes", destination), form.rank, "move_axes")
+    if len(of) != len(to):
+        raise ArgumentError(
+            f"move_axes: {len(of)} axes {of} to {len(to)} places {to}; give one place per axis", operation="move_axes"
+        )
+    order = [axis for axis in range(form.rank) if axis not in of]
+    for place, axis in sorted(zip(to, of, strict=True)):
+        order.insert(place, axis)
+    return transpose_view(a, tuple(order))
+
+
+def reshape_view(a: Tensor, shape: Sequence[int] | int, /) -> Tensor:
+    """View of another shape with the elements in the same column-major order.
+
+    Args:
+        a: any layout.
+        shape: the same number of elements; one extent may be -1, which stands for what is left.
+
+    Raises:
+        ViewRequiresCopyError: the layout does not allow it; ``to_contiguous`` makes the copy.
+        ShapeError: another number of elements.
+
+    >>> reshape_view(zeros((2, 3, 4)), (6, -1)).shape
+    (6, 4)
+    """
+    form, _ = unwrap("reshape_view", a)
+    return execute_detail(RESHAPE_VIEW, a, completed_shape("reshape_view", form.shape, shape))
+
+
+def reshape(a: Tensor, shape: Sequence[int] | int, /, *, order: str = "F") -> Tensor:
+    """Tensor of another shape with the elements in the same order; the method ``x.reshape``.
+
+    Shares the elements where the layout allows it, and makes one compact copy where it does not.
+
+    Args:
+        a: any layout.
+        shape: the same number of elements; one extent may be -1.
+        order: "F" counts elements column-major, the first axis fastest, as tensors are stored; "C" counts them
+            row-major, the last axis fastest, as NumPy's reshape does by default.
+
+    Raises:
+        ShapeError: another number of elements.
+        ArgumentError: another order.
+
+    >>> x = tensor([[1, 2], [3, 4]])
+    >>> reshape(x, (4,)).to_numpy().tolist(), reshape(x, 4, order="C").to_numpy().tolist()
+    ([1, 3, 2, 4], [1, 2, 3, 4])
+    """
+    form, _ = unwrap("reshape", a)
+    target = completed_shape("reshape", form.shape, shape)
+    if order == "C":  # row-major is column-major with the axes reversed, on both sides
+        return transpose_view(_reshaped_or_copied(transpose_view(a), target[::-1]))
+    if order != "F":
+        raise ArgumentError(f"reshape: order is {order!r}; accepted: 'F' (column-major) and 'C' (row-major)")
+    return _reshaped_or_copied(a, target)
+
+
+def _reshaped_or_copied(a: Tensor, shape: Shape) -> Tensor:
+    try:
+        return execute_detail(RESHAPE_VIEW, a, shape)
+    except ViewRequiresCopyError:
+        return execute_detail(RESHAPE_VIEW, copy(a), shape)
+
+
+def broadcast_to(a: Tensor, shape: Sequence[int] | int, /) -> Tensor:
+    """Read-only view of a larger shape, aligned at the last axis; repeated elements have stride 0.
+
+    Raises:
+        ShapeError: an extent is neither equal nor 1.
+
+    >>> broadcast_to(tensor([1, 2]), (3, 2)).strides
+    (0, 1)
+    """
+    return execute_detail(BROADCAST_VIEW, a, as_shape(shape))
+
+
+def broadcast_in_dim(a: Tensor, shape: Sequence[int] | int, axes: Sequence[int] | int, /) -> Tensor:
+    """Read-only view of another shape, of which the caller says where each axis of the operand goes.
+
+    Args:
+        a: any layout.
+        shape: of the result.
+        axes: axis k of the operand becomes axis ``axes[k]`` of the result, in any order; its extent is the same there,
+            or 1 and repeated. The operand is repeated along all others.
+
+    Raises:
+        AxisError: an axis out of range of the result, or named twice.
+        ArgumentError: not one axis of the result per axis of the operand.
+        ShapeError: an extent is neither equal nor 1.
+
+    Source: the operation ``broadcast_in_dim`` of StableHLO.
+
+    >>> broadcast_in_dim(tensor([1, 2]), (2, 3), 0).to_numpy().tolist()
+    [[1, 1, 1], [2, 2, 2]]
+    """
+    form, _ = unwrap("broadcast_in_dim", a)
+    wanted = as_shape(shape)
+    places = normalize_axes(_axes_key("broadcast_in_dim", axes), len(wanted), "broadcast_in_dim")
+    if len(places) != form.rank:
+        raise ArgumentError(
+            f"broadcast_in_dim: {len(places)} axes {places} for shape {form.shape}; give one axis of the result for "
+            "each of the operand's",
+            operation="broadcast_in_dim",
+        )
+    aligned = [1] * len(wanted)
+    for axis, (place, extent) in enumerate(zip(places, form.shape, strict=True)):
+        if extent not in (1, wanted[place]):
+            raise ShapeError(
+                f"broadcast_in_dim: axis {axis} of shape {form.shape} goes to axis {place} of {wanted}; "
+                "accepted: equal extents, or 1",
+                operation="broadcast_in_dim",
+                shapes=(form.shape, wanted),
+            )
+        aligned[place] = extent
+    ordered = transpose_view(a, tuple(sorted(range(form.rank), key=places.__getitem__)))
+    return broadcast_to(execute_detail(RESHAPE_VIEW, ordered, tuple(aligned)), wanted)
+
+
+def reverse_view(a: Tensor, axes: Sequence[int] | int, /) -> Tensor:
+    """View that runs backwards along the axes named.
+
+    Raises:
+        AxisError: an axis out of range or named twice.
+
+    >>> reverse_view(tensor([1, 2, 3]), 0).to_numpy().tolist()
+    [3, 2, 1]
+    """
+    return execute_detail(REVERSE_VIEW, a, _axes_key("reverse_view", axes))
+
+
+def diagonal_view(a: Tensor, first: int = 0, second: int = 1, /) -> Tensor:
+    """View of the elements whose indices on two axes are equal; the diagonal comes last.
+
+    Args:
+        a: shape [..., N, ..., N, ...].
+        first: one of the two axes.
+        second: the other, of the same extent.
+
+    Raises:
+        ShapeError: the extents differ.
+        AxisError: the axes coincide or are out of range.
+
+    >>> diagonal_view(tensor([[1, 2], [3, 4]])).to_numpy().tolist()
+    [1, 4]
+    """
+    places = whole("diagonal_view", "first", first), whole("diagonal_view", "second", second)
+    return execute_detail(DIAGONAL_VIEW, a, places)
+
+
+def squeeze(a: Tensor, axis: int | Sequence[int] | None = None, /) -> Tensor:
+    """View without the axes named, which have extent 1; None removes every such axis.
+
+    Raises:
+        ShapeError: an axis named has another extent.
+
+    >>> squeeze(zeros((1, 3, 1)), 0).shape
+    (3, 1)
+    """
+    form, _ = unwrap("squeeze", a)
+    axes = None if axis is None else _axes_key("squeeze", axis)
+    return execute_detail(RESHAPE_VIEW, a, views.squeeze_view(_layout(form), axes).shape)
+
+
+def expand_dims(a: Tensor, axis: int, /) -> Tensor:
+    """View with a new axis of extent 1 at ``axis``.
+
+    >>> expand_dims(zeros((2, 3)), -1).shape
+    (2, 3, 1)
+    """
+    form, _ = unwrap("expand_dims", a)
+    return execute_detail(RESHAPE_VIEW, a, views.expand_view(_layout(form), axis).shape)
+
+
+def copy(a: Tensor, /) -> Tensor:
+    """Owned, compact, column-major copy in the same place.
+
+    >>> copy(tensor([[1, 2], [3, 4]]).T).is_compact
+    True
+    """
+    return execute_unary(COPY, a)
+
+
+def to_contiguous(a: Tensor, /) -> Tensor:
+    """The operand itself when it is compact, else a compact copy in the same place.
+
+    >>> x = zeros((2, 3))
+    >>> to_contiguous(x) is x, to_contiguous(x.T).strides
+    (True, (1, 3))
+    """
+    return a if unwrap("to_contiguous", a)[0].is_compact else copy(a)
+
+
+def completed_shape(operation: str, old: Shape, new: Any, /) -> Shape:
+    """The shape that a user wrote, with -1 replaced and the number of elements checked.
+
+    >>> completed_shape("reshape", (2, 3, 4), (6, -1))
+    (6, 4)
+    """
+    try:
+        wanted = tuple(as_index(extent) for extent in new) if isinstance(new, (tuple, list)) else (as_index(new),)
+    except TypeError:
+        raise ShapeError(f"{operation}: shape is {shortened(new)}; accepted: an int or a tuple of ints") from None
+    size = prod(old)
+    if wanted.count(-1) == 1:
+        rest = prod(extent for extent in wanted if extent != -1)
+        if rest > 0 and size % rest == 0:
+            wanted = tuple(size // rest if extent == -1 else extent for extent in wanted)
+    if any(extent < 0 for extent in wanted) or prod(wanted) != size:
+        raise ShapeError(
+            f"{operation}: shape {old} has {size} elements and {tuple(wanted)} does not; "
+            f"accepted: extents of 0 or more with product {size}, of which one may be -1",
+            operation=operation,
+            shapes=(old, wanted),
+        )
+    return wanted
