@@ -16,6 +16,7 @@ from tensor_core.errors import ArgumentError, BackendContractError, shortened
 from tensor_cpu.arrays import NUMPY_DTYPES, twin_strides
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand
+from tensor_runtime.workspaces import workspace_of
 
 VARIABLE: Final = "TENSOR_CPU_CHECK_CALLS"
 _WRITES: Final = frozenset({"copy_into"})  # into their first operand
@@ -71,6 +72,11 @@ class CheckedKernel:
                 if fault:
                     raise BackendContractError(f"{self._name}: operand {place} is {fault}")
         return self._kernel(*arrays)
+
+    @property
+    def workspace_bytes(self) -> int:
+        """What the kernel itself says; the comparison takes nothing."""
+        return workspace_of(self._kernel)
 
     def __repr__(self) -> str:
         return repr(self._kernel)

@@ -20,6 +20,7 @@ from tensor_cpu.contraction import bind_contract
 from tensor_cpu.quiet import quiet
 from tensor_runtime.algebras import OR_AND, PLUS_TIMES, Semiring
 from tensor_runtime.form import Form
+from tensor_runtime.workspaces import with_workspace
 
 Kernel = Callable[[Any, Any], Any]
 Detail = tuple[Labels, Labels, Labels, Semiring]
@@ -86,7 +87,8 @@ def bind_semiring_contract(operands: tuple[Form, Form], result: Form, detail: De
         _accumulate(add, multiply, left, right, made.reshape(extents))
         return made
 
-    return quiet(kernel)
+    converted = sum(operand.size for operand in operands if operand.dtype is not result.dtype)
+    return with_workspace(quiet(kernel), converted * dtype.itemsize)
 
 
 def _accumulate(add: np.ufunc, multiply: np.ufunc, x: Array, y: Array, out: Array) -> None:
