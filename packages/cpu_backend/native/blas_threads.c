@@ -100,29 +100,34 @@ static void place_threads(int count) {
 #endif
 }
 
-int blas_borrow_threads(int count) {
-    if (state.control == PER_CALLER) return state.set_here(count);
+bool blas_borrow_threads(int count, int *lent) {
+    *lent = 0;
+    if (state.control == PER_CALLER) {
+        *lent = state.set_here(count);
+        return true;
+    }
     unsigned long alone = 1;
-    if (state.control != OURS || count < 2 || !atomic_compare_exchange_strong(&state.calls, &alone, 1 | LENT)) return 0;
+    if (state.control != OURS || count < 2) return false;
+    if (!atomic_compare_exchange_strong(&state.calls, &alone, 1 | LENT)) return false;
     if (!is_still_ours(1)) {
         atomic_fetch_and(&state.calls, ~LENT);
-        return 0;
+        return false;
     }
     sigset_t all, former; /* the library's threads are started here, and shall take no signal of the program's */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &former);
     state.set(count);
     pthread_sigmask(SIG_SETMASK, &former, NULL);
-    const int lent = state.get();
-    place_threads(lent);
-    return lent;
+    *lent = state.get();
+    place_threads(*lent);
+    return true;
 }
 
-void blas_return_threads(int former) {
+void blas_return_threads(int lent) {
     if (state.control == PER_CALLER) {
-        state.set_here(former);
-    } else if (former != 0) {
-        if (is_still_ours(former)) state.set(1);
+        state.set_here(lent); /* the former count */
+    } else {
+        if (is_still_ours(lent)) state.set(1);
         atomic_fetch_and(&state.calls, ~LENT);
     }
 }

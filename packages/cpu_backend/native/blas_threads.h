@@ -33,9 +33,10 @@ int blas_alone_begin(void);
 void blas_alone_end(int former);
 
 /* For one large call, after blas_enter(): lets the library use so many threads, on the processors of the calling one,
- * and takes them back. Where others call the library at this moment, it does without. */
-int blas_borrow_threads(int count);
-void blas_return_threads(int former);
+ * and takes them back, given what was lent. Answers whether it did: not where others call the library at this
+ * moment, or where its threads are theirs. */
+bool blas_borrow_threads(int count, int *lent);
+void blas_return_threads(int lent);
 
 /* What OpenBLAS has for the processors of one of its threads: its number, and a cpu_set_t of so many bytes. */
 typedef int SetAffinity(int thread, size_t bytes, void *processors);

@@ -159,10 +159,11 @@ static void run_all(Call *call) {
         const Index fewest = pieces(plan->count, MOST_CALLERS);
         parallel_for(plan->count, grain > fewest ? grain : fewest, run_range, call);
     } else {
-        int former = blas_borrow_threads(is_large(plan) ? threads_for_caller() : 1);
+        int lent;
+        const bool has_lent = blas_borrow_threads(is_large(plan) ? threads_for_caller() : 1, &lent);
         if (plan->shared) run_shared(call);
         else run_matrices(call, 0, plan->count);
-        blas_return_threads(former);
+        if (has_lent) blas_return_threads(lent);
     }
     blas_leave();
 }

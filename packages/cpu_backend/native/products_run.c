@@ -1,5 +1,6 @@
-/* Matrix products through BLAS, cut into tiles of the result that our threads share; each tile is one call of the
- * library in one thread. Sums are not cut, but a kernel of BLAS for the last rows of a tile may round otherwise than the
+/* Matrix products through BLAS. A large one borrows the library's threads, which share the operands that they pack;
+ * others are cut into tiles of the result that our threads share, each of which is one call of the library in one
+ * thread. Sums are not cut, but a kernel of BLAS for the last rows of a tile may round otherwise than the
  * one for rows in the middle, so that last bits may depend on the number of threads.
  */
 #include "products.h"
@@ -153,6 +154,21 @@ static void choose_tiles(ProductsCall *call, int threads) {
     }
 }
 
+/* Tiles would each pack their rows and columns anew; where there are few rows, the library's own cuts are the worse. */
+static bool is_for_the_library(const Products *products) {
+    return products->stack.size == 1 && products->m >= FEWEST_ROWS && products->n > 1;
+}
+
+static bool run_with_threads_of_the_library(const ProductsCall *call, int threads) {
+    int lent;
+    if (!is_for_the_library(call->products) || !blas_borrow_threads(threads, &lent)) return false;
+    Walk walk;
+    walk_start(&walk, &call->products->stack, 0);
+    run_tile(call, &walk, 0);
+    blas_return_threads(lent);
+    return true;
+}
+
 void products_run(const Products *products, const char *a, const char *b, char *c) {
     const double work = products_work(products);
     const int threads = work >= 2.0 * WORTH_A_THREAD ? threads_for_caller() : 1;
@@ -160,7 +176,9 @@ void products_run(const Products *products, const char *a, const char *b, char *
                          .symmetric = products->is_square && a == b,
                          .tile_rows = products->m, .tile_columns = products->n, .row_tiles = 1, .column_tiles = 1};
     blas_enter();
-    if (threads > 1 && blas_works_alone()) {
+    if (threads > 1 && run_with_threads_of_the_library(&call, threads)) {
+        /* done */
+    } else if (threads > 1 && blas_works_alone()) {
         choose_tiles(&call, threads);
         const Index parts = products->stack.size * call.row_tiles * call.column_tiles;
         const Index grain = 1 + (Index)(WORTH_A_THREAD * (double)parts / work), fewest = pieces(parts, MOST_CALLERS);

@@ -360,6 +360,36 @@ def test_the_doctor_names_our_library_its_version_and_its_processor(output: Outp
     )
 
     assert facts.startswith("own, OpenBLAS 0.3.")
-    assert "32-bit integers, one thread for each call, more while a large matrix is decomposed alone" in facts
+    assert "32-bit integers, one thread for each call, more for a large one that is alone" in facts
     if os.uname().machine == "x86_64":
         assert "Nehalem" in facts
+
+
+@OWN
+@AFFINITY
+def test_threads_lent_to_a_product_sleep_soon_after_it(output: Output) -> None:
+    code = (
+        "import os, time, numpy as np, tensor_runtime as tr\n"
+        "x = tr.asarray(np.ones((300, 300)))\n"
+        "def used_while_asleep():\n"
+        "    assert (tr.matmul(x, x).to_numpy() == 300.0).all()\n"
+        "    before = time.process_time()\n"
+        "    time.sleep(0.05)\n"
+        "    return time.process_time() - before\n"
+        "print(min(used_while_asleep() for _ in range(5)) < 0.005, os.environ.get('OPENBLAS_THREAD_TIMEOUT'))"
+    )
+    assert output(code, TENSOR_CPU_THREADS="2").split() == ["True", "None"]
+    assert output(code, TENSOR_CPU_THREADS="2", OPENBLAS_THREAD_TIMEOUT="14").split() == ["True", "14"]
+    assert output(code, TENSOR_CPU_THREADS="2", OPENBLAS_THREAD_TIMEOUT="28").split() == ["False", "28"]
+
+
+@OWN
+def test_products_of_several_callers_are_right_while_one_of_them_is_lent_threads() -> None:
+    whole = np.arange(200.0 * 200.0).reshape(200, 200) % 7
+    x, expected = tr.asarray(np.asfortranarray(whole)), whole @ whole
+
+    with set_threads(3), ThreadPoolExecutor(4) as callers:
+        products = list(callers.map(lambda _: tr.matmul(x, x).to_numpy(), range(80)))
+
+    assert all((product == expected).all() for product in products)
+    assert int(LIBRARY.blas_threads()) == 1

@@ -4,7 +4,7 @@ Chosen once, when the first kernel needs it:
 
 1. MKL, if the environment says ``TENSOR_CPU_BLAS=mkl``; the ``mkl`` distribution must be installed.
 2. An OpenBLAS of our own, from the distribution ``scipy-openblas32``. Nobody else calls it or finds its symbols, so
-   that its threads are ours: none, but while a large matrix is decomposed.
+   that its threads are ours: none, but while a large matrix is decomposed or multiplied.
 3. Where that is not installed, or another package has loaded it already, the OpenBLAS that NumPy itself calls. Its
    symbols are found through NumPy's own extension module, so nothing more is loaded.
 4. Otherwise what SciPy offers in ``scipy.linalg.cython_blas`` and ``cython_lapack``: public and always there; importing
@@ -18,7 +18,8 @@ and ``=scipy`` insist on one of the latter three.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
@@ -41,7 +42,8 @@ _THREADS: Final = (
     ("MKL_Get_Max_Threads", "MKL_Set_Num_Threads", "MKL_Set_Num_Threads_Local"),
 )
 """Who reads the number of threads, who sets it, and who sets that of the calling thread alone."""
-_OWN_THREADS: Final = "one thread for each call, more while a large matrix is decomposed alone"
+_OWN_THREADS: Final = "one thread for each call, more for a large one that is alone"
+_POLLING: Final = "OPENBLAS_THREAD_TIMEOUT"
 _CONFIGURATIONS: Final = ("scipy_openblas_get_config64_", "scipy_openblas_get_config", "openblas_get_config")
 
 
@@ -80,7 +82,26 @@ def _with_threads(name: str, path: str, bits: int) -> Provider:
 
 def _from_own() -> Provider | None:
     path = own_library()
-    return None if path is None or LIBRARY.blas_is_loaded(path) else _open("own", path)
+    if path is None or LIBRARY.blas_is_loaded(path):
+        return None
+    with _brief_polling():
+        return _open("own", path)
+
+
+@contextmanager
+def _brief_polling() -> Iterator[None]:
+    """An OpenBLAS that is loaded meanwhile lets its threads sleep some microseconds after a call.
+
+    By default they poll for a new one for about 30 ms, on processors that other threads could use.
+    """
+    if _POLLING in os.environ:
+        yield
+        return
+    os.environ[_POLLING] = "15"  # binary logarithm of the processor's cycles
+    try:
+        yield
+    finally:
+        del os.environ[_POLLING]
 
 
 def own_library() -> str | None:
