@@ -35,7 +35,7 @@ def describe(wheel: Path, folder: Path) -> str:
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(folder / "installed")
     code = (
-        "from tensor_cpu import extension\n"
+        "from tensor_cpu.system import extension\n"
         "import tensor_runtime as tr\n"
         "print(extension.__file__)\n"
         "print(extension.AVAILABLE, tr.matmul(tr.ones((2, 3)), tr.ones((3, 2)))[1, 1].item())"

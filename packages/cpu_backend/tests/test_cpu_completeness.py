@@ -36,6 +36,6 @@ def test_the_reasons_are_for_functions_that_exist_and_have_no_case() -> None:
 def test_specs_are_found_wherever_a_module_holds_them() -> None:
     specs = declared_specs()
 
-    assert specs["structure.TRANSPOSE_VIEW"].name == "transpose_view"
+    assert specs["views.TRANSPOSE_VIEW"].name == "transpose_view"
     assert sum(isinstance(spec, OpSpec) and spec.name == "less" for spec in specs.values()) == 2  # public and strict
     assert len({id(spec) for spec in specs.values()}) == len(specs)

@@ -70,7 +70,7 @@ def test_what_does_not_fit_into_memory_is_told_with_its_size() -> None:
 
 
 def test_an_empty_setting_is_no_setting() -> None:
-    code = "from tensor_cpu import extension; print(extension.AVAILABLE)"
+    code = "from tensor_cpu.system import extension; print(extension.AVAILABLE)"
     environment = {**os.environ, "TENSOR_CPU_NATIVE": ""}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     plain = {name: value for name, value in os.environ.items() if name != "TENSOR_CPU_NATIVE"}

@@ -55,12 +55,12 @@ def test_no_step_runs_when_the_peak_is_more_than_there_can_be(
 
 def test_exactly_what_there_is_suffices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fitting, "recently_usable_bytes", lambda: LARGE.peak_bytes)
-    fitting.check_fits(LARGE)
+    fitting.check_fits(LARGE, LARGE.peak_bytes)
     monkeypatch.setattr(fitting, "recently_usable_bytes", lambda: LARGE.peak_bytes - 1)
     with pytest.raises(OutOfMemoryError):
-        fitting.check_fits(LARGE)
+        fitting.check_fits(LARGE, LARGE.peak_bytes)
     monkeypatch.setattr(fitting, "recently_usable_bytes", lambda: None)
-    fitting.check_fits(LARGE)
+    fitting.check_fits(LARGE, LARGE.peak_bytes)
 
 
 def test_small_plans_never_ask(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,3 +92,93 @@ def test_a_limit_of_the_process_counts() -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
 
     assert json.loads(done.stdout) == ["OutOfMemoryError", 4 << 30, 8 * 900**3 + 8 * 900**2, []]
+
+
+RECORDING = """
+import json, resource
+import tensor_einsum as te
+import tensor_runtime as tr
+from tensor_core.errors import OutOfMemoryError
+from tensor_cpu.backend import CpuBackend
+from tensor_runtime.backends.workspaces import with_workspace, workspace_of
+
+ran, bind = [], CpuBackend.bind
+def recording(self, name, operands, result, detail, /):
+    kernel = bind(self, name, operands, result, detail)
+    def called(*arrays):
+        ran.append(name)
+        return kernel(*arrays)
+    return with_workspace(called, workspace_of(kernel))
+CpuBackend.bind = recording
+
+one, many = tr.ones((1, 1)), tr.ones((6000, 1))
+x = tr.ones((600, 600))
+ran.clear()
+te.einsum("ij,jk->ik", x, x)
+found = [list(ran)]
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+a = tr.broadcast_to(one, (20_000, 20_000))
+b = tr.broadcast_to(one, (20_000, 1))
+plan = te.plan("ij,jk->ik", a, a)
+steps = te.plan("ij,(jk,lk)->il", a, b, many)
+ran.clear()
+for call in (
+    lambda: te.einsum("ij,jk->ik", a, a),
+    lambda: plan(a, a),
+    lambda: te.einsum("ij,(jk,lk)->il", a, b, many),
+    lambda: steps(a, b, many),
+):
+    try:
+        call()
+    except OutOfMemoryError as error:
+        found.append([error.needed, error.usable, "workspaces" in str(error), list(ran)])
+print(json.dumps([plan.peak_bytes, steps.peak_bytes, *found]))
+"""
+"""What the kernels are called for is recorded, from the first einsum on."""
+
+
+def test_copies_that_the_limit_of_the_process_forbids_are_refused_before_a_kernel_runs() -> None:
+    done = subprocess.run([sys.executable, "-c", RECORDING], capture_output=True, text=True, check=True)
+    one_step, two_steps, recorded, *refusals = json.loads(done.stdout)
+
+    matrix, limit = 8 * 20_000**2, 4 << 30
+    assert recorded == ["contract"]
+    assert max(one_step, two_steps) < limit  # without the copies both could end
+    assert one_step == matrix
+    assert refusals == [
+        *[[3 * matrix, limit, True, []]] * 2,
+        *[[two_steps + matrix, limit, True, []]] * 2,
+    ]
+
+
+def test_a_plan_needs_the_copies_of_its_steps_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fitting, "_UNCHECKED", 0)
+    matrix = 8 * 640**2
+    x, repeated = tr.ones((640, 640)), tr.broadcast_to(tr.ones((640, 1)), (640, 640))
+    found = plan("ij,(jk,kl)->il", repeated, x, x)
+    usable = [found.peak_bytes + matrix - 1]
+    monkeypatch.setattr(fitting, "recently_usable_bytes", lambda: usable[0])
+    calls: list[Callable[[], tr.Tensor]] = [
+        lambda: found(repeated, x, x),
+        lambda: einsum(found.notation, repeated, x, x),
+    ]
+    for call in calls:
+        usable[0] = found.peak_bytes + matrix - 1
+        with pytest.raises(OutOfMemoryError, match=r"beside the operands \(3.1 MiB of it for workspaces, such as"):
+            call()
+        usable[0] += 1
+        assert call().shape == (640, 640)
+
+    assert found.peak_bytes == 2 * matrix
+    usable[0] = found.peak_bytes
+    assert found(x, x, x).shape == (640, 640)  # operands that are read as they lie
+
+
+def test_a_workspace_counts_in_its_own_step_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fitting, "_UNCHECKED", 0)
+    repeated = tr.broadcast_to(tr.ones((700, 1)), (700, 700))
+    x, wide = tr.ones((700, 1)), tr.ones((1, 7000))
+    found = plan("((ij,jk),kl)->il", repeated, x, wide)
+    assert found.peak_bytes > 8 * 700**2  # the last step's, in which nothing is copied
+    monkeypatch.setattr(fitting, "recently_usable_bytes", lambda: found.peak_bytes)
+    assert found(repeated, x, wide).shape == (700, 7000)

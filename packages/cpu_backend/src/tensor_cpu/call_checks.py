@@ -14,6 +14,7 @@ import numpy as np
 
 from tensor_core.errors import ArgumentError, BackendContractError, shortened
 from tensor_cpu.storage import NUMPY_DTYPES, twin_strides
+from tensor_runtime.backends.workspaces import workspace_of
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand
 
@@ -71,6 +72,11 @@ class CheckedKernel:
                 if fault:
                     raise BackendContractError(f"{self._name}: operand {place} is {fault}")
         return self._kernel(*arrays)
+
+    @property
+    def workspace_bytes(self) -> int:
+        """What the kernel itself says; the comparison takes nothing."""
+        return workspace_of(self._kernel)
 
     def __repr__(self) -> str:
         return repr(self._kernel)

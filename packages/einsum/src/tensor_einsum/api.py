@@ -45,7 +45,7 @@ def _build(key: tuple[Any, ...]) -> Binding:
         "einsum", request, tuple([form.shape for form in forms]), tuple([form.dtype for form in forms])
     )
     program, result = bind_plan(found, forms)
-    return checked(found, result.placement, program.shortest()), result
+    return checked(found, program.needed_bytes, result.placement, program.shortest()), result
 
 
 _bindings: Final = BindingTable(_build)
@@ -76,8 +76,8 @@ def einsum(notation: Any, /, *operands: Any, optimize: Any = _AUTO) -> Tensor:
         ExtentError: shapes that the labels do not allow.
         PathError: an invalid path, or a search that failed.
         PlacementError: operands in different places.
-        OutOfMemoryError: the peak of the plan is more memory than this process may have in all; nothing has been
-            computed then. Or memory ran out on the way; the message says where.
+        OutOfMemoryError: the peak of the plan, with the workspaces of its kernels, is more memory than this process
+            may have in all; nothing has been computed then. Or memory ran out on the way; the message says where.
 
     >>> from tensor_runtime import tensor
     >>> a = tensor([[1, 2], [3, 4]])

@@ -16,10 +16,11 @@ from tensor_einsum.extents import Labels
 from tensor_einsum.fitting import check_fits, needs_check
 from tensor_einsum.planned import Planned
 from tensor_einsum.report import readable_bytes
-from tensor_einsum.steps import Step
+from tensor_einsum.steps import Step, peak_bytes
 from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import translated
 from tensor_runtime.backends.registry import registry
+from tensor_runtime.backends.workspaces import with_workspace, workspace_of
 from tensor_runtime.dispatch.spec import common_placement
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel
@@ -46,11 +47,15 @@ class Program:
     15
     """
 
-    __slots__ = ("instructions", "plan")
+    __slots__ = ("instructions", "needed_bytes", "plan")
 
     def __init__(self, plan: Planned, instructions: tuple[Instruction, ...]) -> None:
         self.plan = plan
         self.instructions = instructions
+        workspaces = [workspace_of(instruction.kernel) for instruction in instructions]
+        self.needed_bytes = (
+            peak_bytes(plan.steps, len(plan.inputs), workspaces) if any(workspaces) else plan.peak_bytes
+        )  # beside the operands
 
     def __call__(self, *arrays: Any) -> Any:
         """Run on native arrays."""
@@ -83,7 +88,7 @@ class Program:
         return OutOfMemoryError(
             f"einsum: not enough memory in step {number} of {len(self.plan.steps)}, {step.subscripts}, whose result "
             "takes "
-            f"{readable_bytes(step.bytes)}; the plan needs {readable_bytes(self.plan.peak_bytes)} beside its operands",
+            f"{readable_bytes(step.bytes)}; the plan needs {readable_bytes(self.needed_bytes)} beside its operands",
             operation="einsum",
             step=number,
         )
@@ -153,7 +158,8 @@ def _bind_step(step: Step, forms: Sequence[Form], dtype: DType) -> Binding:
     # Sums of Bool and of narrow ints belong to the dtype of the whole contraction, or the result would show the path.
     convert, converted = _conversions[form, dtype]
     relabel, result = _relabellings[converted, _numbered(*step.inputs, step.output)]
-    return (lambda x: relabel(convert(x))), result
+    takes = converted.size * dtype.itemsize + workspace_of(relabel)
+    return with_workspace(lambda x: relabel(convert(x)), takes), result
 
 
 def _numbered(*terms: Labels) -> tuple[Labels, ...]:
@@ -224,10 +230,11 @@ def run_plan(plan: Planned, operands: Sequence[Tensor], on_step: OnStep | None) 
     [3.0, 3.0]
     """
     pairs = [unwrap("einsum", operand) for operand in operands]
+    program: Any
     program, form = _programs[(plan, *[form for form, _ in pairs])]
-    if needs_check(plan, form.placement):
-        check_fits(plan)
-    return wrap(form, program.run([array for _, array in pairs], on_step))  # type: ignore[attr-defined]
+    if needs_check(program.needed_bytes, form.placement):
+        check_fits(plan, program.needed_bytes)
+    return wrap(form, program.run([array for _, array in pairs], on_step))
 
 
 def check_forms(plan: Planned, forms: Sequence[Form]) -> None:

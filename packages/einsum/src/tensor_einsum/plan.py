@@ -132,8 +132,9 @@ class Plan:
             ShapeError: other shapes, or another number of operands.
             DTypeError: other dtypes.
             PlacementError: operands in different places.
-            OutOfMemoryError: ``peak_bytes`` is more memory than this process may have in all, whatever is taken at the
-                moment; nothing has been computed then. Or memory ran out on the way; the message says in which step.
+            OutOfMemoryError: ``peak_bytes``, with what kernels take besides (copies of operands that they cannot read
+                as they lie), is more memory than this process may have in all, whatever is taken at the moment; nothing
+                has been computed then. Or memory ran out on the way; the message says in which step.
         """
         return run_plan(self, operands, on_step)
 

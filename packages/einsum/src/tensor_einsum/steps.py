@@ -180,10 +180,11 @@ class _Builder:
         return "".join(shown) if self.single else f"[{' '.join(shown)}]"
 
 
-def peak_bytes(steps: Sequence[Step], operands: int) -> int:
+def peak_bytes(steps: Sequence[Step], operands: int, workspaces: Sequence[int] | None = None) -> int:
     """The most bytes of intermediates and result alive at once; the caller's operands are not counted.
 
-    A step holds its inputs and its result; its inputs are freed as soon as it is done.
+    A step holds its inputs and its result; its inputs are freed as soon as it is done. ``workspaces`` has what each
+    step takes besides, in bytes, while it runs.
 
     >>> from tensor_einsum import plan
     >>> peak_bytes(plan("ij,jk,kl", (2, 3), (3, 4), (4, 5), optimize=False).steps, 3)  # (2 * 4 + 2 * 5) * 8
@@ -194,7 +195,7 @@ def peak_bytes(steps: Sequence[Step], operands: int) -> int:
     for number, step in enumerate(steps, operands):
         live[number] = step.bytes
         now += step.bytes
-        peak = max(peak, now)
+        peak = max(peak, now + (workspaces[number - operands] if workspaces else 0))
         for slot in step.operands:
             now -= live.pop(slot, 0)
     return peak

@@ -26,6 +26,10 @@ Kernel = Callable[..., Any]
 """Native arrays (and Python numbers) in; one native array, or a tuple of them, out. Never warns.
 
 Where the extent of the results depends on the values (``nonzero``, ``unique``), a :class:`Counted` comes out.
+
+A kernel may have an attribute ``workspace_bytes``, an int: the most bytes that a call takes at once besides its
+results, such as copies of operands. Without one it counts as 0, and a few megabytes of fixed size may be left out.
+``einsum`` refuses before the first step what cannot fit with them.
 """
 
 

@@ -26,10 +26,12 @@ from tensor_cpu.kernels.contraction.broadcast_sum import MOST_TERMS, Accumulatio
 from tensor_cpu.kernels.contraction.gemm import MatrixProduct, bind_product, plan_product
 from tensor_cpu.kernels.contraction.native import PairProduct, ScatterProduct, bind_pair, bind_scatter, plan_native
 from tensor_cpu.kernels.contraction.unary_einsum import bind_rearrangement, bind_relabel
+from tensor_runtime.backends.workspaces import with_workspace, workspace_of
 
 __all__ = ["bind_contract", "bind_relabel", "plan_contraction"]
 
 Kernel = Callable[[Any, Any], Any]
+Sum = Callable[[Any], Any]
 Plan = MatrixProduct | Accumulation | PairProduct | ScatterProduct
 
 _MOST_AXES: Final = 64  # of a NumPy array
@@ -47,7 +49,7 @@ def bind_contract(
             those of the result taken from the operands.
 
     Returns:
-        A function of two native arrays that returns a new native array. It never warns.
+        A function of two native arrays that returns a new native array. It never warns, and says its workspace.
 
     Raises:
         UnsupportedOperationError: the result has more axes than a NumPy array can have.
@@ -70,19 +72,26 @@ def bind_contract(
     x, sum_x = _summed(native(operands[0], labels_a), {*labels_b, *labels_out}, out.dtype)
     y, sum_y = _summed(native(operands[1], labels_b), {*labels_a, *labels_out}, out.dtype)
     kernel = _bind(x, y, out)
-    if sum_x and sum_y:
-        first, second = sum_x, sum_y
+    if not (sum_x or sum_y):
+        return kernel
+    itemsize = np.dtype(out.dtype).itemsize
+    sums = (x.size if sum_x else 0) + (y.size if sum_y else 0)
+    summing = max(workspace_of(one) for one in (sum_x, sum_y) if one) - out.size * itemsize  # before there is a result
+    workspace = sums * itemsize + max(workspace_of(kernel), summing)
+    return with_workspace(_after_sums(kernel, sum_x, sum_y), workspace)
+
+
+def _after_sums(kernel: Kernel, first: Sum | None, second: Sum | None) -> Kernel:
+    if first and second:
         return lambda x, y: kernel(first(x), second(y))
-    if sum_x:
-        first = sum_x
+    if first:
         return lambda x, y: kernel(first(x), y)
-    if sum_y:
-        second = sum_y
+    if second:
         return lambda x, y: kernel(x, second(y))
     return kernel
 
 
-def _summed(operand: Operand, needed: set[int], dtype: str) -> tuple[Operand, Callable[[Any], Any] | None]:
+def _summed(operand: Operand, needed: set[int], dtype: str) -> tuple[Operand, Sum | None]:
     """The operand without the labels that nothing else has, and the kernel that sums over them."""
     if needed.issuperset(operand.labels):
         return operand, None
@@ -102,7 +111,8 @@ def _bind(x: Operand, y: Operand, result: Operand) -> Kernel:
         case ScatterProduct():
             return bind_scatter(plan, result)
         case MatrixProduct():
-            return bind_native_product(plan, x, y, result) or bind_product(plan, x, y, result)
+            product = bind_native_product(plan, x, y, result) or bind_product(plan, x, y, result)
+            return with_workspace(product, plan.workspace_bytes(x, y, result))
     return bind_accumulation(plan, x, y, result)
 
 

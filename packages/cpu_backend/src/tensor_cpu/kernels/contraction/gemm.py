@@ -45,6 +45,18 @@ class MatrixProduct:
         """Whether anything passes through a workspace."""
         return self.copies_first or self.copies_second or self.permutes_result
 
+    def workspace_bytes(self, x: Operand, y: Operand, result: Operand) -> int:
+        """Bytes taken at once besides the result: the copies, which are gone when the product is permuted.
+
+        >>> from tensor_cpu.kernels.axes import join, row_major
+        >>> x, y, result = (row_major(labels, (99, 99), "float64") for labels in ((1, 0), (2, 1), (2, 0)))
+        >>> x = Operand(x.labels, x.shape, (0, 0), x.dtype)  # one element, repeated
+        >>> plan_product(join(x, y, result), x, y, result).workspace_bytes(x, y, result) == 99 * 99 * 8
+        True
+        """
+        copied = (x.size if self.copies_first else 0) + (y.size if self.copies_second else 0)
+        return max(copied, result.size if self.permutes_result else 0) * np.dtype(result.dtype).itemsize
+
 
 def plan_product(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) -> MatrixProduct:
     """The cheapest matrix product; ``axes`` as from ``join``, at least one of them contracted.

@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from tensor_core.dtypes import Bool
 from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND, Axis, extent_of, join, native, row_major
 from tensor_cpu.storage import NUMPY_DTYPES
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND
+from tensor_runtime.backends.workspaces import with_workspace
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel, Operand, Result
 
@@ -55,6 +58,12 @@ def bind_semiring_contract(operands: tuple[Operand, ...], result: Result, detail
     groups = tuple(_group(group, order) for group in (batch, rows, columns, inner))
     kernel: Kernel = LIBRARY.semiring_kernel(algebra.name, result.dtype.name, out.shape, groups, swapped)
     first, second = (form.dtype is not result.dtype for form in (x, y))
+    converted = (x.size if first else 0) + (y.size if second else 0)
+    return with_workspace(_converting(kernel, dtype, first, second), converted * dtype.itemsize)
+
+
+def _converting(kernel: Kernel, dtype: np.dtype[Any], first: bool, second: bool) -> Kernel:
+    """The kernel after the conversion of the operands that need one."""
     if first and second:
         return lambda x, y: kernel(x.astype(dtype, order="C"), y.astype(dtype, order="C"))
     if first:

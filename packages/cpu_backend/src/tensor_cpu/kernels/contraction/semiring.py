@@ -19,6 +19,7 @@ from tensor_cpu.kernels.contraction.contract import bind_contract
 from tensor_cpu.storage import NUMPY_DTYPES
 from tensor_cpu.system.errstate import quiet
 from tensor_runtime.algebras import OR_AND, PLUS_TIMES, Semiring
+from tensor_runtime.backends.workspaces import with_workspace
 from tensor_runtime.form import Form
 
 Kernel = Callable[[Any, Any], Any]
@@ -86,7 +87,8 @@ def bind_semiring_contract(operands: tuple[Form, Form], result: Form, detail: De
         _accumulate(add, multiply, left, right, made.reshape(extents))
         return made
 
-    return quiet(kernel)
+    converted = sum(operand.size for operand in operands if operand.dtype is not result.dtype)
+    return with_workspace(quiet(kernel), converted * dtype.itemsize)
 
 
 def _accumulate(add: np.ufunc, multiply: np.ufunc, x: Array, y: Array, out: Array) -> None:

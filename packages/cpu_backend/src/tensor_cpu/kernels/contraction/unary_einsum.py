@@ -18,6 +18,7 @@ from numpy.lib.stride_tricks import as_strided
 from tensor_cpu.kernels.axes import FormLike, Labels, Operand, Shape, native, row_major
 from tensor_cpu.kernels.copy.permute import Fill, bind_fill, fuse
 from tensor_cpu.system.errstate import quiet
+from tensor_runtime.backends.workspaces import with_workspace, workspace_of
 
 Kernel = Callable[[Any], Any]
 
@@ -85,7 +86,7 @@ def bind_rearrangement(operand: Operand, result: Operand) -> Kernel:
                 diagonal[...] = view(x).transpose(order)
             return out
 
-        return quiet(embedded)
+        return with_workspace(quiet(embedded), workspace_of(sum_into) if summed else 0)
 
     if summed:
 
@@ -94,7 +95,7 @@ def bind_rearrangement(operand: Operand, result: Operand) -> Kernel:
             sum_into(out.transpose(back), view(x))
             return out
 
-        return quiet(reduced)
+        return with_workspace(quiet(reduced), workspace_of(sum_into))
     steps_of = dict(zip(labels, steps_in, strict=True))
     merged, merged_strides = fuse(thin, tuple(steps_of[label] for label in distinct))
     fill = bind_fill(merged, merged_strides)
@@ -138,7 +139,8 @@ def _bind_sum(extents: Shape, strides: Shape, summed: tuple[int, ...], dtype: np
         for place in others:
             np.add(target, np.add.reduce(source[place], axis=reduced, dtype=dtype), out=target)
 
-    return sum_into
+    sums = prod(extents[axis] for axis in kept if axis not in summed)  # of a place, before they are added
+    return with_workspace(sum_into, sums * dtype.itemsize if reduced and others else 0)
 
 
 def _diagonal(operand: Operand) -> tuple[Kernel, Labels, Shape]:

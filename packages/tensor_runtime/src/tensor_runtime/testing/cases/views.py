@@ -1,4 +1,4 @@
-"""Cases of ``tensor_runtime.ops.structure`` and ``indexing``: views, copies, and writing through views.
+"""Cases of ``tensor_runtime.ops.views`` and ``indexing``: views, copies, and writing through views.
 
 Every operand is also given in other layouts, so a ``reshape_view`` here only moves axes of extent 1, or works on a
 copy.

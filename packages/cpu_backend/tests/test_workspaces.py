@@ -1,0 +1,154 @@
+"""What the kernels of contractions say that they take besides their results, against what is seen allocated."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensor_runtime as tr
+from tensor_core.dtypes import F64, I32, Bool, DType
+from tensor_cpu.system.errstate import QUIET
+from tensor_cpu.system.extension import AVAILABLE
+from tensor_cpu.system.memory import pool
+from tensor_runtime.algebras import MAX_PLUS
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.backends.workspaces import workspace_of
+from tensor_runtime.form import form_of
+from tensor_runtime.placement import CPU
+from tensor_runtime.protocols import Kernel
+from tensor_runtime.tensors.tensor import Tensor
+
+N = 1024
+MATRIX = N * N * 8  # bytes, a size that the pool does not round
+FIXED = 3 << 20
+"""Panels of a thread, which no kernel announces: less than half of the smallest copy here."""
+PRODUCT = ((0, 1), (1, 2), (0, 2))
+
+VIEWS: dict[str, Callable[[], Tensor]] = {
+    "plain": lambda: tr.ones((N, N)),
+    "transposed": lambda: tr.ones((N, N)).T,
+    "with gaps": lambda: tr.ones((N + 1, N))[:N],
+    "one element, repeated": lambda: tr.broadcast_to(tr.ones((1, 1)), (N, N)),
+    "repeated columns": lambda: tr.broadcast_to(tr.ones((N, 1)), (N, N)),
+    "repeated rows": lambda: tr.broadcast_to(tr.ones((1, N)), (N, N)),
+    "rows reversed": lambda: tr.ones((N, N))[::-1],
+    "columns reversed": lambda: tr.ones((N, N))[:, ::-1],
+    "interleaved": lambda: tr.ones((2 * N, 2 * N))[::2, ::2],
+}
+PLAIN = ("plain", "transposed", "with gaps")
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    with tr.set_threads(1):
+        yield
+
+
+def bound(name: str, operands: tuple[Tensor, ...], shape: tuple[int, ...], dtype: DType, detail: Any) -> Kernel:
+    return registry.bind(name, tuple(x._form for x in operands), form_of(dtype, shape, CPU), detail)
+
+
+def taken(kernel: Kernel, *operands: Tensor) -> int:
+    """Most bytes in use at one time during a call, without the result."""
+    arrays = [x._array for x in operands]
+    if not AVAILABLE:
+        tracemalloc.start()
+        try:
+            result = kernel(*arrays)
+            return tracemalloc.get_traced_memory()[1] - int(result.nbytes)
+        finally:
+            tracemalloc.stop()
+    pool.clear()
+    before = pool.stats().used_bytes
+    result = QUIET.copy().run(kernel, *arrays)  # where NumPy's arrays lie in the pool, too
+    return pool.stats().peak_bytes - before - int(result.nbytes)
+
+
+def assert_announced(kernel: Kernel, *operands: Tensor) -> None:
+    seen = taken(kernel, *operands)
+    assert seen - FIXED <= workspace_of(kernel) <= seen + FIXED
+
+
+@pytest.mark.parametrize("first", PLAIN)
+@pytest.mark.parametrize("second", PLAIN)
+def test_a_product_of_matrices_that_blas_reads_takes_nothing(first: str, second: str) -> None:
+    x, y = VIEWS[first](), VIEWS[second]()
+    kernel = bound("contract", (x, y), (N, N), F64, PRODUCT)
+    assert workspace_of(kernel) == 0
+    assert_announced(kernel, x, y)
+
+
+@pytest.mark.parametrize("view", [name for name in VIEWS if name not in PLAIN])
+def test_a_product_announces_the_copy_of_an_operand_that_blas_cannot_read(view: str) -> None:
+    for x, y in [(VIEWS[view](), VIEWS["plain"]()), (VIEWS["plain"](), VIEWS[view]())]:
+        kernel = bound("contract", (x, y), (N, N), F64, PRODUCT)
+        assert workspace_of(kernel) == MATRIX
+        assert_announced(kernel, x, y)
+
+
+@pytest.mark.parametrize("view", [name for name in VIEWS if name not in PLAIN])
+def test_a_product_of_two_such_operands_announces_what_it_takes(view: str) -> None:
+    x, y = VIEWS[view](), VIEWS[view]()
+    for labels in [PRODUCT, ((0, 1), (1, 2), (2, 0)), ((0, 1), (0, 2), (1, 2))]:
+        assert_announced(bound("contract", (x, y), (N, N), F64, labels), x, y)
+
+
+def test_copies_of_both_operands_are_announced() -> None:
+    x = tr.broadcast_to(tr.ones((1, 1)), (2 * N, 2 * N))
+    kernel = bound("contract", (x, x), (2 * N, 2 * N), F64, PRODUCT)
+    assert workspace_of(kernel) == 2 * 4 * MATRIX
+    assert_announced(kernel, x, x)
+
+
+def test_a_converted_operand_is_announced_in_the_dtype_of_the_result() -> None:
+    x, y = tr.ones((N, N), dtype=I32), tr.ones((N, N))
+    kernel = bound("contract", (x, y), (N, N), F64, PRODUCT)
+    assert workspace_of(kernel) == MATRIX
+    assert_announced(kernel, x, y)
+
+
+def test_a_result_that_is_permuted_is_announced_once() -> None:
+    x, y = tr.ones((4, 256, 1024)), tr.ones((1024, 4, 256))
+    kernel = bound("contract", (x, y), (4, 4, 256, 256), F64, ((0, 1, 2), (2, 3, 4), (0, 3, 1, 4)))
+    assert workspace_of(kernel) == MATRIX
+    assert_announced(kernel, x, y)
+
+
+def test_sums_of_an_operand_before_the_product_are_announced() -> None:
+    x, y = tr.ones((N, 4, N)), tr.ones((N, 8))
+    kernel = bound("contract", (x, y), (N, 8), F64, ((0, 3, 1), (1, 2), (0, 2)))
+    assert workspace_of(kernel) >= MATRIX
+    assert_announced(kernel, x, y)
+
+
+@pytest.mark.parametrize(
+    ("shape", "labels"),
+    [((N, N), ((0, 1), (1, 0))), ((N, 4, N), ((0, 1, 2), (2, 0))), ((N, 4, 40, 64), ((0, 1, 2, 3), (3, 0)))],
+    ids=["transposed", "summed", "summed along a short and a long axis"],
+)
+def test_a_relabelling_announces_what_it_takes(shape: tuple[int, ...], labels: Any) -> None:
+    x = tr.ones(shape)
+    sizes = dict(zip(labels[0], shape, strict=True))
+    kernel = bound("relabel", (x,), tuple(sizes[label] for label in labels[1]), F64, labels)
+    assert_announced(kernel, x)
+
+
+@pytest.mark.parametrize("view", list(VIEWS))
+def test_truth_values_and_other_algebras_announce_what_they_convert(view: str) -> None:
+    x, y = VIEWS[view](), tr.ones((N, 4), dtype=I32)
+    kernel = bound("semiring_contract", (x, y), (N, 4), F64, (*PRODUCT, MAX_PLUS))
+    assert workspace_of(kernel) == N * 4 * 8
+    truth = tr.cast(x, Bool)
+    kernel = bound("contract", (truth, truth), (N, N), Bool, PRODUCT)
+    assert_announced(kernel, truth, truth)
+
+
+def test_announcing_changes_no_result() -> None:
+    x = tr.tensor(np.arange(600.0 * 600).reshape(600, 600) % 7)[::-1, ::2]
+    kernel = bound("contract", (x, x), (600, 600), F64, ((0, 1), (2, 1), (0, 2)))
+    values = x.to_numpy()
+    assert np.array_equal(kernel(x._array, x._array).T, values @ values.T)
