@@ -1,6 +1,6 @@
 """Builds the native kernels with the machine's C compiler; everything else stands in pyproject.toml.
 
-Files in ``native/`` are compiled once, those in ``native/simd/`` once per instruction set. An object is compiled
+Files in ``csrc/*/`` are compiled once, those in ``csrc/*/simd/`` once per instruction set. An object is compiled
 again when its source, any header or its command line has changed: the command line is part of its name. Without a C
 compiler nothing is built, and the package works on NumPy alone; where one is found, failing to build is an error.
 
@@ -26,14 +26,14 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 ROOT = Path(__file__).resolve().parent
-NATIVE = ROOT / "native"
+SOURCES = ROOT / "csrc"
 FLAGS = [
     "-std=c11", "-O3", "-g0", "-fPIC", "-fvisibility=hidden", "-pthread",
     "-Wall", "-Wextra", "-D_GNU_SOURCE",
     "-ffp-contract=off",  # a*b + c rounds twice, as NumPy does, unless a kernel asks for a fused one
     "-fno-math-errno", "-fno-trapping-math",  # nobody reads errno or the flags; values are untouched
 ]  # fmt: skip
-LARGEST_FRAME = 1 << 14  # bytes of the stack that a function takes at most (native/pool.h)
+LARGEST_FRAME = 1 << 14  # bytes of the stack that a function takes at most (csrc/core/pool.h)
 WHERE_ACCEPTED = [
     "-Wno-psabi",  # vectors are passed inside one object only
     "-fstack-clash-protection",  # a frame that does not fit the stack meets the guard page, not what lies beyond
@@ -48,7 +48,7 @@ INSTRUCTION_SETS = {
     "avx2": ["-mavx2", "-mfma"],
     "avx512": ["-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mavx2", "-mfma", "-mprefer-vector-width=512"],
 }
-FILE_FLAGS = {  # of files in native/simd/
+FILE_FLAGS = {  # of files in csrc/*/simd/
     "linalg_real.c": ["-ffp-contract=fast"],  # no NumPy kernel rounds as these do; fused products err less
     "linalg_complex.c": ["-ffp-contract=fast"],
 }
@@ -63,7 +63,7 @@ class BuildNative(build_ext):
 
         target = Path(self.get_ext_fullpath(ext.name))
         folder = Path(self.build_temp) / "native"
-        includes = [NATIVE, sysconfig.get_path("include"), numpy.get_include()]
+        includes = [SOURCES, sysconfig.get_path("include"), numpy.get_include()]
         compiler = Compiler()
         options = [*FLAGS, *filter(compiler.accepts, WHERE_ACCEPTED), *(SANITIZE if sanitizing() else [])]
         options += [f"-I{path}" for path in includes]
@@ -71,18 +71,18 @@ class BuildNative(build_ext):
         if sets == ["plain"]:
             options.append("-DNATIVE_PLAIN")
         own = [*from_environment("CPPFLAGS"), *from_environment("CFLAGS"), *compiler.architectures]
-        jobs = [(source, folder / source.stem, own) for source in sorted(NATIVE.glob("*.c"))]
+        jobs = [(source, folder / source.relative_to(SOURCES).with_suffix(""), own) for source in sorted(SOURCES.glob("*/*.c"))]
         for name in sets:
             flags = INSTRUCTION_SETS[name]
             jobs += [
                 (
                     source,
-                    folder / name / source.stem,
+                    folder / name / source.relative_to(SOURCES).with_suffix(""),
                     [*flags, *FILE_FLAGS.get(source.name, []), f"-DSIMD_SET={name}", *own],
                 )
-                for source in sorted((NATIVE / "simd").glob("*.c"))
+                for source in sorted(SOURCES.glob("*/simd/*.c"))
             ]
-        newest_header = max(path.stat().st_mtime for path in NATIVE.rglob("*.h"))
+        newest_header = max(path.stat().st_mtime for path in SOURCES.rglob("*.h"))
 
         def build(job: tuple[Path, Path, list[str]]) -> Path:
             source, place, more = job

@@ -19,7 +19,7 @@ from tensor_runtime.dispatch.arguments import whole
 
 VARIABLE: Final = "TENSOR_CPU_THREADS"
 USUAL_VARIABLE: Final = "OMP_NUM_THREADS"
-_MOST: Final = 1024  # more is a mistake of units; MOST_THREADS in native/threads.h
+_MOST: Final = 1024  # more is a mistake of units; MOST_THREADS in csrc/core/threads.h
 
 _lock: Final = Lock()
 _count = 1

@@ -1,6 +1,6 @@
 """Contractions in C: sums of broadcast products.
 
-The *pair kernel* (native/pair.c) multiplies two operands, broadcast along the axes that they lack, and sums over the
+The *pair kernel* (csrc/contraction/pair.c) multiplies two operands, broadcast along the axes that they lack, and sums over the
 contracted axes. It takes any strides and copies nothing. It is the only kernel for integers and Bool that uses vectors.
 """
 
@@ -33,9 +33,9 @@ TYPE_NAMES: Final = {
 
 
 _LONGEST_SUM: Final = 1024  # of products that make one number: the kernels here have no lanes for it, NumPy has
-_PAIR_TABLE: Final = 512  # lanes of the loop over tables; native/pair.h
-_FEWEST_LANES: Final = 3  # native/pair.c
-_LONGEST_TABLE: Final = 1 << 20  # entries; native/groups.h
+_PAIR_TABLE: Final = 512  # lanes of the loop over tables; csrc/contraction/pair.h
+_FEWEST_LANES: Final = 3  # csrc/contraction/pair.c
+_LONGEST_TABLE: Final = 1 << 20  # entries; csrc/contraction/groups.h
 _PANEL: Final = 8  # neighbours that are packed as a run
 
 
@@ -77,7 +77,7 @@ def plan_native(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) -
 def plan_pair(axes: Sequence[Axis], dtype: str) -> PairProduct:
     """The sum of broadcast products; ``axes`` as from ``join``.
 
-    The estimate follows the choices of native/pair.c: the innermost axis is the lanes, another one the rows.
+    The estimate follows the choices of csrc/contraction/pair.c: the innermost axis is the lanes, another one the rows.
 
     >>> from tensor_cpu.kernels.axes import join, row_major
     >>> x, y, result = (row_major(labels, (8, 8), "float64") for labels in ((0, 1), (1, 2), (0, 2)))
@@ -179,7 +179,7 @@ def plan_scatter(axes: Sequence[Axis], x: Operand, y: Operand) -> ScatterProduct
 
 
 def _packing(across: Group, inner: Group, role: int) -> str:
-    """How native/simd/pack.c packs an operand, mostly."""
+    """How csrc/contraction/simd/pack.c packs an operand, mostly."""
     if _run(across, role) >= min(_PANEL, extent_of(across)):
         return "rows"
     return "steps" if _run(inner, role) == extent_of(inner) else "scattered"
@@ -222,7 +222,7 @@ def bind_scatter(plan: ScatterProduct, result: Operand) -> Kernel:
 
 
 def _group(axes: Group) -> tuple[tuple[int, int, int, int], ...]:
-    """What native/groups.c reads."""
+    """What csrc/contraction/groups.c reads."""
     return tuple(
         (axis.extent, axis.strides[FIRST] or 0, axis.strides[SECOND] or 0, axis.strides[RESULT] or 0) for axis in axes
     )

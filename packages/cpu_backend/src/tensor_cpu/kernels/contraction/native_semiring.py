@@ -104,7 +104,7 @@ def _gives_columns(first: Sequence[Axis], second: Sequence[Axis]) -> bool:
 
 
 def _group(axes: Sequence[Axis], roles: tuple[int, int, int]) -> tuple[tuple[int, int, int, int], ...]:
-    """What native/groups.c reads, with the roles in this order."""
+    """What csrc/contraction/groups.c reads, with the roles in this order."""
     first, second, third = roles
     return tuple(
         (axis.extent, axis.strides[first] or 0, axis.strides[second] or 0, axis.strides[third] or 0) for axis in axes

@@ -1,4 +1,4 @@
-"""Linear algebra for batches of small matrices, one matrix in each lane of a vector register (native/lanes.h).
+"""Linear algebra for batches of small matrices, one matrix in each lane of a vector register (csrc/linalg/lanes.h).
 
 NumPy's kernel for the same forms stands behind every one of these: whenever a matrix is not finite, not positive
 definite or does not converge, the native kernel hands its operands over, so that results and errors are those of

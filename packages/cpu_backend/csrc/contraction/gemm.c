@@ -1,0 +1,196 @@
+/* The scatter GEMM: contractions as matrix products of operands with any strides, none of them permuted first.
+ *
+ * result[r + c] = sum over k of x[r + k] * y[k + c] for every index of the stacked axes, where r, c and k are entries
+ * of offset tables, one table per group of axes and array. Both operands are packed through the tables, block by block
+ * (pack.h), panels are multiplied in registers (simd/gemm.c), and the result is written through its tables, in its own
+ * order. D. A. Matthews, "High-performance tensor contraction without transposition", SIAM J. Sci. Comput. 40
+ * (2018); the blocks are those of F. G. Van Zee and R. A. van de Geijn, "BLIS", ACM Trans. Math. Softw. 41 (2015): one
+ * of x stays in the second-level cache while the columns of y pass by.
+ *
+ * Sums of more than DEPTH products are taken block by block: the products of a block are added up one after the other,
+ * in the order of k, and the sum of each further block is added to the element of the result, which is read again.
+ *
+ * Rows should be the axes among which the result's innermost one is: they become vectors.
+ *
+ * The plan holds two tables for each of rows, columns and depth, of 8 bytes an entry (groups.h): 48 MiB at most, a
+ * group of more than LONGEST_TABLE elements being refused.
+ */
+#include "contraction/gemm.h"
+#include "core/arrays.h"
+#include "contraction/groups.h"
+#include "core/kernel.h"
+#include "core/pool.h"
+#include "core/threads.h"
+#include "core/topics.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum { DEPTH = 256, ROW_PANELS = 8, BLOCK_COLUMNS = 512, PARALLEL_WORK = 1 << 18, GIL_WORK = 1 << 16 };
+
+enum { ROWS_X, ROWS_RESULT, COLUMNS_Y, COLUMNS_RESULT, DEPTH_X, DEPTH_Y, TABLES };
+
+typedef struct {
+    ArrayForm result;
+    GemmLoop loop;
+    Pack *pack;
+    Role x, y; /* which operand has the rows, and which the columns */
+    Group stack;
+    Index rows, columns, depth;
+    Index row_step, column_step; /* of a block */
+    Index row_blocks, column_blocks;
+    Index *tables[TABLES];
+    size_t x_bytes, y_bytes; /* of the packed blocks */
+} Plan;
+
+typedef struct {
+    const Plan *plan;
+    const char *x, *y;
+    char *result;
+    atomic_bool failed; /* for want of memory */
+} Call;
+
+/* Packs panels of `step` neighbours, the last one with as many whole multiples of `unit` as it needs. */
+static void pack_block(const Plan *plan, char *panels, const char *source, const Index *across, const Index *along,
+                       Index count, Index depth, Index step, Index unit) {
+    for (Index i = 0; i < count; i += step) {
+        Index width = smaller(count - i, step), room = rounded_up(width, unit);
+        plan->pack(panels, source, across + i, along, width, depth, room);
+        panels += room * depth * ELEMENT_BYTES[plan->result.type];
+    }
+}
+
+/* Some row blocks of one column block. */
+static void multiply(const Plan *plan, const char *x, const char *y, char *result, Index first_row, Index last_row,
+                     Index column, char *packed_x, char *packed_y) {
+    Index *const *tables = plan->tables;
+    GemmBlock block = {.columns = smaller(plan->columns - column, plan->column_step),
+                       .along = tables[COLUMNS_RESULT] + column};
+    for (Index k = 0; k < plan->depth; k += DEPTH) {
+        block.depth = smaller(plan->depth - k, DEPTH);
+        block.adds = k > 0;
+        pack_block(plan, packed_y, y, tables[COLUMNS_Y] + column, tables[DEPTH_Y] + k, block.columns, block.depth,
+                   plan->loop.columns, plan->loop.columns);
+        for (Index row = first_row; row < last_row; row += plan->row_step) {
+            block.rows = smaller(last_row - row, plan->row_step);
+            block.across = tables[ROWS_RESULT] + row;
+            pack_block(plan, packed_x, x, tables[ROWS_X] + row, tables[DEPTH_X] + k, block.rows, block.depth,
+                       plan->loop.rows, plan->loop.lanes);
+            plan->loop.multiply(&block, packed_x, packed_y, result);
+        }
+    }
+}
+
+static void compute(void *context, Index begin, Index end) {
+    Call *call = context;
+    const Plan *plan = call->plan;
+    const Index bytes = ELEMENT_BYTES[plan->result.type];
+    _Alignas(64) char little[LITTLE_WORKSPACE];
+    const size_t needed = plan->x_bytes + plan->y_bytes;
+    char *packed = workspace_take(little, needed);
+    if (packed == NULL) {
+        atomic_store(&call->failed, true);
+        return;
+    }
+    Walk walk;
+    walk_start(&walk, &plan->stack, begin / (plan->row_blocks * plan->column_blocks));
+    while (begin < end) {
+        Index row = begin % plan->row_blocks, column = begin / plan->row_blocks % plan->column_blocks;
+        Index count = smaller(end - begin, plan->row_blocks - row);
+        multiply(plan, call->x + walk.offset[plan->x] * bytes, call->y + walk.offset[plan->y] * bytes,
+                 call->result + walk.offset[RESULT] * bytes, row * plan->row_step,
+                 smaller((row + count) * plan->row_step, plan->rows), column * plan->column_step, packed,
+                 packed + plan->x_bytes);
+        begin += count;
+        if (row + count == plan->row_blocks && column + 1 == plan->column_blocks) walk_step(&walk, &plan->stack);
+    }
+    workspace_give(packed, needed);
+}
+
+static PyObject *call_gemm(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
+    if (!kernel_takes(self, flagged_count, names, 2) || !are_arrays(arguments, 2)) return NULL;
+    const Plan *plan = kernel_plan(self);
+    PyObject *result = array_new(&plan->result);
+    if (result == NULL) return NULL;
+    Call call = {.plan = plan,
+                 .x = array_data(arguments[plan->x]),
+                 .y = array_data(arguments[plan->y]),
+                 .result = array_data(result)};
+    atomic_init(&call.failed, false);
+    const Index parts = plan->stack.size * plan->row_blocks * plan->column_blocks;
+    const Index work = smaller(plan->rows, plan->row_step) * smaller(plan->columns, plan->column_step) * plan->depth;
+    if ((double)plan->result.size * (double)plan->depth < GIL_WORK) {
+        compute(&call, 0, parts);
+    } else {
+        Py_BEGIN_ALLOW_THREADS;
+        parallel_for(parts, 1 + PARALLEL_WORK / work, compute, &call);
+        Py_END_ALLOW_THREADS;
+    }
+    if (!atomic_load(&call.failed)) return result;
+    Py_DECREF(result);
+    return PyErr_NoMemory();
+}
+
+static void release(void *memory) {
+    Plan *plan = memory;
+    for (int i = 0; i < TABLES; i++) free(plan->tables[i]);
+    free(plan);
+}
+
+static int make_tables(Plan *plan, const Group *rows, const Group *columns, const Group *depth) {
+    const Group *groups[TABLES] = {rows, rows, columns, columns, depth, depth};
+    const Role roles[TABLES] = {plan->x, RESULT, plan->y, RESULT, plan->x, plan->y};
+    for (int i = 0; i < TABLES; i++) {
+        plan->tables[i] = group_table(groups[i], roles[i]);
+        if (plan->tables[i] == NULL) return -1;
+    }
+    return 0;
+}
+
+static void choose_blocks(Plan *plan) {
+    const Index bytes = ELEMENT_BYTES[plan->result.type], depth = smaller(plan->depth, DEPTH);
+    plan->row_step = ROW_PANELS * plan->loop.rows;
+    plan->column_step = BLOCK_COLUMNS;
+    plan->row_blocks = pieces(plan->rows, plan->row_step);
+    plan->column_blocks = pieces(plan->columns, plan->column_step);
+    const Index lanes = rounded_up(smaller(plan->rows, plan->row_step), plan->loop.lanes);
+    plan->x_bytes = (size_t)rounded_up(lanes * depth * bytes, 64);
+    plan->y_bytes = (size_t)(rounded_up(smaller(plan->columns, plan->column_step), plan->loop.columns) * depth * bytes);
+}
+
+static PyObject *bind_gemm(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    (void)module;
+    Group rows, columns, depth;
+    if (count != 7)
+        return PyErr_Format(PyExc_TypeError, "gemm takes a type, a shape, four groups of axes and a truth value");
+    Plan *plan = calloc(1, sizeof *plan);
+    if (plan == NULL) return PyErr_NoMemory();
+    const int rows_are_second = PyObject_IsTrue(arguments[6]);
+    if (rows_are_second < 0 || array_form_read(&plan->result, arguments[1], arguments[0]) < 0 ||
+        group_read(&plan->stack, arguments[2]) < 0 || group_read(&rows, arguments[3]) < 0 ||
+        group_read(&columns, arguments[4]) < 0 || group_read(&depth, arguments[5]) < 0 ||
+        !groups_make_result((const Group *[]){&plan->stack, &rows, &columns}, 3, plan->result.size)) {
+        release(plan);
+        return NULL;
+    }
+    plan->x = rows_are_second ? SECOND : FIRST;
+    plan->y = rows_are_second ? FIRST : SECOND;
+    plan->rows = rows.size;
+    plan->columns = columns.size;
+    plan->depth = depth.size;
+    plan->loop = SIMD_CHOICE(gemm_kernels)->of_type[plan->result.type];
+    plan->pack = pack_of(SIMD_CHOICE(pack_kernels), ELEMENT_BYTES[plan->result.type]);
+    if (make_tables(plan, &rows, &columns, &depth) < 0) {
+        release(plan);
+        return NULL;
+    }
+    choose_blocks(plan);
+    const Index entries = 2 * (rows.size + columns.size + depth.size);
+    return kernel_with_tables(kernel_new("contract", call_gemm, plan, release), entries);
+}
+
+PyMethodDef gemm_functions[] = {
+    {"gemm", (PyCFunction)(void (*)(void))bind_gemm, METH_FASTCALL,
+     "A kernel of a stack of matrix products whose axes are groups of axes of the operands."},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,236 @@
+/* The pair kernel: broadcast, multiply and sum, for contractions that are no good matrix products.
+ *
+ * result[i...] = sum over k... of first[i..., k...] * second[i..., k...], where each operand has any strides, 0 along
+ * axes that it lacks. That covers products of hyper-edges (labels of both operands and of the result), outer products,
+ * stacks of tiny matrix products, and integers and Bool, for which there is no BLAS.
+ *
+ * The result is computed in rectangles: *lanes* along its innermost axis, where neighbours form vectors, times *rows*
+ * along one more axis. Sums stay in registers, which needs each lane's factors to be neighbours or all the same; other
+ * lanes are gathered through tables of offsets, a few hundred at a time. Where rows share their vectors, four are
+ * computed at once, which is the register blocking of a matrix product without its packing. The remaining axes are
+ * walked. Rectangles are the parts that threads share; the sum of an element never depends on how they are shared.
+ * Products are added up one after the other, in the order of k.
+ *
+ * The plan holds two tables of the contracted axes and two of up to PAIR_TABLE lanes, of 8 bytes an entry (groups.h):
+ * 16 MiB at most, sums of more than LONGEST_TABLE products being refused.
+ */
+#include "contraction/pair.h"
+#include "core/arrays.h"
+#include "contraction/groups.h"
+#include "core/kernel.h"
+#include "core/threads.h"
+#include "core/topics.h"
+
+#include <stdlib.h>
+
+enum { FEWEST_LANES = 3, MOST_LANES = 4096, TILE_WORK = 1 << 15, PARALLEL_WORK = 1 << 16, GIL_WORK = 1 << 14 };
+enum { STREAMED_BYTES = 1 << 24 }; /* a result that leaves the cache before anybody reads it */
+
+typedef struct {
+    ArrayForm result;
+    PairLoop *loop;
+    PairTile tile; /* a whole one */
+    bool swapped;  /* the first operand of the tile is the second of the call */
+    Group outer;   /* the axes that are walked */
+    GroupAxis row; /* axis of the rectangles' rows; its extent is that of the whole result */
+    Index lanes;   /* in a row of the whole result; a rectangle has tile.lanes of them, the last one the rest */
+    Index lane_step[ROLES]; /* offsets from a rectangle to the next one along the lanes */
+    Index row_blocks, lane_blocks;
+    Index *tables[4]; /* along and across, of the first and the second operand */
+} Plan;
+
+typedef struct {
+    const Plan *plan;
+    const char *first, *second;
+    char *result;
+} Call;
+
+static void compute(void *context, Index begin, Index end) {
+    const Call *call = context;
+    const Plan *plan = call->plan;
+    const Index bytes = ELEMENT_BYTES[plan->result.type];
+    const Index blocks = plan->row_blocks * plan->lane_blocks;
+    Walk walk;
+    walk_start(&walk, &plan->outer, begin / blocks);
+    Index block = begin % blocks;
+    PairTile tile = plan->tile;
+    for (Index part = begin; part < end; part++) {
+        Index row = block / plan->lane_blocks * plan->tile.rows, lane_block = block % plan->lane_blocks;
+        Index offset[ROLES];
+        for (int role = 0; role < ROLES; role++)
+            offset[role] = walk.offset[role] + row * plan->row.stride[role] + lane_block * plan->lane_step[role];
+        tile.rows = smaller(plan->row.extent - row, plan->tile.rows);
+        tile.lanes = smaller(plan->lanes - lane_block * plan->tile.lanes, plan->tile.lanes);
+        plan->loop(&tile, call->first + offset[FIRST] * bytes, call->second + offset[SECOND] * bytes,
+                   call->result + offset[RESULT] * bytes);
+        if (++block == blocks) {
+            block = 0;
+            walk_step(&walk, &plan->outer);
+        }
+    }
+}
+
+static PyObject *call_pair(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
+    if (!kernel_takes(self, flagged_count, names, 2) || !are_arrays(arguments, 2)) return NULL;
+    const Plan *plan = kernel_plan(self);
+    PyObject *result = array_new(&plan->result);
+    if (result == NULL) return NULL;
+    Call call = {plan, array_data(arguments[plan->swapped]), array_data(arguments[!plan->swapped]), array_data(result)};
+    const Index parts = plan->outer.size * plan->row_blocks * plan->lane_blocks;
+    const Index work = plan->tile.rows * plan->tile.lanes * plan->tile.depth;
+    if ((double)plan->result.size * (double)plan->tile.depth < GIL_WORK) {
+        compute(&call, 0, parts);
+    } else {
+        Py_BEGIN_ALLOW_THREADS;
+        parallel_for(parts, 1 + PARALLEL_WORK / work, compute, &call);
+        Py_END_ALLOW_THREADS;
+    }
+    return result;
+}
+
+static void release(void *memory) {
+    Plan *plan = memory;
+    for (int i = 0; i < 4; i++) free(plan->tables[i]);
+    free(plan);
+}
+
+static void swap_operands(Plan *plan, Group *kept, Group *contracted) {
+    Group *groups[] = {kept, contracted};
+    plan->swapped = true;
+    for (int i = 0; i < 2; i++)
+        for (int axis = 0; axis < groups[i]->rank; axis++) {
+            Index *stride = groups[i]->axes[axis].stride, first = stride[FIRST];
+            stride[FIRST] = stride[SECOND];
+            stride[SECOND] = first;
+        }
+}
+
+static GroupAxis take_axis(Group *group, int place) {
+    GroupAxis taken = group->axes[place];
+    group->rank--;
+    group->size /= taken.extent;
+    for (int axis = place; axis < group->rank; axis++) group->axes[axis] = group->axes[axis + 1];
+    return taken;
+}
+
+/* Takes the innermost axes as lanes, and of the last of them a part if need be; chooses the loop for them. Returns
+ * those of a rectangle whose factors need a table. */
+static Group take_lanes(Plan *plan, Group *kept, const PairLoops *loops) {
+    const GroupAxis none = {1, {0, 0, 0}};
+    GroupAxis inner = kept->rank ? kept->axes[kept->rank - 1] : none, last = none;
+    const Index first = inner.stride[FIRST], second = inner.stride[SECOND];
+    const bool direct = first == 1 && (second == 0 || second == 1) && inner.extent >= FEWEST_LANES;
+    const Index table = PAIR_TABLE_BYTES / ELEMENT_BYTES[plan->result.type];
+    const Index most = direct ? MOST_LANES : smaller(PAIR_TABLE, table);
+    Group lanes = {.size = 1};
+    Index part = 1; /* of the last axis */
+    while (kept->rank && (part == last.extent) && lanes.size * 2 <= most && !(direct && lanes.rank)) {
+        last = take_axis(kept, kept->rank - 1);
+        part = smaller(last.extent, most / lanes.size);
+        group_add(&lanes, (GroupAxis){part, {last.stride[FIRST], last.stride[SECOND], last.stride[RESULT]}});
+    }
+    plan->tile.lanes = lanes.size;
+    plan->lanes = lanes.size / part * last.extent;
+    for (int role = 0; role < ROLES; role++) plan->lane_step[role] = part * last.stride[role];
+    if (direct) {
+        plan->loop = second == 0 ? loops->scaled : loops->both;
+        return (Group){.size = 1};
+    }
+    plan->loop = loops->tables;
+    for (int axis = 0; axis < lanes.rank / 2; axis++) { /* outermost first again */
+        GroupAxis outer = lanes.axes[axis];
+        lanes.axes[axis] = lanes.axes[lanes.rank - 1 - axis];
+        lanes.axes[lanes.rank - 1 - axis] = outer;
+    }
+    return lanes;
+}
+
+/* Takes one more axis as rows: if vectors can be shared along one, the longest such axis, else the longest. */
+static void take_rows(Plan *plan, Group *kept, const PairLoops *loops) {
+    int best = -1;
+    bool best_shares = false;
+    for (int axis = 0; axis < kept->rank; axis++) {
+        /* Without a sum, writing one row after another is what counts. */
+        bool shares = plan->loop == loops->scaled && plan->tile.depth > 1 && kept->axes[axis].stride[FIRST] == 0;
+        if (best < 0 || (shares && !best_shares) ||
+            (shares == best_shares && kept->axes[axis].extent >= kept->axes[best].extent)) {
+            best = axis;
+            best_shares = shares;
+        }
+    }
+    plan->row = best < 0 ? (GroupAxis){1, {0, 0, 0}} : take_axis(kept, best);
+    if (best_shares) plan->loop = loops->shared;
+    Index rows = TILE_WORK / (plan->tile.lanes * plan->tile.depth) / 4 * 4;
+    if (rows < 4) rows = 4;
+    plan->tile.rows = smaller(plan->row.extent, rows);
+    plan->tile.row_first = plan->row.stride[FIRST];
+    plan->tile.row_second = plan->row.stride[SECOND];
+    plan->tile.row_result = plan->row.stride[RESULT];
+}
+
+static int make_tables(Plan *plan, const Group *contracted, const Group *lanes) {
+    const Group *groups[] = {contracted, contracted, lanes, lanes};
+    for (int i = 0; i < 4; i++) {
+        plan->tables[i] = group_table(groups[i], i % 2 ? SECOND : FIRST);
+        if (plan->tables[i] == NULL) return -1;
+    }
+    PairTile *tile = &plan->tile;
+    tile->along_first = plan->tables[0];
+    tile->along_second = plan->tables[1];
+    tile->across_first = plan->tables[2];
+    tile->across_second = plan->tables[3];
+    tile->first_is_table = tile->second_is_table = false;
+    tile->second_is_constant = true;
+    for (Index lane = 0; lane < lanes->size; lane++) {
+        tile->first_is_table |= tile->across_first[lane] != lane;
+        tile->second_is_table |= tile->across_second[lane] != lane;
+        tile->second_is_constant &= tile->across_second[lane] == 0;
+    }
+    if (tile->second_is_constant) tile->second_is_table = false;
+    return 0;
+}
+
+/* Whether the second operand has longer runs of neighbours along the innermost axis. */
+static bool prefers_second(const Group *kept) {
+    if (kept->rank == 0) return false;
+    const Index *stride = kept->axes[kept->rank - 1].stride;
+    return stride[FIRST] == 0 || (stride[SECOND] == 1 && stride[FIRST] != 1);
+}
+
+static PyObject *bind_pair(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    (void)module;
+    Group kept, contracted;
+    if (count != 4) return PyErr_Format(PyExc_TypeError, "pair takes a type, a shape and two groups of axes");
+    Plan *plan = calloc(1, sizeof *plan);
+    if (plan == NULL) return PyErr_NoMemory();
+    if (array_form_read(&plan->result, arguments[1], arguments[0]) < 0 || group_read(&kept, arguments[2]) < 0 ||
+        group_read(&contracted, arguments[3]) < 0 ||
+        !groups_make_result((const Group *[]){&kept}, 1, plan->result.size)) {
+        release(plan);
+        return NULL;
+    }
+    if (contracted.size > LONGEST_TABLE) { /* before anything is multiplied by it */
+        release(plan);
+        return PyErr_Format(PyExc_ValueError, "sums of %lld products are too long", (long long)contracted.size);
+    }
+    const PairLoops *loops = &SIMD_CHOICE(pair_kernels)->of_type[plan->result.type];
+    if (prefers_second(&kept)) swap_operands(plan, &kept, &contracted);
+    plan->tile.depth = contracted.size;
+    plan->tile.streams = plan->result.bytes >= STREAMED_BYTES;
+    Group lanes = take_lanes(plan, &kept, loops);
+    take_rows(plan, &kept, loops);
+    plan->outer = kept;
+    plan->row_blocks = pieces(plan->row.extent, plan->tile.rows);
+    plan->lane_blocks = pieces(plan->lanes, plan->tile.lanes);
+    if (make_tables(plan, &contracted, &lanes) < 0) {
+        release(plan);
+        return NULL;
+    }
+    return kernel_with_tables(kernel_new("contract", call_pair, plan, release), 2 * (contracted.size + lanes.size));
+}
+
+PyMethodDef pair_functions[] = {
+    {"pair", (PyCFunction)(void (*)(void))bind_pair, METH_FASTCALL,
+     "A kernel that multiplies two operands, broadcast along the axes that they lack, and sums over contracted axes."},
+    {NULL, NULL, 0, NULL},
+};

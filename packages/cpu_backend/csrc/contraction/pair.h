@@ -1,0 +1,39 @@
+/* What the pair kernel (pair.c) and its loops (simd/pair.c) share: a rectangle of the result, each element of which is
+ * a sum of products of one element of either operand, and the loops that compute one, by how its lanes lie in the
+ * operands.
+ */
+#ifndef TENSOR_CPU_PAIR_H
+#define TENSOR_CPU_PAIR_H
+
+#include "core/common.h"
+#include "core/cpu.h"
+
+/* A rectangle of the result, `rows` of `lanes` neighbours each, and where its factors lie. */
+typedef struct {
+    Index lanes, rows, depth;                  /* extents; depth is the number of products in a sum */
+    Index row_first, row_second, row_result;   /* strides */
+    const Index *along_first, *along_second;   /* offsets of each product's factors */
+    const Index *across_first, *across_second; /* offsets of each lane's factors, for the loop over tables */
+    bool first_is_table, second_is_table;      /* gather lanes through the tables: they are no neighbours */
+    bool second_is_constant;                   /* all lanes have the same element of the second operand */
+    bool streams;                              /* the result is written past the cache */
+} PairTile;
+
+typedef void PairLoop(const PairTile *tile, const char *first, const char *second, char *result);
+
+typedef struct {
+    PairLoop *scaled; /* lanes are neighbours in the first operand, and the same element of the second */
+    PairLoop *shared; /* the same, where rows are all the same in the first operand */
+    PairLoop *both;   /* lanes are neighbours in both */
+    PairLoop *tables; /* anything; at most PAIR_TABLE lanes, and PAIR_TABLE_BYTES of them */
+} PairLoops;
+
+enum { PAIR_TABLE = 512, PAIR_TABLE_BYTES = 1 << 12 }; /* the bytes are those of the lanes' elements of one operand */
+
+typedef struct {
+    PairLoops of_type[ELEMENT_TYPES];
+} PairKernels;
+
+SIMD_TABLE(PairKernels, pair_kernels);
+
+#endif

@@ -1,0 +1,136 @@
+/* Kernels that call BLAS: stacks of matrix products of two arrays, written into a new array or into a given one. */
+#include "contraction/products.h"
+#include "core/kernel.h"
+#include "core/topics.h"
+
+#include <stdlib.h>
+
+static const double GIL_WORK = 1e6; /* operations: about 20 microseconds */
+
+typedef struct {
+    Products products;
+    ArrayForm result;
+    bool into; /* a third array is written to, which nobody else sees */
+    bool is_long;
+} Plan;
+
+static PyObject *call_kernel(PyObject *self, PyObject *const *operands, size_t flagged_count, PyObject *names) {
+    const Plan *plan = kernel_plan(self);
+    const Py_ssize_t count = plan->into ? 3 : 2;
+    if (!kernel_takes(self, flagged_count, names, count) || !are_arrays(operands, count)) return NULL;
+    PyObject *result = plan->into ? Py_NewRef(operands[2]) : array_new(&plan->result);
+    if (result == NULL) return NULL;
+    const Products *products = &plan->products;
+    const char *a = array_data(operands[products->left]), *b = array_data(operands[1 - products->left]);
+    if (plan->is_long) {
+        Py_BEGIN_ALLOW_THREADS;
+        products_run(products, a, b, array_data(result));
+        Py_END_ALLOW_THREADS;
+    } else {
+        products_run(products, a, b, array_data(result));
+    }
+    return result;
+}
+
+/* Where nobody steps along an axis of extent 1, BLAS still wants a number above 0. */
+static MatrixSteps tidied(MatrixSteps steps, Index rows, Index columns) {
+    return (MatrixSteps){rows == 1 ? 1 : steps.row, columns == 1 ? 1 : steps.column};
+}
+
+/* Whether BLAS can walk a matrix, or a vector: one step is 1 and the other spans the rows or columns in between. */
+static bool suits(MatrixSteps steps, Index rows, Index columns) {
+    if (rows == 1 || columns == 1) return rows == columns || (rows == 1 ? steps.column : steps.row) > 0;
+    return (steps.row == 1 && steps.column >= rows) || (steps.column == 1 && steps.row >= columns);
+}
+
+static bool steps_read(MatrixSteps *steps, PyObject *pair) {
+    Index read[2];
+    int count = indices_read(read, 2, pair);
+    if (count == 2) *steps = (MatrixSteps){read[0], read[1]};
+    else if (count >= 0) PyErr_Format(PyExc_ValueError, "expected two strides, found %R", pair);
+    return count == 2;
+}
+
+static void swap_factors(Products *products) {
+    const MatrixSteps a = products->a;
+    const BlasInt m = products->m;
+    products->a = (MatrixSteps){products->b.column, products->b.row};
+    products->b = (MatrixSteps){a.column, a.row};
+    products->c = (MatrixSteps){products->c.column, products->c.row};
+    products->m = products->n;
+    products->n = m;
+    products->left = products->left == FIRST ? SECOND : FIRST;
+}
+
+/* Reads extents and strides, and turns the product round, Cᵀ = Bᵀ Aᵀ, where C is stored row by row. */
+static bool products_read(Products *products, PyObject *type, PyObject *extents, PyObject *stack,
+                          PyObject *const *steps) {
+    Index read[3];
+    const int number = element_type_read(type), count = number < 0 ? -1 : indices_read(read, 3, extents);
+    if (count < 0 || group_read(&products->stack, stack) < 0) return false;
+    if (!steps_read(&products->a, steps[0]) || !steps_read(&products->b, steps[1]) ||
+        !steps_read(&products->c, steps[2]))
+        return false;
+    if (number > C64 || count != 3 || read[0] < 1 || read[1] < 1 || read[2] < 1) {
+        PyErr_Format(PyExc_ValueError, "BLAS multiplies matrices of floating or complex numbers, not %R of %R", extents,
+                     type);
+        return false;
+    }
+    products->type = (ElementType)number;
+    products->left = FIRST;
+    products->m = read[0];
+    products->n = read[1];
+    products->k = read[2];
+    if (!suits(products->a, read[0], read[2]) || !suits(products->b, read[2], read[1]) ||
+        !suits(products->c, read[0], read[1])) {
+        PyErr_SetString(PyExc_ValueError, "BLAS does not take matrices of these strides");
+        return false;
+    }
+    products->a = tidied(products->a, read[0], read[2]);
+    products->b = tidied(products->b, read[2], read[1]);
+    products->c = tidied(products->c, read[0], read[1]);
+    if (read[0] > 1 && read[1] > 1 && products->c.row != 1) swap_factors(products);
+    products->is_square = products->m == products->n && products->m > 1 && products->a.row == products->b.column &&
+                          products->a.column == products->b.row;
+    for (int axis = 0; axis < products->stack.rank; axis++) {
+        const Index *along = products->stack.axes[axis].stride;
+        products->is_square = products->is_square && along[FIRST] == along[SECOND];
+    }
+    return true;
+}
+
+/* Whether what is written lies in a result of this form or, where the result is given later, in no place twice. */
+static bool stays_inside(const Products *products, const ArrayForm *result) {
+    Group matrix = {.rank = 0, .size = 1};
+    Index reach[ROLES] = {0};
+    if (group_extend(&matrix, (GroupAxis){products->m, {[RESULT] = products->c.row}}, reach) < 0 ||
+        group_extend(&matrix, (GroupAxis){products->n, {[RESULT] = products->c.column}}, reach) < 0)
+        return false;
+    const Group *const groups[] = {&products->stack, &matrix};
+    return result == NULL ? groups_lie_apart(groups) : groups_make_result(groups, 2, result->size);
+}
+
+static PyObject *bind_products(PyObject *module, PyObject *arguments) {
+    (void)module;
+    PyObject *type, *shape, *extents, *stack, *steps[3];
+    if (!PyArg_ParseTuple(arguments, "UOOOOOO:products", &type, &shape, &extents, &stack, &steps[0], &steps[1],
+                          &steps[2]))
+        return NULL;
+    if (blas_table() == NULL) return PyErr_Format(PyExc_RuntimeError, "no BLAS library has been opened");
+    Plan *plan = calloc(1, sizeof *plan);
+    if (plan == NULL) return PyErr_NoMemory();
+    plan->into = shape == Py_None;
+    if (!products_read(&plan->products, type, extents, stack, steps) ||
+        (!plan->into && array_form_read(&plan->result, shape, type) < 0) ||
+        !stays_inside(&plan->products, plan->into ? NULL : &plan->result)) {
+        free(plan);
+        return NULL;
+    }
+    plan->is_long = products_work(&plan->products) >= GIL_WORK;
+    return kernel_new("contract", call_kernel, plan, free);
+}
+
+PyMethodDef products_functions[] = {
+    {"products", bind_products, METH_VARARGS, "A kernel of a stack of matrix products that BLAS computes."},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,102 @@
+/* Loops of the scatter GEMM for one element type (every_type.h, sums.h): a tile of the result stays in registers while
+ * the products of a panel of rows and a panel of columns are added to it, and is then written to, or added to, the
+ * result. The includer defines TILE_VECTORS and TILE_COLUMNS. Addresses count parts of elements: a real or an imaginary
+ * one. */
+
+enum { NAME(ROWS) = TILE_VECTORS * NAME(LANES), NAME(COLUMNS) = TILE_COLUMNS / PARTS };
+
+INLINE NAME(Vector) NAME(plus)(NAME(Vector) x, NAME(Vector) y) {
+#if ALGEBRA == LOGICAL
+    return x | y;
+#else
+    return x + y;
+#endif
+}
+
+/* Writes the first few rows and columns of a tile, wherever the tables say. */
+static void NAME(scatter)(const GemmBlock *block, const NAME(Vector) * tile, Index room, NAME(Part) * result,
+                          const Index *across, const Index *along, Index rows, Index columns) {
+    const NAME(Part) *values = (const NAME(Part) *)tile; /* the vectors of a column after one another */
+    for (Index row = 0; row < rows; row++)
+        for (Index column = 0; column < columns; column++)
+            for (int part = 0; part < PARTS; part++) {
+                NAME(Part) *to = result + (across[row] + along[column]) * PARTS + part;
+                NAME(Part) value = values[(column * room + row) * PARTS + part];
+#if ALGEBRA == LOGICAL
+                *to = block->adds ? *to | value : value;
+#else
+                *to = block->adds ? *to + value : value;
+#endif
+            }
+}
+
+/* One tile, `vectors` high; a constant where this is inlined. */
+INLINE void NAME(tile)(const GemmBlock *block, const NAME(Part) * x, const NAME(Part) * y, NAME(Part) * result,
+                       const Index *across, const Index *along, Index rows, Index columns, const int vectors) {
+    NAME(Sum) sums[TILE_VECTORS][NAME(COLUMNS)];
+#pragma GCC unroll 8
+    for (int j = 0; j < NAME(COLUMNS); j++)
+#pragma GCC unroll 4
+        for (int i = 0; i < vectors; i++) sums[i][j] = NAME(empty)();
+    for (Index k = 0; k < block->depth; k++) {
+        NAME(Vector) factors[TILE_VECTORS];
+#pragma GCC unroll 4
+        for (int i = 0; i < vectors; i++) factors[i] = NAME(load)(x + i * NAME(LANES) * PARTS);
+#pragma GCC unroll 8
+        for (int j = 0; j < NAME(COLUMNS); j++)
+#pragma GCC unroll 4
+            for (int i = 0; i < vectors; i++) sums[i][j] = NAME(add_scaled)(sums[i][j], factors[i], y + j * PARTS);
+        x += vectors * NAME(LANES) * PARTS;
+        y += NAME(COLUMNS) * PARTS;
+    }
+    if (columns == NAME(COLUMNS) && rows == vectors * NAME(LANES) && offsets_are_consecutive(across, rows)) {
+#pragma GCC unroll 8
+        for (int j = 0; j < NAME(COLUMNS); j++)
+#pragma GCC unroll 4
+            for (int i = 0; i < vectors; i++) {
+                NAME(Part) *to = result + (across[0] + along[j] + i * NAME(LANES)) * PARTS;
+                NAME(Vector) value = NAME(value)(sums[i][j]);
+                NAME(store)(to, block->adds ? NAME(plus)(NAME(load)(to), value) : value);
+            }
+        return;
+    }
+    NAME(Vector) values[NAME(COLUMNS)][TILE_VECTORS];
+    if (vectors < TILE_VECTORS) memset(values, 0, sizeof values); /* or the compiler suspects that it is read */
+#pragma GCC unroll 8
+    for (int j = 0; j < NAME(COLUMNS); j++)
+#pragma GCC unroll 4
+        for (int i = 0; i < vectors; i++) values[j][i] = NAME(value)(sums[i][j]);
+    if (!offsets_are_consecutive(across, rows)) {
+        NAME(scatter)(block, values[0], NAME(ROWS), result, across, along, rows, columns);
+        return;
+    }
+    for (Index j = 0; j < columns; j++)
+        for (Index row = 0; row < rows; row += NAME(LANES)) {
+            NAME(Part) *to = result + (across[0] + along[j] + row) * PARTS;
+            NAME(Vector) value = values[j][row / NAME(LANES)];
+            Index part = rows - row < NAME(LANES) ? rows - row : 0;
+            if (block->adds) value = NAME(plus)(part ? NAME(load_part)(to, part) : NAME(load)(to), value);
+            if (part) NAME(store_part)(to, value, part);
+            else NAME(store)(to, value);
+        }
+}
+
+static void NAME(multiply)(const GemmBlock *block, const char *rows, const char *columns, char *result) {
+    const NAME(Part) *y = (const NAME(Part) *)columns;
+    NAME(Part) *to = (NAME(Part) *)result;
+    for (Index column = 0; column < block->columns; column += NAME(COLUMNS)) {
+        const Index width = block->columns - column < NAME(COLUMNS) ? block->columns - column : NAME(COLUMNS);
+        const NAME(Part) *x = (const NAME(Part) *)rows;
+        const Index *along = block->along + column;
+        for (Index row = 0; row < block->rows; row += NAME(ROWS)) {
+            const Index height = block->rows - row < NAME(ROWS) ? block->rows - row : NAME(ROWS);
+            const Index *across = block->across + row;
+            const Index vectors = (height + NAME(LANES) - 1) / NAME(LANES);
+            if (vectors == TILE_VECTORS) NAME(tile)(block, x, y, to, across, along, height, width, TILE_VECTORS);
+            else if (vectors == 2) NAME(tile)(block, x, y, to, across, along, height, width, 2);
+            else NAME(tile)(block, x, y, to, across, along, height, width, 1);
+            x += vectors * NAME(LANES) * block->depth * PARTS;
+        }
+        y += NAME(COLUMNS) * block->depth * PARTS;
+    }
+}

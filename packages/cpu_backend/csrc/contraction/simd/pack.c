@@ -1,0 +1,41 @@
+/* The loops of packing (pack.h), one per size of an element. */
+#include "contraction/pack.h"
+
+/* Elements are moved as integers, whatever they are, but Bool. */
+typedef uint8_t Byte __attribute__((may_alias));
+typedef uint32_t Four __attribute__((may_alias));
+typedef uint64_t Eight __attribute__((may_alias));
+typedef struct __attribute__((may_alias)) {
+    uint64_t low, high;
+} Sixteen;
+
+/* The only type of one byte is Bool: true is whatever is not 0, and 1 in a panel. */
+#define T Byte
+#define NAME(f) f##_1
+#define VALUE(x) ((x) != 0)
+#include "contraction/simd/pack_body.h"
+#undef T
+#undef NAME
+#undef VALUE
+
+#define VALUE(x) (x)
+
+#define T Four
+#define NAME(f) f##_4
+#include "contraction/simd/pack_body.h"
+#undef T
+#undef NAME
+
+#define T Eight
+#define NAME(f) f##_8
+#include "contraction/simd/pack_body.h"
+#undef T
+#undef NAME
+
+#define T Sixteen
+#define NAME(f) f##_16
+#include "contraction/simd/pack_body.h"
+#undef T
+#undef NAME
+
+const PackKernels SIMD_NAME(pack_kernels) = {pack_1, pack_4, pack_8, pack_16};

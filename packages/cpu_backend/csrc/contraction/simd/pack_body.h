@@ -1,0 +1,43 @@
+/* Packing of elements of type T into a panel (pack.h), by one of three loops: rows are copied where `across` walks
+ * neighbours in memory, columns are transposed where `along` does, single elements are picked where neither does. VALUE(x) is what
+ * an element becomes. */
+
+/* Neighbours of a step are neighbours in the operand, too. */
+static void NAME(pack_rows)(T *restrict panel, const T *source, const Index *along, Index width, Index depth,
+                            Index room) {
+    for (Index k = 0; k < depth; k++, panel += room) {
+        const T *row = source + along[k];
+        for (Index i = 0; i < width; i++) panel[i] = VALUE(row[i]);
+    }
+}
+
+/* Steps are neighbours in the operand: a transposition, a few steps at a time so that the panel's lines stay near. */
+static void NAME(pack_columns)(T *restrict panel, const T *source, const Index *across, Index width, Index depth,
+                               Index room) {
+    enum { STEPS = 8 };
+    Index k = 0;
+    for (; k + STEPS <= depth; k += STEPS)
+        for (Index i = 0; i < width; i++) {
+            const T *column = source + across[i] + k;
+            for (Index step = 0; step < STEPS; step++) panel[(k + step) * room + i] = VALUE(column[step]);
+        }
+    for (; k < depth; k++)
+        for (Index i = 0; i < width; i++) panel[k * room + i] = VALUE(source[across[i] + k]);
+}
+
+static void NAME(pack)(void *panel, const void *source, const Index *across, const Index *along, Index width,
+                       Index depth, Index room) {
+    T *target = panel;
+    const T *from = source;
+    if (offsets_are_consecutive(across, width)) {
+        NAME(pack_rows)(target, from + across[0], along, width, depth, room);
+    } else if (offsets_are_consecutive(along, depth)) {
+        NAME(pack_columns)(target, from + along[0], across, width, depth, room);
+    } else {
+        for (Index k = 0; k < depth; k++)
+            for (Index i = 0; i < width; i++) target[k * room + i] = VALUE(from[across[i] + along[k]]);
+    }
+    static const T zero;
+    for (Index k = 0; width < room && k < depth; k++)
+        for (Index i = width; i < room; i++) target[k * room + i] = zero;
+}

@@ -1,0 +1,17 @@
+/* The loops of the pair kernel (pair.h, ../pair.c): sums of products of two operands, a rectangle of the result at a
+ * time, with the sums in registers. */
+#include "contraction/pair.h"
+#include "reduction/simd/sums.h"
+
+#define BODY "contraction/simd/pair_body.h"
+#include "core/simd/every_type.h"
+
+const PairKernels SIMD_NAME(pair_kernels) = {{
+    [F32] = {scaled_f32, shared_f32, both_f32, tables_f32},
+    [F64] = {scaled_f64, shared_f64, both_f64, tables_f64},
+    [C32] = {scaled_c32, shared_c32, both_c32, tables_c32},
+    [C64] = {scaled_c64, shared_c64, both_c64, tables_c64},
+    [I32] = {scaled_i32, shared_i32, both_i32, tables_i32},
+    [I64] = {scaled_i64, shared_i64, both_i64, tables_i64},
+    [BOOL] = {scaled_bool, shared_bool, both_bool, tables_bool},
+}};

@@ -1,0 +1,153 @@
+/* Loops of the pair kernel for one element type (every_type.h, sums.h): rectangles of the result (pair.h), in blocks of
+ * one to four rows by one to four vectors whose sums stay in registers while the contracted index runs. Addresses count
+ * parts of elements: a real or an imaginary one. */
+
+/* The first factor as it enters a product. Of Bool, true is whatever is not 0 and becomes a byte of ones, so that the
+ * product with any other byte is true exactly when both factors are; truth() makes it 1 in the end. */
+INLINE NAME(Vector) NAME(mask)(NAME(Vector) x) {
+#if ALGEBRA == LOGICAL
+    return (NAME(Vector))(x != 0);
+#else
+    return x;
+#endif
+}
+
+/* A block of `rows` by `vectors` vectors of the result, the last of which has only `part` lanes unless that is 0. All
+ * numbers but part are constants where this is inlined. */
+INLINE void NAME(block)(const PairTile *tile, const NAME(Part) * first, const NAME(Part) * second, NAME(Part) * result,
+                        const int rows, const int vectors, const bool shared, const bool both, const Index part) {
+    NAME(Sum) sums[4][4];
+    const Index step = NAME(LANES) * PARTS;
+#pragma GCC unroll 4
+    for (int row = 0; row < rows; row++)
+#pragma GCC unroll 4
+        for (int i = 0; i < vectors; i++) sums[row][i] = NAME(empty)();
+    for (Index k = 0; k < tile->depth; k++) {
+        const NAME(Part) *x = first + tile->along_first[k] * PARTS, *y = second + tile->along_second[k] * PARTS;
+        NAME(Vector) factors[4];
+#pragma GCC unroll 4
+        for (int row = 0; row < rows; row++) {
+#pragma GCC unroll 4
+            for (int i = 0; i < vectors; i++) {
+                if (row == 0 || !shared) {
+                    const NAME(Part) *from = x + row * tile->row_first * PARTS + i * step;
+                    factors[i] = NAME(mask)(part ? NAME(load_part)(from, part) : NAME(load)(from));
+                }
+                const NAME(Part) *other = y + row * tile->row_second * PARTS;
+                if (both) {
+                    other += i * step;
+                    NAME(Vector) factor = part ? NAME(load_part)(other, part) : NAME(load)(other);
+                    sums[row][i] = NAME(add_product)(sums[row][i], factors[i], factor);
+                } else {
+                    sums[row][i] = NAME(add_scaled)(sums[row][i], factors[i], other);
+                }
+            }
+        }
+    }
+#pragma GCC unroll 4
+    for (int row = 0; row < rows; row++)
+#pragma GCC unroll 4
+        for (int i = 0; i < vectors; i++) {
+            NAME(Part) *to = result + row * tile->row_result * PARTS + i * step;
+            NAME(Vector) value = NAME(truth)(NAME(value)(sums[row][i]));
+            if (part) NAME(store_part)(to, value, part);
+            else if (tile->streams && (uintptr_t)to % VECTOR_BYTES == 0) stream_words(to, (Words)value);
+            else NAME(store)(to, value);
+        }
+}
+
+/* Some rows of the rectangle: blocks of four vectors, or of two where several rows are taken at once. */
+INLINE void NAME(strip)(const PairTile *tile, const NAME(Part) * first, const NAME(Part) * second, NAME(Part) * result,
+                        const int rows, const bool shared, const bool both) {
+    const int vectors = rows > 1 ? 2 : 4;
+    const Index step = NAME(LANES);
+    Index lane = 0;
+    for (; lane + vectors * step <= tile->lanes; lane += vectors * step)
+        NAME(block)(tile, first + lane * PARTS, both ? second + lane * PARTS : second, result + lane * PARTS, rows,
+                    vectors, shared, both, 0);
+    for (; lane + step <= tile->lanes; lane += step)
+        NAME(block)(tile, first + lane * PARTS, both ? second + lane * PARTS : second, result + lane * PARTS, rows, 1,
+                    shared, both, 0);
+    if (lane < tile->lanes)
+        NAME(block)(tile, first + lane * PARTS, both ? second + lane * PARTS : second, result + lane * PARTS, rows, 1,
+                    shared, both, tile->lanes - lane);
+}
+
+static void NAME(scaled)(const PairTile *tile, const char *first, const char *second, char *result) {
+    const NAME(Part) *x = (const NAME(Part) *)first, *y = (const NAME(Part) *)second;
+    NAME(Part) *to = (NAME(Part) *)result;
+    for (Index row = 0; row < tile->rows; row++)
+        NAME(strip)(tile, x + row * tile->row_first * PARTS, y + row * tile->row_second * PARTS,
+                    to + row * tile->row_result * PARTS, 1, false, false);
+    if (tile->streams) stream_end();
+}
+
+static void NAME(shared)(const PairTile *tile, const char *first, const char *second, char *result) {
+    const NAME(Part) *x = (const NAME(Part) *)first, *y = (const NAME(Part) *)second;
+    NAME(Part) *to = (NAME(Part) *)result;
+    Index row = 0;
+    for (; row + 4 <= tile->rows; row += 4)
+        NAME(strip)(tile, x, y + row * tile->row_second * PARTS, to + row * tile->row_result * PARTS, 4, true, false);
+    y += row * tile->row_second * PARTS;
+    to += row * tile->row_result * PARTS;
+    if (tile->rows - row == 3) NAME(strip)(tile, x, y, to, 3, true, false);
+    else if (tile->rows - row == 2) NAME(strip)(tile, x, y, to, 2, true, false);
+    else if (tile->rows - row == 1) NAME(strip)(tile, x, y, to, 1, true, false);
+    if (tile->streams) stream_end();
+}
+
+static void NAME(both)(const PairTile *tile, const char *first, const char *second, char *result) {
+    const NAME(Part) *x = (const NAME(Part) *)first, *y = (const NAME(Part) *)second;
+    NAME(Part) *to = (NAME(Part) *)result;
+    for (Index row = 0; row < tile->rows; row++)
+        NAME(strip)(tile, x + row * tile->row_first * PARTS, y + row * tile->row_second * PARTS,
+                    to + row * tile->row_result * PARTS, 1, false, true);
+    if (tile->streams) stream_end();
+}
+
+INLINE void NAME(gather)(NAME(Part) *restrict to, const NAME(Part) * from, const Index *offsets, Index count) {
+    for (Index i = 0; i < count; i++)
+        for (int part = 0; part < PARTS; part++) to[i * PARTS + part] = from[offsets[i] * PARTS + part];
+}
+
+/* The factors of all lanes are gathered first, unless they are neighbours or all the same. */
+static void NAME(tables)(const PairTile *tile, const char *first, const char *second, char *result) {
+    enum {
+        ROOM = PAIR_TABLE_BYTES / sizeof(NAME(Part)) < PAIR_TABLE * PARTS ? PAIR_TABLE_BYTES / sizeof(NAME(Part))
+                                                                          : PAIR_TABLE * PARTS
+    };
+    _Alignas(64) NAME(Part) of_first[ROOM], of_second[ROOM];
+    for (Index row = 0; row < tile->rows; row++) {
+        NAME(Part) *to = (NAME(Part) *)result + row * tile->row_result * PARTS;
+        for (Index k = 0; k < tile->depth; k++) {
+            const NAME(Part) *x = (const NAME(Part) *)first + (row * tile->row_first + tile->along_first[k]) * PARTS;
+            const NAME(Part) *y = (const NAME(Part) *)second + (row * tile->row_second + tile->along_second[k]) * PARTS;
+            if (tile->first_is_table) {
+                NAME(gather)(of_first, x, tile->across_first, tile->lanes);
+                x = of_first;
+            }
+            if (tile->second_is_table) {
+                NAME(gather)(of_second, y, tile->across_second, tile->lanes);
+                y = of_second;
+            }
+            for (Index lane = 0; lane < tile->lanes; lane += NAME(LANES)) {
+                const Index part = tile->lanes - lane < NAME(LANES) ? tile->lanes - lane : 0, at = lane * PARTS;
+                NAME(Sum) sum = NAME(empty)();
+                NAME(Vector) factor = NAME(mask)(part ? NAME(load_part)(x + at, part) : NAME(load)(x + at));
+                if (tile->second_is_constant) sum = NAME(add_scaled)(sum, factor, y);
+                else sum = NAME(add_product)(sum, factor, part ? NAME(load_part)(y + at, part) : NAME(load)(y + at));
+                NAME(Vector) value = NAME(truth)(NAME(value)(sum));
+                if (k > 0) {
+                    NAME(Vector) before = part ? NAME(load_part)(to + at, part) : NAME(load)(to + at);
+#if ALGEBRA == LOGICAL
+                    value |= before;
+#else
+                    value += before;
+#endif
+                }
+                if (part) NAME(store_part)(to + at, value, part);
+                else NAME(store)(to + at, value);
+            }
+        }
+    }
+}

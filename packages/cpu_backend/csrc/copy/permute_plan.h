@@ -1,0 +1,41 @@
+/* What a plan of a strided copy holds; for permute_plan.c, which makes it, permute.c, which runs it, and
+ * permute_kernels.c, which tells about it. */
+#ifndef TENSOR_CPU_PERMUTE_PLAN_H
+#define TENSOR_CPU_PERMUTE_PLAN_H
+
+#include "copy/permute.h"
+
+enum {
+    CACHE_LINE = 64,
+    STREAM_BYTES = 4 << 20 /* of a target that is written past the cache */
+};
+
+typedef struct {
+    Index extent, source, target; /* strides in bytes */
+} CopyAxis;
+
+typedef enum { NOTHING, RUNS, SPREAD, TRANSPOSE, INTERLEAVE, DEINTERLEAVE, GATHER, SCATTER } CopyMethod;
+
+struct CopyPlan {
+    CopyMethod method;
+    int width;                        /* an element has 1 << width bytes */
+    Index bytes;                      /* of all elements */
+    Index source_start, target_start; /* of the first element walked, from the first logical one, in bytes */
+    CopyTile tile;                    /* the full one */
+    Index last_columns, last_rows;    /* of the last tile along an axis that tiles cut */
+    int cut_by_columns, cut_by_rows;  /* that axis, among the loops; -1 when there is none */
+    int rank;                         /* loops around the tile, innermost first */
+    CopyAxis loops[MAX_RANK];
+    Index tiles, grain; /* grain: tiles worth waking a thread for */
+    bool whole_lines;   /* rows of tiles are whole cache lines of a target that begins with one */
+    bool long_runs;     /* rows are so long that a part of a line at each end does not matter */
+    /* A large target whose rows are no whole lines gets them through a buffer, group by group of rows that are
+     * neighbours in it, so that all lines but those at the ends of a group are written past the cache. */
+    const Index *row_buffer; /* offset of each row in the buffer; NULL for a plan that has no use for one */
+    Index group, group_pitch, buffer_bytes;
+    CopyTileFunction copy;
+    const CopyKernels *kernels;
+    Index tables[]; /* of the tile */
+};
+
+#endif

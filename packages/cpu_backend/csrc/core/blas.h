@@ -1,0 +1,83 @@
+/* BLAS and LAPACK, reached through function pointers: the extension links none.
+ *
+ * tensor_cpu.system.blas chooses a library when the first kernel needs one (one of our own, the OpenBLAS that NumPy
+ * calls, SciPy's, or MKL) and hands over its path, or SciPy's capsules; from then on the table below is full and never
+ * changes: to open a second library is an error, and kernels whose binder has called open_blas() read the table without
+ * a lock.
+ *
+ * Matrices are column-major. Complex numbers are pairs of doubles (floats). Lengths of strings are not passed: no
+ * library in use reads them, and NumPy and SciPy do the same.
+ */
+#ifndef TENSOR_CPU_BLAS_H
+#define TENSOR_CPU_BLAS_H
+
+#include "core/common.h"
+
+/* An integer of LAPACK. Where the library's own have 32 bits, it reads the low half of ours (little-endian machines
+ * only), writes the low half of info, and packs arrays of pivots twice as densely: see blas_integer(). */
+typedef int64_t BlasInt;
+
+typedef void Potrf(const char *triangle, const BlasInt *n, double *a, const BlasInt *lda, BlasInt *info);
+typedef void Getrf(const BlasInt *m, const BlasInt *n, double *a, const BlasInt *lda, BlasInt *pivots, BlasInt *info);
+typedef void Getrs(const char *transpose, const BlasInt *n, const BlasInt *columns, const double *a, const BlasInt *lda,
+                   const BlasInt *pivots, double *b, const BlasInt *ldb, BlasInt *info);
+typedef void Gesv(const BlasInt *n, const BlasInt *columns, double *a, const BlasInt *lda, BlasInt *pivots, double *b,
+                  const BlasInt *ldb, BlasInt *info);
+typedef void Getri(const BlasInt *n, double *a, const BlasInt *lda, const BlasInt *pivots, double *work,
+                   const BlasInt *work_size, BlasInt *info);
+typedef void Geqrf(const BlasInt *m, const BlasInt *n, double *a, const BlasInt *lda, double *tau, double *work,
+                   const BlasInt *work_size, BlasInt *info);
+typedef void Orgqr(const BlasInt *m, const BlasInt *n, const BlasInt *k, double *a, const BlasInt *lda,
+                   const double *tau, double *work, const BlasInt *work_size, BlasInt *info);
+typedef void Syevd(const char *vectors, const char *triangle, const BlasInt *n, double *a, const BlasInt *lda,
+                   double *values, double *work, const BlasInt *work_size, BlasInt *integers,
+                   const BlasInt *integers_size, BlasInt *info);
+typedef void Heevd(const char *vectors, const char *triangle, const BlasInt *n, double *a, const BlasInt *lda,
+                   double *values, double *work, const BlasInt *work_size, double *reals, const BlasInt *reals_size,
+                   BlasInt *integers, const BlasInt *integers_size, BlasInt *info);
+typedef void RealGesdd(const char *vectors, const BlasInt *m, const BlasInt *n, double *a, const BlasInt *lda,
+                       double *values, double *u, const BlasInt *ldu, double *vh, const BlasInt *ldvh, double *work,
+                       const BlasInt *work_size, BlasInt *integers, BlasInt *info);
+typedef void ComplexGesdd(const char *vectors, const BlasInt *m, const BlasInt *n, double *a, const BlasInt *lda,
+                          double *values, double *u, const BlasInt *ldu, double *vh, const BlasInt *ldvh, double *work,
+                          const BlasInt *work_size, double *reals, BlasInt *integers, BlasInt *info);
+
+typedef void Gemm(const char *transpose_a, const char *transpose_b, const BlasInt *m, const BlasInt *n,
+                  const BlasInt *k, const void *alpha, const void *a, const BlasInt *lda, const void *b,
+                  const BlasInt *ldb, const void *beta, void *c, const BlasInt *ldc);
+typedef void Gemv(const char *transpose, const BlasInt *m, const BlasInt *n, const void *alpha, const void *a,
+                  const BlasInt *lda, const void *x, const BlasInt *x_step, const void *beta, void *y,
+                  const BlasInt *y_step);
+typedef void Syrk(const char *triangle, const char *transpose, const BlasInt *n, const BlasInt *k, const void *alpha,
+                  const void *a, const BlasInt *lda, const void *beta, void *c, const BlasInt *ldc);
+typedef float FloatDot(const BlasInt *n, const void *x, const BlasInt *x_step, const void *y, const BlasInt *y_step);
+typedef double DoubleDot(const BlasInt *n, const void *x, const BlasInt *x_step, const void *y, const BlasInt *y_step);
+
+/* Everything that the chosen library computes for us. Of LAPACK's functions the first is for F64, the second for C64;
+ * those of BLAS stand in the order of element types: F32, F64, C32, C64. */
+typedef struct {
+    Gemm *gemm[4];
+    Gemv *gemv[4];
+    Syrk *syrk[4];
+    FloatDot *sdot;
+    DoubleDot *ddot;
+    Potrf *potrf[2];
+    Getrf *getrf[2];
+    Getrs *getrs[2];
+    Gesv *gesv[2];
+    Getri *getri[2];
+    Geqrf *geqrf[2];
+    Orgqr *orgqr[2]; /* xUNGQR for C64 */
+    Syevd *syevd;
+    Heevd *heevd;
+    RealGesdd *dgesdd;
+    ComplexGesdd *zgesdd;
+} Blas;
+
+/* The table, or NULL while no library has been opened. */
+const Blas *blas_table(void);
+
+/* What the library meant by an integer it wrote as its array's element number index. */
+BlasInt blas_integer(const BlasInt *written, Index index);
+
+#endif

@@ -1,0 +1,36 @@
+/* Asks the processor for its instruction sets, once; or uses the one that cpu_choose() was given instead. */
+#include "core/cpu.h"
+
+#include <stdatomic.h>
+
+const char *const INSTRUCTION_SET_NAMES[3] = {"plain", "avx2", "avx512"};
+
+enum { UNKNOWN = -1 };
+static atomic_int chosen = UNKNOWN;
+
+static InstructionSet best(void) {
+#if defined(__x86_64__) && !defined(NATIVE_PLAIN)
+    /* The builtin also asks whether the operating system saves the wide registers. */
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl"))
+        return AVX512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return AVX2;
+#endif
+    return PLAIN;
+}
+
+InstructionSet cpu_instruction_set(void) {
+    int set = atomic_load_explicit(&chosen, memory_order_relaxed);
+    if (set == UNKNOWN) {
+        set = (int)best();
+        atomic_store_explicit(&chosen, set, memory_order_relaxed);
+    }
+    return (InstructionSet)set;
+}
+
+int cpu_choose(InstructionSet set) {
+    if (set > best()) return -1;
+    atomic_store_explicit(&chosen, (int)set, memory_order_relaxed);
+    return 0;
+}

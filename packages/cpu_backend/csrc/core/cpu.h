@@ -1,0 +1,37 @@
+/* Which of the versions of a kernel this processor runs.
+ *
+ * Every file in simd/ is compiled once per instruction set; SIMD_NAME(f) is then f_plain, f_avx2 or f_avx512. A file
+ * there ends with one table of functions, declared by SIMD_TABLE, and the rest of the extension reaches its functions
+ * through SIMD_CHOICE(table) alone. The plain version is C for any processor.
+ */
+#ifndef TENSOR_CPU_CPU_H
+#define TENSOR_CPU_CPU_H
+
+typedef enum { PLAIN, AVX2, AVX512 } InstructionSet;
+
+/* The best one that the processor and the operating system have, or the one that cpu_choose() set. */
+InstructionSet cpu_instruction_set(void);
+
+/* Use another one from now on, for tests and comparisons; returns 0, or -1 when the processor lacks it. For kernels
+ * made afterwards. */
+int cpu_choose(InstructionSet set);
+
+extern const char *const INSTRUCTION_SET_NAMES[3];
+
+#define SIMD_JOIN2(name, set) name##_##set
+#define SIMD_JOIN(name, set) SIMD_JOIN2(name, set)
+
+#ifdef SIMD_SET /* inside simd/ */
+#define SIMD_NAME(name) SIMD_JOIN(name, SIMD_SET)
+#endif
+
+#if defined(__x86_64__) && !defined(NATIVE_PLAIN)
+#define SIMD_TABLE(type, name) extern const type name##_plain, name##_avx2, name##_avx512
+#define SIMD_CHOICE(name)                                                                                              \
+    (cpu_instruction_set() == AVX512 ? &name##_avx512 : cpu_instruction_set() == AVX2 ? &name##_avx2 : &name##_plain)
+#else
+#define SIMD_TABLE(type, name) extern const type name##_plain
+#define SIMD_CHOICE(name) (&name##_plain)
+#endif
+
+#endif

@@ -1,0 +1,107 @@
+/* The pool, the threads and the instruction set, as Python functions; tensor_cpu.system.memory and tensor_cpu.system.threads
+ * document them for users. Besides, two ways to get arrays in warm memory: empty() makes one, and after
+ * allocate_from_pool() NumPy's own functions do, in the same context. */
+#include "core/arrays.h"
+#include "core/cpu.h"
+#include "core/pool.h"
+#include "core/threads.h"
+#include "core/topics.h"
+
+static PyObject *stats(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    PoolStats now = pool_stats();
+    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "used_bytes", (long long)now.used_bytes,
+                         "used_buffers", (long long)now.used_buffers, "kept_bytes", (long long)now.kept_bytes,
+                         "kept_buffers", (long long)now.kept_buffers, "limit_bytes", (long long)now.limit_bytes, "hits",
+                         (long long)now.hits, "misses", (long long)now.misses, "evictions", (long long)now.evictions,
+                         "peak_bytes", (long long)now.peak_bytes);
+}
+
+static PyObject *clear(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    Py_BEGIN_ALLOW_THREADS /* unmapping gigabytes takes long */
+    pool_clear();
+    Py_END_ALLOW_THREADS Py_RETURN_NONE;
+}
+
+static PyObject *set_limit(PyObject *module, PyObject *bytes) {
+    (void)module;
+    long long limit = PyLong_AsLongLong(bytes);
+    if (limit == -1 && PyErr_Occurred()) return NULL;
+    if (limit < 0) return PyErr_Format(PyExc_ValueError, "the pool cannot keep %lld bytes", limit);
+    Py_BEGIN_ALLOW_THREADS pool_set_limit(limit);
+    Py_END_ALLOW_THREADS Py_RETURN_NONE;
+}
+
+static PyObject *set_poisoning(PyObject *module, PyObject *on) {
+    (void)module;
+    int wanted = PyObject_IsTrue(on);
+    if (wanted < 0) return NULL;
+    pool_set_poisoning(wanted);
+    Py_RETURN_NONE;
+}
+
+static PyObject *allocate_from_pool(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    if (arrays_allocate_from_pool() < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *empty(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    (void)module;
+    ArrayForm form;
+    if (count != 2) return PyErr_Format(PyExc_TypeError, "empty takes a shape and the name of an element type");
+    if (array_form_read(&form, arguments[0], arguments[1]) < 0) return NULL;
+    return array_new(&form);
+}
+
+static PyObject *get_threads(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    return PyLong_FromLong(threads_get());
+}
+
+static PyObject *share_among(PyObject *count, bool chosen) {
+    long wanted = PyLong_AsLong(count);
+    if (wanted == -1 && PyErr_Occurred()) return NULL;
+    if (wanted < 1 || wanted > MOST_THREADS)
+        return PyErr_Format(PyExc_ValueError, "%ld threads; accepted: 1 to %d", wanted, MOST_THREADS);
+    threads_set((int)wanted, chosen);
+    Py_RETURN_NONE;
+}
+
+static PyObject *set_threads(PyObject *module, PyObject *count) {
+    (void)module;
+    return share_among(count, true);
+}
+
+static PyObject *set_most_threads(PyObject *module, PyObject *count) {
+    (void)module;
+    return share_among(count, false);
+}
+
+static PyObject *instruction_set(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    return PyUnicode_FromString(INSTRUCTION_SET_NAMES[cpu_instruction_set()]);
+}
+
+static PyObject *set_instruction_set(PyObject *module, PyObject *name) {
+    (void)module;
+    int set = name_read(name, INSTRUCTION_SET_NAMES, AVX512 + 1);
+    if (set >= 0 && cpu_choose((InstructionSet)set) == 0) Py_RETURN_NONE;
+    return PyErr_Format(PyExc_ValueError, "this processor has no instruction set %R", name);
+}
+
+PyMethodDef memory_functions[] = {
+    {"pool_stats", stats, METH_NOARGS, "What the pool holds, by name."},
+    {"pool_clear", clear, METH_NOARGS, "Give every kept buffer back to the operating system."},
+    {"pool_set_limit", set_limit, METH_O, "Keep at most so many bytes."},
+    {"pool_set_poisoning", set_poisoning, METH_O, "Whether to overwrite what is given back, and to check it."},
+    {"allocate_from_pool", allocate_from_pool, METH_NOARGS, "Make NumPy allocate from the pool in this context."},
+    {"empty", (PyCFunction)(void (*)(void))empty, METH_FASTCALL, "An uninitialised array without gaps."},
+    {"threads", get_threads, METH_NOARGS, "Threads that share the work of a kernel."},
+    {"set_threads", set_threads, METH_O, "Share the work of a kernel among so many threads."},
+    {"set_most_threads", set_most_threads, METH_O, "Among at most so many, no more than the caller has processors."},
+    {"instruction_set", instruction_set, METH_NOARGS, "plain, avx2 or avx512."},
+    {"set_instruction_set", set_instruction_set, METH_O, "Make kernels of another version from now on."},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,35 @@
+/* The extension module tensor_cpu._native: the functions of every topic, and the type of kernels. */
+#include "core/arrays.h"
+#include "core/kernel.h"
+#include "core/topics.h"
+
+static PyMethodDef *const TOPICS[] = {
+    blas_functions,     lanes_functions,       lapack_functions,  memory_functions, small_functions,
+    semiring_functions, permute_functions,     convert_functions, gemm_functions,   pair_functions,
+    products_functions, elementwise_functions, reduce_functions,
+};
+
+static int fill(PyObject *module) {
+    if (arrays_import() < 0) return -1;
+    for (size_t i = 0; i < sizeof TOPICS / sizeof *TOPICS; i++)
+        if (PyModule_AddFunctions(module, TOPICS[i]) < 0) return -1;
+    return PyModule_AddType(module, &Kernel_Type);
+}
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, (void *)fill},
+#ifdef Py_mod_multiple_interpreters
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED}, /* there is one array_type */
+#endif
+    {0, NULL},
+};
+
+static PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "tensor_cpu._native",
+    .m_doc = "Native kernels of the CPU backend; tensor_cpu.native binds them.",
+    .m_size = 0,
+    .m_slots = slots,
+};
+
+PyMODINIT_FUNC PyInit__native(void) { return PyModuleDef_Init(&definition); }

@@ -1,0 +1,179 @@
+/* The elementwise machine: runs programs of elementwise operations over blocks of a result (blocks.h, elementwise.h).
+ *
+ * Blocks are cut so small that the workspace of a thread fits the first-level cache, and only what is
+ * neither read nor written where it lies has any.
+ */
+#include "elementwise/elementwise_plan.h"
+
+#include "core/kernel.h"
+#include "core/pool.h"
+#include "core/threads.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum {
+    FETCHED_AHEAD = 2 * FAR_BLOCK_BYTES, /* left to itself, the processor stops fetching while it computes */
+    ALONE = 1 << 13, /* element operations, about 5 microseconds, that are not worth releasing the GIL for */
+    GRAIN = 1 << 16, /* element operations that are worth waking a thread for */
+};
+
+typedef ElementwisePlan Plan;
+
+typedef struct {
+    const Plan *plan;
+    const char *operands[MOST_OPERANDS];
+    char *result;
+    atomic_bool *out_of_memory;
+} Run;
+
+/* What one thread knows about its registers. */
+typedef struct {
+    const Run *run;
+    char *spaces[MOST_REGISTERS];     /* workspace of each register */
+    char *registers[MOST_REGISTERS];  /* where its elements are */
+    Index row_steps[MOST_REGISTERS];  /* bytes from row to row of a tile */
+    Index copied_from[MOST_OPERANDS]; /* offset of what a copied operand's register holds */
+    Index rows, columns;              /* and of which extents */
+} State;
+
+static void fill(const BlockKernels *kernels, char *space, const void *element, int bytes, Index count) {
+    kernels->copy[__builtin_ctz((unsigned)bytes)](space, element, 1, count, 0, 0);
+}
+
+static void prepare(State *state, const Run *run, char *workspace) {
+    const Plan *plan = run->plan;
+    const BlockPlan *blocks = &plan->blocks;
+    state->run = run;
+    state->rows = state->columns = -1;
+    for (int k = 0; k < plan->register_count; k++) {
+        state->spaces[k] = state->registers[k] = workspace + plan->space_of[k];
+        state->row_steps[k] = 0;
+    }
+    for (int k = 0; k < blocks->operand_count; k++)
+        if (blocks->operands[k].access == ONE_NUMBER)
+            fill(plan->block_kernels, state->spaces[k], run->operands[k], blocks->operands[k].item_bytes,
+                 blocks->block_elements);
+    for (int k = 0; k < plan->constant_count; k++)
+        fill(plan->block_kernels, state->spaces[plan->first_constant + k], plan->constants[k], plan->constant_bytes[k],
+             blocks->block_elements);
+}
+
+static void fetch(const char *place, Index bytes) {
+    for (Index line = 0; line < bytes; line += 64) __builtin_prefetch(place + line);
+}
+
+static void read_operands(State *state, const BlockWalk *walk) {
+    const Plan *plan = state->run->plan;
+    const BlockPlan *blocks = &plan->blocks;
+    bool same_extents = state->rows == walk->rows && state->columns == walk->columns;
+    state->rows = walk->rows;
+    state->columns = walk->columns;
+    for (int k = 0; k < blocks->operand_count; k++) {
+        const BlockOperand *operand = &blocks->operands[k];
+        if (operand->access == IN_PLACE) {
+            state->registers[k] = (char *)state->run->operands[k] + walk->offsets[k] * operand->item_bytes;
+            state->row_steps[k] =
+                blocks->row_axis < 0 ? 0 : operand->strides[blocks->row_axis] * (Index)operand->item_bytes;
+            if (plan->far && walk->rows == 1)
+                fetch(state->registers[k] + FETCHED_AHEAD, walk->columns * operand->item_bytes);
+        } else if (operand->access == COPIED) {
+            state->row_steps[k] = walk->columns * operand->item_bytes;
+            if (same_extents && state->copied_from[k] == walk->offsets[k]) continue;
+            blocks_copy(plan->block_kernels, blocks, walk, k, state->spaces[k], state->run->operands[k]);
+            state->copied_from[k] = walk->offsets[k];
+        }
+    }
+}
+
+/* Computes n elements of the result from those that the registers hold in one row of a block. */
+static void run_program(State *state, Index n, char *result, Index row) {
+    const Plan *plan = state->run->plan;
+    int last = plan->instruction_count - 1;
+    for (int k = 0; k <= last; k++) {
+        const Instruction *instruction = &plan->instructions[k];
+        const char *operands[3];
+        for (int j = 0; j < 3; j++) {
+            int which = instruction->operands[j];
+            operands[j] = state->registers[which] + row * state->row_steps[which];
+        }
+        char *target = k < last || plan->streamed ? state->spaces[instruction->target] : result;
+        instruction->loop(n, target, operands[0], operands[1],
+                          instruction->function ? instruction->function : operands[2]);
+    }
+    if (plan->streamed)
+        plan->block_kernels->stream(result, state->spaces[plan->instructions[last].target],
+                                    n * ELEMENT_BYTES[plan->result.type]);
+}
+
+/* Blocks of operands that lie as the result does: nothing to walk along but memory. */
+static void run_flat(State *state, Index begin, Index end) {
+    const Run *run = state->run;
+    const Plan *plan = run->plan;
+    const BlockPlan *blocks = &plan->blocks;
+    const Index size = blocks->shape[0], step = blocks->steps[0], item = ELEMENT_BYTES[plan->result.type];
+    for (Index first = begin * step; first < smaller(end * step, size); first += step) {
+        Index n = smaller(size - first, step);
+        for (int k = 0; k < blocks->operand_count; k++) {
+            const BlockOperand *operand = &blocks->operands[k];
+            if (operand->access != IN_PLACE) continue;
+            state->registers[k] = (char *)run->operands[k] + first * operand->item_bytes;
+            if (plan->far) fetch(state->registers[k] + FETCHED_AHEAD, n * operand->item_bytes);
+        }
+        run_program(state, n, run->result + first * item, 0);
+    }
+}
+
+static void run_walk(State *state, Index begin, Index end) {
+    const Run *run = state->run;
+    const BlockPlan *blocks = &run->plan->blocks;
+    const Index item = ELEMENT_BYTES[run->plan->result.type];
+    BlockWalk walk;
+    blocks_start(blocks, &walk, begin);
+    for (Index block = begin; block < end; block++) {
+        read_operands(state, &walk);
+        char *result = run->result + walk.result_offset * item;
+        for (Index row = 0; row < walk.rows; row++) {
+            run_program(state, walk.columns, result, row);
+            if (walk.rows > 1) result += blocks->result_strides[blocks->row_axis] * item;
+        }
+        if (block + 1 < end) blocks_advance(blocks, &walk);
+    }
+}
+
+static void run_blocks(void *context, Index begin, Index end) {
+    const Run *run = context;
+    _Alignas(64) char little[LITTLE_WORKSPACE];
+    char *workspace = workspace_take(little, run->plan->workspace_bytes);
+    if (workspace == NULL) {
+        atomic_store(run->out_of_memory, true);
+        return;
+    }
+    State state;
+    prepare(&state, run, workspace);
+    if (run->plan->flat) run_flat(&state, begin, end);
+    else run_walk(&state, begin, end);
+    if (run->plan->streamed) run->plan->block_kernels->finish_stream();
+    workspace_give(workspace, run->plan->workspace_bytes);
+}
+
+PyObject *elementwise_call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
+    const Plan *plan = kernel_plan(self);
+    int count = plan->blocks.operand_count;
+    if (!kernel_takes(self, flagged_count, names, count) || !are_arrays(arguments, count)) return NULL;
+    PyObject *result = array_new(&plan->result);
+    if (result == NULL || plan->result.size == 0) return result;
+    atomic_bool out_of_memory = false;
+    Run run = {.plan = plan, .result = array_data(result), .out_of_memory = &out_of_memory};
+    for (int k = 0; k < count; k++) run.operands[k] = array_data(arguments[k]);
+    if (plan->result.size * plan->cost <= ALONE) {
+        run_blocks(&run, 0, plan->blocks.block_count);
+    } else {
+        Index grain = GRAIN / (plan->cost * plan->blocks.block_elements);
+        Py_BEGIN_ALLOW_THREADS parallel_for(plan->blocks.block_count, grain, run_blocks, &run);
+        Py_END_ALLOW_THREADS
+    }
+    if (!atomic_load(&out_of_memory)) return result;
+    Py_DECREF(result);
+    return PyErr_NoMemory();
+}

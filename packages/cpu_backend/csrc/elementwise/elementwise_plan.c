@@ -1,0 +1,306 @@
+/* Plans of the elementwise machine: reads and checks programs, and cuts results into blocks.
+ *
+ * Python gives the program as tuples (operation, type of the operands, target, first, second, third) over numbered
+ * registers: first the operands, then the constants, then blocks of workspace. The target of the last instruction is
+ * the result. Whatever an instruction reads must hold elements of its type, or at least of their size.
+ */
+#include "elementwise/elementwise_plan.h"
+#include "core/kernel.h"
+#include "core/topics.h"
+#include "elementwise/vectormath.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MOST_WORKSPACE = 1 << 16, /* bytes of a thread */
+    MOST_BLOCK_ELEMENTS = 1024,
+    LEAST_BLOCK_ELEMENTS = 256,
+    LARGEST_TILE = 1024,
+    FUNCTION_COST = 4,   /* of a function of vectormath.h, in other operations */
+    FAR_BYTES = 1 << 24, /* data from main memory: short blocks, and while one is computed, a later one is fetched */
+};
+/* Larger results are written past the cache. Measured with 32 MiB of third-level cache: chains of single operations are
+ * faster so from 8 MB on, though the next one reads its operand from memory, and slower at 5 MB. */
+static const size_t STREAMED_BYTES = (size_t)6 << 20;
+
+static const char *const OPERATION_NAMES[LOOPED_OPERATIONS] = {
+    "add",
+    "subtract",
+    "multiply",
+    "divide",
+    "maximum",
+    "minimum",
+    "equal",
+    "not_equal",
+    "less",
+    "less_equal",
+    "greater",
+    "greater_equal",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "bitwise_left_shift",
+    "bitwise_right_shift",
+    "where",
+    "negative",
+    "abs",
+    "conj",
+    "sign",
+    "logical_not",
+    "bitwise_invert",
+    "sqrt",
+    "floor",
+    "ceil",
+    "trunc",
+    "round",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "real",
+    "imag",
+    "complex",
+    "to_F32",
+    "to_F64",
+    "to_C32",
+    "to_C64",
+    "to_I32",
+    "to_I64",
+    "to_Bool",
+};
+
+typedef ElementwisePlan Plan;
+
+/* Each function that reads returns 0, or -1 with an exception set. */
+
+static int refuse(const char *what) {
+    PyErr_Format(PyExc_ValueError, "elementwise: %s", what);
+    return -1;
+}
+
+/* held[k] becomes the size in bytes of the elements that register k holds. */
+static int read_operands_of(Plan *plan, PyObject *operands, int *held) {
+    if (!PyTuple_Check(operands) || PyTuple_GET_SIZE(operands) > MOST_OPERANDS) return refuse("too many operands");
+    plan->blocks.operand_count = plan->first_constant = (int)PyTuple_GET_SIZE(operands);
+    for (int k = 0; k < plan->blocks.operand_count; k++) {
+        BlockOperand *operand = &plan->blocks.operands[k];
+        PyObject *pair = PyTuple_GET_ITEM(operands, k);
+        if (!PyTuple_Check(pair) || PyTuple_GET_SIZE(pair) != 2) return refuse("an operand is (strides, type)");
+        int rank = indices_read(operand->strides, MAX_RANK, PyTuple_GET_ITEM(pair, 0));
+        if (rank < 0) return -1;
+        if (rank != plan->result.rank) return refuse("an operand has one stride per axis of the result");
+        int type = element_type_read(PyTuple_GET_ITEM(pair, 1));
+        if (type < 0) return -1;
+        operand->item_bytes = held[k] = ELEMENT_BYTES[type];
+    }
+    return 0;
+}
+
+static int read_constants(Plan *plan, PyObject *constants, int *held) {
+    if (!PyTuple_Check(constants) || PyTuple_GET_SIZE(constants) + plan->first_constant > MOST_REGISTERS)
+        return refuse("too many constants");
+    plan->constant_count = (int)PyTuple_GET_SIZE(constants);
+    for (int k = 0; k < plan->constant_count; k++) {
+        char *bytes;
+        Py_ssize_t length;
+        if (PyBytes_AsStringAndSize(PyTuple_GET_ITEM(constants, k), &bytes, &length) < 0) return -1;
+        if (length != 1 && length != 4 && length != 8 && length != 16) return refuse("a constant is one element");
+        memcpy(plan->constants[k], bytes, (size_t)length);
+        plan->constant_bytes[k] = held[plan->first_constant + k] = (int)length;
+    }
+    return 0;
+}
+
+static bool is_in(int operation, int first, int last) { return operation >= first && operation <= last; }
+
+static int operands_of(int operation) {
+    if (operation == WHERE) return 3;
+    return is_in(operation, ADD, RIGHT_SHIFT) || operation == JOIN_PARTS ? 2 : 1;
+}
+
+/* The type of what an operation computes from operands of this type. */
+static ElementType type_of_result(int operation, ElementType type) {
+    const bool has_parts = type == C32 || type == C64;
+    if (is_in(operation, TO_F32, TO_BOOL)) return (ElementType)(operation - TO_F32 + F32);
+    if (is_in(operation, EQUAL, GREATER_EQUAL) || is_in(operation, ISNAN, ISFINITE)) return BOOL;
+    if (operation == JOIN_PARTS) return type == F32 ? C32 : C64;
+    if (has_parts && (operation == ABSOLUTE || operation == REAL_PART || operation == IMAGINARY_PART))
+        return type == C32 ? F32 : F64;
+    return type;
+}
+
+static int find_loop(Instruction *instruction, PyObject *name, int type) {
+    const ElementwiseKernels *kernels = SIMD_CHOICE(elementwise_kernels);
+    if (!PyUnicode_Check(name)) return refuse("an operation is named by a string");
+    const int operation = name_read(name, OPERATION_NAMES, LOOPED_OPERATIONS);
+    if (operation >= 0) instruction->loop = kernels->loops[operation][type];
+    instruction->widens = operation >= JOIN_PARTS;
+    instruction->operand_count = operands_of(operation);
+    instruction->chooses = operation == WHERE;
+    instruction->result = type_of_result(operation, (ElementType)type);
+    for (int function = 0; function < MATH_FUNCTIONS; function++)
+        if (PyUnicode_CompareWithASCIIString(name, math_name((MathFunction)function)) == 0) {
+            MathLoop found = math_loop((MathFunction)function, (ElementType)type);
+            instruction->loop = found.loop;
+            instruction->function = found.function;
+            instruction->operand_count = math_operands((MathFunction)function);
+        }
+    if (instruction->loop != NULL) return 0;
+    PyErr_Format(PyExc_ValueError, "elementwise: there is no instruction %R for this type", name);
+    return -1;
+}
+
+/* Whether the registers that an instruction reads hold elements of the right size; notes what it writes. */
+static int check_registers(const Instruction *instruction, int type, int *held) {
+    for (int k = 0; k < instruction->operand_count; k++) {
+        const int expected = instruction->chooses && k == 0 ? ELEMENT_BYTES[BOOL] : ELEMENT_BYTES[type];
+        if (held[instruction->operands[k]] != expected)
+            return refuse("an instruction reads elements of another size than those of its type");
+    }
+    held[instruction->target] = ELEMENT_BYTES[instruction->result];
+    return 0;
+}
+
+static int read_instruction(Plan *plan, Instruction *instruction, PyObject *tuple, int *held) {
+    if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) != 6)
+        return refuse("an instruction is (operation, type, target, first, second, third)");
+    int type = element_type_read(PyTuple_GET_ITEM(tuple, 1));
+    if (type < 0 || find_loop(instruction, PyTuple_GET_ITEM(tuple, 0), type) < 0) return -1;
+    for (int k = 0; k < 4; k++) {
+        long number = PyLong_AsLong(PyTuple_GET_ITEM(tuple, 2 + k));
+        if (number == -1 && PyErr_Occurred()) return -1;
+        if (number < 0 || number >= MOST_REGISTERS) return refuse("there is no such register");
+        if (k == 0 && number < plan->first_constant + plan->constant_count)
+            return refuse("operands and constants are not written to");
+        if (k == 0) instruction->target = (int)number;
+        else instruction->operands[k - 1] = (int)number;
+        if (number >= plan->register_count) plan->register_count = (int)number + 1;
+    }
+    return check_registers(instruction, type, held);
+}
+
+static int read_program(Plan *plan, PyObject *program, int *held) {
+    Py_ssize_t count = PyTuple_Check(program) ? PyTuple_GET_SIZE(program) : 0;
+    if (count < 1 || count > MOST_INSTRUCTIONS) return refuse("too many instructions, or none");
+    plan->register_count = plan->first_constant + plan->constant_count;
+    plan->instruction_count = (int)count;
+    plan->cost = 0;
+    for (int k = 0; k < count; k++) {
+        if (read_instruction(plan, &plan->instructions[k], PyTuple_GET_ITEM(program, k), held) < 0) return -1;
+        plan->cost += plan->instructions[k].function ? FUNCTION_COST : 1;
+    }
+    if (plan->instructions[count - 1].result != plan->result.type)
+        return refuse("the last instruction does not compute elements of the result's type");
+    return 0;
+}
+
+/* Bytes of the widest element in any register: of operands, constants and results of instructions. */
+static int widest_element(const Plan *plan, PyObject *program) {
+    int widest = ELEMENT_BYTES[plan->result.type];
+    for (int k = 0; k < plan->blocks.operand_count; k++)
+        if (plan->blocks.operands[k].item_bytes > widest) widest = plan->blocks.operands[k].item_bytes;
+    for (int k = 0; k < plan->instruction_count; k++) {
+        PyObject *type = PyTuple_GET_ITEM(PyTuple_GET_ITEM(program, k), 1);
+        int bytes = ELEMENT_BYTES[element_type_read(type)];
+        if (bytes > widest) widest = bytes;
+        if (plan->instructions[k].widens) widest = 16;
+    }
+    return widest;
+}
+
+/* Bytes of the result and of operands of its size. */
+static size_t bytes_touched(const Plan *plan) {
+    size_t bytes = plan->result.bytes;
+    for (int k = 0; k < plan->blocks.operand_count; k++)
+        for (int axis = 0; axis < plan->result.rank; axis++)
+            if (plan->blocks.operands[k].strides[axis] != 0) {
+                bytes += (size_t)plan->result.size * (size_t)plan->blocks.operands[k].item_bytes;
+                break;
+            }
+    return bytes;
+}
+
+/* Workspace for operands that are not read in place, for constants, and for results but the last, which is written
+ * where it belongs unless it is streamed there. */
+static void give_spaces(Plan *plan) {
+    bool needed[MOST_REGISTERS] = {false};
+    for (int k = 0; k < plan->blocks.operand_count; k++) needed[k] = plan->blocks.operands[k].access != IN_PLACE;
+    for (int k = 0; k < plan->constant_count; k++) needed[plan->first_constant + k] = true;
+    for (int k = 0; k < plan->instruction_count; k++)
+        if (k + 1 < plan->instruction_count || plan->streamed) needed[plan->instructions[k].target] = true;
+    plan->workspace_bytes = 0;
+    for (int k = 0; k < plan->register_count; k++) {
+        plan->space_of[k] = needed[k] ? (Index)plan->workspace_bytes : 0;
+        if (needed[k]) plan->workspace_bytes += (size_t)plan->space_bytes;
+    }
+}
+
+static Index whole_lines(Index elements) { return elements < 64 ? 64 : elements / 64 * 64; }
+
+static void cut(Plan *plan, int item_bytes) {
+    BlockPlan *blocks = &plan->blocks;
+    blocks->rank = plan->result.rank;
+    for (int axis = 0; axis < blocks->rank; axis++) blocks->shape[axis] = plan->result.shape[axis];
+    Index fitting = MOST_WORKSPACE / (plan->register_count * item_bytes); /* into the workspace; half: the cache */
+    Index most = fitting / 2 < LEAST_BLOCK_ELEMENTS ? LEAST_BLOCK_ELEMENTS : fitting / 2;
+    if (most > MOST_BLOCK_ELEMENTS) most = MOST_BLOCK_ELEMENTS;
+    plan->far = bytes_touched(plan) >= FAR_BYTES;
+    if (plan->far) most = FAR_BLOCK_BYTES / item_bytes;
+    if (most > fitting) most = fitting;
+    Index largest_tile = fitting < LARGEST_TILE ? fitting : LARGEST_TILE;
+    blocks_plan(blocks, whole_lines(most), whole_lines(largest_tile));
+    plan->space_bytes = (int)rounded_up(blocks->block_elements * item_bytes, 64);
+    plan->flat = blocks->rank == 1;
+    for (int k = 0; k < blocks->operand_count; k++) plan->flat = plan->flat && blocks->operands[k].access != COPIED;
+    plan->block_kernels = SIMD_CHOICE(block_kernels);
+    plan->streamed = plan->result.bytes >= STREAMED_BYTES;
+    give_spaces(plan);
+}
+
+static PyObject *elementwise(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    (void)module;
+    if (count != 5)
+        return PyErr_Format(PyExc_TypeError, "elementwise takes a shape, a type, operands, a program and constants");
+    int held[MOST_REGISTERS] = {0};
+    Plan *plan = calloc(1, sizeof(Plan));
+    if (plan == NULL) return PyErr_NoMemory();
+    if (array_form_read(&plan->result, arguments[0], arguments[1]) < 0 ||
+        read_operands_of(plan, arguments[2], held) < 0 || read_constants(plan, arguments[4], held) < 0 ||
+        read_program(plan, arguments[3], held) < 0) {
+        free(plan);
+        return NULL;
+    }
+    cut(plan, widest_element(plan, arguments[3]));
+    return kernel_new("elementwise", elementwise_call, plan, free);
+}
+
+/* For each operation, the names of the types that it has loops for. */
+static PyObject *elementwise_operations(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    const ElementwiseKernels *kernels = SIMD_CHOICE(elementwise_kernels);
+    PyObject *found = PyDict_New();
+    for (int operation = 0; found != NULL && operation < LOOPED_OPERATIONS + MATH_FUNCTIONS; operation++) {
+        bool looped = operation < LOOPED_OPERATIONS;
+        const char *name =
+            looped ? OPERATION_NAMES[operation] : math_name((MathFunction)(operation - LOOPED_OPERATIONS));
+        PyObject *types = PyList_New(0);
+        for (int type = 0; types != NULL && type < ELEMENT_TYPES; type++) {
+            if (looped ? kernels->loops[operation][type] == NULL : type > F64) continue;
+            PyObject *type_name = PyUnicode_FromString(element_type_name((ElementType)type));
+            if (type_name == NULL || PyList_Append(types, type_name) < 0) Py_CLEAR(types);
+            Py_XDECREF(type_name);
+        }
+        if (types == NULL || PyDict_SetItemString(found, name, types) < 0) Py_CLEAR(found);
+        Py_XDECREF(types);
+    }
+    return found;
+}
+
+PyMethodDef elementwise_functions[] = {
+    {"elementwise_operations", elementwise_operations, METH_NOARGS, "The types of operands, by operation."},
+    {"elementwise", (PyCFunction)(void (*)(void))elementwise, METH_FASTCALL, "A kernel that runs a program."},
+    {NULL, NULL, 0, NULL},
+};

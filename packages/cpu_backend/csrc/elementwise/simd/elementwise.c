@@ -1,0 +1,213 @@
+/* The loops of the elementwise machine, for every operation and type of element; see ../elementwise.h.
+ *
+ * They are written for the compiler to vectorise. An operation that is missing in the table has no instruction.
+ */
+#include "elementwise/elementwise.h"
+
+#include <math.h>
+#include <string.h>
+
+#define NAME(f) SIMD_JOIN(f, SUFFIX)
+
+#define T float
+#define SUFFIX f32
+#define FUNCTION(name) name##f
+#include "elementwise/simd/elementwise_real_body.h"
+
+#define T double
+#define SUFFIX f64
+#define FUNCTION(name) name
+#include "elementwise/simd/elementwise_real_body.h"
+
+#define T float
+#define SUFFIX c32
+#define FUNCTION(name) name##f
+#define REAL_NAME(name) name##_f32
+#include "elementwise/simd/elementwise_complex_body.h"
+
+#define T double
+#define SUFFIX c64
+#define FUNCTION(name) name
+#define REAL_NAME(name) name##_f64
+#include "elementwise/simd/elementwise_complex_body.h"
+
+#define T int32_t
+#define SUFFIX i32
+#define WRAPPING uint32_t
+#include "elementwise/simd/elementwise_integer_body.h"
+
+#define T int64_t
+#define SUFFIX i64
+#define WRAPPING uint64_t
+#include "elementwise/simd/elementwise_integer_body.h"
+
+#define T uint8_t
+#define SUFFIX truth
+#include "elementwise/simd/elementwise_bool_body.h"
+
+typedef struct {
+    double real, imaginary;
+} Pair;
+
+#define T uint8_t
+#define SUFFIX 1
+#include "elementwise/simd/elementwise_where.h"
+#define T uint32_t
+#define SUFFIX 4
+#include "elementwise/simd/elementwise_where.h"
+#define T uint64_t
+#define SUFFIX 8
+#include "elementwise/simd/elementwise_where.h"
+#define T Pair
+#define SUFFIX 16
+#include "elementwise/simd/elementwise_where.h"
+
+#define T float
+#define SUFFIX f32
+#include "elementwise/simd/elementwise_convert_body.h"
+#define T double
+#define SUFFIX f64
+#include "elementwise/simd/elementwise_convert_body.h"
+#define T int32_t
+#define SUFFIX i32
+#include "elementwise/simd/elementwise_convert_body.h"
+#define T int64_t
+#define SUFFIX i64
+#include "elementwise/simd/elementwise_convert_body.h"
+#define T uint8_t
+#define SUFFIX truth
+#define VALUE(x) ((x) != 0)
+#include "elementwise/simd/elementwise_convert_body.h"
+
+static void widen_i32(Index n, void *result, const void *first, const void *second, const void *third) {
+    int64_t *d = result;
+    const int32_t *a = first;
+    (void)second, (void)third;
+    for (Index i = 0; i < n; i++) d[i] = a[i];
+}
+
+static void bool_to_i32(Index n, void *result, const void *first, const void *second, const void *third) {
+    int32_t *d = result;
+    const uint8_t *a = first;
+    (void)second, (void)third;
+    for (Index i = 0; i < n; i++) d[i] = a[i] != 0;
+}
+
+static void bool_to_i64(Index n, void *result, const void *first, const void *second, const void *third) {
+    int64_t *d = result;
+    const uint8_t *a = first;
+    (void)second, (void)third;
+    for (Index i = 0; i < n; i++) d[i] = a[i] != 0;
+}
+
+static void c32_to_c64(Index n, void *result, const void *first, const void *second, const void *third) {
+    to_f64_f32(2 * n, result, first, second, third);
+}
+
+static void c64_to_c32(Index n, void *result, const void *first, const void *second, const void *third) {
+    to_f32_f64(2 * n, result, first, second, third);
+}
+
+static void c32_to_bool(Index n, void *result, const void *first, const void *second, const void *third) {
+    uint8_t *d = result;
+    const float *a = first;
+    (void)second, (void)third;
+    for (Index i = 0; i < n; i++) d[i] = (a[2 * i] != 0) | (a[2 * i + 1] != 0);
+}
+
+static void c64_to_bool(Index n, void *result, const void *first, const void *second, const void *third) {
+    uint8_t *d = result;
+    const double *a = first;
+    (void)second, (void)third;
+    for (Index i = 0; i < n; i++) d[i] = (a[2 * i] != 0) | (a[2 * i + 1] != 0);
+}
+
+static void same_1(Index n, void *result, const void *first, const void *second, const void *third) {
+    (void)second, (void)third;
+    memmove(result, first, (size_t)n);
+}
+
+static void same_4(Index n, void *result, const void *first, const void *second, const void *third) {
+    same_1(4 * n, result, first, second, third);
+}
+
+static void same_8(Index n, void *result, const void *first, const void *second, const void *third) {
+    same_1(8 * n, result, first, second, third);
+}
+
+static void same_16(Index n, void *result, const void *first, const void *second, const void *third) {
+    same_1(16 * n, result, first, second, third);
+}
+
+const ElementwiseKernels SIMD_NAME(elementwise_kernels) = {
+    .loops = {
+        [ADD] = {add_f32, add_f64, add_c32, add_c64, add_i32, add_i64, bitwise_or_truth},
+        [SUBTRACT] = {subtract_f32, subtract_f64, subtract_c32, subtract_c64, subtract_i32, subtract_i64},
+        [MULTIPLY] = {multiply_f32, multiply_f64, multiply_c32, multiply_c64, multiply_i32, multiply_i64,
+                      bitwise_and_truth},
+        [DIVIDE] = {divide_f32, divide_f64, divide_c32, divide_c64},
+        [MAXIMUM] = {[F32] = maximum_f32,
+                     [F64] = maximum_f64,
+                     [I32] = maximum_i32,
+                     [I64] = maximum_i64,
+                     [BOOL] = bitwise_or_truth},
+        [MINIMUM] = {[F32] = minimum_f32,
+                     [F64] = minimum_f64,
+                     [I32] = minimum_i32,
+                     [I64] = minimum_i64,
+                     [BOOL] = bitwise_and_truth},
+        [EQUAL] = {equal_f32, equal_f64, equal_c32, equal_c64, equal_i32, equal_i64, equal_truth},
+        [NOT_EQUAL] = {not_equal_f32, not_equal_f64, not_equal_c32, not_equal_c64, not_equal_i32, not_equal_i64,
+                       bitwise_xor_truth},
+        [LESS] = {[F32] = less_f32, [F64] = less_f64, [I32] = less_i32, [I64] = less_i64, [BOOL] = less_truth},
+        [LESS_EQUAL] = {[F32] = less_equal_f32,
+                        [F64] = less_equal_f64,
+                        [I32] = less_equal_i32,
+                        [I64] = less_equal_i64,
+                        [BOOL] = less_equal_truth},
+        [GREATER] = {[F32] = greater_f32,
+                     [F64] = greater_f64,
+                     [I32] = greater_i32,
+                     [I64] = greater_i64,
+                     [BOOL] = greater_truth},
+        [GREATER_EQUAL] = {[F32] = greater_equal_f32,
+                           [F64] = greater_equal_f64,
+                           [I32] = greater_equal_i32,
+                           [I64] = greater_equal_i64,
+                           [BOOL] = greater_equal_truth},
+        [LOGICAL_AND] = {[BOOL] = bitwise_and_truth},
+        [LOGICAL_OR] = {[BOOL] = bitwise_or_truth},
+        [LOGICAL_XOR] = {[BOOL] = bitwise_xor_truth},
+        [BITWISE_AND] = {[I32] = bitwise_and_i32, [I64] = bitwise_and_i64, [BOOL] = bitwise_and_truth},
+        [BITWISE_OR] = {[I32] = bitwise_or_i32, [I64] = bitwise_or_i64, [BOOL] = bitwise_or_truth},
+        [BITWISE_XOR] = {[I32] = bitwise_xor_i32, [I64] = bitwise_xor_i64, [BOOL] = bitwise_xor_truth},
+        [LEFT_SHIFT] = {[I32] = left_shift_i32, [I64] = left_shift_i64},
+        [RIGHT_SHIFT] = {[I32] = right_shift_i32, [I64] = right_shift_i64},
+        [WHERE] = {where_4, where_8, where_8, where_16, where_4, where_8, where_1},
+        [NEGATIVE] = {negative_f32, negative_f64, negative_c32, negative_c64, negative_i32, negative_i64},
+        [ABSOLUTE] = {absolute_f32, absolute_f64, absolute_c32, absolute_c64, absolute_i32, absolute_i64},
+        [CONJUGATE] = {same_4, same_8, conjugate_c32, conjugate_c64, same_4, same_8},
+        [SIGN] = {[F32] = sign_f32, [F64] = sign_f64, [I32] = sign_i32, [I64] = sign_i64},
+        [LOGICAL_NOT] = {[BOOL] = invert_truth},
+        [INVERT] = {[I32] = invert_i32, [I64] = invert_i64, [BOOL] = invert_truth},
+        [SQRT] = {sqrt_f32, sqrt_f64},
+        [FLOOR] = {floor_f32, floor_f64},
+        [CEIL] = {ceil_f32, ceil_f64},
+        [TRUNC] = {trunc_f32, trunc_f64},
+        [ROUND] = {round_f32, round_f64},
+        [ISNAN] = {isnan_f32, isnan_f64, isnan_c32, isnan_c64},
+        [ISINF] = {isinf_f32, isinf_f64, isinf_c32, isinf_c64},
+        [ISFINITE] = {isfinite_f32, isfinite_f64, isfinite_c32, isfinite_c64},
+        [REAL_PART] = {[C32] = real_part_c32, [C64] = real_part_c64},
+        [IMAGINARY_PART] = {[C32] = imaginary_part_c32, [C64] = imaginary_part_c64},
+        [JOIN_PARTS] = {[F32] = join_parts_c32, [F64] = join_parts_c64},
+        [TO_F32] =
+            {[F32] = to_f32_f32, [F64] = to_f32_f64, [I32] = to_f32_i32, [I64] = to_f32_i64, [BOOL] = to_f32_truth},
+        [TO_F64] =
+            {[F32] = to_f64_f32, [F64] = to_f64_f64, [I32] = to_f64_i32, [I64] = to_f64_i64, [BOOL] = to_f64_truth},
+        [TO_C32] = {to_c32_f32, to_c32_f64, same_8, c64_to_c32, to_c32_i32, to_c32_i64, to_c32_truth},
+        [TO_C64] = {to_c64_f32, to_c64_f64, c32_to_c64, same_16, to_c64_i32, to_c64_i64, to_c64_truth},
+        [TO_I32] = {[I32] = same_4, [BOOL] = bool_to_i32},
+        [TO_I64] = {[I32] = widen_i32, [I64] = same_8, [BOOL] = bool_to_i64},
+        [TO_BOOL] = {to_bool_f32, to_bool_f64, c32_to_bool, c64_to_bool, to_bool_i32, to_bool_i64, to_bool_truth},
+    }};

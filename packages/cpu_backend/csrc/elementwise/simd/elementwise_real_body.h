@@ -1,0 +1,109 @@
+/* Loops for real floating-point elements: T with the suffix SUFFIX, of which FUNCTION(f) is the C function.
+ *
+ * maximum and minimum propagate NaN, as NumPy's do, and of two equal elements they take the second (which shows in
+ * zeros of different sign), as NumPy's do on x86, and small_body.h.
+ */
+#define OPERATION add
+#define FORMULA a[i] + b[i]
+#include "elementwise/simd/elementwise_loop.h"
+
+#define OPERATION subtract
+#define FORMULA a[i] - b[i]
+#include "elementwise/simd/elementwise_loop.h"
+
+#define OPERATION multiply
+#define FORMULA a[i] * b[i]
+#include "elementwise/simd/elementwise_loop.h"
+
+#define OPERATION divide
+#define FORMULA a[i] / b[i]
+#include "elementwise/simd/elementwise_loop.h"
+
+#define OPERATION maximum
+#define FORMULA ((a[i] > b[i]) | (a[i] != a[i])) ? a[i] : b[i]
+#include "elementwise/simd/elementwise_loop.h"
+
+#define OPERATION minimum
+#define FORMULA ((a[i] < b[i]) | (a[i] != a[i])) ? a[i] : b[i]
+#include "elementwise/simd/elementwise_loop.h"
+
+#define RESULT uint8_t
+#define OPERATION equal
+#define FORMULA a[i] == b[i]
+#include "elementwise/simd/elementwise_loop.h"
+
+#define RESULT uint8_t
+#define OPERATION not_equal
+#define FORMULA a[i] != b[i]
+#include "elementwise/simd/elementwise_loop.h"
+
+#define RESULT uint8_t
+#define OPERATION less
+#define FORMULA a[i] < b[i]
+#include "elementwise/simd/elementwise_loop.h"
+
+#define RESULT uint8_t
+#define OPERATION less_equal
+#define FORMULA a[i] <= b[i]
+#include "elementwise/simd/elementwise_loop.h"
+
+#define RESULT uint8_t
+#define OPERATION greater
+#define FORMULA a[i] > b[i]
+#include "elementwise/simd/elementwise_loop.h"
+
+#define RESULT uint8_t
+#define OPERATION greater_equal
+#define FORMULA a[i] >= b[i]
+#include "elementwise/simd/elementwise_loop.h"
+
+#define OPERATION negative
+#define FORMULA -a[i]
+#include "elementwise/simd/elementwise_loop.h"
+
+#define OPERATION absolute
+#define FORMULA FUNCTION(fabs)(a[i])
+#include "elementwise/simd/elementwise_loop.h"
+
+#define OPERATION sign
+#define FORMULA a[i] > 0 ? 1 : a[i] < 0 ? -1 : a[i] == 0 ? 0 : a[i]
+#include "elementwise/simd/elementwise_loop.h"
+
+#define OPERATION sqrt
+#define FORMULA FUNCTION(sqrt)(a[i])
+#include "elementwise/simd/elementwise_loop.h"
+
+#define OPERATION floor
+#define FORMULA FUNCTION(floor)(a[i])
+#include "elementwise/simd/elementwise_loop.h"
+
+#define OPERATION ceil
+#define FORMULA FUNCTION(ceil)(a[i])
+#include "elementwise/simd/elementwise_loop.h"
+
+#define OPERATION trunc
+#define FORMULA FUNCTION(trunc)(a[i])
+#include "elementwise/simd/elementwise_loop.h"
+
+#define OPERATION round
+#define FORMULA FUNCTION(rint)(a[i])
+#include "elementwise/simd/elementwise_loop.h"
+
+#define RESULT uint8_t
+#define OPERATION isnan
+#define FORMULA a[i] != a[i]
+#include "elementwise/simd/elementwise_loop.h"
+
+#define RESULT uint8_t
+#define OPERATION isinf
+#define FORMULA FUNCTION(fabs)(a[i]) == (T)INFINITY
+#include "elementwise/simd/elementwise_loop.h"
+
+#define RESULT uint8_t
+#define OPERATION isfinite
+#define FORMULA FUNCTION(fabs)(a[i]) < (T)INFINITY
+#include "elementwise/simd/elementwise_loop.h"
+
+#undef T
+#undef SUFFIX
+#undef FUNCTION

@@ -1,0 +1,383 @@
+/* Kernels that loop over LAPACK: cholesky, solve, inv, det, qr, eigh, svd of stacks of matrices of any size.
+ *
+ * Each matrix is copied once, into the column-major block of a result (where LAPACK then factors it in place) or into
+ * scratch memory; elements are checked to be finite on the way. Stacks are shared among our threads, while the library
+ * itself runs single-threaded. For a stack of fewer matrices than threads the library is lent threads if its matrices
+ * are large, and else the calling thread computes alone: see run_all(). When LAPACK refuses a matrix, or an element
+ * is not finite, the whole call goes to NumPy's kernel, which finds out where and says it, so that both raise the same
+ * errors.
+ */
+#include "linalg/lapack.h"
+#include "core/blas_threads.h"
+#include "core/kernel.h"
+#include "copy/matrix_copy.h"
+#include "core/pool.h"
+#include "core/threads.h"
+#include "core/topics.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const ROUTINE_NAMES[ROUTINES] = {"cholesky", "solve", "inv", "det", "qr", "eigh", "svd"};
+static const int RESULT_COUNTS[ROUTINES] = {1, 1, 1, 1, 2, 2, 3};
+/* Floating-point operations over rows * columns * shorter, roughly. */
+static const double WORK[ROUTINES] = {0.4, 0.7, 2.0, 0.7, 3.0, 9.0, 20.0};
+static const double WORTH_A_THREAD = 40e3; /* operations: about 20 microseconds of small matrices */
+/* Sides of a square matrix from which the library's threads are worth it. Those that decompose by vectors wait for one
+ * another so often that beside other work two of them take fifty times as long as one. */
+static const double WORTH_ITS_THREADS[ROUTINES] = {700, 700, 700, 700, 1000, 1000, 800};
+
+typedef enum { FINE, REFUSED, NO_MEMORY } Outcome;
+
+typedef struct {
+    const Plan *plan;
+    const char *a, *b;
+    char *results[MOST_RESULTS];
+    atomic_int outcome;
+} Call;
+
+/* Lays the parts out behind one another from memory on, at multiples of 64 bytes from it; returns the bytes of all. */
+static size_t scratch_layout(const Plan *plan, double *memory, Scratch *scratch) {
+    Index width = plan->pairs ? 2 : 1, used = 0;
+    bool copies = plan->routine == SOLVE || plan->routine == DET || plan->routine == SVD;
+    Index a = used;
+    used += copies ? (width * plan->rows * plan->columns + 7) / 8 * 8 : 0;
+    Index out[MOST_RESULTS];
+    for (int i = 0; i < plan->result_count; i++) {
+        out[i] = used;
+        used += plan->narrow ? (plan->block[i] * (plan->shared ? plan->count : 1) + 7) / 8 * 8 : 0;
+    }
+    Index tau = used;
+    used += plan->routine == QR ? (width * plan->shorter + 7) / 8 * 8 : 0;
+    Index work = used;
+    used += (width * plan->work_size + 7) / 8 * 8;
+    Index reals = used;
+    used += (plan->reals_size + 7) / 8 * 8;
+    Index integers = used;
+    used += plan->integers_size;
+    if (memory != NULL) {
+        *scratch = (Scratch){.a = memory + a,
+                             .tau = memory + tau,
+                             .work = memory + work,
+                             .reals = memory + reals,
+                             .integers = (BlasInt *)(memory + integers)};
+        for (int i = 0; i < plan->result_count; i++) scratch->out[i] = memory + out[i];
+    }
+    return sizeof(double) * (size_t)used;
+}
+
+/* Elements from the first matrix of a stack to the one with this number. */
+static Index offset_of(const Plan *plan, const MatrixStack *stack, Index number) {
+    Index offset = 0;
+    for (int axis = plan->batch_rank - 1; axis >= 0; axis--) {
+        offset += number % plan->batch[axis] * stack->steps[axis];
+        number /= plan->batch[axis];
+    }
+    return offset;
+}
+
+static bool load(const Plan *plan, const MatrixStack *stack, const char *first, Index number, BlasInt columns,
+                 double *block) {
+    const char *source = first + ELEMENT_BYTES[plan->type] * offset_of(plan, stack, number);
+    bool finite = matrix_load(plan->type, source, plan->rows, columns, stack->row_stride, stack->column_stride, block);
+    return finite || !plan->check;
+}
+
+static bool run_one(Call *call, Scratch *scratch, Index number) {
+    const Plan *plan = call->plan;
+    if (!plan->narrow)
+        for (int i = 0; i < plan->result_count; i++)
+            scratch->out[i] = (double *)call->results[i] + plan->block[i] * number;
+    if (!load(plan, &plan->a, call->a, number, plan->columns, routine_input(plan, scratch))) return false;
+    if (plan->routine == SOLVE && !load(plan, &plan->b, call->b, number, plan->right, scratch->out[0])) return false;
+    if (!routine_run(plan, scratch)) return false;
+    if (plan->narrow)
+        for (int i = 0; i < plan->result_count; i++)
+            matrix_round(scratch->out[i], plan->block[i], (float *)call->results[i] + plan->block[i] * number);
+    return true;
+}
+
+static void run_matrices(Call *call, Index begin, Index end) {
+    Scratch scratch;
+    void *memory = scratch_take(call->plan->scratch_bytes);
+    if (memory == NULL) {
+        atomic_store(&call->outcome, NO_MEMORY);
+        return;
+    }
+    scratch_layout(call->plan, memory, &scratch);
+    for (Index number = begin; number < end && atomic_load_explicit(&call->outcome, memory_order_relaxed) == FINE;
+         number++)
+        if (!run_one(call, &scratch, number)) atomic_store(&call->outcome, REFUSED);
+    scratch_give(memory, call->plan->scratch_bytes);
+}
+
+static void run_range(void *context, Index begin, Index end) {
+    int former = blas_alone_begin();
+    run_matrices(context, begin, end);
+    blas_alone_end(former);
+}
+
+/* One matrix for all right-hand sides: factored once, and all columns solved for at once. */
+static void run_shared(Call *call) {
+    const Plan *plan = call->plan;
+    Scratch scratch;
+    void *memory = scratch_take(plan->scratch_bytes);
+    if (memory == NULL) {
+        atomic_store(&call->outcome, NO_MEMORY);
+        return;
+    }
+    scratch_layout(plan, memory, &scratch);
+    double *columns = plan->narrow ? scratch.out[0] : (double *)call->results[0];
+    bool fine = load(plan, &plan->a, call->a, 0, plan->columns, scratch.a);
+    for (Index number = 0; fine && number < plan->count; number++)
+        fine = load(plan, &plan->b, call->b, number, plan->right, columns + plan->block[0] * number);
+    fine = fine && routine_factor(plan, &scratch) &&
+           routine_substitute(plan, &scratch, plan->right * plan->count, columns);
+    if (!fine) atomic_store(&call->outcome, REFUSED);
+    else if (plan->narrow) matrix_round(columns, plan->block[0] * plan->count, (float *)call->results[0]);
+    scratch_give(memory, plan->scratch_bytes);
+}
+
+static bool is_large(const Plan *plan) {
+    const double side = WORTH_ITS_THREADS[plan->routine];
+    const double right =
+        plan->routine == SOLVE ? (double)plan->right * (plan->shared ? (double)plan->count : 1.0) : 0.0;
+    const double size = (double)plan->rows * (double)plan->columns * ((double)plan->shorter + right);
+    return size * (plan->pairs ? 4.0 : 1.0) >= side * side * side;
+}
+
+/* Whose threads work: ours on many matrices, nobody's on small ones, the library's on a large one. On a small one the
+ * library's threads gain little when the machine is idle, and cost several hundred times the work when it is not, for
+ * they spin while they wait for one another. */
+static void run_all(Call *call) {
+    const Plan *plan = call->plan;
+    const double size = (double)plan->rows * (double)plan->columns * (double)plan->shorter;
+    const double work = WORK[plan->routine] * size, total = work * (double)plan->count;
+    const int threads = total >= 2.0 * WORTH_A_THREAD ? threads_for_caller() : 1;
+    const bool many = threads > 1 && plan->count >= threads;
+    blas_enter();
+    if (many && !plan->shared && blas_works_alone()) {
+        Index grain = work >= WORTH_A_THREAD ? 1 : (Index)(WORTH_A_THREAD / work) + 1;
+        const Index fewest = pieces(plan->count, MOST_CALLERS);
+        parallel_for(plan->count, grain > fewest ? grain : fewest, run_range, call);
+    } else {
+        int lent;
+        const bool has_lent = blas_borrow_threads(is_large(plan) ? threads_for_caller() : 1, &lent);
+        if (plan->shared) run_shared(call);
+        else run_matrices(call, 0, plan->count);
+        if (has_lent) blas_return_threads(lent);
+    }
+    blas_leave();
+}
+
+static PyObject *call_kernel(PyObject *self, PyObject *const *operands, size_t flagged_count, PyObject *names) {
+    const Plan *plan = kernel_plan(self);
+    Call call = {.plan = plan, .outcome = FINE};
+    PyObject *results[MOST_RESULTS] = {NULL, NULL, NULL};
+    if (!kernel_takes(self, flagged_count, names, plan->operand_count) || !are_arrays(operands, plan->operand_count))
+        return NULL;
+    call.a = array_data(operands[0]);
+    if (plan->operand_count == 2) call.b = array_data(operands[1]);
+    bool made = true;
+    for (int i = 0; made && i < plan->result_count; i++) {
+        results[i] = array_new(&plan->results[i]);
+        made = results[i] != NULL;
+        if (made) call.results[i] = array_data(results[i]);
+    }
+    if (made && plan->is_long) {
+        Py_BEGIN_ALLOW_THREADS;
+        run_all(&call);
+        Py_END_ALLOW_THREADS;
+    } else if (made) {
+        run_all(&call);
+    }
+    int outcome = atomic_load(&call.outcome);
+    PyObject *answer = NULL;
+    if (made && outcome == FINE) {
+        if (plan->result_count == 1) return results[0];
+        answer = PyTuple_New(plan->result_count);
+        for (int i = 0; answer != NULL && i < plan->result_count; i++)
+            PyTuple_SET_ITEM(answer, i, Py_NewRef(results[i]));
+    }
+    for (int i = 0; i < plan->result_count; i++) Py_XDECREF(results[i]);
+    if (made && outcome == NO_MEMORY) return PyErr_NoMemory();
+    if (made && outcome == REFUSED) return PyObject_Vectorcall(plan->otherwise, operands, flagged_count, NULL);
+    return answer;
+}
+
+static void release(void *plan) {
+    Py_XDECREF(((Plan *)plan)->otherwise);
+    free(plan);
+}
+
+/* Reads the strides of a stack of matrices: batch axes, then columns, then rows; all in elements. */
+static bool stack_read(MatrixStack *stack, PyObject *strides, int batch_rank) {
+    Index read[MAX_RANK + 2];
+    int count = indices_read(read, MAX_RANK + 2, strides);
+    if (count < 2 || (count != batch_rank + 2 && count != 2)) {
+        if (!PyErr_Occurred()) PyErr_Format(PyExc_ValueError, "strides %R for %d batch axes", strides, batch_rank);
+        return false;
+    }
+    for (int axis = 0; axis < count - 2; axis++) stack->steps[axis] = read[axis];
+    stack->column_stride = read[count - 2];
+    stack->row_stride = read[count - 1];
+    return true;
+}
+
+/* Elements of each result that belong to one matrix. */
+static void elements_of_results(const Plan *plan, Index *elements) {
+    const Index m = plan->rows, n = plan->columns, k = plan->shorter;
+    switch (plan->routine) {
+    case SOLVE: elements[0] = m * plan->right; break;
+    case DET: elements[0] = 1; break;
+    case QR:
+        elements[0] = m * k;
+        elements[1] = k * n;
+        break;
+    case EIGH:
+        elements[0] = m;
+        elements[1] = m * m;
+        break;
+    case SVD:
+        elements[0] = m * k;
+        elements[1] = k;
+        elements[2] = k * n;
+        break;
+    default: elements[0] = m * n;
+    }
+}
+
+/* The second result of svd and the first of eigh are real whatever the matrices are. */
+static ElementType type_of_result(const Plan *plan, int number) {
+    const bool is_real = (plan->routine == SVD && number == 1) || (plan->routine == EIGH && number == 0);
+    return !is_real || !plan->pairs ? plan->type : plan->type == C32 ? F32 : F64;
+}
+
+static bool results_read(Plan *plan, PyObject *forms) {
+    Index elements[MOST_RESULTS];
+    elements_of_results(plan, elements);
+    if (PyTuple_GET_SIZE(forms) != plan->result_count) {
+        PyErr_Format(PyExc_ValueError, "%s has %d results", ROUTINE_NAMES[plan->routine], plan->result_count);
+        return false;
+    }
+    for (int i = 0; i < plan->result_count; i++) {
+        PyObject *shape, *type_name;
+        if (!PyTuple_Check(PyTuple_GET_ITEM(forms, i))) {
+            PyErr_Format(PyExc_TypeError, "a form is a shape and a type, found %R", PyTuple_GET_ITEM(forms, i));
+            return false;
+        }
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(forms, i), "O!U", &PyTuple_Type, &shape, &type_name)) return false;
+        if (array_form_read(&plan->results[i], shape, type_name) < 0) return false;
+        const ElementType type = type_of_result(plan, i);
+        if (plan->results[i].type != type || plan->results[i].size != elements[i] * plan->count) {
+            PyErr_Format(PyExc_ValueError, "result %d of shape %R does not fit the operands", i, shape);
+            return false;
+        }
+        plan->block[i] = elements[i] * (type == C32 || type == C64 ? 2 : 1);
+    }
+    return true;
+}
+
+static int routine_read(const char *name) {
+    for (int routine = 0; routine < ROUTINES; routine++)
+        if (strcmp(name, ROUTINE_NAMES[routine]) == 0) return routine;
+    PyErr_Format(PyExc_ValueError, "there is no routine %s", name);
+    return -1;
+}
+
+/* Whether so many matrices can be addressed, with room for the workspaces that LAPACK asks for. */
+static bool are_addressable(Index rows, Index columns, Index count) {
+    Index elements;
+    return !__builtin_mul_overflow(rows, columns, &elements) && !__builtin_mul_overflow(elements, count, &elements) &&
+           !__builtin_mul_overflow(elements, 1 << 8, &elements);
+}
+
+/* Whether a call takes more than some 20 microseconds: a matrix with nothing to compute takes about half of one. */
+static bool is_long(const Plan *plan) {
+    const double size = (double)plan->rows * (double)plan->columns;
+    const double work = WORK[plan->routine] * size * (double)plan->shorter + size * (double)plan->right + 1e3;
+    return work * (double)plan->count >= WORTH_A_THREAD;
+}
+
+static bool plan_read(Plan *plan, PyObject *arguments) {
+    const char *name;
+    PyObject *type_name, *batch, *a, *b, *forms;
+    long long rows, columns, right;
+    int check;
+    if (!PyArg_ParseTuple(arguments, "sULLLOOOO!pO:lapack_kernel", &name, &type_name, &rows, &columns, &right, &batch,
+                          &a, &b, &PyTuple_Type, &forms, &check, &plan->otherwise)) {
+        plan->otherwise = NULL;
+        return false;
+    }
+    Py_INCREF(plan->otherwise);
+    const int routine = routine_read(name), type = routine < 0 ? -1 : element_type_read(type_name);
+    plan->batch_rank = type < 0 ? -1 : indices_read(plan->batch, MAX_RANK, batch);
+    if (plan->batch_rank < 0) return false;
+    plan->routine = (Routine)routine;
+    plan->type = (ElementType)type;
+    plan->pairs = plan->type == C32 || plan->type == C64;
+    plan->narrow = plan->type == F32 || plan->type == C32;
+    plan->check = check;
+    plan->rows = rows;
+    plan->columns = columns;
+    plan->shorter = rows < columns ? rows : columns;
+    plan->right = right;
+    plan->operand_count = plan->routine == SOLVE ? 2 : 1;
+    plan->result_count = RESULT_COUNTS[routine];
+    plan->count = 1;
+    for (int axis = 0; axis < plan->batch_rank; axis++)
+        if (plan->batch[axis] < 1 || __builtin_mul_overflow(plan->count, plan->batch[axis], &plan->count)) {
+            PyErr_Format(PyExc_ValueError, "%R is no shape of a batch", batch);
+            return false;
+        }
+    if (plan->type > C64 || plan->shorter < 1 || (plan->routine == SOLVE ? right < 1 : right != 0)) {
+        PyErr_SetString(PyExc_ValueError, "matrices of floating or complex numbers, none of them empty");
+        return false;
+    }
+    if (rows != columns && routine != QR && routine != SVD) {
+        PyErr_Format(PyExc_ValueError, "%s takes square matrices, found %lld x %lld", name, rows, columns);
+        return false;
+    }
+    if (!are_addressable(rows, columns, plan->count) || !are_addressable(rows, right, plan->count)) {
+        PyErr_Format(PyExc_OverflowError, "%s: more elements than can be addressed", name);
+        return false;
+    }
+    plan->is_long = is_long(plan);
+    if (!stack_read(&plan->a, a, plan->batch_rank)) return false;
+    if (plan->operand_count == 2 && !stack_read(&plan->b, b, plan->batch_rank)) return false;
+    plan->shared = plan->batch_rank > 0 && PyTuple_GET_SIZE(a) == 2;
+    if (plan->shared && plan->routine != SOLVE) {
+        PyErr_Format(PyExc_ValueError, "%s: strides %R for %d batch axes", name, a, plan->batch_rank);
+        return false;
+    }
+    if (plan->operand_count == 2 && PyTuple_GET_SIZE(b) != plan->batch_rank + 2) {
+        PyErr_Format(PyExc_ValueError, "%s: strides %R for %d batch axes", name, b, plan->batch_rank);
+        return false;
+    }
+    if (plan->routine == DET && llabs(plan->a.column_stride) < llabs(plan->a.row_stride)) {
+        Index stride = plan->a.row_stride; /* a matrix and its transpose have one determinant */
+        plan->a.row_stride = plan->a.column_stride;
+        plan->a.column_stride = stride;
+    }
+    return results_read(plan, forms);
+}
+
+static PyObject *lapack_kernel(PyObject *module, PyObject *arguments) {
+    (void)module;
+    if (blas_table() == NULL) return PyErr_Format(PyExc_RuntimeError, "no BLAS library has been opened");
+    Plan *plan = calloc(1, sizeof *plan);
+    if (plan == NULL) return PyErr_NoMemory();
+    if (!plan_read(plan, arguments)) {
+        release(plan);
+        return NULL;
+    }
+    routine_query(plan);
+    plan->scratch_bytes = scratch_layout(plan, NULL, NULL) + sizeof(double); /* never none */
+    return kernel_new(ROUTINE_NAMES[plan->routine], call_kernel, plan, release);
+}
+
+PyMethodDef lapack_functions[] = {
+    {"lapack_kernel", lapack_kernel, METH_VARARGS, "A kernel that calls LAPACK for every matrix of a stack."},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,57 @@
+/* The plan behind a kernel that loops over LAPACK: which routine, on which matrices, with how much memory. */
+#ifndef TENSOR_CPU_LAPACK_H
+#define TENSOR_CPU_LAPACK_H
+
+#include "core/arrays.h"
+#include "core/blas.h"
+
+typedef enum { CHOLESKY, SOLVE, INV, DET, QR, EIGH, SVD, ROUTINES } Routine;
+enum { MOST_RESULTS = 3 };
+
+typedef struct {
+    Index steps[MAX_RANK];           /* along the batch axes, in elements; twin order */
+    Index row_stride, column_stride; /* in elements */
+} MatrixStack;
+
+typedef struct {
+    Routine routine;
+    ElementType type;                      /* of the operands */
+    bool pairs;                            /* C32 and C64: pairs of doubles */
+    bool narrow;                           /* F32 and C32: computed in double precision and rounded */
+    bool check;                            /* refuse what is not finite */
+    bool is_long;                          /* worth letting other Python threads run */
+    bool shared;                           /* solve: one matrix for all batches of right-hand sides */
+    BlasInt rows, columns, shorter, right; /* M, N, K of a; columns of b */
+    int batch_rank;
+    Index batch[MAX_RANK], count; /* twin order; matrices in all */
+    MatrixStack a, b;
+    int operand_count, result_count;
+    ArrayForm results[MOST_RESULTS];
+    Index block[MOST_RESULTS];                    /* of each result: doubles for one matrix */
+    BlasInt work_size, reals_size, integers_size; /* what LAPACK asks for, in elements of its kind */
+    size_t scratch_bytes;
+    PyObject *otherwise; /* NumPy's kernel: says why LAPACK refused */
+} Plan;
+
+/* Memory for one matrix at a time; laid out by scratch_layout(). */
+typedef struct {
+    double *a; /* a copy of the operand that the routine may destroy; nothing where the copy is made in a result */
+    double *out[MOST_RESULTS];
+    double *tau, *work, *reals;
+    BlasInt *integers;
+} Scratch;
+
+/* lapack_routines.c: asks LAPACK how much memory it wants. */
+void routine_query(Plan *plan);
+
+/* Where the operand has to be copied to. */
+double *routine_input(const Plan *plan, const Scratch *scratch);
+
+/* Computes the results of one matrix; whether LAPACK succeeded. */
+bool routine_run(const Plan *plan, const Scratch *scratch);
+
+/* solve with a shared matrix: factors it, then solves for so many columns at b. */
+bool routine_factor(const Plan *plan, const Scratch *scratch);
+bool routine_substitute(const Plan *plan, const Scratch *scratch, BlasInt columns, double *b);
+
+#endif

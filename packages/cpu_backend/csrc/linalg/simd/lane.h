@@ -1,0 +1,92 @@
+/* A lane vector: one double of each matrix of a group, and the operations that C has no operator for.
+ *
+ * Lane is a vector type of GCC and Clang, so + - * / work on it, also with a plain double on one side. A Mask holds
+ * one truth value per lane. Powers of two are made from the bits of the exponent, so scaling by them is exact.
+ */
+#ifndef TENSOR_CPU_LANE_H
+#define TENSOR_CPU_LANE_H
+
+#include "core/common.h"
+
+#include <math.h>
+
+#if defined(__AVX512F__)
+#define LANES 8
+#elif defined(__AVX2__)
+#define LANES 4
+#else
+#define LANES 2
+#endif
+#if LANES > 2
+#include <immintrin.h>
+#endif
+
+#define INLINE static inline __attribute__((always_inline))
+
+typedef double Lane __attribute__((vector_size(LANES * 8)));
+typedef uint64_t Bits __attribute__((vector_size(LANES * 8)));
+
+/* The same number in every lane. */
+INLINE Lane broadcast(double value) { return value - (Lane){0}; }
+
+#if LANES == 8
+
+typedef __mmask8 Mask;
+INLINE Mask greater(Lane x, Lane y) { return _mm512_cmp_pd_mask(x, y, _CMP_GT_OQ); }
+INLINE Mask equal(Lane x, Lane y) { return _mm512_cmp_pd_mask(x, y, _CMP_EQ_OQ); }
+INLINE Lane pick(Mask mask, Lane yes, Lane no) { return _mm512_mask_blend_pd(mask, no, yes); }
+INLINE Mask complement(Mask mask) { return (Mask)~mask; }
+INLINE bool any(Mask mask) { return mask != 0; }
+INLINE Lane root(Lane x) { return _mm512_sqrt_pd(x); }
+INLINE Lane larger(Lane x, Lane y) { return _mm512_max_pd(x, y); }
+
+#else
+
+typedef int64_t Mask __attribute__((vector_size(LANES * 8)));
+INLINE Mask greater(Lane x, Lane y) { return x > y; }
+INLINE Mask equal(Lane x, Lane y) { return x == y; }
+INLINE Mask complement(Mask mask) { return ~mask; }
+
+#if LANES == 4
+INLINE Lane pick(Mask mask, Lane yes, Lane no) { return _mm256_blendv_pd(no, yes, (Lane)mask); }
+INLINE bool any(Mask mask) { return _mm256_movemask_pd((Lane)mask) != 0; }
+INLINE Lane root(Lane x) { return _mm256_sqrt_pd(x); }
+INLINE Lane larger(Lane x, Lane y) { return _mm256_max_pd(x, y); }
+#else
+INLINE Lane pick(Mask mask, Lane yes, Lane no) { return (Lane)((mask & (Mask)yes) | (~mask & (Mask)no)); }
+INLINE bool any(Mask mask) { return (mask[0] | mask[1]) != 0; }
+INLINE Lane root(Lane x) { return (Lane){sqrt(x[0]), sqrt(x[1])}; }
+INLINE Lane larger(Lane x, Lane y) { return pick(x > y, x, y); }
+#endif
+
+#endif
+
+INLINE Mask no_lane(void) { return (Mask){0}; }
+
+static const uint64_t SIGN_BIT = (uint64_t)1 << 63;
+
+INLINE Lane size_of(Lane x) { return (Lane)((Bits)x & ~SIGN_BIT); }
+
+/* The size of one with the sign of the other, as copysign. */
+INLINE Lane with_sign(Lane size, Lane sign) { return (Lane)(((Bits)size & ~SIGN_BIT) | ((Bits)sign & SIGN_BIT)); }
+
+/* The exponent e of each lane, 2^e <= |x| < 2^(e+1), as a whole number in a double; -1023 for zeros and subnormals. */
+INLINE Lane exponent(Lane x) {
+    Bits field = ((Bits)x >> 52) & 0x7ff;
+    return (Lane)(field | (Bits)broadcast(0x1p52)) - (0x1p52 + 1023.0); /* the field in the last bits of 2^52 */
+}
+
+/* 2^e for whole numbers e from -1022 to 1023. */
+INLINE Lane power_of_two(Lane e) { return (Lane)((Bits)(e + (0x1p52 + 1023.0)) << 52); }
+
+/* 1 / factor for a power of two from 2^-1000 to 2^1000, exactly. */
+INLINE Lane inverse_power(Lane factor) { return power_of_two(-exponent(factor)); }
+
+/* The power of two that brings x to between 2^target and 2^(target+1), as far as that is between 2^-1000 and 2^1000. */
+INLINE Lane scale_to(Lane x, double target) {
+    Lane e = target - exponent(x);
+    e = pick(greater(e, broadcast(1000.0)), broadcast(1000.0), e);
+    return power_of_two(pick(greater(broadcast(-1000.0), e), broadcast(-1000.0), e));
+}
+
+#endif

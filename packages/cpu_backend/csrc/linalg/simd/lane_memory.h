@@ -1,0 +1,121 @@
+/* Between memory and lanes: a group of matrices lies there one matrix after the other, here one lane per matrix.
+ *
+ * That is a transposition, of LANES rows of doubles or floats. It runs in registers, four columns at a time; the last
+ * four may overlap those before. Shorter rows, and processors without AVX2, go number by number.
+ */
+#ifndef TENSOR_CPU_LANE_MEMORY_H
+#define TENSOR_CPU_LANE_MEMORY_H
+
+#include "linalg/simd/lane.h"
+
+#if LANES > 2
+
+INLINE __m256d load4(const char *row, Index at, bool narrow) {
+    return narrow ? _mm256_cvtps_pd(_mm_loadu_ps((const float *)row + at)) : _mm256_loadu_pd((const double *)row + at);
+}
+
+INLINE void store4(char *row, Index at, bool narrow, __m256d numbers) {
+    if (narrow) _mm_storeu_ps((float *)row + at, _mm256_cvtpd_ps(numbers));
+    else _mm256_storeu_pd((double *)row + at, numbers);
+}
+
+/* Four vectors as a 4 x 4 matrix, or two such matrices side by side, transposed. */
+INLINE void transpose4(Lane *rows) {
+#if LANES == 8
+    const __m512i low = _mm512_set_epi64(13, 12, 5, 4, 9, 8, 1, 0), high = _mm512_set_epi64(15, 14, 7, 6, 11, 10, 3, 2);
+    __m512d even01 = _mm512_unpacklo_pd(rows[0], rows[1]), odd01 = _mm512_unpackhi_pd(rows[0], rows[1]);
+    __m512d even23 = _mm512_unpacklo_pd(rows[2], rows[3]), odd23 = _mm512_unpackhi_pd(rows[2], rows[3]);
+    rows[0] = _mm512_permutex2var_pd(even01, low, even23);
+    rows[1] = _mm512_permutex2var_pd(odd01, low, odd23);
+    rows[2] = _mm512_permutex2var_pd(even01, high, even23);
+    rows[3] = _mm512_permutex2var_pd(odd01, high, odd23);
+#else
+    __m256d even01 = _mm256_unpacklo_pd(rows[0], rows[1]), odd01 = _mm256_unpackhi_pd(rows[0], rows[1]);
+    __m256d even23 = _mm256_unpacklo_pd(rows[2], rows[3]), odd23 = _mm256_unpackhi_pd(rows[2], rows[3]);
+    rows[0] = _mm256_permute2f128_pd(even01, even23, 0x20);
+    rows[1] = _mm256_permute2f128_pd(odd01, odd23, 0x20);
+    rows[2] = _mm256_permute2f128_pd(even01, even23, 0x31);
+    rows[3] = _mm256_permute2f128_pd(odd01, odd23, 0x31);
+#endif
+}
+
+INLINE void load_four_columns(Lane *lanes, const char *group, Index row_bytes, Index at, bool narrow) {
+    for (int i = 0; i < 4; i++) {
+        __m256d row = load4(group + i * row_bytes, at, narrow);
+#if LANES == 8
+        lanes[i] = _mm512_insertf64x4(_mm512_castpd256_pd512(row), load4(group + (i + 4) * row_bytes, at, narrow), 1);
+#else
+        lanes[i] = row;
+#endif
+    }
+    transpose4(lanes);
+}
+
+INLINE void store_four_columns(char *group, const Lane *lanes, Index row_bytes, Index at, bool narrow) {
+    Lane rows[4] = {lanes[0], lanes[1], lanes[2], lanes[3]};
+    transpose4(rows);
+    for (int i = 0; i < 4; i++) {
+#if LANES == 8
+        store4(group + i * row_bytes, at, narrow, _mm512_castpd512_pd256(rows[i]));
+        store4(group + (i + 4) * row_bytes, at, narrow, _mm512_extractf64x4_pd(rows[i], 1));
+#else
+        store4(group + i * row_bytes, at, narrow, rows[i]);
+#endif
+    }
+}
+
+#endif
+
+INLINE void load_as(Lane *lanes, const char *group, Index row_bytes, int count, bool narrow) {
+    int at = 0;
+#if LANES > 2
+    for (; count >= 4 && at < count; at += 4) {
+        if (at > count - 4) at = count - 4;
+        load_four_columns(lanes + at, group, row_bytes, at, narrow);
+    }
+#endif
+    for (; at < count; at++)
+        for (int lane = 0; lane < LANES; lane++) {
+            const char *row = group + lane * row_bytes;
+            lanes[at][lane] = narrow ? (double)((const float *)row)[at] : ((const double *)row)[at];
+        }
+}
+
+INLINE void store_as(char *group, const Lane *lanes, Index row_bytes, int count, bool narrow) {
+    int at = 0;
+#if LANES > 2
+    for (; count >= 4 && at < count; at += 4) {
+        if (at > count - 4) at = count - 4;
+        store_four_columns(group, lanes + at, row_bytes, at, narrow);
+    }
+#endif
+    for (; at < count; at++)
+        for (int lane = 0; lane < LANES; lane++) {
+            char *row = group + lane * row_bytes;
+            if (narrow) ((float *)row)[at] = (float)lanes[at][lane];
+            else ((double *)row)[at] = lanes[at][lane];
+        }
+}
+
+/* Loads so many numbers from each row of a group. */
+static __attribute__((noinline)) void load_lanes(Lane *lanes, const char *group, Index row_bytes, int count,
+                                                 bool narrow) {
+    if (narrow) load_as(lanes, group, row_bytes, count, true);
+    else load_as(lanes, group, row_bytes, count, false);
+}
+
+/* Stores so many numbers into each row of a group. */
+static __attribute__((noinline)) void store_lanes(char *group, const Lane *lanes, Index row_bytes, int count,
+                                                  bool narrow) {
+    if (narrow) store_as(group, lanes, row_bytes, count, true);
+    else store_as(group, lanes, row_bytes, count, false);
+}
+
+/* The lanes in which one of so many numbers is NaN or infinite: such a number times zero is NaN, and so is the sum. */
+INLINE Mask not_finite(const Lane *lanes, int count) {
+    Lane sum = broadcast(0.0);
+    for (int i = 0; i < count; i++) sum += lanes[i] * 0.0;
+    return complement(equal(sum, broadcast(0.0)));
+}
+
+#endif

@@ -1,0 +1,10 @@
+/* Small matrices with complex elements, one in each lane; lanes.h says how. */
+#include "linalg/simd/number_complex.h"
+
+#include "linalg/simd/linalg_routines.h"
+
+const LaneKernels SIMD_NAME(linalg_complex) = {
+    .width = LANES,
+    .number_bytes = sizeof(Number),
+    .routines = {[LANE_CHOLESKY] = cholesky, [LANE_QR] = qr, [LANE_EIGH] = eigh, [LANE_SVD] = svd},
+};

@@ -1,0 +1,180 @@
+/* LU decomposition with partial pivoting: linear systems, inverses, determinants.
+ *
+ * Rows are exchanged as LAPACK's xGETRF exchanges them (Golub and Van Loan, Matrix Computations, 4th ed., §3.4), so
+ * the pivots are the same. Every lane has a pivot row of its own, found by comparing and moved by selecting.
+ * Multipliers stay where they arose, as in LINPACK: to apply the factors to a right-hand side, exchange and eliminate
+ * step by step.
+ */
+
+/* Replaces a by its factors; the diagonal holds the pivots, and swaps[j] which row was exchanged with row j. Answers
+ * which matrices have a pivot of zero; their other pivots are found all the same. */
+INLINE Mask lu_group(Number *a, Lane *swaps, int n) {
+    Mask singular = no_lane();
+    for (int j = 0; j < n; j++) {
+        Number *column = a + j * n;
+        Lane best = rough_size(column[j]), row = broadcast(j);
+        for (int i = j + 1; i < n; i++) {
+            Lane size = rough_size(column[i]);
+            row = pick(greater(size, best), broadcast(i), row);
+            best = larger(best, size);
+        }
+        swaps[j] = row;
+        Mask here[LARGEST_SIDE];
+        for (int i = j + 1; i < n; i++) here[i] = equal(row, broadcast(i));
+
+        Number former = column[j];
+        for (int i = j + 1; i < n; i++) column[j] = choose(here[i], column[i], column[j]);
+        Mask zero = equal(best, broadcast(0.0));
+        singular |= zero;
+        Divisor pivot = divisor(choose(zero, number(broadcast(1.0)), column[j]));
+        for (int i = j + 1; i < n; i++) column[i] = divide(choose(here[i], former, column[i]), pivot);
+
+        for (int c = j + 1; c < n; c++) {
+            Number *other = a + c * n;
+            Number above = other[j], top = above;
+            for (int i = j + 1; i < n; i++) top = choose(here[i], other[i], top);
+            other[j] = top;
+            for (int i = j + 1; i < n; i++)
+                other[i] = subtract_product(choose(here[i], above, other[i]), column[i], top);
+        }
+    }
+    return singular;
+}
+
+/* Replaces so many right-hand sides by the solutions. */
+INLINE void lu_solve_group(const Number *a, const Lane *swaps, int n, Number *x, int columns) {
+    for (int j = 0; j < n; j++) {
+        Mask here[LARGEST_SIDE];
+        for (int i = j + 1; i < n; i++) here[i] = equal(swaps[j], broadcast(i));
+        for (int c = 0; c < columns; c++) {
+            Number *right = x + c * n;
+            Number above = right[j], top = above;
+            for (int i = j + 1; i < n; i++) top = choose(here[i], right[i], top);
+            right[j] = top;
+            for (int i = j + 1; i < n; i++)
+                right[i] = subtract_product(choose(here[i], above, right[i]), a[i + j * n], top);
+        }
+    }
+    for (int j = n - 1; j >= 0; j--) {
+        Divisor pivot = divisor(a[j + j * n]);
+        for (int c = 0; c < columns; c++) {
+            Number *right = x + c * n;
+            right[j] = divide(right[j], pivot);
+            for (int i = 0; i < j; i++) right[i] = subtract_product(right[i], a[i + j * n], right[j]);
+        }
+    }
+}
+
+/* The product of the pivots, with the sign of the exchanges. The exponents are summed on the side, so that neither the
+ * factors nor partial products leave the range. */
+INLINE Number lu_product_group(const Number *a, const Lane *swaps, int n) {
+    Number product = number(broadcast(1.0));
+    Lane exponents = broadcast(0.0);
+    for (int j = 0; j < n; j++) {
+        product = times(product, scaled(a[j + j * n], scale_to(largest_part(a[j + j * n]), 0.0)));
+        exponents -= exponent(scale_to(largest_part(a[j + j * n]), 0.0));
+        Lane unit = scale_to(largest_part(product), 0.0);
+        exponents -= exponent(unit);
+        product = scaled(product, unit);
+        product = choose(equal(swaps[j], broadcast(j)), product, minus(product));
+    }
+    for (int step = 0; step < 3; step++) { /* 2^2300 times any double is infinite, 2^-2300 times any is zero */
+        Lane part = pick(greater(exponents, broadcast(1000.0)), broadcast(1000.0), exponents);
+        part = pick(greater(broadcast(-1000.0), part), broadcast(-1000.0), part);
+        product = scaled(product, power_of_two(part));
+        exponents -= part;
+    }
+    return product;
+}
+
+INLINE bool solve_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
+                         Number *room, int n) {
+    const Index bytes = matrix_bytes(problem, n, n), column_bytes = matrix_bytes(problem, n, 1);
+    const Index right_bytes = problem->right * column_bytes;
+    const int at_once = (int)(problem->right < RIGHT_AT_ONCE ? problem->right : RIGHT_AT_ONCE);
+    Mask bad = no_lane();
+    for (Index group = 0; group < groups; group++) {
+        Number *const a = room, *const x = a + n * n;
+        Lane *const swaps = (Lane *)(x + n * at_once);
+        load_lanes((Lane *)a, operands[0] + group * LANES * bytes, bytes, n * n * PARTS, problem->narrow);
+        bad |= not_finite((Lane *)a, n * n * PARTS);
+        bad |= lu_group(a, swaps, n);
+        for (Index first = 0; first < problem->right; first += RIGHT_AT_ONCE) {
+            const int columns = (int)(problem->right - first < RIGHT_AT_ONCE ? problem->right - first : RIGHT_AT_ONCE);
+            const Index offset = group * LANES * right_bytes + first * column_bytes;
+            load_lanes((Lane *)x, operands[1] + offset, right_bytes, n * columns * PARTS, problem->narrow);
+            bad |= not_finite((Lane *)x, n * columns * PARTS);
+            lu_solve_group(a, swaps, n, x, columns);
+            store_lanes(results[0] + offset, (Lane *)x, right_bytes, n * columns * PARTS, problem->narrow);
+        }
+    }
+    return !any(bad);
+}
+
+INLINE bool inv_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
+                       Number *room, int n) {
+    const int count = n * n * PARTS;
+    const Index bytes = matrix_bytes(problem, n, n);
+    Mask bad = no_lane();
+    for (Index group = 0; group < groups; group++) {
+        Number *const a = room, *const x = a + n * n;
+        Lane *const swaps = (Lane *)(x + n * n);
+        load_lanes((Lane *)a, operands[0] + group * LANES * bytes, bytes, count, problem->narrow);
+        bad |= not_finite((Lane *)a, count);
+        bad |= lu_group(a, swaps, n);
+        for (int i = 0; i < n * n; i++) x[i] = number(broadcast(i % (n + 1) == 0));
+        lu_solve_group(a, swaps, n, x, n);
+        store_lanes(results[0] + group * LANES * bytes, (Lane *)x, bytes, count, problem->narrow);
+    }
+    return !any(bad);
+}
+
+INLINE bool det_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
+                       Number *room, int n) {
+    const int count = n * n * PARTS;
+    const Index bytes = matrix_bytes(problem, n, n), result_bytes = matrix_bytes(problem, 1, 1);
+    Mask bad = no_lane();
+    for (Index group = 0; group < groups; group++) {
+        Number *const a = room;
+        Lane *const swaps = (Lane *)(a + n * n);
+        load_lanes((Lane *)a, operands[0] + group * LANES * bytes, bytes, count, problem->narrow);
+        bad |= not_finite((Lane *)a, count);
+        lu_group(a, swaps, n);
+        Number product = lu_product_group(a, swaps, n);
+        store_lanes(results[0] + group * LANES * result_bytes, (Lane *)&product, result_bytes, PARTS, problem->narrow);
+    }
+    return !any(bad);
+}
+
+static bool solve(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
+                  void *room) {
+    Number little[SOLVE_ROOM(LARGEST_CONSTANT_SIDE, RIGHT_AT_ONCE)];
+    switch (problem->rows) {
+    case 2: return solve_groups(problem, operands, results, groups, little, 2);
+    case 3: return solve_groups(problem, operands, results, groups, little, 3);
+    case 4: return solve_groups(problem, operands, results, groups, little, 4);
+    default: return solve_groups(problem, operands, results, groups, room, problem->rows);
+    }
+}
+
+static bool inv(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
+                void *room) {
+    Number little[INV_ROOM(LARGEST_CONSTANT_SIDE)];
+    switch (problem->rows) {
+    case 2: return inv_groups(problem, operands, results, groups, little, 2);
+    case 3: return inv_groups(problem, operands, results, groups, little, 3);
+    case 4: return inv_groups(problem, operands, results, groups, little, 4);
+    default: return inv_groups(problem, operands, results, groups, room, problem->rows);
+    }
+}
+
+static bool det(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
+                void *room) {
+    Number little[DET_ROOM(LARGEST_CONSTANT_SIDE)];
+    switch (problem->rows) {
+    case 2: return det_groups(problem, operands, results, groups, little, 2);
+    case 3: return det_groups(problem, operands, results, groups, little, 3);
+    case 4: return det_groups(problem, operands, results, groups, little, 4);
+    default: return det_groups(problem, operands, results, groups, room, problem->rows);
+    }
+}

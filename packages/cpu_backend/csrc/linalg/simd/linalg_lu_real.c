@@ -1,0 +1,16 @@
+/* Linear systems with real elements, one in each lane; lanes.h says how.
+ *
+ * Compiled without fused multiply-adds, unlike linalg_real.c: each product is rounded before it is subtracted, so the
+ * rounding errors of a multiplier and of its product can cancel, and a row that is a multiple of another leaves the
+ * zero that it leaves on every other processor.
+ */
+#include "linalg/simd/number_real.h"
+
+#include "linalg/simd/linalg_common.h"
+#include "linalg/simd/linalg_lu.h"
+
+const LaneKernels SIMD_NAME(linalg_lu_real) = {
+    .width = LANES,
+    .number_bytes = sizeof(Number),
+    .routines = {[LANE_SOLVE] = solve, [LANE_INV] = inv, [LANE_DET] = det},
+};

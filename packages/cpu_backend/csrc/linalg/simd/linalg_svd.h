@@ -1,0 +1,132 @@
+/* Thin singular value decomposition by one-sided Jacobi rotations (Hestenes 1958; Demmel and Veselić, SIAM J. Matrix
+ * Anal. Appl. 13, 1992): rotate pairs of columns of A until all are orthogonal. Their norms are the singular values,
+ * their directions U, and the product of the rotations is V. Singular values are sorted descending, and the columns
+ * with them; where one is zero, U gets a unit vector orthogonal to its other columns. Wide matrices are taken as their
+ * adjoints.
+ */
+
+static const double SVD_SCALE = 250.0;   /* exponent of the largest element; fourth powers and their sums fit */
+static const double SVD_TINY = 0x1p-460; /* the square of the norm of a column that is as good as zero */
+
+/* Orthogonalises the columns of a, m x n with m >= n; squares get the squares of their norms, v the rotations.
+ * Answers which matrices have not converged. */
+INLINE Mask svd_iterate_group(Number *a, Lane *squares, Number *v, int m, int n) {
+    for (int i = 0; i < n * n; i++) v[i] = number(broadcast(i % (n + 1) == 0));
+    Mask rotated = no_lane();
+    for (int sweep = 0; sweep < MOST_SWEEPS; sweep++) {
+        rotated = no_lane();
+        for (int round = 0; round < n - 1 + n % 2; round++)
+            for (int pair = n % 2; pair < (n + 1) / 2; pair++) {
+                int first, second;
+                tournament_pair(n, round, pair, &first, &second);
+                Number *x = a + first * m, *y = a + second * m, g = number(broadcast(0.0));
+                Lane p = broadcast(0.0), q = broadcast(0.0);
+                for (int i = 0; i < m; i++) {
+                    g = add_product(g, conjugate(y[i]), x[i]);
+                    p = add_square(p, x[i]);
+                    q = add_square(q, y[i]);
+                }
+                Lane square = add_square(broadcast(0.0), g);
+                Mask active = greater(square, ROTATE_ABOVE * m * (p * q));
+                active &= greater(p, broadcast(SVD_TINY)) & greater(q, broadcast(SVD_TINY));
+                if (!any(active)) continue;
+                rotated |= active;
+                const Rotation r = rotation(p, q, g, square, active);
+                rotate_columns(x, y, m, r.cosine, r.sine);
+                rotate_columns(v + first * n, v + second * n, n, r.cosine, r.sine);
+            }
+        if (!any(rotated)) break;
+    }
+    for (int j = 0; j < n; j++) {
+        squares[j] = broadcast(0.0);
+        for (int i = 0; i < m; i++) squares[j] = add_square(squares[j], a[i + j * m]);
+    }
+    return rotated;
+}
+
+/* Puts a unit vector orthogonal to the columns before j into column j where the mask says so: of the unit vectors
+ * along axes, the one that is farthest from those columns, after two rounds of Gram-Schmidt. */
+static __attribute__((noinline)) void svd_complete_column(Number *u, int m, int j, Mask missing) {
+    Number fresh[LARGEST_SIDE];
+    Lane most = broadcast(-1.0), row = broadcast(0.0);
+    for (int i = 0; i < m; i++) {
+        Lane outside = broadcast(1.0);
+        for (int k = 0; k < j; k++) outside = -add_square(-outside, u[i + k * m]);
+        const Mask better = greater(outside, most);
+        most = pick(better, outside, most);
+        row = pick(better, broadcast(i), row);
+    }
+    for (int i = 0; i < m; i++) fresh[i] = number(pick(equal(row, broadcast(i)), broadcast(1.0), broadcast(0.0)));
+    for (int repeat = 0; repeat < 2; repeat++)
+        for (int k = 0; k < j; k++) {
+            Number along = number(broadcast(0.0));
+            for (int i = 0; i < m; i++) along = add_product(along, conjugate(u[i + k * m]), fresh[i]);
+            for (int i = 0; i < m; i++) fresh[i] = subtract_product(fresh[i], u[i + k * m], along);
+        }
+    Lane square = broadcast(0.0);
+    for (int i = 0; i < m; i++) square = add_square(square, fresh[i]);
+    for (int i = 0; i < m; i++) u[i + j * m] = choose(missing, divide_by_real(fresh[i], root(square)), u[i + j * m]);
+}
+
+/* Sorts the values descending, normalises the columns of u and completes those that are zero. */
+INLINE void svd_finish_group(Number *u, Lane *squares, Number *v, int m, int n) {
+    for (int i = 0; i < n; i++)
+        for (int j = i + 1; j < n; j++) {
+            const Mask wrong = greater(squares[j], squares[i]);
+            if (!any(wrong)) continue;
+            swap_lanes(squares + i, squares + j, wrong);
+            swap_columns(u + i * m, u + j * m, m, wrong);
+            swap_columns(v + i * n, v + j * n, n, wrong);
+        }
+    for (int j = 0; j < n; j++) {
+        const Mask missing = complement(greater(squares[j], broadcast(SVD_TINY)));
+        squares[j] = root(squares[j]);
+        const Lane factor = 1.0 / pick(missing, broadcast(1.0), squares[j]);
+        for (int i = 0; i < m; i++) u[i + j * m] = scaled(u[i + j * m], factor);
+        if (any(missing)) svd_complete_column(u, m, j, missing);
+    }
+}
+
+INLINE void adjoint(Number *to, const Number *from, int rows, int columns) {
+    for (int j = 0; j < columns; j++)
+        for (int i = 0; i < rows; i++) to[j + i * columns] = conjugate(from[i + j * rows]);
+}
+
+INLINE bool svd_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
+                       Number *room, int m, int n) {
+    const bool wide = m < n;
+    const int k = wide ? m : n, longer = wide ? n : m;
+    const Index bytes = matrix_bytes(problem, m, n), u_bytes = matrix_bytes(problem, m, k);
+    const Index s_bytes = matrix_bytes(problem, k, 1) / PARTS, vh_bytes = matrix_bytes(problem, k, n);
+    Mask bad = no_lane();
+    for (Index group = 0; group < groups; group++) {
+        Number *const a = room, *const other = a + m * n, *const v = other + m * n;
+        Lane *const values = (Lane *)(v + k * k);
+        load_lanes((Lane *)(wide ? other : a), operands[0] + group * LANES * bytes, bytes, m * n * PARTS,
+                   problem->narrow);
+        if (wide) adjoint(a, other, m, n);
+        bad |= not_finite((Lane *)a, m * n * PARTS);
+        const Lane back = inverse_power(scale_numbers(a, m * n, SVD_SCALE));
+        bad |= svd_iterate_group(a, values, v, longer, k);
+        svd_finish_group(a, values, v, longer, k);
+        adjoint(other, wide ? a : v, wide ? longer : k, k);
+        for (int i = 0; i < k; i++) values[i] *= back;
+        store_lanes(results[0] + group * LANES * u_bytes, (Lane *)(wide ? v : a), u_bytes, m * k * PARTS,
+                    problem->narrow);
+        store_lanes(results[1] + group * LANES * s_bytes, values, s_bytes, k, problem->narrow);
+        store_lanes(results[2] + group * LANES * vh_bytes, (Lane *)other, vh_bytes, k * n * PARTS, problem->narrow);
+    }
+    return !any(bad);
+}
+
+static bool svd(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
+                void *room) {
+    Number little[SVD_ROOM(LARGEST_CONSTANT_SIDE)];
+    const int m = problem->rows, n = problem->columns;
+    switch (m == n ? n : 0) {
+    case 2: return svd_groups(problem, operands, results, groups, little, 2, 2);
+    case 3: return svd_groups(problem, operands, results, groups, little, 3, 3);
+    case 4: return svd_groups(problem, operands, results, groups, little, 4, 4);
+    default: return svd_groups(problem, operands, results, groups, room, m, n);
+    }
+}

@@ -1,0 +1,37 @@
+/* What linalg_*.h needs to know about a matrix element that is real; number_complex.h has the same names. */
+#ifndef TENSOR_CPU_NUMBER_H
+#define TENSOR_CPU_NUMBER_H
+
+#include "linalg/simd/lane.h"
+
+typedef Lane Number;
+enum { PARTS = 1 }; /* doubles in an element */
+
+INLINE Number number(Lane real) { return real; }
+INLINE Lane real_part(Number x) { return x; }
+INLINE Number conjugate(Number x) { return x; }
+INLINE Number minus(Number x) { return -x; }
+INLINE Number scaled(Number x, Lane factor) { return x * factor; }
+INLINE Number divide_by_real(Number x, Lane y) { return x / y; }
+INLINE Number times(Number x, Number y) { return x * y; }
+INLINE Number subtract(Number x, Number y) { return x - y; }
+INLINE Number add_product(Number sum, Number x, Number y) { return sum + x * y; }
+INLINE Number subtract_product(Number sum, Number x, Number y) { return sum - x * y; }
+INLINE Number choose(Mask mask, Number yes, Number no) { return pick(mask, yes, no); }
+
+/* |x|², and a sum of such squares. */
+INLINE Lane add_square(Lane sum, Number x) { return sum + x * x; }
+
+INLINE Lane square_of_imaginary(Number x) { return (void)x, broadcast(0.0); }
+INLINE Number reciprocal(Number x) { return 1.0 / x; } /* of sizes far from the ends of the range */
+
+/* A size that is cheap: LAPACK compares the sum of the parts where it looks for a pivot. */
+INLINE Lane rough_size(Number x) { return size_of(x); }
+INLINE Lane largest_part(Number x) { return size_of(x); }
+
+/* Division of several numbers by one. */
+typedef Lane Divisor;
+INLINE Divisor divisor(Number x) { return x; }
+INLINE Number divide(Number x, Divisor y) { return x / y; }
+
+#endif

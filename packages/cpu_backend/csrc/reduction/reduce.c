@@ -1,0 +1,367 @@
+/* Reductions over any axes; reduce.h says how sums keep their digits.
+ *
+ * Kept axes are loops, one step of which makes one result, or one row of them; the kept axis whose elements are
+ * neighbours is cut into blocks of columns. Reduced axes are rows (or the elements of a line), and loops over bands of
+ * rows. Where there are few columns and rows lie side by side, several rows count as one (wide) row, and what the wide
+ * columns hold is folded at the end. Long reductions into few results are cut into chunks, so that threads can share
+ * them.
+ */
+#include "reduction/reduce_plan.h"
+
+#include "core/kernel.h"
+#include "core/pool.h"
+#include "core/threads.h"
+#include "core/topics.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MOST_WORKSPACE = 1 << 17, /* bytes of a thread: the partial folds of all levels */
+    MOST_COLUMNS = 4096,
+    MOST_ROWS = 1 << 12,          /* of a chunk; wide ones where rows are widened */
+    LEAST_WIDENED = 64,           /* elements of rows, to be widened */
+    LEAST_WIDENED_BAND = 1 << 10, /* where there are several bands, each of which is then a chunk */
+    FEW_UNITS = 16,
+    CHUNK_ELEMENTS = 1 << 17,
+    GRAIN = 1 << 17, /* elements that are worth waking a thread for */
+    ALONE = 1 << 14,
+    MOST_CENTRES = 512, /* of a block of columns, where they have to be copied */
+};
+
+/* Folds of groups of rows, joined as a binary counter carries: level k, where bit k of groups is set, lies at
+ * levels + (k + 1) * bytes, and the latest group, which is not among them, at levels. */
+typedef struct {
+    const Plan *plan;
+    const double *centres; /* of the columns */
+    char *levels;
+    Index columns, bytes;
+    Index groups, latest_rows;
+} Cascade;
+
+static Cascade cascade_of(const Plan *plan, const double *centres, char *levels, Index columns) {
+    return (Cascade){
+        .plan = plan, .centres = centres, .levels = levels, .columns = columns, .bytes = columns * plan->fold_bytes};
+}
+
+static void fold_rows(const Plan *plan, Index rows, Index columns, Index row_stride, const char *source,
+                      const double *centres, char *folds, bool begun) {
+    if (plan->is_wide) plan->wide_loops.rows(rows, columns, row_stride, source, centres, folds, begun);
+    else plan->loops.rows(rows, columns, row_stride, source, folds, begun);
+}
+
+static void join_level(const Cascade *cascade, int level) {
+    char *held = cascade->levels + (level + 1) * cascade->bytes;
+    cascade->plan->loops.join(cascade->columns, held, cascade->levels);
+    memcpy(cascade->levels, held, (size_t)cascade->bytes);
+}
+
+static void begin_group(Cascade *cascade) {
+    if (cascade->latest_rows == 0) return;
+    int level = 0;
+    for (; cascade->groups >> level & 1; level++) join_level(cascade, level);
+    memcpy(cascade->levels + (level + 1) * cascade->bytes, cascade->levels, (size_t)cascade->bytes);
+    cascade->groups++;
+    cascade->latest_rows = 0;
+}
+
+/* What has been folded is then at levels. */
+static void finish(const Cascade *cascade) {
+    for (int level = 0; cascade->groups >> level; level++)
+        if (cascade->groups >> level & 1) join_level(cascade, level);
+}
+
+/* Copies of all levels that a cascade of so many groups has, and of the latest group. */
+static int level_count(Index groups) {
+    int levels = 2; /* one more for the rest of fold_widened, whose rows are shorter than twice WIDE_ROW */
+    for (; groups > 0; groups /= 2) levels++;
+    return levels;
+}
+
+static void take_rows(const Plan *plan, Cascade *cascade, const char *source, Index rows, Index row_stride) {
+    for (Index row = 0, count; row < rows; row += count) {
+        if (cascade->latest_rows == ROWS_AT_ONCE) begin_group(cascade);
+        count = smaller(rows - row, ROWS_AT_ONCE - cascade->latest_rows);
+        fold_rows(plan, count, cascade->columns, row_stride, source + row * row_stride * plan->source_bytes,
+                  cascade->centres, cascade->levels, cascade->latest_rows > 0);
+        cascade->latest_rows += count;
+    }
+}
+
+static void take_line(const Plan *plan, Cascade *cascade, const char *source, Index elements) {
+    for (Index first = 0; first < elements; first += MOST_IN_LINE) {
+        Index count = smaller(elements - first, MOST_IN_LINE);
+        begin_group(cascade);
+        const char *from = source + first * plan->source_bytes;
+        if (plan->is_wide) plan->wide_loops.line(count, from, cascade->centres, cascade->levels);
+        else plan->loops.line(count, from, cascade->levels);
+        cascade->latest_rows = ROWS_AT_ONCE;
+    }
+}
+
+/* Rows that lie side by side, several taken as one; those left over are a shorter one. */
+static void fold_widened(const Plan *plan, const char *source, const double *centres, Index rows, char *levels) {
+    Index columns = plan->inner, wide_columns = plan->widening * columns;
+    Index wide = rows / plan->widening, left = rows % plan->widening;
+    char *rest = levels;
+    if (wide > 0) {
+        Cascade cascade = cascade_of(plan, centres, levels, wide_columns);
+        take_rows(plan, &cascade, source, wide, wide_columns);
+        finish(&cascade);
+        rest += wide_columns * plan->fold_bytes;
+    }
+    if (left > 0)
+        fold_rows(plan, 1, left * columns, 0, source + wide * wide_columns * plan->source_bytes, centres, rest, false);
+    if (left > 0 && wide > 0) plan->loops.join(left * columns, levels, rest);
+    plan->loops.parts(wide > 0 ? plan->widening : left, columns, levels);
+}
+
+static void fold_chunk(const Plan *plan, Index chunk, const char *source, const double *centres, Index columns,
+                       char *levels) {
+    Index first_row = chunk % plan->row_chunks * plan->chunk_rows;
+    Index rows = smaller(plan->rows - first_row, plan->chunk_rows);
+    Index band = chunk / plan->row_chunks * plan->chunk_bands;
+    Index end = smaller(plan->bands.steps, band + plan->chunk_bands);
+    Cascade cascade = cascade_of(plan, centres, levels, columns);
+    Walk walk;
+    for (walk_to(&plan->bands, &walk, band); band < end; band++, walk_on(&plan->bands, &walk)) {
+        const char *from = source + (walk.source + first_row * plan->row_stride) * plan->source_bytes;
+        if (plan->lines) take_line(plan, &cascade, from, rows);
+        else if (plan->widening > 1) fold_widened(plan, from, centres, rows, levels); /* the only band of the chunk */
+        else take_rows(plan, &cascade, from, rows, plan->row_stride);
+    }
+    finish(&cascade);
+}
+
+static void put(const Plan *plan, char *target, const char *folds, Index columns) {
+    const Index bytes = plan->fold_bytes, step = plan->column_place * bytes;
+    if (plan->column_place == 1) memcpy(target, folds, (size_t)(columns * bytes));
+    else
+        for (Index column = 0; column < columns; column++)
+            memcpy(target + column * step, folds + column * bytes, (size_t)bytes);
+}
+
+/* The centres of a block of columns, side by side and repeated for rows that are widened: where they lie, or in room. */
+static const double *centres_of(const Plan *plan, const double *centres, Index columns, double *room) {
+    if (centres == NULL || (plan->column_place == 1 && plan->widening == 1)) return centres;
+    for (Index part = 0; part < plan->widening; part++)
+        for (Index column = 0; column < columns; column++)
+            room[part * columns + column] = centres[column * plan->column_place];
+    return room;
+}
+
+static void fold_units(void *context, Index begin, Index end) {
+    const Run *run = context;
+    const Plan *plan = run->plan;
+    const Index per_step = plan->column_blocks * plan->chunks;
+    _Alignas(64) char little[LITTLE_WORKSPACE];
+    double room[MOST_CENTRES];
+    char *levels = workspace_take(little, plan->workspace_bytes);
+    if (levels == NULL) {
+        atomic_store(run->out_of_memory, true);
+        return;
+    }
+    Walk walk;
+    walk_to(&plan->kept, &walk, begin / per_step);
+    for (Index unit = begin; unit < end; unit++) {
+        if (unit > begin && unit % per_step == 0) walk_on(&plan->kept, &walk);
+        Index chunk = unit % plan->chunks, first = unit / plan->chunks % plan->column_blocks * plan->columns;
+        Index columns = smaller(plan->inner - first, plan->columns);
+        const char *source = run->source + (plan->start + walk.source + first) * plan->source_bytes;
+        Index result = walk.place + first * plan->column_place;
+        const bool finishes = plan->is_wide && plan->chunks == 1;
+        const Index item = finishes ? ELEMENT_BYTES[plan->result.type] : plan->fold_bytes;
+        char *target = run->partial + (chunk * plan->results + result) * item;
+        const double *centres = centres_of(plan, run->centres == NULL ? NULL : run->centres + result, columns, room);
+        fold_chunk(plan, chunk, source, centres, columns, plan->in_place ? target : levels);
+        if (finishes) finish_wide(plan, target, plan->in_place ? target : levels, columns, plan->column_place);
+        else if (!plan->in_place) put(plan, target, levels, columns);
+    }
+    workspace_give(levels, plan->workspace_bytes);
+}
+
+static void fold_everything(const Plan *plan, const Run *run) {
+    Index units = plan->kept.steps * plan->column_blocks * plan->chunks;
+    Index cost = plan->chunk_rows * plan->chunk_bands * plan->columns;
+    parallel_for(units, GRAIN / (cost + 1) + 1, fold_units, (void *)run);
+    Index bytes = plan->results * plan->fold_bytes;
+    for (Index step = 1; step < plan->chunks; step *= 2) /* pairwise again */
+        for (Index chunk = 0; chunk + step < plan->chunks; chunk += 2 * step)
+            plan->loops.join(plan->results, run->partial + chunk * bytes, run->partial + (chunk + step) * bytes);
+}
+
+static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
+    const Plan *plan = kernel_plan(self);
+    const int count = plan->centred ? 2 : 1;
+    if (!kernel_takes(self, flagged_count, names, count) || !are_arrays(arguments, count)) return NULL;
+    PyObject *result = array_new(&plan->result);
+    if (result == NULL) return NULL;
+    atomic_bool out_of_memory = false;
+    Run run = {.plan = plan,
+               .source = array_data(arguments[0]),
+               .partial = array_data(result),
+               .out_of_memory = &out_of_memory};
+    if (plan->centred) run.centres = (const double *)array_data(arguments[1]);
+    size_t bytes = (size_t)(plan->results * plan->fold_bytes * plan->chunks);
+    if (plan->chunks > 1 && (run.partial = pool_take(bytes)) == NULL) {
+        Py_DECREF(result);
+        return PyErr_NoMemory();
+    }
+    if (plan->elements <= ALONE) fold_everything(plan, &run);
+    else {
+        Py_BEGIN_ALLOW_THREADS fold_everything(plan, &run);
+        Py_END_ALLOW_THREADS
+    }
+    if (plan->chunks > 1) {
+        if (plan->is_wide) finish_wide(plan, array_data(result), run.partial, plan->results, 1);
+        else memcpy(array_data(result), run.partial, plan->result.bytes);
+        pool_give(run.partial, bytes);
+    }
+    if (!atomic_load(&out_of_memory)) return result;
+    Py_DECREF(result);
+    return PyErr_NoMemory();
+}
+
+/* Blocks, chunks and levels; they depend on the extents alone. */
+static void cut(Plan *plan) {
+    plan->lines = plan->inner == 1 && plan->row_stride == 1;
+    plan->widening = 1;
+    Index least_widened = plan->bands.steps > 1 ? LEAST_WIDENED_BAND : LEAST_WIDENED;
+    if (!plan->lines && plan->row_stride == plan->inner && plan->rows * plan->inner >= least_widened)
+        while (plan->widening * plan->inner < WIDE_ROW) plan->widening *= 2;
+    plan->columns = smaller(plan->inner, plan->centred && plan->column_place != 1 ? MOST_CENTRES : MOST_COLUMNS);
+    plan->column_blocks = pieces(plan->inner, plan->columns);
+    Index group = plan->lines ? MOST_IN_LINE : ROWS_AT_ONCE * plan->widening;
+    Index most = MOST_ROWS / ROWS_AT_ONCE * group;
+    if (plan->kept.steps * plan->column_blocks < FEW_UNITS)
+        most = smaller(most, rounded_up(CHUNK_ELEMENTS / plan->columns, group));
+    plan->chunk_rows = smaller(plan->rows, most);
+    plan->chunk_bands = plan->widening > 1 ? 1 : smaller(plan->bands.steps, most / plan->chunk_rows);
+    plan->row_chunks = pieces(plan->rows, plan->chunk_rows);
+    plan->chunks = pieces(plan->bands.steps, plan->chunk_bands) * plan->row_chunks;
+    Index groups = plan->lines ? plan->chunk_bands * pieces(plan->chunk_rows, group)
+                               : plan->chunk_bands * plan->chunk_rows / group + 1;
+    plan->in_place = !plan->lines && plan->widening == 1 && plan->column_place == 1 &&
+                     plan->chunk_bands * plan->chunk_rows <= ROWS_AT_ONCE &&
+                     ELEMENT_BYTES[plan->result.type] >= plan->fold_bytes;
+    Index level_bytes = level_count(groups) * plan->fold_bytes; /* of one column */
+    plan->columns = smaller(plan->columns, MOST_WORKSPACE / level_bytes);
+    plan->column_blocks = pieces(plan->inner, plan->columns);
+    plan->workspace_bytes = plan->in_place ? 0 : (size_t)(plan->columns * plan->widening * level_bytes);
+}
+
+static const char *const FOLD_NAMES[FOLDS] = {"sum", "prod", "max", "min"};
+static const char *const WIDE_NAMES[WIDE_FOLDS] = {"total", "squares", "deviations", "sizes", "largest"};
+
+static int read_fold(Plan *plan, PyObject *name, PyObject *type_name) {
+    const int type = element_type_read(type_name);
+    if (type < 0) return -1;
+    const ElementType result = plan->result.type;
+    const int parts = result == C32 || result == C64 ? 2 : 1; /* columns of their own */
+    ElementType folded = (ElementType)type;
+    plan->source_bytes = ELEMENT_BYTES[type];
+    plan->fold_bytes = ELEMENT_BYTES[result] / parts;
+    plan->results = plan->result.size * parts;
+    const int fold = name_read(name, FOLD_NAMES, FOLDS);
+    if (fold >= 0) plan->loops = SIMD_CHOICE(reduce_kernels)->loops[fold][type];
+    if ((type == I32 || type == BOOL) && (fold == SUM || fold == PRODUCT)) folded = I64;
+    const int wide = name_read(name, WIDE_NAMES, WIDE_FOLDS);
+    if (wide >= 0 && SIMD_CHOICE(wide_kernels)->loops[wide][type].rows != NULL &&
+        (result == F64 || result == (ElementType)type)) {
+        plan->wide_loops = SIMD_CHOICE(wide_kernels)->loops[wide][type];
+        plan->loops.join = plan->wide_loops.join;
+        plan->loops.parts = plan->wide_loops.parts;
+        plan->is_wide = true;
+        plan->fold_bytes = ELEMENT_BYTES[F64];
+        plan->centred = wide == DEVIATIONS;
+        return 0;
+    }
+    const bool fits = result == folded || (result == C64 && folded == F64) || (result == C32 && folded == F32);
+    if (plan->loops.rows != NULL && fits) return 0;
+    PyErr_Format(PyExc_ValueError, "reduce: there is no reduction %R of %R to %s", name, type_name,
+                 element_type_name(result));
+    return -1;
+}
+
+/* Reads the axes of loops, so many numbers each; false without an exception when an extent is not positive, or there
+ * are more steps than an Index counts. */
+static int read_loops(Loops *loops, PyObject *tuple, int each) {
+    Index numbers[3 * MAX_RANK];
+    int count = indices_read(numbers, each * MAX_RANK, tuple);
+    if (count < 0) return -1;
+    loops->rank = count / each;
+    loops->steps = 1;
+    for (int axis = 0; axis < loops->rank; axis++) {
+        const Index *a = numbers + axis * each;
+        loops->axes[axis] = (Axis){a[0], a[1], each == 3 ? a[2] : 0};
+        if (a[0] <= 0 || __builtin_mul_overflow(loops->steps, a[0], &loops->steps)) return false;
+    }
+    return count % each == 0;
+}
+
+/* Whether the columns and the kept axes lead to every result, and to nothing beyond. */
+static bool fills_result(const Plan *plan) {
+    const Index most = plan->results;
+    Index last = 0, reach;
+    for (int axis = -1; axis < plan->kept.rank; axis++) {
+        const Index extent = axis < 0 ? plan->inner : plan->kept.axes[axis].extent;
+        const Index place = axis < 0 ? plan->column_place : plan->kept.axes[axis].place;
+        if (extent == 1) continue;
+        if (place < 1 || __builtin_mul_overflow(extent - 1, place, &reach) || reach >= most) return false;
+        last += reach; /* of at most 65 axes, each below the number of results */
+        if (last >= most) return false;
+    }
+    return last == most - 1;
+}
+
+static int read_axes(Plan *plan, PyObject *inside, PyObject *kept, PyObject *bands) {
+    Index numbers[5] = {0};
+    int count = indices_read(numbers, 5, inside);
+    if (count < 0) return -1;
+    int kept_fit = read_loops(&plan->kept, kept, 3), bands_fit = kept_fit < 0 ? -1 : read_loops(&plan->bands, bands, 2);
+    if (bands_fit < 0) return -1;
+    plan->start = numbers[0];
+    plan->inner = numbers[1];
+    plan->column_place = numbers[2];
+    plan->rows = numbers[3];
+    plan->row_stride = numbers[4];
+    Index made;
+    if (count == 5 && kept_fit && bands_fit && plan->rows > 0 && plan->inner > 0 &&
+        !__builtin_mul_overflow(plan->kept.steps, plan->inner, &made) && made == plan->results &&
+        !__builtin_mul_overflow(plan->rows, plan->bands.steps, &plan->elements) &&
+        !__builtin_mul_overflow(plan->results, plan->elements, &plan->elements) && fills_result(plan))
+        return 0;
+    PyErr_SetString(PyExc_ValueError, "reduce: the extents do not fit the result");
+    return -1;
+}
+
+static PyObject *reduce(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    (void)module;
+    if (count != 7 && count != 9)
+        return PyErr_Format(PyExc_TypeError, "reduce takes an operation, a type, a shape, its type, five numbers, "
+                                             "kept axes and reduced ones; of a wide sum also a divisor and whether "
+                                             "the root is taken");
+    Plan *plan = calloc(1, sizeof(Plan));
+    if (plan == NULL) return PyErr_NoMemory();
+    plan->divisor = count == 9 ? PyFloat_AsDouble(arguments[7]) : 1;
+    const int root = count == 9 && !PyErr_Occurred() ? PyObject_IsTrue(arguments[8]) : 0;
+    plan->root = root > 0;
+    if (root < 0 || PyErr_Occurred()) {
+        free(plan);
+        return NULL;
+    }
+    if (array_form_read(&plan->result, arguments[2], arguments[3]) == 0 &&
+        read_fold(plan, arguments[0], arguments[1]) == 0 &&
+        read_axes(plan, arguments[4], arguments[5], arguments[6]) == 0) {
+        cut(plan);
+        return kernel_new("reduce", call, plan, free);
+    }
+    free(plan);
+    return NULL;
+}
+
+PyMethodDef reduce_functions[] = {
+    {"reduce", (PyCFunction)(void (*)(void))reduce, METH_FASTCALL, "A kernel that folds any axes."},
+    {NULL, NULL, 0, NULL},
+};

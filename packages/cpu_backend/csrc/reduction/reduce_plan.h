@@ -1,0 +1,91 @@
+/* What a reduction is made of: its loops, its loops over elements, and how it is cut; reduce.c fills it in. */
+#ifndef TENSOR_CPU_REDUCE_PLAN_H
+#define TENSOR_CPU_REDUCE_PLAN_H
+
+#include "core/arrays.h"
+#include "reduction/reduce.h"
+
+#include <math.h>
+#include <stdatomic.h>
+
+typedef struct {
+    Index extent, source, place; /* stride in the source; in the results, for a kept axis */
+} Axis;
+
+/* Loops over axes, outermost first. */
+typedef struct {
+    int rank;
+    Axis axes[MAX_RANK];
+    Index steps;
+} Loops;
+
+typedef struct {
+    Index index[MAX_RANK], source, place;
+} Walk;
+
+typedef struct {
+    ArrayForm result;
+    FoldLoops loops;
+    WideLoops wide_loops; /* in their place, for a wide fold */
+    bool is_wide, centred;
+    bool root;      /* of a wide fold: what the result is made of is its square root */
+    double divisor; /* after the fold was divided by this */
+    int source_bytes, fold_bytes;
+    Index results, elements;
+    Index start;               /* of the first element walked, from the first logical one */
+    Loops kept, bands;         /* without the columns, and without the rows */
+    Index inner, column_place; /* extent of the columns, and their stride in the results */
+    Index rows, row_stride;    /* in a line, a row is an element */
+    bool lines;
+    Index widening;               /* rows that count as one; a power of 2 */
+    Index columns, column_blocks; /* of a block; how many blocks */
+    Index chunk_rows, chunk_bands, row_chunks, chunks;
+    bool in_place;          /* one group of rows makes each block of results, which needs no other place */
+    size_t workspace_bytes; /* of a thread */
+} Plan;
+
+typedef struct {
+    const Plan *plan;
+    const char *source;
+    const double *centres; /* as the results; NULL where there are none */
+    char *partial;         /* folds of [chunk][result]; the result itself where there is one chunk */
+    atomic_bool *out_of_memory;
+} Run;
+
+static inline void walk_to(const Loops *loops, Walk *walk, Index step) {
+    walk->source = walk->place = 0;
+    for (int axis = loops->rank - 1; axis >= 0; axis--) {
+        const Axis *a = &loops->axes[axis];
+        walk->index[axis] = step % a->extent;
+        step /= a->extent;
+        walk->source += walk->index[axis] * a->source;
+        walk->place += walk->index[axis] * a->place;
+    }
+}
+
+static inline void walk_on(const Loops *loops, Walk *walk) {
+    for (int axis = loops->rank - 1; axis >= 0; axis--) {
+        const Axis *a = &loops->axes[axis];
+        walk->source += a->source;
+        walk->place += a->place;
+        if (++walk->index[axis] < a->extent) return;
+        walk->index[axis] = 0;
+        walk->source -= a->extent * a->source;
+        walk->place -= a->extent * a->place;
+    }
+}
+
+/* Sets results, so many places apart, to what wide folds give: divided, and rooted, and rounded to F32 where that is
+ * the type of the result. They may lie where the folds lie. */
+static inline void finish_wide(const Plan *plan, void *results, const void *folds, Index count, Index step) {
+    const double *from = folds;
+    for (Index i = 0; i < count; i++) {
+        double value = from[i];
+        if (plan->divisor != 1) value /= plan->divisor;
+        if (plan->root) value = sqrt(value);
+        if (plan->result.type == F32) ((float *)results)[i * step] = (float)value;
+        else ((double *)results)[i * step] = value;
+    }
+}
+
+#endif

@@ -1,0 +1,112 @@
+/* The loops of reductions, for the compiler to vectorise along a row; see ../reduce.h.
+ *
+ * NaN wins in largest and least, as in NumPy.
+ */
+#include "reduction/reduce.h"
+
+#include <string.h>
+
+/* Half a cache line, also where registers are larger: operands are rarely aligned to lines, and half as many of these
+ * loads straddle two (measured over 216 MB with AVX-512: 9 % faster). */
+typedef float Floats __attribute__((vector_size(32)));
+typedef double Doubles __attribute__((vector_size(32)));
+
+/* In two steps each, which GCC turns into a maximum and a blend. */
+static inline float larger_f32(float x, float y) {
+    float chosen = x < y ? y : x;
+    return y != y ? y : chosen;
+}
+
+static inline float smaller_f32(float x, float y) {
+    float chosen = x > y ? y : x;
+    return y != y ? y : chosen;
+}
+
+static inline double larger_f64(double x, double y) {
+    double chosen = x < y ? y : x;
+    return y != y ? y : chosen;
+}
+
+static inline double smaller_f64(double x, double y) {
+    double chosen = x > y ? y : x;
+    return y != y ? y : chosen;
+}
+
+#define S float
+#define SUFFIX f32
+#define A float
+#define WIDE float
+#define LANES Floats
+#define LARGER larger_f32(x, y)
+#define SMALLER smaller_f32(x, y)
+#include "reduction/simd/reduce_types.h"
+
+#define S double
+#define SUFFIX f64
+#define A double
+#define WIDE double
+#define LANES Doubles
+#define LARGER larger_f64(x, y)
+#define SMALLER smaller_f64(x, y)
+#include "reduction/simd/reduce_types.h"
+
+#define S int32_t
+#define SUFFIX i32
+#define A int64_t
+#define WIDE uint64_t
+#define LARGER x > y ? x : y
+#define SMALLER x < y ? x : y
+#include "reduction/simd/reduce_types.h"
+
+#define S int64_t
+#define SUFFIX i64
+#define A int64_t
+#define WIDE uint64_t
+#define LARGER x > y ? x : y
+#define SMALLER x < y ? x : y
+#include "reduction/simd/reduce_types.h"
+
+#define S uint8_t /* true is whatever is not 0 */
+#define SUFFIX truth
+#define VALUE(x) ((x) != 0)
+#define A int64_t
+#define WIDE uint64_t
+#define LARGER x | y
+#define SMALLER x &y
+#include "reduction/simd/reduce_types.h"
+
+const ReduceKernels SIMD_NAME(reduce_kernels) = {
+    .loops = {
+        [SUM] =
+            {
+                [F32] = {rows_sum_f32, join_sum_f32, parts_sum_f32, line_sum_f32},
+                [F64] = {rows_sum_f64, join_sum_f64, parts_sum_f64, line_sum_f64},
+                [I32] = {rows_sum_i32, join_sum_i32, parts_sum_i32, line_sum_i32},
+                [I64] = {rows_sum_i64, join_sum_i64, parts_sum_i64, line_sum_i64},
+                [BOOL] = {rows_sum_truth, join_sum_truth, parts_sum_truth, line_sum_truth},
+            },
+        [PRODUCT] =
+            {
+                [F32] = {rows_product_f32, join_product_f32, parts_product_f32, line_product_f32},
+                [F64] = {rows_product_f64, join_product_f64, parts_product_f64, line_product_f64},
+                [I32] = {rows_product_i32, join_product_i32, parts_product_i32, line_product_i32},
+                [I64] = {rows_product_i64, join_product_i64, parts_product_i64, line_product_i64},
+                [BOOL] = {rows_product_truth, join_product_truth, parts_product_truth, line_product_truth},
+            },
+        [LARGEST] =
+            {
+                [F32] = {rows_largest_f32, join_largest_f32, parts_largest_f32, line_largest_f32},
+                [F64] = {rows_largest_f64, join_largest_f64, parts_largest_f64, line_largest_f64},
+                [I32] = {rows_largest_i32, join_largest_i32, parts_largest_i32, line_largest_i32},
+                [I64] = {rows_largest_i64, join_largest_i64, parts_largest_i64, line_largest_i64},
+                [BOOL] = {rows_largest_truth, join_largest_truth, parts_largest_truth, line_largest_truth},
+            },
+        [LEAST] =
+            {
+                [F32] = {rows_least_f32, join_least_f32, parts_least_f32, line_least_f32},
+                [F64] = {rows_least_f64, join_least_f64, parts_least_f64, line_least_f64},
+                [I32] = {rows_least_i32, join_least_i32, parts_least_i32, line_least_i32},
+                [I64] = {rows_least_i64, join_least_i64, parts_least_i64, line_least_i64},
+                [BOOL] = {rows_least_truth, join_least_truth, parts_least_truth, line_least_truth},
+            },
+    }};

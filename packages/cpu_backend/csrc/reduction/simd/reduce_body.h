@@ -1,0 +1,118 @@
+/* Folds of rows of elements of type S into folds of type A; JOIN is the fold of two, x and y, of type WRAPPING.
+ * See ../reduce.h. */
+
+static inline A NAME(joined)(A first, A second) {
+    WRAPPING x = (WRAPPING)first, y = (WRAPPING)second;
+    return (A)(JOIN);
+}
+
+static void NAME(join)(Index columns, void *folds, const void *other) {
+    A *d = folds;
+    const A *a = other;
+    INDEPENDENT
+    for (Index i = 0; i < columns; i++) d[i] = NAME(joined)(d[i], a[i]);
+}
+
+/* Folds parts that lie side by side, of so many columns each, into the first of them, half of them at a time. */
+static void NAME(parts)(Index count, Index columns, void *folds) {
+    while (count > 1) {
+        Index half = count / 2, kept = count - half;
+        NAME(join)(half * columns, folds, (A *)folds + kept * columns);
+        count = kept;
+    }
+}
+
+#if defined(LANES) /* a vector of A, which is S; JOIN works on vectors too */
+/* Rows of WIDE_ROW columns, one behind the other; the folds stay in registers. */
+static void NAME(wide_rows)(Index rows, const S *a, A *folds, bool begun) {
+    enum { VECTORS = WIDE_ROW * sizeof(A) / sizeof(LANES) };
+    LANES held[VECTORS];
+    memcpy(held, begun ? folds : a, sizeof held);
+    for (Index row = begun ? 0 : 1; row < rows; row++)
+        for (int k = 0; k < VECTORS; k++) {
+            LANES x = held[k], y;
+            memcpy(&y, a + row * WIDE_ROW + k * (WIDE_ROW / VECTORS), sizeof y);
+            held[k] = JOIN;
+        }
+    memcpy(folds, held, sizeof held);
+}
+
+static void NAME(line)(Index count, const void *source, void *fold) {
+    enum { LANE_COUNT = sizeof(LANES) / sizeof(A), VECTORS = WIDE_ROW / LANE_COUNT };
+    const S *a = source;
+    if (count < WIDE_ROW) {
+        A total = VALUE(a[0]);
+        for (Index i = 1; i < count; i++) total = NAME(joined)(total, a[i]);
+        memcpy(fold, &total, sizeof total);
+        return;
+    }
+    LANES held[VECTORS];
+    memcpy(held, a, sizeof held);
+    Index i = WIDE_ROW;
+    for (; i + WIDE_ROW <= count; i += WIDE_ROW)
+        for (int k = 0; k < VECTORS; k++) {
+            LANES x = held[k], y;
+            memcpy(&y, a + i + k * LANE_COUNT, sizeof y);
+            held[k] = JOIN;
+        }
+    for (int half = VECTORS / 2; half > 0; half /= 2)
+        for (int k = 0; k < half; k++) {
+            LANES x = held[k], y = held[k + half];
+            held[k] = JOIN;
+        }
+    for (; i + LANE_COUNT <= count; i += LANE_COUNT) {
+        LANES x = held[0], y;
+        memcpy(&y, a + i, sizeof y);
+        held[0] = JOIN;
+    }
+    A lanes[LANE_COUNT];
+    memcpy(lanes, held, sizeof lanes);
+    NAME(parts)(LANE_COUNT, 1, lanes);
+    for (; i < count; i++) lanes[0] = NAME(joined)(lanes[0], a[i]);
+    memcpy(fold, lanes, sizeof(A));
+}
+#else
+static void NAME(line)(Index count, const void *source, void *fold) {
+    const S *a = source;
+    A held[WIDE_ROW];
+    Index width = count < WIDE_ROW ? count : WIDE_ROW, i = width;
+    for (Index k = 0; k < width; k++) held[k] = VALUE(a[k]);
+    for (; i + WIDE_ROW <= count; i += WIDE_ROW) INDEPENDENT
+    for (Index k = 0; k < WIDE_ROW; k++) held[k] = NAME(joined)(held[k], VALUE(a[i + k]));
+    for (Index k = 0; i < count; k++, i++) held[k] = NAME(joined)(held[k], VALUE(a[i]));
+    NAME(parts)(width, 1, held);
+    memcpy(fold, held, sizeof(A));
+}
+#endif
+
+static void NAME(rows)(Index rows, Index columns, Index row_stride, const void *source, void *folds, bool begun) {
+    A *d = folds;
+    const S *a = source;
+#if defined(LANES)
+    if (columns == WIDE_ROW && row_stride == WIDE_ROW) {
+        NAME(wide_rows)(rows, a, d, begun);
+        return;
+    }
+#endif
+    Index row = 0;
+    if (!begun)
+        for (Index i = row++; i < columns; i++) d[i] = VALUE(a[i]);
+    /* Four distant rows at once, so that the folds are read and written less often; near ones in the order of memory,
+     * which is what processors fetch ahead. */
+    Index last = row_stride * (Index)sizeof(S) >= DISTANT ? rows - 4 : -1;
+    for (; row <= last; row += 4) {
+        const S *a0 = a + row * row_stride, *a1 = a0 + row_stride, *a2 = a1 + row_stride, *a3 = a2 + row_stride;
+        INDEPENDENT
+        for (Index i = 0; i < columns; i++) {
+            A four = NAME(joined)(NAME(joined)(VALUE(a0[i]), VALUE(a1[i])), NAME(joined)(VALUE(a2[i]), VALUE(a3[i])));
+            d[i] = NAME(joined)(d[i], four);
+        }
+    }
+    for (; row < rows; row++) {
+        const S *a0 = a + row * row_stride;
+        INDEPENDENT
+        for (Index i = 0; i < columns; i++) d[i] = NAME(joined)(d[i], VALUE(a0[i]));
+    }
+}
+#undef JOIN
+#undef FOLD
