@@ -16,7 +16,7 @@ from tensor_runtime.dispatch.spec import OpSpec
 
 SELF = OpSpec("self", result_shape=same_shape)
 
-def bind_self(operands, result, detail):
+def bind_self(operands, result, params):
     return lambda x: x.copy(order="C")
 
 def itself(a):

@@ -76,11 +76,11 @@ class Recorder(MetaBackend):
         """Its only device."""
         return (Placement(MemoryKind.Device, DeviceId(self.device_kind, 0)),)
 
-    def bind(self, name: str, operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel:
+    def bind(self, name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel:
         """Note the name."""
         self.asked.add(name)
         self.last = tuple(form.dtype for form in (result if isinstance(result, tuple) else (result,)))
-        return super().bind(name, operands, result, detail)
+        return super().bind(name, operands, result, params)
 
 
 def rows() -> list[Row]:

@@ -71,7 +71,10 @@ class BuildNative(build_ext):
         if sets == ["plain"]:
             options.append("-DNATIVE_PLAIN")
         own = [*from_environment("CPPFLAGS"), *from_environment("CFLAGS"), *compiler.architectures]
-        jobs = [(source, folder / source.relative_to(SOURCES).with_suffix(""), own) for source in sorted(SOURCES.glob("*/*.c"))]
+        jobs = [
+            (source, folder / source.relative_to(SOURCES).with_suffix(""), own)
+            for source in sorted(SOURCES.glob("*/*.c"))
+        ]
         for name in sets:
             flags = INSTRUCTION_SETS[name]
             jobs += [

@@ -78,7 +78,7 @@ def _contraction(rng: Random, dtypes: tuple[DType, DType], result: DType) -> _Dr
 
 
 def _terms(drawn: _Drawn, add: _Operation, multiply: _Operation) -> list[Any]:
-    """The result's elements in the order of its twin, from Python's own numbers."""
+    """The result's elements in the order of its transposed array, from Python's own numbers."""
     labels, extents = drawn.labels, drawn.extents
     kept, summed = labels[2][::-1], [label for label in range(len(extents)) if label not in labels[2]]
     found = []

@@ -83,7 +83,7 @@ def test_the_flags_of_the_environment_are_honoured_and_come_last(tree: Tree) -> 
 
 
 def test_the_compiler_says_what_the_target_is(tree: Tree) -> None:
-    commands, _ = tree.build(RECORDED_TARGET="__aarch64__")
+    commands, _ = tree.build(TRACED_TARGET="__aarch64__")
 
     assert all("-DNATIVE_PLAIN" in line and "-mavx" not in line for line in commands)
     assert any("-mavx512f" in line for line in tree.build()[0])

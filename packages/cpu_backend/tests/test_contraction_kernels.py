@@ -1,4 +1,4 @@
-"""The kernel "contract" on twins: equal to a naive sum for every combination of labels, dtypes and strides."""
+"""The kernel "contract": equal to a naive sum for every combination of labels, dtypes and strides."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ Labels = tuple[int, ...]
 DTYPES = ["float32", "float64", "int32", "int64", "bool", "complex64", "complex128"]
 
 
-def form(twin: Array) -> Form:
-    strides = tuple(stride // twin.itemsize for stride in twin.strides[::-1])
-    return form_of(as_dtype(twin.dtype), twin.shape[::-1], CPU, strides)
+def form(transposed: Array) -> Form:
+    strides = tuple(stride // transposed.itemsize for stride in transposed.strides[::-1])
+    return form_of(as_dtype(transposed.dtype), transposed.shape[::-1], CPU, strides)
 
 
 def contract(x: Array, y: Array, x_labels: Labels, y_labels: Labels, out_labels: Labels) -> Array:
-    """Bind and call with labels in twin order; checks what holds for every result."""
+    """Bind and call with labels in transposed array order; checks what holds for every result."""
     extents = dict(zip((*x_labels, *y_labels), (*x.shape, *y.shape), strict=True))
     dtype = np.result_type(x, y)
     result = form_of(as_dtype(dtype), tuple(extents[label] for label in out_labels[::-1]), CPU)

@@ -18,7 +18,7 @@ def labels(term: str) -> Labels:
 def operand(
     term: str, extents: dict[str, int], strides: tuple[int, ...] | None = None, dtype: str = "float64"
 ) -> Operand:
-    """In twin order; without gaps unless strides are given."""
+    """In transposed array order; without gaps unless strides are given."""
     shape = tuple(extents[label] for label in term)
     compact = row_major(labels(term), shape, dtype)
     return compact if strides is None else Operand(labels(term), shape, strides, dtype)

@@ -39,7 +39,7 @@ SPECIALS: dict[str, list[Any]] = {
 
 
 def specials(dtype: DType) -> Array:
-    """The awkward values that a dtype holds, as a twin of rank 1."""
+    """The awkward values that a dtype holds, as a transposed array of rank 1."""
     values = SPECIALS[dtype.kind]
     if dtype is I32:
         values = [value for value in values if -(2**31) <= value < 2**31]
@@ -49,8 +49,8 @@ def specials(dtype: DType) -> Array:
         )
 
 
-def kernel(bind: Callable[..., Any], source: DType, target: DType, shape: tuple[int, ...], detail: str) -> Any:
-    return bind(form_of(source, shape, CPU), form_of(target, shape, CPU), detail)
+def kernel(bind: Callable[..., Any], source: DType, target: DType, shape: tuple[int, ...], params: str) -> Any:
+    return bind(form_of(source, shape, CPU), form_of(target, shape, CPU), params)
 
 
 def bits(array: Array) -> bytes:
@@ -118,7 +118,7 @@ def test_cast_never_warns_whatever_numpy_is_told(source: DType, target: DType, o
 
 
 def views_of(flat: Array) -> list[Array]:
-    """Twins of rank 2 and 3 over the same values: compact, transposed, reversed, strided, broadcast."""
+    """Transposed arrays of rank 2 and 3 over the same values: compact, transposed, reversed, strided, broadcast."""
     square = np.resize(flat, (6, 8))
     return [
         square,
@@ -157,7 +157,7 @@ def test_rank_0_stays_an_array(source: DType, target: DType) -> None:
 
 
 def test_the_first_offender_is_named_in_column_major_order() -> None:
-    x = np.zeros((4, 3))  # the twin of a tensor of shape (3, 4)
+    x = np.zeros((4, 3))  # the transposed array of a tensor of shape (3, 4)
     x[2, 1] = 3e9
     x[3, 0] = math.nan
     run = kernel(bind_cast, F64, I32, (3, 4), "error")
@@ -172,7 +172,7 @@ def test_the_first_offender_of_a_view_is_named_by_its_index_in_the_view() -> Non
     memory = np.zeros((3, 4))
     memory[0, 3] = 1e10
     memory[2, 1] = -1e10
-    x = memory.T[::-1]  # the twin of a view of shape (3, 4)
+    x = memory.T[::-1]  # the transposed array of a view of shape (3, 4)
     run = bind_cast(form_of(F64, (3, 4), CPU, (4, -1)), form_of(I32, (3, 4), CPU), "error")
     with pytest.raises(CastRangeError) as caught:
         run(x)

@@ -1,4 +1,4 @@
-"""The linear algebra kernels on twins: what comes back is compact, owned, right, and never a warning."""
+"""The linear algebra kernels on transposed arrays: what comes back is compact, owned, right, and never a warning."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def form(dtype: DType, *shape: int) -> Form:
 
 
 def random(dtype: DType, *shape: int) -> Array:
-    """A tensor in its own order of axes, column-major, so that ``.T`` is its twin."""
+    """A tensor in its own order of axes, column-major, so that ``.T`` is its transposed array."""
     rng = np.random.default_rng(len(shape))
     x = rng.standard_normal(shape) + 1j * rng.standard_normal(shape)
     return np.asfortranarray((x if dtype in (C32, C64) else x.real).astype(dtype.numpy_name))
@@ -52,7 +52,7 @@ def close(found: Array, expected: Array) -> bool:
     return bool(np.abs(found - expected).max(initial=0.0) <= 64 * unit * max(1.0, np.abs(expected).max(initial=0.0)))
 
 
-def is_owned_twin(array: Array, dtype: DType, *shape: int) -> bool:
+def is_owned_transposed(array: Array, dtype: DType, *shape: int) -> bool:
     """Compact and writable, with the dtype and the shape of the tensor."""
     flags = array.flags
     return (array.dtype.name, array.shape) == (dtype.numpy_name, shape[::-1]) and flags.c_contiguous and flags.writeable
@@ -66,9 +66,9 @@ def test_svd_gives_twins_of_its_factors(dtype: DType, rows: int, columns: int, b
     short = min(rows, columns)
     u, s, vh = run("svd", a)
 
-    assert is_owned_twin(u, dtype, rows, short, *batch)
-    assert is_owned_twin(s, dtype.component, short, *batch)
-    assert is_owned_twin(vh, dtype, short, columns, *batch)
+    assert is_owned_transposed(u, dtype, rows, short, *batch)
+    assert is_owned_transposed(s, dtype.component, short, *batch)
+    assert is_owned_transposed(vh, dtype, short, columns, *batch)
     assert close(np.einsum("ik...,k...,kj...->ij...", u.T, s.T, vh.T), a)
 
 
@@ -80,8 +80,8 @@ def test_qr_gives_twins_of_its_factors(dtype: DType, rows: int, columns: int, ba
     short = min(rows, columns)
     q, r = run("qr", a)
 
-    assert is_owned_twin(q, dtype, rows, short, *batch)
-    assert is_owned_twin(r, dtype, short, columns, *batch)
+    assert is_owned_transposed(q, dtype, rows, short, *batch)
+    assert is_owned_transposed(r, dtype, short, columns, *batch)
     assert close(np.einsum("ik...,kj...->ij...", q.T, r.T), a)
 
 
@@ -94,12 +94,12 @@ def test_the_routines_for_square_matrices_give_twins(dtype: DType, size: int, ba
     factor, x = run("cholesky", a), run("solve", a, b)
     inverse, determinant = run("inv", a), run("det", a)
 
-    assert is_owned_twin(values, dtype.component, size, *batch)
-    assert is_owned_twin(vectors, dtype, size, size, *batch)
-    assert is_owned_twin(factor, dtype, size, size, *batch)
-    assert is_owned_twin(x, dtype, size, 2, *batch)
-    assert is_owned_twin(inverse, dtype, size, size, *batch)
-    assert is_owned_twin(determinant, dtype, *batch)
+    assert is_owned_transposed(values, dtype.component, size, *batch)
+    assert is_owned_transposed(vectors, dtype, size, size, *batch)
+    assert is_owned_transposed(factor, dtype, size, size, *batch)
+    assert is_owned_transposed(x, dtype, size, 2, *batch)
+    assert is_owned_transposed(inverse, dtype, size, size, *batch)
+    assert is_owned_transposed(determinant, dtype, *batch)
     v, lower = vectors.T, factor.T
     assert close(np.einsum("ik...,k...,jk...->ij...", v, values.T, v.conj()), a)
     assert close(np.einsum("ik...,jk...->ij...", lower, lower.conj()), a)

@@ -223,12 +223,12 @@ from tensor_cpu.backend import CpuBackend
 from tensor_runtime.form import form_of
 from tensor_runtime.placement import CPU
 
-shapes, detail = {
+shapes, params = {
     "contract": (((70, 80), (80, 90), (70, 90)), ((0, 1), (1, 2), (0, 2))),
     "conv": (((2, 30, 3), (4, 3, 5), (2, 27, 5)), (1, "VALID", 1, 1)),
 }[sys.argv[1]]
 x, y, result = [form_of(F64, shape, CPU) for shape in shapes]
-kernel = CpuBackend().bind(sys.argv[1], (x, y), result, detail)
+kernel = CpuBackend().bind(sys.argv[1], (x, y), result, params)
 first, second = np.ones(shapes[0][::-1]), np.ones(shapes[1][::-1])
 assert kernel(first, second).shape == shapes[2][::-1]
 for wrong in ((first, second[:1]), (first.astype("f4"), second)):

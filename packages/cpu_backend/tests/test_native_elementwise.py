@@ -366,12 +366,14 @@ def test_permuted_operands_are_copied_first_and_give_the_same(shape: tuple[int, 
     for dtype in (F64, C64, I32):
         x = tr.asarray(elements(rng, dtype, int(np.prod(shape))).reshape(shape, order="F"))
         for view in (tr.transpose_view(x, axes), tr.transpose_view(x[::-1], axes)):
-            twin, compact = view.to_numpy(), tr.copy(view)
+            transposed, compact = view.to_numpy(), tr.copy(view)
             assert native.copied_first(view._form, view.shape) and not native.copied_first(compact._form, view.shape)
-            np.testing.assert_array_equal(tr.add(view, compact).to_numpy(), twin + twin)
-            np.testing.assert_array_equal(tr.fuse(lambda a, b: (a + b, -a))(view, compact)[0].to_numpy(), twin + twin)
-            np.testing.assert_array_equal(tr.where(view == compact, view, compact).to_numpy(), twin)
-            np.testing.assert_array_equal(tr.conj(view).to_numpy(), twin.conj())
-            np.testing.assert_array_equal(tr.multiply(view, 2).to_numpy(), twin * 2)
+            np.testing.assert_array_equal(tr.add(view, compact).to_numpy(), transposed + transposed)
+            np.testing.assert_array_equal(
+                tr.fuse(lambda a, b: (a + b, -a))(view, compact)[0].to_numpy(), transposed + transposed
+            )
+            np.testing.assert_array_equal(tr.where(view == compact, view, compact).to_numpy(), transposed)
+            np.testing.assert_array_equal(tr.conj(view).to_numpy(), transposed.conj())
+            np.testing.assert_array_equal(tr.multiply(view, 2).to_numpy(), transposed * 2)
     row = tr.broadcast_to(x[:1], shape)
     assert not native.copied_first(row._form, shape)

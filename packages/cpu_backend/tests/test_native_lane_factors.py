@@ -179,7 +179,7 @@ def test_qr_leaves_triangles_as_they_are() -> None:
 def test_no_finite_matrix_is_handed_over_to_numpy(
     name: str, side: int, dtype: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*twins: Array) -> None:
+    def refuse(*transposed: Array) -> None:
         raise AssertionError("handed over")
 
     monkeypatch.setattr(linalg, "bind", lambda *arguments: refuse)

@@ -15,7 +15,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from tensor_core import C64, DTYPES, F32, F64, I64, Bool, DType
 from tensor_cpu.kernels import views
-from tensor_cpu.kernels.contraction.unary_einsum import bind_relabel as numpys_relabel
+from tensor_cpu.kernels.contraction.unary_einsum import bind_unary_einsum as numpys_unary_einsum
 from tensor_cpu.kernels.conversion import bind_cast
 from tensor_cpu.kernels.copy.permute import bind_copy as bind_gapless_copy
 from tensor_cpu.kernels.copy.permute import bind_fill
@@ -63,7 +63,7 @@ def compact(extents: tuple[int, ...]) -> tuple[int, ...]:
 
 
 Layout = tuple[tuple[int, ...], tuple[int, ...], int, int]
-"""Extents and strides of a twin, the first element's place in the memory, and the length of the memory."""
+"""Extents and strides of a transposed array, the first element's place in the memory, and the length of the memory."""
 
 
 @st.composite
@@ -97,7 +97,7 @@ def shapes(draw: Any) -> tuple[int, ...]:
     return tuple(extents)
 
 
-def twin(memory: Any, layout: Layout) -> Any:
+def transposed(memory: Any, layout: Layout) -> Any:
     extents, strides, first, _ = layout
     return as_strided(memory[first:], extents, [stride * memory.itemsize for stride in strides])
 
@@ -113,7 +113,7 @@ def form_like(dtype: DType, layout: Layout) -> Form:
 def test_a_copy_has_every_bit_of_any_view(instruction_set: str, threads: int, data: Any, dtype: DType) -> None:
     choose(instruction_set, threads)
     layout = data.draw(layouts(data.draw(shapes()), True))
-    source = twin(noise(dtype, layout[3]), layout)
+    source = transposed(noise(dtype, layout[3]), layout)
     form = form_like(dtype, layout)
     kernel = permute.bind_copy((form,), form_of(dtype, form.shape, CPU), None)
     assert kernel is not None
@@ -129,16 +129,16 @@ def test_writing_into_a_view_touches_nothing_else(instruction_set: str, data: An
     choose(instruction_set, 2)
     extents = data.draw(shapes())
     source_layout, target_layout = data.draw(layouts(extents, True)), data.draw(layouts(extents, False))
-    source = twin(noise(dtype, source_layout[3]), source_layout)
+    source = transposed(noise(dtype, source_layout[3]), source_layout)
     memory = noise(dtype, target_layout[3] + 1)
     expected = memory.copy()
-    twin(expected, target_layout)[...] = source
+    transposed(expected, target_layout)[...] = source
     forms = form_like(dtype, target_layout), form_like(dtype, source_layout)
     kernel = permute.bind_copy_into(forms, forms[0], None)
     if kernel is None:
         assert 0 in forms[0].strides
         return
-    kernel(twin(memory, target_layout), source)
+    kernel(transposed(memory, target_layout), source)
     assert memory.tobytes() == expected.tobytes()
 
 
@@ -148,11 +148,11 @@ def test_overlapping_memory_is_written_as_if_the_source_were_copied_first(data: 
     source_layout, target_layout = data.draw(layouts(extents, True)), data.draw(layouts(extents, False))
     memory = noise(dtype, max(source_layout[3], target_layout[3]) + 20)
     expected = memory.copy()
-    twin(expected, target_layout)[...] = twin(memory[shift:], source_layout).copy()
+    transposed(expected, target_layout)[...] = transposed(memory[shift:], source_layout).copy()
     forms = form_like(dtype, target_layout), form_like(dtype, source_layout)
     kernel = permute.bind_copy_into(forms, forms[0], None)
     if kernel is not None:
-        kernel(twin(memory, target_layout), twin(memory[shift:], source_layout))
+        kernel(transposed(memory, target_layout), transposed(memory[shift:], source_layout))
         assert memory.tobytes() == expected.tobytes()
 
 
@@ -192,7 +192,7 @@ def test_large_copies_keep_every_bit(
         first = sum((n - 1) * -stride for n, stride in zip(extents, strides, strict=True) if stride < 0)
         reach = sum((n - 1) * abs(stride) for n, stride in zip(extents, strides, strict=True)) + 1
         layout = extents, strides, first, reach
-        source = twin(noise(dtype, reach), layout)
+        source = transposed(noise(dtype, reach), layout)
         kernel = permute.bind_copy((form_like(dtype, layout),), form_of(dtype, extents[::-1], CPU), None)
         assert kernel is not None
         assert same_bytes(kernel(source), source), dtype
@@ -254,16 +254,16 @@ def test_relabelling_equals_numpys(data: Any, dtype: DType) -> None:
     labels_out = tuple(data.draw(st.permutations(sorted({*labels_in}))))
     layout = data.draw(layouts(tuple(sizes[label] for label in reversed(labels_in)), True))
     form, result = form_like(dtype, layout), form_of(dtype, tuple(sizes[label] for label in labels_out), CPU)
-    kernel = permute.bind_relabel((form,), result, (labels_in, labels_out))
+    kernel = permute.bind_unary_einsum((form,), result, (labels_in, labels_out))
     assert kernel is not None
-    source = twin(noise(dtype, layout[3]), layout)
-    assert same_bytes(kernel(source), numpys_relabel((form,), result, (labels_in, labels_out))(source))
+    source = transposed(noise(dtype, layout[3]), layout)
+    assert same_bytes(kernel(source), numpys_unary_einsum((form,), result, (labels_in, labels_out))(source))
 
 
 def test_sums_and_diagonals_of_the_result_are_left_to_numpy() -> None:
     matrix, vector = form_of(F64, (2, 2), CPU), form_of(F64, (2,), CPU)
-    assert permute.bind_relabel((matrix,), vector, ((0, 1), (0,))) is None
-    assert permute.bind_relabel((vector,), matrix, ((0,), (0, 0))) is None
+    assert permute.bind_unary_einsum((matrix,), vector, ((0, 1), (0,))) is None
+    assert permute.bind_unary_einsum((vector,), matrix, ((0,), (0, 0))) is None
 
 
 def test_copies_within_contractions_convert_what_is_of_another_dtype() -> None:
@@ -319,7 +319,7 @@ def test_conversions_equal_numpys_bit_for_bit(instruction_set: str, size: int) -
             to_integers = target.kind == "int" and source is not target
             assert (kernel is None) == (to_integers and not np.can_cast(source.numpy_name, target.numpy_name, "safe"))
             if kernel is not None:
-                view = twin(x, layout)
+                view = transposed(x, layout)
                 assert same_bytes(kernel(view), bind_cast(form, result, "wrap")(view)), (source, target)
 
 

@@ -44,7 +44,7 @@ def both(name: str, x: np.ndarray[Any, Any], dtype: DType, axis: Any, form: Any 
 
 
 def whole_numbers(name: str, dtype: DType, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
-    """A twin of whole numbers whose products, too, are exact."""
+    """A transposed array of whole numbers whose products, too, are exact."""
     rng = np.random.default_rng(0)
     x = rng.integers(-9, 10, shape[::-1])
     if name == "prod":
@@ -219,10 +219,10 @@ def test_strided_outer_axes_are_read_in_place() -> None:
         rows = x[::step]
         form = form_of(F64, (70, 80, 45), CPU, (1, 70, 5600 * step))
         start = x[-1:] if step < 0 else x
-        for axis, twin_axis in ((2, 0), ((0, 1), (1, 2))):
+        for axis, transposed_axis in ((2, 0), ((0, 1), (1, 2))):
             ours, numpys = both("sum", restride(start, form), F64, axis, form)
             np.testing.assert_array_equal(ours, numpys)
-            np.testing.assert_array_equal(ours, rows.sum(axis=twin_axis))
+            np.testing.assert_array_equal(ours, rows.sum(axis=transposed_axis))
 
 
 def test_what_numpy_does_better_is_left_to_it() -> None:

@@ -35,9 +35,9 @@ from tensor_runtime.testing.simulated_device import SimulatedBackend
 
 Array = np.ndarray[Any, Any]
 Labels = tuple[int, ...]
-Detail = tuple[Labels, Labels, Labels]
+Params = tuple[Labels, Labels, Labels]
 
-MATRICES: Detail = ((0, 1), (1, 2), (0, 2))
+MATRICES: Params = ((0, 1), (1, 2), (0, 2))
 OPERATIONS: dict[Semiring, tuple[np.ufunc, np.ufunc]] = {
     MAX_PLUS: (np.maximum, np.add),
     MIN_PLUS: (np.minimum, np.add),
@@ -47,9 +47,9 @@ OPERATIONS: dict[Semiring, tuple[np.ufunc, np.ufunc]] = {
 native_only = pytest.mark.skipif(not extension.AVAILABLE, reason=extension.WHY_NOT)
 
 
-def naive(x: Array, y: Array, detail: Detail, algebra: Semiring, dtype: DType) -> Array:
-    """The algebra's sum over every index, one scalar term at a time, on twins."""
-    of_x, of_y, of_out = (labels[::-1] for labels in detail)
+def naive(x: Array, y: Array, params: Params, algebra: Semiring, dtype: DType) -> Array:
+    """The algebra's sum over every index, one scalar term at a time, on transposed arrays."""
+    of_x, of_y, of_out = (labels[::-1] for labels in params)
     extents = dict(zip((*of_x, *of_y), (*x.shape, *y.shape), strict=True))
     summed = [label for label in extents if label not in of_out]
     add, multiply = OPERATIONS[algebra]
@@ -69,7 +69,7 @@ def naive(x: Array, y: Array, detail: Detail, algebra: Semiring, dtype: DType) -
 
 
 def matrices(x: Array, y: Array, algebra: Semiring) -> Array:
-    """The product of twins (k, m) and (n, k), by broadcasting row by row."""
+    """The product of transposed arrays (k, m) and (n, k), by broadcasting row by row."""
     add, multiply = OPERATIONS[algebra]
     with np.errstate(all="ignore"):
         return np.stack([add.reduce(multiply(x, row[:, None]), axis=0) for row in y])
@@ -87,20 +87,20 @@ def elements(random: np.random.Generator, shape: tuple[int, ...], dtype: DType, 
 
 
 def strided(random: np.random.Generator, shape: tuple[int, ...], dtype: DType, wild: float) -> tuple[Array, Form]:
-    """A twin with gaps, negative strides, strides of 0 and any order of axes, and the form of its tensor."""
+    """A transposed array with gaps, negative strides, of 0 and any order of axes, and the form of its tensor."""
     order = random.permutation(len(shape))
     steps = [int(random.choice([-2, -1, 0, 1, 1, 1, 2])) for _ in shape]
     room = tuple(1 if step == 0 else abs(step) * extent for step, extent in zip(steps, shape, strict=True))
     base = elements(random, tuple(room[axis] for axis in order), dtype, wild).transpose(np.argsort(order))
-    twin = base[tuple(slice(None) if step == 0 else slice(None, None, step) for step in steps)]
-    twin = np.broadcast_to(twin, shape)
-    strides = tuple(stride // twin.itemsize for stride in twin.strides[::-1])
-    return twin, form_of(dtype, shape[::-1], CPU, strides)
+    transposed = base[tuple(slice(None) if step == 0 else slice(None, None, step) for step in steps)]
+    transposed = np.broadcast_to(transposed, shape)
+    strides = tuple(stride // transposed.itemsize for stride in transposed.strides[::-1])
+    return transposed, form_of(dtype, shape[::-1], CPU, strides)
 
 
-def result_form(x: Form, y: Form, detail: Detail, dtype: DType) -> Form:
-    extents = dict(zip((*detail[0], *detail[1]), (*x.shape, *y.shape), strict=True))
-    return form_of(dtype, tuple(extents[label] for label in detail[2]), CPU)
+def result_form(x: Form, y: Form, params: Params, dtype: DType) -> Form:
+    extents = dict(zip((*params[0], *params[1]), (*x.shape, *y.shape), strict=True))
+    return form_of(dtype, tuple(extents[label] for label in params[2]), CPU)
 
 
 def assert_same(found: Array, expected: Array) -> None:
@@ -119,18 +119,18 @@ def check(seed: int) -> None:
     count = int(random.integers(0, 7))
     roles = [tuple(random.choice(["xyo", "xo", "yo", "xy", "xy", "x", "y"])) for _ in range(count)]
     extents = random.choice([1, 1, 2, 2, 3, 4, 0 if seed % 11 == 0 else 2, 9], count)
-    detail: Detail = tuple(
+    params: Params = tuple(
         tuple(int(label) for label in random.permutation(count) if role in roles[label]) for role in "xyo"
     )  # type: ignore[assignment]
     while np.prod(extents, dtype=float) > 2000:
         extents[np.argmax(extents)] -= 1
     wild = float(random.choice([0, 0, 0.02, 0.3]))
-    shapes = [tuple(int(extents[label]) for label in labels[::-1]) for labels in detail[:2]]
+    shapes = [tuple(int(extents[label]) for label in labels[::-1]) for labels in params[:2]]
     (x, form_x), (y, form_y) = (strided(random, s, d, wild) for s, d in zip(shapes, dtypes, strict=True))
-    result = result_form(form_x, form_y, detail, dtype)
-    expected = naive(x, y, detail, algebra, dtype)
-    assert_same(bind_numpy((form_x, form_y), result, (*detail, algebra))(x, y), expected)
-    native = bind_native((form_x, form_y), result, (*detail, algebra)) if extension.AVAILABLE else None
+    result = result_form(form_x, form_y, params, dtype)
+    expected = naive(x, y, params, algebra, dtype)
+    assert_same(bind_numpy((form_x, form_y), result, (*params, algebra))(x, y), expected)
+    native = bind_native((form_x, form_y), result, (*params, algebra)) if extension.AVAILABLE else None
     if native is not None:
         assert_same(native(x, y), expected)
     elif extension.AVAILABLE:
@@ -182,16 +182,16 @@ def test_a_matrix_times_a_vector_is_that_of_broadcasting(
             x = elements(random, (k, m * abs(step)), dtype, wild)[:, ::step]
             y = elements(random, (1, k), dtype, wild)
             form = form_of(dtype, (m, k), CPU, (step, m * abs(step)))
-            for twin, matrix, detail in (
+            for transposed, matrix, params in (
                 (x, form, MATRICES),
                 (x.T, form_of(dtype, (k, m), CPU, form.strides[::-1]), None),
             ):
-                labels = detail or ((1, 0), (1, 2), (0, 2))
+                labels = params or ((1, 0), (1, 2), (0, 2))
                 kernel = bind_native(
                     (matrix, form_of(dtype, (k, 1), CPU)), form_of(dtype, (m, 1), CPU), (*labels, algebra)
                 )
                 assert kernel is not None
-                assert_same(kernel(twin, y), matrices(x, y, algebra))
+                assert_same(kernel(transposed, y), matrices(x, y, algebra))
 
 
 @native_only
@@ -285,16 +285,16 @@ def test_contractions_of_truth_values_are_numpys(instruction_set: str) -> None:
     random = np.random.default_rng(6)
     x, y = random.random((3, 40, 30)) < 0.1, random.random((50, 3, 40)) < 0.1
     forms = form_of(Bool, (30, 40, 3), CPU), form_of(Bool, (40, 3, 50), CPU)
-    for detail in (
+    for params in (
         ((0, 1, 2), (1, 2, 3), (0, 3)),
         ((0, 1, 2), (1, 2, 3), (3, 2, 0)),
         ((0, 1, 2), (1, 2, 3), (2, 0, 3)),
     ):
-        result = result_form(*forms, detail, Bool)
-        kernel = bind_contract(forms, result, detail)
+        result = result_form(*forms, params, Bool)
+        kernel = bind_contract(forms, result, params)
         assert kernel is not None
-        assert_same(kernel(x, y), bind_numpys_contract(forms, result, detail)(x, y))
-    alone: Detail = ((0, 1, 2), (1, 4, 3), (0, 3))  # label 2, and 4, of one operand only
+        assert_same(kernel(x, y), bind_numpys_contract(forms, result, params)(x, y))
+    alone: Params = ((0, 1, 2), (1, 4, 3), (0, 3))  # label 2, and 4, of one operand only
     assert bind_contract(forms, result_form(*forms, alone, Bool), alone) is None
     numbers = form_of(F64, (2, 2), CPU)
     assert bind_contract((numbers, numbers), numbers, MATRICES) is None

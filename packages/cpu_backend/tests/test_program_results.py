@@ -57,12 +57,12 @@ def test_steps_that_the_result_does_not_need_are_not_computed(monkeypatch: pytes
 
     programs = []
 
-    class Recording:
+    class Trace:
         def elementwise(self, *arguments: Any) -> Any:
             programs.append(arguments[3])
             return LIBRARY.elementwise(*arguments)
 
-    monkeypatch.setattr(elementwise, "LIBRARY", Recording())
+    monkeypatch.setattr(elementwise, "LIBRARY", Trace())
     steps = (("exp", (0,), FORM), ("multiply", (0, 1), FORM), ("sin", (2,), FORM), ("negative", (3,), FORM))
     kernel = elementwise.bind_program((FORM, FORM), FORM, steps)
     assert kernel is not None

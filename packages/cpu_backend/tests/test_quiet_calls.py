@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tensor_cpu.system import errstate as module
-from tensor_cpu.system.errstate import quiet
+from tensor_cpu.system.errstate import ignoring_fp_errors
 
 
 @pytest.fixture(params=[True, False], ids=["one context", "copies only"])
@@ -16,7 +16,7 @@ def one_at_a_time(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_ufunc_neither_warns_nor_raises_whatever_the_caller_set(one_at_a_time: None) -> None:
-    multiply = quiet(np.multiply)
+    multiply = ignoring_fp_errors(np.multiply)
     big = np.full(3, 1e308)
 
     with np.errstate(all="raise"):
@@ -32,7 +32,7 @@ def test_a_call_may_happen_inside_itself(one_at_a_time: None) -> None:
         depth += 1
         return x + y if depth > 3 else call(x, y) + np.float64(1e308) * np.float64(10.0)
 
-    call = quiet(np.frompyfunc(add_again, 2, 1))
+    call = ignoring_fp_errors(np.frompyfunc(add_again, 2, 1))
 
     with np.errstate(all="raise"):
         assert call(1.0, 2.0) == np.inf
@@ -44,11 +44,11 @@ def test_an_error_of_the_function_itself_comes_through(one_at_a_time: None) -> N
         raise RuntimeError("of its own")
 
     with pytest.raises(RuntimeError, match="of its own"):
-        quiet(np.frompyfunc(fail, 2, 1))(1, 2)
+        ignoring_fp_errors(np.frompyfunc(fail, 2, 1))(1, 2)
 
 
 def test_threads_meet_in_one_call(one_at_a_time: None) -> None:
-    add = quiet(np.add)
+    add = ignoring_fp_errors(np.add)
     x = np.full(200_000, 1e308)  # long enough for NumPy to let other threads run
     failures: list[BaseException] = []
 

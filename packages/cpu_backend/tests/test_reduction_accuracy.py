@@ -49,10 +49,10 @@ def laid_out(values: Array, layout: str) -> Array:
     return wide[::2]
 
 
-def kernels(name: str, form: Form, result: Form, detail: Any) -> Iterator[Callable[[Array], Array]]:
-    yield numpy_kernel(name, (form,), result, detail)
+def kernels(name: str, form: Form, result: Form, params: Any) -> Iterator[Callable[[Array], Array]]:
+    yield numpy_kernel(name, (form,), result, params)
     if AVAILABLE:
-        yield CpuBackend().bind(name, (form,), result, detail)
+        yield CpuBackend().bind(name, (form,), result, params)
 
 
 def found(name: str, x: Array, dtype: DType, axis: Any, *more: Any) -> Iterator[Array]:

@@ -1,4 +1,4 @@
-"""The kernel "relabel" and what it is made of: diagonals, sums, permutations, embeddings."""
+"""The kernel "unary_einsum" and what it is made of: diagonals, sums, permutations, embeddings."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tensor_core.dtypes import as_dtype
-from tensor_cpu.kernels.contraction.contract import bind_relabel
+from tensor_cpu.kernels.contraction.contract import bind_unary_einsum
 from tensor_cpu.kernels.copy.permute import bind_fill, bind_tiles, fuse
-from tensor_cpu.system.errstate import quiet
+from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
 
@@ -21,15 +21,15 @@ Array = np.ndarray[Any, Any]
 Labels = tuple[int, ...]
 
 
-def form(twin: Array) -> Form:
-    strides = tuple(stride // twin.itemsize for stride in twin.strides[::-1])
-    return form_of(as_dtype(twin.dtype), twin.shape[::-1], CPU, strides)
+def form(transposed: Array) -> Form:
+    strides = tuple(stride // transposed.itemsize for stride in transposed.strides[::-1])
+    return form_of(as_dtype(transposed.dtype), transposed.shape[::-1], CPU, strides)
 
 
-def relabel(x: Array, labels: Labels, out: Labels) -> Array:
+def unary_einsum(x: Array, labels: Labels, out: Labels) -> Array:
     extents = dict(zip(labels, x.shape, strict=True))
     result = form_of(as_dtype(x.dtype), tuple(extents[label] for label in out[::-1]), CPU)
-    made: Array = bind_relabel((form(x),), result, (labels[::-1], out[::-1]))(x)
+    made: Array = bind_unary_einsum((form(x),), result, (labels[::-1], out[::-1]))(x)
     assert type(made) is np.ndarray
     assert made.dtype == x.dtype
     assert made.flags.c_contiguous
@@ -69,7 +69,7 @@ def cases(draw: st.DrawFn) -> tuple[Array, Labels, Labels]:
 @given(cases())
 def test_every_relabelling_equals_the_naive_loop(case: tuple[Array, Labels, Labels]) -> None:
     with np.errstate(all="raise"):
-        assert np.array_equal(relabel(*case), naive(*case))
+        assert np.array_equal(unary_einsum(*case), naive(*case))
 
 
 @pytest.mark.parametrize("out", [(0,), (2, 0), (1,), (0, 0), (3, 1), ()])
@@ -78,15 +78,15 @@ def test_sums_over_short_and_long_axes_equal_numpys(shape: tuple[int, ...], out:
     x = np.arange(float(np.prod(shape))).reshape(shape)
     kept = tuple(dict.fromkeys(out))
     total = np.einsum(x, (0, 1, 2, 3), kept)  # type: ignore[arg-type]
-    made = relabel(x, (0, 1, 2, 3), out)
+    made = unary_einsum(x, (0, 1, 2, 3), out)
     assert np.array_equal(np.diag(made) if out == (0, 0) else made, total)
 
 
 def test_trace_diagonal_and_embedding_of_a_matrix() -> None:
     x = np.arange(9.0).reshape(3, 3)
-    assert relabel(x, (0, 0), ()).tolist() == 12.0
-    assert relabel(x, (0, 0), (0,)).tolist() == [0.0, 4.0, 8.0]
-    assert relabel(np.array([1.0, 2.0]), (0,), (0, 0)).tolist() == [[1.0, 0.0], [0.0, 2.0]]
+    assert unary_einsum(x, (0, 0), ()).tolist() == 12.0
+    assert unary_einsum(x, (0, 0), (0,)).tolist() == [0.0, 4.0, 8.0]
+    assert unary_einsum(np.array([1.0, 2.0]), (0,), (0, 0)).tolist() == [[1.0, 0.0], [0.0, 2.0]]
 
 
 @pytest.mark.parametrize("shape", [(3,) * 10, (2,) * 17, (300, 200), (17, 130, 90), (5000, 7)])
@@ -94,8 +94,8 @@ def test_large_permutations_equal_numpys(shape: tuple[int, ...]) -> None:
     rng = np.random.default_rng(len(shape))
     x = np.arange(float(np.prod(shape))).reshape(shape)
     for order in (tuple(range(len(shape)))[::-1], tuple(int(axis) for axis in rng.permutation(len(shape)))):
-        assert np.array_equal(relabel(x, tuple(range(len(shape))), order), x.transpose(order))
-        assert np.array_equal(relabel(x[::-1], tuple(range(len(shape))), order), x[::-1].transpose(order))
+        assert np.array_equal(unary_einsum(x, tuple(range(len(shape))), order), x.transpose(order))
+        assert np.array_equal(unary_einsum(x[::-1], tuple(range(len(shape))), order), x[::-1].transpose(order))
 
 
 def test_a_tiled_copy_reads_sources_with_gaps_and_repeats() -> None:
@@ -111,14 +111,14 @@ def test_a_tiled_copy_reads_sources_with_gaps_and_repeats() -> None:
 
 def test_infinities_cancel_without_a_warning() -> None:
     with np.errstate(all="raise"):
-        assert np.isnan(relabel(np.array([np.inf, -np.inf] * 20), (0,), ()))
+        assert np.isnan(unary_einsum(np.array([np.inf, -np.inf] * 20), (0,), ()))
 
 
 def test_a_quiet_call_ignores_what_the_caller_asked_for() -> None:
     big = np.array([1e308])
     with np.errstate(all="raise"):
-        assert quiet(np.exp)(big).tolist() == [np.inf]
-        assert quiet(np.multiply)(big, big).tolist() == [np.inf]
-        assert quiet(lambda *arrays: sum(arrays))(big, big, big).tolist() == [np.inf]
+        assert ignoring_fp_errors(np.exp)(big).tolist() == [np.inf]
+        assert ignoring_fp_errors(np.multiply)(big, big).tolist() == [np.inf]
+        assert ignoring_fp_errors(lambda *arrays: sum(arrays))(big, big, big).tolist() == [np.inf]
         with pytest.raises(FloatingPointError, match="overflow"):
             np.multiply(big, big)

@@ -94,7 +94,7 @@ def test_a_limit_of_the_process_counts() -> None:
     assert json.loads(done.stdout) == ["OutOfMemoryError", 4 << 30, 8 * 900**3 + 8 * 900**2, []]
 
 
-RECORDING = """
+TRACING = """
 import json, resource
 import tensor_einsum as te
 import tensor_runtime as tr
@@ -103,13 +103,13 @@ from tensor_cpu.backend import CpuBackend
 from tensor_runtime.backends.workspaces import with_workspace, workspace_of
 
 ran, bind = [], CpuBackend.bind
-def recording(self, name, operands, result, detail, /):
-    kernel = bind(self, name, operands, result, detail)
+def tracing(self, name, operands, result, params, /):
+    kernel = bind(self, name, operands, result, params)
     def called(*arrays):
         ran.append(name)
         return kernel(*arrays)
     return with_workspace(called, workspace_of(kernel))
-CpuBackend.bind = recording
+CpuBackend.bind = tracing
 
 one, many = tr.ones((1, 1)), tr.ones((6000, 1))
 x = tr.ones((600, 600))
@@ -138,7 +138,7 @@ print(json.dumps([plan.peak_bytes, steps.peak_bytes, *found]))
 
 
 def test_copies_that_the_limit_of_the_process_forbids_are_refused_before_a_kernel_runs() -> None:
-    done = subprocess.run([sys.executable, "-c", RECORDING], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", TRACING], capture_output=True, text=True, check=True)
     one_step, two_steps, recorded, *refusals = json.loads(done.stdout)
 
     matrix, limit = 8 * 20_000**2, 4 << 30

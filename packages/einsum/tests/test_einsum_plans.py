@@ -123,7 +123,10 @@ def test_labels_nobody_else_bears_are_summed_in_the_first_step_that_reads_them()
 def test_diagonals_are_taken_where_a_label_is_repeated_and_summed_at_once() -> None:
     found = plan("iijkk,jl->l", (2, 2, 3, 4, 4), (3, 5))
 
-    assert [(step.kind, step.subscripts) for step in found.steps] == [("relabel", "iijkk->j"), ("contract", "j,jl->l")]
+    assert [(step.kind, step.subscripts) for step in found.steps] == [
+        ("unary_einsum", "iijkk->j"),
+        ("contract", "j,jl->l"),
+    ]
 
 
 def test_a_hyper_edge_stays_until_its_last_bearer() -> None:

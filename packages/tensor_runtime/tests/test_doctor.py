@@ -94,7 +94,7 @@ def importing(name: str) -> Callable[[], object]:
     return load
 
 
-def bind_nothing(operands: object, result: object, detail: object) -> object:
+def bind_nothing(operands: object, result: object, params: object) -> object:
     return None
 
 

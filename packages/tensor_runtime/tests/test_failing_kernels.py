@@ -71,7 +71,7 @@ CALLS: dict[str, Callable[[tr.Tensor], Any]] = {
     "number by function": lambda x: tr.multiply(2.0, x),
     "ternary": lambda x: tr.clip(x, x, x),
     "ternary with numbers": lambda x: tr.clip(x, 0.0, 1.0),
-    "detail": lambda x: tr.sum(x, axis=0),
+    "params": lambda x: tr.sum(x, axis=0),
     "view": lambda x: x.T,
     "pair": lambda x: tr.tensordot(x, x, axes=1),
     "several": lambda x: tr.concatenate([x, x]),

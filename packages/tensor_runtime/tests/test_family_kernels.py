@@ -19,7 +19,7 @@ def table_of(*offers: tuple[str, str, Callable[[], object]]) -> KernelTable:
     return KernelTable(lambda: [Offer(*name.rsplit(".", 1), origin, load) for name, origin, load in offers])  # type: ignore[call-arg]
 
 
-def binder(operands: Any, result: Any, detail: Any) -> Callable[..., Any]:
+def binder(operands: Any, result: Any, params: Any) -> Callable[..., Any]:
     return lambda *arrays: arrays[0]
 
 

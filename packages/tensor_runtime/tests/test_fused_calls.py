@@ -297,8 +297,8 @@ def test_a_fused_function_bears_the_functions_name_and_travels() -> None:
 
     assert fused.__name__ == "gauss" and repr(fused) == "<fused gauss>"  # type: ignore[attr-defined]
     x = tr.ones(2)
-    for twin in (pickle.loads(pickle.dumps(fused)), copy.deepcopy(fused)):
-        assert disagreement(outcome(lambda twin=twin: twin(x, x, 1)), outcome(lambda: fused(x, x, 1))) is None  # type: ignore[misc]
+    for copied in (pickle.loads(pickle.dumps(fused)), copy.deepcopy(fused)):
+        assert disagreement(outcome(lambda copied=copied: copied(x, x, 1)), outcome(lambda: fused(x, x, 1))) is None  # type: ignore[misc]
 
 
 def test_every_elementwise_operation_can_be_recorded_and_nothing_else() -> None:
@@ -306,15 +306,15 @@ def test_every_elementwise_operation_can_be_recorded_and_nothing_else() -> None:
     kernels = {
         spec.kernel
         for spec in declared_specs().values()
-        if getattr(getattr(spec, "result_shape", None), "__name__", "") in elementwise and not spec.detailed  # type: ignore[union-attr]
+        if getattr(getattr(spec, "result_shape", None), "__name__", "") in elementwise and not spec.takes_params  # type: ignore[union-attr]
     }
 
     assert kernels | {"convert", "cast", "gelu"} == ELEMENTWISE
 
 
 def test_the_backend_of_records_is_listed_and_described() -> None:
-    assert "recording" in [row.name for row in tr.backends()]
-    backend = tr.backend("recording")
+    assert "tracing" in [row.name for row in tr.backends()]
+    backend = tr.backend("tracing")
     assert backend.describe() == {"computes": "nothing; notes the steps of fused functions"}
     assert not backend.operations() and not backend.unsupported()
     backend.synchronize()

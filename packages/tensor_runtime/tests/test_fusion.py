@@ -269,8 +269,8 @@ def test_a_kernel_that_refuses_a_value_leaves_it_to_the_steps(machine: ProgramBa
 
 def test_a_step_that_fails_is_an_error_of_our_tree() -> None:
     class Broken(SimulatedBackend):
-        def bind(self, name: str, operands: Any, result: Any, detail: Any, /) -> Kernel:
-            return (lambda *arrays: {}[name]) if name == "sin" else super().bind(name, operands, result, detail)
+        def bind(self, name: str, operands: Any, result: Any, params: Any, /) -> Kernel:
+            return (lambda *arrays: {}[name]) if name == "sin" else super().bind(name, operands, result, params)
 
     registry.register("broken", Broken(tr.backend("cpu"), "broken", {"elementwise_program": "no"}))
     try:

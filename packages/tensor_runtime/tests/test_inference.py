@@ -79,10 +79,10 @@ def test_what_stands_in_for_a_placement_is_listed_by_nobody_and_named_by_nobody(
 
     assert repr(inside) == "meta:0 (cpu)"
     assert list(placements_of(tr.backend("meta"))) == [as_placement("meta")]
-    twin = tr.Placement(tr.MemoryKind.other("cpu"), inside.device)
-    assert repr(twin) == repr(inside)
+    transposed = tr.Placement(tr.MemoryKind.other("cpu"), inside.device)
+    assert repr(transposed) == repr(inside)
     with pytest.raises(PlacementError, match=r"the meta backend has no such device or memory; it has meta:0$"):
-        tr.zeros(2, placement=twin)
+        tr.zeros(2, placement=transposed)
     assert pickle.loads(pickle.dumps(inside)) is inside
 
 

@@ -39,7 +39,7 @@ NOWHERE = [
     "meta:3",
     Placement(MemoryKind.Managed, DeviceId(DeviceKind.other("meta"), 0)),
     Placement(MemoryKind.other("cpu"), DeviceId(DeviceKind.other("meta"), 0)),
-    "recording:1",
+    "tracing:1",
 ]
 WAYS: list[Callable[[Any], object]] = [
     lambda place: tr.zeros(2, placement=place),
@@ -66,7 +66,7 @@ WAYS: list[Callable[[Any], object]] = [
 @pytest.mark.parametrize("place", NOWHERE, ids=repr)
 def test_a_placement_that_nobody_can_provide_is_refused_on_every_way_in(device: SimulatedBackend, place: Any) -> None:
     kind = as_placement(place).device
-    there = {"cpu": "cpu", "meta": "meta:0", "recording": "recording:0", "simulated": "simulated:0"}
+    there = {"cpu": "cpu", "meta": "meta:0", "tracing": "tracing:0", "simulated": "simulated:0"}
     for way in WAYS:
         if kind is not None and kind.kind.short == "meta" and "infer" in way.__code__.co_names:
             continue  # what runs on meta needs no stand-in

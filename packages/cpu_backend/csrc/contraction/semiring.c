@@ -132,7 +132,7 @@ static void multiply_line_parts(void *context, Index begin, Index end) {
     int64_t vector[DEPTH]; /* of elements of any type that has loops */
     _Static_assert(sizeof *vector >= sizeof(double), "room for the widest elements");
     const size_t bytes = bytes_of(product->column_step);
-    Index *across = scratch_take(2 * bytes), *columns = across + product->column_step;
+    Index *across = scratch_acquire(2 * bytes), *columns = across + product->column_step;
     if (across == NULL) {
         atomic_store(product->out_of_memory, true);
         return;
@@ -159,7 +159,7 @@ static void multiply_line_parts(void *context, Index begin, Index end) {
                                               .continues = k > 0});
         }
     }
-    scratch_give(across, 2 * bytes);
+    scratch_release(across, 2 * bytes);
 }
 
 static void multiply_line(Product *product) {
@@ -177,7 +177,7 @@ static void multiply_matrices(Product *product) {
     const Index most_columns = smaller(column->size, COLUMNS);
     const size_t table_bytes = bytes_of(most_columns);
     const size_t bytes = 2 * table_bytes + (size_t)(rounded_up(most_columns, width) * depth * plan->element_bytes);
-    char *workspace = scratch_take(bytes), *panels = workspace + 2 * table_bytes;
+    char *workspace = scratch_acquire(bytes), *panels = workspace + 2 * table_bytes;
     if (workspace == NULL) {
         atomic_store(product->out_of_memory, true);
         return;
@@ -206,7 +206,7 @@ static void multiply_matrices(Product *product) {
             parallel_for(row_parts * product->column_parts, TERMS_PER_GRAIN / terms, multiply_parts, product);
         }
     }
-    scratch_give(workspace, bytes);
+    scratch_release(workspace, bytes);
 }
 
 static void multiply_batch(void *context, Index begin, Index end) {

@@ -40,14 +40,14 @@ static bool run(const Converting *converting, const char *source, char *target) 
     const size_t bytes = (size_t)(count * converting->source_bytes);
     void *gathered = NULL;
     if (converting->plan != NULL) {
-        gathered = pool_take(bytes);
+        gathered = pool_acquire(bytes);
         if (gathered == NULL) return false;
         copy_run(converting->plan, source, gathered);
         source = gathered;
     }
     Job job = {converting, source, target};
     parallel_for(count, GRAIN_BYTES / (converting->source_bytes + converting->target_bytes), convert_range, &job);
-    if (gathered != NULL) pool_give(gathered, bytes);
+    if (gathered != NULL) pool_release(gathered, bytes);
     return true;
 }
 

@@ -50,11 +50,11 @@ static PyObject *call_copy_into(PyObject *self, PyObject *const *arguments, size
         run(writing->plan, source, target);
         Py_RETURN_NONE;
     }
-    void *temporary = scratch_take(writing->bytes);
+    void *temporary = scratch_acquire(writing->bytes);
     if (temporary == NULL) return PyErr_NoMemory();
     run(writing->plan_out, source, temporary);
     run(writing->plan_in, temporary, target);
-    scratch_give(temporary, writing->bytes);
+    scratch_release(temporary, writing->bytes);
     Py_RETURN_NONE;
 }
 

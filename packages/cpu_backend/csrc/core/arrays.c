@@ -91,17 +91,17 @@ int array_form_read(ArrayForm *form, PyObject *shape, PyObject *type_name) {
 
 static void return_to_pool(PyObject *capsule) {
     size_t bytes = (size_t)(uintptr_t)PyCapsule_GetContext(capsule);
-    pool_give(PyCapsule_GetPointer(capsule, BUFFER), bytes);
+    pool_release(PyCapsule_GetPointer(capsule, BUFFER), bytes);
 }
 
 static PyObject *new_in_pool(PyArray_Descr *type, const ArrayForm *form) {
-    void *buffer = pool_take(form->bytes);
+    void *buffer = pool_acquire(form->bytes);
     if (buffer == NULL)
         PyErr_Format(PyExc_MemoryError, "unable to allocate %zu bytes for an array of %lld elements", form->bytes,
                      (long long)form->size);
     PyObject *capsule = buffer ? PyCapsule_New(buffer, BUFFER, return_to_pool) : NULL;
     if (capsule == NULL) {
-        pool_give(buffer, form->bytes);
+        pool_release(buffer, form->bytes);
         Py_DECREF(type);
         return NULL;
     }
@@ -131,7 +131,7 @@ PyObject *array_new(const ArrayForm *form) {
 
 static void *numpy_allocate(void *unused, size_t bytes) {
     (void)unused;
-    return bytes >= POOL_SMALLEST ? pool_take(bytes) : malloc(bytes);
+    return bytes >= POOL_SMALLEST ? pool_acquire(bytes) : malloc(bytes);
 }
 
 static void *numpy_allocate_zeros(void *unused, size_t count, size_t each) {
@@ -139,13 +139,13 @@ static void *numpy_allocate_zeros(void *unused, size_t count, size_t each) {
     size_t bytes;
     if (__builtin_mul_overflow(count, each, &bytes)) return NULL;
     if (bytes < POOL_SMALLEST) return calloc(count, each);
-    void *buffer = pool_take(bytes);
+    void *buffer = pool_acquire(bytes);
     return buffer ? memset(buffer, 0, bytes) : NULL;
 }
 
 static void numpy_free(void *unused, void *buffer, size_t bytes) {
     (void)unused;
-    if (bytes >= POOL_SMALLEST) pool_give(buffer, bytes);
+    if (bytes >= POOL_SMALLEST) pool_release(buffer, bytes);
     else free(buffer);
 }
 

@@ -1,6 +1,6 @@
 /* What every file of the extension uses: the index type and its arithmetic, the element types, the most axes.
  *
- * Lengths and strides count elements unless a name ends in _bytes. Axes are in twin order, outermost first: the
+ * Lengths and strides count elements unless a name ends in _bytes. Axes are in transposed array order, outermost first: the
  * reverse of the tensor's, so that the last axis of a compact array has stride 1.
  */
 #ifndef TENSOR_CPU_COMMON_H
@@ -13,7 +13,7 @@
 typedef int64_t Index;
 _Static_assert(sizeof(void *) == 8, "lengths and offsets of 64 bits are used as sizes and addresses");
 
-enum { MAX_RANK = 64 }; /* of a NumPy array, and so of a twin */
+enum { MAX_RANK = 64 }; /* of a NumPy array, and so of a transposed array */
 
 typedef enum { F32, F64, C32, C64, I32, I64, BOOL, ELEMENT_TYPES } ElementType;
 

@@ -134,7 +134,7 @@ static void note_use(int64_t bytes) {
     if (pool.stats.used_bytes > pool.stats.peak_bytes) pool.stats.peak_bytes = pool.stats.used_bytes;
 }
 
-void *pool_take(size_t bytes) {
+void *pool_acquire(size_t bytes) {
     size_t rounded;
     if (bytes > SIZE_MAX / 4) return NULL;
     int class_index = class_of(bytes, &rounded);
@@ -160,7 +160,7 @@ void *pool_take(size_t bytes) {
     return buffer;
 }
 
-void pool_give(void *buffer, size_t bytes) {
+void pool_release(void *buffer, size_t bytes) {
     if (buffer == NULL) return;
     size_t rounded;
     int class_index = class_of(bytes, &rounded);
@@ -179,8 +179,8 @@ void pool_give(void *buffer, size_t bytes) {
     free_all(dropped);
 }
 
-void *scratch_take(size_t bytes) {
-    if (bytes >= POOLED_SCRATCH) return pool_take(bytes);
+void *scratch_acquire(size_t bytes) {
+    if (bytes >= POOLED_SCRATCH) return pool_acquire(bytes);
     char *block = malloc(bytes + ALIGNMENT); /* aligned_alloc() takes a slower path */
     if (block == NULL) return NULL;
     char *scratch = block + ALIGNMENT - (uintptr_t)block % ALIGNMENT;
@@ -188,8 +188,8 @@ void *scratch_take(size_t bytes) {
     return scratch;
 }
 
-void scratch_give(void *scratch, size_t bytes) {
-    if (bytes >= POOLED_SCRATCH) pool_give(scratch, bytes);
+void scratch_release(void *scratch, size_t bytes) {
+    if (bytes >= POOLED_SCRATCH) pool_release(scratch, bytes);
     else if (scratch != NULL) free(((void **)scratch)[-1]);
 }
 

@@ -23,25 +23,25 @@ typedef struct {
 enum { POOL_SMALLEST = 1 << 16 }; /* bytes; the system's allocator is as fast below, and keeps what it has */
 
 /* A buffer of at least so many bytes with any contents, or NULL. */
-void *pool_take(size_t bytes);
+void *pool_acquire(size_t bytes);
 
-/* Give back what pool_take returned for this size. */
-void pool_give(void *buffer, size_t bytes);
+/* Give back what pool_acquire returned for this size. */
+void pool_release(void *buffer, size_t bytes);
 
 /* Workspace of any size, aligned to 64 bytes: from the pool where that is worth it, else from the system's allocator.
  * NULL when memory is short; give it back with the same size. */
-void *scratch_take(size_t bytes);
-void scratch_give(void *scratch, size_t bytes);
+void *scratch_acquire(size_t bytes);
+void scratch_release(void *scratch, size_t bytes);
 
 /* Workspace of one thread for one piece of work. Threads may have little stack, so no function takes more of it than
  * LARGEST_FRAME of setup.py, which has the compiler warn of it: what fits into `little`, LITTLE_WORKSPACE bytes on the
  * caller's stack that are aligned to 64, lies there, and all else is scratch. */
 enum { LITTLE_WORKSPACE = 1 << 13 };
 static inline void *workspace_take(char *little, size_t bytes) {
-    return bytes <= LITTLE_WORKSPACE ? little : scratch_take(bytes);
+    return bytes <= LITTLE_WORKSPACE ? little : scratch_acquire(bytes);
 }
 static inline void workspace_give(void *workspace, size_t bytes) {
-    if (bytes > LITTLE_WORKSPACE) scratch_give(workspace, bytes);
+    if (bytes > LITTLE_WORKSPACE) scratch_release(workspace, bytes);
 }
 
 PoolStats pool_stats(void);

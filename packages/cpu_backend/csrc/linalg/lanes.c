@@ -119,7 +119,7 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged
         if (arrays[i] == NULL) goto end;
         now.results[i] = array_data(arrays[i]);
     }
-    if (plan->count % plan->width != 0 && (now.padding = scratch_take(padding_bytes(plan))) == NULL) {
+    if (plan->count % plan->width != 0 && (now.padding = scratch_acquire(padding_bytes(plan))) == NULL) {
         PyErr_NoMemory();
         goto end;
     }
@@ -134,7 +134,7 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged
     else if (now.good) result = answer(plan, arrays);
     else result = PyObject_Vectorcall(plan->fallback, arguments, flagged_count, names);
 end:
-    if (now.padding != NULL) scratch_give(now.padding, padding_bytes(plan));
+    if (now.padding != NULL) scratch_release(now.padding, padding_bytes(plan));
     for (int i = 0; i < plan->results; i++) Py_XDECREF(arrays[i]);
     return result;
 }

@@ -100,7 +100,7 @@ static bool run_one(Call *call, Scratch *scratch, Index number) {
 
 static void run_matrices(Call *call, Index begin, Index end) {
     Scratch scratch;
-    void *memory = scratch_take(call->plan->scratch_bytes);
+    void *memory = scratch_acquire(call->plan->scratch_bytes);
     if (memory == NULL) {
         atomic_store(&call->outcome, NO_MEMORY);
         return;
@@ -109,7 +109,7 @@ static void run_matrices(Call *call, Index begin, Index end) {
     for (Index number = begin; number < end && atomic_load_explicit(&call->outcome, memory_order_relaxed) == FINE;
          number++)
         if (!run_one(call, &scratch, number)) atomic_store(&call->outcome, REFUSED);
-    scratch_give(memory, call->plan->scratch_bytes);
+    scratch_release(memory, call->plan->scratch_bytes);
 }
 
 static void run_range(void *context, Index begin, Index end) {
@@ -122,7 +122,7 @@ static void run_range(void *context, Index begin, Index end) {
 static void run_shared(Call *call) {
     const Plan *plan = call->plan;
     Scratch scratch;
-    void *memory = scratch_take(plan->scratch_bytes);
+    void *memory = scratch_acquire(plan->scratch_bytes);
     if (memory == NULL) {
         atomic_store(&call->outcome, NO_MEMORY);
         return;
@@ -136,7 +136,7 @@ static void run_shared(Call *call) {
            routine_substitute(plan, &scratch, plan->right * plan->count, columns);
     if (!fine) atomic_store(&call->outcome, REFUSED);
     else if (plan->narrow) matrix_round(columns, plan->block[0] * plan->count, (float *)call->results[0]);
-    scratch_give(memory, plan->scratch_bytes);
+    scratch_release(memory, plan->scratch_bytes);
 }
 
 static bool is_large(const Plan *plan) {

@@ -9,7 +9,7 @@ typedef enum { CHOLESKY, SOLVE, INV, DET, QR, EIGH, SVD, ROUTINES } Routine;
 enum { MOST_RESULTS = 3 };
 
 typedef struct {
-    Index steps[MAX_RANK];           /* along the batch axes, in elements; twin order */
+    Index steps[MAX_RANK];           /* along the batch axes, in elements; transposed array order */
     Index row_stride, column_stride; /* in elements */
 } MatrixStack;
 
@@ -23,7 +23,7 @@ typedef struct {
     bool shared;                           /* solve: one matrix for all batches of right-hand sides */
     BlasInt rows, columns, shorter, right; /* M, N, K of a; columns of b */
     int batch_rank;
-    Index batch[MAX_RANK], count; /* twin order; matrices in all */
+    Index batch[MAX_RANK], count; /* transposed array order; matrices in all */
     MatrixStack a, b;
     int operand_count, result_count;
     ArrayForm results[MOST_RESULTS];

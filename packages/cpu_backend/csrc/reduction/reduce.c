@@ -204,7 +204,7 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged
                .out_of_memory = &out_of_memory};
     if (plan->centred) run.centres = (const double *)array_data(arguments[1]);
     size_t bytes = (size_t)(plan->results * plan->fold_bytes * plan->chunks);
-    if (plan->chunks > 1 && (run.partial = pool_take(bytes)) == NULL) {
+    if (plan->chunks > 1 && (run.partial = pool_acquire(bytes)) == NULL) {
         Py_DECREF(result);
         return PyErr_NoMemory();
     }
@@ -216,7 +216,7 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged
     if (plan->chunks > 1) {
         if (plan->is_wide) finish_wide(plan, array_data(result), run.partial, plan->results, 1);
         else memcpy(array_data(result), run.partial, plan->result.bytes);
-        pool_give(run.partial, bytes);
+        pool_release(run.partial, bytes);
     }
     if (!atomic_load(&out_of_memory)) return result;
     Py_DECREF(result);

@@ -1,7 +1,7 @@
 """Types of the extension module; what its functions do stands beside them in native/*.c.
 
-Kernels are unsafe by contract: they trust that arrays are of the forms they were bound to (csrc/core/kernel.h). Binders in
-``tensor_cpu.kernels`` make them; the modules of threads and memory call the rest.
+Kernels are unsafe by contract: they trust that arrays are of the forms they were bound to (csrc/core/kernel.h). Binders
+in ``tensor_cpu.kernels`` make them; the modules of threads and memory call the rest.
 """
 
 from collections.abc import Callable

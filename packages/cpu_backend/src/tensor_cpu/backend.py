@@ -33,7 +33,7 @@ memory.apply_environment()
 
 
 class CpuBackend:
-    """NumPy on the host, on twins (see ``tensor_cpu.storage``).
+    """NumPy on the host, on transposed arrays (see ``tensor_cpu.storage``).
 
     >>> from tensor_core import F64
     >>> from tensor_runtime.form import form_of
@@ -49,7 +49,7 @@ class CpuBackend:
     name: Final = "cpu"
     device_kind: Final = DeviceKind.Cpu
 
-    def bind(self, name: str, operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel:
+    def bind(self, name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel:
         """The kernel for exactly these forms.
 
         Raises:
@@ -64,7 +64,7 @@ class CpuBackend:
         if binder is None:
             raise UnsupportedOperationError(f"{name}: the cpu backend has no such operation", operation=name)
         try:
-            kernel = native.bind(name, operands, result, detail) or binder(operands, result, detail)
+            kernel = native.bind(name, operands, result, params) or binder(operands, result, params)
         except OverflowError as error:  # more bytes, or more elements with a workspace, than there are addresses
             raise MemoryError(str(error)) from error
         return checked(name, kernel, operands)
@@ -90,15 +90,15 @@ class CpuBackend:
         return "host", array.__array_interface__["data"][0]
 
     def upload(self, source: HostTensor[Any], form: Form, /) -> Array:
-        """A copy of a host tensor, as a twin."""
+        """A copy of a host tensor, as a transposed array."""
         return storage.upload(source, form)
 
     def download(self, array: Array, form: Form, /) -> HostTensor[Any]:
-        """A copy of a twin, as a host tensor."""
+        """A copy of a transposed array, as a host tensor."""
         return storage.download(array, form)
 
     def borrow(self, source: Any, copy: bool | None, dtype: DType | None = None, /) -> tuple[Array, Form] | None:
-        """Twin and form of foreign memory."""
+        """Transposed array and form of foreign memory."""
         return storage.borrow(source, copy, dtype)
 
     def lend(self, array: Array, form: Form, /) -> Array:

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from tensor_core.errors import ArgumentError, BackendContractError, shortened
-from tensor_cpu.storage import NUMPY_DTYPES, twin_strides
+from tensor_cpu.storage import NUMPY_DTYPES, transposed_strides
 from tensor_runtime.backends.workspaces import workspace_of
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand
@@ -83,10 +83,10 @@ class CheckedKernel:
 
 
 def _fault(array: Any, form: Form, *, writes: bool) -> str | None:
-    """What is wrong with an array, shapes and strides in twin order."""
+    """What is wrong with an array, shapes and strides in transposed array order."""
     if not isinstance(array, np.ndarray):
         return f"a {type(array).__name__}, no array"
-    shape, strides, dtype = form.shape[::-1], twin_strides(form), NUMPY_DTYPES[form.dtype]
+    shape, strides, dtype = form.shape[::-1], transposed_strides(form), NUMPY_DTYPES[form.dtype]
     if array.dtype != dtype:
         return f"of {array.dtype}, bound to {dtype}"
     if array.shape != shape:

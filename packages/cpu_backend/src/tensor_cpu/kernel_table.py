@@ -13,7 +13,7 @@ from typing import Any, Final
 from tensor_runtime.protocols import Kernel
 
 Binder = Callable[[tuple[Any, ...], Any, Any], Kernel]
-"""From the forms of the operands, the form of the result and the operation's detail to a kernel."""
+"""From the forms of the operands, the form of the result and the operation's params to a kernel."""
 
 _NAMES: Final[Mapping[str, str]] = {
     "elementwise.numpy": (
@@ -41,7 +41,7 @@ _NAMES: Final[Mapping[str, str]] = {
     "creation": "full eye arange linspace",
     "random": "uniform integers normal",
     "conversion": "convert cast",
-    "contraction.contract": "contract relabel",
+    "contraction.contract": "contract unary_einsum",
     "linalg.numpy": "svd qr eigh cholesky solve inv det",
     "contraction.semiring": "semiring_contract",
     "convolution": "conv",

@@ -16,7 +16,7 @@ from tensor_runtime.protocols import Kernel, Operand, Result
 NativeBinder = Callable[[tuple[Operand, ...], Result, Any], Kernel | None]
 
 TOPICS: Final[Mapping[str, str]] = {
-    "copy.native": "copy copy_into relabel convert cast full",
+    "copy.native": "copy copy_into unary_einsum convert cast full",
     "elementwise.tiny": (
         "add subtract multiply divide maximum minimum equal not_equal less less_equal negative abs sqrt contract"
     ),
@@ -36,7 +36,7 @@ TOPICS: Final[Mapping[str, str]] = {
 """The operations that each module of ``tensor_cpu.kernels`` offers kernels for."""
 
 
-def bind(name: str, operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel | None:
+def bind(name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel | None:
     """The native kernel of an operation for these forms, if there is one.
 
     >>> from tensor_core import F64
@@ -49,7 +49,7 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, detail: Any, 
     if AVAILABLE:
         for module in _OFFERS.get(name, ()):
             binder: NativeBinder = import_module(f"tensor_cpu.kernels.{module}").BINDERS[name]
-            kernel = binder(operands, result, detail)
+            kernel = binder(operands, result, params)
             if kernel is not None:
                 return kernel
     return None

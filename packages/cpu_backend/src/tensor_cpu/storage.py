@@ -1,8 +1,8 @@
-"""Twins: the arrays of this backend, and their traffic with the outside.
+"""Transposed arrays: the arrays of this backend, and their traffic with the outside.
 
-The *twin* of a tensor is the NumPy array over the same memory with its axes reversed. A compact column-major tensor
-has a C-contiguous twin, so NumPy's products and gufuncs, which answer row-major, answer in our layout. Nobody above the
-backend sees that.
+The *transposed array* of a tensor is the NumPy array over the same memory with its axes reversed. A compact
+column-major tensor has a C-contiguous transposed array, so NumPy's products and gufuncs, which answer row-major, answer
+in our layout. Nobody above the backend sees that.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MOST_AXES: Final = 64  # of a NumPy array
 
 
 def check_rank(operation: str, form: Form, /) -> None:
-    """Refuse a tensor that no twin can hold.
+    """Refuse a tensor that no transposed array can hold.
 
     Raises:
         UnsupportedOperationError: more than 64 axes.
@@ -47,7 +47,7 @@ def check_rank(operation: str, form: Form, /) -> None:
 
 
 def empty(form: Form, /) -> Array:
-    """Uninitialised compact twin.
+    """Uninitialised compact transposed array.
 
     >>> from tensor_core import F64
     >>> empty(form_of(F64, (2, 3), CPU)).shape
@@ -56,11 +56,11 @@ def empty(form: Form, /) -> Array:
     return np.empty(form.shape[::-1], NUMPY_DTYPES[form.dtype])
 
 
-def twin_strides(form: Form, /) -> tuple[int, ...]:
-    """Strides of the twin in bytes.
+def transposed_strides(form: Form, /) -> tuple[int, ...]:
+    """Strides of the transposed array in bytes.
 
     >>> from tensor_core import F64
-    >>> twin_strides(form_of(F64, (2, 3), CPU))
+    >>> transposed_strides(form_of(F64, (2, 3), CPU))
     (16, 8)
     """
     itemsize = form.dtype.itemsize
@@ -89,7 +89,7 @@ def restride(array: Array, view: Form, /) -> Array:
     >>> restride(np.arange(6.0).reshape(3, 2), form_of(F64, (2,), CPU, (3,))).tolist()
     [0.0, 3.0]
     """
-    return as_strided(array, view.shape[::-1], twin_strides(view))
+    return as_strided(array, view.shape[::-1], transposed_strides(view))
 
 
 def offset_of(array: Array, /) -> int:
@@ -108,7 +108,7 @@ def offset_of(array: Array, /) -> int:
 
 
 def upload(source: HostTensor[Any], form: Form, /) -> Array:
-    """Compact twin with the elements of a host tensor, copied.
+    """Compact transposed array with the elements of a host tensor, copied.
 
     >>> from tensor_core import F64
     >>> source = HostTensor.from_nested([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
@@ -125,7 +125,7 @@ def upload(source: HostTensor[Any], form: Form, /) -> Array:
 
 
 def download(array: Array, form: Form, /) -> HostTensor[Any]:
-    """Compact host tensor with the elements of a twin, copied."""
+    """Compact host tensor with the elements of a transposed array, copied."""
     return HostTensor.wrap_bytes(bytearray(truth(array).tobytes(order="C")), form.shape, form.dtype)
 
 
@@ -134,10 +134,10 @@ def lend(array: Array, form: Form, /) -> Array:
 
     >>> from tensor_core import F64
     >>> form, repeated = form_of(F64, (3, 2), CPU), form_of(F64, (3, 2), CPU, (1, 0))
-    >>> twin = np.arange(6.0).reshape(2, 3)
-    >>> lent = lend(twin, form)
+    >>> transposed = np.arange(6.0).reshape(2, 3)
+    >>> lent = lend(transposed, form)
     >>> lent[2, 1] = 7.0
-    >>> twin.tolist(), lend(restride(twin, repeated), repeated).flags.writeable
+    >>> transposed.tolist(), lend(restride(transposed, repeated), repeated).flags.writeable
     ([[0.0, 1.0, 2.0], [3.0, 4.0, 7.0]], False)
     """
     lent = array.T
@@ -147,15 +147,15 @@ def lend(array: Array, form: Form, /) -> Array:
 
 
 def borrow(source: Any, copy: bool | None, dtype: DType | None = None, /) -> tuple[Array, Form] | None:
-    """Twin and form of a foreign array: its own memory where that is column-major, else one copy.
+    """Transposed array and form of a foreign array: its own memory where that is column-major, else one copy.
 
     Column-major here means that strides do not shrink from axis to axis, whatever their signs: Fortran arrays, slices
     of them, vectors. Row-major data is copied once, or refused when ``copy`` is False. An array whose dtype is none of
     ours becomes one of ``dtype`` where that holds all its values.
 
     >>> ours = np.zeros((2, 3), order="F")
-    >>> twin, form = borrow(ours, None)
-    >>> form, np.shares_memory(twin, ours)
+    >>> transposed, form = borrow(ours, None)
+    >>> form, np.shares_memory(transposed, ours)
     (Form(F64, (2, 3), cpu), True)
     >>> borrow(np.zeros((2, 3)), False)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -182,10 +182,10 @@ def borrow(source: Any, copy: bool | None, dtype: DType | None = None, /) -> tup
             )
         copy = True
     if copy:
-        twin = np.array(array.T, order="C", copy=True)
+        transposed = np.array(array.T, order="C", copy=True)
         if dtype is Bool:
-            np.not_equal(twin.view(np.uint8), 0, out=twin)
-        return twin, form_of(dtype, array.shape, CPU)
+            np.not_equal(transposed.view(np.uint8), 0, out=transposed)
+        return transposed, form_of(dtype, array.shape, CPU)
     strides = tuple(stride // dtype.itemsize for stride in array.strides)
     return array.T, form_of(dtype, array.shape, CPU, strides)
 
@@ -208,8 +208,8 @@ def _converted(array: Array, copy: bool | None, dtype: DType | None) -> tuple[Ar
     if copy is False:
         raise ArgumentError(f"asarray: {array.dtype} to {wanted} needs a copy, and copy=False; pass copy=None")
     with np.errstate(all="ignore"):
-        twin = array.T.astype(NUMPY_DTYPES[wanted], order="C")
-    return twin, form_of(wanted, array.shape, CPU)
+        transposed = array.T.astype(NUMPY_DTYPES[wanted], order="C")
+    return transposed, form_of(wanted, array.shape, CPU)
 
 
 def _is_column_major(array: Array) -> bool:

@@ -21,7 +21,7 @@ from tensor_einsum.notation import Notation, parse
 from tensor_einsum.path import path_entries
 from tensor_einsum.plan import Plan, make_plan
 from tensor_runtime.backends.bindings import Binding, BindingTable
-from tensor_runtime.backends.error_translation import MISSES, fail, guarded
+from tensor_runtime.backends.error_translation import MISSES, call_translated, fail
 from tensor_runtime.dispatch.spec import PYTHON_NUMBERS
 from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.form import Form
@@ -191,7 +191,7 @@ def _einsum_general(notation: Any, operands: Sequence[Any], optimize: Any) -> Te
         kernel, form = _build((request, *forms))
     result = Tensor()
     result._form = form
-    result._array = guarded("einsum", form, kernel, *[tensor._array for tensor in tensors])
+    result._array = call_translated("einsum", form, kernel, *[tensor._array for tensor in tensors])
     return result
 
 

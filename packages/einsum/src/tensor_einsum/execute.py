@@ -154,12 +154,12 @@ def _bind_step(step: Step, forms: Sequence[Form], dtype: DType) -> Binding:
     form = forms[0]
     sums = len({*step.inputs[0]}) > len({*step.output})
     if form.dtype is dtype or not sums:
-        return _relabellings[form, _numbered(*step.inputs, step.output)]
+        return _unary_einsums[form, _numbered(*step.inputs, step.output)]
     # Sums of Bool and of narrow ints belong to the dtype of the whole contraction, or the result would show the path.
     convert, converted = _conversions[form, dtype]
-    relabel, result = _relabellings[converted, _numbered(*step.inputs, step.output)]
-    takes = converted.size * dtype.itemsize + workspace_of(relabel)
-    return with_workspace(lambda x: relabel(convert(x)), takes), result
+    unary_einsum, result = _unary_einsums[converted, _numbered(*step.inputs, step.output)]
+    takes = converted.size * dtype.itemsize + workspace_of(unary_einsum)
+    return with_workspace(lambda x: unary_einsum(convert(x)), takes), result
 
 
 def _numbered(*terms: Labels) -> tuple[Labels, ...]:
@@ -185,11 +185,11 @@ def _build_contraction(key: tuple[Form, Form, DType, tuple[Labels, Labels, Label
     return registry.bind("contract", (a, b), result, labels), result
 
 
-def _build_relabelling(key: tuple[Form, tuple[Labels, Labels]]) -> Binding:
+def _build_unary_einsum(key: tuple[Form, tuple[Labels, Labels]]) -> Binding:
     form, labels = key
     extents = dict(zip(labels[0], form.shape, strict=True))
     result = form_of(form.dtype, tuple(extents[label] for label in labels[1]), form.placement)
-    return registry.bind("relabel", (form,), result, labels), result
+    return registry.bind("unary_einsum", (form,), result, labels), result
 
 
 def _build_squeeze(key: tuple[Form, tuple[int, ...]]) -> Binding:
@@ -206,7 +206,7 @@ def _build_conversion(key: tuple[Form, DType]) -> Binding:
 
 
 _contractions: Final = BindingTable(_build_contraction)
-_relabellings: Final = BindingTable(_build_relabelling)
+_unary_einsums: Final = BindingTable(_build_unary_einsum)
 _squeezes: Final = BindingTable(_build_squeeze)
 _conversions: Final = BindingTable(_build_conversion)
 

@@ -23,8 +23,8 @@ from tensor_einsum.path import Path
 class Step(NamedTuple):
     """One kernel call.
 
-    ``kind`` is "contract" (two operands), "relabel" (one: diagonals, sums, another order, embedding) or "squeeze" (a
-    view without the axes of extent 1 that broadcast; nothing is computed).
+    ``kind`` is "contract" (two operands), "unary_einsum" (one: diagonals, sums, another order, embedding) or "squeeze"
+    (a view without the axes of extent 1 that broadcast; nothing is computed).
     """
 
     kind: str
@@ -93,7 +93,7 @@ class _Builder:
                 self._reduce_one(entry[0], alone=not pairs)
         term = self.terms[-1]
         if not pairs or term != output:
-            self._relabel(len(self.terms) - 1, output)
+            self._unary_einsum(len(self.terms) - 1, output)
         return tuple(self.steps)
 
     def _reduce_one(self, one: int, alone: bool) -> None:
@@ -103,7 +103,7 @@ class _Builder:
         if alone or kept == term:  # a single operand gets its one step at the end, with the output's order
             self._append(term, self.slots[one])
         else:
-            self._relabel(one, kept)
+            self._unary_einsum(one, kept)
 
     def _contract(self, first: int, second: int, output: Labels | None, readers: Readers) -> None:
         a, b = self._distinct(first), self._distinct(second)
@@ -136,7 +136,7 @@ class _Builder:
         term = self.terms[one]
         if len(set(term)) == len(term):
             return one
-        self._relabel(one, self._kept(term))
+        self._unary_einsum(one, self._kept(term))
         # Not an id of the path: take it off the end again, in place of the term it came from.
         self.terms[one], self.slots[one] = self.terms.pop(), self.slots.pop()
         return one
@@ -145,7 +145,7 @@ class _Builder:
         """Distinct labels that another term or the output bears too."""
         return tuple(label for label in dict.fromkeys(term) if self.bearers[label] > 1)
 
-    def _relabel(self, one: int, output: Labels) -> None:
+    def _unary_einsum(self, one: int, output: Labels) -> None:
         term, extents = self.terms[one], self.network.extents
         diagonal = prod([extents[label] for label in set(term)])
         summed = set(term) - set(output)
@@ -153,7 +153,8 @@ class _Builder:
         self._bear(term, -1)
         self._bear(output, 1)
         self._append(
-            output, self._emit("relabel", (self.slots[one],), (term,), output, flops, diagonal * (2 if summed else 1))
+            output,
+            self._emit("unary_einsum", (self.slots[one],), (term,), output, flops, diagonal * (2 if summed else 1)),
         )
 
     def _append(self, term: Labels, slot: int) -> None:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from tensor_linalg.specs import CHOLESKY, EIGH, QR, SVD
 from tensor_runtime.dispatch.arguments import flag
-from tensor_runtime.dispatch.call import execute_detail, execute_many
+from tensor_runtime.dispatch.call import execute_many, execute_with_params
 from tensor_runtime.tensors.tensor import Tensor
 
 
@@ -168,4 +168,4 @@ def cholesky(a: Tensor, /, *, check: bool = True) -> Tensor:
     >>> cholesky(tr.tensor([[4.0, 99.0], [2.0, 5.0]])).to_numpy().tolist()
     [[2.0, 0.0], [1.0, 2.0]]
     """
-    return execute_detail(CHOLESKY, a, flag("cholesky", "check", check))
+    return execute_with_params(CHOLESKY, a, flag("cholesky", "check", check))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tensor_linalg.specs import DET, INV, SOLVE
 from tensor_runtime.dispatch.arguments import flag
-from tensor_runtime.dispatch.call import execute_detail, execute_pair
+from tensor_runtime.dispatch.call import execute_pair, execute_with_params
 from tensor_runtime.tensors.tensor import Tensor
 
 
@@ -74,7 +74,7 @@ def inv(a: Tensor, /, *, check: bool = True) -> Tensor:
     >>> inv(tr.tensor([[1.0, 1.0], [1.0, 2.0]])).to_numpy().tolist()
     [[2.0, -1.0], [-1.0, 1.0]]
     """
-    return execute_detail(INV, a, flag("inv", "check", check))
+    return execute_with_params(INV, a, flag("inv", "check", check))
 
 
 def det(a: Tensor, /, *, check: bool = True) -> Tensor:
@@ -108,4 +108,4 @@ def det(a: Tensor, /, *, check: bool = True) -> Tensor:
     >>> det(tr.tensor([[2.0, 0.0], [0.0, 4.0]])).to_numpy().round(12).tolist()
     8.0
     """
-    return execute_detail(DET, a, flag("det", "check", check))
+    return execute_with_params(DET, a, flag("det", "check", check))

@@ -187,14 +187,14 @@ def _with_eigenvalues(dtype: DType, /) -> tuple[DType, DType]:
 
 
 SVD: Final = LinalgSpec(
-    "svd", accepts=FLOATING, result_dtype=_with_singular_values, result_shape=svd_shapes, detailed=True
+    "svd", accepts=FLOATING, result_dtype=_with_singular_values, result_shape=svd_shapes, takes_params=True
 )
-QR: Final = LinalgSpec("qr", accepts=FLOATING, result_dtype=_twice, result_shape=qr_shapes, detailed=True)
+QR: Final = LinalgSpec("qr", accepts=FLOATING, result_dtype=_twice, result_shape=qr_shapes, takes_params=True)
 EIGH: Final = LinalgSpec(
-    "eigh", accepts=FLOATING, result_dtype=_with_eigenvalues, result_shape=eigh_shapes, detailed=True
+    "eigh", accepts=FLOATING, result_dtype=_with_eigenvalues, result_shape=eigh_shapes, takes_params=True
 )
-CHOLESKY: Final = LinalgSpec("cholesky", accepts=FLOATING, result_shape=cholesky_shape, detailed=True)
-SOLVE: Final = LinalgSpec("solve", accepts=FLOATING, result_shape=solve_shape, detailed=True)
-INV: Final = LinalgSpec("inv", accepts=FLOATING, result_shape=inv_shape, detailed=True)
-DET: Final = LinalgSpec("det", accepts=FLOATING, result_shape=det_shape, detailed=True)
-"""The detail of each is ``check``: whether the elements are first checked to be finite."""
+CHOLESKY: Final = LinalgSpec("cholesky", accepts=FLOATING, result_shape=cholesky_shape, takes_params=True)
+SOLVE: Final = LinalgSpec("solve", accepts=FLOATING, result_shape=solve_shape, takes_params=True)
+INV: Final = LinalgSpec("inv", accepts=FLOATING, result_shape=inv_shape, takes_params=True)
+DET: Final = LinalgSpec("det", accepts=FLOATING, result_shape=det_shape, takes_params=True)
+"""The params of each is ``check``: whether the elements are first checked to be finite."""

@@ -117,10 +117,10 @@ class DeviceKind(_Interned):
     'cuda'
     """
 
-    __slots__ = ("family", "detail")
-    _fields = ("family", "detail")
+    __slots__ = ("family", "params")
+    _fields = ("family", "params")
     family: str  # "cpu", "gpu" or "other"
-    detail: GpuBackendKind | str | None
+    params: GpuBackendKind | str | None
     Cpu: ClassVar[DeviceKind]
 
     @classmethod
@@ -136,12 +136,12 @@ class DeviceKind(_Interned):
     @property
     def short(self) -> str:
         """The kind as it is printed and written in device names: ``cpu``, ``cuda``, ``torch-cpu``."""
-        if isinstance(self.detail, GpuBackendKind):
-            return self.detail.name.lower()
-        return self.detail or self.family
+        if isinstance(self.params, GpuBackendKind):
+            return self.params.name.lower()
+        return self.params or self.family
 
     def __repr__(self) -> str:
-        return "DeviceKind.Cpu" if self.family == "cpu" else f"DeviceKind.{self.family}({self.detail!r})"
+        return "DeviceKind.Cpu" if self.family == "cpu" else f"DeviceKind.{self.family}({self.params!r})"
 
 
 class DeviceId(_Interned):

@@ -66,7 +66,7 @@ class Backend(Protocol[A]):
         """The kind of device whose placements it serves."""
         ...
 
-    def bind(self, name: str, operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel:
+    def bind(self, name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel:
         """The kernel for exactly these forms; called once per combination of forms, never per call.
 
         It may rely on the forms alone: offset, alignment and overlap are not in them. The array a kernel

@@ -16,7 +16,7 @@ from tensor_core.dtypes import COMPLEX, FLOATING
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.elementwise.numpy import UNARY, bind_function
 from tensor_cpu.storage import NUMPY_DTYPES, Array, empty
-from tensor_cpu.system.errstate import quiet
+from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.backends.xp_tables import complex_functions
 from tensor_runtime.dispatch.dtype_rules import Axes, reduced_axes
 from tensor_runtime.form import Form
@@ -29,7 +29,7 @@ BLOCK: Final = 1 << 14
 def _blockwise(change: Callable[[Array], None]) -> Binder:
     """The binder of a function that ``change`` computes in place on a vector."""
 
-    def bind(operands: tuple[Form], result: Form, detail: Any, /) -> Kernel:
+    def bind(operands: tuple[Form], result: Form, params: Any, /) -> Kernel:
         dtype = NUMPY_DTYPES[result.dtype]
 
         def computed(x: Array) -> Array:
@@ -39,7 +39,7 @@ def _blockwise(change: Callable[[Array], None]) -> Binder:
                 change(flat[start : start + BLOCK])
             return out
 
-        return quiet(computed)
+        return ignoring_fp_errors(computed)
 
     return bind
 
@@ -146,9 +146,9 @@ def _of_complex(function: Callable[[Any, Array], Array], name: str) -> Binder:
 
     blocks = _blockwise(change)
 
-    def bind(operands: tuple[Form], result: Form, detail: Any, /) -> Kernel:
+    def bind(operands: tuple[Form], result: Form, params: Any, /) -> Kernel:
         if result.dtype in COMPLEX:
-            return blocks(operands, result, detail)
+            return blocks(operands, result, params)
         return bind_function(UNARY[name], operands[0], result)
 
     return bind
@@ -157,7 +157,7 @@ def _of_complex(function: Callable[[Any, Array], Array], name: str) -> Binder:
 def _special(name: str) -> Binder:
     """A ufunc of SciPy, which is loaded when it is first needed."""
 
-    def bind(operands: tuple[Form], result: Form, detail: Any, /) -> Kernel:
+    def bind(operands: tuple[Form], result: Form, params: Any, /) -> Kernel:
         import scipy.special
 
         return bind_function(getattr(scipy.special, name), operands[0], result)
@@ -168,7 +168,7 @@ def _special(name: str) -> Binder:
 def _rounding(name: str) -> Binder:
     """Integers and Bool are whole already."""
 
-    def bind(operands: tuple[Form], result: Form, detail: Any, /) -> Kernel:
+    def bind(operands: tuple[Form], result: Form, params: Any, /) -> Kernel:
         if result.dtype not in FLOATING:
             return lambda x: x.copy(order="C")
         return bind_function(UNARY[name], operands[0], result)
@@ -196,7 +196,7 @@ def _softmax(logarithm: bool) -> Binder:
                 np.divide(out, out.sum(axis=axes, keepdims=True), out=out)
             return out
 
-        return quiet(computed)
+        return ignoring_fp_errors(computed)
 
     return bind
 

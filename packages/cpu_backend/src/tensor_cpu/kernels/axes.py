@@ -1,8 +1,8 @@
 """Axes of a contraction: which label each is, where it occurs, and which neighbours can be walked as one.
 
-A contraction has three roles: FIRST and SECOND operand, and RESULT. Everything here is in *twin* order, outermost axis
-first, the reverse of the tensor's. Axes of extent 1 carry no information and are left out. Extents and strides
-count elements. Nothing here touches an array.
+A contraction has three roles: FIRST and SECOND operand, and RESULT. Everything here is in *transposed array* order,
+outermost axis first, the reverse of the tensor's. Axes of extent 1 carry no information and are left out. Extents and
+strides count elements. Nothing here touches an array.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from tensor_core.dtypes import I32, I64, DType
 from tensor_core.errors import CastRangeError
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.storage import NUMPY_DTYPES, Array, empty
-from tensor_cpu.system.errstate import quiet
+from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.protocols import Kernel
 
@@ -28,7 +28,7 @@ Mend = Callable[[Array, DType], Array]
 """From a block that does not fit to integers of the target."""
 
 
-def bind_convert(form: Form, result: Form, detail: Any, /) -> Kernel:
+def bind_convert(form: Form, result: Form, params: Any, /) -> Kernel:
     """Checked conversion; the runtime has refused every pair that could lose values."""
     return _bind_astype(result)
 
@@ -48,16 +48,16 @@ def bind_cast(form: Form, result: Form, overflow: str, /) -> Kernel:
     """
     narrowing = form.dtype.kind in ("float", "complex") or (form.dtype is I64 and result.dtype is I32)
     if result.dtype in _BITS and narrowing:
-        return quiet(_bind_integer(form.dtype, result, overflow))
+        return ignoring_fp_errors(_bind_integer(form.dtype, result, overflow))
     if form.dtype.kind == "complex" and result.dtype.kind == "float":
         target = NUMPY_DTYPES[result.dtype]
-        return quiet(lambda x: x.real.astype(target, order="C"))
+        return ignoring_fp_errors(lambda x: x.real.astype(target, order="C"))
     return _bind_astype(result)
 
 
 def _bind_astype(result: Form) -> Kernel:
     target = NUMPY_DTYPES[result.dtype]
-    return quiet(lambda x: x.astype(target, order="C"))
+    return ignoring_fp_errors(lambda x: x.astype(target, order="C"))
 
 
 def _bind_integer(source: DType, result: Form, overflow: str) -> Callable[[Array], Array]:
@@ -151,7 +151,7 @@ def _index(position: int, shape: Shape) -> tuple[int, ...]:
 
 
 BINDERS: Final[Mapping[str, Binder]] = {
-    "convert": lambda operands, result, detail: bind_convert(operands[0], result, detail),
-    "cast": lambda operands, result, detail: bind_cast(operands[0], result, detail),
+    "convert": lambda operands, result, params: bind_convert(operands[0], result, params),
+    "cast": lambda operands, result, params: bind_cast(operands[0], result, params),
 }
 """What the backend's table takes over."""

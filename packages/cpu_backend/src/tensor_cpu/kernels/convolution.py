@@ -1,9 +1,9 @@
 """The kernel "conv": windows as strided views, gathered block by block into columns, and one matrix product per block.
 
-On twins the operand is [C, ..., spatial 2, spatial 1, N] and the filters are [F, C, ..., K2, K1], so the result
-[F, windows, N] is filters [F, C K] times columns [C K, windows N], in the order in which all three are stored. A block
-of columns stays in the cache, between its copy and its product; where the windows are a matrix already (extent 1, or
-all of the operand), nothing is copied. The workspace is ``_BLOCK`` bytes, or ``_FEWEST`` columns where that is more;
+On transposed arrays the operand is [C, ..., spatial 2, spatial 1, N] and the filters are [F, C, ..., K2, K1], so the
+result [F, windows, N] is filters [F, C K] times columns [C K, windows N], in the order in which all three are stored. A
+block of columns stays in the cache, between its copy and its product; where the windows are a matrix already (extent 1,
+or all of the operand), nothing is copied. The workspace is ``_BLOCK`` bytes, or ``_FEWEST`` columns where that is more;
 padding makes one padded copy of the operand, and so does a view that lies in another order.
 
 Integers, for which there is no BLAS, go block by block to the kernel "contract", on the same views.
@@ -27,9 +27,9 @@ from tensor_cpu.kernels.contraction.contract import bind_contract
 from tensor_cpu.kernels.copy.permute import bind_fill, fuse
 from tensor_cpu.kernels.windows import bind_compact, runs_forward
 from tensor_cpu.storage import NUMPY_DTYPES, Array, empty
-from tensor_cpu.system.errstate import quiet
+from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.form import Form, Shape, form_of
-from tensor_runtime.ops.convolution import Detail, convolution_windows
+from tensor_runtime.ops.convolution import Params, convolution_windows
 from tensor_runtime.ops.windows import Windows
 from tensor_runtime.protocols import Kernel
 
@@ -40,7 +40,7 @@ _MOST_AXES: Final = 64  # of a NumPy array
 
 @dataclass(frozen=True, slots=True)
 class Gather:
-    """The windows of all groups as a view of the (padded) operand, in twin order; strides count elements.
+    """The windows of all groups as a view of the (padded) operand, in transposed array order; strides count elements.
 
     The axes are group, channel, window elements, windows, N.
     """
@@ -55,7 +55,7 @@ class Gather:
         return self.shape[1 + self.inner :]
 
 
-def bind_convolution(operands: tuple[Form, Form], result: Form, detail: Detail, /) -> Kernel:
+def bind_convolution(operands: tuple[Form, Form], result: Form, params: Params, /) -> Kernel:
     """Kernel of the cross-correlation of two operands; the runtime has checked shapes and dtypes.
 
     >>> from tensor_core import F64
@@ -66,7 +66,7 @@ def bind_convolution(operands: tuple[Form, Form], result: Form, detail: Detail, 
     [1.0, 2.0, 4.0]
     """
     x, filters = operands
-    windows = convolution_windows("conv", x.shape, filters.shape, detail)
+    windows = convolution_windows("conv", x.shape, filters.shape, params)
     if 2 * x.rank > _MOST_AXES:
         raise UnsupportedOperationError(
             f"conv: the operand has {x.rank} axes; the cpu backend takes at most {_MOST_AXES // 2}", operation="conv"
@@ -75,18 +75,18 @@ def bind_convolution(operands: tuple[Form, Form], result: Form, detail: Detail, 
         shape, dtype = result.shape[::-1], NUMPY_DTYPES[result.dtype]
         return lambda x, filters: np.zeros(shape, dtype)
     padded, prepare = _padded(x, windows)
-    gather = _windows_of(padded, windows, detail[3])
+    gather = _windows_of(padded, windows, params[3])
     if not (runs_forward(padded) or _is_matrix(gather)):
         crop, copy = prepare, bind_compact(padded)
         prepare = copy if crop is None else lambda array: copy(crop(array))
         padded = form_of(x.dtype, padded.shape, x.placement)
-        gather = _windows_of(padded, windows, detail[3])
+        gather = _windows_of(padded, windows, params[3])
     bind = _bind_product if result.dtype in FLOATING else _bind_sums
     run = bind(gather, padded, filters, result)
     if prepare is None:
-        return quiet(run)
+        return ignoring_fp_errors(run)
     pad = prepare
-    return quiet(lambda x, filters: run(pad(x), filters))
+    return ignoring_fp_errors(lambda x, filters: run(pad(x), filters))
 
 
 def _padded(x: Form, windows: Windows) -> tuple[Form, Callable[[Array], Array] | None]:
@@ -244,8 +244,8 @@ def _bind_sums(gather: Gather, x: Form, filters: Form, result: Form) -> Kernel:
             view = form_of(x.dtype, axes[::-1], x.placement, of_view[::-1])
             made = form_of(result.dtype, (*reversed(shape), rows, groups), result.placement)
             summed, kept, row = labels[1:fixed], labels[fixed:], len(labels)
-            detail = (labels[::-1], (*summed[::-1], row, 0), (*kept[::-1], row, 0))
-            known[shape] = bind_contract((view, weights), made, detail)
+            params = (labels[::-1], (*summed[::-1], row, 0), (*kept[::-1], row, 0))
+            known[shape] = bind_contract((view, weights), made, params)
         return known[shape]
 
     def summed(x: Array, filters: Array) -> Array:

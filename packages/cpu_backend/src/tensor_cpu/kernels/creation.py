@@ -10,7 +10,7 @@ import numpy as np
 from tensor_core.dtypes import FLOATING
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.storage import NUMPY_DTYPES, Array, empty
-from tensor_cpu.system.errstate import quiet
+from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
 
@@ -29,7 +29,7 @@ def bind_full(result: Form, /) -> Kernel:
     def filled(value: complex) -> Array:
         return np.zeros(shape, dtype) if value == 0 and not _signed(value) else np.full(shape, value, dtype)
 
-    return quiet(filled)
+    return ignoring_fp_errors(filled)
 
 
 def _signed(value: complex) -> bool:
@@ -70,7 +70,7 @@ def bind_arange(result: Form, /) -> Kernel:
         array[...] = (start + steps * step).astype(array.dtype) if result.size else 0
         return array
 
-    return quiet(spaced)
+    return ignoring_fp_errors(spaced)
 
 
 def bind_linspace(result: Form, /) -> Kernel:
@@ -100,11 +100,11 @@ def bind_linspace(result: Form, /) -> Kernel:
             out[-1] = stop
         return out
 
-    return quiet(spaced)
+    return ignoring_fp_errors(spaced)
 
 
 def _none(bind: Callable[[Form], Kernel]) -> Binder:
-    return lambda operands, result, detail: bind(result)
+    return lambda operands, result, params: bind(result)
 
 
 BINDERS: Final[Mapping[str, Binder]] = {

@@ -18,7 +18,7 @@ from tensor_core.errors import ArgumentError, DivisionByZeroError
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.elementwise.numpy import BINARY, binary_function
 from tensor_cpu.storage import Array
-from tensor_cpu.system.errstate import quiet
+from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.backends.xp_tables.elementwise import Ufunc
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
@@ -64,7 +64,7 @@ def bind_division(name: str, ufunc: Ufunc, operands: tuple[Any, ...], result: Fo
     """
     function = binary_function(name, ufunc, operands, result)
     if result.dtype in FLOATING:
-        return quiet(function)
+        return ignoring_fp_errors(function)
     copy = _STRICT.copy
 
     def divide(x: Any, y: Any) -> Any:
@@ -89,7 +89,7 @@ def _zero_divisor(name: str, divisor: Any) -> DivisionByZeroError:
     )
 
 
-def bind_pow(operands: tuple[Any, ...], result: Form, detail: Any, /) -> Kernel:
+def bind_pow(operands: tuple[Any, ...], result: Form, params: Any, /) -> Kernel:
     """The kernel of a power; the exponents 2 and 3, the most common ones, are products.
 
     >>> from tensor_core import I64
@@ -107,7 +107,7 @@ def bind_pow(operands: tuple[Any, ...], result: Form, detail: Any, /) -> Kernel:
         product = binary_function("pow", BINARY["multiply"], (operands[0],) * 2, result)
         function = _with_products(function, product)
     if result.dtype in FLOATING:
-        return quiet(function)
+        return ignoring_fp_errors(function)
 
     def power(x: Any, y: Any) -> Any:
         try:
@@ -115,7 +115,7 @@ def bind_pow(operands: tuple[Any, ...], result: Form, detail: Any, /) -> Kernel:
         except ValueError:  # NumPy's word for a negative exponent
             raise _negative_exponent(y) from None
 
-    return quiet(power)
+    return ignoring_fp_errors(power)
 
 
 def _with_products(power: Ufunc, product: Ufunc) -> Ufunc:
@@ -152,15 +152,15 @@ def _first(found: Array) -> tuple[int, ...]:
 
 def _division(name: str, row: str | None) -> Binder:
     ufunc = truncated_quotient if row is None else BINARY[row]
-    return lambda operands, result, detail: bind_division(name, ufunc, operands, result)
+    return lambda operands, result, params: bind_division(name, ufunc, operands, result)
 
 
 def _unchecked(name: str, row: str | None) -> Binder:
     ufunc = truncated_quotient if row is None else BINARY[row]
-    return lambda operands, result, detail: quiet(binary_function(name, ufunc, operands, result))
+    return lambda operands, result, params: ignoring_fp_errors(binary_function(name, ufunc, operands, result))
 
 
-def _bind_div(operands: tuple[Any, ...], result: Form, detail: Any, /) -> Kernel:
+def _bind_div(operands: tuple[Any, ...], result: Form, params: Any, /) -> Kernel:
     ufunc = BINARY["divide"] if result.dtype in FLOATING else truncated_quotient
     return bind_division("div", ufunc, operands, result)
 

@@ -1,6 +1,6 @@
-"""Kernels that put arrays together, pad, roll, and keep triangles, on twins.
+"""Kernels that put arrays together, pad, roll, and keep triangles, on transposed arrays.
 
-Axis k of a tensor of rank r is axis r - 1 - k of its twin. Every kernel writes into a compact array once.
+Axis k of a tensor of rank r is axis r - 1 - k of its transposed array. Every kernel writes into a compact array once.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def bind_stack(operands: tuple[Form, ...], result: Form, axis: int, /) -> Kernel
     return lambda *arrays: np.stack(arrays, axis=place, out=empty(result))
 
 
-def bind_repeat(operands: tuple[Form], result: Form, detail: Repeats, /) -> Kernel:
+def bind_repeat(operands: tuple[Form], result: Form, params: Repeats, /) -> Kernel:
     """Each element several times; how often is an argument of the kernel.
 
     >>> from tensor_core import I64
@@ -60,7 +60,7 @@ def bind_repeat(operands: tuple[Form], result: Form, detail: Repeats, /) -> Kern
     >>> kernel(np.array([5, 6]), (1, 2)).tolist()
     [5, 6, 6]
     """
-    place = result.rank - 1 - detail[0]
+    place = result.rank - 1 - params[0]
 
     def repeat(x: Array, numbers: tuple[int, ...]) -> Array:
         if 0 in x.shape:
@@ -109,7 +109,7 @@ def bind_roll(operands: tuple[Form], result: Form, axes: tuple[int, ...] | None,
 
         def roll_all(x: Array, shifts: tuple[int, ...]) -> Array:
             out = empty(result)
-            if size:  # a twin's Fortran order is the tensor's row-major order
+            if size:  # a transposed array's Fortran order is the tensor's row-major order
                 out[...] = np.roll(x.ravel(order="F"), shifts[0] % size).reshape(shape, order="F")
             return out
 
@@ -130,7 +130,7 @@ def bind_roll(operands: tuple[Form], result: Form, axes: tuple[int, ...] | None,
     return roll
 
 
-def bind_pad(operands: tuple[Form, ...], result: Form, detail: Padding, /) -> Kernel:
+def bind_pad(operands: tuple[Form, ...], result: Form, params: Padding, /) -> Kernel:
     """A value around and between the elements; the value is an argument, a number or an array of rank 0.
 
     >>> from tensor_core import I64
@@ -141,7 +141,7 @@ def bind_pad(operands: tuple[Form, ...], result: Form, detail: Padding, /) -> Ke
     [0, 1, 0, 2, 0]
     """
     target, source = [], []
-    for n, extent, low, between in zip(operands[0].shape, result.shape, detail[0], detail[2], strict=True):
+    for n, extent, low, between in zip(operands[0].shape, result.shape, params[0], params[2], strict=True):
         step = between + 1
         first = max(0, -(low // step))  # the first element that is not cropped; it lands at low + first * step
         last = min(n, -((low - extent) // step))
@@ -158,7 +158,7 @@ def bind_pad(operands: tuple[Form, ...], result: Form, detail: Padding, /) -> Ke
     return pad
 
 
-def bind_pad_edge(operands: tuple[Form], result: Form, detail: Padding, /) -> Kernel:
+def bind_pad_edge(operands: tuple[Form], result: Form, params: Padding, /) -> Kernel:
     """The nearest element around, one axis after the other.
 
     >>> from tensor_core import I64
@@ -168,7 +168,7 @@ def bind_pad_edge(operands: tuple[Form], result: Form, detail: Padding, /) -> Ke
     >>> kernel(np.array([1, 2])).tolist()
     [1, 1, 2, 2, 2]
     """
-    lows, extents = detail[0][::-1], operands[0].shape[::-1]
+    lows, extents = params[0][::-1], operands[0].shape[::-1]
     centre: Any = (..., *(slice(low, low + n) for low, n in zip(lows, extents, strict=True)))
 
     def pad(x: Array) -> Array:
@@ -185,7 +185,7 @@ def bind_pad_edge(operands: tuple[Form], result: Form, detail: Padding, /) -> Ke
     return pad
 
 
-def bind_embed_diagonal(operands: tuple[Form], result: Form, detail: Embedding, /) -> Kernel:
+def bind_embed_diagonal(operands: tuple[Form], result: Form, params: Embedding, /) -> Kernel:
     """Zeros with the last axis on a diagonal.
 
     >>> from tensor_core import I64
@@ -194,7 +194,7 @@ def bind_embed_diagonal(operands: tuple[Form], result: Form, detail: Embedding, 
     >>> bind_embed_diagonal((form_of(I64, (1,), CPU),), form_of(I64, (2, 2), CPU), (1, (0, 1)))(np.array([7])).tolist()
     [[0, 0], [7, 0]]
     """
-    offset, axes = detail
+    offset, axes = params
     rank, extent = result.rank, operands[0].shape[-1]
     first, second = normalize_axes(axes, rank, "embed_diagonal")
     shape, dtype = result.shape[::-1], NUMPY_DTYPES[result.dtype]
@@ -216,7 +216,7 @@ def bind_embed_diagonal(operands: tuple[Form], result: Form, detail: Embedding, 
 _TRIANGLE: Final = 128  # rows of a block; a kernel holds which elements of one square it keeps, at most 16 KiB
 
 
-def bind_triangle(operands: tuple[Form], result: Form, detail: Triangle, upper: bool, /) -> Kernel:
+def bind_triangle(operands: tuple[Form], result: Form, params: Triangle, upper: bool, /) -> Kernel:
     """Elements on one side of a diagonal, zeros on the other, in blocks of rows.
 
     A block has columns that are kept whole, a square that the diagonal crosses, the same one in every block, and
@@ -229,14 +229,14 @@ def bind_triangle(operands: tuple[Form], result: Form, detail: Triangle, upper: 
     >>> bind_triangle((form,), form, (0, (0, 1)), False)(np.array([[1, 3], [2, 4]])).tolist()
     [[1, 3], [0, 4]]
     """
-    k, axes = detail
+    k, axes = params
     rank = result.rank
     rows, columns = normalize_axes(axes, rank, "tril")
     if columns > rows:  # blocks of the slower axis are runs in memory; transposed, the other side is kept
         rows, columns, k, upper = columns, rows, -k, not upper
     height, width = result.shape[rows], result.shape[columns]
     k = min(max(k, -height), width)  # may be any int
-    # Both axes in front; the twin has the axes reversed.
+    # Both axes in front; the transposed array has the axes reversed.
     order = [
         rank - 1 - axis for axis in (rows, columns, *(axis for axis in range(rank) if axis not in (rows, columns)))
     ]
@@ -281,6 +281,6 @@ BINDERS: Final[Mapping[str, Binder]] = {
     "pad": bind_pad,
     "pad_edge": bind_pad_edge,
     "embed_diagonal": bind_embed_diagonal,
-    "tril": lambda operands, result, detail: bind_triangle(operands, result, detail, False),
-    "triu": lambda operands, result, detail: bind_triangle(operands, result, detail, True),
+    "tril": lambda operands, result, params: bind_triangle(operands, result, params, False),
+    "triu": lambda operands, result, params: bind_triangle(operands, result, params, True),
 }

@@ -15,16 +15,16 @@ import numpy as np
 
 from tensor_cpu.kernels.windows import bind_compact, runs_forward
 from tensor_cpu.storage import NUMPY_DTYPES, Array, empty
-from tensor_cpu.system.errstate import quiet
+from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.form import Form
-from tensor_runtime.ops.pooling import Detail, pooling_windows
+from tensor_runtime.ops.pooling import Params, pooling_windows
 from tensor_runtime.ops.windows import Windows, members
 from tensor_runtime.protocols import Kernel
 
 Call = tuple[tuple[Any, ...], tuple[Any, ...]]  # indices of the windows and of the elements that they combine
 
 
-def bind_max_pool(operands: tuple[Form], result: Form, detail: Detail, /) -> Kernel:
+def bind_max_pool(operands: tuple[Form], result: Form, params: Params, /) -> Kernel:
     """Kernel of the maximum over windows.
 
     >>> from tensor_core import F64
@@ -36,11 +36,11 @@ def bind_max_pool(operands: tuple[Form], result: Form, detail: Detail, /) -> Ker
     """
     if result.size == 0:
         return lambda x: empty(result)
-    windows = pooling_windows("max_pool", operands[0].shape, detail)
-    return quiet(_bind_passes(np.maximum, windows, operands[0], result))
+    windows = pooling_windows("max_pool", operands[0].shape, params)
+    return ignoring_fp_errors(_bind_passes(np.maximum, windows, operands[0], result))
 
 
-def bind_mean_pool(operands: tuple[Form], result: Form, detail: Detail, /) -> Kernel:
+def bind_mean_pool(operands: tuple[Form], result: Form, params: Params, /) -> Kernel:
     """Kernel of the mean over windows: sums, divided by the number of elements in each.
 
     >>> from tensor_core import F64
@@ -52,7 +52,7 @@ def bind_mean_pool(operands: tuple[Form], result: Form, detail: Detail, /) -> Ke
     """
     if result.size == 0:  # also for windows far larger than the operand
         return lambda x: empty(result)
-    windows = pooling_windows("mean_pool", operands[0].shape, detail)
+    windows = pooling_windows("mean_pool", operands[0].shape, params)
     add = _bind_passes(np.add, windows, operands[0], result)
     numbers = _numbers(windows, operands[0], NUMPY_DTYPES[result.dtype.component])
 
@@ -60,19 +60,19 @@ def bind_mean_pool(operands: tuple[Form], result: Form, detail: Detail, /) -> Ke
         total = add(x)
         return np.divide(total, numbers, out=total)
 
-    return quiet(mean)
+    return ignoring_fp_errors(mean)
 
 
 def _bind_passes(combine: np.ufunc, windows: Windows, x: Form, result: Form) -> Callable[[Array], Array]:
-    """The kernel that combines along the outermost axis of the twin first, which has the longest runs."""
+    """The kernel that combines along the outermost axis of the transposed array first, which has the longest runs."""
     dtype, shape = NUMPY_DTYPES[result.dtype], x.shape[::-1]
     passes = []
     for axis in reversed(range(len(windows.counts))):
-        twin_axis = x.rank - 2 - axis
+        transposed_axis = x.rank - 2 - axis
         if windows.extents[axis] == windows.strides[axis] == 1 and windows.padding[axis] == (0, 0):
             continue
-        calls = _calls(windows, axis, shape[twin_axis], twin_axis)
-        shape = (*shape[:twin_axis], windows.counts[axis], *shape[twin_axis + 1 :])
+        calls = _calls(windows, axis, shape[transposed_axis], transposed_axis)
+        shape = (*shape[:transposed_axis], windows.counts[axis], *shape[transposed_axis + 1 :])
         passes.append((shape, calls))
 
     prepare = None if runs_forward(x) or not passes else bind_compact(x)
@@ -106,9 +106,9 @@ def _combine(combine: np.ufunc, x: Array, out: Array, calls: list[Call]) -> None
         combine(part, x[source], out=part)
 
 
-def _calls(windows: Windows, axis: int, extent: int, twin_axis: int) -> list[Call]:
+def _calls(windows: Windows, axis: int, extent: int, transposed_axis: int) -> list[Call]:
     """What each element of a window combines with; those that occur in the most windows first."""
-    lead, stride, calls = (slice(None),) * twin_axis, windows.strides[axis], []
+    lead, stride, calls = (slice(None),) * transposed_axis, windows.strides[axis], []
     for offset in range(windows.extents[axis]):
         first, end, start = members(windows, axis, offset, extent)
         if first < end:
@@ -129,7 +129,7 @@ def _identity(combine: np.ufunc, dtype: np.dtype[Any]) -> Any:
 
 
 def _numbers(windows: Windows, x: Form, dtype: np.dtype[Any]) -> Array:
-    """How many elements each window holds, shaped to broadcast against the result's twin."""
+    """How many elements each window holds, shaped to broadcast against the result's transposed array."""
     rank, factors = len(windows.counts), []
     for axis, count in enumerate(windows.counts):
         along = np.zeros(count, dtype)

@@ -15,7 +15,7 @@ import numpy as np
 
 from tensor_core.dtypes import COMPLEX
 from tensor_cpu.storage import NUMPY_DTYPES, Array, empty
-from tensor_cpu.system.errstate import quiet
+from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
 
@@ -131,7 +131,7 @@ def bind_normal(result: Form, /) -> Kernel:
             parts[start : start + words.size] = pairs[: number - start]
         return array
 
-    return quiet(drawn)
+    return ignoring_fp_errors(drawn)
 
 
 def _normal_pairs(radial: Array, angular: Array) -> Array:
@@ -160,7 +160,7 @@ def _unit(digits: Array) -> Array:
 
 
 def _none(bind: Callable[[Form], Kernel]) -> Callable[[tuple[Any, ...], Any, Any], Kernel]:
-    return lambda operands, result, detail: bind(result)
+    return lambda operands, result, params: bind(result)
 
 
 BINDERS: Final[Mapping[str, Callable[[tuple[Any, ...], Any, Any], Kernel]]] = {

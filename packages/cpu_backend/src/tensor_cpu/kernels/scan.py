@@ -1,4 +1,4 @@
-"""Kernels of running sums and products, on twins: NumPy's, from the first element to the last."""
+"""Kernels of running sums and products, on transposed arrays: NumPy's, from the first element to the last."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.storage import NUMPY_DTYPES, empty
-from tensor_cpu.system.errstate import quiet
+from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.form import Form
 from tensor_runtime.ops.scan import one_axis
 from tensor_runtime.protocols import Kernel
@@ -27,10 +27,10 @@ def bind_scan(ufunc: np.ufunc, operands: tuple[Form], result: Form, axis: int | 
     """
     rank = operands[0].rank
     place, dtype = rank - 1 - one_axis("scan", rank, axis), NUMPY_DTYPES[result.dtype]
-    return quiet(lambda x: ufunc.accumulate(x, axis=place, dtype=dtype, out=empty(result)))
+    return ignoring_fp_errors(lambda x: ufunc.accumulate(x, axis=place, dtype=dtype, out=empty(result)))
 
 
 BINDERS: Final[Mapping[str, Binder]] = {
-    "cumsum": lambda operands, result, detail: bind_scan(np.add, operands, result, detail),
-    "cumprod": lambda operands, result, detail: bind_scan(np.multiply, operands, result, detail),
+    "cumsum": lambda operands, result, params: bind_scan(np.add, operands, result, params),
+    "cumprod": lambda operands, result, params: bind_scan(np.multiply, operands, result, params),
 }

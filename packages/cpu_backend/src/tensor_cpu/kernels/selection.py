@@ -1,4 +1,4 @@
-"""Kernels of three operands, and of the parts of complex numbers, on twins."""
+"""Kernels of three operands, and of the parts of complex numbers, on transposed arrays."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tensor_core.dtypes import COMPLEX, Bool
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.elementwise.numpy import readers
 from tensor_cpu.storage import NUMPY_DTYPES, Array, empty
-from tensor_cpu.system.errstate import quiet
+from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand
 
 
-def bind_where(operands: tuple[Operand, ...], result: Form, detail: Any, /) -> Kernel:
+def bind_where(operands: tuple[Operand, ...], result: Form, params: Any, /) -> Kernel:
     """Elements of the second operand where the first holds, of the third elsewhere.
 
     >>> from tensor_core import F64, Bool
@@ -38,10 +38,10 @@ def bind_where(operands: tuple[Operand, ...], result: Form, detail: Any, /) -> K
         chosen: Array = np.where(condition(c), first(x), second(y))
         return chosen.astype(dtype, order="C", copy=False)
 
-    return quiet(where)
+    return ignoring_fp_errors(where)
 
 
-def bind_clip(operands: tuple[Operand, ...], result: Form, detail: Any, /) -> Kernel:
+def bind_clip(operands: tuple[Operand, ...], result: Form, params: Any, /) -> Kernel:
     """The nearest value between two bounds: min(max(x, low), high).
 
     >>> from tensor_core import F64
@@ -58,10 +58,10 @@ def bind_clip(operands: tuple[Operand, ...], result: Form, detail: Any, /) -> Ke
         clipped: Array = read_x(x).clip(read_low(low), read_high(high), out=empty(result), dtype=dtype)
         return clipped
 
-    return quiet(clip)
+    return ignoring_fp_errors(clip)
 
 
-def bind_complex(operands: tuple[Operand, ...], result: Form, detail: Any, /) -> Kernel:
+def bind_complex(operands: tuple[Operand, ...], result: Form, params: Any, /) -> Kernel:
     """Complex numbers from two parts, which keep their infinities, NaN and signs of zero.
 
     >>> from tensor_core import C64, F64
@@ -80,15 +80,15 @@ def bind_complex(operands: tuple[Operand, ...], result: Form, detail: Any, /) ->
         out.imag = imag(y)
         return out
 
-    return quiet(joined)
+    return ignoring_fp_errors(joined)
 
 
-def bind_real(operands: tuple[Form], result: Form, detail: Any, /) -> Kernel:
+def bind_real(operands: tuple[Form], result: Form, params: Any, /) -> Kernel:
     """Compact copy of the real parts."""
     return lambda x: x.real.copy(order="C")
 
 
-def bind_imag(operands: tuple[Form], result: Form, detail: Any, /) -> Kernel:
+def bind_imag(operands: tuple[Form], result: Form, params: Any, /) -> Kernel:
     """Compact copy of the imaginary parts; zeros for what has none.
 
     >>> from tensor_core import C64, F64

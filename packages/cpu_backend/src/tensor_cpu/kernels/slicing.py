@@ -1,4 +1,4 @@
-"""Kernels of slices whose place is a value, on twins."""
+"""Kernels of slices whose place is a value, on transposed arrays."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.storage import Array
-from tensor_cpu.system.errstate import quiet
+from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.dispatch.index_checked import out_of_range
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.protocols import Kernel
@@ -36,7 +36,7 @@ def bind_dynamic_slice(operands: tuple[Form, ...], result: Form, sizes: Shape, /
     return sliced
 
 
-def bind_dynamic_update_slice(operands: tuple[Form, ...], result: Form, detail: None, /) -> Kernel:
+def bind_dynamic_update_slice(operands: tuple[Form, ...], result: Form, params: None, /) -> Kernel:
     """A copy with a slice replaced; starts come as Python ints or as an array.
 
     >>> import numpy as np
@@ -55,7 +55,7 @@ def bind_dynamic_update_slice(operands: tuple[Form, ...], result: Form, detail: 
         out[index] = update
         return out
 
-    return quiet(updated)
+    return ignoring_fp_errors(updated)
 
 
 def _slices(operation: str, shape: Shape, sizes: Shape, starts: Any) -> tuple[Any, ...]:

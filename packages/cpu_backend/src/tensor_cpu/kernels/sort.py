@@ -1,8 +1,8 @@
-"""Kernels of order, on twins.
+"""Kernels of order, on transposed arrays.
 
-Axis k of a tensor of rank r is axis r - 1 - k of its twin; a tensor's row-major order is the Fortran order of its
-twin. Descending order is the ascending order of a key: minus a float (NaN stays last, zeros of both signs stay
-equal), the complement of an integer or Bool, which cannot overflow.
+Axis k of a tensor of rank r is axis r - 1 - k of its transposed array; a tensor's row-major order is the Fortran order
+of its transposed array. Descending order is the ascending order of a key: minus a float (NaN stays last, zeros of both
+signs stay equal), the complement of an integer or Bool, which cannot overflow.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy as np
 from tensor_core.promotion import promote
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.storage import NUMPY_DTYPES, Array, empty, truth
-from tensor_cpu.system.errstate import quiet
+from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Counted, Kernel
 
 
-def bind_sort(operands: tuple[Form], result: Form, detail: tuple[int | None, bool], /) -> Kernel:
+def bind_sort(operands: tuple[Form], result: Form, params: tuple[int | None, bool], /) -> Kernel:
     """Elements in order along an axis.
 
     >>> from tensor_core import F64
@@ -31,7 +31,7 @@ def bind_sort(operands: tuple[Form], result: Form, detail: tuple[int | None, boo
     [2.0, 1.0, nan]
     """
     form = operands[0]
-    axis, descending = detail
+    axis, descending = params
     place = -1 if axis is None else form.rank - 1 - axis % form.rank
     key = _key(form) if descending else None
 
@@ -44,10 +44,10 @@ def bind_sort(operands: tuple[Form], result: Form, detail: tuple[int | None, boo
             key(out, out=out)
         return out
 
-    return quiet(in_order)
+    return ignoring_fp_errors(in_order)
 
 
-def bind_argsort(operands: tuple[Form], result: Form, detail: tuple[int | None, bool], /) -> Kernel:
+def bind_argsort(operands: tuple[Form], result: Form, params: tuple[int | None, bool], /) -> Kernel:
     """Indices that sort along an axis.
 
     >>> from tensor_core import I64
@@ -58,7 +58,7 @@ def bind_argsort(operands: tuple[Form], result: Form, detail: tuple[int | None, 
     [1, 3, 0, 2]
     """
     form = operands[0]
-    axis, descending = detail
+    axis, descending = params
     place = -1 if axis is None else form.rank - 1 - axis % form.rank
     key = _key(form) if descending else None
 
@@ -67,7 +67,7 @@ def bind_argsort(operands: tuple[Form], result: Form, detail: tuple[int | None, 
         found = (line if key is None else key(line)).argsort(axis=place, kind="stable")
         return np.asarray(found, np.int64, order="C")
 
-    return quiet(order)
+    return ignoring_fp_errors(order)
 
 
 def _key(form: Form) -> Callable[..., Any]:
@@ -117,10 +117,10 @@ def bind_searchsorted(side: Any, operands: tuple[Form, Form], result: Form, /) -
         where = truth(x.astype(dtype, copy=False)).searchsorted(truth(y.astype(dtype, copy=False)), side=side)
         return np.array(where, np.int64, copy=None, order="C")
 
-    return quiet(found)
+    return ignoring_fp_errors(found)
 
 
-def bind_unique(operands: tuple[Form], result: tuple[Form, ...], detail: tuple[bool, bool, bool, bool], /) -> Kernel:
+def bind_unique(operands: tuple[Form], result: tuple[Form, ...], params: tuple[bool, bool, bool, bool], /) -> Kernel:
     """Distinct elements in order, and what was asked about them.
 
     >>> from tensor_core import I64
@@ -133,7 +133,7 @@ def bind_unique(operands: tuple[Form], result: tuple[Form, ...], detail: tuple[b
     (2, [[1, 3], [1, 3]])
     """
     form = operands[0]
-    wants_index, wants_inverse, wants_counts, equal_nan = detail
+    wants_index, wants_inverse, wants_counts, equal_nan = params
     may_be_nan = form.dtype.kind in ("float", "complex")
 
     def distinct(x: Array) -> Counted:
@@ -166,13 +166,13 @@ def bind_unique(operands: tuple[Form], result: tuple[Form, ...], detail: tuple[b
             arrays.append(np.diff(first.nonzero()[0], append=line.size).astype(np.int64, copy=False))
         return Counted(tuple(arrays), arrays[0].size)
 
-    return quiet(distinct)
+    return ignoring_fp_errors(distinct)
 
 
 BINDERS: Final[Mapping[str, Binder]] = {
     "sort": bind_sort,
     "argsort": bind_argsort,
-    "searchsorted_left": lambda operands, result, detail: bind_searchsorted("left", operands, result),
-    "searchsorted_right": lambda operands, result, detail: bind_searchsorted("right", operands, result),
+    "searchsorted_left": lambda operands, result, params: bind_searchsorted("left", operands, result),
+    "searchsorted_right": lambda operands, result, params: bind_searchsorted("right", operands, result),
     "unique": bind_unique,
 }

@@ -1,4 +1,4 @@
-"""Views of twins: same memory, other shape and strides.
+"""Views of transposed arrays: same memory, other shape and strides.
 
 The runtime has computed the view's form; a kernel here makes the array of that form. Where NumPy has a C method for
 it, that is the kernel.
@@ -36,8 +36,8 @@ def bind_transpose(form: Form, view: Form, axes: Any, /) -> Kernel:
     order = as_permutation(axes, rank) if axes is not None else tuple(reversed(range(rank)))
     if order == tuple(reversed(range(rank))):
         return _reverse_axes
-    twin_order = tuple(rank - 1 - axis for axis in reversed(order))
-    return lambda x: x.transpose(twin_order)
+    transposed_order = tuple(rank - 1 - axis for axis in reversed(order))
+    return lambda x: x.transpose(transposed_order)
 
 
 def _reverse_axes(x: Array) -> Array:
@@ -54,13 +54,13 @@ def bind_reshape(form: Form, view: Form, shape: Any, /) -> Kernel:
     >>> bind_reshape(form, view, (2, 2))(np.arange(8.0)[::2]).tolist()
     [[0.0, 2.0], [4.0, 6.0]]
     """
-    twin_shape = view.shape[::-1]
+    transposed_shape = view.shape[::-1]
     if form.is_compact:
-        return lambda x: x.reshape(twin_shape)
+        return lambda x: x.reshape(transposed_shape)
     return lambda x: restride(x, view)
 
 
-def bind_restride(form: Form, view: Form, detail: Any, /) -> Kernel:
+def bind_restride(form: Form, view: Form, params: Any, /) -> Kernel:
     """Any view that starts at the same element: broadcasts, diagonals."""
     return lambda x: restride(x, view)
 
@@ -120,7 +120,7 @@ def _python_slice(first: int, extent: int, step: int) -> slice:
     return slice(first, end if end >= 0 else None, step)
 
 
-def bind_mutable(form: Form, view: Form, detail: Any, /) -> Kernel:
+def bind_mutable(form: Form, view: Form, params: Any, /) -> Kernel:
     """The same array, if it may be written.
 
     >>> from tensor_core import F64
@@ -140,7 +140,7 @@ def bind_mutable(form: Form, view: Form, detail: Any, /) -> Kernel:
     return writable
 
 
-def bind_copy(form: Form, result: Form, detail: Any, /) -> Kernel:
+def bind_copy(form: Form, result: Form, params: Any, /) -> Kernel:
     """Compact copy."""
     return lambda x: x.copy(order="C")
 
@@ -164,7 +164,7 @@ def bind_copy_into(target: Form, source: Form, /) -> Kernel:
 
 
 def _one(bind: Callable[[Form, Form, Any], Kernel]) -> Binder:
-    return lambda operands, result, detail: bind(operands[0], result, detail)
+    return lambda operands, result, params: bind(operands[0], result, params)
 
 
 BINDERS: Final[Mapping[str, Binder]] = {
@@ -176,6 +176,6 @@ BINDERS: Final[Mapping[str, Binder]] = {
     "slice_view": _one(bind_slice),
     "mutable_view": _one(bind_mutable),
     "copy": _one(bind_copy),
-    "copy_into": lambda operands, result, detail: bind_copy_into(*operands),
+    "copy_into": lambda operands, result, params: bind_copy_into(*operands),
 }
 """What the backend's table takes over."""

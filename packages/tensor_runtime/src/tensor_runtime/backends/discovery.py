@@ -96,12 +96,12 @@ def installed_candidates() -> Iterable[Candidate]:
     """Candidates of the installed distributions, after the two of the runtime itself.
 
     >>> [candidate.name for candidate in installed_candidates()][:2]
-    ['meta', 'recording']
+    ['meta', 'tracing']
     """
     from importlib.metadata import entry_points  # costs as much as NumPy to import: never at import time
 
     yield Candidate("meta", "tensor_runtime itself", _load_meta, {"device_kinds": ("meta",)})
-    yield Candidate("recording", "tensor_runtime itself", _load_recording, {"device_kinds": ("recording",)})
+    yield Candidate("tracing", "tensor_runtime itself", _load_tracing, {"device_kinds": ("tracing",)})
     allowed = os.environ.get(VARIABLE)
     names = None if allowed is None else {name.strip() for name in allowed.split(",")}
     infos = {(entry.name, distribution_of(entry)): entry for entry in entry_points(group="tensor_runtime.backend_info")}
@@ -175,7 +175,7 @@ def _load_meta() -> AnyBackend:
     return MetaBackend()
 
 
-def _load_recording() -> AnyBackend:
-    from tensor_runtime.backends.tracing import RecordingBackend  # only fuse() needs it
+def _load_tracing() -> AnyBackend:
+    from tensor_runtime.backends.tracing import TracingBackend  # only fuse() needs it
 
-    return RecordingBackend()
+    return TracingBackend()

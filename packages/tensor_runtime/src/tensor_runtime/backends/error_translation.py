@@ -12,10 +12,10 @@ MISSES: Final = (KeyError, AttributeError, TypeError)
 cannot be hashed. The general way then says what it is."""
 
 
-def guarded(operation: str, result: Any, kernel: Callable[..., Any], /, *arguments: Any) -> Any:
+def call_translated(operation: str, result: Any, kernel: Callable[..., Any], /, *arguments: Any) -> Any:
     """Call a kernel; whatever it raises becomes an error of our tree, as :func:`translated` makes it.
 
-    >>> guarded("demo", None, lambda x: 1 // x, 0)
+    >>> call_translated("demo", None, lambda x: 1 // x, 0)
     Traceback (most recent call last):
         ...
     tensor_core.errors.BackendError: demo: the backend failed: ZeroDivisionError: integer division or modulo by zero

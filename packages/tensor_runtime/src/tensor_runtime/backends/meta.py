@@ -32,7 +32,7 @@ class MetaBackend:
     name: Final = "meta"
     device_kind: Final = META_KIND
 
-    def bind(self, name: str, operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel:
+    def bind(self, name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel:
         """A kernel that gives as many times nothing as there are results."""
         nothing = (None,) * len(result) if isinstance(result, tuple) else None
         return lambda *arguments: nothing

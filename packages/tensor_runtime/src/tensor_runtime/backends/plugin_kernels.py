@@ -18,11 +18,11 @@ from typing import Any, Final, NamedTuple
 
 from tensor_core.errors import ArgumentError, PluginConflictError, PluginLoadError
 from tensor_runtime.backends.discovery import distribution_of, in_one_line, load_entry
-from tensor_runtime.backends.error_translation import guarded
+from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.protocols import Backend, Kernel, Operand, Result
 
 Binder = Callable[[tuple[Operand, ...], Result, Any], Kernel]
-"""From the operands' forms, the result's form or forms, and the detail to a kernel, as in ``Backend.bind``."""
+"""From the operands' forms, the result's form or forms, and the params to a kernel, as in ``Backend.bind``."""
 
 
 HERE: Final = "this process"
@@ -42,8 +42,8 @@ class KernelTable:
     """Offers by backend and operation.
 
     >>> table = KernelTable(lambda: [])
-    >>> table.register("cpu", "hypot", lambda operands, result, detail: max)
-    >>> table.register("cpu", "hypot", lambda operands, result, detail: min)  # doctest: +ELLIPSIS
+    >>> table.register("cpu", "hypot", lambda operands, result, params: max)
+    >>> table.register("cpu", "hypot", lambda operands, result, params: min)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
     tensor_core.errors.PluginConflictError: register_kernel: cpu has a kernel 'hypot' already, from this process; ...
@@ -67,7 +67,7 @@ class KernelTable:
         offers = self._offers(key)
         if not offers:
             return None
-        trouble = _conflict(offers, operation in guarded("operations", None, backend.operations))
+        trouble = _conflict(offers, operation in call_translated("operations", None, backend.operations))
         if trouble:
             raise PluginConflictError(
                 f"{operation}: the kernel for {backend.name} is brought by {trouble}",
@@ -117,7 +117,7 @@ class KernelTable:
         if not callable(binder):
             raise ArgumentError(
                 f"register_kernel: the binder is a {type(binder).__name__}; "
-                "accepted: a function of (operands, result, detail) that returns a kernel"
+                "accepted: a function of (operands, result, params) that returns a kernel"
             )
         key = (backend, operation)
         before = self._offers(key)
@@ -189,7 +189,7 @@ def _loaded_from(offer: Offer) -> Binder:
     if not callable(binder):
         raise PluginLoadError(
             f"{offer.operation}: the kernel for {offer.backend} of {offer.origin} is a {type(binder).__name__}; "
-            "accepted: a function of (operands, result, detail) that returns a kernel",
+            "accepted: a function of (operands, result, params) that returns a kernel",
             operation=offer.operation,
         )
     loaded: Binder = binder

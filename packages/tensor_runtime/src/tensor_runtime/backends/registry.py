@@ -35,7 +35,7 @@ from tensor_core.errors import (
 )
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.backends.discovery import VARIABLE, AnyBackend, Candidate, in_one_line, installed_candidates
-from tensor_runtime.backends.error_translation import fail, guarded
+from tensor_runtime.backends.error_translation import call_translated, fail
 from tensor_runtime.backends.plugin_kernels import Binder, KernelTable, Offer
 from tensor_runtime.placement import DeviceId, DeviceKind, Placement, as_placement, is_stand_in
 from tensor_runtime.protocols import Kernel, Operand, Result
@@ -87,7 +87,7 @@ class Registry:
         self.kernels = KernelTable()
         os.register_at_fork(after_in_child=self._renew_lock)
 
-    def bind(self, operation: str, operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel:
+    def bind(self, operation: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel:
         """The kernel of an operation where its result will be: the backend's own, or one that a family brought.
 
         Raises:
@@ -100,8 +100,8 @@ class Registry:
         binder = self.kernels.binder(backend, operation)
         try:
             if binder is not None:
-                return binder(operands, result, detail)
-            return backend.bind(operation, operands, result, detail)
+                return binder(operands, result, params)
+            return backend.bind(operation, operands, result, params)
         except Exception as error:
             fail(operation, error, result)
 
@@ -324,7 +324,7 @@ def placements_of(backend: AnyBackend, /) -> Collection[Placement]:
     listed = getattr(backend, "placements", None)
     if listed is None:
         return (as_placement(DeviceId(backend.device_kind)),)
-    found: Collection[Placement] = guarded("placements", None, listed)
+    found: Collection[Placement] = call_translated("placements", None, listed)
     return found
 
 
@@ -373,7 +373,7 @@ def register_kernel(backend: str, operation: str, binder: Binder, /) -> None:
     Args:
         backend: the backend's name, such as "cpu".
         operation: the name that the operation's spec binds.
-        binder: from (operands, result, detail), as ``protocols.Backend.bind`` describes them, to the kernel.
+        binder: from (operands, result, params), as ``protocols.Backend.bind`` describes them, to the kernel.
 
     Raises:
         PluginConflictError: somebody has brought it already. A kernel that the backend has itself is a conflict at use.

@@ -1,4 +1,4 @@
-"""The built-in backend ``recording``: kernels that note elementwise steps instead of computing them.
+"""The built-in backend ``tracing``: kernels that note elementwise steps instead of computing them.
 
 ``fuse`` runs a function on it. The tensors there have every form that the real ones have, and in place of an array the
 number of an operand or of a step, so the very public functions run, with every check on placement, dtype and shape.
@@ -16,8 +16,8 @@ from tensor_runtime.form import Form
 from tensor_runtime.placement import DeviceId, DeviceKind, MemoryKind, Placement
 from tensor_runtime.protocols import Kernel, Operand, Result
 
-RECORDING_KIND: Final = DeviceKind.other("recording")
-RECORDING: Final = Placement(MemoryKind.Device, DeviceId(RECORDING_KIND, 0))
+TRACING_KIND: Final = DeviceKind.other("tracing")
+TRACING: Final = Placement(MemoryKind.Device, DeviceId(TRACING_KIND, 0))
 """Where the operands of a function are while it is recorded."""
 
 UNARY: Final = frozenset(
@@ -116,15 +116,15 @@ class Step(NamedTuple):
     name: str  # of the kernel
     operands: tuple[Reference, ...]
     form: Form  # of the compact result
-    detail: Any = None
+    params: Any = None
 
 
-class Recording:
+class Trace:
     """What a function did so far with its operands.
 
-    >>> recording = Recording(1)
+    >>> tracing = Trace(1)
     >>> form = zeros(2)._form
-    >>> recording.note(Step("exp", (0,), form)).number, recording.steps[0].name
+    >>> tracing.note(Step("exp", (0,), form)).number, tracing.steps[0].name
     (1, 'exp')
     """
 
@@ -142,31 +142,31 @@ class Recording:
 
 
 class Node:
-    """The array of a tensor on ``recording``: the number of an operand or of a step."""
+    """The array of a tensor on ``tracing``: the number of an operand or of a step."""
 
-    __slots__ = ("number", "recording")
+    __slots__ = ("number", "tracing")
 
-    def __init__(self, recording: Recording, number: int) -> None:
-        self.recording = recording
+    def __init__(self, tracing: Trace, number: int) -> None:
+        self.tracing = tracing
         self.number = number
 
 
-class RecordingBackend:
+class TracingBackend:
     """Arrays are nodes, and kernels note what they should compute.
 
     >>> form = zeros(2)._form
-    >>> recording = Recording(1)
-    >>> RecordingBackend().bind("exp", (form,), form, None)(Node(recording, 0)).number
+    >>> tracing = Trace(1)
+    >>> TracingBackend().bind("exp", (form,), form, None)(Node(tracing, 0)).number
     1
-    >>> RecordingBackend().bind("sum", (form,), form, None)  # doctest: +ELLIPSIS
+    >>> TracingBackend().bind("sum", (form,), form, None)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     tensor_core.errors.UnsupportedOperationError: sum: not in a fused function; accepted there: elementwise ...
     """
 
-    name: Final = "recording"
-    device_kind: Final = RECORDING_KIND
+    name: Final = "tracing"
+    device_kind: Final = TRACING_KIND
 
-    def bind(self, name: str, operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel:
+    def bind(self, name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel:
         """A kernel that notes one step.
 
         Raises:
@@ -181,7 +181,7 @@ class RecordingBackend:
 
         def note(*arguments: Any) -> Node:
             references = tuple(one.number if type(one) is Node else ("constant", one) for one in arguments)
-            return _owner(name, arguments).note(Step(name, references, result, detail))
+            return _owner(name, arguments).note(Step(name, references, result, params))
 
         return note
 
@@ -195,7 +195,7 @@ class RecordingBackend:
 
     def placements(self) -> tuple[Placement, ...]:
         """One."""
-        return (RECORDING,)
+        return (TRACING,)
 
     def offset_of(self, array: Node, /) -> int:
         """Refuse: a kernel bound to forms must not depend on it."""
@@ -223,18 +223,18 @@ class RecordingBackend:
         return {"computes": "nothing; notes the steps of fused functions"}
 
 
-def backend() -> RecordingBackend:
+def backend() -> TracingBackend:
     """The backend of this process.
 
     >>> backend().name
-    'recording'
+    'tracing'
     """
-    return RecordingBackend()
+    return TracingBackend()
 
 
-def _owner(name: str, arguments: Sequence[Any]) -> Recording:
-    """The one recording that the nodes among the arguments belong to, which must not be over."""
-    owners = {one.recording for one in arguments if type(one) is Node}
+def _owner(name: str, arguments: Sequence[Any]) -> Trace:
+    """The one tracing that the nodes among the arguments belong to, which must not be over."""
+    owners = {one.tracing for one in arguments if type(one) is Node}
     owner = owners.pop()
     if owners or owner.closed:
         raise ArgumentError(

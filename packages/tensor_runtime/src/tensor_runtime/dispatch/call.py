@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-from tensor_runtime.backends.error_translation import MISSES, fail, guarded
+from tensor_runtime.backends.error_translation import MISSES, call_translated, fail
 from tensor_runtime.dispatch.out import Out, written
 from tensor_runtime.dispatch.spec import OpSpec, ViewSpec
 from tensor_runtime.tensors.tensor import Number, Tensor, unwrap, wrap
@@ -41,7 +41,7 @@ def execute_unary(spec: OpSpec, a: Tensor, out: Out = None, /) -> Tensor:
         return result if out is None else written(out, result, a)
     form, array = unwrap(spec.name, a)
     kernel, found = spec.bindings[form]
-    result = wrap(found, guarded(spec.name, found, kernel, array))
+    result = wrap(found, call_translated(spec.name, found, kernel, array))
     return result if out is None else written(out, result, a)
 
 
@@ -88,7 +88,7 @@ def execute_mixed(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, /) -> Te
             fail(spec.name, error, result._form)
         return result
     kernel, found = spec.bindings[key_a, key_b]
-    return wrap(found, guarded(spec.name, found, kernel, x, y))
+    return wrap(found, call_translated(spec.name, found, kernel, x, y))
 
 
 def execute_ternary(
@@ -115,20 +115,20 @@ def execute_ternary(
     key_b, y = (b._form, b._array) if isinstance(b, Tensor) else (type(b), b)
     key_c, z = (c._form, c._array) if isinstance(c, Tensor) else (type(c), c)
     kernel, found = spec.bindings[key_a, key_b, key_c]
-    result = wrap(found, guarded(spec.name, found, kernel, x, y, z))
+    result = wrap(found, call_translated(spec.name, found, kernel, x, y, z))
     return result if out is None else written(out, result, a, b, c)
 
 
-def execute_detail(spec: OpSpec | ViewSpec, a: Tensor, detail: Hashable, out: Out = None, /) -> Tensor:
-    """One operand and a hashable detail, such as the axes of a reduction or of a view.
+def execute_with_params(spec: OpSpec | ViewSpec, a: Tensor, params: Hashable, out: Out = None, /) -> Tensor:
+    """One operand and a hashable params, such as the axes of a reduction or of a view.
 
     >>> from tensor_runtime.ops.reduction import SUM
-    >>> execute_detail(SUM, ones((2, 3)), (0, False)).shape
+    >>> execute_with_params(SUM, ones((2, 3)), (0, False)).shape
     (3,)
     """
     result = Tensor()
     try:
-        kernel, result._form = spec.found[a._form, detail]
+        kernel, result._form = spec.found[a._form, params]
     except MISSES:
         pass
     else:
@@ -138,46 +138,46 @@ def execute_detail(spec: OpSpec | ViewSpec, a: Tensor, detail: Hashable, out: Ou
             fail(spec.name, error, result._form)
         return result if out is None else written(out, result, a)
     form, array = unwrap(spec.name, a)
-    kernel, found = spec.bindings[form, detail]
-    result = wrap(found, guarded(spec.name, found, kernel, array))
+    kernel, found = spec.bindings[form, params]
+    result = wrap(found, call_translated(spec.name, found, kernel, array))
     return result if out is None else written(out, result, a)
 
 
-def execute_pair(spec: OpSpec, a: Tensor, b: Tensor, detail: Hashable, out: Out = None, /) -> Tensor:
-    """Two tensors and a hashable detail, such as the axes of a contraction.
+def execute_pair(spec: OpSpec, a: Tensor, b: Tensor, params: Hashable, out: Out = None, /) -> Tensor:
+    """Two tensors and a hashable params, such as the axes of a contraction.
 
     >>> from tensor_runtime.ops.contraction import TENSORDOT
     >>> execute_pair(TENSORDOT, ones((2, 3)), ones((3, 4)), 1).shape
     (2, 4)
     """
     (form_a, array_a), (form_b, array_b) = unwrap(spec.name, a), unwrap(spec.name, b)
-    kernel, found = spec.bindings[form_a, form_b, detail]
-    result = wrap(found, guarded(spec.name, found, kernel, array_a, array_b))
+    kernel, found = spec.bindings[form_a, form_b, params]
+    result = wrap(found, call_translated(spec.name, found, kernel, array_a, array_b))
     return result if out is None else written(out, result, a, b)
 
 
-def execute_several(spec: OpSpec, operands: Sequence[Tensor], detail: Hashable, /, *arguments: Any) -> Tensor:
-    """Any number of tensors and a detail, one result; further arguments go to the kernel and are part of no key.
+def execute_several(spec: OpSpec, operands: Sequence[Tensor], params: Hashable, /, *arguments: Any) -> Tensor:
+    """Any number of tensors and a params, one result; further arguments go to the kernel and are part of no key.
 
     >>> from tensor_runtime.ops.slicing import DYNAMIC_SLICE
     >>> execute_several(DYNAMIC_SLICE, (tensor([1, 2, 3, 4]),), (2,), (1,)).to_numpy().tolist()
     [2, 3]
     """
     pairs = [unwrap(spec.name, operand) for operand in operands]
-    kernel, found = spec.bindings[(*[form for form, _ in pairs], detail)]
-    return wrap(found, guarded(spec.name, found, kernel, *[array for _, array in pairs], *arguments))
+    kernel, found = spec.bindings[(*[form for form, _ in pairs], params)]
+    return wrap(found, call_translated(spec.name, found, kernel, *[array for _, array in pairs], *arguments))
 
 
-def execute_many(spec: OpSpec, operands: Sequence[Tensor], detail: Hashable, /) -> tuple[Tensor, ...]:
-    """Any number of tensors and a detail; several results.
+def execute_many(spec: OpSpec, operands: Sequence[Tensor], params: Hashable, /) -> tuple[Tensor, ...]:
+    """Any number of tensors and a params; several results.
 
     >>> from tensor_runtime.dispatch.spec import OpSpec
-    >>> shapes = lambda name, a, detail: ((a[0], 1), (1,), (1, a[1]))
-    >>> thin = OpSpec("svd", result_dtype=lambda dtype: (dtype,) * 3, result_shape=shapes, detailed=True)
+    >>> shapes = lambda name, a, params: ((a[0], 1), (1,), (1, a[1]))
+    >>> thin = OpSpec("svd", result_dtype=lambda dtype: (dtype,) * 3, result_shape=shapes, takes_params=True)
     >>> [part.shape for part in execute_many(thin, [ones((2, 1))], True)]
     [(2, 1), (1,), (1, 1)]
     """
     pairs = [unwrap(spec.name, operand) for operand in operands]
-    kernel, forms = spec.bindings[(*[form for form, _ in pairs], detail)]
-    arrays = guarded(spec.name, forms, kernel, *[array for _, array in pairs])
+    kernel, forms = spec.bindings[(*[form for form, _ in pairs], params)]
+    arrays = call_translated(spec.name, forms, kernel, *[array for _, array in pairs])
     return tuple(map(wrap, forms, arrays))

@@ -12,7 +12,7 @@ from tensor_core.dtypes import DType, as_dtype
 from tensor_core.errors import DTypeError, LossyConversionError
 from tensor_core.promotion import can_convert, promote_scalar
 from tensor_runtime.backends.bindings import Binding, BindingTable
-from tensor_runtime.backends.error_translation import guarded
+from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch.arguments import choice
 from tensor_runtime.dispatch.spec import PYTHON_NUMBERS
@@ -83,7 +83,7 @@ def convert(x: Tensor, dtype: Any, /) -> Tensor:
         return x
     check_convertible("convert", form, target)
     kernel, result = _CONVERSIONS["convert", form, target, "error"]
-    return wrap(result, guarded("convert", result, kernel, array))
+    return wrap(result, call_translated("convert", result, kernel, array))
 
 
 def cast(x: Tensor, dtype: Any, /, overflow: str = "error") -> Tensor:
@@ -117,7 +117,7 @@ def cast(x: Tensor, dtype: Any, /, overflow: str = "error") -> Tensor:
     target = as_dtype(dtype)
     overflow = choice("cast", "overflow", overflow, OVERFLOW_POLICIES)
     kernel, result = _CONVERSIONS["cast", form, target, overflow]
-    return wrap(result, guarded("cast", result, kernel, array))
+    return wrap(result, call_translated("cast", result, kernel, array))
 
 
 def as_dtype_or(dtype: Any, default: DType, /) -> DType:

@@ -13,7 +13,7 @@ from tensor_core.dtypes import ALL, DType
 from tensor_core.errors import UnsupportedOperationError
 from tensor_core.shapes import element_count
 from tensor_runtime.backends.bindings import Binding
-from tensor_runtime.backends.error_translation import guarded
+from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch.spec import OpSpec, check_operands
 from tensor_runtime.form import Form, Shape, form_of
@@ -30,7 +30,7 @@ class DependentSpec(OpSpec):
     Args:
         name: what the user calls, and what backends bind.
         accepts: dtypes accepted.
-        results: from the operation's name, the operand's form, the detail and the count to each result's dtype and
+        results: from the operation's name, the operand's form, the params and the count to each result's dtype and
             shape.
 
     The count is at most the operand's number of elements. Backends are bound with the forms of the largest results.
@@ -46,45 +46,45 @@ class DependentSpec(OpSpec):
     __slots__ = ("_results",)
 
     def __init__(self, name: str, *, accepts: frozenset[DType] = ALL, results: ResultRule) -> None:
-        super().__init__(name, accepts=accepts, result_shape=self._largest, detailed=True)
+        super().__init__(name, accepts=accepts, result_shape=self._largest, takes_params=True)
         self._results = results
 
-    def infer(self, operands: tuple[Operand, ...], detail: Any = None, /) -> tuple[Form, ...]:
+    def infer(self, operands: tuple[Operand, ...], params: Any = None, /) -> tuple[Form, ...]:
         """Forms of the largest results that the operand's form allows: every check on metadata, no data."""
         self.common_dtype(operands)
         form = operands[0]
         assert isinstance(form, Form)
-        return self.forms(form, detail, element_count(form.shape))
+        return self.forms(form, params, element_count(form.shape))
 
-    def forms(self, form: Form, detail: Any, count: int, /) -> tuple[Form, ...]:
+    def forms(self, form: Form, params: Any, count: int, /) -> tuple[Form, ...]:
         """Forms of the results once the count is known."""
         return tuple(
-            form_of(dtype, shape, form.placement) for dtype, shape in self._results(self.name, form, detail, count)
+            form_of(dtype, shape, form.placement) for dtype, shape in self._results(self.name, form, params, count)
         )
 
-    def _largest(self, operation: str, shape: Shape, detail: Any, /) -> tuple[Shape, ...]:
+    def _largest(self, operation: str, shape: Shape, params: Any, /) -> tuple[Shape, ...]:
         raise NotImplementedError  # infer() does not ask
 
     def _build(self, key: Any) -> Binding:
         check_operands(self.name, key[:-1])
-        form, detail = key
-        largest = self.infer((form,), detail)
-        return registry.bind(self.kernel, (form,), largest, detail), largest
+        form, params = key
+        largest = self.infer((form,), params)
+        return registry.bind(self.kernel, (form,), largest, params), largest
 
 
-def execute_dependent(spec: DependentSpec, a: Tensor, detail: Hashable, /) -> tuple[Tensor, ...]:
-    """One operand and a detail; one extent of the results is found by the kernel.
+def execute_dependent(spec: DependentSpec, a: Tensor, params: Hashable, /) -> tuple[Tensor, ...]:
+    """One operand and a params; one extent of the results is found by the kernel.
 
     >>> from tensor_runtime.ops.gather_scatter import NONZERO
     >>> execute_dependent(NONZERO, tensor([0, 7, 8]), None)[0].to_numpy().tolist()
     [1, 2]
     """
     form, array = unwrap(spec.name, a)
-    kernel, largest = spec.bindings[form, detail]
-    counted = guarded(spec.name, largest, kernel, array)
+    kernel, largest = spec.bindings[form, params]
+    counted = call_translated(spec.name, largest, kernel, array)
     if not isinstance(counted, Counted):
         raise UnsupportedOperationError(
             f"{spec.name}: the result's shape depends on the elements, and a tensor on {form.placement} has none",
             operation=spec.name,
         )
-    return tuple(map(wrap, spec.forms(form, detail, counted.count), counted.arrays))
+    return tuple(map(wrap, spec.forms(form, params, counted.count), counted.arrays))

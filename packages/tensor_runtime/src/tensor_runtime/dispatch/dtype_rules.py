@@ -1,6 +1,6 @@
 """Rules that many specs share: dtypes and shapes of results.
 
-A shape rule takes the operation's name, then the operands' shapes, then the detail if the operation has one.
+A shape rule takes the operation's name, then the operands' shapes, then the params if the operation has one.
 """
 
 from __future__ import annotations
@@ -101,13 +101,13 @@ def three_equal_shapes(operation: str, a: Shape, b: Shape, c: Shape, /) -> Shape
     return equal_shapes(operation, equal_shapes(operation, a, b), c)
 
 
-def reduced(operation: str, shape: Shape, detail: Reduction, /) -> Shape:
+def reduced(operation: str, shape: Shape, params: Reduction, /) -> Shape:
     """Shape after a reduction over the axes named.
 
     >>> reduced("sum", (2, 3), (0, False)), reduced("sum", (2, 3), (None, True))
     ((3,), (1, 1))
     """
-    axis, keepdims = detail
+    axis, keepdims = params
     axes = reduced_axes(operation, len(shape), axis)
     if keepdims:
         return tuple(1 if position in axes else extent for position, extent in enumerate(shape))

@@ -21,7 +21,7 @@ class IndexedSpec(OpSpec):
 
     Args:
         name: what the user calls.
-        result_shape: from the operands' shapes and the detail.
+        result_shape: from the operands' shapes and the params.
         indices: position of the operand that holds indices.
         accepts: dtypes of the first operand. Operands other than the first and the indices are those written: their
             dtype has to be convertible to the first one's.
@@ -34,7 +34,7 @@ class IndexedSpec(OpSpec):
     __slots__ = ("indices",)
 
     def __init__(self, name: str, *, result_shape: ShapeRule, indices: int = 1, accepts: frozenset[DType] = ALL):
-        super().__init__(name, accepts=accepts, result_shape=result_shape, detailed=True)
+        super().__init__(name, accepts=accepts, result_shape=result_shape, takes_params=True)
         self.indices = indices
 
     def common_dtype(self, operands: Sequence[Operand], /) -> DType:

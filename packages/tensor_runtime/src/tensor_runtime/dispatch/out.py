@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from tensor_core.errors import OverlappingViewError, ReadOnlyError, ShapeError
 from tensor_runtime.backends.bindings import Binding, BindingTable
-from tensor_runtime.backends.error_translation import fail, guarded
+from tensor_runtime.backends.error_translation import call_translated, fail
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch.conversion import check_convertible
 from tensor_runtime.dispatch.overlap import overlap_test
@@ -68,7 +68,7 @@ def write(view: TypedTensorViewMut[Any], source: Tensor, operation: str = "copy_
             f"{operation}: found a {type(view).__name__} to write; accepted: what mutable_view() returns"
         )
     kernel, _ = _WRITING[operation, view._form, source._form]
-    guarded(operation, None, kernel, view._array, source._array)
+    call_translated(operation, None, kernel, view._array, source._array)
 
 
 def written(out: TypedTensorViewMut[Any], result: Tensor, /, *operands: object) -> Tensor:

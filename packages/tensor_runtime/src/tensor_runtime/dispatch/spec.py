@@ -40,12 +40,12 @@ class OpSpec:
         name: what the user calls, and what backends bind.
         accepts: dtypes accepted, after promotion of all operands to their common dtype.
         result_dtype: from the common dtype to the result's, or to a tuple for several results.
-        result_shape: from the operands' shapes, then the detail if there is one, to the result's shape or shapes.
-        binary: exactly two operands and no detail; the table is then a table of pairs, as ``execute_binary`` expects.
-        detailed: the last part of a key is a hashable detail (axes, options), not an operand.
+        result_shape: from the operands' shapes, then the params if there is one, to the result's shape or shapes.
+        binary: exactly two operands and no params; the table is then a table of pairs, as ``execute_binary`` expects.
+        takes_params: the last part of a key is a hashable params (axes, options), not an operand.
         kernel: the name that backends bind, where it differs from ``name``.
 
-    Identity is equality. The table ``bindings`` is keyed by the operands' forms, followed by the detail; ``found`` is
+    Identity is equality. The table ``bindings`` is keyed by the operands' forms, followed by the params; ``found`` is
     its dictionary, which the hot paths read directly.
 
     >>> spec = OpSpec("negative", result_shape=lambda operation, shape: shape)
@@ -53,7 +53,7 @@ class OpSpec:
     Form(F64, (2, 3), cpu)
     """
 
-    __slots__ = ("accepts", "bindings", "detailed", "found", "kernel", "name", "result_dtype", "result_shape")
+    __slots__ = ("accepts", "bindings", "takes_params", "found", "kernel", "name", "result_dtype", "result_shape")
 
     def __init__(
         self,
@@ -63,14 +63,14 @@ class OpSpec:
         result_dtype: Callable[[DType], DType | tuple[DType, ...]] = same,
         result_shape: ShapeRule,
         binary: bool = False,
-        detailed: bool = False,
+        takes_params: bool = False,
         kernel: str | None = None,
     ) -> None:
         self.name = name
         self.accepts = accepts
         self.result_dtype = result_dtype
         self.result_shape = result_shape
-        self.detailed = detailed
+        self.takes_params = takes_params
         self.kernel = kernel or name
         self.bindings = (PairTable if binary else BindingTable)(self._build)
         self.found = self.bindings.found
@@ -78,7 +78,7 @@ class OpSpec:
     def __repr__(self) -> str:
         return f"OpSpec({self.name!r})"
 
-    def infer(self, operands: tuple[Operand, ...], detail: Any = None, /) -> Form | tuple[Form, ...]:
+    def infer(self, operands: tuple[Operand, ...], params: Any = None, /) -> Form | tuple[Form, ...]:
         """Form of the result, or forms of several: every check on metadata, no data.
 
         Raises:
@@ -89,7 +89,7 @@ class OpSpec:
         home = common_placement(self.name, operands)
         dtype = self.result_dtype(self.common_dtype(operands))
         shapes = [operand.shape if isinstance(operand, Form) else () for operand in operands]
-        shape = self.result_shape(self.name, *shapes, *((detail,) if self.detailed else ()))
+        shape = self.result_shape(self.name, *shapes, *((params,) if self.takes_params else ()))
         if isinstance(dtype, tuple):
             return tuple(form_of(one, extents, home) for one, extents in zip(dtype, shape, strict=True))  # type: ignore[arg-type]
         return form_of(dtype, shape, home)  # type: ignore[arg-type]
@@ -111,10 +111,10 @@ class OpSpec:
 
     def _build(self, key: Any) -> Binding:
         parts = key if isinstance(key, tuple) else (key,)
-        operands, detail = (parts[:-1], parts[-1]) if self.detailed else (parts, None)
+        operands, params = (parts[:-1], parts[-1]) if self.takes_params else (parts, None)
         check_operands(self.name, operands)
-        result = self.infer(operands, detail)
-        return registry.bind(self.kernel, operands, result, detail), result
+        result = self.infer(operands, params)
+        return registry.bind(self.kernel, operands, result, params), result
 
 
 class ViewSpec:
@@ -122,7 +122,7 @@ class ViewSpec:
 
     Args:
         name: what the user calls, and what backends bind.
-        result_layout: from the operand's form and the detail to the view's shape and strides.
+        result_layout: from the operand's form and the params to the view's shape and strides.
     """
 
     __slots__ = ("bindings", "found", "name", "result_layout")
@@ -137,10 +137,10 @@ class ViewSpec:
         return f"ViewSpec({self.name!r})"
 
     def _build(self, key: tuple[Form, Any]) -> Binding:
-        form, detail = key
-        shape, strides = self.result_layout(form, detail)
+        form, params = key
+        shape, strides = self.result_layout(form, params)
         view = form_of(form.dtype, shape, form.placement, strides)
-        return registry.bind(self.name, (form,), view, detail), view
+        return registry.bind(self.name, (form,), view, params), view
 
 
 def check_operands(operation: str, operands: Sequence[object], /) -> None:

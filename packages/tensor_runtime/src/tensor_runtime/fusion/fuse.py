@@ -1,6 +1,6 @@
 """Fused chains: a function of elementwise operations as one kernel.
 
-The function is run once for each combination of operand forms, on the backend ``recording``; what it did is a program
+The function is run once for each combination of operand forms, on the backend ``tracing``; what it did is a program
 (``tensor_runtime.fusion.program``), bound like any operation and kept in a binding table. Later calls find it there.
 """
 
@@ -22,7 +22,7 @@ from tensor_core.errors import (
 )
 from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import MISSES, fail
-from tensor_runtime.backends.tracing import RECORDING, Node, Recording, elements_refused
+from tensor_runtime.backends.tracing import TRACING, Node, Trace, elements_refused
 from tensor_runtime.dispatch.out import Out, written
 from tensor_runtime.dispatch.spec import PYTHON_NUMBERS, check_operands, common_placement
 from tensor_runtime.form import Form, form_of
@@ -109,7 +109,7 @@ class Fused:
         key = _key(arguments)
         binding = self._programs.get(key)
         if binding is None:
-            if any(isinstance(form, Form) and form.placement is RECORDING for form in key):
+            if any(isinstance(form, Form) and form.placement is TRACING for form in key):
                 result = self._function(*arguments)  # inside another fused function, whose record takes the steps
                 return result if out is None else written(out, result, *arguments)
             binding = self._programs[key]
@@ -123,8 +123,8 @@ class Fused:
     def _build(self, key: tuple[Operand, ...]) -> Binding:
         check_operands("fuse", key)
         home = common_placement("fuse", key)
-        recording = Recording(len(key))
-        operands = [_stand_in(form, Node(recording, number)) for number, form in enumerate(key)]
+        tracing = Trace(len(key))
+        operands = [_stand_in(form, Node(tracing, number)) for number, form in enumerate(key)]
         try:
             value = self._function(*operands)
         except (PlacementError, AttributeError) as error:
@@ -133,10 +133,10 @@ class Fused:
                 raise
             raise refusal from error
         finally:
-            recording.closed = True
+            tracing.closed = True
         several = isinstance(value, tuple)
-        results = tuple(_number(one, recording) for one in (value if several else (value,)))
-        steps = tuple(step._replace(form=form_of(step.form.dtype, step.form.shape, home)) for step in recording.steps)
+        results = tuple(_number(one, tracing) for one in (value if several else (value,)))
+        steps = tuple(step._replace(form=form_of(step.form.dtype, step.form.shape, home)) for step in tracing.steps)
         pack = getattr(type(value), "_make", tuple) if several else None
         program = Program(key, steps, results, pack)
         self._numbers = self._numbers or not all(isinstance(form, Form) for form in key)
@@ -191,14 +191,14 @@ def _arrays(arguments: tuple[Any, ...]) -> list[Any]:
 
 def _stand_in(form: Operand, node: Node) -> Tensor:
     if isinstance(form, Form):
-        return wrap(form_of(form.dtype, form.shape, RECORDING, form.strides), node)
+        return wrap(form_of(form.dtype, form.shape, TRACING, form.strides), node)
     return number_argument(form, node)
 
 
-def _number(value: Any, recording: Recording) -> int:
+def _number(value: Any, tracing: Trace) -> int:
     """Number of the operand or step that a function returned."""
     node = getattr(value, "_array", None) if isinstance(value, Tensor) else None
-    if type(node) is Node and node.recording is recording and isinstance(value._form, Form):
+    if type(node) is Node and node.tracing is tracing and isinstance(value._form, Form):
         return node.number
     found = "Tensor made elsewhere" if type(value) is Tensor else type(value).__name__
     raise ArgumentError(
@@ -217,14 +217,14 @@ def _refusal(error: PlacementError | AttributeError) -> TensorError | None:
             "elementwise operations beside a tensor"
         )
     operation = getattr(error, "operation", "fuse")
-    others = [place for place in getattr(error, "placements", ()) if place is not RECORDING]
+    others = [place for place in getattr(error, "placements", ()) if place is not TRACING]
     if others and len(others) < len(getattr(error, "placements", ())):
         return ArgumentError(
             f"{operation}: a fused function takes a tensor on {others[0]} that is not one of its arguments; "
             "pass it as one",
             operation=operation,
         )
-    if getattr(error, "placement", None) is RECORDING:
+    if getattr(error, "placement", None) is TRACING:
         return elements_refused(operation, "elements")
     return None
 

@@ -1,6 +1,6 @@
 """Programs: records of elementwise steps, and the kernels that run them.
 
-A program is bound as one kernel, ``elementwise_program``, where the backend has it; its detail is the tuple of steps
+A program is bound as one kernel, ``elementwise_program``, where the backend has it; its params is the tuple of steps
 ``(name, operands, form of the compact result)``, the last of which is the result. An operand of a step is the number
 of an operand of the program, the number of operands plus that of an earlier step, or ``("constant", number)``.
 
@@ -100,8 +100,8 @@ class Program:
         if number < len(self.operands):
             return lambda *arrays: arrays[number]
         taken, steps = needed(len(self.operands), self.steps, number)
-        detail = tuple((step.name, step.operands, step.form) for step in steps)
-        kernel = registry.bind(KERNEL, tuple(self.operands[one] for one in taken), self.form_of(number), detail)
+        params = tuple((step.name, step.operands, step.form) for step in steps)
+        kernel = registry.bind(KERNEL, tuple(self.operands[one] for one in taken), self.form_of(number), params)
         if len(taken) == len(self.operands):
             return kernel
         return lambda *arrays: kernel(*[arrays[one] for one in taken])
@@ -145,7 +145,7 @@ class Stepwise:
             last_use[first + shift + number] = number
             last_use.update((place, number) for place in taken if place >= first + shift)
             take = itemgetter(*taken) if len(taken) > 1 else itemgetter(slice(taken[0], taken[0] + 1))
-            plan.append((registry.bind(step.name, kinds, step.form, step.detail), take, []))
+            plan.append((registry.bind(step.name, kinds, step.form, step.params), take, []))
         kept = [_place(number, first, shift) for number in results]
         for place, number in last_use.items():  # an array that nothing needs any more makes room
             if place not in kept:
@@ -195,7 +195,7 @@ def needed(operands: int, steps: Sequence[Step], result: int, /) -> tuple[tuple[
 
 
 def _obstacle(operands: tuple[Operand, ...], steps: Sequence[Step], step: Step) -> str | None:
-    """Why a step is left to its own kernel: its values may be refused, or an option is not in a program's detail."""
+    """Why a step is left to its own kernel: its values may be refused, or an option is not in a program's params."""
     constants = [one[1] for one in step.operands if not isinstance(one, int)]
     large = [one for one in constants if type(one) is int and abs(one) > _LARGEST_CONSTANT]
     if large:
@@ -205,14 +205,14 @@ def _obstacle(operands: tuple[Operand, ...], steps: Sequence[Step], step: Step) 
         return f"{step.name} of integers refuses a zero divisor"
     if step.name == "pow" and step.form.dtype in INTEGER and (last is None or last < 0):
         return "pow of integers refuses a negative exponent"
-    if step.name not in ("convert", "cast") and step.detail is not None:
-        return f"{step.name} has the option {step.detail!r}"
+    if step.name not in ("convert", "cast") and step.params is not None:
+        return f"{step.name} has the option {step.params!r}"
     if step.name == "cast" and step.form.dtype in INTEGER:
         source = step.operands[0]
         assert isinstance(source, int)
         form = operands[source] if source < len(operands) else steps[source - len(operands)].form
         if not (isinstance(form, Form) and can_convert(form.dtype, step.form.dtype)):
-            return f"cast to integers has the policy {step.detail!r}"
+            return f"cast to integers has the policy {step.params!r}"
     return None
 
 

@@ -134,7 +134,7 @@ def load_stream(stream: BinaryIO, /, *, name: str = "stream", max_bytes: int | N
     >>> load_stream(io.BytesIO(format_header(Bool, (2,)) + bytes([1, 0]))).to_numpy().tolist()
     [True, False]
     """
-    read = _guarded_read(stream, name)
+    read = _translated_read(stream, name)
     header, _ = _read_header(read, name)
     wanted = header.nbytes
     if max_bytes is not None and wanted > max_bytes:
@@ -174,7 +174,7 @@ def _load_open(handle: int, name: str, mmap: bool) -> Tensor:
         return _tensor_of(_filled(file, wanted, shown), header, shown)
 
 
-def _guarded_read(stream: Any, name: str) -> Callable[[int], bytes]:
+def _translated_read(stream: Any, name: str) -> Callable[[int], bytes]:
     """``stream.read``, whose failures are ours: decompressors raise errors of their own."""
     if not callable(getattr(stream, "read", None)):
         raise ArgumentError(f"load: {name} is a {type(stream).__name__}; accepted: an open binary stream")

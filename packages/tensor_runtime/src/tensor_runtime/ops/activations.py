@@ -12,7 +12,7 @@ from typing import Final
 
 from tensor_core.dtypes import REAL, Bool
 from tensor_runtime.dispatch.arguments import choice, whole, wholes
-from tensor_runtime.dispatch.call import execute_detail, execute_unary
+from tensor_runtime.dispatch.call import execute_unary, execute_with_params
 from tensor_runtime.dispatch.dtype_rules import Axes, inexact, reduced_axes, same_shape
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import OpSpec
@@ -34,11 +34,11 @@ _INPUTS: Final = REAL | {Bool}
 SIGMOID: Final = OpSpec("sigmoid", accepts=_INPUTS, result_dtype=inexact, result_shape=same_shape)
 SILU: Final = OpSpec("silu", accepts=_INPUTS, result_dtype=inexact, result_shape=same_shape)
 SOFTPLUS: Final = OpSpec("softplus", accepts=_INPUTS, result_dtype=inexact, result_shape=same_shape)
-GELU: Final = OpSpec("gelu", accepts=_INPUTS, result_dtype=inexact, result_shape=_same_shape_any, detailed=True)
+GELU: Final = OpSpec("gelu", accepts=_INPUTS, result_dtype=inexact, result_shape=_same_shape_any, takes_params=True)
 RELU: Final = OpSpec("relu", accepts=REAL, result_shape=same_shape)
-SOFTMAX: Final = OpSpec("softmax", accepts=_INPUTS, result_dtype=inexact, result_shape=_shape_along, detailed=True)
+SOFTMAX: Final = OpSpec("softmax", accepts=_INPUTS, result_dtype=inexact, result_shape=_shape_along, takes_params=True)
 LOG_SOFTMAX: Final = OpSpec(
-    "log_softmax", accepts=_INPUTS, result_dtype=inexact, result_shape=_shape_along, detailed=True
+    "log_softmax", accepts=_INPUTS, result_dtype=inexact, result_shape=_shape_along, takes_params=True
 )
 
 
@@ -89,7 +89,7 @@ def gelu(a: Tensor, /, *, approximate: str = "none", out: Out = None) -> Tensor:
     Tensor(F64, (2,), column-major, cpu)
             0.0  0.84134475
     """
-    return execute_detail(GELU, a, choice("gelu", "approximate", approximate, ("none", "tanh")), out)
+    return execute_with_params(GELU, a, choice("gelu", "approximate", approximate, ("none", "tanh")), out)
 
 
 def relu(a: Tensor, /, out: Out = None) -> Tensor:
@@ -118,7 +118,7 @@ def softmax(a: Tensor, /, axis: Axes = -1, *, out: Out = None) -> Tensor:
     Tensor(F64, (3,), column-major, cpu)
      0.5  0.5  0.0
     """
-    return execute_detail(SOFTMAX, a, _axis("softmax", axis), out)
+    return execute_with_params(SOFTMAX, a, _axis("softmax", axis), out)
 
 
 def log_softmax(a: Tensor, /, axis: Axes = -1, *, out: Out = None) -> Tensor:
@@ -128,7 +128,7 @@ def log_softmax(a: Tensor, /, axis: Axes = -1, *, out: Out = None) -> Tensor:
     Tensor(F64, (2,), column-major, cpu)
      -1000.0      0.0
     """
-    return execute_detail(LOG_SOFTMAX, a, _axis("log_softmax", axis), out)
+    return execute_with_params(LOG_SOFTMAX, a, _axis("log_softmax", axis), out)
 
 
 def _axis(operation: str, axis: object) -> Axes:

@@ -32,43 +32,48 @@ AxisPairs = tuple[tuple[int, ...], tuple[int, ...]]
 class ContractionSpec(OpSpec):
     """An operation whose result is a sum of products over labelled axes.
 
-    ``signature`` gives the labels from the operation's name, both shapes, and the detail if there is one; it checks
+    ``signature`` gives the labels from the operation's name, both shapes, and the params if there is one; it checks
     the shapes.
     """
 
     __slots__ = ("_signature",)
 
-    def __init__(self, name: str, signature: Any, *, detailed: bool = False) -> None:
+    def __init__(self, name: str, signature: Any, *, takes_params: bool = False) -> None:
         super().__init__(
-            name, accepts=ALL, result_shape=self._shape, binary=not detailed, detailed=detailed, kernel="contract"
+            name,
+            accepts=ALL,
+            result_shape=self._shape,
+            binary=not takes_params,
+            takes_params=takes_params,
+            kernel="contract",
         )
         self._signature = signature
 
-    def _labels(self, a: Shape, b: Shape, *detail: Any) -> Signature:
-        labels: Signature = self._signature(self.name, a, b, *detail)
+    def _labels(self, a: Shape, b: Shape, *params: Any) -> Signature:
+        labels: Signature = self._signature(self.name, a, b, *params)
         return labels
 
-    def _shape(self, operation: str, a: Shape, b: Shape, *detail: Any) -> Shape:
-        labels_a, labels_b, labels_out = self._labels(a, b, *detail)
+    def _shape(self, operation: str, a: Shape, b: Shape, *params: Any) -> Shape:
+        labels_a, labels_b, labels_out = self._labels(a, b, *params)
         extents = dict(zip((*labels_a, *labels_b), (*a, *b), strict=True))
         return tuple(extents[label] for label in labels_out)
 
     def _build(self, key: Any) -> Binding:
-        operands, detail = (key[:2], key[2:]) if isinstance(key, tuple) else ((key,), ())
+        operands, params = (key[:2], key[2:]) if isinstance(key, tuple) else ((key,), ())
         check_operands(self.name, operands)
         forms = [operand for operand in operands if isinstance(operand, Form)]
         if len(forms) != 2:
             raise ArgumentError(f"{self.name}: an operand is a Python number; multiply() scales a tensor")
-        result = self.infer(operands, *detail)
-        labels = self._labels(forms[0].shape, forms[1].shape, *detail)
-        return registry.bind(self.kernel, operands, result, self._detail_of_kernel(labels, *detail)), result
+        result = self.infer(operands, *params)
+        labels = self._labels(forms[0].shape, forms[1].shape, *params)
+        return registry.bind(self.kernel, operands, result, self._params_of_kernel(labels, *params)), result
 
-    def _detail_of_kernel(self, labels: Signature, *detail: Any) -> Any:
+    def _params_of_kernel(self, labels: Signature, *params: Any) -> Any:
         return labels
 
 
 class AlgebraSpec(ContractionSpec):
-    """A contraction in an algebra; its detail is a pair, that of the contraction and the algebra.
+    """A contraction in an algebra; its params is a pair, that of the contraction and the algebra.
 
     >>> from tensor_runtime.algebras import MAX_PLUS
     >>> axes = ((1,), (0,)), ((), ())
@@ -79,21 +84,21 @@ class AlgebraSpec(ContractionSpec):
     __slots__ = ()
 
     def __init__(self, name: str, signature: Any) -> None:
-        super().__init__(name, signature, detailed=True)
+        super().__init__(name, signature, takes_params=True)
         self.kernel = "semiring_contract"
 
-    def _labels(self, a: Shape, b: Shape, *detail: Any) -> Signature:
-        ((contraction, _),) = detail
+    def _labels(self, a: Shape, b: Shape, *params: Any) -> Signature:
+        ((contraction, _),) = params
         return super()._labels(a, b, contraction)
 
-    def infer(self, operands: tuple[Operand, ...], detail: Any = None, /) -> Form | tuple[Form, ...]:
+    def infer(self, operands: tuple[Operand, ...], params: Any = None, /) -> Form | tuple[Form, ...]:
         """Form of the result; see ``OpSpec``.
 
         Raises:
             DTypeError: also a dtype that the algebra is not defined for.
         """
-        result = super().infer(operands, detail)
-        algebra: Semiring = detail[1]
+        result = super().infer(operands, params)
+        algebra: Semiring = params[1]
         if isinstance(result, Form) and result.dtype not in algebra.accepts:
             found = ", ".join(operand.dtype.name for operand in operands if isinstance(operand, Form))
             raise DTypeError(
@@ -103,8 +108,8 @@ class AlgebraSpec(ContractionSpec):
             )
         return result
 
-    def _detail_of_kernel(self, labels: Signature, *detail: Any) -> Any:
-        return *labels, detail[0][1]
+    def _params_of_kernel(self, labels: Signature, *params: Any) -> Any:
+        return *labels, params[0][1]
 
 
 def _matmul_labels(operation: str, a: Shape, b: Shape, /) -> Signature:
@@ -169,9 +174,9 @@ def _pair_labels(operation: str, a: Shape, b: Shape, contracting: AxisPairs, bat
     return tuple(labels_a), tuple(labels_b), (*free_a, *free_b, *(labels_a[axis] for axis in batch[0]))
 
 
-def _general_labels(operation: str, a: Shape, b: Shape, detail: tuple[AxisPairs, AxisPairs], /) -> Signature:
+def _general_labels(operation: str, a: Shape, b: Shape, params: tuple[AxisPairs, AxisPairs], /) -> Signature:
     pairs = [
-        (normalize_axes(of_a, len(a), operation), normalize_axes(of_b, len(b), operation)) for of_a, of_b in detail
+        (normalize_axes(of_a, len(a), operation), normalize_axes(of_b, len(b), operation)) for of_a, of_b in params
     ]
     return _pair_labels(operation, a, b, *pairs)
 
@@ -185,8 +190,8 @@ def _tensordot_labels(operation: str, a: Shape, b: Shape, axes: int | AxisPairs,
 
 
 MATMUL: Final = ContractionSpec("matmul", _matmul_labels)
-TENSORDOT: Final = ContractionSpec("tensordot", _tensordot_labels, detailed=True)
-DOT_GENERAL: Final = ContractionSpec("dot_general", _general_labels, detailed=True)
+TENSORDOT: Final = ContractionSpec("tensordot", _tensordot_labels, takes_params=True)
+DOT_GENERAL: Final = ContractionSpec("dot_general", _general_labels, takes_params=True)
 DOT_GENERAL_IN_ALGEBRA: Final = AlgebraSpec("dot_general", _general_labels)
 
 

@@ -18,16 +18,16 @@ from tensor_runtime.form import Shape
 from tensor_runtime.ops.windows import Padding, Steps, Windows, as_padding, as_steps, resolve
 from tensor_runtime.tensors.tensor import Tensor
 
-Detail = tuple[Steps, Padding, Steps, int]  # strides, padding, dilation, groups
+Params = tuple[Steps, Padding, Steps, int]  # strides, padding, dilation, groups
 
 
-def convolution_windows(operation: str, x: Shape, filters: Shape, detail: Detail, /) -> Windows:
+def convolution_windows(operation: str, x: Shape, filters: Shape, params: Params, /) -> Windows:
     """The windows of a convolution, after every check of its shapes; for backends, which then bind the kernel.
 
     >>> convolution_windows("conv", (1, 5, 6, 3), (3, 3, 3, 8), (1, "VALID", 1, 1)).counts
     (3, 4)
     """
-    strides, padding, dilation, groups = detail
+    strides, padding, dilation, groups = params
     if len(x) < 3:
         raise ShapeError(
             f"{operation}: x has shape {x}; accepted: [N, spatial..., C_in], rank 3 or more",
@@ -73,12 +73,12 @@ def _check_channels(operation: str, x: Shape, filters: Shape, groups: int) -> No
         )
 
 
-def _convolved(operation: str, x: Shape, filters: Shape, detail: Detail, /) -> Shape:
-    counts = convolution_windows(operation, x, filters, detail).counts  # checks the ranks first
+def _convolved(operation: str, x: Shape, filters: Shape, params: Params, /) -> Shape:
+    counts = convolution_windows(operation, x, filters, params).counts  # checks the ranks first
     return x[0], *counts, filters[-1]
 
 
-CONV: Final = OpSpec("conv", accepts=NUMERIC, result_shape=_convolved, detailed=True)
+CONV: Final = OpSpec("conv", accepts=NUMERIC, result_shape=_convolved, takes_params=True)
 
 
 def conv(

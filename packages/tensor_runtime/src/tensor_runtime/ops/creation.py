@@ -25,7 +25,7 @@ from tensor_core.host_tensor import HostTensor
 from tensor_core.scalars import to_element
 from tensor_core.shapes import as_shape
 from tensor_runtime.backends.bindings import Binding, BindingTable
-from tensor_runtime.backends.error_translation import guarded
+from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch.conversion import as_dtype_or, check_number, convert
 from tensor_runtime.form import Form, form_of
@@ -69,7 +69,7 @@ def _create(
             raise
         text = str(error).replace(name, operation, 1)  # the kernel's name says nothing to who called zeros()
         raise UnsupportedOperationError(text, operation=operation) from None
-    return wrap(form, guarded(operation, form, kernel, *arguments))
+    return wrap(form, call_translated(operation, form, kernel, *arguments))
 
 
 def tensor(data: Any, /, *, dtype: Any = None, placement: Placement | str = CPU) -> Tensor:
@@ -176,7 +176,7 @@ def _borrowed(x: Any, dtype: DType | None, copy: bool | None) -> tuple[Tensor, b
             raise ArgumentError(f"asarray: a {type(x).__name__} has no memory to share, and copy=False; pass copy=None")
         return upload(HostTensor.from_nested(x, dtype), CPU), False
     backend: Any = registry.backend_for(CPU)
-    lent = guarded("asarray", None, backend.borrow, x, copy, dtype)
+    lent = call_translated("asarray", None, backend.borrow, x, copy, dtype)
     if lent is None:
         raise DTypeError(
             f"asarray: found a {type(x).__name__}; accepted: a tensor, an array, a buffer, nested lists, or a number"

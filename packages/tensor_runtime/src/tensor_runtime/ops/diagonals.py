@@ -8,7 +8,7 @@ from typing import Any, Final
 from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_core.shapes import normalize_axes
 from tensor_runtime.dispatch.arguments import whole, wholes
-from tensor_runtime.dispatch.call import execute_detail
+from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.reduction import sum as sum_over
@@ -20,8 +20,8 @@ Embedding = tuple[int, Pair]  # (offset, axes of the result)
 Triangle = tuple[int, Pair]  # (k, axes of rows and columns)
 
 
-def _embedded(operation: str, shape: Shape, detail: Embedding, /) -> Shape:
-    offset, axes = detail
+def _embedded(operation: str, shape: Shape, params: Embedding, /) -> Shape:
+    offset, axes = params
     if not shape:
         raise ShapeError(f"{operation}: the operand has rank 0; accepted: rank 1 or more", operation=operation)
     first, second = normalize_axes(axes, len(shape) + 1, operation)
@@ -31,18 +31,18 @@ def _embedded(operation: str, shape: Shape, detail: Embedding, /) -> Shape:
     return tuple(rest)
 
 
-def _triangular(operation: str, shape: Shape, detail: Triangle, /) -> Shape:
+def _triangular(operation: str, shape: Shape, params: Triangle, /) -> Shape:
     if len(shape) < 2:
         raise ShapeError(
             f"{operation}: the operand has shape {shape}; accepted: rank 2 or more", operation=operation, shape=shape
         )
-    normalize_axes(detail[1], len(shape), operation)
+    normalize_axes(params[1], len(shape), operation)
     return shape
 
 
-EMBED_DIAGONAL: Final = OpSpec("embed_diagonal", result_shape=_embedded, detailed=True)
-TRIL: Final = OpSpec("tril", result_shape=_triangular, detailed=True)
-TRIU: Final = OpSpec("triu", result_shape=_triangular, detailed=True)
+EMBED_DIAGONAL: Final = OpSpec("embed_diagonal", result_shape=_embedded, takes_params=True)
+TRIL: Final = OpSpec("tril", result_shape=_triangular, takes_params=True)
+TRIU: Final = OpSpec("triu", result_shape=_triangular, takes_params=True)
 
 
 def extract_diagonal(x: Tensor, /, offset: int = 0, axes: Sequence[int] = (0, 1)) -> Tensor:
@@ -101,7 +101,7 @@ def embed_diagonal(x: Tensor, /, offset: int = 0, axes: Sequence[int] = (0, 1)) 
      0  0  0
     """
     name = "embed_diagonal"
-    return execute_detail(EMBED_DIAGONAL, x, (whole(name, "offset", offset), _pair(name, axes)))
+    return execute_with_params(EMBED_DIAGONAL, x, (whole(name, "offset", offset), _pair(name, axes)))
 
 
 def trace(x: Tensor, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
@@ -147,7 +147,7 @@ def tril(x: Tensor, /, k: int = 0, *, axes: Sequence[int] = (-2, -1)) -> Tensor:
      1  0
      3  4
     """
-    return execute_detail(TRIL, x, (whole("tril", "k", k), _pair("tril", axes)))
+    return execute_with_params(TRIL, x, (whole("tril", "k", k), _pair("tril", axes)))
 
 
 def triu(x: Tensor, /, k: int = 0, *, axes: Sequence[int] = (-2, -1)) -> Tensor:
@@ -158,7 +158,7 @@ def triu(x: Tensor, /, k: int = 0, *, axes: Sequence[int] = (-2, -1)) -> Tensor:
      0  2
      0  0
     """
-    return execute_detail(TRIU, x, (whole("triu", "k", k), _pair("triu", axes)))
+    return execute_with_params(TRIU, x, (whole("triu", "k", k), _pair("triu", axes)))
 
 
 def _pair(operation: str, axes: Any) -> Pair:

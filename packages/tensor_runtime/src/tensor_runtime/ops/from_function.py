@@ -14,7 +14,7 @@ from tensor_core.dtypes import Bool, DType
 from tensor_core.errors import ArgumentError, DTypeError
 from tensor_core.host_tensor import HostTensor
 from tensor_core.shapes import as_shape, element_count
-from tensor_runtime.backends.error_translation import guarded
+from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.creation import as_dtype_or_none, natural_dtype
@@ -100,7 +100,9 @@ def _check_callable(operation: str, f: object) -> None:
 def _tabulated(
     operation: str, shape: Shape, numbers: Iterator[Any], dtype: DType | None, placement: Placement | str
 ) -> Tensor:
-    guarded(operation, None, HostTensor.zeros, shape, Bool)  # refuses what no memory can hold, before the first call
+    call_translated(
+        operation, None, HostTensor.zeros, shape, Bool
+    )  # refuses what no memory can hold, before the first call
     found = list(numbers)
     for position, number in enumerate(found):
         natural = natural_dtype(number)

@@ -14,7 +14,7 @@ from typing import Any, Final
 from tensor_core.dtypes import ALL, I64, REAL, Bool
 from tensor_core.errors import DTypeError, ReadOnlyError, ShapeError
 from tensor_core.shapes import broadcast_shapes, normalize_axis
-from tensor_runtime.backends.error_translation import guarded
+from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.dispatch.arguments import choice, whole, wholes
 from tensor_runtime.dispatch.call import execute_pair, execute_several
 from tensor_runtime.dispatch.data_dependent import DependentSpec, Results, execute_dependent
@@ -90,8 +90,8 @@ def _gathered(operation: str, shape: Shape, indices: Shape, options: SliceOption
     return gather_geometry(operation, shape, indices, options).shape
 
 
-def _scattered(operation: str, shape: Shape, indices: Shape, updates: Shape, detail: tuple[str, SliceOptions]) -> Shape:
-    scatter_geometry(operation, shape, indices, updates, detail[1])
+def _scattered(operation: str, shape: Shape, indices: Shape, updates: Shape, params: tuple[str, SliceOptions]) -> Shape:
+    scatter_geometry(operation, shape, indices, updates, params[1])
     return shape
 
 
@@ -100,11 +100,11 @@ class _ScatterSpec(IndexedSpec):
 
     __slots__ = ()
 
-    def infer(self, operands: Any, detail: Any = None, /) -> Form | tuple[Form, ...]:
-        mode, dtype = detail[0], operands[0].dtype
+    def infer(self, operands: Any, params: Any = None, /) -> Form | tuple[Form, ...]:
+        mode, dtype = params[0], operands[0].dtype
         if mode in ("min", "max") and dtype not in REAL | {Bool}:
             raise DTypeError(f"{self.name}: mode {mode!r} of {dtype}; accepted: Bool, F32, F64, I32, I64")
-        return super().infer(operands, detail)
+        return super().infer(operands, params)
 
 
 TAKE: Final = IndexedSpec("take", result_shape=_taken)
@@ -205,7 +205,7 @@ def put_along_axis(
         values = full((), values, dtype=view.dtype, placement=view.placement)
     (form, array), (form_i, array_i), (form_v, array_v) = (unwrap(name, operand) for operand in (view, indices, values))
     kernel, _ = PUT_ALONG_AXIS.bindings[form, form_i, form_v, None if axis is None else whole(name, "axis", axis)]
-    guarded(name, None, kernel, array, array_i, array_v)
+    call_translated(name, None, kernel, array, array_i, array_v)
 
 
 def gather(
@@ -328,7 +328,7 @@ def _slice_options(operation: str, offset: Any, collapsed: Any, start: Any, vect
     )
 
 
-def _positions(operation: str, form: Form, detail: None, count: int) -> Results:
+def _positions(operation: str, form: Form, params: None, count: int) -> Results:
     if not form.rank:
         raise ShapeError(f"{operation}: the operand has rank 0 and no index; reshape it to (1,) first")
     return ((I64, (count,)),) * form.rank

@@ -14,7 +14,7 @@ from tensor_core.errors import DTypeError, IndexingError, OverlappingViewError, 
 from tensor_core.foreign import refuse_masked
 from tensor_core.layout import TensorLayout, is_injective
 from tensor_runtime.backends.bindings import Binding, BindingTable
-from tensor_runtime.backends.error_translation import guarded
+from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch.conversion import check_convertible
 from tensor_runtime.dispatch.dtype_rules import broadcast
@@ -188,7 +188,7 @@ def mutable_view(x: Tensor, /) -> TypedTensorViewMut[Any]:
         )
     view: TypedTensorViewMut[Any] = TypedTensorViewMut()
     view._form = form
-    view._array = guarded("mutable_view", None, _INJECTIVE[form][0], array)
+    view._array = call_translated("mutable_view", None, _INJECTIVE[form][0], array)
     return view
 
 

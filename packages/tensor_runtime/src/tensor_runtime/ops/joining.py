@@ -12,7 +12,7 @@ from typing import Any, Final
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError, SizeLimitError, shortened
 from tensor_core.shapes import MOST_AXES, element_count, normalize_axes, normalize_axis
 from tensor_runtime.dispatch.arguments import whole, wholes
-from tensor_runtime.dispatch.call import execute_detail, execute_several
+from tensor_runtime.dispatch.call import execute_several, execute_with_params
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.views import reshape, reverse_view
@@ -48,8 +48,8 @@ def _stacked(operation: str, *parts: Any) -> Shape:
     return (*first[:axis], len(shapes), *first[axis:])
 
 
-def _repeated(operation: str, shape: Shape, detail: Repeats, /) -> Shape:
-    axis, total = detail
+def _repeated(operation: str, shape: Shape, params: Repeats, /) -> Shape:
+    axis, total = params
     return (*shape[:axis], total, *shape[axis + 1 :])
 
 
@@ -77,11 +77,11 @@ def _rolled(operation: str, shape: Shape, axes: tuple[int, ...] | None, /) -> Sh
     return shape
 
 
-CONCATENATE: Final = OpSpec("concatenate", result_shape=_concatenated, detailed=True)
-STACK: Final = OpSpec("stack", result_shape=_stacked, detailed=True)
-REPEAT: Final = OpSpec("repeat", result_shape=_repeated, detailed=True)
-TILE: Final = OpSpec("tile", result_shape=_tiled, detailed=True)
-ROLL: Final = OpSpec("roll", result_shape=_rolled, detailed=True)
+CONCATENATE: Final = OpSpec("concatenate", result_shape=_concatenated, takes_params=True)
+STACK: Final = OpSpec("stack", result_shape=_stacked, takes_params=True)
+REPEAT: Final = OpSpec("repeat", result_shape=_repeated, takes_params=True)
+TILE: Final = OpSpec("tile", result_shape=_tiled, takes_params=True)
+ROLL: Final = OpSpec("roll", result_shape=_rolled, takes_params=True)
 
 
 def concatenate(tensors: Iterable[Tensor], /, axis: int | None = 0) -> Tensor:
@@ -241,7 +241,7 @@ def tile(x: Tensor, repetitions: int | Sequence[int], /) -> Tensor:
     >>> tile(tensor([1, 2]), (2, 2)).to_numpy().tolist()
     [[1, 2, 1, 2], [1, 2, 1, 2]]
     """
-    return execute_detail(TILE, x, wholes("tile", "repetitions", repetitions))
+    return execute_with_params(TILE, x, wholes("tile", "repetitions", repetitions))
 
 
 def roll(x: Tensor, shift: int | Sequence[int], /, axis: int | Sequence[int] | None = None) -> Tensor:

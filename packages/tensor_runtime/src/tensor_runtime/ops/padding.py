@@ -8,7 +8,7 @@ from typing import Any, Final
 from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_core.scalars import to_element
 from tensor_runtime.dispatch.arguments import whole, wholes
-from tensor_runtime.dispatch.call import execute_detail, execute_several
+from tensor_runtime.dispatch.call import execute_several, execute_with_params
 from tensor_runtime.dispatch.conversion import check_number
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Shape
@@ -19,7 +19,7 @@ Padding = tuple[Ints, Ints, Ints]  # elements before, after, and between two nei
 
 
 def padded_shape(operation: str, shape: Shape, *rest: Any) -> Shape:
-    """Shape after padding: low + N + (N - 1)·interior + high; the detail comes last, a scalar's shape may come before.
+    """Shape after padding: low + N + (N - 1)·interior + high; the params comes last, a scalar's shape may come before.
 
     >>> padded_shape("pad", (3, 2), (), ((1, 0), (-1, 0), (1, 0)))
     (5, 2)
@@ -51,8 +51,8 @@ def padded_shape(operation: str, shape: Shape, *rest: Any) -> Shape:
     return tuple(result)
 
 
-def _edged_shape(operation: str, shape: Shape, detail: Padding, /) -> Shape:
-    low, high, _ = detail
+def _edged_shape(operation: str, shape: Shape, params: Padding, /) -> Shape:
+    low, high, _ = params
     for axis, (n, before, after) in enumerate(zip(shape, low, high, strict=True)):
         if n == 0 and before + after > 0:
             raise ArgumentError(
@@ -60,11 +60,11 @@ def _edged_shape(operation: str, shape: Shape, detail: Padding, /) -> Shape:
                 operation=operation,
                 axis=axis,
             )
-    return padded_shape(operation, shape, detail)
+    return padded_shape(operation, shape, params)
 
 
-PAD: Final = OpSpec("pad", result_shape=padded_shape, detailed=True)
-PAD_EDGE: Final = OpSpec("pad", result_shape=_edged_shape, detailed=True, kernel="pad_edge")
+PAD: Final = OpSpec("pad", result_shape=padded_shape, takes_params=True)
+PAD_EDGE: Final = OpSpec("pad", result_shape=_edged_shape, takes_params=True, kernel="pad_edge")
 
 
 def pad(x: Tensor, pad_width: int | Sequence[Any], /, mode: str = "constant", *, constant_values: Number = 0) -> Tensor:
@@ -91,15 +91,15 @@ def pad(x: Tensor, pad_width: int | Sequence[Any], /, mode: str = "constant", *,
     """
     form, _ = unwrap("pad", x)
     pairs = _pairs(pad_width, form.rank)
-    detail = (tuple(low for low, _ in pairs), tuple(high for _, high in pairs), (0,) * form.rank)
+    params = (tuple(low for low, _ in pairs), tuple(high for _, high in pairs), (0,) * form.rank)
     if mode == "edge":
-        return execute_detail(PAD_EDGE, x, detail)
+        return execute_with_params(PAD_EDGE, x, params)
     if mode != "constant":
         raise ArgumentError(f"pad: mode is {shortened(mode)}; accepted: 'constant', 'edge'", operation="pad")
     check_number("pad", constant_values)
     if constant_values == 0 and type(constant_values) is int:
         constant_values = False  # the zero of every dtype, of Bool as well
-    return execute_several(PAD, (x,), detail, to_element(constant_values, form.dtype))
+    return execute_several(PAD, (x,), params, to_element(constant_values, form.dtype))
 
 
 def _pairs(widths: Any, rank: int) -> list[tuple[int, int]]:

@@ -11,23 +11,23 @@ from typing import Final
 
 from tensor_core.dtypes import ALL, REAL, Bool
 from tensor_core.errors import ArgumentError, ShapeError
-from tensor_runtime.dispatch.call import execute_detail
+from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.dtype_rules import inexact
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.windows import Padding, Steps, Windows, as_padding, as_steps, resolve
 from tensor_runtime.tensors.tensor import Tensor
 
-Detail = tuple[Steps, Steps | None, Padding, Steps]  # window, strides, padding, dilation
+Params = tuple[Steps, Steps | None, Padding, Steps]  # window, strides, padding, dilation
 
 
-def pooling_windows(operation: str, x: Shape, detail: Detail, /) -> Windows:
+def pooling_windows(operation: str, x: Shape, params: Params, /) -> Windows:
     """The windows of a pooling, after every check of its shapes; for backends, which then bind the kernel.
 
     >>> pooling_windows("max_pool", (1, 5, 6, 3), (2, None, "SAME", 1)).counts
     (3, 3)
     """
-    window, strides, padding, dilation = detail
+    window, strides, padding, dilation = params
     if len(x) < 3:
         raise ShapeError(
             f"{operation}: the operand has shape {x}; accepted: [N, spatial..., C], rank 3 or more",
@@ -70,13 +70,13 @@ def _window_without_element(windows: Windows, axis: int, extent: int) -> int | N
     return None
 
 
-def _pooled(operation: str, x: Shape, detail: Detail, /) -> Shape:
-    counts = pooling_windows(operation, x, detail).counts  # checks the rank first
+def _pooled(operation: str, x: Shape, params: Params, /) -> Shape:
+    counts = pooling_windows(operation, x, params).counts  # checks the rank first
     return x[0], *counts, x[-1]
 
 
-MAX_POOL: Final = OpSpec("max_pool", accepts=REAL | {Bool}, result_shape=_pooled, detailed=True)
-MEAN_POOL: Final = OpSpec("mean_pool", accepts=ALL, result_dtype=inexact, result_shape=_pooled, detailed=True)
+MAX_POOL: Final = OpSpec("max_pool", accepts=REAL | {Bool}, result_shape=_pooled, takes_params=True)
+MEAN_POOL: Final = OpSpec("mean_pool", accepts=ALL, result_dtype=inexact, result_shape=_pooled, takes_params=True)
 
 
 def max_pool(
@@ -110,7 +110,7 @@ def max_pool(
     >>> max_pool(x, 2).reshape(-1).to_numpy().tolist(), max_pool(x, 2, padding="SAME").reshape(-1).to_numpy().tolist()
     ([3.0, 5.0], [3.0, 5.0, 4.0])
     """
-    return execute_detail(MAX_POOL, x, _detail("max_pool", window, strides, padding, dilation))
+    return execute_with_params(MAX_POOL, x, _params("max_pool", window, strides, padding, dilation))
 
 
 def mean_pool(
@@ -131,16 +131,16 @@ def mean_pool(
     >>> mean_pool(x, 2, padding="SAME").reshape(-1).to_numpy().tolist()
     [2.0, 3.5, 4.0]
     """
-    return execute_detail(MEAN_POOL, x, _detail("mean_pool", window, strides, padding, dilation))
+    return execute_with_params(MEAN_POOL, x, _params("mean_pool", window, strides, padding, dilation))
 
 
-def _detail(
+def _params(
     operation: str,
     window: int | Sequence[int],
     strides: int | Sequence[int] | None,
     padding: str | Sequence[Sequence[int]],
     dilation: int | Sequence[int],
-) -> Detail:
+) -> Params:
     return (
         as_steps(operation, "window", window),
         None if strides is None else as_steps(operation, "strides", strides),

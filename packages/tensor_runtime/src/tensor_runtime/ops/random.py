@@ -46,7 +46,7 @@ from tensor_core.dtypes import DTYPES, F64, FLOATING, I32, I64, INTEGER, DType, 
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError
 from tensor_core.shapes import as_shape
 from tensor_runtime.backends.bindings import Binding, BindingTable
-from tensor_runtime.backends.error_translation import guarded
+from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.ops.philox import philox
@@ -102,7 +102,7 @@ def uniform(
     wanted = _accepted("uniform", dtype, FLOATING)
     _check_words("uniform", seed=seed, stream=stream)
     kernel, form = _UNIFORM[form_of(wanted, as_shape(shape), as_placement(placement))]
-    return wrap(form, guarded("uniform", form, kernel, seed, stream))
+    return wrap(form, call_translated("uniform", form, kernel, seed, stream))
 
 
 def integers(
@@ -155,7 +155,7 @@ def integers(
                 value=value,
             )
     kernel, form = _INTEGERS[form_of(wanted, as_shape(shape), as_placement(placement))]
-    return wrap(form, guarded("integers", form, kernel, seed, stream, low, high - low))
+    return wrap(form, call_translated("integers", form, kernel, seed, stream, low, high - low))
 
 
 def normal(
@@ -190,7 +190,7 @@ def normal(
     wanted = _accepted("normal", dtype, FLOATING)
     _check_words("normal", seed=seed, stream=stream)
     kernel, form = _NORMAL[form_of(wanted, as_shape(shape), as_placement(placement))]
-    return wrap(form, guarded("normal", form, kernel, seed, stream))
+    return wrap(form, call_translated("normal", form, kernel, seed, stream))
 
 
 def fold_in(seed: int, number: int, /) -> int:

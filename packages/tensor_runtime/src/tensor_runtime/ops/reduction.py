@@ -18,7 +18,7 @@ from typing import Final
 from tensor_core.dtypes import ALL, REAL, Bool
 from tensor_core.errors import ArgumentError
 from tensor_runtime.dispatch.arguments import as_axes, flag
-from tensor_runtime.dispatch.call import execute_detail
+from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.dtype_rules import Axes, Reduction, accumulator, boolean, reduced, reduced_axes
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import OpSpec
@@ -26,14 +26,14 @@ from tensor_runtime.form import Shape
 from tensor_runtime.tensors.tensor import Tensor
 
 
-def reduced_nonempty(operation: str, shape: Shape, detail: Reduction, /) -> Shape:
+def reduced_nonempty(operation: str, shape: Shape, params: Reduction, /) -> Shape:
     """Shape after a reduction that is undefined for no elements.
 
     >>> reduced_nonempty("max", (2, 3), (0, True))
     (1, 3)
     """
-    result = reduced(operation, shape, detail)
-    axes = reduced_axes(operation, len(shape), detail[0])
+    result = reduced(operation, shape, params)
+    axes = reduced_axes(operation, len(shape), params[0])
     empty = [axis for axis in axes if shape[axis] == 0]
     if empty:
         raise ArgumentError(
@@ -45,12 +45,12 @@ def reduced_nonempty(operation: str, shape: Shape, detail: Reduction, /) -> Shap
     return result
 
 
-SUM: Final = OpSpec("sum", accepts=ALL, result_dtype=accumulator, result_shape=reduced, detailed=True)
-PROD: Final = OpSpec("prod", accepts=ALL, result_dtype=accumulator, result_shape=reduced, detailed=True)
-MAX: Final = OpSpec("max", accepts=REAL | {Bool}, result_shape=reduced_nonempty, detailed=True)
-MIN: Final = OpSpec("min", accepts=REAL | {Bool}, result_shape=reduced_nonempty, detailed=True)
-ANY: Final = OpSpec("any", accepts=ALL, result_dtype=boolean, result_shape=reduced, detailed=True)
-ALL_OF: Final = OpSpec("all", accepts=ALL, result_dtype=boolean, result_shape=reduced, detailed=True)
+SUM: Final = OpSpec("sum", accepts=ALL, result_dtype=accumulator, result_shape=reduced, takes_params=True)
+PROD: Final = OpSpec("prod", accepts=ALL, result_dtype=accumulator, result_shape=reduced, takes_params=True)
+MAX: Final = OpSpec("max", accepts=REAL | {Bool}, result_shape=reduced_nonempty, takes_params=True)
+MIN: Final = OpSpec("min", accepts=REAL | {Bool}, result_shape=reduced_nonempty, takes_params=True)
+ANY: Final = OpSpec("any", accepts=ALL, result_dtype=boolean, result_shape=reduced, takes_params=True)
+ALL_OF: Final = OpSpec("all", accepts=ALL, result_dtype=boolean, result_shape=reduced, takes_params=True)
 
 
 def sum(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
@@ -72,7 +72,7 @@ def sum(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = N
     >>> sum(a).item(), sum(a, axis=0).shape, sum(a, axis=-1, keepdims=True).shape
     (10, (2,), (2, 1))
     """
-    return execute_detail(
+    return execute_with_params(
         SUM,
         a,
         (axis if axis is None or type(axis) is int else as_axes("sum", axis), flag("sum", "keepdims", keepdims)),
@@ -89,7 +89,7 @@ def prod(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = 
     Tensor(I64, (2,), column-major, cpu)
      3  8
     """
-    return execute_detail(PROD, a, (as_axes("prod", axis), flag("prod", "keepdims", keepdims)), out)
+    return execute_with_params(PROD, a, (as_axes("prod", axis), flag("prod", "keepdims", keepdims)), out)
 
 
 def max(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
@@ -105,7 +105,7 @@ def max(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = N
     Tensor(I64, (2,), column-major, cpu)
      3  5
     """
-    return execute_detail(
+    return execute_with_params(
         MAX,
         a,
         (axis if axis is None or type(axis) is int else as_axes("max", axis), flag("max", "keepdims", keepdims)),
@@ -120,7 +120,7 @@ def min(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = N
     Tensor(I64, (2,), column-major, cpu)
      1  4
     """
-    return execute_detail(MIN, a, (as_axes("min", axis), flag("min", "keepdims", keepdims)), out)
+    return execute_with_params(MIN, a, (as_axes("min", axis), flag("min", "keepdims", keepdims)), out)
 
 
 def any(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
@@ -141,7 +141,7 @@ def any(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = N
     Tensor(Bool, (2,), column-major, cpu)
      False   True
     """
-    return execute_detail(ANY, a, (as_axes("any", axis), flag("any", "keepdims", keepdims)), out)
+    return execute_with_params(ANY, a, (as_axes("any", axis), flag("any", "keepdims", keepdims)), out)
 
 
 def all(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
@@ -151,4 +151,4 @@ def all(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = N
     Tensor(Bool, (2,), column-major, cpu)
      False   True
     """
-    return execute_detail(ALL_OF, a, (as_axes("all", axis), flag("all", "keepdims", keepdims)), out)
+    return execute_with_params(ALL_OF, a, (as_axes("all", axis), flag("all", "keepdims", keepdims)), out)

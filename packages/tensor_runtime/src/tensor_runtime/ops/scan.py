@@ -14,7 +14,7 @@ from tensor_core.errors import ArgumentError
 from tensor_core.promotion import promote_scalar
 from tensor_core.shapes import normalize_axis
 from tensor_runtime.dispatch.arguments import whole
-from tensor_runtime.dispatch.call import execute_detail
+from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.conversion import check_number
 from tensor_runtime.dispatch.dtype_rules import accumulator
 from tensor_runtime.dispatch.out import Out
@@ -33,8 +33,8 @@ def _along(operation: str, shape: Shape, axis: int | None, /) -> Shape:
     return shape
 
 
-CUMSUM: Final = OpSpec("cumsum", accepts=ALL, result_dtype=accumulator, result_shape=_along, detailed=True)
-CUMPROD: Final = OpSpec("cumprod", accepts=ALL, result_dtype=accumulator, result_shape=_along, detailed=True)
+CUMSUM: Final = OpSpec("cumsum", accepts=ALL, result_dtype=accumulator, result_shape=_along, takes_params=True)
+CUMPROD: Final = OpSpec("cumprod", accepts=ALL, result_dtype=accumulator, result_shape=_along, takes_params=True)
 
 
 def one_axis(operation: str, rank: int, axis: int | None, /) -> int:
@@ -74,7 +74,7 @@ def cumsum(a: Tensor, /, axis: int | None = None, *, out: Out = None) -> Tensor:
      1  2
      4  6
     """
-    return execute_detail(CUMSUM, a, None if axis is None else whole("cumsum", "axis", axis), out)
+    return execute_with_params(CUMSUM, a, None if axis is None else whole("cumsum", "axis", axis), out)
 
 
 def cumprod(a: Tensor, /, axis: int | None = None, *, out: Out = None) -> Tensor:
@@ -84,7 +84,7 @@ def cumprod(a: Tensor, /, axis: int | None = None, *, out: Out = None) -> Tensor
     Tensor(I64, (4,), column-major, cpu)
       1   2   6  24
     """
-    return execute_detail(CUMPROD, a, None if axis is None else whole("cumprod", "axis", axis), out)
+    return execute_with_params(CUMPROD, a, None if axis is None else whole("cumprod", "axis", axis), out)
 
 
 def fold(f: Step, x: Tensor, /, axis: int | None = None, *, initial: Tensor | Number | None = None) -> Tensor:

@@ -14,7 +14,7 @@ from tensor_core.dtypes import I64, DType
 from tensor_core.errors import ShapeError
 from tensor_core.shapes import element_count, normalize_axis
 from tensor_runtime.dispatch.arguments import choice, flag, whole
-from tensor_runtime.dispatch.call import execute_binary, execute_detail
+from tensor_runtime.dispatch.call import execute_binary, execute_with_params
 from tensor_runtime.dispatch.data_dependent import DependentSpec, Results, execute_dependent
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Form, Shape
@@ -25,8 +25,8 @@ def _indices(dtype: DType) -> DType:
     return I64
 
 
-def _sorted_shape(operation: str, shape: Shape, detail: tuple[int | None, bool]) -> Shape:
-    axis, _ = detail
+def _sorted_shape(operation: str, shape: Shape, params: tuple[int | None, bool]) -> Shape:
+    axis, _ = params
     if axis is None:
         return (element_count(shape),)
     normalize_axis(axis, len(shape), operation)
@@ -43,8 +43,8 @@ def _found_shape(operation: str, line: Shape, values: Shape) -> Shape:
     return values
 
 
-SORT: Final = OpSpec("sort", result_shape=_sorted_shape, detailed=True)
-ARGSORT: Final = OpSpec("argsort", result_dtype=_indices, result_shape=_sorted_shape, detailed=True)
+SORT: Final = OpSpec("sort", result_shape=_sorted_shape, takes_params=True)
+ARGSORT: Final = OpSpec("argsort", result_dtype=_indices, result_shape=_sorted_shape, takes_params=True)
 SEARCH: Final[dict[str, OpSpec]] = {
     side: OpSpec(
         "searchsorted", result_dtype=_indices, result_shape=_found_shape, binary=True, kernel=f"searchsorted_{side}"
@@ -71,7 +71,7 @@ def sort(x: Tensor, /, axis: int | None = -1, *, descending: bool = False) -> Te
     Tensor(F64, (3,), column-major, cpu)
      3.0  1.0  nan
     """
-    return execute_detail(
+    return execute_with_params(
         SORT, x, (None if axis is None else whole("sort", "axis", axis), flag("sort", "descending", descending))
     )
 
@@ -92,7 +92,7 @@ def argsort(x: Tensor, /, axis: int | None = -1, *, descending: bool = False) ->
     >>> argsort(tensor([2, 3, 2, 1])).to_numpy().tolist()
     [3, 0, 2, 1]
     """
-    return execute_detail(
+    return execute_with_params(
         ARGSORT,
         x,
         (None if axis is None else whole("argsort", "axis", axis), flag("argsort", "descending", descending)),
@@ -151,8 +151,8 @@ class UniqueInverse(NamedTuple):
 Wanted = tuple[bool, bool, bool, bool]  # indices, inverse indices, counts, NaN equals NaN
 
 
-def _unique_results(operation: str, form: Form, detail: Wanted, count: int) -> Results:
-    indices, inverse, counts, _ = detail
+def _unique_results(operation: str, form: Form, params: Wanted, count: int) -> Results:
+    indices, inverse, counts, _ = params
     parts: list[tuple[bool, DType, Shape]] = [
         (True, form.dtype, (count,)),
         (indices, I64, (count,)),

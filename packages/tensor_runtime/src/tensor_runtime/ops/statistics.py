@@ -13,7 +13,7 @@ from typing import Any, Final
 from tensor_core.dtypes import ALL, I64, REAL, Bool, DType
 from tensor_core.errors import ArgumentError, shortened
 from tensor_runtime.dispatch.arguments import as_axes, flag, whole
-from tensor_runtime.dispatch.call import execute_detail
+from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.dtype_rules import Axes, inexact, reduced
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import OpSpec
@@ -38,24 +38,28 @@ def _position(dtype: DType, /) -> DType:
     return I64
 
 
-def _spread_shape(operation: str, shape: Shape, detail: Spread, /) -> Shape:
-    return reduced(operation, shape, detail[:2])
+def _spread_shape(operation: str, shape: Shape, params: Spread, /) -> Shape:
+    return reduced(operation, shape, params[:2])
 
 
-def _norm_shape(operation: str, shape: Shape, detail: Spread, /) -> Shape:
-    if detail[2] == float("-inf"):
-        return reduced_nonempty(operation, shape, detail[:2])
-    return reduced(operation, shape, detail[:2])
+def _norm_shape(operation: str, shape: Shape, params: Spread, /) -> Shape:
+    if params[2] == float("-inf"):
+        return reduced_nonempty(operation, shape, params[:2])
+    return reduced(operation, shape, params[:2])
 
 
 _ORDERED: Final = REAL | {Bool}
 
-MEAN: Final = OpSpec("mean", accepts=ALL, result_dtype=inexact, result_shape=reduced, detailed=True)
-VAR: Final = OpSpec("var", accepts=ALL, result_dtype=real_inexact, result_shape=_spread_shape, detailed=True)
-STD: Final = OpSpec("std", accepts=ALL, result_dtype=real_inexact, result_shape=_spread_shape, detailed=True)
-NORM: Final = OpSpec("norm", accepts=ALL, result_dtype=real_inexact, result_shape=_norm_shape, detailed=True)
-ARGMAX: Final = OpSpec("argmax", accepts=_ORDERED, result_dtype=_position, result_shape=reduced_nonempty, detailed=True)
-ARGMIN: Final = OpSpec("argmin", accepts=_ORDERED, result_dtype=_position, result_shape=reduced_nonempty, detailed=True)
+MEAN: Final = OpSpec("mean", accepts=ALL, result_dtype=inexact, result_shape=reduced, takes_params=True)
+VAR: Final = OpSpec("var", accepts=ALL, result_dtype=real_inexact, result_shape=_spread_shape, takes_params=True)
+STD: Final = OpSpec("std", accepts=ALL, result_dtype=real_inexact, result_shape=_spread_shape, takes_params=True)
+NORM: Final = OpSpec("norm", accepts=ALL, result_dtype=real_inexact, result_shape=_norm_shape, takes_params=True)
+ARGMAX: Final = OpSpec(
+    "argmax", accepts=_ORDERED, result_dtype=_position, result_shape=reduced_nonempty, takes_params=True
+)
+ARGMIN: Final = OpSpec(
+    "argmin", accepts=_ORDERED, result_dtype=_position, result_shape=reduced_nonempty, takes_params=True
+)
 
 
 def mean(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
@@ -79,7 +83,7 @@ def mean(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = 
     Tensor(F64, (2,), column-major, cpu)
      2.0  3.0
     """
-    return execute_detail(MEAN, a, (as_axes("mean", axis), flag("mean", "keepdims", keepdims)), out)
+    return execute_with_params(MEAN, a, (as_axes("mean", axis), flag("mean", "keepdims", keepdims)), out)
 
 
 def var(a: Tensor, /, axis: Axes = None, *, correction: float = 0, keepdims: bool = False, out: Out = None) -> Tensor:
@@ -112,7 +116,7 @@ def var(a: Tensor, /, axis: Axes = None, *, correction: float = 0, keepdims: boo
     >>> var(x).item(), round(var(x, correction=1).item(), 6)
     (1.25, 1.666667)
     """
-    return execute_detail(
+    return execute_with_params(
         VAR, a, (as_axes("var", axis), flag("var", "keepdims", keepdims), _correction("var", correction)), out
     )
 
@@ -127,7 +131,7 @@ def std(a: Tensor, /, axis: Axes = None, *, correction: float = 0, keepdims: boo
     Tensor(F64, (2,), column-major, cpu)
      1.0  0.0
     """
-    return execute_detail(
+    return execute_with_params(
         STD, a, (as_axes("std", axis), flag("std", "keepdims", keepdims), _correction("std", correction)), out
     )
 
@@ -152,7 +156,7 @@ def argmax(a: Tensor, /, axis: int | None = None, *, keepdims: bool = False, out
     >>> argmax(x).item(), argmax(x, axis=0).to_numpy().tolist()
     (1, [1, 0, 1])
     """
-    return execute_detail(
+    return execute_with_params(
         ARGMAX, a, (None if axis is None else whole("argmax", "axis", axis), flag("argmax", "keepdims", keepdims)), out
     )
 
@@ -166,7 +170,7 @@ def argmin(a: Tensor, /, axis: int | None = None, *, keepdims: bool = False, out
     >>> argmin(x).item(), argmin(x, axis=0).to_numpy().tolist()
     (1, [1, 0, 0])
     """
-    return execute_detail(
+    return execute_with_params(
         ARGMIN, a, (None if axis is None else whole("argmin", "axis", axis), flag("argmin", "keepdims", keepdims)), out
     )
 
@@ -199,7 +203,7 @@ def norm(a: Tensor, /, ord: float = 2, axis: Axes = None, *, keepdims: bool = Fa
     >>> norm(tensor([3.0, -4.0])).item(), norm(tensor([3.0, -4.0]), 1).item(), norm(tensor([1e300, 0.0])).item()
     (5.0, 7.0, 1e+300)
     """
-    return execute_detail(NORM, a, (as_axes("norm", axis), flag("norm", "keepdims", keepdims), _order(ord)), out)
+    return execute_with_params(NORM, a, (as_axes("norm", axis), flag("norm", "keepdims", keepdims), _order(ord)), out)
 
 
 def _correction(operation: str, value: Any) -> float:

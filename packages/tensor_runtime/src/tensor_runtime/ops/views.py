@@ -17,7 +17,7 @@ from tensor_core.errors import ArgumentError, AxisError, ShapeError, ViewRequire
 from tensor_core.layout import TensorLayout
 from tensor_core.shapes import as_permutation, as_shape, normalize_axes
 from tensor_runtime.dispatch.arguments import whole
-from tensor_runtime.dispatch.call import execute_detail, execute_unary
+from tensor_runtime.dispatch.call import execute_unary, execute_with_params
 from tensor_runtime.dispatch.dtype_rules import same_shape
 from tensor_runtime.dispatch.spec import OpSpec, ViewSpec
 from tensor_runtime.form import Form, Shape
@@ -89,7 +89,7 @@ def transpose_view(a: Tensor, axes: Sequence[int] | None = None, /) -> Tensor:
     >>> transpose_view(zeros((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
     """
-    return execute_detail(TRANSPOSE_VIEW, a, None if axes is None else _axes_key("transpose", axes))
+    return execute_with_params(TRANSPOSE_VIEW, a, None if axes is None else _axes_key("transpose", axes))
 
 
 def transpose(a: Tensor, axes: Sequence[int] | None = None, /) -> Tensor:
@@ -107,7 +107,7 @@ def reversed_axes(a: Tensor, /) -> Tensor:
     >>> reversed_axes(zeros((2, 3, 4))).shape
     (4, 3, 2)
     """
-    return execute_detail(TRANSPOSE_VIEW, a, None)
+    return execute_with_params(TRANSPOSE_VIEW, a, None)
 
 
 def permute_axes(a: Tensor, axes: Sequence[int], /) -> Tensor:
@@ -163,7 +163,7 @@ def reshape_view(a: Tensor, shape: Sequence[int] | int, /) -> Tensor:
     (6, 4)
     """
     form, _ = unwrap("reshape_view", a)
-    return execute_detail(RESHAPE_VIEW, a, completed_shape("reshape_view", form.shape, shape))
+    return execute_with_params(RESHAPE_VIEW, a, completed_shape("reshape_view", form.shape, shape))
 
 
 def reshape(a: Tensor, shape: Sequence[int] | int, /, *, order: str = "F") -> Tensor:
@@ -196,9 +196,9 @@ def reshape(a: Tensor, shape: Sequence[int] | int, /, *, order: str = "F") -> Te
 
 def _reshaped_or_copied(a: Tensor, shape: Shape) -> Tensor:
     try:
-        return execute_detail(RESHAPE_VIEW, a, shape)
+        return execute_with_params(RESHAPE_VIEW, a, shape)
     except ViewRequiresCopyError:
-        return execute_detail(RESHAPE_VIEW, copy(a), shape)
+        return execute_with_params(RESHAPE_VIEW, copy(a), shape)
 
 
 def broadcast_to(a: Tensor, shape: Sequence[int] | int, /) -> Tensor:
@@ -210,7 +210,7 @@ def broadcast_to(a: Tensor, shape: Sequence[int] | int, /) -> Tensor:
     >>> broadcast_to(tensor([1, 2]), (3, 2)).strides
     (0, 1)
     """
-    return execute_detail(BROADCAST_VIEW, a, as_shape(shape))
+    return execute_with_params(BROADCAST_VIEW, a, as_shape(shape))
 
 
 def broadcast_in_dim(a: Tensor, shape: Sequence[int] | int, axes: Sequence[int] | int, /) -> Tensor:
@@ -252,7 +252,7 @@ def broadcast_in_dim(a: Tensor, shape: Sequence[int] | int, axes: Sequence[int] 
             )
         aligned[place] = extent
     ordered = transpose_view(a, tuple(sorted(range(form.rank), key=places.__getitem__)))
-    return broadcast_to(execute_detail(RESHAPE_VIEW, ordered, tuple(aligned)), wanted)
+    return broadcast_to(execute_with_params(RESHAPE_VIEW, ordered, tuple(aligned)), wanted)
 
 
 def reverse_view(a: Tensor, axes: Sequence[int] | int, /) -> Tensor:
@@ -264,7 +264,7 @@ def reverse_view(a: Tensor, axes: Sequence[int] | int, /) -> Tensor:
     >>> reverse_view(tensor([1, 2, 3]), 0).to_numpy().tolist()
     [3, 2, 1]
     """
-    return execute_detail(REVERSE_VIEW, a, _axes_key("reverse_view", axes))
+    return execute_with_params(REVERSE_VIEW, a, _axes_key("reverse_view", axes))
 
 
 def diagonal_view(a: Tensor, first: int = 0, second: int = 1, /) -> Tensor:
@@ -283,7 +283,7 @@ def diagonal_view(a: Tensor, first: int = 0, second: int = 1, /) -> Tensor:
     [1, 4]
     """
     places = whole("diagonal_view", "first", first), whole("diagonal_view", "second", second)
-    return execute_detail(DIAGONAL_VIEW, a, places)
+    return execute_with_params(DIAGONAL_VIEW, a, places)
 
 
 def squeeze(a: Tensor, axis: int | Sequence[int] | None = None, /) -> Tensor:
@@ -297,7 +297,7 @@ def squeeze(a: Tensor, axis: int | Sequence[int] | None = None, /) -> Tensor:
     """
     form, _ = unwrap("squeeze", a)
     axes = None if axis is None else _axes_key("squeeze", axis)
-    return execute_detail(RESHAPE_VIEW, a, views.squeeze_view(_layout(form), axes).shape)
+    return execute_with_params(RESHAPE_VIEW, a, views.squeeze_view(_layout(form), axes).shape)
 
 
 def expand_dims(a: Tensor, axis: int, /) -> Tensor:
@@ -307,7 +307,7 @@ def expand_dims(a: Tensor, axis: int, /) -> Tensor:
     (2, 3, 1)
     """
     form, _ = unwrap("expand_dims", a)
-    return execute_detail(RESHAPE_VIEW, a, views.expand_view(_layout(form), axis).shape)
+    return execute_with_params(RESHAPE_VIEW, a, views.expand_view(_layout(form), axis).shape)
 
 
 def copy(a: Tensor, /) -> Tensor:

@@ -12,7 +12,7 @@ from tensor_runtime.ops.padding import padded_shape
 from tensor_runtime.primitives.strict import StrictSpec
 from tensor_runtime.tensors.tensor import Tensor
 
-_PAD: Final = StrictSpec("pad", accepts=ALL, result_shape=padded_shape, detailed=True)
+_PAD: Final = StrictSpec("pad", accepts=ALL, result_shape=padded_shape, takes_params=True)
 
 
 def pad(x: Tensor, value: Tensor, /, low: Sequence[int], high: Sequence[int], interior: Sequence[int]) -> Tensor:
@@ -39,5 +39,5 @@ def pad(x: Tensor, value: Tensor, /, low: Sequence[int], high: Sequence[int], in
     >>> pad(tensor([1, 2, 3]), tensor(0), (1,), (-1,), (1,)).to_numpy().tolist()
     [0, 1, 0, 2, 0]
     """
-    detail = (wholes("pad", "low", low), wholes("pad", "high", high), wholes("pad", "interior", interior))
-    return execute_pair(_PAD, x, value, detail)
+    params = (wholes("pad", "low", low), wholes("pad", "high", high), wholes("pad", "interior", interior))
+    return execute_pair(_PAD, x, value, params)

@@ -6,7 +6,7 @@ from typing import Final
 
 from tensor_core.dtypes import INTEGER, NUMERIC, REAL, Bool
 from tensor_runtime.dispatch.arguments import as_axes, flag
-from tensor_runtime.dispatch.call import execute_detail
+from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.dtype_rules import Axes, reduced
 from tensor_runtime.ops.reduction import reduced_nonempty
 from tensor_runtime.primitives.strict import StrictSpec
@@ -15,16 +15,16 @@ from tensor_runtime.tensors.tensor import Tensor
 _ORDERED: Final = REAL | {Bool}
 _BITS: Final = INTEGER | {Bool}
 
-_REDUCE_SUM: Final = StrictSpec("reduce_sum", accepts=NUMERIC, result_shape=reduced, detailed=True, kernel="sum")
-_REDUCE_PROD: Final = StrictSpec("reduce_prod", accepts=NUMERIC, result_shape=reduced, detailed=True, kernel="prod")
+_REDUCE_SUM: Final = StrictSpec("reduce_sum", accepts=NUMERIC, result_shape=reduced, takes_params=True, kernel="sum")
+_REDUCE_PROD: Final = StrictSpec("reduce_prod", accepts=NUMERIC, result_shape=reduced, takes_params=True, kernel="prod")
 _REDUCE_MAX: Final = StrictSpec(
-    "reduce_max", accepts=_ORDERED, result_shape=reduced_nonempty, detailed=True, kernel="max"
+    "reduce_max", accepts=_ORDERED, result_shape=reduced_nonempty, takes_params=True, kernel="max"
 )
 _REDUCE_MIN: Final = StrictSpec(
-    "reduce_min", accepts=_ORDERED, result_shape=reduced_nonempty, detailed=True, kernel="min"
+    "reduce_min", accepts=_ORDERED, result_shape=reduced_nonempty, takes_params=True, kernel="min"
 )
-_REDUCE_AND: Final = StrictSpec("reduce_and", accepts=_BITS, result_shape=reduced, detailed=True)
-_REDUCE_OR: Final = StrictSpec("reduce_or", accepts=_BITS, result_shape=reduced, detailed=True)
+_REDUCE_AND: Final = StrictSpec("reduce_and", accepts=_BITS, result_shape=reduced, takes_params=True)
+_REDUCE_OR: Final = StrictSpec("reduce_or", accepts=_BITS, result_shape=reduced, takes_params=True)
 
 
 def reduce_sum(a: Tensor, /, axes: tuple[int, ...] = (), *, keepdims: bool = False) -> Tensor:
@@ -35,7 +35,7 @@ def reduce_sum(a: Tensor, /, axes: tuple[int, ...] = (), *, keepdims: bool = Fal
     >>> reduce_sum(tensor([[1, 2], [3, 4]]), (0,)).to_numpy().tolist(), reduce_sum(tensor([[1, 2], [3, 4]])).item()
     ([4, 6], 10)
     """
-    return execute_detail(
+    return execute_with_params(
         _REDUCE_SUM, a, (_axes("primitives.reduce_sum", axes), flag("primitives.reduce_sum", "keepdims", keepdims))
     )
 
@@ -46,7 +46,7 @@ def reduce_prod(a: Tensor, /, axes: tuple[int, ...] = (), *, keepdims: bool = Fa
     >>> reduce_prod(tensor([[1, 2], [3, 4]])).item()
     24
     """
-    return execute_detail(
+    return execute_with_params(
         _REDUCE_PROD, a, (_axes("primitives.reduce_prod", axes), flag("primitives.reduce_prod", "keepdims", keepdims))
     )
 
@@ -57,7 +57,7 @@ def reduce_max(a: Tensor, /, axes: tuple[int, ...] = (), *, keepdims: bool = Fal
     >>> reduce_max(tensor([[1, 2], [3, 4]])).item()
     4
     """
-    return execute_detail(
+    return execute_with_params(
         _REDUCE_MAX, a, (_axes("primitives.reduce_max", axes), flag("primitives.reduce_max", "keepdims", keepdims))
     )
 
@@ -68,7 +68,7 @@ def reduce_min(a: Tensor, /, axes: tuple[int, ...] = (), *, keepdims: bool = Fal
     >>> reduce_min(tensor([[1, 2], [3, 4]])).item()
     1
     """
-    return execute_detail(
+    return execute_with_params(
         _REDUCE_MIN, a, (_axes("primitives.reduce_min", axes), flag("primitives.reduce_min", "keepdims", keepdims))
     )
 
@@ -79,7 +79,7 @@ def reduce_and(a: Tensor, /, axes: tuple[int, ...] = (), *, keepdims: bool = Fal
     >>> reduce_and(tensor([7, 13])).item(), reduce_and(tensor([True, False])).item()
     (5, False)
     """
-    return execute_detail(
+    return execute_with_params(
         _REDUCE_AND, a, (_axes("primitives.reduce_and", axes), flag("primitives.reduce_and", "keepdims", keepdims))
     )
 
@@ -90,7 +90,7 @@ def reduce_or(a: Tensor, /, axes: tuple[int, ...] = (), *, keepdims: bool = Fals
     >>> reduce_or(tensor([1, 4])).item(), reduce_or(tensor([True, False])).item()
     (5, True)
     """
-    return execute_detail(
+    return execute_with_params(
         _REDUCE_OR, a, (_axes("primitives.reduce_or", axes), flag("primitives.reduce_or", "keepdims", keepdims))
     )
 

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from tensor_core.errors import DTypeError
 from tensor_core.host_tensor import HostTensor
-from tensor_runtime.backends.error_translation import fail, guarded
+from tensor_runtime.backends.error_translation import call_translated, fail
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU, DeviceId, Placement, as_placement
@@ -131,7 +131,7 @@ def synchronize(place: Placement | DeviceId | str | None = None, /) -> None:
     """
     backends = registry.loaded() if place is None else [registry.backend_for(as_placement(place))]
     for backend in backends:
-        guarded("synchronize", None, backend.synchronize)
+        call_translated("synchronize", None, backend.synchronize)
 
 
 def to(x: Tensor, place: Placement | DeviceId | str, /) -> Tensor:

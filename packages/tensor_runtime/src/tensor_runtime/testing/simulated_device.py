@@ -61,11 +61,11 @@ class SimulatedBackend:
         """All its devices."""
         return tuple(map(self.placement, range(self._devices)))
 
-    def bind(self, name: str, operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel:
+    def bind(self, name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel:
         """The inner kernel between unwrapping and wrapping."""
         if name in self._unsupported:
             raise UnsupportedOperationError(f"{name}: {self._unsupported[name]}", operation=name)
-        kernel = self._inner.bind(name, operands, result, detail)
+        kernel = self._inner.bind(name, operands, result, params)
 
         def wrapped(*arguments: Any) -> Any:
             found = kernel(*[_opened(argument) for argument in arguments])
@@ -126,16 +126,16 @@ class ProgramBackend(SimulatedBackend):
         self.runs = 0
         self.failure: Exception | None = None
 
-    def bind(self, name: str, operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel:
+    def bind(self, name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel:
         """The steps of a program, one after the other; other kernels as :class:`SimulatedBackend` has them."""
         if name != "elementwise_program":
-            return super().bind(name, operands, result, detail)
-        hash(detail)
-        assert isinstance(result, Form) and result.is_compact and detail[-1][2] is result
-        self.programs.append(detail)
+            return super().bind(name, operands, result, params)
+        hash(params)
+        assert isinstance(result, Form) and result.is_compact and params[-1][2] is result
+        self.programs.append(params)
         forms: list[Any] = [*operands]
         kernels = []
-        for step, references, form in detail:
+        for step, references, form in params:
             assert form.is_compact and form.placement is result.placement
             kinds = tuple(forms[one] if type(one) is int else type(one[1]) for one in references)
             option = {"convert": "error", "cast": "error", "gelu": "none"}.get(step)

@@ -16,7 +16,7 @@ from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND, Axis, Operand, extent
 from tensor_cpu.kernels.contraction.gemm import MatrixProduct, bind_rearranged, copy_swaps, look_at, suits_blas
 from tensor_cpu.kernels.contraction.native import TYPE_NAMES
 from tensor_cpu.system.blas import open_blas
-from tensor_cpu.system.errstate import quiet
+from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 
 Group = tuple[Axis, ...]
@@ -62,7 +62,7 @@ def bind_product(plan: MatrixProduct, x: Operand, y: Operand, result: Operand) -
     if plan.copies_second:
         copy_y = look_at(y, groups, plan.rows, plan.inner, SECOND, copy_as=result.dtype)
         kernel = _after_second(kernel, copy_y)
-    return quiet(_before(kernel, bind_rearranged(plan, result)) if plan.permutes_result else kernel)
+    return ignoring_fp_errors(_before(kernel, bind_rearranged(plan, result)) if plan.permutes_result else kernel)
 
 
 def _after_first(kernel: Kernel, copy: Callable[[Any], Any]) -> Kernel:

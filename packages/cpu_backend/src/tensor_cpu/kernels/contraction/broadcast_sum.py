@@ -19,7 +19,7 @@ import numpy as np
 
 from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND, Axis, Operand, access, extent_of, look
 from tensor_cpu.kernels.contraction import cost
-from tensor_cpu.system.errstate import quiet
+from tensor_cpu.system.errstate import ignoring_fp_errors
 
 Group = tuple[Axis, ...]
 Index = tuple[Any, ...]
@@ -41,12 +41,12 @@ class Accumulation:
     cost: float  # estimated nanoseconds
 
 
-def plan_accumulation(axes: Sequence[Axis]) -> Accumulation:
+def plan_broadcast_sum(axes: Sequence[Axis]) -> Accumulation:
     """The cheapest accumulation; ``axes`` as from ``join``.
 
     >>> from tensor_cpu.kernels.axes import join, row_major
     >>> x, y = row_major((0, 1), (5000, 2), "float64"), row_major((1, 2), (2, 2), "float64")
-    >>> plan = plan_accumulation(join(x, y, row_major((0, 2), (5000, 2), "float64")))  # long and thin times 2 by 2
+    >>> plan = plan_broadcast_sum(join(x, y, row_major((0, 2), (5000, 2), "float64")))  # long and thin times 2 by 2
     >>> [[axis.labels for axis in group] for group in (plan.array, plan.looped, plan.contracted)]
     [[(0,)], [(2,)], [(1,)]]
     """
@@ -88,13 +88,13 @@ def _block(array: Group) -> tuple[int, ...]:
     return tuple(reversed(block))
 
 
-def bind_accumulation(plan: Accumulation, x: Operand, y: Operand, result: Operand) -> Kernel:
+def bind_broadcast_sum(plan: Accumulation, x: Operand, y: Operand, result: Operand) -> Kernel:
     """The kernel of a decision: two native arrays in, one native array out, which it allocates.
 
     >>> from tensor_cpu.kernels.axes import join, row_major
     >>> x, y = row_major((0, 1), (3, 2), "float64"), row_major((1,), (2,), "float64")
     >>> result = row_major((0,), (3,), "float64")
-    >>> kernel = bind_accumulation(plan_accumulation(join(x, y, result)), x, y, result)
+    >>> kernel = bind_broadcast_sum(plan_broadcast_sum(join(x, y, result)), x, y, result)
     >>> kernel(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), np.array([10.0, 1.0])).tolist()
     [12.0, 34.0, 56.0]
     """
@@ -108,16 +108,16 @@ def bind_accumulation(plan: Accumulation, x: Operand, y: Operand, result: Operan
     multiply = np.multiply if np.result_type(x.dtype, y.dtype) == dtype else partial(np.multiply, dtype=dtype)
     if not plan.looped and extent_of(plan.contracted) == 1:
         if shape and see_x.order == see_y.order == tuple(range(len(shape))) and x.shape == y.shape == shape:
-            return quiet(lambda x, y: multiply(x, y, order="C"))
+            return ignoring_fp_errors(lambda x, y: multiply(x, y, order="C"))
         if shape and shape == shape_out:
-            return quiet(lambda x, y: multiply(look_x(x), look_y(y), order="C"))
+            return ignoring_fp_errors(lambda x, y: multiply(look_x(x), look_y(y), order="C"))
 
         def multiplied(x: Any, y: Any) -> Any:
             out = empty(shape, dtype)
             multiply(look_x(x), look_y(y), out.reshape(shape_out))
             return out
 
-        return quiet(multiplied)
+        return ignoring_fp_errors(multiplied)
 
     schedule = list(_schedule(plan))
     first_moves, second_moves = _moves(plan.array, FIRST), _moves(plan.array, SECOND)
@@ -142,7 +142,7 @@ def bind_accumulation(plan: Accumulation, x: Operand, y: Operand, result: Operan
                         add(total, partial, total)
         return out
 
-    return quiet(accumulated)
+    return ignoring_fp_errors(accumulated)
 
 
 def _moves(array: Group, role: int) -> list[bool]:

@@ -22,13 +22,18 @@ from tensor_core.errors import UnsupportedOperationError
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.axes import RESULT, Axis, FormLike, Labels, Operand, extent_of, join, native, row_major
 from tensor_cpu.kernels.contraction.blas_products import bind_product as bind_native_product
-from tensor_cpu.kernels.contraction.broadcast_sum import MOST_TERMS, Accumulation, bind_accumulation, plan_accumulation
+from tensor_cpu.kernels.contraction.broadcast_sum import (
+    MOST_TERMS,
+    Accumulation,
+    bind_broadcast_sum,
+    plan_broadcast_sum,
+)
 from tensor_cpu.kernels.contraction.gemm import MatrixProduct, bind_product, plan_product
 from tensor_cpu.kernels.contraction.native import PairProduct, ScatterProduct, bind_pair, bind_scatter, plan_native
-from tensor_cpu.kernels.contraction.unary_einsum import bind_rearrangement, bind_relabel
+from tensor_cpu.kernels.contraction.unary_einsum import bind_rearrangement, bind_unary_einsum
 from tensor_runtime.backends.workspaces import with_workspace, workspace_of
 
-__all__ = ["bind_contract", "bind_relabel", "plan_contraction"]
+__all__ = ["bind_contract", "bind_unary_einsum", "plan_contraction"]
 
 Kernel = Callable[[Any, Any], Any]
 Sum = Callable[[Any], Any]
@@ -38,14 +43,14 @@ _MOST_AXES: Final = 64  # of a NumPy array
 
 
 def bind_contract(
-    operands: tuple[FormLike, FormLike], result: FormLike, detail: tuple[Labels, Labels, Labels], /
+    operands: tuple[FormLike, FormLike], result: FormLike, params: tuple[Labels, Labels, Labels], /
 ) -> Kernel:
     """Kernel of the sum of products of two operands.
 
     Args:
         operands: forms with any strides and any dtypes.
         result: a compact form; its dtype is the promoted one. Integers wrap; of Bool, products are ands, sums are ors.
-        detail: (labels_a, labels_b, labels_out), one label per axis of the tensor; distinct within each of the three,
+        params: (labels_a, labels_b, labels_out), one label per axis of the tensor; distinct within each of the three,
             those of the result taken from the operands.
 
     Returns:
@@ -61,7 +66,7 @@ def bind_contract(
     >>> bind_contract((a, b), c, ((0, 1), (1, 2), (0, 2)))(np.ones((3, 2)), np.ones((4, 3))).shape
     (4, 2)
     """
-    labels_a, labels_b, labels_out = detail
+    labels_a, labels_b, labels_out = params
     if len(result.shape) > _MOST_AXES:
         raise UnsupportedOperationError(
             f"contract: the result has {len(result.shape)} axes; the cpu backend stores at most {_MOST_AXES}; "
@@ -113,7 +118,7 @@ def _bind(x: Operand, y: Operand, result: Operand) -> Kernel:
         case MatrixProduct():
             product = bind_native_product(plan, x, y, result) or bind_product(plan, x, y, result)
             return with_workspace(product, plan.workspace_bytes(x, y, result))
-    return bind_accumulation(plan, x, y, result)
+    return bind_broadcast_sum(plan, x, y, result)
 
 
 def plan_contraction(x: Operand, y: Operand, result: Operand) -> Plan:
@@ -139,14 +144,14 @@ def plan_numpy(axes: tuple[Axis, ...], x: Operand, y: Operand, result: Operand) 
     """
     terms = extent_of(axis for axis in axes if axis.strides[RESULT] is None)
     if terms == 1:
-        return plan_accumulation(axes)
+        return plan_broadcast_sum(axes)
     matrices = plan_product(axes, x, y, result)
     single = all(axis.strides[RESULT] is None for axis in axes)  # a result of one element is no array to add to
     if terms > MOST_TERMS or single or not (matrices.stack or matrices.copies):
         return matrices
-    sums = plan_accumulation(axes)
+    sums = plan_broadcast_sum(axes)
     return sums if sums.cost < matrices.cost else matrices
 
 
-BINDERS: Final[Mapping[str, Binder]] = {"contract": bind_contract, "relabel": bind_relabel}
+BINDERS: Final[Mapping[str, Binder]] = {"contract": bind_contract, "unary_einsum": bind_unary_einsum}
 """What the backend's table takes over."""

@@ -19,7 +19,7 @@ import numpy as np
 from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND, Axis, Look, Operand, access, by_stride, extent_of, line, look
 from tensor_cpu.kernels.contraction import cost
 from tensor_cpu.kernels.copy.permute import bind_copy, bind_fill
-from tensor_cpu.system.errstate import QUIET, quiet
+from tensor_cpu.system.errstate import IGNORING_FP_ERRORS, ignoring_fp_errors
 
 Group = tuple[Axis, ...]
 Kernel = Callable[[Any, Any], Any]
@@ -165,7 +165,7 @@ def bind_product(plan: MatrixProduct, x: Operand, y: Operand, result: Operand) -
 
     if plan.permutes_result:
         put = bind_rearranged(plan, result)
-        return quiet(lambda x, y: put(matmul(look_y(y), look_x(x))))
+        return ignoring_fp_errors(lambda x, y: put(matmul(look_y(y), look_x(x))))
 
     look_out = look_at(result, stack, plan.rows, plan.columns, RESULT, copy_as=None)
 
@@ -174,7 +174,7 @@ def bind_product(plan: MatrixProduct, x: Operand, y: Operand, result: Operand) -
         matmul(look_y(y), look_x(x), look_out(out))
         return out
 
-    return quiet(direct)
+    return ignoring_fp_errors(direct)
 
 
 def bind_rearranged(plan: MatrixProduct, result: Operand) -> Callable[[Any], Any]:
@@ -264,7 +264,7 @@ def _bind_dot(plan: MatrixProduct, x: Operand, y: Operand, result: Operand) -> K
         left.dot(right, out.reshape(matrix))
         return out
 
-    return quiet(dot)
+    return ignoring_fp_errors(dot)
 
 
 def _plain(operand: Operand, groups: Sequence[Group], role: int) -> str | None:
@@ -278,7 +278,7 @@ def _plain(operand: Operand, groups: Sequence[Group], role: int) -> str | None:
     return None
 
 
-_enter: Final = QUIET.copy
+_enter: Final = IGNORING_FP_ERRORS.copy
 # Matrix products with no Python frame but their own: (the first operand is the left factor, first, second).
 _DOTS: Final[dict[tuple[bool, str, str], Kernel]] = {
     (False, "as it is", "as it is"): lambda x, y: _enter().run(y.dot, x),

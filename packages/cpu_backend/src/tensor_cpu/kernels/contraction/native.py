@@ -1,7 +1,8 @@
 """Contractions in C: sums of broadcast products.
 
-The *pair kernel* (csrc/contraction/pair.c) multiplies two operands, broadcast along the axes that they lack, and sums over the
-contracted axes. It takes any strides and copies nothing. It is the only kernel for integers and Bool that uses vectors.
+The *pair kernel* (csrc/contraction/pair.c) multiplies two operands, broadcast along the axes that they lack, and sums
+over the contracted axes. It takes any strides and copies nothing. It is the only kernel for integers and Bool that uses
+vectors.
 """
 
 from __future__ import annotations

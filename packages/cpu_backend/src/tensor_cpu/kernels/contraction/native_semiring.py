@@ -25,7 +25,7 @@ _ENOUGH: Final = 32  # columns; fewer leave vectors unused
 _ALGEBRAS: Final = frozenset({MAX_PLUS, MIN_PLUS, MAX_TIMES, OR_AND})
 
 
-def bind_semiring_contract(operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel | None:
+def bind_semiring_contract(operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel | None:
     """The kernel, or None where NumPy's is right: an empty operand, an algebra without loops in C.
 
     >>> import numpy as np
@@ -37,7 +37,7 @@ def bind_semiring_contract(operands: tuple[Operand, ...], result: Result, detail
     [[11.0, 12.0], [21.0, 22.0]]
     """
     x, y = operands
-    labels_a, labels_b, labels_out, algebra = detail
+    labels_a, labels_b, labels_out, algebra = params
     if not (isinstance(x, Form) and isinstance(y, Form) and isinstance(result, Form)) or algebra not in _ALGEBRAS:
         return None
     if 0 in x.shape or 0 in y.shape:
@@ -73,7 +73,7 @@ def _converting(kernel: Kernel, dtype: np.dtype[Any], first: bool, second: bool)
     return kernel
 
 
-def bind_contract(operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel | None:
+def bind_contract(operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel | None:
     """The kernel of a contraction of truth values, which is one in or-and; None for other dtypes.
 
     A label of one operand alone is left to NumPy's kernel, which sums over it first.
@@ -88,10 +88,10 @@ def bind_contract(operands: tuple[Operand, ...], result: Result, detail: Any, /)
     """
     if not isinstance(result, Form) or result.dtype is not Bool:
         return None
-    labels_a, labels_b, labels_out = detail
+    labels_a, labels_b, labels_out = params
     if set(labels_a) ^ set(labels_b) != set(labels_out) - (set(labels_a) & set(labels_b)):
         return None
-    return bind_semiring_contract(operands, result, (*detail, OR_AND))
+    return bind_semiring_contract(operands, result, (*params, OR_AND))
 
 
 def _gives_columns(first: Sequence[Axis], second: Sequence[Axis]) -> bool:

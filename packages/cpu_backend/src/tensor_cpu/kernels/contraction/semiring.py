@@ -17,13 +17,13 @@ from tensor_core.errors import UnsupportedOperationError
 from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND, Labels, access, join, look, native, row_major
 from tensor_cpu.kernels.contraction.contract import bind_contract
 from tensor_cpu.storage import NUMPY_DTYPES
-from tensor_cpu.system.errstate import quiet
+from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.algebras import OR_AND, PLUS_TIMES, Semiring
 from tensor_runtime.backends.workspaces import with_workspace
 from tensor_runtime.form import Form
 
 Kernel = Callable[[Any, Any], Any]
-Detail = tuple[Labels, Labels, Labels, Semiring]
+Params = tuple[Labels, Labels, Labels, Semiring]
 Array = np.ndarray[Any, Any]
 
 _BLOCK: Final = 1 << 16  # elements; half a megabyte of F64 stays in a second-level cache
@@ -35,13 +35,13 @@ _UFUNCS: Final[Mapping[str, np.ufunc]] = {
 }
 
 
-def bind_semiring_contract(operands: tuple[Form, Form], result: Form, detail: Detail, /) -> Kernel:
+def bind_semiring_contract(operands: tuple[Form, Form], result: Form, params: Params, /) -> Kernel:
     """Kernel of the algebra's sum of products of two operands.
 
     Args:
         operands: forms with any strides, of dtypes that promote to the result's.
         result: a compact form.
-        detail: (labels_a, labels_b, labels_out, algebra); labels as for ``contract``.
+        params: (labels_a, labels_b, labels_out, algebra); labels as for ``contract``.
 
     Returns:
         A function of two native arrays that returns a new native array. It never warns, and needs no more workspace
@@ -59,7 +59,7 @@ def bind_semiring_contract(operands: tuple[Form, Form], result: Form, detail: De
     >>> float(kernel(np.array([1.0, 2.0, 3.0]), np.array([10.0, 20.0, 0.0])))
     22.0
     """
-    *labels, algebra = detail
+    *labels, algebra = params
     labels_a, labels_b, labels_out = labels
     if algebra is OR_AND or algebra is PLUS_TIMES:
         return bind_contract(operands, result, (labels_a, labels_b, labels_out))
@@ -88,7 +88,7 @@ def bind_semiring_contract(operands: tuple[Form, Form], result: Form, detail: De
         return made
 
     converted = sum(operand.size for operand in operands if operand.dtype is not result.dtype)
-    return with_workspace(quiet(kernel), converted * dtype.itemsize)
+    return with_workspace(ignoring_fp_errors(kernel), converted * dtype.itemsize)
 
 
 def _accumulate(add: np.ufunc, multiply: np.ufunc, x: Array, y: Array, out: Array) -> None:

@@ -17,7 +17,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from tensor_cpu.kernels.axes import FormLike, Labels, Operand, Shape, native, row_major
 from tensor_cpu.kernels.copy.permute import Fill, bind_fill, fuse
-from tensor_cpu.system.errstate import quiet
+from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.backends.workspaces import with_workspace, workspace_of
 
 Kernel = Callable[[Any], Any]
@@ -26,13 +26,13 @@ _MOST_ADDED: Final = 32  # values of short summed axes
 _SMALL: Final = 4096  # elements of an operand for which one call is best
 
 
-def bind_relabel(operands: tuple[FormLike], result: FormLike, detail: tuple[Labels, Labels], /) -> Kernel:
+def bind_unary_einsum(operands: tuple[FormLike], result: FormLike, params: tuple[Labels, Labels], /) -> Kernel:
     """Kernel of ``result[labels_out] = sum of operand[labels_in]`` over the labels that ``labels_out`` lacks.
 
     Args:
         operands: the operand's form.
         result: the result's form, compact. Sums are made in its dtype; of Bool, a sum is an or.
-        detail: (labels_in, labels_out), one label per axis of the tensor. Both may repeat a label: the input is read
+        params: (labels_in, labels_out), one label per axis of the tensor. Both may repeat a label: the input is read
             on the diagonal, the result is zero off the diagonal.
 
     Returns:
@@ -42,18 +42,18 @@ def bind_relabel(operands: tuple[FormLike], result: FormLike, detail: tuple[Labe
     >>> from tensor_runtime.form import form_of
     >>> from tensor_runtime.placement import CPU
     >>> vector, matrix = form_of(F64, (2,), CPU), form_of(F64, (2, 2), CPU)
-    >>> bind_relabel((matrix,), vector, ((0, 0), (0,)))(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()
+    >>> bind_unary_einsum((matrix,), vector, ((0, 0), (0,)))(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()
     [1.0, 4.0]
-    >>> bind_relabel((vector,), matrix, ((0,), (0, 0)))(np.array([1.0, 4.0])).tolist()
+    >>> bind_unary_einsum((vector,), matrix, ((0,), (0, 0)))(np.array([1.0, 4.0])).tolist()
     [[1.0, 0.0], [0.0, 4.0]]
     """
-    labels_in, labels_out = detail
+    labels_in, labels_out = params
     operand = native(operands[0], labels_in)
     return bind_rearrangement(operand, row_major(labels_out[::-1], result.shape[::-1], result.dtype.numpy_name))
 
 
 def bind_rearrangement(operand: Operand, result: Operand) -> Kernel:
-    """The same in twin order; the result's labels need not be distinct.
+    """The same in transposed array order; the result's labels need not be distinct.
 
     >>> kernel = bind_rearrangement(row_major((0, 1, 2), (2, 2, 3), "int64"), row_major((2, 0), (3, 2), "int64"))
     >>> kernel(np.arange(12).reshape(2, 2, 3)).tolist()
@@ -86,7 +86,7 @@ def bind_rearrangement(operand: Operand, result: Operand) -> Kernel:
                 diagonal[...] = view(x).transpose(order)
             return out
 
-        return with_workspace(quiet(embedded), workspace_of(sum_into) if summed else 0)
+        return with_workspace(ignoring_fp_errors(embedded), workspace_of(sum_into) if summed else 0)
 
     if summed:
 
@@ -95,7 +95,7 @@ def bind_rearrangement(operand: Operand, result: Operand) -> Kernel:
             sum_into(out.transpose(back), view(x))
             return out
 
-        return with_workspace(quiet(reduced), workspace_of(sum_into))
+        return with_workspace(ignoring_fp_errors(reduced), workspace_of(sum_into))
     steps_of = dict(zip(labels, steps_in, strict=True))
     merged, merged_strides = fuse(thin, tuple(steps_of[label] for label in distinct))
     fill = bind_fill(merged, merged_strides)

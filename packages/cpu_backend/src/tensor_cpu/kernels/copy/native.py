@@ -14,7 +14,7 @@ import numpy as np
 
 from tensor_core.dtypes import DTYPES
 from tensor_cpu.kernels.axes import Shape, native
-from tensor_cpu.system.errstate import quiet
+from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
@@ -23,7 +23,7 @@ _MANY: Final = 1 << 14  # elements of a result that are worth more than NumPy's 
 _NAMES: Final = {np.dtype(dtype.numpy_name): dtype.name for dtype in DTYPES}
 
 
-def bind_copy(operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel | None:
+def bind_copy(operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel | None:
     """The kernel that copies any view to a new compact array.
 
     >>> from tensor_core import F64
@@ -38,7 +38,7 @@ def bind_copy(operands: tuple[Operand, ...], result: Result, detail: Any, /) -> 
     return LIBRARY.bind_copy(form.shape[::-1], form.strides[::-1], form.dtype.name)
 
 
-def bind_copy_into(operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel | None:
+def bind_copy_into(operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel | None:
     """The kernel that copies one view into another; overlapping memory behaves as if the source were copied first.
 
     >>> from tensor_core import I64
@@ -57,22 +57,22 @@ def bind_copy_into(operands: tuple[Operand, ...], result: Result, detail: Any, /
     return LIBRARY.bind_copy_into(target.shape[::-1], target.strides[::-1], source.strides[::-1], target.dtype.name)
 
 
-def bind_relabel(operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel | None:
+def bind_unary_einsum(operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel | None:
     """The kernel that permutes labels, and reads diagonals; None where labels are summed or the result has diagonals.
 
     >>> from tensor_core import F64
     >>> from tensor_runtime.form import form_of
     >>> from tensor_runtime.placement import CPU
     >>> matrix, vector = form_of(F64, (2, 2), CPU), form_of(F64, (2,), CPU)
-    >>> bind_relabel((matrix,), vector, ((0, 0), (0,)))(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()
+    >>> bind_unary_einsum((matrix,), vector, ((0, 0), (0,)))(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()
     [1.0, 4.0]
-    >>> bind_relabel((matrix,), vector, ((0, 1), (0,))) is None
+    >>> bind_unary_einsum((matrix,), vector, ((0, 1), (0,))) is None
     True
     """
     (form,) = operands
     assert isinstance(form, Form)
     assert isinstance(result, Form)
-    labels_in, labels_out = detail
+    labels_in, labels_out = params
     if {*labels_in} != {*labels_out} or len({*labels_out}) < len(labels_out) or form.dtype is not result.dtype:
         return None
     operand = native(form, labels_in)
@@ -135,7 +135,7 @@ def copy_kernel(
     return copy
 
 
-def bind_convert(operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel | None:
+def bind_convert(operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel | None:
     """The kernel that changes the dtype; None where a value may not fit, which NumPy's kernel looks for.
 
     >>> from tensor_core import C64, F64, I32
@@ -155,7 +155,7 @@ def bind_convert(operands: tuple[Operand, ...], result: Result, detail: Any, /) 
     return LIBRARY.bind_convert(form.shape[::-1], form.strides[::-1], form.dtype.name, result.dtype.name)
 
 
-def bind_full(operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel | None:
+def bind_full(operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel | None:
     """The kernel that repeats one number; None for few elements.
 
     >>> from tensor_core import F64
@@ -169,13 +169,13 @@ def bind_full(operands: tuple[Operand, ...], result: Result, detail: Any, /) -> 
         return None
     dtype = np.dtype(result.dtype.numpy_name)
     repeat = LIBRARY.bind_copy(result.shape[::-1], (0,) * result.rank, result.dtype.name)
-    return quiet(lambda value: repeat(np.full((), value, dtype)))
+    return ignoring_fp_errors(lambda value: repeat(np.full((), value, dtype)))
 
 
 BINDERS: Final[Mapping[str, Any]] = {
     "copy": bind_copy,
     "copy_into": bind_copy_into,
-    "relabel": bind_relabel,
+    "unary_einsum": bind_unary_einsum,
     "convert": bind_convert,
     "cast": bind_convert,
     "full": bind_full,

@@ -106,7 +106,7 @@ def _step_by_step(operands: tuple[Operand, ...], program: Program, keep: int) ->
     return run
 
 
-def numpy_kernel(name: str, operands: tuple[Operand, ...], result: Any, detail: Any, /) -> Kernel:
+def numpy_kernel(name: str, operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel:
     """NumPy's kernel of an operation, whatever native one there is.
 
     >>> from tensor_core import F64
@@ -119,12 +119,12 @@ def numpy_kernel(name: str, operands: tuple[Operand, ...], result: Any, detail: 
     """
     binder = binder_of(name)
     assert binder is not None, name
-    return binder(operands, result, detail)
+    return binder(operands, result, params)
 
 
-def _bind(name: str, operands: tuple[Operand, ...], result: Any, detail: Any) -> Kernel:
-    kernel = native.bind(name, operands, result, detail)
-    return numpy_kernel(name, operands, result, detail) if kernel is None else checked(name, kernel, operands)
+def _bind(name: str, operands: tuple[Operand, ...], result: Any, params: Any) -> Kernel:
+    kernel = native.bind(name, operands, result, params)
+    return numpy_kernel(name, operands, result, params) if kernel is None else checked(name, kernel, operands)
 
 
 BINDERS: Final[Mapping[str, Binder]] = {PROGRAM: bind_program}

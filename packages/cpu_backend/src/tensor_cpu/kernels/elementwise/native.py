@@ -17,7 +17,7 @@ from tensor_cpu.kernels.elementwise.fused import PROGRAM, Program, Reference, nu
 from tensor_cpu.kernels.elementwise.numpy import COMPARISONS, element_of
 from tensor_cpu.kernels.elementwise.registers import OPERATIONS, NoInstructionError, ProgramWriter, Strides, Value
 from tensor_cpu.storage import NUMPY_DTYPES
-from tensor_cpu.system.errstate import quiet
+from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.form import Form, Shape, form_of
 from tensor_runtime.protocols import Kernel, Operand
@@ -41,7 +41,7 @@ _OF_PARTS: Final = frozenset({"abs", "real", "imag", "isnan", "isinf", "isfinite
 
 
 def strides_along(form: Form, shape: Shape, /) -> Strides:
-    """Strides, in elements, of the twin of ``form`` broadcast to the twin of ``shape``.
+    """Strides, in elements, of the transposed array of ``form`` broadcast to the transposed array of ``shape``.
 
     >>> from tensor_core import F64
     >>> from tensor_runtime.form import form_of
@@ -225,7 +225,7 @@ def _with_numbers(
             given.append(number)
         return native(*given)
 
-    return quiet(call)  # a number beyond a narrow dtype becomes an infinity
+    return ignoring_fp_errors(call)  # a number beyond a narrow dtype becomes an infinity
 
 
 def bind_program(operands: tuple[Operand, ...], result: Form, program: Program, /) -> Kernel | None:
@@ -252,8 +252,8 @@ def bind_program(operands: tuple[Operand, ...], result: Form, program: Program, 
     except NoInstructionError:
         return None
     name = PROGRAM if len(program) > 1 else program[0][0]
-    detail = program if len(program) > 1 else None
-    return compiler.kernel(result, lambda: numpy_kernel(name, operands, result, detail))
+    params = program if len(program) > 1 else None
+    return compiler.kernel(result, lambda: numpy_kernel(name, operands, result, params))
 
 
 def _after_copies(operands: tuple[Operand, ...], copied: list[bool], result: Form, program: Program) -> Kernel | None:
@@ -279,8 +279,8 @@ def _after_copies(operands: tuple[Operand, ...], copied: list[bool], result: For
 
 
 def _single(name: str) -> Callable[[tuple[Operand, ...], Any, Any], Kernel | None]:
-    def bind(operands: tuple[Operand, ...], result: Any, detail: Any, /) -> Kernel | None:
-        if result.size < (1 if name in ANY_SIZE else SMALLEST) or detail is not None:
+    def bind(operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel | None:
+        if result.size < (1 if name in ANY_SIZE else SMALLEST) or params is not None:
             return None
         return bind_program(operands, result, ((name, tuple(range(len(operands))), result),))
 

@@ -1,7 +1,7 @@
-"""Elementwise kernels on twins, from the rows that array namespaces share.
+"""Elementwise kernels on transposed arrays, from the rows that array namespaces share.
 
-Right-aligned broadcasting of tensors is "insert axes at the end" for their twins. It is decided once, when a kernel
-is bound; for equal compact forms NumPy's own ufunc is the kernel.
+Right-aligned broadcasting of tensors is "insert axes at the end" for their transposed arrays. It is decided once, when
+a kernel is bound; for equal compact forms NumPy's own ufunc is the kernel.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tensor_core.errors import CastRangeError
 from tensor_core.promotion import promote_scalar
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.storage import NUMPY_DTYPES, Array, empty
-from tensor_cpu.system.errstate import quiet
+from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.backends.xp_tables import elementwise as rows
 from tensor_runtime.backends.xp_tables.elementwise import Ufunc
 from tensor_runtime.form import Form
@@ -43,15 +43,15 @@ def bind_function(ufunc: Ufunc, form: Form, result: Form, /) -> Kernel:
     """
     if result.dtype in FLOATING and form.dtype not in FLOATING:
         computed = NUMPY_DTYPES[result.dtype]
-        return quiet(lambda x: ufunc(x, out=empty(result), dtype=computed))
+        return ignoring_fp_errors(lambda x: ufunc(x, out=empty(result), dtype=computed))
     if form.rank and form.is_compact:
-        return quiet(ufunc)
-    return quiet(lambda x: ufunc(x, out=empty(result)))
+        return ignoring_fp_errors(ufunc)
+    return ignoring_fp_errors(lambda x: ufunc(x, out=empty(result)))
 
 
 def bind_binary(name: str, operands: tuple[Operand, ...], result: Form, /) -> Kernel:
     """The kernel of a function of two operands, of which one may be a Python number."""
-    return quiet(binary_function(name, BINARY[name], operands, result))
+    return ignoring_fp_errors(binary_function(name, BINARY[name], operands, result))
 
 
 def binary_function(name: str, ufunc: Ufunc, operands: tuple[Operand, ...], result: Form, /) -> Ufunc:
@@ -113,7 +113,7 @@ def _of_number(name: str, ufunc: Ufunc, form: Form, number: Operand, result: For
 
 
 def readers(name: str, operands: tuple[Operand, ...], rank: int, dtype: DType, /) -> list[Callable[[Any], Any]]:
-    """For each operand, what makes it an array (or an element) that broadcasts as the twin of a result of ``rank``.
+    """For each operand, what makes it an array (or an element) that broadcasts to a result of ``rank`` axes.
 
     Python numbers become elements of ``dtype``; tensors keep theirs.
 
@@ -145,7 +145,7 @@ def _indexed(index: Any, x: Array) -> Array:
 
 
 def stretched(rank: int, full: int, /) -> tuple[Any, ...]:
-    """The index that gives a twin of ``rank`` axes the trailing axes of extent 1 that broadcasting asks for."""
+    """The index that gives an array of ``rank`` axes the trailing axes of extent 1 that broadcasting asks for."""
     return (..., *[None] * (full - rank))
 
 
@@ -185,11 +185,11 @@ def _shortened(value: Any) -> str:
 
 
 def _unary(name: str) -> Binder:
-    return lambda operands, result, detail: bind_unary(name, operands[0], result)
+    return lambda operands, result, params: bind_unary(name, operands[0], result)
 
 
 def _binary(name: str) -> Binder:
-    return lambda operands, result, detail: bind_binary(name, operands, result)
+    return lambda operands, result, params: bind_binary(name, operands, result)
 
 
 BINDERS: Final[Mapping[str, Binder]] = {name: _unary(name) for name in UNARY} | {name: _binary(name) for name in BINARY}

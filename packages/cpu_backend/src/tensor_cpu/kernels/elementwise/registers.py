@@ -10,7 +10,7 @@ from typing import Final
 
 from tensor_core.dtypes import DType
 from tensor_cpu.storage import NUMPY_DTYPES
-from tensor_cpu.system.errstate import QUIET
+from tensor_cpu.system.errstate import IGNORING_FP_ERRORS
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 
 OPERATIONS: Final[dict[str, list[str]]] = LIBRARY.elementwise_operations() if AVAILABLE else {}
@@ -56,7 +56,7 @@ class ProgramWriter:
         self._computed: dict[tuple[str, DType, tuple[Value, ...]], Value] = {}
 
     def operand(self, strides: Strides, dtype: DType, /) -> Value:
-        """The value of the next operand of the kernel, which has these strides along the result's twin."""
+        """The value of the next operand of the kernel, which has these strides along the result's transposed array."""
         value = Value(dtype)
         self.operands.append((strides, dtype.name))
         self._operand_values.append(value)
@@ -64,7 +64,7 @@ class ProgramWriter:
 
     def constant(self, number: object, dtype: DType, /) -> Value:
         """A value that is one number everywhere; an OverflowError where the dtype cannot hold it."""
-        element = QUIET.copy().run(NUMPY_DTYPES[dtype].type, number).tobytes()
+        element = IGNORING_FP_ERRORS.copy().run(NUMPY_DTYPES[dtype].type, number).tobytes()
         return self._constants.setdefault((element, dtype), Value(dtype))
 
     def instruction(self, operation: str, dtype: DType, values: tuple[Value, ...], result: DType, /) -> Value:

@@ -24,7 +24,7 @@ _MOST_TERMS: Final = 4096  # multiplications of a product: beyond, BLAS catches 
 _PANEL: Final = 960  # elements of the right factor; SMALL_PANEL in small.h
 
 
-def bind_binary(name: str, operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel | None:
+def bind_binary(name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel | None:
     """The kernel of two compact operands of equal dtype, of which either may be a Python number or a single element.
 
     >>> import numpy as np
@@ -69,7 +69,7 @@ def _step(operand: Operand, result: Form) -> int | None:
     return 1 if operand.is_compact and operand.size == result.size else None
 
 
-def bind_unary(name: str, operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel | None:
+def bind_unary(name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel | None:
     """The kernel of one compact operand whose dtype is the result's.
 
     >>> import numpy as np
@@ -88,7 +88,7 @@ def bind_unary(name: str, operands: tuple[Operand, ...], result: Result, detail:
     return LIBRARY.small_unary(name, result.shape[::-1], result.dtype.name)
 
 
-def bind_contract(operands: tuple[Operand, ...], result: Result, detail: Any, /) -> Kernel | None:
+def bind_contract(operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel | None:
     """The kernel of a contraction that is a small batch of small matrix products.
 
     >>> import numpy as np
@@ -105,7 +105,7 @@ def bind_contract(operands: tuple[Operand, ...], result: Result, detail: Any, /)
         return None
     if not (a.dtype is b.dtype is result.dtype) or result.dtype.kind == "bool":
         return None
-    labels_a, labels_b, labels_out = detail
+    labels_a, labels_b, labels_out = params
     if not {*labels_a} ^ {*labels_b} <= {*labels_out}:
         return None
     x, y = native(a, labels_a), native(b, labels_b)

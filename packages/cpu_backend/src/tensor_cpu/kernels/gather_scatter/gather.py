@@ -1,8 +1,9 @@
-"""Kernels that choose elements by index values, on twins; ``gather`` and ``scatter`` stand in the module ``scatter``.
+"""Kernels that choose elements by index values, on transposed arrays; ``scatter`` has ``gather`` and ``scatter``.
 
 Most of them turn indices into offsets, in elements, from the lowest address that a form reaches, and then read or write
 a flat array over that memory: this serves every layout, negative strides included, without copying the operand. The
-order of a C-contiguous twin is column-major order, so "the last in column-major order" is the last one written.
+order of a C-contiguous transposed array is column-major order, so "the last in column-major order" is the last one
+written.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from numpy.lib.stride_tricks import as_strided
 
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.storage import NUMPY_DTYPES, Array, empty
-from tensor_cpu.system.errstate import quiet
+from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.dispatch.index_checked import out_of_range
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Counted, Kernel
 
 Refusal = Callable[[Array], Exception]
-"""From the twin of the indices to the error that names the first one out of range."""
+"""From the transposed array of the indices to the error that names the first one out of range."""
 
 
 def bind_take(operands: tuple[Form, Form], result: Form, axis: int | None, /) -> Kernel:
@@ -151,10 +152,10 @@ def bind_put_along_axis(operands: tuple[Form, Form, Form], result: Form, axis: i
         places = np.broadcast_to(offsets, target).reshape(-1)
         flat[places] = np.broadcast_to(y[pad].astype(dtype), target).reshape(-1)
 
-    return quiet(put)
+    return ignoring_fp_errors(put)
 
 
-def bind_nonzero(operands: tuple[Form], result: tuple[Form, ...], detail: None, /) -> Kernel:
+def bind_nonzero(operands: tuple[Form], result: tuple[Form, ...], params: None, /) -> Kernel:
     """Indices of elements that are not zero, in row-major order.
 
     >>> from tensor_core import I64

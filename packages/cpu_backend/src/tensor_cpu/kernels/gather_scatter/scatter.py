@@ -1,4 +1,4 @@
-"""Kernels of ``gather`` and ``scatter``, slices whose places are index values, on twins.
+"""Kernels of ``gather`` and ``scatter``, slices whose places are index values, on transposed arrays.
 
 As in ``gather``, indices become offsets into flat memory, except where whole slices lie along one axis.
 """
@@ -14,7 +14,7 @@ from tensor_core.shapes import compact_strides
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.gather_scatter.gather import Refusal, bind_slices_along, first_true, memory_of, named, taken_at
 from tensor_cpu.storage import NUMPY_DTYPES, Array, empty
-from tensor_cpu.system.errstate import quiet
+from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.dispatch.index_checked import out_of_range
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.ops.slice_geometry import SliceGeometry, gather_geometry, scatter_geometry
@@ -57,7 +57,7 @@ def bind_gather(operands: tuple[Form, Form], result: Form, options: Any, /) -> K
     return gathered
 
 
-def bind_scatter(operands: tuple[Form, Form, Form], result: Form, detail: Any, /) -> Kernel:
+def bind_scatter(operands: tuple[Form, Form, Form], result: Form, params: Any, /) -> Kernel:
     """A copy of which slices are combined with updates.
 
     >>> from tensor_core import I64
@@ -70,7 +70,7 @@ def bind_scatter(operands: tuple[Form, Form, Form], result: Form, detail: Any, /
     [[1, 1, 31], [1, 1, 20]]
     """
     form, indices, updates = operands
-    mode, options = detail
+    mode, options = params
     geometry = scatter_geometry("scatter", form.shape, indices.shape, updates.shape, options)
 
     def refusal(index: Array) -> Exception:
@@ -100,7 +100,7 @@ def bind_scatter(operands: tuple[Form, Form, Form], result: Form, detail: Any, /
             _AT[mode].at(flat, offsets, written.reshape(-1))
         return out
 
-    return quiet(scattered)
+    return ignoring_fp_errors(scattered)
 
 
 def _whole_slices_along(shape: Shape, rank: int, geometry: SliceGeometry) -> int | None:
@@ -116,7 +116,7 @@ def _whole_slices_along(shape: Shape, rank: int, geometry: SliceGeometry) -> int
 def _bind_starts(
     shape: Shape, rank: int, geometry: SliceGeometry, refusal: Refusal
 ) -> Callable[[Array], Sequence[Array]]:
-    """From the twin of the indices to the twin of the starts along each start axis, checked, in I64."""
+    """From the indices to the starts along each start axis, both transposed, checked, in I64."""
     last = [shape[axis] - geometry.sizes[axis] for axis in geometry.start_axes]
     vector = geometry.vector_axis
     picks: Any = [(..., k, *[slice(None)] * vector) for k in range(len(last))] if vector < rank else [...]
@@ -132,7 +132,7 @@ def _bind_starts(
 
 
 def _bind_offsets(strides: Shape, geometry: SliceGeometry) -> Callable[[Sequence[Array]], Array]:
-    """From starts to the offsets of all elements of all slices, as the twin of the tensor of all slices."""
+    """From starts to the offsets of all elements of all slices, as the transposed array of the tensor of all slices."""
     rank = len(geometry.shape)
     batch = [geometry.shape[axis] for axis in reversed(geometry.batch_axes)]
     spread = tuple(slice(None) if axis in geometry.batch_axes else None for axis in reversed(range(rank)))

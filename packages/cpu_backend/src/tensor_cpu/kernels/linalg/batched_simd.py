@@ -49,7 +49,7 @@ _PARTS: Final = 16
 _NAMES: Final = {NUMPY_DTYPES[dtype]: dtype.name for dtype in FLOATING}
 
 
-def bind(name: str, operands: tuple[Operand, ...], result: Result, detail: Any) -> Kernel | None:
+def bind(name: str, operands: tuple[Operand, ...], result: Result, params: Any) -> Kernel | None:
     """The kernel for these forms, or None where the matrices are not small, or too few, or their batches differ.
 
     >>> from tensor_core import F64
@@ -65,7 +65,7 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, detail: Any) 
     forms = [operand for operand in operands if isinstance(operand, Form)]
     if len(forms) != len(operands):
         return None
-    numpys = linalg.bind(name, operands, result, detail)
+    numpys = linalg.bind(name, operands, result, params)
     kernel = _bind_equal(name, forms, result, numpys)
     if kernel is None and name == "solve" and forms[0].shape[0] in _ALWAYS_HERE:
         return _bind_solve(forms, result, numpys)
@@ -109,10 +109,10 @@ def _bind_equal(name: str, forms: list[Form], result: Result, numpys: Kernel) ->
 def _refusing_singular(name: str, numpys: Kernel) -> Kernel:
     """What stands behind a kernel in lanes that found a matrix with an exactly zero pivot, or something not finite."""
 
-    def kernel(*twins: Any) -> Any:
-        if not all(np.isfinite(twin).all() for twin in twins):
-            return numpys(*twins)
-        raise linalg.singular(name, twins[0], _inverted)
+    def kernel(*arrays: Any) -> Any:
+        if not all(np.isfinite(array).all() for array in arrays):
+            return numpys(*arrays)
+        raise linalg.singular(name, arrays[0], _inverted)
 
     return kernel
 
@@ -139,9 +139,9 @@ def _bind_solve(forms: list[Form], result: Result, numpys: Kernel) -> Kernel | N
         _hand_back,
     )
 
-    def spread(twin: Any, shape: tuple[int, ...], rows: int) -> Any:
+    def spread(transposed: Any, shape: tuple[int, ...], rows: int) -> Any:
         """The matrices, one for each of the batch; those that are fewer than the batch has axes get more."""
-        stack = twin.reshape(*shape[:-2], *(1,) * (2 + len(batch) - len(shape)), *shape[-2:])
+        stack = transposed.reshape(*shape[:-2], *(1,) * (2 + len(batch) - len(shape)), *shape[-2:])
         stack = np.broadcast_to(stack, (*batch, *shape[-2:])).reshape(-1, rows, side)
         return np.ascontiguousarray(stack, dtype)
 
@@ -166,7 +166,7 @@ class _HandedBackError(Exception):
     """The lanes found a matrix with an exactly zero pivot, or something that is not finite."""
 
 
-def _hand_back(*twins: Any) -> None:
+def _hand_back(*arrays: Any) -> None:
     raise _HandedBackError
 
 
@@ -184,7 +184,7 @@ def _raise_singular(stack: Any) -> None:
 
 def _compacting(kernel: Kernel) -> Kernel:
     """The same for operands that are views."""
-    return lambda *twins: kernel(*map(np.ascontiguousarray, twins))
+    return lambda *arrays: kernel(*map(np.ascontiguousarray, arrays))
 
 
 BINDERS: Final[Mapping[str, Callable[[tuple[Operand, ...], Result, Any], Kernel | None]]] = {

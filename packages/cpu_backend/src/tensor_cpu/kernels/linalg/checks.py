@@ -1,7 +1,8 @@
 """Checks around LAPACK: finite input, index limits, and which matrix of a batch failed.
 
-Arrays here are twins: the tensor ``[M, N, B...]`` is the ndarray ``(...B, N, M)``, so the row-major order of a twin
-is the column-major order of its tensor and "first" means the same in both. Indices in errors are the tensor's.
+Arrays here are transposed arrays: the tensor ``[M, N, B...]`` is the ndarray ``(...B, N, M)``, so the row-major order
+of a transposed array is the column-major order of its tensor and "first" means the same in both. Indices in errors are
+the tensor's.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _INT32_MAX: Final = 2**31 - 1
 _INT64_MAX: Final = 2**63 - 1
 
 
-def require_finite(operation: str, operand: str, twin: Array, core_rank: int = 2) -> None:
+def require_finite(operation: str, operand: str, transposed: Array, core_rank: int = 2) -> None:
     """Raise unless every element is finite.
 
     LAPACK does not check: ``svd`` of a matrix with one infinity never returns, ``qr`` and ``eigh`` answer NaN with
@@ -33,7 +34,7 @@ def require_finite(operation: str, operand: str, twin: Array, core_rank: int = 2
     Args:
         operation: the name the error bears.
         operand: the parameter it is passed as, ``a`` or ``b``.
-        twin: of a tensor ``[M, N, B...]``, any strides.
+        transposed array: of a tensor ``[M, N, B...]``, any strides.
         core_rank: how many leading axes of the tensor are not batch axes.
 
     Raises:
@@ -41,14 +42,14 @@ def require_finite(operation: str, operand: str, twin: Array, core_rank: int = 2
 
     >>> require_finite("svd", "a", np.ones((2, 2)))
     """
-    finite = np.isfinite(twin)
+    finite = np.isfinite(transposed)
     if finite.all():
         return
     position = np.unravel_index(int(finite.argmin()), finite.shape)
     index = tuple(int(i) for i in reversed(position))
     element, batch = index[:core_rank], index[core_rank:]
     raise NonFiniteError(
-        f"{operation}: operand {operand} holds {twin[position].item()!r} at element {element}{place(batch)}; "
+        f"{operation}: operand {operand} holds {transposed[position].item()!r} at element {element}{place(batch)}; "
         "accepted: finite values only (check=False skips this check, and LAPACK may then hang or answer nonsense)",
         operation=operation,
         operand=operand,
@@ -66,26 +67,26 @@ def place(batch: Index) -> str:
     return f" of the matrix at batch index {batch}" if batch else ""
 
 
-def first_failure(run: Callable[[Array], object], twin: Array) -> tuple[Index, Array]:
+def first_failure(run: Callable[[Array], object], transposed: Array) -> tuple[Index, Array]:
     """The first matrix of a batch on which ``run`` raises ``LinAlgError``.
 
     NumPy raises once for the whole batch. Halving finds the matrix and costs about one more pass over the batch.
 
     Args:
-        run: raises ``LinAlgError`` for the whole of ``twin``.
-        twin: of a tensor ``[N, N, B...]``, any strides.
+        run: raises ``LinAlgError`` for the whole of ``transposed array``.
+        transposed array: of a tensor ``[N, N, B...]``, any strides.
 
     Returns:
-        The batch index as the tensor has it, and the twin of that matrix.
+        The batch index as the tensor has it, and the transposed array of that matrix.
 
     >>> stack = np.stack([np.eye(2), -np.eye(2)])
     >>> first_failure(np.linalg.cholesky, stack)[0]
     (1,)
     """
-    batch = twin.shape[:-2]
+    batch = transposed.shape[:-2]
     if not batch:
-        return (), twin
-    flat = twin.reshape(-1, *twin.shape[-2:])
+        return (), transposed
+    flat = transposed.reshape(-1, *transposed.shape[-2:])
     start, stop = (0, flat.shape[0])  # everything before start is good, the failure lies before stop
     while stop - start > 1:
         middle = (start + stop) // 2
@@ -112,9 +113,9 @@ def first_bad_minor(run: Callable[[Array], object], matrix: Array) -> int:
     return bad
 
 
-def _fails(run: Callable[[Array], object], twin: Array) -> bool:
+def _fails(run: Callable[[Array], object], transposed: Array) -> bool:
     try:
-        run(twin)
+        run(transposed)
     except LinAlgError:
         return True
     return False

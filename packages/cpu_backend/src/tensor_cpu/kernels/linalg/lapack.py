@@ -18,14 +18,14 @@ from tensor_runtime.protocols import Kernel, Operand, Result
 _Strides = tuple[int, ...]
 
 
-def bind(name: str, operands: tuple[Operand, ...], result: Result, detail: Any) -> Kernel | None:
+def bind(name: str, operands: tuple[Operand, ...], result: Result, params: Any) -> Kernel | None:
     """The native kernel, or None for matrices without elements and for what the library's integers cannot count.
 
     Args:
         name: cholesky, solve, inv, det, qr, eigh or svd.
         operands: forms of one dtype.
         result: a form, or a tuple of them.
-        detail: whether to check that the elements are finite.
+        params: whether to check that the elements are finite.
 
     Raises:
         ArgumentError: the environment names a BLAS that does not exist.
@@ -70,13 +70,13 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, detail: Any) 
         a.strides[::-1] if shared else _stack_strides(a, batch),
         b_strides,
         tuple((form.shape[::-1], form.dtype.name) for form in results),
-        bool(detail),
-        linalg.bind(name, operands, result, detail),
+        bool(params),
+        linalg.bind(name, operands, result, params),
     )
 
 
 def _stack_strides(form: Form, batch: Shape) -> _Strides:
-    """Strides in twin order of a stack ``[M, N, B...]`` that is broadcast to a batch shape.
+    """Strides in transposed array order of a stack ``[M, N, B...]`` that is broadcast to a batch shape.
 
     >>> from tensor_core import F64
     >>> from tensor_runtime.form import form_of

@@ -1,10 +1,10 @@
 """Dense linear algebra on NumPy: ``svd``, ``qr``, ``eigh``, ``cholesky``, ``solve``, ``inv``, ``det``.
 
-Tensors are ``[M, N, B...]``; their twins, which these kernels get and return, are ``(...B, N, M)``: stacks of
-transposed matrices in the batch order of ``numpy.linalg``. Where the transposed problem has the same answer (``svd``,
-``cholesky``, ``inv``, ``det``) the twin goes in as it is and the results come out as twins; ``qr``, ``eigh`` and
-``solve`` need one transposition of the result. NumPy copies each matrix once, computes F32 in F64 and C32 in C64, and
-rounds at the end.
+Tensors are ``[M, N, B...]``; their transposed arrays, which these kernels get and return, are ``(...B, N, M)``: stacks
+of transposed matrices in the batch order of ``numpy.linalg``. Where the transposed problem has the same answer
+(``svd``, ``cholesky``, ``inv``, ``det``) the transposed array goes in as it is and the results come out as transposed
+arrays; ``qr``, ``eigh`` and ``solve`` need one transposition of the result. NumPy copies each matrix once, computes F32
+in F64 and C32 in C64, and rounds at the end.
 
 A kernel checks its input (unless ``check`` is false), never writes to it, and returns compact arrays of its own.
 """
@@ -28,7 +28,7 @@ from tensor_cpu.kernels.linalg.checks import (
     require_finite,
     require_indexable,
 )
-from tensor_cpu.system.errstate import quiet
+from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.errors import LinalgError, NotConvergedError, NotPositiveDefiniteError, SingularMatrixError
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
@@ -47,9 +47,9 @@ class Routine(NamedTuple):
 
 
 def svd(a: Array) -> tuple[Array, ...]:
-    """Twins of u, s, vh. With X = Aᵀ = U' S V'ᴴ, A = (V'ᴴ)ᵀ S U'ᵀ: the twin of u is V'ᴴ, that of vh is U'.
+    """Transposes of u, s, vh. With X = Aᵀ = U' S V'ᴴ, A = (V'ᴴ)ᵀ S U'ᵀ: that of u is V'ᴴ, that of vh is U'.
 
-    No conjugation is involved, because A is the transpose of its twin, not the adjoint.
+    No conjugation is involved, because A is the transpose of its transposed array, not the adjoint.
 
     >>> u, s, vh = svd(np.array([[3.0, 0.0], [0.0, 4.0]]))
     >>> s.tolist()
@@ -60,7 +60,7 @@ def svd(a: Array) -> tuple[Array, ...]:
 
 
 def qr(a: Array) -> tuple[Array, ...]:
-    """Twins of q and r; the transposed problem would be an LQ factorisation, which NumPy lacks.
+    """Transposed arrays of q and r; the transposed problem would be an LQ factorisation, which NumPy lacks.
 
     >>> q, r = qr(np.array([[2.0]]))
     >>> (q * r).tolist()
@@ -71,7 +71,7 @@ def qr(a: Array) -> tuple[Array, ...]:
 
 
 def eigh(a: Array) -> tuple[Array, ...]:
-    """Ascending eigenvalues and the twin of the eigenvectors; reads the lower triangle of each tensor matrix.
+    """Ascending eigenvalues and the transposed eigenvectors; reads the lower triangle of each tensor matrix.
 
     >>> eigh(np.array([[2.0, 0.0], [0.0, 1.0]]))[0].tolist()
     [1.0, 2.0]
@@ -81,7 +81,7 @@ def eigh(a: Array) -> tuple[Array, ...]:
 
 
 def cholesky(a: Array) -> tuple[Array, ...]:
-    """Twin of the lower factor. The twin's upper triangle is the tensor's lower one, and UᴴU = Aᵀ gives A = Uᵀ (Uᵀ)ᴴ.
+    """Transpose of the lower factor: the array's upper triangle is the tensor's lower one, and UᴴU = Aᵀ gives A = Uᵀ (Uᵀ)ᴴ.
 
     >>> cholesky(np.array([[4.0, 2.0], [7.0, 5.0]]))[0].tolist()
     [[2.0, 1.0], [0.0, 2.0]]
@@ -90,11 +90,11 @@ def cholesky(a: Array) -> tuple[Array, ...]:
 
 
 def solve(a: Array, b: Array) -> tuple[Array, ...]:
-    """Twin of x with A x = b.
+    """Transposed array of x with A x = b.
 
     One matrix against many batches of columns is factored once: the batch of b is merged with its columns. Otherwise
-    batch axes align at the tensor's last one, which is the twin's first, so the shorter twin gets extents of 1 before
-    its matrix axes.
+    batch axes align at the tensor's last one, which is the transposed array's first, so the shorter transposed array
+    gets extents of 1 before its matrix axes.
 
     >>> solve(np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([[2.0, 4.0]]))[0].tolist()
     [[1.0, 1.0]]
@@ -109,7 +109,7 @@ def solve(a: Array, b: Array) -> tuple[Array, ...]:
 
 
 def inv(a: Array) -> tuple[Array, ...]:
-    """Twin of the inverse, which is the inverse of the twin.
+    """Transposed array of the inverse, which is the inverse of the transposed array.
 
     >>> inv(np.array([[2.0, 0.0], [0.0, 4.0]]))[0].tolist()
     [[0.5, 0.0], [0.0, 0.25]]
@@ -118,7 +118,7 @@ def inv(a: Array) -> tuple[Array, ...]:
 
 
 def det(a: Array) -> tuple[Array, ...]:
-    """Determinants, which are those of the twins.
+    """Determinants, which are those of the transposed arrays.
 
     >>> det(np.array([[2.0, 0.0], [7.0, 4.0]]))[0].round(12).tolist()
     8.0
@@ -127,12 +127,12 @@ def det(a: Array) -> tuple[Array, ...]:
 
 
 def _swap(stack: Array) -> Array:
-    """View with the two matrix axes exchanged: twin to tensor matrix and back."""
+    """View with the two matrix axes exchanged: transposed array to tensor matrix and back."""
     return stack.swapaxes(-1, -2)
 
 
-def _pad_batch(twin: Array, rank: int) -> Array:
-    return twin.reshape(twin.shape[:-2] + (1,) * (rank - twin.ndim) + twin.shape[-2:])
+def _pad_batch(transposed: Array, rank: int) -> Array:
+    return transposed.reshape(transposed.shape[:-2] + (1,) * (rank - transposed.ndim) + transposed.shape[-2:])
 
 
 def _compact(array: Array) -> Array:
@@ -242,14 +242,14 @@ ROUTINES: Final[Mapping[str, Routine]] = {
 """The decompositions by kernel name."""
 
 
-def bind(name: str, operands: tuple[Operand, ...], result: Result, detail: Any) -> Kernel:
+def bind(name: str, operands: tuple[Operand, ...], result: Result, params: Any) -> Kernel:
     """The kernel of one decomposition for these forms.
 
     Args:
         name: a key of :data:`ROUTINES`.
         operands: forms of floating or complex tensors whose shapes the operation's spec has accepted.
         result: a form, or a tuple of them; decides whether the kernel returns an array or a tuple.
-        detail: whether to check that the elements are finite.
+        params: whether to check that the elements are finite.
 
     Raises:
         SizeLimitError: LAPACK's integers are too short for the shapes.
@@ -268,23 +268,23 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, detail: Any) 
     routine = ROUTINES[name]
     shapes = tuple(operand.shape for operand in operands if isinstance(operand, Form))
     require_indexable(name, shapes[0], routine.elements(*shapes))
-    checked = tuple(("ab"[i], min(2, len(shape))) for i, shape in enumerate(shapes)) if detail else ()
+    checked = tuple(("ab"[i], min(2, len(shape))) for i, shape in enumerate(shapes)) if params else ()
     single = isinstance(result, Form)
 
-    def kernel(*twins: Array) -> Any:
-        for (operand, core_rank), twin in zip(checked, twins, strict=False):  # nothing when unchecked
-            require_finite(name, operand, twin, core_rank)
-        if max(twin.ndim for twin in twins) > _MOST_AXES:
+    def kernel(*arrays: Array) -> Any:
+        for (operand, core_rank), array in zip(checked, arrays, strict=False):  # nothing when unchecked
+            require_finite(name, operand, array, core_rank)
+        if max(array.ndim for array in arrays) > _MOST_AXES:
             raise UnsupportedOperationError(
                 f"{name}: NumPy's kernel takes at most {_MOST_AXES} axes; reshape the batch axes to one", operation=name
             )
         try:
-            results = routine.compute(*twins)
+            results = routine.compute(*arrays)
             return _compact(results[0]) if single else tuple(map(_compact, results))
         except LinAlgError:
-            raise routine.explain(*twins) from None
+            raise routine.explain(*arrays) from None
 
-    return quiet(kernel)
+    return ignoring_fp_errors(kernel)
 
 
 BINDERS: Final[Mapping[str, Callable[[tuple[Operand, ...], Result, Any], Kernel]]] = {

@@ -1,4 +1,4 @@
-"""Folds over any axes of twins by NumPy: sums that keep their digits, and no array as large as the operand.
+"""Folds over any axes of transposed arrays by NumPy: sums that keep their digits, and no array as large as the operand.
 
 NumPy adds pairwise along an axis that lies contiguous in memory, and one after the other along the others, where the
 error grows with the number of elements. Here an operand is halved until a block fits the cache; what a block has to be
@@ -18,7 +18,7 @@ import numpy as np
 from tensor_cpu.storage import Array
 from tensor_runtime.form import Form
 
-TwinAxes = tuple[int, ...]
+TransposedAxes = tuple[int, ...]
 Terms = Callable[[Array, Any], Array]
 """What is folded: made of a block of the operand, and of what belongs to its results (see :func:`folded`)."""
 
@@ -30,7 +30,7 @@ _ROW: Final = 1 << 10  # results of a block, so that what lies side by side stay
 
 
 class _Fold(NamedTuple):
-    axes: TwinAxes
+    axes: TransposedAxes
     terms: Terms
     ufunc: np.ufunc
     initial: Any
@@ -38,7 +38,7 @@ class _Fold(NamedTuple):
 
 def folded(
     x: Array,
-    axes: TwinAxes,
+    axes: TransposedAxes,
     dtype: np.dtype[Any],
     /,
     terms: Terms = lambda block, _: block,
@@ -50,8 +50,8 @@ def folded(
     """The fold over axes of ``terms(x, beside)``, block by block; reduced axes stay, with extent 1.
 
     Args:
-        x: a twin, any strides.
-        axes: of the twin, not negative.
+        x: a transposed array, any strides.
+        axes: of the transposed array, not negative.
         dtype: of the result, in which the terms are folded.
         terms: elementwise, or by rows of results.
         beside: as the result; the second argument of ``terms``, cut as the results are.
@@ -105,8 +105,8 @@ def _fill_block(fold: _Fold, out: Array, terms: Array) -> None:
     out[...] = np.add.reduce(lines, axis=1).reshape(out.shape)
 
 
-def is_pairwise(form: Form, axes: TwinAxes, /) -> bool:
-    """Whether NumPy's own sum over these axes of the twin is pairwise, or adds a few elements only.
+def is_pairwise(form: Form, axes: TransposedAxes, /) -> bool:
+    """Whether NumPy's own sum over these axes of the transposed array is pairwise, or adds a few elements only.
 
     >>> from tensor_core import F64
     >>> from tensor_runtime.form import form_of
@@ -121,7 +121,7 @@ def is_pairwise(form: Form, axes: TwinAxes, /) -> bool:
     return count <= _FEW or (form.is_compact and set(axes) == set(range(form.rank - len(axes), form.rank)))
 
 
-def total(form: Form, axes: TwinAxes, dtype: np.dtype[Any], /) -> Callable[[Array], Array]:
+def total(form: Form, axes: TransposedAxes, dtype: np.dtype[Any], /) -> Callable[[Array], Array]:
     """The sum of elements over axes, in ``dtype``; reduced axes stay, with extent 1.
 
     >>> from tensor_core import F32

@@ -15,7 +15,7 @@ import numpy as np
 
 from tensor_core.dtypes import C32, C64, F32, F64, Bool, DType
 from tensor_cpu.storage import NUMPY_DTYPES
-from tensor_cpu.system.errstate import quiet
+from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.dispatch.dtype_rules import Reduction, accumulator, reduced_axes
 from tensor_runtime.form import Form
@@ -117,7 +117,7 @@ def has_long_neighbours(axes: list[Axis], /) -> bool:
     return last.extent >= _SHORT_ROW or together >= _FEW
 
 
-def bind_reduction(name: str, form: Form, result: Form, detail: Reduction, /) -> Kernel | None:
+def bind_reduction(name: str, form: Form, result: Form, params: Reduction, /) -> Kernel | None:
     """The kernel of a reduction; None where NumPy's is the better one.
 
     >>> from tensor_core import F64
@@ -133,7 +133,7 @@ def bind_reduction(name: str, form: Form, result: Form, detail: Reduction, /) ->
     fold, dtype, shape, strides = _FOLDS.get(name, name), form.dtype, form.shape, form.strides
     if result.dtype is not (accumulator(dtype) if fold in ("sum", "prod") else dtype):
         return None
-    reduced = reduced_axes(name, form.rank, detail[0])
+    reduced = reduced_axes(name, form.rank, params[0])
     if fold != name and (dtype is not Bool or result.size == 1):
         return None  # NumPy stops at the first element that decides
     if dtype in _PARTS:
@@ -187,7 +187,7 @@ def _compact(outermost_first: list[tuple[int, bool]]) -> list[Axis]:
     return [Axis(rows, columns, 0), Axis(columns, 1, 1)] if columns > 1 else [Axis(rows, 1, 0)]
 
 
-def bind_mean(operands: tuple[Operand, ...], result: Any, detail: Any, /) -> Kernel | None:
+def bind_mean(operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel | None:
     """The kernel of a mean of real elements: the native sum, divided by the number of elements.
 
     >>> from tensor_core import F64
@@ -200,7 +200,7 @@ def bind_mean(operands: tuple[Operand, ...], result: Any, detail: Any, /) -> Ker
     """
     (form,) = operands
     assert isinstance(form, Form)
-    total = bind_reduction("sum", form, result, detail) if form.dtype in (F32, F64) else None
+    total = bind_reduction("sum", form, result, params) if form.dtype in (F32, F64) else None
     if total is None:
         return None
     count = NUMPY_DTYPES[result.dtype].type(form.size // result.size)
@@ -209,13 +209,13 @@ def bind_mean(operands: tuple[Operand, ...], result: Any, detail: Any, /) -> Ker
         sums = total(x)
         return np.divide(sums, count, out=sums)
 
-    return quiet(mean)
+    return ignoring_fp_errors(mean)
 
 
 def _binder(name: str) -> Callable[[tuple[Operand, ...], Any, Any], Kernel | None]:
-    def bind(operands: tuple[Operand, ...], result: Any, detail: Any, /) -> Kernel | None:
+    def bind(operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel | None:
         assert isinstance(operands[0], Form)
-        return bind_reduction(name, operands[0], result, detail)
+        return bind_reduction(name, operands[0], result, params)
 
     return bind
 

@@ -1,7 +1,7 @@
-"""Reductions on twins.
+"""Reductions on transposed arrays.
 
-Axis k of a tensor of rank r is axis r - 1 - k of its twin. Results are written into a compact array, because NumPy
-would keep the operand's order of strides.
+Axis k of a tensor of rank r is axis r - 1 - k of its transposed array. Results are written into a compact array,
+because NumPy would keep the operand's order of strides.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tensor_core.dtypes import FLOATING
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.reduction.folding import is_pairwise, total
 from tensor_cpu.storage import NUMPY_DTYPES, empty
-from tensor_cpu.system.errstate import quiet
+from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.backends.xp_tables import elementwise as rows
 from tensor_runtime.dispatch.dtype_rules import Reduction, reduced_axes
 from tensor_runtime.form import Form
@@ -26,8 +26,8 @@ _WIDENING: Final = frozenset({"sum", "prod"})
 """Those that compute in the result's dtype."""
 
 
-def bind_reduction(name: str, form: Form, result: Form, detail: Reduction, /) -> Kernel:
-    """The kernel of a reduction over the axes in ``detail``.
+def bind_reduction(name: str, form: Form, result: Form, params: Reduction, /) -> Kernel:
+    """The kernel of a reduction over the axes in ``params``.
 
     >>> from tensor_core import I64, Bool
     >>> from tensor_runtime.form import form_of
@@ -37,19 +37,19 @@ def bind_reduction(name: str, form: Form, result: Form, detail: Reduction, /) ->
     [2, 1, 0]
     """
     fold = REDUCTIONS[name]
-    axis, keepdims = detail
+    axis, keepdims = params
     axes = tuple(form.rank - 1 - position for position in reduced_axes(name, form.rank, axis))
     dtype = NUMPY_DTYPES[result.dtype]
     if name == "sum" and form.dtype in FLOATING and not is_pairwise(form, axes):
         sums, shape = total(form, axes, dtype), result.shape[::-1]
-        return quiet(lambda x: sums(x).reshape(shape))
+        return ignoring_fp_errors(lambda x: sums(x).reshape(shape))
     if name not in _WIDENING:  # the loop is that of the operand's dtype
-        return quiet(lambda x: fold(x, axis=axes, keepdims=keepdims, out=empty(result)))
-    return quiet(lambda x: fold(x, axis=axes, dtype=dtype, keepdims=keepdims, out=empty(result)))
+        return ignoring_fp_errors(lambda x: fold(x, axis=axes, keepdims=keepdims, out=empty(result)))
+    return ignoring_fp_errors(lambda x: fold(x, axis=axes, dtype=dtype, keepdims=keepdims, out=empty(result)))
 
 
 def _reduction(name: str) -> Binder:
-    return lambda operands, result, detail: bind_reduction(name, operands[0], result, detail)
+    return lambda operands, result, params: bind_reduction(name, operands[0], result, params)
 
 
 BINDERS: Final[Mapping[str, Binder]] = {name: _reduction(name) for name in REDUCTIONS}

@@ -16,7 +16,7 @@ from tensor_core.dtypes import C32, C64, F32, F64, DType
 from tensor_cpu.kernels.reduction.native import Axis, axes_of, has_long_neighbours, loops_of
 from tensor_cpu.kernels.statistics import numpy as statistics
 from tensor_cpu.storage import empty
-from tensor_cpu.system.errstate import quiet
+from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.dispatch.dtype_rules import Axes, reduced_axes
 from tensor_runtime.form import Form
@@ -63,7 +63,7 @@ def _sums(name: str, form: Form, result: Form, axis: Axes, *, join_parts: bool) 
     return None
 
 
-def bind_spread(name: str, operands: tuple[Operand, ...], result: Any, detail: Any, /) -> Kernel | None:
+def bind_spread(name: str, operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel | None:
     """The kernel of a variance or a standard deviation: two passes over the operand, the second about the means.
 
     >>> from tensor_core import F64
@@ -75,7 +75,7 @@ def bind_spread(name: str, operands: tuple[Operand, ...], result: Any, detail: A
     """
     (form,) = operands
     assert isinstance(form, Form)
-    axis, _, correction = detail
+    axis, _, correction = params
     sums = _sums(name, form, result, axis, join_parts=False)
     if sums is None:
         return None
@@ -96,10 +96,10 @@ def bind_spread(name: str, operands: tuple[Operand, ...], result: Any, detail: A
         out[...] = whole.reshape(shape)
         return out
 
-    return quiet(spread)
+    return ignoring_fp_errors(spread)
 
 
-def bind_norm(operands: tuple[Operand, ...], result: Any, detail: Any, /) -> Kernel | None:
+def bind_norm(operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel | None:
     """The kernel of the norms of order 2, and for real elements of order 1 and infinity.
 
     >>> from tensor_core import F64
@@ -111,7 +111,7 @@ def bind_norm(operands: tuple[Operand, ...], result: Any, detail: Any, /) -> Ker
     """
     (form,) = operands
     assert isinstance(form, Form)
-    axis, _, order = detail
+    axis, _, order = params
     if order not in (1, 2, inf) or (order != 2 and form.dtype in _PARTS):
         return None
     sums = _sums("norm", form, result, axis, join_parts=True)
@@ -124,12 +124,12 @@ def bind_norm(operands: tuple[Operand, ...], result: Any, detail: Any, /) -> Ker
     roots = sums.kernel("squares", result.dtype, 1.0, True)
     if result.dtype is F32:  # whose squares never leave the range of F64
         return lambda x: roots(x).reshape(shape)
-    return _in_range(roots, form, result, detail)
+    return _in_range(roots, form, result, params)
 
 
-def _in_range(roots: Kernel, form: Form, result: Form, detail: Any) -> Kernel:
+def _in_range(roots: Kernel, form: Form, result: Form, params: Any) -> Kernel:
     """The norms; by scaled elements where a square has left the range or lost digits."""
-    scaled = statistics.bind_norm((form,), result, detail)
+    scaled = statistics.bind_norm((form,), result, params)
     lowest, shape = sqrt(statistics.lowest_sum(result, form.size // result.size)), result.shape[::-1]
     if result.size == 1:
 
@@ -143,12 +143,12 @@ def _in_range(roots: Kernel, form: Form, result: Form, detail: Any) -> Kernel:
         found = roots(x)
         return found.reshape(shape) if lowest < found.min() and found.max() < inf else scaled(x)
 
-    return quiet(norms)
+    return ignoring_fp_errors(norms)
 
 
 BINDERS: Final[Mapping[str, Callable[[tuple[Operand, ...], Any, Any], Kernel | None]]] = {
-    "var": lambda operands, result, detail: bind_spread("var", operands, result, detail),
-    "std": lambda operands, result, detail: bind_spread("std", operands, result, detail),
+    "var": lambda operands, result, params: bind_spread("var", operands, result, params),
+    "std": lambda operands, result, params: bind_spread("std", operands, result, params),
     "norm": bind_norm,
 }
 """Native binders by operation."""

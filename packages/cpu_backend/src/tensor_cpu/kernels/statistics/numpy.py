@@ -1,6 +1,6 @@
-"""Kernels of means, variances, norms and positions of extremes, on twins.
+"""Kernels of means, variances, norms and positions of extremes, on transposed arrays.
 
-Axis k of a tensor of rank r is axis r - 1 - k of its twin. Sums are those of
+Axis k of a tensor of rank r is axis r - 1 - k of its transposed array. Sums are those of
 :mod:`tensor_cpu.kernels.reduction.folding`, in F64 where they are of squares or sizes, so nothing overflows
 on the way in F32, and no array as large as the operand is made.
 """
@@ -15,9 +15,9 @@ import numpy as np
 
 from tensor_core.dtypes import COMPLEX, F32, F64
 from tensor_cpu.kernel_table import Binder
-from tensor_cpu.kernels.reduction.folding import TwinAxes, folded, total
+from tensor_cpu.kernels.reduction.folding import TransposedAxes, folded, total
 from tensor_cpu.storage import NUMPY_DTYPES, Array, empty
-from tensor_cpu.system.errstate import quiet
+from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.dispatch.dtype_rules import Axes, reduced_axes
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
@@ -29,18 +29,18 @@ _DOT: Final = 64  # elements of a scalar product, which BLAS may add one after t
 _FEW: Final = 4096  # elements up to which a copy in row-major order is the fastest way to look at them so
 
 
-def _twin_axes(name: str, form: Form, axis: Axes) -> TwinAxes:
+def _transposed_axes(name: str, form: Form, axis: Axes) -> TransposedAxes:
     return tuple(form.rank - 1 - position for position in reduced_axes(name, form.rank, axis))
 
 
-def _count(form: Form, axes: TwinAxes) -> int:
+def _count(form: Form, axes: TransposedAxes) -> int:
     count = 1
     for axis in axes:
         count *= form.shape[form.rank - 1 - axis]
     return count
 
 
-def bind_mean(operands: tuple[Form], result: Form, detail: tuple[Axes, bool], /) -> Kernel:
+def bind_mean(operands: tuple[Form], result: Form, params: tuple[Axes, bool], /) -> Kernel:
     """Sum over axes, divided by the number of elements.
 
     >>> from tensor_core import F64, I64
@@ -50,9 +50,9 @@ def bind_mean(operands: tuple[Form], result: Form, detail: tuple[Axes, bool], /)
     1.5
     """
     form = operands[0]
-    axes = _twin_axes("mean", form, detail[0])
+    axes = _transposed_axes("mean", form, params[0])
     count, sums, shape = float(_count(form, axes)), total(form, axes, NUMPY_DTYPES[result.dtype]), result.shape[::-1]
-    return quiet(lambda x: _divided(sums(x), count).reshape(shape))
+    return ignoring_fp_errors(lambda x: _divided(sums(x), count).reshape(shape))
 
 
 def _divided(x: Array, divisor: float) -> Array:
@@ -65,7 +65,7 @@ def _divided(x: Array, divisor: float) -> Array:
     return x
 
 
-def bind_spread(name: str, operands: tuple[Form], result: Form, detail: tuple[Axes, bool, float], /) -> Kernel:
+def bind_spread(name: str, operands: tuple[Form], result: Form, params: tuple[Axes, bool, float], /) -> Kernel:
     """Variance or standard deviation in two passes.
 
     >>> from tensor_core import F64
@@ -76,8 +76,8 @@ def bind_spread(name: str, operands: tuple[Form], result: Form, detail: tuple[Ax
     1.0
     """
     form = operands[0]
-    axis, _, correction = detail
-    axes = _twin_axes(name, form, axis)
+    axis, _, correction = params
+    axes = _transposed_axes(name, form, axis)
     count = _count(form, axes)
     divisor = max(count - correction, 0.0)
     sums = total(form, axes, _COMPLEX if form.dtype in COMPLEX else _REAL)
@@ -88,7 +88,7 @@ def bind_spread(name: str, operands: tuple[Form], result: Form, detail: tuple[Ax
         np.divide(squares, divisor, out=squares)
         return _finished(np.sqrt(squares, out=squares) if name == "std" else squares, result)
 
-    return quiet(spread)
+    return ignoring_fp_errors(spread)
 
 
 def _squared_deviations(x: Array, centres: Array) -> Array:
@@ -109,7 +109,7 @@ def _finished(values: Array, result: Form) -> Array:
     return values.astype(NUMPY_DTYPES[result.dtype], copy=False).reshape(result.shape[::-1])
 
 
-def bind_argument(name: str, operands: tuple[Form], result: Form, detail: tuple[int | None, bool], /) -> Kernel:
+def bind_argument(name: str, operands: tuple[Form], result: Form, params: tuple[int | None, bool], /) -> Kernel:
     """Index of the first largest or smallest element, NaN before all.
 
     >>> from tensor_core import I64
@@ -120,13 +120,15 @@ def bind_argument(name: str, operands: tuple[Form], result: Form, detail: tuple[
     1
     """
     form = operands[0]
-    axis, _ = detail
+    axis, _ = params
     shape = result.shape[::-1]
     find: Any = np.ndarray.argmax if name == "argmax" else np.ndarray.argmin
     extreme = np.maximum.reduce if name == "argmax" else np.minimum.reduce
     if axis is not None:
         place = form.rank - 1 - axis % form.rank
-        return quiet(lambda x: np.asarray(find(x, axis=place)).astype(np.int64, order="C", copy=False).reshape(shape))
+        return ignoring_fp_errors(
+            lambda x: np.asarray(find(x, axis=place)).astype(np.int64, order="C", copy=False).reshape(shape)
+        )
 
     def one(x: Array) -> Array:
         if x.ndim < 2 or x.size <= _FEW:
@@ -135,13 +137,13 @@ def bind_argument(name: str, operands: tuple[Form], result: Form, detail: tuple[
         value = extreme(x, axis=None)
         return np.asarray(_first(x == value if value == value else x != x), np.int64).reshape(shape)
 
-    return quiet(one)
+    return ignoring_fp_errors(one)
 
 
 def _first(mask: Array) -> int:
     """Row-major index, in the tensor's order of axes, of the first True; there is one.
 
-    The last axis of a twin is the slowest one in row-major order.
+    The last axis of a transposed array is the slowest one in row-major order.
 
     >>> _first(np.array([[False, False], [False, True], [True, False]]))
     2
@@ -155,7 +157,7 @@ def _first(mask: Array) -> int:
     return index
 
 
-def bind_norm(operands: tuple[Form], result: Form, detail: tuple[Axes, bool, float], /) -> Kernel:
+def bind_norm(operands: tuple[Form], result: Form, params: tuple[Axes, bool, float], /) -> Kernel:
     """Norm of any order over axes.
 
     >>> from tensor_core import F64
@@ -166,19 +168,19 @@ def bind_norm(operands: tuple[Form], result: Form, detail: tuple[Axes, bool, flo
     np.float64(5.0)
     """
     form = operands[0]
-    axis, _, order = detail
-    axes = _twin_axes("norm", form, axis)
+    axis, _, order = params
+    axes = _transposed_axes("norm", form, axis)
     if order == 0:
-        return quiet(lambda x: _finished(folded(x, axes, _WHOLE, lambda block, _: block != 0), result))
+        return ignoring_fp_errors(lambda x: _finished(folded(x, axes, _WHOLE, lambda block, _: block != 0), result))
     if order == 2:
-        return quiet(_euclidean(form, result, axes))
+        return ignoring_fp_errors(_euclidean(form, result, axes))
     if order == 1:
-        return quiet(lambda x: _finished(folded(x, axes, _REAL, _sizes), result))
+        return ignoring_fp_errors(lambda x: _finished(folded(x, axes, _REAL, _sizes), result))
     if order == inf:
-        return quiet(lambda x: _finished(_extreme(x, axes, np.maximum), result))
+        return ignoring_fp_errors(lambda x: _finished(_extreme(x, axes, np.maximum), result))
     if order == -inf:
-        return quiet(lambda x: _finished(_extreme(x, axes, np.minimum), result))
-    return quiet(lambda x: _finished(_powers(x, order, axes), result))
+        return ignoring_fp_errors(lambda x: _finished(_extreme(x, axes, np.minimum), result))
+    return ignoring_fp_errors(lambda x: _finished(_powers(x, order, axes), result))
 
 
 def _sizes(x: Array, _: Any = None) -> Array:
@@ -186,11 +188,11 @@ def _sizes(x: Array, _: Any = None) -> Array:
     return np.asarray(np.abs(x.astype(_COMPLEX if x.dtype.kind == "c" else _REAL, copy=False)))
 
 
-def _extreme(x: Array, axes: TwinAxes, ufunc: np.ufunc) -> Array:
+def _extreme(x: Array, axes: TransposedAxes, ufunc: np.ufunc) -> Array:
     return folded(x, axes, _REAL, _sizes, ufunc=ufunc, initial=0 if ufunc is np.maximum else inf)
 
 
-def _powers(x: Array, order: float, axes: TwinAxes) -> Array:
+def _powers(x: Array, order: float, axes: TransposedAxes) -> Array:
     """(sum of |x|**order)**(1/order), scaled by the term that decides."""
     scale = _extreme(x, axes, np.maximum if order > 0 else np.minimum)
     scale[(scale == 0) | ~np.isfinite(scale)] = 1
@@ -219,7 +221,7 @@ def lowest_sum(result: Form, count: int, /) -> float:
     return float(limits.tiny) / float(limits.eps) * max(count, 1)
 
 
-def _euclidean(form: Form, result: Form, axes: TwinAxes) -> Callable[[Array], Array]:
+def _euclidean(form: Form, result: Form, axes: TransposedAxes) -> Callable[[Array], Array]:
     """Square root of the sum of |x|², by scaled elements where that overflows or loses digits."""
     lowest = lowest_sum(result, _count(form, axes))
     everything = form.is_compact and len(axes) == form.rank and form.dtype in (F32, F64)
@@ -247,7 +249,7 @@ def _dot(line: Array) -> float:
     return float(np.add.reduce(np.vecdot(rows, rows))) + float(rest.dot(rest))
 
 
-def _scaled(x: Array, axes: TwinAxes) -> Array:
+def _scaled(x: Array, axes: TransposedAxes) -> Array:
     """The norm with the largest element brought near 1 by a power of 2, which is exact."""
 
     def larger_part(block: Array, _: Any) -> Array:
@@ -268,9 +270,9 @@ def _scaled(x: Array, axes: TwinAxes) -> Array:
 
 BINDERS: Final[Mapping[str, Binder]] = {
     "mean": bind_mean,
-    "var": lambda operands, result, detail: bind_spread("var", operands, result, detail),
-    "std": lambda operands, result, detail: bind_spread("std", operands, result, detail),
-    "argmax": lambda operands, result, detail: bind_argument("argmax", operands, result, detail),
-    "argmin": lambda operands, result, detail: bind_argument("argmin", operands, result, detail),
+    "var": lambda operands, result, params: bind_spread("var", operands, result, params),
+    "std": lambda operands, result, params: bind_spread("std", operands, result, params),
+    "argmax": lambda operands, result, params: bind_argument("argmax", operands, result, params),
+    "argmin": lambda operands, result, params: bind_argument("argmin", operands, result, params),
     "norm": bind_norm,
 }
