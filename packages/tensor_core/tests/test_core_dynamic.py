@@ -20,7 +20,6 @@ from tensor_core import (
     I32,
     I64,
     ArgumentError,
-    BlockedLayout,
     CastRangeError,
     DType,
     DTypeError,
@@ -33,13 +32,11 @@ from tensor_core import (
     ReadOnlyError,
     SaveError,
     ShapeVec,
-    SparseLayout,
     StrideVec,
     Tensor,
     TensorLayout,
     TensorRef,
     TensorView,
-    UnsupportedOperationError,
     ViewRequiresCopyError,
     can_convert,
     cast,
@@ -221,15 +218,6 @@ def test_a_step_across_columns_is_refused_and_names_both_layouts() -> None:
         compose_view(columns, TensorLayout(6))
     x = HostTensor.from_nested([[1, 2, 3], [4, 5, 6]])
     assert x.compose_view(TensorLayout((3,), (2,), 1)).to_nested() == [4, 5, 6]
-
-
-@pytest.mark.parametrize("kind", [BlockedLayout, SparseLayout], ids=lambda kind: kind.__name__)
-def test_layouts_that_are_neither_dense_nor_strided_are_refused_by_name(kind: Any) -> None:
-    for arguments in ((), ((4, 4), (2, 2))):
-        with pytest.raises(UnsupportedOperationError, match=f"{kind.__name__}: tensors here are dense and strided"):
-            kind(*arguments)
-    with pytest.raises(NotImplementedError):
-        kind(shape=(4, 4))
 
 
 @pytest.mark.parametrize("kind", [SaveError, LoadError], ids=lambda kind: kind.__name__)

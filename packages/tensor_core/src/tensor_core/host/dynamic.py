@@ -7,15 +7,13 @@ constructors; for the type checker, wider than each of the seven. A ``HostTensor
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from tensor_core.dtypes import TensorScalar
 from tensor_core.errors import DTypeError, shortened
-from tensor_core.host_tensor import HostTensor
-from tensor_core.host_view import HostTensorView
+from tensor_core.host.tensor import HostTensor, HostTensorView
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     Tensor = HostTensor[TensorScalar]
     TensorView = HostTensorView[TensorScalar]
 else:
