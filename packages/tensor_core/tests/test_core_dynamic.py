@@ -19,6 +19,8 @@ from tensor_core import (
     F64,
     I32,
     I64,
+    AnyHostTensor,
+    AnyHostTensorView,
     ArgumentError,
     CastRangeError,
     DType,
@@ -33,10 +35,8 @@ from tensor_core import (
     SaveError,
     ShapeVec,
     StrideVec,
-    Tensor,
     TensorLayout,
     TensorRef,
-    TensorView,
     ViewRequiresCopyError,
     can_convert,
     cast,
@@ -53,14 +53,14 @@ from tensor_core.testing.strategies import apply_step, host_tensors, host_views,
 
 
 def test_dynamic_names_are_the_same_classes_when_run() -> None:
-    assert Tensor is HostTensor
-    assert TensorView is HostTensorView
+    assert AnyHostTensor is HostTensor
+    assert AnyHostTensorView is HostTensorView
     assert ShapeVec((2, 3)) == StrideVec((2, 3)) == (2, 3)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=repr)
 def test_a_dynamic_tensor_is_typed_as_what_it_is_and_as_nothing_else(dtype: DType) -> None:
-    x = Tensor.zeros((2, 1), dtype)
+    x = AnyHostTensor.zeros((2, 1), dtype)
     for other in DTYPES:
         if other is dtype:
             assert x.typed(other) is x

@@ -57,7 +57,7 @@ from tensor_core.errors import (
     ViewRequiresCopyError,
 )
 from tensor_core.host.conversion import cast, convert
-from tensor_core.host.dynamic import Tensor, TensorRef, TensorView
+from tensor_core.host.dynamic import AnyHostTensor, AnyHostTensorView, TensorRef
 from tensor_core.host.tensor import HostTensor, HostTensorView
 from tensor_core.layout import (
     TensorLayout,
@@ -99,6 +99,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ALL",
+    "AnyHostTensor",
+    "AnyHostTensorView",
     "ArgumentError",
     "AxisError",
     "BackendContractError",
@@ -143,12 +145,10 @@ __all__ = [
     "SliceError",
     "SliceSpec",
     "StrideVec",
-    "Tensor",
     "TensorError",
     "TensorLayout",
     "TensorRef",
     "TensorScalar",
-    "TensorView",
     "UnsupportedOperationError",
     "ViewRequiresCopyError",
     "__version__",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import gcd
-from typing import Final
 
 from tensor_core.errors import (
     IndexingError,
@@ -26,6 +25,7 @@ from tensor_core.shapes import (
     element_count,
     row_major_strides,
 )
+from tensor_core.static_types import Final
 
 _EXACT_LIMIT: Final = 4096  # elements up to which overlap is decided by enumeration
 

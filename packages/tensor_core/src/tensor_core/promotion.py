@@ -6,10 +6,9 @@ meets a floating type goes to the widest of its kind, and complex wins over real
 
 from __future__ import annotations
 
-from typing import Final
-
 from tensor_core.dtypes import C32, C64, DTYPES, F32, F64, I32, I64, Bool, DType, as_dtype
 from tensor_core.errors import DTypeError, shortened
+from tensor_core.static_types import Final
 
 # From each type to the next wider ones; joins are computed from it below.
 _NEXT: Final[dict[DType, tuple[DType, ...]]] = {

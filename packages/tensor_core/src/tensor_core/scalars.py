@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from math import copysign, inf, isfinite, isnan, ldexp
 from struct import pack, unpack
-from typing import Final, Literal
 
 from tensor_core.dtypes import C32, C64, DTYPES, F64, I32, I64, Bool, DType, Element, as_dtype
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, LossyConversionError, shortened
 from tensor_core.foreign import python_number
 from tensor_core.promotion import can_convert
+from tensor_core.static_types import Final, Literal
 
 Overflow = Literal["error", "saturate", "wrap"]
 

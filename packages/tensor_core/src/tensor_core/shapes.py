@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import prod
-from typing import Any, Final, Literal
 
 from tensor_core.errors import ArgumentError, AxisError, IndexingError, ShapeError, SizeLimitError, shortened
+from tensor_core.static_types import Any, Final, Literal
 
 Shape = tuple[int, ...]
 Order = Literal["F", "C"]  # "F": the first index runs fastest; "C": the last

@@ -5,8 +5,6 @@ This is the executable specification of ``convert`` and ``cast``: slow, and what
 
 from __future__ import annotations
 
-from typing import Any, overload
-
 from tensor_core.dtypes import TensorScalar, as_dtype
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, shortened
 from tensor_core.host.storage import Storage
@@ -15,6 +13,7 @@ from tensor_core.layout import TensorLayout
 from tensor_core.promotion import can_convert
 from tensor_core.scalars import OVERFLOW_POLICIES, Overflow, cast_scalar, lossy_conversion
 from tensor_core.shapes import unravel_index
+from tensor_core.static_types import Any, overload
 
 
 @overload

@@ -6,7 +6,6 @@ Indices mean what they mean in Python and NumPy, whatever the order in memory is
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
 
 from tensor_core import views
 from tensor_core.dtypes import Bool, DType
@@ -27,6 +26,7 @@ from tensor_core.layout import TensorLayout, element_offset, is_injective
 from tensor_core.promotion import can_convert
 from tensor_core.scalars import to_element
 from tensor_core.shapes import Order, ordered_strides
+from tensor_core.static_types import Any, ClassVar
 
 
 class HostElements(ViewMethods[V]):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tensor_core.dtypes import F64, DType, as_dtype
 from tensor_core.errors import ShapeError
@@ -12,6 +11,7 @@ from tensor_core.host.storage import Storage
 from tensor_core.layout import TensorLayout
 from tensor_core.promotion import promote
 from tensor_core.shapes import element_count
+from tensor_core.static_types import Any
 
 _SEQUENCES = (list, tuple, range)
 _PYTHON_NUMBERS = frozenset({bool, int, float, complex})

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool, DType, Element
 from tensor_core.errors import DTypeError, LayoutError, OutOfMemoryError, ReadOnlyError
 from tensor_core.foreign import refuse_masked
 from tensor_core.layout import TensorLayout, validate_layout
 from tensor_core.scalars import to_element
+from tensor_core.static_types import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -15,7 +15,6 @@ HostTensor I64 (2, 3)
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from tensor_core.dtypes import F64, TensorScalar, as_dtype
 from tensor_core.errors import DTypeError, LayoutError, ShapeError, shortened
@@ -25,6 +24,7 @@ from tensor_core.host.nested import numbers_and_dtype, storage_of_nested
 from tensor_core.host.storage import Storage
 from tensor_core.layout import TensorLayout, validate_layout
 from tensor_core.shapes import Order, as_shape, element_count, ordered_strides
+from tensor_core.static_types import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Generic, TypeVar
 
 from tensor_core import views
 from tensor_core.host.storage import Storage
 from tensor_core.layout import TensorLayout
 from tensor_core.slices import SliceSpec
+from tensor_core.static_types import Generic, TypeVar
 
 V = TypeVar("V", covariant=True)
 
