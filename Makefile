@@ -75,6 +75,7 @@ check: $(VENV)/.dev
 	$(VENV)/bin/ruff check $(CODE)
 	$(VENV)/bin/mypy packages/*/src tools tests examples benchmarks conftest.py
 	$(VENV)/bin/lint-imports
+	$(VENV)/bin/lint-imports --config packages/tensor_core/pyproject.toml
 	$(VENV)/bin/python tools/check_docstrings.py
 
 format: $(VENV)/.dev
