@@ -82,7 +82,9 @@ def eigh(a: Array) -> tuple[Array, ...]:
 
 
 def cholesky(a: Array) -> tuple[Array, ...]:
-    """Transpose of the lower factor: the array's upper triangle is the tensor's lower one, and UᴴU = Aᵀ gives A = Uᵀ (Uᵀ)ᴴ.
+    """Transpose of the lower factor.
+
+    The array's upper triangle is the tensor's lower one, and UᴴU = Aᵀ gives A = Uᵀ (Uᵀ)ᴴ.
 
     >>> cholesky(np.array([[4.0, 2.0], [7.0, 5.0]]))[0].tolist()
     [[2.0, 1.0], [0.0, 2.0]]
