@@ -174,7 +174,7 @@ class _Compiler:
         return writer.instruction(name, dtype, values, result)
 
     def _power(self, references: tuple[Reference, ...], result: DType) -> Value:
-        """The exponents 2 and 3 are products, as in :mod:`tensor_cpu.kernels.division`."""
+        """The exponents 2 and 3 are products, as in :mod:`tensor_cpu.kernels.elementwise.arithmetic`."""
         writer, exponent = self.writer, references[1]
         dtype = self.common_dtype(references, result)
         base = self.value(references[0], "pow", dtype)
