@@ -157,8 +157,8 @@ static PyObject *provide(PyObject *module, PyObject *arguments) {
     return use(&found, 32);
 }
 
-/* Finds the functions int get(void) and void set(int) of the library's threads and, where it is named, int here(int) for
- * those of the calling thread; the path of the library that has them, or None. */
+/* Finds the functions int get(void) and void set(int) of the library's threads and, where it is named, int here(int)
+ * for those of the calling thread; the path of the library that has them, or None. */
 static PyObject *control_threads(PyObject *module, PyObject *arguments) {
     (void)module;
     PyObject *path;

@@ -21,7 +21,7 @@ from tensor_runtime.protocols import Kernel, Operand, Result
 MOST_ELEMENTS: Final = 4096
 """Of an elementwise result."""
 _MOST_TERMS: Final = 4096  # multiplications of a product: beyond, BLAS catches up
-_PANEL: Final = 960  # elements of the right factor; SMALL_PANEL in small.h
+_PANEL: Final = 960  # elements of the right factor; TINY_PANEL in tiny.h
 
 
 def bind_binary(name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel | None:
@@ -51,7 +51,7 @@ def bind_binary(name: str, operands: tuple[Operand, ...], result: Result, params
     if None in steps:
         return None
     fallback = elementwise.bind_binary(name, operands, result)
-    return LIBRARY.small_binary(
+    return LIBRARY.bind_tiny_binary(
         name,
         result.shape[::-1],
         result.dtype.name,
@@ -85,7 +85,7 @@ def bind_unary(name: str, operands: tuple[Operand, ...], result: Result, params:
         return None
     if form.dtype is not result.dtype or not form.is_compact:
         return None
-    return LIBRARY.small_unary(name, result.shape[::-1], result.dtype.name)
+    return LIBRARY.bind_tiny_unary(name, result.shape[::-1], result.dtype.name)
 
 
 def bind_contract(operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel | None:
@@ -114,11 +114,11 @@ def bind_contract(operands: tuple[Operand, ...], result: Result, params: Any, /)
     if arranged is None:
         return None
     swapped, numbers = arranged
-    return LIBRARY.small_product(result.shape[::-1], result.dtype.name, swapped, numbers)
+    return LIBRARY.bind_tiny_product(result.shape[::-1], result.dtype.name, swapped, numbers)
 
 
 def _arranged(axes: Sequence[Axis]) -> tuple[bool, tuple[int, ...]] | None:
-    """Which operand is the right factor, and the numbers of ``SmallProduct``; None if it is no such product.
+    """Which operand is the right factor, and the numbers of ``TinyProduct``; None if it is no such product.
 
     The right factor has the result's fastest axis.
     """

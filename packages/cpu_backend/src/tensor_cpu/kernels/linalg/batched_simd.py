@@ -1,4 +1,4 @@
-"""Linear algebra for batches of small matrices, one matrix in each lane of a vector register (csrc/linalg/lanes.h).
+"""Linear algebra for batches of small matrices, one in each lane of a vector register (csrc/linalg/batched_simd.h).
 
 NumPy's kernel for the same forms stands behind every one of these: whenever a matrix is not finite, not positive
 definite or does not converge, the native kernel hands its operands over, so that results and errors are those of
@@ -93,7 +93,7 @@ def _bind_equal(name: str, forms: list[Form], result: Result, numpys: Kernel) ->
         enough = max(enough, _WIDE)
     if parts * rows * max(columns, right) > enough:
         return None
-    kernel = LIBRARY.lanes(
+    kernel = LIBRARY.bind_batched_simd(
         name,
         a.dtype.name,
         (rows, columns),
@@ -128,7 +128,7 @@ def _bind_solve(forms: list[Form], result: Result, numpys: Kernel) -> Kernel | N
     parts = _PARTS if prod(batch) == 1 and right * side > _WIDE else 1
     count, columns = prod(batch) * parts, -(-right // parts)
     missing = parts * columns - right
-    kernel = LIBRARY.lanes(
+    kernel = LIBRARY.bind_batched_simd(
         "solve",
         result.dtype.name,
         (side, side),
@@ -175,7 +175,7 @@ def _inverted(stack: Any) -> None:
     shape, dtype = stack.shape[-2:], _NAMES[stack.dtype]
     form = ((len(stack), *shape), dtype) if stack.ndim == 3 else (shape, dtype)
     count = len(stack) if stack.ndim == 3 else 1
-    LIBRARY.lanes("inv", dtype, shape, 0, count, (form,), True, _raise_singular)(stack)
+    LIBRARY.bind_batched_simd("inv", dtype, shape, 0, count, (form,), True, _raise_singular)(stack)
 
 
 def _raise_singular(stack: Any) -> None:
