@@ -106,7 +106,7 @@ static PyObject *new_in_buffer(PyArray_Descr *type, const ArrayForm *form) {
         return NULL;
     }
     PyCapsule_SetContext(capsule, (void *)(uintptr_t)form->bytes);
-    PyObject *array = PyArray_NewFromDescr(&PyArray_Type, type, form->rank, (npy_intp *)form->shape, NULL, buffer,
+    PyObject *array = PyArray_NewFromDescr(&PyArray_Type, type, form->rank, (const npy_intp *)form->shape, NULL, buffer,
                                            NPY_ARRAY_CARRAY, NULL);
     if (array == NULL) {
         Py_DECREF(capsule);
@@ -123,7 +123,7 @@ PyObject *array_new(const ArrayForm *form) {
     PyArray_Descr *type = PyArray_DescrFromType(TYPE_NUMBERS[form->type]);
     if (type == NULL) return NULL;
     if (form->bytes >= ALLOCATOR_SMALLEST) return new_in_buffer(type, form);
-    return PyArray_NewFromDescr(&PyArray_Type, type, form->rank, (npy_intp *)form->shape, NULL, NULL, 0, NULL);
+    return PyArray_NewFromDescr(&PyArray_Type, type, form->rank, (const npy_intp *)form->shape, NULL, NULL, 0, NULL);
 }
 
 /* NumPy's allocator of array data, for arrays that NumPy's own functions make. NumPy tells the size again when it

@@ -76,7 +76,7 @@ static void *open_with_one_processor(const char *name) {
 #if defined(__linux__)
     cpu_set_t all, one;
     if (sched_getaffinity(0, sizeof all, &all) == 0) {
-        int processor = 0;
+        size_t processor = 0;
         while (processor + 1 < CPU_SETSIZE && !CPU_ISSET(processor, &all)) processor++;
         CPU_ZERO(&one);
         CPU_SET(processor, &one);

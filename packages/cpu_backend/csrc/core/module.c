@@ -32,4 +32,5 @@ static PyModuleDef definition = {
     .m_slots = slots,
 };
 
+PyMODINIT_FUNC PyInit__native(void); /* found by its name */
 PyMODINIT_FUNC PyInit__native(void) { return PyModuleDef_Init(&definition); }

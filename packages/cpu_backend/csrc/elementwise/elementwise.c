@@ -20,7 +20,7 @@ enum {
 
 typedef struct {
     const ElementwisePlan *plan;
-    const char *operands[MOST_OPERANDS];
+    char *operands[MOST_OPERANDS]; /* among the registers, and so not const; nothing writes there */
     char *result;
     atomic_bool *out_of_memory;
 } Run;
@@ -70,7 +70,7 @@ static void read_operands(State *state, const BlockWalk *walk) {
     for (int k = 0; k < blocks->operand_count; k++) {
         const BlockOperand *operand = &blocks->operands[k];
         if (operand->access == IN_PLACE) {
-            state->registers[k] = (char *)state->run->operands[k] + walk->offsets[k] * operand->item_bytes;
+            state->registers[k] = state->run->operands[k] + walk->offsets[k] * operand->item_bytes;
             state->row_steps[k] =
                 blocks->row_axis < 0 ? 0 : operand->strides[blocks->row_axis] * (Index)operand->item_bytes;
             if (plan->far && walk->rows == 1)
@@ -115,7 +115,7 @@ static void run_flat(State *state, Index begin, Index end) {
         for (int k = 0; k < blocks->operand_count; k++) {
             const BlockOperand *operand = &blocks->operands[k];
             if (operand->access != IN_PLACE) continue;
-            state->registers[k] = (char *)run->operands[k] + first * operand->item_bytes;
+            state->registers[k] = run->operands[k] + first * operand->item_bytes;
             if (plan->far) fetch(state->registers[k] + FETCHED_AHEAD, n * operand->item_bytes);
         }
         run_program(state, n, run->result + first * item, 0);

@@ -183,10 +183,10 @@ static void fold_units(void *context, Index begin, Index end) {
     workspace_release(levels, plan->workspace_bytes);
 }
 
-static void fold_everything(const ReductionPlan *plan, const Run *run) {
+static void fold_everything(const ReductionPlan *plan, Run *run) {
     Index units = plan->kept.steps * plan->column_blocks * plan->chunks;
     Index cost = plan->chunk_rows * plan->chunk_bands * plan->columns;
-    parallel_for(units, GRAIN / (cost + 1) + 1, fold_units, (void *)run);
+    parallel_for(units, GRAIN / (cost + 1) + 1, fold_units, run);
     Index bytes = plan->results * plan->fold_bytes;
     for (Index step = 1; step < plan->chunks; step *= 2) /* pairwise again */
         for (Index chunk = 0; chunk + step < plan->chunks; chunk += 2 * step)
