@@ -81,6 +81,7 @@ from tensor_core.shapes import (
     unravel_index,
 )
 from tensor_core.slices import SliceSpec
+from tensor_core.version import __version__
 from tensor_core.views import (
     broadcast_view,
     compose_view,
@@ -94,8 +95,6 @@ from tensor_core.views import (
     transpose_view,
     window_view,
 )
-
-__version__ = "0.1.0"
 
 __all__ = [
     "ALL",

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided
 
 from tensor_core import C64, DTYPES, F32, F64, I64, Bool, DType
-from tensor_cpu.kernels import views
 from tensor_cpu.kernels.contraction.unary_einsum import bind_unary_einsum as numpys_unary_einsum
-from tensor_cpu.kernels.conversion import bind_cast
+from tensor_cpu.kernels.conversion.numpy import bind_cast
 from tensor_cpu.kernels.copy.permute import bind_copy as bind_gapless_copy
 from tensor_cpu.kernels.copy.permute import bind_fill
+from tensor_cpu.kernels.views.numpy import bind_copy as bind_numpys_copy
 from tensor_cpu.storage import NUMPY_DTYPES
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.form import Form, form_of
@@ -27,7 +27,11 @@ from tensor_runtime.placement import CPU
 if not AVAILABLE:
     pytest.skip("the extension was not built", allow_module_level=True)
 
-from tensor_cpu.kernels.copy import native as permute
+from tensor_cpu.kernels.contraction.native_unary_einsum import bind_unary_einsum
+from tensor_cpu.kernels.conversion.native import bind_convert
+from tensor_cpu.kernels.creation.native import bind_full
+from tensor_cpu.kernels.indexing.native import bind_copy_into
+from tensor_cpu.kernels.views.native import bind_copy
 
 
 @pytest.fixture(autouse=True)
@@ -115,7 +119,7 @@ def test_a_copy_has_every_bit_of_any_view(instruction_set: str, threads: int, da
     layout = data.draw(layouts(data.draw(shapes()), True))
     source = transposed(noise(dtype, layout[3]), layout)
     form = form_like(dtype, layout)
-    kernel = permute.bind_copy((form,), form_of(dtype, form.shape, CPU), None)
+    kernel = bind_copy((form,), form_of(dtype, form.shape, CPU), None)
     assert kernel is not None
     copied = kernel(source)
     assert copied.flags.c_contiguous
@@ -134,7 +138,7 @@ def test_writing_into_a_view_touches_nothing_else(instruction_set: str, data: An
     expected = memory.copy()
     transposed(expected, target_layout)[...] = source
     forms = form_like(dtype, target_layout), form_like(dtype, source_layout)
-    kernel = permute.bind_copy_into(forms, forms[0], None)
+    kernel = bind_copy_into(forms, forms[0], None)
     if kernel is None:
         assert 0 in forms[0].strides
         return
@@ -150,7 +154,7 @@ def test_overlapping_memory_is_written_as_if_the_source_were_copied_first(data: 
     expected = memory.copy()
     transposed(expected, target_layout)[...] = transposed(memory[shift:], source_layout).copy()
     forms = form_like(dtype, target_layout), form_like(dtype, source_layout)
-    kernel = permute.bind_copy_into(forms, forms[0], None)
+    kernel = bind_copy_into(forms, forms[0], None)
     if kernel is not None:
         kernel(transposed(memory, target_layout), transposed(memory[shift:], source_layout))
         assert memory.tobytes() == expected.tobytes()
@@ -193,7 +197,7 @@ def test_large_copies_keep_every_bit(
         reach = sum((n - 1) * abs(stride) for n, stride in zip(extents, strides, strict=True)) + 1
         layout = extents, strides, first, reach
         source = transposed(noise(dtype, reach), layout)
-        kernel = permute.bind_copy((form_like(dtype, layout),), form_of(dtype, extents[::-1], CPU), None)
+        kernel = bind_copy((form_like(dtype, layout),), form_of(dtype, extents[::-1], CPU), None)
         assert kernel is not None
         assert same_bytes(kernel(source), source), dtype
     assert LIBRARY.copy_method(extents, compact(extents), strides, 8)[0] == method
@@ -254,7 +258,7 @@ def test_relabelling_equals_numpys(data: Any, dtype: DType) -> None:
     labels_out = tuple(data.draw(st.permutations(sorted({*labels_in}))))
     layout = data.draw(layouts(tuple(sizes[label] for label in reversed(labels_in)), True))
     form, result = form_like(dtype, layout), form_of(dtype, tuple(sizes[label] for label in labels_out), CPU)
-    kernel = permute.bind_unary_einsum((form,), result, (labels_in, labels_out))
+    kernel = bind_unary_einsum((form,), result, (labels_in, labels_out))
     assert kernel is not None
     source = transposed(noise(dtype, layout[3]), layout)
     assert same_bytes(kernel(source), numpys_unary_einsum((form,), result, (labels_in, labels_out))(source))
@@ -262,8 +266,8 @@ def test_relabelling_equals_numpys(data: Any, dtype: DType) -> None:
 
 def test_sums_and_diagonals_of_the_result_are_left_to_numpy() -> None:
     matrix, vector = form_of(F64, (2, 2), CPU), form_of(F64, (2,), CPU)
-    assert permute.bind_unary_einsum((matrix,), vector, ((0, 1), (0,))) is None
-    assert permute.bind_unary_einsum((vector,), matrix, ((0,), (0, 0))) is None
+    assert bind_unary_einsum((matrix,), vector, ((0, 1), (0,))) is None
+    assert bind_unary_einsum((vector,), matrix, ((0,), (0, 0))) is None
 
 
 def test_copies_within_contractions_convert_what_is_of_another_dtype() -> None:
@@ -286,7 +290,7 @@ def test_a_fill_writes_targets_with_gaps_and_reads_other_strides_than_promised()
 
 def test_a_kernel_refuses_what_is_no_array_and_another_number_of_operands() -> None:
     form = form_of(F64, (2,), CPU)
-    kernel = permute.bind_copy((form,), form, None)
+    kernel = bind_copy((form,), form, None)
     assert kernel is not None
     with pytest.raises(TypeError, match="takes arrays, found list"):
         kernel([1.0, 2.0])
@@ -299,9 +303,9 @@ def test_a_kernel_refuses_what_is_no_array_and_another_number_of_operands() -> N
 def test_numpys_kernels_answer_the_same() -> None:
     form, view = form_of(F64, (3, 4), CPU), form_of(F64, (3, 4), CPU, (4, 1))
     x = noise(F64, 12).reshape(3, 4).T
-    kernel = permute.bind_copy((view,), form, None)
+    kernel = bind_copy((view,), form, None)
     assert kernel is not None
-    assert same_bytes(kernel(x), views.bind_copy(view, form, None)(x))
+    assert same_bytes(kernel(x), bind_numpys_copy(view, form, None)(x))
 
 
 @pytest.mark.parametrize("instruction_set", ["plain", "avx2", "avx512"])
@@ -315,7 +319,7 @@ def test_conversions_equal_numpys_bit_for_bit(instruction_set: str, size: int) -
         for layout in (((3 * size,), (1,), 0, 0), ((size, 3), (1, size), 0, 0), ((size,), (-3,), 3 * size - 1, 0)):
             form = form_like(source, layout)
             result = form_of(target, form.shape, CPU)
-            kernel = permute.bind_convert((form,), result, "wrap")
+            kernel = bind_convert((form,), result, "wrap")
             to_integers = target.kind == "int" and source is not target
             assert (kernel is None) == (to_integers and not np.can_cast(source.numpy_name, target.numpy_name, "safe"))
             if kernel is not None:
@@ -326,8 +330,8 @@ def test_conversions_equal_numpys_bit_for_bit(instruction_set: str, size: int) -
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_filled_array_equals_numpys(dtype: DType) -> None:
     form = form_of(dtype, (129, 131), CPU)
-    kernel = permute.bind_full((), form, None)
+    kernel = bind_full((), form, None)
     assert kernel is not None
     for value in (0, -0.0, 1, True, 7 if dtype.kind == "int" else 1.5):
         assert same_bytes(kernel(value), np.full((131, 129), value, NUMPY_DTYPES[dtype]))
-    assert permute.bind_full((), form_of(dtype, (3,), CPU), None) is None
+    assert bind_full((), form_of(dtype, (3,), CPU), None) is None

@@ -154,4 +154,3 @@ BINDERS: Final[Mapping[str, Binder]] = {
     "convert": lambda operands, result, params: bind_convert(operands[0], result, params),
     "cast": lambda operands, result, params: bind_cast(operands[0], result, params),
 }
-"""What the backend's table takes over."""

@@ -113,4 +113,3 @@ BINDERS: Final[Mapping[str, Binder]] = {
     "arange": _none(bind_arange),
     "linspace": _none(bind_linspace),
 }
-"""What the backend's table takes over."""

@@ -14,6 +14,7 @@ from tensor_core import DTYPES
 from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, DType
 from tensor_core.errors import CastRangeError
 from tensor_cpu.kernels.contraction import contract
+from tensor_cpu.kernels.contraction import tiny as small_products
 from tensor_cpu.kernels.elementwise import numpy as elementwise
 from tensor_cpu.kernels.elementwise import tiny
 from tensor_cpu.storage import NUMPY_DTYPES, restride
@@ -120,7 +121,7 @@ def contractions(draw: st.DrawFn) -> tuple[tuple[Form, ...], Form, tuple[tuple[i
 @given(contractions(), st.integers(0, 2**32))
 def test_a_small_product_is_the_sum_over_the_labels_it_lacks(case: Any, seed: int) -> None:
     forms, result, labels = case
-    kernel = tiny.bind_contract(forms, result, labels)
+    kernel = small_products.bind_contract(forms, result, labels)
     if kernel is None:
         return
     random = np.random.default_rng(seed)
@@ -146,7 +147,7 @@ def test_small_products_cover_matrices_vectors_and_batches(instruction_set: str)
         ((stack, stack), stack, ((0, 1, 3), (1, 2, 3), (0, 2, 3))),
     ]
     for operands, result, labels in cases:
-        kernel = tiny.bind_contract(operands, result, labels)
+        kernel = small_products.bind_contract(operands, result, labels)
         assert kernel is not None
         transposed = [np.arange(1.0, 1 + form.size).reshape(form.shape[::-1]) for form in operands]
         expected = contract.bind_contract(operands, result, labels)
