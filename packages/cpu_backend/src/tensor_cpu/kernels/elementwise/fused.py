@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from tensor_core.errors import UnsupportedOperationError
 from tensor_cpu import native_table as native
 from tensor_cpu.call_checks import checked
 from tensor_cpu.kernel_table import Binder, binder_of
@@ -109,6 +110,9 @@ def _step_by_step(operands: tuple[Operand, ...], program: Program, keep: int) ->
 def numpy_kernel(name: str, operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel:
     """NumPy's kernel of an operation, whatever native one there is.
 
+    Raises:
+        UnsupportedOperationError: there is none.
+
     >>> from tensor_core import F64
     >>> from tensor_runtime.form import form_of
     >>> from tensor_runtime.placement import CPU
@@ -118,7 +122,8 @@ def numpy_kernel(name: str, operands: tuple[Operand, ...], result: Any, params: 
     [-2.0, -3.0]
     """
     binder = binder_of(name)
-    assert binder is not None, name
+    if binder is None:
+        raise UnsupportedOperationError(f"{name}: the cpu backend has no such operation", operation=name)
     return binder(operands, result, params)
 
 
