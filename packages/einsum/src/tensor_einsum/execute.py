@@ -19,6 +19,7 @@ from tensor_einsum.planned import Planned
 from tensor_einsum.steps import Step, peak_bytes
 from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import translated
+from tensor_runtime.backends.facts import state
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.backends.workspaces import with_workspace, workspace_of
 from tensor_runtime.dispatch.spec import common_placement
@@ -183,6 +184,9 @@ def _build_contraction(key: tuple[Form, Form, DType, tuple[Labels, Labels, Label
     extents = dict(zip((*labels[0], *labels[1]), (*a.shape, *b.shape), strict=True))
     result = form_of(dtype, tuple(extents[label] for label in labels[2]), a.placement)
     return registry.bind("contract", (a, b), result, labels), result
+
+
+state("unary_einsum")
 
 
 def _build_unary_einsum(key: tuple[Form, tuple[Labels, Labels]]) -> Binding:

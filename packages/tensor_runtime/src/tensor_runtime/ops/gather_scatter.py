@@ -109,7 +109,7 @@ class _ScatterSpec(IndexedSpec):
 
 TAKE: Final = IndexedSpec("take", result_shape=_taken)
 TAKE_ALONG_AXIS: Final = IndexedSpec("take_along_axis", result_shape=along_axis)
-PUT_ALONG_AXIS: Final = IndexedSpec("put_along_axis", result_shape=_put)
+PUT_ALONG_AXIS: Final = IndexedSpec("put_along_axis", result_shape=_put, effect="writes")
 GATHER: Final = IndexedSpec("gather", result_shape=_gathered)
 SCATTER: Final = _ScatterSpec("scatter", result_shape=_scattered)
 

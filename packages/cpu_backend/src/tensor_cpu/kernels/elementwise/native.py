@@ -15,11 +15,12 @@ from tensor_core.dtypes import FLOATING, Bool, DType
 from tensor_core.promotion import promote, promote_scalar
 from tensor_cpu.kernel_table import NativeBinder, bind_numpy
 from tensor_cpu.kernels.elementwise.fused import PROGRAM, Program, Reference
-from tensor_cpu.kernels.elementwise.numpy import COMPARISONS, element_of
+from tensor_cpu.kernels.elementwise.numpy import element_of
 from tensor_cpu.kernels.elementwise.registers import OPERATIONS, NoInstructionError, ProgramWriter, Strides, Value
 from tensor_cpu.storage import NUMPY_DTYPES
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
+from tensor_runtime.backends.xp_tables import elementwise
 from tensor_runtime.form import Form, Shape, form_of
 from tensor_runtime.protocols import Kernel, Operand
 
@@ -118,7 +119,7 @@ class _Compiler:
         known = self.values[reference]
         if known is not None:
             return self.writer.converted(known, dtype)
-        key = (reference, dtype, name in COMPARISONS)
+        key = (reference, dtype, name in elementwise.COMPARISONS)
         if key not in self.numbers:
             self.numbers[key] = self.writer.operand((0,) * len(self.shape), dtype)
             self.arguments.append((reference, element_of(name, dtype), dtype))
