@@ -12,6 +12,7 @@ from typing import Final
 from tensor_core.dtypes import FLOATING, DType
 from tensor_core.errors import DTypeError, ShapeError
 from tensor_core.shapes import broadcast_shapes
+from tensor_linalg import contracts as contracts  # declares them before anything is bound
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.protocols import Operand
@@ -197,4 +198,3 @@ CHOLESKY: Final = LinalgSpec("cholesky", accepts=FLOATING, result_shape=cholesky
 SOLVE: Final = LinalgSpec("solve", accepts=FLOATING, result_shape=solve_shape, takes_params=True)
 INV: Final = LinalgSpec("inv", accepts=FLOATING, result_shape=inv_shape, takes_params=True)
 DET: Final = LinalgSpec("det", accepts=FLOATING, result_shape=det_shape, takes_params=True)
-"""The params of each is ``check``: whether the elements are first checked to be finite."""

@@ -14,6 +14,7 @@ from tensor_core.promotion import can_convert, promote_scalar
 from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.registry import registry
+from tensor_runtime.contracts.contract import bound_params
 from tensor_runtime.dispatch.arguments import choice
 from tensor_runtime.dispatch.spec import PYTHON_NUMBERS
 from tensor_runtime.form import Form, form_of
@@ -50,7 +51,7 @@ def check_convertible(operation: str, source: Form | type, target: DType, /) -> 
 def _bind_conversion(key: tuple[str, Form, DType, str]) -> Binding:
     operation, form, dtype, overflow = key
     result = form_of(dtype, form.shape, form.placement)
-    return registry.bind(operation, (form,), result, overflow), result
+    return registry.bind(operation, (form,), result, bound_params(operation, overflow)), result
 
 
 _CONVERSIONS: Final = BindingTable(_bind_conversion)
