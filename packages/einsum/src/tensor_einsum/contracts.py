@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from tensor_runtime.contracts.contract import Contract, declare
 from tensor_runtime.contracts.contraction import Labels
@@ -18,7 +18,7 @@ class UnaryEinsumParams(NamedTuple):
     result: Labels
 
 
-declare(
+KERNELS: Final = declare(
     [
         Contract(
             "unary_einsum",
@@ -29,3 +29,4 @@ declare(
         )
     ]
 )
+"""The contracts of this family, in the order of ``docs/kernels.md``."""

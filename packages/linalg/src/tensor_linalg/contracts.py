@@ -6,7 +6,7 @@ with the public function of the same name. A kernel names the batch index of the
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from tensor_runtime.contracts.contract import Contract, declare
 
@@ -22,7 +22,7 @@ _A = {"a": "[M, N, B...], F32, F64, C32 or C64, any layout"}
 _SQUARE = {"a": "[N, N, B...], F32, F64, C32 or C64, any layout"}
 _OWNED = "owned, compact, of the operand's dtype"
 
-declare(
+KERNELS: Final = declare(
     [
         Contract(
             "svd",
@@ -69,3 +69,4 @@ declare(
         Contract("det", "Determinants, exactly 0 where a pivot is.", _SQUARE, f"[B...]; {_OWNED}", CheckParams),
     ]
 )
+"""The contracts of this family, in the order of ``docs/kernels.md``."""

@@ -53,15 +53,16 @@ CONTRACTS: Final[dict[str, Contract]] = {}
 """Every declared contract by the name of its kernel; those of a family from the moment when it is imported."""
 
 
-def declare(contracts: Iterable[Contract], /) -> None:
+def declare(contracts: Iterable[Contract], /) -> tuple[Contract, ...]:
     """Add contracts to :data:`CONTRACTS`; a family of operations calls it with those of its own kernels.
 
-    >>> declare([Contract("untangle", "Removes knots.", {"x": "any dtype"}, "as the operand")])
-    >>> CONTRACTS.pop("untangle").computes
-    'Removes knots.'
+    >>> (contract,) = declare([Contract("untangle", "Removes knots.", {"x": "any dtype"}, "as the operand")])
+    >>> CONTRACTS.pop("untangle") is contract
+    True
     """
-    for contract in contracts:
-        CONTRACTS[contract.kernel] = contract
+    declared = tuple(contracts)
+    CONTRACTS.update((contract.kernel, contract) for contract in declared)
+    return declared
 
 
 def bound_params(kernel: str, key: Any, /) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from tensor_runtime.algebras import Semiring
 from tensor_runtime.contracts.contract import Contract, declare
@@ -65,7 +65,7 @@ class PoolingParams(NamedTuple):
 
 _PAIR = {"a": "any dtype and layout", "b": "any dtype and layout"}
 
-declare(
+KERNELS: Final = declare(
     [
         Contract(
             "contract",
@@ -104,3 +104,4 @@ declare(
         ),
     ]
 )
+"""The contracts of this family, in the order of ``docs/kernels.md``."""

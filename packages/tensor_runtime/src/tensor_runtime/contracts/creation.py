@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from tensor_runtime.contracts.contract import Contract, declare
 
 _MADE = "owned, compact, of the form that it was bound to"
 _SEED = {"seed": "an int from 0 to 2**64 - 1", "stream": "an int from 0 to 2**64 - 1"}
 
-declare(
+KERNELS: Final = declare(
     [
         Contract(
             "full",
@@ -58,3 +60,4 @@ declare(
         ),
     ]
 )
+"""The contracts of this family, in the order of ``docs/kernels.md``."""

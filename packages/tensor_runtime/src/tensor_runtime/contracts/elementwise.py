@@ -1,4 +1,9 @@
-"""Contracts of elementwise kernels: one for all of them, ``gelu``, and chains of them that are one kernel."""
+"""Contracts of elementwise kernels: one for all of them, ``gelu``, and chains of them that are one kernel.
+
+Most bear the name of a public function. Of the others, ``div`` and ``rem`` are strict primitives, whose quotients of
+integers are truncated; a name with ``_unchecked`` is the division with ``check=False``, which looks at no divisor.
+``where`` takes the Bool condition first, ``clip`` the bounds last, and ``complex`` the real part first.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +25,7 @@ class GeluParams(NamedTuple):
 
 
 class ProgramStep(NamedTuple):
-    """One operation of a chain; its own parameters are those of :data:`STEP_PARAMS`, or None."""
+    """One operation of a chain; its own parameters are those of ``STEP_PARAMS`` beside this, or None."""
 
     kernel: str
     """Name of an elementwise kernel."""
@@ -56,13 +61,13 @@ def elementwise_contract(kernel: str, operands: int, /) -> Contract:
     )
 
 
-declare(
+KERNELS: Final = declare(
     [
         Contract(
             "gelu",
             "x times the distribution function of the normal distribution.",
-            {"a": "real, any layout"},
-            "owned, compact; F64 for integers, else the operand's dtype",
+            {"a": "any dtype but a complex one, any layout"},
+            "owned, compact; F64 for integers and Bool, else the operand's dtype",
             GeluParams,
         ),
         Contract(
@@ -75,3 +80,4 @@ declare(
         ),
     ]
 )
+"""The contracts of this family, in the order of ``docs/kernels.md``."""

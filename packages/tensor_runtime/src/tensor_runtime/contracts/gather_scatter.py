@@ -6,7 +6,7 @@ kernel looks for it (``tensor_runtime.dispatch.index_checked.out_of_range`` word
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from tensor_runtime.contracts.contract import Contract, declare
 
@@ -80,7 +80,7 @@ _SAME = "owned, compact, of the dtype of x"
 _STARTS = {"starts": "I32 or I64, one for each axis of x"}
 _NUMBERS = {"starts": "a tuple of ints, one for each axis of x"}
 
-declare(
+KERNELS: Final = declare(
     [
         Contract("take", "Slices at indices along an axis, from -N to N - 1.", {**_X, **_INDICES}, _SAME, TakeParams),
         Contract(
@@ -149,3 +149,4 @@ declare(
         ),
     ]
 )
+"""The contracts of this family, in the order of ``docs/kernels.md``."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from tensor_runtime.contracts.contract import Contract, declare
 
@@ -69,7 +69,7 @@ class TriangleParams(NamedTuple):
 _X = {"x": "any dtype and layout"}
 _SAME = "owned, compact, of the operand's dtype"
 
-declare(
+KERNELS: Final = declare(
     [
         Contract(
             "concatenate",
@@ -119,3 +119,4 @@ declare(
         Contract("triu", "Elements on a diagonal and above, zeros below.", _X, f"{_SAME} and shape", TriangleParams),
     ]
 )
+"""The contracts of this family, in the order of ``docs/kernels.md``."""

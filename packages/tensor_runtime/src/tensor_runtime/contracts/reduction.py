@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from tensor_runtime.contracts.contract import Contract, declare
 
@@ -70,7 +70,7 @@ _SAME = "owned, compact, of the operand's dtype"
 _SPREAD = "owned, compact, real; F64 for integers and Bool, else the operand's component"
 _FLOATING = "owned, compact, of the operand's shape; F64 for integers and Bool, else the operand's dtype"
 
-declare(
+KERNELS: Final = declare(
     [
         Contract("sum", "Sums over axes; 0 of nothing.", _X, _SUMS, ReduceParams),
         Contract("prod", "Products over axes; 1 of nothing.", _X, _SUMS, ReduceParams),
@@ -122,3 +122,4 @@ declare(
         ),
     ]
 )
+"""The contracts of this family, in the order of ``docs/kernels.md``."""

@@ -6,7 +6,7 @@ the first element needs the parameters of ``reverse_view`` and ``slice_view`` al
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from tensor_runtime.contracts.contract import Contract, declare
 
@@ -68,7 +68,7 @@ _X = {"x": "any dtype and layout"}
 _VIEW = "a view of the operand's elements, laid out as the form of the result says"
 _COPY = "owned, compact, of the operand's shape"
 
-declare(
+KERNELS: Final = declare(
     [
         Contract("transpose_view", "The axes in another order.", _X, _VIEW, TransposeParams),
         Contract(
@@ -117,3 +117,4 @@ declare(
         ),
     ]
 )
+"""The contracts of this family, in the order of ``docs/kernels.md``."""
