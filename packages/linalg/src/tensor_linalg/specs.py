@@ -12,6 +12,7 @@ from typing import Any, Final
 from tensor_core.dtypes import FLOATING, DType
 from tensor_core.errors import DTypeError, ShapeError
 from tensor_core.shapes import broadcast_shapes
+from tensor_linalg import contracts as contracts  # declares them before anything is bound
 from tensor_runtime.backends.facts import KernelFacts
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Form, Shape

@@ -15,6 +15,7 @@ from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.facts import KernelFacts, state
 from tensor_runtime.backends.registry import registry
+from tensor_runtime.contracts.contract import bound_params
 from tensor_runtime.dispatch.arguments import choice
 from tensor_runtime.dispatch.spec import PYTHON_NUMBERS
 from tensor_runtime.form import Form, form_of
@@ -52,7 +53,7 @@ def check_convertible(operation: str, source: Form | type, target: DType, /) -> 
 def _bind_conversion(key: tuple[str, Form, DType, str]) -> Binding:
     operation, form, dtype, overflow = key
     result = form_of(dtype, form.shape, form.placement)
-    return registry.bind(operation, (form,), result, overflow), result
+    return registry.bind(operation, (form,), result, bound_params(operation, overflow)), result
 
 
 def _policy(kernel: str, operands: tuple[Any, ...], result: Result, params: Any) -> str | None:
