@@ -11,7 +11,7 @@ import numpy as np
 
 from tensor_core.dtypes import DType
 from tensor_core.errors import UnsupportedOperationError
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_cpu import kernel_table, storage
 from tensor_cpu.call_checks import checked
 from tensor_cpu.storage import Array

@@ -1,26 +1,23 @@
 """Host tensors whose element type is known at run time only.
 
-``Tensor`` is any ``HostTensor`` and ``TensorView`` any ``HostTensorView``: at run time the same classes, with all their
-constructors; for the type checker, wider than each of the seven. A ``HostTensor[F64]`` is a ``Tensor``; the way back is
-``tensor.typed(F64)``, which checks.
+``AnyHostTensor`` is any ``HostTensor`` and ``AnyHostTensorView`` any ``HostTensorView``: at run time the same classes,
+with all their constructors; for the type checker, wider than each of the seven. A ``HostTensor[F64]`` is an
+``AnyHostTensor``; the way back is ``tensor.typed(F64)``, which checks.
 """
 
 from __future__ import annotations
 
 from tensor_core.dtypes import TensorScalar
 from tensor_core.errors import DTypeError, shortened
-from tensor_core.host_tensor import HostTensor
-from tensor_core.host_view import HostTensorView
+from tensor_core.host.tensor import HostTensor, HostTensorView
+from tensor_core.static_types import TYPE_CHECKING, Any
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    Tensor = HostTensor[TensorScalar]
-    TensorView = HostTensorView[TensorScalar]
+    AnyHostTensor = HostTensor[TensorScalar]
+    AnyHostTensorView = HostTensorView[TensorScalar]
 else:
-    Tensor = HostTensor
-    TensorView = HostTensorView
+    AnyHostTensor = HostTensor
+    AnyHostTensorView = HostTensorView
 
 
 class TensorRef(HostTensorView[TensorScalar]):

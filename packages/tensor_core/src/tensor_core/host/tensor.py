@@ -1,7 +1,7 @@
-"""Host tensors: typed, owned, compact column-major elements in host memory.
+"""Host tensors: owned, compact column-major elements in host memory, and views of them under any layout.
 
 A tensor comes from nested lists, from flat data in an order that is said, or from another library's memory. Whatever
-strides it, gives a :class:`HostTensorView`.
+strides it, gives a :class:`HostTensorView`, which shares its memory; ``copy`` and ``to_contiguous`` give owned tensors.
 
 >>> x = HostTensor.from_nested([[1, 2, 3], [4, 5, 6]])
 >>> x
@@ -14,25 +14,100 @@ HostTensor I64 (2, 3)
 
 from __future__ import annotations
 
-from tensor_core.dtypes import F64, as_dtype
+from collections.abc import Iterable
+
+from tensor_core.dtypes import F64, TensorScalar, as_dtype
 from tensor_core.errors import DTypeError, LayoutError, ShapeError, shortened
-from tensor_core.host_view import HostTensorView, view_of_nested
-from tensor_core.interchange import RAW_FORMATS, buffer_of, convertible, dtype_of_buffer
+from tensor_core.host.elements import HostElements
+from tensor_core.host.interchange import RAW_FORMATS, borrow, buffer_of, convertible, dtype_of_buffer
+from tensor_core.host.nested import numbers_and_dtype, storage_of_nested
+from tensor_core.host.storage import Storage
 from tensor_core.layout import TensorLayout, validate_layout
-from tensor_core.nested import numbers_and_dtype
-from tensor_core.shapes import as_shape, element_count, ordered_strides
-from tensor_core.storage import Storage
-from tensor_core.view_methods import T
+from tensor_core.shapes import Order, as_shape, element_count, ordered_strides
+from tensor_core.static_types import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any, overload
-
     from typing_extensions import Buffer
 
-    from tensor_core.dtypes import TensorScalar
-    from tensor_core.host_view import Order, S
+# Covariant: a HostTensor[F64] is a HostTensor[TensorScalar]; writes are checked when they run.
+T = TypeVar("T", bound=TensorScalar, covariant=True)
+S = TypeVar("S", bound=TensorScalar)
+
+
+class HostTensorView(HostElements["HostTensorView[T]"], Generic[T]):
+    """Elements of a storage, seen through a layout.
+
+    Args:
+        storage: the memory.
+        layout: shape, strides and offset in elements; every element has to lie inside the storage.
+
+    Raises:
+        OutOfBoundsLayoutError: the layout reaches outside the storage.
+        SizeLimitError: it needs numbers beyond int64.
+
+    >>> from tensor_core import I64
+    >>> HostTensorView(Storage.of(I64, [1, 2, 3]), TensorLayout((3,), (-1,), 2)).to_nested()
+    [3, 2, 1]
+    """
+
+    __slots__ = ()
+
+    def __init__(self, storage: Storage, layout: TensorLayout) -> None:
+        validate_layout(layout, len(storage), storage.dtype.itemsize)
+        self._storage = storage
+        self._layout = layout
+
+    def _view(self, storage: Storage, layout: TensorLayout, /) -> HostTensorView[T]:
+        return HostTensorView(storage, layout)
+
+    @classmethod
+    def borrow(cls, source: object, /) -> HostTensorView[Any]:
+        """A view of another library's array, or of any C-contiguous buffer; the memory is shared and kept alive.
+
+        Raises:
+            DTypeError: no array and no buffer, or of an element type that is none of ours.
+            ViewRequiresCopyError: strides that count no whole elements.
+
+        >>> HostTensorView.borrow(memoryview(bytearray(16)).cast("d")).to_nested()
+        [0.0, 0.0]
+        """
+        return HostTensorView(*borrow(source))
+
+    def typed(self, dtype: type[S], /) -> HostTensorView[S]:
+        """The object itself, with its element type known to the type checker.
+
+        Raises:
+            DTypeError: it has another element type.
+
+        >>> from tensor_core import I64
+        >>> HostTensorView(Storage.of(I64, [7]), TensorLayout((1,))).typed(I64).to_nested()
+        [7]
+        """
+        if self.dtype is not as_dtype(dtype):
+            raise DTypeError(f"typed: found {self.dtype}; accepted: {dtype!r}, as asked for; convert() or cast() first")
+        return self  # type: ignore[return-value]
+
+    def copy(self) -> HostTensor[T]:
+        """An owned, writable, compact tensor with these elements.
+
+        >>> from tensor_core import I64
+        >>> HostTensorView(Storage.of(I64, [1, 2]), TensorLayout((2,), (-1,), 1)).copy().as_slice().tolist()
+        [2, 1]
+        """
+        return HostTensor(self._in_order("F"), TensorLayout(self.shape))
+
+    def to_contiguous(self) -> HostTensor[T]:
+        """An owned compact tensor with these elements; an owned tensor is its own."""
+        return self.copy()
+
+    def __copy__(self) -> HostTensor[T]:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, object]) -> HostTensor[T]:
+        return self.copy()
+
+    def __reduce_ex__(self, protocol: object) -> Any:
+        return _view_of, (self.copy(),)
 
 
 # The second overload of each method below is chosen only where the first one contradicts the type that the result is
@@ -57,18 +132,15 @@ class HostTensor(HostTensorView[T]):
             )
         super().__init__(storage, TensorLayout(layout.shape))
 
-    if TYPE_CHECKING:
-
-        @overload
-        @classmethod
-        def zeros(cls, shape: Iterable[int] | int, dtype: type[S]) -> HostTensor[S]: ...
-        @overload
-        @classmethod
-        def zeros(cls, shape: Iterable[int] | int, dtype: type[TensorScalar]) -> HostTensor[TensorScalar]: ...  # type: ignore[overload-cannot-match]
-        @overload
-        @classmethod
-        def zeros(cls, shape: Iterable[int] | int, dtype: object = F64) -> HostTensor[Any]: ...
-
+    @overload
+    @classmethod
+    def zeros(cls, shape: Iterable[int] | int, dtype: type[S]) -> HostTensor[S]: ...
+    @overload
+    @classmethod
+    def zeros(cls, shape: Iterable[int] | int, dtype: type[TensorScalar]) -> HostTensor[TensorScalar]: ...  # type: ignore[overload-cannot-match]
+    @overload
+    @classmethod
+    def zeros(cls, shape: Iterable[int] | int, dtype: object = F64) -> HostTensor[Any]: ...
     @classmethod
     def zeros(cls, shape: Iterable[int] | int, dtype: Any = F64) -> HostTensor[Any]:
         """A tensor of zeros (False for Bool).
@@ -84,18 +156,15 @@ class HostTensor(HostTensorView[T]):
         validate_layout(layout, layout.size, element.itemsize)
         return HostTensor(Storage.zeros(element, layout.size), layout)
 
-    if TYPE_CHECKING:
-
-        @overload
-        @classmethod
-        def from_nested(cls, nested: object, dtype: type[S]) -> HostTensor[S]: ...
-        @overload
-        @classmethod
-        def from_nested(cls, nested: object, dtype: type[TensorScalar]) -> HostTensor[TensorScalar]: ...  # type: ignore[overload-cannot-match]
-        @overload
-        @classmethod
-        def from_nested(cls, nested: object, dtype: object = None) -> HostTensor[Any]: ...
-
+    @overload
+    @classmethod
+    def from_nested(cls, nested: object, dtype: type[S]) -> HostTensor[S]: ...
+    @overload
+    @classmethod
+    def from_nested(cls, nested: object, dtype: type[TensorScalar]) -> HostTensor[TensorScalar]: ...  # type: ignore[overload-cannot-match]
+    @overload
+    @classmethod
+    def from_nested(cls, nested: object, dtype: object = None) -> HostTensor[Any]: ...
     @classmethod
     def from_nested(cls, nested: object, dtype: Any = None) -> HostTensor[Any]:
         """A tensor of nested lists: element (i, j) is ``nested[i][j]``.
@@ -112,26 +181,23 @@ class HostTensor(HostTensorView[T]):
         >>> HostTensor.from_nested([[1, 2.5], [3, 4]]).dtype
         F64
         """
-        return view_of_nested(nested, None if dtype is None else as_dtype(dtype)).copy()
+        return HostTensorView(*storage_of_nested(nested, None if dtype is None else as_dtype(dtype))).copy()
 
-    if TYPE_CHECKING:
-
-        @overload
-        @classmethod
-        def from_flat(
-            cls, data: Iterable[object], shape: Iterable[int] | int, dtype: type[S], *, order: Order = "F"
-        ) -> HostTensor[S]: ...
-        @overload
-        @classmethod
-        def from_flat(  # type: ignore[overload-cannot-match]
-            cls, data: Iterable[object], shape: Iterable[int] | int, dtype: type[TensorScalar], *, order: Order = "F"
-        ) -> HostTensor[TensorScalar]: ...
-        @overload
-        @classmethod
-        def from_flat(
-            cls, data: Iterable[object], shape: Iterable[int] | int, dtype: object = None, *, order: Order = "F"
-        ) -> HostTensor[Any]: ...
-
+    @overload
+    @classmethod
+    def from_flat(
+        cls, data: Iterable[object], shape: Iterable[int] | int, dtype: type[S], *, order: Order = "F"
+    ) -> HostTensor[S]: ...
+    @overload
+    @classmethod
+    def from_flat(  # type: ignore[overload-cannot-match]
+        cls, data: Iterable[object], shape: Iterable[int] | int, dtype: type[TensorScalar], *, order: Order = "F"
+    ) -> HostTensor[TensorScalar]: ...
+    @overload
+    @classmethod
+    def from_flat(
+        cls, data: Iterable[object], shape: Iterable[int] | int, dtype: object = None, *, order: Order = "F"
+    ) -> HostTensor[Any]: ...
     @classmethod
     def from_flat(
         cls, data: Iterable[object], shape: Iterable[int] | int, dtype: Any = None, *, order: Order = "F"
@@ -163,29 +229,26 @@ class HostTensor(HostTensorView[T]):
         storage = Storage.of(natural, numbers)
         return _in_order(storage, extents, order)
 
-    if TYPE_CHECKING:
-
-        @overload
-        @classmethod
-        def from_buffer(
-            cls, source: object, dtype: type[S], shape: Iterable[int] | int | None = None, *, order: Order = "F"
-        ) -> HostTensor[S]: ...
-        @overload
-        @classmethod
-        def from_buffer(  # type: ignore[overload-cannot-match]
-            cls,
-            source: object,
-            dtype: type[TensorScalar],
-            shape: Iterable[int] | int | None = None,
-            *,
-            order: Order = "F",
-        ) -> HostTensor[TensorScalar]: ...
-        @overload
-        @classmethod
-        def from_buffer(
-            cls, source: object, dtype: object = None, shape: Iterable[int] | int | None = None, *, order: Order = "F"
-        ) -> HostTensor[Any]: ...
-
+    @overload
+    @classmethod
+    def from_buffer(
+        cls, source: object, dtype: type[S], shape: Iterable[int] | int | None = None, *, order: Order = "F"
+    ) -> HostTensor[S]: ...
+    @overload
+    @classmethod
+    def from_buffer(  # type: ignore[overload-cannot-match]
+        cls,
+        source: object,
+        dtype: type[TensorScalar],
+        shape: Iterable[int] | int | None = None,
+        *,
+        order: Order = "F",
+    ) -> HostTensor[TensorScalar]: ...
+    @overload
+    @classmethod
+    def from_buffer(
+        cls, source: object, dtype: object = None, shape: Iterable[int] | int | None = None, *, order: Order = "F"
+    ) -> HostTensor[Any]: ...
     @classmethod
     def from_buffer(
         cls, source: Any, dtype: Any = None, shape: Iterable[int] | int | None = None, *, order: Order = "F"
@@ -231,20 +294,17 @@ class HostTensor(HostTensorView[T]):
             )
         return _in_order(own._storage, extents, order)
 
-    if TYPE_CHECKING:
-
-        @overload
-        @classmethod
-        def wrap_bytes(cls, buffer: Buffer, shape: Iterable[int] | int, dtype: type[S]) -> HostTensor[S]: ...
-        @overload
-        @classmethod
-        def wrap_bytes(  # type: ignore[overload-cannot-match]
-            cls, buffer: Buffer, shape: Iterable[int] | int, dtype: type[TensorScalar]
-        ) -> HostTensor[TensorScalar]: ...
-        @overload
-        @classmethod
-        def wrap_bytes(cls, buffer: Buffer, shape: Iterable[int] | int, dtype: object) -> HostTensor[Any]: ...
-
+    @overload
+    @classmethod
+    def wrap_bytes(cls, buffer: Buffer, shape: Iterable[int] | int, dtype: type[S]) -> HostTensor[S]: ...
+    @overload
+    @classmethod
+    def wrap_bytes(  # type: ignore[overload-cannot-match]
+        cls, buffer: Buffer, shape: Iterable[int] | int, dtype: type[TensorScalar]
+    ) -> HostTensor[TensorScalar]: ...
+    @overload
+    @classmethod
+    def wrap_bytes(cls, buffer: Buffer, shape: Iterable[int] | int, dtype: object) -> HostTensor[Any]: ...
     @classmethod
     def wrap_bytes(cls, buffer: Buffer, shape: Iterable[int] | int, dtype: Any) -> HostTensor[Any]:
         """A tensor over contiguous bytes in column-major order, without copying; read-only where the buffer is.
@@ -308,9 +368,10 @@ class HostTensor(HostTensorView[T]):
         return HostTensor.wrap_bytes, (PickleBuffer(self.raw), self.shape, self.dtype)
 
 
-HostTensorView._owned_type = HostTensor
-
-
 def _in_order(storage: Storage, shape: tuple[int, ...], order: str) -> HostTensor[Any]:
     layout = TensorLayout(shape, ordered_strides(shape, order))
     return HostTensor(storage, layout) if layout.is_compact else HostTensorView(storage, layout).copy()
+
+
+def _view_of(tensor: HostTensor[T]) -> HostTensorView[T]:
+    return tensor.view()

@@ -1,13 +1,14 @@
-"""Host views: typed elements in host memory under any layout.
+"""Reading and writing the elements of a storage through a layout; whole, one by one, and as Python objects.
 
-A view shares the memory it was made from and never copies; ``copy`` and ``to_contiguous`` give owned tensors. Indices
-mean what they mean in Python and NumPy, whatever the order in memory is.
+Indices mean what they mean in Python and NumPy, whatever the order in memory is.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tensor_core import views
-from tensor_core.dtypes import Bool, as_dtype
+from tensor_core.dtypes import Bool, DType
 from tensor_core.errors import (
     AxisError,
     DTypeError,
@@ -17,79 +18,30 @@ from tensor_core.errors import (
     ViewRequiresCopyError,
 )
 from tensor_core.formatting import format_tensor
-from tensor_core.interchange import borrow, export_interface
-from tensor_core.layout import TensorLayout, element_offset, is_injective, validate_layout
-from tensor_core.nested import flatten, nest, numbers_and_dtype
+from tensor_core.host.interchange import export_interface
+from tensor_core.host.nested import nest, storage_of_nested
+from tensor_core.host.storage import Storage, copy_elements
+from tensor_core.host.view_methods import V, ViewMethods
+from tensor_core.layout import TensorLayout, element_offset, is_injective
 from tensor_core.promotion import can_convert
 from tensor_core.scalars import to_element
-from tensor_core.shapes import ordered_strides
-from tensor_core.storage import Storage, copy_elements
-from tensor_core.view_methods import T, ViewMethods
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any, ClassVar, Literal, TypeVar
-
-    from tensor_core.dtypes import DType, TensorScalar
-    from tensor_core.host_tensor import HostTensor
-
-    S = TypeVar("S", bound=TensorScalar)
-    Order = Literal["F", "C"]
+from tensor_core.shapes import Order, ordered_strides
+from tensor_core.static_types import Any, ClassVar
 
 
-class HostTensorView(ViewMethods[T]):
-    """Elements of a storage, seen through a layout.
+class HostElements(ViewMethods[V]):
+    """What owned tensors and views have in common.
 
     ``==`` compares whole tensors, as for Python's lists: one bool, by :meth:`equals`. A view can be written, so it has
     no hash.
-
-    Args:
-        storage: the memory.
-        layout: shape, strides and offset in elements; every element has to lie inside the storage.
-
-    Raises:
-        OutOfBoundsLayoutError: the layout reaches outside the storage.
-        SizeLimitError: it needs numbers beyond int64.
-
-    >>> from tensor_core import I64
-    >>> HostTensorView(Storage.of(I64, [1, 2, 3]), TensorLayout((3,), (-1,), 2)).to_nested()
-    [3, 2, 1]
     """
 
-    __slots__ = ("__weakref__", "_layout", "_storage")
-
-    _owned_type: ClassVar[type[HostTensor[Any]]]  # what a copy is; set where it is defined, on top of this module
-    _storage: Storage
-    _layout: TensorLayout
-
-    def __init__(self, storage: Storage, layout: TensorLayout) -> None:
-        validate_layout(layout, len(storage), storage.dtype.itemsize)
-        self._storage = storage
-        self._layout = layout
-
-    @classmethod
-    def borrow(cls, source: object, /) -> HostTensorView[Any]:
-        """A view of another library's array, or of any C-contiguous buffer; the memory is shared and kept alive.
-
-        Raises:
-            DTypeError: no array and no buffer, or of an element type that is none of ours.
-            ViewRequiresCopyError: strides that count no whole elements.
-
-        >>> HostTensorView.borrow(memoryview(bytearray(16)).cast("d")).to_nested()
-        [0.0, 0.0]
-        """
-        return HostTensorView(*borrow(source))
+    __slots__ = ()
 
     @property
     def dtype(self) -> DType:
         """The element type."""
         return self._storage.dtype
-
-    @property
-    def layout(self) -> TensorLayout:
-        """Shape, strides and offset in elements."""
-        return self._layout
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -120,27 +72,6 @@ class HostTensorView(ViewMethods[T]):
     def __array_interface__(self) -> dict[str, Any]:
         return export_interface(self._storage, self._layout)
 
-    def _with_layout(self, layout: TensorLayout, /) -> HostTensorView[T]:
-        return HostTensorView(self._storage, layout)
-
-    def typed(self, dtype: type[S], /) -> HostTensorView[S]:
-        """The object itself, with its element type known to the type checker.
-
-        Raises:
-            DTypeError: it has another element type.
-
-        >>> from tensor_core import I64
-        >>> HostTensorView(Storage.of(I64, [7]), TensorLayout((1,))).typed(I64).to_nested()
-        [7]
-        """
-        if self.dtype is not as_dtype(dtype):
-            raise DTypeError(f"typed: found {self.dtype}; accepted: {dtype!r}, as asked for; convert() or cast() first")
-        return self  # type: ignore[return-value]
-
-    def as_readonly(self) -> HostTensorView[T]:
-        """The same elements, not to be written through this view."""
-        return HostTensorView(Storage(self.dtype, self._storage.raw.toreadonly()), self._layout)
-
     def __getitem__(self, index: Any) -> Any:
         """An element as a Python number where every axis has an int, a view otherwise.
 
@@ -155,7 +86,7 @@ class HostTensorView(ViewMethods[T]):
             isinstance(item, slice) or item is None or item is Ellipsis for item in items
         ):
             return self._storage.read(layout.offset)
-        return HostTensorView(self._storage, layout)
+        return self._with_layout(layout)
 
     def __setitem__(self, index: Any, value: object) -> None:
         """Write a number, nested lists, or another host tensor's elements; the value broadcasts.
@@ -165,26 +96,28 @@ class HostTensorView(ViewMethods[T]):
             OverlappingViewError: two indices name one element.
             DTypeError: this element type does not hold the value's; nothing is narrowed implicitly.
         """
-        target: HostTensorView[T] = HostTensorView(self._storage, views.index_view(self._layout, index))
+        target = views.index_view(self._layout, index)
         if self.readonly:
             raise ReadOnlyError("write: the memory is read-only; copy() it first")
-        if not is_injective(target.layout):
+        if not is_injective(target):
             raise OverlappingViewError(
-                f"write: two indices of {target.layout!r} may name one element; write to the tensor it came from",
-                layout=target.layout,
+                f"write: two indices of {target!r} may name one element; write to the tensor it came from",
+                layout=target,
             )
-        if target.rank == 0 and not isinstance(value, (list, tuple, range, HostTensorView)):
-            self._storage.write(target.layout.offset, to_element(value, self.dtype))
-            return
-        # A copy when both share memory, so that a[1:] = a[:-1] moves elements without repeating one.
-        source = value if isinstance(value, HostTensorView) else view_of_nested(value, self.dtype)
-        if source.dtype is not self.dtype:
-            if not can_convert(source.dtype, self.dtype):
-                raise DTypeError(f"write: {source.dtype} into {self.dtype}; cast it first")
-            source = view_of_nested(source.to_nested(), self.dtype)
-        elif isinstance(value, HostTensorView):
-            source = source.copy()
-        copy_elements(self._storage, target.layout, source._storage, views.broadcast_view(source.layout, target.shape))
+        if not isinstance(value, HostElements):
+            if target.rank == 0 and not isinstance(value, (list, tuple, range)):
+                self._storage.write(target.offset, to_element(value, self.dtype))
+                return
+            source, layout = storage_of_nested(value, self.dtype)
+        else:
+            layout = TensorLayout(value.shape)
+            if value.dtype is self.dtype:
+                source = value._in_order("F")  # a copy, so that a[1:] = a[:-1] moves elements without repeating one
+            elif can_convert(value.dtype, self.dtype):
+                source = Storage.of(self.dtype, value.to_flat())
+            else:
+                raise DTypeError(f"write: {value.dtype} into {self.dtype}; cast it first")
+        copy_elements(self._storage, target, source, views.broadcast_view(layout, target.shape))
 
     def item(self) -> Any:
         """The only element.
@@ -192,7 +125,7 @@ class HostTensorView(ViewMethods[T]):
         Raises:
             ShapeError: there is not exactly one.
 
-        >>> from tensor_core import I64
+        >>> from tensor_core import I64, HostTensorView
         >>> HostTensorView(Storage.of(I64, [7]), TensorLayout((1, 1))).item()
         7
         """
@@ -226,27 +159,27 @@ class HostTensorView(ViewMethods[T]):
     def equals(self, other: object, /) -> bool:
         """Whether element type, shape and all elements are equal; a NaN equals nothing, not even itself.
 
-        >>> from tensor_core import I64
+        >>> from tensor_core import I64, HostTensorView
         >>> one = HostTensorView(Storage.of(I64, [1, 2]), TensorLayout((2,)))
         >>> one.equals(one.reverse_view(0)), one.equals(one.copy())
         (False, True)
         """
         return (
-            isinstance(other, HostTensorView)
+            isinstance(other, HostElements)
             and self.dtype is other.dtype
             and self.shape == other.shape
             and all(a == b for a, b in zip(self._row_major_elements(), other._row_major_elements(), strict=True))
         )
 
     def __eq__(self, other: object) -> bool:
-        return self.equals(other) if isinstance(other, HostTensorView) else NotImplemented
+        return self.equals(other) if isinstance(other, HostElements) else NotImplemented
 
     __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def to_nested(self) -> Any:
         """Lists in lists, with ``x.to_nested()[i][j] == x[i, j]``; a number at rank 0.
 
-        >>> from tensor_core import I64
+        >>> from tensor_core import I64, HostTensorView
         >>> HostTensorView(Storage.of(I64, [1, 2, 3, 4]), TensorLayout((2, 2))).to_nested()
         [[1, 3], [2, 4]]
         """
@@ -262,7 +195,7 @@ class HostTensorView(ViewMethods[T]):
         Args:
             order: "F", the first index runs fastest (column-major), or "C", the last does (row-major).
 
-        >>> from tensor_core import I64
+        >>> from tensor_core import I64, HostTensorView
         >>> x = HostTensorView(Storage.of(I64, [1, 2, 3, 4]), TensorLayout((2, 2)))
         >>> x.to_flat(), x.to_flat(order="C")
         ([1, 2, 3, 4], [1, 3, 2, 4])
@@ -277,7 +210,7 @@ class HostTensorView(ViewMethods[T]):
         Raises:
             ViewRequiresCopyError: they do not lie column-major without gaps.
 
-        >>> from tensor_core import I64
+        >>> from tensor_core import I64, HostTensorView
         >>> HostTensorView(Storage.of(I64, [1, 2, 3]), TensorLayout((2,), None, 1)).as_slice().tolist()
         [2, 3]
         """
@@ -288,38 +221,16 @@ class HostTensorView(ViewMethods[T]):
         parts = 2 if self.dtype.kind == "complex" else 1
         return self._storage.components[self._layout.offset * parts : (self._layout.offset + self.size) * parts]
 
-    def copy(self) -> HostTensor[T]:
-        """An owned, writable, compact tensor with these elements.
-
-        >>> from tensor_core import I64
-        >>> HostTensorView(Storage.of(I64, [1, 2]), TensorLayout((2,), (-1,), 1)).copy().as_slice().tolist()
-        [2, 1]
-        """
-        return self._owned_type(self._in_order("F"), TensorLayout(self.shape))
-
-    def to_contiguous(self) -> HostTensor[T]:
-        """An owned compact tensor with these elements; an owned tensor is its own."""
-        return self.copy()
-
     def tobytes(self, *, order: Order = "F") -> bytes:
         r"""The elements in column-major order, or row-major with ``order="C"``; in native byte order.
 
-        >>> from tensor_core import Bool
+        >>> from tensor_core import HostTensorView
         >>> HostTensorView(Storage.of(Bool, [True, False]), TensorLayout((2,), (-1,), 1)).tobytes()
         b'\x00\x01'
         """
         if order == "F" and self._layout.is_compact and self.dtype is not Bool:
             return self.as_slice().tobytes()
         return self._in_order(order).raw.tobytes()
-
-    def __copy__(self) -> HostTensor[T]:
-        return self.copy()
-
-    def __deepcopy__(self, memo: dict[int, object]) -> HostTensor[T]:
-        return self.copy()
-
-    def __reduce_ex__(self, protocol: object) -> Any:
-        return _view_of, (self.copy(),)
 
     def __repr__(self) -> str:
         header = f"{type(self).__name__} {self.dtype} {self.shape}"
@@ -340,18 +251,3 @@ class HostTensorView(ViewMethods[T]):
         copy_elements(storage, compact, self._storage, self._layout)
         storage.normalise()
         return storage
-
-
-def view_of_nested(nested: object, dtype: DType | None = None) -> HostTensorView[Any]:
-    """Fresh memory with the elements of nested lists, in row-major order.
-
-    >>> view_of_nested([[1, 2], [3, 4]]).layout.strides
-    (2, 1)
-    """
-    shape, elements = flatten(nested)
-    numbers, natural = numbers_and_dtype(elements) if dtype is None else (elements, dtype)
-    return HostTensorView(Storage.of(natural, numbers), TensorLayout.row_major(shape))
-
-
-def _view_of(tensor: HostTensor[T]) -> HostTensorView[T]:
-    return tensor.view()

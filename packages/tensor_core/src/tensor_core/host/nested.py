@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tensor_core.dtypes import F64, DType, as_dtype
 from tensor_core.errors import ShapeError
 from tensor_core.foreign import own_dtype, python_number
+from tensor_core.host.storage import Storage
+from tensor_core.layout import TensorLayout
 from tensor_core.promotion import promote
 from tensor_core.shapes import element_count
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
+from tensor_core.static_types import Any
 
 _SEQUENCES = (list, tuple, range)
 _PYTHON_NUMBERS = frozenset({bool, int, float, complex})
@@ -76,6 +76,25 @@ def numbers_and_dtype(elements: Sequence[Any], /) -> tuple[Sequence[Any], DType]
     numbers = list(map(python_number, elements))
     own = {own_dtype(element) or as_dtype(type(number)) for element, number in zip(elements, numbers, strict=True)}
     return numbers, promote(*own)
+
+
+def storage_of_nested(nested: object, dtype: DType | None = None, /) -> tuple[Storage, TensorLayout]:
+    """Fresh memory with the elements of nested lists, and its layout, which is row-major.
+
+    Args:
+        nested: what :func:`flatten` takes.
+        dtype: None takes the element type in which all numbers meet.
+
+    Raises:
+        ShapeError: ragged lists.
+        DTypeError, CastRangeError: ``dtype`` does not hold an element.
+
+    >>> storage_of_nested([[1, 2], [3, 4]])[1].strides
+    (2, 1)
+    """
+    shape, elements = flatten(nested)
+    numbers, natural = numbers_and_dtype(elements) if dtype is None else (elements, dtype)
+    return Storage.of(natural, numbers), TensorLayout.row_major(shape)
 
 
 def nest(elements: list[Any], shape: tuple[int, ...], /) -> Any:

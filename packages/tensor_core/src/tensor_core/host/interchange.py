@@ -11,12 +11,9 @@ import sys
 from tensor_core.dtypes import C32, C64, DTYPE_NAMES, F32, F64, I32, I64, Bool, DType
 from tensor_core.errors import DTypeError, LayoutError, ViewRequiresCopyError
 from tensor_core.foreign import check_holds, dtypes_that_hold, name_of_typestr, refuse_masked
+from tensor_core.host.storage import Storage
 from tensor_core.layout import TensorLayout, is_injective, reachable_range, validate_layout
-from tensor_core.storage import Storage
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Final
+from tensor_core.static_types import Any, Final
 
 _ORDER: Final = "<" if sys.byteorder == "little" else ">"
 _TYPESTR: Final[dict[DType, str]] = {

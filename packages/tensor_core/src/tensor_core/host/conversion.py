@@ -5,32 +5,23 @@ This is the executable specification of ``convert`` and ``cast``: slow, and what
 
 from __future__ import annotations
 
-from tensor_core.dtypes import as_dtype
+from tensor_core.dtypes import TensorScalar, as_dtype
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, shortened
-from tensor_core.host_tensor import HostTensor
-from tensor_core.host_view import HostTensorView
+from tensor_core.host.storage import Storage
+from tensor_core.host.tensor import HostTensor, HostTensorView, S
 from tensor_core.layout import TensorLayout
 from tensor_core.promotion import can_convert
-from tensor_core.scalars import OVERFLOW_POLICIES, cast_scalar, lossy_conversion
+from tensor_core.scalars import OVERFLOW_POLICIES, Overflow, cast_scalar, lossy_conversion
 from tensor_core.shapes import unravel_index
-from tensor_core.storage import Storage
+from tensor_core.static_types import Any, overload
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, overload
 
-    from tensor_core.dtypes import TensorScalar
-    from tensor_core.host_view import S
-    from tensor_core.scalars import Overflow
-
-if TYPE_CHECKING:
-
-    @overload
-    def convert(x: HostTensorView[Any], dtype: type[S], /) -> HostTensor[S]: ...
-    @overload
-    def convert(x: HostTensorView[Any], dtype: type[TensorScalar], /) -> HostTensor[TensorScalar]: ...  # type: ignore[overload-cannot-match]
-    @overload
-    def convert(x: HostTensorView[Any], dtype: object, /) -> HostTensor[Any]: ...
+@overload
+def convert(x: HostTensorView[Any], dtype: type[S], /) -> HostTensor[S]: ...
+@overload
+def convert(x: HostTensorView[Any], dtype: type[TensorScalar], /) -> HostTensor[TensorScalar]: ...  # type: ignore[overload-cannot-match]
+@overload
+def convert(x: HostTensorView[Any], dtype: object, /) -> HostTensor[Any]: ...
 
 
 def convert(x: HostTensorView[Any], dtype: Any, /) -> HostTensor[Any]:
@@ -53,16 +44,14 @@ def convert(x: HostTensorView[Any], dtype: Any, /) -> HostTensor[Any]:
     return source.to_contiguous() if source.dtype is target else cast(source, target)
 
 
-if TYPE_CHECKING:
-
-    @overload
-    def cast(x: HostTensorView[Any], dtype: type[S], /, overflow: Overflow = "error") -> HostTensor[S]: ...
-    @overload
-    def cast(  # type: ignore[overload-cannot-match]
-        x: HostTensorView[Any], dtype: type[TensorScalar], /, overflow: Overflow = "error"
-    ) -> HostTensor[TensorScalar]: ...
-    @overload
-    def cast(x: HostTensorView[Any], dtype: object, /, overflow: Overflow = "error") -> HostTensor[Any]: ...
+@overload
+def cast(x: HostTensorView[Any], dtype: type[S], /, overflow: Overflow = "error") -> HostTensor[S]: ...
+@overload
+def cast(  # type: ignore[overload-cannot-match]
+    x: HostTensorView[Any], dtype: type[TensorScalar], /, overflow: Overflow = "error"
+) -> HostTensor[TensorScalar]: ...
+@overload
+def cast(x: HostTensorView[Any], dtype: object, /, overflow: Overflow = "error") -> HostTensor[Any]: ...
 
 
 def cast(x: HostTensorView[Any], dtype: Any, /, overflow: Overflow = "error") -> HostTensor[Any]:

@@ -7,21 +7,18 @@ part first. Positions count elements; layouts count them too, and a caller valid
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 
-from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool, DType
+from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool, DType, Element
 from tensor_core.errors import DTypeError, LayoutError, OutOfMemoryError, ReadOnlyError
 from tensor_core.foreign import refuse_masked
 from tensor_core.layout import TensorLayout, validate_layout
 from tensor_core.scalars import to_element
+from tensor_core.static_types import TYPE_CHECKING, Any, Final
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any, Final
-
     from typing_extensions import Buffer
 
-    from tensor_core.scalars import Element
 
 # Of one component; Bool as bytes, because foreign memory may hold values other than 0 and 1.
 CODES: Final[dict[DType, str]] = {F32: "f", F64: "d", I32: "i", I64: "q", Bool: "B", C32: "f", C64: "d"}
