@@ -107,9 +107,7 @@ def _step_by_step(operands: tuple[Operand, ...], program: Program, keep: int) ->
 
 
 def _bind(name: str, operands: tuple[Operand, ...], result: Any, params: Any) -> Kernel:
-    kernel = kernel_table.bind(name, operands, result, params)
-    assert kernel is not None, name
-    return checked(name, kernel, operands)
+    return checked(name, kernel_table.bind(name, operands, result, params), operands)
 
 
 BINDERS: Final[Mapping[str, Binder]] = {PROGRAM: bind_program}
