@@ -279,7 +279,7 @@ def test_every_instruction_is_named_after_a_kernel() -> None:
 
 def test_malformed_programs_are_refused() -> None:
     good = ((3,), "F64", (((1,), "F64"),), (("negative", "F64", 1, 0, 0, 0),), ())
-    np.testing.assert_array_equal(LIBRARY.elementwise(*good)(np.ones(3)), -np.ones(3))
+    np.testing.assert_array_equal(LIBRARY.bind_elementwise(*good)(np.ones(3)), -np.ones(3))
     for place, value in (
         (2, (((1, 1), "F64"),)),
         (3, ()),
@@ -289,7 +289,7 @@ def test_malformed_programs_are_refused() -> None:
         (4, (b"abc",)),
     ):
         with pytest.raises(ValueError, match="elementwise"):
-            LIBRARY.elementwise(*good[:place], value, *good[place + 1 :])
+            LIBRARY.bind_elementwise(*good[:place], value, *good[place + 1 :])
 
 
 def arguments_of(dtype: DType) -> np.ndarray[Any, Any]:

@@ -57,7 +57,7 @@ def bind_semiring_contract(operands: tuple[Operand, ...], result: Result, params
     rows, columns = (of_second, of_first) if swapped else (of_first, of_second)
     order = (SECOND, FIRST, RESULT) if swapped else (FIRST, SECOND, RESULT)
     groups = tuple(_group(group, order) for group in (batch, rows, columns, inner))
-    kernel: Kernel = LIBRARY.semiring_kernel(algebra.name, result.dtype.name, out.shape, groups, swapped)
+    kernel: Kernel = LIBRARY.bind_semiring(algebra.name, result.dtype.name, out.shape, groups, swapped)
     first, second = (form.dtype is not result.dtype for form in (x, y))
     converted = (x.size if first else 0) + (y.size if second else 0)
     return with_workspace(_converting(kernel, dtype, first, second), converted * dtype.itemsize)

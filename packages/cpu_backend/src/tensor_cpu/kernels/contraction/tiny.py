@@ -15,7 +15,7 @@ from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
 _MOST_TERMS: Final = 4096  # multiplications of a product: beyond, BLAS catches up
-_PANEL: Final = 960  # elements of the right factor; SMALL_PANEL in small.h
+_PANEL: Final = 960  # elements of the right factor; TINY_PANEL in tiny.h
 
 
 def bind_contract(operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel | None:
@@ -44,11 +44,11 @@ def bind_contract(operands: tuple[Operand, ...], result: Result, params: Any, /)
     if arranged is None:
         return None
     swapped, numbers = arranged
-    return LIBRARY.small_product(result.shape[::-1], result.dtype.name, swapped, numbers)
+    return LIBRARY.bind_tiny_product(result.shape[::-1], result.dtype.name, swapped, numbers)
 
 
 def _arranged(axes: Sequence[Axis]) -> tuple[bool, tuple[int, ...]] | None:
-    """Which operand is the right factor, and the numbers of ``SmallProduct``; None if it is no such product.
+    """Which operand is the right factor, and the numbers of ``TinyProduct``; None if it is no such product.
 
     The right factor has the result's fastest axis.
     """

@@ -199,7 +199,7 @@ class _Compiler:
             or registers > _MOST["registers"]
         ):
             return None
-        native: Kernel = LIBRARY.elementwise(
+        native: Kernel = LIBRARY.bind_elementwise(
             result.shape[::-1], result.dtype.name, tuple(writer.operands), program, constants
         )
         # A number that only smaller steps use is no operand of the machine, and is left out of its call.

@@ -49,7 +49,7 @@ def bind_binary(name: str, operands: tuple[Operand, ...], result: Result, params
     if None in steps:
         return None
     fallback = elementwise.bind_binary(name, operands, result)
-    return LIBRARY.small_binary(
+    return LIBRARY.bind_tiny_binary(
         name,
         result.shape[::-1],
         result.dtype.name,
@@ -83,7 +83,7 @@ def bind_unary(name: str, operands: tuple[Operand, ...], result: Result, params:
         return None
     if form.dtype is not result.dtype or not form.is_compact:
         return None
-    return LIBRARY.small_unary(name, result.shape[::-1], result.dtype.name)
+    return LIBRARY.bind_tiny_unary(name, result.shape[::-1], result.dtype.name)
 
 
 _BINARY: Final = (

@@ -94,7 +94,7 @@ def _bind_equal(name: str, forms: list[Form], result: Result, numpys: Kernel) ->
         enough = max(enough, _WIDE)
     if parts * rows * max(columns, right) > enough:
         return None
-    kernel = LIBRARY.lanes(
+    kernel = LIBRARY.bind_batched_simd(
         name,
         a.dtype.name,
         (rows, columns),
@@ -129,7 +129,7 @@ def _bind_solve(forms: list[Form], result: Result, numpys: Kernel) -> Kernel | N
     parts = _PARTS if prod(batch) == 1 and right * side > _WIDE else 1
     count, columns = prod(batch) * parts, -(-right // parts)
     missing = parts * columns - right
-    kernel = LIBRARY.lanes(
+    kernel = LIBRARY.bind_batched_simd(
         "solve",
         result.dtype.name,
         (side, side),
@@ -176,7 +176,7 @@ def _inverted(stack: Any) -> None:
     shape, dtype = stack.shape[-2:], _NAMES[stack.dtype]
     form = ((len(stack), *shape), dtype) if stack.ndim == 3 else (shape, dtype)
     count = len(stack) if stack.ndim == 3 else 1
-    LIBRARY.lanes("inv", dtype, shape, 0, count, (form,), True, _raise_singular)(stack)
+    LIBRARY.bind_batched_simd("inv", dtype, shape, 0, count, (form,), True, _raise_singular)(stack)
 
 
 def _raise_singular(stack: Any) -> None:

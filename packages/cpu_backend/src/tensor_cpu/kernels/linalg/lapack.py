@@ -62,7 +62,7 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, params: Any) 
         batch = b.shape[2:] if a.rank == 2 else batch
         b_strides = (0, b.strides[0]) if b.rank == 1 else _stack_strides(b, batch)
     shared = a.rank == 2 and bool(batch)
-    return LIBRARY.lapack_kernel(
+    return LIBRARY.bind_lapack(
         name,
         dtype.name,
         a.shape[0],

@@ -1,10 +1,10 @@
-/* The buffer pool: one list per size class, newest first within a class, and one list of all by age.
+/* The caching allocator: one list per size class, newest first within a class, and one list of all by age.
  *
  * What is kept is described in the first bytes of the buffer itself, so that keeping one needs no memory. Buffers of
  * 2 MiB or more are aligned to huge pages and ask for them (transparent ones, on Linux). When poisoning is on, a buffer
  * that is given back is filled with one byte and says so in its description; whoever takes it looks for other bytes.
  */
-#include "core/pool.h"
+#include "core/caching_allocator.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -16,8 +16,8 @@
 #endif
 
 enum { ALIGNMENT = 64, CLASSES = 4 * 64, POISON = 0xDB };
-/* Bytes of scratch that come from the pool: the system's allocator may give larger blocks back each time. */
-enum { POOLED_SCRATCH = 1 << 14 };
+/* Bytes of scratch that come from the cache: the system's allocator may give larger blocks back each time. */
+enum { CACHED_SCRATCH = 1 << 14 };
 enum { HUGE_PAGE = 1 << 21 };
 enum { FIRST_LIMIT = 1 << 28, ALWAYS_KEPT = 1 << 25 }; /* bytes; the second whatever was in use, within the limit */
 
@@ -29,29 +29,29 @@ struct Kept {
     int class_index;
     bool poisoned; /* every byte behind this description is POISON */
 };
-_Static_assert(sizeof(Kept) <= POOL_SMALLEST, "the description of a buffer lies in the buffer");
+_Static_assert(sizeof(Kept) <= ALLOCATOR_SMALLEST, "the description of a buffer lies in the buffer");
 
 static struct {
     pthread_mutex_t lock;
     Kept *top[CLASSES];
     Kept *newest, *oldest;
-    PoolStats stats;
+    AllocatorStats stats;
     atomic_bool poisoning;
-} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} allocator = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void renew_lock(void) { pthread_mutex_init(&pool.lock, NULL); }
-static void lock(void) { pthread_mutex_lock(&pool.lock); }
-static void unlock(void) { pthread_mutex_unlock(&pool.lock); }
+static void renew_lock(void) { pthread_mutex_init(&allocator.lock, NULL); }
+static void lock(void) { pthread_mutex_lock(&allocator.lock); }
+static void unlock(void) { pthread_mutex_unlock(&allocator.lock); }
 
 /* When the module is loaded. A fork must not happen while another thread is half-way through a list. */
 __attribute__((constructor)) static void prepare(void) {
-    pool.stats.limit_bytes = FIRST_LIMIT;
+    allocator.stats.limit_bytes = FIRST_LIMIT;
     pthread_atfork(lock, unlock, renew_lock);
 }
 
 /* The class of a size: quarter steps between powers of two. Sets the size that the class really has. */
 static int class_of(size_t bytes, size_t *rounded) {
-    if (bytes < POOL_SMALLEST) bytes = POOL_SMALLEST;
+    if (bytes < ALLOCATOR_SMALLEST) bytes = ALLOCATOR_SMALLEST;
     int power = 63 - __builtin_clzll((unsigned long long)(bytes - 1)); /* 2^power < bytes <= 2^(power + 1) */
     size_t quarter = (size_t)1 << (power - 2);
     size_t steps = (bytes + quarter - 1) / quarter; /* 5 to 8 quarters */
@@ -61,39 +61,39 @@ static int class_of(size_t bytes, size_t *rounded) {
 
 static void unlink_kept(Kept *kept) {
     if (kept->newer) kept->newer->older = kept->older;
-    else pool.newest = kept->older;
+    else allocator.newest = kept->older;
     if (kept->older) kept->older->newer = kept->newer;
-    else pool.oldest = kept->newer;
+    else allocator.oldest = kept->newer;
     if (kept->above) kept->above->below = kept->below;
-    else pool.top[kept->class_index] = kept->below;
+    else allocator.top[kept->class_index] = kept->below;
     if (kept->below) kept->below->above = kept->above;
-    pool.stats.kept_bytes -= (int64_t)kept->bytes;
-    pool.stats.kept_buffers--;
+    allocator.stats.kept_bytes -= (int64_t)kept->bytes;
+    allocator.stats.kept_buffers--;
 }
 
 static void link_kept(Kept *kept) {
     kept->newer = NULL;
-    kept->older = pool.newest;
-    if (pool.newest) pool.newest->newer = kept;
-    else pool.oldest = kept;
-    pool.newest = kept;
+    kept->older = allocator.newest;
+    if (allocator.newest) allocator.newest->newer = kept;
+    else allocator.oldest = kept;
+    allocator.newest = kept;
     kept->above = NULL;
-    kept->below = pool.top[kept->class_index];
+    kept->below = allocator.top[kept->class_index];
     if (kept->below) kept->below->above = kept;
-    pool.top[kept->class_index] = kept;
-    pool.stats.kept_bytes += (int64_t)kept->bytes;
-    pool.stats.kept_buffers++;
+    allocator.top[kept->class_index] = kept;
+    allocator.stats.kept_bytes += (int64_t)kept->bytes;
+    allocator.stats.kept_buffers++;
 }
 
 /* Unlinks the oldest buffers until the rest fits; the caller frees them after it has released the lock. */
 static Kept *evict(void) {
     Kept *dropped = NULL;
-    int64_t most = 2 * pool.stats.peak_bytes < ALWAYS_KEPT ? ALWAYS_KEPT : 2 * pool.stats.peak_bytes;
-    if (most > pool.stats.limit_bytes) most = pool.stats.limit_bytes;
-    while (pool.oldest && pool.stats.kept_bytes > most) {
-        Kept *oldest = pool.oldest;
+    int64_t most = 2 * allocator.stats.peak_bytes < ALWAYS_KEPT ? ALWAYS_KEPT : 2 * allocator.stats.peak_bytes;
+    if (most > allocator.stats.limit_bytes) most = allocator.stats.limit_bytes;
+    while (allocator.oldest && allocator.stats.kept_bytes > most) {
+        Kept *oldest = allocator.oldest;
         unlink_kept(oldest);
-        pool.stats.evictions++;
+        allocator.stats.evictions++;
         oldest->older = dropped;
         dropped = oldest;
     }
@@ -129,19 +129,20 @@ static void require_poison(const Kept *kept) {
 
 /* Once a buffer has been had: what was only asked for does not count. */
 static void note_use(int64_t bytes) {
-    pool.stats.used_bytes += bytes;
-    pool.stats.used_buffers++;
-    if (pool.stats.used_bytes > pool.stats.peak_bytes) pool.stats.peak_bytes = pool.stats.used_bytes;
+    allocator.stats.used_bytes += bytes;
+    allocator.stats.used_buffers++;
+    if (allocator.stats.used_bytes > allocator.stats.peak_bytes)
+        allocator.stats.peak_bytes = allocator.stats.used_bytes;
 }
 
-void *pool_acquire(size_t bytes) {
+void *allocator_acquire(size_t bytes) {
     size_t rounded;
     if (bytes > SIZE_MAX / 4) return NULL;
     int class_index = class_of(bytes, &rounded);
     lock();
-    Kept *kept = pool.top[class_index];
-    if (kept) unlink_kept(kept), pool.stats.hits++;
-    else pool.stats.misses++;
+    Kept *kept = allocator.top[class_index];
+    if (kept) unlink_kept(kept), allocator.stats.hits++;
+    else allocator.stats.misses++;
     if (kept) note_use((int64_t)rounded);
     unlock();
     if (kept) {
@@ -150,7 +151,7 @@ void *pool_acquire(size_t bytes) {
     }
     void *buffer = fresh(rounded);
     if (buffer == NULL) { /* what is kept may be what is missing */
-        pool_clear();
+        allocator_clear();
         buffer = fresh(rounded);
     }
     if (buffer == NULL) return NULL;
@@ -160,19 +161,19 @@ void *pool_acquire(size_t bytes) {
     return buffer;
 }
 
-void pool_release(void *buffer, size_t bytes) {
+void allocator_release(void *buffer, size_t bytes) {
     if (buffer == NULL) return;
     size_t rounded;
     int class_index = class_of(bytes, &rounded);
-    bool poisoned = atomic_load_explicit(&pool.poisoning, memory_order_relaxed);
+    bool poisoned = atomic_load_explicit(&allocator.poisoning, memory_order_relaxed);
     if (poisoned) memset(buffer, POISON, rounded);
     Kept *kept = buffer;
     kept->poisoned = poisoned;
     kept->bytes = rounded;
     kept->class_index = class_index;
     lock();
-    pool.stats.used_bytes -= (int64_t)rounded;
-    pool.stats.used_buffers--;
+    allocator.stats.used_bytes -= (int64_t)rounded;
+    allocator.stats.used_buffers--;
     link_kept(kept);
     Kept *dropped = evict();
     unlock();
@@ -180,7 +181,7 @@ void pool_release(void *buffer, size_t bytes) {
 }
 
 void *scratch_acquire(size_t bytes) {
-    if (bytes >= POOLED_SCRATCH) return pool_acquire(bytes);
+    if (bytes >= CACHED_SCRATCH) return allocator_acquire(bytes);
     char *block = malloc(bytes + ALIGNMENT); /* aligned_alloc() takes a slower path */
     if (block == NULL) return NULL;
     char *scratch = block + ALIGNMENT - (uintptr_t)block % ALIGNMENT;
@@ -189,35 +190,35 @@ void *scratch_acquire(size_t bytes) {
 }
 
 void scratch_release(void *scratch, size_t bytes) {
-    if (bytes >= POOLED_SCRATCH) pool_release(scratch, bytes);
+    if (bytes >= CACHED_SCRATCH) allocator_release(scratch, bytes);
     else if (scratch != NULL) free(((void **)scratch)[-1]);
 }
 
-PoolStats pool_stats(void) {
+AllocatorStats allocator_stats(void) {
     lock();
-    PoolStats stats = pool.stats;
+    AllocatorStats stats = allocator.stats;
     unlock();
     return stats;
 }
 
-void pool_set_limit(int64_t bytes) {
+void allocator_set_limit(int64_t bytes) {
     lock();
-    pool.stats.limit_bytes = bytes < 0 ? 0 : bytes;
+    allocator.stats.limit_bytes = bytes < 0 ? 0 : bytes;
     Kept *dropped = evict();
     unlock();
     free_all(dropped);
 }
 
-void pool_clear(void) {
+void allocator_clear(void) {
     lock();
-    int64_t limit = pool.stats.limit_bytes, evictions = pool.stats.evictions;
-    pool.stats.limit_bytes = 0;
+    int64_t limit = allocator.stats.limit_bytes, evictions = allocator.stats.evictions;
+    allocator.stats.limit_bytes = 0;
     Kept *dropped = evict();
-    pool.stats.limit_bytes = limit;
-    pool.stats.evictions = evictions; /* asked for, not forced */
-    pool.stats.peak_bytes = pool.stats.used_bytes;
+    allocator.stats.limit_bytes = limit;
+    allocator.stats.evictions = evictions; /* asked for, not forced */
+    allocator.stats.peak_bytes = allocator.stats.used_bytes;
     unlock();
     free_all(dropped);
 }
 
-void pool_set_poisoning(bool on) { atomic_store_explicit(&pool.poisoning, on, memory_order_relaxed); }
+void allocator_set_poisoning(bool on) { atomic_store_explicit(&allocator.poisoning, on, memory_order_relaxed); }

@@ -19,73 +19,73 @@ static inline T NAME(times)(T x, T y) {
 
 #define OPERATION add
 #define FORMULA x + y
-#include "elementwise/simd/small_loop.h"
+#include "elementwise/simd/tiny_loop.h"
 
 #define OPERATION subtract
 #define FORMULA x - y
-#include "elementwise/simd/small_loop.h"
+#include "elementwise/simd/tiny_loop.h"
 
 #define OPERATION multiply
 #define FORMULA NAME(times)(x, y)
-#include "elementwise/simd/small_loop.h"
+#include "elementwise/simd/tiny_loop.h"
 
 #define OPERATION equal
 #define RESULT uint8_t
 #define FORMULA x == y
-#include "elementwise/simd/small_loop.h"
+#include "elementwise/simd/tiny_loop.h"
 
 #define OPERATION not_equal
 #define RESULT uint8_t
 #define FORMULA x != y
-#include "elementwise/simd/small_loop.h"
+#include "elementwise/simd/tiny_loop.h"
 
 #ifdef REAL
 #define OPERATION divide
 #define FORMULA x / y
-#include "elementwise/simd/small_loop.h"
+#include "elementwise/simd/tiny_loop.h"
 
 /* A NaN in either is the answer, as in NumPy. */
 #define OPERATION maximum
 #define FORMULA x > y || x != x ? x : y
-#include "elementwise/simd/small_loop.h"
+#include "elementwise/simd/tiny_loop.h"
 
 #define OPERATION minimum
 #define FORMULA x < y || x != x ? x : y
-#include "elementwise/simd/small_loop.h"
+#include "elementwise/simd/tiny_loop.h"
 
 #define OPERATION less
 #define RESULT uint8_t
 #define FORMULA x < y
-#include "elementwise/simd/small_loop.h"
+#include "elementwise/simd/tiny_loop.h"
 
 #define OPERATION less_equal
 #define RESULT uint8_t
 #define FORMULA x <= y
-#include "elementwise/simd/small_loop.h"
+#include "elementwise/simd/tiny_loop.h"
 #endif
 
 #ifdef INTEGER
 #define OPERATION maximum
 #define OPERAND S
 #define FORMULA x > y ? x : y
-#include "elementwise/simd/small_loop.h"
+#include "elementwise/simd/tiny_loop.h"
 
 #define OPERATION minimum
 #define OPERAND S
 #define FORMULA x < y ? x : y
-#include "elementwise/simd/small_loop.h"
+#include "elementwise/simd/tiny_loop.h"
 
 #define OPERATION less
 #define OPERAND S
 #define RESULT uint8_t
 #define FORMULA x < y
-#include "elementwise/simd/small_loop.h"
+#include "elementwise/simd/tiny_loop.h"
 
 #define OPERATION less_equal
 #define OPERAND S
 #define RESULT uint8_t
 #define FORMULA x <= y
-#include "elementwise/simd/small_loop.h"
+#include "elementwise/simd/tiny_loop.h"
 #endif
 
 static void NAME(negative)(const void *a, void *out, Index count) {
@@ -116,9 +116,9 @@ static void NAME(square_root)(const void *a, void *out, Index count) {
 
 /* Rows of the result are sums of rows of the right operand, four columns at a time; that operand is packed first when
  * its columns are not contiguous. */
-static void NAME(product)(const SmallProduct *p, const void *left, const void *right, void *out) {
+static void NAME(product)(const TinyProduct *p, const void *left, const void *right, void *out) {
     enum { WIDTH = 4 };
-    T panel[SMALL_PANEL];
+    T panel[TINY_PANEL];
     for (Index batch = 0; batch < p->batches; batch++) {
         const T *a = (const T *)left + batch * p->left_batch;
         const T *b = (const T *)right + batch * p->right_batch;

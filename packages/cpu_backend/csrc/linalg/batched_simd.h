@@ -8,8 +8,8 @@
  * A routine answers false when any matrix of its groups needs another look: elements that are not finite, no positive
  * definite matrix, a pivot of zero, an iteration without end. What it has stored then means nothing.
  */
-#ifndef TENSOR_CPU_LANES_H
-#define TENSOR_CPU_LANES_H
+#ifndef TENSOR_CPU_BATCHED_SIMD_H
+#define TENSOR_CPU_BATCHED_SIMD_H
 
 #include "core/common.h"
 #include "core/cpu.h"

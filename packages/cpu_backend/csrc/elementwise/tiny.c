@@ -1,10 +1,10 @@
 /* Kernels for tiny operands without gaps: what a call costs is all there is to it.
  *
  * A ufunc or a matrix product of NumPy spends hundreds of nanoseconds before its first element. These kernels read two
- * addresses, make the result, and run one loop of small.h; they keep the GIL. Python numbers become elements here where
+ * addresses, make the result, and run one loop of tiny.h; they keep the GIL. Python numbers become elements here where
  * that is a plain conversion; whatever else is met goes to the fallback, which is NumPy's kernel and knows every error.
  */
-#include "elementwise/small.h"
+#include "elementwise/tiny.h"
 
 #include "core/arrays.h"
 #include "core/kernel.h"
@@ -23,9 +23,9 @@ typedef struct {
     BinaryLoop binary;
     UnaryLoop unary;
     ProductLoop multiply;
-    SmallProduct product;
+    TinyProduct product;
     PyObject *fallback;
-} Plan;
+} TinyPlan;
 
 typedef union { /* one element of any type */
     float f32;
@@ -37,7 +37,7 @@ typedef union { /* one element of any type */
 } Element;
 
 static void release(void *plan) {
-    Py_XDECREF(((Plan *)plan)->fallback);
+    Py_XDECREF(((TinyPlan *)plan)->fallback);
     free(plan);
 }
 
@@ -64,7 +64,7 @@ static bool element_from(PyObject *number, ElementType type, Element *element) {
 }
 
 static PyObject *call_binary(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
-    const Plan *plan = kernel_plan(self);
+    const TinyPlan *plan = kernel_plan(self);
     if (!kernel_takes(self, flagged_count, names, 2)) return NULL;
     Element numbers[2];
     const void *operands[2];
@@ -81,7 +81,7 @@ static PyObject *call_binary(PyObject *self, PyObject *const *arguments, size_t 
 }
 
 static PyObject *call_unary(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
-    const Plan *plan = kernel_plan(self);
+    const TinyPlan *plan = kernel_plan(self);
     if (!kernel_takes(self, flagged_count, names, 1) || !are_arrays(arguments, 1)) return NULL;
     PyObject *result = array_new(&plan->result);
     if (result != NULL) plan->unary(array_data(arguments[0]), array_data(result), plan->result.size);
@@ -89,7 +89,7 @@ static PyObject *call_unary(PyObject *self, PyObject *const *arguments, size_t f
 }
 
 static PyObject *call_product(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
-    const Plan *plan = kernel_plan(self);
+    const TinyPlan *plan = kernel_plan(self);
     if (!kernel_takes(self, flagged_count, names, 2) || !are_arrays(arguments, 2)) return NULL;
     PyObject *result = array_new(&plan->result);
     if (result != NULL)
@@ -98,9 +98,9 @@ static PyObject *call_product(PyObject *self, PyObject *const *arguments, size_t
     return result;
 }
 
-static Plan *plan_new(PyObject *shape, PyObject *result_type, PyObject *type) {
-    Plan *plan = calloc(1, sizeof(Plan));
-    if (plan == NULL) return (Plan *)PyErr_NoMemory();
+static TinyPlan *plan_new(PyObject *shape, PyObject *result_type, PyObject *type) {
+    TinyPlan *plan = calloc(1, sizeof(TinyPlan));
+    if (plan == NULL) return (TinyPlan *)PyErr_NoMemory();
     int operand_type = element_type_read(type);
     if (operand_type < 0 || array_form_read(&plan->result, shape, result_type) < 0) {
         free(plan);
@@ -120,8 +120,8 @@ static int find(const char *const *names, int count, const char *name) {
     return -1;
 }
 
-/* small_binary(name, shape, result dtype, operand dtype, steps, are numbers, fallback); None without such a loop */
-static PyObject *small_binary(PyObject *module, PyObject *arguments) {
+/* bind_tiny_binary(name, shape, result dtype, operand dtype, steps, are numbers, fallback); None without such a loop */
+static PyObject *bind_tiny_binary(PyObject *module, PyObject *arguments) {
     (void)module;
     const char *name;
     PyObject *shape, *result_type, *type, *fallback;
@@ -131,9 +131,9 @@ static PyObject *small_binary(PyObject *module, PyObject *arguments) {
                           &number_b, &fallback))
         return NULL;
     int operation = find(BINARY_NAMES, BINARY_OPERATIONS, name);
-    Plan *plan = plan_new(shape, result_type, type);
+    TinyPlan *plan = plan_new(shape, result_type, type);
     if (plan == NULL) return NULL;
-    plan->binary = operation < 0 ? NULL : SIMD_CHOICE(small_kernels)->binary[plan->type][operation];
+    plan->binary = operation < 0 ? NULL : SIMD_CHOICE(tiny_kernels)->binary[plan->type][operation];
     if (plan->binary == NULL) {
         free(plan);
         Py_RETURN_NONE;
@@ -152,16 +152,16 @@ static PyObject *small_binary(PyObject *module, PyObject *arguments) {
     return kernel_new(BINARY_NAMES[operation], call_binary, plan, release);
 }
 
-/* small_unary(name, shape, dtype); None without such a loop */
-static PyObject *small_unary(PyObject *module, PyObject *arguments) {
+/* bind_tiny_unary(name, shape, dtype); None without such a loop */
+static PyObject *bind_tiny_unary(PyObject *module, PyObject *arguments) {
     (void)module;
     const char *name;
     PyObject *shape, *type;
     if (!PyArg_ParseTuple(arguments, "sOO", &name, &shape, &type)) return NULL;
     int operation = find(UNARY_NAMES, UNARY_OPERATIONS, name);
-    Plan *plan = plan_new(shape, type, type);
+    TinyPlan *plan = plan_new(shape, type, type);
     if (plan == NULL) return NULL;
-    plan->unary = operation < 0 ? NULL : SIMD_CHOICE(small_kernels)->unary[plan->type][operation];
+    plan->unary = operation < 0 ? NULL : SIMD_CHOICE(tiny_kernels)->unary[plan->type][operation];
     if (plan->unary == NULL) {
         free(plan);
         Py_RETURN_NONE;
@@ -170,7 +170,7 @@ static PyObject *small_unary(PyObject *module, PyObject *arguments) {
 }
 
 /* Whether rows, columns and batches are at least one each and lead to every element of so many, and to no other. */
-static bool writes_result(const SmallProduct *p, Index elements) {
+static bool writes_result(const TinyProduct *p, Index elements) {
     Index made, step_over, last;
     bool good = p->batches > 0 && p->rows > 0 && p->columns > 0 && p->out_batch >= 0 && p->out_row >= 0;
     good = good && !__builtin_mul_overflow(p->batches, p->rows, &made) &&
@@ -181,23 +181,23 @@ static bool writes_result(const SmallProduct *p, Index elements) {
     return good && last == elements;
 }
 
-/* small_product(shape, dtype, swapped, twelve numbers in the order of SmallProduct) */
-static PyObject *small_product(PyObject *module, PyObject *arguments) {
+/* bind_tiny_product(shape, dtype, swapped, twelve numbers in the order of TinyProduct) */
+static PyObject *bind_tiny_product(PyObject *module, PyObject *arguments) {
     (void)module;
     PyObject *shape, *type, *numbers;
     int swapped;
     if (!PyArg_ParseTuple(arguments, "OOpO", &shape, &type, &swapped, &numbers)) return NULL;
-    Plan *plan = plan_new(shape, type, type);
+    TinyPlan *plan = plan_new(shape, type, type);
     if (plan == NULL) return NULL;
     Index values[12];
-    SmallProduct *p = &plan->product;
+    TinyProduct *p = &plan->product;
     Index *const places[12] = {&p->batches,     &p->rows,         &p->columns,    &p->inner,
                                &p->left_batch,  &p->left_row,     &p->left_inner, &p->right_batch,
                                &p->right_inner, &p->right_column, &p->out_batch,  &p->out_row};
     int count = indices_read(values, 12, numbers);
-    plan->multiply = SIMD_CHOICE(small_kernels)->product[plan->type];
+    plan->multiply = SIMD_CHOICE(tiny_kernels)->product[plan->type];
     if (count != 12 || plan->multiply == NULL) {
-        if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "small_product takes twelve numbers and no Bool");
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "bind_tiny_product takes twelve numbers and no Bool");
         free(plan);
         return NULL;
     }
@@ -205,21 +205,22 @@ static PyObject *small_product(PyObject *module, PyObject *arguments) {
     plan->swapped = swapped;
     if (!writes_result(p, plan->result.size)) {
         free(plan);
-        return PyErr_Format(PyExc_ValueError, "small_product: %R does not lead to the elements of a result of shape %R",
-                            numbers, shape);
+        return PyErr_Format(PyExc_ValueError,
+                            "bind_tiny_product: %R does not lead to the elements of a result of shape %R", numbers,
+                            shape);
     }
     Index panel;
-    if (p->inner < 0 || p->columns < 0 || __builtin_mul_overflow(p->inner, p->columns, &panel) || panel > SMALL_PANEL) {
+    if (p->inner < 0 || p->columns < 0 || __builtin_mul_overflow(p->inner, p->columns, &panel) || panel > TINY_PANEL) {
         free(plan);
-        return PyErr_Format(PyExc_ValueError, "small_product takes at most %d elements of the right operand",
-                            SMALL_PANEL);
+        return PyErr_Format(PyExc_ValueError, "bind_tiny_product takes at most %d elements of the right operand",
+                            TINY_PANEL);
     }
     return kernel_new("contract", call_product, plan, release);
 }
 
-PyMethodDef small_functions[] = {
-    {"small_binary", small_binary, METH_VARARGS, "Kernel of two tiny operands, element by element, or None."},
-    {"small_unary", small_unary, METH_VARARGS, "Kernel of one tiny operand, element by element, or None."},
-    {"small_product", small_product, METH_VARARGS, "Kernel of a tiny contraction."},
+PyMethodDef tiny_functions[] = {
+    {"bind_tiny_binary", bind_tiny_binary, METH_VARARGS, "Kernel of two tiny operands, element by element, or None."},
+    {"bind_tiny_unary", bind_tiny_unary, METH_VARARGS, "Kernel of one tiny operand, element by element, or None."},
+    {"bind_tiny_product", bind_tiny_product, METH_VARARGS, "Kernel of a tiny contraction."},
     {NULL, NULL, 0, NULL},
 };

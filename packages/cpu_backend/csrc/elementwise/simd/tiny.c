@@ -1,18 +1,18 @@
-/* The loops of small.h for every element type; plain C that the compiler vectorises for each instruction set. */
-#include "elementwise/small.h"
+/* The loops of tiny.h for every element type; plain C that the compiler vectorises for each instruction set. */
+#include "elementwise/tiny.h"
 
 #include <complex.h>
 
 #define T float
 #define NAME(f) SIMD_JOIN(f, f32)
 #define REAL
-#include "elementwise/simd/small_body.h"
+#include "elementwise/simd/tiny_body.h"
 #undef T
 #undef NAME
 
 #define T double
 #define NAME(f) SIMD_JOIN(f, f64)
-#include "elementwise/simd/small_body.h"
+#include "elementwise/simd/tiny_body.h"
 #undef T
 #undef NAME
 #undef REAL
@@ -20,13 +20,13 @@
 #define T float _Complex
 #define NAME(f) SIMD_JOIN(f, c32)
 #define COMPLEX
-#include "elementwise/simd/small_body.h"
+#include "elementwise/simd/tiny_body.h"
 #undef T
 #undef NAME
 
 #define T double _Complex
 #define NAME(f) SIMD_JOIN(f, c64)
-#include "elementwise/simd/small_body.h"
+#include "elementwise/simd/tiny_body.h"
 #undef T
 #undef NAME
 #undef COMPLEX
@@ -35,7 +35,7 @@
 #define S int32_t
 #define NAME(f) SIMD_JOIN(f, i32)
 #define INTEGER
-#include "elementwise/simd/small_body.h"
+#include "elementwise/simd/tiny_body.h"
 #undef T
 #undef S
 #undef NAME
@@ -43,10 +43,10 @@
 #define T uint64_t
 #define S int64_t
 #define NAME(f) SIMD_JOIN(f, i64)
-#include "elementwise/simd/small_body.h"
+#include "elementwise/simd/tiny_body.h"
 
-const SmallKernels
-    SIMD_NAME(small_kernels) = {
+const TinyKernels
+    SIMD_NAME(tiny_kernels) = {
         .binary =
             {
                 [F32] = {add_f32, subtract_f32, multiply_f32, divide_f32, maximum_f32, minimum_f32, equal_f32,

@@ -1,6 +1,6 @@
-/* Loops of the kernels for tiny operands (small.c), in every element type but Bool. */
-#ifndef TENSOR_CPU_SMALL_H
-#define TENSOR_CPU_SMALL_H
+/* Loops of the kernels for tiny operands (tiny.c), in every element type but Bool. */
+#ifndef TENSOR_CPU_TINY_H
+#define TENSOR_CPU_TINY_H
 
 #include "core/common.h"
 #include "core/cpu.h"
@@ -31,17 +31,19 @@ typedef struct {
     Index left_batch, left_row, left_inner;
     Index right_batch, right_inner, right_column;
     Index out_batch, out_row;
-} SmallProduct;
-typedef void (*ProductLoop)(const SmallProduct *product, const void *left, const void *right, void *out);
+} TinyProduct;
+typedef void (*ProductLoop)(const TinyProduct *product, const void *left, const void *right, void *out);
 
-enum { SMALL_PANEL = 960 }; /* inner * columns: room to repack the right operand in, on the stack (pool.h) */
+enum {
+    TINY_PANEL = 960
+}; /* inner * columns: room to repack the right operand in, on the stack (caching_allocator.h) */
 
 typedef struct { /* NULL where there is no such loop */
     BinaryLoop binary[ELEMENT_TYPES][BINARY_OPERATIONS];
     UnaryLoop unary[ELEMENT_TYPES][UNARY_OPERATIONS];
     ProductLoop product[ELEMENT_TYPES];
-} SmallKernels;
+} TinyKernels;
 
-SIMD_TABLE(SmallKernels, small_kernels);
+SIMD_TABLE(TinyKernels, tiny_kernels);
 
 #endif

@@ -1,13 +1,13 @@
 /* Kernels for batches of small matrices: bind, call, and what to do with a last group that is not full.
  *
- * The routines (lanes.h) take whole groups. When the batch ends within one, its matrices are copied behind one another
- * and the last of them is repeated. When a routine wants another look, the kernel answers with what the fallback, a
- * Python kernel for the same forms, says: a result, or the error that names the matrix.
+ * The routines (batched_simd.h) take whole groups. When the batch ends within one, its matrices are copied behind one
+ * another and the last of them is repeated. When a routine wants another look, the kernel answers with what the
+ * fallback, a Python kernel for the same forms, says: a result, or the error that names the matrix.
  */
-#include "linalg/lanes.h"
+#include "linalg/batched_simd.h"
 #include "core/arrays.h"
 #include "core/kernel.h"
-#include "core/pool.h"
+#include "core/caching_allocator.h"
 #include "core/threads.h"
 #include "core/topics.h"
 
@@ -31,10 +31,10 @@ typedef struct {
     Index operand_bytes[MOST_OPERANDS], result_bytes[MOST_RESULTS]; /* of what belongs to one matrix */
     ArrayForm forms[MOST_RESULTS];
     PyObject *fallback;
-} Plan;
+} BatchedPlan;
 
 typedef struct {
-    const Plan *plan;
+    const BatchedPlan *plan;
     const char *operands[MOST_OPERANDS];
     char *results[MOST_RESULTS];
     char *padding; /* room for one group of everything; NULL when the last group is full */
@@ -44,20 +44,20 @@ typedef struct {
 /* Routines for larger sides get room here, for matrices of several sides would take much of the stack. */
 static __attribute__((noinline)) void run_routine(Call *call, const char *const *operands, char *const *results,
                                                   Index groups) {
-    const Plan *plan = call->plan;
+    const BatchedPlan *plan = call->plan;
     _Alignas(64) char little[LITTLE_WORKSPACE];
-    void *room = workspace_take(little, plan->room_bytes);
+    void *room = workspace_acquire(little, plan->room_bytes);
     if (room == NULL) {
         atomic_store(&call->out_of_memory, true);
         return;
     }
     if (!plan->routine(&plan->problem, operands, results, groups, room)) atomic_store(&call->good, false);
-    workspace_give(room, plan->room_bytes);
+    workspace_release(room, plan->room_bytes);
 }
 
 static void run_groups(void *context, Index begin, Index end) {
     Call *call = context;
-    const Plan *plan = call->plan;
+    const BatchedPlan *plan = call->plan;
     const char *operands[MOST_OPERANDS];
     char *results[MOST_RESULTS];
     for (int i = 0; i < plan->operands; i++)
@@ -68,7 +68,7 @@ static void run_groups(void *context, Index begin, Index end) {
 
 /* The matrices after the last full group. */
 static void run_rest(Call *call) {
-    const Plan *plan = call->plan;
+    const BatchedPlan *plan = call->plan;
     const Index done = plan->count / plan->width * plan->width, rest = plan->count - done;
     const char *operands[MOST_OPERANDS];
     char *results[MOST_RESULTS], *room = call->padding;
@@ -93,14 +93,14 @@ static void run(Call *call) {
     if (call->padding != NULL) run_rest(call);
 }
 
-static size_t padding_bytes(const Plan *plan) {
+static size_t padding_bytes(const BatchedPlan *plan) {
     Index bytes = 0;
     for (int i = 0; i < plan->operands; i++) bytes += plan->operand_bytes[i];
     for (int i = 0; i < plan->results; i++) bytes += plan->result_bytes[i];
     return (size_t)(bytes * plan->width);
 }
 
-static PyObject *answer(const Plan *plan, PyObject **arrays) {
+static PyObject *answer(const BatchedPlan *plan, PyObject **arrays) {
     if (plan->single) return Py_NewRef(arrays[0]);
     PyObject *tuple = PyTuple_New(plan->results);
     for (int i = 0; tuple != NULL && i < plan->results; i++) PyTuple_SET_ITEM(tuple, i, Py_NewRef(arrays[i]));
@@ -108,7 +108,7 @@ static PyObject *answer(const Plan *plan, PyObject **arrays) {
 }
 
 static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
-    const Plan *plan = kernel_plan(self);
+    const BatchedPlan *plan = kernel_plan(self);
     if (!kernel_takes(self, flagged_count, names, plan->operands)) return NULL;
     if (!are_arrays(arguments, plan->operands)) return NULL;
     Call now = {.plan = plan, .good = true};
@@ -140,7 +140,7 @@ end:
 }
 
 static void release(void *plan) {
-    Py_XDECREF(((Plan *)plan)->fallback);
+    Py_XDECREF(((BatchedPlan *)plan)->fallback);
     free(plan);
 }
 
@@ -168,7 +168,7 @@ static Index group_time(LaneName routine, const LaneProblem *problem) {
 static Index elements(Index rows, Index columns) { return rows * columns; }
 
 /* Fills in which arrays there are, and how much of each belongs to one matrix. */
-static void measure(Plan *plan, LaneName routine, ElementType type) {
+static void measure(BatchedPlan *plan, LaneName routine, ElementType type) {
     const Index m = plan->problem.rows, n = plan->problem.columns, k = m < n ? m : n, right = plan->problem.right;
     const Index each = ELEMENT_BYTES[type], part = type == C32 || type == C64 ? each / 2 : each;
     plan->operands = routine == LANE_SOLVE ? 2 : 1;
@@ -197,7 +197,7 @@ static void measure(Plan *plan, LaneName routine, ElementType type) {
 
 /* Reads the forms of the results, pairs of a shape and the name of a type, and checks that they fit; -1 with an
  * exception set. */
-static int results_read(Plan *plan, PyObject *results) {
+static int results_read(BatchedPlan *plan, PyObject *results) {
     if (!PyTuple_Check(results) || PyTuple_GET_SIZE(results) != plan->results) {
         PyErr_Format(PyExc_ValueError, "expected a tuple of %d forms, found %R", plan->results, results);
         return -1;
@@ -238,20 +238,20 @@ static Index room_numbers(LaneName routine, const LaneProblem *problem) {
     }
 }
 
-static PyObject *lanes(PyObject *module, PyObject *arguments) {
+static PyObject *bind_batched_simd(PyObject *module, PyObject *arguments) {
     (void)module;
     PyObject *name, *type_name, *results, *fallback;
     int m, n, single;
     long long right, count;
-    if (!PyArg_ParseTuple(arguments, "OO(ii)LLOpO:lanes", &name, &type_name, &m, &n, &right, &count, &results, &single,
-                          &fallback))
+    if (!PyArg_ParseTuple(arguments, "OO(ii)LLOpO:bind_batched_simd", &name, &type_name, &m, &n, &right, &count,
+                          &results, &single, &fallback))
         return NULL;
     const int routine = routine_read(name), type = routine < 0 ? -1 : element_type_read(type_name);
     if (type < 0) return NULL;
     if (type > C64 || m < 1 || n < 1 || m > LARGEST_SIDE || n > LARGEST_SIDE || right < 0 || right > MOST_COLUMNS ||
         count < 1 || (m != n && routine != LANE_QR && routine != LANE_SVD))
         return PyErr_Format(PyExc_ValueError, "%U: no lanes for %d x %d matrices of %U", name, m, n, type_name);
-    Plan *plan = calloc(1, sizeof *plan);
+    BatchedPlan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) return PyErr_NoMemory();
     const LaneKernels *kernels = kernels_for((LaneName)routine, type == C32 || type == C64);
     plan->problem = (LaneProblem){m, n, right, type == F32 || type == C32};
@@ -277,7 +277,7 @@ static PyObject *lanes(PyObject *module, PyObject *arguments) {
     return kernel_new(NAMES[routine], call, plan, release);
 }
 
-PyMethodDef lanes_functions[] = {
-    {"lanes", lanes, METH_VARARGS, "A kernel for a batch of small compact matrices."},
+PyMethodDef batched_simd_functions[] = {
+    {"bind_batched_simd", bind_batched_simd, METH_VARARGS, "A kernel for a batch of small compact matrices."},
     {NULL, NULL, 0, NULL},
 };
