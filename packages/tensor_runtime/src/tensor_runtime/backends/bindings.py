@@ -29,7 +29,39 @@ binding_cache: Final = BoundedCache("binding_cache")
 """The bindings of this process; ``.stats()``, ``.set_limit()``, ``.clear()``."""
 
 
-class BindingTable(CacheTable[Binding]):
+class Bindings(CacheTable[Binding]):
+    """Bindings by key; who finds none makes one.
+
+    >>> table = Bindings(BoundedCache("demo"))
+    >>> table.get("form") or table.keep_new("form", (len, "form"))
+    (<built-in function len>, 'form')
+    """
+
+    __slots__ = ()
+
+    def __init__(self, cache: BoundedCache = binding_cache, /) -> None:
+        super().__init__(cache)
+
+    def keep_new(self, key: Any, binding: Binding, /) -> Binding:
+        """Add a binding unless another thread was first; return the one that is kept."""
+        return self.insert(key, binding, self.cost(key, binding))
+
+    def cost(self, key: Any, binding: Binding, /) -> int:
+        """Bytes that a binding counts for: its key, for the axes of forms and the parts of tuples, and its kernel.
+
+        >>> Bindings().cost(((0, 1), (1, 2)), (len, None))
+        1156
+        """
+        axes, waiting = 0, [key]
+        for part in waiting:  # grows on the way
+            if isinstance(part, tuple):
+                waiting += part
+            else:
+                axes += len(getattr(part, "shape", ())) or 1
+        return _BINDING_BYTES + _AXIS_BYTES * axes + held_bytes(binding[0])
+
+
+class BindingTable(Bindings):
     """Bindings by key: ``table[key]`` builds what is not there with the function given.
 
     >>> table = BindingTable(lambda key: (len, key), BoundedCache("demo"))
@@ -45,11 +77,7 @@ class BindingTable(CacheTable[Binding]):
 
     def __getitem__(self, key: Any) -> Binding:
         binding = self.get(key)
-        return self.insert(key, self._build(key)) if binding is None else binding
-
-    def cost(self, key: Any, binding: Binding, /) -> int:
-        """Bytes that a binding counts for, with all that its kernel keeps alive."""
-        return binding_bytes(key, binding)
+        return self.keep_new(key, self._build(key)) if binding is None else binding
 
 
 class PairTable(BindingTable):
@@ -87,21 +115,6 @@ class PairTable(BindingTable):
         if not row:
             self.found.pop(first, None)
         return binding
-
-
-def binding_bytes(key: Any, binding: Binding, /) -> int:
-    """Bytes that a binding counts for; its key is charged for the axes of its forms and the parts of its tuples.
-
-    >>> binding_bytes(((0, 1), (1, 2)), (len, None))
-    1156
-    """
-    axes, waiting = 0, [key]
-    for part in waiting:  # grows on the way
-        if isinstance(part, tuple):
-            waiting += part
-        else:
-            axes += len(getattr(part, "shape", ())) or 1
-    return _BINDING_BYTES + _AXIS_BYTES * axes + held_bytes(binding[0])
 
 
 _FREE: Final[set[type]] = {

@@ -1,7 +1,7 @@
 """The bounded cache: what is kept between calls, in tables that share one budget in bytes.
 
 A look-up that finds its entry is one read of a plain dictionary, without a lock and without bookkeeping. Adding an
-entry is charged with what the table says that it costs; when the budget is exceeded the oldest entry leaves, whichever
+entry is charged with the bytes that its maker says; when the budget is exceeded the oldest entry leaves, whichever
 table holds it. Entries are made outside any lock, and dropped only after the lock is released, because making or
 dropping one may run code of others.
 """
@@ -45,7 +45,7 @@ class BoundedCache:
 
     >>> cache = BoundedCache("demo", 2)
     >>> table = CacheTable(cache)
-    >>> table.insert("a", "x"), table.insert("b", "y"), table.insert("c", "z")
+    >>> table.insert("a", "x", 1), table.insert("b", "y", 1), table.insert("c", "z", 1)
     ('x', 'y', 'z')
     >>> table.found, cache.stats().evictions
     ({'b': 'y', 'c': 'z'}, 1)
@@ -129,7 +129,7 @@ class CacheTable(Generic[V]):
     a dictionary with a ``__missing__`` costs 30 ns more per look-up, 5 % of a small operation.
 
     >>> table = CacheTable(BoundedCache("demo"))
-    >>> table.find("key") is None, table.insert("key", "value"), table.find("key"), len(table)
+    >>> table.find("key") is None, table.insert("key", "value", 9), table.find("key"), len(table)
     (True, 'value', 'value', 1)
     """
 
@@ -154,13 +154,9 @@ class CacheTable(Generic[V]):
         value: V | None = self.found.get(key)
         return value
 
-    def insert(self, key: Any, value: V, /) -> V:
-        """Add an entry unless another thread was first; return the one that is kept."""
-        return self._cache.add(self, key, value, self.cost(key, value))
-
-    def cost(self, key: Any, value: V, /) -> int:
-        """Bytes that an entry counts for; 1 unless a subclass knows better."""
-        return 1
+    def insert(self, key: Any, value: V, cost: int, /) -> V:
+        """Add an entry that counts for ``cost`` bytes unless another thread was first; return the one that is kept."""
+        return self._cache.add(self, key, value, cost)
 
     def keep(self, key: Any, value: V, /) -> V:
         """Add an entry unless there is one; return the one that is kept. The cache calls it, under its lock."""
