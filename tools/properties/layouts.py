@@ -29,7 +29,7 @@ from tensor_core import (
     transpose_view,
     validate_layout,
 )
-from tensor_core.storage import Storage
+from tensor_core.host.storage import Storage
 
 ITEMSIZE: Final = 8
 _STRIDES: Final = (0, 1, -1, 2, -3, 2**31, -(2**31), 2**62, -(2**62), 2**63 - 1, 2**63, -(2**63))

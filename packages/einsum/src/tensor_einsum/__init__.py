@@ -10,8 +10,7 @@ from tensor_einsum.api import einsum, plan
 from tensor_einsum.errors import ExtentError, PathError, SubscriptsError
 from tensor_einsum.plan import Plan, plan_cache
 from tensor_einsum.steps import Step
-
-__version__ = "0.1.0"
+from tensor_einsum.version import __version__ as __version__
 
 __all__ = [
     "ExtentError",

@@ -6,13 +6,11 @@ show both ends around an ellipsis. Floating point numbers are shown with eight s
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from tensor_core.dtypes import DType
 from tensor_core.shapes import element_count
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any, Final
+from tensor_core.static_types import Any, Final
 
 LONGEST: Final = 10  # an axis up to this extent is shown whole
 EDGE: Final = 3  # elements at each end of a longer one

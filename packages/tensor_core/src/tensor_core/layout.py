@@ -6,22 +6,26 @@ runs in unbounded integers before anything native sees a number.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from math import gcd
+
 from tensor_core.errors import (
     IndexingError,
     LayoutError,
     OutOfBoundsLayoutError,
     SizeLimitError,
-    UnsupportedOperationError,
     shortened,
 )
-from tensor_core.shapes import LARGEST, as_shape, canonical_strides, compact_strides, element_count, row_major_strides
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Final, Never
-
-    Shape = tuple[int, ...]
+from tensor_core.shapes import (
+    LARGEST,
+    Shape,
+    as_shape,
+    canonical_strides,
+    compact_strides,
+    element_count,
+    row_major_strides,
+)
+from tensor_core.static_types import Final
 
 _EXACT_LIMIT: Final = 4096  # elements up to which overlap is decided by enumeration
 
@@ -128,34 +132,6 @@ class TensorLayout:
 
     def __repr__(self) -> str:
         return f"TensorLayout(shape={self.shape}, strides={self.strides}, offset={self.offset})"
-
-
-class BlockedLayout:
-    """Tiles in memory. Named, so that asking gives an answer; tensors here are dense and strided.
-
-    Raises:
-        UnsupportedOperationError: always.
-    """
-
-    def __new__(cls, *arguments: object, **options: object) -> Never:
-        raise _refusal(cls.__name__, "split each axis into tile and position with reshape_view, and copy the view")
-
-
-class SparseLayout:
-    """Elements that are zero left out. Named, so that asking gives an answer; tensors here are dense and strided.
-
-    Raises:
-        UnsupportedOperationError: always.
-    """
-
-    def __new__(cls, *arguments: object, **options: object) -> Never:
-        raise _refusal(cls.__name__, "keep indices and values as two dense tensors, or use a library for sparse arrays")
-
-
-def _refusal(name: str, instead: str) -> UnsupportedOperationError:
-    return UnsupportedOperationError(
-        f"{name}: tensors here are dense and strided; accepted: TensorLayout; instead, {instead}", operation=name
-    )
 
 
 def element_offset(layout: TensorLayout, index: Sequence[int], /) -> int:
@@ -273,19 +249,15 @@ def layouts_overlap(a: TensorLayout, b: TensorLayout, /) -> bool:
         return False
     if a.size <= _EXACT_LIMIT and b.size <= _EXACT_LIMIT:
         return not _offsets(a).isdisjoint(_offsets(b))
-    steps = [
-        stride for layout in (a, b) for extent, stride in zip(layout.shape, layout.strides, strict=True) if extent > 1
-    ]
-    lattice = 0
-    for step in steps:
-        lattice = _greatest_common_divisor(lattice, abs(step))
+    lattice = gcd(
+        *(
+            stride
+            for layout in (a, b)
+            for extent, stride in zip(layout.shape, layout.strides, strict=True)
+            if extent > 1
+        )
+    )
     return lattice == 0 or (a.offset - b.offset) % lattice == 0
-
-
-def _greatest_common_divisor(a: int, b: int) -> int:
-    while b:
-        a, b = b, a % b
-    return a
 
 
 def _offsets(layout: TensorLayout) -> set[int]:

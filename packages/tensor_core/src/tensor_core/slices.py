@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from tensor_core.errors import SliceError, shortened
 
-TYPE_CHECKING = False
-
 
 class SliceSpec:
     """Elements ``start``, ``start + step``, ... before ``end``, along one axis.

@@ -1,4 +1,4 @@
-"""Contractions in C: sums of broadcast products.
+"""Native contractions: sums of broadcast products (csrc/contraction).
 
 The *pair kernel* (csrc/contraction/pair.c) multiplies two operands, broadcast along the axes that they lack, and sums
 over the contracted axes. It takes any strides and copies nothing. It is the only kernel for integers and Bool that uses
@@ -128,7 +128,7 @@ def bind_pair(plan: PairProduct, result: Operand) -> Kernel:
     >>> kernel(np.array([[1, 2], [3, 4], [5, 6]]), np.array([10, 1])).tolist()
     [12, 34, 56]
     """
-    return LIBRARY.pair(TYPE_NAMES[result.dtype], result.shape, _group(plan.kept), _group(plan.contracted))
+    return LIBRARY.bind_pair(TYPE_NAMES[result.dtype], result.shape, _group(plan.kept), _group(plan.contracted))
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ def bind_scatter(plan: ScatterProduct, result: Operand) -> Kernel:
     >>> kernel(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[0.0, 1.0], [1.0, 1.0]])).tolist()
     [[3.0, 4.0], [4.0, 6.0]]
     """
-    return LIBRARY.gemm(
+    return LIBRARY.bind_gemm(
         TYPE_NAMES[result.dtype],
         result.shape,
         _group(plan.stack),
