@@ -16,7 +16,8 @@ from tensor_einsum.network import Shape
 from tensor_einsum.notation import LabelLists, split_interleaved
 from tensor_einsum.path import path_entries
 from tensor_einsum.plan import Plan, cached_plan
-from tensor_runtime.backends.bindings import Bindings
+from tensor_runtime.backends.bindings import Binding, binding_cache
+from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.error_translation import MISSES, fail
 from tensor_runtime.dispatch.spec import PYTHON_NUMBERS
 from tensor_runtime.errors import ForeignOperandError
@@ -27,7 +28,7 @@ from tensor_runtime.tensors.tensor import Number, Tensor
 _AUTO: Final = "auto"
 
 
-_calls: Final = Bindings()
+_calls: Final[CacheTable[Binding]] = CacheTable(binding_cache)
 _found: Final = _calls.found  # read directly on the hot path
 
 
@@ -161,7 +162,7 @@ def _einsum_general(notation: Any, operands: Sequence[Any], optimize: Any) -> Te
     if binding is None:
         binding = bind_call(cached_plan("einsum", source, tuple(shapes), tuple(dtypes), optimize), forms)
         if keeps:
-            binding = _calls.keep_new(key, binding)
+            binding = _calls.insert(key, binding)
     kernel, form = binding
     result = Tensor()
     result._form = form

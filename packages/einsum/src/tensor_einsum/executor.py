@@ -20,7 +20,8 @@ from tensor_einsum.errors import ExtentError
 from tensor_einsum.network import Labels
 from tensor_einsum.report import readable_bytes
 from tensor_einsum.steps import Step, peak_bytes
-from tensor_runtime.backends.bindings import Binding, Bindings
+from tensor_runtime.backends.bindings import Binding, binding_cache
+from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.error_translation import translated
 from tensor_runtime.backends.memory_limits import recently_usable_bytes
 from tensor_runtime.backends.registry import registry
@@ -197,7 +198,7 @@ def _bind_contraction(step: Step, a: Form, b: Form, dtype: DType) -> Binding:
     if known is not None:
         return known
     result = form_of(dtype, step.shape, a.placement)
-    return _contractions.keep_new(key, (registry.bind("contract", (a, b), result, labels), result))
+    return _contractions.insert(key, (registry.bind("contract", (a, b), result, labels), result))
 
 
 def _bind_unary_einsum(step: Step, form: Form, dtype: DType) -> Binding:
@@ -217,7 +218,7 @@ def _unary_einsum(form: Form, labels: tuple[Labels, ...]) -> Binding:
         return known
     extents = dict(zip(labels[0], form.shape, strict=True))
     result = form_of(form.dtype, tuple(map(extents.__getitem__, labels[1])), form.placement)
-    return _unary_einsums.keep_new((form, labels), (registry.bind("unary_einsum", (form,), result, labels), result))
+    return _unary_einsums.insert((form, labels), (registry.bind("unary_einsum", (form,), result, labels), result))
 
 
 def _bind_squeeze(step: Step, form: Form, dtype: DType) -> Binding:
@@ -229,7 +230,7 @@ def _bind_squeeze(step: Step, form: Form, dtype: DType) -> Binding:
         return known
     shape, strides = (tuple(values[axis] for axis in kept) for values in (form.shape, form.strides))
     view = form_of(form.dtype, shape, form.placement, strides)
-    return _squeezes.keep_new((form, kept), (registry.bind("reshape_view", (form,), view, shape), view))
+    return _squeezes.insert((form, kept), (registry.bind("reshape_view", (form,), view, shape), view))
 
 
 def _conversion(form: Form, dtype: DType) -> Binding:
@@ -237,7 +238,7 @@ def _conversion(form: Form, dtype: DType) -> Binding:
     if known is not None:
         return known
     result = form_of(dtype, form.shape, form.placement)
-    return _conversions.keep_new((form, dtype), (registry.bind("convert", (form,), result, "error"), result))
+    return _conversions.insert((form, dtype), (registry.bind("convert", (form,), result, "error"), result))
 
 
 def _numbered(terms: tuple[Labels, ...]) -> tuple[Labels, ...]:
@@ -252,11 +253,11 @@ def _numbered(terms: tuple[Labels, ...]) -> tuple[Labels, ...]:
     return tuple([tuple(map(numbers.__getitem__, term)) for term in terms])
 
 
-_contractions: Final = Bindings()
-_unary_einsums: Final = Bindings()
-_squeezes: Final = Bindings()
-_conversions: Final = Bindings()
-_executables: Final = Bindings()
+_contractions: Final[CacheTable[Binding]] = CacheTable(binding_cache)
+_unary_einsums: Final[CacheTable[Binding]] = CacheTable(binding_cache)
+_squeezes: Final[CacheTable[Binding]] = CacheTable(binding_cache)
+_conversions: Final[CacheTable[Binding]] = CacheTable(binding_cache)
+_executables: Final[CacheTable[Binding]] = CacheTable(binding_cache)
 
 
 def run_plan(plan: Plan, operands: Sequence[Tensor], on_step: OnStep | None) -> Tensor:
@@ -274,7 +275,7 @@ def run_plan(plan: Plan, operands: Sequence[Tensor], on_step: OnStep | None) -> 
     binding = _executables.get(key)
     if binding is None:
         check_forms(plan, forms)
-        binding = _executables.keep_new(key, bind_plan(plan, forms))
+        binding = _executables.insert(key, bind_plan(plan, forms))
     executable: Any = binding[0]
     if needs_check(executable.needed_bytes, binding[1].placement):
         check_fits(plan, executable.needed_bytes)
