@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 Labels = tuple[int, ...]
 Shape = tuple[int, ...]
@@ -63,19 +63,6 @@ class Axis:
     extent: int
     strides: tuple[int | None, int | None, int | None]  # by role; None where the label does not occur
 
-    def occurs(self, *roles: int) -> bool:
-        """Whether the axis belongs to exactly these roles.
-
-        >>> Axis((0,), 4, (1, None, 1)).occurs(FIRST, RESULT)
-        True
-        """
-        first, second, result = self.strides
-        return (first is not None, second is not None, result is not None) == (
-            FIRST in roles,
-            SECOND in roles,
-            RESULT in roles,
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -83,6 +70,37 @@ class Line:
 
     extent: int
     stride: int
+
+
+class Occurrences(NamedTuple):
+    """Axes by the roles in which they occur, each group in the order in which the axes were given."""
+
+    batch: tuple[Axis, ...]  # in all three
+    contracted: tuple[Axis, ...]  # in both operands
+    free_first: tuple[Axis, ...]  # in the first operand and the result
+    free_second: tuple[Axis, ...]
+
+
+def by_occurrence(axes: Iterable[Axis]) -> Occurrences:
+    """Group axes by the roles in which they occur; those of one operand alone are in no group.
+
+    >>> groups = by_occurrence([Axis((0,), 4, (1, None, 1)), Axis((1,), 3, (4, 1, None))])
+    >>> [[axis.labels for axis in group] for group in groups]
+    [[], [(1,)], [(0,)], []]
+    """
+    batch, contracted, free_first, free_second = [], [], [], []
+    for axis in axes:
+        first, second, result = axis.strides
+        if result is None:
+            if first is not None and second is not None:
+                contracted.append(axis)
+        elif first is None:
+            free_second.append(axis)
+        elif second is None:
+            free_first.append(axis)
+        else:
+            batch.append(axis)
+    return Occurrences(tuple(batch), tuple(contracted), tuple(free_first), tuple(free_second))
 
 
 def native(form: FormLike, labels: Labels) -> Operand:
@@ -150,6 +168,8 @@ def line(axes: Sequence[Axis], role: int) -> Line | None:
     >>> line((rows, columns), FIRST), line((rows, columns), RESULT)
     (Line(extent=12, stride=2), None)
     """
+    if len(axes) == 1:
+        return Line(axes[0].extent, axes[0].strides[role] or 0)
     for outer, inner in pairwise(axes):
         if not _continues(outer.strides[role], inner.strides[role], inner.extent):
             return None
