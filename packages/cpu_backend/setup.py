@@ -75,6 +75,9 @@ class BuildNative(build_ext):
     def build_extension(self, ext: Extension) -> None:
         """Compile the objects and link them."""
         target = Path(self.get_ext_fullpath(ext.name))
+        # An editable installation gets a temporary folder, in which nothing would ever be up to date.
+        kept = ROOT / "build" / f"editable.{self.plat_name}-{sys.implementation.cache_tag}"
+        objects_folder = (kept if self.editable_mode else Path(self.build_temp)) / "native"
         compiler = Compiler()
         options = [*compiler.options(), *(SANITIZE if sanitizing() else [])]
         own = [*from_environment("CPPFLAGS"), *from_environment("CFLAGS"), *compiler.architectures]
@@ -83,7 +86,7 @@ class BuildNative(build_ext):
         def build(unit: Unit) -> Path:
             command = [*compiler.command, *options, *unit.flags, *own, "-c", str(unit.source)]
             digest = hashlib.sha256("\0".join([compiler.version, *command]).encode()).hexdigest()[:12]
-            place = Path(self.build_temp) / "native" / unit.place
+            place = objects_folder / unit.place
             result = place.with_name(f"{place.name}.{digest}.o")
             made_of = result.with_suffix(".d")
             if result.exists() and change_time(result) > max(map(changed, [unit.source, *listed_in(made_of)])):
