@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
-from threading import RLock
 from typing import Any, Final
 
 from tensor_core.errors import (
@@ -42,6 +41,7 @@ from tensor_runtime.backends.plugins.kernels import Binder, KernelTable
 from tensor_runtime.backends.plugins.lowering import lowered_kernel, lowered_operations
 from tensor_runtime.backends.plugins.rules import Rule, RuleTable
 from tensor_runtime.backends.rows import KERNEL, RULE, BackendRow, BackendTable, own_kernels
+from tensor_runtime.locks import fork_safe_lock
 from tensor_runtime.placement import DeviceId, DeviceKind, Placement, as_placement, is_stand_in
 from tensor_runtime.protocols import Kernel, Operand, Result
 
@@ -61,10 +61,10 @@ class Registry:
         self._registered: list[Candidate] = []
         self._found: list[Candidate] | None = None
         self._by_placement: dict[Placement, AnyBackend] = {}
-        self._lock = RLock()
+        self._lock = fork_safe_lock()
         self.kernels = KernelTable()
+        self._left_to_backends: set[tuple[Placement, str]] = set()  # operations for which nobody else brings a kernel
         self.rules = RuleTable()
-        os.register_at_fork(after_in_child=self._renew_lock)
 
     def bind(self, operation: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel:
         """The kernel of an operation where its result will be: the backend's own, or one that a family brought.
@@ -77,8 +77,13 @@ class Registry:
             OutOfMemoryError: so large a result that not even its kernel can be bound.
             BackendError: binding failed otherwise.
         """
-        backend = self.backend_for((result[0] if isinstance(result, tuple) else result).placement)
-        binder = self.kernels.binder(backend, operation)
+        placement = (result[0] if isinstance(result, tuple) else result).placement
+        backend = self.backend_for(placement)
+        binder = None
+        if (placement, operation) not in self._left_to_backends:
+            binder = self.kernels.binder(backend, operation)
+            if binder is None:
+                self._left_to_backends.add((placement, operation))
         try:
             if binder is not None:
                 return binder(operands, result, params)
@@ -240,12 +245,12 @@ class Registry:
     def register_kernel(self, backend: str, operation: str, binder: Binder, /) -> None:
         """Bring a kernel for a backend without an entry point; errors as for ``KernelTable.register``."""
         self.kernels.register(backend, operation, binder)
-        binding_cache.clear()
+        self._forget_bindings()
 
     def unregister_kernel(self, backend: str, operation: str, /) -> None:
         """Undo :meth:`register_kernel`."""
         self.kernels.unregister(backend, operation)
-        binding_cache.clear()
+        self._forget_bindings()
 
     def register_rule(self, kind: str, operation: str, function: Rule, /) -> None:
         """Attach a rule to an operation without an entry point; errors as for ``RuleTable.register``."""
@@ -264,6 +269,7 @@ class Registry:
     def _forget_bindings(self) -> None:
         with self._lock:
             self._by_placement.clear()
+            self._left_to_backends.clear()
         binding_cache.clear()
 
     def _candidates(self) -> list[Candidate]:
@@ -297,9 +303,6 @@ class Registry:
         )
         if not excluded and not broken:
             yield _INSTALL.get(kind.short, "install a package that serves it, or call register_backend()")
-
-    def _renew_lock(self) -> None:
-        self._lock = RLock()
 
 
 def placements_of(backend: AnyBackend, /) -> Collection[Placement]:

@@ -1,4 +1,4 @@
-"""Matrix products in C: one call of BLAS for each product of a stack, or for each tile of a large one.
+"""Native matrix products: one call of BLAS for each product of a stack, or tile of a large one (csrc/contraction).
 
 The decision, which axes are rows, columns and inner and what is copied, is that of ``gemm``. Here the
 library is the one that ``tensor_cpu.system.blas`` has chosen, the threads are ours, and no view is made.
@@ -102,7 +102,7 @@ def bind_matrices(
     """
     if max(*extents, *map(abs, (*a, *b, *c))) > open_blas().limit:
         return None
-    return LIBRARY.products(TYPE_NAMES[dtype], shape, extents, tuple(stack), a, b, c)
+    return LIBRARY.bind_products(TYPE_NAMES[dtype], shape, extents, tuple(stack), a, b, c)
 
 
 def bind_stack(

@@ -40,7 +40,6 @@ MODULES: Final = (
     "scan",
     "slicing",
     "sort",
-    "strict",
     "from_function",
     "trigonometry",
     "views",
