@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 import tensor_runtime as tr
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_linalg import svd
 from tensor_linalg.family import FAMILY
 from tensor_linalg.testing.cases import cases

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from tensor_core.dtypes import C32, C64, F32, F64, I64, Bool, DType
 from tensor_core.errors import DTypeError, ShapeError, TensorError
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_linalg.decompositions import cholesky, eigh, qr, svd
 from tensor_linalg.solving import det, inv, solve
 from tensor_runtime.errors import NonFiniteError, NotPositiveDefiniteError, SingularMatrixError
