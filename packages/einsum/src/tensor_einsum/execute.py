@@ -11,17 +11,20 @@ from typing import Any, Final, NamedTuple
 
 from tensor_core.dtypes import DType
 from tensor_core.errors import DTypeError, OutOfMemoryError, TensorError
+from tensor_core.formatting import readable_bytes
+from tensor_einsum.contracts import UnaryEinsumParams
 from tensor_einsum.errors import ExtentError
 from tensor_einsum.extents import Labels
 from tensor_einsum.fitting import check_fits, needs_check
 from tensor_einsum.planned import Planned
-from tensor_einsum.report import readable_bytes
 from tensor_einsum.steps import Step, peak_bytes
 from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import translated
 from tensor_runtime.backends.facts import state
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.backends.workspaces import with_workspace, workspace_of
+from tensor_runtime.contracts.contraction import ContractParams
+from tensor_runtime.contracts.views import ConvertParams, ReshapeParams
 from tensor_runtime.dispatch.spec import common_placement
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel
@@ -183,7 +186,7 @@ def _build_contraction(key: tuple[Form, Form, DType, tuple[Labels, Labels, Label
     a, b, dtype, labels = key
     extents = dict(zip((*labels[0], *labels[1]), (*a.shape, *b.shape), strict=True))
     result = form_of(dtype, tuple(extents[label] for label in labels[2]), a.placement)
-    return registry.bind("contract", (a, b), result, labels), result
+    return registry.bind("contract", (a, b), result, ContractParams(*labels)), result
 
 
 state("unary_einsum")
@@ -193,20 +196,20 @@ def _build_unary_einsum(key: tuple[Form, tuple[Labels, Labels]]) -> Binding:
     form, labels = key
     extents = dict(zip(labels[0], form.shape, strict=True))
     result = form_of(form.dtype, tuple(extents[label] for label in labels[1]), form.placement)
-    return registry.bind("unary_einsum", (form,), result, labels), result
+    return registry.bind("unary_einsum", (form,), result, UnaryEinsumParams(*labels)), result
 
 
 def _build_squeeze(key: tuple[Form, tuple[int, ...]]) -> Binding:
     form, kept = key
     shape, strides = (tuple(values[axis] for axis in kept) for values in (form.shape, form.strides))
     view = form_of(form.dtype, shape, form.placement, strides)
-    return registry.bind("reshape_view", (form,), view, shape), view
+    return registry.bind("reshape_view", (form,), view, ReshapeParams(shape)), view
 
 
 def _build_conversion(key: tuple[Form, DType]) -> Binding:
     form, dtype = key
     result = form_of(dtype, form.shape, form.placement)
-    return registry.bind("convert", (form,), result, "error"), result
+    return registry.bind("convert", (form,), result, ConvertParams("error")), result
 
 
 _contractions: Final = BindingTable(_build_contraction)

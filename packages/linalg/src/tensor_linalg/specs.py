@@ -12,18 +12,19 @@ from typing import Any, Final
 from tensor_core.dtypes import FLOATING, DType
 from tensor_core.errors import DTypeError, ShapeError
 from tensor_core.shapes import broadcast_shapes
+from tensor_linalg import contracts as contracts  # declares them before anything is bound
 from tensor_runtime.backends.facts import KernelFacts
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.protocols import Operand, Result
 
 
-def _not_finite(kernel: str, operands: tuple[Any, ...], result: Result, check: Any, /) -> str | None:
-    return f"{kernel} refuses elements that are not finite" if check else None
+def _not_finite(kernel: str, operands: tuple[Any, ...], result: Result, params: Any, /) -> str | None:
+    return f"{kernel} refuses elements that are not finite" if params.check else None
 
 
-def _no_result(kernel: str, operands: tuple[Any, ...], result: Result, check: Any, /) -> str:
-    return _not_finite(kernel, operands, result, check) or f"{kernel} refuses matrices that have no result"
+def _no_result(kernel: str, operands: tuple[Any, ...], result: Result, params: Any, /) -> str:
+    return _not_finite(kernel, operands, result, params) or f"{kernel} refuses matrices that have no result"
 
 
 class LinalgSpec(OpSpec):

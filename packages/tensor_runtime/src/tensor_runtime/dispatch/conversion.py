@@ -15,6 +15,7 @@ from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.facts import KernelFacts, state
 from tensor_runtime.backends.registry import registry
+from tensor_runtime.contracts.contract import bound_params
 from tensor_runtime.dispatch.arguments import choice
 from tensor_runtime.dispatch.spec import PYTHON_NUMBERS
 from tensor_runtime.form import Form, form_of
@@ -52,7 +53,7 @@ def check_convertible(operation: str, source: Form | type, target: DType, /) -> 
 def _bind_conversion(key: tuple[str, Form, DType, str]) -> Binding:
     operation, form, dtype, overflow = key
     result = form_of(dtype, form.shape, form.placement)
-    return registry.bind(operation, (form,), result, overflow), result
+    return registry.bind(operation, (form,), result, bound_params(operation, overflow)), result
 
 
 def _policy(kernel: str, operands: tuple[Any, ...], result: Result, params: Any) -> str | None:
@@ -61,11 +62,11 @@ def _policy(kernel: str, operands: tuple[Any, ...], result: Result, params: Any)
     assert isinstance(form, Form) and isinstance(result, Form)
     if result.dtype not in INTEGER or can_convert(form.dtype, result.dtype):
         return None
-    return f"{kernel} to integers has the policy {params!r}"
+    return f"{kernel} to integers has the policy {params.overflow!r}"
 
 
 def _out_of_range(kernel: str, operands: tuple[Any, ...], result: Result, params: Any) -> str | None:
-    return _policy(kernel, operands, result, params) if params == "error" else None
+    return _policy(kernel, operands, result, params) if params.overflow == "error" else None
 
 
 state("convert", KernelFacts(elementwise=True, option=lambda kernel, operands, result, params: None))

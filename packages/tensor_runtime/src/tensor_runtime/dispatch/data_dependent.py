@@ -16,6 +16,7 @@ from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.facts import KernelFacts
 from tensor_runtime.backends.meta import no_elements
 from tensor_runtime.backends.registry import registry
+from tensor_runtime.contracts.contract import bound_params
 from tensor_runtime.dispatch.spec import OpSpec, check_operands
 from tensor_runtime.form import Form, Shape, form_of
 from tensor_runtime.protocols import Counted, Operand
@@ -76,7 +77,7 @@ class DependentSpec(OpSpec):
         check_operands(self.name, key[:-1])
         form, params = key
         largest = self.infer((form,), params)
-        return registry.bind(self.kernel, (form,), largest, params), largest
+        return registry.bind(self.kernel, (form,), largest, bound_params(self.kernel, params)), largest
 
 
 def execute_dependent(spec: DependentSpec, a: Tensor, params: Hashable, /) -> tuple[Tensor, ...]:

@@ -17,6 +17,7 @@ from tensor_core.promotion import promote, promote_scalar
 from tensor_runtime.backends.bindings import Binding, BindingTable, PairTable
 from tensor_runtime.backends.facts import VIEW, KernelFacts, Reason, facts_of, state
 from tensor_runtime.backends.registry import registry
+from tensor_runtime.contracts.contract import bound_params
 from tensor_runtime.dispatch.dtype_rules import broadcast, broadcast_three, same_shape
 from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.form import Form, Shape, form_of
@@ -126,7 +127,7 @@ class OpSpec:
         operands, params = (parts[:-1], parts[-1]) if self.takes_params else (parts, None)
         check_operands(self.name, operands)
         result = self.infer(operands, params)
-        return registry.bind(self.kernel, operands, result, params), result
+        return registry.bind(self.kernel, operands, result, bound_params(self.kernel, params)), result
 
 
 class ElementwiseSpec(OpSpec):
@@ -207,7 +208,7 @@ class ViewSpec:
         form, params = key
         shape, strides = self.result_layout(form, params)
         view = form_of(form.dtype, shape, form.placement, strides)
-        return registry.bind(self.name, (form,), view, params), view
+        return registry.bind(self.name, (form,), view, bound_params(self.name, params)), view
 
 
 def check_operands(operation: str, operands: Sequence[object], /) -> None:

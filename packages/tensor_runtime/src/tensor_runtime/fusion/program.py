@@ -1,8 +1,7 @@
 """Programs: records of elementwise steps, and the kernels that run them.
 
-A program is bound as one kernel, ``elementwise_program``, where the backend has it; its params is the tuple of steps
-``(name, operands, form of the compact result)``, the last of which is the result. An operand of a step is the number
-of an operand of the program, the number of operands plus that of an earlier step, or ``("constant", number)``.
+A program is bound as one kernel, ``elementwise_program``, where the backend has it; its steps are the kernel's
+parameters, ``tensor_runtime.contracts.elementwise.ProgramParams``.
 
 A program runs step by step, each with the kernel that it has outside of a program, where the backend lacks that
 kernel, where a step may refuse values (so that the errors are the same ones), and where the one kernel refused a value.
@@ -19,6 +18,7 @@ from tensor_runtime.backends.error_translation import fail
 from tensor_runtime.backends.facts import ELEMENTWISE, facts_of, state
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.backends.tracing import Reference, Step
+from tensor_runtime.contracts.elementwise import ProgramParams, ProgramStep
 from tensor_runtime.form import Form
 from tensor_runtime.placement import Placement
 from tensor_runtime.protocols import Kernel, Operand
@@ -114,7 +114,7 @@ class Program:
         if number < len(self.operands):
             return lambda *arrays: arrays[number]
         taken, steps = needed(len(self.operands), self.steps, number)
-        params = tuple((step.name, step.operands, step.form) for step in steps)
+        params = ProgramParams(tuple(ProgramStep(step.name, step.operands, step.form) for step in steps))
         kernel = registry.bind(KERNEL, tuple(self.operands[one] for one in taken), self.form_of(number), params)
         if len(taken) == len(self.operands):
             return kernel
@@ -215,7 +215,7 @@ def _obstacle(operands: tuple[Operand, ...], steps: Sequence[Step], step: Step) 
         return f"the int beside {step.name} may not fit its dtype"
     facts = facts_of(step.name)
     if facts.option is None and step.params is not None:
-        return f"{step.name} has the option {step.params!r}"
+        return f"{step.name} has the option {', '.join(map(repr, step.params))}"
     rules = [rule for rule in (facts.refuses, facts.option) if rule is not None]
     if not rules:
         return None
