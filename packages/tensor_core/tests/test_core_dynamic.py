@@ -7,6 +7,7 @@ import errno
 import pickle
 import re
 from itertools import product
+from re import escape
 from typing import Any
 
 import pytest
@@ -67,7 +68,9 @@ def test_a_dynamic_tensor_is_typed_as_what_it_is_and_as_nothing_else(dtype: DTyp
             view = x.view()
             assert view.typed(other) is view
         else:
-            with pytest.raises(DTypeError, match=f"typed: found {dtype}; accepted: {other}, as asked for"):
+            with pytest.raises(
+                DTypeError, match=f"typed: found {escape(str(dtype))}; accepted: {escape(str(other))}, as asked for"
+            ):
                 x.typed(other)
 
 
@@ -104,7 +107,9 @@ def test_converting_a_tensor_converts_its_elements(x: HostTensorView[Any], targe
     if can_convert(x.dtype, target):
         assert convert(x, target) == y
     else:
-        with pytest.raises(LossyConversionError, match=f"convert: {x.dtype} to {target} could lose values"):
+        with pytest.raises(
+            LossyConversionError, match=f"convert: {escape(str(x.dtype))} to {escape(str(target))} could lose values"
+        ):
             convert(x, target)
 
 
