@@ -33,7 +33,7 @@ FLAGS = [
     "-ffp-contract=off",  # a*b + c rounds twice, as NumPy does, unless a kernel asks for a fused one
     "-fno-math-errno", "-fno-trapping-math",  # nobody reads errno or the flags; values are untouched
 ]  # fmt: skip
-LARGEST_FRAME = 1 << 14  # bytes of the stack that a function takes at most (csrc/core/pool.h)
+LARGEST_FRAME = 1 << 14  # bytes of the stack that a function takes at most (csrc/core/caching_allocator.h)
 WHERE_ACCEPTED = [
     "-Wno-psabi",  # vectors are passed inside one object only
     "-fstack-clash-protection",  # a frame that does not fit the stack meets the guard page, not what lies beyond

@@ -131,7 +131,7 @@ def test_what_the_library_cannot_count_is_left_to_numpy(monkeypatch: pytest.Monk
 def test_a_plan_that_makes_no_sense_is_refused() -> None:
     good: tuple[Any, ...] = ("F64", (4, 5), (4, 5, 3), (), (3, 1), (5, 1), (5, 1))
     open_blas()
-    LIBRARY.products(*good)
+    LIBRARY.bind_products(*good)
     for position, bad in (
         *((0, name) for name in ("I64", "F16", "Bool")),
         *((1, shape) for shape in ((4, 4), (4, 5, 2), ())),
@@ -140,8 +140,8 @@ def test_a_plan_that_makes_no_sense_is_refused() -> None:
         *((place, strides) for place in (4, 5, 6) for strides in ((2, 1), (1, 1), (3, 2), (-9, 1), (9,))),
     ):
         with pytest.raises(ValueError):
-            LIBRARY.products(*good[:position], bad, *good[position + 1 :])
+            LIBRARY.bind_products(*good[:position], bad, *good[position + 1 :])
     with pytest.raises(TypeError, match="takes 2 positional"):
-        LIBRARY.products(*good)(np.ones((4, 3)))
+        LIBRARY.bind_products(*good)(np.ones((4, 3)))
     with pytest.raises(TypeError, match="takes arrays"):
-        LIBRARY.products(*good)(np.ones((4, 3)), [1.0])
+        LIBRARY.bind_products(*good)(np.ones((4, 3)), [1.0])

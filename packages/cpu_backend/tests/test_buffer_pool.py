@@ -23,15 +23,15 @@ MEGABYTE = 1 << 20
 @pytest.fixture(autouse=True)
 def empty_pool() -> Iterator[None]:
     gc.collect()
-    limit = LIBRARY.pool_stats()["limit_bytes"]
-    LIBRARY.pool_clear()
+    limit = LIBRARY.allocator_stats()["limit_bytes"]
+    LIBRARY.allocator_clear()
     yield
-    LIBRARY.pool_set_limit(limit)
-    LIBRARY.pool_clear()
+    LIBRARY.allocator_set_limit(limit)
+    LIBRARY.allocator_clear()
 
 
 def used() -> int:
-    return LIBRARY.pool_stats()["used_buffers"]
+    return LIBRARY.allocator_stats()["used_buffers"]
 
 
 def large(count: int = MEGABYTE // 8) -> tr.Tensor:
@@ -52,7 +52,7 @@ def test_memory_goes_back_when_the_last_view_dies() -> None:
         views.pop()
         gc.collect()
     assert used() == before
-    assert LIBRARY.pool_stats()["kept_buffers"] >= 1
+    assert LIBRARY.allocator_stats()["kept_buffers"] >= 1
 
 
 def test_the_next_result_of_the_same_size_is_warm() -> None:
@@ -62,41 +62,41 @@ def test_the_next_result_of_the_same_size_is_warm() -> None:
     del z
     again = tr.add(x, y)
     assert np.asarray(again).__array_interface__["data"][0] == address
-    assert LIBRARY.pool_stats()["hits"] >= 1
+    assert LIBRARY.allocator_stats()["hits"] >= 1
 
 
 def test_buffers_are_aligned_and_waste_at_most_a_fifth() -> None:
     for elements in (8192, 8193, 10_000, 12_345, 16_384, 100_001):
         array = None
-        before = LIBRARY.pool_stats()["used_bytes"]
+        before = LIBRARY.allocator_stats()["used_bytes"]
         array = LIBRARY.empty((elements,), "F64")
-        taken = LIBRARY.pool_stats()["used_bytes"] - before
+        taken = LIBRARY.allocator_stats()["used_bytes"] - before
         assert array.__array_interface__["data"][0] % 64 == 0
         assert elements * 8 <= taken <= elements * 8 * 1.25
 
 
 def test_what_is_kept_stays_within_the_limit_oldest_out_first() -> None:
-    LIBRARY.pool_set_limit(3 * MEGABYTE)
+    LIBRARY.allocator_set_limit(3 * MEGABYTE)
     arrays = [LIBRARY.empty((MEGABYTE // 8 * size,), "F64") for size in (1, 1, 2)]
-    evictions = LIBRARY.pool_stats()["evictions"]
+    evictions = LIBRARY.allocator_stats()["evictions"]
     while arrays:
         arrays.pop(0)
-    stats = LIBRARY.pool_stats()
+    stats = LIBRARY.allocator_stats()
     assert stats["kept_bytes"] == 3 * MEGABYTE and stats["evictions"] == evictions + 1
-    LIBRARY.pool_set_limit(0)
-    assert LIBRARY.pool_stats()["kept_bytes"] == 0
+    LIBRARY.allocator_set_limit(0)
+    assert LIBRARY.allocator_stats()["kept_bytes"] == 0
 
 
 def test_clear_gives_everything_back() -> None:
     large()
-    assert LIBRARY.pool_stats()["kept_bytes"] > 0
-    LIBRARY.pool_clear()
-    assert LIBRARY.pool_stats()["kept_bytes"] == LIBRARY.pool_stats()["kept_buffers"] == 0
+    assert LIBRARY.allocator_stats()["kept_bytes"] > 0
+    LIBRARY.allocator_clear()
+    assert LIBRARY.allocator_stats()["kept_bytes"] == LIBRARY.allocator_stats()["kept_buffers"] == 0
 
 
 def test_sizes_that_no_memory_has_are_refused() -> None:
     with pytest.raises(ValueError, match="cannot keep -1 bytes"):
-        LIBRARY.pool_set_limit(-1)
+        LIBRARY.allocator_set_limit(-1)
     with pytest.raises(ValueError, match="must not be negative"):
         LIBRARY.empty((3, -1), "F64")
     for shape in ((2**60,), (2**32, 2**32), (0, 2**40, 2**40)):
@@ -148,7 +148,7 @@ def test_a_write_after_the_end_of_a_buffers_life_stops_the_process_in_debug_mode
     code = """
 import ctypes
 from tensor_cpu.system.extension import LIBRARY
-LIBRARY.pool_set_poisoning(True)
+LIBRARY.allocator_set_poisoning(True)
 array = LIBRARY.empty((16384,), "F64")
 address = array.__array_interface__["data"][0]
 del array
@@ -174,7 +174,7 @@ for thread in threads: thread.start()
 on = False
 while any(thread.is_alive() for thread in threads):
     on = not on
-    LIBRARY.pool_set_poisoning(on)
+    LIBRARY.allocator_set_poisoning(on)
 print("unharmed")
 """
     done = run_python(code)

@@ -322,16 +322,16 @@ def test_a_kernel_refuses_what_it_was_not_made_for() -> None:
     with pytest.raises(TypeError, match="takes arrays"):
         kernel([[1.0]])
     with pytest.raises(ValueError, match="no name of a routine"):
-        LIBRARY.lanes("ldl", "F64", (2, 2), 0, 1, (((2, 2), "F64"),), True, kernel)
+        LIBRARY.bind_batched_simd("ldl", "F64", (2, 2), 0, 1, (((2, 2), "F64"),), True, kernel)
     with pytest.raises(ValueError, match="no lanes for 17 x 17"):
-        LIBRARY.lanes("det", "F64", (17, 17), 0, 1, (((), "F64"),), True, kernel)
+        LIBRARY.bind_batched_simd("det", "F64", (17, 17), 0, 1, (((), "F64"),), True, kernel)
     with pytest.raises(ValueError, match="does not fit"):
-        LIBRARY.lanes("det", "F64", (2, 2), 0, 2, (((1,), "F64"),), True, kernel)
+        LIBRARY.bind_batched_simd("det", "F64", (2, 2), 0, 2, (((1,), "F64"),), True, kernel)
     with pytest.raises(ValueError, match="a tuple of 1 forms"):
-        LIBRARY.lanes("det", "F64", (2, 2), 0, 2, (), False, kernel)
+        LIBRARY.bind_batched_simd("det", "F64", (2, 2), 0, 2, (), False, kernel)
     with pytest.raises(ValueError, match="not a single one"):
-        LIBRARY.lanes("qr", "F64", (2, 2), 0, 1, (((2, 2), "F64"), ((2, 2), "F64")), True, kernel)
+        LIBRARY.bind_batched_simd("qr", "F64", (2, 2), 0, 1, (((2, 2), "F64"), ((2, 2), "F64")), True, kernel)
     with pytest.raises((ValueError, OverflowError)):
-        LIBRARY.lanes("solve", "F64", (2, 2), 1 << 60, 1, (((2, 2), "F64"),), True, kernel)
+        LIBRARY.bind_batched_simd("solve", "F64", (2, 2), 1 << 60, 1, (((2, 2), "F64"),), True, kernel)
     with pytest.raises(OverflowError):
-        LIBRARY.lanes("det", "F64", (2, 2), 0, 1 << 60, (((1 << 60,), "F64"),), True, kernel)
+        LIBRARY.bind_batched_simd("det", "F64", (2, 2), 0, 1 << 60, (((1 << 60,), "F64"),), True, kernel)

@@ -304,11 +304,11 @@ def test_a_plan_that_makes_no_sense_is_refused() -> None:
         *((8, results) for results in wrong_results),
     ):
         with pytest.raises(ValueError):
-            LIBRARY.lapack_kernel(*good[:position], bad, *good[position + 1 :])  # type: ignore[arg-type, call-arg]
+            LIBRARY.bind_lapack(*good[:position], bad, *good[position + 1 :])  # type: ignore[arg-type, call-arg]
     with pytest.raises(ValueError, match="no shape of a batch"):
-        LIBRARY.lapack_kernel(*good[:5], (1 << 62, 4), *good[6:])  # type: ignore[arg-type, call-arg]
+        LIBRARY.bind_lapack(*good[:5], (1 << 62, 4), *good[6:])  # type: ignore[arg-type, call-arg]
     with pytest.raises(OverflowError):
-        LIBRARY.lapack_kernel(*good[:5], (1 << 60,), *good[6:])  # type: ignore[arg-type, call-arg]
+        LIBRARY.bind_lapack(*good[:5], (1 << 60,), *good[6:])  # type: ignore[arg-type, call-arg]
     with pytest.raises(OSError, match="nowhere"):
         LIBRARY.blas_open("/nowhere/liblapack.so", "", "_", 64, False)
     with pytest.raises(KeyError, match="sgemm"):

@@ -33,11 +33,11 @@ PRODUCT = (1, 2, 3, 4, 0, 4, 1, 0, 3, 1, 0, 3)  # 2 x 4 times 4 x 3
 def test_a_tiny_product_leads_to_the_elements_of_its_result_alone(place: int, number: int) -> None:
     numbers = (*PRODUCT[:place], number, *PRODUCT[place + 1 :])
     if (place, number) == (10, HUGE):  # a stride of an axis of extent 1 means nothing
-        LIBRARY.small_product((2, 3), "F64", False, numbers)
+        LIBRARY.bind_tiny_product((2, 3), "F64", False, numbers)
         return
-    with pytest.raises(ValueError, match="small_product"):
-        LIBRARY.small_product((2, 3), "F64", False, numbers)
-    kernel = LIBRARY.small_product((2, 3), "F64", False, PRODUCT)
+    with pytest.raises(ValueError, match="bind_tiny_product"):
+        LIBRARY.bind_tiny_product((2, 3), "F64", False, numbers)
+    kernel = LIBRARY.bind_tiny_product((2, 3), "F64", False, PRODUCT)
     assert kernel(np.ones((2, 4)), np.ones((4, 3))).tolist() == [[4.0] * 3] * 2
 
 
@@ -49,7 +49,7 @@ def test_a_tiny_operation_has_the_type_of_its_result_and_steps_of_0_or_1(
     name: str, result: str, steps: tuple[int, int]
 ) -> None:
     with pytest.raises(ValueError, match="steps are 0 or 1, and the result of 'F64' is of another type"):
-        LIBRARY.small_binary(name, (3,), result, "F64", steps, (False, False), never)
+        LIBRARY.bind_tiny_binary(name, (3,), result, "F64", steps, (False, False), never)
 
 
 ADD = ("add", "F64", 2, 0, 1, 2)
@@ -71,8 +71,8 @@ VECTOR = ((1,), "F64")
 )
 def test_a_program_whose_registers_do_not_fit_is_refused(dtype: str, program: Any, why: str) -> None:
     with pytest.raises(ValueError, match=why):
-        LIBRARY.elementwise((5,), dtype, (VECTOR, VECTOR), program, ())
-    kernel = LIBRARY.elementwise((5,), "F64", (VECTOR, VECTOR), (ADD,), ())
+        LIBRARY.bind_elementwise((5,), dtype, (VECTOR, VECTOR), program, ())
+    kernel = LIBRARY.bind_elementwise((5,), "F64", (VECTOR, VECTOR), (ADD,), ())
     assert kernel(np.ones(5), np.ones(5)).tolist() == [2.0] * 5
 
 
@@ -94,18 +94,18 @@ def test_a_program_whose_registers_do_not_fit_is_refused(dtype: str, program: An
 def test_a_reduction_leads_to_the_elements_of_its_result_alone(inside: Any, kept: Any, bands: Any) -> None:
     shape = (1,) if bands else (4,)
     with pytest.raises(ValueError, match="reduce: the extents do not fit the result"):
-        LIBRARY.reduce("sum", "F64", shape, "F64", inside, kept, bands)
-    kernel = LIBRARY.reduce("sum", "F64", (4,), "F64", (0, 4, 1, 3, 4), (), ())
+        LIBRARY.bind_reduce("sum", "F64", shape, "F64", inside, kept, bands)
+    kernel = LIBRARY.bind_reduce("sum", "F64", (4,), "F64", (0, 4, 1, 3, 4), (), ())
     assert kernel(np.ones((3, 4))).tolist() == [3.0] * 4
 
 
 BINDERS: dict[str, Callable[[Any, Any, Any], Any]] = {
-    "gemm": lambda rows, columns, inner: LIBRARY.gemm("F64", (2, 3), (), rows, columns, inner, False),
-    "pair": lambda rows, columns, inner: LIBRARY.pair("F64", (2, 3), (*rows, *columns), inner),
-    "semiring": lambda rows, columns, inner: LIBRARY.semiring_kernel(
+    "gemm": lambda rows, columns, inner: LIBRARY.bind_gemm("F64", (2, 3), (), rows, columns, inner, False),
+    "pair": lambda rows, columns, inner: LIBRARY.bind_pair("F64", (2, 3), (*rows, *columns), inner),
+    "semiring": lambda rows, columns, inner: LIBRARY.bind_semiring(
         "max_plus", "F64", (2, 3), ((), rows, columns, inner), False
     ),
-    "products": lambda rows, columns, inner: LIBRARY.products(
+    "products": lambda rows, columns, inner: LIBRARY.bind_products(
         "F64", (2, 3), (2, 3, 4), (), (4, 1), (3, 1), (rows[0][3], columns[0][3])
     ),
 }
@@ -132,8 +132,8 @@ def test_a_stack_of_products_leads_to_the_elements_of_its_result_alone(stride: i
     extents, a, b, c = (2, 3, 4), (4, 1), (3, 1), (3, 1)
 
     with pytest.raises((ValueError, OverflowError), match=r"do not lead to its 18 elements|than can be addressed"):
-        LIBRARY.products("F64", (3, 2, 3), extents, ((*STACK[:3], stride),), a, b, c)
-    kernel = LIBRARY.products("F64", (3, 2, 3), extents, (STACK,), a, b, c)
+        LIBRARY.bind_products("F64", (3, 2, 3), extents, ((*STACK[:3], stride),), a, b, c)
+    kernel = LIBRARY.bind_products("F64", (3, 2, 3), extents, (STACK,), a, b, c)
     assert (kernel(np.ones((3, 2, 4)), np.ones((3, 4, 3))) == 4.0).all()
 
 
@@ -141,7 +141,7 @@ def test_products_refuse_a_result_with_gaps_or_whose_size_is_beyond_numbers() ->
     blas.open_blas()
     for shape, steps in (((4,), (200000000, 1)), ((4,), (3, 1)), ((4,), (1, 2**60)), ((8,), (2, 1)), ((3,), (2, 1))):
         with pytest.raises((ValueError, OverflowError), match=r"do not lead to its|than can be addressed"):
-            LIBRARY.products("F64", shape, (2, 2, 2), (), (2, 1), (2, 1), steps)
+            LIBRARY.bind_products("F64", shape, (2, 2, 2), (), (2, 1), (2, 1), steps)
 
 
 @pytest.mark.parametrize("stride", [0, -6, 1, 2, 3, 5])
@@ -150,9 +150,12 @@ def test_products_into_a_given_array_write_no_element_twice(stride: int) -> None
     extents, a, b = (2, 3, 4), (4, 1), (3, 1)
 
     with pytest.raises(ValueError, match="lead to one element several times"):
-        LIBRARY.products("F64", None, extents, ((*STACK[:3], stride),), a, b, (3, 1))
+        LIBRARY.bind_products("F64", None, extents, ((*STACK[:3], stride),), a, b, (3, 1))
     for along, step in ((6, 3), (7, 3), (3, 9)):  # stacked outside the rows, with a gap, and inside them
-        kernel, target = LIBRARY.products("F64", None, extents, ((*STACK[:3], along),), a, b, (step, 1)), np.zeros(24)
+        kernel, target = (
+            LIBRARY.bind_products("F64", None, extents, ((*STACK[:3], along),), a, b, (step, 1)),
+            np.zeros(24),
+        )
         kernel(np.ones((3, 2, 4)), np.ones((3, 4, 3)), target)
         assert np.count_nonzero(target) == np.count_nonzero(target == 4.0) == 18
 
@@ -160,7 +163,7 @@ def test_products_into_a_given_array_write_no_element_twice(stride: int) -> None
 def lapack(routine: str, a: Any, b: Any, results: Any, batch: tuple[int, ...] = (3,)) -> Any:
     blas.open_blas()
     right = 1 if routine == "solve" else 0
-    return LIBRARY.lapack_kernel(routine, "F64", 2, 2, right, batch, a, b, results, True, never)
+    return LIBRARY.bind_lapack(routine, "F64", 2, 2, right, batch, a, b, results, True, never)
 
 
 @pytest.mark.parametrize("routine", ["cholesky", "inv", "det", "qr", "eigh", "svd"])
@@ -178,7 +181,7 @@ def test_a_form_that_is_no_tuple_is_a_type_error() -> None:
     with pytest.raises(TypeError, match="a form is a shape and a type, found 5"):
         lapack("inv", (4, 2, 1), (), (5,))
     with pytest.raises(TypeError, match="a form is a shape and a type, found 5"):
-        LIBRARY.lanes("inv", "F64", (2, 2), 0, 8, (5,), True, never)
+        LIBRARY.bind_batched_simd("inv", "F64", (2, 2), 0, 8, (5,), True, never)
 
 
 WRONG = {

@@ -299,7 +299,7 @@ def test_groups_too_long_for_a_table_are_left_to_numpy() -> None:
     with pytest.raises(ValueError, match="too long for a table"):
         scatter(case)
     with pytest.raises(ValueError, match="sums of 1048577 products"):
-        LIBRARY.pair("I64", (), (), ((long, 1, 1, 0),))
+        LIBRARY.bind_pair("I64", (), (), ((long, 1, 1, 0),))
 
 
 HUGE = 1 << 62
@@ -321,11 +321,11 @@ HUGE = 1 << 62
 )
 def test_axes_that_do_not_make_the_result_are_refused(kept: Any) -> None:
     makers: list[Callable[[], Kernel]] = [
-        lambda: LIBRARY.pair("F64", (2,), kept, ()),
-        lambda: LIBRARY.gemm("F64", (2,), kept, (), (), (), False),
-        lambda: LIBRARY.gemm("F64", (2,), (), kept, (), (), False),
-        lambda: LIBRARY.semiring_kernel("max_plus", "F64", (2,), ((), kept, (), ()), False),
-        lambda: LIBRARY.semiring_kernel("max_plus", "F64", (2,), ((), (), kept, ()), False),
+        lambda: LIBRARY.bind_pair("F64", (2,), kept, ()),
+        lambda: LIBRARY.bind_gemm("F64", (2,), kept, (), (), (), False),
+        lambda: LIBRARY.bind_gemm("F64", (2,), (), kept, (), (), False),
+        lambda: LIBRARY.bind_semiring("max_plus", "F64", (2,), ((), kept, (), ()), False),
+        lambda: LIBRARY.bind_semiring("max_plus", "F64", (2,), ((), (), kept, ()), False),
     ]
     for make in makers:
         with pytest.raises((ValueError, OverflowError)):

@@ -287,7 +287,7 @@ def test_malformed_calls_are_refused() -> None:
         ("sum", "F64", (3,), "F64", (0, 3, 1, 5, 3), (), (0, 2)),
     ):
         with pytest.raises(ValueError, match="reduce"):
-            LIBRARY.reduce(*arguments)
+            LIBRARY.bind_reduce(*arguments)
 
 
 def test_means_are_sums_divided_by_the_number_of_elements() -> None:

@@ -48,8 +48,8 @@ def test_a_long_sum_of_products_needs_no_tables() -> None:
 @native
 def test_tables_of_a_kernel_count_in_the_cache() -> None:
     shape, one = (3,), ((3, 1, 1, 1),)
-    short = LIBRARY.pair("F64", shape, one, ((10, 3, 3, 0),))
-    long = LIBRARY.pair("F64", shape, one, ((100_010, 3, 3, 0),))
+    short = LIBRARY.bind_pair("F64", shape, one, ((10, 3, 3, 0),))
+    long = LIBRARY.bind_pair("F64", shape, one, ((100_010, 3, 3, 0),))
     assert sys.getsizeof(long) - sys.getsizeof(short) == 16 * 100_000
 
 

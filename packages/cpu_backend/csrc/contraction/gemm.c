@@ -19,7 +19,7 @@
 #include "core/arrays.h"
 #include "contraction/groups.h"
 #include "core/kernel.h"
-#include "core/pool.h"
+#include "core/caching_allocator.h"
 #include "core/threads.h"
 #include "core/topics.h"
 
@@ -41,17 +41,17 @@ typedef struct {
     Index row_blocks, column_blocks;
     Index *tables[TABLES];
     size_t x_bytes, y_bytes; /* of the packed blocks */
-} Plan;
+} GemmPlan;
 
 typedef struct {
-    const Plan *plan;
+    const GemmPlan *plan;
     const char *x, *y;
     char *result;
     atomic_bool failed; /* for want of memory */
 } Call;
 
 /* Packs panels of `step` neighbours, the last one with as many whole multiples of `unit` as it needs. */
-static void pack_block(const Plan *plan, char *panels, const char *source, const Index *across, const Index *along,
+static void pack_block(const GemmPlan *plan, char *panels, const char *source, const Index *across, const Index *along,
                        Index count, Index depth, Index step, Index unit) {
     for (Index i = 0; i < count; i += step) {
         Index width = smaller(count - i, step), room = rounded_up(width, unit);
@@ -61,7 +61,7 @@ static void pack_block(const Plan *plan, char *panels, const char *source, const
 }
 
 /* Some row blocks of one column block. */
-static void multiply(const Plan *plan, const char *x, const char *y, char *result, Index first_row, Index last_row,
+static void multiply(const GemmPlan *plan, const char *x, const char *y, char *result, Index first_row, Index last_row,
                      Index column, char *packed_x, char *packed_y) {
     Index *const *tables = plan->tables;
     GemmBlock block = {.columns = smaller(plan->columns - column, plan->column_step),
@@ -83,11 +83,11 @@ static void multiply(const Plan *plan, const char *x, const char *y, char *resul
 
 static void compute(void *context, Index begin, Index end) {
     Call *call = context;
-    const Plan *plan = call->plan;
+    const GemmPlan *plan = call->plan;
     const Index bytes = ELEMENT_BYTES[plan->result.type];
     _Alignas(64) char little[LITTLE_WORKSPACE];
     const size_t needed = plan->x_bytes + plan->y_bytes;
-    char *packed = workspace_take(little, needed);
+    char *packed = workspace_acquire(little, needed);
     if (packed == NULL) {
         atomic_store(&call->failed, true);
         return;
@@ -104,12 +104,12 @@ static void compute(void *context, Index begin, Index end) {
         begin += count;
         if (row + count == plan->row_blocks && column + 1 == plan->column_blocks) walk_step(&walk, &plan->stack);
     }
-    workspace_give(packed, needed);
+    workspace_release(packed, needed);
 }
 
 static PyObject *call_gemm(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
     if (!kernel_takes(self, flagged_count, names, 2) || !are_arrays(arguments, 2)) return NULL;
-    const Plan *plan = kernel_plan(self);
+    const GemmPlan *plan = kernel_plan(self);
     PyObject *result = array_new(&plan->result);
     if (result == NULL) return NULL;
     Call call = {.plan = plan,
@@ -132,12 +132,12 @@ static PyObject *call_gemm(PyObject *self, PyObject *const *arguments, size_t fl
 }
 
 static void release(void *memory) {
-    Plan *plan = memory;
+    GemmPlan *plan = memory;
     for (int i = 0; i < TABLES; i++) free(plan->tables[i]);
     free(plan);
 }
 
-static int make_tables(Plan *plan, const Group *rows, const Group *columns, const Group *depth) {
+static int make_tables(GemmPlan *plan, const Group *rows, const Group *columns, const Group *depth) {
     const Group *groups[TABLES] = {rows, rows, columns, columns, depth, depth};
     const Role roles[TABLES] = {plan->x, RESULT, plan->y, RESULT, plan->x, plan->y};
     for (int i = 0; i < TABLES; i++) {
@@ -147,7 +147,7 @@ static int make_tables(Plan *plan, const Group *rows, const Group *columns, cons
     return 0;
 }
 
-static void choose_blocks(Plan *plan) {
+static void choose_blocks(GemmPlan *plan) {
     const Index bytes = ELEMENT_BYTES[plan->result.type], depth = smaller(plan->depth, DEPTH);
     plan->row_step = ROW_PANELS * plan->loop.rows;
     plan->column_step = BLOCK_COLUMNS;
@@ -162,8 +162,8 @@ static PyObject *bind_gemm(PyObject *module, PyObject *const *arguments, Py_ssiz
     (void)module;
     Group rows, columns, depth;
     if (count != 7)
-        return PyErr_Format(PyExc_TypeError, "gemm takes a type, a shape, four groups of axes and a truth value");
-    Plan *plan = calloc(1, sizeof *plan);
+        return PyErr_Format(PyExc_TypeError, "bind_gemm takes a type, a shape, four groups of axes and a truth value");
+    GemmPlan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) return PyErr_NoMemory();
     const int rows_are_second = PyObject_IsTrue(arguments[6]);
     if (rows_are_second < 0 || array_form_read(&plan->result, arguments[1], arguments[0]) < 0 ||
@@ -190,7 +190,7 @@ static PyObject *bind_gemm(PyObject *module, PyObject *const *arguments, Py_ssiz
 }
 
 PyMethodDef gemm_functions[] = {
-    {"gemm", (PyCFunction)(void (*)(void))bind_gemm, METH_FASTCALL,
+    {"bind_gemm", (PyCFunction)(void (*)(void))bind_gemm, METH_FASTCALL,
      "A kernel of a stack of matrix products whose axes are groups of axes of the operands."},
     {NULL, NULL, 0, NULL},
 };

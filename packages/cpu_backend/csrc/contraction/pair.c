@@ -37,17 +37,17 @@ typedef struct {
     Index lane_step[ROLES]; /* offsets from a rectangle to the next one along the lanes */
     Index row_blocks, lane_blocks;
     Index *tables[4]; /* along and across, of the first and the second operand */
-} Plan;
+} PairPlan;
 
 typedef struct {
-    const Plan *plan;
+    const PairPlan *plan;
     const char *first, *second;
     char *result;
 } Call;
 
 static void compute(void *context, Index begin, Index end) {
     const Call *call = context;
-    const Plan *plan = call->plan;
+    const PairPlan *plan = call->plan;
     const Index bytes = ELEMENT_BYTES[plan->result.type];
     const Index blocks = plan->row_blocks * plan->lane_blocks;
     Walk walk;
@@ -72,7 +72,7 @@ static void compute(void *context, Index begin, Index end) {
 
 static PyObject *call_pair(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
     if (!kernel_takes(self, flagged_count, names, 2) || !are_arrays(arguments, 2)) return NULL;
-    const Plan *plan = kernel_plan(self);
+    const PairPlan *plan = kernel_plan(self);
     PyObject *result = array_new(&plan->result);
     if (result == NULL) return NULL;
     Call call = {plan, array_data(arguments[plan->swapped]), array_data(arguments[!plan->swapped]), array_data(result)};
@@ -89,12 +89,12 @@ static PyObject *call_pair(PyObject *self, PyObject *const *arguments, size_t fl
 }
 
 static void release(void *memory) {
-    Plan *plan = memory;
+    PairPlan *plan = memory;
     for (int i = 0; i < 4; i++) free(plan->tables[i]);
     free(plan);
 }
 
-static void swap_operands(Plan *plan, Group *kept, Group *contracted) {
+static void swap_operands(PairPlan *plan, Group *kept, Group *contracted) {
     Group *groups[] = {kept, contracted};
     plan->swapped = true;
     for (int i = 0; i < 2; i++)
@@ -115,7 +115,7 @@ static GroupAxis take_axis(Group *group, int place) {
 
 /* Takes the innermost axes as lanes, and of the last of them a part if need be; chooses the loop for them. Returns
  * those of a rectangle whose factors need a table. */
-static Group take_lanes(Plan *plan, Group *kept, const PairLoops *loops) {
+static Group take_lanes(PairPlan *plan, Group *kept, const PairLoops *loops) {
     const GroupAxis none = {1, {0, 0, 0}};
     GroupAxis inner = kept->rank ? kept->axes[kept->rank - 1] : none, last = none;
     const Index first = inner.stride[FIRST], second = inner.stride[SECOND];
@@ -146,7 +146,7 @@ static Group take_lanes(Plan *plan, Group *kept, const PairLoops *loops) {
 }
 
 /* Takes one more axis as rows: if vectors can be shared along one, the longest such axis, else the longest. */
-static void take_rows(Plan *plan, Group *kept, const PairLoops *loops) {
+static void take_rows(PairPlan *plan, Group *kept, const PairLoops *loops) {
     int best = -1;
     bool best_shares = false;
     for (int axis = 0; axis < kept->rank; axis++) {
@@ -168,7 +168,7 @@ static void take_rows(Plan *plan, Group *kept, const PairLoops *loops) {
     plan->tile.row_result = plan->row.stride[RESULT];
 }
 
-static int make_tables(Plan *plan, const Group *contracted, const Group *lanes) {
+static int make_tables(PairPlan *plan, const Group *contracted, const Group *lanes) {
     const Group *groups[] = {contracted, contracted, lanes, lanes};
     for (int i = 0; i < 4; i++) {
         plan->tables[i] = group_table(groups[i], i % 2 ? SECOND : FIRST);
@@ -200,8 +200,8 @@ static bool prefers_second(const Group *kept) {
 static PyObject *bind_pair(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
     Group kept, contracted;
-    if (count != 4) return PyErr_Format(PyExc_TypeError, "pair takes a type, a shape and two groups of axes");
-    Plan *plan = calloc(1, sizeof *plan);
+    if (count != 4) return PyErr_Format(PyExc_TypeError, "bind_pair takes a type, a shape and two groups of axes");
+    PairPlan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) return PyErr_NoMemory();
     if (array_form_read(&plan->result, arguments[1], arguments[0]) < 0 || group_read(&kept, arguments[2]) < 0 ||
         group_read(&contracted, arguments[3]) < 0 ||
@@ -230,7 +230,7 @@ static PyObject *bind_pair(PyObject *module, PyObject *const *arguments, Py_ssiz
 }
 
 PyMethodDef pair_functions[] = {
-    {"pair", (PyCFunction)(void (*)(void))bind_pair, METH_FASTCALL,
+    {"bind_pair", (PyCFunction)(void (*)(void))bind_pair, METH_FASTCALL,
      "A kernel that multiplies two operands, broadcast along the axes that they lack, and sums over contracted axes."},
     {NULL, NULL, 0, NULL},
 };

@@ -12,10 +12,10 @@ typedef struct {
     ArrayForm result;
     bool into; /* a third array is written to, which nobody else sees */
     bool is_long;
-} Plan;
+} ProductsPlan;
 
 static PyObject *call_kernel(PyObject *self, PyObject *const *operands, size_t flagged_count, PyObject *names) {
-    const Plan *plan = kernel_plan(self);
+    const ProductsPlan *plan = kernel_plan(self);
     const Py_ssize_t count = plan->into ? 3 : 2;
     if (!kernel_takes(self, flagged_count, names, count) || !are_arrays(operands, count)) return NULL;
     PyObject *result = plan->into ? Py_NewRef(operands[2]) : array_new(&plan->result);
@@ -113,11 +113,11 @@ static bool stays_inside(const Products *products, const ArrayForm *result) {
 static PyObject *bind_products(PyObject *module, PyObject *arguments) {
     (void)module;
     PyObject *type, *shape, *extents, *stack, *steps[3];
-    if (!PyArg_ParseTuple(arguments, "UOOOOOO:products", &type, &shape, &extents, &stack, &steps[0], &steps[1],
+    if (!PyArg_ParseTuple(arguments, "UOOOOOO:bind_products", &type, &shape, &extents, &stack, &steps[0], &steps[1],
                           &steps[2]))
         return NULL;
     if (blas_table() == NULL) return PyErr_Format(PyExc_RuntimeError, "no BLAS library has been opened");
-    Plan *plan = calloc(1, sizeof *plan);
+    ProductsPlan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) return PyErr_NoMemory();
     plan->into = shape == Py_None;
     if (!products_read(&plan->products, type, extents, stack, steps) ||
@@ -131,6 +131,6 @@ static PyObject *bind_products(PyObject *module, PyObject *arguments) {
 }
 
 PyMethodDef products_functions[] = {
-    {"products", bind_products, METH_VARARGS, "A kernel of a stack of matrix products that BLAS computes."},
+    {"bind_products", bind_products, METH_VARARGS, "A kernel of a stack of matrix products that BLAS computes."},
     {NULL, NULL, 0, NULL},
 };

@@ -15,7 +15,7 @@
 #include "contraction/groups.h"
 #include "core/kernel.h"
 #include "contraction/pack.h"
-#include "core/pool.h"
+#include "core/caching_allocator.h"
 #include "core/threads.h"
 #include "core/topics.h"
 
@@ -40,11 +40,11 @@ typedef struct {
     int left_argument; /* which of the two operands is the left one */
     bool is_line;      /* a vector times a matrix of which one index is consecutive */
     Group groups[GROUPS];
-} Plan;
+} SemiringPlan;
 
 /* One product of the batch. */
 typedef struct {
-    const Plan *plan;
+    const SemiringPlan *plan;
     const char *operands[2]; /* left, right */
     char *result;
     atomic_bool *out_of_memory;
@@ -63,7 +63,7 @@ static bool is_consecutive(const Group *group) {
 static size_t bytes_of(Index offsets) { return (size_t)rounded_up(offsets, 8) * sizeof(Index); }
 
 /* Copies the elements at across[i] + along[k] into panels of this width, and notes what each contains. */
-static void pack(const Plan *plan, char *panels, unsigned char *marks, const char *source, const Index *across,
+static void pack(const SemiringPlan *plan, char *panels, unsigned char *marks, const char *source, const Index *across,
                  Index breadth, const Index *along, Index depth, Index width) {
     for (Index i = 0; i < breadth; i += width, panels += width * depth * plan->element_bytes) {
         plan->pack(panels, source, across + i, along, smaller(breadth - i, width), depth, width);
@@ -74,10 +74,10 @@ static void pack(const Plan *plan, char *panels, unsigned char *marks, const cha
 /* Parts of a block: some of its rows, and a run of its packed columns. */
 static void multiply_parts(void *context, Index begin, Index end) {
     const Product *product = context;
-    const Plan *plan = product->plan;
+    const SemiringPlan *plan = product->plan;
     size_t bytes = (size_t)(product->row_step * product->depth * plan->element_bytes);
     _Alignas(64) char little[LITTLE_WORKSPACE];
-    char *panels = workspace_take(little, bytes);
+    char *panels = workspace_acquire(little, bytes);
     if (panels == NULL) {
         atomic_store(product->out_of_memory, true);
         return;
@@ -109,7 +109,7 @@ static void multiply_parts(void *context, Index begin, Index end) {
             .continues = product->first_inner > 0,
         });
     }
-    workspace_give(panels, bytes);
+    workspace_release(panels, bytes);
 }
 
 /* How many rows and columns one part has, so that there are enough parts for all threads. */
@@ -126,7 +126,7 @@ static void cut(Product *product) {
 /* Parts of the product of a vector, the only row of the left operand, and a matrix that is read where it lies. */
 static void multiply_line_parts(void *context, Index begin, Index end) {
     const Product *product = context;
-    const Plan *plan = product->plan;
+    const SemiringPlan *plan = product->plan;
     const Group *inner = &plan->groups[INNER];
     Index along[DEPTH], along_left[DEPTH], here = 0;
     int64_t vector[DEPTH]; /* of elements of any type that has loops */
@@ -171,7 +171,7 @@ static void multiply_line(Product *product) {
 }
 
 static void multiply_matrices(Product *product) {
-    const Plan *plan = product->plan;
+    const SemiringPlan *plan = product->plan;
     const Group *column = &plan->groups[COLUMN], *inner = &plan->groups[INNER];
     Index depth = smaller(inner->size, DEPTH), width = plan->loops.right_width;
     const Index most_columns = smaller(column->size, COLUMNS);
@@ -224,14 +224,14 @@ static void multiply_batch(void *context, Index begin, Index end) {
     }
 }
 
-static double terms_of(const Plan *plan) {
+static double terms_of(const SemiringPlan *plan) {
     const Group *groups = plan->groups;
     return (double)groups[ROW].size * (double)groups[COLUMN].size * (double)groups[INNER].size;
 }
 
 static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
     if (!kernel_takes(self, flagged_count, names, 2) || !are_arrays(arguments, 2)) return NULL;
-    const Plan *plan = kernel_plan(self);
+    const SemiringPlan *plan = kernel_plan(self);
     PyObject *result = array_new(&plan->result);
     if (result == NULL) return NULL;
     atomic_bool out_of_memory = false;
@@ -262,15 +262,15 @@ static int semiring_read(PyObject *name) {
     return semiring;
 }
 
-/* semiring_kernel(algebra, dtype, result shape, (batch, rows, columns, inner), swapped): groups are those of
+/* bind_semiring(algebra, dtype, result shape, (batch, rows, columns, inner), swapped): groups are those of
  * group_read(), with the left operand as the first. It is the second argument of the kernel if swapped. */
-static PyObject *semiring_kernel(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+static PyObject *bind_semiring(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
     if (count != 5 || !PyTuple_Check(arguments[3]) || PyTuple_GET_SIZE(arguments[3]) != GROUPS)
-        return PyErr_Format(PyExc_TypeError, "semiring_kernel takes 5 arguments, of which the fourth is 4 groups");
+        return PyErr_Format(PyExc_TypeError, "bind_semiring takes 5 arguments, of which the fourth is 4 groups");
     const int semiring = semiring_read(arguments[0]), swapped = PyObject_IsTrue(arguments[4]);
     if (semiring < 0 || swapped < 0) return NULL;
-    Plan *plan = malloc(sizeof *plan);
+    SemiringPlan *plan = malloc(sizeof *plan);
     if (plan == NULL) return PyErr_NoMemory();
     Group *groups = plan->groups;
     bool good = array_form_read(&plan->result, arguments[2], arguments[1]) == 0;
@@ -297,7 +297,7 @@ static PyObject *semiring_kernel(PyObject *module, PyObject *const *arguments, P
 }
 
 PyMethodDef semiring_functions[] = {
-    {"semiring_kernel", (PyCFunction)(void (*)(void))semiring_kernel, METH_FASTCALL,
+    {"bind_semiring", (PyCFunction)(void (*)(void))bind_semiring, METH_FASTCALL,
      "The kernel of a matrix product in an algebra."},
     {NULL, NULL, 0, NULL},
 };

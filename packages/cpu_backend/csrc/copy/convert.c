@@ -5,7 +5,7 @@
 #include "core/arrays.h"
 #include "core/kernel.h"
 #include "copy/permute.h"
-#include "core/pool.h"
+#include "core/caching_allocator.h"
 #include "core/threads.h"
 #include "core/topics.h"
 
@@ -19,40 +19,40 @@ typedef struct {
     ConvertLoop loop;
     CopyPlan *plan;                   /* NULL for an operand that lies as the result does */
     Index source_bytes, target_bytes; /* of an element */
-} Converting;
+} ConvertPlan;
 
 typedef struct {
-    const Converting *converting;
+    const ConvertPlan *converting;
     const char *source;
     char *target;
 } Job;
 
 static void convert_range(void *context, Index begin, Index end) {
     const Job *job = context;
-    const Converting *converting = job->converting;
+    const ConvertPlan *converting = job->converting;
     converting->loop(job->source + begin * converting->source_bytes, job->target + begin * converting->target_bytes,
                      end - begin);
 }
 
 /* Whether there was memory. */
-static bool run(const Converting *converting, const char *source, char *target) {
+static bool run(const ConvertPlan *converting, const char *source, char *target) {
     const Index count = converting->result.size;
     const size_t bytes = (size_t)(count * converting->source_bytes);
     void *gathered = NULL;
     if (converting->plan != NULL) {
-        gathered = pool_acquire(bytes);
+        gathered = allocator_acquire(bytes);
         if (gathered == NULL) return false;
         copy_run(converting->plan, source, gathered);
         source = gathered;
     }
     Job job = {converting, source, target};
     parallel_for(count, GRAIN_BYTES / (converting->source_bytes + converting->target_bytes), convert_range, &job);
-    if (gathered != NULL) pool_release(gathered, bytes);
+    if (gathered != NULL) allocator_release(gathered, bytes);
     return true;
 }
 
 static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
-    const Converting *converting = kernel_plan(self);
+    const ConvertPlan *converting = kernel_plan(self);
     if (!kernel_takes(self, flagged_count, names, 1) || !are_arrays(arguments, 1)) return NULL;
     PyObject *result = array_new(&converting->result);
     if (result == NULL || converting->result.size == 0) return result;
@@ -71,7 +71,7 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged
 }
 
 static void release(void *plan) {
-    Converting *converting = plan;
+    ConvertPlan *converting = plan;
     copy_plan_free(converting->plan);
     free(converting);
 }
@@ -82,7 +82,7 @@ static PyObject *bind_convert(PyObject *module, PyObject *const *arguments, Py_s
     (void)module;
     if (count != 4) return PyErr_Format(PyExc_TypeError, "bind_convert takes extents, strides and two element types");
     Index extents[MAX_RANK], strides[MAX_RANK], together[MAX_RANK];
-    Converting *converting = calloc(1, sizeof *converting);
+    ConvertPlan *converting = calloc(1, sizeof *converting);
     if (converting == NULL) return PyErr_NoMemory();
     int from = element_type_read(arguments[2]);
     if (from < 0 || array_form_read(&converting->result, arguments[0], arguments[3]) < 0) {

@@ -5,7 +5,7 @@
  * there its rows, or groups of neighbouring ones, are streamed, all but the lines in part at their ends.
  */
 #include "copy/permute_plan.h"
-#include "core/pool.h"
+#include "core/caching_allocator.h"
 #include "core/threads.h"
 
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static void copy_tiles(void *context, Index begin, Index end) {
     Index place[MAX_RANK];
     const char *source = job->source;
     char *target = job->target;
-    char *buffer = job->staged ? pool_acquire((size_t)plan->buffer_bytes) : NULL;
+    char *buffer = job->staged ? allocator_acquire((size_t)plan->buffer_bytes) : NULL;
     Index rest = begin;
     for (int axis = 0; axis < rank; axis++) {
         place[axis] = rest % plan->loops[axis].extent;
@@ -69,7 +69,7 @@ static void copy_tiles(void *context, Index begin, Index end) {
         }
     }
     if (job->stream || buffer != NULL) plan->kernels->finish_stream();
-    if (buffer != NULL) pool_release(buffer, (size_t)plan->buffer_bytes);
+    if (buffer != NULL) allocator_release(buffer, (size_t)plan->buffer_bytes);
 }
 
 void copy_run(const CopyPlan *plan, const void *source, void *target) {

@@ -58,8 +58,8 @@ void copy_plan_free(CopyPlan *plan);
 void copy_run(const CopyPlan *plan, const void *source, void *target);
 bool copy_takes_long(const CopyPlan *plan);
 
-/* Name of the method, for tests and curiosity: "runs", "spread", "transpose", "interleave", "deinterleave", "gather",
- * "scatter" or "nothing". */
+/* Name of the method that was chosen; tests and copy_method() read it: "runs", "spread", "transpose", "interleave",
+ * "deinterleave", "gather", "scatter" or "nothing". */
 const char *copy_method(const CopyPlan *plan);
 
 #endif

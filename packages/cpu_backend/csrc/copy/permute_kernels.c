@@ -7,7 +7,7 @@
 #include "core/arrays.h"
 #include "core/kernel.h"
 #include "copy/permute_plan.h"
-#include "core/pool.h"
+#include "core/caching_allocator.h"
 #include "core/topics.h"
 
 #include <stdlib.h>
@@ -15,13 +15,13 @@
 typedef struct {
     CopyPlan *plan;
     ArrayForm result;
-} Copying;
+} CopyKernelPlan;
 
 typedef struct {
     CopyPlan *plan, *plan_out, *plan_in; /* at once; source to compact temporary; from there to the target */
     Index source_low, source_end, target_low, target_end; /* bytes touched, from the first logical element */
     size_t bytes;
-} Writing;
+} CopyIntoPlan;
 
 static void run(const CopyPlan *plan, const void *source, void *target) {
     if (!copy_takes_long(plan)) {
@@ -33,43 +33,43 @@ static void run(const CopyPlan *plan, const void *source, void *target) {
 }
 
 static PyObject *call_copy(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
-    const Copying *copying = kernel_plan(self);
+    const CopyKernelPlan *plan = kernel_plan(self);
     if (!kernel_takes(self, flagged_count, names, 1) || !are_arrays(arguments, 1)) return NULL;
-    PyObject *result = array_new(&copying->result);
-    if (result != NULL) run(copying->plan, array_data(arguments[0]), array_data(result));
+    PyObject *result = array_new(&plan->result);
+    if (result != NULL) run(plan->plan, array_data(arguments[0]), array_data(result));
     return result;
 }
 
 static PyObject *call_copy_into(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
-    const Writing *writing = kernel_plan(self);
+    const CopyIntoPlan *plan = kernel_plan(self);
     if (!kernel_takes(self, flagged_count, names, 2) || !are_arrays(arguments, 2)) return NULL;
     char *target = array_data(arguments[0]), *source = array_data(arguments[1]);
     uintptr_t to = (uintptr_t)target, from = (uintptr_t)source;
-    if (to + (uintptr_t)writing->target_end <= from + (uintptr_t)writing->source_low ||
-        from + (uintptr_t)writing->source_end <= to + (uintptr_t)writing->target_low) {
-        run(writing->plan, source, target);
+    if (to + (uintptr_t)plan->target_end <= from + (uintptr_t)plan->source_low ||
+        from + (uintptr_t)plan->source_end <= to + (uintptr_t)plan->target_low) {
+        run(plan->plan, source, target);
         Py_RETURN_NONE;
     }
-    void *temporary = scratch_acquire(writing->bytes);
+    void *temporary = scratch_acquire(plan->bytes);
     if (temporary == NULL) return PyErr_NoMemory();
-    run(writing->plan_out, source, temporary);
-    run(writing->plan_in, temporary, target);
-    scratch_release(temporary, writing->bytes);
+    run(plan->plan_out, source, temporary);
+    run(plan->plan_in, temporary, target);
+    scratch_release(temporary, plan->bytes);
     Py_RETURN_NONE;
 }
 
-static void free_copying(void *plan) {
-    Copying *copying = plan;
-    copy_plan_free(copying->plan);
-    free(copying);
+static void free_copy(void *memory) {
+    CopyKernelPlan *plan = memory;
+    copy_plan_free(plan->plan);
+    free(plan);
 }
 
-static void free_writing(void *plan) {
-    Writing *writing = plan;
-    copy_plan_free(writing->plan);
-    copy_plan_free(writing->plan_out);
-    copy_plan_free(writing->plan_in);
-    free(writing);
+static void free_copy_into(void *memory) {
+    CopyIntoPlan *plan = memory;
+    copy_plan_free(plan->plan);
+    copy_plan_free(plan->plan_out);
+    copy_plan_free(plan->plan_in);
+    free(plan);
 }
 
 static void compact(Index *strides, int rank, const Index *extents) {
@@ -100,15 +100,15 @@ static PyObject *bind_copy(PyObject *module, PyObject *const *arguments, Py_ssiz
     for (int axis = 0; axis < form.rank; axis++) extents[axis] = form.shape[axis];
     if (!read_strides(strides, arguments[1], form.rank, extents, ELEMENT_BYTES[form.type])) return NULL;
     compact(target, form.rank, extents);
-    Copying *copying = calloc(1, sizeof *copying);
-    if (copying == NULL) return PyErr_NoMemory();
-    copying->result = form;
-    copying->plan = copy_plan(form.rank, extents, strides, target, ELEMENT_BYTES[form.type]);
-    if (copying->plan == NULL) {
-        free_copying(copying);
+    CopyKernelPlan *plan = calloc(1, sizeof *plan);
+    if (plan == NULL) return PyErr_NoMemory();
+    plan->result = form;
+    plan->plan = copy_plan(form.rank, extents, strides, target, ELEMENT_BYTES[form.type]);
+    if (plan->plan == NULL) {
+        free_copy(plan);
         return PyErr_NoMemory();
     }
-    return kernel_new("copy", call_copy, copying, free_copying);
+    return kernel_new("copy", call_copy, plan, free_copy);
 }
 
 /* Bytes that a layout touches, from its first logical element: low <= byte < end. */
@@ -133,21 +133,21 @@ static PyObject *bind_copy_into(PyObject *module, PyObject *const *arguments, Py
     if (!read_strides(target, arguments[1], rank, extents, element)) return NULL;
     if (!read_strides(source, arguments[2], rank, extents, element)) return NULL;
     compact(between, rank, extents);
-    Writing *writing = calloc(1, sizeof *writing);
-    if (writing == NULL) return PyErr_NoMemory();
-    writing->plan = copy_plan(rank, extents, source, target, element);
-    writing->plan_out = copy_plan(rank, extents, source, between, element);
-    writing->plan_in = copy_plan(rank, extents, between, target, element);
-    writing->bytes = form.bytes;
+    CopyIntoPlan *plan = calloc(1, sizeof *plan);
+    if (plan == NULL) return PyErr_NoMemory();
+    plan->plan = copy_plan(rank, extents, source, target, element);
+    plan->plan_out = copy_plan(rank, extents, source, between, element);
+    plan->plan_in = copy_plan(rank, extents, between, target, element);
+    plan->bytes = form.bytes;
     if (form.size > 0) {
-        touched(rank, extents, source, element, &writing->source_low, &writing->source_end);
-        touched(rank, extents, target, element, &writing->target_low, &writing->target_end);
+        touched(rank, extents, source, element, &plan->source_low, &plan->source_end);
+        touched(rank, extents, target, element, &plan->target_low, &plan->target_end);
     }
-    if (writing->plan == NULL || writing->plan_out == NULL || writing->plan_in == NULL) {
-        free_writing(writing);
+    if (plan->plan == NULL || plan->plan_out == NULL || plan->plan_in == NULL) {
+        free_copy_into(plan);
         return PyErr_NoMemory();
     }
-    return kernel_new("copy_into", call_copy_into, writing, free_writing);
+    return kernel_new("copy_into", call_copy_into, plan, free_copy_into);
 }
 
 /* copy_method(extents, target_strides, source_strides, element_bytes): how such a copy is made: the name of the method,

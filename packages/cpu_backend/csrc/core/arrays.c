@@ -1,12 +1,12 @@
 /* The one file that calls NumPy's C API: new arrays, an allocator for arrays that NumPy itself makes, and the reading
  * of shapes, element types and integers that a binder gives.
  *
- * A large new array lies in a buffer of the pool, held by a capsule that is the array's base: views, exported buffers
- * and DLPack capsules all keep the array, so the buffer goes back when the last of them dies. Small ones are left to
- * NumPy, whose allocator keeps small blocks itself.
+ * A large new array lies in a buffer of the caching allocator, held by a capsule that is the array's base: views,
+ * exported buffers and DLPack capsules all keep the array, so the buffer goes back when the last of them dies. Small
+ * ones are left to NumPy, whose allocator keeps small blocks itself.
  */
 #include "core/arrays.h"
-#include "core/pool.h"
+#include "core/caching_allocator.h"
 
 #include <numpy/arrayobject.h>
 #include <stdlib.h>
@@ -89,24 +89,24 @@ int array_form_read(ArrayForm *form, PyObject *shape, PyObject *type_name) {
     return 0;
 }
 
-static void return_to_pool(PyObject *capsule) {
+static void return_buffer(PyObject *capsule) {
     size_t bytes = (size_t)(uintptr_t)PyCapsule_GetContext(capsule);
-    pool_release(PyCapsule_GetPointer(capsule, BUFFER), bytes);
+    allocator_release(PyCapsule_GetPointer(capsule, BUFFER), bytes);
 }
 
-static PyObject *new_in_pool(PyArray_Descr *type, const ArrayForm *form) {
-    void *buffer = pool_acquire(form->bytes);
+static PyObject *new_in_buffer(PyArray_Descr *type, const ArrayForm *form) {
+    void *buffer = allocator_acquire(form->bytes);
     if (buffer == NULL)
         PyErr_Format(PyExc_MemoryError, "unable to allocate %zu bytes for an array of %lld elements", form->bytes,
                      (long long)form->size);
-    PyObject *capsule = buffer ? PyCapsule_New(buffer, BUFFER, return_to_pool) : NULL;
+    PyObject *capsule = buffer ? PyCapsule_New(buffer, BUFFER, return_buffer) : NULL;
     if (capsule == NULL) {
-        pool_release(buffer, form->bytes);
+        allocator_release(buffer, form->bytes);
         Py_DECREF(type);
         return NULL;
     }
     PyCapsule_SetContext(capsule, (void *)(uintptr_t)form->bytes);
-    PyObject *array = PyArray_NewFromDescr(&PyArray_Type, type, form->rank, (npy_intp *)form->shape, NULL, buffer,
+    PyObject *array = PyArray_NewFromDescr(&PyArray_Type, type, form->rank, (const npy_intp *)form->shape, NULL, buffer,
                                            NPY_ARRAY_CARRAY, NULL);
     if (array == NULL) {
         Py_DECREF(capsule);
@@ -122,8 +122,8 @@ static PyObject *new_in_pool(PyArray_Descr *type, const ArrayForm *form) {
 PyObject *array_new(const ArrayForm *form) {
     PyArray_Descr *type = PyArray_DescrFromType(TYPE_NUMBERS[form->type]);
     if (type == NULL) return NULL;
-    if (form->bytes >= POOL_SMALLEST) return new_in_pool(type, form);
-    return PyArray_NewFromDescr(&PyArray_Type, type, form->rank, (npy_intp *)form->shape, NULL, NULL, 0, NULL);
+    if (form->bytes >= ALLOCATOR_SMALLEST) return new_in_buffer(type, form);
+    return PyArray_NewFromDescr(&PyArray_Type, type, form->rank, (const npy_intp *)form->shape, NULL, NULL, 0, NULL);
 }
 
 /* NumPy's allocator of array data, for arrays that NumPy's own functions make. NumPy tells the size again when it
@@ -131,21 +131,21 @@ PyObject *array_new(const ArrayForm *form) {
 
 static void *numpy_allocate(void *unused, size_t bytes) {
     (void)unused;
-    return bytes >= POOL_SMALLEST ? pool_acquire(bytes) : malloc(bytes);
+    return bytes >= ALLOCATOR_SMALLEST ? allocator_acquire(bytes) : malloc(bytes);
 }
 
 static void *numpy_allocate_zeros(void *unused, size_t count, size_t each) {
     (void)unused;
     size_t bytes;
     if (__builtin_mul_overflow(count, each, &bytes)) return NULL;
-    if (bytes < POOL_SMALLEST) return calloc(count, each);
-    void *buffer = pool_acquire(bytes);
+    if (bytes < ALLOCATOR_SMALLEST) return calloc(count, each);
+    void *buffer = allocator_acquire(bytes);
     return buffer ? memset(buffer, 0, bytes) : NULL;
 }
 
 static void numpy_free(void *unused, void *buffer, size_t bytes) {
     (void)unused;
-    if (bytes >= POOL_SMALLEST) pool_release(buffer, bytes);
+    if (bytes >= ALLOCATOR_SMALLEST) allocator_release(buffer, bytes);
     else free(buffer);
 }
 
@@ -157,11 +157,11 @@ static void *numpy_reallocate(void *unused, void *buffer, size_t bytes) {
     return NULL; /* a MemoryError */
 }
 
-static PyDataMem_Handler warm_memory = {
+static PyDataMem_Handler caching_handler = {
     "tensor_cpu", 1, {NULL, numpy_allocate, numpy_allocate_zeros, numpy_reallocate, numpy_free}};
 
-int arrays_allocate_from_pool(void) {
-    PyObject *handler = PyCapsule_New(&warm_memory, "mem_handler", NULL);
+int arrays_use_caching_allocator(void) {
+    PyObject *handler = PyCapsule_New(&caching_handler, "mem_handler", NULL);
     PyObject *former = handler ? PyDataMem_SetHandler(handler) : NULL;
     Py_XDECREF(handler);
     Py_XDECREF(former);

@@ -1,7 +1,7 @@
 /* NumPy arrays, as far as kernels need them: read the address of one, make a new one.
  *
  * arrays.c alone calls NumPy's C API. A kernel knows extents and strides from the forms it was bound to, so it
- * reads nothing but addresses. Large new arrays lie in warm memory (pool.h).
+ * reads nothing but addresses. Large new arrays lie in cached buffers (caching_allocator.h).
  */
 #ifndef TENSOR_CPU_ARRAYS_H
 #define TENSOR_CPU_ARRAYS_H
@@ -48,8 +48,9 @@ const char *element_type_name(ElementType type);
  * or anything else. */
 int indices_read(Index *indices, int room, PyObject *tuple);
 
-/* Makes NumPy allocate the data of arrays in warm memory, in the present context; arrays made before are untouched. */
-int arrays_allocate_from_pool(void);
+/* Makes NumPy allocate the data of arrays in cached buffers, in the present context; arrays made before are untouched.
+ * */
+int arrays_use_caching_allocator(void);
 
 int arrays_import(void); /* once, when the module is made */
 

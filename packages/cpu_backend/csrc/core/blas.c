@@ -76,7 +76,7 @@ static void *open_with_one_processor(const char *name) {
 #if defined(__linux__)
     cpu_set_t all, one;
     if (sched_getaffinity(0, sizeof all, &all) == 0) {
-        int processor = 0;
+        size_t processor = 0;
         while (processor + 1 < CPU_SETSIZE && !CPU_ISSET(processor, &all)) processor++;
         CPU_ZERO(&one);
         CPU_SET(processor, &one);
@@ -157,8 +157,8 @@ static PyObject *provide(PyObject *module, PyObject *arguments) {
     return use(&found, 32);
 }
 
-/* Finds the functions int get(void) and void set(int) of the library's threads and, where it is named, int here(int) for
- * those of the calling thread; the path of the library that has them, or None. */
+/* Finds the functions int get(void) and void set(int) of the library's threads and, where it is named, int here(int)
+ * for those of the calling thread; the path of the library that has them, or None. */
 static PyObject *control_threads(PyObject *module, PyObject *arguments) {
     (void)module;
     PyObject *path;

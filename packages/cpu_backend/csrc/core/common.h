@@ -1,7 +1,7 @@
 /* What every file of the extension uses: the index type and its arithmetic, the element types, the most axes.
  *
- * Lengths and strides count elements unless a name ends in _bytes. Axes are in transposed array order, outermost first: the
- * reverse of the tensor's, so that the last axis of a compact array has stride 1.
+ * Lengths and strides count elements unless a name ends in _bytes. Axes are in transposed array order, outermost first:
+ * the reverse of the tensor's, so that the last axis of a compact array has stride 1.
  */
 #ifndef TENSOR_CPU_COMMON_H
 #define TENSOR_CPU_COMMON_H

@@ -1,4 +1,4 @@
-/* The type of kernels, and their birth and death. */
+/* The type of kernels: how they are made, called and freed. */
 #include "core/kernel.h"
 
 #include <stdlib.h>

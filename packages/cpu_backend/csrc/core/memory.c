@@ -1,15 +1,15 @@
-/* The pool, the threads and the instruction set, as Python functions; tensor_cpu.system.memory and tensor_cpu.system.threads
- * document them for users. Besides, two ways to get arrays in warm memory: empty() makes one, and after
- * allocate_from_pool() NumPy's own functions do, in the same context. */
+/* The caching allocator, the threads and the instruction set, as Python functions; tensor_cpu.system.memory and
+ * tensor_cpu.system.threads document them for users. Besides, two ways to get arrays in cached buffers: empty() makes
+ * one, and after use_caching_allocator() NumPy's own functions do, in the same context. */
 #include "core/arrays.h"
 #include "core/cpu.h"
-#include "core/pool.h"
+#include "core/caching_allocator.h"
 #include "core/threads.h"
 #include "core/topics.h"
 
 static PyObject *stats(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
-    PoolStats now = pool_stats();
+    AllocatorStats now = allocator_stats();
     return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "used_bytes", (long long)now.used_bytes,
                          "used_buffers", (long long)now.used_buffers, "kept_bytes", (long long)now.kept_bytes,
                          "kept_buffers", (long long)now.kept_buffers, "limit_bytes", (long long)now.limit_bytes, "hits",
@@ -20,7 +20,7 @@ static PyObject *stats(PyObject *module, PyObject *unused) {
 static PyObject *clear(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
     Py_BEGIN_ALLOW_THREADS /* unmapping gigabytes takes long */
-    pool_clear();
+    allocator_clear();
     Py_END_ALLOW_THREADS Py_RETURN_NONE;
 }
 
@@ -28,8 +28,8 @@ static PyObject *set_limit(PyObject *module, PyObject *bytes) {
     (void)module;
     long long limit = PyLong_AsLongLong(bytes);
     if (limit == -1 && PyErr_Occurred()) return NULL;
-    if (limit < 0) return PyErr_Format(PyExc_ValueError, "the pool cannot keep %lld bytes", limit);
-    Py_BEGIN_ALLOW_THREADS pool_set_limit(limit);
+    if (limit < 0) return PyErr_Format(PyExc_ValueError, "the caching allocator cannot keep %lld bytes", limit);
+    Py_BEGIN_ALLOW_THREADS allocator_set_limit(limit);
     Py_END_ALLOW_THREADS Py_RETURN_NONE;
 }
 
@@ -37,13 +37,13 @@ static PyObject *set_poisoning(PyObject *module, PyObject *on) {
     (void)module;
     int wanted = PyObject_IsTrue(on);
     if (wanted < 0) return NULL;
-    pool_set_poisoning(wanted);
+    allocator_set_poisoning(wanted);
     Py_RETURN_NONE;
 }
 
-static PyObject *allocate_from_pool(PyObject *module, PyObject *unused) {
+static PyObject *use_caching_allocator(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
-    if (arrays_allocate_from_pool() < 0) return NULL;
+    if (arrays_use_caching_allocator() < 0) return NULL;
     Py_RETURN_NONE;
 }
 
@@ -92,11 +92,11 @@ static PyObject *set_instruction_set(PyObject *module, PyObject *name) {
 }
 
 PyMethodDef memory_functions[] = {
-    {"pool_stats", stats, METH_NOARGS, "What the pool holds, by name."},
-    {"pool_clear", clear, METH_NOARGS, "Give every kept buffer back to the operating system."},
-    {"pool_set_limit", set_limit, METH_O, "Keep at most so many bytes."},
-    {"pool_set_poisoning", set_poisoning, METH_O, "Whether to overwrite what is given back, and to check it."},
-    {"allocate_from_pool", allocate_from_pool, METH_NOARGS, "Make NumPy allocate from the pool in this context."},
+    {"allocator_stats", stats, METH_NOARGS, "What the allocator holds, by name."},
+    {"allocator_clear", clear, METH_NOARGS, "Give every kept buffer back to the operating system."},
+    {"allocator_set_limit", set_limit, METH_O, "Keep at most so many bytes."},
+    {"allocator_set_poisoning", set_poisoning, METH_O, "Whether to overwrite what is given back, and to check it."},
+    {"use_caching_allocator", use_caching_allocator, METH_NOARGS, "Make NumPy use the allocator in this context."},
     {"empty", (PyCFunction)(void (*)(void))empty, METH_FASTCALL, "An uninitialised array without gaps."},
     {"threads", get_threads, METH_NOARGS, "Threads that share the work of a kernel."},
     {"set_threads", set_threads, METH_O, "Share the work of a kernel among so many threads."},

@@ -4,9 +4,9 @@
 #include "core/topics.h"
 
 static PyMethodDef *const TOPICS[] = {
-    blas_functions,     lanes_functions,       lapack_functions,  memory_functions, small_functions,
-    semiring_functions, permute_functions,     convert_functions, gemm_functions,   pair_functions,
-    products_functions, elementwise_functions, reduce_functions,
+    blas_functions,     batched_simd_functions, lapack_functions,  memory_functions, tiny_functions,
+    semiring_functions, permute_functions,      convert_functions, gemm_functions,   pair_functions,
+    products_functions, elementwise_functions,  reduce_functions,
 };
 
 static int fill(PyObject *module) {
@@ -27,9 +27,10 @@ static PyModuleDef_Slot slots[] = {
 static PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "tensor_cpu._native",
-    .m_doc = "Native kernels of the CPU backend; tensor_cpu.native binds them.",
+    .m_doc = "Native kernels of the CPU backend; tensor_cpu.kernels binds them.",
     .m_size = 0,
     .m_slots = slots,
 };
 
+PyMODINIT_FUNC PyInit__native(void); /* found by its name */
 PyMODINIT_FUNC PyInit__native(void) { return PyModuleDef_Init(&definition); }

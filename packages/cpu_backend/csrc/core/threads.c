@@ -80,7 +80,7 @@ static void place_workers(int count) {
     cpu_set_t mine, allowed;
     if (sched_getaffinity(0, sizeof mine, &mine) != 0) return;
     allowed = mine;
-    if (here >= 0 && here < CPU_SETSIZE) CPU_CLR(here, &allowed);
+    if (here >= 0 && here < CPU_SETSIZE) CPU_CLR((size_t)here, &allowed);
     if (CPU_COUNT(&allowed) < count) allowed = mine;
     if (clearance->known && CPU_EQUAL(&allowed, &clearance->allowed)) return;
     clearance->known = true;

@@ -6,10 +6,10 @@
 #include <Python.h>
 
 extern PyMethodDef blas_functions[];
-extern PyMethodDef lanes_functions[];
+extern PyMethodDef batched_simd_functions[];
 extern PyMethodDef lapack_functions[];
 extern PyMethodDef memory_functions[];
-extern PyMethodDef small_functions[];
+extern PyMethodDef tiny_functions[];
 extern PyMethodDef semiring_functions[];
 extern PyMethodDef permute_functions[];
 extern PyMethodDef convert_functions[];

@@ -6,7 +6,7 @@
 #include "elementwise/elementwise_plan.h"
 
 #include "core/kernel.h"
-#include "core/pool.h"
+#include "core/caching_allocator.h"
 #include "core/threads.h"
 
 #include <stdatomic.h>
@@ -18,11 +18,9 @@ enum {
     GRAIN = 1 << 16, /* element operations that are worth waking a thread for */
 };
 
-typedef ElementwisePlan Plan;
-
 typedef struct {
-    const Plan *plan;
-    const char *operands[MOST_OPERANDS];
+    const ElementwisePlan *plan;
+    char *operands[MOST_OPERANDS]; /* among the registers, and so not const; nothing writes there */
     char *result;
     atomic_bool *out_of_memory;
 } Run;
@@ -42,7 +40,7 @@ static void fill(const BlockKernels *kernels, char *space, const void *element, 
 }
 
 static void prepare(State *state, const Run *run, char *workspace) {
-    const Plan *plan = run->plan;
+    const ElementwisePlan *plan = run->plan;
     const BlockPlan *blocks = &plan->blocks;
     state->run = run;
     state->rows = state->columns = -1;
@@ -64,7 +62,7 @@ static void fetch(const char *place, Index bytes) {
 }
 
 static void read_operands(State *state, const BlockWalk *walk) {
-    const Plan *plan = state->run->plan;
+    const ElementwisePlan *plan = state->run->plan;
     const BlockPlan *blocks = &plan->blocks;
     bool same_extents = state->rows == walk->rows && state->columns == walk->columns;
     state->rows = walk->rows;
@@ -72,7 +70,7 @@ static void read_operands(State *state, const BlockWalk *walk) {
     for (int k = 0; k < blocks->operand_count; k++) {
         const BlockOperand *operand = &blocks->operands[k];
         if (operand->access == IN_PLACE) {
-            state->registers[k] = (char *)state->run->operands[k] + walk->offsets[k] * operand->item_bytes;
+            state->registers[k] = state->run->operands[k] + walk->offsets[k] * operand->item_bytes;
             state->row_steps[k] =
                 blocks->row_axis < 0 ? 0 : operand->strides[blocks->row_axis] * (Index)operand->item_bytes;
             if (plan->far && walk->rows == 1)
@@ -88,7 +86,7 @@ static void read_operands(State *state, const BlockWalk *walk) {
 
 /* Computes n elements of the result from those that the registers hold in one row of a block. */
 static void run_program(State *state, Index n, char *result, Index row) {
-    const Plan *plan = state->run->plan;
+    const ElementwisePlan *plan = state->run->plan;
     int last = plan->instruction_count - 1;
     for (int k = 0; k <= last; k++) {
         const Instruction *instruction = &plan->instructions[k];
@@ -109,7 +107,7 @@ static void run_program(State *state, Index n, char *result, Index row) {
 /* Blocks of operands that lie as the result does: nothing to walk along but memory. */
 static void run_flat(State *state, Index begin, Index end) {
     const Run *run = state->run;
-    const Plan *plan = run->plan;
+    const ElementwisePlan *plan = run->plan;
     const BlockPlan *blocks = &plan->blocks;
     const Index size = blocks->shape[0], step = blocks->steps[0], item = ELEMENT_BYTES[plan->result.type];
     for (Index first = begin * step; first < smaller(end * step, size); first += step) {
@@ -117,7 +115,7 @@ static void run_flat(State *state, Index begin, Index end) {
         for (int k = 0; k < blocks->operand_count; k++) {
             const BlockOperand *operand = &blocks->operands[k];
             if (operand->access != IN_PLACE) continue;
-            state->registers[k] = (char *)run->operands[k] + first * operand->item_bytes;
+            state->registers[k] = run->operands[k] + first * operand->item_bytes;
             if (plan->far) fetch(state->registers[k] + FETCHED_AHEAD, n * operand->item_bytes);
         }
         run_program(state, n, run->result + first * item, 0);
@@ -144,7 +142,7 @@ static void run_walk(State *state, Index begin, Index end) {
 static void run_blocks(void *context, Index begin, Index end) {
     const Run *run = context;
     _Alignas(64) char little[LITTLE_WORKSPACE];
-    char *workspace = workspace_take(little, run->plan->workspace_bytes);
+    char *workspace = workspace_acquire(little, run->plan->workspace_bytes);
     if (workspace == NULL) {
         atomic_store(run->out_of_memory, true);
         return;
@@ -154,11 +152,11 @@ static void run_blocks(void *context, Index begin, Index end) {
     if (run->plan->flat) run_flat(&state, begin, end);
     else run_walk(&state, begin, end);
     if (run->plan->streamed) run->plan->block_kernels->finish_stream();
-    workspace_give(workspace, run->plan->workspace_bytes);
+    workspace_release(workspace, run->plan->workspace_bytes);
 }
 
 PyObject *elementwise_call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
-    const Plan *plan = kernel_plan(self);
+    const ElementwisePlan *plan = kernel_plan(self);
     int count = plan->blocks.operand_count;
     if (!kernel_takes(self, flagged_count, names, count) || !are_arrays(arguments, count)) return NULL;
     PyObject *result = array_new(&plan->result);

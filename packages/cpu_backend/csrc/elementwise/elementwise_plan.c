@@ -72,8 +72,6 @@ static const char *const OPERATION_NAMES[LOOPED_OPERATIONS] = {
     "to_Bool",
 };
 
-typedef ElementwisePlan Plan;
-
 /* Each function that reads returns 0, or -1 with an exception set. */
 
 static int refuse(const char *what) {
@@ -82,7 +80,7 @@ static int refuse(const char *what) {
 }
 
 /* held[k] becomes the size in bytes of the elements that register k holds. */
-static int read_operands_of(Plan *plan, PyObject *operands, int *held) {
+static int read_operands_of(ElementwisePlan *plan, PyObject *operands, int *held) {
     if (!PyTuple_Check(operands) || PyTuple_GET_SIZE(operands) > MOST_OPERANDS) return refuse("too many operands");
     plan->blocks.operand_count = plan->first_constant = (int)PyTuple_GET_SIZE(operands);
     for (int k = 0; k < plan->blocks.operand_count; k++) {
@@ -99,7 +97,7 @@ static int read_operands_of(Plan *plan, PyObject *operands, int *held) {
     return 0;
 }
 
-static int read_constants(Plan *plan, PyObject *constants, int *held) {
+static int read_constants(ElementwisePlan *plan, PyObject *constants, int *held) {
     if (!PyTuple_Check(constants) || PyTuple_GET_SIZE(constants) + plan->first_constant > MOST_REGISTERS)
         return refuse("too many constants");
     plan->constant_count = (int)PyTuple_GET_SIZE(constants);
@@ -164,7 +162,7 @@ static int check_registers(const Instruction *instruction, int type, int *held) 
     return 0;
 }
 
-static int read_instruction(Plan *plan, Instruction *instruction, PyObject *tuple, int *held) {
+static int read_instruction(ElementwisePlan *plan, Instruction *instruction, PyObject *tuple, int *held) {
     if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) != 6)
         return refuse("an instruction is (operation, type, target, first, second, third)");
     int type = element_type_read(PyTuple_GET_ITEM(tuple, 1));
@@ -182,7 +180,7 @@ static int read_instruction(Plan *plan, Instruction *instruction, PyObject *tupl
     return check_registers(instruction, type, held);
 }
 
-static int read_program(Plan *plan, PyObject *program, int *held) {
+static int read_program(ElementwisePlan *plan, PyObject *program, int *held) {
     Py_ssize_t count = PyTuple_Check(program) ? PyTuple_GET_SIZE(program) : 0;
     if (count < 1 || count > MOST_INSTRUCTIONS) return refuse("too many instructions, or none");
     plan->register_count = plan->first_constant + plan->constant_count;
@@ -198,7 +196,7 @@ static int read_program(Plan *plan, PyObject *program, int *held) {
 }
 
 /* Bytes of the widest element in any register: of operands, constants and results of instructions. */
-static int widest_element(const Plan *plan, PyObject *program) {
+static int widest_element(const ElementwisePlan *plan, PyObject *program) {
     int widest = ELEMENT_BYTES[plan->result.type];
     for (int k = 0; k < plan->blocks.operand_count; k++)
         if (plan->blocks.operands[k].item_bytes > widest) widest = plan->blocks.operands[k].item_bytes;
@@ -212,7 +210,7 @@ static int widest_element(const Plan *plan, PyObject *program) {
 }
 
 /* Bytes of the result and of operands of its size. */
-static size_t bytes_touched(const Plan *plan) {
+static size_t bytes_touched(const ElementwisePlan *plan) {
     size_t bytes = plan->result.bytes;
     for (int k = 0; k < plan->blocks.operand_count; k++)
         for (int axis = 0; axis < plan->result.rank; axis++)
@@ -225,7 +223,7 @@ static size_t bytes_touched(const Plan *plan) {
 
 /* Workspace for operands that are not read in place, for constants, and for results but the last, which is written
  * where it belongs unless it is streamed there. */
-static void give_spaces(Plan *plan) {
+static void give_spaces(ElementwisePlan *plan) {
     bool needed[MOST_REGISTERS] = {false};
     for (int k = 0; k < plan->blocks.operand_count; k++) needed[k] = plan->blocks.operands[k].access != IN_PLACE;
     for (int k = 0; k < plan->constant_count; k++) needed[plan->first_constant + k] = true;
@@ -240,7 +238,7 @@ static void give_spaces(Plan *plan) {
 
 static Index whole_lines(Index elements) { return elements < 64 ? 64 : elements / 64 * 64; }
 
-static void cut(Plan *plan, int item_bytes) {
+static void cut(ElementwisePlan *plan, int item_bytes) {
     BlockPlan *blocks = &plan->blocks;
     blocks->rank = plan->result.rank;
     for (int axis = 0; axis < blocks->rank; axis++) blocks->shape[axis] = plan->result.shape[axis];
@@ -260,12 +258,13 @@ static void cut(Plan *plan, int item_bytes) {
     give_spaces(plan);
 }
 
-static PyObject *elementwise(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+static PyObject *bind_elementwise(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
     if (count != 5)
-        return PyErr_Format(PyExc_TypeError, "elementwise takes a shape, a type, operands, a program and constants");
+        return PyErr_Format(PyExc_TypeError,
+                            "bind_elementwise takes a shape, a type, operands, a program and constants");
     int held[MOST_REGISTERS] = {0};
-    Plan *plan = calloc(1, sizeof(Plan));
+    ElementwisePlan *plan = calloc(1, sizeof(ElementwisePlan));
     if (plan == NULL) return PyErr_NoMemory();
     if (array_form_read(&plan->result, arguments[0], arguments[1]) < 0 ||
         read_operands_of(plan, arguments[2], held) < 0 || read_constants(plan, arguments[4], held) < 0 ||
@@ -301,6 +300,6 @@ static PyObject *elementwise_operations(PyObject *module, PyObject *unused) {
 
 PyMethodDef elementwise_functions[] = {
     {"elementwise_operations", elementwise_operations, METH_NOARGS, "The types of operands, by operation."},
-    {"elementwise", (PyCFunction)(void (*)(void))elementwise, METH_FASTCALL, "A kernel that runs a program."},
+    {"bind_elementwise", (PyCFunction)(void (*)(void))bind_elementwise, METH_FASTCALL, "A kernel that runs a program."},
     {NULL, NULL, 0, NULL},
 };

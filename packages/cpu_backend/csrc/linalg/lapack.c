@@ -11,7 +11,7 @@
 #include "core/blas_threads.h"
 #include "core/kernel.h"
 #include "copy/matrix_copy.h"
-#include "core/pool.h"
+#include "core/caching_allocator.h"
 #include "core/threads.h"
 #include "core/topics.h"
 
@@ -31,14 +31,14 @@ static const double WORTH_ITS_THREADS[ROUTINES] = {700, 700, 700, 700, 1000, 100
 typedef enum { FINE, REFUSED, NO_MEMORY } Outcome;
 
 typedef struct {
-    const Plan *plan;
+    const LapackPlan *plan;
     const char *a, *b;
     char *results[MOST_RESULTS];
     atomic_int outcome;
 } Call;
 
 /* Lays the parts out behind one another from memory on, at multiples of 64 bytes from it; returns the bytes of all. */
-static size_t scratch_layout(const Plan *plan, double *memory, Scratch *scratch) {
+static size_t scratch_layout(const LapackPlan *plan, double *memory, Scratch *scratch) {
     Index width = plan->pairs ? 2 : 1, used = 0;
     bool copies = plan->routine == SOLVE || plan->routine == DET || plan->routine == SVD;
     Index a = used;
@@ -68,7 +68,7 @@ static size_t scratch_layout(const Plan *plan, double *memory, Scratch *scratch)
 }
 
 /* Elements from the first matrix of a stack to the one with this number. */
-static Index offset_of(const Plan *plan, const MatrixStack *stack, Index number) {
+static Index offset_of(const LapackPlan *plan, const MatrixStack *stack, Index number) {
     Index offset = 0;
     for (int axis = plan->batch_rank - 1; axis >= 0; axis--) {
         offset += number % plan->batch[axis] * stack->steps[axis];
@@ -77,7 +77,7 @@ static Index offset_of(const Plan *plan, const MatrixStack *stack, Index number)
     return offset;
 }
 
-static bool load(const Plan *plan, const MatrixStack *stack, const char *first, Index number, BlasInt columns,
+static bool load(const LapackPlan *plan, const MatrixStack *stack, const char *first, Index number, BlasInt columns,
                  double *block) {
     const char *source = first + ELEMENT_BYTES[plan->type] * offset_of(plan, stack, number);
     bool finite = matrix_load(plan->type, source, plan->rows, columns, stack->row_stride, stack->column_stride, block);
@@ -85,7 +85,7 @@ static bool load(const Plan *plan, const MatrixStack *stack, const char *first, 
 }
 
 static bool run_one(Call *call, Scratch *scratch, Index number) {
-    const Plan *plan = call->plan;
+    const LapackPlan *plan = call->plan;
     if (!plan->narrow)
         for (int i = 0; i < plan->result_count; i++)
             scratch->out[i] = (double *)call->results[i] + plan->block[i] * number;
@@ -120,7 +120,7 @@ static void run_range(void *context, Index begin, Index end) {
 
 /* One matrix for all right-hand sides: factored once, and all columns solved for at once. */
 static void run_shared(Call *call) {
-    const Plan *plan = call->plan;
+    const LapackPlan *plan = call->plan;
     Scratch scratch;
     void *memory = scratch_acquire(plan->scratch_bytes);
     if (memory == NULL) {
@@ -139,7 +139,7 @@ static void run_shared(Call *call) {
     scratch_release(memory, plan->scratch_bytes);
 }
 
-static bool is_large(const Plan *plan) {
+static bool is_large(const LapackPlan *plan) {
     const double side = WORTH_ITS_THREADS[plan->routine];
     const double right =
         plan->routine == SOLVE ? (double)plan->right * (plan->shared ? (double)plan->count : 1.0) : 0.0;
@@ -151,7 +151,7 @@ static bool is_large(const Plan *plan) {
  * library's threads gain little when the machine is idle, and cost several hundred times the work when it is not, for
  * they spin while they wait for one another. */
 static void run_all(Call *call) {
-    const Plan *plan = call->plan;
+    const LapackPlan *plan = call->plan;
     const double size = (double)plan->rows * (double)plan->columns * (double)plan->shorter;
     const double work = WORK[plan->routine] * size, total = work * (double)plan->count;
     const int threads = total >= 2.0 * WORTH_A_THREAD ? threads_for_caller() : 1;
@@ -172,7 +172,7 @@ static void run_all(Call *call) {
 }
 
 static PyObject *call_kernel(PyObject *self, PyObject *const *operands, size_t flagged_count, PyObject *names) {
-    const Plan *plan = kernel_plan(self);
+    const LapackPlan *plan = kernel_plan(self);
     Call call = {.plan = plan, .outcome = FINE};
     PyObject *results[MOST_RESULTS] = {NULL, NULL, NULL};
     if (!kernel_takes(self, flagged_count, names, plan->operand_count) || !are_arrays(operands, plan->operand_count))
@@ -202,12 +202,12 @@ static PyObject *call_kernel(PyObject *self, PyObject *const *operands, size_t f
     }
     for (int i = 0; i < plan->result_count; i++) Py_XDECREF(results[i]);
     if (made && outcome == NO_MEMORY) return PyErr_NoMemory();
-    if (made && outcome == REFUSED) return PyObject_Vectorcall(plan->otherwise, operands, flagged_count, NULL);
+    if (made && outcome == REFUSED) return PyObject_Vectorcall(plan->fallback, operands, flagged_count, NULL);
     return answer;
 }
 
 static void release(void *plan) {
-    Py_XDECREF(((Plan *)plan)->otherwise);
+    Py_XDECREF(((LapackPlan *)plan)->fallback);
     free(plan);
 }
 
@@ -226,7 +226,7 @@ static bool stack_read(MatrixStack *stack, PyObject *strides, int batch_rank) {
 }
 
 /* Elements of each result that belong to one matrix. */
-static void elements_of_results(const Plan *plan, Index *elements) {
+static void elements_of_results(const LapackPlan *plan, Index *elements) {
     const Index m = plan->rows, n = plan->columns, k = plan->shorter;
     switch (plan->routine) {
     case SOLVE: elements[0] = m * plan->right; break;
@@ -249,12 +249,12 @@ static void elements_of_results(const Plan *plan, Index *elements) {
 }
 
 /* The second result of svd and the first of eigh are real whatever the matrices are. */
-static ElementType type_of_result(const Plan *plan, int number) {
+static ElementType type_of_result(const LapackPlan *plan, int number) {
     const bool is_real = (plan->routine == SVD && number == 1) || (plan->routine == EIGH && number == 0);
     return !is_real || !plan->pairs ? plan->type : plan->type == C32 ? F32 : F64;
 }
 
-static bool results_read(Plan *plan, PyObject *forms) {
+static bool results_read(LapackPlan *plan, PyObject *forms) {
     Index elements[MOST_RESULTS];
     elements_of_results(plan, elements);
     if (PyTuple_GET_SIZE(forms) != plan->result_count) {
@@ -294,23 +294,23 @@ static bool are_addressable(Index rows, Index columns, Index count) {
 }
 
 /* Whether a call takes more than some 20 microseconds: a matrix with nothing to compute takes about half of one. */
-static bool is_long(const Plan *plan) {
+static bool is_long(const LapackPlan *plan) {
     const double size = (double)plan->rows * (double)plan->columns;
     const double work = WORK[plan->routine] * size * (double)plan->shorter + size * (double)plan->right + 1e3;
     return work * (double)plan->count >= WORTH_A_THREAD;
 }
 
-static bool plan_read(Plan *plan, PyObject *arguments) {
+static bool plan_read(LapackPlan *plan, PyObject *arguments) {
     const char *name;
     PyObject *type_name, *batch, *a, *b, *forms;
     long long rows, columns, right;
     int check;
-    if (!PyArg_ParseTuple(arguments, "sULLLOOOO!pO:lapack_kernel", &name, &type_name, &rows, &columns, &right, &batch,
-                          &a, &b, &PyTuple_Type, &forms, &check, &plan->otherwise)) {
-        plan->otherwise = NULL;
+    if (!PyArg_ParseTuple(arguments, "sULLLOOOO!pO:bind_lapack", &name, &type_name, &rows, &columns, &right, &batch, &a,
+                          &b, &PyTuple_Type, &forms, &check, &plan->fallback)) {
+        plan->fallback = NULL;
         return false;
     }
-    Py_INCREF(plan->otherwise);
+    Py_INCREF(plan->fallback);
     const int routine = routine_read(name), type = routine < 0 ? -1 : element_type_read(type_name);
     plan->batch_rank = type < 0 ? -1 : indices_read(plan->batch, MAX_RANK, batch);
     if (plan->batch_rank < 0) return false;
@@ -363,10 +363,10 @@ static bool plan_read(Plan *plan, PyObject *arguments) {
     return results_read(plan, forms);
 }
 
-static PyObject *lapack_kernel(PyObject *module, PyObject *arguments) {
+static PyObject *bind_lapack(PyObject *module, PyObject *arguments) {
     (void)module;
     if (blas_table() == NULL) return PyErr_Format(PyExc_RuntimeError, "no BLAS library has been opened");
-    Plan *plan = calloc(1, sizeof *plan);
+    LapackPlan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) return PyErr_NoMemory();
     if (!plan_read(plan, arguments)) {
         release(plan);
@@ -378,6 +378,6 @@ static PyObject *lapack_kernel(PyObject *module, PyObject *arguments) {
 }
 
 PyMethodDef lapack_functions[] = {
-    {"lapack_kernel", lapack_kernel, METH_VARARGS, "A kernel that calls LAPACK for every matrix of a stack."},
+    {"bind_lapack", bind_lapack, METH_VARARGS, "A kernel that calls LAPACK for every matrix of a stack."},
     {NULL, NULL, 0, NULL},
 };

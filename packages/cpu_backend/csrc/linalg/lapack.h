@@ -30,8 +30,8 @@ typedef struct {
     Index block[MOST_RESULTS];                    /* of each result: doubles for one matrix */
     BlasInt work_size, reals_size, integers_size; /* what LAPACK asks for, in elements of its kind */
     size_t scratch_bytes;
-    PyObject *otherwise; /* NumPy's kernel: says why LAPACK refused */
-} Plan;
+    PyObject *fallback; /* NumPy's kernel: says why LAPACK refused */
+} LapackPlan;
 
 /* Memory for one matrix at a time; laid out by scratch_layout(). */
 typedef struct {
@@ -42,16 +42,16 @@ typedef struct {
 } Scratch;
 
 /* lapack_routines.c: asks LAPACK how much memory it wants. */
-void routine_query(Plan *plan);
+void routine_query(LapackPlan *plan);
 
 /* Where the operand has to be copied to. */
-double *routine_input(const Plan *plan, const Scratch *scratch);
+double *routine_input(const LapackPlan *plan, const Scratch *scratch);
 
 /* Computes the results of one matrix; whether LAPACK succeeded. */
-bool routine_run(const Plan *plan, const Scratch *scratch);
+bool routine_run(const LapackPlan *plan, const Scratch *scratch);
 
 /* solve with a shared matrix: factors it, then solves for so many columns at b. */
-bool routine_factor(const Plan *plan, const Scratch *scratch);
-bool routine_substitute(const Plan *plan, const Scratch *scratch, BlasInt columns, double *b);
+bool routine_factor(const LapackPlan *plan, const Scratch *scratch);
+bool routine_substitute(const LapackPlan *plan, const Scratch *scratch, BlasInt columns, double *b);
 
 #endif

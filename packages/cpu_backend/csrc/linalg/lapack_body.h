@@ -12,34 +12,34 @@ static void NAME(zero_below_diagonal)(double *a, BlasInt rows, BlasInt columns) 
 }
 
 /* xPOTRF reads and writes the lower triangle only. */
-static bool NAME(cholesky)(const Plan *plan, const Scratch *scratch) {
+static bool NAME(cholesky)(const LapackPlan *plan, const Scratch *scratch) {
     BlasInt info = 0;
     NAME(zero_above_diagonal)(scratch->out[0], plan->rows);
     blas_table()->potrf[KIND]("L", &plan->rows, scratch->out[0], &plan->rows, &info);
     return info == 0;
 }
 
-static bool NAME(factor)(const Plan *plan, const Scratch *scratch, double *a) {
+static bool NAME(factor)(const LapackPlan *plan, const Scratch *scratch, double *a) {
     BlasInt info = 0;
     blas_table()->getrf[KIND](&plan->rows, &plan->rows, a, &plan->rows, scratch->integers, &info);
     return info == 0;
 }
 
-static bool NAME(substitute)(const Plan *plan, const Scratch *scratch, BlasInt columns, double *b) {
+static bool NAME(substitute)(const LapackPlan *plan, const Scratch *scratch, BlasInt columns, double *b) {
     BlasInt info = 0;
     blas_table()->getrs[KIND]("N", &plan->rows, &columns, scratch->a, &plan->rows, scratch->integers, b, &plan->rows,
                               &info);
     return info == 0;
 }
 
-static bool NAME(solve)(const Plan *plan, const Scratch *scratch) {
+static bool NAME(solve)(const LapackPlan *plan, const Scratch *scratch) {
     BlasInt info = 0;
     const BlasInt *n = &plan->rows;
     blas_table()->gesv[KIND](n, &plan->right, scratch->a, n, scratch->integers, scratch->out[0], n, &info);
     return info == 0;
 }
 
-static bool NAME(inv)(const Plan *plan, const Scratch *scratch) {
+static bool NAME(inv)(const LapackPlan *plan, const Scratch *scratch) {
     BlasInt info = 0;
     if (!NAME(factor)(plan, scratch, scratch->out[0])) return false;
     blas_table()->getri[KIND](&plan->rows, scratch->out[0], &plan->rows, scratch->integers, scratch->work,
@@ -49,7 +49,7 @@ static bool NAME(inv)(const Plan *plan, const Scratch *scratch) {
 
 /* The product of the diagonal of U, with the sign of the permutation. Its exponent is kept apart, so that partial
  * products neither overflow nor vanish (as in LINPACK's xGEDI). */
-static bool NAME(det)(const Plan *plan, const Scratch *scratch) {
+static bool NAME(det)(const LapackPlan *plan, const Scratch *scratch) {
     double *result = scratch->out[0], mantissa[2] = {1.0, 0.0};
     Index exponent = 0;
     bool odd = false;
@@ -77,7 +77,7 @@ static bool NAME(det)(const Plan *plan, const Scratch *scratch) {
 /* xGEQRF leaves R on and above the diagonal, and below it the reflectors, from which xORGQR makes Q. A tall matrix is
  * factored where Q will be, a wide one where R will be; the other half is copied. Where R is not finite, NumPy's kernel
  * shall judge: MKL's xGEQRF makes NaN from complex subnormal numbers. */
-static bool NAME(qr)(const Plan *plan, const Scratch *scratch) {
+static bool NAME(qr)(const LapackPlan *plan, const Scratch *scratch) {
     const Blas *blas = blas_table();
     BlasInt info = 0, rows = plan->rows, columns = plan->columns, shorter = plan->shorter;
     double *q = scratch->out[0], *r = scratch->out[1];
@@ -95,7 +95,7 @@ static bool NAME(qr)(const Plan *plan, const Scratch *scratch) {
     return info == 0 && (!plan->check || all_finite(r, WIDTH * shorter * columns));
 }
 
-static bool NAME(eigh)(const Plan *plan, const Scratch *scratch) {
+static bool NAME(eigh)(const LapackPlan *plan, const Scratch *scratch) {
     BlasInt info = 0, n = plan->rows;
     double *values = scratch->out[0], *vectors = scratch->out[1];
 #if WIDTH == 1
@@ -108,7 +108,7 @@ static bool NAME(eigh)(const Plan *plan, const Scratch *scratch) {
     return info == 0;
 }
 
-static bool NAME(svd)(const Plan *plan, const Scratch *scratch) {
+static bool NAME(svd)(const LapackPlan *plan, const Scratch *scratch) {
     BlasInt info = 0;
     const BlasInt *rows = &plan->rows, *columns = &plan->columns, *shorter = &plan->shorter;
     double *u = scratch->out[0], *values = scratch->out[1], *vh = scratch->out[2];
@@ -123,7 +123,7 @@ static bool NAME(svd)(const Plan *plan, const Scratch *scratch) {
 }
 
 /* Sizes of workspaces: LAPACK writes the best one into work[0] when it is told that there is none (-1). */
-static void NAME(query)(Plan *plan) {
+static void NAME(query)(LapackPlan *plan) {
     const Blas *blas = blas_table();
     BlasInt info = 0, none = -1, integers[2] = {0, 0}, *rows = &plan->rows, *columns = &plan->columns;
     BlasInt shorter = plan->shorter;
@@ -167,7 +167,7 @@ static void NAME(query)(Plan *plan) {
     plan->work_size = (BlasInt)best[0];
 }
 
-static bool NAME(run)(const Plan *plan, const Scratch *scratch) {
+static bool NAME(run)(const LapackPlan *plan, const Scratch *scratch) {
     switch (plan->routine) {
     case CHOLESKY: return NAME(cholesky)(plan, scratch);
     case SOLVE: return NAME(solve)(plan, scratch);

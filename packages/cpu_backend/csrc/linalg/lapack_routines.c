@@ -37,12 +37,12 @@ static Index normalise(double *parts) {
 #undef KIND
 #undef NAME
 
-void routine_query(Plan *plan) {
+void routine_query(LapackPlan *plan) {
     if (plan->pairs) query_complex(plan);
     else query_real(plan);
 }
 
-double *routine_input(const Plan *plan, const Scratch *scratch) {
+double *routine_input(const LapackPlan *plan, const Scratch *scratch) {
     switch (plan->routine) {
     case CHOLESKY:
     case INV: return scratch->out[0];
@@ -52,14 +52,14 @@ double *routine_input(const Plan *plan, const Scratch *scratch) {
     }
 }
 
-bool routine_run(const Plan *plan, const Scratch *scratch) {
+bool routine_run(const LapackPlan *plan, const Scratch *scratch) {
     return plan->pairs ? run_complex(plan, scratch) : run_real(plan, scratch);
 }
 
-bool routine_factor(const Plan *plan, const Scratch *scratch) {
+bool routine_factor(const LapackPlan *plan, const Scratch *scratch) {
     return plan->pairs ? factor_complex(plan, scratch, scratch->a) : factor_real(plan, scratch, scratch->a);
 }
 
-bool routine_substitute(const Plan *plan, const Scratch *scratch, BlasInt columns, double *b) {
+bool routine_substitute(const LapackPlan *plan, const Scratch *scratch, BlasInt columns, double *b) {
     return plan->pairs ? substitute_complex(plan, scratch, columns, b) : substitute_real(plan, scratch, columns, b);
 }

@@ -9,7 +9,7 @@
 #include "reduction/reduce_plan.h"
 
 #include "core/kernel.h"
-#include "core/pool.h"
+#include "core/caching_allocator.h"
 #include "core/threads.h"
 #include "core/topics.h"
 
@@ -33,19 +33,19 @@ enum {
 /* Folds of groups of rows, joined as a binary counter carries: level k, where bit k of groups is set, lies at
  * levels + (k + 1) * bytes, and the latest group, which is not among them, at levels. */
 typedef struct {
-    const Plan *plan;
+    const ReductionPlan *plan;
     const double *centres; /* of the columns */
     char *levels;
     Index columns, bytes;
     Index groups, latest_rows;
 } Cascade;
 
-static Cascade cascade_of(const Plan *plan, const double *centres, char *levels, Index columns) {
+static Cascade cascade_of(const ReductionPlan *plan, const double *centres, char *levels, Index columns) {
     return (Cascade){
         .plan = plan, .centres = centres, .levels = levels, .columns = columns, .bytes = columns * plan->fold_bytes};
 }
 
-static void fold_rows(const Plan *plan, Index rows, Index columns, Index row_stride, const char *source,
+static void fold_rows(const ReductionPlan *plan, Index rows, Index columns, Index row_stride, const char *source,
                       const double *centres, char *folds, bool begun) {
     if (plan->is_wide) plan->wide_loops.rows(rows, columns, row_stride, source, centres, folds, begun);
     else plan->loops.rows(rows, columns, row_stride, source, folds, begun);
@@ -79,7 +79,7 @@ static int level_count(Index groups) {
     return levels;
 }
 
-static void take_rows(const Plan *plan, Cascade *cascade, const char *source, Index rows, Index row_stride) {
+static void take_rows(const ReductionPlan *plan, Cascade *cascade, const char *source, Index rows, Index row_stride) {
     for (Index row = 0, count; row < rows; row += count) {
         if (cascade->latest_rows == ROWS_AT_ONCE) begin_group(cascade);
         count = smaller(rows - row, ROWS_AT_ONCE - cascade->latest_rows);
@@ -89,7 +89,7 @@ static void take_rows(const Plan *plan, Cascade *cascade, const char *source, In
     }
 }
 
-static void take_line(const Plan *plan, Cascade *cascade, const char *source, Index elements) {
+static void take_line(const ReductionPlan *plan, Cascade *cascade, const char *source, Index elements) {
     for (Index first = 0; first < elements; first += MOST_IN_LINE) {
         Index count = smaller(elements - first, MOST_IN_LINE);
         begin_group(cascade);
@@ -101,7 +101,8 @@ static void take_line(const Plan *plan, Cascade *cascade, const char *source, In
 }
 
 /* Rows that lie side by side, several taken as one; those left over are a shorter one. */
-static void fold_widened(const Plan *plan, const char *source, const double *centres, Index rows, char *levels) {
+static void fold_widened(const ReductionPlan *plan, const char *source, const double *centres, Index rows,
+                         char *levels) {
     Index columns = plan->inner, wide_columns = plan->widening * columns;
     Index wide = rows / plan->widening, left = rows % plan->widening;
     char *rest = levels;
@@ -117,7 +118,7 @@ static void fold_widened(const Plan *plan, const char *source, const double *cen
     plan->loops.parts(wide > 0 ? plan->widening : left, columns, levels);
 }
 
-static void fold_chunk(const Plan *plan, Index chunk, const char *source, const double *centres, Index columns,
+static void fold_chunk(const ReductionPlan *plan, Index chunk, const char *source, const double *centres, Index columns,
                        char *levels) {
     Index first_row = chunk % plan->row_chunks * plan->chunk_rows;
     Index rows = smaller(plan->rows - first_row, plan->chunk_rows);
@@ -134,7 +135,7 @@ static void fold_chunk(const Plan *plan, Index chunk, const char *source, const 
     finish(&cascade);
 }
 
-static void put(const Plan *plan, char *target, const char *folds, Index columns) {
+static void put(const ReductionPlan *plan, char *target, const char *folds, Index columns) {
     const Index bytes = plan->fold_bytes, step = plan->column_place * bytes;
     if (plan->column_place == 1) memcpy(target, folds, (size_t)(columns * bytes));
     else
@@ -142,8 +143,9 @@ static void put(const Plan *plan, char *target, const char *folds, Index columns
             memcpy(target + column * step, folds + column * bytes, (size_t)bytes);
 }
 
-/* The centres of a block of columns, side by side and repeated for rows that are widened: where they lie, or in room. */
-static const double *centres_of(const Plan *plan, const double *centres, Index columns, double *room) {
+/* The centres of a block of columns, side by side and repeated for rows that are widened: where they lie, or in room.
+ * */
+static const double *centres_of(const ReductionPlan *plan, const double *centres, Index columns, double *room) {
     if (centres == NULL || (plan->column_place == 1 && plan->widening == 1)) return centres;
     for (Index part = 0; part < plan->widening; part++)
         for (Index column = 0; column < columns; column++)
@@ -153,11 +155,11 @@ static const double *centres_of(const Plan *plan, const double *centres, Index c
 
 static void fold_units(void *context, Index begin, Index end) {
     const Run *run = context;
-    const Plan *plan = run->plan;
+    const ReductionPlan *plan = run->plan;
     const Index per_step = plan->column_blocks * plan->chunks;
     _Alignas(64) char little[LITTLE_WORKSPACE];
     double room[MOST_CENTRES];
-    char *levels = workspace_take(little, plan->workspace_bytes);
+    char *levels = workspace_acquire(little, plan->workspace_bytes);
     if (levels == NULL) {
         atomic_store(run->out_of_memory, true);
         return;
@@ -178,13 +180,13 @@ static void fold_units(void *context, Index begin, Index end) {
         if (finishes) finish_wide(plan, target, plan->in_place ? target : levels, columns, plan->column_place);
         else if (!plan->in_place) put(plan, target, levels, columns);
     }
-    workspace_give(levels, plan->workspace_bytes);
+    workspace_release(levels, plan->workspace_bytes);
 }
 
-static void fold_everything(const Plan *plan, const Run *run) {
+static void fold_everything(const ReductionPlan *plan, Run *run) {
     Index units = plan->kept.steps * plan->column_blocks * plan->chunks;
     Index cost = plan->chunk_rows * plan->chunk_bands * plan->columns;
-    parallel_for(units, GRAIN / (cost + 1) + 1, fold_units, (void *)run);
+    parallel_for(units, GRAIN / (cost + 1) + 1, fold_units, run);
     Index bytes = plan->results * plan->fold_bytes;
     for (Index step = 1; step < plan->chunks; step *= 2) /* pairwise again */
         for (Index chunk = 0; chunk + step < plan->chunks; chunk += 2 * step)
@@ -192,7 +194,7 @@ static void fold_everything(const Plan *plan, const Run *run) {
 }
 
 static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
-    const Plan *plan = kernel_plan(self);
+    const ReductionPlan *plan = kernel_plan(self);
     const int count = plan->centred ? 2 : 1;
     if (!kernel_takes(self, flagged_count, names, count) || !are_arrays(arguments, count)) return NULL;
     PyObject *result = array_new(&plan->result);
@@ -204,7 +206,7 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged
                .out_of_memory = &out_of_memory};
     if (plan->centred) run.centres = (const double *)array_data(arguments[1]);
     size_t bytes = (size_t)(plan->results * plan->fold_bytes * plan->chunks);
-    if (plan->chunks > 1 && (run.partial = pool_acquire(bytes)) == NULL) {
+    if (plan->chunks > 1 && (run.partial = allocator_acquire(bytes)) == NULL) {
         Py_DECREF(result);
         return PyErr_NoMemory();
     }
@@ -216,7 +218,7 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged
     if (plan->chunks > 1) {
         if (plan->is_wide) finish_wide(plan, array_data(result), run.partial, plan->results, 1);
         else memcpy(array_data(result), run.partial, plan->result.bytes);
-        pool_release(run.partial, bytes);
+        allocator_release(run.partial, bytes);
     }
     if (!atomic_load(&out_of_memory)) return result;
     Py_DECREF(result);
@@ -224,7 +226,7 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged
 }
 
 /* Blocks, chunks and levels; they depend on the extents alone. */
-static void cut(Plan *plan) {
+static void cut(ReductionPlan *plan) {
     plan->lines = plan->inner == 1 && plan->row_stride == 1;
     plan->widening = 1;
     Index least_widened = plan->bands.steps > 1 ? LEAST_WIDENED_BAND : LEAST_WIDENED;
@@ -254,7 +256,7 @@ static void cut(Plan *plan) {
 static const char *const FOLD_NAMES[FOLDS] = {"sum", "prod", "max", "min"};
 static const char *const WIDE_NAMES[WIDE_FOLDS] = {"total", "squares", "deviations", "sizes", "largest"};
 
-static int read_fold(Plan *plan, PyObject *name, PyObject *type_name) {
+static int read_fold(ReductionPlan *plan, PyObject *name, PyObject *type_name) {
     const int type = element_type_read(type_name);
     if (type < 0) return -1;
     const ElementType result = plan->result.type;
@@ -301,7 +303,7 @@ static int read_loops(Loops *loops, PyObject *tuple, int each) {
 }
 
 /* Whether the columns and the kept axes lead to every result, and to nothing beyond. */
-static bool fills_result(const Plan *plan) {
+static bool fills_result(const ReductionPlan *plan) {
     const Index most = plan->results;
     Index last = 0, reach;
     for (int axis = -1; axis < plan->kept.rank; axis++) {
@@ -315,7 +317,7 @@ static bool fills_result(const Plan *plan) {
     return last == most - 1;
 }
 
-static int read_axes(Plan *plan, PyObject *inside, PyObject *kept, PyObject *bands) {
+static int read_axes(ReductionPlan *plan, PyObject *inside, PyObject *kept, PyObject *bands) {
     Index numbers[5] = {0};
     int count = indices_read(numbers, 5, inside);
     if (count < 0) return -1;
@@ -336,13 +338,13 @@ static int read_axes(Plan *plan, PyObject *inside, PyObject *kept, PyObject *ban
     return -1;
 }
 
-static PyObject *reduce(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+static PyObject *bind_reduce(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
     if (count != 7 && count != 9)
-        return PyErr_Format(PyExc_TypeError, "reduce takes an operation, a type, a shape, its type, five numbers, "
+        return PyErr_Format(PyExc_TypeError, "bind_reduce takes an operation, a type, a shape, its type, five numbers, "
                                              "kept axes and reduced ones; of a wide sum also a divisor and whether "
                                              "the root is taken");
-    Plan *plan = calloc(1, sizeof(Plan));
+    ReductionPlan *plan = calloc(1, sizeof(ReductionPlan));
     if (plan == NULL) return PyErr_NoMemory();
     plan->divisor = count == 9 ? PyFloat_AsDouble(arguments[7]) : 1;
     const int root = count == 9 && !PyErr_Occurred() ? PyObject_IsTrue(arguments[8]) : 0;
@@ -362,6 +364,6 @@ static PyObject *reduce(PyObject *module, PyObject *const *arguments, Py_ssize_t
 }
 
 PyMethodDef reduce_functions[] = {
-    {"reduce", (PyCFunction)(void (*)(void))reduce, METH_FASTCALL, "A kernel that folds any axes."},
+    {"bind_reduce", (PyCFunction)(void (*)(void))bind_reduce, METH_FASTCALL, "A kernel that folds any axes."},
     {NULL, NULL, 0, NULL},
 };

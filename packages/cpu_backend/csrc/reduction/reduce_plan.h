@@ -42,10 +42,10 @@ typedef struct {
     Index chunk_rows, chunk_bands, row_chunks, chunks;
     bool in_place;          /* one group of rows makes each block of results, which needs no other place */
     size_t workspace_bytes; /* of a thread */
-} Plan;
+} ReductionPlan;
 
 typedef struct {
-    const Plan *plan;
+    const ReductionPlan *plan;
     const char *source;
     const double *centres; /* as the results; NULL where there are none */
     char *partial;         /* folds of [chunk][result]; the result itself where there is one chunk */
@@ -77,7 +77,7 @@ static inline void walk_on(const Loops *loops, Walk *walk) {
 
 /* Sets results, so many places apart, to what wide folds give: divided, and rooted, and rounded to F32 where that is
  * the type of the result. They may lie where the folds lie. */
-static inline void finish_wide(const Plan *plan, void *results, const void *folds, Index count, Index step) {
+static inline void finish_wide(const ReductionPlan *plan, void *results, const void *folds, Index count, Index step) {
     const double *from = folds;
     for (Index i = 0; i < count; i++) {
         double value = from[i];

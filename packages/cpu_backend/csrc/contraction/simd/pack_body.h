@@ -1,6 +1,6 @@
 /* Packing of elements of type T into a panel (pack.h), by one of three loops: rows are copied where `across` walks
- * neighbours in memory, columns are transposed where `along` does, single elements are picked where neither does. VALUE(x) is what
- * an element becomes. */
+ * neighbours in memory, columns are transposed where `along` does, single elements are picked where neither does.
+ * VALUE(x) is what an element becomes. */
 
 /* Neighbours of a step are neighbours in the operand, too. */
 static void NAME(pack_rows)(T *restrict panel, const T *source, const Index *along, Index width, Index depth,

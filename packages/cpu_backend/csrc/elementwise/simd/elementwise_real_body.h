@@ -1,7 +1,7 @@
 /* Loops for real floating-point elements: T with the suffix SUFFIX, of which FUNCTION(f) is the C function.
  *
  * maximum and minimum propagate NaN, as NumPy's do, and of two equal elements they take the second (which shows in
- * zeros of different sign), as NumPy's do on x86, and small_body.h.
+ * zeros of different sign), as NumPy's do on x86, and tiny_body.h.
  */
 #define OPERATION add
 #define FORMULA a[i] + b[i]

@@ -1,6 +1,6 @@
 /* What every routine for small matrices uses; include number_real.h or number_complex.h first. */
 #include "linalg/simd/lane_memory.h"
-#include "linalg/lanes.h"
+#include "linalg/batched_simd.h"
 
 INLINE Index matrix_bytes(const LaneProblem *problem, Index rows, Index columns) {
     return rows * columns * PARTS * (Index)(problem->narrow ? sizeof(float) : sizeof(double));

@@ -1,4 +1,4 @@
-/* Small matrices with complex elements, one in each lane; lanes.h says how. */
+/* Small matrices with complex elements, one in each lane; batched_simd.h says how. */
 #include "linalg/simd/number_complex.h"
 
 #include "linalg/simd/linalg_routines.h"

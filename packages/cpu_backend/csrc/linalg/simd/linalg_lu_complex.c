@@ -1,7 +1,7 @@
-/* Linear systems with complex elements, one in each lane; lanes.h says how.
+/* Linear systems with complex elements, one in each lane; batched_simd.h says how.
  *
- * Compiled without fused multiply-adds, unlike linalg_complex.c: each product is rounded before it is subtracted, so the
- * rounding errors of a multiplier and of its product can cancel, and a row that is a multiple of another leaves the
+ * Compiled without fused multiply-adds, unlike linalg_complex.c: each product is rounded before it is subtracted, so
+ * the rounding errors of a multiplier and of its product can cancel, and a row that is a multiple of another leaves the
  * zero that it leaves on every other processor.
  */
 #include "linalg/simd/number_complex.h"

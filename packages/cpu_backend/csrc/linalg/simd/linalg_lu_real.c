@@ -1,4 +1,4 @@
-/* Linear systems with real elements, one in each lane; lanes.h says how.
+/* Linear systems with real elements, one in each lane; batched_simd.h says how.
  *
  * Compiled without fused multiply-adds, unlike linalg_real.c: each product is rounded before it is subtracted, so the
  * rounding errors of a multiplier and of its product can cancel, and a row that is a multiple of another leaves the

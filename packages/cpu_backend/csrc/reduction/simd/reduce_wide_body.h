@@ -1,5 +1,5 @@
-/* Folds by PLUS (by JOINED of vectors), in double, of VALUE(x, c) over elements x of type S, where c is the centre of the
- * column if it is CENTRED; see ../reduce.h. */
+/* Folds by PLUS (by JOINED of vectors), in double, of VALUE(x, c) over elements x of type S, where c is the centre of
+ * the column if it is CENTRED; see ../reduce.h. */
 #if defined(CENTRED)
 #define CENTRE(i) c[i]
 #else

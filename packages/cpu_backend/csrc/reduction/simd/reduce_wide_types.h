@@ -1,4 +1,5 @@
-/* The sums of elements of one type: S with the suffix SUFFIX, of which LANES is a vector and WIDENED(v) one of double. */
+/* The sums of elements of one type: S with the suffix SUFFIX, of which LANES is a vector and WIDENED(v) one of
+ * double. */
 #define NAME(f) SIMD_JOIN(f, SIMD_JOIN(FOLD, SUFFIX))
 
 #define PLUS sum_of

@@ -25,7 +25,7 @@ IGNORING_FP_ERRORS: Final = Context()
 """A context whose NumPy error state ignores everything; enter copies of it only."""
 IGNORING_FP_ERRORS.run(np.seterr, all="ignore")
 if AVAILABLE:
-    IGNORING_FP_ERRORS.run(LIBRARY.allocate_from_pool)
+    IGNORING_FP_ERRORS.run(LIBRARY.use_caching_allocator)
 _ONE_AT_A_TIME: Final[bool] = getattr(sys, "_is_gil_enabled", lambda: True)()
 """Whether entering a context is safe from races between threads; on a free-threaded Python it is not."""
 

@@ -53,7 +53,7 @@ class Pool:
         >>> pool.stats().used_bytes >= 0
         True
         """
-        return PoolStats(**LIBRARY.pool_stats()) if AVAILABLE else PoolStats(*[0] * 9)
+        return PoolStats(**LIBRARY.allocator_stats()) if AVAILABLE else PoolStats(*[0] * 9)
 
     def clear(self) -> None:
         """Give every buffer that nobody uses back to the operating system.
@@ -63,7 +63,7 @@ class Pool:
         0
         """
         if AVAILABLE:
-            LIBRARY.pool_clear()
+            LIBRARY.allocator_clear()
 
     def set_limit(self, limit_bytes: int, /) -> None:
         """Keep at most so many bytes for later; what no longer fits leaves at once, the oldest first.
@@ -85,7 +85,7 @@ class Pool:
                 operation="pool.set_limit",
             )
         if AVAILABLE:
-            LIBRARY.pool_set_limit(limit)
+            LIBRARY.allocator_set_limit(limit)
 
 
 pool: Final = Pool()
@@ -106,5 +106,5 @@ def apply_environment() -> None:
     if AVAILABLE:
         usable = usable_bytes()
         if usable is not None:
-            LIBRARY.pool_set_limit(usable // _SHARE)
-        LIBRARY.pool_set_poisoning(text == "1")
+            LIBRARY.allocator_set_limit(usable // _SHARE)
+        LIBRARY.allocator_set_poisoning(text == "1")

@@ -85,6 +85,7 @@ class Registry:
         self._by_placement: dict[Placement, AnyBackend] = {}
         self._lock = fork_safe_lock()
         self.kernels = KernelTable()
+        self._left_to_backends: set[tuple[Placement, str]] = set()  # operations for which nobody else brings a kernel
 
     def bind(self, operation: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel:
         """The kernel of an operation where its result will be: the backend's own, or one that a family brought.
@@ -95,8 +96,13 @@ class Registry:
             OutOfMemoryError: so large a result that not even its kernel can be bound.
             BackendError: binding failed otherwise.
         """
-        backend = self.backend_for((result[0] if isinstance(result, tuple) else result).placement)
-        binder = self.kernels.binder(backend, operation)
+        placement = (result[0] if isinstance(result, tuple) else result).placement
+        backend = self.backend_for(placement)
+        binder = None
+        if (placement, operation) not in self._left_to_backends:
+            binder = self.kernels.binder(backend, operation)
+            if binder is None:
+                self._left_to_backends.add((placement, operation))
         try:
             if binder is not None:
                 return binder(operands, result, params)
@@ -254,16 +260,17 @@ class Registry:
     def register_kernel(self, backend: str, operation: str, binder: Binder, /) -> None:
         """Bring a kernel for a backend without an entry point; errors as for ``KernelTable.register``."""
         self.kernels.register(backend, operation, binder)
-        binding_cache.clear()
+        self._forget_bindings()
 
     def unregister_kernel(self, backend: str, operation: str, /) -> None:
         """Undo :meth:`register_kernel`."""
         self.kernels.unregister(backend, operation)
-        binding_cache.clear()
+        self._forget_bindings()
 
     def _forget_bindings(self) -> None:
         with self._lock:
             self._by_placement.clear()
+            self._left_to_backends.clear()
         binding_cache.clear()
 
     def _candidates(self) -> list[Candidate]:

@@ -102,7 +102,7 @@ def bind_matrices(
     """
     if max(*extents, *map(abs, (*a, *b, *c))) > open_blas().limit:
         return None
-    return LIBRARY.products(TYPE_NAMES[dtype], shape, extents, tuple(stack), a, b, c)
+    return LIBRARY.bind_products(TYPE_NAMES[dtype], shape, extents, tuple(stack), a, b, c)
 
 
 def bind_stack(

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 from tensor_core.dtypes import C32, C64, F32, F64, Bool, DType
 from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
+from tensor_runtime.backends.xp_tables.elementwise import REDUCTIONS
 from tensor_runtime.dispatch.dtype_rules import Reduction, accumulator, reduced_axes
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand
@@ -156,7 +157,7 @@ def _fold(fold: str, dtype: DType, result: Form, start: int, axes: list[Axis]) -
     size = prod(axis.extent for axis in axes) // axes[inner].extent * between.itemsize
     if not _jumps(axes, inner) or size > MOST_COPIED:
         shape, name = result.shape[::-1], result.dtype.name
-        return LIBRARY.reduce(fold, dtype.name, shape, name, *loops_of(start, axes))
+        return LIBRARY.bind_reduce(fold, dtype.name, shape, name, *loops_of(start, axes))
     left, place = [], 1
     for axis in reversed(axes[:inner] + axes[inner + 1 :]):
         left.append((axis, place))
@@ -164,7 +165,7 @@ def _fold(fold: str, dtype: DType, result: Form, start: int, axes: list[Axis]) -
     left.reverse()
     first_axes = [Axis(axis.extent, axis.stride, step) for axis, step in left]
     first_axes.insert(inner, axes[inner])
-    first = LIBRARY.reduce(fold, dtype.name, (place,), between.name, *loops_of(start, first_axes))
+    first = LIBRARY.bind_reduce(fold, dtype.name, (place,), between.name, *loops_of(start, first_axes))
     second = _fold(fold, between, result, 0, [Axis(axis.extent, step, axis.place) for axis, step in left])
     return lambda x: second(first(x))
 
@@ -193,5 +194,5 @@ def _binder(name: str) -> NativeBinder:
 
 
 BINDERS: Final[Mapping[str, NativeBinder]] = {
-    **{name: _binder(name) for name in ("sum", "prod", "max", "min", "any", "all")},
+    name: _binder(name) for name in REDUCTIONS if not name.startswith("reduce_")
 }

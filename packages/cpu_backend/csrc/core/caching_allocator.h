@@ -1,0 +1,57 @@
+/* The caching allocator: buffers that are kept for the next use instead of going back to the operating system.
+ *
+ * A page that a process gets for the first time has to be found and cleared; for a large result that costs more than
+ * computing it. Buffers are aligned to 64 bytes, and come in size classes, four per doubling, so that at most a fifth
+ * of one is unused; the smallest class is 64 KiB, and from 2 MiB on a buffer is whole huge pages, of which up to one
+ * more is unused (and, where the system has given it, not counted). Buffers that nobody uses count against a limit, and
+ * are at most twice what was in use at one time: what takes turns in many sizes leaves no more behind than what needs
+ * them all at once. The one given back first leaves first. Safe to call from any thread, with or without the GIL.
+ */
+#ifndef TENSOR_CPU_CACHING_ALLOCATOR_H
+#define TENSOR_CPU_CACHING_ALLOCATOR_H
+
+#include "core/common.h"
+
+typedef struct {
+    int64_t used_bytes, used_buffers; /* taken and not given back */
+    int64_t kept_bytes, kept_buffers; /* waiting for the next use */
+    int64_t limit_bytes;              /* of what is kept */
+    int64_t hits, misses, evictions;  /* since the process started */
+    int64_t peak_bytes;               /* most that was in use at one time, since allocator_clear() */
+} AllocatorStats;
+
+enum { ALLOCATOR_SMALLEST = 1 << 16 }; /* bytes; the system's allocator is as fast below, and keeps what it has */
+
+/* A buffer of at least so many bytes with any contents, or NULL. */
+void *allocator_acquire(size_t bytes);
+
+/* Give back what allocator_acquire returned for this size. */
+void allocator_release(void *buffer, size_t bytes);
+
+/* Workspace of any size, aligned to 64 bytes: from the cache where that is worth it, else from the system's allocator.
+ * NULL when memory is short; give it back with the same size. */
+void *scratch_acquire(size_t bytes);
+void scratch_release(void *scratch, size_t bytes);
+
+/* Workspace of one thread for one piece of work. Threads may have little stack, so no function takes more of it than
+ * LARGEST_FRAME of setup.py, which has the compiler warn of it: what fits into `little`, LITTLE_WORKSPACE bytes on the
+ * caller's stack that are aligned to 64, lies there, and all else is scratch. */
+enum { LITTLE_WORKSPACE = 1 << 13 };
+static inline void *workspace_acquire(char *little, size_t bytes) {
+    return bytes <= LITTLE_WORKSPACE ? little : scratch_acquire(bytes);
+}
+static inline void workspace_release(void *workspace, size_t bytes) {
+    if (bytes > LITTLE_WORKSPACE) scratch_release(workspace, bytes);
+}
+
+AllocatorStats allocator_stats(void);
+void allocator_clear(void); /* every kept buffer goes back to the operating system; the peak is forgotten */
+/* What no longer fits leaves at once; less than nothing is nothing. The first limit is small: tensor_cpu.system.memory,
+ * which knows what the machine and its control groups have, sets another. */
+void allocator_set_limit(int64_t bytes);
+
+/* Overwrite buffers that are given back from now on, and stop the process when one of them was written to before its
+ * next use. */
+void allocator_set_poisoning(bool on);
+
+#endif

@@ -1,0 +1,283 @@
+/* Kernels for batches of small matrices: bind, call, and what to do with a last group that is not full.
+ *
+ * The routines (batched_simd.h) take whole groups. When the batch ends within one, its matrices are copied behind one
+ * another and the last of them is repeated. When a routine wants another look, the kernel answers with what the
+ * fallback, a Python kernel for the same forms, says: a result, or the error that names the matrix.
+ */
+#include "linalg/batched_simd.h"
+#include "core/arrays.h"
+#include "core/kernel.h"
+#include "core/caching_allocator.h"
+#include "core/threads.h"
+#include "core/topics.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_OPERANDS = 2, MOST_RESULTS = 3 };
+static const Index MOST_COLUMNS = (Index)1 << 40; /* of right-hand sides: times a few matrices, far from overflow */
+static const Index ENOUGH = 20000; /* nanoseconds of work: wake another thread, let other Python threads run */
+
+typedef struct {
+    LaneRoutine routine;
+    LaneProblem problem;
+    int width;         /* matrices in a group */
+    size_t room_bytes; /* of the routine; 0 where it brings its own */
+    Index count;       /* matrices in the batch */
+    Index grain;       /* groups worth a thread */
+    bool single;       /* answers an array, not a tuple */
+    int operands, results;
+    Index operand_bytes[MOST_OPERANDS], result_bytes[MOST_RESULTS]; /* of what belongs to one matrix */
+    ArrayForm forms[MOST_RESULTS];
+    PyObject *fallback;
+} BatchedPlan;
+
+typedef struct {
+    const BatchedPlan *plan;
+    const char *operands[MOST_OPERANDS];
+    char *results[MOST_RESULTS];
+    char *padding; /* room for one group of everything; NULL when the last group is full */
+    atomic_bool good, out_of_memory;
+} Call;
+
+/* Routines for larger sides get room here, for matrices of several sides would take much of the stack. */
+static __attribute__((noinline)) void run_routine(Call *call, const char *const *operands, char *const *results,
+                                                  Index groups) {
+    const BatchedPlan *plan = call->plan;
+    _Alignas(64) char little[LITTLE_WORKSPACE];
+    void *room = workspace_acquire(little, plan->room_bytes);
+    if (room == NULL) {
+        atomic_store(&call->out_of_memory, true);
+        return;
+    }
+    if (!plan->routine(&plan->problem, operands, results, groups, room)) atomic_store(&call->good, false);
+    workspace_release(room, plan->room_bytes);
+}
+
+static void run_groups(void *context, Index begin, Index end) {
+    Call *call = context;
+    const BatchedPlan *plan = call->plan;
+    const char *operands[MOST_OPERANDS];
+    char *results[MOST_RESULTS];
+    for (int i = 0; i < plan->operands; i++)
+        operands[i] = call->operands[i] + begin * plan->width * plan->operand_bytes[i];
+    for (int i = 0; i < plan->results; i++) results[i] = call->results[i] + begin * plan->width * plan->result_bytes[i];
+    run_routine(call, operands, results, end - begin);
+}
+
+/* The matrices after the last full group. */
+static void run_rest(Call *call) {
+    const BatchedPlan *plan = call->plan;
+    const Index done = plan->count / plan->width * plan->width, rest = plan->count - done;
+    const char *operands[MOST_OPERANDS];
+    char *results[MOST_RESULTS], *room = call->padding;
+    for (int i = 0; i < plan->operands; i++) {
+        const Index bytes = plan->operand_bytes[i];
+        const char *from = call->operands[i] + done * bytes;
+        operands[i] = room;
+        for (int lane = 0; lane < plan->width; lane++, room += bytes)
+            memcpy(room, from + (lane < rest ? lane : rest - 1) * bytes, (size_t)bytes);
+    }
+    for (int i = 0; i < plan->results; i++) {
+        results[i] = room;
+        room += plan->width * plan->result_bytes[i];
+    }
+    run_routine(call, operands, results, 1);
+    for (int i = 0; i < plan->results; i++)
+        memcpy(call->results[i] + done * plan->result_bytes[i], results[i], (size_t)(rest * plan->result_bytes[i]));
+}
+
+static void run(Call *call) {
+    parallel_for(call->plan->count / call->plan->width, call->plan->grain, run_groups, call);
+    if (call->padding != NULL) run_rest(call);
+}
+
+static size_t padding_bytes(const BatchedPlan *plan) {
+    Index bytes = 0;
+    for (int i = 0; i < plan->operands; i++) bytes += plan->operand_bytes[i];
+    for (int i = 0; i < plan->results; i++) bytes += plan->result_bytes[i];
+    return (size_t)(bytes * plan->width);
+}
+
+static PyObject *answer(const BatchedPlan *plan, PyObject **arrays) {
+    if (plan->single) return Py_NewRef(arrays[0]);
+    PyObject *tuple = PyTuple_New(plan->results);
+    for (int i = 0; tuple != NULL && i < plan->results; i++) PyTuple_SET_ITEM(tuple, i, Py_NewRef(arrays[i]));
+    return tuple;
+}
+
+static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
+    const BatchedPlan *plan = kernel_plan(self);
+    if (!kernel_takes(self, flagged_count, names, plan->operands)) return NULL;
+    if (!are_arrays(arguments, plan->operands)) return NULL;
+    Call now = {.plan = plan, .good = true};
+    PyObject *arrays[MOST_RESULTS] = {NULL}, *result = NULL;
+    for (int i = 0; i < plan->operands; i++) now.operands[i] = array_data(arguments[i]);
+    for (int i = 0; i < plan->results; i++) {
+        arrays[i] = array_new(&plan->forms[i]);
+        if (arrays[i] == NULL) goto end;
+        now.results[i] = array_data(arrays[i]);
+    }
+    if (plan->count % plan->width != 0 && (now.padding = scratch_acquire(padding_bytes(plan))) == NULL) {
+        PyErr_NoMemory();
+        goto end;
+    }
+    if (plan->count / plan->width >= plan->grain) {
+        Py_BEGIN_ALLOW_THREADS;
+        run(&now);
+        Py_END_ALLOW_THREADS;
+    } else {
+        run(&now);
+    }
+    if (now.out_of_memory) PyErr_NoMemory();
+    else if (now.good) result = answer(plan, arrays);
+    else result = PyObject_Vectorcall(plan->fallback, arguments, flagged_count, names);
+end:
+    if (now.padding != NULL) scratch_release(now.padding, padding_bytes(plan));
+    for (int i = 0; i < plan->results; i++) Py_XDECREF(arrays[i]);
+    return result;
+}
+
+static void release(void *plan) {
+    Py_XDECREF(((BatchedPlan *)plan)->fallback);
+    free(plan);
+}
+
+static const char *const NAMES[LANE_ROUTINES] = {"cholesky", "solve", "inv", "det", "qr", "eigh", "svd"};
+
+static int routine_read(PyObject *name) {
+    int routine = name_read(name, NAMES, LANE_ROUTINES);
+    if (routine < 0) PyErr_Format(PyExc_ValueError, "%R is no name of a routine for small matrices", name);
+    return routine;
+}
+
+static const LaneKernels *kernels_for(LaneName routine, bool has_parts) {
+    if (routine == LANE_SOLVE || routine == LANE_INV || routine == LANE_DET)
+        return has_parts ? SIMD_CHOICE(linalg_lu_complex) : SIMD_CHOICE(linalg_lu_real);
+    return has_parts ? SIMD_CHOICE(linalg_complex) : SIMD_CHOICE(linalg_real);
+}
+
+/* Nanoseconds that a group takes, roughly; only ever compared with ENOUGH. */
+static Index group_time(LaneName routine, const LaneProblem *problem) {
+    const Index side = problem->rows > problem->columns ? problem->rows : problem->columns;
+    const Index steps = side * side * (side + 4 + (routine == LANE_SOLVE ? problem->right : 0));
+    return steps * (routine == LANE_EIGH || routine == LANE_SVD ? 10 : 1); /* those iterate */
+}
+
+static Index elements(Index rows, Index columns) { return rows * columns; }
+
+/* Fills in which arrays there are, and how much of each belongs to one matrix. */
+static void measure(BatchedPlan *plan, LaneName routine, ElementType type) {
+    const Index m = plan->problem.rows, n = plan->problem.columns, k = m < n ? m : n, right = plan->problem.right;
+    const Index each = ELEMENT_BYTES[type], part = type == C32 || type == C64 ? each / 2 : each;
+    plan->operands = routine == LANE_SOLVE ? 2 : 1;
+    plan->results = routine == LANE_SVD ? 3 : routine == LANE_QR || routine == LANE_EIGH ? 2 : 1;
+    plan->operand_bytes[0] = each * elements(m, n);
+    plan->operand_bytes[1] = each * elements(m, right);
+    switch (routine) {
+    case LANE_SOLVE: plan->result_bytes[0] = each * elements(m, right); break;
+    case LANE_DET: plan->result_bytes[0] = each; break;
+    case LANE_QR:
+        plan->result_bytes[0] = each * elements(m, k);
+        plan->result_bytes[1] = each * elements(k, n);
+        break;
+    case LANE_EIGH:
+        plan->result_bytes[0] = part * m;
+        plan->result_bytes[1] = each * elements(m, m);
+        break;
+    case LANE_SVD:
+        plan->result_bytes[0] = each * elements(m, k);
+        plan->result_bytes[1] = part * k;
+        plan->result_bytes[2] = each * elements(k, n);
+        break;
+    default: plan->result_bytes[0] = each * elements(m, n);
+    }
+}
+
+/* Reads the forms of the results, pairs of a shape and the name of a type, and checks that they fit; -1 with an
+ * exception set. */
+static int results_read(BatchedPlan *plan, PyObject *results) {
+    if (!PyTuple_Check(results) || PyTuple_GET_SIZE(results) != plan->results) {
+        PyErr_Format(PyExc_ValueError, "expected a tuple of %d forms, found %R", plan->results, results);
+        return -1;
+    }
+    if (plan->single && plan->results != 1) {
+        PyErr_Format(PyExc_ValueError, "%d results are not a single one", plan->results);
+        return -1;
+    }
+    for (int i = 0; i < plan->results; i++) {
+        PyObject *shape, *type;
+        if (!PyTuple_Check(PyTuple_GET_ITEM(results, i))) {
+            PyErr_Format(PyExc_TypeError, "a form is a shape and a type, found %R", PyTuple_GET_ITEM(results, i));
+            return -1;
+        }
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(results, i), "OO", &shape, &type)) return -1;
+        if (array_form_read(&plan->forms[i], shape, type) < 0) return -1;
+        Index bytes;
+        if (__builtin_mul_overflow(plan->result_bytes[i], plan->count, &bytes) ||
+            (Index)plan->forms[i].bytes != bytes) {
+            PyErr_Format(PyExc_ValueError, "result %d of shape %R does not fit the operands", i, shape);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static Index room_numbers(LaneName routine, const LaneProblem *problem) {
+    const int m = problem->rows, n = problem->columns, side = m > n ? m : n;
+    if (m == n && n > 1 && n <= LARGEST_CONSTANT_SIDE) return 0;
+    switch (routine) {
+    case LANE_SOLVE: return SOLVE_ROOM(side, smaller(problem->right, RIGHT_AT_ONCE));
+    case LANE_INV: return INV_ROOM(side);
+    case LANE_DET: return DET_ROOM(side);
+    case LANE_QR: return QR_ROOM(side);
+    case LANE_EIGH: return EIGH_ROOM(side);
+    case LANE_SVD: return SVD_ROOM(side);
+    default: return CHOLESKY_ROOM(side);
+    }
+}
+
+static PyObject *bind_batched_simd(PyObject *module, PyObject *arguments) {
+    (void)module;
+    PyObject *name, *type_name, *results, *fallback;
+    int m, n, single;
+    long long right, count;
+    if (!PyArg_ParseTuple(arguments, "OO(ii)LLOpO:bind_batched_simd", &name, &type_name, &m, &n, &right, &count,
+                          &results, &single, &fallback))
+        return NULL;
+    const int routine = routine_read(name), type = routine < 0 ? -1 : element_type_read(type_name);
+    if (type < 0) return NULL;
+    if (type > C64 || m < 1 || n < 1 || m > LARGEST_SIDE || n > LARGEST_SIDE || right < 0 || right > MOST_COLUMNS ||
+        count < 1 || (m != n && routine != LANE_QR && routine != LANE_SVD))
+        return PyErr_Format(PyExc_ValueError, "%U: no lanes for %d x %d matrices of %U", name, m, n, type_name);
+    BatchedPlan *plan = calloc(1, sizeof *plan);
+    if (plan == NULL) return PyErr_NoMemory();
+    const LaneKernels *kernels = kernels_for((LaneName)routine, type == C32 || type == C64);
+    plan->problem = (LaneProblem){m, n, right, type == F32 || type == C32};
+    plan->routine = kernels->routines[routine];
+    plan->width = kernels->width;
+    plan->room_bytes = (size_t)room_numbers((LaneName)routine, &plan->problem) * (size_t)kernels->number_bytes;
+    plan->count = count;
+    plan->grain = ENOUGH / group_time((LaneName)routine, &plan->problem) + 1;
+    plan->single = single;
+    measure(plan, (LaneName)routine, (ElementType)type);
+    for (int i = 0; i < plan->operands; i++) {
+        Index bytes;
+        if (__builtin_mul_overflow(plan->operand_bytes[i], plan->count, &bytes)) {
+            free(plan);
+            return PyErr_Format(PyExc_OverflowError, "%U: more bytes than can be addressed", name);
+        }
+    }
+    if (results_read(plan, results) < 0) {
+        free(plan);
+        return NULL;
+    }
+    plan->fallback = Py_NewRef(fallback);
+    return kernel_new(NAMES[routine], call, plan, release);
+}
+
+PyMethodDef batched_simd_functions[] = {
+    {"bind_batched_simd", bind_batched_simd, METH_VARARGS, "A kernel for a batch of small compact matrices."},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,58 @@
+/* Linear algebra for batches of small matrices, one matrix in each lane of a vector register.
+ *
+ * A *group* is as many matrices as a register has lanes: 8 doubles with AVX-512, 4 with AVX2, else 2. The routines of
+ * simd/linalg_*.h compute every matrix of a group at once, step by step as the textbook does for one, in binary64:
+ * elements of F32 and C32 become wider when they are loaded and are rounded when they are stored. Where the steps of
+ * matrices differ (which row is the pivot, which rotation is needed), each lane selects its own outcome.
+ *
+ * A routine answers false when any matrix of its groups needs another look: elements that are not finite, no positive
+ * definite matrix, a pivot of zero, an iteration without end. What it has stored then means nothing.
+ */
+#ifndef TENSOR_CPU_BATCHED_SIMD_H
+#define TENSOR_CPU_BATCHED_SIMD_H
+
+#include "core/common.h"
+#include "core/cpu.h"
+
+/* Of a matrix. Two groups of such matrices take 32 KiB, a first-level cache, with real elements and AVX-512, or complex
+ * ones and AVX2; with complex ones and AVX-512 they take twice that. */
+enum { LARGEST_SIDE = 16 };
+
+typedef struct {
+    int rows, columns; /* of each matrix of the first operand */
+    Index right;       /* columns of the second operand, for LANE_SOLVE alone */
+    bool narrow;       /* elements of F32 or C32 */
+} LaneProblem;
+
+/* The numbers of one group that routines need room for, of matrices whose longer side this is. */
+#define CHOLESKY_ROOM(side) ((side) * (side))
+#define SOLVE_ROOM(side, columns) ((side) * ((side) + (columns) + 1))
+#define INV_ROOM(side) ((side) * (2 * (side) + 1))
+#define DET_ROOM(side) ((side) * ((side) + 1))
+#define QR_ROOM(side) ((side) * (2 * (side) + 2))
+#define EIGH_ROOM(side) ((side) * (2 * (side) + 1))
+#define SVD_ROOM(side) ((side) * (3 * (side) + 1))
+enum { RIGHT_AT_ONCE = LARGEST_SIDE }; /* columns of right-hand sides in lanes at the same time */
+
+/* Square matrices of 2 to this many rows bring room of their own. */
+enum { LARGEST_CONSTANT_SIDE = 4 };
+
+/* Operands and results are arrays of compact column-major matrices; the pointers are to the first of them. The room is
+ * aligned to 64 bytes. */
+typedef bool (*LaneRoutine)(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
+                            void *room);
+
+typedef enum { LANE_CHOLESKY, LANE_SOLVE, LANE_INV, LANE_DET, LANE_QR, LANE_EIGH, LANE_SVD, LANE_ROUTINES } LaneName;
+
+typedef struct {
+    int width;        /* matrices in a group */
+    int number_bytes; /* of one element of each matrix of a group */
+    LaneRoutine routines[LANE_ROUTINES];
+} LaneKernels;
+
+SIMD_TABLE(LaneKernels, linalg_real);
+SIMD_TABLE(LaneKernels, linalg_complex);
+SIMD_TABLE(LaneKernels, linalg_lu_real); /* solve, inv and det */
+SIMD_TABLE(LaneKernels, linalg_lu_complex);
+
+#endif
