@@ -26,6 +26,7 @@ from tensor_core import (
     CastRangeError,
     DType,
     DTypeError,
+    FormatError,
     HostTensor,
     HostTensorView,
     IndexingError,
@@ -249,3 +250,13 @@ def test_a_view_pickles_out_of_band(x: HostTensorView[Any]) -> None:
     one, two = copy.deepcopy(memo)
     assert one is two
     assert one == x
+
+
+def test_a_pickle_of_another_version_or_byte_order_is_refused() -> None:
+    rebuild, facts = HostTensor.from_nested([1.0])._storage.__reduce_ex__(5)
+    version, byteorder, *elements = facts
+    assert rebuild(version, byteorder, *elements).elements() == [1.0]
+    other = "big" if byteorder == "little" else "little"
+    for found in ((version + 1, byteorder), (version, other)):
+        with pytest.raises(FormatError, match=f"pickle: found version {found[0]} in {found[1]}-endian .*; accepted"):
+            rebuild(*found, *elements)
