@@ -58,7 +58,7 @@ def test_steps_that_the_result_does_not_need_are_not_computed(monkeypatch: pytes
     programs = []
 
     class Trace:
-        def elementwise(self, *arguments: Any) -> Any:
+        def bind_elementwise(self, *arguments: Any) -> Any:
             programs.append(arguments[3])
             return LIBRARY.bind_elementwise(*arguments)
 

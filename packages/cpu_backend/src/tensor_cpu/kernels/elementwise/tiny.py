@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tensor_core.dtypes import FLOATING
 from tensor_core.promotion import promote_scalar
@@ -113,12 +113,33 @@ def bind_contract(operands: tuple[Operand, ...], result: Result, params: Any, /)
     arranged = _arranged(join(x, y, out))
     if arranged is None:
         return None
-    swapped, numbers = arranged
-    return LIBRARY.bind_tiny_product(result.shape[::-1], result.dtype.name, swapped, numbers)
+    swapped, product = arranged
+    return LIBRARY.bind_tiny_product(result.shape[::-1], result.dtype.name, swapped, product)
 
 
-def _arranged(axes: Sequence[Axis]) -> tuple[bool, tuple[int, ...]] | None:
-    """Which operand is the right factor, and the numbers of ``TinyProduct``; None if it is no such product.
+class TinyProduct(NamedTuple):
+    """A batch of matrix products; csrc/elementwise/tiny.h has the same struct, and tiny.c reads it by these names.
+
+    Extents of the four kinds of axes, then strides in the left operand, in the right one, and in the result, whose
+    columns are neighbours. A stride of an axis that an operand lacks is 0.
+    """
+
+    batches: int
+    rows: int
+    columns: int
+    inner: int
+    left_batch: int
+    left_row: int
+    left_inner: int
+    right_batch: int
+    right_inner: int
+    right_column: int
+    out_batch: int
+    out_row: int
+
+
+def _arranged(axes: Sequence[Axis]) -> tuple[bool, TinyProduct] | None:
+    """Whether the first operand is the right factor, and the product; None if it is none.
 
     The right factor has the result's fastest axis.
     """
@@ -142,14 +163,19 @@ def _arranged(axes: Sequence[Axis]) -> tuple[bool, tuple[int, ...]] | None:
     def stride(group: Sequence[Axis], role: int) -> int:
         return (group[0].strides[role] or 0) if group else 0
 
-    return swapped, (
-        *extents,
-        *(stride(group, left) for group in (batch, rows, inner)),
-        stride(batch, right),
-        stride(inner, right),
-        stride(columns, right) if columns else 1,
-        stride(batch, RESULT),
-        stride(rows, RESULT),
+    return swapped, TinyProduct(
+        batches,
+        m,
+        n,
+        k,
+        left_batch=stride(batch, left),
+        left_row=stride(rows, left),
+        left_inner=stride(inner, left),
+        right_batch=stride(batch, right),
+        right_inner=stride(inner, right),
+        right_column=stride(columns, right) if columns else 1,
+        out_batch=stride(batch, RESULT),
+        out_row=stride(rows, RESULT),
     )
 
 
