@@ -25,7 +25,7 @@ from tensor_core import (
     broadcast_view,
     validate_layout,
 )
-from tensor_core.storage import Storage
+from tensor_core.host.storage import Storage
 
 
 def run(program: str, path: Path | None = None) -> str:
@@ -50,7 +50,7 @@ def test_k1_stride_times_step_beyond_int64_is_refused_and_crashes_nobody() -> No
         """
         import itertools
         from tensor_core import HostTensorView, I64, SliceSpec, TensorError, TensorLayout, slice_view
-        from tensor_core.storage import Storage
+        from tensor_core.host.storage import Storage
         import tensor_runtime as tr
 
         storage = Storage.of(I64, range(4))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensor_cpu.kernels.elementwise.tiny import TinyProduct
+from tensor_cpu.kernels.contraction.tiny import TinyProduct
 from tensor_cpu.kernels.reduction.native import Loops
 from tensor_cpu.system import blas
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY

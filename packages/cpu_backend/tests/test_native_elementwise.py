@@ -13,7 +13,7 @@ from tensor_core.dtypes import C32, C64, DTYPES, F32, F64, I32, I64, Bool, DType
 from tensor_core.errors import CastRangeError
 from tensor_core.promotion import promote
 from tensor_cpu.backend import CpuBackend
-from tensor_cpu.kernels.elementwise.fused import numpy_kernel
+from tensor_cpu.kernel_table import bind_numpy
 from tensor_cpu.storage import NUMPY_DTYPES, restride
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.form import Form, form_of
@@ -108,7 +108,7 @@ def check(seed: int) -> None:
     kernel = bound(name, forms, full)
     assert kernel is not None
     arrays = [array for _, array in pairs]
-    found, expected = kernel(*arrays), numpy_kernel(name, forms, full, None)(*arrays)
+    found, expected = kernel(*arrays), bind_numpy(name, forms, full, None)(*arrays)
     assert found.shape == expected.shape and found.dtype == expected.dtype and found.flags.c_contiguous
     if common.kind == "complex" and name in ("multiply", "divide", "abs"):
         limit = 4 * np.finfo(found.dtype).eps
@@ -171,7 +171,7 @@ def test_a_chain_is_one_kernel_with_the_same_values(size: int, dtype: DType, ins
     x, y, z = (rng.standard_normal(size).astype(NUMPY_DTYPES[dtype]) for _ in range(3))
     kernel = CpuBackend().bind("elementwise_program", (form, form, form), form, steps_of(form))
     assert "native kernel" in repr(kernel)
-    expected = numpy_kernel("elementwise_program", (form, form, form), form, steps_of(form))(x, y, z)
+    expected = bind_numpy("elementwise_program", (form, form, form), form, steps_of(form))(x, y, z)
     assert np.max(np.abs(kernel(x, y, z) - expected)) <= 16 * np.finfo(expected.dtype).eps
 
 
@@ -255,7 +255,7 @@ def test_exact_functions_of_special_values_are_numpys(name: str, dtype: DType, i
         x = np.array([*SPECIAL, 0.5, 1.5, 2.5, -0.5, -0.4, -2.7]).astype(NUMPY_DTYPES[dtype])
         form = form_of(dtype, x.shape, CPU)
         result = form_of(Bool if name.startswith("is") else dtype, x.shape, CPU)
-        found, expected = bound(name, (form,), result)(x), numpy_kernel(name, (form,), result, None)(x)
+        found, expected = bound(name, (form,), result)(x), bind_numpy(name, (form,), result, None)(x)
     np.testing.assert_array_equal(found, expected)
     if result.dtype is dtype:
         number = ~np.isnan(expected)

@@ -160,7 +160,7 @@ static PyObject *bind_tiny_unary(PyObject *module, PyObject *const *arguments, P
     return kernel_with_operands(kernel_new(OPERATION_NAMES[operation], call_unary, plan, release), &operand, 1);
 }
 
-/* The struct of the same name in tensor_cpu.kernels.elementwise.tiny. */
+/* The struct of the same name in tensor_cpu.kernels.contraction.tiny. */
 static bool product_read(TinyProduct *p, PyObject *product) {
     const Member members[] = {
         {"batches", &p->batches},         {"rows", &p->rows},

@@ -7,7 +7,7 @@ in ``tensor_cpu.kernels`` make them; the modules of threads and memory call the 
 from collections.abc import Callable
 from typing import Any
 
-from tensor_cpu.kernels.elementwise.tiny import TinyProduct
+from tensor_cpu.kernels.contraction.tiny import TinyProduct
 from tensor_cpu.kernels.reduction.native import Loops
 
 def allocator_stats() -> dict[str, int]: ...

@@ -11,11 +11,9 @@ import numpy as np
 
 from tensor_core.dtypes import DType
 from tensor_core.errors import UnsupportedOperationError
-from tensor_core.host_tensor import HostTensor
-from tensor_cpu import native_table as native
-from tensor_cpu import storage
+from tensor_core.host.tensor import HostTensor
+from tensor_cpu import kernel_table, storage
 from tensor_cpu.call_checks import checked
-from tensor_cpu.kernel_table import MODULES, binder_of
 from tensor_cpu.storage import Array
 from tensor_cpu.system import memory, threads
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY, WHY_NOT
@@ -60,18 +58,17 @@ class CpuBackend:
         for form in forms:
             if isinstance(form, Form):
                 storage.check_rank(name, form)
-        binder = binder_of(name)
-        if binder is None:
-            raise UnsupportedOperationError(f"{name}: the cpu backend has no such operation", operation=name)
         try:
-            kernel = native.bind(name, operands, result, params) or binder(operands, result, params)
+            kernel = kernel_table.bind(name, operands, result, params)
         except OverflowError as error:  # more bytes, or more elements with a workspace, than there are addresses
             raise MemoryError(str(error)) from error
+        if kernel is None:
+            raise UnsupportedOperationError(f"{name}: the cpu backend has no such operation", operation=name)
         return checked(name, kernel, operands)
 
     def operations(self) -> frozenset[str]:
-        """Every name that some module binds."""
-        return frozenset(MODULES)
+        """Every name in the kernel table."""
+        return frozenset(kernel_table.ROWS)
 
     def unsupported(self) -> Mapping[str, str]:
         """Nothing is left out on purpose."""

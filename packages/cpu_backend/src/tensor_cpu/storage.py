@@ -16,7 +16,7 @@ from numpy.lib.stride_tricks import as_strided
 from tensor_core.dtypes import DTYPE_NAMES, DTYPES, Bool, DType, dtype_of_name
 from tensor_core.errors import ArgumentError, DTypeError, TensorError, UnsupportedOperationError
 from tensor_core.foreign import check_holds, refuse_masked
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
 

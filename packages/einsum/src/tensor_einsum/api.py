@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, Final, NamedTuple
 
 from tensor_core.dtypes import F64, DType, as_dtype
@@ -11,7 +10,6 @@ from tensor_core.errors import TensorError
 from tensor_core.foreign import refuse_masked
 from tensor_core.promotion import promote, promote_scalar
 from tensor_core.shapes import as_shape
-from tensor_einsum.cache import plan_cache
 from tensor_einsum.errors import ExtentError
 from tensor_einsum.execute import bind_plan
 from tensor_einsum.extents import Shape
@@ -19,7 +17,7 @@ from tensor_einsum.fitting import checked
 from tensor_einsum.interleaved import LabelLists, number_labels, split_interleaved
 from tensor_einsum.notation import Notation, parse
 from tensor_einsum.path import path_entries
-from tensor_einsum.plan import Plan, make_plan
+from tensor_einsum.plan import Plan, make_plan, plans
 from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import MISSES, call_translated, fail
 from tensor_runtime.dispatch.spec import PYTHON_NUMBERS
@@ -162,14 +160,13 @@ def _request(operation: str, notation: Any, operands: Sequence[Any], optimize: A
 
 def _cached_plan(operation: str, request: Request, shapes: tuple[Shape, ...], dtypes: tuple[DType, ...]) -> Plan:
     """From the cache, unless an object searches for the path, which may answer differently each time."""
-    make = partial(_fresh_plan, operation, request, shapes, dtypes)
-    if isinstance(request.optimize, (str, bool, tuple)):
-        return plan_cache.get((request, shapes, dtypes), make)
-    return make()
-
-
-def _fresh_plan(operation: str, request: Request, shapes: tuple[Shape, ...], dtypes: tuple[DType, ...]) -> Plan:
-    return make_plan(operation, _read(request.notation), shapes, dtypes, request.optimize)
+    known = isinstance(request.optimize, (str, bool, tuple))
+    if known:
+        plan = plans.find((request, shapes, dtypes))
+        if plan is not None:
+            return plan
+    plan = make_plan(operation, _read(request.notation), shapes, dtypes, request.optimize)
+    return plans.insert((request, shapes, dtypes), plan) if known else plan
 
 
 def _read(notation: str | LabelLists) -> Notation:

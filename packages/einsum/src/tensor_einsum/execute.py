@@ -11,11 +11,11 @@ from typing import Any, Final, NamedTuple
 
 from tensor_core.dtypes import DType
 from tensor_core.errors import DTypeError, OutOfMemoryError, TensorError
+from tensor_core.formatting import readable_bytes
 from tensor_einsum.errors import ExtentError
 from tensor_einsum.extents import Labels
 from tensor_einsum.fitting import check_fits, needs_check
 from tensor_einsum.planned import Planned
-from tensor_einsum.report import readable_bytes
 from tensor_einsum.steps import Step, peak_bytes
 from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import translated

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tensor_core.errors import OutOfMemoryError
+from tensor_core.formatting import readable_bytes
 from tensor_einsum.planned import Planned
-from tensor_einsum.report import readable_bytes
 from tensor_runtime.backends.memory_limits import recently_usable_bytes
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.placement import Placement

@@ -20,11 +20,14 @@ from tensor_einsum.notation import Notation
 from tensor_einsum.path import Path, find_path, in_pairs, to_ids, to_linear
 from tensor_einsum.report import plan_table
 from tensor_einsum.steps import Step, build_steps, peak_bytes
+from tensor_runtime.backends.bounded_cache import BoundedCache, CacheTable
 
 if TYPE_CHECKING:
     from tensor_runtime import Tensor
 
 _FORMAT: Final = "tensor_einsum.plan/1"
+_PLAN_BYTES: Final = 2000  # a plan without steps; measured with tracemalloc
+_STEP_BYTES: Final = 700  # a step, its labels and its text
 
 
 class Plan:
@@ -228,6 +231,21 @@ class Plan:
 
     def __deepcopy__(self, memo: object) -> Plan:
         return self
+
+
+class PlanTable(CacheTable[Plan]):
+    """Plans by notation, options, shapes and dtypes."""
+
+    __slots__ = ()
+
+    def cost(self, key: Any, plan: Plan, /) -> int:
+        """Bytes that a plan counts for."""
+        return _PLAN_BYTES + _STEP_BYTES * len(plan.steps) + 2 * len(plan.notation)
+
+
+plan_cache: Final = BoundedCache("plan_cache")
+"""The plans of this process; ``.stats()``, ``.set_limit()``, ``.clear()``."""
+plans: Final = PlanTable(plan_cache)
 
 
 def make_plan(

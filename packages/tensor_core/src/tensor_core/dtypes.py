@@ -17,10 +17,9 @@ with ``is``, use it as a dictionary key, and as a static type in ``HostTensor[F6
 from __future__ import annotations
 
 from tensor_core.errors import DTypeError, shortened
+from tensor_core.static_types import Any, Final, Self
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Final, Self
+Element = bool | int | float | complex  # what one element is in Python
 
 
 class DType(type):

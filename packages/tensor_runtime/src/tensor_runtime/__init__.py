@@ -90,10 +90,10 @@ from tensor_runtime.tensors.buffer import BackendBuffer, HostBuffer
 from tensor_runtime.tensors.tensor import Tensor, TypedTensor, TypedTensorView, TypedTensorViewMut
 from tensor_runtime.tensors.transfer import download, synchronize, to, trace_transfers, upload
 from tensor_runtime.thread_counts import set_threads, threads
+from tensor_runtime.version import __version__ as __version__
 
 del _methods
 
-__version__ = "0.1.0"
 
 __all__ = [
     "C32",

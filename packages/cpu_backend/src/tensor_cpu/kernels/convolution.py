@@ -22,6 +22,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import UnsupportedOperationError
+from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.contraction.blas_products import bind_stack
 from tensor_cpu.kernels.contraction.contract import bind_contract
 from tensor_cpu.kernels.copy.permute import bind_fill, fuse
@@ -259,4 +260,4 @@ def _bind_sums(gather: Gather, x: Form, filters: Form, result: Form) -> Kernel:
     return summed
 
 
-BINDERS: Final[Mapping[str, Callable[[tuple[Any, ...], Any, Any], Kernel]]] = {"conv": bind_convolution}
+BINDERS: Final[Mapping[str, Binder]] = {"conv": bind_convolution}

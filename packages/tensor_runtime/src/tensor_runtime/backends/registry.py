@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
-from threading import RLock
 from typing import Any, Final, NamedTuple
 
 from tensor_core.errors import (
@@ -37,6 +36,7 @@ from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.backends.discovery import VARIABLE, AnyBackend, Candidate, in_one_line, installed_candidates
 from tensor_runtime.backends.error_translation import call_translated, fail
 from tensor_runtime.backends.plugin_kernels import Binder, KernelTable, Offer
+from tensor_runtime.locks import fork_safe_lock
 from tensor_runtime.placement import DeviceId, DeviceKind, Placement, as_placement, is_stand_in
 from tensor_runtime.protocols import Kernel, Operand, Result
 
@@ -83,9 +83,8 @@ class Registry:
         self._registered: list[Candidate] = []
         self._found: list[Candidate] | None = None
         self._by_placement: dict[Placement, AnyBackend] = {}
-        self._lock = RLock()
+        self._lock = fork_safe_lock()
         self.kernels = KernelTable()
-        os.register_at_fork(after_in_child=self._renew_lock)
 
     def bind(self, operation: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel:
         """The kernel of an operation where its result will be: the backend's own, or one that a family brought.
@@ -298,9 +297,6 @@ class Registry:
         )
         if not excluded and not broken:
             yield _INSTALL.get(kind.short, "install a package that serves it, or call register_backend()")
-
-    def _renew_lock(self) -> None:
-        self._lock = RLock()
 
 
 def _own_kernels(candidate: Candidate) -> tuple[Collection[str], str]:

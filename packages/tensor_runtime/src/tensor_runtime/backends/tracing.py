@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from tensor_core.errors import ArgumentError, UnsupportedOperationError
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_runtime.form import Form
 from tensor_runtime.placement import DeviceId, DeviceKind, MemoryKind, Placement
 from tensor_runtime.protocols import Kernel, Operand, Result

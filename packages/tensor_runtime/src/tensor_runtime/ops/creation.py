@@ -21,7 +21,7 @@ from tensor_core.errors import (
     UnsupportedOperationError,
     shortened,
 )
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_core.scalars import to_element
 from tensor_core.shapes import as_shape
 from tensor_runtime.backends.bindings import Binding, BindingTable

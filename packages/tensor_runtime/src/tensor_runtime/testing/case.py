@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from tensor_core.errors import TensorError
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 
 
 class Case(NamedTuple):

@@ -26,7 +26,7 @@ from hypothesis import given, settings
 
 from tensor_core.dtypes import C64, I32
 from tensor_core.errors import TensorError, UnsupportedOperationError
-from tensor_core.host_view import HostTensorView
+from tensor_core.host.tensor import HostTensorView
 from tensor_core.shapes import canonical_strides
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch.conversion import cast, convert

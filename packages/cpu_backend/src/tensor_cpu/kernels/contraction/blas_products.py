@@ -1,4 +1,4 @@
-"""Matrix products in C: one call of BLAS for each product of a stack, or for each tile of a large one.
+"""Native matrix products: one call of BLAS for each product of a stack, or tile of a large one (csrc/contraction).
 
 The decision, which axes are rows, columns and inner and what is copied, is that of ``gemm``. Here the
 library is the one that ``tensor_cpu.system.blas`` has chosen, the threads are ours, and no view is made.

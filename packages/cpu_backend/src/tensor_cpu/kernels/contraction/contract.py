@@ -154,4 +154,3 @@ def plan_numpy(axes: tuple[Axis, ...], x: Operand, y: Operand, result: Operand) 
 
 
 BINDERS: Final[Mapping[str, Binder]] = {"contract": bind_contract, "unary_einsum": bind_unary_einsum}
-"""What the backend's table takes over."""

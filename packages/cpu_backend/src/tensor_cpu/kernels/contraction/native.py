@@ -1,4 +1,4 @@
-"""Contractions in C: sums of broadcast products.
+"""Native contractions: sums of broadcast products (csrc/contraction).
 
 The *pair kernel* (csrc/contraction/pair.c) multiplies two operands, broadcast along the axes that they lack, and sums
 over the contracted axes. It takes any strides and copies nothing. It is the only kernel for integers and Bool that uses

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from tensor_cpu import native_table as native
+from tensor_cpu import kernel_table
 from tensor_cpu.call_checks import checked
-from tensor_cpu.kernel_table import Binder, binder_of
+from tensor_cpu.kernel_table import Binder
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand
 
@@ -106,25 +106,10 @@ def _step_by_step(operands: tuple[Operand, ...], program: Program, keep: int) ->
     return run
 
 
-def numpy_kernel(name: str, operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel:
-    """NumPy's kernel of an operation, whatever native one there is.
-
-    >>> from tensor_core import F64
-    >>> from tensor_runtime.form import form_of
-    >>> from tensor_runtime.placement import CPU
-    >>> import numpy as np
-    >>> form = form_of(F64, (2,), CPU)
-    >>> numpy_kernel("negative", (form,), form, None)(np.array([2.0, 3.0])).tolist()
-    [-2.0, -3.0]
-    """
-    binder = binder_of(name)
-    assert binder is not None, name
-    return binder(operands, result, params)
-
-
 def _bind(name: str, operands: tuple[Operand, ...], result: Any, params: Any) -> Kernel:
-    kernel = native.bind(name, operands, result, params)
-    return numpy_kernel(name, operands, result, params) if kernel is None else checked(name, kernel, operands)
+    kernel = kernel_table.bind(name, operands, result, params)
+    assert kernel is not None, name
+    return checked(name, kernel, operands)
 
 
 BINDERS: Final[Mapping[str, Binder]] = {PROGRAM: bind_program}

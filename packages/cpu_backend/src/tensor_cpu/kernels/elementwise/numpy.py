@@ -184,6 +184,16 @@ def _shortened(value: Any) -> str:
     return f"of {value.bit_length()} bits" if isinstance(value, int) and value.bit_length() > 256 else str(value)
 
 
+def first_true(found: Array, /) -> tuple[int, ...]:
+    """Index, in the tensor's order of axes, of the first true element in column-major order.
+
+    >>> first_true(np.array([[False, False], [True, True]]))
+    (0, 1)
+    """
+    position = int(found.argmax())
+    return tuple(int(along) for along in reversed(np.unravel_index(position, found.shape)))
+
+
 def _unary(name: str) -> Binder:
     return lambda operands, result, params: bind_unary(name, operands[0], result)
 

@@ -1,4 +1,4 @@
-"""Linear algebra for batches of small matrices, one in each lane of a vector register (csrc/linalg/batched_simd.h).
+"""Native linear algebra for batches of small matrices, each in one lane of a vector register (csrc/linalg).
 
 NumPy's kernel for the same forms stands behind every one of these: whenever a matrix is not finite, not positive
 definite or does not converge, the native kernel hands its operands over, so that results and errors are those of
@@ -9,7 +9,7 @@ another.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from math import prod
 from typing import Any, Final
@@ -17,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from tensor_core.dtypes import FLOATING
+from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.kernels.linalg import numpy as linalg
 from tensor_cpu.storage import NUMPY_DTYPES
 from tensor_cpu.system.extension import LIBRARY
@@ -187,7 +188,4 @@ def _compacting(kernel: Kernel) -> Kernel:
     return lambda *arrays: kernel(*map(np.ascontiguousarray, arrays))
 
 
-BINDERS: Final[Mapping[str, Callable[[tuple[Operand, ...], Result, Any], Kernel | None]]] = {
-    name: partial(bind, name) for name in linalg.ROUTINES
-}
-"""What is asked before NumPy's kernels."""
+BINDERS: Final[Mapping[str, NativeBinder]] = {name: partial(bind, name) for name in _FILLING}

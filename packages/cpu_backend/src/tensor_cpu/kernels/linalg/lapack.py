@@ -1,14 +1,16 @@
-"""Native kernels of linear algebra: loops over LAPACK in C, in place on the column-major blocks of the results.
+"""Native linear algebra: loops over LAPACK, in place on the column-major blocks of the results (csrc/linalg).
 
 NumPy's kernel of the same operation stands behind each: whatever LAPACK refuses is given to it, and it raises.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
 from tensor_core.dtypes import FLOATING
+from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.kernels.linalg import numpy as linalg
 from tensor_cpu.system.blas import open_blas
 from tensor_cpu.system.extension import LIBRARY
@@ -89,5 +91,6 @@ def _stack_strides(form: Form, batch: Shape) -> _Strides:
     return (*reversed(own), *[0] * missing, form.strides[1], form.strides[0])
 
 
-BINDERS: Final = {name: partial(bind, name) for name in linalg.ROUTINES}
-"""Native binders by operation."""
+BINDERS: Final[Mapping[str, NativeBinder]] = {
+    name: partial(bind, name) for name in ("svd", "qr", "eigh", "cholesky", "solve", "inv", "det")
+}

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from tensor_core.errors import UnsupportedOperationError
+from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.linalg.checks import (
     Array,
     first_bad_minor,
@@ -289,7 +290,4 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, params: Any) 
     return ignoring_fp_errors(kernel)
 
 
-BINDERS: Final[Mapping[str, Callable[[tuple[Operand, ...], Result, Any], Kernel]]] = {
-    name: partial(bind, name) for name in ROUTINES
-}
-"""What the backend's table takes over."""
+BINDERS: Final[Mapping[str, Binder]] = {name: partial(bind, name) for name in ROUTINES}

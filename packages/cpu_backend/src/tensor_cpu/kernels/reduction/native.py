@@ -1,4 +1,4 @@
-"""Reductions along any axes.
+"""Native reductions along any axes (csrc/reduction).
 
 Sums and products are cascaded: their error grows with the logarithm of the number of elements, and they are the same
 for every number of threads. What has no long neighbours, on a kept axis or on a reduced one, is first copied to an
@@ -7,15 +7,12 @@ order where it has.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from math import prod
 from typing import Any, Final, NamedTuple
 
-import numpy as np
-
 from tensor_core.dtypes import C32, C64, F32, F64, Bool, DType
-from tensor_cpu.storage import NUMPY_DTYPES
-from tensor_cpu.system.errstate import ignoring_fp_errors
+from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.dispatch.dtype_rules import Reduction, accumulator, reduced_axes
 from tensor_runtime.form import Form
@@ -197,32 +194,7 @@ def _compact(outermost_first: list[tuple[int, bool]]) -> list[Axis]:
     return [Axis(rows, columns, 0), Axis(columns, 1, 1)] if columns > 1 else [Axis(rows, 1, 0)]
 
 
-def bind_mean(operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel | None:
-    """The kernel of a mean of real elements: the native sum, divided by the number of elements.
-
-    >>> from tensor_core import F64
-    >>> from tensor_runtime.form import form_of
-    >>> from tensor_runtime.placement import CPU
-    >>> import numpy as np
-    >>> kernel = bind_mean((form_of(F64, (300, 100), CPU),), form_of(F64, (100,), CPU), (0, False))
-    >>> kernel is None or kernel(np.full((100, 300), 7.0))[7].item() == 7
-    True
-    """
-    (form,) = operands
-    assert isinstance(form, Form)
-    total = bind_reduction("sum", form, result, params) if form.dtype in (F32, F64) else None
-    if total is None:
-        return None
-    count = NUMPY_DTYPES[result.dtype].type(form.size // result.size)
-
-    def mean(x: Any) -> Any:
-        sums = total(x)
-        return np.divide(sums, count, out=sums)
-
-    return ignoring_fp_errors(mean)
-
-
-def _binder(name: str) -> Callable[[tuple[Operand, ...], Any, Any], Kernel | None]:
+def _binder(name: str) -> NativeBinder:
     def bind(operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel | None:
         assert isinstance(operands[0], Form)
         return bind_reduction(name, operands[0], result, params)
@@ -230,8 +202,6 @@ def _binder(name: str) -> Callable[[tuple[Operand, ...], Any, Any], Kernel | Non
     return bind
 
 
-BINDERS: Final[Mapping[str, Callable[[tuple[Operand, ...], Any, Any], Kernel | None]]] = {
+BINDERS: Final[Mapping[str, NativeBinder]] = {
     **{name: _binder(name) for name in ("sum", "prod", "max", "min", "any", "all")},
-    "mean": bind_mean,
 }
-"""Native binders by operation."""

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from tensor_core.dtypes import ALL, C64, DTYPES, F32, F64, FLOATING, I32, I64, NUMERIC, Bool, DType
 from tensor_core.errors import DTypeError, ShapeError
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_core.promotion import promote
 from tensor_runtime.dispatch.dtype_rules import component, inexact
 from tensor_runtime.dispatch.spec import same

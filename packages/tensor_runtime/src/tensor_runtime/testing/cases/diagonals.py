@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from tensor_core.dtypes import DTYPES, F64
 from tensor_core.errors import ArgumentError, AxisError, ShapeError, TensorError
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_runtime.dispatch.dtype_rules import accumulator
 from tensor_runtime.ops import diagonals, views
 from tensor_runtime.testing.case import Case, refused

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from tensor_core.dtypes import F32, F64, FLOATING, I32, I64, NUMERIC, REAL
 from tensor_core.errors import ArgumentError, DivisionByZeroError
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_runtime.ops import arithmetic, division
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.cases.arithmetic import Row, binary_case, binary_cases, quotient

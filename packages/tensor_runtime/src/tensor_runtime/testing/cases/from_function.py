@@ -8,7 +8,7 @@ from typing import Any
 
 from tensor_core.dtypes import C64, DTYPES, F64, FLOATING, I32, I64, DType
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, TensorError
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_runtime.ops.creation import arange, linspace
 from tensor_runtime.ops.from_function import from_function, tabulate
 from tensor_runtime.testing.case import Case, refused

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from tensor_core.dtypes import ALL, DTYPES, F32, F64, FLOATING, I32, I64, INTEGER, NUMERIC, REAL, Bool, DType
 from tensor_core.errors import DivisionByZeroError, DTypeError, ShapeError
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_runtime import primitives
 from tensor_runtime.dispatch.dtype_rules import boolean, component, reduced_axes
 from tensor_runtime.dispatch.spec import same

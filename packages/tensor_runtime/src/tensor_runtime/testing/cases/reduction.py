@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from tensor_core.dtypes import ALL, DTYPES, F64, I32, I64, REAL, Bool, DType
 from tensor_core.errors import ArgumentError, AxisError, DTypeError, TensorError
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_runtime.dispatch.dtype_rules import Axes, accumulator, boolean, inexact, reduced_axes
 from tensor_runtime.dispatch.spec import same
 from tensor_runtime.ops import reduction, statistics

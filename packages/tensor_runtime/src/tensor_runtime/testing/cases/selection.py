@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from tensor_core.dtypes import ALL, C32, DTYPES, F32, F64, I32, I64, NUMERIC, REAL, Bool, DType
 from tensor_core.errors import DTypeError, ShapeError
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_core.promotion import promote
 from tensor_runtime.dispatch.dtype_rules import component
 from tensor_runtime.ops import arithmetic, complex_parts, selection

@@ -23,7 +23,7 @@ from tensor_core.dtypes import (
     Bool,
 )
 from tensor_core.errors import ArgumentError, DivisionByZeroError, DTypeError, ShapeError
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_runtime import primitives
 from tensor_runtime.dispatch.dtype_rules import boolean, component
 from tensor_runtime.ops.complex_parts import paired

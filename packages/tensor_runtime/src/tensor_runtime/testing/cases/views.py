@@ -12,7 +12,7 @@ from typing import Any, Final
 from tensor_core import views as layouts
 from tensor_core.dtypes import DTYPES, F64, I64
 from tensor_core.errors import AxisError, IndexingError, LossyConversionError, OverlappingViewError, ShapeError
-from tensor_core.host_view import HostTensorView
+from tensor_core.host.tensor import HostTensorView
 from tensor_core.layout import TensorLayout
 from tensor_runtime.ops import indexing, views
 from tensor_runtime.tensors.tensor import Tensor
@@ -124,7 +124,7 @@ def _writing(x: Host) -> Iterator[Case]:
 
 
 def _converted(y: Host) -> Host:
-    from tensor_core.host_tensor import HostTensor
+    from tensor_core.host.tensor import HostTensor
 
     return HostTensor.from_flat([float(element) for element in y.to_flat()], y.shape, F64)
 
