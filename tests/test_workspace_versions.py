@@ -129,3 +129,7 @@ def test_no_file_names_a_package_index() -> None:
         if path.suffix not in {".json", ".npy", ".npz", ".svg", ".png"} and path.is_file():
             found = words.search(path.read_text(encoding="utf-8"))
             assert found is None, f"{name}: {found}"
+
+
+def test_the_citation_names_this_version() -> None:
+    assert f"\nversion: {VERSION}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")

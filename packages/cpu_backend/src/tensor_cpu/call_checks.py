@@ -37,7 +37,7 @@ def wanted() -> bool:
     return text == "1"
 
 
-_CHECKED: Final = wanted()
+CHECKED: Final = wanted()
 
 
 def checked(name: str, kernel: Kernel, operands: tuple[Operand, ...]) -> Kernel:
@@ -46,7 +46,7 @@ def checked(name: str, kernel: Kernel, operands: tuple[Operand, ...]) -> Kernel:
     >>> checked("negative", np.negative, ())(np.ones(2)).tolist()
     [-1.0, -1.0]
     """
-    return CheckedKernel(name, kernel, operands) if _CHECKED else kernel
+    return CheckedKernel(name, kernel, operands) if CHECKED else kernel
 
 
 class CheckedKernel:

@@ -16,6 +16,7 @@ from tensor_core.errors import (
     SizeLimitError,
     shortened,
 )
+from tensor_core.records import Record
 from tensor_core.shapes import (
     LARGEST,
     Shape,
@@ -30,7 +31,7 @@ from tensor_core.static_types import Final
 _EXACT_LIMIT: Final = 4096  # elements up to which overlap is decided by enumeration
 
 
-class TensorLayout:
+class TensorLayout(Record):
     """Shape, strides and offset of a tensor or view.
 
     Args:
@@ -47,7 +48,7 @@ class TensorLayout:
     TensorLayout(shape=(2, 3), strides=(1, 2), offset=0)
     """
 
-    __slots__ = ("offset", "shape", "strides")
+    __slots__ = ("shape", "strides", "offset")
 
     shape: Shape
     strides: Shape
@@ -73,9 +74,7 @@ class TensorLayout:
             raise SizeLimitError(
                 f"TensorLayout: {found}; accepted: magnitudes up to 2**63 - 1", strides=steps, offset=start
             )
-        object.__setattr__(self, "shape", extents)
-        object.__setattr__(self, "strides", steps)
-        object.__setattr__(self, "offset", start)
+        self._set(extents, steps, start)
 
     @classmethod
     def compact(cls, shape: Iterable[int] | int, /) -> TensorLayout:
@@ -115,23 +114,6 @@ class TensorLayout:
     def is_row_major(self) -> bool:
         """Whether the elements lie row-major without gaps."""
         return canonical_strides(self.shape[::-1], self.strides[::-1]) == compact_strides(self.shape[::-1])
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("TensorLayout is immutable; make another one")
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, TensorLayout):
-            return NotImplemented
-        return (self.shape, self.strides, self.offset) == (other.shape, other.strides, other.offset)
-
-    def __hash__(self) -> int:
-        return hash((self.shape, self.strides, self.offset))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return TensorLayout, (self.shape, self.strides, self.offset)
-
-    def __repr__(self) -> str:
-        return f"TensorLayout(shape={self.shape}, strides={self.strides}, offset={self.offset})"
 
 
 def element_offset(layout: TensorLayout, index: Sequence[int], /) -> int:

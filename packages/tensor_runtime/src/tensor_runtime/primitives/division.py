@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 from tensor_core.dtypes import NUMERIC, REAL
+from tensor_runtime.backends.facts import KernelFacts
 from tensor_runtime.dispatch.call import execute_binary
 from tensor_runtime.dispatch.dtype_rules import equal_shapes
+from tensor_runtime.ops.division import zero_divisor
 from tensor_runtime.primitives.strict import StrictSpec
 from tensor_runtime.tensors.tensor import Tensor
 
-_DIV: Final = StrictSpec("div", binary=True, accepts=NUMERIC, result_shape=equal_shapes)
-_REM: Final = StrictSpec("rem", binary=True, accepts=REAL, result_shape=equal_shapes)
+_DIVISION: Final = KernelFacts(elementwise=True, refuses=zero_divisor)
+
+_DIV: Final = StrictSpec("div", binary=True, accepts=NUMERIC, result_shape=equal_shapes, facts=_DIVISION)
+_REM: Final = StrictSpec("rem", binary=True, accepts=REAL, result_shape=equal_shapes, facts=_DIVISION)
 
 
 def div(a: Tensor, b: Tensor, /) -> Tensor:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from tensor_runtime.contracts.gather_scatter import SliceOptions
 from tensor_runtime.dispatch.arguments import choice, whole, wholes
 from tensor_runtime.dispatch.call import execute_pair, execute_several
 from tensor_runtime.ops.gather_scatter import GATHER, SCATTER_MODES, ScatterSpec, scattered
-from tensor_runtime.ops.slice_geometry import SliceOptions
 from tensor_runtime.primitives.strict import StrictIndexedSpec
 from tensor_runtime.tensors.tensor import Tensor
 

@@ -16,7 +16,20 @@ from typing import Any, Final
 
 import numpy as np
 
-from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND, Axis, Look, Operand, access, by_stride, extent_of, line, look
+from tensor_cpu.kernels.axes import (
+    FIRST,
+    RESULT,
+    SECOND,
+    Axis,
+    Look,
+    Operand,
+    access,
+    by_occurrence,
+    by_stride,
+    extent_of,
+    line,
+    look,
+)
 from tensor_cpu.kernels.contraction import cost
 from tensor_cpu.kernels.copy.permute import bind_copy, bind_fill
 from tensor_cpu.system.errstate import IGNORING_FP_ERRORS, ignoring_fp_errors
@@ -68,9 +81,7 @@ def plan_product(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) 
     >>> [[axis.labels for axis in group] for group in (plan.stack, plan.rows, plan.inner, plan.columns)], plan.copies
     ([[(0,)], [(3,)], [(1,)], [(2,)]], False)
     """
-    free_x = [axis for axis in axes if axis.occurs(FIRST, RESULT)]
-    free_y = [axis for axis in axes if axis.occurs(SECOND, RESULT)]
-    contracted = [axis for axis in axes if axis.occurs(FIRST, SECOND)]
+    _, contracted, free_x, free_y = by_occurrence(axes)
     best: MatrixProduct | None = None
     for inner in _orders(contracted, FIRST, SECOND):
         for columns in _choices(free_x, FIRST):
@@ -87,6 +98,8 @@ def plan_product(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) 
 
 def _orders(group: Sequence[Axis], *roles: int) -> list[Group]:
     """The orders in which these roles have the axes, without repetition."""
+    if len(group) < 2:
+        return [tuple(group)]
     return list(dict.fromkeys(by_stride(group, role) for role in roles))
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND, Axis, Operand, by_stride, extent_of, line
+from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND, Axis, Operand, by_occurrence, by_stride, extent_of, line
 from tensor_cpu.kernels.contraction import native_cost as cost
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 
@@ -159,10 +159,8 @@ def plan_scatter(axes: Sequence[Axis], x: Operand, y: Operand) -> ScatterProduct
     >>> [axis.labels for axis in plan.rows], plan.rows_are_second
     ([(2,)], True)
     """
-    of_x = tuple(axis for axis in axes if axis.occurs(FIRST, RESULT))
-    of_y = tuple(axis for axis in axes if axis.occurs(SECOND, RESULT))
-    inner = by_stride((axis for axis in axes if axis.occurs(FIRST, SECOND)), FIRST if x.size >= y.size else SECOND)
-    stack = tuple(axis for axis in axes if axis.occurs(FIRST, SECOND, RESULT))
+    stack, contracted, of_x, of_y = by_occurrence(axes)
+    inner = by_stride(contracted, FIRST if x.size >= y.size else SECOND)
     second = bool(of_y) and (not of_x or _fastest(of_y) < _fastest(of_x))
     rows, columns = (of_y, of_x) if second else (of_x, of_y)
     role_of_rows, role_of_columns = (SECOND, FIRST) if second else (FIRST, SECOND)

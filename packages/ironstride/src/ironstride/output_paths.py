@@ -12,38 +12,38 @@ from pathlib import Path
 from tensor_core.errors import TensorError
 
 
-class TargetError(TensorError, ValueError):
+class OutputPathError(TensorError, ValueError):
     """A file that could not be written; the message names the option and says why."""
 
 
-def check_target(option: str, file: Path, endings: Sequence[str]) -> None:
-    """Refuse a target that could not be written.
+def check_output_path(option: str, file: Path, endings: Sequence[str]) -> None:
+    """Refuse an output path that could not be written.
 
     Args:
         option: as the user typed it, for the message.
-        file: the target; folders that do not exist yet are made when it is written.
+        file: the path; folders that do not exist yet are made when it is written.
         endings: the accepted ones, with their dot.
 
     Raises:
-        TargetError: unknown ending, a folder in its place, or a folder that cannot be written or made.
+        OutputPathError: unknown ending, a folder in its place, or a folder that cannot be written or made.
 
-    >>> check_target("-o", Path("sum.txt"), [".npy"])
+    >>> check_output_path("-o", Path("sum.txt"), [".npy"])
     Traceback (most recent call last):
-    ironstride.targets.TargetError: -o sum.txt: the ending must be .npy
+    ironstride.output_paths.OutputPathError: -o sum.txt: the ending must be .npy
     """
     if file.suffix.lower() not in endings:
-        raise TargetError(f"{option} {file}: the ending must be {' or '.join(endings)}")
+        raise OutputPathError(f"{option} {file}: the ending must be {' or '.join(endings)}")
     folder = file.absolute().parent
     try:
         while not folder.exists() and folder != folder.parent:
             folder = folder.parent
         taken = file.is_dir()
     except (OSError, ValueError) as error:
-        raise TargetError(f"{option} {file}: {error}") from None
+        raise OutputPathError(f"{option} {file}: {error}") from None
     if taken:
-        raise TargetError(f"{option} {file}: a folder has that name")
+        raise OutputPathError(f"{option} {file}: a folder has that name")
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
-        raise TargetError(f"{option} {file}: {folder} cannot be written")
+        raise OutputPathError(f"{option} {file}: {folder} cannot be written")
 
 
 def make_folder(option: str, file: Path) -> None:
@@ -58,4 +58,4 @@ def make_folder(option: str, file: Path) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise TargetError(f"{option} {file}: {error.strerror or error}") from None
+        raise OutputPathError(f"{option} {file}: {error.strerror or error}") from None

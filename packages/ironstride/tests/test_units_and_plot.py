@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ironstride.output_paths import OutputPathError, check_output_path, make_folder
 from ironstride.plot import PlotError, Tree, draw_plan, memory_over_steps, positions, require_matplotlib
-from ironstride.show import bytes_text, power_text, scientific, table
-from ironstride.targets import TargetError, check_target, make_folder
+from ironstride.units import power_text, scientific, table
+from tensor_core.formatting import readable_bytes
 
 CHAIN = Tree(3, ((0, 2), (1, 3)), (6, 6, 12, 8, 4), (48, 48, 96, 64, 32))
 
@@ -30,7 +31,7 @@ def test_scientific_goes_on_where_floats_end() -> None:
 
 @given(st.integers(0, 2**200))
 def test_sizes_take_few_characters(count: int) -> None:
-    assert len(bytes_text(count)) <= 14
+    assert len(readable_bytes(count)) <= 14
     assert len(power_text(count)) <= 9
 
 
@@ -108,14 +109,14 @@ def test_targets_are_refused_before_any_work(tmp_path: Path) -> None:
         (tmp_path / "taken.npy", "a folder has that name"),
         (tmp_path / "file" / "a.npy", "cannot be written"),
     ):
-        with pytest.raises(TargetError, match=message):
-            check_target("-o", file, [".npy"])
+        with pytest.raises(OutputPathError, match=message):
+            check_output_path("-o", file, [".npy"])
 
 
 def test_folders_of_a_target_are_made_when_it_is_written(tmp_path: Path) -> None:
     file = tmp_path / "new" / "newer" / "a.npy"
 
-    check_target("-o", file, [".npy"])
+    check_output_path("-o", file, [".npy"])
     assert not file.parent.exists()
     make_folder("-o", file)
     assert file.parent.is_dir()

@@ -1,4 +1,4 @@
-"""Extents: a notation and shapes become a network, in which every label has one extent.
+"""Networks: a notation and shapes, in which every label has one extent.
 
 Extents of a label are equal within one operand, and equal or 1 across operands; an extent of 1 beside 0 gives 0. An
 axis of extent 1 whose label is longer elsewhere does not depend on that label: the network drops it, which costs
@@ -8,10 +8,11 @@ nothing. An ellipsis becomes labels of its own, aligned at the last one.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple, NoReturn
 
 from tensor_einsum.errors import ExtentError, pointed
-from tensor_einsum.notation import ELLIPSIS, Notation, single_characters, written
+from tensor_einsum.notation import ELLIPSIS, Notation, single_characters
 
 Labels = tuple[int, ...]
 Shape = tuple[int, ...]
@@ -26,19 +27,7 @@ class Network(NamedTuple):
     names: tuple[str, ...]  # by label
     shapes: tuple[Shape, ...]
     extents: tuple[int, ...]  # by label
-
-    def kept_axes(self, operand: int) -> tuple[int, ...]:
-        """Axes of an operand that are not dropped as broadcast ones."""
-        return tuple(
-            axis
-            for axis, (label, extent) in enumerate(zip(self.inputs[operand], self.shapes[operand], strict=True))
-            if extent == self.extents[label]
-        )
-
-    @property
-    def subscripts(self) -> str:
-        """The notation with the ellipsis and the implicit output written out."""
-        return f"{','.join(written(term, self.names) for term in self.inputs)}->{written(self.output, self.names)}"
+    terms: tuple[Labels, ...]  # the inputs without the axes of extent 1 that broadcast
 
 
 def resolve(operation: str, notation: Notation, shapes: Sequence[Shape]) -> Network:
@@ -51,6 +40,8 @@ def resolve(operation: str, notation: Notation, shapes: Sequence[Shape]) -> Netw
     >>> from tensor_einsum.notation import parse
     >>> resolve("einsum", parse("...ij,jk"), [(5, 2, 3), (3, 4)]).extents
     (2, 3, 4, 5)
+    >>> resolve("einsum", parse("ij,ij"), [(2, 1), (2, 3)]).terms
+    ((0,), (0, 1))
     """
     if len(shapes) != len(notation.inputs):
         raise ExtentError(
@@ -60,7 +51,7 @@ def resolve(operation: str, notation: Notation, shapes: Sequence[Shape]) -> Netw
             shapes=tuple(shapes),
         )
     inputs, output, names = notation.inputs, notation.output, notation.names
-    if any(ELLIPSIS in term for term in inputs):
+    if ELLIPSIS in chain.from_iterable(inputs):
         inputs, output, names = _expand_ellipsis(operation, notation, shapes)
     for operand, (term, shape) in enumerate(zip(inputs, shapes, strict=True)):
         if len(term) != len(shape):
@@ -72,16 +63,23 @@ def resolve(operation: str, notation: Notation, shapes: Sequence[Shape]) -> Netw
                 if extents[label] != 1 and extents[label] != extent:
                     _disagree(operation, notation, inputs, shapes, names, label)
                 extents[label] = extent
+    terms = list(inputs)
     for operand, (term, shape) in enumerate(zip(inputs, shapes, strict=True)):
         if len(set(term)) < len(term):
             _check_diagonal(operation, notation, operand, term, shape, names)
-    return Network(notation.text, inputs, output, names, tuple(shapes), tuple(extents))
+        if 1 in shape:
+            terms[operand] = _without_broadcast(term, shape, extents)
+    return Network(notation.text, inputs, output, names, tuple(shapes), tuple(extents), tuple(terms))
+
+
+def _without_broadcast(term: Labels, shape: Shape, extents: Sequence[int]) -> Labels:
+    return tuple([label for label, extent in zip(term, shape, strict=True) if extent == extents[label]])
 
 
 def _expand_ellipsis(
     operation: str, notation: Notation, shapes: Sequence[Shape]
 ) -> tuple[tuple[Labels, ...], Labels, tuple[str, ...]]:
-    """Replace every ellipsis by new labels; the last axis covered bears the same one in every operand."""
+    """Replace every ellipsis by new labels; the last axis covered has the same one in every operand."""
     covered = []
     for operand, (term, shape) in enumerate(zip(notation.inputs, shapes, strict=True)):
         here = len(shape) - len(term) + 1 if ELLIPSIS in term else 0

@@ -1,4 +1,4 @@
-"""Numbers for people: sizes, tables, and norms that no exponent overflows.
+"""Numbers as text: counts, norms that no exponent overflows, and tables of both.
 
 Everything returns text in ASCII; nothing here prints.
 """
@@ -7,22 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-
-UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
-
-
-def bytes_text(count: int) -> str:
-    """A number of bytes with the largest fitting binary unit.
-
-    >>> bytes_text(512), bytes_text(8 * 2**20), bytes_text(3 * 2**29)
-    ('512 B', '8.0 MiB', '1.5 GiB')
-    """
-    power = min(max(count.bit_length() - 1, 0) // 10, len(UNITS) - 1)
-    if power == 0:
-        return f"{count} B"
-    if count.bit_length() > 80:
-        return f"{power_text(count)} B"
-    return f"{count / 1024**power:.1f} {UNITS[power]}"
 
 
 def power_text(count: int) -> str:
