@@ -54,7 +54,7 @@ WITHOUT: Final[Mapping[str, Mapping[str, str]]] = {
 BESIDE: Final[Mapping[str, frozenset[str]]] = {
     "primitives": frozenset({"conversion", "linalg", "strict"}),
     "cases": frozenset({"conversion", "fusion", "primitives"}),
-    "kernels": frozenset({"axes", "contraction", "conversion", "copy", "elementwise", "linalg", "windows"}),
+    "kernels": frozenset({"axes", "contraction", "conversion", "copy", "elementwise", "linalg", "params", "windows"}),
 }
 """Modules of a mirror that are no family of ``ops``: those of other packages and rooms, and helpers."""
 
