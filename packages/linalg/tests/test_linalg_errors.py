@@ -12,6 +12,8 @@ import pytest
 import tensor_linalg as tl
 import tensor_runtime as tr
 from tensor_core import DTypeError, ShapeError, TensorError
+from tensor_linalg.contracts import CheckParams
+from tensor_runtime.backends.facts import facts_of
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "svd": tl.svd,
@@ -222,3 +224,15 @@ def test_errors_survive_pickle_with_their_fields() -> None:
     assert type(copy) is tl.NotPositiveDefiniteError
     assert str(copy) == str(info.value)
     assert (copy.operation, copy.batch_index, copy.element_index) == ("cholesky", (0,), (0, 0))
+
+
+def test_what_a_decomposition_may_refuse_is_stated() -> None:
+    form = tr.ones((2, 2))._form
+    stated = {
+        (name, check): facts_of(name).refuses(name, (form,), form, CheckParams(check))  # type: ignore[misc]
+        for name in ("qr", "solve")
+        for check in (True, False)
+    }
+
+    assert stated["qr", True] == "qr refuses elements that are not finite" and stated["qr", False] is None
+    assert stated["solve", False] == "solve refuses matrices that have no result"
