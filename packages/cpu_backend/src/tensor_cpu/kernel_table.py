@@ -111,6 +111,15 @@ ROWS: Final[Mapping[str, Row]] = {
 """Every kernel of this backend."""
 
 
+def kernels_of(module: str, /) -> tuple[str, ...]:
+    """Names of the kernels for which a module inside ``tensor_cpu.kernels`` is asked.
+
+    >>> kernels_of("scan")
+    ('cumsum', 'cumprod')
+    """
+    return tuple(name for name, row in ROWS.items() if module == row.numpy or module in row.native)
+
+
 def bind(name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel | None:
     """The first kernel that a binder has for these forms; None for a name that is not in the table.
 

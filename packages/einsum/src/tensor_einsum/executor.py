@@ -14,19 +14,22 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-
 from tensor_core.dtypes import DType
 from tensor_core.errors import DTypeError, OutOfMemoryError, TensorError
 from tensor_core.formatting import readable_bytes
+from tensor_einsum.contracts import UnaryEinsumParams
 from tensor_einsum.errors import ExtentError
 from tensor_einsum.network import Labels
 from tensor_einsum.steps import Step, peak_bytes
 from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.error_translation import translated
+from tensor_runtime.backends.facts import state
 from tensor_runtime.backends.memory_limits import recently_usable_bytes
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.backends.workspaces import with_workspace, workspace_of
+from tensor_runtime.contracts.contraction import ContractParams
+from tensor_runtime.contracts.views import ConvertParams, ReshapeParams
 from tensor_runtime.dispatch.spec import common_placement
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import Placement
@@ -199,7 +202,7 @@ def _bind_contraction(step: Step, a: Form, b: Form, dtype: DType) -> Binding:
     if known is not None:
         return known
     result = form_of(dtype, step.shape, a.placement)
-    return _contractions.insert(key, (registry.bind("contract", (a, b), result, labels), result))
+    return _contractions.insert(key, (registry.bind("contract", (a, b), result, ContractParams(*labels)), result))
 
 
 def _bind_unary_einsum(step: Step, form: Form, dtype: DType) -> Binding:
@@ -213,13 +216,18 @@ def _bind_unary_einsum(step: Step, form: Form, dtype: DType) -> Binding:
     return with_workspace(lambda x: unary_einsum(convert(x)), takes), result
 
 
+state("unary_einsum")
+
+
 def _unary_einsum(form: Form, labels: tuple[Labels, ...]) -> Binding:
     known = _unary_einsums.get((form, labels))
     if known is not None:
         return known
     extents = dict(zip(labels[0], form.shape, strict=True))
     result = form_of(form.dtype, tuple(map(extents.__getitem__, labels[1])), form.placement)
-    return _unary_einsums.insert((form, labels), (registry.bind("unary_einsum", (form,), result, labels), result))
+    return _unary_einsums.insert(
+        (form, labels), (registry.bind("unary_einsum", (form,), result, UnaryEinsumParams(*labels)), result)
+    )
 
 
 def _bind_squeeze(step: Step, form: Form, dtype: DType) -> Binding:
@@ -231,7 +239,7 @@ def _bind_squeeze(step: Step, form: Form, dtype: DType) -> Binding:
         return known
     shape, strides = (tuple(values[axis] for axis in kept) for values in (form.shape, form.strides))
     view = form_of(form.dtype, shape, form.placement, strides)
-    return _squeezes.insert((form, kept), (registry.bind("reshape_view", (form,), view, shape), view))
+    return _squeezes.insert((form, kept), (registry.bind("reshape_view", (form,), view, ReshapeParams(shape)), view))
 
 
 def _conversion(form: Form, dtype: DType) -> Binding:
@@ -239,7 +247,9 @@ def _conversion(form: Form, dtype: DType) -> Binding:
     if known is not None:
         return known
     result = form_of(dtype, form.shape, form.placement)
-    return _conversions.insert((form, dtype), (registry.bind("convert", (form,), result, "error"), result))
+    return _conversions.insert(
+        (form, dtype), (registry.bind("convert", (form,), result, ConvertParams("error")), result)
+    )
 
 
 def _numbered(terms: tuple[Labels, ...]) -> tuple[Labels, ...]:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from tensor_core.errors import UnsupportedOperationError
 from tensor_core.host.tensor import HostTensor
+from tensor_runtime.backends.facts import facts_of
 from tensor_runtime.form import Form
 from tensor_runtime.placement import DeviceId, DeviceKind, MemoryKind, Placement
 from tensor_runtime.protocols import Kernel, Operand, Result
@@ -33,7 +34,13 @@ class MetaBackend:
     device_kind: Final = META_KIND
 
     def bind(self, name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel:
-        """A kernel that gives as many times nothing as there are results."""
+        """A kernel that gives as many times nothing as there are results.
+
+        Raises:
+            UnsupportedOperationError: the kernel answers what its elements are, such as how many results there are.
+        """
+        if facts_of(name).effect == "answers":
+            raise no_elements(name, result[0] if isinstance(result, tuple) else result)
         nothing = (None,) * len(result) if isinstance(result, tuple) else None
         return lambda *arguments: nothing
 
@@ -74,6 +81,18 @@ class MetaBackend:
     def describe(self) -> Mapping[str, str]:
         """What it is."""
         return {"computes": "nothing; shapes and dtypes only"}
+
+
+def no_elements(operation: str, form: Form, /) -> UnsupportedOperationError:
+    """The error of an operation that is asked for the shape of a result that elements decide, where there are none.
+
+    >>> no_elements("nonzero", zeros(2)._form).operation
+    'nonzero'
+    """
+    return UnsupportedOperationError(
+        f"{operation}: the result's shape depends on the elements, and a tensor on {form.placement} has none",
+        operation=operation,
+    )
 
 
 def backend() -> MetaBackend:

@@ -1,8 +1,7 @@
 """Contractions of two tensors: ``matmul``, ``tensordot`` and ``dot_general``.
 
-All three name which axes are summed and reduce to one kernel, ``contract``, to which a backend is bound with three
-tuples of labels: those of the first operand, of the second, and of the result. In another algebra than plus-times it
-is the kernel ``semiring_contract``, and the algebra comes fourth.
+All three name which axes are summed and reduce to one kernel, ``contract``; in another algebra than plus-times to
+``semiring_contract``. What these are bound with stands in ``tensor_runtime.contracts.contraction``.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from tensor_core.shapes import normalize_axes
 from tensor_runtime.algebras import PLUS_TIMES, Semiring, check_algebra, dtype_names
 from tensor_runtime.backends.bindings import Binding
 from tensor_runtime.backends.registry import registry
+from tensor_runtime.contracts.contraction import ContractParams, Labels, SemiringContractParams
 from tensor_runtime.dispatch.call import execute_binary, execute_pair
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import OpSpec, check_operands
@@ -24,7 +24,6 @@ from tensor_runtime.form import Form, Shape
 from tensor_runtime.protocols import Operand
 from tensor_runtime.tensors.tensor import Tensor
 
-Labels = tuple[int, ...]
 Signature = tuple[Labels, Labels, Labels]  # of the first operand, of the second, of the result
 AxisPairs = tuple[tuple[int, ...], tuple[int, ...]]
 
@@ -69,7 +68,7 @@ class ContractionSpec(OpSpec):
         return registry.bind(self.kernel, operands, result, self._params_of_kernel(labels, *params)), result
 
     def _params_of_kernel(self, labels: Signature, *params: Any) -> Any:
-        return labels
+        return ContractParams(*labels)
 
 
 class AlgebraSpec(ContractionSpec):
@@ -109,7 +108,7 @@ class AlgebraSpec(ContractionSpec):
         return result
 
     def _params_of_kernel(self, labels: Signature, *params: Any) -> Any:
-        return *labels, params[0][1]
+        return SemiringContractParams(*labels, params[0][1])
 
 
 def _matmul_labels(operation: str, a: Shape, b: Shape, /) -> Signature:

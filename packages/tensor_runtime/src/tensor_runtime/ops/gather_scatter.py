@@ -15,12 +15,13 @@ from tensor_core.dtypes import ALL, I64, REAL, Bool
 from tensor_core.errors import DTypeError, ReadOnlyError, ShapeError
 from tensor_core.shapes import broadcast_shapes, normalize_axis
 from tensor_runtime.backends.error_translation import call_translated
+from tensor_runtime.contracts.gather_scatter import SliceOptions
 from tensor_runtime.dispatch.arguments import choice, whole, wholes
 from tensor_runtime.dispatch.call import execute_pair, execute_several
 from tensor_runtime.dispatch.data_dependent import DependentSpec, Results, execute_dependent
 from tensor_runtime.dispatch.index_checked import IndexedSpec
 from tensor_runtime.form import Form, Shape
-from tensor_runtime.ops.slice_geometry import SliceOptions, gather_geometry, scatter_geometry
+from tensor_runtime.ops.slice_geometry import gather_geometry, scatter_geometry
 from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensorViewMut, unwrap
 
 _LEADING: Final = SliceOptions()
@@ -109,7 +110,7 @@ class _ScatterSpec(IndexedSpec):
 
 TAKE: Final = IndexedSpec("take", result_shape=_taken)
 TAKE_ALONG_AXIS: Final = IndexedSpec("take_along_axis", result_shape=along_axis)
-PUT_ALONG_AXIS: Final = IndexedSpec("put_along_axis", result_shape=_put)
+PUT_ALONG_AXIS: Final = IndexedSpec("put_along_axis", result_shape=_put, effect="writes")
 GATHER: Final = IndexedSpec("gather", result_shape=_gathered)
 SCATTER: Final = _ScatterSpec("scatter", result_shape=_scattered)
 

@@ -5,19 +5,23 @@ from __future__ import annotations
 from typing import Final
 
 from tensor_core.dtypes import COMPLEX, NUMERIC, REAL, REAL_FLOATING, Bool
+from tensor_runtime.backends.facts import KernelFacts
 from tensor_runtime.dispatch.call import execute_binary, execute_ternary, execute_unary
 from tensor_runtime.dispatch.dtype_rules import component, equal_shapes, same_shape, three_equal_shapes
 from tensor_runtime.ops.complex_parts import paired
+from tensor_runtime.ops.division import zero_divisor
 from tensor_runtime.primitives.strict import StrictSpec
 from tensor_runtime.tensors.tensor import Tensor
 
 _ORDERED: Final = REAL | {Bool}
 
+_DIVISION: Final = KernelFacts(elementwise=True, refuses=zero_divisor)
+
 _ADD: Final = StrictSpec("add", binary=True, accepts=NUMERIC, result_shape=equal_shapes)
 _SUB: Final = StrictSpec("sub", binary=True, accepts=NUMERIC, result_shape=equal_shapes, kernel="subtract")
 _MUL: Final = StrictSpec("mul", binary=True, accepts=NUMERIC, result_shape=equal_shapes, kernel="multiply")
-_DIV: Final = StrictSpec("div", binary=True, accepts=NUMERIC, result_shape=equal_shapes)
-_REM: Final = StrictSpec("rem", binary=True, accepts=REAL, result_shape=equal_shapes)
+_DIV: Final = StrictSpec("div", binary=True, accepts=NUMERIC, result_shape=equal_shapes, facts=_DIVISION)
+_REM: Final = StrictSpec("rem", binary=True, accepts=REAL, result_shape=equal_shapes, facts=_DIVISION)
 _POW: Final = StrictSpec("pow", binary=True, accepts=NUMERIC, result_shape=equal_shapes)
 _MAX: Final = StrictSpec("max", binary=True, accepts=_ORDERED, result_shape=equal_shapes, kernel="maximum")
 _MIN: Final = StrictSpec("min", binary=True, accepts=_ORDERED, result_shape=equal_shapes, kernel="minimum")

@@ -12,7 +12,7 @@ class TestMyBackend(BackendConformance):
 
 Every case runs with its operands as given, and as equal views: transposed, backwards, with gaps. Results are compared
 on the host, with the bits that an oracle in plain Python expects. What no result shows, ``memory_conformance``
-asks.
+and ``facts_conformance`` ask.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ from tensor_runtime.tensors.transfer import download, trace_transfers, upload
 from tensor_runtime.testing.case import Case
 from tensor_runtime.testing.cases import all_cases
 from tensor_runtime.testing.comparing import difference, inverted
+from tensor_runtime.testing.facts_conformance import FactsConformance
 from tensor_runtime.testing.layout_variants import VARIANTS
 from tensor_runtime.testing.memory_conformance import MemoryConformance, check_unsupported, require
 from tensor_runtime.testing.strategies import ViewedTensor, tensors, viewed_tensors
@@ -63,7 +64,7 @@ ANYWHERE: Final[Mapping[str, Callable[[Tensor], Tensor]]] = {
 """Operations that take any tensor; of small whole numbers they are exact, whatever the order."""
 
 
-class BackendConformance(MemoryConformance):
+class BackendConformance(MemoryConformance, FactsConformance):
     """Subclass it under a name that begins with ``Test``, beside a fixture ``placement`` that says where to compute.
 
     >>> "add-F64" in [case.id for case in CASES]
