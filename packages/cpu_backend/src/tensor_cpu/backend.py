@@ -10,7 +10,6 @@ from typing import Any, Final
 import numpy as np
 
 from tensor_core.dtypes import DType
-from tensor_core.errors import UnsupportedOperationError
 from tensor_core.host.tensor import HostTensor
 from tensor_cpu import kernel_table, storage
 from tensor_cpu.call_checks import CHECKED, checked
@@ -62,8 +61,6 @@ class CpuBackend:
             kernel = kernel_table.bind(name, operands, result, params)
         except OverflowError as error:  # more bytes, or more elements with a workspace, than there are addresses
             raise MemoryError(str(error)) from error
-        if kernel is None:
-            raise UnsupportedOperationError(f"{name}: the cpu backend has no such operation", operation=name)
         return checked(name, kernel, operands) if CHECKED else kernel
 
     def operations(self) -> frozenset[str]:

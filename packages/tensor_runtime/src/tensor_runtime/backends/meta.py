@@ -7,7 +7,9 @@ does nothing. What depends on elements raises ``UnsupportedOperationError``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Final
 
 from tensor_core.errors import UnsupportedOperationError
@@ -21,6 +23,26 @@ META_KIND: Final = DeviceKind.other("meta")
 META_DEVICE: Final = DeviceId(META_KIND, 0)
 META: Final = Placement(MemoryKind.Device, META_DEVICE)
 """Where a tensor has no elements; ``zeros((2, 3), placement="meta")``."""
+
+
+_asked: Final[ContextVar[set[str] | None]] = ContextVar("tensor_runtime.kernels_asked", default=None)
+
+
+@contextmanager
+def kernels_asked() -> Iterator[set[str]]:
+    """Names of the kernels that run on ``meta`` inside the block, in this thread.
+
+    >>> with kernels_asked() as asked:
+    ...     _ = abs(zeros((2,), placement="meta"))
+    >>> sorted(asked)
+    ['abs', 'full']
+    """
+    asked: set[str] = set()
+    token = _asked.set(asked)
+    try:
+        yield asked
+    finally:
+        _asked.reset(token)
 
 
 class MetaBackend:
@@ -42,7 +64,14 @@ class MetaBackend:
         if facts_of(name).effect == "answers":
             raise no_elements(name, result[0] if isinstance(result, tuple) else result)
         nothing = (None,) * len(result) if isinstance(result, tuple) else None
-        return lambda *arguments: nothing
+
+        def kernel(*arguments: Any) -> Any:
+            asked = _asked.get()
+            if asked is not None:
+                asked.add(name)
+            return nothing
+
+        return kernel
 
     def operations(self) -> frozenset[str]:
         """None of its own; ``bind`` takes any name."""

@@ -62,11 +62,11 @@ def _policy(kernel: str, operands: tuple[Any, ...], result: Result, params: Any)
     assert isinstance(form, Form) and isinstance(result, Form)
     if result.dtype not in INTEGER or can_convert(form.dtype, result.dtype):
         return None
-    return f"{kernel} to integers has the policy {params!r}"
+    return f"{kernel} to integers has the policy {params.overflow!r}"
 
 
 def _out_of_range(kernel: str, operands: tuple[Any, ...], result: Result, params: Any) -> str | None:
-    return _policy(kernel, operands, result, params) if params == "error" else None
+    return _policy(kernel, operands, result, params) if params.overflow == "error" else None
 
 
 state("convert", KernelFacts(elementwise=True, option=lambda kernel, operands, result, params: None))

@@ -173,7 +173,12 @@ def _pair_labels(operation: str, a: Shape, b: Shape, contracting: AxisPairs, bat
     return tuple(labels_a), tuple(labels_b), (*free_a, *free_b, *(labels_a[axis] for axis in batch[0]))
 
 
-def _general_labels(operation: str, a: Shape, b: Shape, params: tuple[AxisPairs, AxisPairs], /) -> Signature:
+def general_labels(operation: str, a: Shape, b: Shape, params: tuple[AxisPairs, AxisPairs], /) -> Signature:
+    """Labels of a ``dot_general``: contracted and batch axes of both operands.
+
+    >>> general_labels("dot_general", (2, 3), (3, 4), (((1,), (0,)), ((), ())))
+    ((0, 1), (1, 3), (0, 3))
+    """
     pairs = [
         (normalize_axes(of_a, len(a), operation), normalize_axes(of_b, len(b), operation)) for of_a, of_b in params
     ]
@@ -185,13 +190,13 @@ def _tensordot_labels(operation: str, a: Shape, b: Shape, axes: int | AxisPairs,
         if not 0 <= axes <= min(len(a), len(b)):
             raise ArgumentError(f"{operation}: {axes} axes of shapes {a} and {b}; accepted: 0 to {min(len(a), len(b))}")
         axes = (tuple(range(len(a) - axes, len(a))), tuple(range(axes)))
-    return _general_labels(operation, a, b, (axes, ((), ())))
+    return general_labels(operation, a, b, (axes, ((), ())))
 
 
 MATMUL: Final = ContractionSpec("matmul", _matmul_labels)
 TENSORDOT: Final = ContractionSpec("tensordot", _tensordot_labels, takes_params=True)
-DOT_GENERAL: Final = ContractionSpec("dot_general", _general_labels, takes_params=True)
-DOT_GENERAL_IN_ALGEBRA: Final = AlgebraSpec("dot_general", _general_labels)
+DOT_GENERAL: Final = ContractionSpec("dot_general", general_labels, takes_params=True)
+DOT_GENERAL_IN_ALGEBRA: Final = AlgebraSpec("dot_general", general_labels)
 
 
 def matmul(a: Tensor, b: Tensor, /, out: Out = None) -> Tensor:
@@ -237,7 +242,7 @@ def tensordot(
     """
     if isinstance(axes, int):
         return execute_pair(TENSORDOT, a, b, axes, out)
-    of_a, of_b = _pair("tensordot", axes)
+    of_a, of_b = axis_pairs("tensordot", axes)
     return execute_pair(TENSORDOT, a, b, (of_a, of_b), out)
 
 
@@ -281,14 +286,19 @@ def dot_general(
     >>> dot_general(miles, miles, contracting=(1, 0), algebra=MIN_PLUS).to_numpy().tolist()  # in at most two steps
     [[0.0, 3.0, 7.0], [3.0, 0.0, 4.0], [7.0, 4.0, 0.0]]
     """
-    axes = (_pair("dot_general", contracting), _pair("dot_general", batch))
+    axes = (axis_pairs("dot_general", contracting), axis_pairs("dot_general", batch))
     if algebra is PLUS_TIMES:
         return execute_pair(DOT_GENERAL, a, b, axes, out)
     check_algebra("dot_general", algebra)
     return execute_pair(DOT_GENERAL_IN_ALGEBRA, a, b, (axes, algebra), out)
 
 
-def _pair(operation: str, axes: Sequence[Any]) -> AxisPairs:
+def axis_pairs(operation: str, axes: Sequence[Any], /) -> AxisPairs:
+    """What a user wrote as a pair (axes of a, axes of b), as part of a key.
+
+    >>> axis_pairs("dot_general", (1, [0]))
+    ((1,), (0,))
+    """
     try:
         of_a, of_b = axes
         return tuple(

@@ -91,17 +91,30 @@ def _gathered(operation: str, shape: Shape, indices: Shape, options: SliceOption
     return gather_geometry(operation, shape, indices, options).shape
 
 
-def _scattered(operation: str, shape: Shape, indices: Shape, updates: Shape, params: tuple[str, SliceOptions]) -> Shape:
+def scattered(operation: str, shape: Shape, indices: Shape, updates: Shape, params: tuple[str, SliceOptions]) -> Shape:
+    """Shape rule of ``scatter``: the operand's, once indices and updates fit.
+
+    >>> scattered("scatter", (3,), (2,), (2,), ("add", SliceOptions()))
+    (3,)
+    """
     scatter_geometry(operation, shape, indices, updates, params[1])
     return shape
 
 
-class _ScatterSpec(IndexedSpec):
-    """Complex numbers have no order."""
+class ScatterSpec(IndexedSpec):
+    """A scatter, of which some modes need an order, and complex numbers have none.
+
+    >>> x = tensor([1j, 2j])
+    >>> SCATTER.infer((x._form, tensor([0])._form, x._form), ("min", SliceOptions()))
+    Traceback (most recent call last):
+        ...
+    tensor_core.errors.DTypeError: scatter: mode 'min' of C64; accepted: Bool, F32, F64, I32, I64
+    """
 
     __slots__ = ()
 
     def infer(self, operands: Any, params: Any = None, /) -> Form | tuple[Form, ...]:
+        """Form of the result; see ``OpSpec``."""
         mode, dtype = params[0], operands[0].dtype
         if mode in ("min", "max") and dtype not in REAL | {Bool}:
             raise DTypeError(f"{self.name}: mode {mode!r} of {dtype}; accepted: Bool, F32, F64, I32, I64")
@@ -112,7 +125,7 @@ TAKE: Final = IndexedSpec("take", result_shape=_taken)
 TAKE_ALONG_AXIS: Final = IndexedSpec("take_along_axis", result_shape=along_axis)
 PUT_ALONG_AXIS: Final = IndexedSpec("put_along_axis", result_shape=_put, effect="writes")
 GATHER: Final = IndexedSpec("gather", result_shape=_gathered)
-SCATTER: Final = _ScatterSpec("scatter", result_shape=_scattered)
+SCATTER: Final = ScatterSpec("scatter", result_shape=scattered)
 
 
 def take(x: Tensor, indices: Tensor, /, axis: int | None = None) -> Tensor:

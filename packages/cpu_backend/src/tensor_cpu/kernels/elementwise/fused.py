@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from tensor_core.errors import UnsupportedOperationError
 from tensor_cpu import kernel_table
 from tensor_cpu.call_checks import checked
 from tensor_cpu.kernel_table import Binder
@@ -107,10 +106,7 @@ def _step_by_step(operands: tuple[Operand, ...], program: Program, keep: int) ->
 
 
 def _bind(name: str, operands: tuple[Operand, ...], result: Any, params: Any) -> Kernel:
-    kernel = kernel_table.bind(name, operands, result, params)
-    if kernel is None:
-        raise UnsupportedOperationError(f"{name}: the cpu backend has no such operation", operation=name)
-    return checked(name, kernel, operands)
+    return checked(name, kernel_table.bind(name, operands, result, params), operands)
 
 
 BINDERS: Final[Mapping[str, Binder]] = {PROGRAM: taking_fields(bind_program)}

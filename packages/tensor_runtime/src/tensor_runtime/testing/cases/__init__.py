@@ -36,7 +36,6 @@ MODULES: Final = (
     "scan",
     "slicing",
     "sort",
-    "strict",
     "from_function",
     "trigonometry",
     "views",

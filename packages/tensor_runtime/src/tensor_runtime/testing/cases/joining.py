@@ -7,12 +7,11 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, Final
 
-from tensor_core.dtypes import DTYPES, F64, I32, I64, Bool, DType
+from tensor_core.dtypes import DTYPES, F64, I32, I64, Bool
 from tensor_core.errors import ArgumentError, AxisError, CastRangeError, DTypeError, ShapeError, TensorError
 from tensor_core.host.tensor import HostTensor
 from tensor_core.promotion import promote
 from tensor_core.scalars import convert_scalar
-from tensor_runtime import primitives
 from tensor_runtime.ops import joining
 from tensor_runtime.ops.padding import pad
 from tensor_runtime.testing.case import Case, refused
@@ -29,7 +28,6 @@ def cases() -> Iterator[Case]:
         yield _stacked(str(dtype), (x, x), 1)
         yield from _moved(str(dtype), x, 1)
         yield from _padded(str(dtype), x, ((1, 2), (0, 1)))
-        yield _strict(str(dtype), x, whole_numbers((), dtype, 5), (1, -1), (0, 2), (1, 2))
     for shape in _SHAPES:
         x = whole_numbers(shape, F64)
         for axis in (None, *range(-x.rank, x.rank)):
@@ -46,11 +44,6 @@ def cases() -> Iterator[Case]:
     yield _stacked("mixed dtypes", mixed[:2], 0)
     yield from _splits()
     yield from _rolls()
-    x, value = whole_numbers((4, 3), F64), whole_numbers((), F64, 7)
-    for low, high, interior in (((-1, -2), (-1, 0), (0, 0)), ((-3, 2), (1, -4), (2, 1)), ((0, -3), (0, 0), (0, 0))):
-        yield _strict(f"{low} {high} {interior}", x, value, low, high, interior)
-    yield _strict("rank 0", value, value, (), (), ())
-    yield _strict("nothing between nothing", whole_numbers((0, 1), F64), value, (1, 1), (0, 0), (3, 3))
     yield from _refusals()
 
 
@@ -221,25 +214,6 @@ def _padded(label: str, x: Host, widths: Sequence[tuple[int, int]]) -> Iterator[
     yield Case("pad", f"{label} edges", (x,), _call(pad, pairs, "edge"), partial(tabulated, shape, x.dtype, edge))
 
 
-def _strict(label: str, x: Host, value: Host, low: Sequence[int], high: Sequence[int], interior: Sequence[int]) -> Case:
-    sides = list(zip(x.shape, low, high, interior, strict=True))
-    shape = [before + n + max(n - 1, 0) * between + after for n, before, after, between in sides]
-
-    def rule(index: Index) -> Any:
-        place = []
-        for i, (n, before, _, between) in zip(index, sides, strict=True):
-            position, rest = divmod(i - before, between + 1)
-            if rest or not 0 <= position < n:
-                return value[()]
-            place.append(position)
-        return x[tuple(place)]
-
-    def call(t: Any, v: Any) -> Any:
-        return primitives.pad(t, v, low, high, interior)
-
-    return Case("primitives.pad", label, (x, value), call, partial(tabulated, shape, x.dtype, rule))
-
-
 def _refusals() -> Iterator[Case]:
     x, vector, scalar = whole_numbers((2, 3), F64), whole_numbers((3,), I64), whole_numbers((), I64)
     one: tuple[tuple[str, str, Host, Callable[..., Any], type[TensorError]], ...] = (
@@ -267,20 +241,3 @@ def _refusals() -> Iterator[Case]:
     unequal = (x, whole_numbers((3, 2), F64))
     yield refused("concatenate", "unequal extents", unequal, lambda *t: joining.concatenate(t), ShapeError)
     yield refused("stack", "unequal shapes", unequal, lambda *t: joining.stack(t), ShapeError)
-    yield from _strict_refusals(vector, scalar)
-
-
-def _strict_refusals(x: Host, value: Host) -> Iterator[Case]:
-    other: DType = F64
-    for label, operands, arguments, error in (
-        ("unequal dtypes", (x, whole_numbers((), other)), ((0,), (0,), (0,)), DTypeError),
-        ("a value of rank 1", (x, x), ((0,), (0,), (0,)), ShapeError),
-        ("a negative interior", (x, value), ((0,), (0,), (-1,)), ArgumentError),
-        ("too few numbers", (x, value), ((), (0,), (0,)), ArgumentError),
-        ("cropped too far", (x, value), ((-2,), (-2,), (0,)), ShapeError),
-    ):
-
-        def call(t: Any, v: Any, arguments: Any = arguments) -> Any:
-            return primitives.pad(t, v, *arguments)
-
-        yield refused("primitives.pad", label, operands, call, error)
