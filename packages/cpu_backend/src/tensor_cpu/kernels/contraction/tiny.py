@@ -44,6 +44,8 @@ def bind_contract(operands: tuple[Operand, ...], result: Result, params: Any, /)
         return None
     if not (a.dtype is b.dtype is result.dtype) or result.dtype.kind == "bool":
         return None
+    if max(a.size, b.size, result.size) > _MOST_TERMS:
+        return None
     labels_a, labels_b, labels_out = params
     if not {*labels_a} ^ {*labels_b} <= {*labels_out}:
         return None
