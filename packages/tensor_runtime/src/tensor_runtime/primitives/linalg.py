@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ShapeError
+from tensor_runtime.contracts.contraction import TriangularSolveParams
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_pair
 from tensor_runtime.form import Shape
 from tensor_runtime.primitives.strict import StrictSpec
 from tensor_runtime.tensors.tensor import Tensor
-
-
-class TriangularSolveParams(NamedTuple):
-    """The params of the kernel ``triangular_solve``: which triangle of A is read, and what is solved with it.
-
-    The operands are A, shape [M, M, B...], and B, shape [M, K, B...], of one floating dtype; the result X has the shape
-    of B. The triangle that is not read may hold anything.
-    """
-
-    lower: bool
-    transpose: bool
-    conjugate: bool
-    unit_diagonal: bool  # the diagonal is not read, and taken to be ones
 
 
 def _solution(operation: str, a: Shape, b: Shape, params: TriangularSolveParams) -> Shape:
