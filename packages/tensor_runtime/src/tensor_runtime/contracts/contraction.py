@@ -63,19 +63,6 @@ class PoolingParams(NamedTuple):
     """From element to element of a window."""
 
 
-class TriangularSolveParams(NamedTuple):
-    """Which triangle of A is read, and what is solved with it."""
-
-    lower: bool
-    """Whether A is lower triangular; the other triangle is not read, and may hold anything."""
-    transpose: bool
-    """Whether the transpose of A is solved with; ``lower`` is that of A itself."""
-    conjugate: bool
-    """Whether the conjugate of A is; for real numbers the same."""
-    unit_diagonal: bool
-    """Whether the diagonal is taken to be ones, and not read."""
-
-
 _PAIR = {"a": "any dtype and layout", "b": "any dtype and layout"}
 
 KERNELS: Final = declare(
@@ -114,13 +101,6 @@ KERNELS: Final = declare(
             {"x": "[N, spatial..., C], any dtype and layout"},
             "[N, windows..., C], owned, compact; F64 for integers and Bool, else the operand's dtype",
             PoolingParams,
-        ),
-        Contract(
-            "triangular_solve",
-            "X in op(A) X = B by substitution; nothing is checked, and a zero on the diagonal divides.",
-            {"a": "[M, M, B...], F32, F64, C32 or C64, any layout", "b": "[M, K, B...], the dtype of a, any layout"},
-            "[M, K, B...], owned, compact",
-            TriangularSolveParams,
         ),
     ]
 )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ShapeError
-from tensor_runtime.contracts.contraction import TriangularSolveParams
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_pair
 from tensor_runtime.form import Shape
@@ -14,7 +13,7 @@ from tensor_runtime.primitives.strict import StrictSpec
 from tensor_runtime.tensors.tensor import Tensor
 
 
-def _solution(operation: str, a: Shape, b: Shape, params: TriangularSolveParams) -> Shape:
+def _solution(operation: str, a: Shape, b: Shape, params: Any) -> Shape:
     if len(a) < 2 or len(b) < 2 or a[0] != a[1] or b[0] != a[0] or a[2:] != b[2:]:
         raise ShapeError(
             f"primitives.{operation}: shapes {a} and {b}; accepted: (M, M, B...) and (M, K, B...)",
@@ -59,5 +58,5 @@ def triangular_solve(
     [[1.0], [2.0]]
     """
     given = {"lower": lower, "transpose": transpose, "conjugate": conjugate, "unit_diagonal": unit_diagonal}
-    params = TriangularSolveParams(*[flag("triangular_solve", name, value) for name, value in given.items()])
+    params = tuple(flag("triangular_solve", name, value) for name, value in given.items())
     return execute_pair(_TRIANGULAR_SOLVE, a, b, params)

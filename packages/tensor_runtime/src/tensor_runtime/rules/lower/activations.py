@@ -10,6 +10,8 @@ from math import pi, sqrt
 from typing import Final
 
 from tensor_core.dtypes import F32, F64, DType
+from tensor_runtime.contracts.elementwise import GeluParams
+from tensor_runtime.contracts.reduction import SoftmaxParams
 from tensor_runtime.dispatch.conversion import convert
 from tensor_runtime.dispatch.dtype_rules import Axes, inexact
 from tensor_runtime.ops.arithmetic import abs, add, divide, multiply, negative, subtract
@@ -65,7 +67,7 @@ def softplus(a: Tensor, params: None, /) -> Tensor:
     return add(maximum(x, 0.0), log1p(exp(negative(abs(x)))))
 
 
-def gelu(a: Tensor, approximate: str, /) -> Tensor:
+def gelu(a: Tensor, params: GeluParams, /) -> Tensor:
     """a Φ(a) by erfc, or by the logistic function, which (1 + tanh(u)) / 2 is.
 
     Within 8 units for "none", where what is lost by rounding the argument of erfc is added again, and 8 + 4 |u| units
@@ -74,11 +76,11 @@ def gelu(a: Tensor, approximate: str, /) -> Tensor:
     Source: T. J. Dekker, A floating-point technique for extending the available precision, Numer. Math. 18 (1971),
     224-242, for the product without rounding.
 
-    >>> gelu(tensor([0.0, float("-inf")]), "none").to_numpy().tolist()
+    >>> gelu(tensor([0.0, float("-inf")]), GeluParams("none")).to_numpy().tolist()
     [0.0, -0.0]
     """
     x = _floating(a)
-    if approximate == "tanh":
+    if params.approximate == "tanh":
         double = multiply(x, add(multiply(multiply(x, x), 2 * sqrt(2 / pi) * 0.044715), 2 * sqrt(2 / pi)))
         return _weighted(x, maximum(x, _FAR), double)
     return multiply(maximum(x, -_CERTAIN), _normal(x))
@@ -93,28 +95,28 @@ def relu(a: Tensor, params: None, /) -> Tensor:
     return maximum(a, 0)
 
 
-def softmax(a: Tensor, axis: Axes, /) -> Tensor:
+def softmax(a: Tensor, params: SoftmaxParams, /) -> Tensor:
     """exp(a - m) divided by its sum, where m is the largest element along the axis.
 
     Within 8 + log2 n units of the largest element along the axis, of n elements.
 
-    >>> softmax(tensor([1000.0, 1000.0]), 0).to_numpy().tolist()
+    >>> softmax(tensor([1000.0, 1000.0]), SoftmaxParams(0)).to_numpy().tolist()
     [0.5, 0.5]
     """
-    weights = exp(_below_largest(a, axis))
-    return divide(weights, sum(weights, axis, keepdims=True))
+    weights = exp(_below_largest(a, params.axis))
+    return divide(weights, sum(weights, params.axis, keepdims=True))
 
 
-def log_softmax(a: Tensor, axis: Axes, /) -> Tensor:
+def log_softmax(a: Tensor, params: SoftmaxParams, /) -> Tensor:
     """a - m - log(sum of exp(a - m)), where m is the largest element along the axis.
 
     Within 8 + log2 n units of the largest magnitude along the axis, of n elements.
 
-    >>> log_softmax(tensor([0.0, 1000.0]), 0).to_numpy().tolist()
+    >>> log_softmax(tensor([0.0, 1000.0]), SoftmaxParams(0)).to_numpy().tolist()
     [-1000.0, 0.0]
     """
-    lower = _below_largest(a, axis)
-    return subtract(lower, log(sum(exp(lower), axis, keepdims=True)))
+    lower = _below_largest(a, params.axis)
+    return subtract(lower, log(sum(exp(lower), params.axis, keepdims=True)))
 
 
 def _floating(a: Tensor) -> Tensor:
