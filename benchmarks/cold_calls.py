@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import PurePath
 from types import FrameType
@@ -78,18 +79,12 @@ def cold(function: Callable[..., Any], former: Sequence[tuple[int, ...]], shapes
     plan_cache.clear()
     before, operands = ([tr.ones(shape) for shape in many] for many in (former, shapes))
     function(*before)
-    return way_of(lambda: function(*operands))
+    return way_of(partial(function, *operands))
 
 
 def ways() -> dict[str, Way]:
     """First calls, by what they compute."""
-
-    def two(a: Any, b: Any) -> Any:
-        return einsum("ij,jk->ik", a, b)
-
-    def three(a: Any, b: Any, c: Any) -> Any:
-        return einsum("ij,jk,kl->il", a, b, c)
-
+    two, three = partial(einsum, "ij,jk->ik"), partial(einsum, "ij,jk,kl->il")
     return {
         "einsum of two, 5×6 and 6×7": cold(two, [(2, 3), (3, 4)], [(5, 6), (6, 7)]),
         "einsum of two, 64×65 and 65×66": cold(two, [(80, 81), (81, 82)], [(64, 65), (65, 66)]),

@@ -53,8 +53,7 @@ class LinalgSpec(OpSpec):
             if isinstance(operand, Form) and operand.dtype not in FLOATING:
                 which = "operand" if len(operands) == 1 else f"operand {'ab'[position]}"
                 raise DTypeError(
-                    f"{self.name}: {which} is {operand.dtype.name}; "
-                    "accepted: C32, C64, F32, F64; convert(x, F64) first",
+                    f"{self.name}: {which} is {operand.dtype}; accepted: C32, C64, F32, F64; convert(x, F64) first",
                     operation=self.name,
                     dtype=operand.dtype,
                 )

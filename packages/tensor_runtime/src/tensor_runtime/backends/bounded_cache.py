@@ -152,7 +152,7 @@ class CacheTable(Generic[V]):
 
     def find(self, key: Any, /) -> V | None:
         """The entry of a key, if there is one; counted as a hit."""
-        value = self.get(key)
+        value: V | None = self.found.get(key)
         if value is not None:
             self._cache.count_hit()
         return value

@@ -141,11 +141,12 @@ def plan_numpy(axes: tuple[Axis, ...], x: Operand, y: Operand, result: Operand) 
     >>> plan_numpy(join(x, y, result), x, y, result).copies_first
     False
     """
-    terms = extent_of(axis for axis in axes if axis.strides[RESULT] is None)
+    contracted = [axis for axis in axes if axis.strides[RESULT] is None]
+    terms = extent_of(contracted)
     if terms == 1:
         return plan_broadcast_sum(axes)
     matrices = plan_product(axes, x, y, result)
-    single = all(axis.strides[RESULT] is None for axis in axes)  # a result of one element is no array to add to
+    single = len(contracted) == len(axes)  # a result of one element is no array to add to
     if terms > MOST_TERMS or single or not (matrices.stack or matrices.copies):
         return matrices
     sums = plan_broadcast_sum(axes)
