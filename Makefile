@@ -19,7 +19,7 @@ help:
 	@echo "make test    every test: unit, doctests, what the README prints, wheels; kernels without C, and under sanitizers"
 	@echo "make test-pythons  the unit tests and doctests on every Python installed; PYTHONS='python3.12 /opt/py/bin/python'"
 	@echo "make test-long  the properties at large counts, resumed where they ended; BUDGET=seconds, default to the end"
-	@echo "make check   format, lint, types, import contracts, docstrings"
+	@echo "make check   format, lint, types, import contracts, docstrings; C: format, and the warnings of GCC and Clang"
 	@echo "make format  let ruff write the format and its safe fixes"
 	@echo "make bench   the benchmarks, beside their peers in an environment of their own"
 	@echo "make bench-NAME  one of them: calls, permute, elementwise, reduction, linalg, einsum, overhead, stages, imports"
@@ -77,6 +77,7 @@ check: $(VENV)/.dev
 	$(VENV)/bin/lint-imports
 	$(VENV)/bin/lint-imports --config packages/tensor_core/pyproject.toml
 	$(VENV)/bin/python tools/check_docstrings.py
+	$(VENV)/bin/python tools/check_c.py
 
 format: $(VENV)/.dev
 	$(VENV)/bin/ruff check --fix $(CODE)
@@ -110,6 +111,6 @@ lock: $(VENV)/.made
 	done
 
 clean:
-	rm -rf $(VENV) .venv-3.* $(BENCH_VENV) out build dist .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-3.* $(BENCH_VENV) out build dist .c_check_cache .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	rm -rf __pycache__ packages/*/build packages/*/src/*.egg-info
 	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,26 +1,33 @@
 """Builds the native kernels with the machine's C compiler; everything else stands in pyproject.toml.
 
-Files in ``csrc/*/`` are compiled once, those in ``csrc/*/simd/`` once per instruction set. An object is compiled
-again when its source, any header or its command line has changed: the command line is part of its name. Without a C
-compiler nothing is built, and the package works on NumPy alone; where one is found, failing to build is an error.
+Files in ``csrc/*/`` are compiled once, those in ``csrc/*/simd/`` once per instruction set. An object is compiled again
+when its command line has changed, which is part of its name, or a file that it was made of: the compiler lists those
+beside it (``-MD``), NumPy's and Python's headers included. Without a C compiler nothing is built, and the package works
+on NumPy alone; where one is found, failing to build is an error.
 
 ``CC``, ``CPPFLAGS``, ``CFLAGS``, ``LDFLAGS`` and ``ARCHFLAGS`` are honoured, and come last; what the target processor
-is, the compiler says. The extension is stripped unless ``LDFLAGS`` is set. ``NATIVE_SANITIZE=1`` builds with the
-address and undefined-behaviour sanitizers, ``NATIVE_PLAIN=1`` only the version for any processor.
+is, the compiler says, so a cross compiler is one more ``CC``. The extension is stripped unless ``LDFLAGS`` is set.
+``NATIVE_SANITIZE=1`` builds with the address and undefined-behaviour sanitizers, ``NATIVE_PLAIN=1`` only the version
+for any processor.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import math
 import os
 import platform
+import re
 import shlex
 import shutil
 import subprocess
 import sys
 import sysconfig
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -54,54 +61,44 @@ FILE_FLAGS = {  # of files in csrc/*/simd/
 }
 
 
+class Unit(NamedTuple):
+    """One file, as it is compiled for one instruction set."""
+
+    source: Path
+    place: Path  # of its object, without the suffix
+    flags: list[str]
+
+
 class BuildNative(build_ext):
     """Compiles what is out of date, several files at once, and links."""
 
     def build_extension(self, ext: Extension) -> None:
         """Compile the objects and link them."""
-        import numpy
-
         target = Path(self.get_ext_fullpath(ext.name))
-        folder = Path(self.build_temp) / "native"
-        includes = [SOURCES, sysconfig.get_path("include"), numpy.get_include()]
+        # An editable installation gets a temporary folder, in which nothing would ever be up to date.
+        kept = ROOT / "build" / f"editable.{self.plat_name}-{sys.implementation.cache_tag}"
+        objects_folder = (kept if self.editable_mode else Path(self.build_temp)) / "native"
         compiler = Compiler()
-        options = [*FLAGS, *filter(compiler.accepts, WHERE_ACCEPTED), *(SANITIZE if sanitizing() else [])]
-        options += [f"-I{path}" for path in includes]
-        sets = compiler.instruction_sets()
-        if sets == ["plain"]:
-            options.append("-DNATIVE_PLAIN")
+        options = [*compiler.options(), *(SANITIZE if sanitizing() else [])]
         own = [*from_environment("CPPFLAGS"), *from_environment("CFLAGS"), *compiler.architectures]
-        jobs = [
-            (source, folder / source.relative_to(SOURCES).with_suffix(""), own)
-            for source in sorted(SOURCES.glob("*/*.c"))
-        ]
-        for name in sets:
-            flags = INSTRUCTION_SETS[name]
-            jobs += [
-                (
-                    source,
-                    folder / name / source.relative_to(SOURCES).with_suffix(""),
-                    [*flags, *FILE_FLAGS.get(source.name, []), f"-DSIMD_SET={name}", *own],
-                )
-                for source in sorted(SOURCES.glob("*/simd/*.c"))
-            ]
-        newest_header = max(path.stat().st_mtime for path in SOURCES.rglob("*.h"))
+        changed = functools.cache(change_time)
 
-        def build(job: tuple[Path, Path, list[str]]) -> Path:
-            source, place, more = job
-            command = [*compiler.command, *options, *more, "-c", str(source)]
+        def build(unit: Unit) -> Path:
+            command = [*compiler.command, *options, *unit.flags, *own, "-c", str(unit.source)]
             digest = hashlib.sha256("\0".join([compiler.version, *command]).encode()).hexdigest()[:12]
+            place = objects_folder / unit.place
             result = place.with_name(f"{place.name}.{digest}.o")
-            if result.exists() and result.stat().st_mtime > max(newest_header, source.stat().st_mtime):
+            made_of = result.with_suffix(".d")
+            if result.exists() and change_time(result) > max(map(changed, [unit.source, *listed_in(made_of)])):
                 return result
             result.parent.mkdir(parents=True, exist_ok=True)
-            for stale in result.parent.glob(f"{place.name}.*.o"):
+            for stale in (*result.parent.glob(f"{place.name}.*.o"), *result.parent.glob(f"{place.name}.*.d")):
                 stale.unlink()
-            self.spawn([*command, "-o", str(result)])
+            self.spawn([*command, "-MD", "-MF", str(made_of), "-o", str(result)])
             return result
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            objects = [str(path) for path in pool.map(build, jobs)]
+            objects = [str(path) for path in pool.map(build, compiler.units())]
         target.parent.mkdir(parents=True, exist_ok=True)
         shared = ["-bundle", "-undefined", "dynamic_lookup"] if "__APPLE__" in compiler.macros else ["-shared"]
         linking = from_environment("LDFLAGS")
@@ -113,15 +110,55 @@ class BuildNative(build_ext):
         self.spawn([*compiler.command, *shared, "-pthread", *objects, "-o", str(target), *linking, *libraries])
 
 
+def change_time(path: Path) -> float:
+    """When a file was last changed; later than anything where there is none, as then its object is of no use."""
+    return path.stat().st_mtime if path.exists() else math.inf
+
+
+def listed_in(made_of: Path) -> list[Path]:
+    """The files after the target of a rule for make, as the compiler writes it; itself where there is none."""
+    if not made_of.exists():
+        return [made_of]
+    names = made_of.read_text(encoding="utf-8").replace("\\\n", " ").partition(": ")[2].strip()
+    return [Path(re.sub(r"\\([ #])", r"\1", name).replace("$$", "$")) for name in re.split(r"(?<!\\)\s+", names)]
+
+
 class Compiler:
     """The compiler that the environment names, else the one that built this Python."""
 
-    def __init__(self) -> None:
-        self.command = compiler_command()
+    def __init__(self, command: list[str] | None = None) -> None:
+        self.command = command or compiler_command()
         self.architectures = from_environment("ARCHFLAGS")
         self.version = self._said("--version").partition("\n")[0]
         macros = self._said("-dM", "-E", "-x", "c", os.devnull, *self.architectures)
         self.macros = {line.split()[1] for line in macros.splitlines() if line.startswith("#define ")}
+
+    def options(self) -> list[str]:
+        """What every file is compiled with; warnings are about our own files, not about NumPy's and Python's."""
+        import numpy
+
+        plain = ["-DNATIVE_PLAIN"] if self.instruction_sets() == ["plain"] else []
+        others = [sysconfig.get_path("include"), numpy.get_include()]
+        return [
+            *FLAGS,
+            *filter(self.accepts, WHERE_ACCEPTED),
+            f"-I{SOURCES}",
+            *chain(*(("-isystem", path) for path in others)),
+            *plain,
+        ]
+
+    def units(self) -> list[Unit]:
+        """All that there is to compile."""
+        front = [(source, Path(), []) for source in sorted(SOURCES.glob("*/*.c"))]
+        loops = [
+            (source, Path(name), [*INSTRUCTION_SETS[name], *FILE_FLAGS.get(source.name, []), f"-DSIMD_SET={name}"])
+            for name in self.instruction_sets()
+            for source in sorted(SOURCES.glob("*/simd/*.c"))
+        ]
+        return [
+            Unit(source, folder / source.relative_to(SOURCES).with_suffix(""), flags)
+            for source, folder, flags in [*front, *loops]
+        ]
 
     def accepts(self, flag: str) -> bool:
         """Whether it knows the flag."""
@@ -164,4 +201,5 @@ def extensions() -> list[Extension]:
     return []
 
 
-setup(ext_modules=extensions(), cmdclass={"build_ext": BuildNative})
+if __name__ == "__main__":
+    setup(ext_modules=extensions(), cmdclass={"build_ext": BuildNative})

@@ -14,6 +14,7 @@ from tensor_core.promotion import promote
 from tensor_cpu.kernel_table import bind_numpy
 from tensor_cpu.kernels.elementwise.native import bind_program
 from tensor_cpu.system.extension import AVAILABLE
+from tensor_runtime.contracts.elementwise import ProgramStep
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
 
@@ -65,7 +66,7 @@ def the_elementwise_machine_gives_what_numpy_gives(rng: Random) -> None:
     forms, arrays = zip(*[_operand(rng, dtype, shape) for dtype in dtypes], strict=True)
     full = form_of(result, np.broadcast_shapes(*[form.shape for form in forms]), CPU)
     with some_processor(rng):
-        kernel = bind_program(forms, full, ((name, tuple(range(len(forms))), full),))
+        kernel = bind_program(forms, full, (ProgramStep(name, tuple(range(len(forms))), full),))
         assert kernel is not None, (name, forms)
         found = kernel(*arrays)
     expected = bind_numpy(name, forms, full, None)(*arrays)

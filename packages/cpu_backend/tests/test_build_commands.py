@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1]
+REAL = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 COMPILER = """#!/bin/sh
 case "$*" in
 *--version*) echo "recorder 1"; exit ;;
@@ -18,8 +19,13 @@ case "$*" in
 *-fsyntax-only*) exit ;;
 esac
 echo "$*" >> "$RECORDED"
+if [ -n "$RECORDED_BY" ]; then "$RECORDED_BY" -E "$@" || exit; fi
 while [ "$#" -gt 0 ]; do
-    if [ "$1" = -o ]; then : > "$2"; fi
+    case "$1" in
+    -c) source=$2 ;;
+    -MF) [ -n "$RECORDED_BY" ] || echo "it.o: $source" > "$2" ;;
+    -o) : > "$2" ;;
+    esac
     shift
 done
 """
@@ -42,7 +48,12 @@ class Tree:
         self.record.write_text("", encoding="utf-8")
         ours = ("CC", "CFLAGS", "CPPFLAGS", "LDFLAGS", "ARCHFLAGS", "NATIVE_PLAIN", "NATIVE_SANITIZE")
         settings = {name: value for name, value in os.environ.items() if name not in ours}
-        settings |= {"CC": str(self.compiler), "RECORDED": str(self.record), "RECORDED_TARGET": "__x86_64__"}
+        settings |= {
+            "CC": str(self.compiler),
+            "RECORDED": str(self.record),
+            "RECORDED_TARGET": "__x86_64__",
+            "RECORDED_BY": "",
+        }
         command = [sys.executable, "setup.py", "-q", "build_ext", "-b", "built", "-t", "objects"]
         done = subprocess.run(
             command, cwd=self.source, env=settings | environment, capture_output=True, text=True, check=False
@@ -72,6 +83,32 @@ def test_an_object_is_compiled_again_when_its_command_line_has_changed(tree: Tre
     assert tree.build()[0] == []
 
 
+@pytest.mark.skipif(REAL is None, reason="only a real compiler knows which headers a file includes")
+def test_what_includes_a_changed_header_is_compiled_again_and_nothing_else(tree: Tree) -> None:
+    tree.build(RECORDED_BY=str(REAL))
+    assert tree.build()[0] == []
+
+    for header, users in (("copy/convert.h", "convert.c"), ("contraction/simd/gemm_body.h", "gemm.c")):
+        (tree.source / "csrc" / header).touch()
+        again, _ = tree.build(RECORDED_BY=str(REAL))
+        assert len(again) > 2
+        assert all(Path(line.split(" -c ")[1].split()[0]).name == users for line in again)
+        assert tree.build()[0] == []
+
+
+def test_a_changed_source_is_compiled_again_and_so_is_one_whose_header_is_gone(tree: Tree) -> None:
+    tree.build()
+    changed = tree.source / "csrc" / "core" / "threads.c"
+    changed.touch()
+    (line,) = tree.build()[0]
+    assert str(changed) in line
+
+    listed = next((tree.source / "objects").rglob("threads.*.d"))
+    listed.write_text(f"it.o: {changed} \\\n /no/such\\ header.h\n", encoding="utf-8")
+    assert len(tree.build()[0]) == 1
+    assert tree.build()[0] == []
+
+
 def test_the_flags_of_the_environment_are_honoured_and_come_last(tree: Tree) -> None:
     commands, link = tree.build(CFLAGS="-O2 -DFIRST", CPPFLAGS="-DSECOND", LDFLAGS="-Wl,-z,now")
 
@@ -83,7 +120,7 @@ def test_the_flags_of_the_environment_are_honoured_and_come_last(tree: Tree) -> 
 
 
 def test_the_compiler_says_what_the_target_is(tree: Tree) -> None:
-    commands, _ = tree.build(TRACED_TARGET="__aarch64__")
+    commands, _ = tree.build(RECORDED_TARGET="__aarch64__")
 
     assert all("-DNATIVE_PLAIN" in line and "-mavx" not in line for line in commands)
     assert any("-mavx512f" in line for line in tree.build()[0])

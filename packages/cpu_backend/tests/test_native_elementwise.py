@@ -16,6 +16,7 @@ from tensor_cpu.backend import CpuBackend
 from tensor_cpu.kernel_table import bind_numpy
 from tensor_cpu.storage import NUMPY_DTYPES, restride
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
+from tensor_runtime.contracts.elementwise import STEP_PARAMS, ProgramParams
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
 
@@ -108,7 +109,7 @@ def check(seed: int) -> None:
     kernel = bound(name, forms, full)
     assert kernel is not None
     arrays = [array for _, array in pairs]
-    found, expected = kernel(*arrays), bind_numpy(name, forms, full, None)(*arrays)
+    found, expected = kernel(*arrays), bind_numpy(name, forms, full, STEP_PARAMS.get(name))(*arrays)
     assert found.shape == expected.shape and found.dtype == expected.dtype and found.flags.c_contiguous
     if common.kind == "complex" and name in ("multiply", "divide", "abs"):
         limit = 4 * np.finfo(found.dtype).eps
@@ -169,9 +170,9 @@ def test_a_chain_is_one_kernel_with_the_same_values(size: int, dtype: DType, ins
     form = form_of(dtype, (size,), CPU)
     rng = np.random.default_rng(3)
     x, y, z = (rng.standard_normal(size).astype(NUMPY_DTYPES[dtype]) for _ in range(3))
-    kernel = CpuBackend().bind("elementwise_program", (form, form, form), form, steps_of(form))
+    kernel = CpuBackend().bind("elementwise_program", (form, form, form), form, ProgramParams(steps_of(form)))
     assert "native kernel" in repr(kernel)
-    expected = bind_numpy("elementwise_program", (form, form, form), form, steps_of(form))(x, y, z)
+    expected = bind_numpy("elementwise_program", (form, form, form), form, ProgramParams(steps_of(form)))(x, y, z)
     assert np.max(np.abs(kernel(x, y, z) - expected)) <= 16 * np.finfo(expected.dtype).eps
 
 
@@ -179,14 +180,14 @@ def test_small_steps_of_a_chain_are_computed_once_and_broadcast() -> None:
     row, matrix = form_of(F64, (30,), CPU), form_of(F64, (20, 30), CPU)
     steps = (("exp", (0,), row), ("multiply", (1, 1), matrix), ("add", (3, 2), matrix))
     x, y = np.linspace(0, 1, 30), np.arange(600.0).reshape(30, 20)
-    found = CpuBackend().bind("elementwise_program", (row, matrix), matrix, steps)(x, y)
+    found = CpuBackend().bind("elementwise_program", (row, matrix), matrix, ProgramParams(steps))(x, y)
     np.testing.assert_allclose(found, y * y + np.exp(x)[:, None], rtol=1e-15)
 
 
 def test_a_chain_without_instructions_is_computed_step_by_step() -> None:
     form = form_of(I64, (5,), CPU)
     steps = (("floor_divide", (0, 1), form), ("add", (2, 0), form))
-    found = CpuBackend().bind("elementwise_program", (form, int), form, steps)(np.arange(5), 2)
+    found = CpuBackend().bind("elementwise_program", (form, int), form, ProgramParams(steps))(np.arange(5), 2)
     assert found.tolist() == [0, 1, 3, 4, 6]
 
 

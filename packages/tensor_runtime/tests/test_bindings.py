@@ -13,8 +13,8 @@ import pytest
 import tensor_linalg
 import tensor_runtime as tr
 from tensor_einsum import plan_cache
-from tensor_runtime.backends.bindings import BindingTable, PairTable, held_bytes
-from tensor_runtime.backends.bounded_cache import BoundedCache
+from tensor_runtime.backends.bindings import BindingTable, PairTable
+from tensor_runtime.backends.bounded_cache import BoundedCache, held_bytes
 
 
 def counting_table(cache: BoundedCache) -> tuple[BindingTable, list[Any]]:

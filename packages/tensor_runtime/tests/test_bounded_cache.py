@@ -14,16 +14,16 @@ from tensor_runtime.locks import fork_safe_lock
 
 
 class Sized(CacheTable[bytes]):
-    def cost(self, key: Any, value: bytes, /) -> int:
-        return len(value)
+    def put(self, key: Any, value: bytes) -> bytes:
+        return self.insert(key, value, len(value))
 
 
 def test_tables_share_a_budget_and_the_oldest_entry_leaves_first() -> None:
     cache = BoundedCache("demo", 100)
     first, second = Sized(cache), Sized(cache)
-    first.insert("a", bytes(60))
-    second.insert("b", bytes(30))
-    second.insert("c", bytes(30))
+    first.put("a", bytes(60))
+    second.put("b", bytes(30))
+    second.put("c", bytes(30))
 
     assert (list(first.found), list(second.found)) == ([], ["b", "c"])
     assert cache.stats()[:5] == (2, 60, 100, 3, 1)
@@ -33,7 +33,7 @@ def test_an_entry_larger_than_the_budget_is_kept_alone() -> None:
     cache = BoundedCache("demo", 10)
     table = Sized(cache)
     for key in "ab":
-        table.insert(key, bytes(50))
+        table.put(key, bytes(50))
 
     assert list(table.found) == ["b"]
 
@@ -41,9 +41,9 @@ def test_an_entry_larger_than_the_budget_is_kept_alone() -> None:
 def test_the_entry_of_who_was_first_is_kept() -> None:
     cache = BoundedCache("demo")
     table = Sized(cache)
-    first = table.insert("a", b"first")
+    first = table.put("a", b"first")
 
-    assert table.insert("a", b"second") is first
+    assert table.put("a", b"second") is first
     assert cache.stats().builds == cache.stats().entries == 1
 
 
@@ -51,7 +51,7 @@ def test_entries_that_are_found_count_as_hits_and_those_that_are_made_as_misses(
     cache = BoundedCache("demo")
     table = Sized(cache)
     assert table.find("a") is None
-    table.insert("a", b"x")
+    table.put("a", b"x")
     assert table.find("a") == b"x"
 
     assert (cache.stats().hits, cache.stats().misses) == (1, 1)

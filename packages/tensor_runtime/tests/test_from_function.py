@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from re import escape
 from typing import Any
 
 import numpy as np
@@ -46,7 +48,7 @@ def test_linspace_runs_between_finite_numbers(wrong: Any) -> None:
 
 def test_linspace_is_floating() -> None:
     for dtype in (I64, Bool):
-        with pytest.raises(DTypeError, match=f"linspace: dtype is {dtype}; accepted: C32, C64, F32, F64"):
+        with pytest.raises(DTypeError, match=f"linspace: dtype is {escape(str(dtype))}; accepted: C32, C64, F32, F64"):
             tr.linspace(0, 1, dtype=dtype)
     with pytest.raises(DTypeError, match="linspace: dtype is F64; accepted: C32, C64"):
         tr.linspace(0, 1j, dtype=F64)
@@ -131,3 +133,26 @@ def test_a_table_is_made_by_a_function() -> None:
 def test_an_error_of_the_function_passes_through() -> None:
     with pytest.raises(ZeroDivisionError):
         tr.tabulate(1, lambda i: 1 // i)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: tr.split(tr.zeros((0,)), 10**8),
+        lambda: tr.split(tr.zeros((0, 0)), 2**62),
+        lambda: tr.tabulate(10**400, float),
+        lambda: tr.tabulate(2**62, float),
+        lambda: tr.from_function(2**62, float),
+        lambda: tr.arange(10**400, 10**400 + 2),
+        lambda: tr.arange(0.0, 10**400),
+        lambda: tr.arange(10**400, 0.5),
+    ],
+)
+def test_what_no_memory_or_dtype_holds_is_refused_at_once(call: Callable[[], Any]) -> None:
+    with pytest.raises(tr.TensorError):
+        call()
+
+
+def test_no_element_is_no_work() -> None:
+    assert len(tr.split(tr.zeros((0,)), 5)) == 5
+    assert tr.from_function((0, 2**40), float, dtype="F64").shape == (0, 2**40)

@@ -7,7 +7,8 @@ import pytest
 
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError, PluginConflictError, PluginLoadError
-from tensor_runtime.backends.plugin_kernels import KernelTable, Offer
+from tensor_runtime.backends.plugins.kernels import KernelTable
+from tensor_runtime.backends.plugins.table import Offer
 from tensor_runtime.backends.registry import Registry, registry
 from tensor_runtime.form import form_of
 
@@ -67,7 +68,7 @@ def test_a_kernel_that_does_not_load_is_reported_by_name() -> None:
 
 
 def test_what_is_no_binder_is_refused() -> None:
-    with pytest.raises(ArgumentError, match="the binder is a int"):
+    with pytest.raises(ArgumentError, match="register_kernel: found a int; accepted: a function of"):
         tr.register_kernel("cpu", "hypot", 3)  # type: ignore[arg-type]
 
 

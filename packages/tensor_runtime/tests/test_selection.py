@@ -1,15 +1,18 @@
+"""Choices between elements equal NumPy's, in any dtypes, shapes and layouts."""
+
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from re import escape
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tensor_runtime as tr
-from tensor_core import C32, C64, F32, F64, I32, I64, Bool, as_dtype
-from tensor_core.dtypes import COMPLEX, DTYPES, INTEGER
+from tensor_core import F32, F64, I32, I64, Bool, as_dtype
+from tensor_core.dtypes import COMPLEX, DTYPES
 from tensor_core.errors import CastRangeError, DTypeError, ShapeError
 
 Array = np.ndarray[Any, Any]
@@ -114,7 +117,10 @@ def test_extremes_equal_numpys(name: str, shapes: Any, a_type: Any, b_type: Any)
     for x in layouts(a):
         for y in layouts(b):
             if a_type in COMPLEX or b_type in COMPLEX:
-                with pytest.raises(DTypeError, match=f"{name}: operands are {a_type}, {b_type}; accepted: Bool, F32"):
+                with pytest.raises(
+                    DTypeError,
+                    match=f"{name}: operands are {escape(str(a_type))}, {escape(str(b_type))}; accepted: Bool, F32",
+                ):
                     getattr(tr, name)(x, y)
             else:
                 same(getattr(tr, name)(x, y), getattr(np, name)(a, b))
@@ -189,161 +195,3 @@ def test_clip_passes_nan_on_and_lets_the_upper_bound_win() -> None:
         tr.clip(tr.ones(2, dtype=I32), 0, 2**31)
     with pytest.raises(ShapeError, match="clip: shapes"):
         tr.clip(tr.ones(2), tr.ones(3), 1)
-
-
-# ---------------------------------------------------------------- logical and bitwise
-
-
-@pytest.mark.parametrize("name", ["logical_and", "logical_or", "logical_xor"])
-@pytest.mark.parametrize("shapes", TWO_SHAPES, ids=str)
-@pytest.mark.parametrize("a_type", DTYPES, ids=str)
-@pytest.mark.parametrize("b_type", DTYPES, ids=str)
-def test_logical_operations_equal_numpys(name: str, shapes: Any, a_type: Any, b_type: Any) -> None:
-    a, b = numbers(shapes[0], a_type, 1), numbers(shapes[1], b_type, 2)
-    a, b = np.asarray(a * (numbers(a.shape, Bool, 3))), np.asarray(b * (numbers(b.shape, Bool, 4)))
-    for x in layouts(a):
-        for y in layouts(b):
-            same(getattr(tr, name)(x, y), getattr(np, name)(a, b))
-
-
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("number", [True, 0, 2.5, 0j], ids=str)
-def test_logical_operations_take_python_numbers(dtype: Any, number: Any) -> None:
-    for shape in ((2, 3), (), (0,)):
-        a = numbers(shape, dtype, 1)
-        for x in layouts(a):
-            same(tr.logical_not(x), np.logical_not(a))
-            for name in ("logical_and", "logical_or", "logical_xor"):
-                same(getattr(tr, name)(x, number), getattr(np, name)(a, number))
-                same(getattr(tr, name)(number, x), getattr(np, name)(number, a))
-
-
-def test_nan_and_parts_of_complex_numbers_are_true() -> None:
-    same(tr.logical_not(tr.tensor([math.nan, 0.0, -0.0])), [False, True, True])
-    same(tr.logical_not(tr.tensor([0j, 1j, complex(0, math.nan)])), [True, False, False])
-    same(tr.logical_and(tr.tensor([1j]), True), [True])
-
-
-@pytest.mark.parametrize(
-    "name", ["bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift"]
-)
-@pytest.mark.parametrize("shapes", TWO_SHAPES, ids=str)
-@pytest.mark.parametrize("a_type", DTYPES, ids=str)
-@pytest.mark.parametrize("b_type", DTYPES, ids=str)
-def test_bitwise_operations_equal_numpys(name: str, shapes: Any, a_type: Any, b_type: Any) -> None:
-    a, b = numbers(shapes[0], a_type, 1), numbers(shapes[1], b_type, 2)
-    common = as_dtype(np.result_type(a, b))
-    accepted = INTEGER if "shift" in name else INTEGER | {Bool}
-    for x in layouts(a):
-        for y in layouts(b):
-            if common not in accepted:
-                with pytest.raises(DTypeError, match=f"{name}: operands are {a_type}, {b_type}; accepted: .*I32, I64"):
-                    getattr(tr, name)(x, y)
-            else:
-                same(getattr(tr, name)(x, y), getattr(np, name)(a, b))
-
-
-@pytest.mark.parametrize(
-    "name", ["bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift"]
-)
-@pytest.mark.parametrize("dtype", [Bool, I32, I64], ids=str)
-@pytest.mark.parametrize("number", [0, 3, -1, True], ids=str)
-def test_bitwise_operations_take_python_numbers(name: str, dtype: Any, number: Any) -> None:
-    for shape in ((2, 3), (), (0,)):
-        a = numbers(shape, dtype, 1)
-        for x in layouts(a):
-            if dtype is Bool and number is True and "shift" in name:
-                with pytest.raises(DTypeError):
-                    getattr(tr, name)(x, number)
-                continue
-            same(getattr(tr, name)(x, number), getattr(np, name)(a, number))
-            same(getattr(tr, name)(number, x), getattr(np, name)(number, a))
-    with pytest.raises(DTypeError, match=f"{name}: operands are {dtype}, float"):
-        getattr(tr, name)(tr.ones(2, dtype=dtype), 1.0)
-
-
-def test_inverted_bits() -> None:
-    for dtype in (Bool, I32, I64):
-        a = numbers((2, 3), dtype, 1)
-        for x in layouts(a):
-            same(tr.bitwise_invert(x), np.invert(a))
-            same(~x, ~a)
-    with pytest.raises(DTypeError, match="bitwise_invert: operand is F64; accepted: Bool, I32, I64"):
-        ~tr.ones(2)
-
-
-@pytest.mark.parametrize("dtype", [I32, I64], ids=str)
-@pytest.mark.parametrize("extent", [1, 5, 100])
-def test_a_count_beyond_the_width_shifts_everything_out(dtype: Any, extent: int) -> None:
-    bits = 32 if dtype is I32 else 64
-    for count in (bits, bits + 1, 1000, -1, -(2 ** (bits - 1))):
-        counts = tr.full((extent,), count, dtype=dtype)
-        for number, rest in ((5, 0), (-5, -1)):
-            x = tr.full((extent,), number, dtype=dtype)
-            for by in (counts, count):
-                assert set((x << by).to_numpy().tolist()) == {0}
-                assert set((x >> by).to_numpy().tolist()) == {rest}
-    assert (tr.tensor([1], dtype=dtype) << (bits - 1)).item() == -(2 ** (bits - 1))
-    assert (tr.tensor([-1], dtype=dtype) >> (bits - 1)).item() == -1
-
-
-# ---------------------------------------------------------------- signs and parts
-
-
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("shape", [(), (0,), (2, 3), (2, 1, 2)])
-def test_signs_and_parts_equal_numpys(dtype: Any, shape: tuple[int, ...]) -> None:
-    a = numbers(shape, dtype, 1)
-    for x in layouts(a):
-        for name in ("real", "imag"):
-            result = getattr(tr, name)(x)
-            same(result, np.array(getattr(np, name)(a)))
-            assert not np.shares_memory(result.to_numpy(), x.to_numpy())
-        if dtype is Bool:
-            with pytest.raises(DTypeError, match="sign: operand is Bool; accepted: C32, C64, F32, F64, I32, I64"):
-                tr.sign(x)
-            continue
-        same(tr.sign(x), np.sign(a))
-
-
-def test_edges_of_sign() -> None:
-    nan, inf = math.nan, math.inf
-    result = tr.sign(tr.tensor([0.0, -0.0, nan, inf, -inf, 5e-324])).to_numpy()
-    np.testing.assert_array_equal(result, [0, 0, nan, 1, -1, 1])
-    assert not np.signbit(result[:2]).any()
-    one_infinite = tr.tensor([complex(inf, 1), complex(-inf, 1), complex(1, inf), complex(2, -inf)])
-    assert tr.sign(one_infinite).to_numpy().tolist() == [1, -1, 1j, -1j]
-    assert np.isnan(tr.sign(tr.tensor([complex(nan, 1), complex(inf, inf), complex(1, nan)])).to_numpy()).all()
-    np.testing.assert_allclose(tr.sign(tr.tensor([3 + 4j, 1e300 + 1e300j])).to_numpy(), [0.6 + 0.8j, (1 + 1j) / 2**0.5])
-    assert tr.sign(tr.tensor([0j])).item() == 0
-
-
-@pytest.mark.parametrize("shapes", TWO_SHAPES, ids=str)
-@pytest.mark.parametrize("re_type", DTYPES, ids=str)
-@pytest.mark.parametrize("im_type", DTYPES, ids=str)
-def test_complex_joins_parts(shapes: Any, re_type: Any, im_type: Any) -> None:
-    a, b = numbers(shapes[0], re_type, 1), numbers(shapes[1], im_type, 2)
-    for x in layouts(a):
-        for y in layouts(b):
-            if re_type in COMPLEX or im_type in COMPLEX:
-                with pytest.raises(DTypeError, match="complex: operands are"):
-                    tr.complex(x, y)
-                continue
-            result = tr.complex(x, y)
-            single = as_dtype(np.result_type(a, b)) is F32
-            assert result.dtype is (C32 if single else C64)
-            full = np.broadcast_shapes(a.shape, b.shape)
-            np.testing.assert_array_equal(tr.real(result).to_numpy(), np.broadcast_to(a, full))
-            np.testing.assert_array_equal(tr.imag(result).to_numpy(), np.broadcast_to(b, full))
-            assert result.is_compact
-
-
-def test_complex_keeps_the_bits_of_its_parts() -> None:
-    edges = np.array([0.0, -0.0, math.inf, -math.inf, math.nan, 1.5])
-    joined = tr.complex(tr.asarray(edges[:, None]), tr.asarray(edges)).to_numpy()
-    np.testing.assert_array_equal(joined.real, np.broadcast_to(edges[:, None], (6, 6)))
-    np.testing.assert_array_equal(np.signbit(joined.imag), np.signbit(np.broadcast_to(edges, (6, 6))))
-    assert tr.complex(tr.ones(2, dtype=F32), 2).dtype is C32
-    assert tr.complex(-0.0, tr.tensor([1, 2], dtype=I64)).to_numpy().tolist() == [-0.0 + 1j, -0.0 + 2j]
-    assert tr.complex(tr.tensor(1.0), tr.tensor(2.0)).item() == 1 + 2j
-    assert tr.complex(tr.tensor(True), 0.5).dtype is C64

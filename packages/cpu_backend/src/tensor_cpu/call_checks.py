@@ -38,8 +38,8 @@ def wanted() -> bool:
     return text == "1"
 
 
-_CHECKED: Final = wanted()
-if _CHECKED and AVAILABLE:
+CHECKED: Final = wanted()
+if CHECKED and AVAILABLE:
     LIBRARY.set_call_checks(True)  # kernels within kernels, too
 
 
@@ -49,7 +49,7 @@ def checked(name: str, kernel: Kernel, operands: tuple[Operand, ...]) -> Kernel:
     >>> checked("negative", np.negative, ())(np.ones(2)).tolist()
     [-1.0, -1.0]
     """
-    return CheckedKernel(name, kernel, operands) if _CHECKED else kernel
+    return CheckedKernel(name, kernel, operands) if CHECKED else kernel
 
 
 class CheckedKernel:

@@ -12,6 +12,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
+from tensor_core.errors import UnsupportedOperationError
 from tensor_cpu.system.extension import AVAILABLE
 from tensor_runtime.backends.xp_tables import elementwise
 from tensor_runtime.protocols import Kernel, Operand, Result
@@ -78,7 +79,10 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
         "copy_into": Row("indexing.numpy", ("indexing.native",)),
     },
     "joining": dict.fromkeys(("concatenate", "stack", "repeat", "tile", "roll"), Row("joining")),
-    "linalg": dict.fromkeys(("svd", "qr", "eigh", "cholesky", "solve", "inv", "det"), _LINALG),
+    "linalg": {
+        **dict.fromkeys(("svd", "qr", "eigh", "cholesky", "solve", "inv", "det"), _LINALG),
+        "triangular_solve": Row("linalg.triangular"),
+    },
     "padding": dict.fromkeys(("pad", "pad_edge"), Row("padding")),
     "pooling": dict.fromkeys(("max_pool", "mean_pool"), Row("pooling")),
     "random": dict.fromkeys(("uniform", "integers", "normal"), Row("random")),
@@ -111,19 +115,34 @@ ROWS: Final[Mapping[str, Row]] = {
 """Every kernel of this backend."""
 
 
-def bind(name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel | None:
-    """The first kernel that a binder has for these forms; None for a name that is not in the table.
+def kernels_of(module: str, /) -> tuple[str, ...]:
+    """Names of the kernels for which a module inside ``tensor_cpu.kernels`` is asked.
+
+    >>> kernels_of("scan")
+    ('cumsum', 'cumprod')
+    """
+    return tuple(name for name, row in ROWS.items() if module == row.numpy or module in row.native)
+
+
+def bind(name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel:
+    """The first kernel that a binder has for these forms.
+
+    Raises:
+        UnsupportedOperationError: the name is not in the table.
 
     >>> from tensor_core import F64
     >>> from tensor_runtime.form import form_of
     >>> from tensor_runtime.placement import CPU
     >>> form = form_of(F64, (2,), CPU)
-    >>> bind("add", (form, form), form, None) is not None, bind("untangle", (form,), form, None)
-    (True, None)
+    >>> callable(bind("add", (form, form), form, None))
+    True
+    >>> bind("untangle", (form,), form, None)
+    Traceback (most recent call last):
+    tensor_core.errors.UnsupportedOperationError: untangle: the cpu backend has no such operation
     """
     row = ROWS.get(name)
     if row is None:
-        return None
+        raise UnsupportedOperationError(f"{name}: the cpu backend has no such operation", operation=name)
     if AVAILABLE:
         for module in row.native:
             native = binders(module).get(name)

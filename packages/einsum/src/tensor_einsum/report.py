@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tensor_core.formatting import readable_bytes
-from tensor_einsum.planned import Planned
+
+if TYPE_CHECKING:
+    from tensor_einsum.plan import Plan
 
 _WIDEST: Final = 48  # characters of subscripts and shapes shown per line
 
 
-def plan_table(plan: Planned, max_steps: int | None = None) -> str:
+def plan_table(plan: Plan, max_steps: int | None = None) -> str:
     """Totals, and a row per step; ``max_steps`` leaves out the middle of a long plan.
 
     Operands are numbered from 0, and each step's result takes the next number.

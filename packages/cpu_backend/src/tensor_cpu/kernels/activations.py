@@ -6,7 +6,7 @@ passes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import pi, sqrt
 from typing import Final
 
@@ -15,6 +15,7 @@ import numpy as np
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.elementwise.blocks import blockwise
 from tensor_cpu.kernels.elementwise.exponential import roots_of_gaussian
+from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES, Array, empty
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.dispatch.dtype_rules import Axes, reduced_axes
@@ -90,7 +91,7 @@ def bind_gelu(operands: tuple[Form], result: Form, approximate: str, /) -> Kerne
     return blockwise(_gelu if approximate == "none" else _gelu_tanh)(operands, result, None)
 
 
-def _softmax(logarithm: bool) -> Binder:
+def _softmax(logarithm: bool) -> Callable[[tuple[Form], Form, Axes], Kernel]:
     def bind(operands: tuple[Form], result: Form, axis: Axes, /) -> Kernel:
         name = "log_softmax" if logarithm else "softmax"
         rank = result.rank
@@ -120,7 +121,7 @@ BINDERS: Final[Mapping[str, Binder]] = {
     "silu": blockwise(_silu),
     "softplus": blockwise(_softplus),
     "relu": blockwise(_relu),
-    "gelu": bind_gelu,
-    "softmax": _softmax(False),
-    "log_softmax": _softmax(True),
+    "gelu": taking_fields(bind_gelu),
+    "softmax": taking_fields(_softmax(False)),
+    "log_softmax": taking_fields(_softmax(True)),
 }

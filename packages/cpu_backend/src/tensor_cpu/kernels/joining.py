@@ -13,6 +13,7 @@ import numpy as np
 
 from tensor_core.shapes import normalize_axes
 from tensor_cpu.kernel_table import Binder
+from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import Array, empty
 from tensor_runtime.form import Form
 from tensor_runtime.ops.joining import Repeats, tile_shape
@@ -128,9 +129,9 @@ def bind_roll(operands: tuple[Form], result: Form, axes: tuple[int, ...] | None,
 
 
 BINDERS: Final[Mapping[str, Binder]] = {
-    "concatenate": bind_concatenate,
-    "stack": bind_stack,
+    "concatenate": taking_fields(bind_concatenate),
+    "stack": taking_fields(bind_stack),
     "repeat": bind_repeat,
-    "tile": bind_tile,
-    "roll": bind_roll,
+    "tile": taking_fields(bind_tile),
+    "roll": taking_fields(bind_roll),
 }

@@ -28,7 +28,7 @@ Mend = Callable[[Array, DType], Array]
 """From a block that does not fit to integers of the target."""
 
 
-def bind_convert(form: Form, result: Form, params: Any, /) -> Kernel:
+def bind_convert(form: Form, result: Form, overflow: str, /) -> Kernel:
     """Checked conversion; the runtime has refused every pair that could lose values."""
     return _bind_astype(result)
 
@@ -151,6 +151,6 @@ def _index(position: int, shape: Shape) -> tuple[int, ...]:
 
 
 BINDERS: Final[Mapping[str, Binder]] = {
-    "convert": lambda operands, result, params: bind_convert(operands[0], result, params),
-    "cast": lambda operands, result, params: bind_cast(operands[0], result, params),
+    "convert": lambda operands, result, params: bind_convert(operands[0], result, *params),
+    "cast": lambda operands, result, params: bind_cast(operands[0], result, *params),
 }

@@ -149,9 +149,6 @@ def stretched(rank: int, full: int, /) -> tuple[Any, ...]:
     return (..., *[None] * (full - rank))
 
 
-COMPARISONS: Final = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
-
-
 def element_of(name: str, dtype: DType, /) -> Callable[[Any], Any]:
     """From a Python number to a NumPy scalar of the dtype; one out of range is our error, or compared all the same.
 
@@ -163,7 +160,7 @@ def element_of(name: str, dtype: DType, /) -> Callable[[Any], Any]:
     tensor_core.errors.CastRangeError: add: the number 2147483648 does not fit I32; ...
     """
     scalar = NUMPY_DTYPES[dtype].type
-    compares = name in COMPARISONS
+    compares = name in rows.COMPARISONS
 
     def element(value: Any) -> Any:
         try:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from tensor_core.dtypes import FLOATING
 from tensor_core.promotion import promote_scalar
-from tensor_cpu.kernel_table import NativeBinder
+from tensor_cpu.kernel_table import NativeBinder, kernels_of
 from tensor_cpu.kernels.elementwise import numpy as elementwise
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.form import Form
@@ -86,11 +86,7 @@ def bind_unary(name: str, operands: tuple[Operand, ...], result: Result, params:
     return LIBRARY.bind_tiny_unary(name, result.shape[::-1], result.dtype.name)
 
 
-_BINARY: Final = (
-    "add", "subtract", "multiply", "divide", "maximum", "minimum", "equal", "not_equal", "less", "less_equal",
-)  # fmt: skip
-
 BINDERS: Final[Mapping[str, NativeBinder]] = {
-    **{name: partial(bind_binary, name) for name in _BINARY},
-    **{name: partial(bind_unary, name) for name in ("negative", "abs", "sqrt")},
+    name: partial(bind_binary if name in elementwise.BINARY else bind_unary, name)
+    for name in kernels_of("elementwise.tiny")
 }

@@ -93,7 +93,7 @@ def bind_copy_into(target: Form, source: Form, /) -> Kernel:
 
 
 BINDERS: Final[Mapping[str, Binder]] = {
-    "slice_view": lambda operands, result, params: bind_slice(operands[0], result, params),
+    "slice_view": lambda operands, result, params: bind_slice(operands[0], result, *params),
     "mutable_view": lambda operands, result, params: bind_mutable(operands[0], result, params),
     "copy_into": lambda operands, result, params: bind_copy_into(*operands),
 }

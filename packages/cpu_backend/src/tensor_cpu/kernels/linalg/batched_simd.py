@@ -19,6 +19,7 @@ import numpy as np
 from tensor_core.dtypes import FLOATING
 from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.kernels.linalg import numpy as linalg
+from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.form import Form
@@ -50,7 +51,7 @@ _PARTS: Final = 16
 _NAMES: Final = {NUMPY_DTYPES[dtype]: dtype.name for dtype in FLOATING}
 
 
-def bind(name: str, operands: tuple[Operand, ...], result: Result, params: Any) -> Kernel | None:
+def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool) -> Kernel | None:
     """The kernel for these forms, or None where the matrices are not small, or too few, or their batches differ.
 
     >>> from tensor_core import F64
@@ -66,7 +67,7 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, params: Any) 
     forms = [operand for operand in operands if isinstance(operand, Form)]
     if len(forms) != len(operands):
         return None
-    numpys = linalg.bind(name, operands, result, params)
+    numpys = linalg.bind(name, operands, result, check)
     kernel = _bind_equal(name, forms, result, numpys)
     if kernel is None and name == "solve" and forms[0].shape[0] in _ALWAYS_HERE:
         return _bind_solve(forms, result, numpys)
@@ -188,4 +189,4 @@ def _compacting(kernel: Kernel) -> Kernel:
     return lambda *arrays: kernel(*map(np.ascontiguousarray, arrays))
 
 
-BINDERS: Final[Mapping[str, NativeBinder]] = {name: partial(bind, name) for name in _FILLING}
+BINDERS: Final[Mapping[str, NativeBinder]] = {name: taking_fields(partial(bind, name)) for name in _FILLING}

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 from tensor_core.dtypes import C32, C64, F32, F64, Bool, DType
 from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
+from tensor_runtime.backends.xp_tables.elementwise import REDUCTIONS
 from tensor_runtime.dispatch.dtype_rules import Reduction, accumulator, reduced_axes
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand
@@ -203,5 +204,5 @@ def _binder(name: str) -> NativeBinder:
 
 
 BINDERS: Final[Mapping[str, NativeBinder]] = {
-    **{name: _binder(name) for name in ("sum", "prod", "max", "min", "any", "all")},
+    name: _binder(name) for name in REDUCTIONS if not name.startswith("reduce_")
 }

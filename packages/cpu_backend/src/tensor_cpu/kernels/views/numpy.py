@@ -12,11 +12,11 @@ from typing import Any, Final
 from tensor_core.shapes import as_permutation
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.storage import Array, restride
-from tensor_runtime.form import Form
+from tensor_runtime.form import Form, Shape
 from tensor_runtime.protocols import Kernel
 
 
-def bind_transpose(form: Form, view: Form, axes: Any, /) -> Kernel:
+def bind_transpose(form: Form, view: Form, axes: tuple[int, ...] | None, /) -> Kernel:
     """Axes in another order.
 
     >>> import numpy as np
@@ -41,7 +41,7 @@ def _reverse_axes(x: Array) -> Array:
     return x.T
 
 
-def bind_reshape(form: Form, view: Form, shape: Any, /) -> Kernel:
+def bind_reshape(form: Form, view: Form, shape: Shape, /) -> Kernel:
     """Another shape; the runtime has proved that no copy is needed.
 
     >>> import numpy as np
@@ -63,7 +63,7 @@ def bind_restride(form: Form, view: Form, params: Any, /) -> Kernel:
     return lambda x: restride(x, view)
 
 
-def bind_reverse(form: Form, view: Form, axes: Any, /) -> Kernel:
+def bind_reverse(form: Form, view: Form, axes: tuple[int, ...], /) -> Kernel:
     """Runs backwards along some axes.
 
     >>> import numpy as np
@@ -89,11 +89,15 @@ def _one(bind: Callable[[Form, Form, Any], Kernel]) -> Binder:
     return lambda operands, result, params: bind(operands[0], result, params)
 
 
+def _one_and_field(bind: Callable[[Form, Form, Any], Kernel]) -> Binder:
+    return lambda operands, result, params: bind(operands[0], result, *params)
+
+
 BINDERS: Final[Mapping[str, Binder]] = {
-    "transpose_view": _one(bind_transpose),
-    "reshape_view": _one(bind_reshape),
+    "transpose_view": _one_and_field(bind_transpose),
+    "reshape_view": _one_and_field(bind_reshape),
     "broadcast_view": _one(bind_restride),
     "diagonal_view": _one(bind_restride),
-    "reverse_view": _one(bind_reverse),
+    "reverse_view": _one_and_field(bind_reverse),
     "copy": _one(bind_copy),
 }

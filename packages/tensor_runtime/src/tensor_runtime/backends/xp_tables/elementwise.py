@@ -12,6 +12,16 @@ from typing import Any, Final
 
 Ufunc = Callable[..., Any]
 
+COMPARISONS: Final[Mapping[str, str]] = {
+    "equal": "equal",
+    "not_equal": "not_equal",
+    "less": "less",
+    "less_equal": "less_equal",
+    "greater": "greater",
+    "greater_equal": "greater_equal",
+}
+"""Kernels of two operands that give Bool, and the functions that compute them."""
+
 BINARY: Final[Mapping[str, str]] = {
     "add": "add",
     "subtract": "subtract",
@@ -32,12 +42,7 @@ BINARY: Final[Mapping[str, str]] = {
     "bitwise_xor": "bitwise_xor",
     "bitwise_left_shift": "left_shift",
     "bitwise_right_shift": "right_shift",
-    "equal": "equal",
-    "not_equal": "not_equal",
-    "less": "less",
-    "less_equal": "less_equal",
-    "greater": "greater",
-    "greater_equal": "greater_equal",
+    **COMPARISONS,
 }
 """Kernels of two operands, and the functions that compute them."""
 

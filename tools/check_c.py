@@ -1,0 +1,105 @@
+"""What ``make check`` asks of the C sources: the format of ``.clang-format``, and no warning of GCC or of Clang.
+
+Each file is read, not compiled, as often as it is compiled: once, or once per instruction set. A compiler that is not
+installed is named and left out. Warnings that only an optimizer finds are errors of a suite in ``native_suites.py``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
+from itertools import chain
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+PACKAGE: Final = Path(__file__).resolve().parents[1] / "packages" / "cpu_backend"
+STATE: Final = PACKAGE.parents[1] / ".c_check_cache"
+COMPILERS: Final = ("gcc", "clang")
+
+# Left out, and why:
+# -Wcast-align        elements are read through char pointers; the sanitizers check that addresses are aligned
+# -Wdouble-promotion  loops written for every real type compute and compare in double on purpose
+# -Wduplicated-cond, -Wduplicated-branches  a loop written for every type has branches that are the same for some
+# -Wswitch-enum       a default stands for the rest of an enumeration; without one, -Wall asks for every name
+# -Wfloat-equal       numbers are compared with 0, 1 and infinities, and those comparisons are exact
+WARNINGS: Final = (
+    "-Wall", "-Wextra", "-Werror", "-Wshadow", "-Wconversion", "-Wsign-conversion", "-Wstrict-prototypes",
+    "-Wmissing-prototypes", "-Wold-style-definition", "-Wnested-externs", "-Wredundant-decls", "-Wpointer-arith",
+    "-Wcast-qual", "-Wwrite-strings", "-Wvla", "-Wundef", "-Wformat=2", "-Wimplicit-fallthrough",
+)  # fmt: skip
+
+
+def main() -> int:
+    """Print every complaint; 1 if there is one. What was found good and has not changed since is not read again."""
+    sources = sorted(path for folder in ("csrc", "fuzz") for path in (PACKAGE / folder).rglob("*.[ch]"))
+    build = build_script()
+    for name in COMPILERS:
+        if shutil.which(name) is None:
+            print(f"{name} is not installed: its warnings about the C sources are not checked")
+    compilers = [build.Compiler([name]) for name in COMPILERS if shutil.which(name)]
+    state = digest(sources, compilers)
+    if not STATE.exists() or STATE.read_text(encoding="utf-8") != state:
+        found = complaints_of_format(sources)
+        found += chain.from_iterable(map(complaints_of_compiler, compilers))
+        if found:
+            print("".join(found), end="")
+            return 1
+        STATE.write_text(state, encoding="utf-8")
+    print(f"{len(sources)} C files are formatted, and read without a warning by {len(compilers)} compilers")
+    return 0
+
+
+def digest(sources: Iterable[Path], compilers: Iterable[Any]) -> str:
+    """Of all that the outcome depends on."""
+    rules = [Path(__file__), PACKAGE / "setup.py", PACKAGE / ".clang-format"]
+    versions = [*(compiler.version for compiler in compilers), sys.version, version("numpy"), version("clang-format")]
+    parts = [*(str(path).encode() + path.read_bytes() for path in [*rules, *sources]), "\0".join(versions).encode()]
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()
+
+
+def complaints_of_format(sources: Iterable[Path]) -> list[str]:
+    """What clang-format would write otherwise."""
+    formatter = Path(sys.executable).with_name("clang-format")
+    done = run([str(formatter), "--dry-run", "-Werror", *map(str, sources)])
+    return [done.stderr] if done.returncode else []
+
+
+def complaints_of_compiler(compiler: Any) -> list[str]:
+    """Its warnings about every file of the extension, and about the fuzz drivers."""
+    jobs = [reading(compiler, unit.source, unit.flags) for unit in compiler.units()]
+    jobs += [reading(compiler, path) for path in sorted((PACKAGE / "fuzz").glob("*.c"))]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        failed = [done for done in pool.map(run, jobs) if done.returncode]
+    return list(dict.fromkeys(done.stderr for done in failed))
+
+
+def reading(compiler: Any, source: Path, flags: Iterable[str] = ()) -> list[str]:
+    """The command that reads a file and writes nothing."""
+    return [*compiler.command, *compiler.options(), *WARNINGS, "-fsyntax-only", *flags, str(source)]
+
+
+def run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    """Run it and keep what it says."""
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def build_script() -> ModuleType:
+    """``setup.py`` as a module, so that nothing about the build stands twice."""
+    spec = importlib.util.spec_from_file_location("tensor_cpu_setup", PACKAGE / "setup.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+if __name__ == "__main__":
+    sys.exit(main())
