@@ -25,7 +25,7 @@ help:
 	@echo "make bench   the benchmarks, beside their peers in an environment of their own"
 	@echo "make bench-NAME  one of them: calls, permute, elementwise, reduction, linalg, einsum, overhead, stages, imports"
 	@echo "make setup   the environment .venv, with everything above but the peers"
-	@echo "make lock    write requirements/*.txt anew from requirements/*.in"
+	@echo "make lock    pin the dependency groups of pyproject.toml in requirements/*.txt; LOCK_OPTIONS=--upgrade takes newer releases"
 	@echo "make clean   remove environments, caches and output"
 
 $(VENV)/.made:
@@ -77,6 +77,7 @@ check: $(VENV)/.dev
 	$(VENV)/bin/ruff check $(CODE)
 	$(VENV)/bin/mypy packages/*/src tools tests examples benchmarks conftest.py
 	$(VENV)/bin/lint-imports
+	$(VENV)/bin/lint-imports --config packages/tensor_core/pyproject.toml
 	$(VENV)/bin/python tools/check_docstrings.py
 	$(VENV)/bin/python tools/check_c.py
 
@@ -99,8 +100,17 @@ bench-%: $(BENCH_VENV)/.made
 	@mkdir -p out
 	$(BENCH_VENV)/bin/python -m benchmarks $* --json out/$*.json $(BENCH)
 
-lock: $(VENV)/.dev
-	$(VENV)/bin/python tools/lock.py
+# The index and the certificates that uv asks are the machine's own, chosen by its variables (UV_INDEX, SSL_CERT_FILE, ...).
+COMPILE := $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
+	--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header
+
+# In this order: each file is bound to the versions of those before. The file that is there says which versions stay.
+lock: $(VENV)/.made
+	$(VENV)/bin/python $(PIP_INSTALL) $(LOCKED) -r requirements/lock.txt
+	@set -e; before=; for group in run build test dev lock; do \
+		$(COMPILE) $(LOCK_OPTIONS) --group $$group $$before -o requirements/$$group.txt; \
+		before="$$before -c requirements/$$group.txt"; \
+	done
 
 clean:
 	rm -rf $(VENV) .venv-3.* $(BENCH_VENV) out build dist .c_check_cache .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

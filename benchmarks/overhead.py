@@ -1,7 +1,7 @@
 """The fixed cost of a call: tiny operands, so that nothing but the way to the kernel is measured.
 
 Every row has the same statement for each contender, such as ``f(a, b)``, with local names. The bounds are this
-project's own; a row falls short when the whole 95 % interval of its ratio lies above the bound. Rows without a bound
+project's own; a row is missed when the whole 95 % interval of its ratio lies above the bound. Rows without a bound
 are there to be known.
 """
 

@@ -15,16 +15,16 @@ from benchmarks.measuring import Outcome
 from benchmarks.rows import BEST, LIMIT, OURS, GroupTarget
 from benchmarks.timing import Spread, median_spread
 
-KEPT: Final = "kept"
+KEPT: Final = "met"
 OPEN: Final = "undecided"
-SHORT: Final = "falls short"
+SHORT: Final = "missed"
 
 
 def verdict(spread: Spread, bound: float) -> str:
     """Whether a target is kept, or missed beyond noise, or neither.
 
     >>> [verdict(Spread(middle, low, 0.5), 0.33) for middle, low in ((0.3, 0.2), (0.4, 0.3), (0.4, 0.35))]
-    ['kept', 'undecided', 'falls short']
+    ['met', 'undecided', 'missed']
     """
     if spread.low > bound:
         return SHORT

@@ -16,7 +16,7 @@ import numpy as np
 import tensor_runtime as tr
 from benchmarks.timing import Stopwatch, interleave, stopwatch
 from tensor_einsum import einsum
-from tensor_einsum.api import _bindings as einsum_bindings
+from tensor_einsum.api import _found as einsum_bindings
 from tensor_runtime.ops.arithmetic import ADD
 from tensor_runtime.ops.contraction import MATMUL
 from tensor_runtime.ops.views import TRANSPOSE_VIEW
@@ -39,8 +39,10 @@ def measure(rounds: int = 41) -> Iterator[Stage]:
     yield from _add_stages(two, rounds)
     kernel, _ = MATMUL.bindings[a._form, b._form]
     yield from _kernel_and_rest("matmul 4×4", tr.matmul, kernel, (), (a, b), rounds)
+    einsum("ij,jk->ik", a, b)
     kernel, _ = einsum_bindings["ij,jk->ik", a._form, b._form]
     yield from _kernel_and_rest("einsum of two 4×4", einsum, kernel, ("ij,jk->ik",), (a, b), rounds)
+    einsum("ij,jk,kl->il", a, b, c)
     kernel, _ = einsum_bindings["ij,jk,kl->il", a._form, b._form, c._form]
     yield from _kernel_and_rest("einsum of three 4×4", einsum, kernel, ("ij,jk,kl->il",), (a, b, c), rounds)
     kernel, _ = TRANSPOSE_VIEW.bindings[a._form, None]

@@ -147,21 +147,121 @@ def test_devices_that_an_info_entry_names_wrongly_are_reported(tmp_path: Path) -
     )
 
 
-def test_an_operation_of_another_package_that_does_not_load_names_the_package(tmp_path: Path) -> None:
-    entries = "[tensor_runtime.operations]\nfold = = fold\nbend = bending:bend\n"
-    plug_in(tmp_path, "folding", entries, bending="import not_there")
+FAMILY = """
+FAMILY = {"id": "folding/1", "operations": {"fold": "folding.work:fold", "bend": "folding.work:bend", "odd": "here"}}
+"""
+
+
+def family(folder: Path, text: str = FAMILY, name: str = "folding") -> None:
+    """A package that must not be imported, with a family in it."""
+    plug_in(folder, name, f"[tensor_runtime.families]\n{name} = {name}.family:FAMILY\n")
+    package = folder / name
+    package.mkdir()
+    (package / "__init__.py").write_text("import not_there")
+    (package / "family.py").write_text(text)
+
+
+def test_families_are_listed_with_their_operations_and_not_imported(tmp_path: Path) -> None:
+    family(tmp_path)
     program = """
-from tensor_core.errors import PluginLoadError
-from tensor_runtime.operations import operation
-for name in ("fold", "bend"):
-    try:
-        operation(name, "folding")
-    except PluginLoadError as error:
-        print(error)
+import sys
+import tensor_runtime as tr
+from tensor_runtime import doctor
+from tensor_runtime.backends.registry import registry
+lines, healthy = doctor.report(registry)
+print(healthy, *(line.strip() for line in lines if "folding 1.0" in line))
+print(next(one.id for one in tr.families() if one.name == "folding"))
+print(sorted(name for name in sys.modules if name.startswith(("folding", "tensor_linalg", "tensor_einsum"))))
 """
     assert in_a_fresh_interpreter(tmp_path, program).splitlines() == [
-        "tensor_runtime.fold: = fold of folding 1.0 did not load: "
-        "PluginLoadError: the entry point 'fold' reads '= fold'; accepted: 'module:attribute'; mend or uninstall it",
-        "tensor_runtime.bend: bending:bend of folding 1.0 did not load: "
+        "True folding  bend, fold, odd, from folding 1.0",
+        "folding/1",
+        "[]",
+    ]
+
+
+def test_an_operation_of_a_family_that_does_not_load_names_the_package(tmp_path: Path) -> None:
+    family(tmp_path)
+    program = """
+from tensor_core.errors import TensorError
+from tensor_runtime.operations import operation
+for name in ("fold", "odd", "twist"):
+    try:
+        operation(name, "ironstride-folding")
+    except TensorError as error:
+        print(type(error).__name__, error)
+"""
+    assert in_a_fresh_interpreter(tmp_path, program).splitlines() == [
+        "PluginLoadError fold: folding.work:fold of folding 1.0 did not load: "
         "ModuleNotFoundError: No module named 'not_there'; mend or uninstall it",
+        "PluginLoadError odd: here of folding 1.0 did not load: "
+        "PluginLoadError: the operation's place reads 'here'; accepted: 'module:function'; mend or uninstall it",
+        "BackendUnavailableError tensor_runtime.twist: comes with ironstride-folding; pip install ironstride-folding",
+    ]
+
+
+def test_families_in_trouble_are_problems_that_break_nothing_else(tmp_path: Path) -> None:
+    family(tmp_path)
+    family(tmp_path, FAMILY, "rival")
+    family(tmp_path, "FAMILY = {'id': 3, 'operations': {}}", "wrong")
+    family(tmp_path, "raise ValueError('half installed')", "raising")
+    plug_in(tmp_path, "text", "[tensor_runtime.families]\ntext = 3 + 4\n")
+    program = """
+import tensor_runtime as tr
+from tensor_runtime import doctor
+from tensor_runtime.backends.registry import registry
+lines, healthy = doctor.report(registry)
+print(*(line for line in lines if line.startswith("problem")), sep="\\n")
+assert not healthy and tr.einsum("i,i->", tr.ones(3), tr.ones(3)).item() == 3.0
+try:
+    tr.operations.operation("fold", "folding")
+except tr.TensorError as error:
+    print(error)
+"""
+    accepted = (
+        "accepted: a mapping with 'id', 'operations' ({name: 'module:function'}), and 'kernels', 'specs', 'cases'"
+    )
+    assert in_a_fresh_interpreter(tmp_path, program).splitlines() == [
+        "problem: family folding of folding 1.0: conflict: 'bend' is an operation of rival 1.0 as well; uninstall one",
+        "problem: family raising of raising 1.0: broken: ValueError: half installed",
+        "problem: family rival of rival 1.0: conflict: 'bend' is an operation of folding 1.0 as well; uninstall one",
+        "problem: family text of text 1.0: broken: "
+        "PluginLoadError: the entry point 'text' reads '3 + 4'; accepted: 'module:attribute'",
+        "problem: family wrong of wrong 1.0: broken: "
+        f"BackendContractError: the family 'wrong' says {{'id': 3, 'operations': {{}}}}; {accepted}",
+        "fold: folding: conflict: 'bend' is an operation of rival 1.0 as well; uninstall one",
+    ]
+
+
+def test_a_rule_of_another_package_is_found_by_name_and_a_rival_is_refused(tmp_path: Path) -> None:
+    module = "import tensor_runtime as tr\ndef root(x, params):\n    return tr.pow(x, 0.5)\n"
+    entries = "[tensor_runtime.rules]\nlower.sqrt = roots:root\nlower.mean = roots:root\nlower.rsqrt = roots:gone\n"
+    plug_in(tmp_path, "roots", entries, roots=module)
+    program = """
+import sys
+import tensor_runtime as tr
+from tensor_runtime import doctor
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.testing.simulated_device import SimulatedBackend
+lacking = dict.fromkeys(("sqrt", "mean", "rsqrt"), "no such unit")
+tr.register_backend("poor", SimulatedBackend(tr.backend("cpu"), "poor", lacking))
+x = tr.full((1,), 16.0, placement="poor")
+assert "roots" not in sys.modules
+print(tr.sqrt(x).item())
+for call in (tr.mean, tr.rsqrt):
+    try:
+        call(x)
+    except tr.TensorError as error:
+        print(error)
+print(*(line for line in doctor.report(registry)[0] if line.startswith("problem")), sep="\\n")
+"""
+    broken = "AttributeError: module 'roots' has no attribute 'gone'"
+    both = "ironstride-tensor-runtime 0.1.0 and roots 1.0"
+    assert in_a_fresh_interpreter(tmp_path, program).splitlines() == [
+        "4.0",
+        f"mean: the rule 'lower' is brought by {both}; uninstall one",
+        f"rsqrt: the rule 'lower' of roots 1.0 did not load: {broken}",
+        f"problem: lower.mean of ironstride-tensor-runtime 0.1.0: conflict: brought by {both}; uninstall one",
+        f"problem: lower.mean of roots 1.0: conflict: brought by {both}; uninstall one",
+        f"problem: lower.rsqrt of roots 1.0: broken: {broken}",
     ]

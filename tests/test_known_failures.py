@@ -25,7 +25,7 @@ from tensor_core import (
     broadcast_view,
     validate_layout,
 )
-from tensor_core.storage import Storage
+from tensor_core.host.storage import Storage
 
 
 def run(program: str, path: Path | None = None) -> str:
@@ -50,7 +50,7 @@ def test_k1_stride_times_step_beyond_int64_is_refused_and_crashes_nobody() -> No
         """
         import itertools
         from tensor_core import HostTensorView, I64, SliceSpec, TensorError, TensorLayout, slice_view
-        from tensor_core.storage import Storage
+        from tensor_core.host.storage import Storage
         import tensor_runtime as tr
 
         storage = Storage.of(I64, range(4))
@@ -164,7 +164,7 @@ def test_k18_a_broken_plugin_is_reported_and_breaks_nothing_else(kind: str, tmp_
     groups = "[tensor_runtime.backends]\nbroken = broken_plugin:backend\n"
     if kind != "recursing":  # light information may be broken, too
         groups += "\n[tensor_runtime.backend_info]\nbroken = broken_plugin:info\n"
-    groups += "\n[tensor_runtime.operations]\nbroken = broken_plugin:operation\n"
+    groups += "\n[tensor_runtime.families]\nbroken = broken_plugin:FAMILY\n"
     (folder / "entry_points.txt").write_text(groups, encoding="utf-8")
     printed = run(
         """
@@ -183,8 +183,10 @@ def test_k18_a_broken_plugin_is_reported_and_breaks_nothing_else(kind: str, tmp_
             assert "broken-plugin 1.0" in str(error) and error.__cause__ is not None, error
             print("refused")
         print({row.name: row.status for row in tr.backends()}["broken"])
+        print({family.name: family.trouble for family in tr.families()}["broken"])
         """,
         tmp_path,
     )
     assert printed.splitlines()[0] == "refused"
     assert printed.splitlines()[1].startswith("broken: ")
+    assert printed.splitlines()[2].startswith("broken: ")

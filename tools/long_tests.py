@@ -4,7 +4,7 @@ Each property runs block after block of seeds; after each block the next seed st
 run goes on where this one ended, by budget, by Ctrl-C or by a crash. A failure is recorded with its seed, does not stop
 the run, and makes the exit status 1 in every run until it is repeated without failing:
 
-    python tools/long_tests.py P1 --seed 1234
+    python tools/long_tests.py view-chains --seed 1234
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ State = dict[str, dict[str, Any]]
 def read_state(path: Path) -> State:
     """What earlier runs reached; every property is in it.
 
-    >>> read_state(Path("no such file"))["P1"]
+    >>> read_state(Path("no such file"))["view-chains"]
     {'next_seed': 0, 'examples': 0, 'seconds': 0.0, 'failed_seeds': []}
     """
     found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}

@@ -1,4 +1,4 @@
-"""Properties of conversion: P10 to P12, the core's scalar definitions against NumPy and against the CPU backend."""
+"""Properties of conversion: the core's scalar definitions against NumPy and against the CPU backend."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _BATCH: Final = 25  # elements per example
 
 
 def acceptance_follows_the_table(rng: Random) -> None:
-    """P10: all 49 pairs, in the core and in the runtime."""
+    """All 49 pairs, in the core and in the runtime."""
     for source, target in PAIRS:
         accepted = (source, target) in _KEPT
         assert can_convert(source, target) == accepted == np.can_cast(source.numpy_name, target.numpy_name, "safe")
@@ -45,7 +45,7 @@ def acceptance_follows_the_table(rng: Random) -> None:
 
 
 def conversion_and_back_keeps_every_bit(rng: Random) -> None:
-    """P11: NaN payloads, signed zeros and subnormal numbers too; integers beyond 2**53 are the only exception."""
+    """NaN payloads, signed zeros and subnormal numbers too; integers beyond 2**53 are the only exception."""
     source, target = rng.choice(_KEPT)
     x = draw.tensor(rng, source, (_BATCH,))
     if source is tr.I64 and target.kind != "int":
@@ -57,7 +57,7 @@ def conversion_and_back_keeps_every_bit(rng: Random) -> None:
 
 
 def casting_equals_the_definition(rng: Random) -> None:
-    """P12: any pair, any policy: the backend's bits are the core's, which are NumPy's wherever NumPy's are defined."""
+    """Any pair, any policy: the backend's bits are the core's, which are NumPy's wherever NumPy's are defined."""
     source, target = rng.choice(PAIRS)
     assert_cast(draw.tensor(rng, source, (rng.randint(1, 2), _BATCH // 2)), target)
 
@@ -98,7 +98,7 @@ def _assert_as_numpy(x: HostTensor[Any], expected: HostTensor[Any]) -> None:
 
 
 def assert_all_specials() -> None:
-    """P12 for every pair and every edge case.
+    """Casting, for every pair and every edge case.
 
     >>> assert_all_specials()
     """
@@ -113,8 +113,10 @@ def assert_all_specials() -> None:
 
 
 PROPERTIES: Final = (
-    Property("P10", "acceptance follows the table of 49 pairs", acceptance_follows_the_table, 1, 1, 1),
+    Property("convert", "acceptance follows the table of 49 pairs", acceptance_follows_the_table, 1, 1, 1),
     # An example has 25 elements: 2000 per accepted pair in make test, 20 000 in make test-long.
-    Property("P11", "conversion and back keeps every bit", conversion_and_back_keeps_every_bit, 1_840, 18_400, 20),
-    Property("P12", "casting equals the definition", casting_equals_the_definition, 2_000, 100_000),
+    Property(
+        "round-trip", "conversion and back keeps every bit", conversion_and_back_keeps_every_bit, 1_840, 18_400, 20
+    ),
+    Property("cast", "casting equals the definition", casting_equals_the_definition, 2_000, 100_000),
 )

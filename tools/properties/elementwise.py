@@ -11,9 +11,10 @@ from properties import Property
 from properties.native import extents_of, layout_of, some_processor, view_of
 from tensor_core.dtypes import DTYPES, F64, Bool, DType
 from tensor_core.promotion import promote
-from tensor_cpu.kernels.elementwise.fused import numpy_kernel
+from tensor_cpu.kernel_table import bind_numpy
 from tensor_cpu.kernels.elementwise.native import bind_program
 from tensor_cpu.system.extension import AVAILABLE
+from tensor_runtime.contracts.elementwise import ProgramStep
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
 
@@ -65,10 +66,10 @@ def the_elementwise_machine_gives_what_numpy_gives(rng: Random) -> None:
     forms, arrays = zip(*[_operand(rng, dtype, shape) for dtype in dtypes], strict=True)
     full = form_of(result, np.broadcast_shapes(*[form.shape for form in forms]), CPU)
     with some_processor(rng):
-        kernel = bind_program(forms, full, ((name, tuple(range(len(forms))), full),))
+        kernel = bind_program(forms, full, (ProgramStep(name, tuple(range(len(forms))), full),))
         assert kernel is not None, (name, forms)
         found = kernel(*arrays)
-    expected = numpy_kernel(name, forms, full, None)(*arrays)
+    expected = bind_numpy(name, forms, full, None)(*arrays)
     assert found.shape == expected.shape and found.dtype == expected.dtype, (name, forms)
     same = (found == expected) | ((found != found) & (expected != expected))
     if common.kind == "complex" and name in ("multiply", "divide", "abs"):

@@ -1,4 +1,4 @@
-"""Properties of layouts, against NumPy and against enumeration: P1 to P7 and the fuzz target F4."""
+"""Properties of layouts, against NumPy and against enumeration."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tensor_core import (
     transpose_view,
     validate_layout,
 )
-from tensor_core.storage import Storage
+from tensor_core.host.storage import Storage
 
 ITEMSIZE: Final = 8
 _STRIDES: Final = (0, 1, -1, 2, -3, 2**31, -(2**31), 2**62, -(2**62), 2**63 - 1, 2**63, -(2**63))
@@ -78,7 +78,7 @@ def _assert_same(layout: TensorLayout, x: Any, memory: Any) -> None:
 
 
 def chains_equal_numpys(rng: Random) -> None:
-    """P1: a chain of up to eight views, metadata and elements."""
+    """A chain of up to eight views, metadata and elements."""
     layout, length = draw.layout(rng)
     memory = np.arange(max(length, 1), dtype=np.int64)
     x = _as_numpy(layout, memory)
@@ -89,13 +89,13 @@ def chains_equal_numpys(rng: Random) -> None:
         try:
             layout = draw.apply(layout, step)
         except ViewRequiresCopyError:
-            continue  # P4 asks whether that was right
+            continue  # the property of reshaping asks whether that was right
         x = _numpy_step(x, step)
     _assert_same(layout, x, memory)
 
 
 def reach_equals_enumeration(rng: Random) -> None:
-    """P2: the closed form of the reachable range."""
+    """The closed form of the reachable range."""
     layout = draw.layout(rng, draw.shape(rng, 5, 5), 40)[0]
     found = draw.offsets(layout)
     assert reachable_range(layout) == ((min(found), max(found)) if found else None), layout
@@ -124,7 +124,7 @@ def _assert_validated(shape: list[int], strides: list[int], offset: int, length:
 
 
 def validation_accepts_the_inside(rng: Random) -> None:
-    """P3: extents and strides around every power of two that native code stumbles over."""
+    """Extents and strides around every power of two that native code stumbles over."""
     rank = rng.randint(0, 4)
     shape = rng.choices(_EXTENTS, k=rank)
     strides = [rng.choice(_STRIDES) if rng.random() < 0.5 else rng.randint(-5, 5) for _ in shape]
@@ -134,7 +134,7 @@ def validation_accepts_the_inside(rng: Random) -> None:
 
 
 def validation_survives_any_integers(rng: Random) -> None:
-    """F4: raw 8-byte integers, some of them shortened so that accepted layouts occur."""
+    """Raw 8-byte integers, some of them shortened so that accepted layouts occur."""
     rank = rng.randrange(5)
     numbers = list(struct.unpack(f"<{2 * rank + 2}q", rng.randbytes(16 * rank + 16)))
     coarse = rng.getrandbits(len(numbers) + 1)
@@ -146,7 +146,7 @@ def validation_survives_any_integers(rng: Random) -> None:
 
 
 def reshaping_refuses_what_numpy_copies(rng: Random) -> None:
-    """P4: the same verdict, and on success the same strides and elements."""
+    """The same verdict, and on success the same strides and elements."""
     layout, length = draw.layout(rng, draw.shape(rng, 5, 4), 12)
     memory = np.arange(max(length, 1), dtype=np.int64)
     step = draw.step(rng, layout, ("reshape_view",))
@@ -166,7 +166,7 @@ def reshaping_refuses_what_numpy_copies(rng: Random) -> None:
 
 
 def views_obey_their_algebra(rng: Random) -> None:
-    """P5: inverses, two slices in one, a view of a view as one layout over the same memory."""
+    """Inverses, two slices in one, a view of a view as one layout over the same memory."""
     layout, length = draw.layout(rng)
     order = rng.sample(range(layout.rank), layout.rank)
     back = sorted(range(layout.rank), key=order.__getitem__)
@@ -201,7 +201,7 @@ def _forward_slice(rng: Random, extent: int) -> SliceSpec:
 
 
 def memory_is_lent_when_contiguous(rng: Random) -> None:
-    """P6: ``as_slice`` succeeds exactly when the offsets in column-major order are consecutive."""
+    """``as_slice`` succeeds exactly when the offsets in column-major order are consecutive."""
     layout, length = draw.layout(rng)
     found = draw.offsets(layout)
     view: HostTensorView[I64] = HostTensorView(Storage.of(I64, range(length)), layout)
@@ -214,7 +214,7 @@ def memory_is_lent_when_contiguous(rng: Random) -> None:
 
 
 def overlap_equals_enumeration(rng: Random) -> None:
-    """P7: injectivity and overlap, exact when small, never wrong in the dangerous direction when large."""
+    """Injectivity and overlap, exact when small, never wrong in the dangerous direction when large."""
     a, b = (draw.layout(rng, max_stride=9)[0] for _ in range(2))
     b = TensorLayout(b.shape, b.strides, b.offset + rng.randint(-20, 20))
     ours, theirs = draw.offsets(a), draw.offsets(b)
@@ -237,12 +237,21 @@ def _assert_conservative(rng: Random) -> None:
 
 
 PROPERTIES: Final = (
-    Property("P1", "a chain of views equals NumPy's", chains_equal_numpys, 5_000, 1_000_000),
-    Property("P2", "the reachable range equals enumeration", reach_equals_enumeration, 5_000, 200_000),
-    Property("P3", "validation accepts what lies inside", validation_accepts_the_inside, 20_000, 1_000_000, 1_000),
-    Property("P4", "reshaping refuses what NumPy would copy", reshaping_refuses_what_numpy_copies, 5_000, 200_000),
-    Property("P5", "views obey their algebra", views_obey_their_algebra, 2_000, 50_000),
-    Property("P6", "memory is lent exactly when contiguous", memory_is_lent_when_contiguous, 2_000, 50_000),
-    Property("P7", "injectivity and overlap equal enumeration", overlap_equals_enumeration, 5_000, 200_000),
-    Property("F4", "validation survives any integers", validation_survives_any_integers, 500_000, 10_000_000, 10_000),
+    Property("view-chains", "a chain of views equals NumPy's", chains_equal_numpys, 5_000, 1_000_000),
+    Property("reach", "the reachable range equals enumeration", reach_equals_enumeration, 5_000, 200_000),
+    Property(
+        "validation", "validation accepts what lies inside", validation_accepts_the_inside, 20_000, 1_000_000, 1_000
+    ),
+    Property("reshape", "reshaping refuses what NumPy would copy", reshaping_refuses_what_numpy_copies, 5_000, 200_000),
+    Property("view-algebra", "views obey their algebra", views_obey_their_algebra, 2_000, 50_000),
+    Property("contiguity", "memory is lent exactly when contiguous", memory_is_lent_when_contiguous, 2_000, 50_000),
+    Property("overlap", "injectivity and overlap equal enumeration", overlap_equals_enumeration, 5_000, 200_000),
+    Property(
+        "huge-integers",
+        "validation survives any integers",
+        validation_survives_any_integers,
+        500_000,
+        10_000_000,
+        10_000,
+    ),
 )

@@ -18,7 +18,7 @@ from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool, DType
 from tensor_cpu.kernels.axes import join, native, row_major
 from tensor_cpu.kernels.contraction import native as contract
 from tensor_cpu.kernels.contraction import native_semiring
-from tensor_cpu.kernels.elementwise import tiny
+from tensor_cpu.kernels.contraction import tiny as small_products
 from tensor_cpu.system.extension import AVAILABLE
 from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND, Semiring
 from tensor_runtime.form import Form, form_of
@@ -108,7 +108,7 @@ def a_native_contraction_is_the_sum_of_products(rng: Random) -> None:
     axes = join(x, y, out)
     with some_processor(rng):
         kernels = [
-            tiny.bind_contract(forms, result, labels),
+            small_products.bind_contract(forms, result, labels),
             contract.bind_pair(contract.plan_pair(axes, dtype.numpy_name), out),
             contract.bind_scatter(contract.plan_scatter(axes, x, y), out),
         ]

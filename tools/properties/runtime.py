@@ -1,4 +1,4 @@
-"""Properties of runtime operations: P8 and P9, what a result is and that it shares nothing with its operands.
+"""Properties of runtime operations: what a result is and that it shares nothing with its operands.
 
 The operations are those below that the runtime has, with NumPy's function of the same name as oracle, and every row of
 the conformance suite, whose values the suite itself checks.
@@ -135,7 +135,7 @@ def _call(rng: Random) -> tuple[str, list[Any], Any, Any, int] | None:
 
 
 def results_are_compact_and_owned(rng: Random) -> None:
-    """P8: compact, column-major, owned, writable, and NumPy's elements."""
+    """Compact, column-major, owned, writable, and NumPy's elements."""
     called = _call(rng)
     if called is None:
         return
@@ -153,7 +153,7 @@ def results_are_compact_and_owned(rng: Random) -> None:
 
 
 def results_ignore_their_operands(rng: Random) -> None:
-    """P9: writing to an operand afterwards changes no result; a view outlives its owner with the right elements."""
+    """Writing to an operand afterwards changes no result; a view outlives its owner with the right elements."""
     called = _call(rng)
     if called is not None:
         name, arrays, results, _, _ = called
@@ -181,7 +181,11 @@ def results_ignore_their_operands(rng: Random) -> None:
 PROPERTIES: Final = (
     # All operations x 7 dtypes x 20 in make test, x 200 in make test-long.
     Property(
-        "P8", "results are compact and owned", results_are_compact_and_owned, len(_TABLE) * 140, len(_TABLE) * 1_400
+        "results",
+        "results are compact and owned",
+        results_are_compact_and_owned,
+        len(_TABLE) * 140,
+        len(_TABLE) * 1_400,
     ),
-    Property("P9", "results ignore what happens to operands", results_ignore_their_operands, 1_000, 20_000),
+    Property("independence", "results ignore what happens to operands", results_ignore_their_operands, 1_000, 20_000),
 )

@@ -13,9 +13,10 @@ from tensor_core.dtypes import C32, C64, DTYPES, F32, F64, I32, I64, Bool, DType
 from tensor_core.errors import CastRangeError
 from tensor_core.promotion import promote
 from tensor_cpu.backend import CpuBackend
-from tensor_cpu.kernels.elementwise.fused import numpy_kernel
+from tensor_cpu.kernel_table import bind_numpy
 from tensor_cpu.storage import NUMPY_DTYPES, restride
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
+from tensor_runtime.contracts.elementwise import STEP_PARAMS, ProgramParams
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
 
@@ -108,7 +109,7 @@ def check(seed: int) -> None:
     kernel = bound(name, forms, full)
     assert kernel is not None
     arrays = [array for _, array in pairs]
-    found, expected = kernel(*arrays), numpy_kernel(name, forms, full, None)(*arrays)
+    found, expected = kernel(*arrays), bind_numpy(name, forms, full, STEP_PARAMS.get(name))(*arrays)
     assert found.shape == expected.shape and found.dtype == expected.dtype and found.flags.c_contiguous
     if common.kind == "complex" and name in ("multiply", "divide", "abs"):
         limit = 4 * np.finfo(found.dtype).eps
@@ -169,9 +170,9 @@ def test_a_chain_is_one_kernel_with_the_same_values(size: int, dtype: DType, ins
     form = form_of(dtype, (size,), CPU)
     rng = np.random.default_rng(3)
     x, y, z = (rng.standard_normal(size).astype(NUMPY_DTYPES[dtype]) for _ in range(3))
-    kernel = CpuBackend().bind("elementwise_program", (form, form, form), form, steps_of(form))
+    kernel = CpuBackend().bind("elementwise_program", (form, form, form), form, ProgramParams(steps_of(form)))
     assert "native kernel" in repr(kernel)
-    expected = numpy_kernel("elementwise_program", (form, form, form), form, steps_of(form))(x, y, z)
+    expected = bind_numpy("elementwise_program", (form, form, form), form, ProgramParams(steps_of(form)))(x, y, z)
     assert np.max(np.abs(kernel(x, y, z) - expected)) <= 16 * np.finfo(expected.dtype).eps
 
 
@@ -179,14 +180,14 @@ def test_small_steps_of_a_chain_are_computed_once_and_broadcast() -> None:
     row, matrix = form_of(F64, (30,), CPU), form_of(F64, (20, 30), CPU)
     steps = (("exp", (0,), row), ("multiply", (1, 1), matrix), ("add", (3, 2), matrix))
     x, y = np.linspace(0, 1, 30), np.arange(600.0).reshape(30, 20)
-    found = CpuBackend().bind("elementwise_program", (row, matrix), matrix, steps)(x, y)
+    found = CpuBackend().bind("elementwise_program", (row, matrix), matrix, ProgramParams(steps))(x, y)
     np.testing.assert_allclose(found, y * y + np.exp(x)[:, None], rtol=1e-15)
 
 
 def test_a_chain_without_instructions_is_computed_step_by_step() -> None:
     form = form_of(I64, (5,), CPU)
     steps = (("floor_divide", (0, 1), form), ("add", (2, 0), form))
-    found = CpuBackend().bind("elementwise_program", (form, int), form, steps)(np.arange(5), 2)
+    found = CpuBackend().bind("elementwise_program", (form, int), form, ProgramParams(steps))(np.arange(5), 2)
     assert found.tolist() == [0, 1, 3, 4, 6]
 
 
@@ -255,7 +256,7 @@ def test_exact_functions_of_special_values_are_numpys(name: str, dtype: DType, i
         x = np.array([*SPECIAL, 0.5, 1.5, 2.5, -0.5, -0.4, -2.7]).astype(NUMPY_DTYPES[dtype])
         form = form_of(dtype, x.shape, CPU)
         result = form_of(Bool if name.startswith("is") else dtype, x.shape, CPU)
-        found, expected = bound(name, (form,), result)(x), numpy_kernel(name, (form,), result, None)(x)
+        found, expected = bound(name, (form,), result)(x), bind_numpy(name, (form,), result, None)(x)
     np.testing.assert_array_equal(found, expected)
     if result.dtype is dtype:
         number = ~np.isnan(expected)
@@ -288,7 +289,7 @@ def test_malformed_programs_are_refused() -> None:
         (3, (("negative", "Bool", 1, 0, 0, 0),)),
         (4, (b"abc",)),
     ):
-        with pytest.raises(ValueError, match="elementwise"):
+        with pytest.raises(ValueError, match=r"elementwise|expected 1 strides, found 2"):
             LIBRARY.bind_elementwise(*good[:place], value, *good[place + 1 :])
 
 

@@ -10,8 +10,9 @@ import pytest
 
 from tensor_core.dtypes import C64, F32, F64
 from tensor_cpu.backend import CpuBackend
-from tensor_cpu.kernels.elementwise.fused import numpy_kernel
+from tensor_cpu.kernel_table import bind_numpy
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
+from tensor_runtime.contracts.elementwise import ProgramParams
 from tensor_runtime.form import form_of
 from tensor_runtime.placement import CPU
 
@@ -21,8 +22,8 @@ FORM = form_of(F64, (3,), CPU)
 def both(steps: tuple[Any, ...], result: Any = FORM) -> tuple[Any, Any]:
     """By the backend and step by step, of two operands."""
     x, y = np.array([1.0, 2.0, 3.0]), np.array([-2.0, 0.5, 7.0])
-    kernel = CpuBackend().bind("elementwise_program", (FORM, FORM), result, steps)
-    return kernel(x, y), numpy_kernel("elementwise_program", (FORM, FORM), result, steps)(x, y)
+    kernel = CpuBackend().bind("elementwise_program", (FORM, FORM), result, ProgramParams(steps))
+    return kernel(x, y), bind_numpy("elementwise_program", (FORM, FORM), result, ProgramParams(steps))(x, y)
 
 
 def test_a_last_step_that_repeats_an_earlier_one_is_the_result() -> None:
@@ -58,7 +59,7 @@ def test_steps_that_the_result_does_not_need_are_not_computed(monkeypatch: pytes
     programs = []
 
     class Trace:
-        def elementwise(self, *arguments: Any) -> Any:
+        def bind_elementwise(self, *arguments: Any) -> Any:
             programs.append(arguments[3])
             return LIBRARY.bind_elementwise(*arguments)
 

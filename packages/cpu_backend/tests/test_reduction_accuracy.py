@@ -17,7 +17,7 @@ import pytest
 
 from tensor_core.dtypes import C32, C64, F32, F64, DType
 from tensor_cpu.backend import CpuBackend
-from tensor_cpu.kernels.elementwise.fused import numpy_kernel
+from tensor_cpu.kernel_table import bind_numpy
 from tensor_cpu.storage import NUMPY_DTYPES
 from tensor_cpu.system.extension import AVAILABLE
 from tensor_runtime.dispatch.dtype_rules import reduced
@@ -50,7 +50,7 @@ def laid_out(values: Array, layout: str) -> Array:
 
 
 def kernels(name: str, form: Form, result: Form, params: Any) -> Iterator[Callable[[Array], Array]]:
-    yield numpy_kernel(name, (form,), result, params)
+    yield bind_numpy(name, (form,), result, params)
     if AVAILABLE:
         yield CpuBackend().bind(name, (form,), result, params)
 
@@ -213,7 +213,7 @@ def test_norms_and_variances_need_no_array_as_large_as_the_operand(dtype: DType)
         for axis in (0, 1, None):
             form = form_of(dtype, x.shape, CPU)
             result = form_of(dtype, reduced(name, x.shape, (axis, False)), CPU)
-            kernel = numpy_kernel(name, (form,), result, (axis, False, *more))
+            kernel = bind_numpy(name, (form,), result, (axis, False, *more))
             tracemalloc.start()
             kernel(x.T)
             _, peak = tracemalloc.get_traced_memory()

@@ -14,8 +14,8 @@ import pytest
 import tensor_einsum
 import tensor_runtime as tr
 from tensor_core.errors import DTypeError, OutOfMemoryError, PlacementError, ShapeError
-from tensor_einsum import ExtentError, PathError, SubscriptsError, einsum, execute, plan
-from tensor_einsum.execute import bind_plan
+from tensor_einsum import ExtentError, PathError, SubscriptsError, einsum, executor, plan
+from tensor_einsum.executor import bind_plan
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.form import form_of
 from tensor_runtime.placement import as_placement
@@ -117,10 +117,10 @@ def test_intermediates_are_freed_as_soon_as_they_are_read() -> None:
         return result
 
     instructions = tuple(
-        execute.Instruction(kernel, *(step.operands if len(step.operands) == 2 else (step.operands[0], -1)))
+        executor.Instruction(kernel, *(step.operands if len(step.operands) == 2 else (step.operands[0], -1)))
         for step in found.steps
     )
-    program = execute.Program(found, instructions)
+    program = executor.Executable(found, instructions)
     result = program.run(
         [Tracked() for _ in range(4)], lambda done, total: alive.append(sum(ref() is not None for ref in made))
     )
@@ -142,7 +142,7 @@ def test_a_kernel_that_fails_is_translated() -> None:
         (exhausted, OutOfMemoryError, "not enough memory in step 0 of 2, .* the plan needs 64 B beside its operands"),
         (broken, tr.TensorError, "the backend failed: RuntimeError: no"),
     ):
-        program = execute.Program(found, (execute.Instruction(kernel, 0, 1), execute.Instruction(kernel, 2, 3)))
+        program = executor.Executable(found, (executor.Instruction(kernel, 0, 1), executor.Instruction(kernel, 2, 3)))
         with pytest.raises(error, match=message):
             program(1, 2, 3)
 

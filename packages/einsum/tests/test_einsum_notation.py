@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from tensor_core import TensorError
 from tensor_einsum.errors import SubscriptsError, pointed
-from tensor_einsum.interleaved import number_labels, split_interleaved
-from tensor_einsum.notation import ELLIPSIS, parse
+from tensor_einsum.notation import ELLIPSIS, number_labels, parse, split_interleaved
 
 
 def test_labels_are_numbered_by_first_occurrence() -> None:

@@ -234,7 +234,7 @@ def test_operands_that_do_not_fit_into_memory_are_no_reason_to_try_another_path(
     assert line.endswith("are available\n")
 
 
-def test_targets_that_cannot_be_written_are_refused_before_the_file_is_read(
+def test_output_paths_that_cannot_be_written_are_refused_before_the_file_is_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     missing = str(tmp_path / "missing.json")

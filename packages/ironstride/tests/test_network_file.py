@@ -18,8 +18,8 @@ from ironstride.network_file import (
     Reference,
     Stored,
     Values,
+    printable,
     read_network,
-    shown,
 )
 from tensor_core.dtypes import C64, F64
 
@@ -73,6 +73,18 @@ def test_operands_are_values_or_drawn_one_by_one(tmp_path: Path) -> None:
     network = read_network(write(tmp_path, content))
 
     assert network.operands == (Values([[1, 2, 3], [4, 5, 6]]), Drawn(7, "signed"))
+
+
+def test_a_file_of_the_version_that_is_read_means_what_a_file_without_one_means(tmp_path: Path) -> None:
+    plain = read_network(write(tmp_path, PRODUCT))
+
+    assert read_network(write(tmp_path, PRODUCT | {"schema_version": 1})) == plain
+
+
+@pytest.mark.parametrize("version", [2, 0, "1", 1.0, True, None])
+def test_a_file_of_another_version_is_refused_by_that_member(tmp_path: Path, version: object) -> None:
+    with pytest.raises(NetworkFileError, match=r"schema_version: found .*; accepted: 1; another version needs"):
+        read_network(write(tmp_path, PRODUCT | {"schema_version": version}))
 
 
 def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
@@ -195,5 +207,5 @@ def test_any_json_in_any_member_is_read_or_refused_in_our_own_words(
 
 
 def test_what_is_shown_is_printable_and_short() -> None:
-    assert shown("\x1b]0;title\x07\n") == '"\\u001b]0;title\\u0007\\n"'
-    assert len(shown(list(range(10**5)))) <= 60
+    assert printable("\x1b]0;title\x07\n") == '"\\u001b]0;title\\u0007\\n"'
+    assert len(printable(list(range(10**5)))) <= 60

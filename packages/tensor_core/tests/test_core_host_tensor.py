@@ -45,7 +45,7 @@ from tensor_core import (
     ViewRequiresCopyError,
     element_offset,
 )
-from tensor_core.storage import Storage
+from tensor_core.host.storage import Storage
 from tensor_core.testing.strategies import host_tensors, host_views, shapes
 
 

@@ -11,8 +11,8 @@ api = pytest.importorskip("mypy.api")
 
 SOURCE = """
 from tensor_core import (
-    C64, DTYPES, F32, F64, I32, DType, HostTensor, HostTensorView, ShapeVec, SliceSpec, StrideVec, Tensor, TensorLayout,
-    TensorRef, TensorView, cast, convert, promote,
+    C64, DTYPES, F32, F64, I32, AnyHostTensor, AnyHostTensorView, DType, HostTensor, HostTensorView, ShapeVec,
+    SliceSpec, StrideVec, TensorLayout, TensorRef, cast, convert, promote,
 )
 
 good: HostTensor[F64] = HostTensor.zeros((3, 4), F64)
@@ -38,10 +38,10 @@ compact: HostTensor[I32] = view.to_contiguous()  # error
 frozen: HostTensorView[I32] = good.as_readonly()  # error
 
 # Dynamic tensors take every element type and give none away unasked.
-dynamic: Tensor = good
+dynamic: AnyHostTensor = good
 dynamic = HostTensor.zeros(2, I32)
-dynamic = Tensor.from_nested([1.0])
-looking: TensorView = view
+dynamic = AnyHostTensor.from_nested([1.0])
+looking: AnyHostTensorView = view
 looking = dynamic
 unknown: HostTensor[F64] = dynamic  # error
 unseen: HostTensorView[F64] = looking  # error
@@ -49,14 +49,14 @@ asked: HostTensor[F64] = dynamic.typed(F64)
 seen: HostTensorView[F64] = looking.typed(F64)
 asked_wrongly: HostTensor[I32] = dynamic.typed(F64)  # error
 any_dtype: DType = promote(*DTYPES)
-from_dtype: Tensor = HostTensor.zeros(2, any_dtype)
+from_dtype: AnyHostTensor = HostTensor.zeros(2, any_dtype)
 
 # References are dynamic and read-only.
 reference = TensorRef(good)
 looking = reference
 reference_typed: HostTensorView[F64] = reference.typed(F64)
 guessed: HostTensorView[F64] = reference  # error
-kept: Tensor = reference  # error
+kept: AnyHostTensor = reference  # error
 reference[0, 0] = 1.0  # error
 good[0, 0] = 1.0
 TensorRef(view)  # error

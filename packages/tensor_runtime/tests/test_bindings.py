@@ -13,11 +13,11 @@ import pytest
 import tensor_linalg
 import tensor_runtime as tr
 from tensor_einsum import plan_cache
-from tensor_runtime.backends.bindings import BindingCache, BindingTable, PairTable
-from tensor_runtime.backends.holding import held_bytes
+from tensor_runtime.backends.bindings import BindingTable, PairTable
+from tensor_runtime.backends.bounded_cache import BoundedCache, held_bytes
 
 
-def counting_table(cache: BindingCache) -> tuple[BindingTable, list[Any]]:
+def counting_table(cache: BoundedCache) -> tuple[BindingTable, list[Any]]:
     built: list[Any] = []
 
     def build(key: Any) -> tuple[Callable[..., Any], Any]:
@@ -28,7 +28,7 @@ def counting_table(cache: BindingCache) -> tuple[BindingTable, list[Any]]:
 
 
 def test_a_binding_is_built_once_and_found_again() -> None:
-    table, built = counting_table(BindingCache())
+    table, built = counting_table(BoundedCache())
 
     assert table["a"] == (abs, "a")
     assert table["a"] is table["a"]
@@ -36,7 +36,7 @@ def test_a_binding_is_built_once_and_found_again() -> None:
 
 
 def test_the_oldest_binding_of_any_table_leaves_first() -> None:
-    cache = BindingCache(limit_bytes=10_000)
+    cache = BoundedCache(limit_bytes=10_000)
     first, _ = counting_table(cache)
     second, _ = counting_table(cache)
     for key in range(4):
@@ -55,7 +55,7 @@ def test_the_oldest_binding_of_any_table_leaves_first() -> None:
 
 
 def test_a_smaller_limit_takes_effect_at_once() -> None:
-    cache = BindingCache()
+    cache = BoundedCache()
     table, built = counting_table(cache)
     for key in range(50):
         table[key]
@@ -67,7 +67,7 @@ def test_a_smaller_limit_takes_effect_at_once() -> None:
 
 
 def test_clear_empties_every_table() -> None:
-    cache = BindingCache()
+    cache = BoundedCache()
     tables = [counting_table(cache)[0] for _ in range(3)]
     for table in tables:
         table["key"]
@@ -78,7 +78,7 @@ def test_clear_empties_every_table() -> None:
 
 
 def test_a_failed_build_leaves_nothing_behind() -> None:
-    cache = BindingCache()
+    cache = BoundedCache()
     fails = True
 
     def build(key: Any) -> tuple[Callable[..., Any], Any]:
@@ -97,7 +97,7 @@ def test_a_failed_build_leaves_nothing_behind() -> None:
 
 
 def test_a_build_may_use_its_own_table() -> None:
-    cache = BindingCache()
+    cache = BoundedCache()
 
     def build(key: int) -> tuple[Callable[..., Any], Any]:
         return abs, 0 if key == 0 else table[key - 1][1] + 1
@@ -108,7 +108,7 @@ def test_a_build_may_use_its_own_table() -> None:
 
 
 def test_threads_that_race_get_one_binding() -> None:
-    cache = BindingCache(limit_bytes=20_000)
+    cache = BoundedCache(limit_bytes=20_000)
     table, _ = counting_table(cache)
     seen: list[dict[int, Any]] = []
 
@@ -130,7 +130,7 @@ def test_threads_that_race_get_one_binding() -> None:
 
 
 def test_a_table_of_pairs_builds_once_and_loses_rows_with_their_last_binding() -> None:
-    cache = BindingCache()
+    cache = BoundedCache()
     built: list[Any] = []
 
     def build(key: Any) -> tuple[Callable[..., Any], Any]:
@@ -156,7 +156,7 @@ def test_a_key_that_cannot_be_bound_leaves_no_row_behind() -> None:
     def build(key: Any) -> tuple[Callable[..., Any], Any]:
         raise ValueError(key)
 
-    table = PairTable(build, BindingCache())
+    table = PairTable(build, BoundedCache())
 
     with pytest.raises(ValueError, match="a"):
         table["a", "x"]

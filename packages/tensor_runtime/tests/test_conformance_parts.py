@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tensor_runtime as tr
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_core.testing.strategies import host_tensors
 from tensor_runtime.testing.comparing import UNITS, difference, inverted
 from tensor_runtime.testing.layout_variants import VARIANTS

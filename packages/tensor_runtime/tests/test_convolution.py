@@ -290,3 +290,10 @@ def test_operands_in_different_places_are_listed() -> None:
         from tensor_runtime.backends.registry import registry
 
         registry.unregister("simulated")
+
+
+def test_convolution_wants_rank_3() -> None:
+    with pytest.raises(ShapeError):
+        tr.conv(tr.tensor(1.0), tr.zeros((2, 2)))
+    with pytest.raises(ShapeError):
+        tr.infer(tr.conv, (tr.F64, ()), (tr.F64, ()))

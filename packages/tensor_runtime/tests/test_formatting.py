@@ -9,7 +9,7 @@ import pytest
 
 import tensor_runtime as tr
 from tensor_core import DTYPES, DType, HostTensor
-from tensor_core.host_view import HostTensorView
+from tensor_core.host.tensor import HostTensorView
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.testing.simulated_device import SimulatedBackend
 

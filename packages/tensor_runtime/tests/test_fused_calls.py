@@ -23,8 +23,8 @@ from tensor_core.errors import (
     TensorError,
     UnsupportedOperationError,
 )
+from tensor_runtime.backends.facts import stated
 from tensor_runtime.backends.registry import registry
-from tensor_runtime.backends.tracing import ELEMENTWISE
 from tensor_runtime.testing.completeness import declared_specs
 from tensor_runtime.testing.fused import disagreement, fused_outcome, outcome
 from tensor_runtime.testing.simulated_device import ProgramBackend, SimulatedBackend
@@ -309,7 +309,8 @@ def test_every_elementwise_operation_can_be_recorded_and_nothing_else() -> None:
         if getattr(getattr(spec, "result_shape", None), "__name__", "") in elementwise and not spec.takes_params  # type: ignore[union-attr]
     }
 
-    assert kernels | {"convert", "cast", "gelu"} == ELEMENTWISE
+    recorded = {name for name, facts in stated().items() if facts.elementwise}
+    assert kernels | {"convert", "cast", "gelu", "elementwise_program"} == recorded
 
 
 def test_the_backend_of_records_is_listed_and_described() -> None:

@@ -14,7 +14,7 @@ from tensor_core.errors import (
     ShapeError,
     UnsupportedOperationError,
 )
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_runtime.backends.registry import placements_of, registry
 from tensor_runtime.form import form_of
 from tensor_runtime.placement import as_placement

@@ -10,7 +10,7 @@ import pytest
 
 import tensor_runtime as tr
 from tensor_core.dtypes import DTYPES
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.form import Form
 from tensor_runtime.placement import DeviceId, DeviceKind, MemoryKind, Placement

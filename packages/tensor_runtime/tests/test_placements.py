@@ -12,7 +12,7 @@ from tensor_core.errors import (
     BackendUnavailableError,
     PlacementError,
 )
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_runtime.backends.discovery import Candidate
 from tensor_runtime.backends.registry import Registry
 from tensor_runtime.backends.registry import registry as the_registry

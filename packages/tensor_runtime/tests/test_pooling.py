@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -207,5 +208,17 @@ def test_what_does_not_fit_is_named(shape: Any, window: Any, options: Any, error
 
 
 def test_complex_numbers_have_no_largest() -> None:
-    with pytest.raises(DTypeError, match="max_pool: operand is C64; accepted: Bool, F32, F64, I32, I64"):
+    with pytest.raises(
+        DTypeError, match=r"max_pool: operand is C64 \(complex128\); accepted: Bool, F32, F64, I32, I64"
+    ):
         tr.max_pool(tr.ones((1, 2, 1), dtype="C64"), 2)
+
+
+@pytest.mark.parametrize("function", [tr.max_pool, tr.mean_pool])
+def test_pooling_wants_rank_3_and_takes_windows_of_any_extent(function: Callable[..., tr.Tensor]) -> None:
+    with pytest.raises(ShapeError):
+        function(tr.tensor(1.0), 1)
+    with pytest.raises(ShapeError):
+        tr.infer(function, (tr.F64, ()), 1)
+    assert function(tr.zeros((1, 3, 3)), 10**7).shape == (1, 0, 3)
+    assert function(tr.zeros((1, 3, 3, 3)), 2**62).shape == (1, 0, 0, 3)

@@ -1,3 +1,5 @@
+"""Products of vectors equal NumPy's."""
+
 from __future__ import annotations
 
 from typing import Any

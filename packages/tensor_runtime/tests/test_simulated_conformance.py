@@ -8,7 +8,7 @@ import pytest
 
 import tensor_runtime as tr
 from tensor_core.errors import UnsupportedOperationError
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.placement import Placement
 from tensor_runtime.testing.case import Case

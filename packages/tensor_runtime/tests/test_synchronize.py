@@ -11,7 +11,7 @@ import pytest
 
 import tensor_runtime as tr
 from tensor_core.errors import BackendError
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.form import Form
 from tensor_runtime.testing.simulated_device import DeviceArray, SimulatedBackend

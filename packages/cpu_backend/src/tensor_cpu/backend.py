@@ -10,12 +10,9 @@ from typing import Any, Final
 import numpy as np
 
 from tensor_core.dtypes import DType
-from tensor_core.errors import UnsupportedOperationError
-from tensor_core.host_tensor import HostTensor
-from tensor_cpu import native_table as native
-from tensor_cpu import storage
-from tensor_cpu.call_checks import checked
-from tensor_cpu.kernel_table import MODULES, binder_of
+from tensor_core.host.tensor import HostTensor
+from tensor_cpu import kernel_table, storage
+from tensor_cpu.call_checks import CHECKED, checked
 from tensor_cpu.storage import Array
 from tensor_cpu.system import memory, threads
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY, WHY_NOT
@@ -58,20 +55,17 @@ class CpuBackend:
         """
         forms: list[Operand] = [*operands, *(result if isinstance(result, tuple) else (result,))]
         for form in forms:
-            if isinstance(form, Form):
+            if isinstance(form, Form) and len(form.shape) > storage.MOST_AXES:
                 storage.check_rank(name, form)
-        binder = binder_of(name)
-        if binder is None:
-            raise UnsupportedOperationError(f"{name}: the cpu backend has no such operation", operation=name)
         try:
-            kernel = native.bind(name, operands, result, params) or binder(operands, result, params)
+            kernel = kernel_table.bind(name, operands, result, params)
         except OverflowError as error:  # more bytes, or more elements with a workspace, than there are addresses
             raise MemoryError(str(error)) from error
-        return checked(name, kernel, operands)
+        return checked(name, kernel, operands) if CHECKED else kernel
 
     def operations(self) -> frozenset[str]:
-        """Every name that some module binds."""
-        return frozenset(MODULES)
+        """Every name in the kernel table."""
+        return frozenset(kernel_table.ROWS)
 
     def unsupported(self) -> Mapping[str, str]:
         """Nothing is left out on purpose."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from tensor_core.errors import ArgumentError, BackendContractError, shortened
 from tensor_cpu.storage import NUMPY_DTYPES, transposed_strides
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.backends.workspaces import workspace_of
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand
@@ -37,7 +38,9 @@ def wanted() -> bool:
     return text == "1"
 
 
-_CHECKED: Final = wanted()
+CHECKED: Final = wanted()
+if CHECKED and AVAILABLE:
+    LIBRARY.set_call_checks(True)  # kernels within kernels, too
 
 
 def checked(name: str, kernel: Kernel, operands: tuple[Operand, ...]) -> Kernel:
@@ -46,7 +49,7 @@ def checked(name: str, kernel: Kernel, operands: tuple[Operand, ...]) -> Kernel:
     >>> checked("negative", np.negative, ())(np.ones(2)).tolist()
     [-1.0, -1.0]
     """
-    return CheckedKernel(name, kernel, operands) if _CHECKED else kernel
+    return CheckedKernel(name, kernel, operands) if CHECKED else kernel
 
 
 class CheckedKernel:

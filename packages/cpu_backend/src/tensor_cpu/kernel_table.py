@@ -1,69 +1,178 @@
-"""Which module binds which operation.
+"""The kernel table: which modules bind each kernel, the native ones in order, and the choice among them.
 
-A module is imported when one of its operations is bound for the first time, so that importing the backend costs little
-more than importing NumPy.
+A module is imported when one of its kernels is bound for the first time, so that importing the backend costs little
+more than importing NumPy. A native binder answers None for forms that it has nothing for; the next one is asked then,
+and NumPy's binder in the end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from tensor_runtime.protocols import Kernel
+from tensor_core.errors import UnsupportedOperationError
+from tensor_cpu.system.extension import AVAILABLE
+from tensor_runtime.backends.xp_tables import elementwise
+from tensor_runtime.protocols import Kernel, Operand, Result
 
 Binder = Callable[[tuple[Any, ...], Any, Any], Kernel]
-"""From the forms of the operands, the form of the result and the operation's params to a kernel."""
+"""From the forms of the operands, the form of the result and the params to a kernel."""
+NativeBinder = Callable[[tuple[Operand, ...], Any, Any], Kernel | None]
+"""The same, or None where there is no native kernel for these forms."""
 
-_NAMES: Final[Mapping[str, str]] = {
-    "elementwise.numpy": (
-        "negative positive abs conj sign logical_not bitwise_invert exp log sqrt sin cos tan asin acos "
-        "atan sinh cosh tanh isnan isinf isfinite add subtract multiply divide maximum minimum atan2 logical_and "
-        "logical_or logical_xor bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift equal "
-        "not_equal less less_equal greater greater_equal"
+
+class Row(NamedTuple):
+    """Modules inside ``tensor_cpu.kernels``, each with a table ``BINDERS`` that names the kernel."""
+
+    numpy: str
+    native: tuple[str, ...] = ()  # asked in this order, before NumPy
+
+
+_UFUNC: Final = "elementwise.numpy"
+_PROGRAM: Final = "elementwise.native"
+_TINY: Final = ("elementwise.tiny", _PROGRAM)
+_LINALG: Final = Row("linalg.numpy", ("linalg.batched_simd", "linalg.lapack"))
+
+FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
+    "activations": dict.fromkeys(
+        ("sigmoid", "silu", "softplus", "gelu", "relu", "softmax", "log_softmax"), Row("activations")
     ),
-    "elementwise.fused": "elementwise_program",
-    "division": (
-        "floor_divide remainder fmod trunc_divide floor_divide_unchecked remainder_unchecked fmod_unchecked "
-        "trunc_divide_unchecked div rem pow"
+    "arithmetic": {
+        **dict.fromkeys(("add", "subtract", "multiply", "divide", "negative", "abs"), Row(_UFUNC, _TINY)),
+        "pow": Row("elementwise.arithmetic", (_PROGRAM,)),
+    },
+    "comparison": dict.fromkeys(("equal", "not_equal", "less", "less_equal"), Row(_UFUNC, _TINY)),
+    "complex_parts": dict.fromkeys(("complex", "real", "imag"), Row("elementwise.complex_parts", (_PROGRAM,))),
+    "contraction": {
+        "contract": Row("contraction.contract", ("contraction.tiny", "contraction.native_semiring")),
+        "semiring_contract": Row("contraction.semiring", ("contraction.native_semiring",)),
+        "unary_einsum": Row("contraction.contract", ("contraction.native_unary_einsum",)),
+    },
+    "conversion": dict.fromkeys(("convert", "cast"), Row("conversion.numpy", ("conversion.native",))),
+    "convolution": {"conv": Row("convolution")},
+    "creation": {
+        "full": Row("creation.numpy", ("creation.native",)),
+        **dict.fromkeys(("eye", "arange", "linspace"), Row("creation.numpy")),
+    },
+    "diagonals": dict.fromkeys(("embed_diagonal", "tril", "triu"), Row("diagonals")),
+    "division": dict.fromkeys(
+        (
+            "floor_divide", "remainder", "trunc_divide", "fmod", "floor_divide_unchecked", "remainder_unchecked",
+            "trunc_divide_unchecked", "fmod_unchecked", "div", "rem",
+        ),
+        Row("elementwise.division"),
     ),
-    "selection": "where clip complex real imag",
-    "activations": (
-        "rsqrt sigmoid silu softplus relu gelu softmax log_softmax erf erfc expm1 log1p floor ceil round trunc"
-    ),
-    "reduction.numpy": "sum prod max min any all reduce_or reduce_and",
-    "statistics.numpy": "mean var std argmax argmin norm",
-    "scan": "cumsum cumprod",
-    "views": (
-        "transpose_view reshape_view broadcast_view diagonal_view reverse_view slice_view mutable_view copy copy_into"
-    ),
-    "slicing": "dynamic_slice dynamic_update_slice",
-    "creation": "full eye arange linspace",
-    "random": "uniform integers normal",
-    "conversion": "convert cast",
-    "contraction.contract": "contract unary_einsum",
-    "linalg.numpy": "svd qr eigh cholesky solve inv det",
-    "contraction.semiring": "semiring_contract",
-    "convolution": "conv",
-    "pooling": "max_pool mean_pool",
-    "gather_scatter.gather": "take take_along_axis put_along_axis nonzero",
-    "gather_scatter.scatter": "gather scatter",
-    "sort": "sort argsort searchsorted_left searchsorted_right unique",
-    "joining": "concatenate stack repeat tile roll pad pad_edge embed_diagonal tril triu",
+    "exponential": {
+        "sqrt": Row(_UFUNC, _TINY),
+        "rsqrt": Row("elementwise.exponential"),
+        **dict.fromkeys(("expm1", "log1p", "erf", "erfc"), Row("elementwise.exponential", (_PROGRAM,))),
+    },
+    "fusion": {"elementwise_program": Row("elementwise.fused", (_PROGRAM,))},
+    "gather_scatter": {
+        **dict.fromkeys(("take", "take_along_axis", "put_along_axis", "nonzero"), Row("gather_scatter.gather")),
+        **dict.fromkeys(("gather", "scatter"), Row("gather_scatter.scatter")),
+    },
+    "indexing": {
+        **dict.fromkeys(("slice_view", "mutable_view"), Row("indexing.numpy")),
+        "copy_into": Row("indexing.numpy", ("indexing.native",)),
+    },
+    "joining": dict.fromkeys(("concatenate", "stack", "repeat", "tile", "roll"), Row("joining")),
+    "linalg": {
+        **dict.fromkeys(("svd", "qr", "eigh", "cholesky", "solve", "inv", "det"), _LINALG),
+        "triangular_solve": Row("linalg.triangular"),
+    },
+    "padding": dict.fromkeys(("pad", "pad_edge"), Row("padding")),
+    "pooling": dict.fromkeys(("max_pool", "mean_pool"), Row("pooling")),
+    "random": dict.fromkeys(("uniform", "integers", "normal"), Row("random")),
+    "reduction": dict.fromkeys(elementwise.REDUCTIONS, Row("reduction.numpy", ("reduction.native",))),
+    "rounding": dict.fromkeys(("floor", "ceil", "trunc", "round"), Row("elementwise.rounding", (_PROGRAM,))),
+    "scan": dict.fromkeys(("cumsum", "cumprod"), Row("scan")),
+    "selection": {
+        **dict.fromkeys(("where", "clip"), Row("elementwise.selection", (_PROGRAM,))),
+        **dict.fromkeys(("maximum", "minimum"), Row(_UFUNC, _TINY)),
+    },
+    "slicing": dict.fromkeys(("dynamic_slice", "dynamic_update_slice"), Row("slicing")),
+    "sort": dict.fromkeys(("sort", "argsort", "searchsorted_left", "searchsorted_right", "unique"), Row("sort")),
+    "statistics": {
+        **dict.fromkeys(("mean", "var", "std", "norm"), Row("statistics.numpy", ("statistics.native",))),
+        **dict.fromkeys(("argmax", "argmin"), Row("statistics.numpy")),
+    },
+    "views": {
+        **dict.fromkeys(
+            ("transpose_view", "reshape_view", "broadcast_view", "diagonal_view", "reverse_view"), Row("views.numpy")
+        ),
+        "copy": Row("views.numpy", ("views.native",)),
+    },
+}  # fmt: skip
+"""Rows by the families of ``tensor_runtime.ops``; what is not here is bound by its row of the array namespace alone."""
+
+ROWS: Final[Mapping[str, Row]] = {
+    **dict.fromkeys((*elementwise.BINARY, *elementwise.UNARY), Row(_UFUNC, (_PROGRAM,))),
+    **{name: row for rows in FAMILIES.values() for name, row in rows.items()},
 }
-
-MODULES: Final[Mapping[str, str]] = {name: module for module, names in _NAMES.items() for name in names.split()}
-"""The module, inside ``tensor_cpu.kernels``, whose table ``BINDERS`` holds each operation."""
+"""Every kernel of this backend."""
 
 
-def binder_of(name: str, /) -> Binder | None:
-    """The binder of an operation, or None if there is no such operation.
+def kernels_of(module: str, /) -> tuple[str, ...]:
+    """Names of the kernels for which a module inside ``tensor_cpu.kernels`` is asked.
 
-    >>> binder_of("add") is not None, binder_of("untangle")
-    (True, None)
+    >>> kernels_of("scan")
+    ('cumsum', 'cumprod')
     """
-    module = MODULES.get(name)
-    if module is None:
-        return None
-    binder: Binder = import_module(f"tensor_cpu.kernels.{module}").BINDERS[name]
-    return binder
+    return tuple(name for name, row in ROWS.items() if module == row.numpy or module in row.native)
+
+
+def bind(name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel:
+    """The first kernel that a binder has for these forms.
+
+    Raises:
+        UnsupportedOperationError: the name is not in the table.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(F64, (2,), CPU)
+    >>> callable(bind("add", (form, form), form, None))
+    True
+    >>> bind("untangle", (form,), form, None)
+    Traceback (most recent call last):
+    tensor_core.errors.UnsupportedOperationError: untangle: the cpu backend has no such operation
+    """
+    row = ROWS.get(name)
+    if row is None:
+        raise UnsupportedOperationError(f"{name}: the cpu backend has no such operation", operation=name)
+    if AVAILABLE:
+        for module in row.native:
+            native = binders(module).get(name)
+            kernel: Kernel | None = None if native is None else native(operands, result, params)
+            if kernel is not None:
+                return kernel
+    return bind_numpy(name, operands, result, params)
+
+
+def bind_numpy(name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel:
+    """NumPy's kernel of a name in the table, whatever native ones there are.
+
+    >>> import numpy as np
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(F64, (2,), CPU)
+    >>> bind_numpy("negative", (form,), form, None)(np.array([2.0, 3.0])).tolist()
+    [-2.0, -3.0]
+    """
+    kernel: Kernel = binders(ROWS[name].numpy)[name](operands, result, params)
+    return kernel
+
+
+@cache
+def binders(module: str, /) -> Mapping[str, Any]:
+    """The binders of a module inside ``tensor_cpu.kernels``, which is imported.
+
+    >>> sorted(binders("scan"))
+    ['cumprod', 'cumsum']
+    """
+    table: Mapping[str, Any] = import_module(f"tensor_cpu.kernels.{module}").BINDERS
+    return table

@@ -16,7 +16,7 @@ from numpy.lib.stride_tricks import as_strided
 from tensor_core.dtypes import DTYPE_NAMES, DTYPES, Bool, DType, dtype_of_name
 from tensor_core.errors import ArgumentError, DTypeError, TensorError, UnsupportedOperationError
 from tensor_core.foreign import check_holds, refuse_masked
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
 
@@ -26,7 +26,7 @@ NUMPY_DTYPES: Final[dict[DType, np.dtype[Any]]] = {dtype: np.dtype(dtype.numpy_n
 """Our dtypes as NumPy's."""
 
 
-_MOST_AXES: Final = 64  # of a NumPy array
+MOST_AXES: Final = 64  # of a NumPy array
 
 
 def check_rank(operation: str, form: Form, /) -> None:
@@ -38,9 +38,9 @@ def check_rank(operation: str, form: Form, /) -> None:
     >>> from tensor_core import F64
     >>> check_rank("copy", form_of(F64, (2, 3), CPU))
     """
-    if form.rank > _MOST_AXES:
+    if form.rank > MOST_AXES:
         raise UnsupportedOperationError(
-            f"{operation}: a tensor has {form.rank} axes; the cpu backend stores at most {_MOST_AXES}, as NumPy does; "
+            f"{operation}: a tensor has {form.rank} axes; the cpu backend stores at most {MOST_AXES}, as NumPy does; "
             "reshape so that axes that stay together become one",
             operation=operation,
         )

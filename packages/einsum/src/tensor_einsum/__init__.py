@@ -7,19 +7,15 @@ or from the caller; only steps of one or two operands are executed.
 from __future__ import annotations
 
 from tensor_einsum.api import einsum, plan
-from tensor_einsum.cache import PlanCache, PlanCacheStats, plan_cache
 from tensor_einsum.errors import ExtentError, PathError, SubscriptsError
-from tensor_einsum.plan import Plan
+from tensor_einsum.plan import Plan, plan_cache
 from tensor_einsum.steps import Step
-
-__version__ = "0.1.0"
+from tensor_einsum.version import __version__ as __version__
 
 __all__ = [
     "ExtentError",
     "PathError",
     "Plan",
-    "PlanCache",
-    "PlanCacheStats",
     "Step",
     "SubscriptsError",
     "einsum",

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from tensor_core.dtypes import F64, DType, as_dtype
 from tensor_core.errors import TensorError
 from tensor_core.foreign import refuse_masked
 from tensor_core.promotion import promote, promote_scalar
 from tensor_core.shapes import as_shape
-from tensor_einsum.cache import plan_cache
 from tensor_einsum.errors import ExtentError
-from tensor_einsum.execute import bind_plan
-from tensor_einsum.extents import Shape
-from tensor_einsum.fitting import checked
-from tensor_einsum.interleaved import LabelLists, number_labels, split_interleaved
-from tensor_einsum.notation import Notation, parse
+from tensor_einsum.executor import bind_call
+from tensor_einsum.network import Shape
+from tensor_einsum.notation import LabelLists, split_interleaved
 from tensor_einsum.path import path_entries
-from tensor_einsum.plan import Plan, make_plan
-from tensor_runtime.backends.bindings import Binding, BindingTable
-from tensor_runtime.backends.error_translation import MISSES, call_translated, fail
+from tensor_einsum.plan import Plan, cached_plan
+from tensor_runtime.backends.bindings import Binding, binding_cache
+from tensor_runtime.backends.bounded_cache import CacheTable
+from tensor_runtime.backends.error_translation import MISSES, fail
 from tensor_runtime.dispatch.spec import PYTHON_NUMBERS
 from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.form import Form
@@ -31,29 +28,12 @@ from tensor_runtime.tensors.tensor import Number, Tensor
 _AUTO: Final = "auto"
 
 
-class Request(NamedTuple):
-    """What a plan depends on besides the operands: hashable, part of keys."""
-
-    notation: str | LabelLists
-    optimize: Any
-
-
-def _build(key: tuple[Any, ...]) -> Binding:
-    notation, *forms = key
-    request = notation if isinstance(notation, Request) else Request(notation, _AUTO)
-    found = _cached_plan(
-        "einsum", request, tuple([form.shape for form in forms]), tuple([form.dtype for form in forms])
-    )
-    program, result = bind_plan(found, forms)
-    return checked(found, program.needed_bytes, result.placement, program.shortest()), result
-
-
-_bindings: Final = BindingTable(_build)
-_found: Final = _bindings.found  # read directly on the hot path
+_calls: Final[CacheTable[Binding]] = CacheTable(binding_cache)
+_found: Final = _calls.found  # read directly on the hot path
 
 
 def einsum(notation: Any, /, *operands: Any, optimize: Any = _AUTO) -> Tensor:
-    """Sum of products over labelled axes (Einstein's convention, with every output written out that one likes).
+    """Sum of products over labelled axes: Einstein's convention, with an explicit or an implicit output.
 
     Args:
         notation: ``"ij,jk->ik"``. Without ``->`` the output is NumPy's: labels that occur once, sorted. ``...``
@@ -141,71 +121,73 @@ def plan(notation: Any, /, *operands: Any, dtype: Any = None, optimize: Any = _A
     >>> p
     <Plan 'ij,jk,kl->il': 2 steps, 5.6e+03 flops, largest intermediate 80 elements, peak 720 bytes>
     """
-    request, items = _request("plan", notation, operands, optimize)
+    source, items, optimize = _arguments("plan", notation, operands, optimize)
     shapes = tuple([_shape_of(position, item) for position, item in enumerate(items)])
-    return _cached_plan("plan", request, shapes, _dtypes_of(items, dtype))
+    return cached_plan("plan", source, shapes, _dtypes_of(items, dtype), optimize)
 
 
-def _request(operation: str, notation: Any, operands: Sequence[Any], optimize: Any) -> tuple[Request, tuple[Any, ...]]:
-    """The notation and options as a key, and the operands."""
-    key: str | LabelLists
+def _arguments(
+    operation: str, notation: Any, operands: Sequence[Any], optimize: Any
+) -> tuple[str | LabelLists, Sequence[Any], Any]:
+    """The notation in either form, the operands, and what finds the path; the first and the last are parts of keys."""
     if isinstance(notation, str):
-        key, items = notation, tuple(operands)
+        source: str | LabelLists = notation
     else:
-        key, items = split_interleaved(operation, (notation, *operands))
-    if not items:
+        source, operands = split_interleaved(operation, (notation, *operands))
+    if not operands:
         raise ExtentError(f"{operation}: found no operand; accepted: one or more", operands=(), shapes=())
     if not (isinstance(optimize, (str, bool)) or callable(optimize) or hasattr(optimize, "get_path")):
         optimize = path_entries(optimize)
-    return Request(key, optimize), items
-
-
-def _cached_plan(operation: str, request: Request, shapes: tuple[Shape, ...], dtypes: tuple[DType, ...]) -> Plan:
-    """From the cache, unless an object searches for the path, which may answer differently each time."""
-    make = partial(_fresh_plan, operation, request, shapes, dtypes)
-    if isinstance(request.optimize, (str, bool, tuple)):
-        return plan_cache.get((request, shapes, dtypes), make)
-    return make()
-
-
-def _fresh_plan(operation: str, request: Request, shapes: tuple[Shape, ...], dtypes: tuple[DType, ...]) -> Plan:
-    return make_plan(operation, _read(request.notation), shapes, dtypes, request.optimize)
-
-
-def _read(notation: str | LabelLists) -> Notation:
-    if isinstance(notation, str):
-        return parse(notation)
-    return number_labels(notation)
+    return source, operands, optimize
 
 
 def _einsum_general(notation: Any, operands: Sequence[Any], optimize: Any) -> Tensor:
-    """Everything that is not a string and tensors: the interleaved form, Python numbers, other searches, mistakes."""
-    request, items = _request("einsum", notation, operands, optimize)
+    """Everything that is not bound yet, the interleaved form, Python numbers, other searches, mistakes.
+
+    Straight down: read the arguments, plan, bind, run.
+    """
+    source, items, optimize = _arguments("einsum", notation, operands, optimize)
     tensors = _as_tensors(items)
-    forms = [tensor._form for tensor in tensors]
-    if request.optimize is _AUTO and isinstance(notation, str):
-        kernel, form = _bindings[(notation, *forms)]
-    elif isinstance(request.optimize, (str, bool, tuple)):
-        kernel, form = _bindings[(request, *forms)]
-    else:
-        kernel, form = _build((request, *forms))
+    forms, shapes, dtypes, arrays = [], [], [], []
+    for tensor in tensors:
+        form = tensor._form
+        forms.append(form)
+        shapes.append(form.shape)
+        dtypes.append(form.dtype)
+        arrays.append(tensor._array)
+    # The first kind of key is the one that the hot path looks up.
+    key = (source, *forms) if source is notation and optimize is _AUTO else ((source, optimize), *forms)
+    keeps = isinstance(optimize, (str, bool, tuple))
+    binding = _calls.get(key) if keeps else None
+    if binding is None:
+        binding = bind_call(cached_plan("einsum", source, tuple(shapes), tuple(dtypes), optimize), forms)
+        if keeps:
+            binding = _calls.insert(key, binding)
+    kernel, form = binding
     result = Tensor()
     result._form = form
-    result._array = call_translated("einsum", form, kernel, *[tensor._array for tensor in tensors])
+    try:
+        result._array = kernel(*arrays)
+    except Exception as error:
+        fail("einsum", error, form)
     return result
 
 
-def _as_tensors(items: Sequence[Any]) -> list[Tensor]:
+def _as_tensors(items: Sequence[Any]) -> Sequence[Tensor]:
     """Operands as tensors; a Python number becomes one of rank 0, in the dtype that the tensors' dtype gives it."""
+    forms = []
     for position, item in enumerate(items):
-        if not isinstance(item, Tensor) and type(item) not in PYTHON_NUMBERS:
+        if isinstance(item, Tensor):
+            forms.append(item._form)
+        elif type(item) not in PYTHON_NUMBERS:
             refuse_masked("einsum", item)
             raise ForeignOperandError(
                 f"einsum: operand {position} is {type(item).__name__}; accepted: tensors, and Python's bool, int, "
                 "float and complex; asarray() makes a tensor of an array",
                 operation="einsum",
             )
-    forms = [item._form for item in items if isinstance(item, Tensor)]
+    if len(forms) == len(items):
+        return items
     if not forms:
         raise ForeignOperandError("einsum: no operand is a tensor; make one with tensor()", operation="einsum")
     return [item if isinstance(item, Tensor) else _number_as_tensor(item, forms) for item in items]

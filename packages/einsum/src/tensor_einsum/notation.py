@@ -3,17 +3,23 @@
     inputs  = operand, { ",", operand }          operand = labels | "(", inputs, ")"
     text    = inputs, [ "->", labels ]           labels  = { label | "..." }
 
-A label is an ASCII letter or digit, or any other Unicode character that is not white space: as many as one likes.
+A label is an ASCII letter or digit, or any other Unicode character that is not white space; their number has no limit.
 ASCII white space is ignored. Parentheses fix the order of contraction. Without an arrow the output is NumPy's: the
-ellipsis, then the labels that occur once, sorted. Labels are ints from here on; nothing below ever sees a letter.
+ellipsis, then the labels that occur once, sorted. The interleaved form, ``einsum(A, ("left", "bond"), B, ("bond",
+"right"), out)``, names axes by any hashable objects; ``...`` is Python's Ellipsis, and an implicit output needs labels
+that can be sorted. Labels are ints from here on; nothing below ever sees a letter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, NamedTuple, NoReturn
+from collections.abc import Hashable, Sequence
+from typing import Any, Final, NamedTuple, NoReturn
 
 from tensor_einsum.errors import SubscriptsError, pointed
+from tensor_runtime.backends.bounded_cache import BoundedCache, CacheTable
+
+LabelLists = tuple[tuple[tuple[Hashable, ...], ...], tuple[Hashable, ...] | None]
+"""Labels of each operand, then of the output; None for the implicit output. Hashable, so it serves as a key."""
 
 ELLIPSIS: Final = -1
 """Stands for "..." in the labels of a notation."""
@@ -53,7 +59,7 @@ def written(labels: Sequence[int], names: Sequence[str]) -> str:
 
 def single_characters(names: Sequence[str]) -> bool:
     """Whether subscripts can be written without separators."""
-    return all(len(name) == 1 for name in names)
+    return max(map(len, names), default=1) == 1
 
 
 def parse(text: str) -> Notation:
@@ -103,6 +109,26 @@ def implicit_output(inputs: Sequence[Sequence[int]], labels: Sequence[object]) -
     once = [label for label, occurrences in enumerate(count) if occurrences == 1]
     once.sort(key=lambda label: labels[label])  # type: ignore[arg-type, return-value]
     return (*[ELLIPSIS] * ellipsis, *once)
+
+
+notation_cache: Final = BoundedCache("notation_cache", 1 << 20)
+"""Notations read in this process; ``.stats()``, ``.set_limit()``, ``.clear()``."""
+notations: Final[CacheTable[Notation]] = CacheTable(notation_cache)
+_NOTATION_BYTES: Final = 1000  # measured with tracemalloc, as is what follows
+_CHARACTER_BYTES: Final = 40
+
+
+def read_notation(source: str | LabelLists, /) -> Notation:
+    """Read a notation in either form, and keep it in ``notations``.
+
+    Raises:
+        SubscriptsError: as for :func:`parse` and :func:`number_labels`.
+
+    >>> read_notation("ij,jk").output, read_notation(((("x",), ("x",)), ())).text
+    ((0, 2), 'x,x->')
+    """
+    notation = parse(source) if isinstance(source, str) else number_labels(source)
+    return notations.insert(source, notation, _NOTATION_BYTES + _CHARACTER_BYTES * len(notation.text))
 
 
 class _Reader:
@@ -242,6 +268,128 @@ def _check_label(text: str, column: int) -> None:
     char = text[column]
     if char in _RESERVED or "\ud800" <= char <= "\udfff":
         _fail(text, column, f"{char!r} is no label; {_ACCEPTED}")
+
+
+def split_interleaved(operation: str, arguments: Sequence[Any]) -> tuple[LabelLists, tuple[Any, ...]]:
+    """Separate labels from operands.
+
+    Args:
+        operation: the name for messages.
+        arguments: operand, labels, operand, labels, ..., and perhaps the output's labels.
+
+    Returns:
+        The labels, as tuples; the operands, untouched.
+
+    Raises:
+        SubscriptsError: labels that are no list or tuple, or not hashable; no operand at all.
+
+    >>> split_interleaved("einsum", ["A", [0, 1], "B", [1, 2], [0, 2]])
+    ((((0, 1), (1, 2)), (0, 2)), ('A', 'B'))
+    """
+    if len(arguments) < 2:
+        raise SubscriptsError(
+            f"{operation}: found no notation; accepted: {operation}('ij,jk->ik', a, b) and "
+            f"{operation}(a, (i, j), b, (j, k), (i, k))"
+        )
+    pairs = len(arguments) // 2
+    inputs = tuple(_labels(operation, f"labels of operand {k}", arguments[2 * k + 1]) for k in range(pairs))
+    output = _labels(operation, "labels of the output", arguments[-1]) if len(arguments) % 2 else None
+    return (inputs, output), tuple(arguments[0 : 2 * pairs : 2])
+
+
+def _labels(operation: str, what: str, labels: Any) -> tuple[Hashable, ...]:
+    if not isinstance(labels, (list, tuple)):
+        raise SubscriptsError(
+            f"{operation}: {what}: found {type(labels).__name__}; accepted: a list or tuple of labels, such as "
+            "('i', 'j')"
+        )
+    for label in labels:
+        try:
+            hash(label)
+        except TypeError:
+            raise SubscriptsError(
+                f"{operation}: {what}: {label!r} is not hashable; accepted: ints, strings, and other hashable objects"
+            ) from None
+    return tuple(labels)
+
+
+def number_labels(lists: LabelLists) -> Notation:
+    """Number the labels of an interleaved notation.
+
+    Raises:
+        SubscriptsError: an unknown output label, a repeated ellipsis, or an implicit output of labels without an order.
+
+    >>> number_labels(((("left", "bond"), ("bond", "right")), ("left", "right"))).text
+    '[left bond],[bond right]->[left right]'
+    """
+    inputs, output = lists
+    numbers: dict[Hashable, int] = {}
+    terms = [
+        tuple(ELLIPSIS if label is ... else numbers.setdefault(label, len(numbers)) for label in labels)
+        for labels in inputs
+    ]
+    names = _names(list(numbers))
+    shown = ",".join(written(term, names) for term in terms)
+    if output is None:
+        try:
+            result = implicit_output(terms, list(numbers))
+        except TypeError:
+            raise SubscriptsError(
+                f"einsum: the labels of {shown} have no common order; give the output's labels as the last argument",
+                notation=shown,
+                column=0,
+            ) from None
+    else:
+        unknown = [label for label in output if label is not ... and label not in numbers]
+        if unknown:
+            text = f"{shown}->{'[' + ' '.join(map(_name, output)) + ']'}"
+            _fail(
+                text,
+                len(shown) + 2,
+                f"output label {unknown[0]!r} is in no operand; labels of the operands: {list(numbers)}",
+            )
+        ellipsis = any(ELLIPSIS in term for term in terms)
+        result = tuple(
+            numbers[label] if label is not ... else ELLIPSIS for label in output if label is not ... or ellipsis
+        )
+    text = f"{shown}->{written(result, names)}"
+    starts, columns = _places(terms, names)
+    for position, term in enumerate((*terms, result)):
+        if term.count(ELLIPSIS) > 1:
+            where = starts[position] if position < len(terms) else len(shown) + 2
+            _fail(text, where, "a second '...' in one operand; accepted: one")
+    return Notation(text, tuple(terms), result, names, columns, starts, None)
+
+
+def _name(label: Hashable) -> str:
+    if label is ...:
+        return "..."
+    return label if isinstance(label, str) and label and label.isprintable() else repr(label)
+
+
+def _names(labels: Sequence[Hashable]) -> tuple[str, ...]:
+    """Names to show; labels that print alike, such as 1 and "1", are shown as Python writes them."""
+    plain = tuple(map(_name, labels))
+    return plain if len(set(plain)) == len(plain) else tuple(map(repr, labels))
+
+
+def _places(
+    terms: Sequence[tuple[int, ...]], names: tuple[str, ...]
+) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
+    """Columns of the operands, and of their labels, in the text that ``written`` gives."""
+    single = single_characters(names)
+    starts, columns = [], []
+    column = 0
+    for term in terms:
+        starts.append(column)
+        column += 0 if single else 1
+        places = []
+        for label in term:
+            places.append(column)
+            column += (3 if label == ELLIPSIS else len(names[label])) + (0 if single else 1)
+        columns.append(tuple(places))
+        column += 1 if single or term else 2
+    return tuple(starts), tuple(columns)
 
 
 def _fail(text: str, column: int, message: str) -> NoReturn:

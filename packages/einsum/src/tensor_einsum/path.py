@@ -11,26 +11,17 @@ searches are seeded, so a plan is the same in every run.
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from operator import index as as_index
-from threading import RLock
 from typing import Any, Final
 
 from tensor_einsum.errors import PathError
+from tensor_runtime.locks import fork_safe_lock
 
 Path = tuple[tuple[int, ...], ...]
 
-_search_lock = RLock()  # random searches seed the global generator, so only one may run
-
-
-def _renew_lock() -> None:
-    global _search_lock
-    _search_lock = RLock()
-
-
-os.register_at_fork(after_in_child=_renew_lock)
+_search_lock: Final = fork_safe_lock()  # random searches seed the global generator, so only one may run
 
 
 def find_path(

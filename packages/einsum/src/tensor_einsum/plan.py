@@ -1,30 +1,33 @@
 """Plans: everything about a contraction that shapes decide, before any data is touched.
 
-A plan holds labels, shapes, dtypes and a path, and the steps that follow from them. It holds no form and no kernel,
-so it can be hashed, pickled, written as JSON, and used on any backend; ``tensor_einsum.execute`` binds it to the
-forms of actual operands.
+A plan is data: labels, shapes, dtypes and a path, and the steps and costs that follow from them. It holds no form and
+no kernel, so it can be hashed, pickled, written as JSON, and used on any backend; ``tensor_einsum.executor`` takes it
+and the forms of actual operands, binds it and runs it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.dtypes import DType, as_dtype
-from tensor_core.errors import FormatError, TensorError
+from tensor_core.errors import FormatError, TensorError, shortened
 from tensor_core.promotion import promote
 from tensor_core.shapes import as_shape
-from tensor_einsum.execute import run_plan
-from tensor_einsum.extents import Labels, Network, Shape, resolve
-from tensor_einsum.notation import Notation
+from tensor_einsum.executor import run_plan
+from tensor_einsum.network import Labels, Network, Shape, resolve
+from tensor_einsum.notation import LabelLists, Notation, notations, read_notation, written
 from tensor_einsum.path import Path, find_path, in_pairs, to_ids, to_linear
 from tensor_einsum.report import plan_table
 from tensor_einsum.steps import Step, build_steps, peak_bytes
+from tensor_runtime.backends.bounded_cache import BoundedCache, CacheTable
 
 if TYPE_CHECKING:
     from tensor_runtime import Tensor
 
-_FORMAT: Final = "tensor_einsum.plan/1"
+FORMAT: Final = "tensor_einsum.plan/1"
+"""The version of what is stored, as JSON and as a pickle."""
 
 
 class Plan:
@@ -50,75 +53,58 @@ class Plan:
     """
 
     __slots__ = (
-        "_hash", "_ids", "_network", "dtypes", "flops", "largest_intermediate", "opt_einsum_flops", "output_dtype",
-        "output_shape", "path", "peak_bytes", "steps",
+        "_hash", "dtypes", "extents", "flops", "inputs", "largest_intermediate", "names", "notation",
+        "opt_einsum_flops", "output", "output_dtype", "output_shape", "path", "peak_bytes", "shapes", "steps",
     )  # fmt: skip
 
+    notation: str
+    inputs: tuple[Labels, ...]
+    output: Labels
+    names: tuple[str, ...]
+    extents: tuple[int, ...]
+    shapes: tuple[Shape, ...]
     dtypes: tuple[DType, ...]
-    flops: int
-    largest_intermediate: int
-    opt_einsum_flops: int
-    output_dtype: DType
     output_shape: Shape
+    output_dtype: DType
     path: Path
-    peak_bytes: int
     steps: tuple[Step, ...]
-    _network: Network
-    _ids: Path
+    flops: int
+    opt_einsum_flops: int
+    largest_intermediate: int
+    peak_bytes: int
     _hash: int
 
     def __init__(self, network: Network, dtypes: Sequence[DType], ids: Path) -> None:
         fill = super().__setattr__
-        output_dtype = promote(*dtypes)
-        steps = build_steps(network, ids, output_dtype.itemsize)
+        output_dtype = dtypes[0] if len({*dtypes}) == 1 else promote(*dtypes)
         operands = len(network.inputs)
-        fill("_network", network)
-        fill("_ids", ids)
+        steps = build_steps(network, ids, output_dtype.itemsize)
+        flops = opt_einsum_flops = largest = 0
+        for step in steps:
+            flops += step.flops
+            opt_einsum_flops += step.opt_einsum_flops
+            largest = max(largest, prod(step.shape))
+        fill("notation", network.notation)
+        fill("inputs", network.inputs)
+        fill("output", network.output)
+        fill("names", network.names)
+        fill("extents", network.extents)
+        fill("shapes", network.shapes)
         fill("dtypes", tuple(dtypes))
+        fill("output_shape", tuple(map(network.extents.__getitem__, network.output)))
         fill("output_dtype", output_dtype)
-        fill("output_shape", tuple(network.extents[label] for label in network.output))
-        fill("path", to_linear(ids, operands))
+        fill("path", ids if len(ids) < 2 else to_linear(ids, operands))
         fill("steps", steps)
-        fill("flops", sum(step.flops for step in steps))
-        fill("opt_einsum_flops", sum(step.opt_einsum_flops for step in steps))
-        fill("largest_intermediate", max(step.size for step in steps))
+        fill("flops", flops)
+        fill("opt_einsum_flops", opt_einsum_flops)
+        fill("largest_intermediate", largest)
         fill("peak_bytes", peak_bytes(steps, operands))
-        fill("_hash", hash((network, self.dtypes, ids)))
-
-    @property
-    def notation(self) -> str:
-        """As the user wrote it."""
-        return self._network.notation
-
-    @property
-    def inputs(self) -> tuple[Labels, ...]:
-        """Labels of each operand, as numbers."""
-        return self._network.inputs
-
-    @property
-    def output(self) -> Labels:
-        """Labels of the result."""
-        return self._network.output
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What the labels are called, by number."""
-        return self._network.names
-
-    @property
-    def extents(self) -> tuple[int, ...]:
-        """Extents, by label."""
-        return self._network.extents
-
-    @property
-    def shapes(self) -> tuple[Shape, ...]:
-        """Shapes of the operands."""
-        return self._network.shapes
+        fill("_hash", hash((network, self.dtypes, self.path)))
 
     @property
     def subscripts(self) -> str:
         """The notation with the ellipsis and the implicit output written out."""
-        return self._network.subscripts
+        return f"{','.join(written(term, self.names) for term in self.inputs)}->{written(self.output, self.names)}"
 
     def __call__(self, /, *operands: Tensor, on_step: Callable[[int, int], object] | None = None) -> Tensor:
         """Contract tensors of the shapes and dtypes that this plan was made for.
@@ -142,15 +128,14 @@ class Plan:
         """The plan as JSON text; :meth:`from_json` reads it on any machine."""
         import json
 
-        network = self._network
         return json.dumps(
             {
-                "format": _FORMAT,
-                "notation": network.notation,
-                "names": network.names,
-                "inputs": network.inputs,
-                "output": network.output,
-                "shapes": network.shapes,
+                "format": FORMAT,
+                "notation": self.notation,
+                "names": self.names,
+                "inputs": self.inputs,
+                "output": self.output,
+                "shapes": self.shapes,
                 "dtypes": [dtype.name for dtype in self.dtypes],
                 "path": self.path,
             }
@@ -172,8 +157,8 @@ class Plan:
 
         try:
             content = json.loads(text)
-            if not isinstance(content, dict) or content.get("format") != _FORMAT:
-                raise FormatError(f"Plan.from_json: no plan of format {_FORMAT!r}")
+            if not isinstance(content, dict) or content.get("format") != FORMAT:
+                raise FormatError(f"Plan.from_json: no plan of format {FORMAT!r}")
             names = tuple(map(str, content["names"]))
             inputs = tuple(_numbers(term, len(names)) for term in content["inputs"])
             output = _numbers(content["output"], len(names))
@@ -181,9 +166,9 @@ class Plan:
                 raise FormatError("Plan.from_json: an output label is in no operand")
             shapes = [as_shape(tuple(shape)) for shape in content["shapes"]]
             dtypes = [as_dtype(name) for name in content["dtypes"]]
-            notation = _read_notation(str(content["notation"]), inputs, output, names)
             if not inputs or len(dtypes) != len(inputs):
                 raise FormatError(f"Plan.from_json: {len(inputs)} operands and {len(dtypes)} dtypes")
+            notation = _read_notation(str(content["notation"]), inputs, output, names)
             network = resolve("Plan.from_json", notation, shapes)
             return cls(network, dtypes, in_pairs(to_ids(content["path"], len(inputs)), len(inputs)))
         except FormatError:
@@ -209,10 +194,14 @@ class Plan:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Plan):
             return NotImplemented
-        return self is other or (self._network, self.dtypes, self._ids) == (other._network, other.dtypes, other._ids)
+        return self is other or (self._hash == other._hash and self._content() == other._content())
 
     def __hash__(self) -> int:
         return self._hash
+
+    def _content(self) -> tuple[object, ...]:
+        """All that a plan is; the rest follows from it."""
+        return self.notation, self.names, self.inputs, self.output, self.shapes, self.dtypes, self.path
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a plan is immutable; make another one instead of setting {name!r}")
@@ -221,13 +210,43 @@ class Plan:
         raise AttributeError(f"a plan is immutable; {name!r} cannot be deleted")
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _restore, (tuple(self._network), tuple(dtype.name for dtype in self.dtypes), self._ids)
+        dtypes = tuple(dtype.name for dtype in self.dtypes)
+        return _restore, (FORMAT, self.notation, self.names, self.inputs, self.output, self.shapes, dtypes, self.path)
 
     def __copy__(self) -> Plan:
         return self
 
     def __deepcopy__(self, memo: object) -> Plan:
         return self
+
+
+plan_cache: Final = BoundedCache("plan_cache")
+"""The plans of this process; ``.stats()``, ``.set_limit()``, ``.clear()``."""
+plans: Final[CacheTable[Plan]] = CacheTable(plan_cache)
+_PLAN_BYTES: Final = 2000  # a plan without steps; measured with tracemalloc
+_STEP_BYTES: Final = 700  # a step, its labels and its text
+
+
+def cached_plan(
+    operation: str, source: str | LabelLists, shapes: tuple[Shape, ...], dtypes: tuple[DType, ...], optimize: Any
+) -> Plan:
+    """The plan of a contraction, from the cache if it is there and no object searches for the path.
+
+    Such an object may answer differently each time, so it is asked each time.
+
+    >>> from tensor_core import F64
+    >>> cached_plan("plan", "ij,jk", ((2, 3), (3, 4)), (F64, F64), "auto").output_shape
+    (2, 4)
+    """
+    key = source, shapes, dtypes, optimize
+    keeps = isinstance(optimize, (str, bool, tuple))
+    known = plans.find(key) if keeps else None
+    if known is not None:
+        return known
+    plan = make_plan(operation, notations.find(source) or read_notation(source), shapes, dtypes, optimize)
+    return (
+        plans.insert(key, plan, _PLAN_BYTES + _STEP_BYTES * len(plan.steps) + 2 * len(plan.notation)) if keeps else plan
+    )
 
 
 def make_plan(
@@ -241,15 +260,28 @@ def make_plan(
     (2, 4)
     """
     network = resolve(operation, notation, shapes)
-    inputs = [
-        tuple(dict.fromkeys(term[axis] for axis in network.kept_axes(operand)))
-        for operand, term in enumerate(network.inputs)
-    ]
-    return Plan(network, dtypes, find_path(inputs, network.output, network.extents, notation.order, optimize))
+    if len(shapes) == 2 and notation.order is None and optimize == "auto":  # nothing to choose
+        return Plan(network, dtypes, ((0, 1),))
+    terms = [tuple(dict.fromkeys(term)) for term in network.terms]
+    return Plan(network, dtypes, find_path(terms, network.output, network.extents, notation.order, optimize))
 
 
-def _restore(network: tuple[Any, ...], dtypes: tuple[str, ...], ids: Path) -> Plan:
-    return Plan(Network(*network), [as_dtype(name) for name in dtypes], ids)
+def _restore(
+    stored: Any,
+    notation: str = "",
+    names: tuple[str, ...] = (),
+    inputs: tuple[Labels, ...] = (),
+    output: Labels = (),
+    shapes: tuple[Shape, ...] = (),
+    dtypes: tuple[str, ...] = (),
+    path: Path = (),
+) -> Plan:
+    """What a pickle calls; one of another version is refused."""
+    if stored != FORMAT:
+        found = stored if isinstance(stored, str) else "no version"
+        raise FormatError(f"a pickled plan has {shortened(found)}, and {FORMAT!r} is accepted; plan again")
+    network = resolve("plan", _read_notation(notation, inputs, output, names), shapes)
+    return Plan(network, [as_dtype(name) for name in dtypes], to_ids(path, len(inputs)))
 
 
 def _numbers(labels: Any, count: int) -> Labels:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from tensor_einsum.planned import Planned
+from tensor_core.formatting import readable_bytes
+
+if TYPE_CHECKING:
+    from tensor_einsum.plan import Plan
 
 _WIDEST: Final = 48  # characters of subscripts and shapes shown per line
 
 
-def plan_table(plan: Planned, max_steps: int | None = None) -> str:
+def plan_table(plan: Plan, max_steps: int | None = None) -> str:
     """Totals, and a row per step; ``max_steps`` leaves out the middle of a long plan.
 
     Operands are numbered from 0, and each step's result takes the next number.
@@ -69,20 +72,6 @@ def plan_table(plan: Planned, max_steps: int | None = None) -> str:
         ]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
-
-
-def readable_bytes(count: int) -> str:
-    """Bytes in units of 1024, exact below 1 KiB.
-
-    >>> readable_bytes(1000), readable_bytes(1536), readable_bytes(1 << 40)
-    ('1000 B', '1.5 KiB', '1.0 TiB')
-    """
-    if count < 1024:
-        return f"{count} B"
-    power = min((count.bit_length() - 1) // 10, 8)
-    # Tenths in ints: plans of absurd size have more bytes than a float can hold.
-    tenths = (count * 10 + (1 << (10 * power - 1))) >> (10 * power)
-    return f"{tenths // 10}.{tenths % 10} {['KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB', 'ZiB', 'YiB'][power - 1]}"
 
 
 def _number(count: int) -> str:

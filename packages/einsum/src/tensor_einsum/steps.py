@@ -1,7 +1,14 @@
 """Steps: what is executed, one or two operands at a time, and what each costs.
 
-A label that only one remaining operand bears and the output does not is summed in the step that first reads it.
-Diagonals are taken only where a label is repeated. The last step writes the order that was asked for.
+A label that only one remaining operand has and the output has not is summed in the step that first reads it. Diagonals
+are taken only where a label is repeated. The last step writes the order that was asked for.
+
+The labels of an intermediate are in the order that the step which consumes it wants, where that costs nothing extra.
+A product of matrices gives [free labels of a, free labels of b, batch labels], each group in the order of its operand.
+The consumer multiplies without a copy when the labels that it sums lie together at one end, so they are moved there: in
+front when they come from a alone, at the back when from b alone, and next to each other in the middle when from both.
+Moving labels within a group makes the kernel copy that operand, which pays only when the operand is much smaller than
+the result.
 
 Costs. ``flops`` counts a multiplication and an addition as one each, whatever the dtype: 2 per product that is
 summed, 1 per product that is not, and 1 per element of an operand that is summed by itself. Bytes count results only;
@@ -12,12 +19,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from tensor_einsum.extents import Labels, Network, Shape
-from tensor_einsum.notation import single_characters
-from tensor_einsum.ordering import Readers
+from tensor_einsum.network import Labels, Network, Shape
 from tensor_einsum.path import Path
+
+_SMALLER: Final = (
+    4  # measured on tensor networks: 1 and 16 do worse on some, moving always does worse on chains of bonds
+)
 
 
 class Step(NamedTuple):
@@ -52,7 +61,7 @@ def build_steps(network: Network, path: Path, itemsize: int) -> tuple[Step, ...]
         itemsize: bytes per element of every result.
 
     >>> from tensor_einsum.notation import parse
-    >>> from tensor_einsum.extents import resolve
+    >>> from tensor_einsum.network import resolve
     >>> network = resolve("einsum", parse("iij,jk->k"), [(2, 2, 3), (3, 4)])
     >>> [step.subscripts for step in build_steps(network, ((0, 1),), 8)]
     ['iij->j', 'j,jk->k']
@@ -61,43 +70,40 @@ def build_steps(network: Network, path: Path, itemsize: int) -> tuple[Step, ...]
 
 
 class _Builder:
-    """The terms that are left, and how many of them bear each label."""
+    """The terms that are left, and how many of them have each label."""
 
     def __init__(self, network: Network, itemsize: int) -> None:
         self.network = network
         self.itemsize = itemsize
-        self.single = single_characters(network.names)
+        self.single = max(map(len, network.names), default=1) == 1  # characters per label; subscripts need no separator
         self.steps: list[Step] = []
-        self.terms: list[Labels] = list(network.inputs)  # by id of the path
+        self.terms: list[Labels] = list(network.terms)  # by id of the path
         self.slots: list[int] = list(range(len(network.inputs)))  # id of the path -> operand or step
-        self.bearers = [0] * len(network.names)  # terms left with this label, and the output
-        for operand, term in enumerate(network.inputs):
-            axes = network.kept_axes(operand)
-            if len(axes) < len(term):
-                self.terms[operand] = kept = tuple(term[axis] for axis in axes)
-                self.slots[operand] = self._emit("squeeze", (operand,), (term,), kept, 0, 0)
-        for term in self.terms:
-            self._bear(term, 1)
-        self._bear(network.output, 1)
+        self.label_counts = counts = [0] * len(network.names)  # terms left with this label, and the output
+        for term in (*network.terms, network.output):
+            for label in {*term}:
+                counts[label] += 1
+        if network.terms != network.inputs:
+            for operand, (term, kept) in enumerate(zip(network.inputs, network.terms, strict=True)):
+                if len(kept) < len(term):
+                    self.slots[operand] = self._emit("squeeze", (operand,), (term,), kept, 0, 0)
 
     def build(self, path: Path) -> tuple[Step, ...]:
         output = self.network.output
-        pairs = [position for position, entry in enumerate(path) if len(entry) == 2]
-        last = pairs[-1] if pairs else -1
-        distinct = len(set(output)) == len(output)
-        readers = Readers(self.terms, self.bearers, self.network.extents, path)
+        last = max((position for position, entry in enumerate(path) if len(entry) == 2), default=-1)
+        direct = last if len({*output}) == len(output) else -1  # the contraction that can write the result itself
+        consumers = Consumers(self.terms, self.label_counts, self.network.extents, path)
         for position, entry in enumerate(path):
             if len(entry) == 2:
-                self._contract(*entry, output if distinct and position == last else None, readers)
+                self._contract(*entry, output if position == direct else None, consumers)
             else:
-                self._reduce_one(entry[0], alone=not pairs)
-        term = self.terms[-1]
-        if not pairs or term != output:
+                self._reduce_one(entry[0], alone=last < 0)
+        if last < 0 or self.terms[-1] != output:
             self._unary_einsum(len(self.terms) - 1, output)
         return tuple(self.steps)
 
     def _reduce_one(self, one: int, alone: bool) -> None:
-        """An entry of one id: sum what nobody else bears, take diagonals; nothing if there is neither."""
+        """An entry of one id: sum what nothing else has, take diagonals; nothing if there is neither."""
         term = self.terms[one]
         kept = self._kept(term)
         if alone or kept == term:  # a single operand gets its one step at the end, with the output's order
@@ -105,80 +111,128 @@ class _Builder:
         else:
             self._unary_einsum(one, kept)
 
-    def _contract(self, first: int, second: int, output: Labels | None, readers: Readers) -> None:
-        a, b = self._distinct(first), self._distinct(second)
-        terms = self.terms[a], self.terms[b]
-        self._bear(terms[0], -1)
-        self._bear(terms[1], -1)
-        in_a, in_b = set(terms[0]), set(terms[1])
-        bearers, extents = self.bearers, self.network.extents
+    def _contract(self, first: int, second: int, output: Labels | None, consumers: Consumers) -> None:
+        terms = a, b = self._distinct(first), self._distinct(second)
+        counts, extents = self.label_counts, self.network.extents
+        for label in (*a, *b):
+            counts[label] -= 1
+        in_a, in_b = {*a}, {*b}
         if output is None:
-            kept = {label for label in in_a | in_b if bearers[label]}
-            output = readers.arrange(len(self.terms), terms[0], terms[1], kept)
-        self._bear(output, 1)
-        kept = set(output)
+            kept = {label for label in in_a | in_b if counts[label]}
+            output = consumers.arrange(len(self.terms), a, b, kept)
+        for label in output:
+            counts[label] += 1
+        kept = {*output}
         shared = in_a & in_b
         summed = shared - kept
         alone_a, alone_b = in_a - shared - kept, in_b - shared - kept
-        space = prod([extents[label] for label in kept | summed])
+        space = prod(map(extents.__getitem__, kept | summed))
         flops = space * (2 if summed else 1)
         whole = space
-        for term, alone in ((terms[0], alone_a), (terms[1], alone_b)):
+        for term, alone in ((a, alone_a), (b, alone_b)):
             if alone:
-                flops += prod([extents[label] for label in term])
-                whole *= prod([extents[label] for label in alone])
-        slots = self.slots[a], self.slots[b]
+                flops += prod(map(extents.__getitem__, term))
+                whole *= prod(map(extents.__getitem__, alone))
         counted = whole * (2 if summed or alone_a or alone_b else 1)
-        self._append(output, self._emit("contract", slots, terms, output, flops, counted))
+        self._append(
+            output, self._emit("contract", (self.slots[first], self.slots[second]), terms, output, flops, counted)
+        )
 
-    def _distinct(self, one: int) -> int:
-        """The id of a term without repeated labels: itself, or its diagonal, with what only it bears summed."""
+    def _distinct(self, one: int) -> Labels:
+        """A term without repeated labels: as it is, or its diagonal, with what only it has summed."""
         term = self.terms[one]
-        if len(set(term)) == len(term):
-            return one
-        self._unary_einsum(one, self._kept(term))
-        # Not an id of the path: take it off the end again, in place of the term it came from.
-        self.terms[one], self.slots[one] = self.terms.pop(), self.slots.pop()
-        return one
+        if len({*term}) < len(term):
+            self._unary_einsum(one, self._kept(term))
+            # Not an id of the path: take it off the end again, in place of the term it came from.
+            self.terms[one], self.slots[one] = self.terms.pop(), self.slots.pop()
+        return self.terms[one]
 
     def _kept(self, term: Labels) -> Labels:
-        """Distinct labels that another term or the output bears too."""
-        return tuple(label for label in dict.fromkeys(term) if self.bearers[label] > 1)
+        """Distinct labels that another term or the output has too."""
+        return tuple(label for label in dict.fromkeys(term) if self.label_counts[label] > 1)
 
     def _unary_einsum(self, one: int, output: Labels) -> None:
-        term, extents = self.terms[one], self.network.extents
-        diagonal = prod([extents[label] for label in set(term)])
-        summed = set(term) - set(output)
+        term, counts, extents = self.terms[one], self.label_counts, self.network.extents
+        diagonal = prod(map(extents.__getitem__, {*term}))
+        summed = {*term} - {*output}
         flops = diagonal if summed else 0
-        self._bear(term, -1)
-        self._bear(output, 1)
-        self._append(
-            output,
-            self._emit("unary_einsum", (self.slots[one],), (term,), output, flops, diagonal * (2 if summed else 1)),
-        )
+        for label in {*term}:
+            counts[label] -= 1
+        for label in {*output}:
+            counts[label] += 1
+        counted = diagonal * (2 if summed else 1)
+        self._append(output, self._emit("unary_einsum", (self.slots[one],), (term,), output, flops, counted))
 
     def _append(self, term: Labels, slot: int) -> None:
         self.terms.append(term)
         self.slots.append(slot)
 
-    def _bear(self, term: Labels, change: int) -> None:
-        for label in set(term):
-            self.bearers[label] += change
-
     def _emit(
         self, kind: str, slots: tuple[int, ...], inputs: tuple[Labels, ...], output: Labels, flops: int, counted: int
     ) -> int:
-        extents = self.network.extents
-        shape = tuple([extents[label] for label in output])
+        name, single = self.network.names.__getitem__, self.single
+        written = [
+            "".join(map(name, term)) if single else f"[{' '.join(map(name, term))}]" for term in (*inputs, output)
+        ]
+        subscripts = f"{','.join(written[:-1])}->{written[-1]}"
+        shape = tuple(map(self.network.extents.__getitem__, output))
         size = 0 if kind == "squeeze" else prod(shape) * self.itemsize
-        shown = f"{','.join([self._written(term) for term in inputs])}->{self._written(output)}"
-        self.steps.append(Step(kind, slots, inputs, output, shown, shape, flops, counted, size))
+        self.steps.append(Step(kind, slots, inputs, output, subscripts, shape, flops, counted, size))
         return len(self.network.inputs) + len(self.steps) - 1
 
-    def _written(self, labels: Labels) -> str:
-        names = self.network.names
-        shown = [names[label] for label in labels]
-        return "".join(shown) if self.single else f"[{' '.join(shown)}]"
+
+class Consumers:
+    """Which contraction consumes each term, and which one sums each label; positions in the path.
+
+    The result of "abx,xcd" is consumed by a step that sums a and c, so these two are put next to each other:
+
+    >>> terms, path = [(0, 1, 2), (2, 3, 4), (0, 3)], ((0, 1), (3, 2))
+    >>> consumers = Consumers(terms, [2, 2, 2, 2, 2], (4, 4, 1, 4, 4), path)
+    >>> consumers.arrange(3, terms[0], terms[1], {0, 1, 3, 4})
+    (1, 0, 3, 4)
+    """
+
+    def __init__(
+        self, terms: Sequence[Labels], label_counts: Sequence[int], extents: Sequence[int], path: Path
+    ) -> None:
+        self.extents = extents
+        self.consumer: dict[int, int] = {}
+        self.summed_by: dict[int, int] = {}
+        left = list(label_counts)
+        known = list(map(set, terms))
+        for position, entry in enumerate(path):
+            for one in entry:
+                self.consumer[one] = position
+            joined = known[entry[0]]
+            if len(entry) == 2:
+                other = known[entry[1]]
+                for label in joined & other:
+                    left[label] -= 1
+                joined = joined | other
+            gone = {label for label in joined if left[label] == 1}  # this term alone has it
+            self.summed_by.update(dict.fromkeys(gone, position))
+            known.append(joined - gone)
+
+    def arrange(self, one: int, a: Labels, b: Labels, kept: set[int]) -> Labels:
+        """Labels of the result that gets the id given, contracted from distinct labels ``a`` and ``b``."""
+        in_a, in_b = set(a), set(b)
+        free_a = [label for label in a if label in kept and label not in in_b]
+        free_b = [label for label in b if label in kept and label not in in_a]
+        batch = [label for label in a if label in kept and label in in_b]
+        consumer = self.consumer.get(one)
+        if consumer is not None:
+            summed = {label for label in kept if self.summed_by.get(label) == consumer}
+            size = self._size([*free_a, *free_b, *batch])
+            from_a, from_b = not summed.isdisjoint(free_a), not summed.isdisjoint(free_b)
+            # Sorting is stable, and False comes first.
+            if from_a and _SMALLER * self._size(a) <= size:
+                free_a.sort(key=lambda label: (label in summed) is from_b)
+            if from_b and _SMALLER * self._size(b) <= size:
+                free_b.sort(key=lambda label: (label in summed) is not from_a)
+        return (*free_a, *free_b, *batch)
+
+    def _size(self, labels: Sequence[int]) -> int:
+        return prod([self.extents[label] for label in labels])
 
 
 def peak_bytes(steps: Sequence[Step], operands: int, workspaces: Sequence[int] | None = None) -> int:

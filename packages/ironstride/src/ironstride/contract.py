@@ -1,7 +1,7 @@
 """The command `contract`: one network file from reading to the printed result.
 
-Everything that can be refused is refused before the first operand exists: the file, the path, the targets, and a plan
-whose operands and intermediates would not fit into memory.
+Everything that can be refused is refused before the first operand exists: the file, the path, the output paths, and a
+plan whose operands and intermediates would not fit into memory.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from tqdm import tqdm
 import tensor_einsum
 import tensor_runtime as tr
 from ironstride import plot, report
-from ironstride.network_file import Network, NetworkFileError, read_network, shown
+from ironstride.network_file import Network, NetworkFileError, printable, read_network
 from ironstride.operands import make_operands
-from ironstride.show import bytes_text
-from ironstride.targets import check_target, make_folder
+from ironstride.output_paths import check_output_path, make_folder
 from tensor_core.errors import TensorError
+from tensor_core.formatting import readable_bytes
 from tensor_runtime.backends.memory_limits import available_bytes
 
 
@@ -50,7 +50,7 @@ def contract_file(file: Path, options: Options) -> bool:
         Whether the result agrees with the reference in the file; True if it has none.
 
     Raises:
-        TensorError: the file, the plan, a target or an operand cannot be used.
+        TensorError: the file, the plan, an output path or an operand cannot be used.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "two.json"
@@ -67,7 +67,7 @@ def contract_file(file: Path, options: Options) -> bool:
     time: ... s, ... GFLOP/s
     True
     """
-    _check_targets(options)
+    _check_output_paths(options)
     network = read_network(file)
     print(report.network_text(network))
     plan = make_plan(network, options.path)
@@ -91,12 +91,12 @@ def contract_file(file: Path, options: Options) -> bool:
     return agrees
 
 
-def _check_targets(options: Options) -> None:
-    """Refuse targets that could not be written, and a picture without matplotlib."""
+def _check_output_paths(options: Options) -> None:
+    """Refuse output paths that could not be written, and a picture without matplotlib."""
     if options.output is not None:
-        check_target("-o", options.output, [".npy"])
+        check_output_path("-o", options.output, [".npy"])
     if options.plot is not None:
-        check_target("--plot", options.plot, plot.FORMATS)
+        check_output_path("--plot", options.plot, plot.FORMATS)
         plot.require_matplotlib()
 
 
@@ -117,7 +117,7 @@ def make_plan(network: Network, path: str | None) -> tensor_einsum.Plan:
     ironstride.contract.PathError: --path best: the file has no such path; its paths: none
     """
     if path is not None and path not in network.paths:
-        named = ", ".join(shown(name)[1:-1] for name in network.paths) or "none"
+        named = ", ".join(printable(name)[1:-1] for name in network.paths) or "none"
         raise PathError(f"--path {path}: the file has no such path; its paths: {named}")
     optimize = "auto" if path is None else network.paths[path]
     try:
@@ -149,10 +149,12 @@ def check_memory(network: Network, plan: tensor_einsum.Plan, available: int | No
         return
     advice = ""  # no path makes the operands smaller
     if network.operand_bytes <= available and network.paths:
-        advice = f"; try another --path; paths in the file: {', '.join(shown(name)[1:-1] for name in network.paths)}"
+        advice = (
+            f"; try another --path; paths in the file: {', '.join(printable(name)[1:-1] for name in network.paths)}"
+        )
     raise TooLargeError(
-        f"the plan needs at least {bytes_text(needed)} ({bytes_text(network.operand_bytes)} for the operands, "
-        f"{bytes_text(plan.peak_bytes)} at the peak for results of steps), but {bytes_text(available)} are "
+        f"the plan needs at least {readable_bytes(needed)} ({readable_bytes(network.operand_bytes)} for the operands, "
+        f"{readable_bytes(plan.peak_bytes)} at the peak for results of steps), but {readable_bytes(available)} are "
         f"available{advice}",
         needed=needed,
         available=available,

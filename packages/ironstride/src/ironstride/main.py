@@ -36,13 +36,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         finally:  # after --help too: what Python itself cannot flush at its end, it reports in its own words
             sys.stdout.flush()
     except KeyboardInterrupt:
-        complain("interrupted")
+        print_error("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
         _abandon(sys.stdout)
         return PIPE_CLOSED
     except OSError as error:  # a full disk behind stdout
-        complain(f"the output cannot be written: {error.strerror or error}")
+        print_error(f"the output cannot be written: {error.strerror or error}")
         _abandon(sys.stdout)
         return REFUSED
 
@@ -62,12 +62,12 @@ def _abandon(stream: TextIO) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def complain(message: object) -> None:
+def print_error(message: object) -> None:
     r"""One line on stderr, whatever line breaks and control characters the message has.
 
     >>> from contextlib import redirect_stderr
     >>> with redirect_stderr(sys.stdout):
-    ...     complain("two\nlines")
+    ...     print_error("two\nlines")
     ironstride: two lines
     """
     line = " ".join(str(message).split())
@@ -83,7 +83,7 @@ class _Parser(argparse.ArgumentParser):
         (file or sys.stdout).write(self.format_help())  # argparse itself passes over a stream that takes nothing
 
     def error(self, message: str) -> NoReturn:
-        complain(f"{message} (see {self.prog} --help)")
+        print_error(f"{message} (see {self.prog} --help)")
         sys.exit(REFUSED)
 
 
@@ -124,7 +124,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
         return doctor.main()
     if len(arguments.files) > 1 and (arguments.output or arguments.plot):
-        complain("-o and --plot take one FILE, because each file would overwrite the last")
+        print_error("-o and --plot take one FILE, because each file would overwrite the last")
         return REFUSED
     return _contract_all(arguments)
 
@@ -142,11 +142,11 @@ def _contract_all(arguments: argparse.Namespace) -> int:
         try:
             statuses.append(DONE if contract_file(file, options) else MISSED)
         except NotANetworkError as error:
-            complain(f"{file}: skipped: {error}")
+            print_error(f"{file}: skipped: {error}")
         except (TensorError, MemoryError, RecursionError, OSError) as error:
             if isinstance(error, OSError) and not isinstance(error, TensorError) and error.filename is None:
                 raise  # of stdout: files have names
-            complain(f"{file}: {str(error) or 'out of memory'}")
+            print_error(f"{file}: {str(error) or 'out of memory'}")
             statuses.append(REFUSED)
     return max(statuses, default=REFUSED)
 

@@ -21,6 +21,7 @@ from tensor_core.errors import FormatError, TensorError
 
 MAX_FILE_BYTES: Final = 256 * 2**20  # once parsed, JSON takes some twenty times its size
 MAX_RANK: Final = 64  # NumPy's limit
+SCHEMA_VERSION: Final = 1  # of the format; a file without the member has it
 DISTRIBUTIONS: Final = ("uniform", "signed")
 
 
@@ -109,6 +110,9 @@ def read_network(file: Path) -> Network:
         raise NetworkFileError(f"the file holds {_kind(document)}; a network file is one JSON object")
     if "format_string" not in document:
         raise NotANetworkError("the file has no format_string, so it describes no network")
+    version = document.get("schema_version", SCHEMA_VERSION)
+    if type(version) is not int or version != SCHEMA_VERSION:
+        _refuse("schema_version", version, f"{SCHEMA_VERSION}; another version needs another ironstride")
     format_string = _text(document, "format_string", None)
     shapes = _shapes(document.get("shapes"))
     if "num_tensors" in document and document["num_tensors"] != len(shapes):
@@ -127,10 +131,10 @@ def read_network(file: Path) -> Network:
     )
 
 
-def shown(value: object, limit: int = 60) -> str:
+def printable(value: object, limit: int = 60) -> str:
     r"""`value` as JSON in printable ASCII, cut to `limit` characters: safe to print wherever the file came from.
 
-    >>> shown(["a", "\x1b[2J"]), shown(list(range(100)), 12)
+    >>> printable(["a", "\x1b[2J"]), printable(list(range(100)), 12)
     ('["a", "\\u001b[2J"]', '[0, 1, 2 ...')
     """
     try:
@@ -141,7 +145,7 @@ def shown(value: object, limit: int = 60) -> str:
 
 
 def _refuse(field: str, found: object, accepted: str) -> NoReturn:
-    raise NetworkFileError(f"{field}: found {shown(found)}; accepted: {accepted}")
+    raise NetworkFileError(f"{field}: found {printable(found)}; accepted: {accepted}")
 
 
 def _kind(value: object) -> str:
@@ -175,7 +179,7 @@ def _parse(text: str) -> object:
         if len(members) < len(pairs):
             names = [name for name, _ in pairs]
             twice = next(name for name in names if names.count(name) > 1)
-            raise NetworkFileError(f"the name {shown(twice)} occurs twice in one object")
+            raise NetworkFileError(f"the name {printable(twice)} occurs twice in one object")
         return members
 
     def constant(name: str) -> NoReturn:
@@ -230,7 +234,7 @@ def _paths(value: object) -> dict[str, tuple[tuple[int, ...], ...]]:
 
 
 def _path(field: str, entry: object) -> tuple[tuple[int, ...], ...]:
-    field = shown(field)[1:-1]
+    field = printable(field)[1:-1]
     path = entry.get("path") if isinstance(entry, dict) else None
     if not isinstance(path, list):
         _refuse(field, entry, 'an object with a path, such as {"path": [[0, 1]]}')

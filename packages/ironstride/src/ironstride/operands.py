@@ -13,16 +13,14 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, TypeAlias, cast
+from typing import BinaryIO, cast
 
 import tensor_runtime as tr
-from ironstride.network_file import Drawn, Network, NetworkFileError, Stored, Values, shown
-from tensor_core.dtypes import COMPLEX, DType
+from ironstride.network_file import Drawn, Network, NetworkFileError, Stored, Values, printable
+from tensor_core.dtypes import COMPLEX, DType, Element
 from tensor_core.errors import TensorError
 from tensor_core.scalars import to_element
 from tensor_runtime.io.npy import load_stream
-
-Element: TypeAlias = bool | int | float | complex
 
 
 def make_operands(network: Network) -> list[tr.Tensor]:
@@ -80,7 +78,7 @@ def _elements(nested: object, shape: Sequence[int], dtype: DType, field: str) ->
         yield _element(nested, dtype, field)
         return
     if not isinstance(nested, list) or len(nested) != shape[0]:
-        found = f"a list of {len(nested)}" if isinstance(nested, list) else shown(nested)
+        found = f"a list of {len(nested)}" if isinstance(nested, list) else printable(nested)
         raise NetworkFileError(f"{field}: found {found}; the shape asks for a list of {shape[0]}")
     for index, part in enumerate(nested):
         yield from _elements(part, shape[1:], dtype, f"{field}[{index}]")
@@ -89,11 +87,11 @@ def _elements(nested: object, shape: Sequence[int], dtype: DType, field: str) ->
 def _element(value: object, dtype: DType, field: str) -> Element:
     if dtype in COMPLEX and isinstance(value, list):
         if len(value) != 2 or not all(type(part) in (int, float) for part in value):
-            raise NetworkFileError(f"{field}: found {shown(value)}; a complex number is a pair [re, im]")
+            raise NetworkFileError(f"{field}: found {printable(value)}; a complex number is a pair [re, im]")
         value = complex(_finite(value[0], field), _finite(value[1], field))
     accepted = {"bool": (bool,), "int": (int,), "float": (int, float), "complex": (int, float, complex)}[dtype.kind]
     if type(value) not in accepted:
-        raise NetworkFileError(f"{field}: found {shown(value)}; an element of {dtype.name} is expected")
+        raise NetworkFileError(f"{field}: found {printable(value)}; an element of {dtype.name} is expected")
     if dtype.kind in ("float", "complex") and not isinstance(value, complex):
         value = _finite(value, field)
     try:
@@ -108,12 +106,12 @@ def _finite(value: object, field: str) -> float:
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise NetworkFileError(f"{field}: found {shown(value)}, beyond the range of floating point")
+        raise NetworkFileError(f"{field}: found {printable(value)}, beyond the range of floating point")
     return number
 
 
 def _name(source: Stored) -> str:
-    return shown(source.file if source.member is None else f"{source.file}:{source.member}")
+    return printable(source.file if source.member is None else f"{source.file}:{source.member}")
 
 
 def _load(network: Network, source: Stored, shape: tuple[int, ...], field: str) -> tr.Tensor:
@@ -137,11 +135,11 @@ def _beside(network_file: Path, name: str, field: str) -> Path:
         file = (folder / name).resolve()
         found = file.is_file()
     except (OSError, ValueError, RuntimeError) as error:
-        raise NetworkFileError(f"{field}: {shown(name)}: {error}") from None
+        raise NetworkFileError(f"{field}: {printable(name)}: {error}") from None
     if not file.is_relative_to(folder):
-        raise NetworkFileError(f"{field}: {shown(name)} lies outside the folder of the network file")
+        raise NetworkFileError(f"{field}: {printable(name)} lies outside the folder of the network file")
     if not found:
-        raise NetworkFileError(f"{field}: there is no file {shown(name)} beside the network file")
+        raise NetworkFileError(f"{field}: there is no file {printable(name)} beside the network file")
     return file
 
 
@@ -155,7 +153,7 @@ def _opened(file: Path, source: Stored, field: str) -> Iterator[BinaryIO]:
     with zipfile.ZipFile(file) as archive:
         names = archive.namelist()
         if f"{source.member}.npy" not in names:
-            members = shown([name.removesuffix(".npy") for name in names], 200)
+            members = printable([name.removesuffix(".npy") for name in names], 200)
             raise NetworkFileError(f"{field}: {_name(source)} does not exist; members: {members}")
         with archive.open(f"{source.member}.npy") as stream:
             yield cast(BinaryIO, stream)

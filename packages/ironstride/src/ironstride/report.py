@@ -9,10 +9,11 @@ import math
 
 import tensor_einsum
 import tensor_runtime as tr
-from ironstride.network_file import Drawn, Network, Reference, shown
+from ironstride.network_file import Drawn, Network, Reference, printable
 from ironstride.plot import Tree
-from ironstride.show import bytes_text, count_text, scientific, table
+from ironstride.units import count_text, scientific, table
 from tensor_core.dtypes import COMPLEX, F64, FLOATING
+from tensor_core.formatting import readable_bytes
 
 CHUNK = 2**20  # elements per piece of a norm, so that it takes no second copy of the result
 
@@ -32,7 +33,7 @@ def network_text(network: Network) -> str:
         kinds = sorted({_source(operand) for operand in network.operands})
         source = "operands: " + ", ".join(kinds or ["none"])
     size = f"{len(network.shapes)} operands, {network.dtype.name} ({network.dtype.numpy_name})"
-    return f"{shown(network.name)[1:-1]}: {size}, {bytes_text(network.operand_bytes)}\n{source}"
+    return f"{printable(network.name)[1:-1]}: {size}, {readable_bytes(network.operand_bytes)}\n{source}"
 
 
 def _source(operand: object) -> str:
@@ -56,10 +57,13 @@ def plan_text(plan: tensor_einsum.Plan, path: str | None) -> str:
     rows = [
         ("steps", f"{len(plan.steps):,}"),
         ("flops", count_text(plan.flops, digits=6)),
-        ("largest intermediate", f"{count_text(largest)} elements, {bytes_text(largest * plan.output_dtype.itemsize)}"),
-        ("peak memory", f"{bytes_text(plan.peak_bytes)} beside the operands"),
+        (
+            "largest intermediate",
+            f"{count_text(largest)} elements, {readable_bytes(largest * plan.output_dtype.itemsize)}",
+        ),
+        ("peak memory", f"{readable_bytes(plan.peak_bytes)} beside the operands"),
     ]
-    origin = "our planner" if path is None else f"path {shown(path)[1:-1]} in the file"
+    origin = "our planner" if path is None else f"path {printable(path)[1:-1]} in the file"
     return f"plan ({origin})\n{table(rows, '<<')}"
 
 
@@ -144,10 +148,10 @@ def reference_text(reference: Reference, result: tr.Tensor) -> tuple[str, bool]:
     found = (math.log(value) + reference.log_offset) / reference.divide_by if value > 0 else math.nan
     difference = abs(found - reference.value)
     agrees = difference <= reference.tolerance
-    quantity = shown(reference.quantity)[1:-1]
+    quantity = printable(reference.quantity)[1:-1]
     rows = [
         (quantity, f"{found:.15f}"),
-        ("reference", f"{reference.value:.15f}  {shown(reference.source, 100)[1:-1]}"),
+        ("reference", f"{reference.value:.15f}  {printable(reference.source, 100)[1:-1]}"),
         ("difference", f"{difference:.1e}, {'within' if agrees else 'MORE THAN'} {reference.tolerance:.0e}"),
     ]
     return table(rows, "<<"), agrees

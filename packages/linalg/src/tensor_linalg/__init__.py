@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from tensor_linalg.decompositions import EighResult, QRResult, SVDResult, cholesky, eigh, qr, svd
 from tensor_linalg.solving import det, inv, solve
+from tensor_linalg.version import __version__ as __version__
 from tensor_runtime.errors import (
     LinalgError,
     NonFiniteError,

@@ -7,20 +7,38 @@ is the smaller of M and N.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from tensor_core.dtypes import FLOATING, DType
 from tensor_core.errors import DTypeError, ShapeError
 from tensor_core.shapes import broadcast_shapes
+from tensor_linalg import contracts as contracts  # declares them before anything is bound
+from tensor_runtime.backends.facts import KernelFacts
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Form, Shape
-from tensor_runtime.protocols import Operand
+from tensor_runtime.protocols import Operand, Result
+
+
+def _not_finite(kernel: str, operands: tuple[Any, ...], result: Result, params: Any, /) -> str | None:
+    return f"{kernel} refuses elements that are not finite" if params.check else None
+
+
+def _no_result(kernel: str, operands: tuple[Any, ...], result: Result, params: Any, /) -> str:
+    return _not_finite(kernel, operands, result, params) or f"{kernel} refuses matrices that have no result"
 
 
 class LinalgSpec(OpSpec):
-    """A spec whose operands each have a floating or complex dtype: no integer is promoted behind the caller's back."""
+    """A spec whose operands each have a floating or complex dtype: no integer is promoted behind the caller's back.
+
+    Args:
+        total: every finite matrix has a result, which the method always finds.
+        options: as for ``OpSpec``.
+    """
 
     __slots__ = ()
+
+    def __init__(self, name: str, *, total: bool = False, **options: Any) -> None:
+        super().__init__(name, facts=KernelFacts(refuses=_not_finite if total else _no_result), **options)
 
     def common_dtype(self, operands: Sequence[Operand], /) -> DType:
         """Promotion of the operands, each of which must be F32, F64, C32 or C64.
@@ -35,8 +53,7 @@ class LinalgSpec(OpSpec):
             if isinstance(operand, Form) and operand.dtype not in FLOATING:
                 which = "operand" if len(operands) == 1 else f"operand {'ab'[position]}"
                 raise DTypeError(
-                    f"{self.name}: {which} is {operand.dtype.name}; "
-                    "accepted: C32, C64, F32, F64; convert(x, F64) first",
+                    f"{self.name}: {which} is {operand.dtype}; accepted: C32, C64, F32, F64; convert(x, F64) first",
                     operation=self.name,
                     dtype=operand.dtype,
                 )
@@ -189,12 +206,14 @@ def _with_eigenvalues(dtype: DType, /) -> tuple[DType, DType]:
 SVD: Final = LinalgSpec(
     "svd", accepts=FLOATING, result_dtype=_with_singular_values, result_shape=svd_shapes, takes_params=True
 )
-QR: Final = LinalgSpec("qr", accepts=FLOATING, result_dtype=_twice, result_shape=qr_shapes, takes_params=True)
+QR: Final = LinalgSpec(
+    "qr", total=True, accepts=FLOATING, result_dtype=_twice, result_shape=qr_shapes, takes_params=True
+)
 EIGH: Final = LinalgSpec(
     "eigh", accepts=FLOATING, result_dtype=_with_eigenvalues, result_shape=eigh_shapes, takes_params=True
 )
 CHOLESKY: Final = LinalgSpec("cholesky", accepts=FLOATING, result_shape=cholesky_shape, takes_params=True)
 SOLVE: Final = LinalgSpec("solve", accepts=FLOATING, result_shape=solve_shape, takes_params=True)
 INV: Final = LinalgSpec("inv", accepts=FLOATING, result_shape=inv_shape, takes_params=True)
-DET: Final = LinalgSpec("det", accepts=FLOATING, result_shape=det_shape, takes_params=True)
+DET: Final = LinalgSpec("det", total=True, accepts=FLOATING, result_shape=det_shape, takes_params=True)
 """The params of each is ``check``: whether the elements are first checked to be finite."""

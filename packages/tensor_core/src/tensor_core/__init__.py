@@ -7,7 +7,6 @@
 [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]
 """
 
-from tensor_core.conversion import cast, convert
 from tensor_core.dtypes import (
     ALL,
     C32,
@@ -28,7 +27,6 @@ from tensor_core.dtypes import (
     TensorScalar,
     as_dtype,
 )
-from tensor_core.dynamic import Tensor, TensorRef, TensorView
 from tensor_core.errors import (
     ArgumentError,
     AxisError,
@@ -58,11 +56,10 @@ from tensor_core.errors import (
     UnsupportedOperationError,
     ViewRequiresCopyError,
 )
-from tensor_core.host_tensor import HostTensor
-from tensor_core.host_view import HostTensorView
+from tensor_core.host.conversion import cast, convert
+from tensor_core.host.dynamic import AnyHostTensor, AnyHostTensorView, TensorRef
+from tensor_core.host.tensor import HostTensor, HostTensorView
 from tensor_core.layout import (
-    BlockedLayout,
-    SparseLayout,
     TensorLayout,
     element_offset,
     is_injective,
@@ -84,6 +81,7 @@ from tensor_core.shapes import (
     unravel_index,
 )
 from tensor_core.slices import SliceSpec
+from tensor_core.version import __version__
 from tensor_core.views import (
     broadcast_view,
     compose_view,
@@ -98,16 +96,15 @@ from tensor_core.views import (
     window_view,
 )
 
-__version__ = "0.1.0"
-
 __all__ = [
     "ALL",
+    "AnyHostTensor",
+    "AnyHostTensorView",
     "ArgumentError",
     "AxisError",
     "BackendContractError",
     "BackendError",
     "BackendUnavailableError",
-    "BlockedLayout",
     "Bool",
     "C32",
     "C64",
@@ -146,14 +143,11 @@ __all__ = [
     "SizeLimitError",
     "SliceError",
     "SliceSpec",
-    "SparseLayout",
     "StrideVec",
-    "Tensor",
     "TensorError",
     "TensorLayout",
     "TensorRef",
     "TensorScalar",
-    "TensorView",
     "UnsupportedOperationError",
     "ViewRequiresCopyError",
     "__version__",

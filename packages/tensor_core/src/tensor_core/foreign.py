@@ -7,18 +7,13 @@ one that holds all its values, decided from the types alone.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from operator import index as as_index
 
-from tensor_core.dtypes import C32, C64, DTYPE_NAMES, DTYPES, F32, F64, I32, I64, Bool, DType, dtype_of_name
+from tensor_core.dtypes import C32, C64, DTYPE_NAMES, DTYPES, F32, F64, I32, I64, Bool, DType, Element, dtype_of_name
 from tensor_core.errors import BackendError, DTypeError, LossyConversionError, shortened
 from tensor_core.promotion import can_convert
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, Final
-
-    Element = bool | int | float | complex
+from tensor_core.static_types import Any, Final
 
 _PLAIN: Final = frozenset({bool, int, float, complex})
 # In this order: what is an integer says so by __index__, while __int__ would truncate a float; __float__ may drop an
@@ -85,7 +80,7 @@ def check_holds(operation: str, name: str, found: str, dtype: DType | None, /) -
             source=found,
             target=dtype,
         )
-    remedy = f"dtype={accepted[0]} converts it (accepted: {listed})" if accepted else "convert it first"
+    remedy = f"dtype={accepted[0].name} converts it (accepted: {listed})" if accepted else "convert it first"
     raise DTypeError(
         f"{operation}: the element type is {found}; accepted: {DTYPE_NAMES}, in native byte order; {remedy}",
         found=found,

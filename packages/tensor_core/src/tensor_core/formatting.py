@@ -1,4 +1,4 @@
-"""Text of a tensor, bounded in cost: a few edge elements are read, whatever the size.
+"""Text of tensors and of sizes. A tensor's is bounded in cost: a few edge elements are read, whatever the size.
 
 A matrix prints as rows; beyond rank 2 each frontal slice follows its index, ``[:, :, k] =``. Axes longer than a screen
 show both ends around an ellipsis. Floating point numbers are shown with eight significant digits.
@@ -6,17 +6,17 @@ show both ends around an ellipsis. Floating point numbers are shown with eight s
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from math import floor, log10
+
 from tensor_core.dtypes import DType
 from tensor_core.shapes import element_count
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any, Final
+from tensor_core.static_types import Any, Final
 
 LONGEST: Final = 10  # an axis up to this extent is shown whole
 EDGE: Final = 3  # elements at each end of a longer one
 SLICES: Final = 4  # frontal slices shown
+_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB")
 _GAP: Final = -1  # stands for the elements left out
 
 
@@ -67,6 +67,24 @@ def format_element(element: Any, dtype: DType, /) -> str:
         imaginary = _real(element.imag)
         return f"{_real(element.real)}{'' if imaginary[0] == '-' else '+'}{imaginary}j"
     return str(element)
+
+
+def readable_bytes(count: int, /) -> str:
+    """A number of bytes in the largest fitting unit of 1024, exact below 1 KiB, however large it is.
+
+    >>> readable_bytes(1000), readable_bytes(1536), readable_bytes(1 << 40), readable_bytes(10**400)
+    ('1000 B', '1.5 KiB', '1.0 TiB', '1.0e+400 B')
+    """
+    if count < 1024:
+        return f"{count} B"
+    power = (count.bit_length() - 1) // 10
+    if power >= len(_UNITS):
+        logarithm = log10(count)
+        exponent = floor(logarithm)
+        return f"{min(10 ** (logarithm - exponent), 9.9):.1f}e+{exponent} B"
+    # Tenths in ints: a float would round numbers beyond 2**53.
+    tenths = (count * 10 + (1 << (10 * power - 1))) >> (10 * power)
+    return f"{tenths // 10}.{tenths % 10} {_UNITS[power]}"
 
 
 def _real(number: float) -> str:

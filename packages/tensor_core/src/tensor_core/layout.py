@@ -6,27 +6,32 @@ runs in unbounded integers before anything native sees a number.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from math import gcd
+
 from tensor_core.errors import (
     IndexingError,
     LayoutError,
     OutOfBoundsLayoutError,
     SizeLimitError,
-    UnsupportedOperationError,
     shortened,
 )
-from tensor_core.shapes import LARGEST, as_shape, canonical_strides, compact_strides, element_count, row_major_strides
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Final, Never
-
-    Shape = tuple[int, ...]
+from tensor_core.records import Record
+from tensor_core.shapes import (
+    LARGEST,
+    Shape,
+    as_shape,
+    canonical_strides,
+    compact_strides,
+    element_count,
+    row_major_strides,
+)
+from tensor_core.static_types import Final
 
 _EXACT_LIMIT: Final = 4096  # elements up to which overlap is decided by enumeration
 
 
-class TensorLayout:
+class TensorLayout(Record):
     """Shape, strides and offset of a tensor or view.
 
     Args:
@@ -43,7 +48,7 @@ class TensorLayout:
     TensorLayout(shape=(2, 3), strides=(1, 2), offset=0)
     """
 
-    __slots__ = ("offset", "shape", "strides")
+    __slots__ = ("shape", "strides", "offset")
 
     shape: Shape
     strides: Shape
@@ -69,9 +74,7 @@ class TensorLayout:
             raise SizeLimitError(
                 f"TensorLayout: {found}; accepted: magnitudes up to 2**63 - 1", strides=steps, offset=start
             )
-        object.__setattr__(self, "shape", extents)
-        object.__setattr__(self, "strides", steps)
-        object.__setattr__(self, "offset", start)
+        self._set(extents, steps, start)
 
     @classmethod
     def compact(cls, shape: Iterable[int] | int, /) -> TensorLayout:
@@ -111,51 +114,6 @@ class TensorLayout:
     def is_row_major(self) -> bool:
         """Whether the elements lie row-major without gaps."""
         return canonical_strides(self.shape[::-1], self.strides[::-1]) == compact_strides(self.shape[::-1])
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("TensorLayout is immutable; make another one")
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, TensorLayout):
-            return NotImplemented
-        return (self.shape, self.strides, self.offset) == (other.shape, other.strides, other.offset)
-
-    def __hash__(self) -> int:
-        return hash((self.shape, self.strides, self.offset))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return TensorLayout, (self.shape, self.strides, self.offset)
-
-    def __repr__(self) -> str:
-        return f"TensorLayout(shape={self.shape}, strides={self.strides}, offset={self.offset})"
-
-
-class BlockedLayout:
-    """Tiles in memory. Named, so that asking gives an answer; tensors here are dense and strided.
-
-    Raises:
-        UnsupportedOperationError: always.
-    """
-
-    def __new__(cls, *arguments: object, **options: object) -> Never:
-        raise _refusal(cls.__name__, "split each axis into tile and position with reshape_view, and copy the view")
-
-
-class SparseLayout:
-    """Elements that are zero left out. Named, so that asking gives an answer; tensors here are dense and strided.
-
-    Raises:
-        UnsupportedOperationError: always.
-    """
-
-    def __new__(cls, *arguments: object, **options: object) -> Never:
-        raise _refusal(cls.__name__, "keep indices and values as two dense tensors, or use a library for sparse arrays")
-
-
-def _refusal(name: str, instead: str) -> UnsupportedOperationError:
-    return UnsupportedOperationError(
-        f"{name}: tensors here are dense and strided; accepted: TensorLayout; instead, {instead}", operation=name
-    )
 
 
 def element_offset(layout: TensorLayout, index: Sequence[int], /) -> int:
@@ -273,19 +231,15 @@ def layouts_overlap(a: TensorLayout, b: TensorLayout, /) -> bool:
         return False
     if a.size <= _EXACT_LIMIT and b.size <= _EXACT_LIMIT:
         return not _offsets(a).isdisjoint(_offsets(b))
-    steps = [
-        stride for layout in (a, b) for extent, stride in zip(layout.shape, layout.strides, strict=True) if extent > 1
-    ]
-    lattice = 0
-    for step in steps:
-        lattice = _greatest_common_divisor(lattice, abs(step))
+    lattice = gcd(
+        *(
+            stride
+            for layout in (a, b)
+            for extent, stride in zip(layout.shape, layout.strides, strict=True)
+            if extent > 1
+        )
+    )
     return lattice == 0 or (a.offset - b.offset) % lattice == 0
-
-
-def _greatest_common_divisor(a: int, b: int) -> int:
-    while b:
-        a, b = b, a % b
-    return a
 
 
 def _offsets(layout: TensorLayout) -> set[int]:

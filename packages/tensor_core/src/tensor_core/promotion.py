@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from tensor_core.dtypes import C32, C64, DTYPES, F32, F64, I32, I64, Bool, DType, as_dtype
 from tensor_core.errors import DTypeError, shortened
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
+from tensor_core.static_types import Final
 
 # From each type to the next wider ones; joins are computed from it below.
 _NEXT: Final[dict[DType, tuple[DType, ...]]] = {

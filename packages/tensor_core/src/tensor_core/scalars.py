@@ -9,17 +9,13 @@ from __future__ import annotations
 from math import copysign, inf, isfinite, isnan, ldexp
 from struct import pack, unpack
 
-from tensor_core.dtypes import C32, C64, DTYPES, F64, I32, I64, Bool, DType, as_dtype
+from tensor_core.dtypes import C32, C64, DTYPES, F64, I32, I64, Bool, DType, Element, as_dtype
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, LossyConversionError, shortened
 from tensor_core.foreign import python_number
 from tensor_core.promotion import can_convert
+from tensor_core.static_types import Final, Literal
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final, Literal
-
-    Element = bool | int | float | complex
-    Overflow = Literal["error", "saturate", "wrap"]
+Overflow = Literal["error", "saturate", "wrap"]
 
 OVERFLOW_POLICIES: Final = ("error", "saturate", "wrap")
 BOUNDS: Final[dict[DType, tuple[int, int]]] = {I32: (-(2**31), 2**31 - 1), I64: (-(2**63), 2**63 - 1)}

@@ -5,15 +5,14 @@ Everything is computed in Python's unbounded integers. Strides count elements.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from math import prod
+
 from tensor_core.errors import ArgumentError, AxisError, IndexingError, ShapeError, SizeLimitError, shortened
+from tensor_core.static_types import Any, Final, Literal
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any, Final
-
-    Shape = tuple[int, ...]
-
+Shape = tuple[int, ...]
+Order = Literal["F", "C"]  # "F": the first index runs fastest; "C": the last
 ShapeVec = tuple[int, ...]  # extents, 0 or more
 StrideVec = tuple[int, ...]  # signed steps, in elements
 LARGEST: Final = 2**63 - 1  # native code counts elements, bytes and strides in int64
@@ -51,10 +50,7 @@ def element_count(shape: Sequence[int], /) -> int:
     >>> element_count((2, 3)), element_count(())
     (6, 1)
     """
-    count = 1
-    for extent in shape:
-        count *= extent
-    return count
+    return prod(shape)
 
 
 def normalize_axis(axis: int, rank: int, operation: str, /) -> int:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from tensor_core.errors import SliceError, shortened
+from tensor_core.records import Record
 
-TYPE_CHECKING = False
 
-
-class SliceSpec:
+class SliceSpec(Record):
     """Elements ``start``, ``start + step``, ... before ``end``, along one axis.
 
     Args:
@@ -22,7 +21,7 @@ class SliceSpec:
     SliceSpec(start=3, end=None, step=-1)
     """
 
-    __slots__ = ("end", "start", "step")
+    __slots__ = ("start", "end", "step")
 
     start: int
     end: int | None
@@ -42,25 +41,7 @@ class SliceSpec:
                 f"SliceSpec: bounds {shortened((start, end))}; accepted: 0 or more (nothing wraps here; end=None "
                 "runs to the edge)"
             )
-        for name, value in zip(("start", "end", "step"), bounds, strict=True):
-            object.__setattr__(self, name, value)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("SliceSpec is immutable; make another one")
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, SliceSpec):
-            return NotImplemented
-        return (self.start, self.end, self.step) == (other.start, other.end, other.step)
-
-    def __hash__(self) -> int:
-        return hash((self.start, self.end, self.step))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return SliceSpec, (self.start, self.end, self.step)
-
-    def __repr__(self) -> str:
-        return f"SliceSpec(start={self.start}, end={self.end}, step={self.step})"
+        self._set(*bounds)
 
 
 def resolve(spec: SliceSpec, extent: int, /) -> tuple[int, int, int]:

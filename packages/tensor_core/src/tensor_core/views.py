@@ -6,6 +6,8 @@ O(rank), whatever the size. Lengths and strides count elements, never bytes. Str
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from tensor_core.errors import (
     AxisError,
     IndexingError,
@@ -18,10 +20,6 @@ from tensor_core.errors import (
 from tensor_core.layout import TensorLayout, reachable_range
 from tensor_core.shapes import as_permutation, as_shape, element_count, normalize_axes, normalize_axis
 from tensor_core.slices import SliceSpec, from_python, resolve
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 
 def transpose_view(layout: TensorLayout, axes: Sequence[int] | None = None, /) -> TensorLayout:

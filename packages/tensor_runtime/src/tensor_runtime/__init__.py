@@ -16,7 +16,16 @@ from __future__ import annotations
 from tensor_core import C32, C64, DTYPES, F32, F64, I32, I64, Bool, DType, HostTensor, TensorError, promote
 from tensor_runtime import algebras, primitives
 from tensor_runtime.backends.bindings import binding_cache
-from tensor_runtime.backends.registry import backend, backends, refresh_backends, register_backend, register_kernel
+from tensor_runtime.backends.plugins.families import families
+from tensor_runtime.backends.registry import (
+    backend,
+    backends,
+    refresh_backends,
+    register_backend,
+    register_kernel,
+    register_rule,
+)
+from tensor_runtime.dispatch import lowering as _lowering  # says how rules become kernels
 from tensor_runtime.dispatch.conversion import cast, convert
 from tensor_runtime.dispatch.infer import infer
 from tensor_runtime.fusion.fuse import fuse
@@ -90,10 +99,10 @@ from tensor_runtime.tensors.buffer import BackendBuffer, HostBuffer
 from tensor_runtime.tensors.tensor import Tensor, TypedTensor, TypedTensorView, TypedTensorViewMut
 from tensor_runtime.tensors.transfer import download, synchronize, to, trace_transfers, upload
 from tensor_runtime.thread_counts import set_threads, threads
+from tensor_runtime.version import __version__ as __version__
 
-del _methods
+del _lowering, _methods
 
-__version__ = "0.1.0"
 
 __all__ = [
     "C32",
@@ -175,6 +184,7 @@ __all__ = [
     "expm1",
     "extract_diagonal",
     "eye",
+    "families",
     "floor",
     "floor_divide",
     "fmod",
@@ -236,6 +246,7 @@ __all__ = [
     "refresh_backends",
     "register_backend",
     "register_kernel",
+    "register_rule",
     "relu",
     "remainder",
     "repeat",

@@ -13,7 +13,12 @@ from typing import Final
 
 from tensor_core.errors import TensorError
 from tensor_runtime.backends.discovery import NOT_LOADED, AnyBackend
-from tensor_runtime.backends.registry import KERNEL, BackendRow, Registry, placements_of, registry
+from tensor_runtime.backends.plugins.families import Family, families
+from tensor_runtime.backends.plugins.lowering import lowered_operations
+from tensor_runtime.backends.plugins.rules import LOWER
+from tensor_runtime.backends.plugins.table import Offer
+from tensor_runtime.backends.registry import Registry, placements_of, registry
+from tensor_runtime.backends.rows import KERNEL, RULE, BackendRow
 from tensor_runtime.placement import CPU
 
 _PREFIX: Final = "ironstride"  # of our distributions' names
@@ -29,7 +34,8 @@ def main() -> int:
 def report(known: Registry, /) -> tuple[list[str], bool]:
     """Lines of the report, and whether tensors can be used.
 
-    Loads every backend and every kernel of others that can be loaded; one that fails is reported and stops nothing.
+    Loads every backend, and every rule and kernel of others that can be loaded; one that fails is reported and stops
+    nothing. Families of operations are listed without being loaded.
 
     >>> lines, healthy = report(registry)
     >>> lines[0].split()[0], healthy
@@ -38,13 +44,18 @@ def report(known: Registry, /) -> tuple[list[str], bool]:
     facts = [("python", f"{platform.python_version()} ({platform.python_implementation()}, {sys.platform})")]
     facts += sorted(_distributions())
     lines = _columns(facts)
-    found = [row for row in known.backends() if row.devices != KERNEL]
+    found = [row for row in known.backends() if row.devices not in (KERNEL, RULE)]
     for row in found:
         lines += ["", f"backend {row.name} for {row.devices}, from {row.distribution}"]
         lines += [f"  {line}" for line in _columns(list(_facts_of(known, row)))]
-    kernels = [(f"{offer.backend}.{offer.operation}", offer.origin) for offer in known.try_kernels()]
+    kernels = [(f"{offer.scope}.{offer.operation}", offer.origin) for offer in _tried_kernels(known)]
     lines += ["", "kernels brought by others", *(f"  {line}" for line in _columns(kernels))] if kernels else []
+    rules = list(_rules(known))
+    lines += ["", "rules for operations", *(f"  {line}" for line in _columns(rules))] if rules else []
+    installed = families()
+    lines += ["", "families of operations", *(f"  {line}" for line in _columns(list(map(_family, installed))))]
     trouble = [f"{row.name} of {row.distribution}: {row.status}" for row in known.backends() if row.troubled]
+    trouble += [f"family {one.name} of {one.distribution}: {one.trouble}" for one in installed if one.trouble]
     try:
         known.backend_for(CPU)
     except TensorError as error:
@@ -69,10 +80,41 @@ def _facts_of(known: Registry, row: BackendRow) -> Iterator[tuple[str, str]]:
     try:
         yield "placements", ", ".join(map(repr, placements_of(backend)))
         yield from backend.describe().items()
-        missing = backend.unsupported()
-        yield from ((f"lacks {operation}", reason) for operation, reason in sorted(missing.items()))
+        missing = dict.fromkeys(lowered_operations(known.rules, known.kernels, backend), "")
+        missing.update(backend.unsupported())
+        origins = {one.operation: one.origin for one in known.rules.offers() if one.scope == LOWER}
+        for operation, reason in sorted(missing.items()):
+            rule = f"the rule lower.{operation} of {origins[operation]} stands in" if operation in origins else ""
+            yield f"lacks {operation}", "; ".join(filter(None, (reason, rule)))
     except Exception as failure:  # a plug-in's report may fail in any way
         yield "report", f"failed: {type(failure).__name__}: {failure}"
+
+
+def _tried_kernels(known: Registry) -> list[Offer]:
+    """Every kernel that others bring, after loading each that can be; ``backends()`` then tells of the rest."""
+    for offer in known.kernels.offers():
+        try:
+            known.kernels.binder(known.backend(offer.scope), offer.operation)
+        except TensorError:
+            pass  # noted in the table of kernels, or in that of backends
+    return known.kernels.offers()
+
+
+def _rules(known: Registry) -> Iterator[tuple[str, str]]:
+    """For each kind and origin of rules the operations that they are for."""
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for offer in known.rules.offers():
+        try:
+            known.rules.find(offer.scope, offer.operation)
+        except TensorError:
+            pass  # noted in the table of rules
+        grouped.setdefault((offer.scope, offer.origin), []).append(offer.operation)
+    for (kind, origin), operations in sorted(grouped.items()):
+        yield kind, f"{', '.join(operations)}, from {origin}"
+
+
+def _family(one: Family) -> tuple[str, str]:
+    return one.name, f"{one.trouble or ', '.join(sorted(one.operations))}, from {one.distribution}"
 
 
 def _distributions() -> Iterator[tuple[str, str]]:

@@ -11,14 +11,13 @@ speed here, not correctness.
 
 from __future__ import annotations
 
-import os
-from threading import RLock
 from typing import Final
 from weakref import WeakValueDictionary
 
 from tensor_core.dtypes import DType
 from tensor_core.errors import SizeLimitError
 from tensor_core.shapes import canonical_strides, compact_strides, element_count
+from tensor_runtime.locks import fork_safe_lock
 from tensor_runtime.placement import Placement
 
 Shape = tuple[int, ...]
@@ -62,15 +61,7 @@ class Form:
 
 
 _forms: Final[WeakValueDictionary[tuple[DType, Shape, Shape, Placement], Form]] = WeakValueDictionary()
-_lock = RLock()
-
-
-def _renew_lock() -> None:
-    global _lock
-    _lock = RLock()
-
-
-os.register_at_fork(after_in_child=_renew_lock)
+_lock: Final = fork_safe_lock()
 
 
 def form_of(dtype: DType, shape: Shape, placement: Placement, strides: Shape | None = None, /) -> Form:

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 from tensor_core.dtypes import DType
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_runtime.form import Form
 from tensor_runtime.placement import DeviceKind, Placement
 

@@ -1,4 +1,5 @@
 """Kernels, one folder or module for each family of ``tensor_runtime.ops``; ``kernel_table`` says which binds what.
 
-Each folder holds the binders of NumPy's kernels and of the native ones; all may import ``storage`` and ``system``.
+The elementwise families share ``elementwise/``. A folder holds ``numpy``, the binders of NumPy's kernels, beside
+``native``, those of the extension; all may import ``kernel_table``, ``storage`` and ``system``.
 """

@@ -1,4 +1,4 @@
-"""Activations, error functions and rounding: what no row of an array namespace computes by itself.
+"""Activations of neural networks.
 
 Everything elementwise works in place on blocks of the result that stay in the cache, because each needs several
 passes.
@@ -8,44 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from math import pi, sqrt
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from tensor_core.dtypes import COMPLEX, FLOATING
 from tensor_cpu.kernel_table import Binder
-from tensor_cpu.kernels.elementwise.numpy import UNARY, bind_function
+from tensor_cpu.kernels.elementwise.blocks import blockwise
+from tensor_cpu.kernels.elementwise.exponential import roots_of_gaussian
+from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES, Array, empty
 from tensor_cpu.system.errstate import ignoring_fp_errors
-from tensor_runtime.backends.xp_tables import complex_functions
 from tensor_runtime.dispatch.dtype_rules import Axes, reduced_axes
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
-
-BLOCK: Final = 1 << 14
-"""Elements per block."""
-
-
-def _blockwise(change: Callable[[Array], None]) -> Binder:
-    """The binder of a function that ``change`` computes in place on a vector."""
-
-    def bind(operands: tuple[Form], result: Form, params: Any, /) -> Kernel:
-        dtype = NUMPY_DTYPES[result.dtype]
-
-        def computed(x: Array) -> Array:
-            out = np.array(x, dtype, order="C", copy=True)
-            flat = out.reshape(-1)
-            for start in range(0, flat.size, BLOCK):
-                change(flat[start : start + BLOCK])
-            return out
-
-        return ignoring_fp_errors(computed)
-
-    return bind
-
-
-def _rsqrt(x: Array) -> None:
-    np.reciprocal(np.sqrt(x, out=x), out=x)
 
 
 def _sigmoid(x: Array) -> None:
@@ -81,15 +56,6 @@ def _gate(x: Array, exponent: Array) -> None:
     np.multiply(x, factor, out=x)
 
 
-def _roots_of_gaussian(x: Array, factor: float) -> tuple[Array, Array]:
-    """Two numbers, r and s, with r² s = exp(-2 factor x²): neither leaves the range, and no exponent is rounded.
-
-    x is split into 24 bits, whose square is exact, and the rest.
-    """
-    high = x.astype(np.float32).astype(np.float64)
-    return np.exp(-factor * high * high), np.exp(-2 * factor * (x - high) * (x + high))
-
-
 def _silu(x: Array) -> None:
     _gate(x, x.copy())
 
@@ -112,21 +78,8 @@ def _gelu(x: Array) -> None:
     np.multiply(x, ndtr(x), out=x)
     if far.size:
         np.maximum(far, -40, out=far)  # where the result is -0.0
-        root, rest = _roots_of_gaussian(far, 0.25)
+        root, rest = roots_of_gaussian(far, 0.25)
         x[small] = 0.5 * far * erfcx(far * -sqrt(0.5)) * rest * root * root
-
-
-def _erfc(x: Array) -> None:
-    """SciPy's near 0; in the tail, where that rounds the square in the exponential, by the scaled error function."""
-    from scipy.special import erfc, erfcx
-
-    tail = np.greater(x, 1.5)
-    far = x[tail].astype(np.float64)
-    erfc(x, out=x)
-    if far.size:
-        np.minimum(far, 28, out=far)  # where the result is 0
-        root, rest = _roots_of_gaussian(far, 0.5)
-        x[tail] = erfcx(far) * rest * root * root
 
 
 def _relu(x: Array) -> None:
@@ -135,48 +88,10 @@ def _relu(x: Array) -> None:
 
 def bind_gelu(operands: tuple[Form], result: Form, approximate: str, /) -> Kernel:
     """x times the distribution function of the normal distribution, or its approximation."""
-    return _blockwise(_gelu if approximate == "none" else _gelu_tanh)(operands, result, None)
+    return blockwise(_gelu if approximate == "none" else _gelu_tanh)(operands, result, None)
 
 
-def _of_complex(function: Callable[[Any, Array], Array], name: str) -> Binder:
-    """A function whose complex version is ours."""
-
-    def change(z: Array) -> None:
-        z[...] = function(np, z)
-
-    blocks = _blockwise(change)
-
-    def bind(operands: tuple[Form], result: Form, params: Any, /) -> Kernel:
-        if result.dtype in COMPLEX:
-            return blocks(operands, result, params)
-        return bind_function(UNARY[name], operands[0], result)
-
-    return bind
-
-
-def _special(name: str) -> Binder:
-    """A ufunc of SciPy, which is loaded when it is first needed."""
-
-    def bind(operands: tuple[Form], result: Form, params: Any, /) -> Kernel:
-        import scipy.special
-
-        return bind_function(getattr(scipy.special, name), operands[0], result)
-
-    return bind
-
-
-def _rounding(name: str) -> Binder:
-    """Integers and Bool are whole already."""
-
-    def bind(operands: tuple[Form], result: Form, params: Any, /) -> Kernel:
-        if result.dtype not in FLOATING:
-            return lambda x: x.copy(order="C")
-        return bind_function(UNARY[name], operands[0], result)
-
-    return bind
-
-
-def _softmax(logarithm: bool) -> Binder:
+def _softmax(logarithm: bool) -> Callable[[tuple[Form], Form, Axes], Kernel]:
     def bind(operands: tuple[Form], result: Form, axis: Axes, /) -> Kernel:
         name = "log_softmax" if logarithm else "softmax"
         rank = result.rank
@@ -202,17 +117,11 @@ def _softmax(logarithm: bool) -> Binder:
 
 
 BINDERS: Final[Mapping[str, Binder]] = {
-    "rsqrt": _blockwise(_rsqrt),
-    "sigmoid": _blockwise(_sigmoid),
-    "silu": _blockwise(_silu),
-    "softplus": _blockwise(_softplus),
-    "relu": _blockwise(_relu),
-    "gelu": bind_gelu,
-    "softmax": _softmax(False),
-    "log_softmax": _softmax(True),
-    "erf": _special("erf"),
-    "erfc": _blockwise(_erfc),
-    "expm1": _of_complex(complex_functions.expm1, "expm1"),
-    "log1p": _of_complex(complex_functions.log1p, "log1p"),
-    **{name: _rounding(name) for name in ("floor", "ceil", "round", "trunc")},
+    "sigmoid": blockwise(_sigmoid),
+    "silu": blockwise(_silu),
+    "softplus": blockwise(_softplus),
+    "relu": blockwise(_relu),
+    "gelu": taking_fields(bind_gelu),
+    "softmax": taking_fields(_softmax(False)),
+    "log_softmax": taking_fields(_softmax(True)),
 }

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 Labels = tuple[int, ...]
 Shape = tuple[int, ...]
@@ -63,14 +63,6 @@ class Axis:
     extent: int
     strides: tuple[int | None, int | None, int | None]  # by role; None where the label does not occur
 
-    def occurs(self, *roles: int) -> bool:
-        """Whether the axis belongs to exactly these roles.
-
-        >>> Axis((0,), 4, (1, None, 1)).occurs(FIRST, RESULT)
-        True
-        """
-        return all((stride is not None) == (role in roles) for role, stride in enumerate(self.strides))
-
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -78,6 +70,37 @@ class Line:
 
     extent: int
     stride: int
+
+
+class Occurrences(NamedTuple):
+    """Axes by the roles in which they occur, each group in the order in which the axes were given."""
+
+    batch: tuple[Axis, ...]  # in all three
+    contracted: tuple[Axis, ...]  # in both operands
+    free_first: tuple[Axis, ...]  # in the first operand and the result
+    free_second: tuple[Axis, ...]
+
+
+def by_occurrence(axes: Iterable[Axis]) -> Occurrences:
+    """Group axes by the roles in which they occur; those of one operand alone are in no group.
+
+    >>> groups = by_occurrence([Axis((0,), 4, (1, None, 1)), Axis((1,), 3, (4, 1, None))])
+    >>> [[axis.labels for axis in group] for group in groups]
+    [[], [(1,)], [(0,)], []]
+    """
+    batch, contracted, free_first, free_second = [], [], [], []
+    for axis in axes:
+        first, second, result = axis.strides
+        if result is None:
+            if first is not None and second is not None:
+                contracted.append(axis)
+        elif first is None:
+            free_second.append(axis)
+        elif second is None:
+            free_first.append(axis)
+        else:
+            batch.append(axis)
+    return Occurrences(tuple(batch), tuple(contracted), tuple(free_first), tuple(free_second))
 
 
 def native(form: FormLike, labels: Labels) -> Operand:
@@ -91,8 +114,11 @@ def row_major(labels: Labels, shape: Shape, dtype: str) -> Operand:
     >>> row_major((0, 1), (3, 4), "float64").strides
     (4, 1)
     """
-    strides = tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
-    return Operand(labels, shape, strides, dtype)
+    strides, step = [], 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= extent
+    return Operand(labels, shape, tuple(reversed(strides)), dtype)
 
 
 def join(x: Operand, y: Operand, result: Operand) -> tuple[Axis, ...]:
@@ -102,18 +128,19 @@ def join(x: Operand, y: Operand, result: Operand) -> tuple[Axis, ...]:
     >>> [axis.labels for axis in join(x, y, row_major((0, 1, 5), (2, 3, 7), "float64"))]
     [(0, 1), (5,), (2,)]
     """
-    strides = [dict(zip(operand.labels, operand.strides, strict=True)) for operand in (x, y, result)]
+    of_x, of_y = dict(zip(x.labels, x.strides, strict=True)), dict(zip(y.labels, y.strides, strict=True))
+    of_result = dict(zip(result.labels, result.strides, strict=True))
     extents = dict(zip((*x.labels, *y.labels), (*x.shape, *y.shape), strict=True))
-    large = strides[FIRST] if x.size >= y.size else strides[SECOND]
-    contracted = [label for label in extents if label not in strides[RESULT]]
-    contracted.sort(key=lambda label: -abs(large.get(label, 0)))
+    contracted = [label for label in extents if label not in of_result]
+    if len(contracted) > 1:
+        large = of_x if x.size >= y.size else of_y
+        contracted.sort(key=lambda label: -abs(large.get(label, 0)))
     axes: list[Axis] = []
     for label in (*result.labels, *contracted):
         if extents[label] == 1:
             continue
-        of_x, of_y, of_result = (of_role.get(label) for of_role in strides)
-        axis = Axis((label,), extents[label], (of_x, of_y, of_result))
-        if axes and all(_continues(*pair, axis.extent) for pair in zip(axes[-1].strides, axis.strides, strict=True)):
+        axis = Axis((label,), extents[label], (of_x.get(label), of_y.get(label), of_result.get(label)))
+        if axes and _continues_everywhere(axes[-1], axis):
             outer = axes.pop()
             axis = Axis((*outer.labels, label), outer.extent * axis.extent, axis.strides)
         axes.append(axis)
@@ -125,6 +152,15 @@ def _continues(outer: int | None, inner: int | None, extent: int) -> bool:
     return outer is inner is None or (outer is not None and inner is not None and outer == extent * inner)
 
 
+def _continues_everywhere(outer: Axis, inner: Axis) -> bool:
+    (first, second, result), extent = outer.strides, inner.extent
+    return (
+        _continues(first, inner.strides[FIRST], extent)
+        and _continues(second, inner.strides[SECOND], extent)
+        and _continues(result, inner.strides[RESULT], extent)
+    )
+
+
 def line(axes: Sequence[Axis], role: int) -> Line | None:
     """The axes, outermost first, as one line in the array of this role; None if they are not evenly spaced.
 
@@ -132,6 +168,8 @@ def line(axes: Sequence[Axis], role: int) -> Line | None:
     >>> line((rows, columns), FIRST), line((rows, columns), RESULT)
     (Line(extent=12, stride=2), None)
     """
+    if len(axes) == 1:
+        return Line(axes[0].extent, axes[0].strides[role] or 0)
     for outer, inner in pairwise(axes):
         if not _continues(outer.strides[role], inner.strides[role], inner.extent):
             return None
@@ -140,12 +178,18 @@ def line(axes: Sequence[Axis], role: int) -> Line | None:
 
 def extent_of(axes: Iterable[Axis]) -> int:
     """Number of index values of a group of axes."""
-    return prod(axis.extent for axis in axes)
+    count = 1
+    for axis in axes:
+        count *= axis.extent
+    return count
 
 
 def by_stride(axes: Iterable[Axis], role: int) -> tuple[Axis, ...]:
     """The axes in the order in which they lie in the array of this role, outermost first."""
-    return tuple(sorted(axes, key=lambda axis: -abs(axis.strides[role] or 0)))
+    ordered = list(axes)
+    if len(ordered) > 1:
+        ordered.sort(key=lambda axis: -abs(axis.strides[role] or 0))
+    return tuple(ordered)
 
 
 @dataclass(frozen=True, slots=True)

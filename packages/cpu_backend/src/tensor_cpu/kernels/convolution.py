@@ -22,11 +22,12 @@ from numpy.lib.stride_tricks import as_strided
 
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import UnsupportedOperationError
+from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.contraction.blas_products import bind_stack
 from tensor_cpu.kernels.contraction.contract import bind_contract
 from tensor_cpu.kernels.copy.permute import bind_fill, fuse
 from tensor_cpu.kernels.windows import bind_compact, runs_forward
-from tensor_cpu.storage import NUMPY_DTYPES, Array, empty
+from tensor_cpu.storage import MOST_AXES, NUMPY_DTYPES, Array, empty
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.form import Form, Shape, form_of
 from tensor_runtime.ops.convolution import Params, convolution_windows
@@ -35,7 +36,6 @@ from tensor_runtime.protocols import Kernel
 
 _BLOCK: Final = 1 << 20  # bytes of columns: half of a second-level cache of 2 MiB
 _FEWEST: Final = 32  # columns of a block, however long: fewer would read the filters too often
-_MOST_AXES: Final = 64  # of a NumPy array
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +67,9 @@ def bind_convolution(operands: tuple[Form, Form], result: Form, params: Params, 
     """
     x, filters = operands
     windows = convolution_windows("conv", x.shape, filters.shape, params)
-    if 2 * x.rank > _MOST_AXES:
+    if 2 * x.rank > MOST_AXES:
         raise UnsupportedOperationError(
-            f"conv: the operand has {x.rank} axes; the cpu backend takes at most {_MOST_AXES // 2}", operation="conv"
+            f"conv: the operand has {x.rank} axes; the cpu backend takes at most {MOST_AXES // 2}", operation="conv"
         )
     if 0 in (result.size, x.size, filters.size):  # an empty result, or empty sums
         shape, dtype = result.shape[::-1], NUMPY_DTYPES[result.dtype]
@@ -259,4 +259,4 @@ def _bind_sums(gather: Gather, x: Form, filters: Form, result: Form) -> Kernel:
     return summed
 
 
-BINDERS: Final[Mapping[str, Callable[[tuple[Any, ...], Any, Any], Kernel]]] = {"conv": bind_convolution}
+BINDERS: Final[Mapping[str, Binder]] = {"conv": bind_convolution}

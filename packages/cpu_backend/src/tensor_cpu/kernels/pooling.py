@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.windows import bind_compact, runs_forward
 from tensor_cpu.storage import NUMPY_DTYPES, Array, empty
 from tensor_cpu.system.errstate import ignoring_fp_errors
@@ -142,7 +143,7 @@ def _numbers(windows: Windows, x: Form, dtype: np.dtype[Any]) -> Array:
     return reduce(np.multiply, factors)
 
 
-BINDERS: Final[Mapping[str, Callable[[tuple[Any, ...], Any, Any], Kernel]]] = {
+BINDERS: Final[Mapping[str, Binder]] = {
     "max_pool": bind_max_pool,
     "mean_pool": bind_mean_pool,
 }

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from tensor_core.dtypes import COMPLEX
+from tensor_cpu.kernel_table import Binder
 from tensor_cpu.storage import NUMPY_DTYPES, Array, empty
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.form import Form
@@ -163,7 +164,7 @@ def _none(bind: Callable[[Form], Kernel]) -> Callable[[tuple[Any, ...], Any, Any
     return lambda operands, result, params: bind(result)
 
 
-BINDERS: Final[Mapping[str, Callable[[tuple[Any, ...], Any, Any], Kernel]]] = {
+BINDERS: Final[Mapping[str, Binder]] = {
     "uniform": _none(bind_uniform),
     "integers": _none(bind_integers),
     "normal": _none(bind_normal),

@@ -31,6 +31,6 @@ def bind_scan(ufunc: np.ufunc, operands: tuple[Form], result: Form, axis: int | 
 
 
 BINDERS: Final[Mapping[str, Binder]] = {
-    "cumsum": lambda operands, result, params: bind_scan(np.add, operands, result, params),
-    "cumprod": lambda operands, result, params: bind_scan(np.multiply, operands, result, params),
+    "cumsum": lambda operands, result, params: bind_scan(np.add, operands, result, *params),
+    "cumprod": lambda operands, result, params: bind_scan(np.multiply, operands, result, *params),
 }

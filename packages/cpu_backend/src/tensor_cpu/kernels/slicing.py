@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tensor_cpu.kernel_table import Binder
+from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import Array
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.dispatch.index_checked import out_of_range
@@ -72,6 +73,6 @@ def _slices(operation: str, shape: Shape, sizes: Shape, starts: Any) -> tuple[An
 
 
 BINDERS: Final[Mapping[str, Binder]] = {
-    "dynamic_slice": bind_dynamic_slice,
+    "dynamic_slice": taking_fields(bind_dynamic_slice),
     "dynamic_update_slice": bind_dynamic_update_slice,
 }

@@ -22,12 +22,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Lock
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from tensor_core.errors import ArgumentError, BackendUnavailableError, shortened
 from tensor_cpu.system.extension import LIBRARY
+from tensor_runtime.locks import fork_safe_lock
 
 VARIABLE: Final = "TENSOR_CPU_BLAS"
 
@@ -162,7 +162,7 @@ _ADVICE: Final[Mapping[str, str]] = MappingProxyType(
         "mkl": "pip install ironstride-tensor-cpu[mkl]",
     }
 )
-_lock: Final = Lock()
+_lock: Final = fork_safe_lock()
 _opened: Provider | None = None
 
 

@@ -9,19 +9,19 @@ threads that they have.
 from __future__ import annotations
 
 import os
-from threading import Lock
 from types import TracebackType
 from typing import Final
 
 from tensor_core.errors import ArgumentError, shortened
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.dispatch.arguments import whole
+from tensor_runtime.locks import fork_safe_lock
 
 VARIABLE: Final = "TENSOR_CPU_THREADS"
 USUAL_VARIABLE: Final = "OMP_NUM_THREADS"
 _MOST: Final = 1024  # more is a mistake of units; MOST_THREADS in csrc/core/threads.h
 
-_lock: Final = Lock()
+_lock: Final = fork_safe_lock()
 _count = 1
 _chosen = False
 

@@ -10,20 +10,17 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 
 from tensor_core import views
-from tensor_core.dtypes import C32, C64, DTYPES, F32, Bool, DType
-from tensor_core.host_tensor import HostTensor
-from tensor_core.host_view import HostTensorView
+from tensor_core.dtypes import C32, C64, DTYPES, F32, Bool, DType, Element
+from tensor_core.host.storage import Storage
+from tensor_core.host.tensor import HostTensor, HostTensorView
 from tensor_core.layout import TensorLayout, reachable_range
 from tensor_core.scalars import BOUNDS, to_element
 from tensor_core.slices import SliceSpec
-from tensor_core.storage import Storage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hypothesis.strategies import DrawFn, SearchStrategy
-
-    from tensor_core.scalars import Element
 
 
 def shapes(max_rank: int = 4, max_extent: int = 4, min_extent: int = 0) -> SearchStrategy[tuple[int, ...]]:

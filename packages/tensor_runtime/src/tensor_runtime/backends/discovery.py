@@ -132,9 +132,21 @@ def load_entry(entry: Any) -> Any:
     >>> load_entry(EntryPoint("npu", "math:pi", "tensor_runtime.backends"))
     3.141592653589793
     """
+    check_entry(entry)
+    return entry.load()
+
+
+def check_entry(entry: Any) -> None:
+    """Refuse an entry point whose text names no object.
+
+    >>> from importlib.metadata import EntryPoint
+    >>> check_entry(EntryPoint("npu", "3 + 4", "tensor_runtime.backends"))
+    Traceback (most recent call last):
+        ...
+    tensor_core.errors.PluginLoadError: the entry point 'npu' reads '3 + 4'; accepted: 'module:attribute'
+    """
     if not _ENTRY.fullmatch(entry.value):
         raise PluginLoadError(f"the entry point {entry.name!r} reads {entry.value!r}; accepted: 'module:attribute'")
-    return entry.load()
 
 
 def distribution_of(entry: Any) -> str:

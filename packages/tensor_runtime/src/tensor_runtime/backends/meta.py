@@ -7,11 +7,14 @@ does nothing. What depends on elements raises ``UnsupportedOperationError``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Final
 
 from tensor_core.errors import UnsupportedOperationError
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
+from tensor_runtime.backends.facts import facts_of
 from tensor_runtime.form import Form
 from tensor_runtime.placement import DeviceId, DeviceKind, MemoryKind, Placement
 from tensor_runtime.protocols import Kernel, Operand, Result
@@ -20,6 +23,26 @@ META_KIND: Final = DeviceKind.other("meta")
 META_DEVICE: Final = DeviceId(META_KIND, 0)
 META: Final = Placement(MemoryKind.Device, META_DEVICE)
 """Where a tensor has no elements; ``zeros((2, 3), placement="meta")``."""
+
+
+_asked: Final[ContextVar[set[str] | None]] = ContextVar("tensor_runtime.kernels_asked", default=None)
+
+
+@contextmanager
+def kernels_asked() -> Iterator[set[str]]:
+    """Names of the kernels that run on ``meta`` inside the block, in this thread.
+
+    >>> with kernels_asked() as asked:
+    ...     _ = abs(zeros((2,), placement="meta"))
+    >>> sorted(asked)
+    ['abs', 'full']
+    """
+    asked: set[str] = set()
+    token = _asked.set(asked)
+    try:
+        yield asked
+    finally:
+        _asked.reset(token)
 
 
 class MetaBackend:
@@ -33,9 +56,22 @@ class MetaBackend:
     device_kind: Final = META_KIND
 
     def bind(self, name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel:
-        """A kernel that gives as many times nothing as there are results."""
+        """A kernel that gives as many times nothing as there are results.
+
+        Raises:
+            UnsupportedOperationError: the kernel answers what its elements are, such as how many results there are.
+        """
+        if facts_of(name).effect == "answers":
+            raise no_elements(name, result[0] if isinstance(result, tuple) else result)
         nothing = (None,) * len(result) if isinstance(result, tuple) else None
-        return lambda *arguments: nothing
+
+        def kernel(*arguments: Any) -> Any:
+            asked = _asked.get()
+            if asked is not None:
+                asked.add(name)
+            return nothing
+
+        return kernel
 
     def operations(self) -> frozenset[str]:
         """None of its own; ``bind`` takes any name."""
@@ -74,6 +110,18 @@ class MetaBackend:
     def describe(self) -> Mapping[str, str]:
         """What it is."""
         return {"computes": "nothing; shapes and dtypes only"}
+
+
+def no_elements(operation: str, form: Form, /) -> UnsupportedOperationError:
+    """The error of an operation that is asked for the shape of a result that elements decide, where there are none.
+
+    >>> no_elements("nonzero", zeros(2)._form).operation
+    'nonzero'
+    """
+    return UnsupportedOperationError(
+        f"{operation}: the result's shape depends on the elements, and a tensor on {form.placement} has none",
+        operation=operation,
+    )
 
 
 def backend() -> MetaBackend:

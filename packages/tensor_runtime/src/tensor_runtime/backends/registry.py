@@ -12,7 +12,8 @@ Two groups are read (``tensor_runtime.backends.discovery``), and nothing is read
 All info modules are imported when a backend is looked for the first time or listed. A backend without one is imported
 when a device is named that no other backend claims, because only itself can tell.
 
-Kernels that other packages bring for a backend are found in a third group (``tensor_runtime.backends.plugin_kernels``).
+Kernels that other packages bring for a backend, rules for operations, and families of operations are found in groups
+of their own (``tensor_runtime.backends.plugins``). Where a backend has no kernel, a rule ``lower.NAME`` stands in.
 
 A broken entry, and each of two that claim one name or one device, is reported by :func:`backends` and never breaks
 another one. ``TENSOR_RUNTIME_BACKENDS=cpu,other`` in the environment limits the search to the names listed.
@@ -22,8 +23,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
-from threading import RLock
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from tensor_core.errors import (
     ArgumentError,
@@ -31,43 +31,21 @@ from tensor_core.errors import (
     PlacementError,
     PluginConflictError,
     PluginLoadError,
-    TensorError,
+    UnsupportedOperationError,
 )
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.backends.discovery import VARIABLE, AnyBackend, Candidate, in_one_line, installed_candidates
 from tensor_runtime.backends.error_translation import call_translated, fail
-from tensor_runtime.backends.plugin_kernels import Binder, KernelTable, Offer
+from tensor_runtime.backends.plugins.families import family_table
+from tensor_runtime.backends.plugins.kernels import Binder, KernelTable
+from tensor_runtime.backends.plugins.lowering import lowered_kernel, lowered_operations
+from tensor_runtime.backends.plugins.rules import Rule, RuleTable
+from tensor_runtime.backends.rows import KERNEL, RULE, BackendRow, BackendTable, own_kernels
+from tensor_runtime.locks import fork_safe_lock
 from tensor_runtime.placement import DeviceId, DeviceKind, Placement, as_placement, is_stand_in
 from tensor_runtime.protocols import Kernel, Operand, Result
 
-KERNEL: Final = "a kernel"
-"""What stands for devices in the row of a kernel that a package brings for a backend."""
 _INSTALL: Final = {"cpu": "pip install ironstride-tensor-cpu"}
-
-
-class BackendRow(NamedTuple):
-    """One line of :func:`backends`."""
-
-    name: str
-    devices: str
-    distribution: str
-    status: str
-    troubled: bool = False
-    """Whether it is broken or in conflict; a backend that cannot be used here, and says so, is in no trouble."""
-
-
-class BackendTable(tuple[BackendRow, ...]):
-    """Backends known to this process; prints as a table."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        rows = [BackendRow("name", "devices", "distribution", "status"), *self]
-        widths = [max(len(row[column]) for row in rows) for column in range(3)]
-        lines = (
-            "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]) for row in rows
-        )
-        return "\n".join(line.rstrip() for line in lines)
 
 
 class Registry:
@@ -83,27 +61,38 @@ class Registry:
         self._registered: list[Candidate] = []
         self._found: list[Candidate] | None = None
         self._by_placement: dict[Placement, AnyBackend] = {}
-        self._lock = RLock()
+        self._lock = fork_safe_lock()
         self.kernels = KernelTable()
-        os.register_at_fork(after_in_child=self._renew_lock)
+        self._left_to_backends: set[tuple[Placement, str]] = set()  # operations for which nobody else brings a kernel
+        self.rules = RuleTable()
 
     def bind(self, operation: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel:
         """The kernel of an operation where its result will be: the backend's own, or one that a family brought.
 
+        Where there is neither, the rule ``lower.NAME`` computes the operation by kernels that the backend has.
+
         Raises:
-            UnsupportedOperationError: neither has the operation.
-            PluginConflictError: both have it, or several families.
+            UnsupportedOperationError: the backend lacks the operation, and no rule can stand in; the message says why.
+            PluginConflictError: both have it, or several families, or several bring the rule.
             OutOfMemoryError: so large a result that not even its kernel can be bound.
             BackendError: binding failed otherwise.
         """
-        backend = self.backend_for((result[0] if isinstance(result, tuple) else result).placement)
-        binder = self.kernels.binder(backend, operation)
+        placement = (result[0] if isinstance(result, tuple) else result).placement
+        backend = self.backend_for(placement)
+        binder = None
+        if (placement, operation) not in self._left_to_backends:
+            binder = self.kernels.binder(backend, operation)
+            if binder is None:
+                self._left_to_backends.add((placement, operation))
         try:
             if binder is not None:
                 return binder(operands, result, params)
             return backend.bind(operation, operands, result, params)
+        except UnsupportedOperationError as error:
+            lacking = error
         except Exception as error:
             fail(operation, error, result)
+        return lowered_kernel(lacking, self.rules, self.kernels, backend, operation, operands, result, params)
 
     def backend_for(self, placement: Placement, /) -> AnyBackend:
         """The backend that serves a placement.
@@ -170,27 +159,26 @@ class Registry:
             own: dict[str, Collection[str]] = {}
             rows = []
             for one in candidates:
-                names, fault = _own_kernels(one)
+                names, fault = own_kernels(one)
                 own[one.name] = names
                 if one.instance is not None:
                     own[one.instance.name] = names
                 trouble = self._conflict(one) or fault
                 devices = ", ".join(one.device_kinds) or "?"
-                rows.append(BackendRow(one.name, devices, one.distribution, trouble or one.status, bool(trouble)))
+                lowered = (
+                    () if one.instance is None or fault else lowered_operations(self.rules, self.kernels, one.instance)
+                )
+                status = one.status + (f", with rules for {', '.join(lowered)}" if lowered else "")
+                rows.append(BackendRow(one.name, devices, one.distribution, trouble or status, bool(trouble)))
             rows += [
-                BackendRow(f"{offer.backend}.{offer.operation}", KERNEL, offer.origin, trouble, True)
+                BackendRow(f"{offer.scope}.{offer.operation}", KERNEL, offer.origin, trouble, True)
                 for offer, trouble in self.kernels.troubles(own)
             ]
+            rows += [
+                BackendRow(f"{offer.scope}.{offer.operation}", RULE, offer.origin, trouble, True)
+                for offer, trouble in self.rules.troubles()
+            ]
             return BackendTable(rows)
-
-    def try_kernels(self) -> list[Offer]:
-        """Every kernel that others bring, after loading each that can be; :meth:`backends` then tells of the rest."""
-        for offer in self.kernels.offers():
-            try:
-                self.kernels.binder(self.backend(offer.backend), offer.operation)
-            except TensorError:
-                pass  # noted in the table of kernels, or in that of backends
-        return self.kernels.offers()
 
     def _conflict(self, candidate: Candidate) -> str:
         """What another candidate claims as well; empty where there is nothing to mend."""
@@ -250,21 +238,38 @@ class Registry:
         with self._lock:
             self._found = None
         self.kernels.refresh()
+        self.rules.refresh()
+        family_table.refresh()
         self._forget_bindings()
 
     def register_kernel(self, backend: str, operation: str, binder: Binder, /) -> None:
         """Bring a kernel for a backend without an entry point; errors as for ``KernelTable.register``."""
         self.kernels.register(backend, operation, binder)
-        binding_cache.clear()
+        self._forget_bindings()
 
     def unregister_kernel(self, backend: str, operation: str, /) -> None:
         """Undo :meth:`register_kernel`."""
         self.kernels.unregister(backend, operation)
+        self._forget_bindings()
+
+    def register_rule(self, kind: str, operation: str, function: Rule, /) -> None:
+        """Attach a rule to an operation without an entry point; errors as for ``RuleTable.register``."""
+        self.rules.register(kind, operation, function)
         binding_cache.clear()
+
+    def unregister_rule(self, kind: str, operation: str, /) -> None:
+        """Undo :meth:`register_rule`."""
+        self.rules.unregister(kind, operation)
+        binding_cache.clear()
+
+    def rule(self, kind: str, operation: str, /) -> Rule:
+        """The rule of a kind for an operation; errors as for ``RuleTable.rule``."""
+        return self.rules.rule(kind, operation, family_table.of_kernel(operation))
 
     def _forget_bindings(self) -> None:
         with self._lock:
             self._by_placement.clear()
+            self._left_to_backends.clear()
         binding_cache.clear()
 
     def _candidates(self) -> list[Candidate]:
@@ -298,21 +303,6 @@ class Registry:
         )
         if not excluded and not broken:
             yield _INSTALL.get(kind.short, "install a package that serves it, or call register_backend()")
-
-    def _renew_lock(self) -> None:
-        self._lock = RLock()
-
-
-def _own_kernels(candidate: Candidate) -> tuple[Collection[str], str]:
-    """Names of the kernels that a backend has itself, and its status where it is broken; nothing while not loaded."""
-    backend = candidate.instance
-    if backend is None:
-        return (), candidate.status if candidate.failure is not None else ""
-    try:
-        dict(backend.unsupported())
-        return frozenset(backend.operations()), ""
-    except Exception as failure:  # a plug-in's report may fail in any way
-        return (), f"broken: it does not say which operations it has: {in_one_line(failure)}"
 
 
 def placements_of(backend: AnyBackend, /) -> Collection[Placement]:
@@ -379,6 +369,22 @@ def register_kernel(backend: str, operation: str, binder: Binder, /) -> None:
         PluginConflictError: somebody has brought it already. A kernel that the backend has itself is a conflict at use.
     """
     registry.register_kernel(backend, operation, binder)
+
+
+def register_rule(kind: str, operation: str, function: Rule, /) -> None:
+    """Attach a rule to an operation, for this process; a package does it by an entry point.
+
+    Args:
+        kind: what the rule is for, such as "lower"; any word, as long as somebody applies rules of that kind.
+        operation: the name that the operation's spec binds.
+        function: called as rules of its kind are. A rule "lower" is called with the operands, which are tensors and
+            Python numbers, and the params, and computes the result by public functions; see
+            ``tensor_runtime.dispatch.lowering``.
+
+    Raises:
+        PluginConflictError: somebody has brought it already.
+    """
+    registry.register_rule(kind, operation, function)
 
 
 def refresh_backends() -> None:

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from tensor_core.errors import ArgumentError, UnsupportedOperationError
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
+from tensor_runtime.backends.facts import facts_of
 from tensor_runtime.form import Form
 from tensor_runtime.placement import DeviceId, DeviceKind, MemoryKind, Placement
 from tensor_runtime.protocols import Kernel, Operand, Result
@@ -19,92 +20,6 @@ from tensor_runtime.protocols import Kernel, Operand, Result
 TRACING_KIND: Final = DeviceKind.other("tracing")
 TRACING: Final = Placement(MemoryKind.Device, DeviceId(TRACING_KIND, 0))
 """Where the operands of a function are while it is recorded."""
-
-UNARY: Final = frozenset(
-    {
-        "abs",
-        "acos",
-        "asin",
-        "atan",
-        "bitwise_invert",
-        "cast",
-        "ceil",
-        "conj",
-        "convert",
-        "copy",
-        "cos",
-        "cosh",
-        "erf",
-        "erfc",
-        "exp",
-        "expm1",
-        "floor",
-        "gelu",
-        "imag",
-        "isfinite",
-        "isinf",
-        "isnan",
-        "log",
-        "log1p",
-        "logical_not",
-        "negative",
-        "positive",
-        "real",
-        "relu",
-        "round",
-        "rsqrt",
-        "sigmoid",
-        "sign",
-        "silu",
-        "sin",
-        "sinh",
-        "softplus",
-        "sqrt",
-        "tan",
-        "tanh",
-        "trunc",
-    }
-)
-BINARY: Final = frozenset(
-    {
-        "add",
-        "atan2",
-        "bitwise_and",
-        "bitwise_left_shift",
-        "bitwise_or",
-        "bitwise_right_shift",
-        "bitwise_xor",
-        "complex",
-        "div",
-        "divide",
-        "equal",
-        "floor_divide",
-        "floor_divide_unchecked",
-        "fmod",
-        "fmod_unchecked",
-        "greater",
-        "greater_equal",
-        "less",
-        "less_equal",
-        "logical_and",
-        "logical_or",
-        "logical_xor",
-        "maximum",
-        "minimum",
-        "multiply",
-        "not_equal",
-        "pow",
-        "rem",
-        "remainder",
-        "remainder_unchecked",
-        "subtract",
-        "trunc_divide",
-        "trunc_divide_unchecked",
-    }
-)
-TERNARY: Final = frozenset({"clip", "where"})
-ELEMENTWISE: Final = UNARY | BINARY | TERNARY
-"""Kernel names that may be recorded: an element of the result depends on the operands' elements at its own index."""
 
 Reference = int | tuple[str, Any]
 """What a step takes: an operand k, the step k - (number of operands), or ("constant", a Python number)."""
@@ -170,9 +85,12 @@ class TracingBackend:
         """A kernel that notes one step.
 
         Raises:
-            UnsupportedOperationError: the operation is not elementwise.
+            UnsupportedOperationError: the kernel is not elementwise (``tensor_runtime.backends.facts``).
         """
-        if name not in ELEMENTWISE or isinstance(result, tuple):
+        facts = facts_of(name)
+        if facts.effect == "answers":
+            raise elements_refused(name, "the shape of a result that elements decide")
+        if not facts.elementwise or isinstance(result, tuple):
             raise UnsupportedOperationError(
                 f"{name}: not in a fused function; accepted there: elementwise operations on the arguments. Take "
                 "views, reductions and products of tensors before the call or after it",
@@ -186,7 +104,7 @@ class TracingBackend:
         return note
 
     def operations(self) -> frozenset[str]:
-        """None that it computes; ``bind`` takes the names in ``ELEMENTWISE``."""
+        """None that it computes; ``bind`` takes the names of elementwise kernels."""
         return frozenset()
 
     def unsupported(self) -> Mapping[str, str]:

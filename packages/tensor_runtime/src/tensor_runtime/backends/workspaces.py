@@ -2,7 +2,7 @@
 
 A kernel says it in an attribute, ``workspace_bytes``: the most bytes that are taken at once for the length of a call.
 It follows from the forms alone, so it is known when the kernel is bound, and whoever runs several kernels in a row can
-refuse before the first what cannot fit. What a kernel keeps between calls is another matter (``holding``).
+refuse before the first what cannot fit. What a kernel keeps between calls is another matter (``bounded_cache``).
 """
 
 from __future__ import annotations

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tensor_core.dtypes import DType, as_dtype
+from tensor_core.dtypes import INTEGER, DType, as_dtype
 from tensor_core.errors import DTypeError, LossyConversionError
 from tensor_core.promotion import can_convert, promote_scalar
 from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import call_translated
+from tensor_runtime.backends.facts import KernelFacts, state
 from tensor_runtime.backends.registry import registry
+from tensor_runtime.contracts.contract import bound_params
 from tensor_runtime.dispatch.arguments import choice
 from tensor_runtime.dispatch.spec import PYTHON_NUMBERS
 from tensor_runtime.form import Form, form_of
+from tensor_runtime.protocols import Result
 from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
 
 _EXPLICIT: Final = {"bool": "bool(x)", "int": "int(x)", "float": "x.real", "complex": "complex(x)"}
@@ -33,7 +36,7 @@ def check_convertible(operation: str, source: Form | type, target: DType, /) -> 
     tensor_core.errors.LossyConversionError: copy_into: float to I64 can lose values; write int(x) for a number
     """
     if isinstance(source, Form):
-        allowed, name = can_convert(source.dtype, target), source.dtype.name
+        allowed, name = can_convert(source.dtype, target), str(source.dtype)
     else:
         allowed, name = source in PYTHON_NUMBERS and promote_scalar(target, source) is target, source.__name__
     if not allowed:
@@ -41,7 +44,7 @@ def check_convertible(operation: str, source: Form | type, target: DType, /) -> 
         if not isinstance(source, Form):  # cast takes tensors; a Python number has Python's own
             explicit = f"write {_EXPLICIT[target.kind]} for a number"
         raise LossyConversionError(
-            f"{operation}: {name} to {target.name} can lose values; {explicit}",
+            f"{operation}: {name} to {target} can lose values; {explicit}",
             operation=operation,
             target=target,
         )
@@ -50,8 +53,24 @@ def check_convertible(operation: str, source: Form | type, target: DType, /) -> 
 def _bind_conversion(key: tuple[str, Form, DType, str]) -> Binding:
     operation, form, dtype, overflow = key
     result = form_of(dtype, form.shape, form.placement)
-    return registry.bind(operation, (form,), result, overflow), result
+    return registry.bind(operation, (form,), result, bound_params(operation, overflow)), result
 
+
+def _policy(kernel: str, operands: tuple[Any, ...], result: Result, params: Any) -> str | None:
+    """The policy on values out of range, where there may be some."""
+    (form,) = operands
+    assert isinstance(form, Form) and isinstance(result, Form)
+    if result.dtype not in INTEGER or can_convert(form.dtype, result.dtype):
+        return None
+    return f"{kernel} to integers has the policy {params.overflow!r}"
+
+
+def _out_of_range(kernel: str, operands: tuple[Any, ...], result: Result, params: Any) -> str | None:
+    return _policy(kernel, operands, result, params) if params.overflow == "error" else None
+
+
+state("convert", KernelFacts(elementwise=True, option=lambda kernel, operands, result, params: None))
+state("cast", KernelFacts(elementwise=True, refuses=_out_of_range, option=_policy))
 
 _CONVERSIONS: Final = BindingTable(_bind_conversion)
 

@@ -10,11 +10,13 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from tensor_core.dtypes import ALL, DType
-from tensor_core.errors import UnsupportedOperationError
 from tensor_core.shapes import element_count
 from tensor_runtime.backends.bindings import Binding
 from tensor_runtime.backends.error_translation import call_translated
+from tensor_runtime.backends.facts import KernelFacts
+from tensor_runtime.backends.meta import no_elements
 from tensor_runtime.backends.registry import registry
+from tensor_runtime.contracts.contract import bound_params
 from tensor_runtime.dispatch.spec import OpSpec, check_operands
 from tensor_runtime.form import Form, Shape, form_of
 from tensor_runtime.protocols import Counted, Operand
@@ -46,7 +48,13 @@ class DependentSpec(OpSpec):
     __slots__ = ("_results",)
 
     def __init__(self, name: str, *, accepts: frozenset[DType] = ALL, results: ResultRule) -> None:
-        super().__init__(name, accepts=accepts, result_shape=self._largest, takes_params=True)
+        super().__init__(
+            name,
+            accepts=accepts,
+            result_shape=self._largest,
+            takes_params=True,
+            facts=KernelFacts(effect="answers"),
+        )
         self._results = results
 
     def infer(self, operands: tuple[Operand, ...], params: Any = None, /) -> tuple[Form, ...]:
@@ -69,7 +77,7 @@ class DependentSpec(OpSpec):
         check_operands(self.name, key[:-1])
         form, params = key
         largest = self.infer((form,), params)
-        return registry.bind(self.kernel, (form,), largest, params), largest
+        return registry.bind(self.kernel, (form,), largest, bound_params(self.kernel, params)), largest
 
 
 def execute_dependent(spec: DependentSpec, a: Tensor, params: Hashable, /) -> tuple[Tensor, ...]:
@@ -83,8 +91,5 @@ def execute_dependent(spec: DependentSpec, a: Tensor, params: Hashable, /) -> tu
     kernel, largest = spec.bindings[form, params]
     counted = call_translated(spec.name, largest, kernel, array)
     if not isinstance(counted, Counted):
-        raise UnsupportedOperationError(
-            f"{spec.name}: the result's shape depends on the elements, and a tensor on {form.placement} has none",
-            operation=spec.name,
-        )
+        raise no_elements(spec.name, form)
     return tuple(map(wrap, spec.forms(form, params, counted.count), counted.arrays))

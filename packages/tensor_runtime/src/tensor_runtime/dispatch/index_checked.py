@@ -7,9 +7,11 @@ are values, so the kernel checks their range, and they are never part of a bindi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from tensor_core.dtypes import ALL, INTEGER, DType
 from tensor_core.errors import DTypeError, IndexingError
+from tensor_runtime.backends.facts import Effect, KernelFacts
 from tensor_runtime.dispatch.conversion import check_convertible
 from tensor_runtime.dispatch.spec import OpSpec, ShapeRule
 from tensor_runtime.form import Form
@@ -25,6 +27,7 @@ class IndexedSpec(OpSpec):
         indices: position of the operand that holds indices.
         accepts: dtypes of the first operand. Operands other than the first and the indices are those written: their
             dtype has to be convertible to the first one's.
+        effect: what a call does, see ``KernelFacts``.
 
     >>> from tensor_runtime.ops.gather_scatter import TAKE
     >>> TAKE.infer((zeros((2, 3))._form, tensor([0, 0])._form), 1)
@@ -33,8 +36,17 @@ class IndexedSpec(OpSpec):
 
     __slots__ = ("indices",)
 
-    def __init__(self, name: str, *, result_shape: ShapeRule, indices: int = 1, accepts: frozenset[DType] = ALL):
-        super().__init__(name, accepts=accepts, result_shape=result_shape, takes_params=True)
+    def __init__(
+        self,
+        name: str,
+        *,
+        result_shape: ShapeRule,
+        indices: int = 1,
+        accepts: frozenset[DType] = ALL,
+        effect: Effect = "pure",
+    ) -> None:
+        facts = KernelFacts(effect=effect, refuses=_any_index)
+        super().__init__(name, accepts=accepts, result_shape=result_shape, takes_params=True, facts=facts)
         self.indices = indices
 
     def common_dtype(self, operands: Sequence[Operand], /) -> DType:
@@ -53,6 +65,10 @@ class IndexedSpec(OpSpec):
                     operation=self.name,
                 )
         return data.dtype
+
+
+def _any_index(kernel: str, operands: tuple[Any, ...], result: Any, params: Any) -> str:
+    return f"{kernel} refuses an index out of range"
 
 
 def out_of_range(

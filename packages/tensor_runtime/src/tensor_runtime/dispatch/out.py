@@ -14,6 +14,7 @@ from typing import Any, Final
 from tensor_core.errors import OverlappingViewError, ReadOnlyError, ShapeError
 from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import call_translated, fail
+from tensor_runtime.backends.facts import KernelFacts, state
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch.conversion import check_convertible
 from tensor_runtime.dispatch.overlap import overlap_test
@@ -51,6 +52,7 @@ def _located(locate: Callable[[Any], tuple[Hashable, int]], array: Any) -> tuple
         fail("out", error)
 
 
+state("copy_into", KernelFacts(effect="writes"))
 _WRITING: Final = BindingTable(_bind_writing)
 _OVERLAP: Final = BindingTable(_bind_overlap)
 

@@ -11,11 +11,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from tensor_core.dtypes import ALL, DType
-from tensor_core.errors import DTypeError, PlacementError
+from tensor_core.errors import ArgumentError, DTypeError, PlacementError
 from tensor_core.foreign import refuse_masked
 from tensor_core.promotion import promote, promote_scalar
 from tensor_runtime.backends.bindings import Binding, BindingTable, PairTable
+from tensor_runtime.backends.facts import VIEW, KernelFacts, Reason, facts_of, state
 from tensor_runtime.backends.registry import registry
+from tensor_runtime.contracts.contract import bound_params
+from tensor_runtime.dispatch.dtype_rules import broadcast, broadcast_three, same_shape
 from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.form import Form, Shape, form_of
 from tensor_runtime.placement import Placement
@@ -44,6 +47,8 @@ class OpSpec:
         binary: exactly two operands and no params; the table is then a table of pairs, as ``execute_binary`` expects.
         takes_params: the last part of a key is a hashable params (axes, options), not an operand.
         kernel: the name that backends bind, where it differs from ``name``.
+        facts: what is true of that kernel on every backend (``tensor_runtime.backends.facts``), stated by one of the
+            specs that bind it; None where another states them, or where it is pure and not elementwise.
 
     Identity is equality. The table ``bindings`` is keyed by the operands' forms, followed by the params; ``found`` is
     its dictionary, which the hot paths read directly.
@@ -65,6 +70,7 @@ class OpSpec:
         binary: bool = False,
         takes_params: bool = False,
         kernel: str | None = None,
+        facts: KernelFacts | None = None,
     ) -> None:
         self.name = name
         self.accepts = accepts
@@ -72,11 +78,18 @@ class OpSpec:
         self.result_shape = result_shape
         self.takes_params = takes_params
         self.kernel = kernel or name
+        if facts is not None:
+            state(self.kernel, facts)
         self.bindings = (PairTable if binary else BindingTable)(self._build)
         self.found = self.bindings.found
 
     def __repr__(self) -> str:
         return f"OpSpec({self.name!r})"
+
+    @property
+    def facts(self) -> KernelFacts:
+        """What is known of the kernel that backends bind."""
+        return facts_of(self.kernel)
 
     def infer(self, operands: tuple[Operand, ...], params: Any = None, /) -> Form | tuple[Form, ...]:
         """Form of the result, or forms of several: every check on metadata, no data.
@@ -102,7 +115,7 @@ class OpSpec:
                 common = promote_scalar(common, operand)
         if common not in self.accepts:
             found = ", ".join(
-                operand.dtype.name if isinstance(operand, Form) else operand.__name__ for operand in operands
+                str(operand.dtype) if isinstance(operand, Form) else operand.__name__ for operand in operands
             )
             accepted = ", ".join(sorted(dtype.name for dtype in self.accepts))
             are = "operand is" if len(operands) == 1 else "operands are"
@@ -114,7 +127,51 @@ class OpSpec:
         operands, params = (parts[:-1], parts[-1]) if self.takes_params else (parts, None)
         check_operands(self.name, operands)
         result = self.infer(operands, params)
-        return registry.bind(self.kernel, operands, result, params), result
+        return registry.bind(self.kernel, operands, result, bound_params(self.kernel, params)), result
+
+
+class ElementwiseSpec(OpSpec):
+    """An operation whose result's elements each depend on the operands' elements at their own index.
+
+    So its result has the operands' broadcast shape, and it may be a step of a fused function.
+
+    Args:
+        name: what the user calls, and what backends bind.
+        operands: how many there are, 1 to 3.
+        accepts: dtypes accepted, after promotion of all operands to their common dtype.
+        result_dtype: from the common dtype to the result's.
+        kernel: the name that backends bind, where it differs from ``name``.
+        refuses: which values are refused, see ``tensor_runtime.backends.facts``; None where none is.
+
+    >>> spec = ElementwiseSpec("add", 2)
+    >>> spec.infer((zeros((2, 1))._form, ones(3)._form))
+    Form(F64, (2, 3), cpu)
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        name: str,
+        operands: int = 1,
+        /,
+        *,
+        accepts: frozenset[DType] = ALL,
+        result_dtype: Callable[[DType], DType] = same,
+        kernel: str | None = None,
+        refuses: Reason | None = None,
+    ) -> None:
+        if operands not in (1, 2, 3):
+            raise ArgumentError(f"{name}: an elementwise operation of {operands!r} operands; accepted: 1, 2 or 3")
+        super().__init__(
+            name,
+            accepts=accepts,
+            result_dtype=result_dtype,
+            result_shape=(same_shape, broadcast, broadcast_three)[operands - 1],
+            binary=operands == 2,
+            kernel=kernel,
+            facts=KernelFacts(elementwise=True, refuses=refuses),
+        )
 
 
 class ViewSpec:
@@ -130,17 +187,28 @@ class ViewSpec:
     def __init__(self, name: str, result_layout: Callable[[Form, Any], tuple[Shape, Shape]]) -> None:
         self.name = name
         self.result_layout = result_layout
+        state(name, VIEW)
         self.bindings = BindingTable(self._build)
         self.found = self.bindings.found
 
     def __repr__(self) -> str:
         return f"ViewSpec({self.name!r})"
 
+    @property
+    def kernel(self) -> str:
+        """The name that backends bind."""
+        return self.name
+
+    @property
+    def facts(self) -> KernelFacts:
+        """What is known of the kernel that backends bind."""
+        return facts_of(self.name)
+
     def _build(self, key: tuple[Form, Any]) -> Binding:
         form, params = key
         shape, strides = self.result_layout(form, params)
         view = form_of(form.dtype, shape, form.placement, strides)
-        return registry.bind(self.name, (form,), view, params), view
+        return registry.bind(self.name, (form,), view, bound_params(self.name, params)), view
 
 
 def check_operands(operation: str, operands: Sequence[object], /) -> None:

@@ -42,7 +42,7 @@ class _ProgramTable(BindingTable):
     __slots__ = ()
 
     def cost(self, key: Any, binding: Binding, /) -> int:
-        return super().cost(key, binding) + _STEP_BYTES * len(binding[1].steps)
+        return super().cost(key, (binding[0], None)) + _STEP_BYTES * len(binding[1].steps)
 
 
 def _build_of(fused: ref[Fused], key: tuple[Operand, ...]) -> Binding:

@@ -1,8 +1,7 @@
 """Programs: records of elementwise steps, and the kernels that run them.
 
-A program is bound as one kernel, ``elementwise_program``, where the backend has it; its params is the tuple of steps
-``(name, operands, form of the compact result)``, the last of which is the result. An operand of a step is the number
-of an operand of the program, the number of operands plus that of an earlier step, or ``("constant", number)``.
+A program is bound as one kernel, ``elementwise_program``, where the backend has it; its steps are the kernel's
+parameters, ``tensor_runtime.contracts.elementwise.ProgramParams``.
 
 A program runs step by step, each with the kernel that it has outside of a program, where the backend lacks that
 kernel, where a step may refuse values (so that the errors are the same ones), and where the one kernel refused a value.
@@ -14,16 +13,17 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any, Final
 
-from tensor_core.dtypes import FLOATING, INTEGER
 from tensor_core.errors import UnsupportedOperationError
-from tensor_core.promotion import can_convert
 from tensor_runtime.backends.error_translation import fail
+from tensor_runtime.backends.facts import ELEMENTWISE, facts_of, state
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.backends.tracing import Reference, Step
+from tensor_runtime.contracts.elementwise import ProgramParams, ProgramStep
 from tensor_runtime.form import Form
+from tensor_runtime.placement import Placement
 from tensor_runtime.protocols import Kernel, Operand
 
-KERNEL: Final = "elementwise_program"
+KERNEL: Final = state("elementwise_program", ELEMENTWISE)
 _LARGEST_CONSTANT: Final = 2**31 - 1  # a Python int up to here fits every dtype that it adopts
 
 
@@ -71,6 +71,11 @@ class Program:
         return self.operands[number] if number < first else self.steps[number - first].form
 
     @property
+    def placement(self) -> Placement:
+        """Where all operands and results are."""
+        return next(operand.placement for operand in self.operands if isinstance(operand, Form))
+
+    @property
     def made(self) -> tuple[Form, ...]:
         """Forms of the results that are computed, each once."""
         return tuple(self.form_of(number) for number in {*self.results} if number >= len(self.operands))
@@ -85,6 +90,8 @@ class Program:
     def _bind(self) -> Kernel:
         kernels = []
         if self.stepwise_because is None:
+            self.stepwise_because = self._brought()
+        if self.stepwise_because is None:
             try:
                 kernels = [self._bind_one(number) for number in self.results]
             except UnsupportedOperationError as reason:
@@ -96,18 +103,24 @@ class Program:
             return kernels[0]
         return lambda *arrays: tuple([kernel(*arrays) for kernel in kernels])
 
+    def _brought(self) -> str | None:
+        """Why no kernel of the backend can hold all steps: others bring the kernel of one, and the backend lacks it."""
+        backend = registry.backend_for(self.placement)
+        brought = registry.kernels.operations(backend.name)
+        other = next((step.name for step in self.steps if step.name in brought), None)
+        return other and f"the {backend.name} backend itself has no kernel {other}"
+
     def _bind_one(self, number: int) -> Kernel:
         if number < len(self.operands):
             return lambda *arrays: arrays[number]
         taken, steps = needed(len(self.operands), self.steps, number)
-        params = tuple((step.name, step.operands, step.form) for step in steps)
+        params = ProgramParams(tuple(ProgramStep(step.name, step.operands, step.form) for step in steps))
         kernel = registry.bind(KERNEL, tuple(self.operands[one] for one in taken), self.form_of(number), params)
         if len(taken) == len(self.operands):
             return kernel
         return lambda *arrays: kernel(*[arrays[one] for one in taken])
 
     def __repr__(self) -> str:
-        place = next(operand.placement for operand in self.operands if isinstance(operand, Form))
         how = "one kernel" if self.stepwise_because is None else f"step by step, because {self.stepwise_because}"
         calls = ["operand"] * len(self.operands)
         calls += [f"{step.name}({', '.join(map(_reference_text, step.operands))})" for step in self.steps]
@@ -118,7 +131,7 @@ class Program:
             for number, (call, form) in enumerate(zip(calls, forms, strict=True))
         ]
         results = ", ".join(map(str, self.results))
-        return "\n".join([f"program on {place}: {how}", *lines, f"result: {results}"])
+        return "\n".join([f"program on {self.placement}: {how}", *lines, f"result: {results}"])
 
 
 class Stepwise:
@@ -200,23 +213,21 @@ def _obstacle(operands: tuple[Operand, ...], steps: Sequence[Step], step: Step) 
     large = [one for one in constants if type(one) is int and abs(one) > _LARGEST_CONSTANT]
     if large:
         return f"the int beside {step.name} may not fit its dtype"
-    last = constants[0] if constants and not isinstance(step.operands[-1], int) else None
-    if step.name in _DIVISIONS and step.form.dtype not in FLOATING and not last:
-        return f"{step.name} of integers refuses a zero divisor"
-    if step.name == "pow" and step.form.dtype in INTEGER and (last is None or last < 0):
-        return "pow of integers refuses a negative exponent"
-    if step.name not in ("convert", "cast") and step.params is not None:
-        return f"{step.name} has the option {step.params!r}"
-    if step.name == "cast" and step.form.dtype in INTEGER:
-        source = step.operands[0]
-        assert isinstance(source, int)
-        form = operands[source] if source < len(operands) else steps[source - len(operands)].form
-        if not (isinstance(form, Form) and can_convert(form.dtype, step.form.dtype)):
-            return f"cast to integers has the policy {step.params!r}"
-    return None
+    facts = facts_of(step.name)
+    if facts.option is None and step.params is not None:
+        return f"{step.name} has the option {', '.join(map(repr, step.params))}"
+    rules = [rule for rule in (facts.refuses, facts.option) if rule is not None]
+    if not rules:
+        return None
+    taken = tuple(_known(operands, steps, one) for one in step.operands)
+    return next(filter(None, (rule(step.name, taken, step.form, step.params) for rule in rules)), None)
 
 
-_DIVISIONS: Final = frozenset({"div", "floor_divide", "fmod", "rem", "remainder", "trunc_divide"})
+def _known(operands: tuple[Operand, ...], steps: Sequence[Step], reference: Reference) -> Any:
+    """The form of an operand of a step, the type of a Python number that differs from call to call, or a constant."""
+    if not isinstance(reference, int):
+        return reference[1]
+    return operands[reference] if reference < len(operands) else steps[reference - len(operands)].form
 
 
 def _reference_text(reference: Reference) -> str:

@@ -14,8 +14,7 @@ from typing import Any, BinaryIO, Final
 
 from tensor_core.dtypes import Bool
 from tensor_core.errors import ArgumentError, FormatError, LoadError, OutOfMemoryError, PlacementError, SaveError
-from tensor_core.host_tensor import HostTensor
-from tensor_core.host_view import HostTensorView
+from tensor_core.host.tensor import HostTensor, HostTensorView
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.io.atomic_write import write_atomically
 from tensor_runtime.io.npy_header import PREFIX_BYTES, Header, format_header, header_length, length_field, parse_header

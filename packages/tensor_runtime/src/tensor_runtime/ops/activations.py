@@ -11,11 +11,12 @@ from __future__ import annotations
 from typing import Final
 
 from tensor_core.dtypes import REAL, Bool
+from tensor_runtime.backends.facts import ELEMENTWISE
 from tensor_runtime.dispatch.arguments import choice, whole, wholes
 from tensor_runtime.dispatch.call import execute_unary, execute_with_params
-from tensor_runtime.dispatch.dtype_rules import Axes, inexact, reduced_axes, same_shape
+from tensor_runtime.dispatch.dtype_rules import Axes, inexact, reduced_axes
 from tensor_runtime.dispatch.out import Out
-from tensor_runtime.dispatch.spec import OpSpec
+from tensor_runtime.dispatch.spec import ElementwiseSpec, OpSpec
 from tensor_runtime.form import Shape
 from tensor_runtime.tensors.tensor import Tensor
 
@@ -31,11 +32,13 @@ def _same_shape_any(operation: str, shape: Shape, option: object, /) -> Shape:
 
 _INPUTS: Final = REAL | {Bool}
 
-SIGMOID: Final = OpSpec("sigmoid", accepts=_INPUTS, result_dtype=inexact, result_shape=same_shape)
-SILU: Final = OpSpec("silu", accepts=_INPUTS, result_dtype=inexact, result_shape=same_shape)
-SOFTPLUS: Final = OpSpec("softplus", accepts=_INPUTS, result_dtype=inexact, result_shape=same_shape)
-GELU: Final = OpSpec("gelu", accepts=_INPUTS, result_dtype=inexact, result_shape=_same_shape_any, takes_params=True)
-RELU: Final = OpSpec("relu", accepts=REAL, result_shape=same_shape)
+SIGMOID: Final = ElementwiseSpec("sigmoid", accepts=_INPUTS, result_dtype=inexact)
+SILU: Final = ElementwiseSpec("silu", accepts=_INPUTS, result_dtype=inexact)
+SOFTPLUS: Final = ElementwiseSpec("softplus", accepts=_INPUTS, result_dtype=inexact)
+GELU: Final = OpSpec(
+    "gelu", accepts=_INPUTS, result_dtype=inexact, result_shape=_same_shape_any, takes_params=True, facts=ELEMENTWISE
+)
+RELU: Final = ElementwiseSpec("relu", accepts=REAL)
 SOFTMAX: Final = OpSpec("softmax", accepts=_INPUTS, result_dtype=inexact, result_shape=_shape_along, takes_params=True)
 LOG_SOFTMAX: Final = OpSpec(
     "log_softmax", accepts=_INPUTS, result_dtype=inexact, result_shape=_shape_along, takes_params=True

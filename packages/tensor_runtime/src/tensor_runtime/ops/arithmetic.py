@@ -7,25 +7,35 @@ adopts the tensor's dtype when its kind can hold it. Results are owned, compact 
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
-from tensor_core.dtypes import ALL, NUMERIC
+from tensor_core.dtypes import INTEGER, NUMERIC
 from tensor_runtime.dispatch.call import execute_binary, execute_unary
-from tensor_runtime.dispatch.dtype_rules import broadcast, component, inexact, same_shape
+from tensor_runtime.dispatch.dtype_rules import component, inexact
 from tensor_runtime.dispatch.out import Out
-from tensor_runtime.dispatch.spec import OpSpec
+from tensor_runtime.dispatch.spec import PYTHON_NUMBERS, ElementwiseSpec
+from tensor_runtime.form import Form
+from tensor_runtime.protocols import Result
 from tensor_runtime.tensors.tensor import Number, Tensor
 
-ADD: Final = OpSpec("add", binary=True, accepts=ALL, result_shape=broadcast)
-SUBTRACT: Final = OpSpec("subtract", binary=True, accepts=NUMERIC, result_shape=broadcast)
-MULTIPLY: Final = OpSpec("multiply", binary=True, accepts=ALL, result_shape=broadcast)
-DIVIDE: Final = OpSpec("divide", binary=True, accepts=ALL, result_dtype=inexact, result_shape=broadcast)
-NEGATIVE: Final = OpSpec("negative", accepts=NUMERIC, result_shape=same_shape)
-POSITIVE: Final = OpSpec("positive", accepts=NUMERIC, result_shape=same_shape)
-POW: Final = OpSpec("pow", binary=True, accepts=NUMERIC, result_shape=broadcast)
-SIGN: Final = OpSpec("sign", accepts=NUMERIC, result_shape=same_shape)
-ABS: Final = OpSpec("abs", accepts=NUMERIC, result_dtype=component, result_shape=same_shape)
-CONJ: Final = OpSpec("conj", accepts=NUMERIC, result_shape=same_shape)
+
+def _negative_exponent(kernel: str, operands: tuple[Any, ...], result: Result, params: Any, /) -> str | None:
+    assert isinstance(result, Form)
+    exponent = operands[1]
+    known = type(exponent) in PYTHON_NUMBERS and exponent >= 0
+    return None if result.dtype not in INTEGER or known else f"{kernel} of integers refuses a negative exponent"
+
+
+ADD: Final = ElementwiseSpec("add", 2)
+SUBTRACT: Final = ElementwiseSpec("subtract", 2, accepts=NUMERIC)
+MULTIPLY: Final = ElementwiseSpec("multiply", 2)
+DIVIDE: Final = ElementwiseSpec("divide", 2, result_dtype=inexact)
+NEGATIVE: Final = ElementwiseSpec("negative", accepts=NUMERIC)
+POSITIVE: Final = ElementwiseSpec("positive", accepts=NUMERIC)
+POW: Final = ElementwiseSpec("pow", 2, accepts=NUMERIC, refuses=_negative_exponent)
+SIGN: Final = ElementwiseSpec("sign", accepts=NUMERIC)
+ABS: Final = ElementwiseSpec("abs", accepts=NUMERIC, result_dtype=component)
+CONJ: Final = ElementwiseSpec("conj", accepts=NUMERIC)
 
 
 def add(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
@@ -156,7 +166,7 @@ def conj(a: Tensor, /, out: Out = None) -> Tensor:
     """Complex conjugate; a real operand is copied. Not for Bool.
 
     >>> conj(tensor([1 + 2j]))
-    Tensor(C64, (1,), column-major, cpu)
+    Tensor(C64 (complex128), (1,), column-major, cpu)
      1.0-2.0j
     """
     return execute_unary(CONJ, a, out)

@@ -7,23 +7,21 @@ from __future__ import annotations
 
 from typing import Final
 
-from tensor_core.dtypes import ALL, REAL, Bool
+from tensor_core.dtypes import REAL, Bool
 from tensor_runtime.dispatch.call import execute_binary
-from tensor_runtime.dispatch.dtype_rules import boolean, broadcast
+from tensor_runtime.dispatch.dtype_rules import boolean
 from tensor_runtime.dispatch.out import Out
-from tensor_runtime.dispatch.spec import OpSpec
+from tensor_runtime.dispatch.spec import ElementwiseSpec
 from tensor_runtime.tensors.tensor import Number, Tensor
 
 _ORDERED: Final = REAL | {Bool}
 
-EQUAL: Final = OpSpec("equal", binary=True, accepts=ALL, result_dtype=boolean, result_shape=broadcast)
-NOT_EQUAL: Final = OpSpec("not_equal", binary=True, accepts=ALL, result_dtype=boolean, result_shape=broadcast)
-LESS: Final = OpSpec("less", binary=True, accepts=_ORDERED, result_dtype=boolean, result_shape=broadcast)
-LESS_EQUAL: Final = OpSpec("less_equal", binary=True, accepts=_ORDERED, result_dtype=boolean, result_shape=broadcast)
-GREATER: Final = OpSpec("greater", binary=True, accepts=_ORDERED, result_dtype=boolean, result_shape=broadcast)
-GREATER_EQUAL: Final = OpSpec(
-    "greater_equal", binary=True, accepts=_ORDERED, result_dtype=boolean, result_shape=broadcast
-)
+EQUAL: Final = ElementwiseSpec("equal", 2, result_dtype=boolean)
+NOT_EQUAL: Final = ElementwiseSpec("not_equal", 2, result_dtype=boolean)
+LESS: Final = ElementwiseSpec("less", 2, accepts=_ORDERED, result_dtype=boolean)
+LESS_EQUAL: Final = ElementwiseSpec("less_equal", 2, accepts=_ORDERED, result_dtype=boolean)
+GREATER: Final = ElementwiseSpec("greater", 2, accepts=_ORDERED, result_dtype=boolean)
+GREATER_EQUAL: Final = ElementwiseSpec("greater_equal", 2, accepts=_ORDERED, result_dtype=boolean)
 
 
 def equal(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:

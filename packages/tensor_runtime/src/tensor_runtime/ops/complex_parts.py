@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from tensor_core.dtypes import ALL, C32, C64, F32, REAL, Bool, DType
+from tensor_core.dtypes import C32, C64, F32, REAL, Bool, DType
 from tensor_runtime.dispatch.call import execute_binary, execute_unary
-from tensor_runtime.dispatch.dtype_rules import broadcast, component, same_shape
+from tensor_runtime.dispatch.dtype_rules import component
 from tensor_runtime.dispatch.out import Out
-from tensor_runtime.dispatch.spec import OpSpec
+from tensor_runtime.dispatch.spec import ElementwiseSpec
 from tensor_runtime.tensors.tensor import Number, Tensor
 
 
@@ -22,9 +22,9 @@ def paired(dtype: DType, /) -> DType:
     return C32 if dtype is F32 else C64
 
 
-REAL_PART: Final = OpSpec("real", accepts=ALL, result_dtype=component, result_shape=same_shape)
-IMAG_PART: Final = OpSpec("imag", accepts=ALL, result_dtype=component, result_shape=same_shape)
-COMPLEX: Final = OpSpec("complex", binary=True, accepts=REAL | {Bool}, result_dtype=paired, result_shape=broadcast)
+REAL_PART: Final = ElementwiseSpec("real", result_dtype=component)
+IMAG_PART: Final = ElementwiseSpec("imag", result_dtype=component)
+COMPLEX: Final = ElementwiseSpec("complex", 2, accepts=REAL | {Bool}, result_dtype=paired)
 
 
 def real(a: Tensor, /, out: Out = None) -> Tensor:
@@ -69,7 +69,7 @@ def complex(re: Tensor | Number, im: Tensor | Number, /, out: Out = None) -> Ten
         PlacementError: the operands live in different places.
 
     >>> complex(tensor([3.0, -1.0]), 2)
-    Tensor(C64, (2,), column-major, cpu)
+    Tensor(C64 (complex128), (2,), column-major, cpu)
       3.0+2.0j  -1.0+2.0j
     """
     return execute_binary(COMPLEX, re, im, out)

@@ -1,8 +1,7 @@
 """Contractions of two tensors: ``matmul``, ``tensordot`` and ``dot_general``.
 
-All three name which axes are summed and reduce to one kernel, ``contract``, to which a backend is bound with three
-tuples of labels: those of the first operand, of the second, and of the result. In another algebra than plus-times it
-is the kernel ``semiring_contract``, and the algebra comes fourth.
+All three name which axes are summed and reduce to one kernel, ``contract``; in another algebra than plus-times to
+``semiring_contract``. What these are bound with stands in ``tensor_runtime.contracts.contraction``.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from tensor_core.shapes import normalize_axes
 from tensor_runtime.algebras import PLUS_TIMES, Semiring, check_algebra, dtype_names
 from tensor_runtime.backends.bindings import Binding
 from tensor_runtime.backends.registry import registry
+from tensor_runtime.contracts.contraction import ContractParams, Labels, SemiringContractParams
 from tensor_runtime.dispatch.call import execute_binary, execute_pair
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import OpSpec, check_operands
@@ -24,7 +24,6 @@ from tensor_runtime.form import Form, Shape
 from tensor_runtime.protocols import Operand
 from tensor_runtime.tensors.tensor import Tensor
 
-Labels = tuple[int, ...]
 Signature = tuple[Labels, Labels, Labels]  # of the first operand, of the second, of the result
 AxisPairs = tuple[tuple[int, ...], tuple[int, ...]]
 
@@ -69,7 +68,7 @@ class ContractionSpec(OpSpec):
         return registry.bind(self.kernel, operands, result, self._params_of_kernel(labels, *params)), result
 
     def _params_of_kernel(self, labels: Signature, *params: Any) -> Any:
-        return labels
+        return ContractParams(*labels)
 
 
 class AlgebraSpec(ContractionSpec):
@@ -109,7 +108,7 @@ class AlgebraSpec(ContractionSpec):
         return result
 
     def _params_of_kernel(self, labels: Signature, *params: Any) -> Any:
-        return *labels, params[0][1]
+        return SemiringContractParams(*labels, params[0][1])
 
 
 def _matmul_labels(operation: str, a: Shape, b: Shape, /) -> Signature:
@@ -174,7 +173,12 @@ def _pair_labels(operation: str, a: Shape, b: Shape, contracting: AxisPairs, bat
     return tuple(labels_a), tuple(labels_b), (*free_a, *free_b, *(labels_a[axis] for axis in batch[0]))
 
 
-def _general_labels(operation: str, a: Shape, b: Shape, params: tuple[AxisPairs, AxisPairs], /) -> Signature:
+def general_labels(operation: str, a: Shape, b: Shape, params: tuple[AxisPairs, AxisPairs], /) -> Signature:
+    """Labels of a ``dot_general``: contracted and batch axes of both operands.
+
+    >>> general_labels("dot_general", (2, 3), (3, 4), (((1,), (0,)), ((), ())))
+    ((0, 1), (1, 3), (0, 3))
+    """
     pairs = [
         (normalize_axes(of_a, len(a), operation), normalize_axes(of_b, len(b), operation)) for of_a, of_b in params
     ]
@@ -186,13 +190,13 @@ def _tensordot_labels(operation: str, a: Shape, b: Shape, axes: int | AxisPairs,
         if not 0 <= axes <= min(len(a), len(b)):
             raise ArgumentError(f"{operation}: {axes} axes of shapes {a} and {b}; accepted: 0 to {min(len(a), len(b))}")
         axes = (tuple(range(len(a) - axes, len(a))), tuple(range(axes)))
-    return _general_labels(operation, a, b, (axes, ((), ())))
+    return general_labels(operation, a, b, (axes, ((), ())))
 
 
 MATMUL: Final = ContractionSpec("matmul", _matmul_labels)
 TENSORDOT: Final = ContractionSpec("tensordot", _tensordot_labels, takes_params=True)
-DOT_GENERAL: Final = ContractionSpec("dot_general", _general_labels, takes_params=True)
-DOT_GENERAL_IN_ALGEBRA: Final = AlgebraSpec("dot_general", _general_labels)
+DOT_GENERAL: Final = ContractionSpec("dot_general", general_labels, takes_params=True)
+DOT_GENERAL_IN_ALGEBRA: Final = AlgebraSpec("dot_general", general_labels)
 
 
 def matmul(a: Tensor, b: Tensor, /, out: Out = None) -> Tensor:
@@ -238,7 +242,7 @@ def tensordot(
     """
     if isinstance(axes, int):
         return execute_pair(TENSORDOT, a, b, axes, out)
-    of_a, of_b = _pair("tensordot", axes)
+    of_a, of_b = axis_pairs("tensordot", axes)
     return execute_pair(TENSORDOT, a, b, (of_a, of_b), out)
 
 
@@ -282,14 +286,19 @@ def dot_general(
     >>> dot_general(miles, miles, contracting=(1, 0), algebra=MIN_PLUS).to_numpy().tolist()  # in at most two steps
     [[0.0, 3.0, 7.0], [3.0, 0.0, 4.0], [7.0, 4.0, 0.0]]
     """
-    axes = (_pair("dot_general", contracting), _pair("dot_general", batch))
+    axes = (axis_pairs("dot_general", contracting), axis_pairs("dot_general", batch))
     if algebra is PLUS_TIMES:
         return execute_pair(DOT_GENERAL, a, b, axes, out)
     check_algebra("dot_general", algebra)
     return execute_pair(DOT_GENERAL_IN_ALGEBRA, a, b, (axes, algebra), out)
 
 
-def _pair(operation: str, axes: Sequence[Any]) -> AxisPairs:
+def axis_pairs(operation: str, axes: Sequence[Any], /) -> AxisPairs:
+    """What a user wrote as a pair (axes of a, axes of b), as part of a key.
+
+    >>> axis_pairs("dot_general", (1, [0]))
+    ((1,), (0,))
+    """
     try:
         of_a, of_b = axes
         return tuple(

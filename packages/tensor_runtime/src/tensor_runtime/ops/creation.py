@@ -21,11 +21,12 @@ from tensor_core.errors import (
     UnsupportedOperationError,
     shortened,
 )
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_core.scalars import to_element
 from tensor_core.shapes import as_shape
 from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import call_translated
+from tensor_runtime.backends.facts import state
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch.conversion import as_dtype_or, check_number, convert
 from tensor_runtime.form import Form, form_of
@@ -55,6 +56,8 @@ def _bind_creation(key: tuple[str, Form]) -> Binding:
     return registry.bind(name, (), form, None), form
 
 
+for _kernel in ("full", "eye", "arange", "linspace"):
+    state(_kernel)
 _CREATIONS: Final = BindingTable(_bind_creation)
 
 

@@ -11,26 +11,44 @@ and nothing refused.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
-from tensor_core.dtypes import REAL
+from tensor_core.dtypes import FLOATING, REAL
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_binary
-from tensor_runtime.dispatch.dtype_rules import broadcast
 from tensor_runtime.dispatch.out import Out
-from tensor_runtime.dispatch.spec import OpSpec
+from tensor_runtime.dispatch.spec import PYTHON_NUMBERS, ElementwiseSpec
+from tensor_runtime.form import Form
+from tensor_runtime.protocols import Result
 from tensor_runtime.tensors.tensor import Number, Tensor
 
 
-def _spec(name: str, suffix: str = "") -> OpSpec:
-    return OpSpec(name, binary=True, accepts=REAL, result_shape=broadcast, kernel=name + suffix)
+def zero_divisor(kernel: str, operands: tuple[Any, ...], result: Result, params: Any, /) -> str | None:
+    """What a checked division may refuse, as ``KernelFacts.refuses`` says it: integers, unless the divisor is known.
+
+    >>> form = tensor([1])._form
+    >>> zero_divisor("remainder", (form, int), form, None), zero_divisor("remainder", (form, 2), form, None)
+    ('remainder of integers refuses a zero divisor', None)
+    """
+    assert isinstance(result, Form)
+    divisor = operands[1]
+    known = type(divisor) in PYTHON_NUMBERS and divisor != 0
+    return None if result.dtype in FLOATING or known else f"{kernel} of integers refuses a zero divisor"
+
+
+def _spec(name: str) -> ElementwiseSpec:
+    return ElementwiseSpec(name, 2, accepts=REAL, refuses=zero_divisor)
+
+
+def _unchecked(name: str) -> ElementwiseSpec:
+    return ElementwiseSpec(name, 2, accepts=REAL, kernel=f"{name}_unchecked")
 
 
 FLOOR_DIVIDE: Final = _spec("floor_divide")
 REMAINDER: Final = _spec("remainder")
 TRUNC_DIVIDE: Final = _spec("trunc_divide")
 FMOD: Final = _spec("fmod")
-_UNCHECKED: Final = {spec: _spec(spec.name, "_unchecked") for spec in (FLOOR_DIVIDE, REMAINDER, TRUNC_DIVIDE, FMOD)}
+_UNCHECKED: Final = {spec: _unchecked(spec.name) for spec in (FLOOR_DIVIDE, REMAINDER, TRUNC_DIVIDE, FMOD)}
 
 
 def floor_divide(a: Tensor | Number, b: Tensor | Number, /, *, check: bool = True, out: Out = None) -> Tensor:

@@ -10,21 +10,21 @@ from __future__ import annotations
 
 from typing import Final
 
-from tensor_core.dtypes import ALL, REAL, Bool
+from tensor_core.dtypes import REAL, Bool
 from tensor_runtime.dispatch.call import execute_unary
-from tensor_runtime.dispatch.dtype_rules import inexact, same_shape
+from tensor_runtime.dispatch.dtype_rules import inexact
 from tensor_runtime.dispatch.out import Out
-from tensor_runtime.dispatch.spec import OpSpec
+from tensor_runtime.dispatch.spec import ElementwiseSpec
 from tensor_runtime.tensors.tensor import Tensor
 
-EXP: Final = OpSpec("exp", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
-EXPM1: Final = OpSpec("expm1", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
-LOG: Final = OpSpec("log", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
-LOG1P: Final = OpSpec("log1p", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
-SQRT: Final = OpSpec("sqrt", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
-RSQRT: Final = OpSpec("rsqrt", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
-ERF: Final = OpSpec("erf", accepts=REAL | {Bool}, result_dtype=inexact, result_shape=same_shape)
-ERFC: Final = OpSpec("erfc", accepts=REAL | {Bool}, result_dtype=inexact, result_shape=same_shape)
+EXP: Final = ElementwiseSpec("exp", result_dtype=inexact)
+EXPM1: Final = ElementwiseSpec("expm1", result_dtype=inexact)
+LOG: Final = ElementwiseSpec("log", result_dtype=inexact)
+LOG1P: Final = ElementwiseSpec("log1p", result_dtype=inexact)
+SQRT: Final = ElementwiseSpec("sqrt", result_dtype=inexact)
+RSQRT: Final = ElementwiseSpec("rsqrt", result_dtype=inexact)
+ERF: Final = ElementwiseSpec("erf", accepts=REAL | {Bool}, result_dtype=inexact)
+ERFC: Final = ElementwiseSpec("erfc", accepts=REAL | {Bool}, result_dtype=inexact)
 
 
 def exp(a: Tensor, /, out: Out = None) -> Tensor:

@@ -12,7 +12,7 @@ from typing import Any
 
 from tensor_core.dtypes import Bool, DType
 from tensor_core.errors import ArgumentError, DTypeError
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_core.shapes import as_shape, element_count
 from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.dispatch.arguments import whole

@@ -15,12 +15,13 @@ from tensor_core.dtypes import ALL, I64, REAL, Bool
 from tensor_core.errors import DTypeError, ReadOnlyError, ShapeError
 from tensor_core.shapes import broadcast_shapes, normalize_axis
 from tensor_runtime.backends.error_translation import call_translated
+from tensor_runtime.contracts.gather_scatter import SliceOptions
 from tensor_runtime.dispatch.arguments import choice, whole, wholes
 from tensor_runtime.dispatch.call import execute_pair, execute_several
 from tensor_runtime.dispatch.data_dependent import DependentSpec, Results, execute_dependent
 from tensor_runtime.dispatch.index_checked import IndexedSpec
 from tensor_runtime.form import Form, Shape
-from tensor_runtime.ops.slice_geometry import SliceOptions, gather_geometry, scatter_geometry
+from tensor_runtime.ops.slice_geometry import gather_geometry, scatter_geometry
 from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensorViewMut, unwrap
 
 _LEADING: Final = SliceOptions()
@@ -90,17 +91,30 @@ def _gathered(operation: str, shape: Shape, indices: Shape, options: SliceOption
     return gather_geometry(operation, shape, indices, options).shape
 
 
-def _scattered(operation: str, shape: Shape, indices: Shape, updates: Shape, params: tuple[str, SliceOptions]) -> Shape:
+def scattered(operation: str, shape: Shape, indices: Shape, updates: Shape, params: tuple[str, SliceOptions]) -> Shape:
+    """Shape rule of ``scatter``: the operand's, once indices and updates fit.
+
+    >>> scattered("scatter", (3,), (2,), (2,), ("add", SliceOptions()))
+    (3,)
+    """
     scatter_geometry(operation, shape, indices, updates, params[1])
     return shape
 
 
-class _ScatterSpec(IndexedSpec):
-    """Complex numbers have no order."""
+class ScatterSpec(IndexedSpec):
+    """A scatter, of which some modes need an order, and complex numbers have none.
+
+    >>> x = tensor([1j, 2j])
+    >>> SCATTER.infer((x._form, tensor([0])._form, x._form), ("min", SliceOptions()))
+    Traceback (most recent call last):
+        ...
+    tensor_core.errors.DTypeError: scatter: mode 'min' of C64 (complex128); accepted: Bool, F32, F64, I32, I64
+    """
 
     __slots__ = ()
 
     def infer(self, operands: Any, params: Any = None, /) -> Form | tuple[Form, ...]:
+        """Form of the result; see ``OpSpec``."""
         mode, dtype = params[0], operands[0].dtype
         if mode in ("min", "max") and dtype not in REAL | {Bool}:
             raise DTypeError(f"{self.name}: mode {mode!r} of {dtype}; accepted: Bool, F32, F64, I32, I64")
@@ -109,9 +123,9 @@ class _ScatterSpec(IndexedSpec):
 
 TAKE: Final = IndexedSpec("take", result_shape=_taken)
 TAKE_ALONG_AXIS: Final = IndexedSpec("take_along_axis", result_shape=along_axis)
-PUT_ALONG_AXIS: Final = IndexedSpec("put_along_axis", result_shape=_put)
+PUT_ALONG_AXIS: Final = IndexedSpec("put_along_axis", result_shape=_put, effect="writes")
 GATHER: Final = IndexedSpec("gather", result_shape=_gathered)
-SCATTER: Final = _ScatterSpec("scatter", result_shape=_scattered)
+SCATTER: Final = ScatterSpec("scatter", result_shape=scattered)
 
 
 def take(x: Tensor, indices: Tensor, /, axis: int | None = None) -> Tensor:

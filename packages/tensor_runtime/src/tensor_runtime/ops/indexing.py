@@ -15,6 +15,7 @@ from tensor_core.foreign import refuse_masked
 from tensor_core.layout import TensorLayout, is_injective
 from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import call_translated
+from tensor_runtime.backends.facts import VIEW, state
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch.conversion import check_convertible
 from tensor_runtime.dispatch.dtype_rules import broadcast
@@ -196,6 +197,7 @@ def _bind_injective(form: Form) -> Binding:
     return registry.bind("mutable_view", (form,), form, None), is_injective(TensorLayout(form.shape, form.strides))
 
 
+state("mutable_view", VIEW)
 _INJECTIVE: Final = BindingTable(
     _bind_injective
 )  # (kernel that refuses read-only memory, whether the form is injective)

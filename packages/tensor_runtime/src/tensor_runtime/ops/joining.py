@@ -21,7 +21,12 @@ from tensor_runtime.tensors.tensor import Tensor, unwrap
 Repeats = tuple[int, int]  # (axis, extent of the result along it)
 
 
-def _concatenated(operation: str, *parts: Any) -> Shape:
+def concatenated(operation: str, *parts: Any) -> Shape:
+    """Shape rule of ``concatenate``: from the shapes and the axis.
+
+    >>> concatenated("concatenate", (2, 3), (2, 1), 1)
+    (2, 4)
+    """
     shapes: tuple[Shape, ...] = parts[:-1]
     first = shapes[0]
     axis = normalize_axis(parts[-1], len(first), operation)
@@ -77,7 +82,7 @@ def _rolled(operation: str, shape: Shape, axes: tuple[int, ...] | None, /) -> Sh
     return shape
 
 
-CONCATENATE: Final = OpSpec("concatenate", result_shape=_concatenated, takes_params=True)
+CONCATENATE: Final = OpSpec("concatenate", result_shape=concatenated, takes_params=True)
 STACK: Final = OpSpec("stack", result_shape=_stacked, takes_params=True)
 REPEAT: Final = OpSpec("repeat", result_shape=_repeated, takes_params=True)
 TILE: Final = OpSpec("tile", result_shape=_tiled, takes_params=True)

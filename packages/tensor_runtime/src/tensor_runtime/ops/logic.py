@@ -9,34 +9,34 @@ from __future__ import annotations
 
 from typing import Final
 
-from tensor_core.dtypes import ALL, INTEGER, Bool
+from tensor_core.dtypes import INTEGER, Bool
 from tensor_runtime.dispatch.call import execute_binary, execute_unary
-from tensor_runtime.dispatch.dtype_rules import boolean, broadcast, same_shape
+from tensor_runtime.dispatch.dtype_rules import boolean
 from tensor_runtime.dispatch.out import Out
-from tensor_runtime.dispatch.spec import OpSpec
+from tensor_runtime.dispatch.spec import ElementwiseSpec
 from tensor_runtime.tensors.tensor import Number, Tensor
 
 
-def _logical(name: str) -> OpSpec:
-    return OpSpec(name, binary=True, accepts=ALL, result_dtype=boolean, result_shape=broadcast)
+def _logical(name: str) -> ElementwiseSpec:
+    return ElementwiseSpec(name, 2, result_dtype=boolean)
 
 
-def _bitwise(name: str) -> OpSpec:
-    return OpSpec(name, binary=True, accepts=INTEGER | {Bool}, result_shape=broadcast)
+def _bitwise(name: str) -> ElementwiseSpec:
+    return ElementwiseSpec(name, 2, accepts=INTEGER | {Bool})
 
 
-def _shift(name: str) -> OpSpec:
-    return OpSpec(name, binary=True, accepts=INTEGER, result_shape=broadcast)
+def _shift(name: str) -> ElementwiseSpec:
+    return ElementwiseSpec(name, 2, accepts=INTEGER)
 
 
 LOGICAL_AND: Final = _logical("logical_and")
 LOGICAL_OR: Final = _logical("logical_or")
 LOGICAL_XOR: Final = _logical("logical_xor")
-LOGICAL_NOT: Final = OpSpec("logical_not", accepts=ALL, result_dtype=boolean, result_shape=same_shape)
+LOGICAL_NOT: Final = ElementwiseSpec("logical_not", result_dtype=boolean)
 BITWISE_AND: Final = _bitwise("bitwise_and")
 BITWISE_OR: Final = _bitwise("bitwise_or")
 BITWISE_XOR: Final = _bitwise("bitwise_xor")
-BITWISE_INVERT: Final = OpSpec("bitwise_invert", accepts=INTEGER | {Bool}, result_shape=same_shape)
+BITWISE_INVERT: Final = ElementwiseSpec("bitwise_invert", accepts=INTEGER | {Bool})
 BITWISE_LEFT_SHIFT: Final = _shift("bitwise_left_shift")
 BITWISE_RIGHT_SHIFT: Final = _shift("bitwise_right_shift")
 

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from typing import Final
 
-from tensor_core.dtypes import ALL, REAL, Bool
+from tensor_core.dtypes import REAL, Bool
 from tensor_runtime.dispatch.call import execute_unary
-from tensor_runtime.dispatch.dtype_rules import boolean, same_shape
+from tensor_runtime.dispatch.dtype_rules import boolean
 from tensor_runtime.dispatch.out import Out
-from tensor_runtime.dispatch.spec import OpSpec
+from tensor_runtime.dispatch.spec import ElementwiseSpec
 from tensor_runtime.tensors.tensor import Tensor
 
 _ORDERED: Final = REAL | {Bool}
 
-FLOOR: Final = OpSpec("floor", accepts=_ORDERED, result_shape=same_shape)
-CEIL: Final = OpSpec("ceil", accepts=_ORDERED, result_shape=same_shape)
-TRUNC: Final = OpSpec("trunc", accepts=_ORDERED, result_shape=same_shape)
-ROUND: Final = OpSpec("round", accepts=ALL, result_shape=same_shape)
-ISNAN: Final = OpSpec("isnan", accepts=ALL, result_dtype=boolean, result_shape=same_shape)
-ISINF: Final = OpSpec("isinf", accepts=ALL, result_dtype=boolean, result_shape=same_shape)
-ISFINITE: Final = OpSpec("isfinite", accepts=ALL, result_dtype=boolean, result_shape=same_shape)
+FLOOR: Final = ElementwiseSpec("floor", accepts=_ORDERED)
+CEIL: Final = ElementwiseSpec("ceil", accepts=_ORDERED)
+TRUNC: Final = ElementwiseSpec("trunc", accepts=_ORDERED)
+ROUND: Final = ElementwiseSpec("round")
+ISNAN: Final = ElementwiseSpec("isnan", result_dtype=boolean)
+ISINF: Final = ElementwiseSpec("isinf", result_dtype=boolean)
+ISFINITE: Final = ElementwiseSpec("isfinite", result_dtype=boolean)
 
 
 def floor(a: Tensor, /, out: Out = None) -> Tensor:

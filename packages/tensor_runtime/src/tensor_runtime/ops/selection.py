@@ -8,20 +8,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from tensor_core.dtypes import ALL, REAL, Bool, DType, as_dtype
+from tensor_core.dtypes import REAL, Bool, DType, as_dtype
 from tensor_core.errors import DTypeError
 from tensor_core.promotion import promote
 from tensor_runtime.dispatch.call import execute_binary, execute_ternary
-from tensor_runtime.dispatch.dtype_rules import broadcast, broadcast_three
+from tensor_runtime.dispatch.dtype_rules import broadcast
 from tensor_runtime.dispatch.out import Out
-from tensor_runtime.dispatch.spec import OpSpec
+from tensor_runtime.dispatch.spec import ElementwiseSpec, OpSpec
 from tensor_runtime.form import Form
 from tensor_runtime.ops.views import copy
 from tensor_runtime.protocols import Operand
 from tensor_runtime.tensors.tensor import Number, Tensor, unwrap
 
 
-class _WhereSpec(OpSpec):
+class _WhereSpec(ElementwiseSpec):
     """The first operand is Bool; the other two are promoted, also when both are Python numbers."""
 
     __slots__ = ()
@@ -41,10 +41,10 @@ class _WhereSpec(OpSpec):
 
 _ORDERED: Final = REAL | {Bool}
 
-WHERE: Final = _WhereSpec("where", accepts=ALL, result_shape=broadcast_three)
-MAXIMUM: Final = OpSpec("maximum", binary=True, accepts=_ORDERED, result_shape=broadcast)
-MINIMUM: Final = OpSpec("minimum", binary=True, accepts=_ORDERED, result_shape=broadcast)
-CLIP: Final = OpSpec("clip", accepts=_ORDERED, result_shape=broadcast_three)
+WHERE: Final = _WhereSpec("where", 3)
+MAXIMUM: Final = ElementwiseSpec("maximum", 2, accepts=_ORDERED)
+MINIMUM: Final = ElementwiseSpec("minimum", 2, accepts=_ORDERED)
+CLIP: Final = ElementwiseSpec("clip", 3, accepts=_ORDERED)
 _FROM_BELOW: Final = OpSpec("clip", binary=True, accepts=_ORDERED, result_shape=broadcast, kernel="maximum")
 _FROM_ABOVE: Final = OpSpec("clip", binary=True, accepts=_ORDERED, result_shape=broadcast, kernel="minimum")
 

@@ -11,23 +11,14 @@ from typing import NamedTuple
 
 from tensor_core.errors import ArgumentError, AxisError, ShapeError
 from tensor_core.shapes import normalize_axes
+from tensor_runtime.contracts.gather_scatter import SliceOptions
 from tensor_runtime.form import Shape
 
 Axes = tuple[int, ...]
 
 
-class SliceOptions(NamedTuple):
-    """What a user says; None stands for the leading-axis case. StableHLO's names are given beside ours."""
-
-    offset_axes: Axes | None = None  # offset_dims, update_window_dims
-    collapsed_axes: Axes | None = None  # collapsed_slice_dims, inserted_window_dims
-    start_axes: Axes | None = None  # start_index_map, scatter_dims_to_operand_dims
-    vector_axis: int | None = None  # index_vector_dim
-    slice_sizes: Axes | None = None  # slice_sizes
-
-
 class SliceGeometry(NamedTuple):
-    """The same, complete and checked; every axis counts from the front."""
+    """Slice options, complete and checked; every axis counts from the front."""
 
     start_axes: Axes  # axis of the operand that each component of an index runs along
     vector_axis: int  # axis of the indices that holds the components; their rank if each element is a whole index

@@ -40,7 +40,12 @@ def _sliced(operation: str, shape: Shape, *rest: Any) -> Shape:
     return sizes
 
 
-def _updated(operation: str, shape: Shape, update: Shape, *rest: Any) -> Shape:
+def updated(operation: str, shape: Shape, update: Shape, *rest: Any) -> Shape:
+    """Shape rule of ``dynamic_update_slice``: from the shapes, that of the starts if they are a tensor, and None.
+
+    >>> updated("dynamic_update_slice", (4, 4), (2, 1), (2,), None)
+    (4, 4)
+    """
     _check_starts(operation, shape, rest[:-1])
     if len(update) != len(shape) or any(size > extent for size, extent in zip(update, shape, strict=True)):
         raise ShapeError(
@@ -62,7 +67,7 @@ def _check_starts(operation: str, shape: Shape, starts: Sequence[Shape]) -> None
 
 
 DYNAMIC_SLICE: Final = IndexedSpec("dynamic_slice", result_shape=_sliced)
-DYNAMIC_UPDATE_SLICE: Final = IndexedSpec("dynamic_update_slice", result_shape=_updated, indices=2)
+DYNAMIC_UPDATE_SLICE: Final = IndexedSpec("dynamic_update_slice", result_shape=updated, indices=2)
 
 
 def dynamic_slice(x: Tensor, starts: Starts, sizes: Sequence[int] | int, /) -> Tensor:

@@ -8,23 +8,23 @@ from __future__ import annotations
 
 from typing import Final
 
-from tensor_core.dtypes import ALL, REAL, Bool
+from tensor_core.dtypes import REAL, Bool
 from tensor_runtime.dispatch.call import execute_binary, execute_unary
-from tensor_runtime.dispatch.dtype_rules import broadcast, inexact, same_shape
+from tensor_runtime.dispatch.dtype_rules import inexact
 from tensor_runtime.dispatch.out import Out
-from tensor_runtime.dispatch.spec import OpSpec
+from tensor_runtime.dispatch.spec import ElementwiseSpec
 from tensor_runtime.tensors.tensor import Number, Tensor
 
-SIN: Final = OpSpec("sin", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
-COS: Final = OpSpec("cos", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
-TAN: Final = OpSpec("tan", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
-ASIN: Final = OpSpec("asin", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
-ACOS: Final = OpSpec("acos", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
-ATAN: Final = OpSpec("atan", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
-SINH: Final = OpSpec("sinh", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
-COSH: Final = OpSpec("cosh", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
-TANH: Final = OpSpec("tanh", accepts=ALL, result_dtype=inexact, result_shape=same_shape)
-ATAN2: Final = OpSpec("atan2", binary=True, accepts=REAL | {Bool}, result_dtype=inexact, result_shape=broadcast)
+SIN: Final = ElementwiseSpec("sin", result_dtype=inexact)
+COS: Final = ElementwiseSpec("cos", result_dtype=inexact)
+TAN: Final = ElementwiseSpec("tan", result_dtype=inexact)
+ASIN: Final = ElementwiseSpec("asin", result_dtype=inexact)
+ACOS: Final = ElementwiseSpec("acos", result_dtype=inexact)
+ATAN: Final = ElementwiseSpec("atan", result_dtype=inexact)
+SINH: Final = ElementwiseSpec("sinh", result_dtype=inexact)
+COSH: Final = ElementwiseSpec("cosh", result_dtype=inexact)
+TANH: Final = ElementwiseSpec("tanh", result_dtype=inexact)
+ATAN2: Final = ElementwiseSpec("atan2", 2, accepts=REAL | {Bool}, result_dtype=inexact)
 
 
 def sin(a: Tensor, /, out: Out = None) -> Tensor:

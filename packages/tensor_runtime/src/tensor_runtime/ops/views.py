@@ -18,8 +18,7 @@ from tensor_core.layout import TensorLayout
 from tensor_core.shapes import as_permutation, as_shape, normalize_axes
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.dispatch.call import execute_unary, execute_with_params
-from tensor_runtime.dispatch.dtype_rules import same_shape
-from tensor_runtime.dispatch.spec import OpSpec, ViewSpec
+from tensor_runtime.dispatch.spec import ElementwiseSpec, ViewSpec
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
@@ -57,7 +56,7 @@ RESHAPE_VIEW: Final = ViewSpec("reshape_view", _reshaped)
 BROADCAST_VIEW: Final = ViewSpec("broadcast_view", _broadcast)
 REVERSE_VIEW: Final = ViewSpec("reverse_view", _reversed)
 DIAGONAL_VIEW: Final = ViewSpec("diagonal_view", _diagonal)
-COPY: Final = OpSpec("copy", result_shape=same_shape)
+COPY: Final = ElementwiseSpec("copy")
 
 
 def _axes_key(operation: str, axes: Any) -> tuple[int, ...]:

@@ -1,43 +1,40 @@
-"""Strict assembling: ``pad`` with low, high and interior padding."""
+"""Strict ``concatenate``."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
 
-from tensor_core.dtypes import ALL
-from tensor_runtime.dispatch.arguments import wholes
-from tensor_runtime.dispatch.call import execute_pair
-from tensor_runtime.ops.padding import padded_shape
+from tensor_core.errors import ArgumentError
+from tensor_runtime.dispatch.arguments import whole
+from tensor_runtime.dispatch.call import execute_several
+from tensor_runtime.ops.joining import concatenated
 from tensor_runtime.primitives.strict import StrictSpec
 from tensor_runtime.tensors.tensor import Tensor
 
-_PAD: Final = StrictSpec("pad", accepts=ALL, result_shape=padded_shape, takes_params=True)
+_CONCATENATE: Final = StrictSpec("concatenate", result_shape=concatenated, takes_params=True)
 
 
-def pad(x: Tensor, value: Tensor, /, low: Sequence[int], high: Sequence[int], interior: Sequence[int]) -> Tensor:
-    """Tensor with a value around and between its elements.
+def concatenate(tensors: Sequence[Tensor], /, axis: int) -> Tensor:
+    """Tensors of one dtype one after the other along an axis that they have.
 
     Args:
-        x: shape [N0, N1, ...].
-        value: rank 0, the dtype of ``x``.
-        low: how many before the first element along each axis; a negative number crops as many, after the interior
-            padding.
-        high: how many after the last, likewise.
-        interior: how many between two neighbours, 0 or more.
+        tensors: one or more, of extents equal along the other axes.
+        axis: of each; negative counts from the end.
 
     Returns:
-        An owned tensor of extents low + N + max(N - 1, 0) · interior + high.
+        An owned tensor.
 
     Raises:
-        ArgumentError: not one number of each kind per axis, or a negative interior one.
-        ShapeError: an extent would be negative; the value has another rank.
+        ShapeError: ranks or extents differ.
+        AxisError: an axis out of range.
+        ArgumentError: no tensor.
         DTypeError: the dtypes differ.
 
-    Source: the operation ``pad`` of StableHLO.
-
-    >>> pad(tensor([1, 2, 3]), tensor(0), (1,), (-1,), (1,)).to_numpy().tolist()
-    [0, 1, 0, 2, 0]
+    >>> concatenate((tensor([1, 2]), tensor([3])), 0).to_numpy().tolist()
+    [1, 2, 3]
     """
-    params = (wholes("pad", "low", low), wholes("pad", "high", high), wholes("pad", "interior", interior))
-    return execute_pair(_PAD, x, value, params)
+    operands = tuple(tensors)
+    if not operands:
+        raise ArgumentError("primitives.concatenate: no tensor; give one or more", operation="concatenate")
+    return execute_several(_CONCATENATE, operands, whole("concatenate", "axis", axis))

@@ -1,4 +1,4 @@
-"""The spec of a strict primitive."""
+"""The specs of strict primitives."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from tensor_core.dtypes import DType
 from tensor_core.errors import DTypeError
+from tensor_runtime.dispatch.index_checked import IndexedSpec
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Operand
@@ -26,6 +27,29 @@ class StrictSpec(OpSpec):
         """The one dtype of all operands."""
         names = [_name(operand) for operand in operands]
         if len(set(names)) > 1 or not all(isinstance(operand, Form) for operand in operands):
+            raise DTypeError(
+                f"primitives.{self.name}: operands are {', '.join(names)}; "
+                "accepted: tensors of one dtype (convert() first)",
+                operation=self.name,
+            )
+        return super().common_dtype(operands)
+
+
+class StrictIndexedSpec(IndexedSpec):
+    """A spec of index values whose written operands have the dtype of the first operand.
+
+    >>> from tensor_runtime.ops.slicing import updated
+    >>> spec = StrictIndexedSpec("dynamic_update_slice", result_shape=updated, indices=2)
+    >>> spec.infer((ones(3)._form, ones(2)._form, tensor([1])._form), None)
+    Form(F64, (3,), cpu)
+    """
+
+    __slots__ = ()
+
+    def common_dtype(self, operands: Any, /) -> DType:
+        """Dtype of the first operand, and of those that are written."""
+        names = [_name(operand) for position, operand in enumerate(operands) if position != self.indices]
+        if len(set(names)) > 1:
             raise DTypeError(
                 f"primitives.{self.name}: operands are {', '.join(names)}; "
                 "accepted: tensors of one dtype (convert() first)",

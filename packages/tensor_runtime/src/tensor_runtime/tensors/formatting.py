@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from tensor_core.errors import BackendError
 from tensor_core.formatting import format_tensor
-from tensor_core.host_view import HostTensorView
+from tensor_core.host.tensor import HostTensorView
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.tensors.tensor import Tensor
 from tensor_runtime.tensors.transfer import lend

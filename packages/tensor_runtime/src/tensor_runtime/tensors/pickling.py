@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensor_core.errors import PlacementError
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
 from tensor_runtime.tensors.tensor import Tensor

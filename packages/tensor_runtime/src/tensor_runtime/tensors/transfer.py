@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from typing import Any, Final, NamedTuple
 
 from tensor_core.errors import DTypeError
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_runtime.backends.error_translation import call_translated, fail
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.form import Form, form_of

@@ -57,7 +57,7 @@ def inverted(host: Host, /) -> Host:
     [False, True]
     """
     from tensor_core.dtypes import Bool
-    from tensor_core.host_tensor import HostTensor
+    from tensor_core.host.tensor import HostTensor
 
     mask = 1 if host.dtype is Bool else 255
     return HostTensor.wrap_bytes(bytearray(byte ^ mask for byte in host.tobytes()), host.shape, host.dtype)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 
 from tensor_core.dtypes import DTYPES, F64, DType
 from tensor_core.errors import OverlappingViewError, PlacementError, UnsupportedOperationError
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_core.shapes import element_count
 from tensor_runtime.backends.registry import placements_of, registry
 from tensor_runtime.dispatch.out import written

@@ -13,7 +13,7 @@ from itertools import product
 from typing import Any, Final
 
 from tensor_core.dtypes import I32, I64, Bool, DType
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_core.scalars import convert_scalar, to_element
 from tensor_core.shapes import broadcast_shapes, element_count
 from tensor_runtime.algebras import PLUS_TIMES, Semiring

@@ -10,8 +10,9 @@ from collections.abc import Hashable, Mapping
 from typing import Any
 
 from tensor_core.errors import UnsupportedOperationError
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_runtime.backends.discovery import AnyBackend
+from tensor_runtime.contracts.elementwise import STEP_PARAMS
 from tensor_runtime.form import Form
 from tensor_runtime.placement import DeviceId, DeviceKind, MemoryKind, Placement
 from tensor_runtime.protocols import Counted, Kernel, Operand, Result
@@ -131,15 +132,15 @@ class ProgramBackend(SimulatedBackend):
         if name != "elementwise_program":
             return super().bind(name, operands, result, params)
         hash(params)
-        assert isinstance(result, Form) and result.is_compact and params[-1][2] is result
-        self.programs.append(params)
+        steps = params.steps
+        assert isinstance(result, Form) and result.is_compact and steps[-1].form is result
+        self.programs.append(steps)
         forms: list[Any] = [*operands]
         kernels = []
-        for step, references, form in params:
+        for step, references, form in steps:
             assert form.is_compact and form.placement is result.placement
             kinds = tuple(forms[one] if type(one) is int else type(one[1]) for one in references)
-            option = {"convert": "error", "cast": "error", "gelu": "none"}.get(step)
-            kernels.append((super().bind(step, kinds, form, option), references))
+            kernels.append((super().bind(step, kinds, form, STEP_PARAMS.get(step)), references))
             forms.append(form)
 
         def run(*arrays: Any) -> Any:

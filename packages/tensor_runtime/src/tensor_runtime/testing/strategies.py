@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from tensor_core.dtypes import DType
 from tensor_core.errors import ViewRequiresCopyError
-from tensor_core.host_tensor import HostTensor
-from tensor_core.host_view import HostTensorView
+from tensor_core.host.tensor import HostTensor, HostTensorView
 from tensor_core.slices import SliceSpec, resolve
 from tensor_core.testing.strategies import ViewStep, apply_step, host_tensors, view_steps
 from tensor_runtime.ops import views

@@ -1,4 +1,4 @@
-"""Matrix products in C: one call of BLAS for each product of a stack, or for each tile of a large one.
+"""Native matrix products: one call of BLAS for each product of a stack, or tile of a large one (csrc/contraction).
 
 The decision, which axes are rows, columns and inner and what is copied, is that of ``gemm``. Here the
 library is the one that ``tensor_cpu.system.blas`` has chosen, the threads are ours, and no view is made.
@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND, Axis, Operand, extent_of, line
-from tensor_cpu.kernels.contraction.gemm import MatrixProduct, bind_rearranged, copy_swaps, look_at, suits_blas
+from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND, Axis, Operand, extent_of
+from tensor_cpu.kernels.contraction.gemm import MatrixProduct, bind_rearranged, blas_matrix, copy_swaps, look_at
 from tensor_cpu.kernels.contraction.native import TYPE_NAMES
 from tensor_cpu.system.blas import open_blas
 from tensor_cpu.system.errstate import ignoring_fp_errors
@@ -49,8 +49,8 @@ def bind_product(plan: MatrixProduct, x: Operand, y: Operand, result: Operand) -
     if of_x is None or of_y is None or made is None:
         return None
     extents = extent_of(plan.columns), extent_of(plan.rows), extent_of(plan.inner)
-    shape = tuple(axis.extent for axis in (*plan.stack, *plan.rows, *plan.columns))
-    stack = tuple((axis.extent, of_x[0][i], of_y[0][i], made[0][i]) for i, axis in enumerate(plan.stack))
+    shape = tuple([axis.extent for axis in (*plan.stack, *plan.rows, *plan.columns)])
+    stack = tuple([(axis.extent, of_x[0][i], of_y[0][i], made[0][i]) for i, axis in enumerate(plan.stack)])
     steps = (of_x[2], of_x[1]), (of_y[2], of_y[1]), (made[2], made[1])
     kernel = bind_matrices(result.dtype, shape if plan.permutes_result else result.shape, extents, stack, *steps)
     if kernel is None or not plan.copies:
@@ -141,12 +141,11 @@ def _layout(stack: Group, outer: Group, inner: Group, role: int, *, copied: bool
                 strides[place] = size
                 size *= prod(present)
         return strides[:-2], strides[-2], strides[-1]
-    if not suits_blas(outer, inner, role):
+    matrix = blas_matrix(outer, inner, role)
+    if matrix is None:
         return None
-    row, column = line(outer, role), line(inner, role)
-    if row is None or column is None:
-        return None
-    return [axis.strides[role] or 0 for axis in stack], row.stride, column.stride
+    row, column = matrix
+    return [axis.strides[role] or 0 for axis in stack] if stack else [], row.stride, column.stride
 
 
 def _made(plan: MatrixProduct) -> _Layout:

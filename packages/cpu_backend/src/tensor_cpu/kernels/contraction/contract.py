@@ -31,6 +31,7 @@ from tensor_cpu.kernels.contraction.broadcast_sum import (
 from tensor_cpu.kernels.contraction.gemm import MatrixProduct, bind_product, plan_product
 from tensor_cpu.kernels.contraction.native import PairProduct, ScatterProduct, bind_pair, bind_scatter, plan_native
 from tensor_cpu.kernels.contraction.unary_einsum import bind_rearrangement, bind_unary_einsum
+from tensor_cpu.storage import MOST_AXES
 from tensor_runtime.backends.workspaces import with_workspace, workspace_of
 
 __all__ = ["bind_contract", "bind_unary_einsum", "plan_contraction"]
@@ -38,8 +39,6 @@ __all__ = ["bind_contract", "bind_unary_einsum", "plan_contraction"]
 Kernel = Callable[[Any, Any], Any]
 Sum = Callable[[Any], Any]
 Plan = MatrixProduct | Accumulation | PairProduct | ScatterProduct
-
-_MOST_AXES: Final = 64  # of a NumPy array
 
 
 def bind_contract(
@@ -67,9 +66,9 @@ def bind_contract(
     (4, 2)
     """
     labels_a, labels_b, labels_out = params
-    if len(result.shape) > _MOST_AXES:
+    if len(result.shape) > MOST_AXES:
         raise UnsupportedOperationError(
-            f"contract: the result has {len(result.shape)} axes; the cpu backend stores at most {_MOST_AXES}; "
+            f"contract: the result has {len(result.shape)} axes; the cpu backend stores at most {MOST_AXES}; "
             "reshape operands so that axes that stay together become one",
             operation="contract",
         )
@@ -142,11 +141,12 @@ def plan_numpy(axes: tuple[Axis, ...], x: Operand, y: Operand, result: Operand) 
     >>> plan_numpy(join(x, y, result), x, y, result).copies_first
     False
     """
-    terms = extent_of(axis for axis in axes if axis.strides[RESULT] is None)
+    contracted = [axis for axis in axes if axis.strides[RESULT] is None]
+    terms = extent_of(contracted)
     if terms == 1:
         return plan_broadcast_sum(axes)
     matrices = plan_product(axes, x, y, result)
-    single = all(axis.strides[RESULT] is None for axis in axes)  # a result of one element is no array to add to
+    single = len(contracted) == len(axes)  # a result of one element is no array to add to
     if terms > MOST_TERMS or single or not (matrices.stack or matrices.copies):
         return matrices
     sums = plan_broadcast_sum(axes)
@@ -154,4 +154,3 @@ def plan_numpy(axes: tuple[Axis, ...], x: Operand, y: Operand, result: Operand) 
 
 
 BINDERS: Final[Mapping[str, Binder]] = {"contract": bind_contract, "unary_einsum": bind_unary_einsum}
-"""What the backend's table takes over."""

@@ -9,14 +9,28 @@ NumPy's own loop, into which it falls without a word, is faster than the copies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, Final
 
 import numpy as np
 
-from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND, Axis, Look, Operand, access, by_stride, extent_of, line, look
+from tensor_cpu.kernels.axes import (
+    FIRST,
+    RESULT,
+    SECOND,
+    Axis,
+    Line,
+    Look,
+    Operand,
+    access,
+    by_occurrence,
+    by_stride,
+    extent_of,
+    line,
+    look,
+)
 from tensor_cpu.kernels.contraction import cost
 from tensor_cpu.kernels.copy.permute import bind_copy, bind_fill
 from tensor_cpu.system.errstate import IGNORING_FP_ERRORS, ignoring_fp_errors
@@ -68,14 +82,13 @@ def plan_product(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) 
     >>> [[axis.labels for axis in group] for group in (plan.stack, plan.rows, plan.inner, plan.columns)], plan.copies
     ([[(0,)], [(3,)], [(1,)], [(2,)]], False)
     """
-    free_x = [axis for axis in axes if axis.occurs(FIRST, RESULT)]
-    free_y = [axis for axis in axes if axis.occurs(SECOND, RESULT)]
-    contracted = [axis for axis in axes if axis.occurs(FIRST, SECOND)]
+    _, contracted, free_x, free_y = by_occurrence(axes)
     best: MatrixProduct | None = None
     for inner in _orders(contracted, FIRST, SECOND):
         for columns in _choices(free_x, FIRST):
             for rows in _choices(free_y, SECOND):
-                stack = tuple(axis for axis in axes if axis not in (*inner, *columns, *rows))
+                taken = (*inner, *columns, *rows)
+                stack = tuple([axis for axis in axes if axis not in taken]) if len(taken) < len(axes) else ()
                 candidate = _judge(stack, rows, inner, columns, x, y, result)
                 if best is None or candidate.cost < best.cost:
                     best = candidate
@@ -87,26 +100,29 @@ def plan_product(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) 
 
 def _orders(group: Sequence[Axis], *roles: int) -> list[Group]:
     """The orders in which these roles have the axes, without repetition."""
+    if len(group) < 2:
+        return [tuple(group)]
     return list(dict.fromkeys(by_stride(group, role) for role in roles))
 
 
-def _choices(group: Sequence[Axis], role: int) -> Iterator[Group]:
+def _choices(group: Sequence[Axis], role: int) -> list[Group]:
     """All axes, in the result's order and in the operand's; then, the rest being stacked, the longest ones alone."""
-    yield from _orders(group, RESULT, role)
+    choices = _orders(group, RESULT, role)
     if len(group) > 1:
-        for axis in sorted(group, key=lambda axis: -axis.extent)[:_SINGLE_AXES]:
-            yield (axis,)
+        choices += [(axis,) for axis in sorted(group, key=lambda axis: -axis.extent)[:_SINGLE_AXES]]
+    return choices
 
 
 def _judge(
     stack: Group, rows: Group, inner: Group, columns: Group, x: Operand, y: Operand, result: Operand
 ) -> MatrixProduct:
-    copies_first = x.dtype != result.dtype or not suits_blas(inner, columns, FIRST)
-    copies_second = y.dtype != result.dtype or not suits_blas(rows, inner, SECOND)
-    permutes_result = not suits_blas(rows, columns, RESULT)
+    copies_first = x.dtype != result.dtype or blas_matrix(inner, columns, FIRST) is None
+    copies_second = y.dtype != result.dtype or blas_matrix(rows, inner, SECOND) is None
+    permutes_result = blas_matrix(rows, columns, RESULT) is None
     m, n, k = extent_of(columns), extent_of(rows), extent_of(inner)
-    time = cost.products(extent_of(stack), m, n, k, result.dtype)
-    loop_time = cost.loops(extent_of(stack), m, n, k)
+    count = extent_of(stack)
+    time = cost.products(count, m, n, k, result.dtype)
+    loop_time = cost.loops(count, m, n, k)
     if copies_first:
         time += cost.copy(x.size, _contiguous_run((*columns, *inner), FIRST))
     if copies_second:
@@ -127,20 +143,21 @@ def _contiguous_run(axes: Sequence[Axis], role: int) -> int:
     return max((axis.extent for axis in axes if axis.strides[role] == 1), default=1)
 
 
-def suits_blas(outer: Group, inner: Group, role: int, *, gaps: bool = True) -> bool:
-    """Whether the groups are the two axes of a matrix (or a vector) that BLAS takes as it is.
+def blas_matrix(outer: Group, inner: Group, role: int, *, gaps: bool = True) -> tuple[Line, Line] | None:
+    """The groups as the two axes of a matrix (or a vector) that BLAS takes as it is; None if it does not.
 
     >>> rows, columns = Axis((0,), 4, (9, None, 1)), Axis((1,), 8, (1, None, 4))
-    >>> suits_blas((rows,), (columns,), FIRST), suits_blas((rows,), (columns,), FIRST, gaps=False)
-    (True, False)
+    >>> blas_matrix((rows,), (columns,), FIRST), blas_matrix((rows,), (columns,), FIRST, gaps=False)
+    ((Line(extent=4, stride=9), Line(extent=8, stride=1)), None)
     """
     row, column = line(outer, role), line(inner, role)
     if row is None or column is None:
-        return False
+        return None
     if 1 in (row.extent, column.extent):
-        return (column if row.extent == 1 else row).stride > 0
+        return (row, column) if (column if row.extent == 1 else row).stride > 0 else None
     slow, fast = (row, column) if column.stride == 1 else (column, row)
-    return fast.stride == 1 and (slow.stride >= fast.extent if gaps else slow.stride == fast.extent)
+    suits = fast.stride == 1 and (slow.stride >= fast.extent if gaps else slow.stride == fast.extent)
+    return (row, column) if suits else None
 
 
 def bind_product(plan: MatrixProduct, x: Operand, y: Operand, result: Operand) -> Kernel:
@@ -154,8 +171,8 @@ def bind_product(plan: MatrixProduct, x: Operand, y: Operand, result: Operand) -
     """
     if not plan.stack and not plan.permutes_result:
         # ndarray.dot has the least overhead, but copies matrices with gaps; np.matmul does not.
-        whole_x = plan.copies_first or suits_blas(plan.inner, plan.columns, FIRST, gaps=False)
-        whole_y = plan.copies_second or suits_blas(plan.rows, plan.inner, SECOND, gaps=False)
+        whole_x = plan.copies_first or blas_matrix(plan.inner, plan.columns, FIRST, gaps=False) is not None
+        whole_y = plan.copies_second or blas_matrix(plan.rows, plan.inner, SECOND, gaps=False) is not None
         if whole_x and whole_y:
             return _bind_dot(plan, x, y, result)
     stack = [(axis,) for axis in plan.stack]

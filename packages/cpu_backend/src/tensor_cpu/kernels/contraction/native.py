@@ -1,4 +1,4 @@
-"""Contractions in C: sums of broadcast products.
+"""Native contractions: sums of broadcast products (csrc/contraction).
 
 The *pair kernel* (csrc/contraction/pair.c) multiplies two operands, broadcast along the axes that they lack, and sums
 over the contracted axes. It takes any strides and copies nothing. It is the only kernel for integers and Bool that uses
@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND, Axis, Operand, by_stride, extent_of, line
+from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND, Axis, Operand, by_occurrence, by_stride, extent_of, line
 from tensor_cpu.kernels.contraction import native_cost as cost
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 
@@ -86,19 +86,19 @@ def plan_pair(axes: Sequence[Axis], dtype: str) -> PairProduct:
     >>> [[axis.labels for axis in group] for group in (plan.kept, plan.contracted)]
     [[(0,), (2,)], [(1,)]]
     """
-    kept = tuple(axis for axis in axes if axis.strides[RESULT] is not None)
-    contracted = tuple(axis for axis in axes if axis.strides[RESULT] is None)
+    kept = tuple([axis for axis in axes if axis.strides[RESULT] is not None])
+    contracted = tuple([axis for axis in axes if axis.strides[RESULT] is None])
     size, depth = extent_of(kept), extent_of(contracted)
     itemsize, parts = np.dtype(dtype).itemsize, 2 if dtype.startswith("complex") else 1
     estimate = partial(cost.pair, depth=depth, itemsize=itemsize, parts=parts)
     if not kept:
         return PairProduct(kept, contracted, estimate(1, 1, 1, loop="scaled"))
     lane, others = kept[-1], kept[:-1]
-    steps = sorted(lane.strides[role] or 0 for role in (FIRST, SECOND))
+    steps = sorted((lane.strides[FIRST] or 0, lane.strides[SECOND] or 0))
     if steps in ([0, 1], [1, 1]) and lane.extent >= _FEWEST_LANES:
         role = FIRST if lane.strides[FIRST] == 1 else SECOND  # whose vectors are loaded
         sharing = [axis for axis in others if not axis.strides[role]] if steps == [0, 1] and depth > 1 else []
-        rows = max((axis.extent for axis in sharing or others), default=1)
+        rows = max([axis.extent for axis in sharing or others], default=1)
         loop = "both" if steps == [1, 1] else "shared" if sharing else "scaled"
         return PairProduct(kept, contracted, estimate(lane.extent, rows, size // lane.extent // rows, loop=loop))
     lanes, taken = min(lane.extent, _PAIR_TABLE), 1
@@ -106,7 +106,7 @@ def plan_pair(axes: Sequence[Axis], dtype: str) -> PairProduct:
         taken += 1
         lanes *= min(kept[-taken].extent, _PAIR_TABLE // lanes)
     gathered = sum(_needs_table(kept[-taken:], role) for role in (FIRST, SECOND))
-    rows = max((axis.extent for axis in kept[:-taken]), default=1)
+    rows = max([axis.extent for axis in kept[:-taken]], default=1)
     time = estimate(lanes, rows, max(1, size // (lanes * rows)), loop="tables", gathered=gathered)
     return PairProduct(kept, contracted, time)
 
@@ -159,31 +159,30 @@ def plan_scatter(axes: Sequence[Axis], x: Operand, y: Operand) -> ScatterProduct
     >>> [axis.labels for axis in plan.rows], plan.rows_are_second
     ([(2,)], True)
     """
-    of_x = tuple(axis for axis in axes if axis.occurs(FIRST, RESULT))
-    of_y = tuple(axis for axis in axes if axis.occurs(SECOND, RESULT))
-    inner = by_stride((axis for axis in axes if axis.occurs(FIRST, SECOND)), FIRST if x.size >= y.size else SECOND)
-    stack = tuple(axis for axis in axes if axis.occurs(FIRST, SECOND, RESULT))
+    stack, contracted, of_x, of_y = by_occurrence(axes)
+    inner = by_stride(contracted, FIRST if x.size >= y.size else SECOND)
     second = bool(of_y) and (not of_x or _fastest(of_y) < _fastest(of_x))
     rows, columns = (of_y, of_x) if second else (of_x, of_y)
     role_of_rows, role_of_columns = (SECOND, FIRST) if second else (FIRST, SECOND)
+    m, n, k = extent_of(rows), extent_of(columns), extent_of(inner)
     time = cost.gemm(
-        extent_of(rows),
-        extent_of(columns),
-        extent_of(inner),
+        m,
+        n,
+        k,
         extent_of(stack),
         itemsize=np.dtype(x.dtype).itemsize,
         parts=2 if x.dtype.startswith("complex") else 1,
-        packing=(_packing(rows, inner, role_of_rows), _packing(columns, inner, role_of_columns)),
-        in_vectors=_run(rows, RESULT) >= min(_PANEL, extent_of(rows)),
+        packing=(_packing(rows, m, inner, k, role_of_rows), _packing(columns, n, inner, k, role_of_columns)),
+        in_vectors=_run(rows, RESULT) >= min(_PANEL, m),
     )
     return ScatterProduct(stack, rows, columns, inner, second, time)
 
 
-def _packing(across: Group, inner: Group, role: int) -> str:
-    """How csrc/contraction/simd/pack.c packs an operand, mostly."""
-    if _run(across, role) >= min(_PANEL, extent_of(across)):
+def _packing(across: Group, width: int, inner: Group, depth: int, role: int) -> str:
+    """How csrc/contraction/simd/pack.c packs an operand, mostly; width and depth are the extents of the groups."""
+    if _run(across, role) >= min(_PANEL, width):
         return "rows"
-    return "steps" if _run(inner, role) == extent_of(inner) else "scattered"
+    return "steps" if _run(inner, role) == depth else "scattered"
 
 
 def _run(axes: Group, role: int) -> int:
@@ -198,7 +197,7 @@ def _run(axes: Group, role: int) -> int:
 
 def _fastest(axes: Group) -> int:
     """The smallest stride in the result."""
-    return min(axis.strides[RESULT] or 0 for axis in axes)
+    return min([axis.strides[RESULT] or 0 for axis in axes])
 
 
 def bind_scatter(plan: ScatterProduct, result: Operand) -> Kernel:

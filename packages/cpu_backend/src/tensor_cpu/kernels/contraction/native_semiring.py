@@ -1,4 +1,4 @@
-"""Binds the native kernel of contractions in other algebras than plus-times, and of truth values.
+"""Native contractions in other algebras than plus-times, and of truth values (csrc/contraction).
 
 Axes are sorted into four groups (batch, rows, columns, contracted), and the operand that has the result's fastest axis
 becomes the right one, whose columns are vectors, unless
@@ -7,13 +7,14 @@ it has too few. Operands of another dtype than the result's are converted first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from tensor_core.dtypes import Bool
-from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND, Axis, extent_of, join, native, row_major
+from tensor_cpu.kernel_table import NativeBinder
+from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND, Axis, by_occurrence, extent_of, join, native, row_major
 from tensor_cpu.storage import NUMPY_DTYPES
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND
@@ -48,9 +49,7 @@ def bind_semiring_contract(operands: tuple[Operand, ...], result: Result, params
     ]
     out = row_major(labels_out[::-1], result.shape[::-1], dtype.name)
     axes = join(native(forms[0], labels_a), native(forms[1], labels_b), out)
-    batch = [axis for axis in axes if axis.occurs(FIRST, SECOND, RESULT)]
-    of_first = [axis for axis in axes if axis.occurs(FIRST, RESULT)]
-    of_second = [axis for axis in axes if axis.occurs(SECOND, RESULT)]
+    batch, _, of_first, of_second = by_occurrence(axes)
     inner = [axis for axis in axes if axis.strides[RESULT] is None]
     swapped = _gives_columns(of_first, of_second)
     rows, columns = (of_second, of_first) if swapped else (of_first, of_second)
@@ -111,8 +110,7 @@ def _group(axes: Sequence[Axis], roles: tuple[int, int, int]) -> tuple[tuple[int
     )
 
 
-BINDERS: Final[Mapping[str, Callable[[tuple[Operand, ...], Result, Any], Kernel | None]]] = {
+BINDERS: Final[Mapping[str, NativeBinder]] = {
     "semiring_contract": bind_semiring_contract,
     "contract": bind_contract,
 }
-"""Native binders by operation."""

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from tensor_core.errors import UnsupportedOperationError
+from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND, Labels, access, join, look, native, row_major
 from tensor_cpu.kernels.contraction.contract import bind_contract
 from tensor_cpu.storage import NUMPY_DTYPES
@@ -118,7 +119,7 @@ def _part(array: Array, axis: int, part: slice) -> Array:
     return array if array.shape[axis] == 1 else array[(slice(None),) * axis + (part,)]
 
 
-BINDERS: Final[Mapping[str, Callable[[tuple[Any, ...], Any, Any], Kernel]]] = {
+BINDERS: Final[Mapping[str, Binder]] = {
     "semiring_contract": bind_semiring_contract,
 }
 """Binders by operation."""

@@ -1,4 +1,4 @@
-"""Elementwise kernels: NumPy's functions, native loops, tiny operands, and fused chains of them.
+"""Elementwise kernels: a module for each family, ``numpy`` for plain rows, and the native loops.
 
-May import ``storage`` and ``system``.
+May import ``storage`` and ``system``; ``fused`` binds whatever the kernel table has.
 """

@@ -1,9 +1,7 @@
 """Chains of elementwise operations as one kernel, step by step with the ordinary kernels.
 
-A program is a tuple of steps ``(name, operands, form)``: the operation's kernel, where its operands come from, and the
-form of what it computes. An operand is a number k, for operand k of the program or, beyond those, for the result of an
-earlier step, or the pair ``("constant", number)``. The last step computes the result. Intermediate results are dropped
-as soon as no later step needs them.
+What a program is says ``tensor_runtime.contracts.elementwise.ProgramParams``. Intermediate results are dropped as soon
+as no later step needs them.
 """
 
 from __future__ import annotations
@@ -11,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from tensor_cpu import native_table as native
+from tensor_cpu import kernel_table
 from tensor_cpu.call_checks import checked
-from tensor_cpu.kernel_table import Binder, binder_of
+from tensor_cpu.kernel_table import Binder
+from tensor_cpu.kernels.params import taking_fields
+from tensor_runtime.contracts.elementwise import STEP_PARAMS, ProgramParams, ProgramStep, Reference
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand
 
-Reference = int | tuple[str, Any]
-Step = tuple[str, tuple[Reference, ...], Form]
-Program = tuple[Step, ...]
+Program = tuple[ProgramStep, ...]
 
 PROGRAM: Final = "elementwise_program"
 
@@ -48,7 +46,7 @@ def bind_program(operands: tuple[Operand, ...], result: Form, program: Program, 
     if small and large:
         first = _step_by_step(operands, small, keep=len(small))
         forms = (*operands, *[form for _, _, form in small])
-        last = _bind(PROGRAM, forms, result, large)
+        last = _bind(PROGRAM, forms, result, ProgramParams(large))
         return lambda *arrays: last(*arrays, *first(*arrays))
     run = _step_by_step(operands, program, keep=1)
     return lambda *arrays: run(*arrays)[0]
@@ -63,14 +61,15 @@ def split(count: int, program: Program, /) -> tuple[Program, Program]:
     >>> from tensor_runtime.form import form_of
     >>> from tensor_runtime.placement import CPU
     >>> row, matrix = form_of(F64, (3,), CPU), form_of(F64, (2, 3), CPU)
-    >>> split(2, (("exp", (1,), row), ("exp", (0,), matrix), ("add", (3, 2), matrix)))[1]
-    (('exp', (0,), Form(F64, (2, 3), cpu)), ('add', (3, 2), Form(F64, (2, 3), cpu)))
+    >>> program = (("exp", (1,), row), ("exp", (0,), matrix), ("add", (3, 2), matrix))
+    >>> tuple(step[:2] for step in split(2, program)[1])
+    (('exp', (0,)), ('add', (3, 2)))
     """
     shape = program[-1][2].shape
     places = sorted(range(len(program)), key=lambda k: program[k][2].shape == shape)
     new_number = {**{k: k for k in range(count)}, **{count + old: count + new for new, old in enumerate(places)}}
     renumbered = tuple(
-        (name, tuple(new_number[ref] if isinstance(ref, int) else ref for ref in references), form)
+        ProgramStep(name, tuple(new_number[ref] if isinstance(ref, int) else ref for ref in references), form)
         for name, references, form in (program[k] for k in places)
     )
     small = sum(form.shape != shape for _, _, form in program)
@@ -93,7 +92,7 @@ def _step_by_step(operands: tuple[Operand, ...], program: Program, keep: int) ->
         dropped = [
             number for number in range(count, count + len(program) - keep) if last_use.get(number, number - count) == k
         ]
-        stages.append((_bind(name, taken, form, None), references, dropped))
+        stages.append((_bind(name, taken, form, STEP_PARAMS.get(name)), references, dropped))
 
     def run(*arrays: Any) -> list[Any]:
         values: list[Any] = list(arrays)
@@ -106,25 +105,8 @@ def _step_by_step(operands: tuple[Operand, ...], program: Program, keep: int) ->
     return run
 
 
-def numpy_kernel(name: str, operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel:
-    """NumPy's kernel of an operation, whatever native one there is.
-
-    >>> from tensor_core import F64
-    >>> from tensor_runtime.form import form_of
-    >>> from tensor_runtime.placement import CPU
-    >>> import numpy as np
-    >>> form = form_of(F64, (2,), CPU)
-    >>> numpy_kernel("negative", (form,), form, None)(np.array([2.0, 3.0])).tolist()
-    [-2.0, -3.0]
-    """
-    binder = binder_of(name)
-    assert binder is not None, name
-    return binder(operands, result, params)
-
-
 def _bind(name: str, operands: tuple[Operand, ...], result: Any, params: Any) -> Kernel:
-    kernel = native.bind(name, operands, result, params)
-    return numpy_kernel(name, operands, result, params) if kernel is None else checked(name, kernel, operands)
+    return checked(name, kernel_table.bind(name, operands, result, params), operands)
 
 
-BINDERS: Final[Mapping[str, Binder]] = {PROGRAM: bind_program}
+BINDERS: Final[Mapping[str, Binder]] = {PROGRAM: taking_fields(bind_program)}

@@ -1,4 +1,4 @@
-"""Elementwise operations, one or a chain of them, as programs of the elementwise machine.
+"""Native elementwise operations, one or a chain of them, as programs of the elementwise machine (csrc/elementwise).
 
 The machine computes what NumPy's loops compute, bit for bit, except for elementary functions (within 4 rounding
 units) and products, quotients and magnitudes of complex numbers (within 4 rounding units of the magnitude).
@@ -13,12 +13,16 @@ import numpy as np
 
 from tensor_core.dtypes import FLOATING, Bool, DType
 from tensor_core.promotion import promote, promote_scalar
-from tensor_cpu.kernels.elementwise.fused import PROGRAM, Program, Reference, numpy_kernel
-from tensor_cpu.kernels.elementwise.numpy import COMPARISONS, element_of
+from tensor_cpu.kernel_table import NativeBinder, bind_numpy
+from tensor_cpu.kernels.elementwise.fused import PROGRAM, Program
+from tensor_cpu.kernels.elementwise.numpy import element_of
 from tensor_cpu.kernels.elementwise.registers import OPERATIONS, NoInstructionError, ProgramWriter, Strides, Value
+from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
+from tensor_runtime.backends.xp_tables import elementwise
+from tensor_runtime.contracts.elementwise import ProgramParams, ProgramStep, Reference
 from tensor_runtime.form import Form, Shape, form_of
 from tensor_runtime.protocols import Kernel, Operand
 
@@ -117,7 +121,7 @@ class _Compiler:
         known = self.values[reference]
         if known is not None:
             return self.writer.converted(known, dtype)
-        key = (reference, dtype, name in COMPARISONS)
+        key = (reference, dtype, name in elementwise.COMPARISONS)
         if key not in self.numbers:
             self.numbers[key] = self.writer.operand((0,) * len(self.shape), dtype)
             self.arguments.append((reference, element_of(name, dtype), dtype))
@@ -173,7 +177,7 @@ class _Compiler:
         return writer.instruction(name, dtype, values, result)
 
     def _power(self, references: tuple[Reference, ...], result: DType) -> Value:
-        """The exponents 2 and 3 are products, as in :mod:`tensor_cpu.kernels.division`."""
+        """The exponents 2 and 3 are products, as in :mod:`tensor_cpu.kernels.elementwise.arithmetic`."""
         writer, exponent = self.writer, references[1]
         dtype = self.common_dtype(references, result)
         base = self.value(references[0], "pow", dtype)
@@ -252,8 +256,8 @@ def bind_program(operands: tuple[Operand, ...], result: Form, program: Program, 
     except NoInstructionError:
         return None
     name = PROGRAM if len(program) > 1 else program[0][0]
-    params = program if len(program) > 1 else None
-    return compiler.kernel(result, lambda: numpy_kernel(name, operands, result, params))
+    params = ProgramParams(program) if len(program) > 1 else None
+    return compiler.kernel(result, lambda: bind_numpy(name, operands, result, params))
 
 
 def _after_copies(operands: tuple[Operand, ...], copied: list[bool], result: Form, program: Program) -> Kernel | None:
@@ -278,11 +282,11 @@ def _after_copies(operands: tuple[Operand, ...], copied: list[bool], result: For
     return call
 
 
-def _single(name: str) -> Callable[[tuple[Operand, ...], Any, Any], Kernel | None]:
+def _single(name: str) -> NativeBinder:
     def bind(operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel | None:
         if result.size < (1 if name in ANY_SIZE else SMALLEST) or params is not None:
             return None
-        return bind_program(operands, result, ((name, tuple(range(len(operands))), result),))
+        return bind_program(operands, result, (ProgramStep(name, tuple(range(len(operands))), result),))
 
     return bind
 
@@ -293,8 +297,7 @@ SINGLE: Final = (
     "clip",
 )
 
-BINDERS: Final[Mapping[str, Callable[[tuple[Operand, ...], Any, Any], Kernel | None]]] = {
+BINDERS: Final[Mapping[str, NativeBinder]] = {
     **{name: _single(name) for name in SINGLE},
-    PROGRAM: bind_program,
+    PROGRAM: taking_fields(bind_program),
 }
-"""Native binders by operation."""

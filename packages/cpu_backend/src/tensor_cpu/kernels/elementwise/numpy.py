@@ -149,9 +149,6 @@ def stretched(rank: int, full: int, /) -> tuple[Any, ...]:
     return (..., *[None] * (full - rank))
 
 
-COMPARISONS: Final = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
-
-
 def element_of(name: str, dtype: DType, /) -> Callable[[Any], Any]:
     """From a Python number to a NumPy scalar of the dtype; one out of range is our error, or compared all the same.
 
@@ -163,7 +160,7 @@ def element_of(name: str, dtype: DType, /) -> Callable[[Any], Any]:
     tensor_core.errors.CastRangeError: add: the number 2147483648 does not fit I32; ...
     """
     scalar = NUMPY_DTYPES[dtype].type
-    compares = name in COMPARISONS
+    compares = name in rows.COMPARISONS
 
     def element(value: Any) -> Any:
         try:
@@ -182,6 +179,16 @@ def element_of(name: str, dtype: DType, /) -> Callable[[Any], Any]:
 
 def _shortened(value: Any) -> str:
     return f"of {value.bit_length()} bits" if isinstance(value, int) and value.bit_length() > 256 else str(value)
+
+
+def first_true(found: Array, /) -> tuple[int, ...]:
+    """Index, in the tensor's order of axes, of the first true element in column-major order.
+
+    >>> first_true(np.array([[False, False], [True, True]]))
+    (0, 1)
+    """
+    position = int(found.argmax())
+    return tuple(int(along) for along in reversed(np.unravel_index(position, found.shape)))
 
 
 def _unary(name: str) -> Binder:

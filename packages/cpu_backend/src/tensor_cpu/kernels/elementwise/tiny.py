@@ -1,18 +1,18 @@
-"""Kernels for tiny compact operands, where the fixed cost of a NumPy call is most of the time.
+"""Native kernels for tiny compact operands, where the cost of a NumPy call is most of the time (csrc/elementwise).
 
-A sum of 2x2 elements takes a quarter of the ufunc's time, a product of 4x4 matrices a third of ``ndarray.dot``'s.
+A sum of 2x2 elements takes a quarter of the ufunc's time.
 What is larger than a few thousand elements goes elsewhere: there the loop counts, not the call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
 from tensor_core.dtypes import FLOATING
 from tensor_core.promotion import promote_scalar
-from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND, Axis, join, native, row_major
+from tensor_cpu.kernel_table import NativeBinder, kernels_of
 from tensor_cpu.kernels.elementwise import numpy as elementwise
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.form import Form
@@ -20,8 +20,6 @@ from tensor_runtime.protocols import Kernel, Operand, Result
 
 MOST_ELEMENTS: Final = 4096
 """Of an elementwise result."""
-_MOST_TERMS: Final = 4096  # multiplications of a product: beyond, BLAS catches up
-_PANEL: Final = 960  # elements of the right factor; TINY_PANEL in tiny.h
 
 
 def bind_binary(name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel | None:
@@ -88,77 +86,7 @@ def bind_unary(name: str, operands: tuple[Operand, ...], result: Result, params:
     return LIBRARY.bind_tiny_unary(name, result.shape[::-1], result.dtype.name)
 
 
-def bind_contract(operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel | None:
-    """The kernel of a contraction that is a small batch of small matrix products.
-
-    >>> import numpy as np
-    >>> from tensor_core import F64
-    >>> from tensor_runtime.form import form_of
-    >>> from tensor_runtime.placement import CPU
-    >>> a, b, c = form_of(F64, (2, 3), CPU), form_of(F64, (3, 1), CPU), form_of(F64, (2, 1), CPU)
-    >>> kernel = bind_contract((a, b), c, ((0, 1), (1, 2), (0, 2)))
-    >>> kernel(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), np.array([[1.0, 10.0, 100.0]])).tolist()
-    [[531.0, 642.0]]
-    """
-    a, b = operands
-    if not isinstance(a, Form) or not isinstance(b, Form) or not isinstance(result, Form) or not a.size or not b.size:
-        return None
-    if not (a.dtype is b.dtype is result.dtype) or result.dtype.kind == "bool":
-        return None
-    labels_a, labels_b, labels_out = params
-    if not {*labels_a} ^ {*labels_b} <= {*labels_out}:
-        return None
-    x, y = native(a, labels_a), native(b, labels_b)
-    out = row_major(labels_out[::-1], result.shape[::-1], result.dtype.numpy_name)
-    arranged = _arranged(join(x, y, out))
-    if arranged is None:
-        return None
-    swapped, numbers = arranged
-    return LIBRARY.bind_tiny_product(result.shape[::-1], result.dtype.name, swapped, numbers)
-
-
-def _arranged(axes: Sequence[Axis]) -> tuple[bool, tuple[int, ...]] | None:
-    """Which operand is the right factor, and the numbers of ``TinyProduct``; None if it is no such product.
-
-    The right factor has the result's fastest axis.
-    """
-    batch = [axis for axis in axes if axis.occurs(FIRST, SECOND, RESULT)]
-    inner = [axis for axis in axes if axis.occurs(FIRST, SECOND)]
-    free = [[axis for axis in axes if axis.occurs(role, RESULT)] for role in (FIRST, SECOND)]
-    if max(map(len, (batch, inner, *free))) > 1:
-        return None
-    swapped = bool(free[FIRST]) and free[FIRST][0].strides[RESULT] == 1
-    left, right = (SECOND, FIRST) if swapped else (FIRST, SECOND)
-    rows, columns = free[left], free[right]
-    if (columns or rows or batch) and not columns:  # the fastest axis is in both, or in the other alone
-        return None
-    if columns and columns[0].strides[RESULT] != 1:
-        return None
-    extents = [group[0].extent if group else 1 for group in (batch, rows, columns, inner)]
-    batches, m, n, k = extents
-    if batches * m * n * k > _MOST_TERMS or n * k > _PANEL:
-        return None
-
-    def stride(group: Sequence[Axis], role: int) -> int:
-        return (group[0].strides[role] or 0) if group else 0
-
-    return swapped, (
-        *extents,
-        *(stride(group, left) for group in (batch, rows, inner)),
-        stride(batch, right),
-        stride(inner, right),
-        stride(columns, right) if columns else 1,
-        stride(batch, RESULT),
-        stride(rows, RESULT),
-    )
-
-
-_BINARY: Final = (
-    "add", "subtract", "multiply", "divide", "maximum", "minimum", "equal", "not_equal", "less", "less_equal",
-)  # fmt: skip
-
-BINDERS: Final[Mapping[str, Any]] = {
-    **{name: partial(bind_binary, name) for name in _BINARY},
-    **{name: partial(bind_unary, name) for name in ("negative", "abs", "sqrt")},
-    "contract": bind_contract,
+BINDERS: Final[Mapping[str, NativeBinder]] = {
+    name: partial(bind_binary if name in elementwise.BINARY else bind_unary, name)
+    for name in kernels_of("elementwise.tiny")
 }

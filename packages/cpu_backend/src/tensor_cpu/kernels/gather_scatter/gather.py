@@ -15,6 +15,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from tensor_cpu.kernel_table import Binder
+from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES, Array, empty
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.dispatch.index_checked import out_of_range
@@ -268,8 +269,8 @@ def named(position: tuple[int, ...]) -> str:
 
 
 BINDERS: Final[Mapping[str, Binder]] = {
-    "take": bind_take,
-    "take_along_axis": bind_take_along_axis,
-    "put_along_axis": bind_put_along_axis,
+    "take": taking_fields(bind_take),
+    "take_along_axis": taking_fields(bind_take_along_axis),
+    "put_along_axis": taking_fields(bind_put_along_axis),
     "nonzero": bind_nonzero,
 }

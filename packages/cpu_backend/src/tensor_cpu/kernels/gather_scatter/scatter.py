@@ -29,7 +29,7 @@ def bind_gather(operands: tuple[Form, Form], result: Form, options: Any, /) -> K
     >>> from tensor_core import I64
     >>> from tensor_runtime.form import form_of
     >>> from tensor_runtime.placement import CPU
-    >>> from tensor_runtime.ops.slice_geometry import SliceOptions
+    >>> from tensor_runtime.contracts.gather_scatter import SliceOptions
     >>> pairs = SliceOptions(collapsed_axes=(), slice_sizes=(2,))
     >>> x, indices, result = form_of(I64, (5,), CPU), form_of(I64, (3,), CPU), form_of(I64, (3, 2), CPU)
     >>> bind_gather((x, indices), result, pairs)(np.arange(5) * 10, np.array([3, 0, 1])).T.tolist()
@@ -63,7 +63,7 @@ def bind_scatter(operands: tuple[Form, Form, Form], result: Form, params: Any, /
     >>> from tensor_core import I64
     >>> from tensor_runtime.form import form_of
     >>> from tensor_runtime.placement import CPU
-    >>> from tensor_runtime.ops.slice_geometry import SliceOptions
+    >>> from tensor_runtime.contracts.gather_scatter import SliceOptions
     >>> x, indices = form_of(I64, (3,), CPU), form_of(I64, (2,), CPU)
     >>> kernels = [bind_scatter((x, indices, indices), x, (mode, SliceOptions())) for mode in ("add", "replace")]
     >>> [kernel(np.array([1, 1, 1]), np.array([2, 2]), np.array([10, 20])).tolist() for kernel in kernels]

@@ -1,4 +1,4 @@
-"""Linear algebra for batches of small matrices, one in each lane of a vector register (csrc/linalg/batched_simd.h).
+"""Native linear algebra for batches of small matrices, each in one lane of a vector register (csrc/linalg).
 
 NumPy's kernel for the same forms stands behind every one of these: whenever a matrix is not finite, not positive
 definite or does not converge, the native kernel hands its operands over, so that results and errors are those of
@@ -9,7 +9,7 @@ another.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from math import prod
 from typing import Any, Final
@@ -17,7 +17,9 @@ from typing import Any, Final
 import numpy as np
 
 from tensor_core.dtypes import FLOATING
+from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.kernels.linalg import numpy as linalg
+from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.form import Form
@@ -49,7 +51,7 @@ _PARTS: Final = 16
 _NAMES: Final = {NUMPY_DTYPES[dtype]: dtype.name for dtype in FLOATING}
 
 
-def bind(name: str, operands: tuple[Operand, ...], result: Result, params: Any) -> Kernel | None:
+def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool) -> Kernel | None:
     """The kernel for these forms, or None where the matrices are not small, or too few, or their batches differ.
 
     >>> from tensor_core import F64
@@ -65,7 +67,7 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, params: Any) 
     forms = [operand for operand in operands if isinstance(operand, Form)]
     if len(forms) != len(operands):
         return None
-    numpys = linalg.bind(name, operands, result, params)
+    numpys = linalg.bind(name, operands, result, check)
     kernel = _bind_equal(name, forms, result, numpys)
     if kernel is None and name == "solve" and forms[0].shape[0] in _ALWAYS_HERE:
         return _bind_solve(forms, result, numpys)
@@ -96,12 +98,12 @@ def _bind_equal(name: str, forms: list[Form], result: Result, numpys: Kernel) ->
     kernel = LIBRARY.bind_batched_simd(
         name,
         a.dtype.name,
-        (rows, columns),
-        right,
-        count,
-        tuple((form.shape[::-1], form.dtype.name) for form in results),
-        not isinstance(result, tuple),
-        _refusing_singular(name, numpys) if name in ("solve", "inv") else numpys,
+        sides=(rows, columns),
+        right=right,
+        count=count,
+        results=tuple((form.shape[::-1], form.dtype.name) for form in results),
+        single=not isinstance(result, tuple),
+        fallback=_refusing_singular(name, numpys) if name in ("solve", "inv") else numpys,
     )
     return kernel if all(form.is_compact for form in forms) else _compacting(kernel)
 
@@ -131,12 +133,12 @@ def _bind_solve(forms: list[Form], result: Result, numpys: Kernel) -> Kernel | N
     kernel = LIBRARY.bind_batched_simd(
         "solve",
         result.dtype.name,
-        (side, side),
-        columns,
-        count,
-        (((count, columns, side), result.dtype.name),),
-        True,
-        _hand_back,
+        sides=(side, side),
+        right=columns,
+        count=count,
+        results=(((count, columns, side), result.dtype.name),),
+        single=True,
+        fallback=_hand_back,
     )
 
     def spread(transposed: Any, shape: tuple[int, ...], rows: int) -> Any:
@@ -187,7 +189,4 @@ def _compacting(kernel: Kernel) -> Kernel:
     return lambda *arrays: kernel(*map(np.ascontiguousarray, arrays))
 
 
-BINDERS: Final[Mapping[str, Callable[[tuple[Operand, ...], Result, Any], Kernel | None]]] = {
-    name: partial(bind, name) for name in linalg.ROUTINES
-}
-"""What is asked before NumPy's kernels."""
+BINDERS: Final[Mapping[str, NativeBinder]] = {name: taking_fields(partial(bind, name)) for name in _FILLING}

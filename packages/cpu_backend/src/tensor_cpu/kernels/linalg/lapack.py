@@ -1,15 +1,18 @@
-"""Native kernels of linear algebra: loops over LAPACK in C, in place on the column-major blocks of the results.
+"""Native linear algebra: loops over LAPACK, in place on the column-major blocks of the results (csrc/linalg).
 
 NumPy's kernel of the same operation stands behind each: whatever LAPACK refuses is given to it, and it raises.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from tensor_core.dtypes import FLOATING
+from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.kernels.linalg import numpy as linalg
+from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.system.blas import open_blas
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.form import Form, Shape
@@ -18,14 +21,14 @@ from tensor_runtime.protocols import Kernel, Operand, Result
 _Strides = tuple[int, ...]
 
 
-def bind(name: str, operands: tuple[Operand, ...], result: Result, params: Any) -> Kernel | None:
+def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool) -> Kernel | None:
     """The native kernel, or None for matrices without elements and for what the library's integers cannot count.
 
     Args:
         name: cholesky, solve, inv, det, qr, eigh or svd.
         operands: forms of one dtype.
         result: a form, or a tuple of them.
-        params: whether to check that the elements are finite.
+        check: whether to check that the elements are finite.
 
     Raises:
         ArgumentError: the environment names a BLAS that does not exist.
@@ -63,15 +66,15 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, params: Any) 
     return LIBRARY.bind_lapack(
         name,
         dtype.name,
-        a.shape[0],
-        a.shape[1],
-        right,
-        batch[::-1],
-        a.strides[::-1] if shared else _stack_strides(a, batch),
-        b_strides,
-        tuple((form.shape[::-1], form.dtype.name) for form in results),
-        bool(params),
-        linalg.bind(name, operands, result, params),
+        rows=a.shape[0],
+        columns=a.shape[1],
+        right=right,
+        batch=batch[::-1],
+        a_strides=a.strides[::-1] if shared else _stack_strides(a, batch),
+        b_strides=b_strides,
+        results=tuple((form.shape[::-1], form.dtype.name) for form in results),
+        check=check,
+        fallback=linalg.bind(name, operands, result, check),
     )
 
 
@@ -89,5 +92,6 @@ def _stack_strides(form: Form, batch: Shape) -> _Strides:
     return (*reversed(own), *[0] * missing, form.strides[1], form.strides[0])
 
 
-BINDERS: Final = {name: partial(bind, name) for name in linalg.ROUTINES}
-"""Native binders by operation."""
+BINDERS: Final[Mapping[str, NativeBinder]] = {
+    name: taking_fields(partial(bind, name)) for name in ("svd", "qr", "eigh", "cholesky", "solve", "inv", "det")
+}

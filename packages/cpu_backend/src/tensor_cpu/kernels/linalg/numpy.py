@@ -20,6 +20,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from tensor_core.errors import UnsupportedOperationError
+from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.linalg.checks import (
     Array,
     first_bad_minor,
@@ -28,6 +29,7 @@ from tensor_cpu.kernels.linalg.checks import (
     require_finite,
     require_indexable,
 )
+from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.errors import LinalgError, NotConvergedError, NotPositiveDefiniteError, SingularMatrixError
 from tensor_runtime.form import Form
@@ -244,14 +246,14 @@ ROUTINES: Final[Mapping[str, Routine]] = {
 """The decompositions by kernel name."""
 
 
-def bind(name: str, operands: tuple[Operand, ...], result: Result, params: Any) -> Kernel:
+def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool) -> Kernel:
     """The kernel of one decomposition for these forms.
 
     Args:
         name: a key of :data:`ROUTINES`.
         operands: forms of floating or complex tensors whose shapes the operation's spec has accepted.
         result: a form, or a tuple of them; decides whether the kernel returns an array or a tuple.
-        params: whether to check that the elements are finite.
+        check: whether to check that the elements are finite.
 
     Raises:
         SizeLimitError: LAPACK's integers are too short for the shapes.
@@ -270,7 +272,7 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, params: Any) 
     routine = ROUTINES[name]
     shapes = tuple(operand.shape for operand in operands if isinstance(operand, Form))
     require_indexable(name, shapes[0], routine.elements(*shapes))
-    checked = tuple(("ab"[i], min(2, len(shape))) for i, shape in enumerate(shapes)) if params else ()
+    checked = tuple(("ab"[i], min(2, len(shape))) for i, shape in enumerate(shapes)) if check else ()
     single = isinstance(result, Form)
 
     def kernel(*arrays: Array) -> Any:
@@ -289,7 +291,4 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, params: Any) 
     return ignoring_fp_errors(kernel)
 
 
-BINDERS: Final[Mapping[str, Callable[[tuple[Operand, ...], Result, Any], Kernel]]] = {
-    name: partial(bind, name) for name in ROUTINES
-}
-"""What the backend's table takes over."""
+BINDERS: Final[Mapping[str, Binder]] = {name: taking_fields(partial(bind, name)) for name in ROUTINES}

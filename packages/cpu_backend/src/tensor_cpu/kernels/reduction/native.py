@@ -1,4 +1,4 @@
-"""Reductions along any axes.
+"""Native reductions along any axes (csrc/reduction).
 
 Sums and products are cascaded: their error grows with the logarithm of the number of elements, and they are the same
 for every number of threads. What has no long neighbours, on a kept axis or on a reduced one, is first copied to an
@@ -7,16 +7,14 @@ order where it has.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from math import prod
 from typing import Any, Final, NamedTuple
 
-import numpy as np
-
 from tensor_core.dtypes import C32, C64, F32, F64, Bool, DType
-from tensor_cpu.storage import NUMPY_DTYPES
-from tensor_cpu.system.errstate import ignoring_fp_errors
+from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
+from tensor_runtime.backends.xp_tables.elementwise import REDUCTIONS
 from tensor_runtime.dispatch.dtype_rules import Reduction, accumulator, reduced_axes
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand
@@ -40,11 +38,25 @@ class Axis(NamedTuple):
 
 
 class Loops(NamedTuple):
-    """What the native kernel is made from: first element, columns and rows; kept axes; reduced axes around the rows."""
+    """What the native kernel is made from; csrc/reduction/reduce.c reads it by these names.
 
-    inside: tuple[int, int, int, int, int]
-    kept: tuple[int, ...]
-    bands: tuple[int, ...]
+    Attributes:
+        start: the first element that is read, from the first logical one.
+        columns: extent of the kept axis that is the innermost; its stride is 1.
+        column_place: its stride in the result.
+        rows: extent of the innermost reduced axis.
+        row_stride: its stride.
+        kept: the other kept axes, outermost first.
+        bands: the other reduced axes.
+    """
+
+    start: int
+    columns: int
+    column_place: int
+    rows: int
+    row_stride: int
+    kept: tuple[Axis, ...]
+    bands: tuple[Axis, ...]
 
 
 def axes_of(shape: tuple[int, ...], strides: tuple[int, ...], reduced: tuple[int, ...], /) -> tuple[int, list[Axis]]:
@@ -88,19 +100,15 @@ def _continues(outer: Axis, inner: Axis) -> bool:
 def loops_of(start: int, axes: list[Axis], /) -> Loops:
     """Loops over the axes as they lie in memory; the stride of the last one is 1.
 
-    >>> loops_of(0, [Axis(40, 60, 1), Axis(60, 1, 0)])
-    Loops(inside=(0, 1, 1, 60, 1), kept=(40, 60, 1), bands=())
-    >>> loops_of(0, [Axis(4, 300, 0), Axis(5, 60, 10), Axis(6, 10, 0), Axis(10, 1, 1)])
-    Loops(inside=(0, 10, 1, 6, 10), kept=(5, 60, 10), bands=(4, 300))
+    >>> loops_of(0, [Axis(40, 60, 1), Axis(60, 1, 0)]).kept
+    (Axis(extent=40, stride=60, place=1),)
+    >>> loops_of(0, [Axis(4, 300, 0), Axis(5, 60, 10), Axis(6, 10, 0), Axis(10, 1, 1)])[:5]
+    (0, 10, 1, 6, 10)
     """
     kept = [axis for axis in axes if axis.place]
     *bands, rows = (axis for axis in axes if not axis.place)
     columns = kept.pop() if axes[-1].place else Axis(1, 1, 1)
-    return Loops(
-        (start, columns.extent, columns.place, rows.extent, rows.stride),
-        tuple(number for axis in kept for number in axis),
-        tuple(number for axis in bands for number in axis[:2]),
-    )
+    return Loops(start, columns.extent, columns.place, rows.extent, rows.stride, tuple(kept), tuple(bands))
 
 
 def has_long_neighbours(axes: list[Axis], /) -> bool:
@@ -159,7 +167,7 @@ def _fold(fold: str, dtype: DType, result: Form, start: int, axes: list[Axis]) -
     size = prod(axis.extent for axis in axes) // axes[inner].extent * between.itemsize
     if not _jumps(axes, inner) or size > MOST_COPIED:
         shape, name = result.shape[::-1], result.dtype.name
-        return LIBRARY.bind_reduce(fold, dtype.name, shape, name, *loops_of(start, axes))
+        return LIBRARY.bind_reduce(fold, dtype.name, shape, name, loops_of(start, axes))
     left, place = [], 1
     for axis in reversed(axes[:inner] + axes[inner + 1 :]):
         left.append((axis, place))
@@ -167,7 +175,7 @@ def _fold(fold: str, dtype: DType, result: Form, start: int, axes: list[Axis]) -
     left.reverse()
     first_axes = [Axis(axis.extent, axis.stride, step) for axis, step in left]
     first_axes.insert(inner, axes[inner])
-    first = LIBRARY.bind_reduce(fold, dtype.name, (place,), between.name, *loops_of(start, first_axes))
+    first = LIBRARY.bind_reduce(fold, dtype.name, (place,), between.name, loops_of(start, first_axes))
     second = _fold(fold, between, result, 0, [Axis(axis.extent, step, axis.place) for axis, step in left])
     return lambda x: second(first(x))
 
@@ -187,32 +195,7 @@ def _compact(outermost_first: list[tuple[int, bool]]) -> list[Axis]:
     return [Axis(rows, columns, 0), Axis(columns, 1, 1)] if columns > 1 else [Axis(rows, 1, 0)]
 
 
-def bind_mean(operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel | None:
-    """The kernel of a mean of real elements: the native sum, divided by the number of elements.
-
-    >>> from tensor_core import F64
-    >>> from tensor_runtime.form import form_of
-    >>> from tensor_runtime.placement import CPU
-    >>> import numpy as np
-    >>> kernel = bind_mean((form_of(F64, (300, 100), CPU),), form_of(F64, (100,), CPU), (0, False))
-    >>> kernel is None or kernel(np.full((100, 300), 7.0))[7].item() == 7
-    True
-    """
-    (form,) = operands
-    assert isinstance(form, Form)
-    total = bind_reduction("sum", form, result, params) if form.dtype in (F32, F64) else None
-    if total is None:
-        return None
-    count = NUMPY_DTYPES[result.dtype].type(form.size // result.size)
-
-    def mean(x: Any) -> Any:
-        sums = total(x)
-        return np.divide(sums, count, out=sums)
-
-    return ignoring_fp_errors(mean)
-
-
-def _binder(name: str) -> Callable[[tuple[Operand, ...], Any, Any], Kernel | None]:
+def _binder(name: str) -> NativeBinder:
     def bind(operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel | None:
         assert isinstance(operands[0], Form)
         return bind_reduction(name, operands[0], result, params)
@@ -220,8 +203,6 @@ def _binder(name: str) -> Callable[[tuple[Operand, ...], Any, Any], Kernel | Non
     return bind
 
 
-BINDERS: Final[Mapping[str, Callable[[tuple[Operand, ...], Any, Any], Kernel | None]]] = {
-    **{name: _binder(name) for name in ("sum", "prod", "max", "min", "any", "all")},
-    "mean": bind_mean,
+BINDERS: Final[Mapping[str, NativeBinder]] = {
+    name: _binder(name) for name in REDUCTIONS if not name.startswith("reduce_")
 }
-"""Native binders by operation."""

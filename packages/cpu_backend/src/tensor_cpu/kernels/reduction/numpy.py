@@ -53,4 +53,3 @@ def _reduction(name: str) -> Binder:
 
 
 BINDERS: Final[Mapping[str, Binder]] = {name: _reduction(name) for name in REDUCTIONS}
-"""What the backend's table takes over."""

@@ -1,4 +1,4 @@
-"""Variances and norms: sums of squares that are made in double, over any axes and without a temporary array.
+"""Native means, variances and norms: sums in double over any axes, without a temporary array (csrc/reduction).
 
 The sums are cascaded as those of :mod:`tensor_cpu.kernels.reduction.native` are. What has no long neighbours is left to
 :mod:`tensor_cpu.kernels.statistics.numpy`, which goes through it block by block.
@@ -6,16 +6,17 @@ The sums are cascaded as those of :mod:`tensor_cpu.kernels.reduction.native` are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from math import inf, sqrt
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from tensor_core.dtypes import C32, C64, F32, F64, DType
-from tensor_cpu.kernels.reduction.native import Axis, axes_of, has_long_neighbours, loops_of
+from tensor_cpu.kernel_table import NativeBinder
+from tensor_cpu.kernels.reduction.native import Axis, axes_of, bind_reduction, has_long_neighbours, loops_of
 from tensor_cpu.kernels.statistics import numpy as statistics
-from tensor_cpu.storage import empty
+from tensor_cpu.storage import NUMPY_DTYPES, empty
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.dispatch.dtype_rules import Axes, reduced_axes
@@ -37,7 +38,7 @@ class _Sums(NamedTuple):
     def kernel(self, fold: str, dtype: DType = F64, divisor: float = 1.0, root: bool = False) -> Kernel:
         """Of a vector of folds, as the kept axes come in the result, divided, and rooted if wanted."""
         kernel: Kernel = LIBRARY.bind_reduce(
-            fold, self.dtype.name, (self.number,), dtype.name, *loops_of(self.start, self.axes), divisor, root
+            fold, self.dtype.name, (self.number,), dtype.name, loops_of(self.start, self.axes), divisor, root
         )
         return kernel
 
@@ -61,6 +62,30 @@ def _sums(name: str, form: Form, result: Form, axis: Axes, *, join_parts: bool) 
     if has_long_neighbours(axes) or (form.size <= _TINY and axes[-1].stride == 1):
         return _Sums(dtype, start, axes, number)
     return None
+
+
+def bind_mean(operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel | None:
+    """The kernel of a mean of real elements: the native sum, divided by the number of elements.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> kernel = bind_mean((form_of(F64, (300, 100), CPU),), form_of(F64, (100,), CPU), (0, False))
+    >>> kernel is None or kernel(np.full((100, 300), 7.0))[7].item() == 7
+    True
+    """
+    (form,) = operands
+    assert isinstance(form, Form)
+    total = bind_reduction("sum", form, result, params) if form.dtype in (F32, F64) else None
+    if total is None:
+        return None
+    count = NUMPY_DTYPES[result.dtype].type(form.size // result.size)
+
+    def mean(x: Any) -> Any:
+        sums = total(x)
+        return np.divide(sums, count, out=sums)
+
+    return ignoring_fp_errors(mean)
 
 
 def bind_spread(name: str, operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel | None:
@@ -146,9 +171,9 @@ def _in_range(roots: Kernel, form: Form, result: Form, params: Any) -> Kernel:
     return ignoring_fp_errors(norms)
 
 
-BINDERS: Final[Mapping[str, Callable[[tuple[Operand, ...], Any, Any], Kernel | None]]] = {
+BINDERS: Final[Mapping[str, NativeBinder]] = {
+    "mean": bind_mean,
     "var": lambda operands, result, params: bind_spread("var", operands, result, params),
     "std": lambda operands, result, params: bind_spread("std", operands, result, params),
     "norm": bind_norm,
 }
-"""Native binders by operation."""

@@ -1,105 +1,121 @@
-"""Elementwise rows that NumPy and CuPy share.
+"""Elementwise kernels and reductions that NumPy and CuPy share: what each is called in an array namespace.
 
-The functions follow NumPy's ufunc protocol: operands broadcast, ``out=``, ``dtype=`` and ``order=`` are honoured.
+The tables are data, so the kernels that they hold are known without importing an array library; the functions read a
+namespace by them. What is found there follows NumPy's ufunc protocol: operands broadcast, ``out=``, ``dtype=`` and
+``order=`` are honoured.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 Ufunc = Callable[..., Any]
 
+COMPARISONS: Final[Mapping[str, str]] = {
+    "equal": "equal",
+    "not_equal": "not_equal",
+    "less": "less",
+    "less_equal": "less_equal",
+    "greater": "greater",
+    "greater_equal": "greater_equal",
+}
+"""Kernels of two operands that give Bool, and the functions that compute them."""
+
+BINARY: Final[Mapping[str, str]] = {
+    "add": "add",
+    "subtract": "subtract",
+    "multiply": "multiply",
+    "divide": "true_divide",
+    "floor_divide": "floor_divide",
+    "remainder": "remainder",
+    "fmod": "fmod",
+    "pow": "power",
+    "maximum": "maximum",
+    "minimum": "minimum",
+    "atan2": "arctan2",
+    "logical_and": "logical_and",
+    "logical_or": "logical_or",
+    "logical_xor": "logical_xor",
+    "bitwise_and": "bitwise_and",
+    "bitwise_or": "bitwise_or",
+    "bitwise_xor": "bitwise_xor",
+    "bitwise_left_shift": "left_shift",
+    "bitwise_right_shift": "right_shift",
+    **COMPARISONS,
+}
+"""Kernels of two operands, and the functions that compute them."""
+
+UNARY: Final[Mapping[str, str]] = {
+    "negative": "negative",
+    "positive": "positive",
+    "abs": "absolute",
+    "conj": "conjugate",
+    "sign": "sign",
+    "logical_not": "logical_not",
+    "bitwise_invert": "invert",
+    "exp": "exp",
+    "expm1": "expm1",
+    "log": "log",
+    "log1p": "log1p",
+    "sqrt": "sqrt",
+    "sin": "sin",
+    "cos": "cos",
+    "tan": "tan",
+    "asin": "arcsin",
+    "acos": "arccos",
+    "atan": "arctan",
+    "sinh": "sinh",
+    "cosh": "cosh",
+    "tanh": "tanh",
+    "floor": "floor",
+    "ceil": "ceil",
+    "trunc": "trunc",
+    "round": "rint",
+    "isnan": "isnan",
+    "isinf": "isinf",
+    "isfinite": "isfinite",
+}
+"""Kernels of one operand, and the functions that compute them."""
+
+REDUCTIONS: Final[Mapping[str, str]] = {
+    "sum": "add",
+    "prod": "multiply",
+    "max": "maximum",
+    "min": "minimum",
+    "any": "logical_or",
+    "all": "logical_and",
+    "reduce_or": "bitwise_or",
+    "reduce_and": "bitwise_and",
+}
+"""Reductions, and the functions of two operands that they fold."""
+
 
 def binary(xp: Any, /) -> Mapping[str, Ufunc]:
-    """Two operands.
+    """The functions of :data:`BINARY`.
 
     >>> import numpy
-    >>> binary(numpy)["add"](1, 2).item()
-    3
+    >>> binary(numpy)["atan2"](0, 1).item()
+    0.0
     """
-    return {
-        "add": xp.add,
-        "subtract": xp.subtract,
-        "multiply": xp.multiply,
-        "divide": xp.true_divide,
-        "floor_divide": xp.floor_divide,
-        "remainder": xp.remainder,
-        "fmod": xp.fmod,
-        "pow": xp.power,
-        "maximum": xp.maximum,
-        "minimum": xp.minimum,
-        "atan2": xp.arctan2,
-        "logical_and": xp.logical_and,
-        "logical_or": xp.logical_or,
-        "logical_xor": xp.logical_xor,
-        "bitwise_and": xp.bitwise_and,
-        "bitwise_or": xp.bitwise_or,
-        "bitwise_xor": xp.bitwise_xor,
-        "bitwise_left_shift": xp.left_shift,
-        "bitwise_right_shift": xp.right_shift,
-        "equal": xp.equal,
-        "not_equal": xp.not_equal,
-        "less": xp.less,
-        "less_equal": xp.less_equal,
-        "greater": xp.greater,
-        "greater_equal": xp.greater_equal,
-    }
+    return {kernel: getattr(xp, name) for kernel, name in BINARY.items()}
 
 
 def unary(xp: Any, /) -> Mapping[str, Ufunc]:
-    """One operand.
+    """The functions of :data:`UNARY`.
 
     >>> import numpy
-    >>> unary(numpy)["negative"](1).item()
-    -1
+    >>> unary(numpy)["abs"](-1).item()
+    1
     """
-    return {
-        "negative": xp.negative,
-        "positive": xp.positive,
-        "abs": xp.absolute,
-        "conj": xp.conjugate,
-        "sign": xp.sign,
-        "logical_not": xp.logical_not,
-        "bitwise_invert": xp.invert,
-        "exp": xp.exp,
-        "expm1": xp.expm1,
-        "log": xp.log,
-        "log1p": xp.log1p,
-        "sqrt": xp.sqrt,
-        "sin": xp.sin,
-        "cos": xp.cos,
-        "tan": xp.tan,
-        "asin": xp.arcsin,
-        "acos": xp.arccos,
-        "atan": xp.arctan,
-        "sinh": xp.sinh,
-        "cosh": xp.cosh,
-        "tanh": xp.tanh,
-        "floor": xp.floor,
-        "ceil": xp.ceil,
-        "trunc": xp.trunc,
-        "round": xp.rint,
-        "isnan": xp.isnan,
-        "isinf": xp.isinf,
-        "isfinite": xp.isfinite,
-    }
+    return {kernel: getattr(xp, name) for kernel, name in UNARY.items()}
 
 
 def reductions(xp: Any, /) -> Mapping[str, Ufunc]:
-    """Folds over axes: ``axis=``, ``keepdims=`` and ``out=`` are honoured.
+    """Folds over axes, one for each row of :data:`REDUCTIONS`: ``axis=``, ``keepdims=`` and ``out=`` are honoured.
 
     >>> import numpy
     >>> reductions(numpy)["sum"](numpy.ones(3), axis=0).item()
     3.0
     """
-    return {
-        "sum": xp.add.reduce,
-        "prod": xp.multiply.reduce,
-        "max": xp.maximum.reduce,
-        "min": xp.minimum.reduce,
-        "any": xp.logical_or.reduce,
-        "all": xp.logical_and.reduce,
-        "reduce_or": xp.bitwise_or.reduce,
-        "reduce_and": xp.bitwise_and.reduce,
-    }
+    return {kernel: getattr(xp, name).reduce for kernel, name in REDUCTIONS.items()}

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from tensor_core.dtypes import DTYPES, F32, F64, REAL, Bool, DType
 from tensor_core.errors import ArgumentError, AxisError, DTypeError
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_runtime.dispatch.dtype_rules import inexact, reduced_axes
 from tensor_runtime.dispatch.spec import same
 from tensor_runtime.ops import activations

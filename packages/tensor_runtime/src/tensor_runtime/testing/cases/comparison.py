@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tensor_core.dtypes import ALL, F64, I64, REAL, Bool
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_runtime.dispatch.dtype_rules import boolean
 from tensor_runtime.ops import comparison
 from tensor_runtime.testing.case import Case

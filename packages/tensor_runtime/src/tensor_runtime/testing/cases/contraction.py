@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from tensor_core.dtypes import C32, C64, DTYPES, F32, F64, I32, I64, Bool, DType
 from tensor_core.errors import ArgumentError, AxisError, DTypeError, ShapeError
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_core.promotion import promote
 from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND, PLUS_TIMES, Semiring
 from tensor_runtime.ops.contraction import dot_general, matmul, tensordot

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from tensor_core.dtypes import C32, C64, DTYPES, F32, F64, I32, I64, Bool, DType
 from tensor_core.errors import ArgumentError, CastRangeError, LossyConversionError
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_core.promotion import can_convert
 from tensor_core.scalars import cast_scalar, convert_scalar
 from tensor_runtime.dispatch.conversion import OVERFLOW_POLICIES, cast, convert

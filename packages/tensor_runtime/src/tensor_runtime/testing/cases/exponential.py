@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from tensor_core.dtypes import ALL, C32, C64, DTYPES, F32, F64, REAL, Bool, DType
 from tensor_core.errors import DTypeError
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_runtime.dispatch.dtype_rules import inexact
 from tensor_runtime.ops import exponential
 from tensor_runtime.testing.case import Case, refused

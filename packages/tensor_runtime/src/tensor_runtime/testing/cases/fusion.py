@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from tensor_core.dtypes import F32, F64, FLOATING, I32, I64, NUMERIC, REAL, Bool, DType
 from tensor_core.errors import ArgumentError, DivisionByZeroError, ShapeError, UnsupportedOperationError
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_core.promotion import promote
 from tensor_runtime.fusion.fuse import fuse
 from tensor_runtime.ops import exponential, reduction, selection, trigonometry

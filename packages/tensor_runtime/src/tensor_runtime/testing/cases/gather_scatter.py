@@ -7,7 +7,7 @@ from typing import Any
 
 from tensor_core.dtypes import DTYPES, F64, I32, I64, Bool, DType
 from tensor_core.errors import ArgumentError, AxisError, DTypeError, IndexingError, ReadOnlyError, ShapeError
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_core.shapes import broadcast_shapes
 from tensor_runtime.ops.gather_scatter import gather, nonzero, put_along_axis, scatter, take, take_along_axis
 from tensor_runtime.ops.views import copy

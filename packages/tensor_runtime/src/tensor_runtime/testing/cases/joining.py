@@ -1,4 +1,4 @@
-"""Cases of ``tensor_runtime.assembling`` and ``padding``: only places of elements change, so the bits are exact."""
+"""Cases of ``tensor_runtime.ops.joining``: only places of elements change, so the bits are exact."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, Final
 
-from tensor_core.dtypes import DTYPES, F64, I32, I64, Bool, DType
-from tensor_core.errors import ArgumentError, AxisError, CastRangeError, DTypeError, ShapeError, TensorError
-from tensor_core.host_tensor import HostTensor
+from tensor_core.dtypes import DTYPES, F64, I32, I64, Bool
+from tensor_core.errors import ArgumentError, AxisError, ShapeError, TensorError
+from tensor_core.host.tensor import HostTensor
 from tensor_core.promotion import promote
 from tensor_core.scalars import convert_scalar
-from tensor_runtime import primitives
 from tensor_runtime.ops import joining
-from tensor_runtime.ops.padding import pad
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.oracle import Host, Index, indices, tabulated, whole_numbers
 
@@ -28,8 +26,6 @@ def cases() -> Iterator[Case]:
         yield _joined(str(dtype), (x, y), 1)
         yield _stacked(str(dtype), (x, x), 1)
         yield from _moved(str(dtype), x, 1)
-        yield from _padded(str(dtype), x, ((1, 2), (0, 1)))
-        yield _strict(str(dtype), x, whole_numbers((), dtype, 5), (1, -1), (0, 2), (1, 2))
     for shape in _SHAPES:
         x = whole_numbers(shape, F64)
         for axis in (None, *range(-x.rank, x.rank)):
@@ -37,8 +33,6 @@ def cases() -> Iterator[Case]:
         yield _joined(f"lines of {shape}", (x, x), None)
         for axis in range(-x.rank - 1, x.rank + 1):
             yield _stacked(f"{shape} axis {axis}", (x, x, x), axis)
-        if 0 not in shape:
-            yield from _padded(f"{shape}", x, [(axis, 2 - axis % 3) for axis in range(x.rank)])
     yield _joined("one", (whole_numbers((2, 3), F64),), 0)
     yield _joined("some empty", tuple(whole_numbers((n, 2), F64) for n in (2, 0, 1)), -2)
     mixed = (whole_numbers((2,), Bool), whole_numbers((2,), I32), whole_numbers((1,), F64))
@@ -46,11 +40,6 @@ def cases() -> Iterator[Case]:
     yield _stacked("mixed dtypes", mixed[:2], 0)
     yield from _splits()
     yield from _rolls()
-    x, value = whole_numbers((4, 3), F64), whole_numbers((), F64, 7)
-    for low, high, interior in (((-1, -2), (-1, 0), (0, 0)), ((-3, 2), (1, -4), (2, 1)), ((0, -3), (0, 0), (0, 0))):
-        yield _strict(f"{low} {high} {interior}", x, value, low, high, interior)
-    yield _strict("rank 0", value, value, (), (), ())
-    yield _strict("nothing between nothing", whole_numbers((0, 1), F64), value, (1, 1), (0, 0), (3, 3))
     yield from _refusals()
 
 
@@ -195,51 +184,6 @@ def _rolled(label: str, x: Host, shifts: Sequence[int], axes: Sequence[int]) -> 
     return Case("roll", label, (x,), call, partial(tabulated, x.shape, x.dtype, rule))
 
 
-def _padded(label: str, x: Host, widths: Sequence[tuple[int, int]]) -> Iterator[Case]:
-    shape = [low + n + high for n, (low, high) in zip(x.shape, widths, strict=True)]
-    value: Any = {"bool": True, "int": -7, "float": -0.5, "complex": 2 - 1j}[x.dtype.kind]
-
-    def source(index: Index) -> Index:
-        return tuple(i - low for i, (low, _) in zip(index, widths, strict=True))
-
-    def constant(index: Index, outside: Any = 0) -> Any:
-        place = source(index)
-        return x[place] if all(0 <= i < n for i, n in zip(place, x.shape, strict=True)) else outside
-
-    def edge(index: Index) -> Any:
-        return x[tuple(min(max(i, 0), n - 1) for i, n in zip(source(index), x.shape, strict=True))]
-
-    pairs = tuple(widths) or 0
-    yield Case("pad", f"{label} zeros", (x,), _call(pad, pairs), partial(tabulated, shape, x.dtype, constant))
-    yield Case(
-        "pad",
-        f"{label} {value}",
-        (x,),
-        lambda t: pad(t, pairs, constant_values=value),
-        partial(tabulated, shape, x.dtype, partial(constant, outside=value)),
-    )
-    yield Case("pad", f"{label} edges", (x,), _call(pad, pairs, "edge"), partial(tabulated, shape, x.dtype, edge))
-
-
-def _strict(label: str, x: Host, value: Host, low: Sequence[int], high: Sequence[int], interior: Sequence[int]) -> Case:
-    sides = list(zip(x.shape, low, high, interior, strict=True))
-    shape = [before + n + max(n - 1, 0) * between + after for n, before, after, between in sides]
-
-    def rule(index: Index) -> Any:
-        place = []
-        for i, (n, before, _, between) in zip(index, sides, strict=True):
-            position, rest = divmod(i - before, between + 1)
-            if rest or not 0 <= position < n:
-                return value[()]
-            place.append(position)
-        return x[tuple(place)]
-
-    def call(t: Any, v: Any) -> Any:
-        return primitives.pad(t, v, low, high, interior)
-
-    return Case("primitives.pad", label, (x, value), call, partial(tabulated, shape, x.dtype, rule))
-
-
 def _refusals() -> Iterator[Case]:
     x, vector, scalar = whole_numbers((2, 3), F64), whole_numbers((3,), I64), whole_numbers((), I64)
     one: tuple[tuple[str, str, Host, Callable[..., Any], type[TensorError]], ...] = (
@@ -256,31 +200,9 @@ def _refusals() -> Iterator[Case]:
         ("roll", "axis twice", x, _call(joining.roll, 1, (0, -2)), AxisError),
         ("roll", "too many shifts", x, _call(joining.roll, (1, 2), 0), ArgumentError),
         ("reverse", "axis out of range", x, _call(joining.reverse, 2), AxisError),
-        ("pad", "a negative width", vector, _call(pad, -1), ArgumentError),
-        ("pad", "another mode", vector, _call(pad, 1, "wrap"), ArgumentError),
-        ("pad", "float into I64", vector, lambda t: pad(t, 1, constant_values=0.5), DTypeError),
-        ("pad", "out of range", whole_numbers((3,), I32), lambda t: pad(t, 1, constant_values=2**31), CastRangeError),
-        ("pad", "edges of nothing", whole_numbers((0,), F64), _call(pad, 1, "edge"), ArgumentError),
     )
     for name, label, operand, call, error in one:
         yield refused(name, label, (operand,), call, error)
     unequal = (x, whole_numbers((3, 2), F64))
     yield refused("concatenate", "unequal extents", unequal, lambda *t: joining.concatenate(t), ShapeError)
     yield refused("stack", "unequal shapes", unequal, lambda *t: joining.stack(t), ShapeError)
-    yield from _strict_refusals(vector, scalar)
-
-
-def _strict_refusals(x: Host, value: Host) -> Iterator[Case]:
-    other: DType = F64
-    for label, operands, arguments, error in (
-        ("unequal dtypes", (x, whole_numbers((), other)), ((0,), (0,), (0,)), DTypeError),
-        ("a value of rank 1", (x, x), ((0,), (0,), (0,)), ShapeError),
-        ("a negative interior", (x, value), ((0,), (0,), (-1,)), ArgumentError),
-        ("too few numbers", (x, value), ((), (0,), (0,)), ArgumentError),
-        ("cropped too far", (x, value), ((-2,), (-2,), (0,)), ShapeError),
-    ):
-
-        def call(t: Any, v: Any, arguments: Any = arguments) -> Any:
-            return primitives.pad(t, v, *arguments)
-
-        yield refused("primitives.pad", label, operands, call, error)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from tensor_core.dtypes import ALL, I32, I64, INTEGER, Bool
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_runtime.dispatch.dtype_rules import boolean
 from tensor_runtime.ops import logic
 from tensor_runtime.testing.case import Case

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from tensor_core.dtypes import ALL, DTYPES, F64, I64, REAL, Bool, DType
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_runtime.dispatch.dtype_rules import inexact
 from tensor_runtime.dispatch.spec import same
 from tensor_runtime.ops import pooling

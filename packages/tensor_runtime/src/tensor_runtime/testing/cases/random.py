@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from tensor_core.dtypes import F64, FLOATING, I32, I64, DType
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_core.shapes import element_count
 from tensor_runtime.ops.random import integers, normal, uniform
 from tensor_runtime.testing.case import Case, refused

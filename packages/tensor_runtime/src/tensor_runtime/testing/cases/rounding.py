@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Final
 
 from tensor_core.dtypes import ALL, DTYPES, F32, F64, REAL, Bool
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_runtime.dispatch.dtype_rules import boolean
 from tensor_runtime.ops import rounding
 from tensor_runtime.testing.case import Case

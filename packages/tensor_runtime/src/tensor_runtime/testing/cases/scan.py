@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from tensor_core.dtypes import DTYPES, F64, I32, I64, DType
 from tensor_core.errors import ArgumentError, AxisError
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_runtime.dispatch.dtype_rules import accumulator
 from tensor_runtime.ops import scan
 from tensor_runtime.ops.arithmetic import subtract

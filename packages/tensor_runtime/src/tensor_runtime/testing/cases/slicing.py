@@ -7,7 +7,7 @@ from typing import Any
 
 from tensor_core.dtypes import DTYPES, F64, I32, I64
 from tensor_core.errors import ArgumentError, DTypeError, IndexingError, ShapeError
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_runtime.ops.slicing import dynamic_slice, dynamic_update_slice
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.oracle import Host, Index, stored, tabulated, whole_numbers

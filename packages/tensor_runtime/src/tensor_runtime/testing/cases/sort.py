@@ -8,7 +8,7 @@ from typing import Any
 
 from tensor_core.dtypes import DTYPES, F64, I32, I64, Bool, DType
 from tensor_core.errors import ArgumentError, AxisError, ShapeError
-from tensor_core.host_tensor import HostTensor
+from tensor_core.host.tensor import HostTensor
 from tensor_core.promotion import promote
 from tensor_core.scalars import convert_scalar
 from tensor_runtime.ops.sort import (

@@ -1,0 +1,1 @@
+"""An example backend; importing it imports nothing."""

@@ -1,0 +1,36 @@
+"""Native kernels that change the dtype (csrc/copy)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from tensor_cpu.kernel_table import NativeBinder
+from tensor_cpu.kernels.views import native as views
+from tensor_cpu.system.extension import LIBRARY
+from tensor_runtime.form import Form
+from tensor_runtime.protocols import Kernel, Operand, Result
+
+
+def bind_convert(operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel | None:
+    """The kernel that changes the dtype; None where a value may not fit, which NumPy's kernel looks for.
+
+    >>> import numpy as np
+    >>> from tensor_core import C64, F64, I32
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> integers, numbers = form_of(I32, (3,), CPU, (-1,)), form_of(C64, (3,), CPU)
+    >>> bind_convert((integers,), numbers, None)(np.array([1, 2, 3], np.int32)[::-1]).tolist()
+    [(3+0j), (2+0j), (1+0j)]
+    >>> bind_convert((form_of(F64, (3,), CPU),), integers, "error") is None
+    True
+    """
+    (form,) = operands
+    assert isinstance(form, Form)
+    assert isinstance(result, Form)
+    if form.dtype is result.dtype:
+        return views.bind_copy(operands, result, None)
+    return LIBRARY.bind_convert(form.shape[::-1], form.strides[::-1], form.dtype.name, result.dtype.name)
+
+
+BINDERS: Final[Mapping[str, NativeBinder]] = {"convert": bind_convert, "cast": bind_convert}

@@ -1,0 +1,124 @@
+"""The kernel table agrees with the modules that it names, and binds the first kernel there is."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.resources import files
+from typing import Any
+
+import pytest
+
+from tensor_core import F64
+from tensor_cpu import kernel_table
+from tensor_cpu.kernel_table import FAMILIES, ROWS, Row, binders
+from tensor_cpu.system import extension
+from tensor_runtime.backends.xp_tables import elementwise
+from tensor_runtime.form import form_of
+from tensor_runtime.placement import CPU
+
+needs_native = pytest.mark.skipif(not extension.AVAILABLE, reason=extension.WHY_NOT)
+FORM = form_of(F64, (2,), CPU)
+SHARED = {*elementwise.BINARY, *elementwise.UNARY, *elementwise.REDUCTIONS}
+"""Names that come from the tables of array namespaces, for which native modules may have nothing."""
+
+
+def test_every_row_names_a_numpy_module_that_binds_it() -> None:
+    assert [name for name, row in ROWS.items() if name not in binders(row.numpy)] == []
+
+
+@needs_native
+def test_every_written_row_names_native_modules_that_bind_it() -> None:
+    missing = [
+        (name, module)
+        for name, row in ROWS.items()
+        for module in row.native
+        if name not in binders(module) and name not in SHARED
+    ]
+    assert missing == []
+
+
+@needs_native
+def test_no_native_binder_is_left_out_of_the_table() -> None:
+    modules = {module for row in ROWS.values() for module in row.native}
+    left_out = [(name, module) for module in modules for name in binders(module) if module not in ROWS[name].native]
+    assert left_out == []
+
+
+def test_no_numpy_binder_is_left_out_of_the_table() -> None:
+    assert {name for row in ROWS.values() for name in binders(row.numpy)} <= ROWS.keys()
+
+
+def test_no_kernel_stands_in_two_families() -> None:
+    assert sum(map(len, FAMILIES.values())) == len({name for rows in FAMILIES.values() for name in rows})
+
+
+def test_binders_of_one_kernel_stand_in_one_folder() -> None:
+    folders = {name: {module.partition(".")[0] for module in (row.numpy, *row.native)} for name, row in ROWS.items()}
+    assert {name: found for name, found in folders.items() if len(found) > 1} == {}
+
+
+def test_modules_with_native_binders_name_their_folder_of_c_sources_in_the_first_line() -> None:
+    silent = []
+    for module in sorted({module for row in ROWS.values() for module in row.native}):
+        path = files("tensor_cpu").joinpath("kernels", *module.split("."))
+        first = (ast.get_docstring(ast.parse(path.with_name(path.name + ".py").read_text())) or "").partition("\n")[0]
+        if "(csrc/" not in first:
+            silent.append(module)
+    assert silent == []
+
+
+Bind = Callable[[tuple[Any, ...], Any, Any], Any]
+
+
+@pytest.fixture
+def table(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """``table(numpy=..., first=..., second=...)`` makes a kernel ``untangle`` that these binders bind."""
+
+    def add(**by_module: Bind) -> None:
+        row = Row("numpy", tuple(module for module in by_module if module != "numpy"))
+        monkeypatch.setattr(kernel_table, "ROWS", {"untangle": row})
+        monkeypatch.setattr(kernel_table, "binders", lambda module: {"untangle": by_module[module]})
+        monkeypatch.setattr(kernel_table, "AVAILABLE", True)
+
+    return add
+
+
+def test_native_binders_are_asked_in_order_and_numpys_last(table: Callable[..., None]) -> None:
+    asked = []
+
+    def binder(name: str, kernel: Any) -> Bind:
+        return lambda operands, result, params: asked.append(name) or kernel  # type: ignore[func-returns-value]
+
+    table(first=binder("first", None), second=binder("second", None), numpy=binder("numpy", abs))
+    assert kernel_table.bind("untangle", (FORM,), FORM, None) is abs
+    assert asked == ["first", "second", "numpy"]
+
+
+def test_the_first_native_kernel_is_taken(table: Callable[..., None]) -> None:
+    table(first=lambda *_: None, second=lambda *_: max, third=lambda *_: min, numpy=lambda *_: abs)
+    assert kernel_table.bind("untangle", (FORM,), FORM, None) is max
+
+
+def test_without_the_extension_no_native_binder_is_asked(
+    table: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table(first=lambda *_: max, numpy=lambda *_: abs)
+    monkeypatch.setattr(kernel_table, "AVAILABLE", False)
+    assert kernel_table.bind("untangle", (FORM,), FORM, None) is abs
+
+
+def test_a_kernel_of_numpy_alone_needs_one_row(table: Callable[..., None]) -> None:
+    table(numpy=lambda *_: abs)
+    assert kernel_table.bind("untangle", (FORM,), FORM, None) is abs
+
+
+def test_importing_the_backend_imports_neither_scipy_nor_its_own_kernels() -> None:
+    code = (
+        "import sys, tensor_cpu.backend; "
+        "print(sorted(n for n in sys.modules if n.split('.')[0] == 'scipy' or n.startswith('tensor_cpu.kernels.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -1,0 +1,332 @@
+"""Native contractions: equal to naive sums for any labels, strides, dtypes, instruction sets and thread counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tensor_cpu.kernels.axes import Labels, Operand, join, row_major
+from tensor_cpu.kernels.contraction.contract import plan_contraction
+from tensor_cpu.kernels.contraction.gemm import MatrixProduct
+from tensor_cpu.kernels.contraction.native import (
+    PairProduct,
+    ScatterProduct,
+    bind_pair,
+    bind_scatter,
+    plan_native,
+    plan_pair,
+    plan_scatter,
+)
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
+
+if not AVAILABLE:
+    pytest.skip("the extension is absent", allow_module_level=True)
+
+Array = np.ndarray[Any, Any]
+Kernel = Callable[[Any, Any], Any]
+DTYPES = ["float32", "float64", "complex64", "complex128", "int32", "int64", "bool"]
+
+
+_EVERY = ["plain", "avx2", "avx512"]
+INSTRUCTION_SETS = _EVERY[: _EVERY.index(LIBRARY.instruction_set()) + 1]
+
+
+@pytest.fixture(autouse=True)
+def restored() -> Iterator[None]:
+    chosen, threads = LIBRARY.instruction_set(), LIBRARY.threads()
+    yield
+    LIBRARY.set_instruction_set(chosen)
+    LIBRARY.set_threads(threads)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A contraction: arrays in transposed array order, and the labels of their axes."""
+
+    x: Array
+    y: Array
+    x_labels: Labels
+    y_labels: Labels
+    labels: Labels
+
+    @property
+    def operands(self) -> tuple[Operand, Operand, Operand]:
+        first, second = (
+            Operand(labels, array.shape, tuple(s // array.itemsize for s in array.strides), array.dtype.name)
+            for labels, array in ((self.x_labels, self.x), (self.y_labels, self.y))
+        )
+        extents = dict(zip((*first.labels, *second.labels), (*first.shape, *second.shape), strict=True))
+        shape = tuple(extents[label] for label in self.labels)
+        return first, second, row_major(self.labels, shape, self.x.dtype.name)
+
+    def expected(self) -> Array:
+        """By NumPy's broadcasting; of Bool, any of ands."""
+        every = (*self.labels, *sorted({*self.x_labels, *self.y_labels} - {*self.labels}))
+
+        def spread(array: Array, labels: Labels) -> Array:
+            order = sorted(range(len(labels)), key=lambda place: every.index(labels[place]))
+            view = array.transpose(order)
+            return view[tuple(slice(None) if label in labels else None for label in every)]
+
+        terms = spread(self.x, self.x_labels) * spread(self.y, self.y_labels)
+        summed = tuple(range(len(self.labels), len(every)))
+        return np.asarray(terms.any(summed) if terms.dtype == bool else terms.sum(summed, dtype=terms.dtype))
+
+
+def pair(case: Case) -> Kernel:
+    x, y, result = case.operands
+    return bind_pair(plan_pair(join(x, y, result), result.dtype), result)
+
+
+def scatter(case: Case) -> Kernel:
+    x, y, result = case.operands
+    return bind_scatter(plan_scatter(join(x, y, result), x, y), result)
+
+
+def whole_numbers(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Array:
+    """Small, so that sums of products are exact in every type."""
+    values = rng.integers(0 if dtype == "bool" else -4, 2 if dtype == "bool" else 5, shape)
+    if dtype.startswith("complex"):
+        return (values + 1j * rng.integers(-4, 5, shape)).astype(dtype)
+    return values.astype(dtype)
+
+
+def strided(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Array:
+    """An array of this shape whose axes lie in any order, reversed, spread out or repeated."""
+    order = rng.permutation(len(shape))
+    steps = [int(rng.choice([1, 1, 1, 2, -1, -2, 0])) for _ in shape]
+    stored = whole_numbers(
+        rng, tuple(1 if steps[axis] == 0 else shape[axis] * abs(steps[axis]) for axis in order), dtype
+    )
+    array = stored.transpose(np.argsort(order))
+    array = array[tuple(slice(None, None, step) if step else slice(None) for step in steps)]
+    return np.broadcast_to(array, shape)
+
+
+def random_case(seed: int, dtype: str, *, most: int = 9) -> Case:
+    """Up to six labels, each in any two or more of the three places; extents from 1 on."""
+    rng = np.random.default_rng(seed)
+    x_labels: list[int] = []
+    y_labels: list[int] = []
+    labels: list[int] = []
+    count = int(rng.integers(0, 7))
+    room = 4000.0
+    extents = []
+    for label in range(count):
+        extents.append(int(rng.integers(1, 1 + max(1, min(most, room)))))
+        room /= extents[-1]
+        places = rng.choice([3, 5, 6, 7])  # bits: first, second, result
+        for bit, group in ((1, x_labels), (2, y_labels), (4, labels)):
+            if places & bit:
+                group.append(label)
+    for group in (x_labels, y_labels, labels):
+        rng.shuffle(group)
+    x, y = (strided(rng, tuple(extents[label] for label in group), dtype) for group in (x_labels, y_labels))
+    return Case(x, y, tuple(x_labels), tuple(y_labels), tuple(labels))
+
+
+def letters(term: str) -> Labels:
+    return tuple(map(ord, term))
+
+
+def named_case(subscripts: str, dtype: str, seed: int = 0, **extents: int) -> Case:
+    inputs, output = subscripts.split("->")
+    first, second = inputs.split(",")
+    rng = np.random.default_rng(seed)
+    x, y = (whole_numbers(rng, tuple(extents[label] for label in term), dtype) for term in (first, second))
+    return Case(x, y, letters(first), letters(second), letters(output))
+
+
+@pytest.mark.parametrize("bind", [pair, scatter])
+@pytest.mark.parametrize("instructions", INSTRUCTION_SETS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@settings(max_examples=150, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), threads=st.integers(1, 3), most=st.sampled_from([3, 9, 40, 1500]))
+def test_sums_of_broadcast_products_are_exact_for_whole_numbers(
+    bind: Callable[[Case], Kernel], instructions: str, dtype: str, seed: int, threads: int, most: int
+) -> None:
+    LIBRARY.set_instruction_set(instructions)
+    LIBRARY.set_threads(threads)
+    case = random_case(seed, dtype, most=most)
+    out = bind(case)(case.x, case.y)
+    expected = case.expected()
+    assert out.dtype == expected.dtype
+    assert out.shape == expected.shape
+    np.testing.assert_array_equal(out, expected)
+
+
+# Large enough for several blocks and panels, parts of them, several threads, and gathered lanes.
+LARGE = {
+    "matrices": ("ik,kj->ij", {"i": 205, "k": 517, "j": 530}),
+    "matrices, transposed": ("ki,jk->ji", {"i": 70, "k": 260, "j": 31}),
+    "stack": ("bik,bkj->bij", {"b": 7, "i": 33, "k": 20, "j": 65}),
+    "stack innermost": ("ikb,kjb->ijb", {"b": 600, "i": 5, "k": 3, "j": 4}),
+    "outer product": ("i,j->ij", {"i": 300, "j": 257}),
+    "elementwise, transposed": ("ij,ji->ij", {"i": 300, "j": 257}),
+    "hyper-edges": ("abcd,acef->abdfe", {"a": 5, "b": 5, "c": 5, "d": 5, "e": 5, "f": 7}),
+    "scattered": ("aibjc,djaci->dbca", {"a": 6, "b": 9, "c": 7, "d": 11, "i": 5, "j": 8}),
+    "many short axes": ("abcdefgh,hgfeijkl->lakbjcid", dict.fromkeys("abcdefghijkl", 2)),
+    "long sum": ("k,kj->j", {"k": 3000, "j": 3}),
+    "one element": ("ik,ki->", {"k": 60, "i": 7}),
+}
+
+
+@pytest.mark.parametrize("bind", [pair, scatter])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", LARGE)
+def test_large_contractions_are_exact_for_whole_numbers(name: str, dtype: str, bind: Callable[[Case], Kernel]) -> None:
+    subscripts, extents = LARGE[name]
+    case = named_case(subscripts, dtype, **extents)
+    expected = np.einsum(subscripts, case.x, case.y) if dtype == "bool" else case_by_float(subscripts, case)
+    for instructions in INSTRUCTION_SETS:
+        LIBRARY.set_instruction_set(instructions)
+        np.testing.assert_array_equal(bind(case)(case.x, case.y), expected)
+
+
+def case_by_float(subscripts: str, case: Case) -> Array:
+    """The sum through NumPy's matrix products in double precision, exact for small whole numbers."""
+    wide = np.complex128 if case.x.dtype.kind == "c" else np.float64
+    out = np.einsum(subscripts, case.x.astype(wide), case.y.astype(wide), optimize=True)
+    return np.asarray(out).astype(case.x.dtype)
+
+
+@pytest.mark.parametrize("bind", [pair, scatter])
+@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+def test_results_do_not_depend_on_the_number_of_threads(name: str, dtype: str, bind: Callable[[Case], Kernel]) -> None:
+    subscripts, extents = LARGE[name]
+    case = named_case(subscripts, dtype, **extents)
+    rng = np.random.default_rng(1)
+    x, y = (array * rng.standard_normal(array.shape).astype(dtype) for array in (case.x, case.y))
+    kernel = bind(case)
+    results = []
+    for threads in (1, 2, 3):
+        LIBRARY.set_threads(threads)
+        results.append(kernel(x, y).tobytes())
+    assert results[0] == results[1] == results[2]
+
+
+@pytest.mark.parametrize("bind", [pair, scatter])
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_integers_wrap_around(bind: Callable[[Case], Kernel], dtype: str) -> None:
+    most = np.iinfo(dtype).max
+    case = named_case("ik,kj->ij", dtype, i=9, k=3, j=17)
+    case.x[...] = most
+    case.y[...] = most
+    np.testing.assert_array_equal(bind(case)(case.x, case.y), np.full((9, 17), 3, dtype))
+
+
+@pytest.mark.parametrize("instructions", INSTRUCTION_SETS)
+@pytest.mark.parametrize("bind", [pair, scatter])
+def test_infinities_nans_and_signs_of_zero_are_those_of_the_products(
+    bind: Callable[[Case], Kernel], instructions: str
+) -> None:
+    LIBRARY.set_instruction_set(instructions)
+    values = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0, 1e308, -3.0, 5e-324, 2.0])
+    x, y = np.meshgrid(values, values)
+    case = Case(x, y, letters("ij"), letters("ij"), letters("ij"))
+    out = bind(case)(x, y)
+    with np.errstate(all="ignore"):
+        expected = x * y
+    np.testing.assert_array_equal(out, expected)
+    np.testing.assert_array_equal(np.signbit(out)[~np.isnan(out)], np.signbit(expected)[~np.isnan(expected)])
+
+
+def test_results_larger_than_the_cache_are_written_whole() -> None:
+    case = named_case("i,j->ij", "float64", i=1031, j=2053)  # rows begin at every distance from an aligned address
+    np.testing.assert_array_equal(pair(case)(case.x, case.y), np.multiply.outer(case.x, case.y))
+
+
+calibrated = pytest.mark.skipif(
+    not AVAILABLE or LIBRARY.instruction_set() != "avx512",
+    reason="the estimates were measured with AVX-512; narrower vectors choose BLAS earlier",
+)
+
+
+def planned(subscripts: str, dtype: str = "float64", **extents: int) -> Any:
+    x, y, result = named_case(subscripts, dtype, **extents).operands
+    return plan_contraction(x, y, result)
+
+
+@calibrated
+def test_hyper_edges_outer_products_and_tiny_matrices_go_to_the_pair_kernel() -> None:
+    assert isinstance(planned("bi,bj->bij", b=100, i=30, j=30), PairProduct)
+    assert isinstance(planned("i,j->ij", i=1000, j=1000), PairProduct)
+    assert isinstance(planned("bij,bjk->bik", b=1000, i=4, j=4, k=4), PairProduct)
+    assert isinstance(planned("ijb,jkb->ikb", b=10000, i=2, j=2, k=2), PairProduct)
+
+
+@calibrated
+def test_what_blas_would_need_a_permuted_copy_for_goes_to_the_scatter_gemm() -> None:
+    assert isinstance(planned("abcd,dbef->aecf", **dict.fromkeys("abcdef", 9)), ScatterProduct)
+
+
+@calibrated
+def test_a_large_matrix_product_stays_with_blas_and_one_of_integers_does_not() -> None:
+    assert isinstance(planned("ij,jk->ik", i=700, j=700, k=700), MatrixProduct)
+    assert isinstance(planned("ij,jk->ik", "int64", i=700, j=700, k=700), ScatterProduct)
+
+
+def test_operands_to_be_converted_stay_with_numpy() -> None:
+    x, y, result = named_case("i,j->ij", "float64", i=1000, j=1000).operands
+    assert not isinstance(plan_contraction(replace(x, dtype="int64"), y, result), PairProduct | ScatterProduct)
+
+
+def test_a_kernel_refuses_what_is_no_pair_of_arrays() -> None:
+    case = named_case("i,j->ij", "float64", i=3, j=4)
+    for bind in (pair, scatter):
+        with pytest.raises(TypeError, match="takes 2 positional arguments"):
+            bind(case)(case.x)  # type: ignore[call-arg]
+        with pytest.raises(TypeError, match="takes arrays, found float"):
+            bind(case)(case.x, 1.0)
+
+
+def test_groups_too_long_for_a_table_are_left_to_numpy() -> None:
+    long, longest = (1 << 20) + 1, 1 << 20
+    for extent, expected in ((long, False), (longest, True)):
+        x = row_major(letters("ki"), (extent, 3), "int64")
+        y, result = row_major(letters("k"), (extent,), "int64"), row_major(letters("i"), (3,), "int64")
+        assert (plan_native(join(x, y, result), x, y, result) is not None) is expected
+
+    case = named_case("ik,kj->ij", "float32", i=long, j=3, k=2)
+    assert isinstance(plan_native(join(*case.operands), *case.operands), PairProduct)
+    with pytest.raises(ValueError, match="too long for a table"):
+        scatter(case)
+    with pytest.raises(ValueError, match="sums of 1048577 products"):
+        LIBRARY.bind_pair("I64", (), (), ((long, 1, 1, 0),))
+
+
+HUGE = 1 << 62
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        ((3, 1, 0, 1),),
+        ((2, 1, 0, 2), (2, 0, 1, 1), (2, 0, 0, 0)),
+        ((2, HUGE, 0, 1),),
+        ((2, -(2**63), 0, 1),),
+        ((HUGE, 0, 0, 1), (4, 0, 0, 0)),
+        ((0, 1, 0, 1),),
+        ((-2, 1, 0, 1), (-1, 1, 0, 1)),
+        ((2, 1, 0),),
+        (2, 1, 0, 1),
+    ],
+)
+def test_axes_that_do_not_make_the_result_are_refused(kept: Any) -> None:
+    makers: list[Callable[[], Kernel]] = [
+        lambda: LIBRARY.bind_pair("F64", (2,), kept, ()),
+        lambda: LIBRARY.bind_gemm("F64", (2,), kept, (), (), (), False),
+        lambda: LIBRARY.bind_gemm("F64", (2,), (), kept, (), (), False),
+        lambda: LIBRARY.bind_semiring("max_plus", "F64", (2,), ((), kept, (), ()), False),
+        lambda: LIBRARY.bind_semiring("max_plus", "F64", (2,), ((), (), kept, ()), False),
+    ]
+    for make in makers:
+        with pytest.raises((TypeError, ValueError, OverflowError)):
+            make()

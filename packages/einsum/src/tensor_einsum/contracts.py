@@ -1,0 +1,32 @@
+"""The contract of the one kernel that only einsum binds; the others are in ``tensor_runtime.contracts``."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from tensor_runtime.contracts.contract import Contract, declare
+from tensor_runtime.contracts.contraction import Labels
+
+
+class UnaryEinsumParams(NamedTuple):
+    """Labels of the axes: those the operand repeats are read along a diagonal, and those the result has not are summed.
+
+    A label that the result repeats is written along a diagonal, with zeros elsewhere; the operand has them all.
+    """
+
+    operand: Labels
+    result: Labels
+
+
+KERNELS: Final = declare(
+    [
+        Contract(
+            "unary_einsum",
+            "Diagonals, sums and a permutation of one operand.",
+            {"x": "any dtype and layout"},
+            "owned, compact, of the operand's dtype",
+            UnaryEinsumParams,
+        )
+    ]
+)
+"""The contracts of this family, in the order of ``docs/kernels.md``."""

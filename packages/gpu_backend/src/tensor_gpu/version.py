@@ -1,0 +1,1 @@
+../../../tensor_core/src/tensor_core/version.py

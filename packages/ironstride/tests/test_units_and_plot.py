@@ -1,0 +1,122 @@
+"""Sizes, tables and pictures."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ironstride.output_paths import OutputPathError, check_output_path, make_folder
+from ironstride.plot import PlotError, Tree, draw_plan, memory_over_steps, positions, require_matplotlib
+from ironstride.units import power_text, scientific, table
+from tensor_core.formatting import readable_bytes
+
+CHAIN = Tree(3, ((0, 2), (1, 3)), (6, 6, 12, 8, 4), (48, 48, 96, 64, 32))
+
+
+@given(st.floats(-10, 10).filter(lambda x: abs(x) > 1e-3), st.integers(-300, 300))
+def test_scientific_agrees_with_floats_where_they_reach(factor: float, power: int) -> None:
+    assert math.isclose(float(scientific(factor, float(power))), factor * 10.0**power, rel_tol=1e-10)
+
+
+def test_scientific_goes_on_where_floats_end() -> None:
+    assert scientific(9.9999, 399.0, digits=2) == "1.00e+400"
+    assert scientific(0.0, 399.0) == "0"
+
+
+@given(st.integers(0, 2**200))
+def test_sizes_take_few_characters(count: int) -> None:
+    assert len(readable_bytes(count)) <= 14
+    assert len(power_text(count)) <= 9
+
+
+def test_a_table_aligns_its_columns() -> None:
+    assert table([("a", "1"), ("bcd", "200")], "<>") == "  a      1\n  bcd  200"
+
+
+def test_memory_counts_results_until_they_are_used() -> None:
+    assert memory_over_steps(CHAIN) == [64, 96]
+
+
+def test_a_result_stands_above_what_it_joins() -> None:
+    place = positions(CHAIN)
+
+    assert [up for _, up in place] == [0, 0, 0, 1, 2]
+    assert sorted(across for across, _ in place[:3]) == [0, 1, 2]
+    assert place[3][0] == (place[0][0] + place[2][0]) / 2
+
+
+def test_a_tree_as_deep_as_a_long_sweep_needs_no_recursion() -> None:
+    count = 5000
+    steps = ((0, 1), *((count + k, k + 2) for k in range(count - 2)))
+
+    assert positions(Tree(count, steps, (1,) * (2 * count - 1), (8,) * (2 * count - 1)))[-1][1] == count - 1
+
+
+@pytest.mark.parametrize("ending", ["svg", "png", "pdf"])
+def test_a_picture_is_drawn_whole_and_leaves_nothing_else(tmp_path: Path, ending: str) -> None:
+    file = tmp_path / f"plan.{ending}"
+
+    draw_plan(CHAIN, "a $ sign and a ë", file)
+
+    assert file.stat().st_size > 1000
+    assert list(tmp_path.iterdir()) == [file]
+    if ending == "svg":
+        text = "".join(ElementTree.parse(file).getroot().itertext())
+        assert "a $ sign and a ë" in text
+        assert "Contraction tree" in text
+
+
+def test_the_same_plan_gives_the_same_picture(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.svg", tmp_path / "second.svg"
+
+    draw_plan(CHAIN, "twice", first)
+    draw_plan(CHAIN, "twice", second)
+
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_trees_of_one_operand_of_scalars_and_of_nothing_are_drawn(tmp_path: Path) -> None:
+    draw_plan(Tree(1, (), (6,), (48,)), "one operand", tmp_path / "one.svg")
+    draw_plan(Tree(2, ((0, 1),), (1, 1, 1), (8, 8, 8)), "scalars", tmp_path / "scalars.svg")
+    draw_plan(Tree(2, ((0, 1),), (0, 0, 0), (0, 0, 0)), "nothing", tmp_path / "nothing.svg")
+
+
+def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def missing(name: str, *rest: object) -> object:
+        if name.split(".")[0] == "matplotlib":
+            raise ImportError(name)
+        return real(name, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(builtins, "__import__", missing)
+
+    with pytest.raises(PlotError, match=r"pip install 'ironstride\[plot\]'"):
+        require_matplotlib()
+
+
+def test_targets_are_refused_before_any_work(tmp_path: Path) -> None:
+    (tmp_path / "taken.npy").mkdir()
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    for file, message in (
+        (tmp_path / "a.txt", "-o .*a.txt: the ending must be .npy"),
+        (tmp_path / "taken.npy", "a folder has that name"),
+        (tmp_path / "file" / "a.npy", "cannot be written"),
+    ):
+        with pytest.raises(OutputPathError, match=message):
+            check_output_path("-o", file, [".npy"])
+
+
+def test_folders_of_a_target_are_made_when_it_is_written(tmp_path: Path) -> None:
+    file = tmp_path / "new" / "newer" / "a.npy"
+
+    check_output_path("-o", file, [".npy"])
+    assert not file.parent.exists()
+    make_folder("-o", file)
+    assert file.parent.is_dir()

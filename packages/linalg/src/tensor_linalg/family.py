@@ -1,0 +1,14 @@
+"""What the runtime knows of this family before it is loaded; this module is read alone, and imports nothing heavy."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_OPERATIONS: Final = ("cholesky", "det", "eigh", "inv", "qr", "solve", "svd")
+
+FAMILY: Final = {
+    "id": "ironstride.linalg/1",
+    "operations": {name: f"tensor_linalg:{name}" for name in _OPERATIONS},
+    "specs": "tensor_linalg.specs",
+    "cases": "tensor_linalg.testing.cases",
+}

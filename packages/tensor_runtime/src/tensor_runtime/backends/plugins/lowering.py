@@ -1,0 +1,110 @@
+"""Where a backend has no kernel, a rule ``lower.NAME`` computes the operation by kernels that it has.
+
+Whether a rule can stand in is decided when it is bound, not when it runs: the kernels that it asks for are found out
+without data. What it cannot reach is the error, beside the backend's own reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tensor_core.errors import UnsupportedOperationError
+from tensor_runtime.backends.error_translation import call_translated
+from tensor_runtime.backends.plugins.families import family_table
+from tensor_runtime.backends.plugins.kernels import KernelTable
+from tensor_runtime.backends.plugins.rules import LOWER, Rule, RuleTable
+from tensor_runtime.protocols import Backend, Kernel, Operand, Result
+
+LoweredBinder = Callable[[Rule, str, tuple[Operand, ...], Result, Any], tuple[Kernel, frozenset[str]]]
+"""From a rule, the operation's name, operands, result and params as ``Backend.bind`` gets them, to a kernel that runs
+the rule, and the names of the kernels that it asks for."""
+_binder: LoweredBinder | None = None
+
+
+def set_lowered_binder(binder: LoweredBinder, /) -> None:
+    """Say how a rule becomes a kernel; ``dispatch`` does, which knows tensors as nothing here does.
+
+    >>> from tensor_runtime.dispatch.lowering import bind_rule
+    >>> set_lowered_binder(bind_rule)
+    """
+    global _binder
+    _binder = binder
+
+
+def lowered_kernel(
+    lacking: UnsupportedOperationError,
+    rules: RuleTable,
+    kernels: KernelTable,
+    backend: Backend[Any],
+    operation: str,
+    operands: tuple[Operand, ...],
+    result: Result,
+    params: Any,
+    /,
+) -> Kernel:
+    """A kernel that runs the rule ``lower.NAME`` of an operation that a backend has refused to bind.
+
+    Args:
+        lacking: the backend's refusal.
+        rules: where the rule may be.
+        kernels: what others bring for the backend.
+        backend: where the operands are.
+        operation: the name that it was asked for.
+        operands: forms, and types of Python numbers.
+        result: form or forms of the result.
+        params: of the operation.
+
+    Raises:
+        UnsupportedOperationError: the refusal itself where the backend does not say what it has, refused for another
+            reason, or the runtime's own operation has no rule; else the refusal, and the family that has no rule, or
+            what the rule lacks as well.
+        PluginConflictError: several packages bring the rule.
+        PluginLoadError: it did not load.
+
+    >>> from tensor_runtime import backend
+    >>> from tensor_runtime.testing.simulated_device import SimulatedBackend
+    >>> poor, form = SimulatedBackend(backend("cpu"), "poor", {"inv": "no LAPACK"}), zeros((2, 2))._form
+    >>> refusal = UnsupportedOperationError("inv: no LAPACK")
+    >>> lowered_kernel(refusal, RuleTable(), KernelTable(), poor, "inv", (form,), form, True)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    tensor_core.errors.UnsupportedOperationError: inv: no LAPACK; no rule lower.inv of the family linalg ...
+    """
+    own = call_translated("operations", None, backend.operations)
+    if not own or operation in own or getattr(lacking, "operation", operation) != operation:
+        raise lacking
+    rule = rules.find(LOWER, operation)
+    if rule is None or _binder is None:
+        family = family_table.of_kernel(operation)
+        if not family:
+            raise lacking
+        raise UnsupportedOperationError(
+            f"{lacking}; no rule lower.{operation} of the family {family} stands in for it", operation=operation
+        ) from lacking
+    kernel, asked = _binder(rule, operation, operands, result, params)
+    reachable = own | kernels.operations(backend.name) | rules.operations(LOWER)
+    missing = sorted((asked - reachable) | (asked & {operation}))
+    if missing:
+        raise UnsupportedOperationError(
+            f"{lacking}; the rule lower.{operation} would stand in, but asks for {', '.join(missing)}, which "
+            f"{backend.name} lacks as well",
+            operation=operation,
+        ) from lacking
+    return kernel
+
+
+def lowered_operations(rules: RuleTable, kernels: KernelTable, backend: Backend[Any], /) -> tuple[str, ...]:
+    """Operations for which a backend has no kernel but there is a rule, sorted; none if it does not say what it has.
+
+    A rule may ask for kernels that the backend lacks as well; a call then says so.
+
+    >>> from tensor_runtime import backend
+    >>> from tensor_runtime.testing.simulated_device import SimulatedBackend
+    >>> poor = SimulatedBackend(backend("cpu"), "poor", {"softmax": "no such unit"})
+    >>> lowered_operations(RuleTable(), KernelTable(), poor)
+    ('softmax',)
+    """
+    own = call_translated("operations", None, backend.operations)
+    there = own | kernels.operations(backend.name)
+    return tuple(sorted(rules.operations(LOWER) - there)) if own else ()

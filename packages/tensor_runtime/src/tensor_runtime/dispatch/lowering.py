@@ -1,0 +1,113 @@
+"""Rules ``lower.NAME`` as kernels: arrays become tensors of their forms, and the rule calls public functions on them.
+
+A rule is called as ``function(*operands, params)``. The operands are tensors, and Python numbers as they are; params
+are those of the operation's spec, None where it has none. It returns a tensor, or a tuple of them, of exactly the forms
+that the spec infers: owned, compact, of the dtype promised. It depends on forms and params alone, reads no element,
+makes no tensor from the host's data, and neither keeps nor writes its operands.
+
+When a rule is bound, it runs once on tensors without elements (``backends.meta``): that checks its results' forms, and
+tells which kernels it asks for. A call then costs what the functions that it calls cost, and some 0.5 µs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensor_core.errors import BackendContractError, UnsupportedOperationError
+from tensor_runtime.backends.error_translation import call_translated
+from tensor_runtime.backends.meta import META_DEVICE, kernels_asked
+from tensor_runtime.backends.plugins.lowering import set_lowered_binder
+from tensor_runtime.backends.plugins.rules import Rule
+from tensor_runtime.form import Form, form_of
+from tensor_runtime.placement import stand_in
+from tensor_runtime.protocols import Kernel, Operand, Result
+from tensor_runtime.tensors.tensor import Tensor, wrap
+
+
+def bind_rule(
+    rule: Rule, operation: str, operands: tuple[Operand, ...], result: Result, params: Any, /
+) -> tuple[Kernel, frozenset[str]]:
+    """A kernel that runs a rule, and the names of the kernels that it asks for.
+
+    Args:
+        rule: called as ``rule(*operands, params)``.
+        operation: whose rule it is, for messages.
+        operands: forms, and types of Python numbers.
+        result: the form of the result, or a tuple of forms.
+        params: of the operation.
+
+    Raises:
+        BackendContractError: what the rule gives is no tensor of the form, or it reads elements.
+
+    >>> from tensor_runtime.ops.arithmetic import multiply
+    >>> form = zeros(2)._form
+    >>> kernel, asked = bind_rule(lambda x, params: multiply(x, x), "square", (form,), form, None)
+    >>> kernel(tensor([3.0, 4.0])._array).tolist(), asked
+    ([9.0, 16.0], frozenset({'multiply'}))
+    """
+    asked = _kernels_of(rule, operation, operands, result, params)
+    forms = tuple(operand for operand in operands if isinstance(operand, Form))
+    count = len(operands)
+    if len(forms) == count and isinstance(result, Form):
+
+        def one(*arguments: Any) -> Any:
+            found = rule(*map(wrap, forms, arguments), params, *arguments[count:])
+            if found._form is not result:
+                _check(operation, found, result)
+            return found._array
+
+        return one, asked
+
+    def several(*arguments: Any) -> Any:
+        given = [
+            wrap(form, argument) if isinstance(form, Form) else argument
+            for form, argument in zip(operands, arguments, strict=False)
+        ]
+        found = rule(*given, params, *arguments[count:])
+        _check(operation, found, result)
+        return tuple(tensor._array for tensor in found) if isinstance(result, tuple) else found._array
+
+    return several, asked
+
+
+def _kernels_of(
+    rule: Rule, operation: str, operands: tuple[Operand, ...], result: Result, params: Any
+) -> frozenset[str]:
+    """The kernels that a rule asks for, after it has run on tensors without elements and given the right forms."""
+    given = [wrap(_without_elements(one), None) if isinstance(one, Form) else one(1) for one in operands]
+    forms = tuple(map(_without_elements, result)) if isinstance(result, tuple) else _without_elements(result)
+    try:
+        with kernels_asked() as asked:
+            _check(operation, call_translated(operation, result, rule, *given, params), forms)
+    except UnsupportedOperationError as error:
+        raise BackendContractError(
+            f"{operation}: the rule lower.{operation} depends on elements; accepted: public functions of the operands, "
+            f"whose results have shapes that follow from theirs ({error})",
+            operation=operation,
+        ) from error
+    return frozenset(asked)
+
+
+def _without_elements(form: Form) -> Form:
+    return form_of(form.dtype, form.shape, stand_in(form.placement, META_DEVICE), form.strides)
+
+
+def _check(operation: str, found: Any, result: Result) -> None:
+    """Refuse what a rule gives unless it is what the operation promises."""
+    wanted = result if isinstance(result, tuple) else (result,)
+    given = found if isinstance(result, tuple) and isinstance(found, tuple) else (found,)
+    forms = [one._form if isinstance(one, Tensor) else type(one).__name__ for one in given]
+    if list(map(_content, forms)) != list(map(_content, wanted)):
+        raise BackendContractError(
+            f"{operation}: the rule lower.{operation} gives {', '.join(map(str, forms))}; "
+            f"accepted: {', '.join(map(str, wanted))}",
+            operation=operation,
+        )
+
+
+def _content(form: Any) -> Any:
+    """What makes two forms equal; threads may hold two objects of one form."""
+    return (form.dtype, form.shape, form.strides, form.placement) if isinstance(form, Form) else form
+
+
+set_lowered_binder(bind_rule)

@@ -1,0 +1,47 @@
+"""A first call goes straight down: few Python calls, few files. Counts are the same on every machine."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from benchmarks.cold_calls import Way, as_markdown, cold, way_of
+
+from tensor_cpu.system.extension import AVAILABLE
+from tensor_einsum import einsum
+from tensor_runtime import ones
+
+
+def product(rows: int, inner: int, columns: int) -> Way:
+    former = (rows + 3, inner + 3), (inner + 3, columns + 3)
+    return cold(partial(einsum, "ij,jk->ik"), former, [(rows, inner), (inner, columns)])
+
+
+def test_a_first_einsum_of_two_operands_takes_few_calls_in_few_files() -> None:
+    way = product(5, 6, 7)
+
+    most_calls, most_files = (200, 12) if AVAILABLE else (300, 18)  # NumPy's products have more to decide
+    assert way.calls <= most_calls, as_markdown({"einsum": way})
+    assert len(way.files) <= most_files, sorted(way.files)
+
+
+def test_a_first_einsum_goes_through_the_modules_in_one_direction() -> None:
+    files = list(product(5, 6, 7).files)  # in the order in which each is entered first
+    modules = [file.removesuffix(".py").split("/")[-1] for file in files if file.startswith("tensor_einsum/")]
+
+    assert modules == ["api", "plan", "network", "steps", "executor"]
+
+
+def test_a_call_that_is_bound_already_runs_nothing_but_itself() -> None:
+    a, b = ones((5, 6)), ones((6, 7))
+    einsum("ij,jk->ik", a, b)
+
+    assert way_of(partial(einsum, "ij,jk->ik", a, b)).calls == 1
+    assert product(8, 9, 8).calls > 20  # new shapes are counted
+
+
+def test_a_first_product_that_is_left_to_blas_takes_few_calls_too() -> None:
+    way = product(64, 65, 66)
+
+    most_calls, most_files = (200, 22) if AVAILABLE else (300, 22)  # a third of them decides among kernels
+    assert way.calls <= most_calls, as_markdown({"einsum": way})
+    assert len(way.files) <= most_files, sorted(way.files)
