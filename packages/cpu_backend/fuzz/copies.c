@@ -24,7 +24,11 @@ void fuzz_copies(void) {
             memcpy(expected + (to.first + place_of(rank, to.strides, index)) * bytes,
                    source + (from.first + place_of(rank, from.strides, index)) * bytes, (size_t)bytes);
         while (next_index(rank, extents, index));
-    CopyPlan *plan = copy_plan(rank, extents, from.strides, to.strides, bytes);
+    StridedLayout lies, goes;
+    CHECK(strided_layout(&lies, rank, extents, from.strides, bytes));
+    CHECK(strided_layout(&goes, rank, extents, to.strides, bytes));
+    CHECK(from.first * bytes + layout_low(&lies) >= 0 && from.first * bytes + layout_end(&lies) <= from.span * bytes);
+    CopyPlan *plan = copy_plan(&lies, &goes);
     CHECK(plan != NULL);
     copy_run(plan, source + from.first * bytes, target + to.first * bytes);
     copy_plan_free(plan);

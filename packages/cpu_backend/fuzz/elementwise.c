@@ -5,16 +5,6 @@
 
 enum { MOST = 300 };
 
-static int result_bytes(Operation operation, ElementType type) {
-    if (operation >= TO_F32 && operation <= TO_BOOL) return ELEMENT_BYTES[operation - TO_F32];
-    if ((operation >= EQUAL && operation <= LOGICAL_XOR) || operation == LOGICAL_NOT ||
-        (operation >= ISNAN && operation <= ISFINITE))
-        return 1;
-    if (operation == JOIN_PARTS) return 2 * ELEMENT_BYTES[type];
-    const bool takes_part = operation == REAL_PART || operation == IMAGINARY_PART || operation == ABSOLUTE;
-    return takes_part && (type == C32 || type == C64) ? ELEMENT_BYTES[type] / 2 : ELEMENT_BYTES[type];
-}
-
 /* Whether the formula of an operation is known here; sets the result of whole numbers. */
 static bool formula(Operation operation, ElementType type, Number x, Number y, Number *result) {
     const bool is_integer = type == I32 || type == I64;
@@ -72,22 +62,22 @@ static bool same(const char *x, const char *y, int bytes) {
 
 void fuzz_elementwise(void) {
     const ElementType type = draw_type();
-    const Operation operation = (Operation)draw(0, LOOPED_OPERATIONS - 1);
+    const Operation operation = (Operation)draw(0, OPERATIONS - 1);
     const Loop loop = SIMD_CHOICE(elementwise_kernels)->loops[operation][type];
     if (loop == NULL) return;
     const Index n = draw(0, one_in(3) ? MOST : 20);
     const bool whole = one_in(2) || operation >= TO_F32; /* a float beyond an integer has no counterpart there */
-    const int bytes = ELEMENT_BYTES[type], out = result_bytes(operation, type);
+    const int bytes = ELEMENT_BYTES[type], out = ELEMENT_BYTES[operation_result(operation, type)];
     const bool chooses = operation == WHERE;
     const ElementType types[3] = {chooses ? BOOL : type, type, type};
     char *operands[3];
     for (int k = 0; k < 3; k++) operands[k] = operand_drawn(types[k], n, whole);
     char *result = room_for(n * out), *alone = room_for(out);
-    loop(n, result, operands[0], operands[1], operands[2]);
+    loop(n, result, operands[0], operands[1], (Third){.elements = operands[2]});
     for (Index i = 0; i < n; i++) {
         const char *x = operands[0] + i * ELEMENT_BYTES[types[0]], *y = operands[1] + i * bytes;
         const char *z = operands[2] + i * bytes, *found = result + i * out;
-        loop(1, alone, x, y, z);
+        loop(1, alone, x, y, (Third){.elements = z});
         CHECK(same(found, alone, out) || (!whole && (type == C32 || type == C64)));
         if (chooses) CHECK(memcmp(found, *x ? y : z, (size_t)bytes) == 0);
         Number expected;
