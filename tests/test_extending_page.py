@@ -1,4 +1,4 @@
-"""The page on extending: its family is built as printed, installed as a wheel, and works."""
+"""The page on extending: its family and the example backend are built, installed as wheels, and work."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ import re
 import shutil
 import subprocess
 import sys
-import tomllib
-import zipfile
 from pathlib import Path
 
 import pytest
 
 from tensor_runtime.protocols import PROTOCOL_VERSION
+from tensor_runtime.testing import REQUIRED_KERNELS
 
-PAGE = (Path(__file__).resolve().parent.parent / "docs" / "extending.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 _FILE = re.compile(r"^`([\w./]+)`[^\n]*\n\n```(?:python|toml)\n(.*?)```", re.DOTALL | re.MULTILINE)
-FILES = dict(_FILE.findall(PAGE))
-BACKEND = {name: text for name, text in FILES.items() if "npu" in name}
-FAMILY = {name: text for name, text in FILES.items() if name not in BACKEND}
+FAMILY = dict(_FILE.findall(PAGE))
+BACKEND = ROOT / "examples" / "plugins" / "fortran_backend"
 EXAMPLES = [block for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if ">>>" in block]
 
 
@@ -38,28 +37,34 @@ def run(*command: object, cwd: Path, **environment: str) -> str:
     return done.stdout
 
 
+def installed_from(source: Path) -> Path:
+    """The folder into which pip installed the package of a folder, as a wheel and without an index."""
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
+    build = ("wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", source.parent)
+    run(*pip, *build, source, cwd=source.parent)
+    (wheel,) = source.parent.glob("*.whl")
+    target = source.parent / "installed"
+    run(*pip, "install", "--quiet", "--no-deps", "--no-index", "--target", target, wheel, cwd=source.parent)
+    return target
+
+
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The package that the page prints, as a wheel."""
-    folder = tmp_path_factory.mktemp("hypotenuse")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The family that the page prints, installed."""
+    source = tmp_path_factory.mktemp("hypotenuse") / "source"
     for name, text in FAMILY.items():
-        file = folder / "source" / name
+        file = source / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
-    build = ("wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", folder)
-    run(*pip, *build, folder / "source", cwd=folder)
-    (built,) = folder.glob("*.whl")
-    return built
+    return installed_from(source)
 
 
 @pytest.fixture(scope="module")
-def installed(wheel: Path) -> Path:
-    """The folder into which pip installed the wheel, without an index."""
-    target = wheel.parent / "installed"
-    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-deps", "--no-index")
-    run(*pip, "--target", target, wheel, cwd=wheel.parent)
-    return target
+def with_backend(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example backend, installed."""
+    source = tmp_path_factory.mktemp("fortran") / "source"
+    shutil.copytree(BACKEND, source, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info", "build"))
+    return installed_from(source)
 
 
 def in_python(installed: Path, program: str) -> str:
@@ -68,10 +73,9 @@ def in_python(installed: Path, program: str) -> str:
     return run(sys.executable, "-W", "error", "-c", program, cwd=installed, PYTHONPATH=paths)
 
 
-def test_the_page_prints_a_whole_package(wheel: Path) -> None:
+def test_the_page_prints_a_whole_package(installed: Path) -> None:
     assert set(FAMILY) == {"src/hypotenuse/__init__.py", "src/hypotenuse/cpu.py", "pyproject.toml"}
-    names = zipfile.ZipFile(wheel).namelist()
-    assert {"hypotenuse/__init__.py", "hypotenuse/cpu.py"} <= set(names)
+    assert {path.name for path in (installed / "hypotenuse").glob("*.py")} == {"__init__.py", "cpu.py"}
 
 
 def test_the_installed_family_gives_what_the_page_prints(installed: Path) -> None:
@@ -108,7 +112,7 @@ assert hypot(tr.tensor([3], dtype="I32"), 4).item() == 5.0
 assert hypot(tr.tensor([3.0], dtype="F32"), 4).dtype is tr.F32
 assert hypot(3.0, tr.tensor(4)).item() == 5.0
 wrong = {
-    "DTypeError: hypot: operands are C64, F64": lambda: hypot(tr.tensor(1j), x),
+    "DTypeError: hypot: operands are C64 (complex128), F64": lambda: hypot(tr.tensor(1j), x),
     "DTypeError: hypot: operand": lambda: hypot(x, 1j),
     "ShapeError: hypot: shapes": lambda: hypot(x, tr.ones(3)),
 }
@@ -146,8 +150,8 @@ except tr.TensorError as error:
     )
 
 
-def test_a_notebook_registers_the_kernel_instead(wheel: Path, tmp_path: Path) -> None:
-    shutil.copytree(wheel.parent / "source" / "src" / "hypotenuse", tmp_path / "hypotenuse")  # no entry points
+def test_a_notebook_registers_the_kernel_instead(installed: Path, tmp_path: Path) -> None:
+    shutil.copytree(installed / "hypotenuse", tmp_path / "hypotenuse")  # no entry points
     program = """
 import tensor_runtime as tr
 from hypotenuse import hypot
@@ -167,52 +171,56 @@ def test_the_page_names_the_version_that_the_runtime_speaks() -> None:
     assert f"`PROTOCOL_VERSION` is {PROTOCOL_VERSION}." in PAGE
 
 
-def test_the_backend_of_the_page_is_found_and_computes(tmp_path: Path) -> None:
-    install_backend(tmp_path)
+def test_the_page_prints_the_entry_points_and_the_info_of_the_example() -> None:
+    (block,) = (one for one in re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL) if "tensor_runtime.backends" in one)
+    assert block in (BACKEND / "pyproject.toml").read_text(encoding="utf-8")
+    info = (BACKEND / "src" / "fortran_backend" / "info.py").read_text(encoding="utf-8")
+    (line,) = (line for line in info.splitlines() if line.startswith("INFO"))
+    assert f"```python\n{line}\n```" in PAGE
+
+
+def test_the_example_backend_is_found_and_computes(with_backend: Path) -> None:
     program = """
 import sys
 import tensor_runtime as tr
 tr.zeros(2)
-assert "npu_backend.device" not in sys.modules
-x = tr.to(tr.tensor([[1.0, 5.0], [7.0, 3.0]]), "npu")
-print(tr.to(tr.maximum(x, tr.negative(x.T[::-1])), "cpu").to_numpy().tolist())
-for call in (lambda: tr.sin(x), lambda: tr.zeros(2, placement="npu:1")):
+assert "fortran_backend.device" not in sys.modules
+x = tr.to(tr.tensor([[1.0, 5.0], [7.0, 3.0]]), "fortran")
+print(tr.to(tr.add(x, tr.negative(x.T[::-1])), "cpu").to_numpy().tolist())
+print(tr.to(tr.sum(x[:, ::-1], axis=0), "cpu").to_numpy().tolist())
+for call in (lambda: tr.sin(x), lambda: tr.zeros(2, placement="fortran:1")):
     try:
         call()
     except tr.TensorError as error:
         print(error)
 """
-    assert in_python(tmp_path, program).splitlines() == [
-        "[[1.0, 5.0], [7.0, 3.0]]",
-        "sin: the npu has no such unit",
-        "placement npu:1: the npu backend has no such device or memory; it has npu:0",
+    assert in_python(with_backend, program).splitlines() == [
+        "[[-4.0, 2.0], [6.0, -4.0]]",
+        "[8.0, 8.0]",
+        "sin: the Fortran backend is an example, and has a few operations only",
+        "placement fortran:1: the fortran backend has no such device or memory; it has fortran:0",
     ]
 
 
 @pytest.mark.slow
-def test_the_backend_of_the_page_passes_the_conformance_suite(tmp_path: Path) -> None:
-    install_backend(tmp_path)
-    options = ("-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", tmp_path, "-W", "error")
-    paths = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
-    printed = run(sys.executable, "-m", "pytest", *options, "test_npu.py", cwd=tmp_path, PYTHONPATH=paths)
+def test_the_example_backend_passes_the_conformance_suite(with_backend: Path) -> None:
+    options = ("-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", with_backend, "-W", "error")
+    paths = os.pathsep.join([str(with_backend), os.environ.get("PYTHONPATH", "")])
+    test = BACKEND / "test_fortran.py"
+    printed = run(sys.executable, "-m", "pytest", *options, test, cwd=with_backend, PYTHONPATH=paths)
 
     passed = re.search(r"^(\d+) passed in", printed, re.MULTILINE)
     assert passed is not None and int(passed[1]) > 5000
 
 
-def install_backend(folder: Path) -> None:
-    """The backend of the page, as pip would leave it in a folder."""
-    for name, text in BACKEND.items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
-    (block,) = (
-        block for block in re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL) if "tensor_runtime.backends" in block
-    )
-    groups = tomllib.loads(block)["project"]["entry-points"]
-    lines = [
-        f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in groups[group].items()) for group in groups
-    ]
-    info = folder / "npu_backend-0.1.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: npu-backend\nVersion: 0.1\n")
-    (info / "entry_points.txt").write_text("".join(lines))
+@pytest.mark.parametrize("name", sorted(REQUIRED_KERNELS))
+def test_the_suite_needs_each_kernel_that_it_says_it_needs(with_backend: Path, name: str) -> None:
+    program = f"""
+import sys, pytest
+from fortran_backend import device
+device.REQUIRED_KERNELS -= {{{name!r}}}
+chosen = "negative-F64 or chain or overlap"
+options = ["-q", "-x", "-p", "no:cacheprovider", "-c", {os.devnull!r}, "--rootdir", {str(with_backend)!r}, "-k", chosen]
+print(int(pytest.main([*options, {str(BACKEND / "test_fortran.py")!r}])))
+"""
+    assert in_python(with_backend, program).splitlines()[-1] == "1"

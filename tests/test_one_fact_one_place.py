@@ -11,9 +11,10 @@ from typing import Final
 import pytest
 
 import tensor_runtime as tr
-from tensor_runtime.backends.facts import stated
+from tensor_runtime.backends.facts import facts_of, stated
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.testing.completeness import declared_specs
+from tensor_runtime.testing.kernel_contracts import all_contracts
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 KERNELS: Final = tr.backend("cpu").operations()
@@ -119,6 +120,16 @@ def test_a_list_of_kernels_is_found_whatever_its_shape(source: str) -> None:
 )
 def test_exports_implementations_and_sentences_are_no_lists(source: str) -> None:
     assert not list(lists_of_kernels(source))
+
+
+def test_contracts_and_facts_say_the_same_of_results() -> None:
+    for family in ("tensor_einsum", "tensor_linalg"):
+        import_module(family)
+    for contract in all_contracts().values():
+        facts = facts_of(contract.kernel)
+        assert ("Counted" in contract.result) == (facts.effect == "answers"), contract.kernel
+        assert contract.result.startswith("None") == (facts.effect == "writes"), contract.kernel
+        assert contract.result.startswith(("a view", "the operand itself")) == facts.view, contract.kernel
 
 
 def test_every_kernel_of_the_cpu_belongs_to_a_spec_or_is_stated_where_it_is_bound() -> None:

@@ -9,23 +9,24 @@ Usage: ``python tools/catalogue.py``; a test compares the page with what this pr
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import tensor_runtime as tr
 from tensor_core.dtypes import DTYPES, DType
-from tensor_core.errors import BackendError, TensorError
+from tensor_core.errors import BackendError, TensorError, UnsupportedOperationError
 from tensor_runtime.backends.meta import MetaBackend
+from tensor_runtime.backends.plugins.rules import LOWER
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.form import form_of
 from tensor_runtime.placement import DeviceId, DeviceKind, MemoryKind, Placement
 from tensor_runtime.protocols import Kernel, Operand, Result
 from tensor_runtime.tensors.tensor import Tensor, wrap
 from tensor_runtime.testing.case import Case
-from tensor_runtime.testing.cases import all_cases
+from tensor_runtime.testing.cases import all_cases, family_cases
 
 PAGE: Final = Path(__file__).resolve().parent.parent / "docs" / "catalogue.md"
 HEAD: Final = """# Catalogue of operations
@@ -37,9 +38,16 @@ Written by `python tools/catalogue.py` from what the code does; do not edit it.
 * **result**: *same* is the dtype accepted; several results are separated by commas, and what depends on options by
   *or*. *As asked* is the dtype given by the caller.
 * **kernels**: what is bound, so what a backend needs to offer it; an operation without one is made of metadata alone.
+  A backend that lacks one in *italics* has the operation all the same, by the rule below.
 * **backends**: which offer all of them.
 
-Operations that begin with `primitives.` are strict: equal shapes, equal dtypes, nothing implicit.
+Operations that begin with `primitives.` are strict: equal shapes, equal dtypes, nothing implicit. `einsum`, and those
+that begin with another word and a dot, belong to families of other packages, named so by `tensor_runtime.families()`.
+"""
+RULES: Final = """
+## Rules that stand in for kernels
+
+A rule `lower.NAME` computes what a kernel of that name would, by public functions that bind these kernels.
 """
 SELDOM: Final = 0.2
 """Part of the cases below which an answer is not the rule: a case that adds a Python number gives another dtype."""
@@ -68,7 +76,8 @@ class Recorder(MetaBackend):
     name = "catalogue"  # type: ignore[misc]
     device_kind = DeviceKind.other("catalogue")  # type: ignore[misc]
 
-    def __init__(self) -> None:
+    def __init__(self, lacking: str = "") -> None:
+        self._lacking = lacking
         self.asked: set[str] = set()
         self.last: tuple[DType, ...] = ()  # dtypes of the results that were bound last
 
@@ -77,25 +86,69 @@ class Recorder(MetaBackend):
         return (Placement(MemoryKind.Device, DeviceId(self.device_kind, 0)),)
 
     def bind(self, name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel:
-        """Note the name."""
+        """Note the name.
+
+        Raises:
+            UnsupportedOperationError: it is the one kernel that the device lacks.
+        """
+        if name == self._lacking:
+            raise UnsupportedOperationError(f"{name}: not here", operation=name)
         self.asked.add(name)
         self.last = tuple(form.dtype for form in (result if isinstance(result, tuple) else (result,)))
         return super().bind(name, operands, result, params)
 
+    def operations(self) -> frozenset[str]:
+        """Where it lacks a kernel, those of the CPU backend, so that a rule can stand in."""
+        return tr.backend("cpu").operations() - {self._lacking} if self._lacking else frozenset()
+
+
+@contextmanager
+def recording(lacking: str = "") -> Iterator[tuple[Recorder, Placement]]:
+    """A recorder and its placement, known to the registry inside the block.
+
+    >>> with recording() as (recorder, place):
+    ...     _ = tr.zeros(2, placement=place)
+    >>> recorder.asked
+    {'full'}
+    """
+    recorder = Recorder(lacking)
+    registry.register(recorder.name, recorder)
+    try:
+        yield recorder, recorder.placements()[0]
+    finally:
+        registry.unregister(recorder.name)
+
+
+def cases_by_operation() -> dict[str, list[Case]]:
+    """Every case that gives a result, of the runtime and of the families.
+
+    >>> sorted(name for name in cases_by_operation() if name.startswith("linalg"))[:2]
+    ['linalg.cholesky', 'linalg.det']
+    """
+    found: dict[str, list[Case]] = {}
+    for case in (*all_cases(), *family_cases()):
+        if case.error is None:
+            found.setdefault(case.operation, []).append(case)
+    return dict(sorted(found.items()))
+
 
 def rows() -> list[Row]:
     """One row for each operation that has a case, in the order of their names."""
-    recorder = Recorder()
-    (place,) = recorder.placements()
-    by_operation: dict[str, list[Case]] = {}
-    for case in all_cases():
-        if case.error is None:
-            by_operation.setdefault(case.operation, []).append(case)
-    registry.register(recorder.name, recorder)
-    try:
-        return [_row(name, by_operation[name], recorder, place) for name in sorted(by_operation)]
-    finally:
-        registry.unregister(recorder.name)
+    with recording() as (recorder, place):
+        return [_row(name, cases, recorder, place) for name, cases in cases_by_operation().items()]
+
+
+def rules() -> dict[str, list[str]]:
+    """For each rule ``lower.NAME`` the kernels that it asks for, whatever the operand."""
+    return {name: _kernels_instead_of(name) for name in sorted(registry.rules.operations(LOWER))}
+
+
+def _kernels_instead_of(name: str) -> list[str]:
+    with recording(name) as (recorder, place):
+        for case in cases_by_operation()[name]:
+            operands: list[Any] = [wrap(form_of(host.dtype, host.shape, place), None) for host in case.operands]
+            case.call(*operands or [place])
+        return sorted(recorder.asked)
 
 
 def _row(name: str, cases: Sequence[Case], recorder: Recorder, place: Placement) -> Row:
@@ -220,8 +273,10 @@ def _pattern_text(pattern: Pattern) -> str:
     return " or ".join(", ".join(alternative) for alternative in names)
 
 
-def table(found: Iterable[Row], offered: Mapping[str, frozenset[str]], /) -> Iterator[str]:
-    """Lines of the table.
+def table(
+    found: Iterable[Row], offered: Mapping[str, frozenset[str]], lowered: Collection[str] = (), /
+) -> Iterator[str]:
+    """Lines of the table; kernels in ``lowered`` have a rule.
 
     >>> from tensor_core import F64
     >>> row = Row("exp", {F64: frozenset({(F64,)})}, frozenset(), frozenset({"exp"}))
@@ -237,7 +292,7 @@ def table(found: Iterable[Row], offered: Mapping[str, frozenset[str]], /) -> Ite
             made = {one for results in row.made for one in results}
             accepts = "–"
             result = f"as asked: {dtypes_text(made)}" if len(made) > 1 else dtypes_text(made)
-        kernels = ", ".join(sorted(row.kernels)) or "–"
+        kernels = ", ".join(f"*{name}*" if name in lowered else name for name in sorted(row.kernels)) or "–"
         having = ", ".join(name for name, operations in offered.items() if row.kernels <= operations) or "none"
         yield f"| {row.operation} | {accepts} | {result} | {kernels} | {having} |"
 
@@ -256,7 +311,10 @@ def page() -> str:
             continue
         if operations:
             offered[row.name] = operations | registry.kernels.operations(row.name)
-    return HEAD + "\n" + "\n".join(table(rows(), offered)) + "\n"
+    instead = rules()
+    listed = ["| rule | kernels |", "|---|---|"]
+    listed += [f"| lower.{name} | {', '.join(kernels)} |" for name, kernels in instead.items()]
+    return "\n".join([HEAD, *table(rows(), offered, instead), RULES, *listed, ""])
 
 
 if __name__ == "__main__":

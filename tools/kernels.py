@@ -17,7 +17,16 @@ from typing import Any, Final
 
 import tensor_einsum.contracts
 import tensor_linalg.contracts
-from tensor_runtime.contracts import contraction, creation, elementwise, gather_scatter, joining, reduction, views
+from tensor_runtime.contracts import (
+    contraction,
+    creation,
+    elementwise,
+    gather_scatter,
+    joining,
+    linalg,
+    reduction,
+    views,
+)
 from tensor_runtime.contracts.contract import Contract
 from tensor_runtime.testing import REQUIRED_KERNELS
 from tensor_runtime.testing.kernel_contracts import all_contracts
@@ -55,6 +64,7 @@ FAMILIES: Final[Mapping[str, ModuleType]] = {
     "Joining and padding": joining,
     "Indices, sorting": gather_scatter,
     "Contraction, convolution and pooling": contraction,
+    "Substitution": linalg,
     "Linear algebra (`tensor_linalg`)": tensor_linalg.contracts,
     "Einsum (`tensor_einsum`)": tensor_einsum.contracts,
 }

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tensor_cpu.kernels.contraction.tiny import TinyProduct
+from tensor_cpu.kernels.reduction.native import Loops
 from tensor_cpu.system import blas
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 
@@ -33,11 +35,11 @@ PRODUCT = (1, 2, 3, 4, 0, 4, 1, 0, 3, 1, 0, 3)  # 2 x 4 times 4 x 3
 def test_a_tiny_product_leads_to_the_elements_of_its_result_alone(place: int, number: int) -> None:
     numbers = (*PRODUCT[:place], number, *PRODUCT[place + 1 :])
     if (place, number) == (10, HUGE):  # a stride of an axis of extent 1 means nothing
-        LIBRARY.bind_tiny_product((2, 3), "F64", False, numbers)
+        LIBRARY.bind_tiny_product((2, 3), "F64", False, TinyProduct(*numbers))
         return
     with pytest.raises(ValueError, match="bind_tiny_product"):
-        LIBRARY.bind_tiny_product((2, 3), "F64", False, numbers)
-    kernel = LIBRARY.bind_tiny_product((2, 3), "F64", False, PRODUCT)
+        LIBRARY.bind_tiny_product((2, 3), "F64", False, TinyProduct(*numbers))
+    kernel = LIBRARY.bind_tiny_product((2, 3), "F64", False, TinyProduct(*PRODUCT))
     assert kernel(np.ones((2, 4)), np.ones((4, 3))).tolist() == [[4.0] * 3] * 2
 
 
@@ -79,23 +81,25 @@ def test_a_program_whose_registers_do_not_fit_is_refused(dtype: str, program: An
 @pytest.mark.parametrize(
     ("inside", "kept", "bands"),
     [
-        ((0, 1, 1, HUGE, 1), (), (HUGE, 1, HUGE, 1)),
-        ((0, 1, 1, 3, 1), (), (HUGE, 1)),
-        ((0, 4, 1, 3), (), ()),
-        ((), (), ()),
+        ((0, 1, 1, HUGE, 1), (), ((HUGE, 1, 0), (HUGE, 1, 0))),
+        ((0, 1, 1, 3, 1), (), ((HUGE, 1, 0),)),
         ((0, 4, 2, 3, 4), (), ()),
         ((0, 4, -1, 3, 4), (), ()),
-        ((0, 2, 1, 3, 4), (2, 2, 3), ()),
-        ((0, 2, 1, 3, 4), (2, 2, HUGE), ()),
-        ((0, 2, 1, 3, 4), (HUGE, 2, 2), ()),
-        ((0, 2, 1, 0, 4), (2, 2, 2), ()),
+        ((0, 2, 1, 3, 4), ((2, 2, 3),), ()),
+        ((0, 2, 1, 3, 4), ((2, 2, HUGE),), ()),
+        ((0, 2, 1, 3, 4), ((HUGE, 2, 2),), ()),
+        ((0, 2, 1, 0, 4), ((2, 2, 2),), ()),
+        ((0, 4, 1, 3, HUGE), (), ()),
+        ((HUGE, 4, 1, 3, 4), (), ()),
+        ((0, 4, 1, 3, 4), ((1, 1),), ()),
+        ((0, 4, 1, 3, 4), (), ((0, 1, 0),)),
     ],
 )
 def test_a_reduction_leads_to_the_elements_of_its_result_alone(inside: Any, kept: Any, bands: Any) -> None:
     shape = (1,) if bands else (4,)
-    with pytest.raises(ValueError, match="reduce: the extents do not fit the result"):
-        LIBRARY.bind_reduce("sum", "F64", shape, "F64", inside, kept, bands)
-    kernel = LIBRARY.bind_reduce("sum", "F64", (4,), "F64", (0, 4, 1, 3, 4), (), ())
+    with pytest.raises((ValueError, OverflowError), match=r"bind_reduce: |than can be addressed"):
+        LIBRARY.bind_reduce("sum", "F64", shape, "F64", Loops(*inside, kept, bands))
+    kernel = LIBRARY.bind_reduce("sum", "F64", (4,), "F64", Loops(0, 4, 1, 3, 4, (), ()))
     assert kernel(np.ones((3, 4))).tolist() == [3.0] * 4
 
 
@@ -280,3 +284,185 @@ def test_a_word_that_the_switch_does_not_know_is_refused() -> None:
     )
 
     assert "ArgumentError: TENSOR_CPU_CHECK_CALLS is 'yes'; accepted: 0, 1, or unset" in done.stderr
+
+
+def a_tiny_product(**numbers: int) -> TinyProduct:
+    return TinyProduct(*PRODUCT)._replace(**numbers)
+
+
+def a_reduction(**numbers: Any) -> Loops:
+    return Loops(0, 4, 1, 3, 4, (), ())._replace(**numbers)
+
+
+OUT_OF_RANGE: dict[str, Callable[[int], Any]] = {
+    "copy": lambda far: LIBRARY.bind_copy((3, 2), (far, 1), "F64"),
+    "copy_into": lambda far: LIBRARY.bind_copy_into((3, 2), (2, 1), (1, far), "F64"),
+    "copy_into a target": lambda far: LIBRARY.bind_copy_into((3, 2), (far, 1), (2, 1), "F64"),
+    "convert": lambda far: LIBRARY.bind_convert((3, 2), (far, 1), "I32", "F64"),
+    "elementwise": lambda far: LIBRARY.bind_elementwise((5,), "F64", (((far,), "F64"), VECTOR), (ADD,), ()),
+    "tiny left": lambda far: LIBRARY.bind_tiny_product((2, 3), "F64", False, a_tiny_product(left_row=far)),
+    "tiny right": lambda far: LIBRARY.bind_tiny_product((2, 3), "F64", False, a_tiny_product(right_column=far)),
+    "pair": lambda far: LIBRARY.bind_pair("F64", (3,), ((3, far, 1, 1),), ()),
+    "gemm": lambda far: LIBRARY.bind_gemm("F64", (3,), (), ((3, 1, 0, 1),), (), ((2, 1, far, 0),), False),
+    "semiring": lambda far: LIBRARY.bind_semiring("max_plus", "F64", (3,), ((), ((3, far, 0, 1),), (), ()), False),
+    "products a": lambda far: LIBRARY.bind_products("F64", (2, 3), (2, 3, 4), (), (far, 1), (3, 1), (3, 1)),
+    "products b": lambda far: LIBRARY.bind_products("F64", (2, 3), (2, 3, 4), (), (4, 1), (far, 1), (3, 1)),
+    "products stack": lambda far: LIBRARY.bind_products(
+        "F64", (2, 2, 3), (2, 3, 4), ((2, far, 12, 6),), (4, 1), (3, 1), (3, 1)
+    ),
+    "reduce rows": lambda far: LIBRARY.bind_reduce("sum", "F64", (4,), "F64", a_reduction(row_stride=far)),
+    "reduce kept": lambda far: LIBRARY.bind_reduce("sum", "F64", (4,), "F64", Loops(0, 1, 1, 3, 1, ((4, far, 1),), ())),
+    "reduce bands": lambda far: LIBRARY.bind_reduce("sum", "F64", (4,), "F64", a_reduction(bands=((2, far, 0),))),
+    "lapack a": lambda far: lapack("inv", (far, 2, 1), (), (((3, 2, 2), "F64"),)),
+    "lapack rows": lambda far: lapack("inv", (4, 2, far), (), (((3, 2, 2), "F64"),)),
+    "lapack b": lambda far: lapack("solve", (4, 2, 1), (far, 0, 1), (((3, 1, 2), "F64"),)),
+}
+
+
+@pytest.mark.parametrize("binder", OUT_OF_RANGE)
+@pytest.mark.parametrize("far", [2**58, 2**60, HUGE, 2**63 - 1, -(2**60), -(2**63)])
+def test_strides_beyond_any_memory_are_refused_by_every_binder(binder: str, far: int) -> None:
+    blas.open_blas()
+    with pytest.raises((ValueError, OverflowError)):
+        OUT_OF_RANGE[binder](far)
+    with pytest.raises(OverflowError):
+        OUT_OF_RANGE[binder](2**63)
+
+
+ARGUMENTS: dict[str, tuple[Any, ...]] = {
+    "bind_copy": ((2,), (1,), "F64"),
+    "bind_copy_into": ((2,), (1,), (1,), "F64"),
+    "copy_method": ((2,), (1,), (1,), "F64"),
+    "bind_convert": ((2,), (1,), "I32", "F64"),
+    "bind_tiny_binary": ("add", (2,), "F64", "F64", (1, 1), (False, False), never),
+    "bind_tiny_unary": ("sqrt", (2,), "F64"),
+    "bind_tiny_product": ((2, 3), "F64", False, TinyProduct(*PRODUCT)),
+    "bind_elementwise": ((5,), "F64", (VECTOR, VECTOR), (ADD,), ()),
+    "bind_pair": ("F64", (3,), ((3, 1, 1, 1),), ()),
+    "bind_gemm": ("F64", (3,), (), ((3, 1, 0, 1),), (), ((2, 1, 1, 0),), False),
+    "bind_semiring": ("max_plus", "F64", (3,), ((), ((3, 1, 0, 1),), (), ()), False),
+    "bind_products": ("F64", (2, 3), (2, 3, 4), (), (4, 1), (3, 1), (3, 1)),
+    "bind_reduce": ("sum", "F64", (4,), "F64", Loops(0, 4, 1, 3, 4, (), ())),
+    "bind_lapack": ("inv", "F64", 2, 2, 0, (), (2, 1), (), (((2, 2), "F64"),), True, never),
+    "bind_batched_simd": ("inv", "F64", (2, 2), 0, 1, (((2, 2), "F64"),), True, never),
+}
+FREE = {("bind_tiny_binary", 6), ("bind_lapack", 10), ("bind_batched_simd", 7)}  # a fallback is any object
+
+
+def is_free(binder: str, place: int) -> bool:
+    """Whether any object is accepted there: fallbacks, truth values, and what an operation does not look at."""
+    free = (*FREE, ("bind_lapack", 7), ("bind_products", 1))
+    return isinstance(ARGUMENTS[binder][place], bool) or (binder, place) in free
+
+
+@pytest.mark.parametrize("binder", ARGUMENTS)
+@pytest.mark.parametrize("wrong", [None, 5.5, -7, "F65", b"x", (None,), ((1, 2),), [1], {}, object()], ids=repr)
+def test_every_argument_of_another_kind_is_an_error_of_python(binder: str, wrong: Any) -> None:
+    blas.open_blas()
+    bind, good = getattr(LIBRARY, binder), ARGUMENTS[binder]
+    assert bind(*good) is not None
+    for place in range(len(good)):
+        if is_free(binder, place):
+            continue
+        try:
+            made = bind(*good[:place], wrong, *good[place + 1 :])
+        except (TypeError, ValueError):
+            continue
+        assert made is None and place == 0, f"argument {place} may be {wrong!r}"  # there is no such loop
+
+
+@pytest.mark.parametrize("binder", ARGUMENTS)
+def test_a_wrong_number_of_arguments_is_a_type_error_that_names_the_function(binder: str) -> None:
+    blas.open_blas()
+    bind, good = getattr(LIBRARY, binder), ARGUMENTS[binder]
+    for arguments in ((), good[:-1], (*good, 1, 2, 3)):
+        with pytest.raises(TypeError, match=binder):
+            bind(*arguments)
+
+
+@pytest.mark.parametrize("name", ["rows", "inner", "out_row"])
+def test_a_struct_without_one_of_its_members_is_a_type_error(name: str) -> None:
+    class Partial:
+        def __getattr__(self, attribute: str) -> int:
+            if attribute == name:
+                raise AttributeError(attribute)
+            return int(getattr(TinyProduct(*PRODUCT), attribute))
+
+    with pytest.raises(TypeError, match=f"a struct with a member {name}"):
+        LIBRARY.bind_tiny_product((2, 3), "F64", False, Partial())  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def checked_calls() -> Iterator[None]:
+    LIBRARY.set_call_checks(True)
+    yield
+    LIBRARY.set_call_checks(os.environ.get("TENSOR_CPU_CHECK_CALLS") == "1")
+
+
+def bound_kernels() -> dict[str, tuple[Any, list[Any]]]:
+    """Kernels of every binder, and arrays that they take."""
+    blas.open_blas()
+    made = {name: getattr(LIBRARY, name)(*good) for name, good in ARGUMENTS.items() if name != "copy_method"}
+    three, matrix = np.ones(3), np.eye(2)
+    arrays: dict[str, list[Any]] = {
+        "bind_copy": [np.ones(2)],
+        "bind_copy_into": [np.ones(2), np.ones(2)],
+        "bind_convert": [np.ones(2, np.int32)],
+        "bind_tiny_binary": [np.ones(2), np.ones(2)],
+        "bind_tiny_unary": [np.ones(2)],
+        "bind_tiny_product": [np.ones((2, 4)), np.ones((4, 3))],
+        "bind_elementwise": [np.ones(5), np.ones(5)],
+        "bind_pair": [three, three],
+        "bind_gemm": [np.ones(4), np.ones(2)],
+        "bind_semiring": [three, np.ones(1)],
+        "bind_products": [np.ones((2, 4)), np.ones((4, 3))],
+        "bind_reduce": [np.ones((3, 4))],
+        "bind_lapack": [matrix],
+        "bind_batched_simd": [matrix],
+    }
+    return {name: (kernel, arrays[name]) for name, kernel in made.items()}
+
+
+@pytest.mark.parametrize("binder", [name for name in ARGUMENTS if name != "copy_method"])
+def test_a_checked_kernel_refuses_arrays_that_it_was_not_bound_to(binder: str, checked_calls: None) -> None:
+    kernel, right = bound_kernels()[binder]
+    kernel(*right)
+    for place, array in enumerate(right):
+
+        def call(other: Any, place: int = place) -> Any:
+            return kernel(*right[:place], other, *right[place + 1 :])
+
+        for dtype in ("f4", "i1", "i8", object, array.dtype.newbyteorder()):
+            with pytest.raises(TypeError, match=f"argument {place} is of another element type"):
+                call(array.astype(dtype))
+        with pytest.raises(ValueError, match=f"argument {place} has fewer elements"):
+            call(array.ravel()[:0])
+        if array.size > 1:
+            with pytest.raises(ValueError, match=f"argument {place} has fewer elements"):
+                call(array.ravel()[:-1])
+            with pytest.raises(ValueError, match=f"argument {place} has fewer elements"):
+                call(array.ravel()[::-1])
+        shifted = np.zeros(array.nbytes + 1, np.uint8)[1:].view(array.dtype)
+        with pytest.raises(ValueError, match=f"argument {place} is not aligned"):
+            call(shifted)
+
+
+def test_a_checked_copy_of_ten_million_elements_does_not_read_behind_one(checked_calls: None) -> None:
+    kernel = LIBRARY.bind_copy((10**7,), (1,), "F64")
+    with pytest.raises(ValueError, match="copy: argument 0 has fewer elements than it was bound to"):
+        kernel(np.zeros(1))
+
+
+def test_nothing_is_written_to_memory_that_is_read_only() -> None:
+    write = LIBRARY.bind_copy_into((2,), (1,), (1,), "F64")
+    text = bytes(16)
+    with pytest.raises(ValueError, match="the target is read-only"):
+        write(np.frombuffer(text, np.float64), np.ones(2))
+    assert text == bytes(16)
+    blas.open_blas()
+    multiply = LIBRARY.bind_products("F64", None, (2, 3, 4), (), (4, 1), (3, 1), (3, 1))
+    target = np.zeros((2, 3))
+    target.flags.writeable = False
+    with pytest.raises(ValueError, match="the target is read-only"):
+        multiply(np.ones((2, 4)), np.ones((4, 3)), target)
+    assert not target.any()

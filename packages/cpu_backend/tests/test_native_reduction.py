@@ -275,16 +275,14 @@ def test_sums_that_stay_in_their_element_type_wrap_there(name: str) -> None:
 
 def test_malformed_calls_are_refused() -> None:
     for arguments in (
-        ("sum", "F64", (3,), "F64", (0, 2, 1, 5, 2), (), ()),
-        ("sum", "C64", (3,), "C64", (0, 3, 1, 5, 3), (), ()),
-        ("median", "F64", (3,), "F64", (0, 3, 1, 5, 3), (), ()),
-        ("sum", "F64", (0,), "F64", (0, 0, 1, 5, 0), (), ()),
-        ("sum", "F64", (3,), "F64", (0, 3, 1, 5), (), ()),
-        ("sum", "I32", (3,), "I32", (0, 3, 1, 5, 3), (), ()),
-        ("max", "I32", (3,), "I64", (0, 3, 1, 5, 3), (), ()),
-        ("sum", "F32", (3,), "C64", (0, 6, 1, 5, 6), (), ()),
-        ("sum", "F64", (3,), "F64", (0, 3, 1, 5, 3), (1, 2), ()),
-        ("sum", "F64", (3,), "F64", (0, 3, 1, 5, 3), (), (0, 2)),
+        ("sum", "F64", (3,), "F64", native.Loops(0, 2, 1, 5, 2, (), ())),
+        ("sum", "C64", (3,), "C64", native.Loops(0, 3, 1, 5, 3, (), ())),
+        ("median", "F64", (3,), "F64", native.Loops(0, 3, 1, 5, 3, (), ())),
+        ("sum", "F64", (0,), "F64", native.Loops(0, 0, 1, 5, 0, (), ())),
+        ("sum", "I32", (3,), "I32", native.Loops(0, 3, 1, 5, 3, (), ())),
+        ("max", "I32", (3,), "I64", native.Loops(0, 3, 1, 5, 3, (), ())),
+        ("sum", "F32", (3,), "C64", native.Loops(0, 6, 1, 5, 6, (), ())),
+        ("sum", "F64", (3,), "F64", native.Loops(0, 3, 1, 5, 3, (), (native.Axis(0, 2, 0),))),
     ):
         with pytest.raises(ValueError, match="reduce"):
             LIBRARY.bind_reduce(*arguments)

@@ -177,8 +177,8 @@ def test_forms_without_a_small_kernel_are_left_to_numpy() -> None:
 
 def test_a_product_whose_right_operand_is_not_tiny_is_refused() -> None:
     def bind(inner: int, columns: int) -> Any:
-        numbers = (1, 1, columns, inner, 0, 0, 1, 0, 1, inner, 0, columns)
-        return extension.LIBRARY.bind_tiny_product((1, columns), "F64", False, numbers)
+        product = small_products.TinyProduct(1, 1, columns, inner, 0, 0, 1, 0, 1, inner, 0, columns)
+        return extension.LIBRARY.bind_tiny_product((1, columns), "F64", False, product)
 
     assert bind(32, 30)(np.ones((1, 32)), np.ones((32, 30))).tolist() == [[32.0] * 30]
     for inner, columns in ((31, 31), (2**32, 2**32), (-1, 4)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from re import escape
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ import pytest
 import tensor_linalg as tl
 import tensor_runtime as tr
 from tensor_core import DTypeError, ShapeError, TensorError
+from tensor_linalg.contracts import CheckParams
+from tensor_runtime.backends.facts import facts_of
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "svd": tl.svd,
@@ -158,7 +161,8 @@ def test_a_singular_matrix_shared_by_a_batch_is_named_in_its_own_batch() -> None
 @pytest.mark.parametrize("dtype", ["I32", "I64", "Bool"])
 def test_integers_are_refused_and_convert_is_named(name: str, dtype: str) -> None:
     with pytest.raises(
-        DTypeError, match=rf"{name}: operand.* is {dtype}; accepted: C32, C64, F32, F64; convert\(x, F64\) first"
+        DTypeError,
+        match=rf"{name}: operand.* is {escape(str(dtype))}; accepted: C32, C64, F32, F64; convert\(x, F64\) first",
     ):
         OPERATIONS[name](tr.zeros((2, 2), dtype=dtype))
 
@@ -222,3 +226,15 @@ def test_errors_survive_pickle_with_their_fields() -> None:
     assert type(copy) is tl.NotPositiveDefiniteError
     assert str(copy) == str(info.value)
     assert (copy.operation, copy.batch_index, copy.element_index) == ("cholesky", (0,), (0, 0))
+
+
+def test_what_a_decomposition_may_refuse_is_stated() -> None:
+    form = tr.ones((2, 2))._form
+    stated = {
+        (name, check): facts_of(name).refuses(name, (form,), form, CheckParams(check))  # type: ignore[misc]
+        for name in ("qr", "solve")
+        for check in (True, False)
+    }
+
+    assert stated["qr", True] == "qr refuses elements that are not finite" and stated["qr", False] is None
+    assert stated["solve", False] == "solve refuses matrices that have no result"

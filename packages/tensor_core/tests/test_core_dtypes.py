@@ -58,6 +58,14 @@ def test_the_number_in_a_complex_type_counts_one_component() -> None:
     assert all(dtype.component is dtype for dtype in ALL - COMPLEX)
 
 
+def test_a_complex_type_prints_with_numpys_name_beside_ours_and_the_others_alone() -> None:
+    printed = [str(dtype) for dtype in DTYPES]
+    assert printed == ["F32", "F64", "I32", "I64", "Bool", "C32 (complex64)", "C64 (complex128)"]
+    assert [repr(dtype) for dtype in DTYPES] == [dtype.name for dtype in DTYPES]
+    with pytest.raises(DTypeError, match=r"write: C64 \(complex128\) into F64; cast it first"):
+        HostTensor.zeros(2)[:] = HostTensor.zeros(2, C64)
+
+
 def test_python_types_name_the_widest_type_of_their_kind() -> None:
     assert [as_dtype(kind) for kind in (bool, int, float, complex)] == [Bool, I64, F64, C64]
 

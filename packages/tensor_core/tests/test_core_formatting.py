@@ -17,7 +17,7 @@ def test_a_matrix_prints_as_rows() -> None:
         "HostTensor F64 (2, 2)\n        1.0        -2.5\n      1e+20  0.33333333"
     )
     assert repr(HostTensor.from_nested([1, 20])) == "HostTensor I64 (2,)\n  1  20"
-    assert repr(HostTensor.from_nested(1 + 2j)) == "HostTensor C64 ()\n 1.0+2.0j"
+    assert repr(HostTensor.from_nested(1 + 2j)) == "HostTensor C64 (complex128) ()\n 1.0+2.0j"
     assert repr(HostTensor.from_nested([True])[::-1]) == "HostTensorView Bool (1,)\n True"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from re import escape
 
 import pytest
 
@@ -67,7 +68,8 @@ def test_conversion_is_allowed_where_promotion_gives_the_target() -> None:
 @pytest.mark.parametrize(("a", "b"), [pair for pair in product(DTYPES, repeat=2) if not can_convert(*pair)], ids=repr)
 def test_a_refused_conversion_names_cast(a: DType, b: DType) -> None:
     with pytest.raises(
-        LossyConversionError, match=rf"convert: {a} to {b} could lose values; accepted: .*cast\(\)"
+        LossyConversionError,
+        match=rf"convert: {escape(str(a))} to {escape(str(b))} could lose values; accepted: .*cast\(\)",
     ) as caught:
         convert_scalar(True if a is Bool else 1, a, b)
     assert caught.value.source is a

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from re import escape
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ def test_linspace_runs_between_finite_numbers(wrong: Any) -> None:
 
 def test_linspace_is_floating() -> None:
     for dtype in (I64, Bool):
-        with pytest.raises(DTypeError, match=f"linspace: dtype is {dtype}; accepted: C32, C64, F32, F64"):
+        with pytest.raises(DTypeError, match=f"linspace: dtype is {escape(str(dtype))}; accepted: C32, C64, F32, F64"):
             tr.linspace(0, 1, dtype=dtype)
     with pytest.raises(DTypeError, match="linspace: dtype is F64; accepted: C32, C64"):
         tr.linspace(0, 1j, dtype=F64)

@@ -14,6 +14,7 @@ from tensor_runtime.backends import facts
 from tensor_runtime.backends.facts import ELEMENTWISE, UNSTATED, VIEW, KernelFacts, facts_of, state, stated
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.backends.xp_tables import elementwise as rows
+from tensor_runtime.contracts.views import ConvertParams
 from tensor_runtime.dispatch.call import execute_binary, execute_unary, execute_with_params
 from tensor_runtime.dispatch.dtype_rules import inexact
 from tensor_runtime.dispatch.spec import ElementwiseSpec, OpSpec, ViewSpec
@@ -184,6 +185,11 @@ def test_an_option_of_an_elementwise_kernel_keeps_it_out_of_one_kernel() -> None
     assert tr.fuse(lambda x: tr.gelu(x)).program(x).stepwise_because == "gelu has the option 'none'"
     assert tr.fuse(lambda x: tr.convert(x, "C64")).program(x).stepwise_because is None
     assert tr.fuse(lambda x: tr.cast(x, "F32")).program(x).stepwise_because is None
+    cast = facts_of("cast")
+    for policy, because in (("error", "cast to integers has the policy 'error'"), ("wrap", None)):
+        form = tr.ones(2, dtype="I32")._form
+        assert cast.refuses is not None
+        assert cast.refuses("cast", (x._form,), form, ConvertParams(policy)) == because  # type: ignore[arg-type]
     wrapped = tr.fuse(lambda x: tr.cast(x, "I32", "wrap"))
     assert wrapped.program(x).stepwise_because == "cast to integers has the policy 'wrap'"
 

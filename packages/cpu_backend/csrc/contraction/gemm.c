@@ -16,7 +16,7 @@
  * group of more than LONGEST_TABLE elements being refused.
  */
 #include "contraction/gemm.h"
-#include "core/arrays.h"
+#include "core/arguments.h"
 #include "contraction/groups.h"
 #include "core/kernel.h"
 #include "core/caching_allocator.h"
@@ -92,8 +92,8 @@ static void compute(void *context, Index begin, Index end) {
         atomic_store(&call->failed, true);
         return;
     }
-    Walk walk;
-    walk_start(&walk, &plan->stack, begin / (plan->row_blocks * plan->column_blocks));
+    StridedWalk walk;
+    group_walk_start(&walk, &plan->stack, begin / (plan->row_blocks * plan->column_blocks));
     while (begin < end) {
         Index row = begin % plan->row_blocks, column = begin / plan->row_blocks % plan->column_blocks;
         Index count = smaller(end - begin, plan->row_blocks - row);
@@ -102,13 +102,13 @@ static void compute(void *context, Index begin, Index end) {
                  smaller((row + count) * plan->row_step, plan->rows), column * plan->column_step, packed,
                  packed + plan->x_bytes);
         begin += count;
-        if (row + count == plan->row_blocks && column + 1 == plan->column_blocks) walk_step(&walk, &plan->stack);
+        if (row + count == plan->row_blocks && column + 1 == plan->column_blocks) group_walk_step(&walk, &plan->stack);
     }
     workspace_release(packed, needed);
 }
 
 static PyObject *call_gemm(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
-    if (!kernel_takes(self, flagged_count, names, 2) || !are_arrays(arguments, 2)) return NULL;
+    if (!kernel_takes_arrays(self, flagged_count, names, arguments, 2)) return NULL;
     const GemmPlan *plan = kernel_plan(self);
     PyObject *result = array_new(&plan->result);
     if (result == NULL) return NULL;
@@ -161,8 +161,7 @@ static void choose_blocks(GemmPlan *plan) {
 static PyObject *bind_gemm(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
     Group rows, columns, depth;
-    if (count != 7)
-        return PyErr_Format(PyExc_TypeError, "bind_gemm takes a type, a shape, four groups of axes and a truth value");
+    if (!arguments_count("bind_gemm", count, 7, "a type, a shape, four groups of axes and a truth value")) return NULL;
     GemmPlan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) return PyErr_NoMemory();
     const int rows_are_second = PyObject_IsTrue(arguments[6]);
@@ -186,7 +185,11 @@ static PyObject *bind_gemm(PyObject *module, PyObject *const *arguments, Py_ssiz
     }
     choose_blocks(plan);
     const Index entries = 2 * (rows.size + columns.size + depth.size);
-    return kernel_with_tables(kernel_new("contract", call_gemm, plan, release), entries);
+    const Group *const groups[] = {&plan->stack, &rows, &columns, &depth};
+    const Operand operands[] = {{plan->result.type, groups_reach(groups, 4, FIRST), false},
+                                {plan->result.type, groups_reach(groups, 4, SECOND), false}};
+    PyObject *kernel = kernel_with_operands(kernel_new("contract", call_gemm, plan, release), operands, 2);
+    return kernel_with_tables(kernel, entries);
 }
 
 PyMethodDef gemm_functions[] = {

@@ -1,40 +1,34 @@
 /* Reads groups of axes from Python, and writes down where their elements lie (groups.h). */
 #include "contraction/groups.h"
-#include "core/arrays.h"
+#include "core/arguments.h"
 
 #include <stdlib.h>
 
-enum { MOST_ELEMENT_BYTES = 16 };
+Group group_empty(void) { return (Group){.size = 1, .reach = {NO_AXES, NO_AXES, NO_AXES}}; }
 
-/* Whether one more axis leaves the number of elements, and their distances in bytes, within Index. */
-static bool stays_in_range(const Group *group, const GroupAxis *axis, Index *reach) {
-    const Index farthest = INT64_MAX / MOST_ELEMENT_BYTES;
-    Index size;
-    bool beyond = __builtin_mul_overflow(group->size, axis->extent, &size);
-    for (int role = 0; role < ROLES; role++) {
-        const Index stride = axis->stride[role];
-        Index far;
-        beyond |= stride < -farthest || stride > farthest;
-        beyond = beyond || __builtin_mul_overflow(axis->extent - 1, stride < 0 ? -stride : stride, &far) ||
-                 __builtin_add_overflow(reach[role], far, &reach[role]) || reach[role] > farthest;
+Reach groups_reach(const Group *const *groups, int count, Role role) {
+    Reach all = NO_AXES;
+    for (int i = 0; i < count; i++) {
+        all.low += groups[i]->reach[role].low;
+        all.high += groups[i]->reach[role].high;
     }
-    return !beyond;
+    return all;
 }
 
-int group_extend(Group *group, GroupAxis axis, Index reach[ROLES]) {
-    if (!stays_in_range(group, &axis, reach)) {
-        PyErr_SetString(PyExc_OverflowError, "axes of more elements than can be addressed");
-        return -1;
-    }
+int group_extend(Group *group, GroupAxis axis) {
+    for (int role = 0; role < ROLES; role++)
+        if (!reach_read(&group->reach[role], axis.extent, axis.stride[role])) return -1;
     group_add(group, axis);
     return 0;
 }
 
 int group_read(Group *group, PyObject *axes) {
-    Index reach[ROLES] = {0};
-    group->rank = 0;
-    group->size = 1;
-    if (!PyTuple_Check(axes) || PyTuple_GET_SIZE(axes) > MAX_RANK) {
+    *group = group_empty();
+    if (!PyTuple_Check(axes)) {
+        PyErr_Format(PyExc_TypeError, "expected a tuple of axes, found %R", axes);
+        return -1;
+    }
+    if (PyTuple_GET_SIZE(axes) > MAX_RANK) {
         PyErr_Format(PyExc_ValueError, "expected a tuple of at most %d axes, found %R", MAX_RANK, axes);
         return -1;
     }
@@ -48,7 +42,7 @@ int group_read(Group *group, PyObject *axes) {
             return -1;
         }
         GroupAxis axis = {numbers[0], {numbers[1], numbers[2], numbers[3]}};
-        if (group_extend(group, axis, reach) < 0) return -1;
+        if (group_extend(group, axis) < 0) return -1;
     }
     return 0;
 }
@@ -71,7 +65,7 @@ bool groups_make_result(const Group *const *groups, int count, Index elements) {
 }
 
 /* Each axis steps over all that those with shorter steps reach together. */
-bool groups_lie_apart(const Group *const groups[2]) {
+bool groups_lie_apart(const Group *const *groups) {
     const GroupAxis *axes[2 * MAX_RANK]; /* by the length of their steps */
     int rank = 0;
     for (int i = 0; i < 2; i++)
@@ -95,23 +89,16 @@ bool groups_lie_apart(const Group *const groups[2]) {
 }
 
 void group_offsets(Index *offsets, const Group *group, Role role, Index first, Index count) {
-    Index at[MAX_RANK], offset = 0;
-    for (int axis = group->rank - 1; axis >= 0; axis--) {
-        at[axis] = first % group->axes[axis].extent;
-        first /= group->axes[axis].extent;
-        offset += at[axis] * group->axes[axis].stride[role];
+    StridedWalk walk;
+    Index axes[2 * MAX_RANK]; /* as this role alone sees them */
+    for (int axis = 0; axis < group->rank; axis++) {
+        axes[2 * axis] = group->axes[axis].extent;
+        axes[2 * axis + 1] = group->axes[axis].stride[role];
     }
+    strided_walk_start(&walk, group->rank, axes, 1, first);
     for (Index i = 0; i < count; i++) {
-        offsets[i] = offset;
-        for (int axis = group->rank - 1; axis >= 0; axis--) {
-            const Index stride = group->axes[axis].stride[role];
-            if (++at[axis] < group->axes[axis].extent) {
-                offset += stride;
-                break;
-            }
-            offset -= (at[axis] - 1) * stride;
-            at[axis] = 0;
-        }
+        offsets[i] = walk.offset[0];
+        strided_walk_step(&walk, group->rank, axes, 1);
     }
 }
 

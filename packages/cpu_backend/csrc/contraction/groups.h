@@ -9,7 +9,8 @@
 #ifndef TENSOR_CPU_GROUPS_H
 #define TENSOR_CPU_GROUPS_H
 
-#include "core/common.h"
+#include "core/strided_layout.h"
+#include "core/strided_walk.h"
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -17,8 +18,9 @@
 enum { LONGEST_TABLE = 1 << 20 }; /* as in tensor_cpu/kernels/contraction/native.py */
 
 typedef enum { FIRST, SECOND, RESULT, ROLES } Role;
+_Static_assert((int)ROLES <= (int)MOST_WALKED, "a walk has an offset for each role");
 
-typedef struct {
+typedef struct { /* a record of strided_walk.h */
     Index extent;
     Index stride[ROLES];
 } GroupAxis;
@@ -27,13 +29,8 @@ typedef struct {
     int rank;
     Index size; /* elements */
     GroupAxis axes[MAX_RANK];
+    Reach reach[ROLES]; /* of the axes that were read */
 } Group;
-
-/* A place in a group. */
-typedef struct {
-    Index index[MAX_RANK];
-    Index offset[ROLES];
-} Walk;
 
 /* Fills group from a tuple of (extent, stride in the first operand, in the second, in the result), outermost first,
  * every extent at least 1; -1 with an exception set, also where a number of elements or bytes is beyond Index. */
@@ -42,12 +39,15 @@ int group_read(Group *group, PyObject *axes);
 /* Whether an element of each of so many groups makes one of the result, which has so many; else a ValueError is set. */
 bool groups_make_result(const Group *const *groups, int count, Index elements);
 
-/* Appends an axis to a group of fewer than MAX_RANK; -1 with an exception set, as group_read(). `reach` is how far the
- * axes before lead from the first element of each array; it is brought up to date. */
-int group_extend(Group *group, GroupAxis axis, Index reach[ROLES]);
+/* Appends an axis to a group of fewer than MAX_RANK; -1 with an exception set, as group_read(). */
+int group_extend(Group *group, GroupAxis axis);
+Group group_empty(void);
 
-/* Whether no two elements of two groups are one place of the result; else a ValueError is set. */
-bool groups_lie_apart(const Group *const groups[2]);
+/* How far several groups, as they were read, lead together in the array of a role. */
+Reach groups_reach(const Group *const *groups, int count, Role role);
+
+/* Whether no two elements of the first two groups are one place of the result; else a ValueError is set. */
+bool groups_lie_apart(const Group *const *groups);
 
 /* Writes the offsets of `count` elements of the group, from the element of number `first` on, in row-major order, in
  * the array of this role. */
@@ -62,27 +62,13 @@ static inline void group_add(Group *group, GroupAxis axis) {
     group->size *= axis.extent;
 }
 
-/* The element of this number, in row-major order. */
-static inline void walk_start(Walk *walk, const Group *group, Index number) {
-    for (int role = 0; role < ROLES; role++) walk->offset[role] = 0;
-    for (int axis = group->rank - 1; axis >= 0; axis--) {
-        const GroupAxis *along = &group->axes[axis];
-        walk->index[axis] = number % along->extent;
-        number /= along->extent;
-        for (int role = 0; role < ROLES; role++) walk->offset[role] += walk->index[axis] * along->stride[role];
-    }
+/* Walks over the elements of a group, in row-major order: begins at the element of this number. The offsets of the walk
+ * are those of the roles. */
+static inline void group_walk_start(StridedWalk *walk, const Group *group, Index number) {
+    strided_walk_start(walk, group->rank, (const Index *)group->axes, ROLES, number);
 }
-
-static inline void walk_step(Walk *walk, const Group *group) {
-    for (int axis = group->rank - 1; axis >= 0; axis--) {
-        const GroupAxis *along = &group->axes[axis];
-        if (++walk->index[axis] < along->extent) {
-            for (int role = 0; role < ROLES; role++) walk->offset[role] += along->stride[role];
-            return;
-        }
-        for (int role = 0; role < ROLES; role++) walk->offset[role] -= (along->extent - 1) * along->stride[role];
-        walk->index[axis] = 0;
-    }
+static inline void group_walk_step(StridedWalk *walk, const Group *group) {
+    strided_walk_step(walk, group->rank, (const Index *)group->axes, ROLES);
 }
 
 #endif

@@ -15,7 +15,7 @@
  * 16 MiB at most, sums of more than LONGEST_TABLE products being refused.
  */
 #include "contraction/pair.h"
-#include "core/arrays.h"
+#include "core/arguments.h"
 #include "contraction/groups.h"
 #include "core/kernel.h"
 #include "core/threads.h"
@@ -50,8 +50,8 @@ static void compute(void *context, Index begin, Index end) {
     const PairPlan *plan = call->plan;
     const Index bytes = ELEMENT_BYTES[plan->result.type];
     const Index blocks = plan->row_blocks * plan->lane_blocks;
-    Walk walk;
-    walk_start(&walk, &plan->outer, begin / blocks);
+    StridedWalk walk;
+    group_walk_start(&walk, &plan->outer, begin / blocks);
     Index block = begin % blocks;
     PairTile tile = plan->tile;
     for (Index part = begin; part < end; part++) {
@@ -65,13 +65,13 @@ static void compute(void *context, Index begin, Index end) {
                    call->result + offset[RESULT] * bytes);
         if (++block == blocks) {
             block = 0;
-            walk_step(&walk, &plan->outer);
+            group_walk_step(&walk, &plan->outer);
         }
     }
 }
 
 static PyObject *call_pair(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
-    if (!kernel_takes(self, flagged_count, names, 2) || !are_arrays(arguments, 2)) return NULL;
+    if (!kernel_takes_arrays(self, flagged_count, names, arguments, 2)) return NULL;
     const PairPlan *plan = kernel_plan(self);
     PyObject *result = array_new(&plan->result);
     if (result == NULL) return NULL;
@@ -200,7 +200,7 @@ static bool prefers_second(const Group *kept) {
 static PyObject *bind_pair(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
     Group kept, contracted;
-    if (count != 4) return PyErr_Format(PyExc_TypeError, "bind_pair takes a type, a shape and two groups of axes");
+    if (!arguments_count("bind_pair", count, 4, "a type, a shape and two groups of axes")) return NULL;
     PairPlan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) return PyErr_NoMemory();
     if (array_form_read(&plan->result, arguments[1], arguments[0]) < 0 || group_read(&kept, arguments[2]) < 0 ||
@@ -213,6 +213,9 @@ static PyObject *bind_pair(PyObject *module, PyObject *const *arguments, Py_ssiz
         release(plan);
         return PyErr_Format(PyExc_ValueError, "sums of %lld products are too long", (long long)contracted.size);
     }
+    const Group *const groups[] = {&kept, &contracted};
+    const Operand operands[] = {{plan->result.type, groups_reach(groups, 2, FIRST), false},
+                                {plan->result.type, groups_reach(groups, 2, SECOND), false}};
     const PairLoops *loops = &SIMD_CHOICE(pair_kernels)->of_type[plan->result.type];
     if (prefers_second(&kept)) swap_operands(plan, &kept, &contracted);
     plan->tile.depth = contracted.size;
@@ -226,7 +229,9 @@ static PyObject *bind_pair(PyObject *module, PyObject *const *arguments, Py_ssiz
         release(plan);
         return NULL;
     }
-    return kernel_with_tables(kernel_new("contract", call_pair, plan, release), 2 * (contracted.size + lanes.size));
+    const Index entries = 2 * (contracted.size + lanes.size);
+    PyObject *kernel = kernel_with_operands(kernel_new("contract", call_pair, plan, release), operands, 2);
+    return kernel_with_tables(kernel, entries);
 }
 
 PyMethodDef pair_functions[] = {

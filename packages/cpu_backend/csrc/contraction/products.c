@@ -1,5 +1,6 @@
 /* Kernels that call BLAS: stacks of matrix products of two arrays, written into a new array or into a given one. */
 #include "contraction/products.h"
+#include "core/arguments.h"
 #include "core/kernel.h"
 #include "core/topics.h"
 
@@ -17,7 +18,9 @@ typedef struct {
 static PyObject *call_kernel(PyObject *self, PyObject *const *operands, size_t flagged_count, PyObject *names) {
     const ProductsPlan *plan = kernel_plan(self);
     const Py_ssize_t count = plan->into ? 3 : 2;
-    if (!kernel_takes(self, flagged_count, names, count) || !are_arrays(operands, count)) return NULL;
+    if (!kernel_takes_arrays(self, flagged_count, names, operands, count)) return NULL;
+    if (plan->into && !array_is_writable(operands[2]))
+        return PyErr_Format(PyExc_ValueError, "contract: the target is read-only");
     PyObject *result = plan->into ? Py_NewRef(operands[2]) : array_new(&plan->result);
     if (result == NULL) return NULL;
     const Products *products = &plan->products;
@@ -99,14 +102,21 @@ static bool products_read(Products *products, PyObject *type, PyObject *extents,
     return true;
 }
 
-/* Whether what is written lies in a result of this form or, where the result is given later, in no place twice. */
-static bool stays_inside(const Products *products, const ArrayForm *result) {
-    Group matrix = {.rank = 0, .size = 1};
-    Index reach[ROLES] = {0};
-    if (group_extend(&matrix, (GroupAxis){products->m, {[RESULT] = products->c.row}}, reach) < 0 ||
-        group_extend(&matrix, (GroupAxis){products->n, {[RESULT] = products->c.column}}, reach) < 0)
-        return false;
-    const Group *const groups[] = {&products->stack, &matrix};
+/* Whether every matrix can be addressed, and what is written lies in a result of this form or, where the result is
+ * given later, in no place twice. Notes what the kernel reads and writes. */
+static bool reaches_read(const Products *products, const ArrayForm *result, Operand operands[ROLES]) {
+    const Role left = products->left, right = left == FIRST ? SECOND : FIRST;
+    Group matrix = group_empty(), inner = group_empty();
+    GroupAxis m = {products->m, {[RESULT] = products->c.row}}, n = {products->n, {[RESULT] = products->c.column}};
+    GroupAxis k = {products->k, {0}};
+    m.stride[left] = products->a.row;
+    n.stride[right] = products->b.column;
+    k.stride[left] = products->a.column;
+    k.stride[right] = products->b.row;
+    if (group_extend(&matrix, m) < 0 || group_extend(&matrix, n) < 0 || group_extend(&inner, k) < 0) return false;
+    const Group *const groups[] = {&products->stack, &matrix, &inner};
+    for (int role = 0; role < ROLES; role++)
+        operands[role] = (Operand){products->type, groups_reach(groups, 3, (Role)role), role == RESULT};
     return result == NULL ? groups_lie_apart(groups) : groups_make_result(groups, 2, result->size);
 }
 
@@ -120,14 +130,15 @@ static PyObject *bind_products(PyObject *module, PyObject *arguments) {
     ProductsPlan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) return PyErr_NoMemory();
     plan->into = shape == Py_None;
+    Operand operands[ROLES];
     if (!products_read(&plan->products, type, extents, stack, steps) ||
         (!plan->into && array_form_read(&plan->result, shape, type) < 0) ||
-        !stays_inside(&plan->products, plan->into ? NULL : &plan->result)) {
+        !reaches_read(&plan->products, plan->into ? NULL : &plan->result, operands)) {
         free(plan);
         return NULL;
     }
     plan->is_long = products_work(&plan->products) >= GIL_WORK;
-    return kernel_new("contract", call_kernel, plan, free);
+    return kernel_with_operands(kernel_new("contract", call_kernel, plan, free), operands, plan->into ? 3 : 2);
 }
 
 PyMethodDef products_functions[] = {

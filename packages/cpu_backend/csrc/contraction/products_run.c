@@ -101,7 +101,7 @@ static void mirror(const Products *products, char *c) {
                     memcpy(c + p * column + q * bytes, c + q * column + p * bytes, (size_t)bytes);
 }
 
-static void run_tile(const ProductsCall *call, const Walk *walk, Index tile) {
+static void run_tile(const ProductsCall *call, const StridedWalk *walk, Index tile) {
     const Products *products = call->products;
     const Index bytes = ELEMENT_BYTES[products->type];
     const Index row = tile % call->row_tiles * call->tile_rows, column = tile / call->row_tiles * call->tile_columns;
@@ -119,22 +119,22 @@ static void run_tiles(void *context, Index begin, Index end) {
     const ProductsCall *call = context;
     const Index tiles = call->row_tiles * call->column_tiles;
     const int former = blas_alone_begin();
-    Walk walk;
-    walk_start(&walk, &call->products->stack, begin / tiles);
+    StridedWalk walk;
+    group_walk_start(&walk, &call->products->stack, begin / tiles);
     for (Index part = begin; part < end; part++) {
         run_tile(call, &walk, part % tiles);
-        if (part % tiles == tiles - 1) walk_step(&walk, &call->products->stack);
+        if (part % tiles == tiles - 1) group_walk_step(&walk, &call->products->stack);
     }
     blas_alone_end(former);
 }
 
 static void mirror_all(const ProductsCall *call) {
     const Group *stack = &call->products->stack;
-    Walk walk;
-    walk_start(&walk, stack, 0);
+    StridedWalk walk;
+    group_walk_start(&walk, stack, 0);
     for (Index number = 0; number < stack->size; number++) {
         mirror(call->products, call->c + walk.offset[RESULT] * ELEMENT_BYTES[call->products->type]);
-        walk_step(&walk, stack);
+        group_walk_step(&walk, stack);
     }
 }
 
@@ -171,8 +171,8 @@ static bool is_for_the_library(const Products *products) {
 static bool run_with_threads_of_the_library(const ProductsCall *call, int threads) {
     int lent;
     if (!is_for_the_library(call->products) || !blas_borrow_threads(threads, &lent)) return false;
-    Walk walk;
-    walk_start(&walk, &call->products->stack, 0);
+    StridedWalk walk;
+    group_walk_start(&walk, &call->products->stack, 0);
     run_tile(call, &walk, 0);
     blas_return_threads(lent);
     return true;

@@ -11,7 +11,7 @@
  * Threads share the products of a batch where these are small, and the blocks of each product where not.
  */
 #include "contraction/semiring.h"
-#include "core/arrays.h"
+#include "core/arguments.h"
 #include "contraction/groups.h"
 #include "core/kernel.h"
 #include "contraction/pack.h"
@@ -214,8 +214,8 @@ static void multiply_batch(void *context, Index begin, Index end) {
     const Group *batch = &first->plan->groups[BATCH];
     int bytes = first->plan->element_bytes;
     for (Index i = begin; i < end; i++) {
-        Walk at;
-        walk_start(&at, batch, i);
+        StridedWalk at;
+        group_walk_start(&at, batch, i);
         Product product = *first;
         product.operands[LEFT] += at.offset[LEFT] * bytes;
         product.operands[RIGHT] += at.offset[RIGHT] * bytes;
@@ -230,7 +230,7 @@ static double terms_of(const SemiringPlan *plan) {
 }
 
 static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
-    if (!kernel_takes(self, flagged_count, names, 2) || !are_arrays(arguments, 2)) return NULL;
+    if (!kernel_takes_arrays(self, flagged_count, names, arguments, 2)) return NULL;
     const SemiringPlan *plan = kernel_plan(self);
     PyObject *result = array_new(&plan->result);
     if (result == NULL) return NULL;
@@ -266,8 +266,11 @@ static int semiring_read(PyObject *name) {
  * group_read(), with the left operand as the first. It is the second argument of the kernel if swapped. */
 static PyObject *bind_semiring(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
-    if (count != 5 || !PyTuple_Check(arguments[3]) || PyTuple_GET_SIZE(arguments[3]) != GROUPS)
-        return PyErr_Format(PyExc_TypeError, "bind_semiring takes 5 arguments, of which the fourth is 4 groups");
+    if (!arguments_count("bind_semiring", count, 5,
+                         "an algebra, a type, a shape, four groups of axes and a truth value"))
+        return NULL;
+    if (!PyTuple_Check(arguments[3]) || PyTuple_GET_SIZE(arguments[3]) != GROUPS)
+        return PyErr_Format(PyExc_TypeError, "expected a tuple of four groups of axes, found %R", arguments[3]);
     const int semiring = semiring_read(arguments[0]), swapped = PyObject_IsTrue(arguments[4]);
     if (semiring < 0 || swapped < 0) return NULL;
     SemiringPlan *plan = malloc(sizeof *plan);
@@ -293,7 +296,10 @@ static PyObject *bind_semiring(PyObject *module, PyObject *const *arguments, Py_
     plan->pack = pack_of(SIMD_CHOICE(pack_kernels), plan->element_bytes);
     plan->left_argument = swapped;
     plan->is_line = groups[ROW].size == 1 && (is_consecutive(&groups[COLUMN]) || is_consecutive(&groups[INNER]));
-    return kernel_new("semiring_contract", call, plan, free);
+    const Group *const all[] = {&groups[BATCH], &groups[ROW], &groups[COLUMN], &groups[INNER]};
+    const Operand operands[] = {{plan->result.type, groups_reach(all, GROUPS, swapped ? RIGHT : LEFT), false},
+                                {plan->result.type, groups_reach(all, GROUPS, swapped ? LEFT : RIGHT), false}};
+    return kernel_with_operands(kernel_new("semiring_contract", call, plan, free), operands, 2);
 }
 
 PyMethodDef semiring_functions[] = {

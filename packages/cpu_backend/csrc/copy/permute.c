@@ -6,6 +6,7 @@
  */
 #include "copy/permute_plan.h"
 #include "core/caching_allocator.h"
+#include "core/strided_walk.h"
 #include "core/threads.h"
 
 #include <stdlib.h>
@@ -33,43 +34,29 @@ static void copy_staged(const CopyPlan *plan, const CopyTile *tile, const char *
 static void copy_tiles(void *context, Index begin, Index end) {
     const Job *job = context;
     const CopyPlan *plan = job->plan;
-    const int rank = plan->rank;
+    const Index *axes = (const Index *)plan->loops;
     CopyTile tile = plan->tile;
-    Index place[MAX_RANK];
-    const char *source = job->source;
-    char *target = job->target;
-    char *buffer = job->staged ? allocator_acquire((size_t)plan->buffer_bytes) : NULL;
-    Index rest = begin;
-    for (int axis = 0; axis < rank; axis++) {
-        place[axis] = rest % plan->loops[axis].extent;
-        rest /= plan->loops[axis].extent;
-        source += place[axis] * plan->loops[axis].source;
-        target += place[axis] * plan->loops[axis].target;
-    }
+    StridedWalk walk;
+    char *buffer = job->staged ? scratch_acquire((size_t)plan->buffer_bytes) : NULL;
+    strided_walk_start(&walk, plan->rank, axes, 2, begin);
     for (Index left = end - begin;;) {
         if (plan->cut_by_columns >= 0) {
-            bool last = place[plan->cut_by_columns] == plan->loops[plan->cut_by_columns].extent - 1;
+            bool last = walk.index[plan->cut_by_columns] == plan->loops[plan->cut_by_columns].extent - 1;
             tile.columns = last ? plan->last_columns : plan->tile.columns;
         }
         if (plan->cut_by_rows >= 0) {
-            bool last = place[plan->cut_by_rows] == plan->loops[plan->cut_by_rows].extent - 1;
+            bool last = walk.index[plan->cut_by_rows] == plan->loops[plan->cut_by_rows].extent - 1;
             tile.rows = last ? plan->last_rows : plan->tile.rows;
         }
+        const char *source = job->source + walk.offset[0];
+        char *target = job->target + walk.offset[1];
         if (buffer != NULL) copy_staged(plan, &tile, source, target, buffer);
         else plan->copy(&tile, source, target, job->stream);
         if (--left == 0) break;
-        for (int axis = 0; axis < rank; axis++) {
-            const CopyAxis *loop = &plan->loops[axis];
-            source += loop->source;
-            target += loop->target;
-            if (++place[axis] < loop->extent) break;
-            source -= loop->extent * loop->source;
-            target -= loop->extent * loop->target;
-            place[axis] = 0;
-        }
+        strided_walk_step(&walk, plan->rank, axes, 2);
     }
     if (job->stream || buffer != NULL) plan->kernels->finish_stream();
-    if (buffer != NULL) allocator_release(buffer, (size_t)plan->buffer_bytes);
+    if (buffer != NULL) scratch_release(buffer, (size_t)plan->buffer_bytes);
 }
 
 void copy_run(const CopyPlan *plan, const void *source, void *target) {

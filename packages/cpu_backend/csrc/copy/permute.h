@@ -13,6 +13,7 @@
 
 #include "core/common.h"
 #include "core/cpu.h"
+#include "core/strided_layout.h"
 
 /* One tile, without its place: offsets in bytes. */
 typedef struct {
@@ -44,13 +45,9 @@ SIMD_TABLE(CopyKernels, copy_kernels);
 
 typedef struct CopyPlan CopyPlan;
 
-/* Whether no extent is negative, and no offset or size in bytes exceeds an Index. element_bytes is 1, 2, 4, 8 or 16. */
-bool copy_is_addressable(int rank, const Index *extents, const Index *strides, int element_bytes);
-
-/* Strides are signed and count elements. Elements of the target must not overlap. NULL when memory is short, or a side
- * is not addressable. */
-CopyPlan *copy_plan(int rank, const Index *extents, const Index *source_strides, const Index *target_strides,
-                    int element_bytes);
+/* Both layouts have the same extents and elements of 1, 2, 4, 8 or 16 bytes; elements of the target must not overlap.
+ * NULL when memory is short. */
+CopyPlan *copy_plan(const StridedLayout *source, const StridedLayout *target);
 void copy_plan_free(CopyPlan *plan);
 
 /* The pointers are those of the first logical elements; the memory must not overlap. Call without the GIL when

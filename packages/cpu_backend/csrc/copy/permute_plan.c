@@ -227,18 +227,19 @@ static Index smaller_stride(const CopyAxis *axis) {
     return source < target ? source : target;
 }
 
+/* The loop with the smallest stride becomes the innermost, the last one. */
 static void sort_loops(CopyPlan *plan) {
-    for (int axis = 1; axis < plan->rank; axis++)
-        for (int k = axis; k > 0; k--) {
-            CopyAxis *fast = &plan->loops[k - 1], *slow = &plan->loops[k];
+    for (int axis = plan->rank - 2; axis >= 0; axis--)
+        for (int k = axis; k < plan->rank - 1; k++) {
+            CopyAxis *slow = &plan->loops[k], *fast = &plan->loops[k + 1];
             if (smaller_stride(fast) <= smaller_stride(slow)) break;
             CopyAxis slower = *fast;
             *fast = *slow;
             *slow = slower;
             int *cuts[] = {&plan->cut_by_columns, &plan->cut_by_rows};
             for (int which = 0; which < 2; which++)
-                if (*cuts[which] == k) *cuts[which] = k - 1;
-                else if (*cuts[which] == k - 1) *cuts[which] = k;
+                if (*cuts[which] == k) *cuts[which] = k + 1;
+                else if (*cuts[which] == k + 1) *cuts[which] = k;
         }
 }
 
@@ -328,12 +329,12 @@ static CopyPlan *finish(const Draft *draft, CopyMethod method, const Side *colum
     plan->tile.rows = rows->elements;
     plan->last_columns = last_elements(draft, columns, COLUMNS);
     plan->last_rows = last_elements(draft, rows, ROWS);
-    plan->cut_by_columns = draft->cut[COLUMNS];
-    plan->cut_by_rows = draft->cut[ROWS];
     plan->rank = draft->rank;
+    plan->cut_by_columns = draft->cut[COLUMNS] < 0 ? -1 : plan->rank - 1 - draft->cut[COLUMNS];
+    plan->cut_by_rows = draft->cut[ROWS] < 0 ? -1 : plan->rank - 1 - draft->cut[ROWS];
     plan->tiles = 1;
-    for (int axis = 0; axis < draft->rank; axis++) {
-        plan->loops[axis] = draft->axes[axis];
+    for (int axis = 0; axis < plan->rank; axis++) { /* a draft has the innermost one first */
+        plan->loops[plan->rank - 1 - axis] = draft->axes[axis];
         plan->tiles *= draft->axes[axis].extent;
     }
     sort_loops(plan);
@@ -354,39 +355,14 @@ static CopyPlan *plan_with(Draft draft, Sides bytes, Index size) {
     return finish(&draft, method, &columns, &rows, size);
 }
 
-bool copy_is_addressable(int rank, const Index *extents, const Index *strides, int element_bytes) {
-    const Index most = INT64_MAX / 4; /* the last tile of a loop may end behind the axis, at most twice as far */
-    Index size = element_bytes, reach = 0, bytes;
-    bool empty = false;
-    for (int axis = 0; axis < rank; axis++) {
-        if (extents[axis] < 0) return false;
-        empty |= extents[axis] == 0;
-    }
-    for (int axis = 0; axis < rank && !empty; axis++) {
-        if (extents[axis] == 1) continue; /* its stride is never used */
-        if (__builtin_mul_overflow(size, extents[axis], &size)) return false;
-        if (__builtin_mul_overflow(strides[axis], extents[axis], &bytes)) return false;
-        if (__builtin_mul_overflow(bytes, element_bytes, &bytes) || bytes < -most || bytes > most) return false;
-        reach += magnitude(bytes);
-        if (reach > most) return false;
-    }
-    return true;
-}
-
-CopyPlan *copy_plan(int rank, const Index *extents, const Index *source_strides, const Index *target_strides,
-                    int element_bytes) {
-    Draft draft = {.element = element_bytes, .cut = {-1, -1}};
-    if (!copy_is_addressable(rank, extents, source_strides, element_bytes) ||
-        !copy_is_addressable(rank, extents, target_strides, element_bytes))
-        return NULL;
-    for (int axis = 0; axis < rank; axis++)
-        if (extents[axis] == 0) return calloc(1, sizeof(CopyPlan)); /* its method is NOTHING */
-    Index size = element_bytes;
-    for (int axis = 0; axis < rank; axis++) {
-        if (extents[axis] == 1) continue;
+CopyPlan *copy_plan(const StridedLayout *source, const StridedLayout *target) {
+    Draft draft = {.element = source->item_bytes, .cut = {-1, -1}};
+    if (source->reach.size == 0) return calloc(1, sizeof(CopyPlan)); /* its method is NOTHING */
+    const Index element = source->item_bytes, size = source->reach.size * element;
+    for (int axis = 0; axis < source->rank; axis++) {
+        if (source->extents[axis] == 1) continue;
         draft.axes[draft.rank++] =
-            (CopyAxis){extents[axis], source_strides[axis] * element_bytes, target_strides[axis] * element_bytes};
-        size *= extents[axis];
+            (CopyAxis){source->extents[axis], source->strides[axis] * element, target->strides[axis] * element};
     }
     simplify(&draft);
     widen(&draft);

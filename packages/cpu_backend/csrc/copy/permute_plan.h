@@ -10,7 +10,7 @@ enum {
     STREAM_BYTES = 4 << 20 /* of a target that is written past the cache */
 };
 
-typedef struct {
+typedef struct {                  /* a record of strided_walk.h */
     Index extent, source, target; /* strides in bytes */
 } CopyAxis;
 
@@ -24,7 +24,7 @@ struct CopyPlan {
     CopyTile tile;                    /* the full one */
     Index last_columns, last_rows;    /* of the last tile along an axis that tiles cut */
     int cut_by_columns, cut_by_rows;  /* that axis, among the loops; -1 when there is none */
-    int rank;                         /* loops around the tile, innermost first */
+    int rank;                         /* loops around the tile, outermost first */
     CopyAxis loops[MAX_RANK];
     Index tiles, grain; /* grain: tiles worth waking a thread for */
     bool whole_lines;   /* rows of tiles are whole cache lines of a target that begins with one */

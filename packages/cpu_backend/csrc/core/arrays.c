@@ -1,5 +1,4 @@
-/* The one file that calls NumPy's C API: new arrays, an allocator for arrays that NumPy itself makes, and the reading
- * of shapes, element types and integers that a binder gives.
+/* The one file that calls NumPy's C API: new arrays, and an allocator for arrays that NumPy itself makes.
  *
  * A large new array lies in a buffer of the caching allocator, held by a capsule that is the array's base: views,
  * exported buffers and DLPack capsules all keep the array, so the buffer goes back when the last of them dies. Small
@@ -16,7 +15,6 @@ PyTypeObject *array_type;
 
 static const int TYPE_NUMBERS[ELEMENT_TYPES] = {NPY_FLOAT32, NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128,
                                                 NPY_INT32,   NPY_INT64,   NPY_BOOL};
-static const char *const TYPE_NAMES[ELEMENT_TYPES] = {"F32", "F64", "C32", "C64", "I32", "I64", "Bool"};
 static const char *const BUFFER = "tensor_cpu.buffer"; /* name of the capsules */
 
 int arrays_import(void) {
@@ -25,68 +23,25 @@ int arrays_import(void) {
     return 0;
 }
 
-bool are_arrays(PyObject *const *arguments, Py_ssize_t count) {
-    for (Py_ssize_t i = 0; i < count; i++)
-        if (!is_array(arguments[i])) {
-            PyErr_Format(PyExc_TypeError, "a native kernel takes arrays, found %s", Py_TYPE(arguments[i])->tp_name);
-            return false;
-        }
-    return true;
+bool array_is_of(PyObject *object, ElementType type) {
+    static const char KINDS[ELEMENT_TYPES] = {'f', 'f', 'c', 'c', 'i', 'i', 'b'};
+    PyArrayObject *array = (PyArrayObject *)object;
+    const char kind = PyArray_DESCR(array)->kind;
+    const Index bytes = PyArray_ITEMSIZE(array);
+    const bool pairs = kind == 'c' && KINDS[type] == 'f' && bytes == 2 * ELEMENT_BYTES[type];
+    return PyArray_ISNOTSWAPPED(array) && (pairs || (kind == KINDS[type] && bytes == ELEMENT_BYTES[type]));
 }
 
-const char *element_type_name(ElementType type) { return TYPE_NAMES[type]; }
+bool array_is_aligned(PyObject *array) { return PyArray_ISALIGNED((PyArrayObject *)array); }
 
-int name_read(PyObject *name, const char *const *names, int count) {
-    if (!PyUnicode_Check(name)) return -1;
-    for (int place = 0; place < count; place++)
-        if (PyUnicode_CompareWithASCIIString(name, names[place]) == 0) return place;
-    return -1;
-}
-
-int element_type_read(PyObject *type_name) {
-    int type = name_read(type_name, TYPE_NAMES, ELEMENT_TYPES);
-    if (type < 0) PyErr_Format(PyExc_ValueError, "%R is no name of an element type", type_name);
-    return type;
-}
-
-int indices_read(Index *indices, int room, PyObject *tuple) {
-    if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) > room) {
-        PyErr_Format(PyExc_ValueError, "expected a tuple of at most %d integers, found %R", room, tuple);
-        return -1;
+void array_bounds(PyObject *object, Index *low, Index *end) {
+    PyArrayObject *array = (PyArrayObject *)object;
+    *low = 0;
+    *end = PyArray_SIZE(array) > 0 ? PyArray_ITEMSIZE(array) : 0;
+    for (int axis = 0; *end > 0 && axis < PyArray_NDIM(array); axis++) {
+        const Index last = (PyArray_DIM(array, axis) - 1) * PyArray_STRIDE(array, axis);
+        *(last < 0 ? low : end) += last;
     }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
-        indices[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(tuple, i));
-        if (indices[i] == -1 && PyErr_Occurred()) return -1;
-    }
-    return (int)PyTuple_GET_SIZE(tuple);
-}
-
-int array_form_read(ArrayForm *form, PyObject *shape, PyObject *type_name) {
-    Index extents[MAX_RANK];
-    int type = element_type_read(type_name);
-    int rank = type < 0 ? -1 : indices_read(extents, MAX_RANK, shape);
-    if (rank < 0) return -1;
-    form->type = (ElementType)type;
-    form->rank = rank;
-    form->size = 1;
-    bool empty = false, too_large = false; /* extents of 0 are left out of the product, as NumPy does */
-    for (int axis = 0; axis < rank; axis++) {
-        if (extents[axis] < 0) {
-            PyErr_Format(PyExc_ValueError, "extents must not be negative, found %R", shape);
-            return -1;
-        }
-        form->shape[axis] = (npy_intp)extents[axis];
-        if (extents[axis] == 0) empty = true;
-        else too_large |= __builtin_mul_overflow(form->size, extents[axis], &form->size);
-    }
-    Index bytes;
-    if (too_large || __builtin_mul_overflow(form->size, ELEMENT_BYTES[type], &bytes)) {
-        PyErr_Format(PyExc_ValueError, "an array of shape %R is larger than any memory", shape);
-        return -1;
-    }
-    if (empty) form->size = bytes = 0;
-    form->bytes = (size_t)bytes;
-    return 0;
 }
 
 static void return_buffer(PyObject *capsule) {

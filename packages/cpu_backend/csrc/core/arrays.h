@@ -28,28 +28,20 @@ extern PyTypeObject *array_type; /* numpy.ndarray */
 static inline char *array_data(PyObject *array) { return PyArray_BYTES((PyArrayObject *)array); }
 static inline bool is_array(PyObject *object) { return PyObject_TypeCheck(object, array_type); }
 
-/* Whether every argument is an array; sets a TypeError otherwise. */
-bool are_arrays(PyObject *const *arguments, Py_ssize_t count);
+static inline bool array_is_writable(PyObject *array) { return PyArray_ISWRITEABLE((PyArrayObject *)array); }
+
+/* For checked calls: whether the elements can be read as this type, in the machine's order of bytes, complex ones as
+ * pairs of real ones; whether they are aligned; and which bytes the array has, counted from its first logical element:
+ * low <= byte < end. */
+bool array_is_of(PyObject *array, ElementType type);
+bool array_is_aligned(PyObject *array);
+void array_bounds(PyObject *array, Index *low, Index *end);
 
 /* Uninitialised, or NULL with a MemoryError set. */
 PyObject *array_new(const ArrayForm *form);
 
-/* Fills form from a tuple of extents and the name of an element type, such as "F64"; -1 with an exception set. */
-int array_form_read(ArrayForm *form, PyObject *shape, PyObject *type_name);
-
-/* Where a name is in a list of names; -1, and no exception, when it is not there or no string. */
-int name_read(PyObject *name, const char *const *names, int count);
-
-/* The element type of a name such as "F64"; -1 with a ValueError set. */
-int element_type_read(PyObject *type_name);
-const char *element_type_name(ElementType type);
-
-/* Reads a tuple of integers into indices; returns how many, or -1 with an exception set when it holds more than room
- * or anything else. */
-int indices_read(Index *indices, int room, PyObject *tuple);
-
-/* Makes NumPy allocate the data of arrays in cached buffers, in the present context; arrays made before are untouched.
- * */
+/* Makes NumPy allocate the data of arrays in cached buffers, in the present context; arrays made before are as
+ * they were. */
 int arrays_use_caching_allocator(void);
 
 int arrays_import(void); /* once, when the module is made */

@@ -1,7 +1,14 @@
 /* The type of kernels: how they are made, called and freed. */
 #include "core/kernel.h"
+#include "core/arrays.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
+
+static atomic_bool checking;
+
+void kernel_check_calls(bool on) { atomic_store_explicit(&checking, on, memory_order_relaxed); }
 
 PyObject *kernel_new(const char *name, vectorcallfunc call, void *plan, void (*release)(void *plan)) {
     Kernel *kernel = PyObject_New(Kernel, &Kernel_Type);
@@ -13,13 +20,67 @@ PyObject *kernel_new(const char *name, vectorcallfunc call, void *plan, void (*r
     kernel->name = name;
     kernel->plan = plan;
     kernel->release = release;
+    kernel->operands = NULL;
+    kernel->operand_count = 0;
     kernel->more_bytes = 0;
     return (PyObject *)kernel;
 }
 
 PyObject *kernel_with_tables(PyObject *kernel, long long entries) {
-    if (kernel != NULL) ((Kernel *)kernel)->more_bytes = (size_t)entries * sizeof(int64_t);
+    if (kernel != NULL) ((Kernel *)kernel)->more_bytes += (size_t)entries * sizeof(int64_t);
     return kernel;
+}
+
+PyObject *kernel_with_operands(PyObject *object, const Operand *operands, int count) {
+    Kernel *kernel = (Kernel *)object;
+    if (kernel == NULL) return NULL;
+    kernel->operands = malloc((size_t)count * sizeof *operands);
+    if (kernel->operands == NULL) {
+        Py_DECREF(object);
+        return PyErr_NoMemory();
+    }
+    memcpy(kernel->operands, operands, (size_t)count * sizeof *operands);
+    kernel->operand_count = count;
+    kernel->more_bytes += (size_t)count * sizeof *operands;
+    return object;
+}
+
+static bool refuse(const Kernel *kernel, PyObject *error, int place, const char *why) {
+    PyErr_Format(error, "the native kernel %s: argument %d %s", kernel->name, place, why);
+    return false;
+}
+
+static bool fits(const Kernel *kernel, PyObject *argument, int place) {
+    if (place >= kernel->operand_count) return true;
+    const Operand *operand = (const Operand *)kernel->operands + place;
+    const Index bytes = ELEMENT_BYTES[operand->type];
+    Index low, end;
+    array_bounds(argument, &low, &end);
+    if (!array_is_of(argument, operand->type))
+        return refuse(kernel, PyExc_TypeError, place, "is of another element type than it was bound to");
+    if (operand->reach.size > 0 && (operand->reach.low * bytes < low || (operand->reach.high + 1) * bytes > end))
+        return refuse(kernel, PyExc_ValueError, place, "has fewer elements than it was bound to");
+    if (operand->reach.size > 0 && !array_is_aligned(argument))
+        return refuse(kernel, PyExc_ValueError, place, "is not aligned");
+    if (operand->written && !array_is_writable(argument))
+        return refuse(kernel, PyExc_ValueError, place, "is read-only");
+    return true;
+}
+
+bool kernel_takes_array(PyObject *self, PyObject *argument, int place) {
+    if (!is_array(argument)) {
+        PyErr_Format(PyExc_TypeError, "a native kernel takes arrays, found %s", Py_TYPE(argument)->tp_name);
+        return false;
+    }
+    return !atomic_load_explicit(&checking, memory_order_relaxed) || fits((Kernel *)self, argument, place);
+}
+
+bool kernel_takes_arrays(PyObject *self, size_t flagged_count, PyObject *names, PyObject *const *arguments,
+                         Py_ssize_t expected) {
+    if (!kernel_takes(self, flagged_count, names, expected)) return false;
+    for (int i = 0; i < expected; i++)
+        if (!kernel_takes_array(self, arguments[i], i)) return false;
+    return true;
 }
 
 bool kernel_takes(PyObject *self, size_t flagged_count, PyObject *names, Py_ssize_t expected) {
@@ -33,6 +94,7 @@ bool kernel_takes(PyObject *self, size_t flagged_count, PyObject *names, Py_ssiz
 static void destroy(PyObject *self) {
     Kernel *kernel = (Kernel *)self;
     kernel->release(kernel->plan);
+    free(kernel->operands);
     PyObject_Free(self);
 }
 

@@ -7,21 +7,25 @@
  *
  * A kernel is unsafe by contract: it reads the address of each array and trusts that type, extents, strides, alignment
  * and writability are those that it was bound to. What it writes is checked when it is bound: a binder refuses numbers
- * that lead outside the result. tensor_cpu.call_checks compares arrays with forms at each call, where that is wanted.
+ * that lead outside the result. Where that is wanted, each call compares its arrays with what the kernel was bound to:
+ * kernel_check_calls(), and tensor_cpu.call_checks with the forms of operands.
  */
 #ifndef TENSOR_CPU_KERNEL_H
 #define TENSOR_CPU_KERNEL_H
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
-#include <stdbool.h>
 #include <stddef.h>
+
+#include "core/strided_layout.h"
 
 typedef struct {
     PyObject_HEAD vectorcallfunc call;
     const char *name; /* of the operation; a string that lives as long as the process */
     void *plan;
     void (*release)(void *plan);
+    void *operands; /* kernel_with_operands(); NULL for none */
+    int operand_count;
     size_t more_bytes; /* of tables that the plan holds; sys.getsizeof tells, and the cache of bindings counts it */
 } Kernel;
 
@@ -35,7 +39,29 @@ static inline void *kernel_plan(PyObject *self) { return ((Kernel *)self)->plan;
 /* The kernel, which may be NULL, after noting that its plan holds tables of so many entries. */
 PyObject *kernel_with_tables(PyObject *kernel, long long entries);
 
+/* What a kernel trusts an argument to be: an array of this type whose elements lie at least so far around the first
+ * logical one. */
+typedef struct {
+    ElementType type;
+    Reach reach; /* elements */
+    bool written;
+} Operand;
+
+/* The kernel, which may be NULL, after noting what its arguments are; NULL with an exception set when memory is short.
+ * */
+PyObject *kernel_with_operands(PyObject *kernel, const Operand *operands, int count);
+
 /* Whether the call got so many positional arguments and nothing else; sets a TypeError otherwise. */
 bool kernel_takes(PyObject *self, size_t flagged_count, PyObject *names, Py_ssize_t expected);
+
+/* The same, and every one of them is an array; while calls are checked, one that fits what the kernel was bound to. */
+bool kernel_takes_arrays(PyObject *self, size_t flagged_count, PyObject *names, PyObject *const *arguments,
+                         Py_ssize_t expected);
+
+/* Whether one argument, the one at this place, may be read, and where it is noted so, written; sets an exception. */
+bool kernel_takes_array(PyObject *self, PyObject *argument, int place);
+
+/* Whether kernels compare what they are called with against what they were bound to, from now on, in all threads. */
+void kernel_check_calls(bool on);
 
 #endif

@@ -1,8 +1,9 @@
 /* The caching allocator, the threads and the instruction set, as Python functions; tensor_cpu.system.memory and
  * tensor_cpu.system.threads document them for users. Besides, two ways to get arrays in cached buffers: empty() makes
  * one, and after use_caching_allocator() NumPy's own functions do, in the same context. */
-#include "core/arrays.h"
+#include "core/arguments.h"
 #include "core/cpu.h"
+#include "core/kernel.h"
 #include "core/caching_allocator.h"
 #include "core/threads.h"
 #include "core/topics.h"
@@ -50,8 +51,9 @@ static PyObject *use_caching_allocator(PyObject *module, PyObject *unused) {
 static PyObject *empty(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
     ArrayForm form;
-    if (count != 2) return PyErr_Format(PyExc_TypeError, "empty takes a shape and the name of an element type");
-    if (array_form_read(&form, arguments[0], arguments[1]) < 0) return NULL;
+    if (!arguments_count("empty", count, 2, "a shape and the name of an element type") ||
+        array_form_read(&form, arguments[0], arguments[1]) < 0)
+        return NULL;
     return array_new(&form);
 }
 
@@ -79,6 +81,14 @@ static PyObject *set_most_threads(PyObject *module, PyObject *count) {
     return share_among(count, false);
 }
 
+static PyObject *set_call_checks(PyObject *module, PyObject *on) {
+    (void)module;
+    int wanted = PyObject_IsTrue(on);
+    if (wanted < 0) return NULL;
+    kernel_check_calls(wanted);
+    Py_RETURN_NONE;
+}
+
 static PyObject *instruction_set(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
     return PyUnicode_FromString(INSTRUCTION_SET_NAMES[cpu_instruction_set()]);
@@ -101,6 +111,7 @@ PyMethodDef memory_functions[] = {
     {"threads", get_threads, METH_NOARGS, "Threads that share the work of a kernel."},
     {"set_threads", set_threads, METH_O, "Share the work of a kernel among so many threads."},
     {"set_most_threads", set_most_threads, METH_O, "Among at most so many, no more than the caller has processors."},
+    {"set_call_checks", set_call_checks, METH_O, "Whether kernels compare arrays with what they were bound to."},
     {"instruction_set", instruction_set, METH_NOARGS, "plain, avx2 or avx512."},
     {"set_instruction_set", set_instruction_set, METH_O, "Make kernels of another version from now on."},
     {NULL, NULL, 0, NULL},

@@ -1,5 +1,6 @@
 /* Cuts results into blocks; see blocks.h for the two ways. */
 #include "elementwise/blocks.h"
+#include "core/strided_walk.h"
 
 enum { TILE_LINE_BYTES = 128, SHORTEST_TILE_ROW = 16, LONGEST_TILE_ROW = 256, SHORTEST_RUN = 256 };
 
@@ -117,7 +118,10 @@ void blocks_plan(BlockPlan *plan, Index longest_run, Index largest_tile) {
     if (plan->row_axis >= 0) cut_into_tiles(plan, largest_tile);
     else cut_into_runs(plan, longest_run);
     plan->block_count = 1;
-    for (int axis = 0; axis < plan->rank; axis++) plan->block_count *= pieces(plan->shape[axis], plan->steps[axis]);
+    for (int place = 0; place < plan->rank; place++) {
+        plan->counts[place] = pieces(plan->shape[plan->order[place]], plan->steps[plan->order[place]]);
+        plan->block_count *= plan->counts[place];
+    }
     for (int k = 0; k < plan->operand_count; k++) plan->operands[k].access = access_of(plan, &plan->operands[k]);
 }
 
@@ -145,25 +149,20 @@ static void move(const BlockPlan *plan, BlockWalk *walk, int axis, Index by) {
 void blocks_start(const BlockPlan *plan, BlockWalk *walk, Index block) {
     walk->result_offset = 0;
     for (int k = 0; k < plan->operand_count; k++) walk->offsets[k] = 0;
-    for (int place = plan->rank - 1; place >= 0; place--) {
-        int axis = plan->order[place];
-        Index count = pieces(plan->shape[axis], plan->steps[axis]);
+    odometer_start(walk->block, plan->rank, plan->counts, 1, block);
+    for (int place = 0; place < plan->rank; place++) {
+        const int axis = plan->order[place];
         walk->index[axis] = 0;
-        move(plan, walk, axis, block % count * plan->steps[axis]);
-        block /= count;
+        move(plan, walk, axis, walk->block[place] * plan->steps[axis]);
     }
     measure(plan, walk);
 }
 
 void blocks_advance(const BlockPlan *plan, BlockWalk *walk) {
-    for (int place = plan->rank - 1; place >= 0; place--) {
-        int axis = plan->order[place];
-        if (walk->index[axis] + plan->steps[axis] < plan->shape[axis]) {
-            move(plan, walk, axis, plan->steps[axis]);
-            break;
-        }
-        move(plan, walk, axis, -walk->index[axis]);
-    }
+    const int grown = odometer_step(walk->block, plan->rank, plan->counts, 1);
+    for (int place = plan->rank - 1; place > grown; place--)
+        move(plan, walk, plan->order[place], -walk->index[plan->order[place]]);
+    if (grown >= 0) move(plan, walk, plan->order[grown], plan->steps[plan->order[grown]]);
     measure(plan, walk);
 }
 
@@ -186,18 +185,17 @@ void blocks_copy(const BlockKernels *kernels, const BlockPlan *plan, const Block
         return;
     }
     /* more than two axes: one plane after the other */
-    Index index[MAX_RANK] = {0};
-    char *place = target;
-    for (;;) {
-        copy(place, source, rows, columns, strides[outer], strides[inner]);
-        place += rows * columns * item;
-        int axis = outer - 1;
-        for (; axis >= plan->first_axis; axis--) {
-            source += strides[axis] * item;
-            if (++index[axis] < extent_here(plan, walk, axis)) break;
-            source -= index[axis] * strides[axis] * item;
-            index[axis] = 0;
-        }
-        if (axis < plan->first_axis) return;
+    Index axes[2 * MAX_RANK], planes = 1;
+    const int rank = outer - plan->first_axis;
+    for (int place = 0; place < rank; place++) {
+        axes[2 * place] = extent_here(plan, walk, plan->first_axis + place);
+        axes[2 * place + 1] = strides[plan->first_axis + place] * item;
+        planes *= axes[2 * place];
+    }
+    StridedWalk plane;
+    strided_walk_start(&plane, rank, axes, 1, 0);
+    for (char *to = target; planes > 0; planes--, to += rows * columns * item) {
+        copy(to, source + plane.offset[0], rows, columns, strides[outer], strides[inner]);
+        strided_walk_step(&plane, rank, axes, 1);
     }
 }

@@ -31,6 +31,7 @@ typedef struct {
     Index result_strides[MAX_RANK]; /* elements */
     Index steps[MAX_RANK];          /* extent of a block */
     int order[MAX_RANK];            /* axes in the order in which blocks follow each other, slowest first */
+    Index counts[MAX_RANK];         /* blocks along each of them, in that order */
     Index block_count;
     Index block_elements; /* most elements in a block */
     int row_axis;         /* tiles: the axis across rows; runs: -1 */
@@ -40,6 +41,7 @@ typedef struct {
 
 /* Where one walk over blocks stands. */
 typedef struct {
+    Index block[MAX_RANK]; /* its number along each axis, in the plan's order */
     Index index[MAX_RANK]; /* of the block's first element */
     Index result_offset;   /* elements */
     Index offsets[MOST_OPERANDS];

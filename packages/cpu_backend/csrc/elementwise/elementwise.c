@@ -96,8 +96,9 @@ static void run_program(State *state, Index n, char *result, Index row) {
             operands[j] = state->registers[which] + row * state->row_steps[which];
         }
         char *target = k < last || plan->streamed ? state->spaces[instruction->target] : result;
-        instruction->loop(n, target, operands[0], operands[1],
-                          instruction->function ? instruction->function : operands[2]);
+        const Third third =
+            instruction->function ? (Third){.function = instruction->function} : (Third){.elements = operands[2]};
+        instruction->loop(n, target, operands[0], operands[1], third);
     }
     if (plan->streamed)
         plan->block_kernels->stream(result, state->spaces[plan->instructions[last].target],
@@ -158,7 +159,7 @@ static void run_blocks(void *context, Index begin, Index end) {
 PyObject *elementwise_call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
     const ElementwisePlan *plan = kernel_plan(self);
     int count = plan->blocks.operand_count;
-    if (!kernel_takes(self, flagged_count, names, count) || !are_arrays(arguments, count)) return NULL;
+    if (!kernel_takes_arrays(self, flagged_count, names, arguments, count)) return NULL;
     PyObject *result = array_new(&plan->result);
     if (result == NULL || plan->result.size == 0) return result;
     atomic_bool out_of_memory = false;

@@ -9,66 +9,24 @@
 #ifndef TENSOR_CPU_ELEMENTWISE_H
 #define TENSOR_CPU_ELEMENTWISE_H
 
-#include "core/common.h"
 #include "core/cpu.h"
+#include "elementwise/operations.h"
 
-/* The names are those of the kernels of the same meaning; elementwise.c lists them in this order. TO_F32 + type
- * converts to that type. */
-typedef enum {
-    ADD,
-    SUBTRACT,
-    MULTIPLY,
-    DIVIDE,
-    MAXIMUM,
-    MINIMUM,
-    EQUAL,
-    NOT_EQUAL,
-    LESS,
-    LESS_EQUAL,
-    GREATER,
-    GREATER_EQUAL,
-    LOGICAL_AND,
-    LOGICAL_OR,
-    LOGICAL_XOR,
-    BITWISE_AND,
-    BITWISE_OR,
-    BITWISE_XOR,
-    LEFT_SHIFT,
-    RIGHT_SHIFT,
-    WHERE,
-    NEGATIVE,
-    ABSOLUTE,
-    CONJUGATE,
-    SIGN,
-    LOGICAL_NOT,
-    INVERT,
-    SQRT,
-    FLOOR,
-    CEIL,
-    TRUNC,
-    ROUND,
-    ISNAN,
-    ISINF,
-    ISFINITE,
-    REAL_PART,
-    IMAGINARY_PART,
-    JOIN_PARTS,
-    TO_F32,
-    TO_F64,
-    TO_C32,
-    TO_C64,
-    TO_I32,
-    TO_I64,
-    TO_BOOL,
-    LOOPED_OPERATIONS
-} Operation;
+typedef void (*AnyFunction)(void);
+
+/* What a loop takes beside two operands: the elements of a third one, or the function that it applies (vectormath.h).
+ * */
+typedef union {
+    const void *elements;
+    AnyFunction function;
+} Third;
 
 /* Sets n elements of the result from those of up to three operands. The result may lie where an operand of elements
- * of the same size lies, or apart from it. A function of vectormath.h has its address in place of the third. */
-typedef void (*Loop)(Index n, void *result, const void *first, const void *second, const void *third);
+ * of the same size lies, or apart from it. */
+typedef void (*Loop)(Index n, void *result, const void *first, const void *second, Third third);
 
 typedef struct {
-    Loop loops[LOOPED_OPERATIONS][ELEMENT_TYPES]; /* by the type of the operands (where(): of the last two) */
+    Loop loops[OPERATIONS][ELEMENT_TYPES]; /* by the type of the operands (where(): of the last two) */
 } ElementwiseKernels;
 
 SIMD_TABLE(ElementwiseKernels, elementwise_kernels);

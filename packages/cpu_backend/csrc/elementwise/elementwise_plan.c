@@ -5,6 +5,7 @@
  * the result. Whatever an instruction reads must hold elements of its type, or at least of their size.
  */
 #include "elementwise/elementwise_plan.h"
+#include "core/arguments.h"
 #include "core/kernel.h"
 #include "core/topics.h"
 #include "elementwise/vectormath.h"
@@ -24,54 +25,6 @@ enum {
  * faster so from 8 MB on, though the next one reads its operand from memory, and slower at 5 MB. */
 static const size_t STREAMED_BYTES = (size_t)6 << 20;
 
-static const char *const OPERATION_NAMES[LOOPED_OPERATIONS] = {
-    "add",
-    "subtract",
-    "multiply",
-    "divide",
-    "maximum",
-    "minimum",
-    "equal",
-    "not_equal",
-    "less",
-    "less_equal",
-    "greater",
-    "greater_equal",
-    "logical_and",
-    "logical_or",
-    "logical_xor",
-    "bitwise_and",
-    "bitwise_or",
-    "bitwise_xor",
-    "bitwise_left_shift",
-    "bitwise_right_shift",
-    "where",
-    "negative",
-    "abs",
-    "conj",
-    "sign",
-    "logical_not",
-    "bitwise_invert",
-    "sqrt",
-    "floor",
-    "ceil",
-    "trunc",
-    "round",
-    "isnan",
-    "isinf",
-    "isfinite",
-    "real",
-    "imag",
-    "complex",
-    "to_F32",
-    "to_F64",
-    "to_C32",
-    "to_C64",
-    "to_I32",
-    "to_I64",
-    "to_Bool",
-};
-
 /* Each function that reads returns 0, or -1 with an exception set. */
 
 static int refuse(const char *what) {
@@ -79,27 +32,35 @@ static int refuse(const char *what) {
     return -1;
 }
 
+static bool is_tuple(PyObject *object, const char *what) {
+    if (PyTuple_Check(object)) return true;
+    PyErr_Format(PyExc_TypeError, "elementwise: %s, found %R", what, object);
+    return false;
+}
+
 /* held[k] becomes the size in bytes of the elements that register k holds. */
-static int read_operands_of(ElementwisePlan *plan, PyObject *operands, int *held) {
-    if (!PyTuple_Check(operands) || PyTuple_GET_SIZE(operands) > MOST_OPERANDS) return refuse("too many operands");
+static int read_operands_of(ElementwisePlan *plan, PyObject *operands, int *held, Operand *bound) {
+    if (!is_tuple(operands, "operands are a tuple")) return -1;
+    if (PyTuple_GET_SIZE(operands) > MOST_OPERANDS) return refuse("too many operands");
     plan->blocks.operand_count = plan->first_constant = (int)PyTuple_GET_SIZE(operands);
     for (int k = 0; k < plan->blocks.operand_count; k++) {
         BlockOperand *operand = &plan->blocks.operands[k];
         PyObject *pair = PyTuple_GET_ITEM(operands, k);
-        if (!PyTuple_Check(pair) || PyTuple_GET_SIZE(pair) != 2) return refuse("an operand is (strides, type)");
-        int rank = indices_read(operand->strides, MAX_RANK, PyTuple_GET_ITEM(pair, 0));
-        if (rank < 0) return -1;
-        if (rank != plan->result.rank) return refuse("an operand has one stride per axis of the result");
-        int type = element_type_read(PyTuple_GET_ITEM(pair, 1));
-        if (type < 0) return -1;
-        operand->item_bytes = held[k] = ELEMENT_BYTES[type];
+        if (!is_tuple(pair, "an operand is (strides, type)")) return -1;
+        if (PyTuple_GET_SIZE(pair) != 2) return refuse("an operand is (strides, type)");
+        StridedLayout layout;
+        const int type = element_type_read(PyTuple_GET_ITEM(pair, 1));
+        if (type < 0 || !layout_read(&layout, &plan->result, PyTuple_GET_ITEM(pair, 0), (ElementType)type)) return -1;
+        memcpy(operand->strides, layout.strides, (size_t)layout.rank * sizeof(Index));
+        operand->item_bytes = held[k] = layout.item_bytes;
+        bound[k] = (Operand){(ElementType)type, layout.reach, false};
     }
     return 0;
 }
 
 static int read_constants(ElementwisePlan *plan, PyObject *constants, int *held) {
-    if (!PyTuple_Check(constants) || PyTuple_GET_SIZE(constants) + plan->first_constant > MOST_REGISTERS)
-        return refuse("too many constants");
+    if (!is_tuple(constants, "constants are a tuple")) return -1;
+    if (PyTuple_GET_SIZE(constants) + plan->first_constant > MOST_REGISTERS) return refuse("too many constants");
     plan->constant_count = (int)PyTuple_GET_SIZE(constants);
     for (int k = 0; k < plan->constant_count; k++) {
         char *bytes;
@@ -112,40 +73,26 @@ static int read_constants(ElementwisePlan *plan, PyObject *constants, int *held)
     return 0;
 }
 
-static bool is_in(int operation, int first, int last) { return operation >= first && operation <= last; }
-
-static int operands_of(int operation) {
-    if (operation == WHERE) return 3;
-    return is_in(operation, ADD, RIGHT_SHIFT) || operation == JOIN_PARTS ? 2 : 1;
-}
-
-/* The type of what an operation computes from operands of this type. */
-static ElementType type_of_result(int operation, ElementType type) {
-    const bool has_parts = type == C32 || type == C64;
-    if (is_in(operation, TO_F32, TO_BOOL)) return (ElementType)(operation - TO_F32 + F32);
-    if (is_in(operation, EQUAL, GREATER_EQUAL) || is_in(operation, ISNAN, ISFINITE)) return BOOL;
-    if (operation == JOIN_PARTS) return type == F32 ? C32 : C64;
-    if (has_parts && (operation == ABSOLUTE || operation == REAL_PART || operation == IMAGINARY_PART))
-        return type == C32 ? F32 : F64;
-    return type;
-}
-
-static int find_loop(Instruction *instruction, PyObject *name, int type) {
-    const ElementwiseKernels *kernels = SIMD_CHOICE(elementwise_kernels);
-    if (!PyUnicode_Check(name)) return refuse("an operation is named by a string");
-    const int operation = name_read(name, OPERATION_NAMES, LOOPED_OPERATIONS);
-    if (operation >= 0) instruction->loop = kernels->loops[operation][type];
-    instruction->widens = operation >= JOIN_PARTS;
-    instruction->operand_count = operands_of(operation);
-    instruction->chooses = operation == WHERE;
-    instruction->result = type_of_result(operation, (ElementType)type);
-    for (int function = 0; function < MATH_FUNCTIONS; function++)
-        if (PyUnicode_CompareWithASCIIString(name, math_name((MathFunction)function)) == 0) {
-            MathLoop found = math_loop((MathFunction)function, (ElementType)type);
-            instruction->loop = found.loop;
-            instruction->function = found.function;
-            instruction->operand_count = math_operands((MathFunction)function);
-        }
+static int find_loop(Instruction *instruction, PyObject *name, ElementType type) {
+    if (!PyUnicode_Check(name)) {
+        PyErr_Format(PyExc_TypeError, "elementwise: an operation is named by a string, found %R", name);
+        return -1;
+    }
+    const int operation = name_read(name, OPERATION_NAMES, OPERATIONS);
+    const int function = name_read(name, MATH_NAMES, MATH_FUNCTIONS);
+    if (operation >= 0) {
+        instruction->loop = SIMD_CHOICE(elementwise_kernels)->loops[operation][type];
+        instruction->widens = operation_widens((Operation)operation);
+        instruction->operand_count = OPERATION_OPERANDS[operation];
+        instruction->chooses = operation == WHERE;
+        instruction->result = operation_result((Operation)operation, type);
+    } else if (function >= 0) {
+        const MathLoop found = math_loop((MathFunction)function, type);
+        instruction->loop = found.loop;
+        instruction->function = found.function;
+        instruction->operand_count = math_operands((MathFunction)function);
+        instruction->result = type;
+    }
     if (instruction->loop != NULL) return 0;
     PyErr_Format(PyExc_ValueError, "elementwise: there is no instruction %R for this type", name);
     return -1;
@@ -163,10 +110,11 @@ static int check_registers(const Instruction *instruction, int type, int *held) 
 }
 
 static int read_instruction(ElementwisePlan *plan, Instruction *instruction, PyObject *tuple, int *held) {
-    if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) != 6)
-        return refuse("an instruction is (operation, type, target, first, second, third)");
+    static const char *const FORM = "an instruction is (operation, type, target, first, second, third)";
+    if (!is_tuple(tuple, FORM)) return -1;
+    if (PyTuple_GET_SIZE(tuple) != 6) return refuse(FORM);
     int type = element_type_read(PyTuple_GET_ITEM(tuple, 1));
-    if (type < 0 || find_loop(instruction, PyTuple_GET_ITEM(tuple, 0), type) < 0) return -1;
+    if (type < 0 || find_loop(instruction, PyTuple_GET_ITEM(tuple, 0), (ElementType)type) < 0) return -1;
     for (int k = 0; k < 4; k++) {
         long number = PyLong_AsLong(PyTuple_GET_ITEM(tuple, 2 + k));
         if (number == -1 && PyErr_Occurred()) return -1;
@@ -181,7 +129,8 @@ static int read_instruction(ElementwisePlan *plan, Instruction *instruction, PyO
 }
 
 static int read_program(ElementwisePlan *plan, PyObject *program, int *held) {
-    Py_ssize_t count = PyTuple_Check(program) ? PyTuple_GET_SIZE(program) : 0;
+    if (!is_tuple(program, "a program is a tuple of instructions")) return -1;
+    const Py_ssize_t count = PyTuple_GET_SIZE(program);
     if (count < 1 || count > MOST_INSTRUCTIONS) return refuse("too many instructions, or none");
     plan->register_count = plan->first_constant + plan->constant_count;
     plan->instruction_count = (int)count;
@@ -264,16 +213,18 @@ static PyObject *bind_elementwise(PyObject *module, PyObject *const *arguments, 
         return PyErr_Format(PyExc_TypeError,
                             "bind_elementwise takes a shape, a type, operands, a program and constants");
     int held[MOST_REGISTERS] = {0};
+    Operand bound[MOST_OPERANDS];
     ElementwisePlan *plan = calloc(1, sizeof(ElementwisePlan));
     if (plan == NULL) return PyErr_NoMemory();
     if (array_form_read(&plan->result, arguments[0], arguments[1]) < 0 ||
-        read_operands_of(plan, arguments[2], held) < 0 || read_constants(plan, arguments[4], held) < 0 ||
+        read_operands_of(plan, arguments[2], held, bound) < 0 || read_constants(plan, arguments[4], held) < 0 ||
         read_program(plan, arguments[3], held) < 0) {
         free(plan);
         return NULL;
     }
     cut(plan, widest_element(plan, arguments[3]));
-    return kernel_new("elementwise", elementwise_call, plan, free);
+    return kernel_with_operands(kernel_new("elementwise", elementwise_call, plan, free), bound,
+                                plan->blocks.operand_count);
 }
 
 /* For each operation, the names of the types that it has loops for. */
@@ -281,10 +232,9 @@ static PyObject *elementwise_operations(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
     const ElementwiseKernels *kernels = SIMD_CHOICE(elementwise_kernels);
     PyObject *found = PyDict_New();
-    for (int operation = 0; found != NULL && operation < LOOPED_OPERATIONS + MATH_FUNCTIONS; operation++) {
-        bool looped = operation < LOOPED_OPERATIONS;
-        const char *name =
-            looped ? OPERATION_NAMES[operation] : math_name((MathFunction)(operation - LOOPED_OPERATIONS));
+    for (int operation = 0; found != NULL && operation < OPERATIONS + MATH_FUNCTIONS; operation++) {
+        bool looped = operation < OPERATIONS;
+        const char *name = looped ? OPERATION_NAMES[operation] : MATH_NAMES[operation - OPERATIONS];
         PyObject *types = PyList_New(0);
         for (int type = 0; types != NULL && type < ELEMENT_TYPES; type++) {
             if (looped ? kernels->loops[operation][type] == NULL : type > F64) continue;

@@ -11,7 +11,7 @@ enum { FAR_BLOCK_BYTES = 1 << 10 }; /* of a register, where data comes from main
 
 typedef struct {
     Loop loop;
-    const void *function; /* of vectormath.h, or NULL */
+    AnyFunction function; /* that the loop applies (vectormath.h), or NULL */
     int target, operands[3];
     bool widens;  /* its result may have wider elements than its operands */
     bool chooses; /* where(), whose first operand is Bool */

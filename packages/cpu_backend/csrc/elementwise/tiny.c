@@ -6,13 +6,12 @@
  */
 #include "elementwise/tiny.h"
 
-#include "core/arrays.h"
+#include "core/arguments.h"
 #include "core/kernel.h"
 #include "core/topics.h"
 
 #include <complex.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct {
     ArrayForm result;
@@ -72,6 +71,7 @@ static PyObject *call_binary(PyObject *self, PyObject *const *arguments, size_t 
         bool readable =
             plan->is_number[i] ? element_from(arguments[i], plan->type, &numbers[i]) : is_array(arguments[i]);
         if (!readable) return PyObject_Vectorcall(plan->fallback, arguments, 2, NULL);
+        if (!plan->is_number[i] && !kernel_takes_array(self, arguments[i], i)) return NULL;
         operands[i] = plan->is_number[i] ? (void *)&numbers[i] : array_data(arguments[i]);
     }
     PyObject *result = array_new(&plan->result);
@@ -82,7 +82,7 @@ static PyObject *call_binary(PyObject *self, PyObject *const *arguments, size_t 
 
 static PyObject *call_unary(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
     const TinyPlan *plan = kernel_plan(self);
-    if (!kernel_takes(self, flagged_count, names, 1) || !are_arrays(arguments, 1)) return NULL;
+    if (!kernel_takes_arrays(self, flagged_count, names, arguments, 1)) return NULL;
     PyObject *result = array_new(&plan->result);
     if (result != NULL) plan->unary(array_data(arguments[0]), array_data(result), plan->result.size);
     return result;
@@ -90,7 +90,7 @@ static PyObject *call_unary(PyObject *self, PyObject *const *arguments, size_t f
 
 static PyObject *call_product(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
     const TinyPlan *plan = kernel_plan(self);
-    if (!kernel_takes(self, flagged_count, names, 2) || !are_arrays(arguments, 2)) return NULL;
+    if (!kernel_takes_arrays(self, flagged_count, names, arguments, 2)) return NULL;
     PyObject *result = array_new(&plan->result);
     if (result != NULL)
         plan->multiply(&plan->product, array_data(arguments[plan->swapped]), array_data(arguments[!plan->swapped]),
@@ -110,38 +110,28 @@ static TinyPlan *plan_new(PyObject *shape, PyObject *result_type, PyObject *type
     return plan;
 }
 
-static const char *const BINARY_NAMES[BINARY_OPERATIONS] = {"add",     "subtract", "multiply",  "divide", "maximum",
-                                                            "minimum", "equal",    "not_equal", "less",   "less_equal"};
-static const char *const UNARY_NAMES[UNARY_OPERATIONS] = {"negative", "abs", "sqrt"};
-
-static int find(const char *const *names, int count, const char *name) {
-    for (int i = 0; i < count; i++)
-        if (strcmp(names[i], name) == 0) return i;
-    return -1;
-}
-
 /* bind_tiny_binary(name, shape, result dtype, operand dtype, steps, are numbers, fallback); None without such a loop */
 static PyObject *bind_tiny_binary(PyObject *module, PyObject *arguments) {
     (void)module;
-    const char *name;
-    PyObject *shape, *result_type, *type, *fallback;
+    PyObject *name, *shape, *result_type, *type, *fallback;
     Py_ssize_t step_a, step_b;
     int number_a, number_b;
-    if (!PyArg_ParseTuple(arguments, "sOOO(nn)(pp)O", &name, &shape, &result_type, &type, &step_a, &step_b, &number_a,
-                          &number_b, &fallback))
+    if (!PyArg_ParseTuple(arguments, "OOOO(nn)(pp)O:bind_tiny_binary", &name, &shape, &result_type, &type, &step_a,
+                          &step_b, &number_a, &number_b, &fallback))
         return NULL;
-    int operation = find(BINARY_NAMES, BINARY_OPERATIONS, name);
     TinyPlan *plan = plan_new(shape, result_type, type);
     if (plan == NULL) return NULL;
+    const int operation = name_read(name, OPERATION_NAMES, OPERATIONS);
     plan->binary = operation < 0 ? NULL : SIMD_CHOICE(tiny_kernels)->binary[plan->type][operation];
     if (plan->binary == NULL) {
         free(plan);
         Py_RETURN_NONE;
     }
     if ((step_a != 0 && step_a != 1) || (step_b != 0 && step_b != 1) ||
-        plan->result.type != (operation >= EQUAL ? BOOL : plan->type)) {
+        plan->result.type != operation_result((Operation)operation, plan->type)) {
         free(plan);
-        return PyErr_Format(PyExc_ValueError, "%s: steps are 0 or 1, and the result of %R is of another type", name,
+        return PyErr_Format(PyExc_ValueError,
+                            "bind_tiny_binary: %R: steps are 0 or 1, and the result of %R is of another type", name,
                             type);
     }
     plan->step[0] = step_a;
@@ -149,78 +139,93 @@ static PyObject *bind_tiny_binary(PyObject *module, PyObject *arguments) {
     plan->is_number[0] = number_a;
     plan->is_number[1] = number_b;
     plan->fallback = Py_NewRef(fallback);
-    return kernel_new(BINARY_NAMES[operation], call_binary, plan, release);
+    const Operand operands[] = {{plan->type, compact_reach(step_a ? plan->result.size : 1), false},
+                                {plan->type, compact_reach(step_b ? plan->result.size : 1), false}};
+    return kernel_with_operands(kernel_new(OPERATION_NAMES[operation], call_binary, plan, release), operands, 2);
 }
 
 /* bind_tiny_unary(name, shape, dtype); None without such a loop */
-static PyObject *bind_tiny_unary(PyObject *module, PyObject *arguments) {
+static PyObject *bind_tiny_unary(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
-    const char *name;
-    PyObject *shape, *type;
-    if (!PyArg_ParseTuple(arguments, "sOO", &name, &shape, &type)) return NULL;
-    int operation = find(UNARY_NAMES, UNARY_OPERATIONS, name);
-    TinyPlan *plan = plan_new(shape, type, type);
+    if (!arguments_count("bind_tiny_unary", count, 3, "a name, a shape and an element type")) return NULL;
+    TinyPlan *plan = plan_new(arguments[1], arguments[2], arguments[2]);
     if (plan == NULL) return NULL;
+    const int operation = name_read(arguments[0], OPERATION_NAMES, OPERATIONS);
     plan->unary = operation < 0 ? NULL : SIMD_CHOICE(tiny_kernels)->unary[plan->type][operation];
     if (plan->unary == NULL) {
         free(plan);
         Py_RETURN_NONE;
     }
-    return kernel_new(UNARY_NAMES[operation], call_unary, plan, release);
+    const Operand operand = {plan->type, compact_reach(plan->result.size), false};
+    return kernel_with_operands(kernel_new(OPERATION_NAMES[operation], call_unary, plan, release), &operand, 1);
+}
+
+/* The struct of the same name in tensor_cpu.kernels.contraction.tiny. */
+static bool product_read(TinyProduct *p, PyObject *product) {
+    const Member members[] = {
+        {"batches", &p->batches},         {"rows", &p->rows},
+        {"columns", &p->columns},         {"inner", &p->inner},
+        {"left_batch", &p->left_batch},   {"left_row", &p->left_row},
+        {"left_inner", &p->left_inner},   {"right_batch", &p->right_batch},
+        {"right_inner", &p->right_inner}, {"right_column", &p->right_column},
+        {"out_batch", &p->out_batch},     {"out_row", &p->out_row},
+    };
+    return members_read(members, sizeof members / sizeof *members, product);
+}
+
+static bool factors_read(const TinyProduct *p, Reach *left, Reach *right) {
+    *left = *right = NO_AXES;
+    return reach_read(left, p->batches, p->left_batch) && reach_read(left, p->rows, p->left_row) &&
+           reach_read(left, p->inner, p->left_inner) && reach_read(right, p->batches, p->right_batch) &&
+           reach_read(right, p->inner, p->right_inner) && reach_read(right, p->columns, p->right_column);
 }
 
 /* Whether rows, columns and batches are at least one each and lead to every element of so many, and to no other. */
 static bool writes_result(const TinyProduct *p, Index elements) {
-    Index made, step_over, last;
-    bool good = p->batches > 0 && p->rows > 0 && p->columns > 0 && p->out_batch >= 0 && p->out_row >= 0;
-    good = good && !__builtin_mul_overflow(p->batches, p->rows, &made) &&
-           !__builtin_mul_overflow(made, p->columns, &made) && made == elements;
-    good = good && !__builtin_mul_overflow(p->batches - 1, p->out_batch, &step_over) &&
-           !__builtin_mul_overflow(p->rows - 1, p->out_row, &last) && !__builtin_add_overflow(last, step_over, &last) &&
-           !__builtin_add_overflow(last, p->columns, &last);
-    return good && last == elements;
+    Reach out = NO_AXES;
+    const bool good = p->batches > 0 && p->rows > 0 && p->columns > 0 && p->out_batch >= 0 && p->out_row >= 0 &&
+                      reach_extend(&out, p->batches, p->out_batch) && reach_extend(&out, p->rows, p->out_row) &&
+                      reach_extend(&out, p->columns, 1);
+    return good && out.size == elements && out.high == elements - 1;
 }
 
-/* bind_tiny_product(shape, dtype, swapped, twelve numbers in the order of TinyProduct) */
-static PyObject *bind_tiny_product(PyObject *module, PyObject *arguments) {
+/* bind_tiny_product(shape, dtype, whether the first operand is the right factor, TinyProduct) */
+static PyObject *bind_tiny_product(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
-    PyObject *shape, *type, *numbers;
-    int swapped;
-    if (!PyArg_ParseTuple(arguments, "OOpO", &shape, &type, &swapped, &numbers)) return NULL;
-    TinyPlan *plan = plan_new(shape, type, type);
-    if (plan == NULL) return NULL;
-    Index values[12];
-    TinyProduct *p = &plan->product;
-    Index *const places[12] = {&p->batches,     &p->rows,         &p->columns,    &p->inner,
-                               &p->left_batch,  &p->left_row,     &p->left_inner, &p->right_batch,
-                               &p->right_inner, &p->right_column, &p->out_batch,  &p->out_row};
-    int count = indices_read(values, 12, numbers);
-    plan->multiply = SIMD_CHOICE(tiny_kernels)->product[plan->type];
-    if (count != 12 || plan->multiply == NULL) {
-        if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "bind_tiny_product takes twelve numbers and no Bool");
-        free(plan);
+    if (!arguments_count("bind_tiny_product", count, 4, "a shape, an element type, a truth value and a TinyProduct"))
         return NULL;
-    }
-    for (int i = 0; i < 12; i++) *places[i] = values[i];
+    const int swapped = PyObject_IsTrue(arguments[2]);
+    TinyPlan *plan = swapped < 0 ? NULL : plan_new(arguments[0], arguments[1], arguments[1]);
+    if (plan == NULL) return NULL;
+    const TinyProduct *p = &plan->product;
     plan->swapped = swapped;
-    if (!writes_result(p, plan->result.size)) {
-        free(plan);
-        return PyErr_Format(PyExc_ValueError,
-                            "bind_tiny_product: %R does not lead to the elements of a result of shape %R", numbers,
-                            shape);
+    plan->multiply = SIMD_CHOICE(tiny_kernels)->product[plan->type];
+    bool good = product_read(&plan->product, arguments[3]);
+    if (good && plan->multiply == NULL) {
+        PyErr_Format(PyExc_ValueError, "bind_tiny_product: there are no products of %R", arguments[1]);
+        good = false;
     }
-    Index panel;
-    if (p->inner < 0 || p->columns < 0 || __builtin_mul_overflow(p->inner, p->columns, &panel) || panel > TINY_PANEL) {
-        free(plan);
-        return PyErr_Format(PyExc_ValueError, "bind_tiny_product takes at most %d elements of the right operand",
-                            TINY_PANEL);
+    if (good && !writes_result(p, plan->result.size)) {
+        PyErr_Format(PyExc_ValueError, "bind_tiny_product: %R does not lead to the elements of a result of shape %R",
+                     arguments[3], arguments[0]);
+        good = false;
     }
-    return kernel_new("contract", call_product, plan, release);
+    if (good && (p->inner < 0 || p->inner > TINY_PANEL / p->columns)) {
+        PyErr_Format(PyExc_ValueError, "bind_tiny_product takes at most %d elements of the right operand", TINY_PANEL);
+        good = false;
+    }
+    Operand factors[] = {{plan->type, NO_AXES, false}, {plan->type, NO_AXES, false}};
+    good = good && factors_read(p, &factors[swapped].reach, &factors[!swapped].reach);
+    if (good) return kernel_with_operands(kernel_new("contract", call_product, plan, release), factors, 2);
+    free(plan);
+    return NULL;
 }
 
 PyMethodDef tiny_functions[] = {
     {"bind_tiny_binary", bind_tiny_binary, METH_VARARGS, "Kernel of two tiny operands, element by element, or None."},
-    {"bind_tiny_unary", bind_tiny_unary, METH_VARARGS, "Kernel of one tiny operand, element by element, or None."},
-    {"bind_tiny_product", bind_tiny_product, METH_VARARGS, "Kernel of a tiny contraction."},
+    {"bind_tiny_unary", (PyCFunction)(void (*)(void))bind_tiny_unary, METH_FASTCALL,
+     "Kernel of one tiny operand, element by element, or None."},
+    {"bind_tiny_product", (PyCFunction)(void (*)(void))bind_tiny_product, METH_FASTCALL,
+     "Kernel of a tiny contraction."},
     {NULL, NULL, 0, NULL},
 };

@@ -2,23 +2,8 @@
 #ifndef TENSOR_CPU_TINY_H
 #define TENSOR_CPU_TINY_H
 
-#include "core/common.h"
 #include "core/cpu.h"
-
-typedef enum {
-    ADD,
-    SUBTRACT,
-    MULTIPLY,
-    DIVIDE,
-    MAXIMUM,
-    MINIMUM,
-    EQUAL,
-    NOT_EQUAL,
-    LESS,
-    LESS_EQUAL,
-    BINARY_OPERATIONS
-} BinaryOperation;
-typedef enum { NEGATIVE, ABSOLUTE, SQUARE_ROOT, UNARY_OPERATIONS } UnaryOperation;
+#include "elementwise/operations.h"
 
 /* out[i] = a[i * step_a] op b[i * step_b]; a step is 1, or 0 for an operand of one element. */
 typedef void (*BinaryLoop)(const void *a, Index step_a, const void *b, Index step_b, void *out, Index count);
@@ -39,8 +24,8 @@ enum {
 }; /* inner * columns: room to repack the right operand in, on the stack (caching_allocator.h) */
 
 typedef struct { /* NULL where there is no such loop */
-    BinaryLoop binary[ELEMENT_TYPES][BINARY_OPERATIONS];
-    UnaryLoop unary[ELEMENT_TYPES][UNARY_OPERATIONS];
+    BinaryLoop binary[ELEMENT_TYPES][OPERATIONS];
+    UnaryLoop unary[ELEMENT_TYPES][OPERATIONS];
     ProductLoop product[ELEMENT_TYPES];
 } TinyKernels;
 

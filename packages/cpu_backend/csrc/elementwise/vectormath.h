@@ -9,37 +9,40 @@
 
 #include "elementwise/elementwise.h"
 
-typedef enum {
-    EXP,
-    EXPM1,
-    LOG,
-    LOG1P,
-    SIN,
-    COS,
-    TAN,
-    ASIN,
-    ACOS,
-    ATAN,
-    SINH,
-    COSH,
-    TANH,
-    ERF,
-    ERFC,
-    POW,
-    ATAN2,
-    MATH_FUNCTIONS
-} MathFunction;
+/* The functions, each in one row: the number that C knows it by, its name, which is that of the kernel and of the
+ * function of C alike, and how many operands it has. */
+#define MATH_FUNCTION_LIST(ROW)                                                                                        \
+    ROW(EXP, exp, 1)                                                                                                   \
+    ROW(EXPM1, expm1, 1)                                                                                               \
+    ROW(LOG, log, 1)                                                                                                   \
+    ROW(LOG1P, log1p, 1)                                                                                               \
+    ROW(SIN, sin, 1)                                                                                                   \
+    ROW(COS, cos, 1)                                                                                                   \
+    ROW(TAN, tan, 1)                                                                                                   \
+    ROW(ASIN, asin, 1)                                                                                                 \
+    ROW(ACOS, acos, 1)                                                                                                 \
+    ROW(ATAN, atan, 1)                                                                                                 \
+    ROW(SINH, sinh, 1)                                                                                                 \
+    ROW(COSH, cosh, 1)                                                                                                 \
+    ROW(TANH, tanh, 1)                                                                                                 \
+    ROW(ERF, erf, 1)                                                                                                   \
+    ROW(ERFC, erfc, 1)                                                                                                 \
+    ROW(POW, pow, 2)                                                                                                   \
+    ROW(ATAN2, atan2, 2)
+
+#define MATH_NUMBER(number, name, operands) number,
+typedef enum { MATH_FUNCTION_LIST(MATH_NUMBER) MATH_FUNCTIONS } MathFunction;
+#undef MATH_NUMBER
 
 typedef struct {
     Loop loop;
-    const void *function; /* what the loop takes as its third operand */
+    AnyFunction function; /* what the loop applies */
 } MathLoop;
 
 /* For F32 or F64 and the present instruction set; the loop is NULL for other types. */
 MathLoop math_loop(MathFunction function, ElementType type);
 
-/* The name of the kernel with the same meaning. */
-const char *math_name(MathFunction function);
+extern const char *const MATH_NAMES[MATH_FUNCTIONS];
 int math_operands(MathFunction function);
 
 /* Loops that apply a function: [0] of one operand, [1] of two; by type. The scalar ones take a function of libm, the

@@ -5,7 +5,7 @@
  * fallback, a Python kernel for the same forms, says: a result, or the error that names the matrix.
  */
 #include "linalg/batched_simd.h"
-#include "core/arrays.h"
+#include "core/arguments.h"
 #include "core/kernel.h"
 #include "core/caching_allocator.h"
 #include "core/threads.h"
@@ -109,8 +109,7 @@ static PyObject *answer(const BatchedPlan *plan, PyObject **arrays) {
 
 static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
     const BatchedPlan *plan = kernel_plan(self);
-    if (!kernel_takes(self, flagged_count, names, plan->operands)) return NULL;
-    if (!are_arrays(arguments, plan->operands)) return NULL;
+    if (!kernel_takes_arrays(self, flagged_count, names, arguments, plan->operands)) return NULL;
     Call now = {.plan = plan, .good = true};
     PyObject *arrays[MOST_RESULTS] = {NULL}, *result = NULL;
     for (int i = 0; i < plan->operands; i++) now.operands[i] = array_data(arguments[i]);
@@ -238,19 +237,21 @@ static Index room_numbers(LaneName routine, const LaneProblem *problem) {
     }
 }
 
-static PyObject *bind_batched_simd(PyObject *module, PyObject *arguments) {
+static PyObject *bind_batched_simd(PyObject *module, PyObject *arguments, PyObject *named) {
     (void)module;
+    static const char *const members[] = {"routine", "dtype",  "sides",    "right", "count",
+                                          "results", "single", "fallback", NULL};
     PyObject *name, *type_name, *results, *fallback;
     int m, n, single;
     long long right, count;
-    if (!PyArg_ParseTuple(arguments, "OO(ii)LLOpO:bind_batched_simd", &name, &type_name, &m, &n, &right, &count,
-                          &results, &single, &fallback))
+    if (!PyArg_ParseTupleAndKeywords(arguments, named, "OO(ii)LLOpO:bind_batched_simd", ARGUMENT_NAMES(members), &name,
+                                     &type_name, &m, &n, &right, &count, &results, &single, &fallback))
         return NULL;
     const int routine = routine_read(name), type = routine < 0 ? -1 : element_type_read(type_name);
     if (type < 0) return NULL;
     if (type > C64 || m < 1 || n < 1 || m > LARGEST_SIDE || n > LARGEST_SIDE || right < 0 || right > MOST_COLUMNS ||
         count < 1 || (m != n && routine != LANE_QR && routine != LANE_SVD))
-        return PyErr_Format(PyExc_ValueError, "%U: no lanes for %d x %d matrices of %U", name, m, n, type_name);
+        return PyErr_Format(PyExc_ValueError, "%S: no lanes for %d x %d matrices of %S", name, m, n, type_name);
     BatchedPlan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) return PyErr_NoMemory();
     const LaneKernels *kernels = kernels_for((LaneName)routine, type == C32 || type == C64);
@@ -266,7 +267,7 @@ static PyObject *bind_batched_simd(PyObject *module, PyObject *arguments) {
         Index bytes;
         if (__builtin_mul_overflow(plan->operand_bytes[i], plan->count, &bytes)) {
             free(plan);
-            return PyErr_Format(PyExc_OverflowError, "%U: more bytes than can be addressed", name);
+            return PyErr_Format(PyExc_OverflowError, "%S: more bytes than can be addressed", name);
         }
     }
     if (results_read(plan, results) < 0) {
@@ -274,10 +275,15 @@ static PyObject *bind_batched_simd(PyObject *module, PyObject *arguments) {
         return NULL;
     }
     plan->fallback = Py_NewRef(fallback);
-    return kernel_new(NAMES[routine], call, plan, release);
+    Operand operands[MOST_OPERANDS];
+    for (int i = 0; i < plan->operands; i++)
+        operands[i] = (Operand){(ElementType)type,
+                                compact_reach(plan->count * plan->operand_bytes[i] / ELEMENT_BYTES[type]), false};
+    return kernel_with_operands(kernel_new(NAMES[routine], call, plan, release), operands, plan->operands);
 }
 
 PyMethodDef batched_simd_functions[] = {
-    {"bind_batched_simd", bind_batched_simd, METH_VARARGS, "A kernel for a batch of small compact matrices."},
+    {"bind_batched_simd", (PyCFunction)(void (*)(void))bind_batched_simd, METH_VARARGS | METH_KEYWORDS,
+     "A kernel for a batch of small compact matrices."},
     {NULL, NULL, 0, NULL},
 };

@@ -8,16 +8,17 @@
  * errors.
  */
 #include "linalg/lapack.h"
+#include "core/arguments.h"
 #include "core/blas_threads.h"
 #include "core/kernel.h"
 #include "copy/matrix_copy.h"
 #include "core/caching_allocator.h"
+#include "core/strided_walk.h"
 #include "core/threads.h"
 #include "core/topics.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const char *const ROUTINE_NAMES[ROUTINES] = {"cholesky", "solve", "inv", "det", "qr", "eigh", "svd"};
 static const int RESULT_COUNTS[ROUTINES] = {1, 1, 1, 1, 2, 2, 3};
@@ -67,19 +68,9 @@ static size_t scratch_layout(const LapackPlan *plan, double *memory, Scratch *sc
     return sizeof(double) * (size_t)used;
 }
 
-/* Elements from the first matrix of a stack to the one with this number. */
-static Index offset_of(const LapackPlan *plan, const MatrixStack *stack, Index number) {
-    Index offset = 0;
-    for (int axis = plan->batch_rank - 1; axis >= 0; axis--) {
-        offset += number % plan->batch[axis] * stack->steps[axis];
-        number /= plan->batch[axis];
-    }
-    return offset;
-}
-
 static bool load(const LapackPlan *plan, const MatrixStack *stack, const char *first, Index number, BlasInt columns,
                  double *block) {
-    const char *source = first + ELEMENT_BYTES[plan->type] * offset_of(plan, stack, number);
+    const char *source = first + ELEMENT_BYTES[plan->type] * strided_offset(stack->rank, stack->axes, number);
     bool finite = matrix_load(plan->type, source, plan->rows, columns, stack->row_stride, stack->column_stride, block);
     return finite || !plan->check;
 }
@@ -175,8 +166,7 @@ static PyObject *call_kernel(PyObject *self, PyObject *const *operands, size_t f
     const LapackPlan *plan = kernel_plan(self);
     Call call = {.plan = plan, .outcome = FINE};
     PyObject *results[MOST_RESULTS] = {NULL, NULL, NULL};
-    if (!kernel_takes(self, flagged_count, names, plan->operand_count) || !are_arrays(operands, plan->operand_count))
-        return NULL;
+    if (!kernel_takes_arrays(self, flagged_count, names, operands, plan->operand_count)) return NULL;
     call.a = array_data(operands[0]);
     if (plan->operand_count == 2) call.b = array_data(operands[1]);
     bool made = true;
@@ -211,18 +201,26 @@ static void release(void *plan) {
     free(plan);
 }
 
-/* Reads the strides of a stack of matrices: batch axes, then columns, then rows; all in elements. */
-static bool stack_read(MatrixStack *stack, PyObject *strides, int batch_rank) {
+/* Reads the strides of a stack of matrices of so many columns: batch axes, then columns, then rows; all in elements. */
+static bool stack_read(MatrixStack *stack, PyObject *strides, const LapackPlan *plan, Index columns) {
+    const int batch_rank = plan->batch_rank;
+    Reach *reach = &stack->reach;
+    *reach = NO_AXES;
     Index read[MAX_RANK + 2];
     int count = indices_read(read, MAX_RANK + 2, strides);
     if (count < 2 || (count != batch_rank + 2 && count != 2)) {
         if (!PyErr_Occurred()) PyErr_Format(PyExc_ValueError, "strides %R for %d batch axes", strides, batch_rank);
         return false;
     }
-    for (int axis = 0; axis < count - 2; axis++) stack->steps[axis] = read[axis];
+    stack->rank = count - 2;
+    for (int axis = 0; axis < stack->rank; axis++) {
+        stack->axes[2 * axis] = plan->batch[axis];
+        stack->axes[2 * axis + 1] = read[axis];
+        if (!reach_read(reach, plan->batch[axis], read[axis])) return false;
+    }
     stack->column_stride = read[count - 2];
     stack->row_stride = read[count - 1];
-    return true;
+    return reach_read(reach, columns, stack->column_stride) && reach_read(reach, plan->rows, stack->row_stride);
 }
 
 /* Elements of each result that belong to one matrix. */
@@ -279,18 +277,17 @@ static bool results_read(LapackPlan *plan, PyObject *forms) {
     return true;
 }
 
-static int routine_read(const char *name) {
-    for (int routine = 0; routine < ROUTINES; routine++)
-        if (strcmp(name, ROUTINE_NAMES[routine]) == 0) return routine;
-    PyErr_Format(PyExc_ValueError, "there is no routine %s", name);
-    return -1;
+static int routine_read(PyObject *name) {
+    const int routine = name_read(name, ROUTINE_NAMES, ROUTINES);
+    if (routine < 0) PyErr_Format(PyExc_ValueError, "there is no routine %R", name);
+    return routine;
 }
 
 /* Whether so many matrices can be addressed, with room for the workspaces that LAPACK asks for. */
 static bool are_addressable(Index rows, Index columns, Index count) {
-    Index elements;
-    return !__builtin_mul_overflow(rows, columns, &elements) && !__builtin_mul_overflow(elements, count, &elements) &&
-           !__builtin_mul_overflow(elements, 1 << 8, &elements);
+    Reach reach = NO_AXES;
+    return reach_read(&reach, 8, 0) && reach_read(&reach, rows, 0) && reach_read(&reach, columns, 0) &&
+           reach_read(&reach, count, 0);
 }
 
 /* Whether a call takes more than some 20 microseconds: a matrix with nothing to compute takes about half of one. */
@@ -300,13 +297,15 @@ static bool is_long(const LapackPlan *plan) {
     return work * (double)plan->count >= WORTH_A_THREAD;
 }
 
-static bool plan_read(LapackPlan *plan, PyObject *arguments) {
-    const char *name;
-    PyObject *type_name, *batch, *a, *b, *forms;
+static bool plan_read(LapackPlan *plan, PyObject *arguments, PyObject *named) {
+    static const char *const members[] = {"routine",   "dtype",     "rows",    "columns", "right",    "batch",
+                                          "a_strides", "b_strides", "results", "check",   "fallback", NULL};
+    PyObject *name, *type_name, *batch, *a, *b, *forms;
     long long rows, columns, right;
     int check;
-    if (!PyArg_ParseTuple(arguments, "sULLLOOOO!pO:bind_lapack", &name, &type_name, &rows, &columns, &right, &batch, &a,
-                          &b, &PyTuple_Type, &forms, &check, &plan->fallback)) {
+    if (!PyArg_ParseTupleAndKeywords(arguments, named, "OOLLLOOOO!pO:bind_lapack", ARGUMENT_NAMES(members), &name,
+                                     &type_name, &rows, &columns, &right, &batch, &a, &b, &PyTuple_Type, &forms, &check,
+                                     &plan->fallback)) {
         plan->fallback = NULL;
         return false;
     }
@@ -336,23 +335,20 @@ static bool plan_read(LapackPlan *plan, PyObject *arguments) {
         return false;
     }
     if (rows != columns && routine != QR && routine != SVD) {
-        PyErr_Format(PyExc_ValueError, "%s takes square matrices, found %lld x %lld", name, rows, columns);
+        PyErr_Format(PyExc_ValueError, "%S takes square matrices, found %lld x %lld", name, rows, columns);
         return false;
     }
-    if (!are_addressable(rows, columns, plan->count) || !are_addressable(rows, right, plan->count)) {
-        PyErr_Format(PyExc_OverflowError, "%s: more elements than can be addressed", name);
-        return false;
-    }
+    if (!are_addressable(rows, columns, plan->count) || !are_addressable(rows, right, plan->count)) return false;
     plan->is_long = is_long(plan);
-    if (!stack_read(&plan->a, a, plan->batch_rank)) return false;
-    if (plan->operand_count == 2 && !stack_read(&plan->b, b, plan->batch_rank)) return false;
+    if (!stack_read(&plan->a, a, plan, columns)) return false;
+    if (plan->operand_count == 2 && !stack_read(&plan->b, b, plan, right)) return false;
     plan->shared = plan->batch_rank > 0 && PyTuple_GET_SIZE(a) == 2;
     if (plan->shared && plan->routine != SOLVE) {
-        PyErr_Format(PyExc_ValueError, "%s: strides %R for %d batch axes", name, a, plan->batch_rank);
+        PyErr_Format(PyExc_ValueError, "%S: strides %R for %d batch axes", name, a, plan->batch_rank);
         return false;
     }
     if (plan->operand_count == 2 && PyTuple_GET_SIZE(b) != plan->batch_rank + 2) {
-        PyErr_Format(PyExc_ValueError, "%s: strides %R for %d batch axes", name, b, plan->batch_rank);
+        PyErr_Format(PyExc_ValueError, "%S: strides %R for %d batch axes", name, b, plan->batch_rank);
         return false;
     }
     if (plan->routine == DET && llabs(plan->a.column_stride) < llabs(plan->a.row_stride)) {
@@ -363,21 +359,24 @@ static bool plan_read(LapackPlan *plan, PyObject *arguments) {
     return results_read(plan, forms);
 }
 
-static PyObject *bind_lapack(PyObject *module, PyObject *arguments) {
+static PyObject *bind_lapack(PyObject *module, PyObject *arguments, PyObject *named) {
     (void)module;
     if (blas_table() == NULL) return PyErr_Format(PyExc_RuntimeError, "no BLAS library has been opened");
     LapackPlan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) return PyErr_NoMemory();
-    if (!plan_read(plan, arguments)) {
+    if (!plan_read(plan, arguments, named)) {
         release(plan);
         return NULL;
     }
     routine_query(plan);
     plan->scratch_bytes = scratch_layout(plan, NULL, NULL) + sizeof(double); /* never none */
-    return kernel_new(ROUTINE_NAMES[plan->routine], call_kernel, plan, release);
+    const Operand operands[] = {{plan->type, plan->a.reach, false}, {plan->type, plan->b.reach, false}};
+    PyObject *kernel = kernel_new(ROUTINE_NAMES[plan->routine], call_kernel, plan, release);
+    return kernel_with_operands(kernel, operands, plan->operand_count);
 }
 
 PyMethodDef lapack_functions[] = {
-    {"bind_lapack", bind_lapack, METH_VARARGS, "A kernel that calls LAPACK for every matrix of a stack."},
+    {"bind_lapack", (PyCFunction)(void (*)(void))bind_lapack, METH_VARARGS | METH_KEYWORDS,
+     "A kernel that calls LAPACK for every matrix of a stack."},
     {NULL, NULL, 0, NULL},
 };

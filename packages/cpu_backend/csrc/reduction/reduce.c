@@ -8,6 +8,7 @@
  */
 #include "reduction/reduce_plan.h"
 
+#include "core/arguments.h"
 #include "core/kernel.h"
 #include "core/caching_allocator.h"
 #include "core/threads.h"
@@ -125,9 +126,9 @@ static void fold_chunk(const ReductionPlan *plan, Index chunk, const char *sourc
     Index band = chunk / plan->row_chunks * plan->chunk_bands;
     Index end = smaller(plan->bands.steps, band + plan->chunk_bands);
     Cascade cascade = cascade_of(plan, centres, levels, columns);
-    Walk walk;
-    for (walk_to(&plan->bands, &walk, band); band < end; band++, walk_on(&plan->bands, &walk)) {
-        const char *from = source + (walk.source + first_row * plan->row_stride) * plan->source_bytes;
+    StridedWalk walk;
+    for (loops_walk_start(&walk, &plan->bands, band); band < end; band++, loops_walk_step(&walk, &plan->bands)) {
+        const char *from = source + (walk.offset[0] + first_row * plan->row_stride) * plan->source_bytes;
         if (plan->lines) take_line(plan, &cascade, from, rows);
         else if (plan->widening > 1) fold_widened(plan, from, centres, rows, levels); /* the only band of the chunk */
         else take_rows(plan, &cascade, from, rows, plan->row_stride);
@@ -143,8 +144,7 @@ static void put(const ReductionPlan *plan, char *target, const char *folds, Inde
             memcpy(target + column * step, folds + column * bytes, (size_t)bytes);
 }
 
-/* The centres of a block of columns, side by side and repeated for rows that are widened: where they lie, or in room.
- * */
+/* The centres of a block of columns, side by side and repeated for rows that are widened: in place, or in room. */
 static const double *centres_of(const ReductionPlan *plan, const double *centres, Index columns, double *room) {
     if (centres == NULL || (plan->column_place == 1 && plan->widening == 1)) return centres;
     for (Index part = 0; part < plan->widening; part++)
@@ -164,14 +164,14 @@ static void fold_units(void *context, Index begin, Index end) {
         atomic_store(run->out_of_memory, true);
         return;
     }
-    Walk walk;
-    walk_to(&plan->kept, &walk, begin / per_step);
+    StridedWalk walk;
+    loops_walk_start(&walk, &plan->kept, begin / per_step);
     for (Index unit = begin; unit < end; unit++) {
-        if (unit > begin && unit % per_step == 0) walk_on(&plan->kept, &walk);
+        if (unit > begin && unit % per_step == 0) loops_walk_step(&walk, &plan->kept);
         Index chunk = unit % plan->chunks, first = unit / plan->chunks % plan->column_blocks * plan->columns;
         Index columns = smaller(plan->inner - first, plan->columns);
-        const char *source = run->source + (plan->start + walk.source + first) * plan->source_bytes;
-        Index result = walk.place + first * plan->column_place;
+        const char *source = run->source + (plan->start + walk.offset[0] + first) * plan->source_bytes;
+        Index result = walk.offset[1] + first * plan->column_place;
         const bool finishes = plan->is_wide && plan->chunks == 1;
         const Index item = finishes ? ELEMENT_BYTES[plan->result.type] : plan->fold_bytes;
         char *target = run->partial + (chunk * plan->results + result) * item;
@@ -196,7 +196,7 @@ static void fold_everything(const ReductionPlan *plan, Run *run) {
 static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
     const ReductionPlan *plan = kernel_plan(self);
     const int count = plan->centred ? 2 : 1;
-    if (!kernel_takes(self, flagged_count, names, count) || !are_arrays(arguments, count)) return NULL;
+    if (!kernel_takes_arrays(self, flagged_count, names, arguments, count)) return NULL;
     PyObject *result = array_new(&plan->result);
     if (result == NULL) return NULL;
     atomic_bool out_of_memory = false;
@@ -206,7 +206,7 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged
                .out_of_memory = &out_of_memory};
     if (plan->centred) run.centres = (const double *)array_data(arguments[1]);
     size_t bytes = (size_t)(plan->results * plan->fold_bytes * plan->chunks);
-    if (plan->chunks > 1 && (run.partial = allocator_acquire(bytes)) == NULL) {
+    if (plan->chunks > 1 && (run.partial = scratch_acquire(bytes)) == NULL) {
         Py_DECREF(result);
         return PyErr_NoMemory();
     }
@@ -218,7 +218,7 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged
     if (plan->chunks > 1) {
         if (plan->is_wide) finish_wide(plan, array_data(result), run.partial, plan->results, 1);
         else memcpy(array_data(result), run.partial, plan->result.bytes);
-        allocator_release(run.partial, bytes);
+        scratch_release(run.partial, bytes);
     }
     if (!atomic_load(&out_of_memory)) return result;
     Py_DECREF(result);
@@ -281,25 +281,34 @@ static int read_fold(ReductionPlan *plan, PyObject *name, PyObject *type_name) {
     }
     const bool fits = result == folded || (result == C64 && folded == F64) || (result == C32 && folded == F32);
     if (plan->loops.rows != NULL && fits) return 0;
-    PyErr_Format(PyExc_ValueError, "reduce: there is no reduction %R of %R to %s", name, type_name,
+    PyErr_Format(PyExc_ValueError, "bind_reduce: there is no reduction %R of %R to %s", name, type_name,
                  element_type_name(result));
     return -1;
 }
 
-/* Reads the axes of loops, so many numbers each; false without an exception when an extent is not positive, or there
- * are more steps than an Index counts. */
-static int read_loops(Loops *loops, PyObject *tuple, int each) {
-    Index numbers[3 * MAX_RANK];
-    int count = indices_read(numbers, each * MAX_RANK, tuple);
-    if (count < 0) return -1;
-    loops->rank = count / each;
+/* Reads a tuple of axes, (extent, stride, place) each, and adds them to what the kernel reaches; the place of a reduced
+ * axis means nothing. */
+static bool loops_read(Loops *loops, PyObject *tuple, Reach *reach) {
+    if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) > MAX_RANK) {
+        PyErr_Format(PyExc_TypeError, "bind_reduce: expected a tuple of at most %d axes, found %R", MAX_RANK, tuple);
+        return false;
+    }
+    loops->rank = (int)PyTuple_GET_SIZE(tuple);
     loops->steps = 1;
     for (int axis = 0; axis < loops->rank; axis++) {
-        const Index *a = numbers + axis * each;
-        loops->axes[axis] = (Axis){a[0], a[1], each == 3 ? a[2] : 0};
-        if (a[0] <= 0 || __builtin_mul_overflow(loops->steps, a[0], &loops->steps)) return false;
+        Index numbers[3];
+        const int count = indices_read(numbers, 3, PyTuple_GET_ITEM(tuple, axis));
+        if (count < 0) return false;
+        if (count != 3 || numbers[0] < 1) {
+            PyErr_Format(PyExc_ValueError, "bind_reduce: expected an extent above 0, a stride and a place, found %R",
+                         PyTuple_GET_ITEM(tuple, axis));
+            return false;
+        }
+        if (!reach_read(reach, numbers[0], numbers[1])) return false;
+        loops->axes[axis] = (Axis){numbers[0], numbers[1], numbers[2]};
+        loops->steps *= numbers[0]; /* no more than the operand has elements */
     }
-    return count % each == 0;
+    return true;
 }
 
 /* Whether the columns and the kept axes lead to every result, and to nothing beyond. */
@@ -317,53 +326,54 @@ static bool fills_result(const ReductionPlan *plan) {
     return last == most - 1;
 }
 
-static int read_axes(ReductionPlan *plan, PyObject *inside, PyObject *kept, PyObject *bands) {
-    Index numbers[5] = {0};
-    int count = indices_read(numbers, 5, inside);
-    if (count < 0) return -1;
-    int kept_fit = read_loops(&plan->kept, kept, 3), bands_fit = kept_fit < 0 ? -1 : read_loops(&plan->bands, bands, 2);
-    if (bands_fit < 0) return -1;
-    plan->start = numbers[0];
-    plan->inner = numbers[1];
-    plan->column_place = numbers[2];
-    plan->rows = numbers[3];
-    plan->row_stride = numbers[4];
-    Index made;
-    if (count == 5 && kept_fit && bands_fit && plan->rows > 0 && plan->inner > 0 &&
-        !__builtin_mul_overflow(plan->kept.steps, plan->inner, &made) && made == plan->results &&
-        !__builtin_mul_overflow(plan->rows, plan->bands.steps, &plan->elements) &&
-        !__builtin_mul_overflow(plan->results, plan->elements, &plan->elements) && fills_result(plan))
-        return 0;
-    PyErr_SetString(PyExc_ValueError, "reduce: the extents do not fit the result");
-    return -1;
+/* The struct Loops of tensor_cpu.kernels.reduction.native. */
+static bool axes_read(ReductionPlan *plan, PyObject *loops, Reach *source) {
+    const Member members[] = {{"start", &plan->start},
+                              {"columns", &plan->inner},
+                              {"column_place", &plan->column_place},
+                              {"rows", &plan->rows},
+                              {"row_stride", &plan->row_stride}};
+    if (!members_read(members, 5, loops) || !reach_read(&(Reach){1, 0, 0}, 2, plan->start)) return false;
+    Reach reach = NO_AXES;
+    PyObject *kept = PyObject_GetAttrString(loops, "kept"),
+             *bands = kept ? PyObject_GetAttrString(loops, "bands") : NULL;
+    const bool good = bands != NULL && loops_read(&plan->kept, kept, &reach) && loops_read(&plan->bands, bands, &reach);
+    Py_XDECREF(kept);
+    Py_XDECREF(bands);
+    if (!good || !reach_read(&reach, plan->rows, plan->row_stride) || !reach_read(&reach, plan->inner, 1)) return false;
+    plan->elements = reach.size;
+    *source = (Reach){reach.size, plan->start + reach.low, plan->start + reach.high};
+    if (reach.size > 0 && plan->kept.steps * plan->inner == plan->results && fills_result(plan)) return true;
+    PyErr_SetString(PyExc_ValueError, "bind_reduce: the extents do not fit the result");
+    return false;
 }
 
-static PyObject *bind_reduce(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+/* bind_reduce(fold, type of the operand, shape, type of the result, loops[, divisor, whether the root is taken]) */
+static PyObject *bind_reduce(PyObject *module, PyObject *arguments) {
     (void)module;
-    if (count != 7 && count != 9)
-        return PyErr_Format(PyExc_TypeError, "bind_reduce takes an operation, a type, a shape, its type, five numbers, "
-                                             "kept axes and reduced ones; of a wide sum also a divisor and whether "
-                                             "the root is taken");
+    PyObject *fold, *type, *shape, *result_type, *loops;
+    double divisor = 1;
+    int root = 0;
+    if (!PyArg_ParseTuple(arguments, "OOOOO|dp:bind_reduce", &fold, &type, &shape, &result_type, &loops, &divisor,
+                          &root))
+        return NULL;
     ReductionPlan *plan = calloc(1, sizeof(ReductionPlan));
     if (plan == NULL) return PyErr_NoMemory();
-    plan->divisor = count == 9 ? PyFloat_AsDouble(arguments[7]) : 1;
-    const int root = count == 9 && !PyErr_Occurred() ? PyObject_IsTrue(arguments[8]) : 0;
-    plan->root = root > 0;
-    if (root < 0 || PyErr_Occurred()) {
-        free(plan);
-        return NULL;
-    }
-    if (array_form_read(&plan->result, arguments[2], arguments[3]) == 0 &&
-        read_fold(plan, arguments[0], arguments[1]) == 0 &&
-        read_axes(plan, arguments[4], arguments[5], arguments[6]) == 0) {
+    Operand operands[] = {{F64, NO_AXES, false}, {F64, NO_AXES, false}};
+    plan->divisor = divisor;
+    plan->root = root;
+    if (array_form_read(&plan->result, shape, result_type) == 0 && read_fold(plan, fold, type) == 0 &&
+        axes_read(plan, loops, &operands[0].reach)) {
         cut(plan);
-        return kernel_new("reduce", call, plan, free);
+        operands[1].reach = compact_reach(plan->results); /* of the centres */
+        operands[0].type = (ElementType)element_type_read(type);
+        return kernel_with_operands(kernel_new("reduce", call, plan, free), operands, plan->centred ? 2 : 1);
     }
     free(plan);
     return NULL;
 }
 
 PyMethodDef reduce_functions[] = {
-    {"bind_reduce", (PyCFunction)(void (*)(void))bind_reduce, METH_FASTCALL, "A kernel that folds any axes."},
+    {"bind_reduce", bind_reduce, METH_VARARGS, "A kernel that folds any axes."},
     {NULL, NULL, 0, NULL},
 };

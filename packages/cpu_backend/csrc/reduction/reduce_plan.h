@@ -3,12 +3,13 @@
 #define TENSOR_CPU_REDUCE_PLAN_H
 
 #include "core/arrays.h"
+#include "core/strided_walk.h"
 #include "reduction/reduce.h"
 
 #include <math.h>
 #include <stdatomic.h>
 
-typedef struct {
+typedef struct {                 /* a record of strided_walk.h */
     Index extent, source, place; /* stride in the source; in the results, for a kept axis */
 } Axis;
 
@@ -18,10 +19,6 @@ typedef struct {
     Axis axes[MAX_RANK];
     Index steps;
 } Loops;
-
-typedef struct {
-    Index index[MAX_RANK], source, place;
-} Walk;
 
 typedef struct {
     ArrayForm result;
@@ -52,27 +49,12 @@ typedef struct {
     atomic_bool *out_of_memory;
 } Run;
 
-static inline void walk_to(const Loops *loops, Walk *walk, Index step) {
-    walk->source = walk->place = 0;
-    for (int axis = loops->rank - 1; axis >= 0; axis--) {
-        const Axis *a = &loops->axes[axis];
-        walk->index[axis] = step % a->extent;
-        step /= a->extent;
-        walk->source += walk->index[axis] * a->source;
-        walk->place += walk->index[axis] * a->place;
-    }
+/* Walks over the steps of loops: the first offset is that in the source, the second the place among the results. */
+static inline void loops_walk_start(StridedWalk *walk, const Loops *loops, Index step) {
+    strided_walk_start(walk, loops->rank, (const Index *)loops->axes, 2, step);
 }
-
-static inline void walk_on(const Loops *loops, Walk *walk) {
-    for (int axis = loops->rank - 1; axis >= 0; axis--) {
-        const Axis *a = &loops->axes[axis];
-        walk->source += a->source;
-        walk->place += a->place;
-        if (++walk->index[axis] < a->extent) return;
-        walk->index[axis] = 0;
-        walk->source -= a->extent * a->source;
-        walk->place -= a->extent * a->place;
-    }
+static inline void loops_walk_step(StridedWalk *walk, const Loops *loops) {
+    strided_walk_step(walk, loops->rank, (const Index *)loops->axes, 2);
 }
 
 /* Sets results, so many places apart, to what wide folds give: divided, and rooted, and rounded to F32 where that is

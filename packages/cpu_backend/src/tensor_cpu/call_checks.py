@@ -14,6 +14,7 @@ import numpy as np
 
 from tensor_core.errors import ArgumentError, BackendContractError, shortened
 from tensor_cpu.storage import NUMPY_DTYPES, transposed_strides
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.backends.workspaces import workspace_of
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand
@@ -38,6 +39,8 @@ def wanted() -> bool:
 
 
 CHECKED: Final = wanted()
+if CHECKED and AVAILABLE:
+    LIBRARY.set_call_checks(True)  # kernels within kernels, too
 
 
 def checked(name: str, kernel: Kernel, operands: tuple[Operand, ...]) -> Kernel:

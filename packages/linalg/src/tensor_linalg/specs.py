@@ -19,12 +19,12 @@ from tensor_runtime.form import Form, Shape
 from tensor_runtime.protocols import Operand, Result
 
 
-def _not_finite(kernel: str, operands: tuple[Any, ...], result: Result, check: Any, /) -> str | None:
-    return f"{kernel} refuses elements that are not finite" if check else None
+def _not_finite(kernel: str, operands: tuple[Any, ...], result: Result, params: Any, /) -> str | None:
+    return f"{kernel} refuses elements that are not finite" if params.check else None
 
 
-def _no_result(kernel: str, operands: tuple[Any, ...], result: Result, check: Any, /) -> str:
-    return _not_finite(kernel, operands, result, check) or f"{kernel} refuses matrices that have no result"
+def _no_result(kernel: str, operands: tuple[Any, ...], result: Result, params: Any, /) -> str:
+    return _not_finite(kernel, operands, result, params) or f"{kernel} refuses matrices that have no result"
 
 
 class LinalgSpec(OpSpec):
@@ -53,8 +53,7 @@ class LinalgSpec(OpSpec):
             if isinstance(operand, Form) and operand.dtype not in FLOATING:
                 which = "operand" if len(operands) == 1 else f"operand {'ab'[position]}"
                 raise DTypeError(
-                    f"{self.name}: {which} is {operand.dtype.name}; "
-                    "accepted: C32, C64, F32, F64; convert(x, F64) first",
+                    f"{self.name}: {which} is {operand.dtype}; accepted: C32, C64, F32, F64; convert(x, F64) first",
                     operation=self.name,
                     dtype=operand.dtype,
                 )

@@ -27,6 +27,8 @@ class DType(type):
 
     >>> C64, C64.numpy_name, C64.itemsize, C64.component
     (C64, 'complex128', 16, F64)
+    >>> print(F64, C64)
+    F64 C64 (complex128)
     """
 
     name: str
@@ -45,6 +47,10 @@ class DType(type):
 
     def __repr__(cls) -> str:
         return cls.__name__
+
+    def __str__(cls) -> str:
+        # NumPy's complex64 is one C32, not half of a C64: whoever reads a message is told which is meant.
+        return f"{cls.name} ({cls.numpy_name})" if cls in COMPLEX else cls.__name__
 
     def __reduce__(cls) -> str:
         return cls.__name__

@@ -80,7 +80,7 @@ def check_holds(operation: str, name: str, found: str, dtype: DType | None, /) -
             source=found,
             target=dtype,
         )
-    remedy = f"dtype={accepted[0]} converts it (accepted: {listed})" if accepted else "convert it first"
+    remedy = f"dtype={accepted[0].name} converts it (accepted: {listed})" if accepted else "convert it first"
     raise DTypeError(
         f"{operation}: the element type is {found}; accepted: {DTYPE_NAMES}, in native byte order; {remedy}",
         found=found,

@@ -39,22 +39,39 @@ static inline VectorF64 chosen_f64(MaskF64 mask, VectorF64 x, VectorF64 y) {
     return (VectorF64)((mask & (MaskF64)x) | (~mask & (MaskF64)y));
 }
 
-/* The term where it is larger (smaller) than the sum, else the sum. */
+/* The term where it is larger (smaller) than the sum, else the sum, and so the sum where either is NaN (nan_rules.h).
+ * */
 #if defined(__AVX512F__)
-static inline VectorF32 larger_f32(VectorF32 term, VectorF32 sum) { return (VectorF32)_mm512_max_ps(term, sum); }
-static inline VectorF64 larger_f64(VectorF64 term, VectorF64 sum) { return (VectorF64)_mm512_max_pd(term, sum); }
-static inline VectorF32 smaller_f32(VectorF32 term, VectorF32 sum) { return (VectorF32)_mm512_min_ps(term, sum); }
-static inline VectorF64 smaller_f64(VectorF64 term, VectorF64 sum) { return (VectorF64)_mm512_min_pd(term, sum); }
+static inline VectorF32 max_ignore_nan_f32(VectorF32 term, VectorF32 sum) {
+    return (VectorF32)_mm512_max_ps(term, sum);
+}
+static inline VectorF64 max_ignore_nan_f64(VectorF64 term, VectorF64 sum) {
+    return (VectorF64)_mm512_max_pd(term, sum);
+}
+static inline VectorF32 min_ignore_nan_f32(VectorF32 term, VectorF32 sum) {
+    return (VectorF32)_mm512_min_ps(term, sum);
+}
+static inline VectorF64 min_ignore_nan_f64(VectorF64 term, VectorF64 sum) {
+    return (VectorF64)_mm512_min_pd(term, sum);
+}
 #elif defined(__AVX2__)
-static inline VectorF32 larger_f32(VectorF32 term, VectorF32 sum) { return (VectorF32)_mm256_max_ps(term, sum); }
-static inline VectorF64 larger_f64(VectorF64 term, VectorF64 sum) { return (VectorF64)_mm256_max_pd(term, sum); }
-static inline VectorF32 smaller_f32(VectorF32 term, VectorF32 sum) { return (VectorF32)_mm256_min_ps(term, sum); }
-static inline VectorF64 smaller_f64(VectorF64 term, VectorF64 sum) { return (VectorF64)_mm256_min_pd(term, sum); }
+static inline VectorF32 max_ignore_nan_f32(VectorF32 term, VectorF32 sum) {
+    return (VectorF32)_mm256_max_ps(term, sum);
+}
+static inline VectorF64 max_ignore_nan_f64(VectorF64 term, VectorF64 sum) {
+    return (VectorF64)_mm256_max_pd(term, sum);
+}
+static inline VectorF32 min_ignore_nan_f32(VectorF32 term, VectorF32 sum) {
+    return (VectorF32)_mm256_min_ps(term, sum);
+}
+static inline VectorF64 min_ignore_nan_f64(VectorF64 term, VectorF64 sum) {
+    return (VectorF64)_mm256_min_pd(term, sum);
+}
 #else
-static inline VectorF32 larger_f32(VectorF32 term, VectorF32 sum) { return chosen_f32(term > sum, term, sum); }
-static inline VectorF64 larger_f64(VectorF64 term, VectorF64 sum) { return chosen_f64(term > sum, term, sum); }
-static inline VectorF32 smaller_f32(VectorF32 term, VectorF32 sum) { return chosen_f32(term < sum, term, sum); }
-static inline VectorF64 smaller_f64(VectorF64 term, VectorF64 sum) { return chosen_f64(term < sum, term, sum); }
+static inline VectorF32 max_ignore_nan_f32(VectorF32 term, VectorF32 sum) { return chosen_f32(term > sum, term, sum); }
+static inline VectorF64 max_ignore_nan_f64(VectorF64 term, VectorF64 sum) { return chosen_f64(term > sum, term, sum); }
+static inline VectorF32 min_ignore_nan_f32(VectorF32 term, VectorF32 sum) { return chosen_f32(term < sum, term, sum); }
+static inline VectorF64 min_ignore_nan_f64(VectorF64 term, VectorF64 sum) { return chosen_f64(term < sum, term, sum); }
 #endif
 
 /* x + y as x * 1 + y, which rounds once and so is the same: processors that add and compare in the same units, but
@@ -86,7 +103,7 @@ static inline VectorBool as_it_is(VectorBool term, VectorBool sum) {
 #define T Double
 #define VECTOR VectorF64
 #define START -INFINITY
-#define ADD larger_f64
+#define ADD max_ignore_nan_f64
 #define MULTIPLY plus_f64
 #define KEEP_NAN with_nan_f64
 #define HIGH INFINITY
@@ -97,7 +114,7 @@ static inline VectorBool as_it_is(VectorBool term, VectorBool sum) {
 #define T Double
 #define VECTOR VectorF64
 #define START INFINITY
-#define ADD smaller_f64
+#define ADD min_ignore_nan_f64
 #define MULTIPLY plus_f64
 #define KEEP_NAN with_nan_f64
 #define HIGH INFINITY
@@ -108,7 +125,7 @@ static inline VectorBool as_it_is(VectorBool term, VectorBool sum) {
 #define T Double
 #define VECTOR VectorF64
 #define START -INFINITY
-#define ADD larger_f64
+#define ADD max_ignore_nan_f64
 #define MULTIPLY times_f64
 #define KEEP_NAN with_nan_f64
 #define HIGH INFINITY
@@ -119,7 +136,7 @@ static inline VectorBool as_it_is(VectorBool term, VectorBool sum) {
 #define T Float
 #define VECTOR VectorF32
 #define START -INFINITY
-#define ADD larger_f32
+#define ADD max_ignore_nan_f32
 #define MULTIPLY plus_f32
 #define KEEP_NAN with_nan_f32
 #define HIGH INFINITY
@@ -130,7 +147,7 @@ static inline VectorBool as_it_is(VectorBool term, VectorBool sum) {
 #define T Float
 #define VECTOR VectorF32
 #define START INFINITY
-#define ADD smaller_f32
+#define ADD min_ignore_nan_f32
 #define MULTIPLY plus_f32
 #define KEEP_NAN with_nan_f32
 #define HIGH INFINITY
@@ -141,7 +158,7 @@ static inline VectorBool as_it_is(VectorBool term, VectorBool sum) {
 #define T Float
 #define VECTOR VectorF32
 #define START -INFINITY
-#define ADD larger_f32
+#define ADD max_ignore_nan_f32
 #define MULTIPLY times_f32
 #define KEEP_NAN with_nan_f32
 #define HIGH INFINITY

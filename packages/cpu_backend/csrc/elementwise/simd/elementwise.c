@@ -3,6 +3,7 @@
  * They are written for the compiler to vectorise. An operation that is missing in the table has no instruction.
  */
 #include "elementwise/elementwise.h"
+#include "core/simd/nan_rules.h"
 
 #include <math.h>
 #include <string.h>
@@ -79,63 +80,63 @@ typedef struct {
 #define VALUE(x) ((x) != 0)
 #include "elementwise/simd/elementwise_convert_body.h"
 
-static void widen_i32(Index n, void *result, const void *first, const void *second, const void *third) {
+static void widen_i32(Index n, void *result, const void *first, const void *second, Third third) {
     int64_t *d = result;
     const int32_t *a = first;
     (void)second, (void)third;
     for (Index i = 0; i < n; i++) d[i] = a[i];
 }
 
-static void bool_to_i32(Index n, void *result, const void *first, const void *second, const void *third) {
+static void bool_to_i32(Index n, void *result, const void *first, const void *second, Third third) {
     int32_t *d = result;
     const uint8_t *a = first;
     (void)second, (void)third;
     for (Index i = 0; i < n; i++) d[i] = a[i] != 0;
 }
 
-static void bool_to_i64(Index n, void *result, const void *first, const void *second, const void *third) {
+static void bool_to_i64(Index n, void *result, const void *first, const void *second, Third third) {
     int64_t *d = result;
     const uint8_t *a = first;
     (void)second, (void)third;
     for (Index i = 0; i < n; i++) d[i] = a[i] != 0;
 }
 
-static void c32_to_c64(Index n, void *result, const void *first, const void *second, const void *third) {
+static void c32_to_c64(Index n, void *result, const void *first, const void *second, Third third) {
     to_f64_f32(2 * n, result, first, second, third);
 }
 
-static void c64_to_c32(Index n, void *result, const void *first, const void *second, const void *third) {
+static void c64_to_c32(Index n, void *result, const void *first, const void *second, Third third) {
     to_f32_f64(2 * n, result, first, second, third);
 }
 
-static void c32_to_bool(Index n, void *result, const void *first, const void *second, const void *third) {
+static void c32_to_bool(Index n, void *result, const void *first, const void *second, Third third) {
     uint8_t *d = result;
     const float *a = first;
     (void)second, (void)third;
     for (Index i = 0; i < n; i++) d[i] = (a[2 * i] != 0) | (a[2 * i + 1] != 0);
 }
 
-static void c64_to_bool(Index n, void *result, const void *first, const void *second, const void *third) {
+static void c64_to_bool(Index n, void *result, const void *first, const void *second, Third third) {
     uint8_t *d = result;
     const double *a = first;
     (void)second, (void)third;
     for (Index i = 0; i < n; i++) d[i] = (a[2 * i] != 0) | (a[2 * i + 1] != 0);
 }
 
-static void same_1(Index n, void *result, const void *first, const void *second, const void *third) {
+static void same_1(Index n, void *result, const void *first, const void *second, Third third) {
     (void)second, (void)third;
     memmove(result, first, (size_t)n);
 }
 
-static void same_4(Index n, void *result, const void *first, const void *second, const void *third) {
+static void same_4(Index n, void *result, const void *first, const void *second, Third third) {
     same_1(4 * n, result, first, second, third);
 }
 
-static void same_8(Index n, void *result, const void *first, const void *second, const void *third) {
+static void same_8(Index n, void *result, const void *first, const void *second, Third third) {
     same_1(8 * n, result, first, second, third);
 }
 
-static void same_16(Index n, void *result, const void *first, const void *second, const void *third) {
+static void same_16(Index n, void *result, const void *first, const void *second, Third third) {
     same_1(16 * n, result, first, second, third);
 }
 

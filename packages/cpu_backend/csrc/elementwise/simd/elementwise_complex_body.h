@@ -4,7 +4,7 @@
  * between, and the same infinities and NaN.
  */
 
-static void NAME(multiply)(Index n, void *result, const void *first, const void *second, const void *third) {
+static void NAME(multiply)(Index n, void *result, const void *first, const void *second, Third third) {
     T *d = result;
     const T *a = first, *b = second;
     (void)third;
@@ -16,7 +16,7 @@ static void NAME(multiply)(Index n, void *result, const void *first, const void 
     }
 }
 
-static void NAME(divide)(Index n, void *result, const void *first, const void *second, const void *third) {
+static void NAME(divide)(Index n, void *result, const void *first, const void *second, Third third) {
     T *d = result;
     const T *a = first, *b = second;
     (void)third;
@@ -40,21 +40,21 @@ static void NAME(divide)(Index n, void *result, const void *first, const void *s
     }
 }
 
-static void NAME(equal)(Index n, void *result, const void *first, const void *second, const void *third) {
+static void NAME(equal)(Index n, void *result, const void *first, const void *second, Third third) {
     uint8_t *d = result;
     const T *a = first, *b = second;
     (void)third;
     for (Index i = 0; i < n; i++) d[i] = (a[2 * i] == b[2 * i]) & (a[2 * i + 1] == b[2 * i + 1]);
 }
 
-static void NAME(not_equal)(Index n, void *result, const void *first, const void *second, const void *third) {
+static void NAME(not_equal)(Index n, void *result, const void *first, const void *second, Third third) {
     uint8_t *d = result;
     const T *a = first, *b = second;
     (void)third;
     for (Index i = 0; i < n; i++) d[i] = (a[2 * i] != b[2 * i]) | (a[2 * i + 1] != b[2 * i + 1]);
 }
 
-static void NAME(conjugate)(Index n, void *result, const void *first, const void *second, const void *third) {
+static void NAME(conjugate)(Index n, void *result, const void *first, const void *second, Third third) {
     T *d = result;
     const T *a = first;
     (void)second, (void)third;
@@ -66,28 +66,28 @@ static void NAME(conjugate)(Index n, void *result, const void *first, const void
     }
 }
 
-static void NAME(absolute)(Index n, void *result, const void *first, const void *second, const void *third) {
+static void NAME(absolute)(Index n, void *result, const void *first, const void *second, Third third) {
     T *d = result;
     const T *a = first;
     (void)second, (void)third;
     for (Index i = 0; i < n; i++) d[i] = FUNCTION(hypot)(a[2 * i], a[2 * i + 1]);
 }
 
-static void NAME(real_part)(Index n, void *result, const void *first, const void *second, const void *third) {
+static void NAME(real_part)(Index n, void *result, const void *first, const void *second, Third third) {
     T *d = result;
     const T *a = first;
     (void)second, (void)third;
     for (Index i = 0; i < n; i++) d[i] = a[2 * i];
 }
 
-static void NAME(imaginary_part)(Index n, void *result, const void *first, const void *second, const void *third) {
+static void NAME(imaginary_part)(Index n, void *result, const void *first, const void *second, Third third) {
     T *d = result;
     const T *a = first;
     (void)second, (void)third;
     for (Index i = 0; i < n; i++) d[i] = a[2 * i + 1];
 }
 
-static void NAME(join_parts)(Index n, void *result, const void *first, const void *second, const void *third) {
+static void NAME(join_parts)(Index n, void *result, const void *first, const void *second, Third third) {
     T *d = result;
     const T *a = first, *b = second;
     (void)third;
@@ -98,19 +98,19 @@ static void NAME(join_parts)(Index n, void *result, const void *first, const voi
 }
 
 /* Part by part, so twice as many real elements. */
-static void NAME(add)(Index n, void *result, const void *first, const void *second, const void *third) {
+static void NAME(add)(Index n, void *result, const void *first, const void *second, Third third) {
     REAL_NAME(add)(2 * n, result, first, second, third);
 }
 
-static void NAME(subtract)(Index n, void *result, const void *first, const void *second, const void *third) {
+static void NAME(subtract)(Index n, void *result, const void *first, const void *second, Third third) {
     REAL_NAME(subtract)(2 * n, result, first, second, third);
 }
 
-static void NAME(negative)(Index n, void *result, const void *first, const void *second, const void *third) {
+static void NAME(negative)(Index n, void *result, const void *first, const void *second, Third third) {
     REAL_NAME(negative)(2 * n, result, first, second, third);
 }
 
-static void NAME(isfinite)(Index n, void *result, const void *first, const void *second, const void *third) {
+static void NAME(isfinite)(Index n, void *result, const void *first, const void *second, Third third) {
     uint8_t *d = result;
     const T *a = first;
     (void)second, (void)third;
@@ -118,7 +118,7 @@ static void NAME(isfinite)(Index n, void *result, const void *first, const void 
         d[i] = (FUNCTION(fabs)(a[2 * i]) < (T)INFINITY) & (FUNCTION(fabs)(a[2 * i + 1]) < (T)INFINITY);
 }
 
-static void NAME(isinf)(Index n, void *result, const void *first, const void *second, const void *third) {
+static void NAME(isinf)(Index n, void *result, const void *first, const void *second, Third third) {
     uint8_t *d = result;
     const T *a = first;
     (void)second, (void)third;
@@ -126,7 +126,7 @@ static void NAME(isinf)(Index n, void *result, const void *first, const void *se
         d[i] = (FUNCTION(fabs)(a[2 * i]) == (T)INFINITY) | (FUNCTION(fabs)(a[2 * i + 1]) == (T)INFINITY);
 }
 
-static void NAME(isnan)(Index n, void *result, const void *first, const void *second, const void *third) {
+static void NAME(isnan)(Index n, void *result, const void *first, const void *second, Third third) {
     uint8_t *d = result;
     const T *a = first;
     (void)second, (void)third;

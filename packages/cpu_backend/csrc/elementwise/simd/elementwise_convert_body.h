@@ -19,7 +19,7 @@
 #define FORMULA a[i] != 0
 #include "elementwise/simd/elementwise_loop.h"
 
-static void NAME(to_c32)(Index n, void *result, const void *first, const void *second, const void *third) {
+static void NAME(to_c32)(Index n, void *result, const void *first, const void *second, Third third) {
     float *d = result;
     const T *a = first;
     (void)second, (void)third;
@@ -29,7 +29,7 @@ static void NAME(to_c32)(Index n, void *result, const void *first, const void *s
     }
 }
 
-static void NAME(to_c64)(Index n, void *result, const void *first, const void *second, const void *third) {
+static void NAME(to_c64)(Index n, void *result, const void *first, const void *second, Third third) {
     double *d = result;
     const T *a = first;
     (void)second, (void)third;

@@ -6,7 +6,7 @@
 #define RESULT T
 #endif
 
-static void NAME(OPERATION)(Index n, void *result, const void *first, const void *second, const void *third) {
+static void NAME(OPERATION)(Index n, void *result, const void *first, const void *second, Third third) {
     RESULT *d = result;
     const T *a = first, *b = second;
     (void)a, (void)b, (void)third;

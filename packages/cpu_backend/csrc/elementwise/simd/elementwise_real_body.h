@@ -1,7 +1,6 @@
 /* Loops for real floating-point elements: T with the suffix SUFFIX, of which FUNCTION(f) is the C function.
  *
- * maximum and minimum propagate NaN, as NumPy's do, and of two equal elements they take the second (which shows in
- * zeros of different sign), as NumPy's do on x86, and tiny_body.h.
+ * maximum and minimum are those of nan_rules.h, here as in tiny_body.h.
  */
 #define OPERATION add
 #define FORMULA a[i] + b[i]
@@ -20,11 +19,11 @@
 #include "elementwise/simd/elementwise_loop.h"
 
 #define OPERATION maximum
-#define FORMULA ((a[i] > b[i]) | (a[i] != a[i])) ? a[i] : b[i]
+#define FORMULA MAX_PROPAGATE_NAN(a[i], b[i])
 #include "elementwise/simd/elementwise_loop.h"
 
 #define OPERATION minimum
-#define FORMULA ((a[i] < b[i]) | (a[i] != a[i])) ? a[i] : b[i]
+#define FORMULA MIN_PROPAGATE_NAN(a[i], b[i])
 #include "elementwise/simd/elementwise_loop.h"
 
 #define RESULT uint8_t

@@ -44,13 +44,12 @@ static inline T NAME(times)(T x, T y) {
 #define FORMULA x / y
 #include "elementwise/simd/tiny_loop.h"
 
-/* A NaN in either is the answer, as in NumPy. */
 #define OPERATION maximum
-#define FORMULA x > y || x != x ? x : y
+#define FORMULA MAX_PROPAGATE_NAN(x, y)
 #include "elementwise/simd/tiny_loop.h"
 
 #define OPERATION minimum
-#define FORMULA x < y || x != x ? x : y
+#define FORMULA MIN_PROPAGATE_NAN(x, y)
 #include "elementwise/simd/tiny_loop.h"
 
 #define OPERATION less
@@ -107,7 +106,7 @@ static void NAME(absolute)(const void *a, void *out, Index count) {
 #endif
 
 #ifdef REAL
-static void NAME(square_root)(const void *a, void *out, Index count) {
+static void NAME(sqrt)(const void *a, void *out, Index count) {
     const T *x = a;
     for (Index i = 0; i < count; i++)
         ((T *)out)[i] = sizeof(T) == 4 ? (T)__builtin_sqrtf((float)x[i]) : (T)__builtin_sqrt(x[i]);

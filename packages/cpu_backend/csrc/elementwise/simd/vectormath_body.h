@@ -1,15 +1,15 @@
 /* Loops that apply a function to blocks of T, LANES at once as a VECTOR; see ../vectormath.h. */
 
-static void NAME(scalar_one)(Index n, void *result, const void *first, const void *second, const void *third) {
-    T (*function)(T) = (T (*)(T))(uintptr_t)third;
+static void NAME(scalar_one)(Index n, void *result, const void *first, const void *second, Third third) {
+    T (*function)(T) = (T (*)(T))third.function;
     T *d = result;
     const T *a = first;
     (void)second;
     for (Index i = 0; i < n; i++) d[i] = function(a[i]);
 }
 
-static void NAME(scalar_two)(Index n, void *result, const void *first, const void *second, const void *third) {
-    T (*function)(T, T) = (T (*)(T, T))(uintptr_t)third;
+static void NAME(scalar_two)(Index n, void *result, const void *first, const void *second, Third third) {
+    T (*function)(T, T) = (T (*)(T, T))third.function;
     T *d = result;
     const T *a = first, *b = second;
     for (Index i = 0; i < n; i++) d[i] = function(a[i], b[i]);
@@ -24,8 +24,8 @@ static VECTOR NAME(some)(const T *a, Index count) { /* ones in the lanes that ar
     return v;
 }
 
-static void NAME(vector_one)(Index n, void *result, const void *first, const void *second, const void *third) {
-    VECTOR (*function)(VECTOR) = (VECTOR (*)(VECTOR))(uintptr_t)third;
+static void NAME(vector_one)(Index n, void *result, const void *first, const void *second, Third third) {
+    VECTOR (*function)(VECTOR) = (VECTOR (*)(VECTOR))third.function;
     T *d = result;
     const T *a = first;
     VECTOR v;
@@ -41,8 +41,8 @@ static void NAME(vector_one)(Index n, void *result, const void *first, const voi
     memcpy(d + i, &v, (size_t)(n - i) * sizeof(T));
 }
 
-static void NAME(vector_two)(Index n, void *result, const void *first, const void *second, const void *third) {
-    VECTOR (*function)(VECTOR, VECTOR) = (VECTOR (*)(VECTOR, VECTOR))(uintptr_t)third;
+static void NAME(vector_two)(Index n, void *result, const void *first, const void *second, Third third) {
+    VECTOR (*function)(VECTOR, VECTOR) = (VECTOR (*)(VECTOR, VECTOR))third.function;
     T *d = result;
     const T *a = first, *b = second;
     VECTOR v, w;

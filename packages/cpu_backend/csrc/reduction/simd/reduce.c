@@ -1,8 +1,9 @@
 /* The loops of reductions, for the compiler to vectorise along a row; see ../reduce.h.
  *
- * NaN wins in largest and least, as in NumPy.
+ * NaN is propagated by largest and least, as in NumPy (nan_rules.h).
  */
 #include "reduction/reduce.h"
+#include "core/simd/nan_rules.h"
 
 #include <string.h>
 
@@ -11,34 +12,13 @@
 typedef float Floats __attribute__((vector_size(32)));
 typedef double Doubles __attribute__((vector_size(32)));
 
-/* In two steps each, which GCC turns into a maximum and a blend. */
-static inline float larger_f32(float x, float y) {
-    float chosen = x < y ? y : x;
-    return y != y ? y : chosen;
-}
-
-static inline float smaller_f32(float x, float y) {
-    float chosen = x > y ? y : x;
-    return y != y ? y : chosen;
-}
-
-static inline double larger_f64(double x, double y) {
-    double chosen = x < y ? y : x;
-    return y != y ? y : chosen;
-}
-
-static inline double smaller_f64(double x, double y) {
-    double chosen = x > y ? y : x;
-    return y != y ? y : chosen;
-}
-
 #define S float
 #define SUFFIX f32
 #define A float
 #define WIDE float
 #define LANES Floats
-#define LARGER larger_f32(x, y)
-#define SMALLER smaller_f32(x, y)
+#define LARGER max_propagate_nan_f32(x, y)
+#define SMALLER min_propagate_nan_f32(x, y)
 #include "reduction/simd/reduce_types.h"
 
 #define S double
@@ -46,8 +26,8 @@ static inline double smaller_f64(double x, double y) {
 #define A double
 #define WIDE double
 #define LANES Doubles
-#define LARGER larger_f64(x, y)
-#define SMALLER smaller_f64(x, y)
+#define LARGER max_propagate_nan_f64(x, y)
+#define SMALLER min_propagate_nan_f64(x, y)
 #include "reduction/simd/reduce_types.h"
 
 #define S int32_t

@@ -6,11 +6,12 @@ part first. Positions count elements; layouts count them too, and a caller valid
 
 from __future__ import annotations
 
+import sys
 from array import array
 from collections.abc import Sequence
 
 from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool, DType, Element
-from tensor_core.errors import DTypeError, LayoutError, OutOfMemoryError, ReadOnlyError
+from tensor_core.errors import DTypeError, FormatError, LayoutError, OutOfMemoryError, ReadOnlyError, shortened
 from tensor_core.foreign import refuse_masked
 from tensor_core.layout import TensorLayout, validate_layout
 from tensor_core.scalars import to_element
@@ -26,6 +27,7 @@ TRUTH: Final = bytes([0] + [1] * 255)  # what a byte of Bool counts for
 # Python types whose numbers need no conversion for the type.
 _EXACT: Final[dict[DType, type]] = {F64: float, I32: int, I64: int, Bool: bool}
 
+PICKLE_VERSION: Final = 1  # of what a pickle holds
 _BYTES: Final = frozenset({bytearray, bytes, memoryview})
 
 
@@ -135,6 +137,14 @@ class Storage:
         """
         return self.dtype is not Bool or not self.raw.tobytes().translate(None, b"\0\1")
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        facts = PICKLE_VERSION, sys.byteorder, self.dtype
+        if protocol < 5:
+            return _restored, (*facts, bytearray(self.raw))
+        from pickle import PickleBuffer  # whoever pickles has imported it
+
+        return _restored, (*facts, PickleBuffer(self.raw))
+
     @property
     def readonly(self) -> bool:
         """Whether writing is refused."""
@@ -184,6 +194,15 @@ class Storage:
         if self.dtype.kind == "complex":
             return list(map(complex, numbers[::2], numbers[1::2]))
         return numbers
+
+
+def _restored(version: int, byteorder: str, dtype: DType, memory: Buffer) -> Storage:
+    if (version, byteorder) != (PICKLE_VERSION, sys.byteorder):
+        raise FormatError(
+            f"pickle: found version {shortened(version)} in {byteorder}-endian byte order; accepted: version "
+            f"{PICKLE_VERSION}, {sys.byteorder}-endian; .npy files travel between machines and versions"
+        )
+    return Storage(dtype, memory)
 
 
 def copy_elements(target: Storage, into: TensorLayout, source: Storage, layout: TensorLayout) -> None:

@@ -84,7 +84,7 @@ class HostTensorView(HostElements["HostTensorView[T]"], Generic[T]):
         [7]
         """
         if self.dtype is not as_dtype(dtype):
-            raise DTypeError(f"typed: found {self.dtype}; accepted: {dtype!r}, as asked for; convert() or cast() first")
+            raise DTypeError(f"typed: found {self.dtype}; accepted: {dtype}, as asked for; convert() or cast() first")
         return self  # type: ignore[return-value]
 
     def copy(self) -> HostTensor[T]:
@@ -360,12 +360,8 @@ class HostTensor(HostTensorView[T]):
         super().typed(dtype)
         return self  # type: ignore[return-value]
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        if protocol < 5:
-            return HostTensor.wrap_bytes, (bytearray(self.raw), self.shape, self.dtype)
-        from pickle import PickleBuffer  # whoever pickles has imported it
-
-        return HostTensor.wrap_bytes, (PickleBuffer(self.raw), self.shape, self.dtype)
+    def __reduce_ex__(self, protocol: object) -> Any:
+        return HostTensor, (self._storage, self._layout)
 
 
 def _in_order(storage: Storage, shape: tuple[int, ...], order: str) -> HostTensor[Any]:

@@ -6,6 +6,15 @@ is made from them. They import ``algebras`` and ``form`` and nothing above; elem
 
 from __future__ import annotations
 
-from tensor_runtime.contracts import contraction, creation, elementwise, gather_scatter, joining, reduction, views
+from tensor_runtime.contracts import (
+    contraction,
+    creation,
+    elementwise,
+    gather_scatter,
+    joining,
+    linalg,
+    reduction,
+    views,
+)
 
-__all__ = ["contraction", "creation", "elementwise", "gather_scatter", "joining", "reduction", "views"]
+__all__ = ["contraction", "creation", "elementwise", "gather_scatter", "joining", "linalg", "reduction", "views"]

@@ -36,7 +36,7 @@ def check_convertible(operation: str, source: Form | type, target: DType, /) -> 
     tensor_core.errors.LossyConversionError: copy_into: float to I64 can lose values; write int(x) for a number
     """
     if isinstance(source, Form):
-        allowed, name = can_convert(source.dtype, target), source.dtype.name
+        allowed, name = can_convert(source.dtype, target), str(source.dtype)
     else:
         allowed, name = source in PYTHON_NUMBERS and promote_scalar(target, source) is target, source.__name__
     if not allowed:
@@ -44,7 +44,7 @@ def check_convertible(operation: str, source: Form | type, target: DType, /) -> 
         if not isinstance(source, Form):  # cast takes tensors; a Python number has Python's own
             explicit = f"write {_EXPLICIT[target.kind]} for a number"
         raise LossyConversionError(
-            f"{operation}: {name} to {target.name} can lose values; {explicit}",
+            f"{operation}: {name} to {target} can lose values; {explicit}",
             operation=operation,
             target=target,
         )

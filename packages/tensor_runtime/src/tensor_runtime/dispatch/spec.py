@@ -115,7 +115,7 @@ class OpSpec:
                 common = promote_scalar(common, operand)
         if common not in self.accepts:
             found = ", ".join(
-                operand.dtype.name if isinstance(operand, Form) else operand.__name__ for operand in operands
+                str(operand.dtype) if isinstance(operand, Form) else operand.__name__ for operand in operands
             )
             accepted = ", ".join(sorted(dtype.name for dtype in self.accepts))
             are = "operand is" if len(operands) == 1 else "operands are"

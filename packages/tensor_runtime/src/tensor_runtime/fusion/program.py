@@ -214,13 +214,13 @@ def _obstacle(operands: tuple[Operand, ...], steps: Sequence[Step], step: Step) 
     if large:
         return f"the int beside {step.name} may not fit its dtype"
     facts = facts_of(step.name)
+    if facts.option is None and step.params is not None:
+        return f"{step.name} has the option {', '.join(map(repr, step.params))}"
+    rules = [rule for rule in (facts.refuses, facts.option) if rule is not None]
+    if not rules:
+        return None
     taken = tuple(_known(operands, steps, one) for one in step.operands)
-    refused = facts.refuses and facts.refuses(step.name, taken, step.form, step.params)
-    if refused:
-        return refused
-    if facts.option is not None:
-        return facts.option(step.name, taken, step.form, step.params)
-    return None if step.params is None else f"{step.name} has the option {', '.join(map(repr, step.params))}"
+    return next(filter(None, (rule(step.name, taken, step.form, step.params) for rule in rules)), None)
 
 
 def _known(operands: tuple[Operand, ...], steps: Sequence[Step], reference: Reference) -> Any:

@@ -166,7 +166,7 @@ def conj(a: Tensor, /, out: Out = None) -> Tensor:
     """Complex conjugate; a real operand is copied. Not for Bool.
 
     >>> conj(tensor([1 + 2j]))
-    Tensor(C64, (1,), column-major, cpu)
+    Tensor(C64 (complex128), (1,), column-major, cpu)
      1.0-2.0j
     """
     return execute_unary(CONJ, a, out)

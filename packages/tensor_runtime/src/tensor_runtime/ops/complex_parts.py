@@ -69,7 +69,7 @@ def complex(re: Tensor | Number, im: Tensor | Number, /, out: Out = None) -> Ten
         PlacementError: the operands live in different places.
 
     >>> complex(tensor([3.0, -1.0]), 2)
-    Tensor(C64, (2,), column-major, cpu)
+    Tensor(C64 (complex128), (2,), column-major, cpu)
       3.0+2.0j  -1.0+2.0j
     """
     return execute_binary(COMPLEX, re, im, out)

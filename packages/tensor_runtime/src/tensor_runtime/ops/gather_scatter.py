@@ -108,7 +108,7 @@ class ScatterSpec(IndexedSpec):
     >>> SCATTER.infer((x._form, tensor([0])._form, x._form), ("min", SliceOptions()))
     Traceback (most recent call last):
         ...
-    tensor_core.errors.DTypeError: scatter: mode 'min' of C64; accepted: Bool, F32, F64, I32, I64
+    tensor_core.errors.DTypeError: scatter: mode 'min' of C64 (complex128); accepted: Bool, F32, F64, I32, I64
     """
 
     __slots__ = ()

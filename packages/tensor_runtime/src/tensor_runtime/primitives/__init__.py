@@ -23,7 +23,7 @@ from tensor_runtime.primitives.division import div, rem
 from tensor_runtime.primitives.exponential import erf, exp, expm1, log, log1p, rsqrt, sqrt
 from tensor_runtime.primitives.gather_scatter import gather, scatter
 from tensor_runtime.primitives.joining import concatenate
-from tensor_runtime.primitives.linalg import TriangularSolveParams, triangular_solve
+from tensor_runtime.primitives.linalg import triangular_solve
 from tensor_runtime.primitives.logic import and_, not_, or_, shift_left, shift_right_arithmetic, xor
 from tensor_runtime.primitives.padding import pad
 from tensor_runtime.primitives.reduction import reduce_and, reduce_max, reduce_min, reduce_or, reduce_prod, reduce_sum
@@ -37,7 +37,6 @@ from tensor_runtime.primitives.views import broadcast_in_dim, reshape, reverse, 
 
 __all__ = [
     "StrictSpec",
-    "TriangularSolveParams",
     "abs",
     "add",
     "and_",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Any, Final
 
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ShapeError
@@ -13,20 +13,7 @@ from tensor_runtime.primitives.strict import StrictSpec
 from tensor_runtime.tensors.tensor import Tensor
 
 
-class TriangularSolveParams(NamedTuple):
-    """The params of the kernel ``triangular_solve``: which triangle of A is read, and what is solved with it.
-
-    The operands are A, shape [M, M, B...], and B, shape [M, K, B...], of one floating dtype; the result X has the shape
-    of B. The triangle that is not read may hold anything.
-    """
-
-    lower: bool
-    transpose: bool
-    conjugate: bool
-    unit_diagonal: bool  # the diagonal is not read, and taken to be ones
-
-
-def _solution(operation: str, a: Shape, b: Shape, params: TriangularSolveParams) -> Shape:
+def _solution(operation: str, a: Shape, b: Shape, params: Any) -> Shape:
     if len(a) < 2 or len(b) < 2 or a[0] != a[1] or b[0] != a[0] or a[2:] != b[2:]:
         raise ShapeError(
             f"primitives.{operation}: shapes {a} and {b}; accepted: (M, M, B...) and (M, K, B...)",
@@ -71,5 +58,5 @@ def triangular_solve(
     [[1.0], [2.0]]
     """
     given = {"lower": lower, "transpose": transpose, "conjugate": conjugate, "unit_diagonal": unit_diagonal}
-    params = TriangularSolveParams(*[flag("triangular_solve", name, value) for name, value in given.items()])
+    params = tuple(flag("triangular_solve", name, value) for name, value in given.items())
     return execute_pair(_TRIANGULAR_SOLVE, a, b, params)

@@ -13,7 +13,8 @@ class Case(NamedTuple):
     """A call and its result by an oracle in plain Python.
 
     ``expected`` is a function, so that collecting thousands of cases computes nothing. A case without operands makes
-    tensors: its ``call`` takes the placement instead.
+    tensors: its ``call`` takes the placement instead. Where results are not unique, as singular vectors are not,
+    ``compared(*operands, *results)`` makes tensors of them that are, such as the product of the factors.
     """
 
     operation: str  # the public name, such as "add"
@@ -24,6 +25,7 @@ class Case(NamedTuple):
     ulps: int = 0  # rounding units of the dtype allowed, relative to the largest element; 0 means the same bits
     error: type[TensorError] | None = None  # what the call raises instead
     shares: bool = False  # the result may share the operand's elements: a view, or the operand itself
+    compared: Callable[..., Any] | None = None  # from operands and results to the tensors expected; None: the results
 
     @property
     def id(self) -> str:

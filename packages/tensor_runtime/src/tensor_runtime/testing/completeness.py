@@ -28,7 +28,6 @@ WITHOUT_CASES: Final[Mapping[str, str]] = {
     "backend": "asks the registry",
     "backends": "asks the registry",
     "download": "every case downloads its results",
-    "einsum": "belongs to tensor_einsum, which tests it",
     "families": "lists what is installed",
     "fold_in": "makes an int, on no device; tested beside the random operations",
     "infer": "computes nothing; tested with every case of the suite",
@@ -50,14 +49,14 @@ WITHOUT_CASES: Final[Mapping[str, str]] = {
 """Public functions that no case calls, each with the reason."""
 
 
-def declared_specs() -> Mapping[str, Spec]:
-    """Every spec that a module of the runtime holds, by where it is held.
+def declared_specs(*modules: ModuleType) -> Mapping[str, Spec]:
+    """Every spec that a module of the runtime, or one of those given, holds, by where it is held.
 
     >>> declared_specs()["arithmetic.ADD"]
     OpSpec('add')
     """
     found: dict[int, tuple[str, Spec]] = {}
-    for module in _modules():
+    for module in modules or _modules():
         place = module.__name__.removeprefix("tensor_runtime.").removeprefix("ops.")
         for name, value in vars(module).items():
             for key, spec in _specs_in(value):
@@ -88,15 +87,15 @@ def functions_without_cases(cases: Iterable[Case], /) -> list[str]:
     return sorted(public_functions() - {case.operation for case in cases} - WITHOUT_CASES.keys())
 
 
-def specs_never_bound(cases: Iterable[Case], place: Placement, /) -> list[str]:
-    """Specs for which no case makes the backend at ``place`` bind a kernel; runs every case.
+def specs_never_bound(cases: Iterable[Case], place: Placement, /, *modules: ModuleType) -> list[str]:
+    """Specs, as ``declared_specs`` finds them, for which no case makes a backend bind a kernel; runs every case.
 
     >>> from tensor_runtime.placement import as_placement
     >>> "comparison.LESS" in specs_never_bound([], as_placement("cpu"))
     True
     """
     binding_cache.clear()
-    waiting = declared_specs()
+    waiting = declared_specs(*modules)
     for case in cases:
         try:
             operands: list[Any] = [upload(host, place) for host in case.operands]

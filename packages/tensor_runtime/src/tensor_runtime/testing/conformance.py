@@ -40,14 +40,14 @@ from tensor_runtime.placement import Placement
 from tensor_runtime.tensors.tensor import Tensor
 from tensor_runtime.tensors.transfer import download, trace_transfers, upload
 from tensor_runtime.testing.case import Case
-from tensor_runtime.testing.cases import all_cases
+from tensor_runtime.testing.cases import all_cases, family_cases
 from tensor_runtime.testing.comparing import difference, inverted
 from tensor_runtime.testing.facts_conformance import FactsConformance
 from tensor_runtime.testing.layout_variants import VARIANTS
 from tensor_runtime.testing.memory_conformance import MemoryConformance, check_unsupported, require
 from tensor_runtime.testing.strategies import ViewedTensor, tensors, viewed_tensors
 
-CASES = tuple(all_cases())
+CASES = (*all_cases(), *family_cases())
 MOVING = frozenset(
     {"to", "upload", "download", "tensor", "from_flat", "asarray", "copy_into", "item", "tabulate", "from_function"}
 )
@@ -140,6 +140,7 @@ def check_case(
             require(found is None, f"{where}: the operand itself is not as it was made: {found}")
         try:
             results = _called(case, placement, operands, where)
+            compared = _compared(case, operands, results)
         except UnsupportedOperationError as error:
             check_unsupported(error, placement, where)
             continue
@@ -147,13 +148,11 @@ def check_case(
             continue
         if expected is None:
             expected = _as_tuple(case.expected())
-        require(len(results) == len(expected), f"{where}: {len(results)} results, expected {len(expected)}")
-        for position, (result, wanted) in enumerate(zip(results, expected, strict=True)):
+        _check_values(case, compared, expected, where)
+        for position, result in enumerate(results):
             what = f"{where}: result {position}" if len(results) > 1 else where
             require(isinstance(result, Tensor), f"{what}: a {type(result).__name__}, expected a tensor")
             require(result.placement is placement, f"{what}: on {result.placement}, expected {placement}")
-            found = difference(download(result), wanted, case.ulps)
-            require(found is None, f"{what}: {found}")
             _check_layout(result, what, array_is_laid_out)
             if not case.shares:
                 _check_owned(result, what)
@@ -161,9 +160,8 @@ def check_case(
             found = difference(download(operand), host)
             require(found is None, f"{where}: an operand has changed with the result: {found}")
         if name == "as given" and not case.shares:  # what was written into the first result is not in the second
-            for result, wanted in zip(_called(case, placement, operands, where) or (), expected, strict=True):
-                found = difference(download(result), wanted, case.ulps)
-                require(found is None, f"{where}: a second call: {found}")
+            again = _compared(case, operands, _called(case, placement, operands, where))
+            _check_values(case, again, expected, f"{where}: a second call")
 
 
 def _called(case: Case, placement: Placement, operands: Sequence[Tensor], where: str) -> tuple[Any, ...] | None:
@@ -180,6 +178,22 @@ def _called(case: Case, placement: Placement, operands: Sequence[Tensor], where:
     if case.operation not in MOVING:
         require(not log, f"{where}: moved elements: {log}")
     return results
+
+
+def _compared(case: Case, operands: Sequence[Tensor], results: tuple[Any, ...] | None) -> tuple[Any, ...]:
+    """What the case expects is of these tensors."""
+    if case.compared is None or results is None:
+        return results or ()
+    return _as_tuple(case.compared(*operands, *results))
+
+
+def _check_values(case: Case, found: Sequence[Any], expected: Sequence[Any], where: str) -> None:
+    require(len(found) == len(expected), f"{where}: {len(found)} results, expected {len(expected)}")
+    for position, (one, wanted) in enumerate(zip(found, expected, strict=True)):
+        what = f"{where}: result {position}" if len(found) > 1 else where
+        require(isinstance(one, Tensor), f"{what}: a {type(one).__name__}, expected a tensor")
+        differing = difference(download(one), wanted, case.ulps)
+        require(differing is None, f"{what}: {differing}")
 
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:

@@ -1,32 +1,24 @@
 """Whether what is bound, and how it is called, is what the contracts say.
 
 ``tensor_runtime.contracts`` states what each kernel gets and gives. Elementwise kernels have no row there: which they
-are follows from the specs that bind them.
+are say the specs that bind them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from inspect import signature
 from types import UnionType
-from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from tensor_core.errors import BackendContractError
+from tensor_runtime.backends.facts import facts_of
 from tensor_runtime.contracts.contract import CONTRACTS, Contract
 from tensor_runtime.contracts.elementwise import elementwise_contract
-from tensor_runtime.dispatch import dtype_rules
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.protocols import Counted, Kernel, Operand, Result
 from tensor_runtime.testing.completeness import declared_specs
 from tensor_runtime.testing.simulated_device import SimulatedBackend
-
-_ELEMENTWISE: Final[Mapping[Any, int]] = {
-    dtype_rules.same_shape: 1,
-    dtype_rules.broadcast: 2,
-    dtype_rules.equal_shapes: 2,
-    dtype_rules.broadcast_three: 3,
-    dtype_rules.three_equal_shapes: 3,
-}
-"""Shape rules of elementwise operations, and how many operands they have."""
 
 
 def all_contracts() -> Mapping[str, Contract]:
@@ -37,8 +29,9 @@ def all_contracts() -> Mapping[str, Contract]:
     """
     found = dict(CONTRACTS)
     for spec in declared_specs().values():
-        if isinstance(spec, OpSpec) and not spec.takes_params and spec.result_shape in _ELEMENTWISE:
-            found.setdefault(spec.kernel, elementwise_contract(spec.kernel, _ELEMENTWISE[spec.result_shape]))
+        if isinstance(spec, OpSpec) and spec.facts.elementwise and not spec.takes_params:
+            operands = len(signature(spec.result_shape).parameters) - 1  # the operation's name comes first
+            found.setdefault(spec.kernel, elementwise_contract(spec.kernel, operands))
     return found
 
 
@@ -120,7 +113,7 @@ class ContractBackend(SimulatedBackend):
                 )
             found = kernel(*given)
             if (found is None) != contract.result.startswith("None") or isinstance(found, Counted) != (
-                "Counted" in contract.result
+                facts_of(name).effect == "answers"
             ):
                 raise BackendContractError(f"{name}: gave a {type(found).__name__}, which is not {contract.result}")
             return found

@@ -6,7 +6,7 @@ A product of 4x4 matrices takes a third of the time of ``ndarray.dot``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND
@@ -52,12 +52,33 @@ def bind_contract(operands: tuple[Operand, ...], result: Result, params: Any, /)
     arranged = _arranged(a, b, result, params)
     if arranged is None:
         return None
-    swapped, numbers = arranged
-    return LIBRARY.bind_tiny_product(result.shape[::-1], result.dtype.name, swapped, numbers)
+    swapped, product = arranged
+    return LIBRARY.bind_tiny_product(result.shape[::-1], result.dtype.name, swapped, product)
 
 
-def _arranged(a: Form, b: Form, result: Form, params: Any) -> tuple[bool, tuple[int, ...]] | None:
-    """Which operand is the right factor, and the numbers of ``TinyProduct``; None if it is no such product.
+class TinyProduct(NamedTuple):
+    """A batch of matrix products; csrc/elementwise/tiny.h has the same struct, and tiny.c reads it by these names.
+
+    Extents of the four kinds of axes, then strides in the left operand, in the right one, and in the result, whose
+    columns are neighbours. A stride of an axis that an operand lacks is 0.
+    """
+
+    batches: int
+    rows: int
+    columns: int
+    inner: int
+    left_batch: int
+    left_row: int
+    left_inner: int
+    right_batch: int
+    right_inner: int
+    right_column: int
+    out_batch: int
+    out_row: int
+
+
+def _arranged(a: Form, b: Form, result: Form, params: Any) -> tuple[bool, TinyProduct] | None:
+    """Whether the first operand is the right factor, and the product; None if it is none.
 
     The right factor has the result's fastest axis.
     """
@@ -78,11 +99,19 @@ def _arranged(a: Form, b: Form, result: Form, params: Any) -> tuple[bool, tuple[
     n, of_columns = columns or (1, (1, 1, 1))
     if batches * m * n * k > _MOST_TERMS or n * k > _PANEL:
         return None
-    return swapped, (
-        *(batches, m, n, k),
-        *(of_batch[left], of_rows[left], of_inner[left]),
-        *(of_batch[right], of_inner[right], of_columns[right]),
-        *(of_batch[RESULT], of_rows[RESULT]),
+    return swapped, TinyProduct(
+        batches,
+        m,
+        n,
+        k,
+        left_batch=of_batch[left],
+        left_row=of_rows[left],
+        left_inner=of_inner[left],
+        right_batch=of_batch[right],
+        right_inner=of_inner[right],
+        right_column=of_columns[right],
+        out_batch=of_batch[RESULT],
+        out_row=of_rows[RESULT],
     )
 
 

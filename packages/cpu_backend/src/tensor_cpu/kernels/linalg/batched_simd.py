@@ -98,12 +98,12 @@ def _bind_equal(name: str, forms: list[Form], result: Result, numpys: Kernel) ->
     kernel = LIBRARY.bind_batched_simd(
         name,
         a.dtype.name,
-        (rows, columns),
-        right,
-        count,
-        tuple((form.shape[::-1], form.dtype.name) for form in results),
-        not isinstance(result, tuple),
-        _refusing_singular(name, numpys) if name in ("solve", "inv") else numpys,
+        sides=(rows, columns),
+        right=right,
+        count=count,
+        results=tuple((form.shape[::-1], form.dtype.name) for form in results),
+        single=not isinstance(result, tuple),
+        fallback=_refusing_singular(name, numpys) if name in ("solve", "inv") else numpys,
     )
     return kernel if all(form.is_compact for form in forms) else _compacting(kernel)
 
@@ -133,12 +133,12 @@ def _bind_solve(forms: list[Form], result: Result, numpys: Kernel) -> Kernel | N
     kernel = LIBRARY.bind_batched_simd(
         "solve",
         result.dtype.name,
-        (side, side),
-        columns,
-        count,
-        (((count, columns, side), result.dtype.name),),
-        True,
-        _hand_back,
+        sides=(side, side),
+        right=columns,
+        count=count,
+        results=(((count, columns, side), result.dtype.name),),
+        single=True,
+        fallback=_hand_back,
     )
 
     def spread(transposed: Any, shape: tuple[int, ...], rows: int) -> Any:

@@ -66,15 +66,15 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool) 
     return LIBRARY.bind_lapack(
         name,
         dtype.name,
-        a.shape[0],
-        a.shape[1],
-        right,
-        batch[::-1],
-        a.strides[::-1] if shared else _stack_strides(a, batch),
-        b_strides,
-        tuple((form.shape[::-1], form.dtype.name) for form in results),
-        check,
-        linalg.bind(name, operands, result, check),
+        rows=a.shape[0],
+        columns=a.shape[1],
+        right=right,
+        batch=batch[::-1],
+        a_strides=a.strides[::-1] if shared else _stack_strides(a, batch),
+        b_strides=b_strides,
+        results=tuple((form.shape[::-1], form.dtype.name) for form in results),
+        check=check,
+        fallback=linalg.bind(name, operands, result, check),
     )
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.linalg.checks import require_indexable
 from tensor_cpu.storage import Array, empty
+from tensor_runtime.contracts.linalg import TriangularSolveParams
 from tensor_runtime.form import Form
-from tensor_runtime.primitives.linalg import TriangularSolveParams
 from tensor_runtime.protocols import Kernel
 
 

@@ -38,11 +38,25 @@ class Axis(NamedTuple):
 
 
 class Loops(NamedTuple):
-    """What the native kernel is made from: first element, columns and rows; kept axes; reduced axes around the rows."""
+    """What the native kernel is made from; csrc/reduction/reduce.c reads it by these names.
 
-    inside: tuple[int, int, int, int, int]
-    kept: tuple[int, ...]
-    bands: tuple[int, ...]
+    Attributes:
+        start: the first element that is read, from the first logical one.
+        columns: extent of the kept axis that is the innermost; its stride is 1.
+        column_place: its stride in the result.
+        rows: extent of the innermost reduced axis.
+        row_stride: its stride.
+        kept: the other kept axes, outermost first.
+        bands: the other reduced axes.
+    """
+
+    start: int
+    columns: int
+    column_place: int
+    rows: int
+    row_stride: int
+    kept: tuple[Axis, ...]
+    bands: tuple[Axis, ...]
 
 
 def axes_of(shape: tuple[int, ...], strides: tuple[int, ...], reduced: tuple[int, ...], /) -> tuple[int, list[Axis]]:
@@ -86,19 +100,15 @@ def _continues(outer: Axis, inner: Axis) -> bool:
 def loops_of(start: int, axes: list[Axis], /) -> Loops:
     """Loops over the axes as they lie in memory; the stride of the last one is 1.
 
-    >>> loops_of(0, [Axis(40, 60, 1), Axis(60, 1, 0)])
-    Loops(inside=(0, 1, 1, 60, 1), kept=(40, 60, 1), bands=())
-    >>> loops_of(0, [Axis(4, 300, 0), Axis(5, 60, 10), Axis(6, 10, 0), Axis(10, 1, 1)])
-    Loops(inside=(0, 10, 1, 6, 10), kept=(5, 60, 10), bands=(4, 300))
+    >>> loops_of(0, [Axis(40, 60, 1), Axis(60, 1, 0)]).kept
+    (Axis(extent=40, stride=60, place=1),)
+    >>> loops_of(0, [Axis(4, 300, 0), Axis(5, 60, 10), Axis(6, 10, 0), Axis(10, 1, 1)])[:5]
+    (0, 10, 1, 6, 10)
     """
     kept = [axis for axis in axes if axis.place]
     *bands, rows = (axis for axis in axes if not axis.place)
     columns = kept.pop() if axes[-1].place else Axis(1, 1, 1)
-    return Loops(
-        (start, columns.extent, columns.place, rows.extent, rows.stride),
-        tuple(number for axis in kept for number in axis),
-        tuple(number for axis in bands for number in axis[:2]),
-    )
+    return Loops(start, columns.extent, columns.place, rows.extent, rows.stride, tuple(kept), tuple(bands))
 
 
 def has_long_neighbours(axes: list[Axis], /) -> bool:
@@ -157,7 +167,7 @@ def _fold(fold: str, dtype: DType, result: Form, start: int, axes: list[Axis]) -
     size = prod(axis.extent for axis in axes) // axes[inner].extent * between.itemsize
     if not _jumps(axes, inner) or size > MOST_COPIED:
         shape, name = result.shape[::-1], result.dtype.name
-        return LIBRARY.bind_reduce(fold, dtype.name, shape, name, *loops_of(start, axes))
+        return LIBRARY.bind_reduce(fold, dtype.name, shape, name, loops_of(start, axes))
     left, place = [], 1
     for axis in reversed(axes[:inner] + axes[inner + 1 :]):
         left.append((axis, place))
@@ -165,7 +175,7 @@ def _fold(fold: str, dtype: DType, result: Form, start: int, axes: list[Axis]) -
     left.reverse()
     first_axes = [Axis(axis.extent, axis.stride, step) for axis, step in left]
     first_axes.insert(inner, axes[inner])
-    first = LIBRARY.bind_reduce(fold, dtype.name, (place,), between.name, *loops_of(start, first_axes))
+    first = LIBRARY.bind_reduce(fold, dtype.name, (place,), between.name, loops_of(start, first_axes))
     second = _fold(fold, between, result, 0, [Axis(axis.extent, step, axis.place) for axis, step in left])
     return lambda x: second(first(x))
 

@@ -38,7 +38,7 @@ class _Sums(NamedTuple):
     def kernel(self, fold: str, dtype: DType = F64, divisor: float = 1.0, root: bool = False) -> Kernel:
         """Of a vector of folds, as the kept axes come in the result, divided, and rooted if wanted."""
         kernel: Kernel = LIBRARY.bind_reduce(
-            fold, self.dtype.name, (self.number,), dtype.name, *loops_of(self.start, self.axes), divisor, root
+            fold, self.dtype.name, (self.number,), dtype.name, loops_of(self.start, self.axes), divisor, root
         )
         return kernel
 

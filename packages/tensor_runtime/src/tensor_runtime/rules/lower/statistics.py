@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from math import inf, prod
 
+from tensor_runtime.contracts.reduction import NormParams, ReduceParams, SpreadParams
 from tensor_runtime.dispatch.conversion import cast, convert
-from tensor_runtime.dispatch.dtype_rules import Axes, Reduction, inexact, reduced_axes
+from tensor_runtime.dispatch.dtype_rules import Axes, inexact, reduced_axes
 from tensor_runtime.ops.arithmetic import abs, add, divide, multiply, pow, subtract
 from tensor_runtime.ops.comparison import greater, not_equal
 from tensor_runtime.ops.complex_parts import complex, imag, real
@@ -18,30 +19,29 @@ from tensor_runtime.ops.logic import logical_and
 from tensor_runtime.ops.reduction import max, min, sum
 from tensor_runtime.ops.rounding import isfinite
 from tensor_runtime.ops.selection import where
-from tensor_runtime.ops.statistics import Spread
 from tensor_runtime.ops.views import squeeze
 from tensor_runtime.tensors.tensor import Tensor
 
 
-def mean(a: Tensor, params: Reduction, /) -> Tensor:
+def mean(a: Tensor, params: ReduceParams, /) -> Tensor:
     """The sum divided by the number of elements, part by part; within (34 + log2 n) eps of the mean of |a|.
 
-    >>> mean(tensor([1, 2]), (None, False)).item()
+    >>> mean(tensor([1, 2]), ReduceParams(None, False)).item()
     1.5
     """
     axis, keepdims = params
     return _divided(sum(_floating(a), axis, keepdims=keepdims), float(_count(a, axis)))
 
 
-def var(a: Tensor, params: Spread, /) -> Tensor:
+def var(a: Tensor, params: SpreadParams, /) -> Tensor:
     """The mean of |a - mean(a)|², in two passes; within the bound of the public function, in the operand's dtype.
 
-    >>> var(tensor([1.0, 3.0]), (None, False, 0.0)).item()
+    >>> var(tensor([1.0, 3.0]), SpreadParams(None, False, 0.0)).item()
     1.0
     """
     axis, keepdims, correction = params
     x = _floating(a)
-    away = subtract(x, mean(x, (axis, True)))
+    away = subtract(x, mean(x, ReduceParams(axis, True)))
     if away.dtype.kind == "complex":
         squares = add(multiply(real(away), real(away)), multiply(imag(away), imag(away)))
     else:
@@ -50,22 +50,22 @@ def var(a: Tensor, params: Spread, /) -> Tensor:
     return divide(sum(squares, axis, keepdims=keepdims), left if left > 0 else 0.0)
 
 
-def std(a: Tensor, params: Spread, /) -> Tensor:
+def std(a: Tensor, params: SpreadParams, /) -> Tensor:
     """The square root of :func:`var`; one rounding more.
 
-    >>> std(tensor([1.0, 5.0]), (None, False, 0.0)).item()
+    >>> std(tensor([1.0, 5.0]), SpreadParams(None, False, 0.0)).item()
     2.0
     """
     return sqrt(var(a, params))
 
 
-def norm(a: Tensor, params: Spread, /) -> Tensor:
+def norm(a: Tensor, params: NormParams, /) -> Tensor:
     """By sums of powers of |a| divided by its largest element (smallest for negative orders), so nothing overflows.
 
     Within the bounds of the public function and 4 eps more, as long as n**(1/|p|) does not overflow.
 
-    >>> norm(tensor([1e300, 0.0]), (None, False, 2.0)).item(), norm(tensor([3, 0]), (None, False, 0.0)).item()
-    (1e+300, 1.0)
+    >>> norm(tensor([1e300, 0.0]), NormParams(None, False, 2.0)).item()
+    1e+300
     """
     axis, keepdims, order = params
     if order == 0:

@@ -1,22 +1,25 @@
 """Cases of the conformance suite, one module per family of operations; each has a function ``cases``.
 
-A new family adds its module to ``MODULES``, and nothing else.
+A new family of the runtime adds its module to ``MODULES``, and nothing else. A family of another package names its
+module in its entry of the group ``tensor_runtime.families``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
-from typing import Final
+from typing import Any, Final
 
+from tensor_core.errors import PluginLoadError
+from tensor_runtime.backends.discovery import in_one_line
+from tensor_runtime.backends.plugins.families import Family, families
 from tensor_runtime.testing.case import Case
 
 MODULES: Final = (
     "activations",
     "arithmetic",
-    "joining",
-    "selection",
     "comparison",
+    "complex_parts",
     "contraction",
     "conversion",
     "convolution",
@@ -24,9 +27,13 @@ MODULES: Final = (
     "diagonals",
     "division",
     "exponential",
+    "from_function",
     "fusion",
     "gather_scatter",
+    "indexing",
+    "joining",
     "logic",
+    "padding",
     "pooling",
     "primitives",
     "products",
@@ -34,9 +41,10 @@ MODULES: Final = (
     "reduction",
     "rounding",
     "scan",
+    "selection",
     "slicing",
     "sort",
-    "from_function",
+    "statistics",
     "trigonometry",
     "views",
 )
@@ -51,3 +59,35 @@ def all_cases() -> Iterator[Case]:
     """
     for name in MODULES:
         yield from import_module(f"{__name__}.{name}").cases()
+
+
+def family_cases() -> Iterator[Case]:
+    """Every case that an installed family brings; one whose cases do not load has a case that fails and says why.
+
+    Operations are named ``FAMILY.OPERATION``, unless ``tensor_runtime`` has them under their own name.
+
+    >>> {"einsum", "linalg.svd"} <= {case.operation for case in family_cases()}
+    True
+    """
+    for family in families():
+        if family.cases or family.trouble:
+            yield from _cases_of(family)
+
+
+def _cases_of(family: Family) -> list[Case]:
+    try:
+        if family.trouble:
+            raise PluginLoadError(family.trouble)
+        found = list(import_module(family.cases).cases())
+        if not all(isinstance(case, Case) for case in found):
+            raise PluginLoadError(f"{family.cases}.cases() gives something else than cases")
+        return found
+    except KeyboardInterrupt:
+        raise
+    except BaseException as failure:  # a plug-in may fail in any way, and the others are still to be tested
+        message = f"the cases of {family.name}, of {family.distribution}, cannot be had: {in_one_line(failure)}"
+
+        def fails(*arguments: Any) -> Any:
+            raise PluginLoadError(message)
+
+        return [Case(family.name, "cases", (), fails, lambda: None)]

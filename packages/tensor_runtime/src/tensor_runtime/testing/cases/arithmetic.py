@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
+from functools import partial
 from math import copysign, inf, nan
 from typing import Any, Final, NamedTuple
 
 from tensor_core.dtypes import ALL, C64, DTYPES, F32, F64, FLOATING, I32, I64, NUMERIC, Bool, DType
-from tensor_core.errors import DTypeError, ShapeError
+from tensor_core.errors import ArgumentError, DTypeError, ShapeError
 from tensor_core.host.tensor import HostTensor
 from tensor_core.promotion import promote
 from tensor_runtime.dispatch.dtype_rules import component, inexact
@@ -47,6 +48,17 @@ def quotient(x: Any, y: Any, /) -> Any:
     return copysign(inf, x) * copysign(1, y)
 
 
+def sign(x: Any, /) -> Any:
+    """-1, 0 or 1; of complex numbers a direction; NaN stays.
+
+    >>> sign(-2.5), sign(3 + 4j)
+    (-1, (0.6+0.8j))
+    """
+    if isinstance(x, complex):
+        return x / abs(x) if x else 0
+    return x if x != x else (x > 0) - (x < 0)
+
+
 BINARY: Final = (
     Row(arithmetic.add, operator.add),
     Row(arithmetic.subtract, operator.sub, NUMERIC),
@@ -58,7 +70,9 @@ UNARY: Final = (
     Row(arithmetic.positive, operator.pos, NUMERIC),
     Row(arithmetic.abs, abs, NUMERIC, component, ulps=1),
     Row(arithmetic.conj, lambda x: x.conjugate(), NUMERIC),
+    Row(arithmetic.sign, sign, NUMERIC, ulps=2),
 )
+POWER: Final = Row(arithmetic.pow, lambda x, y: 1 if y == 0 else x**y, NUMERIC, edges=False, ulps=16)
 SHAPES: Final = (((), ()), ((2, 3), ()), ((2, 1, 3), (4, 1)), ((0, 1), (3,)), ((3, 2), (3, 2)), ((1,), (0,)))
 MIXED: Final = ((I32, I64), (I64, F32), (F32, F64), (Bool, I32), (I32, C64), (F64, Bool))
 EDGES: Final = (0.0, -0.0, 1.5, -2.0, inf, -inf, nan)
@@ -78,6 +92,9 @@ def cases() -> Iterator[Case]:
             )
         for row in (UNARY[0], UNARY[2]):
             yield unary_case(row, f"{dtype} wraps", a)
+    for case in binary_cases(POWER):
+        yield case._replace(ulps=max(case.ulps, 4)) if case.operands[0].dtype in FLOATING else case
+    yield from _powers()
 
 
 def binary_cases(row: Row, /) -> Iterator[Case]:
@@ -143,3 +160,28 @@ def unary_case(row: Row, label: str, a: HostTensor[Any], /) -> Case:
     """One operand, by the row's oracle."""
     ulps = row.ulps if a.dtype.kind == "complex" else 0
     return Case(row.name, label, (a,), row.call, lambda: elementwise(row.oracle, row.result(a.dtype), a), ulps)
+
+
+def _powers() -> Iterator[Case]:
+    for dtype in (I32, I64):
+        bases = HostTensor.from_flat([2, -3, 0, 1], (4,), dtype)
+        yield binary_case(POWER, f"{dtype} wraps", bases, HostTensor.from_flat([63, 41, 0, 70], (4,), dtype))
+        negative = HostTensor.from_flat([1, 2, -1, 0], (4,), dtype)
+        yield refused("pow", f"{dtype} negative exponent", (bases, negative), arithmetic.pow, ArgumentError)
+        yield refused("pow", f"{dtype} negative number", (bases,), lambda x: arithmetic.pow(x, -1), ArgumentError)
+    for floating in (F32, F64):
+        bases = HostTensor.from_flat([0.0, nan, -8.0, inf, 4.0, 2.0, -2.0], (7,), floating)
+        exponents = HostTensor.from_flat([0.0, 0.0, 0.5, -1.0, 0.5, -inf, 3.0], (7,), floating)
+        wanted = HostTensor.from_flat([1.0, 1.0, nan, 0.0, 2.0, 0.0, -8.0], (7,), floating)
+        yield Case("pow", f"{floating} edges", (bases, exponents), arithmetic.pow, partial(_given, wanted))
+        yield Case(
+            "pow",
+            f"{floating} zero to a negative power",
+            (HostTensor.from_flat([0.0, -0.0], (2,), floating),),
+            lambda x: arithmetic.pow(x, -1),
+            partial(_given, HostTensor.from_flat([inf, -inf], (2,), floating)),
+        )
+
+
+def _given(wanted: Any) -> Any:
+    return wanted

@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from tensor_core.dtypes import DTYPES, F32, F64, I32, I64, DType
-from tensor_core.errors import CastRangeError, DTypeError, ShapeError, SliceError, TensorError
+from tensor_core.dtypes import C64, DTYPES, F32, F64, FLOATING, I32, I64, DType
+from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, ShapeError, SliceError, TensorError
+from tensor_core.host.tensor import HostTensor
 from tensor_runtime.ops import creation
+from tensor_runtime.ops.creation import arange, linspace
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.oracle import Index, tabulated, whole_numbers
 
@@ -57,6 +59,16 @@ def cases() -> Iterator[Case]:
             options = {"dtype": dtype, "order": order}
             yield _case("from_flat", f"{dtype} {order}", (flat, (2, 2)), options, matrix.__getitem__, (2, 2), dtype)
     yield _case("tensor", "natural dtype", ([1, 2.5],), {}, lambda index: [1.0, 2.5][index[0]], (2,), F64)
+    for dtype in sorted(FLOATING, key=str):
+        yield _linspace(f"{dtype}", 0, 1, 5, True, dtype)
+    yield _linspace("complex ends", 1j, 4 - 2j, 4, True, C64)
+    for count, endpoint in ((0, True), (1, True), (2, True), (50, True), (4, False), (1, False), (0, False)):
+        yield _linspace(f"{count}{'' if endpoint else ' without the end'}", 2.0, -6, count, endpoint, F64)
+    for arguments, numbers in (((5,), range(6)), ((2, 8, 3), (2, 5, 8)), ((5, -4, -4), (5, 1, -3)), ((3, 1), ())):
+        call = partial(_inclusive, arguments)
+        yield Case(
+            "arange", f"inclusive {arguments}", (), call, partial(HostTensor.from_flat, numbers, (len(numbers),), I64)
+        )
     yield from _refusals()
 
 
@@ -98,9 +110,29 @@ def _refusals() -> Iterator[Case]:
         ("full", "out of range", lambda place: creation.full(2, 2**31, dtype=I32, placement=place), CastRangeError),
         ("full", "float into I64", lambda place: creation.full(2, 0.5, dtype=I64, placement=place), DTypeError),
         ("eye", "negative extent", lambda place: creation.eye(-1, placement=place), ShapeError),
+        ("linspace", "I64", lambda place: linspace(0, 1, dtype=I64, placement=place), DTypeError),
+        ("linspace", "real of complex", lambda place: linspace(0, 1j, dtype=F64, placement=place), DTypeError),
+        ("linspace", "negative count", lambda place: linspace(0, 1, -1, placement=place), ArgumentError),
+        ("linspace", "infinite", lambda place: linspace(0, float("inf"), placement=place), ArgumentError),
         ("arange", "step of 0", lambda place: creation.arange(0, 5, 0, placement=place), SliceError),
         ("tensor", "ragged", lambda place: creation.tensor([[1], [1, 2]], placement=place), ShapeError),
         ("from_flat", "another size", lambda place: creation.from_flat([1], (2,), placement=place), ShapeError),
     )
     for name, label, call, error in rows:
         yield refused(name, label, (), call, error)
+
+
+def _inclusive(arguments: tuple[int, ...], place: Any) -> Any:
+    return arange(*arguments, inclusive=True, placement=place)
+
+
+def _linspace(label: str, start: complex, stop: complex, count: int, endpoint: bool, dtype: Any) -> Case:
+    def rule(index: Index) -> Any:
+        if endpoint and index[0] == count - 1 > 0:
+            return stop
+        return index[0] * ((stop - start) / max(count - 1 if endpoint else count, 1)) + start
+
+    def call(place: Any) -> Any:
+        return linspace(start, stop, count, endpoint=endpoint, dtype=dtype, placement=place)
+
+    return Case("linspace", label, (), call, partial(tabulated, (count,), dtype, rule), ulps=1)

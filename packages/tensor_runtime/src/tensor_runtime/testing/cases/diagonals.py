@@ -1,4 +1,4 @@
-"""Cases of ``tensor_runtime.diagonals``, and of views with axes moved or put in."""
+"""Cases of ``tensor_runtime.ops.diagonals``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tensor_core.dtypes import DTYPES, F64
 from tensor_core.errors import ArgumentError, AxisError, ShapeError, TensorError
 from tensor_core.host.tensor import HostTensor
 from tensor_runtime.dispatch.dtype_rules import accumulator
-from tensor_runtime.ops import diagonals, views
+from tensor_runtime.ops import diagonals
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.oracle import Host, Index, reduced, tabulated, whole_numbers
 
@@ -31,19 +31,6 @@ _DIAGONALS: Final[tuple[tuple[Index, Pair], ...]] = (
     ((2, 3), (2, 1)),
     ((2, 0), (0, 1)),
 )
-_MOVES: Final[tuple[tuple[Index, Index, Index], ...]] = (  # source, destination, the order that this gives
-    ((0,), (-1,), (1, 2, 0)),
-    ((0, 1), (1, 2), (2, 0, 1)),
-    ((), (), (0, 1, 2)),
-)
-_PLACES: Final[tuple[tuple[Index, Index, Index], ...]] = (  # shape, result, places of the axes in it
-    ((2,), (2, 3), (0,)),
-    ((2,), (3, 2), (1,)),
-    ((), (2, 2), ()),
-    ((1, 3), (4, 3, 2), (2, 1)),
-    ((2, 3), (3, 2), (1, 0)),
-    ((1,), (0,), (0,)),
-)
 
 
 def cases() -> Iterator[Case]:
@@ -61,17 +48,6 @@ def cases() -> Iterator[Case]:
     blank = HostTensor.from_nested([[nan, 1.0], [2.0, nan]])
     yield from _of_matrix("NaN", blank, 0, (0, 1))
     x = whole_numbers((2, 3, 4), F64)
-    for source, destination, order in _MOVES:
-        yield Case(
-            "move_axes",
-            f"{source} to {destination}",
-            (x,),
-            _call(views.move_axes, source, destination),
-            partial(_permuted, x, order),
-            shares=True,
-        )
-    for shape, result, places in _PLACES:
-        yield _put_in(whole_numbers(shape, F64), result, places)
     yield from _refusals(x)
 
 
@@ -141,23 +117,6 @@ def _embedded(label: str, x: Host, offset: int, axes: Pair) -> Case:
     return Case("embed_diagonal", label, (x,), call, partial(tabulated, shape, x.dtype, rule))
 
 
-def _permuted(x: Host, order: tuple[int, ...]) -> Host:
-    def rule(index: Index) -> Any:
-        place = dict(zip(order, index, strict=True))
-        return x[tuple(place[axis] for axis in range(x.rank))]
-
-    return tabulated([x.shape[axis] for axis in order], x.dtype, rule)
-
-
-def _put_in(x: Host, shape: Index, places: Index) -> Case:
-    def rule(index: Index) -> Any:
-        return x[tuple(0 if n == 1 else index[place] for n, place in zip(x.shape, places, strict=True))]
-
-    label = f"{x.shape} at {places} of {shape}"
-    call = _call(views.broadcast_in_dim, shape, places)
-    return Case("broadcast_in_dim", label, (x,), call, partial(tabulated, shape, x.dtype, rule), shares=True)
-
-
 def _refusals(x: Host) -> Iterator[Case]:
     vector, scalar = whole_numbers((3,), F64), whole_numbers((), F64)
     rows: tuple[tuple[str, str, Host, Callable[..., Any], type[TensorError]], ...] = (
@@ -169,11 +128,6 @@ def _refusals(x: Host) -> Iterator[Case]:
         ("trace", "rank 1", vector, diagonals.trace, AxisError),
         ("tril", "rank 1", vector, diagonals.tril, ShapeError),
         ("triu", "one axis twice", x, _call(diagonals.triu, axes=(1, 1)), AxisError),
-        ("move_axes", "unequal numbers", x, _call(views.move_axes, (0, 1), 0), ArgumentError),
-        ("move_axes", "axis twice", x, _call(views.move_axes, (0, 0), (0, 1)), AxisError),
-        ("broadcast_in_dim", "another extent", vector, _call(views.broadcast_in_dim, (2,), 0), ShapeError),
-        ("broadcast_in_dim", "too few axes", x, _call(views.broadcast_in_dim, (2, 3, 4), 0), ArgumentError),
-        ("broadcast_in_dim", "axis out of range", vector, _call(views.broadcast_in_dim, (3,), 1), AxisError),
     )
     for name, label, operand, call, error in rows:
         yield refused(name, label, (operand,), call, error)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
-from math import copysign, floor, fmod, inf, isfinite, isinf, isnan, nan, trunc
+from math import copysign, floor, fmod, isfinite, isinf, isnan, nan, trunc
 from typing import Any, Final
 
-from tensor_core.dtypes import F32, F64, FLOATING, I32, I64, NUMERIC, REAL
-from tensor_core.errors import ArgumentError, DivisionByZeroError
+from tensor_core.dtypes import I32, I64, REAL
+from tensor_core.errors import DivisionByZeroError
 from tensor_core.host.tensor import HostTensor
-from tensor_runtime.ops import arithmetic, division
+from tensor_runtime.ops import division
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.cases.arithmetic import Row, binary_case, binary_cases, quotient
 from tensor_runtime.testing.oracle import tabulated
@@ -81,7 +81,6 @@ DIVISIONS: Final = (
     Row(division.trunc_divide, truncated, REAL),
     Row(division.fmod, rest, REAL),
 )
-POWER: Final = Row(arithmetic.pow, lambda x, y: 1 if y == 0 else x**y, NUMERIC, edges=False, ulps=16)
 
 
 def cases() -> Iterator[Case]:
@@ -90,9 +89,6 @@ def cases() -> Iterator[Case]:
         yield from binary_cases(row)
         for dtype in (I32, I64):
             yield from _integers(row, dtype)
-    for case in binary_cases(POWER):
-        yield case._replace(ulps=max(case.ulps, 4)) if case.operands[0].dtype in FLOATING else case
-    yield from _powers()
 
 
 def _integers(row: Row, dtype: Any) -> Iterator[Case]:
@@ -115,28 +111,3 @@ def _integers(row: Row, dtype: Any) -> Iterator[Case]:
         partial(row.call, check=False),
         lambda: tabulated((5,), dtype, lambda index: 0 if index == (1,) else row.oracle((1, 0, 3, 0, 5)[index[0]], 1)),
     )
-
-
-def _powers() -> Iterator[Case]:
-    for dtype in (I32, I64):
-        bases = HostTensor.from_flat([2, -3, 0, 1], (4,), dtype)
-        yield binary_case(POWER, f"{dtype} wraps", bases, HostTensor.from_flat([63, 41, 0, 70], (4,), dtype))
-        negative = HostTensor.from_flat([1, 2, -1, 0], (4,), dtype)
-        yield refused("pow", f"{dtype} negative exponent", (bases, negative), arithmetic.pow, ArgumentError)
-        yield refused("pow", f"{dtype} negative number", (bases,), lambda x: arithmetic.pow(x, -1), ArgumentError)
-    for floating in (F32, F64):
-        bases = HostTensor.from_flat([0.0, nan, -8.0, inf, 4.0, 2.0, -2.0], (7,), floating)
-        exponents = HostTensor.from_flat([0.0, 0.0, 0.5, -1.0, 0.5, -inf, 3.0], (7,), floating)
-        wanted = HostTensor.from_flat([1.0, 1.0, nan, 0.0, 2.0, 0.0, -8.0], (7,), floating)
-        yield Case("pow", f"{floating} edges", (bases, exponents), arithmetic.pow, partial(_given, wanted))
-        yield Case(
-            "pow",
-            f"{floating} zero to a negative power",
-            (HostTensor.from_flat([0.0, -0.0], (2,), floating),),
-            lambda x: arithmetic.pow(x, -1),
-            partial(_given, HostTensor.from_flat([inf, -inf], (2,), floating)),
-        )
-
-
-def _given(wanted: Any) -> Any:
-    return wanted

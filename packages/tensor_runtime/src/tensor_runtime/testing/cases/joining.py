@@ -1,4 +1,4 @@
-"""Cases of ``tensor_runtime.assembling`` and ``padding``: only places of elements change, so the bits are exact."""
+"""Cases of ``tensor_runtime.ops.joining``: only places of elements change, so the bits are exact."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from itertools import pairwise
 from typing import Any, Final
 
 from tensor_core.dtypes import DTYPES, F64, I32, I64, Bool
-from tensor_core.errors import ArgumentError, AxisError, CastRangeError, DTypeError, ShapeError, TensorError
+from tensor_core.errors import ArgumentError, AxisError, ShapeError, TensorError
 from tensor_core.host.tensor import HostTensor
 from tensor_core.promotion import promote
 from tensor_core.scalars import convert_scalar
 from tensor_runtime.ops import joining
-from tensor_runtime.ops.padding import pad
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.oracle import Host, Index, indices, tabulated, whole_numbers
 
@@ -27,7 +26,6 @@ def cases() -> Iterator[Case]:
         yield _joined(str(dtype), (x, y), 1)
         yield _stacked(str(dtype), (x, x), 1)
         yield from _moved(str(dtype), x, 1)
-        yield from _padded(str(dtype), x, ((1, 2), (0, 1)))
     for shape in _SHAPES:
         x = whole_numbers(shape, F64)
         for axis in (None, *range(-x.rank, x.rank)):
@@ -35,8 +33,6 @@ def cases() -> Iterator[Case]:
         yield _joined(f"lines of {shape}", (x, x), None)
         for axis in range(-x.rank - 1, x.rank + 1):
             yield _stacked(f"{shape} axis {axis}", (x, x, x), axis)
-        if 0 not in shape:
-            yield from _padded(f"{shape}", x, [(axis, 2 - axis % 3) for axis in range(x.rank)])
     yield _joined("one", (whole_numbers((2, 3), F64),), 0)
     yield _joined("some empty", tuple(whole_numbers((n, 2), F64) for n in (2, 0, 1)), -2)
     mixed = (whole_numbers((2,), Bool), whole_numbers((2,), I32), whole_numbers((1,), F64))
@@ -188,32 +184,6 @@ def _rolled(label: str, x: Host, shifts: Sequence[int], axes: Sequence[int]) -> 
     return Case("roll", label, (x,), call, partial(tabulated, x.shape, x.dtype, rule))
 
 
-def _padded(label: str, x: Host, widths: Sequence[tuple[int, int]]) -> Iterator[Case]:
-    shape = [low + n + high for n, (low, high) in zip(x.shape, widths, strict=True)]
-    value: Any = {"bool": True, "int": -7, "float": -0.5, "complex": 2 - 1j}[x.dtype.kind]
-
-    def source(index: Index) -> Index:
-        return tuple(i - low for i, (low, _) in zip(index, widths, strict=True))
-
-    def constant(index: Index, outside: Any = 0) -> Any:
-        place = source(index)
-        return x[place] if all(0 <= i < n for i, n in zip(place, x.shape, strict=True)) else outside
-
-    def edge(index: Index) -> Any:
-        return x[tuple(min(max(i, 0), n - 1) for i, n in zip(source(index), x.shape, strict=True))]
-
-    pairs = tuple(widths) or 0
-    yield Case("pad", f"{label} zeros", (x,), _call(pad, pairs), partial(tabulated, shape, x.dtype, constant))
-    yield Case(
-        "pad",
-        f"{label} {value}",
-        (x,),
-        lambda t: pad(t, pairs, constant_values=value),
-        partial(tabulated, shape, x.dtype, partial(constant, outside=value)),
-    )
-    yield Case("pad", f"{label} edges", (x,), _call(pad, pairs, "edge"), partial(tabulated, shape, x.dtype, edge))
-
-
 def _refusals() -> Iterator[Case]:
     x, vector, scalar = whole_numbers((2, 3), F64), whole_numbers((3,), I64), whole_numbers((), I64)
     one: tuple[tuple[str, str, Host, Callable[..., Any], type[TensorError]], ...] = (
@@ -230,11 +200,6 @@ def _refusals() -> Iterator[Case]:
         ("roll", "axis twice", x, _call(joining.roll, 1, (0, -2)), AxisError),
         ("roll", "too many shifts", x, _call(joining.roll, (1, 2), 0), ArgumentError),
         ("reverse", "axis out of range", x, _call(joining.reverse, 2), AxisError),
-        ("pad", "a negative width", vector, _call(pad, -1), ArgumentError),
-        ("pad", "another mode", vector, _call(pad, 1, "wrap"), ArgumentError),
-        ("pad", "float into I64", vector, lambda t: pad(t, 1, constant_values=0.5), DTypeError),
-        ("pad", "out of range", whole_numbers((3,), I32), lambda t: pad(t, 1, constant_values=2**31), CastRangeError),
-        ("pad", "edges of nothing", whole_numbers((0,), F64), _call(pad, 1, "edge"), ArgumentError),
     )
     for name, label, operand, call, error in one:
         yield refused(name, label, (operand,), call, error)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
-from math import nan, prod, sqrt
+from math import nan, prod
 from typing import Any, Final, NamedTuple
 
 from tensor_core.dtypes import ALL, DTYPES, F64, I32, I64, REAL, Bool, DType
 from tensor_core.errors import ArgumentError, AxisError, DTypeError, TensorError
 from tensor_core.host.tensor import HostTensor
-from tensor_runtime.dispatch.dtype_rules import Axes, accumulator, boolean, inexact, reduced_axes
+from tensor_runtime.dispatch.dtype_rules import Axes, accumulator, boolean, reduced_axes
 from tensor_runtime.dispatch.spec import same
-from tensor_runtime.ops import reduction, statistics
+from tensor_runtime.ops import reduction
 from tensor_runtime.testing.case import Case, refused
-from tensor_runtime.testing.oracle import Host, reduced, whole_numbers
+from tensor_runtime.testing.oracle import reduced, whole_numbers
 
 
 class Row(NamedTuple):
@@ -51,25 +50,6 @@ def smallest(elements: list[Any], /) -> Any:
     return nan if any(element != element for element in elements) else min(elements)
 
 
-def mean(elements: list[Any], /) -> Any:
-    """The arithmetic mean; NaN of nothing.
-
-    >>> mean([1, 2])
-    1.5
-    """
-    return sum(elements) / len(elements) if elements else nan
-
-
-def variance(elements: list[Any], /) -> float:
-    """The mean squared distance from the mean.
-
-    >>> variance([1.0, 3.0])
-    1.0
-    """
-    middle = mean(elements)
-    return float(mean([abs(element - middle) ** 2 for element in elements]))
-
-
 _ORDERED: Final = REAL | {Bool}
 ROWS: Final = (
     Row(reduction.sum, sum, result=accumulator),
@@ -78,10 +58,6 @@ ROWS: Final = (
     Row(reduction.min, smallest, _ORDERED, refuses_empty=ArgumentError),
     Row(reduction.any, any, result=boolean),
     Row(reduction.all, all, result=boolean),
-    Row(statistics.mean, mean, result=inexact, ulps=2),
-    Row(statistics.var, variance, result=statistics.real_inexact, ulps=8),
-    Row(statistics.std, lambda elements: sqrt(variance(elements)), result=statistics.real_inexact, ulps=8),
-    Row(statistics.norm, lambda x: sqrt(sum(abs(e) ** 2 for e in x)), result=statistics.real_inexact, ulps=4),
 )
 _AXES: Final[tuple[Axes, ...]] = (None, (), 0, -1, (0, 2), (1, -1))
 
@@ -90,8 +66,6 @@ def cases() -> Iterator[Case]:
     """Every case of the family."""
     for row in ROWS:
         yield from cases_of(row)
-    for call, choose in ((statistics.argmax, max), (statistics.argmin, min)):
-        yield from _positions(call, choose)
     wrapping = HostTensor.from_nested([[2**63 - 1, 1], [2, 3]], I64)
     yield case_of(ROWS[0], "I64 wraps", wrapping, 1, False)
     yield case_of(ROWS[0], "I32 accumulates in I64", HostTensor.from_nested([2**31 - 1, 1], I32), None, False)
@@ -133,28 +107,3 @@ def case_of(row: Row, label: str, a: HostTensor[Any], axis: Axes, keepdims: bool
         lambda: reduced(row.oracle, row.result(a.dtype), a, axes, keepdims),
         row.ulps,
     )
-
-
-def _positions(call: Callable[..., Any], choose: Callable[..., Any]) -> Iterator[Case]:
-    """Where the extreme element is, the first of several; of all axes in row-major order."""
-    name = call.__name__
-
-    def of(a: Host, axis: int | None) -> Host:
-        if axis is None:
-            elements = a.to_flat(order="C")
-            return HostTensor.from_flat([elements.index(choose(elements))], (), I64)
-        return reduced(lambda elements: elements.index(choose(elements)), I64, a, (axis % a.rank,))
-
-    for dtype in DTYPES:
-        a = whole_numbers((2, 3, 2), dtype)
-        if dtype not in _ORDERED:
-            yield refused(name, f"{dtype} refused", (a,), call, DTypeError)
-            continue
-        for axis in (None, 0, 1, -1):
-            yield Case(name, f"{dtype} axis {axis}", (a,), partial(call, axis=axis), partial(of, a, axis))
-    a = whole_numbers((2, 0), F64)
-    yield refused(name, "empty, over it", (a,), partial(call, axis=1), ArgumentError)
-    yield Case(name, "empty, over another axis", (a,), partial(call, axis=0), lambda: HostTensor.zeros((0,), I64))
-    yield refused(name, "axis out of range", (a,), partial(call, axis=2), AxisError)
-    first = HostTensor.from_nested([1.0, nan, 5.0, nan, -5.0])
-    yield Case(name, "NaN comes first", (first,), call, lambda: HostTensor.from_flat([1], (), I64))

@@ -1,4 +1,4 @@
-"""Cases of ``tensor_runtime.ops.selection`` and ``tensor_runtime.ops.complex_parts``: conditions, bounds, parts."""
+"""Cases of ``tensor_runtime.ops.selection``: conditions, extremes and bounds."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from functools import partial
 from math import inf, nan
 from typing import Any, Final
 
-from tensor_core.dtypes import ALL, C32, DTYPES, F32, F64, I32, I64, NUMERIC, REAL, Bool, DType
+from tensor_core.dtypes import C32, DTYPES, F32, F64, I32, I64, REAL, Bool, DType
 from tensor_core.errors import DTypeError, ShapeError
 from tensor_core.host.tensor import HostTensor
 from tensor_core.promotion import promote
-from tensor_runtime.dispatch.dtype_rules import component
-from tensor_runtime.ops import arithmetic, complex_parts, selection
-from tensor_runtime.ops.complex_parts import paired
+from tensor_runtime.ops import selection
 from tensor_runtime.testing.case import Case, refused
-from tensor_runtime.testing.cases.arithmetic import Row, binary_cases, unary_cases
+from tensor_runtime.testing.cases.arithmetic import Row, binary_cases
 from tensor_runtime.testing.oracle import Host, elementwise, stored, whole_numbers
 
 _ORDERED: Final = REAL | {Bool}
@@ -37,17 +35,6 @@ def lesser(x: Any, y: Any, /) -> Any:
     (1, nan)
     """
     return x if x != x or x <= y else y
-
-
-def sign(x: Any, /) -> Any:
-    """-1, 0 or 1; of complex numbers a direction; NaN stays.
-
-    >>> sign(-2.5), sign(3 + 4j)
-    (-1, (0.6+0.8j))
-    """
-    if isinstance(x, complex):
-        return x / abs(x) if x else 0
-    return x if x != x else (x > 0) - (x < 0)
 
 
 def between(x: Any, low: Any, high: Any, /) -> Any:
@@ -76,10 +63,6 @@ def cases() -> Iterator[Case]:
             a = HostTensor.from_flat(EDGES, (len(EDGES), 1), dtype)
             b = HostTensor.from_flat(EDGES, (len(EDGES),), dtype)
             yield Case(row.name, f"{dtype} edges", (a, b), row.call, partial(elementwise, row.oracle, dtype, a, b))
-    yield from unary_cases(Row(arithmetic.sign, sign, NUMERIC, ulps=2))
-    yield from unary_cases(Row(complex_parts.real, lambda x: x.real, ALL, component))
-    yield from unary_cases(Row(complex_parts.imag, lambda x: x.imag, ALL, component, edges=True))
-    yield from binary_cases(Row(complex_parts.complex, complex, _ORDERED, paired))
     yield from _where()
     yield from _clip()
 

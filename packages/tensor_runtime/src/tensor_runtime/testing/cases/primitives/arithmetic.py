@@ -18,9 +18,8 @@ from tensor_core.host.tensor import HostTensor
 from tensor_runtime import primitives
 from tensor_runtime.dispatch.dtype_rules import component
 from tensor_runtime.testing.case import Case, refused
-from tensor_runtime.testing.cases.arithmetic import Row
+from tensor_runtime.testing.cases.arithmetic import Row, sign
 from tensor_runtime.testing.cases.primitives.strict import ONE, TWO, rows_cases
-from tensor_runtime.testing.cases.selection import sign
 
 BINARY: Final = (
     Row(primitives.add, operator.add, NUMERIC),

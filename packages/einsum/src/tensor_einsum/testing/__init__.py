@@ -1,0 +1,1 @@
+"""What tests a backend's einsum: cases for ``tensor_runtime.testing.conformance``; imports no array library."""

@@ -1,0 +1,154 @@
+"""Conformance cases of einsum: sums of products of small whole numbers, by the definition, exact in every dtype."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from functools import partial
+from typing import Any, Final
+
+from tensor_core.dtypes import C32, C64, DTYPES, F32, F64, I32, I64, Bool, DType
+from tensor_core.errors import TensorError
+from tensor_core.promotion import promote
+from tensor_core.scalars import convert_scalar
+from tensor_einsum.api import einsum
+from tensor_einsum.errors import ExtentError, PathError, SubscriptsError
+from tensor_runtime.testing.case import Case, refused
+from tensor_runtime.testing.oracle import Host, Index, indices, tabulated, whole_numbers
+
+Labels = Sequence[Hashable]
+_ROWS: Final[tuple[tuple[str, tuple[tuple[int, ...], ...]], ...]] = (
+    ("ij,jk->ik", ((2, 3), (3, 4))),
+    ("ij,jk->ki", ((2, 3), (3, 4))),
+    ("ij,jk", ((2, 3), (3, 4))),
+    ("ba", ((2, 3),)),
+    ("i,i->", ((4,), (4,))),
+    ("i,j->ij", ((2,), (3,))),
+    ("ijb,jkb->ikb", ((2, 3, 4), (3, 2, 4))),
+    ("bij,bjk->bik", ((4, 2, 3), (4, 3, 2))),
+    ("ij->ji", ((2, 3),)),
+    ("ijk->j", ((2, 3, 2),)),
+    ("ij->", ((2, 3),)),
+    ("ii->", ((3, 3),)),
+    ("ii->i", ((3, 3),)),
+    ("iji->ij", ((3, 2, 3),)),
+    ("i->ii", ((3,),)),
+    ("ij->iji", ((2, 3),)),
+    ("ii,i->ii", ((3, 3), (3,))),
+    ("ij,ij->ij", ((2, 3), (2, 3))),
+    ("i,i,i->i", ((3,), (3,), (3,))),
+    ("ai,bi,ci->abc", ((2, 3), (2, 3), (2, 3))),
+    ("ij,jk,kl->il", ((2, 3), (3, 4), (4, 2))),
+    ("ij,(jk,kl)->il", ((2, 3), (3, 4), (4, 2))),
+    ("ab,bc,cd,da->", ((2, 3), (3, 2), (2, 3), (3, 2))),
+    ("ij,kl->jl", ((2, 3), (4, 2))),
+    ("ij,jk->ik", ((2, 1), (3, 4))),
+    ("ij,ij->i", ((2, 3), (1, 1))),
+    ("->", ((),)),
+    (",->", ((), ())),
+    (",ij->ij", ((), (2, 3))),
+    ("ij,jk->ik", ((2, 0), (0, 3))),
+    ("ij,jk->ik", ((0, 2), (2, 3))),
+    ("ij->j", ((0, 3),)),
+    ("ii->i", ((0, 0),)),
+    ("i->ii", ((0,),)),
+    ("...ij,...jk->...ik", ((2, 2, 3), (2, 3, 2))),
+    ("...ij,jk->...ik", ((2, 1, 2, 3), (3, 2))),
+    ("i...->...", ((2, 3, 2),)),
+    ("αβ,βγ->αγ", ((2, 3), (3, 2))),
+)
+_SIGNED_ZEROS: Final = 1
+"""Rounding units allowed: whole numbers come out exact, but a zero may have either sign."""
+_IN_EVERY_DTYPE: Final = (0, 6, 10, 11, 12, 14, 17, 19)
+"""Rows of a product, a batch, a sum, a trace, a diagonal, an embedding, an elementwise product and a hyper-edge."""
+_MIXED: Final = ((I32, F32), (F32, C64), (Bool, I64), (F64, F32), (C32, F64))
+
+
+def cases() -> Iterator[Case]:
+    """Every case of the family."""
+    for notation, shapes in _ROWS:
+        yield _case(f"{notation} {shapes}", notation, shapes, [F64] * len(shapes))
+    for row in _IN_EVERY_DTYPE:
+        notation, shapes = _ROWS[row]
+        for dtype in DTYPES:
+            yield _case(f"{notation} {dtype}", notation, shapes, [dtype] * len(shapes))
+    for dtypes in _MIXED:
+        yield _case(f"{dtypes[0]} {dtypes[1]}", *_ROWS[0], dtypes)
+    a, b, c = (whole_numbers(shape, F64) for shape in ((2, 3), (3, 4), (4, 2)))
+    listed = (("row", 1), (1, (2,)), ("row", (2,)))
+    expected = partial(summed, F64, [("i", "j"), ("j", "k")], ("i", "k"), [a, b])
+    yield Case(
+        "einsum",
+        "label lists",
+        (a, b),
+        lambda x, y: einsum(x, listed[0], y, listed[1], listed[2]),
+        expected,
+        _SIGNED_ZEROS,
+    )
+    chain = partial(summed, F64, [("i", "j"), ("j", "k"), ("k", "l")], ("i", "l"), [a, b, c])
+    for label, path in (("as written", False), ("a path", [(0, 2), (0, 1)])):
+        call = partial(einsum, "ij,jk,kl->il", optimize=path)
+        yield Case("einsum", f"ordered {label}", (a, b, c), call, chain, _SIGNED_ZEROS)
+    yield _refused("a label that nobody has", "ij->iz", (a,), SubscriptsError)
+    yield _refused("more terms than operands", "ij,jk->ik", (a,), ExtentError)
+    yield _refused("more labels than axes", "ijk->i", (a,), ExtentError)
+    yield _refused("unequal extents", "ij,ij->", (a, b), ExtentError)
+    yield _refused("a diagonal of unequal extents", "ii->i", (a,), ExtentError)
+    bad = partial(einsum, "ij,jk->ik", optimize=[(0, 3)])
+    yield refused("einsum", "a path to no operand", (a, b), bad, PathError)
+
+
+def summed(dtype: DType, inputs: Sequence[Labels], output: Labels, operands: Sequence[Host], /) -> Host:
+    """The definition: for each place of the labels a product of elements, added where the output's labels point.
+
+    An axis of extent 1 does not depend on its label; a place that no labels point to is zero.
+
+    >>> x = whole_numbers((2,), I64)
+    >>> summed(I64, ["i"], "ii", [x]).to_nested()
+    [[-3, 0], [0, 2]]
+    """
+    extents: dict[Hashable, int] = {}
+    for labels, host in zip(inputs, operands, strict=True):
+        for label, extent in zip(labels, host.shape, strict=True):
+            extents[label] = extent if extents.get(label, 1) == 1 else extents[label]
+    totals: dict[Index, Any] = {}
+    for place in indices(tuple(extents.values())):
+        at = dict(zip(extents, place, strict=True))
+        product: Any = 1
+        for labels, host in zip(inputs, operands, strict=True):
+            index = tuple(0 if n == 1 else at[label] for label, n in zip(labels, host.shape, strict=True))
+            product *= convert_scalar(host[index], host.dtype, dtype)
+        where = tuple(at[label] for label in output)
+        totals[where] = totals.get(where, 0) + product
+    return tabulated([extents[label] for label in output], dtype, lambda index: totals.get(index, 0))
+
+
+def _case(label: str, notation: str, shapes: Sequence[tuple[int, ...]], dtypes: Sequence[DType]) -> Case:
+    operands = tuple(
+        whole_numbers(shape, dtype, start=position - 3)
+        for position, (shape, dtype) in enumerate(zip(shapes, dtypes, strict=True))
+    )
+    inputs, output = _written_out(notation, [len(shape) for shape in shapes])
+    expected = partial(summed, promote(*dtypes), inputs, output, operands)
+    return Case("einsum", label, operands, partial(einsum, notation), expected, _SIGNED_ZEROS)
+
+
+def _written_out(notation: str, ranks: Sequence[int]) -> tuple[list[list[str]], list[str]]:
+    """Labels of every operand and of the output, without parentheses and ellipses."""
+    left, arrow, right = notation.replace("(", "").replace(")", "").partition("->")
+    terms = left.split(",")
+    spans = [rank - len(term.replace("...", "")) for term, rank in zip(terms, ranks, strict=True)]
+    stars = [f"*{axis}" for axis in range(max([0, *spans]))]  # aligned at the last axis, as broadcasting is
+    inputs = [_labels(term, stars[len(stars) - span :]) for term, span in zip(terms, spans, strict=True)]
+    if arrow:
+        return inputs, _labels(right, stars)
+    written = [label for labels in inputs for label in labels]
+    return inputs, sorted(label for label in set(written) if written.count(label) == 1)
+
+
+def _labels(term: str, stars: Sequence[str]) -> list[str]:
+    before, dots, after = term.partition("...")
+    return [*before, *(stars if dots else ()), *after]
+
+
+def _refused(label: str, notation: str, operands: tuple[Host, ...], error: type[TensorError]) -> Case:
+    return refused("einsum", label, operands, partial(einsum, notation), error)
