@@ -104,8 +104,8 @@ class Executable:
         step = self.plan.steps[number]
         return OutOfMemoryError(
             f"einsum: not enough memory in step {number} of {len(self.plan.steps)}, {step.subscripts}, whose result "
-            "takes "
-            f"{readable_bytes(step.bytes)}; the plan needs {readable_bytes(self.needed_bytes)} beside its operands",
+            f"takes {readable_bytes(step.bytes)}; the plan needs {readable_bytes(self.needed_bytes)} beside its "
+            "operands",
             operation="einsum",
             step=number,
         )
