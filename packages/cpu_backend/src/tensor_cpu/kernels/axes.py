@@ -179,8 +179,8 @@ def line(axes: Sequence[Axis], role: int) -> Line | None:
 def extent_of(axes: Iterable[Axis]) -> int:
     """Number of index values of a group of axes.
 
-    >>> extent_of([Axis((0,), 4, (1, None, 1)), Axis((1,), 3, (4, 1, None))])
-    12
+    >>> extent_of([Axis((0,), 3, (8, None, 1)), Axis((1,), 4, (2, None, 3))]), extent_of([])
+    (12, 1)
     """
     count = 1
     for axis in axes:
@@ -191,8 +191,8 @@ def extent_of(axes: Iterable[Axis]) -> int:
 def by_stride(axes: Iterable[Axis], role: int) -> tuple[Axis, ...]:
     """The axes in the order in which they lie in the array of this role, outermost first.
 
-    >>> [axis.labels for axis in by_stride([Axis((0,), 4, (1, None, 1)), Axis((1,), 3, (4, 1, None))], FIRST)]
-    [(1,), (0,)]
+    >>> [axis.extent for axis in by_stride([Axis((0,), 3, (8, None, 1)), Axis((1,), 4, (2, None, 3))], RESULT)]
+    [4, 3]
     """
     ordered = list(axes)
     if len(ordered) > 1:
