@@ -152,7 +152,7 @@ def bind_call(plan: Plan, forms: Sequence[Form], /) -> Binding:
     """
     executable, result = bind_plan(plan, forms)
     kernel, needed = executable.shortest(), executable.needed_bytes
-    if not needs_check(needed, result.placement):
+    if needed <= _UNCHECKED or not needs_check(needed, result.placement):
         return kernel, result
 
     def run(*arrays: Any) -> Any:
