@@ -81,16 +81,18 @@ def _norms() -> Iterator[Case]:
     for label, size in (("large", 1e300), ("small", 1e-300)):
         a = HostTensor.from_nested([3 * size, 4 * size])
         for order, factor in ((2, 5.0), (3, 91 ** (1 / 3)), (0.5, 7 + 48**0.5)):
-            expected = HostTensor.from_flat([factor * size], (), F64)
             call = partial(statistics.norm, ord=order)
-            yield Case("norm", f"{label} order {order}", (a,), call, lambda expected=expected: expected, 16)
+            yield Case("norm", f"{label} order {order}", (a,), call, partial(_single, factor * size), 16)
     nothing = HostTensor.zeros((0,), F64)
     for order, answer in ((2, 0.0), (1, 0.0), (0, 0.0), (inf, 0.0), (3, 0.0), (-1, inf)):
-        expected = HostTensor.from_flat([answer], (), F64)
         call = partial(statistics.norm, ord=order)
-        yield Case("norm", f"of nothing order {order}", (nothing,), call, lambda expected=expected: expected)
+        yield Case("norm", f"of nothing order {order}", (nothing,), call, partial(_single, answer))
     yield refused("norm", "of nothing order -inf", (nothing,), partial(statistics.norm, ord=-inf), ArgumentError)
     yield refused("norm", "order NaN", (whole_numbers((2,), F64),), partial(statistics.norm, ord=nan), ArgumentError)
+
+
+def _single(value: float) -> Host:
+    return HostTensor.from_flat([value], (), F64)
 
 
 def _norm(label: str, a: Host, order: float, axis: int) -> Case:
@@ -116,7 +118,7 @@ def _corrected() -> Iterator[Case]:
     same = HostTensor.from_nested([2.0, 2.0])
     for function in (statistics.var, statistics.std):
         undefined = partial(function, correction=2)
-        yield Case(function.__name__, "0 by 0", (same,), undefined, lambda: HostTensor.from_flat([nan], (), F64))
+        yield Case(function.__name__, "0 by 0", (same,), undefined, partial(_single, nan))
 
 
 def _positions(call: Callable[..., Any], choose: Callable[..., Any]) -> Iterator[Case]:
