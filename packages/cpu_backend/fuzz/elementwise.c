@@ -72,7 +72,7 @@ static bool same(const char *x, const char *y, int bytes) {
 
 void fuzz_elementwise(void) {
     const ElementType type = draw_type();
-    const Operation operation = (Operation)draw(0, LOOPED_OPERATIONS - 1);
+    const Operation operation = (Operation)draw(0, OPERATIONS - 1);
     const Loop loop = SIMD_CHOICE(elementwise_kernels)->loops[operation][type];
     if (loop == NULL) return;
     const Index n = draw(0, one_in(3) ? MOST : 20);
@@ -83,11 +83,11 @@ void fuzz_elementwise(void) {
     char *operands[3];
     for (int k = 0; k < 3; k++) operands[k] = operand_drawn(types[k], n, whole);
     char *result = room_for(n * out), *alone = room_for(out);
-    loop(n, result, operands[0], operands[1], operands[2]);
+    loop(n, result, operands[0], operands[1], (Third){.elements = operands[2]});
     for (Index i = 0; i < n; i++) {
         const char *x = operands[0] + i * ELEMENT_BYTES[types[0]], *y = operands[1] + i * bytes;
         const char *z = operands[2] + i * bytes, *found = result + i * out;
-        loop(1, alone, x, y, z);
+        loop(1, alone, x, y, (Third){.elements = z});
         CHECK(same(found, alone, out) || (!whole && (type == C32 || type == C64)));
         if (chooses) CHECK(memcmp(found, *x ? y : z, (size_t)bytes) == 0);
         Number expected;
