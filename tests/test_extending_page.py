@@ -74,8 +74,9 @@ def in_python(installed: Path, program: str) -> str:
 
 
 def test_the_page_prints_a_whole_package(installed: Path) -> None:
-    assert set(FAMILY) == {"src/hypotenuse/__init__.py", "src/hypotenuse/cpu.py", "pyproject.toml"}
-    assert {path.name for path in (installed / "hypotenuse").glob("*.py")} == {"__init__.py", "cpu.py"}
+    modules = {f"{name}.py" for name in ("__init__", "cpu", "rules", "family", "cases")}
+    assert set(FAMILY) == {"pyproject.toml", *(f"src/hypotenuse/{module}" for module in modules)}
+    assert {path.name for path in (installed / "hypotenuse").glob("*.py")} == modules
 
 
 def test_the_installed_family_gives_what_the_page_prints(installed: Path) -> None:
@@ -133,6 +134,32 @@ def test_the_doctor_lists_the_family_and_finds_nothing_wrong(installed: Path) ->
 
     assert "kernels brought by others\n  cpu.hypot  hypotenuse 0.1\n" in printed
     assert printed.endswith("tensors can be used\n")
+
+
+def test_the_rule_stands_in_on_a_device_without_the_kernel_and_the_cases_run_there(installed: Path) -> None:
+    program = """
+import sys
+import tensor_runtime as tr
+from tensor_runtime.testing.simulated_device import SimulatedBackend
+assert {one.name: one.id for one in tr.families()}["geometry"] == "hypotenuse.geometry/1"
+assert "hypotenuse" not in sys.modules
+device = SimulatedBackend(tr.backend("cpu"), "other")
+tr.register_backend("other", device)
+from tensor_runtime.testing.conformance import CASES, check_case
+ours = [case for case in CASES if case.operation == "geometry.hypot"]
+for case in ours:
+    check_case(case, tr.CPU)
+    check_case(case, device.placement())
+from hypotenuse import hypot
+x = tr.tensor([3e200, 5.0, 0.0, float("inf")])
+for y in (4e200, tr.tensor([4e200, 12.0, 0.0, 1.0])):
+    own = hypot(x, y).to_numpy()
+    other = y if isinstance(y, float) else tr.to(y, "other")
+    found = tr.to(hypot(tr.to(x, "other"), other), "cpu").to_numpy()
+    assert (abs(found[:2] / own[:2] - 1) < 1e-15).all() and found[3] == own[3] == float("inf"), found
+print(len(ours), "hypot" in device.operations(), "hypot" in next(r.status for r in tr.backends() if r.name == "other"))
+"""
+    assert in_python(installed, program).strip() == "2 False True"
 
 
 def test_registering_the_installed_kernel_once_more_says_what_to_remove(installed: Path) -> None:

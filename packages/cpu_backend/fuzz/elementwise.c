@@ -5,16 +5,6 @@
 
 enum { MOST = 300 };
 
-static int result_bytes(Operation operation, ElementType type) {
-    if (operation >= TO_F32 && operation <= TO_BOOL) return ELEMENT_BYTES[operation - TO_F32];
-    if ((operation >= EQUAL && operation <= LOGICAL_XOR) || operation == LOGICAL_NOT ||
-        (operation >= ISNAN && operation <= ISFINITE))
-        return 1;
-    if (operation == JOIN_PARTS) return 2 * ELEMENT_BYTES[type];
-    const bool takes_part = operation == REAL_PART || operation == IMAGINARY_PART || operation == ABSOLUTE;
-    return takes_part && (type == C32 || type == C64) ? ELEMENT_BYTES[type] / 2 : ELEMENT_BYTES[type];
-}
-
 /* Whether the formula of an operation is known here; sets the result of whole numbers. */
 static bool formula(Operation operation, ElementType type, Number x, Number y, Number *result) {
     const bool is_integer = type == I32 || type == I64;
@@ -77,7 +67,7 @@ void fuzz_elementwise(void) {
     if (loop == NULL) return;
     const Index n = draw(0, one_in(3) ? MOST : 20);
     const bool whole = one_in(2) || operation >= TO_F32; /* a float beyond an integer has no counterpart there */
-    const int bytes = ELEMENT_BYTES[type], out = result_bytes(operation, type);
+    const int bytes = ELEMENT_BYTES[type], out = ELEMENT_BYTES[operation_result(operation, type)];
     const bool chooses = operation == WHERE;
     const ElementType types[3] = {chooses ? BOOL : type, type, type};
     char *operands[3];

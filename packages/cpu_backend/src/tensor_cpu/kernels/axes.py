@@ -177,7 +177,11 @@ def line(axes: Sequence[Axis], role: int) -> Line | None:
 
 
 def extent_of(axes: Iterable[Axis]) -> int:
-    """Number of index values of a group of axes."""
+    """Number of index values of a group of axes.
+
+    >>> extent_of([Axis((0,), 3, (8, None, 1)), Axis((1,), 4, (2, None, 3))]), extent_of([])
+    (12, 1)
+    """
     count = 1
     for axis in axes:
         count *= axis.extent
@@ -185,7 +189,11 @@ def extent_of(axes: Iterable[Axis]) -> int:
 
 
 def by_stride(axes: Iterable[Axis], role: int) -> tuple[Axis, ...]:
-    """The axes in the order in which they lie in the array of this role, outermost first."""
+    """The axes in the order in which they lie in the array of this role, outermost first.
+
+    >>> [axis.extent for axis in by_stride([Axis((0,), 3, (8, None, 1)), Axis((1,), 4, (2, None, 3))], RESULT)]
+    [4, 3]
+    """
     ordered = list(axes)
     if len(ordered) > 1:
         ordered.sort(key=lambda axis: -abs(axis.strides[role] or 0))

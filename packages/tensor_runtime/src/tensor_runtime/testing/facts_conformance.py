@@ -23,7 +23,7 @@ from tensor_runtime.placement import Placement
 from tensor_runtime.protocols import Counted, Kernel, Operand, Result
 from tensor_runtime.tensors.transfer import upload
 from tensor_runtime.testing.case import Case
-from tensor_runtime.testing.cases import all_cases
+from tensor_runtime.testing.cases import all_cases, family_cases
 from tensor_runtime.testing.memory_conformance import require
 
 Pairs = list[tuple[Any, Form]]
@@ -39,7 +39,7 @@ class FactsConformance:
     def test_kernels_do_what_is_stated_of_them(self, placement: Placement) -> None:
         """Each kernel that an operation binds is pure, writes, answers or is a view, as its facts say."""
         with watched(placement) as (seen, faults):
-            for case in first_cases(all_cases()):
+            for case in first_cases((*all_cases(), *family_cases())):
                 try:
                     operands: list[Any] = [upload(host, placement) for host in case.operands]
                     case.call(*operands or [placement])
