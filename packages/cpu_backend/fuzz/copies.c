@@ -24,11 +24,13 @@ void fuzz_copies(void) {
             memcpy(expected + (to.first + place_of(rank, to.strides, index)) * bytes,
                    source + (from.first + place_of(rank, from.strides, index)) * bytes, (size_t)bytes);
         while (next_index(rank, extents, index));
-    StridedLayout lies, goes;
-    CHECK(strided_layout(&lies, rank, extents, from.strides, bytes));
-    CHECK(strided_layout(&goes, rank, extents, to.strides, bytes));
-    CHECK(from.first * bytes + layout_low(&lies) >= 0 && from.first * bytes + layout_end(&lies) <= from.span * bytes);
-    CopyPlan *plan = copy_plan(&lies, &goes);
+    StridedLayout read, written;
+    CHECK(strided_layout(&read, rank, extents, from.strides, bytes));
+    CHECK(strided_layout(&written, rank, extents, to.strides, bytes));
+    CHECK(read.reach.size == size && written.reach.size == size);
+    CHECK(from.first * bytes + layout_low(&read) >= 0 && layout_end(&read) <= (from.span - from.first) * bytes);
+    CHECK(to.first * bytes + layout_low(&written) >= 0 && layout_end(&written) <= (to.span - to.first) * bytes);
+    CopyPlan *plan = copy_plan(&read, &written);
     CHECK(plan != NULL);
     copy_run(plan, source + from.first * bytes, target + to.first * bytes);
     copy_plan_free(plan);

@@ -13,6 +13,7 @@ import pytest
 
 from tensor_cpu.kernels.contraction.tiny import TinyProduct
 from tensor_cpu.kernels.reduction.native import Loops
+from tensor_cpu.storage import MOST_AXES
 from tensor_cpu.system import blas
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 
@@ -466,3 +467,11 @@ def test_nothing_is_written_to_memory_that_is_read_only() -> None:
     with pytest.raises(ValueError, match="is read-only"):
         multiply(np.ones((2, 4)), np.ones((4, 3)), target)
     assert not target.any()
+
+
+def test_the_extension_and_python_agree_on_the_most_axes_of_an_array() -> None:
+    assert LIBRARY.MOST_AXES == MOST_AXES
+    ones = (1,) * MOST_AXES
+    assert LIBRARY.bind_copy(ones, ones, "F64")(np.ones(ones)).shape == ones
+    with pytest.raises(ValueError, match=f"at most {MOST_AXES} integers"):
+        LIBRARY.bind_copy((1, *ones), (1, *ones), "F64")

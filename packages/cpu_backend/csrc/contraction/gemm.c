@@ -26,7 +26,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { DEPTH = 256, ROW_PANELS = 8, BLOCK_COLUMNS = 512, PARALLEL_WORK = 1 << 18, GIL_WORK = 1 << 16 };
+enum { DEPTH = 256, ROW_PANELS = 8, BLOCK_COLUMNS = 512, WORTH_A_THREAD = 1 << 18, WORTH_RELEASING_THE_GIL = 1 << 16 };
 
 enum { ROWS_X, ROWS_RESULT, COLUMNS_Y, COLUMNS_RESULT, DEPTH_X, DEPTH_Y, TABLES };
 
@@ -119,11 +119,11 @@ static PyObject *call_gemm(PyObject *self, PyObject *const *arguments, size_t fl
     atomic_init(&call.failed, false);
     const Index parts = plan->stack.size * plan->row_blocks * plan->column_blocks;
     const Index work = smaller(plan->rows, plan->row_step) * smaller(plan->columns, plan->column_step) * plan->depth;
-    if ((double)plan->result.size * (double)plan->depth < GIL_WORK) {
+    if ((double)plan->result.size * (double)plan->depth < WORTH_RELEASING_THE_GIL) {
         compute(&call, 0, parts);
     } else {
         Py_BEGIN_ALLOW_THREADS;
-        parallel_for(parts, 1 + PARALLEL_WORK / work, compute, &call);
+        parallel_for(parts, 1 + WORTH_A_THREAD / work, compute, &call);
         Py_END_ALLOW_THREADS;
     }
     if (!atomic_load(&call.failed)) return result;

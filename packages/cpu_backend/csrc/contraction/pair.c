@@ -23,7 +23,13 @@
 
 #include <stdlib.h>
 
-enum { FEWEST_LANES = 3, MOST_LANES = 4096, TILE_WORK = 1 << 15, PARALLEL_WORK = 1 << 16, GIL_WORK = 1 << 14 };
+enum {
+    FEWEST_LANES = 3,
+    MOST_LANES = 4096,
+    TILE_WORK = 1 << 15,
+    WORTH_A_THREAD = 1 << 16,
+    WORTH_RELEASING_THE_GIL = 1 << 14
+};
 enum { STREAMED_BYTES = 1 << 24 }; /* a result that leaves the cache before anybody reads it */
 
 typedef struct {
@@ -78,11 +84,11 @@ static PyObject *call_pair(PyObject *self, PyObject *const *arguments, size_t fl
     Call call = {plan, array_data(arguments[plan->swapped]), array_data(arguments[!plan->swapped]), array_data(result)};
     const Index parts = plan->outer.size * plan->row_blocks * plan->lane_blocks;
     const Index work = plan->tile.rows * plan->tile.lanes * plan->tile.depth;
-    if ((double)plan->result.size * (double)plan->tile.depth < GIL_WORK) {
+    if ((double)plan->result.size * (double)plan->tile.depth < WORTH_RELEASING_THE_GIL) {
         compute(&call, 0, parts);
     } else {
         Py_BEGIN_ALLOW_THREADS;
-        parallel_for(parts, 1 + PARALLEL_WORK / work, compute, &call);
+        parallel_for(parts, 1 + WORTH_A_THREAD / work, compute, &call);
         Py_END_ALLOW_THREADS;
     }
     return result;

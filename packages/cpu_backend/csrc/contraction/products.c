@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-static const double GIL_WORK = 1e6; /* operations: about 20 microseconds */
+static const double WORTH_RELEASING_THE_GIL = 1e6; /* operations: about 20 microseconds */
 
 typedef struct {
     Products products;
@@ -137,7 +137,7 @@ static PyObject *bind_products(PyObject *module, PyObject *arguments) {
         free(plan);
         return NULL;
     }
-    plan->is_long = products_work(&plan->products) >= GIL_WORK;
+    plan->is_long = products_work(&plan->products) >= WORTH_RELEASING_THE_GIL;
     return kernel_with_operands(kernel_new("contract", call_kernel, plan, free), operands, plan->into ? 3 : 2);
 }
 

@@ -25,8 +25,8 @@
 enum { DEPTH = 256, COLUMNS = 1024, ROWS = 96 };
 _Static_assert(ROWS % LEFT_WIDTH == 0, "a block of rows is made of whole panels");
 enum { PARTS_PER_THREAD = 4 };
-enum { TERMS_PER_GRAIN = 1 << 18 };             /* worth a thread: 20 microseconds at least */
-enum { TERMS_WITHOUT_GIL = 1 << 16 };           /* worth letting other Python threads run */
+enum { WORTH_A_THREAD = 1 << 18 };              /* products: 20 microseconds at least */
+enum { WORTH_RELEASING_THE_GIL = 1 << 16 };     /* products */
 enum { TERMS_OF_LARGE_PRODUCT = 1 << 22 };      /* shared among threads by itself */
 static const Role LEFT = FIRST, RIGHT = SECOND; /* of the product, in the groups */
 
@@ -167,7 +167,7 @@ static void multiply_line(Product *product) {
     Index step = threads_get() == 1 ? LINE_COLUMNS : rounded_up(pieces(columns, parts), LINE_COLUMNS / 16);
     product->column_step = smaller(step, LINE_COLUMNS);
     Index terms = product->column_step * product->plan->groups[INNER].size;
-    parallel_for(pieces(columns, product->column_step), TERMS_PER_GRAIN / terms, multiply_line_parts, product);
+    parallel_for(pieces(columns, product->column_step), WORTH_A_THREAD / terms, multiply_line_parts, product);
 }
 
 static void multiply_matrices(Product *product) {
@@ -203,7 +203,7 @@ static void multiply_matrices(Product *product) {
                  product->depth, width);
             Index row_parts = pieces(plan->groups[ROW].size, product->row_step);
             Index terms = product->row_step * product->column_step * product->depth;
-            parallel_for(row_parts * product->column_parts, TERMS_PER_GRAIN / terms, multiply_parts, product);
+            parallel_for(row_parts * product->column_parts, WORTH_A_THREAD / terms, multiply_parts, product);
         }
     }
     scratch_release(workspace, bytes);
@@ -242,8 +242,8 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged
         .out_of_memory = &out_of_memory};
     double terms = terms_of(plan);
     Index count = plan->groups[BATCH].size;
-    Index grain = terms > TERMS_OF_LARGE_PRODUCT ? count : 1 + (Index)(TERMS_PER_GRAIN / terms);
-    if (terms * (double)count < TERMS_WITHOUT_GIL) {
+    Index grain = terms > TERMS_OF_LARGE_PRODUCT ? count : 1 + (Index)(WORTH_A_THREAD / terms);
+    if (terms * (double)count < WORTH_RELEASING_THE_GIL) {
         multiply_batch(&product, 0, count);
     } else {
         Py_BEGIN_ALLOW_THREADS;

@@ -11,8 +11,8 @@
 
 #include <stdlib.h>
 
-enum { GRAIN_BYTES = 1 << 20 }; /* read and written: worth waking a thread for */
-enum { MANY = 1 << 15 };        /* elements worth releasing the GIL for */
+enum { WORTH_A_THREAD = 1 << 20 };          /* bytes read and written */
+enum { WORTH_RELEASING_THE_GIL = 1 << 15 }; /* elements */
 
 typedef struct {
     ArrayForm result;
@@ -45,7 +45,7 @@ static bool run(const ConvertPlan *plan, const char *source, char *target) {
         source = gathered;
     }
     Job job = {plan, source, target};
-    parallel_for(count, GRAIN_BYTES / (plan->source_bytes + plan->target_bytes), convert_range, &job);
+    parallel_for(count, WORTH_A_THREAD / (plan->source_bytes + plan->target_bytes), convert_range, &job);
     if (gathered != NULL) scratch_release(gathered, bytes);
     return true;
 }
@@ -58,7 +58,7 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged
     const char *source = array_data(arguments[0]);
     char *target = array_data(result);
     bool done;
-    if (plan->result.size < MANY && (plan->copy == NULL || !copy_takes_long(plan->copy))) {
+    if (plan->result.size < WORTH_RELEASING_THE_GIL && (plan->copy == NULL || !copy_takes_long(plan->copy))) {
         done = run(plan, source, target);
     } else {
         Py_BEGIN_ALLOW_THREADS done = run(plan, source, target);

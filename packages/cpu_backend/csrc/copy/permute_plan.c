@@ -16,15 +16,15 @@
 #include <string.h>
 
 enum {
-    MOST_PARTS = 1024,    /* of an axis that are tried */
-    LONG_RUN = 64,        /* bytes that are neighbours on both sides: worth copying as a run */
-    RUN_PIECE = 1 << 18,  /* bytes of a long run that are one tile */
-    RUN_TILE = 1 << 14,   /* bytes of a tile of short runs */
-    SIDE = 64,            /* elements of one side of a tile that is no transposition */
-    LEAST_PACKED = 16,    /* elements along the long axis, to interleave around it */
-    PACKED_TILE = 6144,   /* bytes of a tile of few columns or few rows; a larger one falls out of the cache */
-    LEAST_GROUP = 512,    /* bytes that are written together, for a buffer to be worth it */
-    GRAIN_BYTES = 1 << 18 /* that are worth waking a thread for */
+    MOST_PARTS = 1024,       /* of an axis that are tried */
+    LONG_RUN = 64,           /* bytes that are neighbours on both sides: worth copying as a run */
+    RUN_PIECE = 1 << 18,     /* bytes of a long run that are one tile */
+    RUN_TILE = 1 << 14,      /* bytes of a tile of short runs */
+    SIDE = 64,               /* elements of one side of a tile that is no transposition */
+    LEAST_PACKED = 16,       /* elements along the long axis, to interleave around it */
+    PACKED_TILE = 6144,      /* bytes of a tile of few columns or few rows; a larger one falls out of the cache */
+    LEAST_GROUP = 512,       /* bytes that are written together, for a buffer to be worth it */
+    WORTH_A_THREAD = 1 << 18 /* bytes */
 };
 
 /* Bytes of the sides of a transposed tile. Measured on a processor with 32 KiB of first-level cache: past the cache,
@@ -339,7 +339,7 @@ static CopyPlan *finish(const Draft *draft, CopyMethod method, const Side *colum
     }
     sort_loops(plan);
     Index tile_bytes = columns->elements * rows->elements * draft->element;
-    plan->grain = GRAIN_BYTES / tile_bytes + 1;
+    plan->grain = WORTH_A_THREAD / tile_bytes + 1;
     plan->whole_lines = has_whole_lines(plan, draft->element);
     plan->long_runs = method == RUNS && columns->elements * draft->element >= 2 * LEAST_GROUP;
     plan->copy = function_for(method, plan->width);

@@ -13,6 +13,7 @@ static int fill(PyObject *module) {
     if (arrays_import() < 0) return -1;
     for (size_t i = 0; i < sizeof TOPICS / sizeof *TOPICS; i++)
         if (PyModule_AddFunctions(module, TOPICS[i]) < 0) return -1;
+    if (PyModule_AddIntConstant(module, "MOST_AXES", MAX_RANK) < 0) return -1;
     return PyModule_AddType(module, &Kernel_Type);
 }
 

@@ -16,7 +16,8 @@ typedef void (*ParallelBody)(void *context, Index begin, Index end);
 /* Calls body on ranges that together cover 0 .. parts, and returns when all are done. The calling thread works too.
  * Runs everything in the calling thread when the pool has one thread, is busy for another caller, or there are fewer
  * than two grains of work. A grain is the fewest parts that are worth waking a thread for, about 20 microseconds.
- * Call without the GIL unless it is less than two grains. */
+ * Call without the GIL unless it is less than two grains. Each topic says in a unit of its own, such as elements or
+ * products, what is WORTH_A_THREAD, and from where on the GIL is let go: WORTH_RELEASING_THE_GIL. */
 void parallel_for(Index parts, Index grain, ParallelBody body, void *context);
 
 enum { MOST_THREADS = 1024 }; /* more is a mistake of units; as in tensor_cpu.system.threads */

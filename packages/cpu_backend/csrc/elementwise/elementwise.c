@@ -14,8 +14,8 @@
 
 enum {
     FETCHED_AHEAD = 2 * FAR_BLOCK_BYTES, /* left to itself, the processor stops fetching while it computes */
-    ALONE = 1 << 13, /* element operations, about 5 microseconds, that are not worth releasing the GIL for */
-    GRAIN = 1 << 16, /* element operations that are worth waking a thread for */
+    WORTH_RELEASING_THE_GIL = 1 << 13,   /* element operations: about 5 microseconds */
+    WORTH_A_THREAD = 1 << 16,            /* element operations */
 };
 
 typedef struct {
@@ -165,10 +165,10 @@ PyObject *elementwise_call(PyObject *self, PyObject *const *arguments, size_t fl
     atomic_bool out_of_memory = false;
     Run run = {.plan = plan, .result = array_data(result), .out_of_memory = &out_of_memory};
     for (int k = 0; k < count; k++) run.operands[k] = array_data(arguments[k]);
-    if (plan->result.size * plan->cost <= ALONE) {
+    if (plan->result.size * plan->cost <= WORTH_RELEASING_THE_GIL) {
         run_blocks(&run, 0, plan->blocks.block_count);
     } else {
-        Index grain = GRAIN / (plan->cost * plan->blocks.block_elements);
+        Index grain = WORTH_A_THREAD / (plan->cost * plan->blocks.block_elements);
         Py_BEGIN_ALLOW_THREADS parallel_for(plan->blocks.block_count, grain, run_blocks, &run);
         Py_END_ALLOW_THREADS
     }

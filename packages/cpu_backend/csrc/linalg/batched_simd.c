@@ -17,7 +17,7 @@
 
 enum { MOST_OPERANDS = 2, MOST_RESULTS = 3 };
 static const Index MOST_COLUMNS = (Index)1 << 40; /* of right-hand sides: times a few matrices, far from overflow */
-static const Index ENOUGH = 20000; /* nanoseconds of work: wake another thread, let other Python threads run */
+static const Index WORTH_A_THREAD = 20000;        /* nanoseconds; worth releasing the GIL, too */
 
 typedef struct {
     LaneRoutine routine;
@@ -157,7 +157,7 @@ static const LaneKernels *kernels_for(LaneName routine, bool has_parts) {
     return has_parts ? SIMD_CHOICE(linalg_complex) : SIMD_CHOICE(linalg_real);
 }
 
-/* Nanoseconds that a group takes, roughly; only ever compared with ENOUGH. */
+/* Nanoseconds that a group takes, roughly; only ever compared with WORTH_A_THREAD. */
 static Index group_time(LaneName routine, const LaneProblem *problem) {
     const Index side = problem->rows > problem->columns ? problem->rows : problem->columns;
     const Index steps = side * side * (side + 4 + (routine == LANE_SOLVE ? problem->right : 0));
@@ -260,7 +260,7 @@ static PyObject *bind_batched_simd(PyObject *module, PyObject *arguments, PyObje
     plan->width = kernels->width;
     plan->room_bytes = (size_t)room_numbers((LaneName)routine, &plan->problem) * (size_t)kernels->number_bytes;
     plan->count = count;
-    plan->grain = ENOUGH / group_time((LaneName)routine, &plan->problem) + 1;
+    plan->grain = WORTH_A_THREAD / group_time((LaneName)routine, &plan->problem) + 1;
     plan->single = single;
     measure(plan, (LaneName)routine, (ElementType)type);
     for (int i = 0; i < plan->operands; i++) {

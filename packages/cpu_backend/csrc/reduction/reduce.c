@@ -26,9 +26,9 @@ enum {
     LEAST_WIDENED_BAND = 1 << 10, /* where there are several bands, each of which is then a chunk */
     FEW_UNITS = 16,
     CHUNK_ELEMENTS = 1 << 17,
-    GRAIN = 1 << 17, /* elements that are worth waking a thread for */
-    ALONE = 1 << 14,
-    MOST_CENTRES = 512, /* of a block of columns, where they have to be copied */
+    WORTH_A_THREAD = 1 << 17,          /* elements */
+    WORTH_RELEASING_THE_GIL = 1 << 14, /* elements */
+    MOST_CENTRES = 512,                /* of a block of columns, where they have to be copied */
 };
 
 /* Folds of groups of rows, joined as a binary counter carries: level k, where bit k of groups is set, lies at
@@ -186,7 +186,7 @@ static void fold_units(void *context, Index begin, Index end) {
 static void fold_everything(const ReductionPlan *plan, Run *run) {
     Index units = plan->kept.steps * plan->column_blocks * plan->chunks;
     Index cost = plan->chunk_rows * plan->chunk_bands * plan->columns;
-    parallel_for(units, GRAIN / (cost + 1) + 1, fold_units, run);
+    parallel_for(units, WORTH_A_THREAD / (cost + 1) + 1, fold_units, run);
     Index bytes = plan->results * plan->fold_bytes;
     for (Index step = 1; step < plan->chunks; step *= 2) /* pairwise again */
         for (Index chunk = 0; chunk + step < plan->chunks; chunk += 2 * step)
@@ -210,7 +210,7 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged
         Py_DECREF(result);
         return PyErr_NoMemory();
     }
-    if (plan->elements <= ALONE) fold_everything(plan, &run);
+    if (plan->elements <= WORTH_RELEASING_THE_GIL) fold_everything(plan, &run);
     else {
         Py_BEGIN_ALLOW_THREADS fold_everything(plan, &run);
         Py_END_ALLOW_THREADS

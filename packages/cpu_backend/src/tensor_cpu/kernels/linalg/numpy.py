@@ -30,6 +30,7 @@ from tensor_cpu.kernels.linalg.checks import (
     require_indexable,
 )
 from tensor_cpu.kernels.params import taking_fields
+from tensor_cpu.storage import MOST_AXES
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.errors import LinalgError, NotConvergedError, NotPositiveDefiniteError, SingularMatrixError
 from tensor_runtime.form import Form
@@ -37,7 +38,7 @@ from tensor_runtime.protocols import Kernel, Operand, Result
 
 Shape = tuple[int, ...]
 
-_MOST_AXES: Final = 60  # NumPy's generalised functions want axes of their own beside the operand's, of 64 in all
+_MOST_OPERAND_AXES: Final = MOST_AXES - 4  # NumPy's generalised functions want axes of their own beside the operand's
 
 
 class Routine(NamedTuple):
@@ -278,9 +279,10 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool) 
     def kernel(*arrays: Array) -> Any:
         for (operand, core_rank), array in zip(checked, arrays, strict=False):  # nothing when unchecked
             require_finite(name, operand, array, core_rank)
-        if max(array.ndim for array in arrays) > _MOST_AXES:
+        if max(array.ndim for array in arrays) > _MOST_OPERAND_AXES:
             raise UnsupportedOperationError(
-                f"{name}: NumPy's kernel takes at most {_MOST_AXES} axes; reshape the batch axes to one", operation=name
+                f"{name}: NumPy's kernel takes at most {_MOST_OPERAND_AXES} axes; reshape the batch axes to one",
+                operation=name,
             )
         try:
             results = routine.compute(*arrays)
