@@ -18,7 +18,8 @@ help:
 	@echo "make run     contract a real tensor network, the 10 x 10 Ising model, and draw its plan into out/"
 	@echo "make test    every test: unit, doctests, what the README prints, wheels; kernels without C, and under sanitizers"
 	@echo "make test-pythons  the unit tests and doctests on every Python installed; PYTHONS='python3.12 /opt/py/bin/python'"
-	@echo "make test-long  the properties at large counts, resumed where they ended; BUDGET=seconds, default to the end"
+	@echo "make test-long  the properties at large counts, resumed where they ended, and fuzzed C kernels;"
+	@echo "               BUDGET=seconds for each of both, default to the end, and four hours"
 	@echo "make check   format, lint, types, import contracts, docstrings; C: format, and the warnings of GCC and Clang"
 	@echo "make format  let ruff write the format and its safe fixes"
 	@echo "make bench   the benchmarks, beside their peers in an environment of their own"
@@ -69,6 +70,7 @@ test-pythons:
 
 test-long: $(VENV)/.dev
 	$(VENV)/bin/python tools/long_tests.py $(if $(BUDGET),--budget $(BUDGET))
+	$(VENV)/bin/python tools/fuzz_kernels.py $(if $(BUDGET),--budget $(BUDGET))
 
 check: $(VENV)/.dev
 	$(VENV)/bin/ruff format --check $(CODE)

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
+import pytest
 from benchmarks.cold_calls import Way, as_markdown, cold, way_of
 
+from tensor_cpu import backend
 from tensor_cpu.system.extension import AVAILABLE
 from tensor_einsum import einsum
-from tensor_runtime import ones
+from tensor_runtime import binding_cache, ones
+
+
+@pytest.fixture(autouse=True)
+def calls_are_not_checked(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Checking every call, where the environment asks for it, takes calls of its own."""
+    monkeypatch.setattr(backend, "CHECKED", False)
+    binding_cache.clear()
+    yield
+    binding_cache.clear()
 
 
 def product(rows: int, inner: int, columns: int) -> Way:
@@ -19,7 +31,7 @@ def product(rows: int, inner: int, columns: int) -> Way:
 def test_a_first_einsum_of_two_operands_takes_few_calls_in_few_files() -> None:
     way = product(5, 6, 7)
 
-    most_calls, most_files = (200, 12) if AVAILABLE else (300, 18)  # NumPy's products have more to decide
+    most_calls, most_files = (200, 12) if AVAILABLE else (200, 18)  # NumPy's products have more to decide
     assert way.calls <= most_calls, as_markdown({"einsum": way})
     assert len(way.files) <= most_files, sorted(way.files)
 
@@ -35,13 +47,13 @@ def test_a_call_that_is_bound_already_runs_nothing_but_itself() -> None:
     a, b = ones((5, 6)), ones((6, 7))
     einsum("ij,jk->ik", a, b)
 
-    assert way_of(partial(einsum, "ij,jk->ik", a, b)).calls == 1
+    assert way_of(partial(einsum, "ij,jk->ik", a, b)).calls == (1 if AVAILABLE else 2)  # NumPy's kernel is a function
     assert product(8, 9, 8).calls > 20  # new shapes are counted
 
 
 def test_a_first_product_that_is_left_to_blas_takes_few_calls_too() -> None:
     way = product(64, 65, 66)
 
-    most_calls, most_files = (200, 22) if AVAILABLE else (300, 22)  # a third of them decides among kernels
+    most_calls, most_files = (200, 22) if AVAILABLE else (200, 18)  # a third of them decides among kernels
     assert way.calls <= most_calls, as_markdown({"einsum": way})
     assert len(way.files) <= most_files, sorted(way.files)

@@ -108,20 +108,3 @@ def test_the_exit_status_says_whether_there_are_findings(tmp_path: Path) -> None
     assert rules.main([str(tmp_path)]) == 1
     (tmp_path / "module.py").write_text('"""Module."""\n')
     assert rules.main([str(tmp_path)]) == 0
-
-
-def test_a_lock_names_no_more_than_pins_and_hashes() -> None:
-    lock = load_tool("lock")
-    pins = {
-        name: lock.Pin(name, "1.0", frozenset({"ab"}), frozenset(requires))
-        for name, requires in {"a": {"b"}, "b": {"a"}, "c": set()}.items()
-    }
-    assert [pin.name for pin in lock.closure(["a>=1"], pins)] == ["a", "b"]
-    assert lock.render([pins["c"]]) == "c==1.0 \\\n    --hash=sha256:ab\n"
-
-
-def test_a_requirement_counts_on_the_targets_its_marker_names() -> None:
-    lock = load_tool("lock")
-    texts = ["always", "mac; sys_platform == 'darwin'", "new; python_version >= '3.14'", "extra; extra == 'toml'"]
-    assert lock.needed(texts, [], "3.11", lock.linux("x86_64", 28)) == {"always"}
-    assert lock.needed(texts, ["toml"], "3.14", lock.macos(15)) == {"always", "mac", "new", "extra"}

@@ -11,11 +11,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from native_builds import compiler_name, extension, plain_drivers, sanitized_drivers
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 TESTS: Final = ROOT / "packages" / "cpu_backend" / "tests"
@@ -30,26 +32,37 @@ THREADED_TESTS: Final = [
 THREADS: Final = ("1", "2", "4")
 
 
+FUZZED_SECONDS: Final = "40"  # by all versions of the kernels together; others run for a quarter of it
+SEED: Final = "1"  # the same examples in every run; `make test-long` draws others
+CROSS: Final = ("aarch64-linux-gnu-gcc", ("qemu-aarch64", "qemu-aarch64-static"))
+
+
 class Suite(NamedTuple):
-    """One run of pytest."""
+    """One run of pytest, or of a program."""
 
     what: str
-    arguments: list[str]
+    arguments: list[str]  # of pytest
     environment: Mapping[str, str]
+    program: Sequence[str] = ()  # in place of pytest
 
 
 def main() -> int:
     """Run every suite; the exit status of the first that fails. What has to be built is built meanwhile."""
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(1) as builder:
         folder, compiler = Path(name), compiler_name()
-        makers = () if compiler is None else (strict, plain, sanitized)
+        makers = () if compiler is None else (strict, plain, sanitized, fuzzed, fuzzed_by_clang, fuzzed_on_aarch64)
         waiting = [builder.submit(make, folder, compiler or "") for make in makers]
         if compiler is None:
             print("no C compiler: the suites of the native kernels are left out, as the extension is")
         for suite in chain(without_build(compiler), (future.result() for future in waiting)):
+            if isinstance(suite, str):
+                print(f"\n{suite}")
+                continue
             print(f"\n{suite.what}", flush=True)
             command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-r", "fE", *suite.arguments]
-            done = subprocess.run(command, env={**os.environ, **suite.environment}, cwd=ROOT, check=False)
+            done = subprocess.run(
+                suite.program or command, env={**os.environ, **suite.environment}, cwd=ROOT, check=False
+            )
             if done.returncode:
                 return done.returncode
     return 0
@@ -67,7 +80,7 @@ def without_build(compiler: str | None) -> Iterator[Suite]:
 
 def strict(folder: Path, compiler: str) -> Suite:
     """Every version as users get it, in which a warning is an error, and so is a function that takes much stack."""
-    built = build(folder / "strict", CFLAGS="-Werror")
+    built = extension(folder / "strict", CFLAGS="-Werror")
     what = "small stacks, every array compared with the form of its operand, and no warning of the compiler"
     checked = [str(TESTS / f"test_{name}.py") for name in ("small_stacks", "native_arguments", "native_regressions")]
     return Suite(what, checked, {"TENSOR_CPU_NATIVE": built, "TENSOR_CPU_CHECK_CALLS": "1"})
@@ -75,14 +88,14 @@ def strict(folder: Path, compiler: str) -> Suite:
 
 def plain(folder: Path, compiler: str) -> Suite:
     """The version for any processor."""
-    built = build(folder / "plain", NATIVE_PLAIN="1")
+    built = extension(folder / "plain", NATIVE_PLAIN="1")
     return Suite("native kernels in plain C, as any processor runs them", KERNEL_TESTS, {"TENSOR_CPU_NATIVE": built})
 
 
 def sanitized(folder: Path, compiler: str) -> Suite:
     """Every version, watched."""
     environment = {
-        "TENSOR_CPU_NATIVE": build(folder / "sanitized", NATIVE_SANITIZE="1"),
+        "TENSOR_CPU_NATIVE": extension(folder / "sanitized", NATIVE_SANITIZE="1"),
         "LD_PRELOAD": library_of(compiler, "libasan.so"),
         # The interpreter itself never frees everything, and what is too large to allocate is tested.
         "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
@@ -92,18 +105,30 @@ def sanitized(folder: Path, compiler: str) -> Suite:
     return Suite("native kernels under the address and undefined-behaviour sanitizers", KERNEL_TESTS, environment)
 
 
-def compiler_name() -> str | None:
-    """The C compiler, if there is one."""
-    return shutil.which(os.environ.get("CC", "cc")) or shutil.which("gcc")
+def fuzzed(folder: Path, compiler: str) -> Suite:
+    """What knows no Python, of every version, on arrays drawn; made of the objects of ``sanitized``."""
+    program = [sanitized_drivers(folder / "sanitized"), FUZZED_SECONDS, SEED]
+    return Suite("kernels beside naive loops, on arrays drawn, under the sanitizers", [], {}, program)
 
 
-def build(folder: Path, **options: str) -> str:
-    """Path of an extension built with these options; a build that fails is an error."""
-    setup = ROOT / "packages" / "cpu_backend"
-    command = [sys.executable, "setup.py", "-q", "build_ext", "-b", str(folder), "-t", str(folder / "objects")]
-    subprocess.run(command, env={**os.environ, **options}, cwd=setup, check=True)
-    (built,) = folder.glob("tensor_cpu/_native*")
-    return str(built)
+def fuzzed_by_clang(folder: Path, compiler: str) -> Suite | str:
+    """The same in plain C, as Clang compiles it."""
+    clang = shutil.which("clang")
+    if clang is None:
+        return "clang is not installed: kernels that it compiles are not run"
+    program = [plain_drivers(folder / "clang", [clang]), str(int(FUZZED_SECONDS) // 4), SEED]
+    return Suite("kernels beside naive loops, in plain C, compiled by Clang", [], {}, program)
+
+
+def fuzzed_on_aarch64(folder: Path, compiler: str) -> Suite | str:
+    """The same for another processor."""
+    name, emulators = CROSS
+    emulator = next(filter(None, map(shutil.which, emulators)), None)
+    missing = [what for what, found in ((name, shutil.which(name)), (emulators[0], emulator)) if found is None]
+    if emulator is None or missing:
+        return f"{' and '.join(missing)} not installed: kernels for aarch64 are not run"
+    program = [emulator, plain_drivers(folder / "aarch64", [name], ["-static"]), str(int(FUZZED_SECONDS) // 4), SEED]
+    return Suite("kernels beside naive loops, for aarch64 under an emulator", [], {}, program)
 
 
 def library_of(compiler: str, name: str) -> str:

@@ -7,8 +7,6 @@ from contextlib import suppress
 
 import pytest
 
-import tensor_einsum
-import tensor_linalg
 import tensor_runtime as tr
 from tensor_core.errors import BackendContractError, TensorError
 from tensor_cpu.kernel_table import ROWS
@@ -17,10 +15,10 @@ from tensor_runtime.contracts.contract import CONTRACTS, bound_params
 from tensor_runtime.contracts.contraction import ContractParams
 from tensor_runtime.contracts.reduction import ReduceParams
 from tensor_runtime.form import form_of
-from tensor_runtime.testing.cases import all_cases
+from tensor_runtime.testing.cases import all_cases, family_cases
 from tensor_runtime.testing.kernel_contracts import ContractBackend, all_contracts, problem_of
 
-SQUARE = [[4.0, 1.0], [1.0, 3.0]]
+CASES = (*all_cases(), *family_cases())  # which imports the families
 
 
 @pytest.fixture(scope="module")
@@ -37,15 +35,9 @@ def device() -> Iterator[ContractBackend]:
 def bound(device: ContractBackend) -> frozenset[str]:
     """What all conformance cases and the families bind; every call is held to the contracts."""
     place = device.placement()
-    for case in all_cases():
+    for case in CASES:
         with suppress(*([case.error] if case.error else [])):
             case.call(*[tr.upload(host, place) for host in case.operands] or [place])
-    matrix = tr.to(tr.tensor(SQUARE), place)
-    for name in ("svd", "qr", "eigh", "cholesky", "inv", "det"):
-        getattr(tensor_linalg, name)(matrix)
-    tensor_linalg.solve(matrix, matrix, check=False)
-    for notation, *operands in (("ii->i", matrix), ("i->ii", matrix[0]), ("ij,jk->ik", matrix, matrix)):
-        tensor_einsum.einsum(notation, *operands)
     return frozenset(device.bound)
 
 

@@ -115,7 +115,7 @@ def test_opt_einsums_count_is_reproduced(notation: str) -> None:
     assert found.largest_intermediate == int(info.largest_intermediate)
 
 
-def test_labels_nobody_else_bears_are_summed_in_the_first_step_that_reads_them() -> None:
+def test_labels_of_one_operand_alone_are_summed_in_the_first_step_that_reads_it() -> None:
     found = plan("abx,bcy,cd->ad", (2, 3, 9), (3, 4, 9), (4, 5), optimize=[(0, 1), (0, 1)])
 
     assert [step.subscripts for step in found.steps] == ["abx,bcy->ac", "cd,ac->ad"]
@@ -130,7 +130,7 @@ def test_diagonals_are_taken_where_a_label_is_repeated_and_summed_at_once() -> N
     ]
 
 
-def test_a_hyper_edge_stays_until_its_last_bearer() -> None:
+def test_a_hyper_edge_stays_until_the_last_operand_that_has_it() -> None:
     found = plan("ab,ac,ad->bcd", (2, 3), (2, 4), (2, 5), optimize=False)
 
     assert [step.subscripts for step in found.steps] == ["ab,ac->bca", "bca,ad->bcd"]

@@ -104,8 +104,8 @@ class Executable:
         step = self.plan.steps[number]
         return OutOfMemoryError(
             f"einsum: not enough memory in step {number} of {len(self.plan.steps)}, {step.subscripts}, whose result "
-            "takes "
-            f"{readable_bytes(step.bytes)}; the plan needs {readable_bytes(self.needed_bytes)} beside its operands",
+            f"takes {readable_bytes(step.bytes)}; the plan needs {readable_bytes(self.needed_bytes)} beside its "
+            "operands",
             operation="einsum",
             step=number,
         )
@@ -152,7 +152,7 @@ def bind_call(plan: Plan, forms: Sequence[Form], /) -> Binding:
     """
     executable, result = bind_plan(plan, forms)
     kernel, needed = executable.shortest(), executable.needed_bytes
-    if not needs_check(needed, result.placement):
+    if needed <= _UNCHECKED or not needs_check(needed, result.placement):
         return kernel, result
 
     def run(*arrays: Any) -> Any:

@@ -94,8 +94,8 @@ def _expand_ellipsis(
         raise ExtentError(
             pointed(
                 f"{operation}: '...' covers {_count(longest, 'axis')} of operand {operand} "
-                f"{notation.written(operand)!r} of shape "
-                f"{shapes[operand]}, but the output has no '...'; put it there, or name the axes to sum them",
+                f"{notation.written(operand)!r} of shape {shapes[operand]}, but the output has no '...'; put it "
+                "there, or name the axes to sum them",
                 notation.text,
                 [place],
             ),
@@ -184,8 +184,7 @@ def _check_diagonal(
             raise ExtentError(
                 pointed(
                     f"{operation}: label {names[label]!r} has extents {seen[label]} and {extent} within operand "
-                    f"{operand} "
-                    f"{notation.written(operand)!r} of shape {shape}; accepted: equal extents",
+                    f"{operand} {notation.written(operand)!r} of shape {shape}; accepted: equal extents",
                     notation.text,
                     _columns(notation, operand, label),
                 ),

@@ -82,8 +82,7 @@ def to_ids(path: Any, operands: int) -> Path:
             if not 0 <= position < len(live):
                 raise PathError(
                     f"einsum: step {step} of the path, {positions}, names position {position}; accepted: 0 to "
-                    f"{len(live) - 1}, as "
-                    f"{len(live)} operands are left there",
+                    f"{len(live) - 1}, as {len(live)} operands are left there",
                     step=step,
                 )
         result.append(tuple(live[position] for position in positions))
@@ -93,8 +92,7 @@ def to_ids(path: Any, operands: int) -> Path:
     if len(live) > 1:
         raise PathError(
             f"einsum: the path is incomplete: {len(live)} operands are left after its {len(result)} steps; "
-            "accepted: a path that "
-            "leaves one",
+            "accepted: a path that leaves one",
             step=None,
         )
     return tuple(result)
@@ -151,8 +149,7 @@ def path_entries(path: Any) -> Path:
     except TypeError:
         raise PathError(
             f"einsum: optimize is {path!r}; accepted: the name of a search ('auto', 'greedy', 'optimal', ...), a "
-            "path such as "
-            "[(0, 1), (0, 1)], or a path optimizer",
+            "path such as [(0, 1), (0, 1)], or a path optimizer",
             step=None,
         ) from None
     for step, entry in enumerate(result):

@@ -187,8 +187,7 @@ class Plan:
         text = self.notation if len(self.notation) <= 40 else self.notation[:39] + "…"
         return (
             f"<Plan {text!r}: {len(self.steps)} steps, {self.flops:.3g} flops, largest intermediate "
-            f"{self.largest_intermediate} "
-            f"elements, peak {self.peak_bytes} bytes>"
+            f"{self.largest_intermediate} elements, peak {self.peak_bytes} bytes>"
         )
 
     def __eq__(self, other: object) -> bool:

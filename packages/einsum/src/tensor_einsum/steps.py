@@ -90,9 +90,12 @@ class _Builder:
 
     def build(self, path: Path) -> tuple[Step, ...]:
         output = self.network.output
-        last = max((position for position, entry in enumerate(path) if len(entry) == 2), default=-1)
+        last = len(path) - 1  # the last contraction of two
+        while last >= 0 and len(path[last]) != 2:
+            last -= 1
         direct = last if len({*output}) == len(output) else -1  # the contraction that can write the result itself
-        consumers = Consumers(self.terms, self.label_counts, self.network.extents, path)
+        # The result of the only entry of a path has no consumer.
+        consumers = Consumers(self.terms, self.label_counts, self.network.extents, path if len(path) > 1 else ())
         for position, entry in enumerate(path):
             if len(entry) == 2:
                 self._contract(*entry, output if position == direct else None, consumers)

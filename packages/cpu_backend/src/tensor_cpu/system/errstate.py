@@ -7,7 +7,7 @@ context and makes a copy only when that is entered already: by another thread, o
 collection ran something that calls it again.
 
 The allocator of NumPy's arrays is a context variable too. So what NumPy's functions make inside these contexts lies in
-warm memory (``tensor_cpu.system.memory``), and nothing else that the user does with NumPy is touched.
+cached buffers (``tensor_cpu.system.memory``), and nothing else that the user does with NumPy is touched.
 """
 
 from __future__ import annotations

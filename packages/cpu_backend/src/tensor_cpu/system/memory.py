@@ -1,4 +1,4 @@
-"""The warm memory of the CPU backend: buffers of large results that are kept for the next use.
+"""The caching allocator of the CPU backend: buffers of large results that are kept for the next use.
 
 ``pool.stats()`` says what is held, ``pool.clear()`` gives the kept buffers back to the operating system, and
 ``pool.set_limit(bytes)`` bounds them; unless set, the limit is an eighth of what the process may have in all, of the

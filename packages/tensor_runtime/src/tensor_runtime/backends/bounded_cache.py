@@ -152,7 +152,7 @@ class CacheTable(Generic[V]):
 
     def find(self, key: Any, /) -> V | None:
         """The entry of a key, if there is one; counted as a hit."""
-        value: V | None = self.found.get(key)
+        value = self.get(key)
         if value is not None:
             self._cache.count_hit()
         return value

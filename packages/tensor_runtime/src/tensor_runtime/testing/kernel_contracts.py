@@ -90,12 +90,12 @@ class ContractBackend(SimulatedBackend):
 
     def __init__(self, inner: Any, name: str) -> None:
         super().__init__(inner, name)
-        self.contracts = all_contracts()
+        self._known = all_contracts()
         self.bound: set[str] = set()
 
     def bind(self, name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel:
         """The inner kernel, after a look at what it is bound to; each call is looked at, too."""
-        contract = self.contracts.get(name)
+        contract = CONTRACTS.get(name) or self._known.get(name)  # a family may have been imported since
         if contract is None:
             raise BackendContractError(f"{name}: there is no contract of this kernel", operation=name)
         problem = problem_of(contract, operands, params)

@@ -1,0 +1,199 @@
+/* Linear algebra of small matrices, one in each lane: what the factors of well-conditioned matrices multiply to. */
+#include "fuzz.h"
+#include "linalg/batched_simd.h"
+
+#include <complex.h>
+#include <math.h>
+
+typedef double _Complex Value;
+typedef struct {
+    Index rows, columns;
+    Value at[LARGEST_SIDE * LARGEST_SIDE];
+} Matrix;
+
+static ElementType type;
+
+/* C11's CMPLX, which Clang lacks with some C libraries. */
+static Value value_of(double re, double im) {
+    const double parts[2] = {re, im};
+    Value value;
+    memcpy(&value, parts, sizeof value);
+    return value;
+}
+
+static Value value_read(const char *element) {
+    float f[2] = {0, 0};
+    double d[2] = {0, 0};
+    if (type == F32 || type == C32) memcpy(f, element, (size_t)ELEMENT_BYTES[type]);
+    else memcpy(d, element, (size_t)ELEMENT_BYTES[type]);
+    return value_of((double)f[0] + d[0], (double)f[1] + d[1]);
+}
+
+static void value_write(char *element, Value value) {
+    const double d[2] = {creal(value), cimag(value)};
+    const float f[2] = {(float)d[0], (float)d[1]};
+    memcpy(element, type == F32 || type == C32 ? (const void *)f : (const void *)d, (size_t)ELEMENT_BYTES[type]);
+}
+
+static double uniform(void) { return (double)draw(-1000000, 1000000) * 1e-6; }
+
+static Matrix random_matrix(Index rows, Index columns) {
+    Matrix matrix = {.rows = rows, .columns = columns};
+    const bool has_parts = type == C32 || type == C64;
+    for (Index i = 0; i < rows * columns; i++) matrix.at[i] = value_of(uniform(), has_parts ? uniform() : 0);
+    return matrix;
+}
+
+static Matrix adjoint(const Matrix *x) {
+    Matrix result = {.rows = x->columns, .columns = x->rows};
+    for (Index i = 0; i < x->rows; i++)
+        for (Index j = 0; j < x->columns; j++) result.at[i * x->columns + j] = conj(x->at[j * x->rows + i]);
+    return result;
+}
+
+static Matrix product(const Matrix *x, const Matrix *y) {
+    Matrix result = {.rows = x->rows, .columns = y->columns};
+    for (Index j = 0; j < y->columns; j++)
+        for (Index k = 0; k < x->columns; k++)
+            for (Index i = 0; i < x->rows; i++)
+                result.at[j * x->rows + i] += x->at[k * x->rows + i] * y->at[j * y->rows + k];
+    return result;
+}
+
+static Matrix identity(Index side) {
+    Matrix result = {.rows = side, .columns = side};
+    for (Index i = 0; i < side; i++) result.at[i * side + i] = 1;
+    return result;
+}
+
+static bool near(const Matrix *x, const Matrix *y) {
+    double most = 1;
+    for (Index i = 0; i < x->rows * x->columns; i++) most = fmax(most, cabs(y->at[i]));
+    for (Index i = 0; i < x->rows * x->columns; i++)
+        if (!(cabs(x->at[i] - y->at[i]) <= most * (type == F32 || type == C32 ? 1e-3 : 1e-9))) return false;
+    return true;
+}
+
+static void matrix_write(char *place, const Matrix *matrix) {
+    for (Index i = 0; i < matrix->rows * matrix->columns; i++)
+        value_write(place + i * ELEMENT_BYTES[type], matrix->at[i]);
+}
+
+/* The matrix of this number in an array of them. */
+static Matrix matrix_read(const char *array, Index number, Index rows, Index columns) {
+    Matrix matrix = {.rows = rows, .columns = columns};
+    for (Index i = 0; i < rows * columns; i++)
+        matrix.at[i] = value_read(array + (number * rows * columns + i) * ELEMENT_BYTES[type]);
+    return matrix;
+}
+
+/* Real numbers on a diagonal. */
+static Matrix diagonal_read(const char *array, Index number, Index side) {
+    const ElementType whole = type;
+    Matrix matrix = {.rows = side, .columns = side};
+    type = type == C32 ? F32 : type == C64 ? F64 : type;
+    for (Index i = 0; i < side; i++)
+        matrix.at[i * side + i] = value_read(array + (number * side + i) * ELEMENT_BYTES[type]);
+    type = whole;
+    return matrix;
+}
+
+static const LaneKernels *kernels_of(LaneName routine) {
+    const bool has_parts = type == C32 || type == C64;
+    if (routine == LANE_SOLVE || routine == LANE_INV || routine == LANE_DET)
+        return has_parts ? SIMD_CHOICE(linalg_lu_complex) : SIMD_CHOICE(linalg_lu_real);
+    return has_parts ? SIMD_CHOICE(linalg_complex) : SIMD_CHOICE(linalg_real);
+}
+
+static Index room_of(LaneName routine, Index side, Index right) {
+    switch (routine) {
+    case LANE_CHOLESKY: return CHOLESKY_ROOM(side);
+    case LANE_SOLVE: return SOLVE_ROOM(side, smaller(right, RIGHT_AT_ONCE));
+    case LANE_INV: return INV_ROOM(side);
+    case LANE_DET: return DET_ROOM(side);
+    case LANE_QR: return QR_ROOM(side);
+    case LANE_EIGH: return EIGH_ROOM(side);
+    default: return SVD_ROOM(side);
+    }
+}
+
+/* Well conditioned: positive definite where that is asked for, or diagonally dominant. */
+static Matrix operand_drawn(LaneName routine, Index rows, Index columns) {
+    Matrix matrix = random_matrix(rows, columns);
+    if (routine == LANE_QR || routine == LANE_SVD) return matrix;
+    if (routine == LANE_CHOLESKY || routine == LANE_EIGH) {
+        const Matrix other = adjoint(&matrix);
+        matrix = product(&matrix, &other);
+    }
+    if (routine != LANE_EIGH)
+        for (Index i = 0; i < rows; i++) matrix.at[i * rows + i] += 2 * (double)rows;
+    return matrix;
+}
+
+static Value determinant(Matrix matrix) { /* by elimination; no pivot is small */
+    Value result = 1;
+    const Index n = matrix.rows;
+    for (Index k = 0; k < n; k++) {
+        result *= matrix.at[k * n + k];
+        for (Index i = k + 1; i < n; i++) {
+            const Value factor = matrix.at[k * n + i] / matrix.at[k * n + k];
+            for (Index j = k; j < n; j++) matrix.at[j * n + i] -= factor * matrix.at[j * n + k];
+        }
+    }
+    return result;
+}
+
+/* Whether the factors, or the solution, are those of the matrix of this number. */
+static bool holds(LaneName routine, const LaneProblem *problem, char *const *operands, char *const *results, Index i) {
+    const Index m = problem->rows, n = problem->columns, k = smaller(m, n);
+    const Matrix a = matrix_read(operands[0], i, m, n), one = identity(k);
+    Matrix x = matrix_read(results[0], i, m, routine == LANE_SOLVE ? problem->right : k), y, z;
+    switch (routine) {
+    case LANE_CHOLESKY: y = adjoint(&x), z = product(&x, &y); return near(&z, &a);
+    case LANE_SOLVE: y = matrix_read(operands[1], i, m, problem->right), z = product(&a, &x); return near(&z, &y);
+    case LANE_INV: z = product(&a, &x); return near(&z, &one);
+    case LANE_QR: y = matrix_read(results[1], i, k, n), z = product(&x, &y); break;
+    case LANE_EIGH:
+        x = matrix_read(results[1], i, m, m);
+        y = diagonal_read(results[0], i, m), z = product(&x, &y), y = adjoint(&x), z = product(&z, &y);
+        break;
+    default:
+        y = diagonal_read(results[1], i, k), z = product(&x, &y), y = matrix_read(results[2], i, k, n);
+        z = product(&z, &y);
+    }
+    if (!near(&z, &a)) return false;
+    y = adjoint(&x), z = product(&y, &x);
+    return near(&z, &one);
+}
+
+void fuzz_batches(void) {
+    static const ElementType TYPES[] = {F32, F64, C32, C64};
+    type = TYPES[draw(0, 3)];
+    const LaneName routine = (LaneName)draw(0, LANE_ROUTINES - 1);
+    const LaneKernels *kernels = kernels_of(routine);
+    const Index m = draw(2, one_in(3) ? LARGEST_SIDE : 6), right = draw(1, LARGEST_SIDE);
+    const bool is_square = routine != LANE_QR && routine != LANE_SVD;
+    const Index n = is_square || one_in(3) ? m : draw(2, LARGEST_SIDE), side = m > n ? m : n, k = smaller(m, n);
+    const LaneProblem problem = {(int)m, (int)n, right, type == F32 || type == C32};
+    const Index groups = draw(1, 2), count = groups * kernels->width, item = ELEMENT_BYTES[type];
+    char *const operands[] = {room_for(count * m * n * item), room_for(count * m * right * item)};
+    char *const results[] = {room_for(count * (side > right ? side : right) * side * item),
+                             room_for(count * side * side * item), room_for(count * k * n * item)};
+    for (Index i = 0; i < count; i++) {
+        const Matrix first = operand_drawn(routine, m, n), second = random_matrix(m, right);
+        matrix_write(operands[0] + i * m * n * item, &first);
+        matrix_write(operands[1] + i * m * right * item, &second);
+    }
+    void *room = aligned_room(room_of(routine, side, right) * kernels->number_bytes);
+    const char *const inputs[] = {operands[0], operands[1]};
+    CHECK(kernels->routines[routine](&problem, inputs, results, groups, room));
+    for (Index i = 0; i < count; i++) {
+        if (routine == LANE_DET) {
+            const Value expected = determinant(matrix_read(operands[0], i, m, m));
+            const Value found = value_read(results[0] + i * item);
+            CHECK(cabs(found - expected) <= cabs(expected) * (problem.narrow ? 1e-3 : 1e-9));
+        } else {
+            CHECK(holds(routine, &problem, operands, results, i));
+        }
+    }
+}

@@ -1,0 +1,89 @@
+/* The loops of the elementwise machine: exact operations beside a formula, and every loop beside itself, one element at
+ * a time, since what a loop gives must not depend on where in a block an element is. */
+#include "elementwise/elementwise.h"
+#include "fuzz.h"
+
+enum { MOST = 300 };
+
+/* Whether the formula of an operation is known here; sets the result of whole numbers. */
+static bool formula(Operation operation, ElementType type, Number x, Number y, Number *result) {
+    const bool is_integer = type == I32 || type == I64;
+    switch (operation) {
+    case ADD: *result = number_plus(type, x, y); return type != BOOL;
+    case MULTIPLY: *result = number_times(type, x, y); return type != BOOL;
+    case SUBTRACT: *result = number_plus(type, x, number_times(type, (Number){-1, 0}, y)); return type != BOOL;
+    case NEGATIVE: *result = number_times(type, (Number){-1, 0}, x); return type != BOOL;
+    case MAXIMUM: *result = x.re > y.re ? x : y; return type != C32 && type != C64;
+    case MINIMUM: *result = x.re < y.re ? x : y; return type != C32 && type != C64;
+    case CONJUGATE: *result = (Number){x.re, -x.im}; return type == C32 || type == C64;
+    case BITWISE_AND: *result = (Number){x.re & y.re, 0}; return is_integer;
+    case BITWISE_OR: *result = (Number){x.re | y.re, 0}; return is_integer;
+    case BITWISE_XOR: *result = (Number){x.re ^ y.re, 0}; return is_integer;
+    case FLOOR:
+    case CEIL:
+    case TRUNC:
+    case ROUND: *result = x; return type == F32 || type == F64;
+    default: return false;
+    }
+}
+
+static bool truth(Operation operation, Number x, Number y) {
+    switch (operation) {
+    case EQUAL: return number_equal(x, y);
+    case NOT_EQUAL: return !number_equal(x, y);
+    case LESS: return x.re < y.re;
+    case LESS_EQUAL: return x.re <= y.re;
+    case GREATER: return x.re > y.re;
+    default: return x.re >= y.re;
+    }
+}
+
+/* Whole numbers, or any bytes: NaN, infinities, subnormal numbers and all integers. */
+static char *operand_drawn(ElementType type, Index n, bool whole) {
+    return whole ? numbers_drawn(type, n) : bytes_drawn(n * ELEMENT_BYTES[type]);
+}
+
+static bool same(const char *x, const char *y, int bytes) {
+    if (memcmp(x, y, (size_t)bytes) == 0) return true;
+    const int part = bytes == 4 ? 4 : 8; /* NaN may differ in sign and payload */
+    for (int i = 0; i < bytes; i += part) {
+        double a[2];
+        float narrow[2];
+        for (int j = 0; j < 2; j++) {
+            if (part == 4) memcpy(&narrow[j], (j ? y : x) + i, 4);
+            else memcpy(&a[j], (j ? y : x) + i, 8);
+        }
+        if (part == 4)
+            for (int j = 0; j < 2; j++) a[j] = (double)narrow[j];
+        if (memcmp(x + i, y + i, (size_t)part) != 0 && !(a[0] != a[0] && a[1] != a[1])) return false;
+    }
+    return bytes >= 4;
+}
+
+void fuzz_elementwise(void) {
+    const ElementType type = draw_type();
+    const Operation operation = (Operation)draw(0, OPERATIONS - 1);
+    const Loop loop = SIMD_CHOICE(elementwise_kernels)->loops[operation][type];
+    if (loop == NULL) return;
+    const Index n = draw(0, one_in(3) ? MOST : 20);
+    const bool whole = one_in(2) || operation >= TO_F32; /* a float beyond an integer has no counterpart there */
+    const int bytes = ELEMENT_BYTES[type], out = ELEMENT_BYTES[operation_result(operation, type)];
+    const bool chooses = operation == WHERE;
+    const ElementType types[3] = {chooses ? BOOL : type, type, type};
+    char *operands[3];
+    for (int k = 0; k < 3; k++) operands[k] = operand_drawn(types[k], n, whole);
+    char *result = room_for(n * out), *alone = room_for(out);
+    loop(n, result, operands[0], operands[1], (Third){.elements = operands[2]});
+    for (Index i = 0; i < n; i++) {
+        const char *x = operands[0] + i * ELEMENT_BYTES[types[0]], *y = operands[1] + i * bytes;
+        const char *z = operands[2] + i * bytes, *found = result + i * out;
+        loop(1, alone, x, y, (Third){.elements = z});
+        CHECK(same(found, alone, out) || (!whole && (type == C32 || type == C64)));
+        if (chooses) CHECK(memcmp(found, *x ? y : z, (size_t)bytes) == 0);
+        Number expected;
+        if (!whole) continue;
+        const Number a = number_read(types[0], x), b = number_read(type, y);
+        if (formula(operation, type, a, b, &expected)) CHECK(number_equal(number_read(type, found), expected));
+        if (operation >= EQUAL && operation <= GREATER_EQUAL) CHECK((*found != 0) == truth(operation, a, b));
+    }
+}
