@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -62,3 +64,47 @@ def messages(tmp_path: Path, text: str, name: str = "package/module.py") -> list
 
 def test_a_module_that_keeps_the_rules_has_no_findings(tmp_path: Path) -> None:
     assert messages(tmp_path, WELL) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"""Module."""', "", "module has no docstring"),
+        ('    """As double."""\n', "", "function forward has no docstring"),
+        ('        """Sum."""\n', "", "method Pair.total has no docstring"),
+        ("    >>> double(1)\n    2\n", "", "function double computes and has no example that runs"),
+        (">>> double(1)", ">>> double(1)  # doctest: +SKIP", "function double computes and has no example that runs"),
+        (">>> Pair()", "Pair()", "class Pair computes, and neither it nor a method has an example"),
+        ("def forward", "def more(x):\n    return x\n\ndef forward", "function more has no docstring"),
+    ],
+)
+def test_a_broken_rule_is_found(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in WELL
+    assert messages(tmp_path, WELL.replace(old, new, 1)) == [message]
+
+
+def test_private_names_are_free(tmp_path: Path) -> None:
+    bare = "def f(x):\n    x += 1\n    return x\n"
+    assert messages(tmp_path, '"""Module."""\n' + bare.replace("f(", "_f(")) == []
+    assert messages(tmp_path, bare, "package/_module.py") == []
+
+
+def test_only_conformance_cases_need_no_examples(tmp_path: Path) -> None:
+    bare = '"""Module."""\n\ndef f(x):\n    """One."""\n    x += 1\n    return x\n'
+    found = ["function f computes and has no example that runs"]
+    assert messages(tmp_path / "cases", bare, "package/cases/module.py") == []
+    assert messages(tmp_path / "backend", bare, "tensor_cpu/module.py") == found
+    assert messages(tmp_path / "program", bare, "ironstride/module.py") == found
+
+
+def test_long_files_and_utils_are_found(tmp_path: Path) -> None:
+    found = messages(tmp_path, '"""Module."""\n' + "\n" * 400, "package/utils.py")
+    assert found[0] == "401 lines; split it, 400 is the most"
+    assert "utils" in found[1]
+
+
+def test_the_exit_status_says_whether_there_are_findings(tmp_path: Path) -> None:
+    (tmp_path / "module.py").write_text("x = 1\n")
+    assert rules.main([str(tmp_path)]) == 1
+    (tmp_path / "module.py").write_text('"""Module."""\n')
+    assert rules.main([str(tmp_path)]) == 0

@@ -273,6 +273,24 @@ def test_a_rule_is_used_only_while_it_is_registered(device: Callable[..., Placem
         tr.sqrt(x)
 
 
+def test_a_kernel_that_others_bring_comes_before_the_rule_and_its_refusal_stands(
+    device: Callable[..., Placement],
+) -> None:
+    def bind(operands: Any, result: Any, params: Any) -> Callable[..., Any]:
+        if operands[0].rank != 1:
+            raise UnsupportedOperationError("mean: vectors only", operation="mean")
+        return lambda x: x
+
+    x = tr.to(tr.tensor([[1.0, 3.0]]), device("mean"))
+    assert tr.mean(x).item() == 2.0
+    tr.register_kernel("odd", "mean", bind)
+    try:
+        with pytest.raises(UnsupportedOperationError, match=r"^mean: vectors only$"):
+            tr.mean(x)
+    finally:
+        registry.unregister_kernel("odd", "mean")
+
+
 def test_two_rules_of_one_name_are_a_conflict() -> None:
     with pytest.raises(PluginConflictError, match=r"the rule lower\.mean is there already, from ironstride"):
         tr.register_rule("lower", "mean", lambda x, params: x)

@@ -89,6 +89,8 @@ class Registry:
                 return binder(operands, result, params)
             return backend.bind(operation, operands, result, params)
         except UnsupportedOperationError as error:
+            if binder is not None:
+                raise
             lacking = error
         except Exception as error:
             fail(operation, error, result)

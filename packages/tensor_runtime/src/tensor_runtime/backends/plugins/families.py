@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from importlib import import_module
 from typing import Any, Final, NamedTuple
 
 from tensor_core.errors import BackendContractError, BackendUnavailableError, PluginConflictError, PluginLoadError
@@ -184,6 +183,8 @@ def _fits(said: Mapping[Any, Any]) -> bool:
 
 
 def _loaded(place: str) -> Callable[..., Any]:
+    from importlib import import_module  # not at import time, where each module counts
+
     module, colon, name = place.partition(":")
     if not (module and colon and name.isidentifier()):
         raise PluginLoadError(f"the operation's place reads {place!r}; accepted: 'module:function'")
