@@ -24,15 +24,9 @@ int group_extend(Group *group, GroupAxis axis) {
 
 int group_read(Group *group, PyObject *axes) {
     *group = group_empty();
-    if (!PyTuple_Check(axes)) {
-        PyErr_Format(PyExc_TypeError, "expected a tuple of axes, found %R", axes);
-        return -1;
-    }
-    if (PyTuple_GET_SIZE(axes) > MAX_RANK) {
-        PyErr_Format(PyExc_ValueError, "expected a tuple of at most %d axes, found %R", MAX_RANK, axes);
-        return -1;
-    }
-    for (Py_ssize_t place = 0; place < PyTuple_GET_SIZE(axes); place++) {
+    const int length = tuple_length(axes, MAX_RANK, "axes");
+    if (length < 0) return -1;
+    for (int place = 0; place < length; place++) {
         Index numbers[1 + ROLES];
         int count = indices_read(numbers, 1 + ROLES, PyTuple_GET_ITEM(axes, place));
         if (count < 0) return -1;

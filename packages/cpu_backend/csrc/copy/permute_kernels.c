@@ -94,15 +94,20 @@ static PyObject *bind_copy(PyObject *module, PyObject *const *arguments, Py_ssiz
     return kernel_with_operands(kernel_new("copy", call_copy, plan, free_copy), &operand, 1);
 }
 
+/* The arguments (extents, target strides, source strides, dtype) of a binder. */
+static bool views_read(const char *binder, PyObject *const *arguments, Py_ssize_t count, ArrayForm *form,
+                       StridedLayout *target, StridedLayout *source) {
+    return arguments_count(binder, count, 4, "extents, strides, strides and an element type") &&
+           array_form_read(form, arguments[0], arguments[3]) == 0 &&
+           layout_read(target, form, arguments[1], form->type) && layout_read(source, form, arguments[2], form->type);
+}
+
 /* bind_copy_into(extents, target strides, source strides, dtype): a kernel of two arrays, target and source. */
 static PyObject *bind_copy_into(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
     ArrayForm form;
     StridedLayout target, source;
-    if (!arguments_count("bind_copy_into", count, 4, "extents, strides, strides and an element type") ||
-        array_form_read(&form, arguments[0], arguments[3]) < 0 ||
-        !layout_read(&target, &form, arguments[1], form.type) || !layout_read(&source, &form, arguments[2], form.type))
-        return NULL;
+    if (!views_read("bind_copy_into", arguments, count, &form, &target, &source)) return NULL;
     const StridedLayout between = compact_layout(&source);
     CopyIntoPlan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) return PyErr_NoMemory();
@@ -128,10 +133,7 @@ static PyObject *method(PyObject *module, PyObject *const *arguments, Py_ssize_t
     (void)module;
     ArrayForm form;
     StridedLayout target, source;
-    if (!arguments_count("copy_method", count, 4, "extents, strides, strides and an element type") ||
-        array_form_read(&form, arguments[0], arguments[3]) < 0 ||
-        !layout_read(&target, &form, arguments[1], form.type) || !layout_read(&source, &form, arguments[2], form.type))
-        return NULL;
+    if (!views_read("copy_method", arguments, count, &form, &target, &source)) return NULL;
     CopyPlan *plan = copy_plan(&source, &target);
     if (plan == NULL) return PyErr_NoMemory();
     PyObject *loops = PyTuple_New(plan->rank);

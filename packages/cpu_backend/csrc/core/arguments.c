@@ -24,20 +24,23 @@ int element_type_read(PyObject *type_name) {
     return type;
 }
 
-int indices_read(Index *indices, int room, PyObject *tuple) {
+int tuple_length(PyObject *tuple, int room, const char *of) {
     if (!PyTuple_Check(tuple)) {
-        PyErr_Format(PyExc_TypeError, "expected a tuple of integers, found %R", tuple);
+        PyErr_Format(PyExc_TypeError, "expected a tuple of %s, found %R", of, tuple);
         return -1;
     }
-    if (PyTuple_GET_SIZE(tuple) > room) {
-        PyErr_Format(PyExc_ValueError, "expected a tuple of at most %d integers, found %R", room, tuple);
-        return -1;
-    }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
+    if (PyTuple_GET_SIZE(tuple) <= room) return (int)PyTuple_GET_SIZE(tuple);
+    PyErr_Format(PyExc_ValueError, "expected a tuple of at most %d %s, found %R", room, of, tuple);
+    return -1;
+}
+
+int indices_read(Index *indices, int room, PyObject *tuple) {
+    const int count = tuple_length(tuple, room, "integers");
+    for (int i = 0; i < count; i++) {
         indices[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(tuple, i));
         if (indices[i] == -1 && PyErr_Occurred()) return -1;
     }
-    return (int)PyTuple_GET_SIZE(tuple);
+    return count;
 }
 
 bool members_read(const Member *members, int count, PyObject *object) {

@@ -24,6 +24,9 @@ int name_read(PyObject *name, const char *const *names, int count);
 int element_type_read(PyObject *type_name);
 const char *element_type_name(ElementType type);
 
+/* How many items a tuple has, of at most `room`; -1 with an exception set. `of` says what they are. */
+int tuple_length(PyObject *tuple, int room, const char *of);
+
 /* Reads a tuple of integers into indices; returns how many, or -1 with an exception set when it holds more than room
  * or anything else. */
 int indices_read(Index *indices, int room, PyObject *tuple);

@@ -34,12 +34,16 @@ static PyObject *set_limit(PyObject *module, PyObject *bytes) {
     Py_END_ALLOW_THREADS Py_RETURN_NONE;
 }
 
+static PyObject *switched(void (*set)(bool on), PyObject *on) {
+    const int wanted = PyObject_IsTrue(on);
+    if (wanted < 0) return NULL;
+    set(wanted);
+    Py_RETURN_NONE;
+}
+
 static PyObject *set_poisoning(PyObject *module, PyObject *on) {
     (void)module;
-    int wanted = PyObject_IsTrue(on);
-    if (wanted < 0) return NULL;
-    allocator_set_poisoning(wanted);
-    Py_RETURN_NONE;
+    return switched(allocator_set_poisoning, on);
 }
 
 static PyObject *use_caching_allocator(PyObject *module, PyObject *unused) {
@@ -83,10 +87,7 @@ static PyObject *set_most_threads(PyObject *module, PyObject *count) {
 
 static PyObject *set_call_checks(PyObject *module, PyObject *on) {
     (void)module;
-    int wanted = PyObject_IsTrue(on);
-    if (wanted < 0) return NULL;
-    kernel_check_calls(wanted);
-    Py_RETURN_NONE;
+    return switched(kernel_check_calls, on);
 }
 
 static PyObject *instruction_set(PyObject *module, PyObject *unused) {

@@ -289,11 +289,8 @@ static int read_fold(ReductionPlan *plan, PyObject *name, PyObject *type_name) {
 /* Reads a tuple of axes, (extent, stride, place) each, and adds them to what the kernel reaches; the place of a reduced
  * axis means nothing. */
 static bool loops_read(Loops *loops, PyObject *tuple, Reach *reach) {
-    if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) > MAX_RANK) {
-        PyErr_Format(PyExc_TypeError, "bind_reduce: expected a tuple of at most %d axes, found %R", MAX_RANK, tuple);
-        return false;
-    }
-    loops->rank = (int)PyTuple_GET_SIZE(tuple);
+    loops->rank = tuple_length(tuple, MAX_RANK, "axes");
+    if (loops->rank < 0) return false;
     loops->steps = 1;
     for (int axis = 0; axis < loops->rank; axis++) {
         Index numbers[3];
