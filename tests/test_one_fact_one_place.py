@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 
 import tensor_runtime as tr
-from tensor_runtime.backends.facts import facts_of, stated
+from tensor_runtime.backends.kernel_facts import facts_of, stated
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.testing.completeness import declared_specs
 from tensor_runtime.testing.kernel_contracts import all_contracts

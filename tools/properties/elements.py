@@ -13,7 +13,7 @@ from properties import Property, draw
 from tensor_core import DTYPES, CastRangeError, DType, HostTensor, LossyConversionError, can_convert, cast, convert
 
 if TYPE_CHECKING:
-    from tensor_core.scalars import Overflow
+    from tensor_core.scalar_conversion import Overflow
 
 POLICIES: Final[tuple[Overflow, ...]] = ("error", "saturate", "wrap")
 PAIRS: Final = [(source, target) for source in DTYPES for target in DTYPES]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tensor_core import UnsupportedOperationError
 from tensor_core.dtypes import as_dtype
-from tensor_cpu.kernels.contraction.contract import bind_contract
+from tensor_cpu.kernels.contraction.choice import bind_contract
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
 

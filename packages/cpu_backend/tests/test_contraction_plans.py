@@ -6,7 +6,7 @@ import pytest
 
 from tensor_cpu.kernels.axes import Labels, Operand, join, row_major
 from tensor_cpu.kernels.contraction.broadcast_sum import Accumulation
-from tensor_cpu.kernels.contraction.contract import plan_numpy
+from tensor_cpu.kernels.contraction.choice import plan_numpy
 from tensor_cpu.kernels.contraction.gemm import MatrixProduct
 from tensor_cpu.kernels.copy.permute import bind_tiles
 

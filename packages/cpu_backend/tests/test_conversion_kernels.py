@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tensor_core.dtypes import C32, C64, DTYPES, F32, F64, I32, I64, INTEGER, Bool, DType
 from tensor_core.errors import CastRangeError
 from tensor_core.promotion import can_convert
-from tensor_core.scalars import cast_scalar, convert_scalar
+from tensor_core.scalar_conversion import cast_scalar, convert_scalar
 from tensor_cpu.kernels.conversion.numpy import BLOCK, bind_cast, bind_convert
 from tensor_cpu.storage import NUMPY_DTYPES, Array
 from tensor_runtime.form import form_of

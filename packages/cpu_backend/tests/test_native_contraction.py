@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tensor_cpu.kernels.axes import Labels, Operand, join, row_major
-from tensor_cpu.kernels.contraction.contract import plan_contraction
+from tensor_cpu.kernels.contraction.choice import plan_contraction
 from tensor_cpu.kernels.contraction.gemm import MatrixProduct
 from tensor_cpu.kernels.contraction.native import (
     PairProduct,

@@ -21,7 +21,7 @@ import tensor_runtime as tr
 from tensor_core import F32, F64, I32, Bool, DTypeError, UnsupportedOperationError
 from tensor_core.dtypes import DType
 from tensor_core.errors import ArgumentError
-from tensor_cpu.kernels.contraction.contract import bind_contract as bind_numpys_contract
+from tensor_cpu.kernels.contraction.choice import bind_contract as bind_numpys_contract
 from tensor_cpu.kernels.contraction.native_semiring import bind_contract
 from tensor_cpu.kernels.contraction.native_semiring import bind_semiring_contract as bind_native
 from tensor_cpu.kernels.contraction.semiring import bind_semiring_contract as bind_numpy

@@ -13,7 +13,7 @@ import tensor_runtime as tr
 from tensor_core import DTYPES
 from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, DType
 from tensor_core.errors import CastRangeError
-from tensor_cpu.kernels.contraction import contract
+from tensor_cpu.kernels.contraction import choice
 from tensor_cpu.kernels.contraction import tiny as small_products
 from tensor_cpu.kernels.elementwise import numpy as elementwise
 from tensor_cpu.kernels.elementwise import tiny
@@ -151,7 +151,7 @@ def test_small_products_cover_matrices_vectors_and_batches(instruction_set: str)
         kernel = small_products.bind_contract(operands, result, labels)
         assert kernel is not None
         transposed = [np.arange(1.0, 1 + form.size).reshape(form.shape[::-1]) for form in operands]
-        expected = contract.bind_contract(operands, result, labels)
+        expected = choice.bind_contract(operands, result, labels)
         assert_same(kernel(*transposed), np.asarray(expected(*transposed)))
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tensor_core.dtypes import as_dtype
-from tensor_cpu.kernels.contraction.contract import bind_unary_einsum
+from tensor_cpu.kernels.contraction.choice import bind_unary_einsum
 from tensor_cpu.kernels.copy.permute import bind_fill, bind_tiles, fuse
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.form import Form, form_of

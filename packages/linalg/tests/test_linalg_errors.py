@@ -14,7 +14,7 @@ import tensor_linalg as tl
 import tensor_runtime as tr
 from tensor_core import DTypeError, ShapeError, TensorError
 from tensor_linalg.contracts import CheckParams
-from tensor_runtime.backends.facts import facts_of
+from tensor_runtime.backends.kernel_facts import facts_of
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "svd": tl.svd,

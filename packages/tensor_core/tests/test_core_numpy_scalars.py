@@ -23,7 +23,7 @@ from tensor_core import (
     cast_scalar,
     promote,
 )
-from tensor_core.scalars import round_to_f32
+from tensor_core.scalar_conversion import round_to_f32
 from tensor_core.testing.strategies import dtypes, elements
 
 np = pytest.importorskip("numpy", "2.1")

@@ -31,7 +31,7 @@ from tensor_core import (
     convert_scalar,
     to_element,
 )
-from tensor_core.scalars import BOUNDS, round_to_f32
+from tensor_core.scalar_conversion import BOUNDS, round_to_f32
 from tensor_core.testing.strategies import dtypes, elements
 
 

@@ -14,7 +14,7 @@ import tensor_runtime as tr
 from tensor_core import DTYPES, DType
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, LossyConversionError
 from tensor_core.promotion import can_convert, promote
-from tensor_core.scalars import cast_scalar
+from tensor_core.scalar_conversion import cast_scalar
 
 PAIRS = [(source, target) for source in DTYPES for target in DTYPES]
 

@@ -23,7 +23,7 @@ from tensor_core.errors import (
     TensorError,
     UnsupportedOperationError,
 )
-from tensor_runtime.backends.facts import stated
+from tensor_runtime.backends.kernel_facts import stated
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.testing.completeness import declared_specs
 from tensor_runtime.testing.fused import disagreement, fused_outcome, outcome

@@ -10,8 +10,8 @@ import pytest
 import tensor_runtime as tr
 from tensor_core.dtypes import REAL
 from tensor_core.errors import ArgumentError, DivisionByZeroError, UnsupportedOperationError
-from tensor_runtime.backends import facts
-from tensor_runtime.backends.facts import ELEMENTWISE, UNSTATED, VIEW, KernelFacts, facts_of, state, stated
+from tensor_runtime.backends import kernel_facts
+from tensor_runtime.backends.kernel_facts import ELEMENTWISE, UNSTATED, VIEW, KernelFacts, facts_of, state, stated
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.backends.xp_tables import elementwise as rows
 from tensor_runtime.contracts.views import ConvertParams
@@ -26,7 +26,7 @@ from tensor_runtime.testing.simulated_device import ProgramBackend
 @pytest.fixture(autouse=True)
 def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a test states is not known to the next one."""
-    monkeypatch.setattr(facts, "_STATED", dict(facts._STATED))
+    monkeypatch.setattr(kernel_facts, "_STATED", dict(kernel_facts._STATED))
 
 
 def half(operands: Any, result: Any, params: Any) -> Any:

@@ -46,9 +46,9 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     "comparison": dict.fromkeys(("equal", "not_equal", "less", "less_equal"), Row(_UFUNC, _TINY)),
     "complex_parts": dict.fromkeys(("complex", "real", "imag"), Row("elementwise.complex_parts", (_PROGRAM,))),
     "contraction": {
-        "contract": Row("contraction.contract", ("contraction.tiny", "contraction.native_semiring")),
+        "contract": Row("contraction.choice", ("contraction.tiny", "contraction.native_semiring")),
         "semiring_contract": Row("contraction.semiring", ("contraction.native_semiring",)),
-        "unary_einsum": Row("contraction.contract", ("contraction.native_unary_einsum",)),
+        "unary_einsum": Row("contraction.choice", ("contraction.native_unary_einsum",)),
     },
     "conversion": dict.fromkeys(("convert", "cast"), Row("conversion.numpy", ("conversion.native",))),
     "convolution": {"conv": Row("convolution")},

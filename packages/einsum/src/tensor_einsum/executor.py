@@ -24,7 +24,7 @@ from tensor_einsum.steps import Step, peak_bytes
 from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.error_translation import translated
-from tensor_runtime.backends.facts import state
+from tensor_runtime.backends.kernel_facts import state
 from tensor_runtime.backends.memory_limits import recently_usable_bytes
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.backends.workspaces import with_workspace, workspace_of

@@ -19,7 +19,7 @@ import tensor_runtime as tr
 from ironstride.network_file import Drawn, Network, NetworkFileError, Stored, Values, printable
 from tensor_core.dtypes import COMPLEX, DType, Element
 from tensor_core.errors import TensorError
-from tensor_core.scalars import to_element
+from tensor_core.scalar_conversion import to_element
 from tensor_runtime.io.npy import load_stream
 
 

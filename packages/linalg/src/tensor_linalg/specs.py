@@ -13,7 +13,7 @@ from tensor_core.dtypes import FLOATING, DType
 from tensor_core.errors import DTypeError, ShapeError
 from tensor_core.shapes import broadcast_shapes
 from tensor_linalg import contracts as contracts  # declares them before anything is bound
-from tensor_runtime.backends.facts import KernelFacts
+from tensor_runtime.backends.kernel_facts import KernelFacts
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.protocols import Operand, Result

@@ -68,7 +68,7 @@ from tensor_core.layout import (
     validate_layout,
 )
 from tensor_core.promotion import can_convert, promote, promote_scalar
-from tensor_core.scalars import cast_scalar, convert_scalar, to_element
+from tensor_core.scalar_conversion import cast_scalar, convert_scalar, to_element
 from tensor_core.shapes import (
     ShapeVec,
     StrideVec,

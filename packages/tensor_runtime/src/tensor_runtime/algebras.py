@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from tensor_core.dtypes import ALL, DTYPES, REAL_FLOATING, Bool, DType, as_dtype
 from tensor_core.errors import ArgumentError, DTypeError, shortened
-from tensor_core.scalars import to_element
+from tensor_core.scalar_conversion import to_element
 
 
 class Semiring:

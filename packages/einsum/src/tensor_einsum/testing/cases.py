@@ -9,7 +9,7 @@ from typing import Any, Final
 from tensor_core.dtypes import C32, C64, DTYPES, F32, F64, I32, I64, Bool, DType
 from tensor_core.errors import TensorError
 from tensor_core.promotion import promote
-from tensor_core.scalars import convert_scalar
+from tensor_core.scalar_conversion import convert_scalar
 from tensor_einsum.api import einsum
 from tensor_einsum.errors import ExtentError, PathError, SubscriptsError
 from tensor_runtime.testing.case import Case, refused

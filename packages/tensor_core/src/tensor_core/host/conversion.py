@@ -11,7 +11,7 @@ from tensor_core.host.storage import Storage
 from tensor_core.host.tensor import HostTensor, HostTensorView, S
 from tensor_core.layout import TensorLayout
 from tensor_core.promotion import can_convert
-from tensor_core.scalars import OVERFLOW_POLICIES, Overflow, cast_scalar, lossy_conversion
+from tensor_core.scalar_conversion import OVERFLOW_POLICIES, Overflow, cast_scalar, lossy_conversion
 from tensor_core.shapes import unravel_index
 from tensor_core.static_types import Any, overload
 

@@ -24,7 +24,7 @@ from tensor_core.host.storage import Storage, copy_elements
 from tensor_core.host.view_methods import V, ViewMethods
 from tensor_core.layout import TensorLayout, element_offset, is_injective
 from tensor_core.promotion import can_convert
-from tensor_core.scalars import to_element
+from tensor_core.scalar_conversion import to_element
 from tensor_core.shapes import Order, ordered_strides
 from tensor_core.static_types import Any, ClassVar
 

@@ -14,7 +14,7 @@ from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool, DType, Elemen
 from tensor_core.errors import DTypeError, FormatError, LayoutError, OutOfMemoryError, ReadOnlyError, shortened
 from tensor_core.foreign import refuse_masked
 from tensor_core.layout import TensorLayout, validate_layout
-from tensor_core.scalars import to_element
+from tensor_core.scalar_conversion import to_element
 from tensor_core.static_types import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:

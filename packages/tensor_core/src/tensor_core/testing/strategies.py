@@ -14,7 +14,7 @@ from tensor_core.dtypes import C32, C64, DTYPES, F32, Bool, DType, Element
 from tensor_core.host.storage import Storage
 from tensor_core.host.tensor import HostTensor, HostTensorView
 from tensor_core.layout import TensorLayout, reachable_range
-from tensor_core.scalars import BOUNDS, to_element
+from tensor_core.scalar_conversion import BOUNDS, to_element
 from tensor_core.slices import SliceSpec
 
 if TYPE_CHECKING:

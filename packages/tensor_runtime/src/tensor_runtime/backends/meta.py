@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from tensor_core.errors import UnsupportedOperationError
 from tensor_core.host.tensor import HostTensor
-from tensor_runtime.backends.facts import facts_of
+from tensor_runtime.backends.kernel_facts import facts_of
 from tensor_runtime.form import Form
 from tensor_runtime.placement import DeviceId, DeviceKind, MemoryKind, Placement
 from tensor_runtime.protocols import Kernel, Operand, Result

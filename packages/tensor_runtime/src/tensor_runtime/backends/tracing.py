@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from tensor_core.errors import ArgumentError, UnsupportedOperationError
 from tensor_core.host.tensor import HostTensor
-from tensor_runtime.backends.facts import facts_of
+from tensor_runtime.backends.kernel_facts import facts_of
 from tensor_runtime.form import Form
 from tensor_runtime.placement import DeviceId, DeviceKind, MemoryKind, Placement
 from tensor_runtime.protocols import Kernel, Operand, Result
@@ -85,7 +85,7 @@ class TracingBackend:
         """A kernel that notes one step.
 
         Raises:
-            UnsupportedOperationError: the kernel is not elementwise (``tensor_runtime.backends.facts``).
+            UnsupportedOperationError: the kernel is not elementwise (``tensor_runtime.backends.kernel_facts``).
         """
         facts = facts_of(name)
         if facts.effect == "answers":

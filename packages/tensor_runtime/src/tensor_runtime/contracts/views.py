@@ -110,7 +110,7 @@ KERNELS: Final = declare(
         ),
         Contract(
             "cast",
-            "Any other dtype, as tensor_core.scalars.cast_scalar says for one element.",
+            "Any other dtype, as tensor_core.scalar_conversion.cast_scalar says for one element.",
             _X,
             f"{_COPY}, of any dtype",
             ConvertParams,

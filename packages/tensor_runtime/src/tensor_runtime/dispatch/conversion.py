@@ -1,7 +1,7 @@
 """Change of dtype: ``convert`` is checked, ``cast`` may lose values, nothing else changes a dtype silently.
 
 ``convert`` is decided from dtypes alone: allowed exactly when promoting both gives the target. ``cast`` is defined
-for all pairs; its scalar definition is ``tensor_core.scalars.cast_scalar``, and every backend gives the same bits.
+for all pairs; its scalar definition is ``tensor_core.cast_scalar``, and every backend gives the same bits.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tensor_core.errors import DTypeError, LossyConversionError
 from tensor_core.promotion import can_convert, promote_scalar
 from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import call_translated
-from tensor_runtime.backends.facts import KernelFacts, state
+from tensor_runtime.backends.kernel_facts import KernelFacts, state
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.contracts.contract import bound_params
 from tensor_runtime.dispatch.arguments import choice

@@ -13,7 +13,7 @@ from tensor_core.dtypes import ALL, DType
 from tensor_core.shapes import element_count
 from tensor_runtime.backends.bindings import Binding
 from tensor_runtime.backends.error_translation import call_translated
-from tensor_runtime.backends.facts import KernelFacts
+from tensor_runtime.backends.kernel_facts import KernelFacts
 from tensor_runtime.backends.meta import no_elements
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.contracts.contract import bound_params

@@ -11,7 +11,7 @@ from typing import Any
 
 from tensor_core.dtypes import ALL, INTEGER, DType
 from tensor_core.errors import DTypeError, IndexingError
-from tensor_runtime.backends.facts import Effect, KernelFacts
+from tensor_runtime.backends.kernel_facts import Effect, KernelFacts
 from tensor_runtime.dispatch.conversion import check_convertible
 from tensor_runtime.dispatch.spec import OpSpec, ShapeRule
 from tensor_runtime.form import Form

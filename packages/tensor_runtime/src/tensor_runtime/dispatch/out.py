@@ -14,7 +14,7 @@ from typing import Any, Final
 from tensor_core.errors import OverlappingViewError, ReadOnlyError, ShapeError
 from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import call_translated, fail
-from tensor_runtime.backends.facts import KernelFacts, state
+from tensor_runtime.backends.kernel_facts import KernelFacts, state
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch.conversion import check_convertible
 from tensor_runtime.dispatch.overlap import overlap_test

@@ -15,7 +15,7 @@ from tensor_core.errors import ArgumentError, DTypeError, PlacementError
 from tensor_core.foreign import refuse_masked
 from tensor_core.promotion import promote, promote_scalar
 from tensor_runtime.backends.bindings import Binding, BindingTable, PairTable
-from tensor_runtime.backends.facts import VIEW, KernelFacts, Reason, facts_of, state
+from tensor_runtime.backends.kernel_facts import VIEW, KernelFacts, Reason, facts_of, state
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.contracts.contract import bound_params
 from tensor_runtime.dispatch.dtype_rules import broadcast, broadcast_three, same_shape
@@ -47,7 +47,7 @@ class OpSpec:
         binary: exactly two operands and no params; the table is then a table of pairs, as ``execute_binary`` expects.
         takes_params: the last part of a key is a hashable params (axes, options), not an operand.
         kernel: the name that backends bind, where it differs from ``name``.
-        facts: what is true of that kernel on every backend (``tensor_runtime.backends.facts``), stated by one of the
+        facts: what is true of that kernel on every backend (``backends.kernel_facts``), stated by one of the
             specs that bind it; None where another states them, or where it is pure and not elementwise.
 
     Identity is equality. The table ``bindings`` is keyed by the operands' forms, followed by the params; ``found`` is
@@ -141,7 +141,7 @@ class ElementwiseSpec(OpSpec):
         accepts: dtypes accepted, after promotion of all operands to their common dtype.
         result_dtype: from the common dtype to the result's.
         kernel: the name that backends bind, where it differs from ``name``.
-        refuses: which values are refused, see ``tensor_runtime.backends.facts``; None where none is.
+        refuses: which values are refused, see ``tensor_runtime.backends.kernel_facts``; None where none is.
 
     >>> spec = ElementwiseSpec("add", 2)
     >>> spec.infer((zeros((2, 1))._form, ones(3)._form))

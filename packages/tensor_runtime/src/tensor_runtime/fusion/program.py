@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from tensor_core.errors import UnsupportedOperationError
 from tensor_runtime.backends.error_translation import fail
-from tensor_runtime.backends.facts import ELEMENTWISE, facts_of, state
+from tensor_runtime.backends.kernel_facts import ELEMENTWISE, facts_of, state
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.backends.tracing import Reference, Step
 from tensor_runtime.contracts.elementwise import ProgramParams, ProgramStep

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 from tensor_core.dtypes import REAL, Bool
-from tensor_runtime.backends.facts import ELEMENTWISE
+from tensor_runtime.backends.kernel_facts import ELEMENTWISE
 from tensor_runtime.dispatch.arguments import choice, whole, wholes
 from tensor_runtime.dispatch.call import execute_unary, execute_with_params
 from tensor_runtime.dispatch.dtype_rules import Axes, inexact, reduced_axes

@@ -22,11 +22,11 @@ from tensor_core.errors import (
     shortened,
 )
 from tensor_core.host.tensor import HostTensor
-from tensor_core.scalars import to_element
+from tensor_core.scalar_conversion import to_element
 from tensor_core.shapes import as_shape
 from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import call_translated
-from tensor_runtime.backends.facts import state
+from tensor_runtime.backends.kernel_facts import state
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch.conversion import as_dtype_or, check_number, convert
 from tensor_runtime.form import Form, form_of

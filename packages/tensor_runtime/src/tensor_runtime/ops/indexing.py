@@ -15,7 +15,7 @@ from tensor_core.foreign import refuse_masked
 from tensor_core.layout import TensorLayout, is_injective
 from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import call_translated
-from tensor_runtime.backends.facts import VIEW, state
+from tensor_runtime.backends.kernel_facts import VIEW, state
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch.conversion import check_convertible
 from tensor_runtime.dispatch.dtype_rules import broadcast

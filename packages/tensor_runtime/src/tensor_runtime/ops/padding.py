@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tensor_core.errors import ArgumentError, ShapeError, shortened
-from tensor_core.scalars import to_element
+from tensor_core.scalar_conversion import to_element
 from tensor_runtime.dispatch.arguments import whole, wholes
 from tensor_runtime.dispatch.call import execute_several, execute_with_params
 from tensor_runtime.dispatch.conversion import check_number

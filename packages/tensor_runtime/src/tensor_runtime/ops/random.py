@@ -47,7 +47,7 @@ from tensor_core.errors import ArgumentError, CastRangeError, DTypeError
 from tensor_core.shapes import as_shape
 from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import call_translated
-from tensor_runtime.backends.facts import state
+from tensor_runtime.backends.kernel_facts import state
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.ops.philox import philox

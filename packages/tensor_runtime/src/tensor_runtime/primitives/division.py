@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tensor_core.dtypes import NUMERIC, REAL
-from tensor_runtime.backends.facts import KernelFacts
+from tensor_runtime.backends.kernel_facts import KernelFacts
 from tensor_runtime.dispatch.call import execute_binary
 from tensor_runtime.dispatch.dtype_rules import equal_shapes
 from tensor_runtime.ops.division import zero_divisor

@@ -1,4 +1,4 @@
-"""The part of the conformance suite that holds kernels to what is stated of them (``tensor_runtime.backends.facts``).
+"""The part of the conformance suite that holds kernels to what is stated of them (``backends.kernel_facts``).
 
 Every operation is called once with each kernel watched: what is pure leaves its operands as they were and gives
 elements of its own, what is a view gives the operand's, and what answers gives its count.
@@ -15,7 +15,7 @@ import pytest
 
 from tensor_core.errors import TensorError
 from tensor_runtime.backends.bindings import binding_cache
-from tensor_runtime.backends.facts import facts_of
+from tensor_runtime.backends.kernel_facts import facts_of
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch.overlap import overlap_test
 from tensor_runtime.form import Form

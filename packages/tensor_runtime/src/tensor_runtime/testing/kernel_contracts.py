@@ -12,7 +12,7 @@ from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from tensor_core.errors import BackendContractError
-from tensor_runtime.backends.facts import facts_of
+from tensor_runtime.backends.kernel_facts import facts_of
 from tensor_runtime.contracts.contract import CONTRACTS, Contract
 from tensor_runtime.contracts.elementwise import elementwise_contract
 from tensor_runtime.dispatch.spec import OpSpec

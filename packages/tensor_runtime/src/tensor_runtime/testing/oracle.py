@@ -1,7 +1,7 @@
 """Oracles in plain Python for the conformance cases: slow, obvious, and without any array library.
 
 Elements are Python numbers as ``tensor_core.HostTensor`` gives them, and results are rounded to their dtype by
-``tensor_core.scalars.to_element``. Integer results wrap modulo 2**n.
+``tensor_core.scalar_conversion.to_element``. Integer results wrap modulo 2**n.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from tensor_core.dtypes import I32, I64, Bool, DType
 from tensor_core.host.tensor import HostTensor
-from tensor_core.scalars import convert_scalar, to_element
+from tensor_core.scalar_conversion import convert_scalar, to_element
 from tensor_core.shapes import broadcast_shapes, element_count
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
 

@@ -16,7 +16,7 @@ import numpy as np
 from tensor_core.errors import UnsupportedOperationError
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND, Labels, access, join, look, native, row_major
-from tensor_cpu.kernels.contraction.contract import bind_contract
+from tensor_cpu.kernels.contraction.choice import bind_contract
 from tensor_cpu.storage import NUMPY_DTYPES
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.algebras import OR_AND, PLUS_TIMES, Semiring

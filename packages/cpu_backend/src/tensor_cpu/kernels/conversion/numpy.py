@@ -1,4 +1,4 @@
-"""Kernels that change the dtype, bit for bit as ``tensor_core.scalars.cast_scalar`` says.
+"""Kernels that change the dtype, bit for bit as ``tensor_core.scalar_conversion.cast_scalar`` says.
 
 A conversion that cannot lose an integer is NumPy's ``astype``. One to a smaller integer type goes block by block, so
 that range checks need no array of the operand's size: a block whose extremes fit is converted at once, and only

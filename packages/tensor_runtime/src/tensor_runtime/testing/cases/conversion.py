@@ -1,4 +1,4 @@
-"""Cases of ``convert`` and ``cast``: all 49 pairs, every policy; the oracle is ``tensor_core.scalars``."""
+"""Cases of ``convert`` and ``cast``: all 49 pairs, every policy; the oracle is ``tensor_core.scalar_conversion``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tensor_core.dtypes import C32, C64, DTYPES, F32, F64, I32, I64, Bool, DType
 from tensor_core.errors import ArgumentError, CastRangeError, LossyConversionError
 from tensor_core.host.tensor import HostTensor
 from tensor_core.promotion import can_convert
-from tensor_core.scalars import cast_scalar, convert_scalar
+from tensor_core.scalar_conversion import cast_scalar, convert_scalar
 from tensor_runtime.dispatch.conversion import OVERFLOW_POLICIES, cast, convert
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.oracle import Host

@@ -11,7 +11,7 @@ from tensor_core.dtypes import DTYPES, F64, I32, I64, Bool
 from tensor_core.errors import ArgumentError, AxisError, ShapeError, TensorError
 from tensor_core.host.tensor import HostTensor
 from tensor_core.promotion import promote
-from tensor_core.scalars import convert_scalar
+from tensor_core.scalar_conversion import convert_scalar
 from tensor_runtime.ops import joining
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.oracle import Host, Index, indices, tabulated, whole_numbers

@@ -10,7 +10,7 @@ from tensor_core.dtypes import DTYPES, F32, F64, I32, I64, DType
 from tensor_core.errors import ShapeError
 from tensor_core.host.tensor import HostTensor
 from tensor_core.promotion import promote
-from tensor_core.scalars import convert_scalar
+from tensor_core.scalar_conversion import convert_scalar
 from tensor_runtime.ops.products import dot, kron, outer
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.oracle import Host, Index, contracted, indices, tabulated, whole_numbers

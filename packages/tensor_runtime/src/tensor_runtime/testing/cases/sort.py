@@ -10,7 +10,7 @@ from tensor_core.dtypes import DTYPES, F64, I32, I64, Bool, DType
 from tensor_core.errors import ArgumentError, AxisError, ShapeError
 from tensor_core.host.tensor import HostTensor
 from tensor_core.promotion import promote
-from tensor_core.scalars import convert_scalar
+from tensor_core.scalar_conversion import convert_scalar
 from tensor_runtime.ops.sort import (
     argsort,
     searchsorted,

@@ -15,7 +15,7 @@ from tensor_core.errors import (
     CastRangeError,
 )
 from tensor_core.host.tensor import HostTensor
-from tensor_core.scalars import cast_scalar
+from tensor_core.scalar_conversion import cast_scalar
 from tensor_runtime import primitives
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.oracle import (
