@@ -21,7 +21,7 @@ def interpreter(path: Path, says: str) -> Path:
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="no make here")
 def test_no_interpreter_is_tested_as_another_one(tmp_path: Path) -> None:
-    versions = {"first": "3.77.1", "second": "3.77.2", "transposed array": "3.77.1"}
+    versions = {"first": "3.77.1", "second": "3.77.2", "again": "3.77.1"}
     pythons = [interpreter(tmp_path / name, version) for name, version in versions.items()]
     for version in versions.values():
         interpreter(tmp_path / f".venv-{version}" / "bin" / "python", f"the tests on {version}")

@@ -1,4 +1,4 @@
-"""Properties of the native copies: N1 and N2, kernels against index arithmetic written down element by element."""
+"""Properties of the native copies: kernels against index arithmetic written down element by element."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 
 
 def a_native_copy_reads_every_element_from_its_place(rng: Random) -> None:
-    """N1: any layout, in every dtype."""
+    """Any layout, in every dtype."""
     if not AVAILABLE:
         return
     dtype, extents = rng.choice(DTYPES), extents_of(rng)
@@ -27,7 +27,7 @@ def a_native_copy_reads_every_element_from_its_place(rng: Random) -> None:
 
 
 def a_native_write_touches_its_elements_alone(rng: Random) -> None:
-    """N2: any layouts; in one memory too, as if the source had been copied first."""
+    """Any layouts; in one memory too, as if the source had been copied first."""
     if not AVAILABLE:
         return
     dtype, extents = rng.choice(DTYPES), extents_of(rng)
@@ -45,6 +45,8 @@ def a_native_write_touches_its_elements_alone(rng: Random) -> None:
 
 
 PROPERTIES: Final = (
-    Property("N1", "a native copy is exact", a_native_copy_reads_every_element_from_its_place, 2000, 1_000_000),
-    Property("N2", "a native write is exact", a_native_write_touches_its_elements_alone, 2000, 1_000_000),
+    Property(
+        "native-copies", "a native copy is exact", a_native_copy_reads_every_element_from_its_place, 2000, 1_000_000
+    ),
+    Property("native-writes", "a native write is exact", a_native_write_touches_its_elements_alone, 2000, 1_000_000),
 )

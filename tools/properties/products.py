@@ -1,4 +1,4 @@
-"""Properties of the native contractions: N3 and N6, every kernel against the sum written down term by term."""
+"""Properties of the native contractions: every kernel against the sum written down term by term."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _terms(drawn: _Drawn, add: _Operation, multiply: _Operation) -> list[Any]:
 
 
 def a_native_contraction_is_the_sum_of_products(rng: Random) -> None:
-    """N3: any labels and layouts, in every dtype, by every kernel that takes them."""
+    """Any labels and layouts, in every dtype, by every kernel that takes them."""
     if not AVAILABLE:
         return
     dtype = rng.choice((F32, F64, F64, C32, C64, I32, I64, Bool))
@@ -118,7 +118,7 @@ def a_native_contraction_is_the_sum_of_products(rng: Random) -> None:
 
 
 def a_product_in_another_algebra_is_its_sum_of_products(rng: Random) -> None:
-    """N6: max-plus and the others, any labels and layouts, operands of one dtype or of two."""
+    """Max-plus and the others, any labels and layouts, operands of one dtype or of two."""
     if not AVAILABLE:
         return
     algebra = rng.choice([*_OPERATIONS])
@@ -138,9 +138,15 @@ def _require(kernel: Kernel, drawn: _Drawn, expected: list[Any], what: object) -
 
 
 PROPERTIES: Final = (
-    Property("N3", "a native contraction is exact", a_native_contraction_is_the_sum_of_products, 1000, 1_000_000),
     Property(
-        "N6",
+        "native-contractions",
+        "a native contraction is exact",
+        a_native_contraction_is_the_sum_of_products,
+        1000,
+        1_000_000,
+    ),
+    Property(
+        "native-semirings",
         "a native product in another algebra is exact",
         a_product_in_another_algebra_is_its_sum_of_products,
         500,

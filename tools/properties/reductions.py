@@ -1,4 +1,4 @@
-"""Property of the native reductions: N5, folds over any axes against Python numbers, one element after the other."""
+"""Property of the native reductions: folds over any axes against Python numbers, one element after the other."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _folded(x: Any, name: str, axes: tuple[int, ...]) -> dict[tuple[int, ...], A
 
 
 def a_native_reduction_folds_what_it_must(rng: Random) -> None:
-    """N5: exactly, for every layout, whatever the axes; what is no native kernel's must be a case that is listed."""
+    """Exactly, for every layout, whatever the axes; what is no native kernel's must be a case that is listed."""
     if not AVAILABLE:
         return
     shape, name = extents_of(rng), rng.choice([*_FOLDS])
@@ -81,5 +81,7 @@ def a_native_reduction_folds_what_it_must(rng: Random) -> None:
 
 
 PROPERTIES: Final = (
-    Property("N5", "a native reduction is exact", a_native_reduction_folds_what_it_must, 1000, 1_000_000),
+    Property(
+        "native-reductions", "a native reduction is exact", a_native_reduction_folds_what_it_must, 1000, 1_000_000
+    ),
 )
