@@ -49,8 +49,11 @@ run: $(VENV)/.run
 	$(VENV)/bin/ironstride contract examples/networks/ising_10x10.json --path sweep --plot out/ising_10x10.svg
 
 test: $(VENV)/.dev
-	$(VENV)/bin/python -m pytest
-	$(VENV)/bin/python tools/native_suites.py
+	@mkdir -p out; echo "the suites of the native kernels run meanwhile, and are shown afterwards"; \
+	$(VENV)/bin/python tools/native_suites.py > out/native_suites.log 2>&1 & suites=$$!; \
+	trap 'kill $$suites' INT TERM; \
+	$(VENV)/bin/python -m pytest; tests=$$?; \
+	wait $$suites; native=$$?; cat out/native_suites.log; test $$tests -eq 0 -a $$native -eq 0
 
 # Each version in an environment of its own, .venv-3.12.4 and so on; the first interpreter of a version stands for it.
 # Without PYTHONS, those that a name on PATH starts.

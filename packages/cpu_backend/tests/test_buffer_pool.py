@@ -111,7 +111,7 @@ def test_arrays_of_the_user_are_not_allocated_here() -> None:
     assert used() == before and array.size == MEGABYTE
 
 
-def test_zeros_are_zeros_in_warm_memory() -> None:
+def test_zeros_are_zeros_in_buffers_used_before() -> None:
     x = tr.add(tr.zeros((MEGABYTE // 8,)), 7.0)
     del x
     for _ in range(3):

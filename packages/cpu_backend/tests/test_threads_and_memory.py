@@ -1,4 +1,4 @@
-"""The number of threads and the warm memory, as users and the environment set them."""
+"""The number of threads and the caching allocator, as users and the environment set them."""
 
 from __future__ import annotations
 

@@ -209,3 +209,10 @@ def test_threads_share_plans_and_bindings() -> None:
 
 def test_the_runtime_finds_einsum_by_its_entry_point() -> None:
     assert np.array_equal(tr.einsum("ij->ji", A).to_numpy(), A.to_numpy().T)
+
+
+def test_a_notation_beside_its_path_is_no_notation_even_after_such_a_call() -> None:
+    a, b = tr.ones((2, 3)), tr.ones((3, 4))
+    einsum("ij,jk->ik", a, b, optimize="greedy")
+    with pytest.raises(SubscriptsError):
+        einsum(("ij,jk->ik", "greedy"), a, b)

@@ -319,3 +319,9 @@ def test_the_backend_of_records_is_listed_and_described() -> None:
     assert backend.describe() == {"computes": "nothing; notes the steps of fused functions"}
     assert not backend.operations() and not backend.unsupported()
     backend.synchronize()
+
+
+@pytest.mark.parametrize("whole", [[1, 2], [True, False]])
+def test_a_whole_number_to_a_complex_power_is_fused(whole: list[int]) -> None:
+    x = tr.tensor(whole)
+    assert disagreement(outcome(lambda: tr.fuse(lambda q: q**1j)(x)), outcome(lambda: x**1j)) is None

@@ -301,3 +301,25 @@ def test_a_fused_function_is_refused_in_its_own_words_where_a_rule_exists() -> N
         UnsupportedOperationError, match=r"mean: not in a fused function; accepted there: elem.*after it$"
     ):
         tr.fuse(lambda x: x + tr.mean(x))(tr.ones(3))
+
+
+def test_a_rule_that_gives_its_operand_back_gives_memory_of_its_own(device: Callable[..., Placement]) -> None:
+    place = device("positive")
+    tr.register_rule("lower", "positive", lambda a, params: a)
+    try:
+        x = tr.to(tr.tensor([1.0, 2.0]), place)
+        y = tr.positive(x)
+        tr.copy_into(tr.mutable_view(x), tr.to(tr.tensor([9.0, 9.0]), place))
+        assert tr.to(y, "cpu").to_numpy().tolist() == [1.0, 2.0]
+    finally:
+        registry.unregister_rule("lower", "positive")
+
+
+def test_a_kernel_with_arguments_at_run_time_takes_no_rule(device: Callable[..., Placement]) -> None:
+    place = device("roll")
+    tr.register_rule("lower", "roll", lambda a, params: a)
+    try:
+        with pytest.raises(BackendContractError, match="roll: its kernel is given shifts at run time, which no rule"):
+            tr.roll(tr.to(tr.tensor([1.0, 2.0]), place), 1)
+    finally:
+        registry.unregister_rule("lower", "roll")

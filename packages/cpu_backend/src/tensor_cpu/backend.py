@@ -141,7 +141,7 @@ def _native_facts() -> Mapping[str, str]:
         "native kernels": f"in use, {LIBRARY.instruction_set()}",
         "blas": blas.describe(),
         "threads": str(LIBRARY.threads()),
-        "warm memory": f"{stats.kept_bytes} bytes kept of at most {stats.limit_bytes}, {stats.used_bytes} in use",
+        "cached memory": f"{stats.kept_bytes} bytes kept of at most {stats.limit_bytes}, {stats.used_bytes} in use",
     }
 
 

@@ -26,6 +26,8 @@ from tensor_runtime.ops.creation import full
 from tensor_runtime.tensors.tensor import Number, Tensor
 
 _AUTO: Final = "auto"
+_GENERAL: Final = object()
+"""Begins the keys of calls with options, so that no notation of a user is taken for one."""
 
 
 _calls: Final[CacheTable[Binding]] = CacheTable(binding_cache)
@@ -156,7 +158,7 @@ def _einsum_general(notation: Any, operands: Sequence[Any], optimize: Any) -> Te
         dtypes.append(form.dtype)
         arrays.append(tensor._array)
     # The first kind of key is the one that the hot path looks up.
-    key = (source, *forms) if source is notation and optimize is _AUTO else ((source, optimize), *forms)
+    key = (source, *forms) if source is notation and optimize is _AUTO else (_GENERAL, source, optimize, *forms)
     keeps = isinstance(optimize, (str, bool, tuple))
     binding = _calls.get(key) if keeps else None
     if binding is None:

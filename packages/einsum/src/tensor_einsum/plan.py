@@ -158,7 +158,8 @@ class Plan:
         try:
             content = json.loads(text)
             if not isinstance(content, dict) or content.get("format") != FORMAT:
-                raise FormatError(f"Plan.from_json: no plan of format {FORMAT!r}")
+                found = content.get("format") if isinstance(content, dict) else type(content).__name__
+                raise FormatError(f"Plan.from_json: no plan of format {FORMAT!r}; found {shortened(found)}")
             names = tuple(map(str, content["names"]))
             inputs = tuple(_numbers(term, len(names)) for term in content["inputs"])
             output = _numbers(content["output"], len(names))

@@ -18,6 +18,8 @@ from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.meta import META_DEVICE, kernels_asked
 from tensor_runtime.backends.plugins.lowering import set_lowered_binder
 from tensor_runtime.backends.plugins.rules import Rule
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.contracts.contract import CONTRACTS
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import stand_in
 from tensor_runtime.protocols import Kernel, Operand, Result
@@ -45,16 +47,27 @@ def bind_rule(
     >>> kernel(tensor([3.0, 4.0])._array).tolist(), asked
     ([9.0, 16.0], frozenset({'multiply'}))
     """
+    contract = CONTRACTS.get(operation)
+    if contract is not None and contract.arguments:
+        raise BackendContractError(
+            f"{operation}: its kernel is given {', '.join(contract.arguments)} at run time, which no rule receives; "
+            f"accepted: lowerings of kernels without such arguments",
+            operation=operation,
+        )
     asked = _kernels_of(rule, operation, operands, result, params)
     forms = tuple(operand for operand in operands if isinstance(operand, Form))
     count = len(operands)
     if len(forms) == count and isinstance(result, Form):
 
         def one(*arguments: Any) -> Any:
-            found = rule(*map(wrap, forms, arguments), params, *arguments[count:])
+            found = rule(*map(wrap, forms, arguments), params)
             if found._form is not result:
                 _check(operation, found, result)
-            return found._array
+            array = found._array
+            for argument in arguments:
+                if array is argument:  # what is computed owns its memory
+                    return registry.bind("copy", (result,), result, None)(array)
+            return array
 
         return one, asked
 
@@ -63,7 +76,7 @@ def bind_rule(
             wrap(form, argument) if isinstance(form, Form) else argument
             for form, argument in zip(operands, arguments, strict=False)
         ]
-        found = rule(*given, params, *arguments[count:])
+        found = rule(*given, params)
         _check(operation, found, result)
         return tuple(tensor._array for tensor in found) if isinstance(result, tuple) else found._array
 

@@ -21,9 +21,11 @@ from tensor_runtime.tensors.tensor import Number, Tensor
 
 def _negative_exponent(kernel: str, operands: tuple[Any, ...], result: Result, params: Any, /) -> str | None:
     assert isinstance(result, Form)
+    if result.dtype not in INTEGER:
+        return None
     exponent = operands[1]
     known = type(exponent) in PYTHON_NUMBERS and exponent >= 0
-    return None if result.dtype not in INTEGER or known else f"{kernel} of integers refuses a negative exponent"
+    return None if known else f"{kernel} of integers refuses a negative exponent"
 
 
 ADD: Final = ElementwiseSpec("add", 2)

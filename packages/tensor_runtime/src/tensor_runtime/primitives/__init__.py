@@ -3,7 +3,8 @@
 The layer that backends implement, that graphs will record, and that lowerings end in; its vocabulary is that of
 StableHLO, and it is closed: what is not data-dependent, random or a library's algorithm is written in it. Operands are
 tensors of one dtype, elementwise ones of one shape; no Python numbers, no broadcasting but ``broadcast_in_dim``, no
-promotion, and no option has a default. Integers wrap on overflow. The public functions of the same meaning
+promotion, and no option has a default but ``axes`` and ``keepdims`` of reductions. Integers wrap on overflow. The
+public functions of the same meaning
 (``tensor_runtime.add`` for ``add``) broadcast and promote first.
 
 Where the two layers differ: ``div`` and ``rem`` of integers truncate toward zero (``tensor_runtime.divide`` gives F64,

@@ -1,7 +1,7 @@
 """Native copies of any view (csrc/copy).
 
 They cost a fraction of NumPy's copy at every size: tiny results for want of its iterator, large permuted ones because
-the copy goes tile by tile, in several threads, into warm memory.
+the copy goes tile by tile, in several threads, into cached buffers.
 """
 
 from __future__ import annotations
