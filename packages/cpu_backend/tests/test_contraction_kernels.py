@@ -30,7 +30,7 @@ def form(transposed: Array) -> Form:
 
 
 def contract(x: Array, y: Array, x_labels: Labels, y_labels: Labels, out_labels: Labels) -> Array:
-    """Bind and call with labels in transposed array order; checks what holds for every result."""
+    """Bind and call with labels in reversed order of axes; checks what holds for every result."""
     extents = dict(zip((*x_labels, *y_labels), (*x.shape, *y.shape), strict=True))
     dtype = np.result_type(x, y)
     result = form_of(as_dtype(dtype), tuple(extents[label] for label in out_labels[::-1]), CPU)

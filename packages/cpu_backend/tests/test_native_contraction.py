@@ -47,7 +47,7 @@ def restored() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Case:
-    """A contraction: arrays in transposed array order, and the labels of their axes."""
+    """A contraction: arrays in reversed order of axes, and the labels of their axes."""
 
     x: Array
     y: Array

@@ -87,7 +87,7 @@ def elements(random: np.random.Generator, shape: tuple[int, ...], dtype: DType, 
 
 
 def strided(random: np.random.Generator, shape: tuple[int, ...], dtype: DType, wild: float) -> tuple[Array, Form]:
-    """A transposed array with gaps, negative strides, of 0 and any order of axes, and the form of its tensor."""
+    """A transposed array with gaps, strides that are negative or 0, any order of axes, and the form of its tensor."""
     order = random.permutation(len(shape))
     steps = [int(random.choice([-2, -1, 0, 1, 1, 1, 2])) for _ in shape]
     room = tuple(1 if step == 0 else abs(step) * extent for step, extent in zip(steps, shape, strict=True))

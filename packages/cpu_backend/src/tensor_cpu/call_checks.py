@@ -86,7 +86,7 @@ class CheckedKernel:
 
 
 def _fault(array: Any, form: Form, *, writes: bool) -> str | None:
-    """What is wrong with an array, shapes and strides in transposed array order."""
+    """What is wrong with an array, shapes and strides in reversed order of axes."""
     if not isinstance(array, np.ndarray):
         return f"a {type(array).__name__}, no array"
     shape, strides, dtype = form.shape[::-1], transposed_strides(form), NUMPY_DTYPES[form.dtype]

@@ -1,6 +1,6 @@
 """Axes of a contraction: which label each is, where it occurs, and which neighbours can be walked as one.
 
-A contraction has three roles: FIRST and SECOND operand, and RESULT. Everything here is in *transposed array* order,
+A contraction has three roles: FIRST and SECOND operand, and RESULT. Everything here is in reversed order of axes,
 outermost axis first, the reverse of the tensor's. Axes of extent 1 carry no information and are left out. Extents and
 strides count elements. Nothing here touches an array.
 """

@@ -40,7 +40,7 @@ _FEWEST: Final = 32  # columns of a block, however long: fewer would read the fi
 
 @dataclass(frozen=True, slots=True)
 class Gather:
-    """The windows of all groups as a view of the (padded) operand, in transposed array order; strides count elements.
+    """The windows of all groups as a view of the (padded) operand, in reversed order of axes; strides count elements.
 
     The axes are group, channel, window elements, windows, N.
     """

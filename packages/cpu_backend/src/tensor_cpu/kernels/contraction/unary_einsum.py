@@ -53,7 +53,7 @@ def bind_unary_einsum(operands: tuple[FormLike], result: FormLike, params: tuple
 
 
 def bind_rearrangement(operand: Operand, result: Operand) -> Kernel:
-    """The same in transposed array order; the result's labels need not be distinct.
+    """The same in reversed order of axes; the result's labels need not be distinct.
 
     >>> kernel = bind_rearrangement(row_major((0, 1, 2), (2, 2, 3), "int64"), row_major((2, 0), (3, 2), "int64"))
     >>> kernel(np.arange(12).reshape(2, 2, 3)).tolist()

@@ -34,7 +34,7 @@ def require_finite(operation: str, operand: str, transposed: Array, core_rank: i
     Args:
         operation: the name the error bears.
         operand: the parameter it is passed as, ``a`` or ``b``.
-        transposed array: of a tensor ``[M, N, B...]``, any strides.
+        transposed: of a tensor ``[M, N, B...]``, any strides.
         core_rank: how many leading axes of the tensor are not batch axes.
 
     Raises:
@@ -73,8 +73,8 @@ def first_failure(run: Callable[[Array], object], transposed: Array) -> tuple[In
     NumPy raises once for the whole batch. Halving finds the matrix and costs about one more pass over the batch.
 
     Args:
-        run: raises ``LinAlgError`` for the whole of ``transposed array``.
-        transposed array: of a tensor ``[N, N, B...]``, any strides.
+        run: raises ``LinAlgError`` for the whole of ``transposed``.
+        transposed: of a tensor ``[N, N, B...]``, any strides.
 
     Returns:
         The batch index as the tensor has it, and the transposed array of that matrix.

@@ -79,7 +79,7 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool) 
 
 
 def _stack_strides(form: Form, batch: Shape) -> _Strides:
-    """Strides in transposed array order of a stack ``[M, N, B...]`` that is broadcast to a batch shape.
+    """Strides in reversed order of axes of a stack ``[M, N, B...]`` that is broadcast to a batch shape.
 
     >>> from tensor_core import F64
     >>> from tensor_runtime.form import form_of
