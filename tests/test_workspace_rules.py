@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -108,3 +109,15 @@ def test_the_exit_status_says_whether_there_are_findings(tmp_path: Path) -> None
     assert rules.main([str(tmp_path)]) == 1
     (tmp_path / "module.py").write_text('"""Module."""\n')
     assert rules.main([str(tmp_path)]) == 0
+
+
+def test_the_suites_of_the_native_kernels_name_files_that_are_there() -> None:
+    text = (ROOT / "tools" / "native_suites.py").read_text(encoding="utf-8")
+    tests = ROOT / "packages" / "cpu_backend" / "tests"
+    named = [name for names in re.findall(r'for name in \(("[a-z_", ]+)\)', text) for name in re.findall(r"\w+", names)]
+
+    assert len(named) >= 7
+    assert [name for name in named if not (tests / f"test_{name}.py").is_file()] == []
+    patterns = re.search(r'for pattern in \(("[a-z_*", ]+)\)', text)
+    assert patterns is not None
+    assert [one for one in re.findall(r"[a-z_*]+", patterns[1]) if not list(tests.glob(f"test_{one}.py"))] == []

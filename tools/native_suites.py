@@ -21,12 +21,16 @@ from native_builds import compiler_name, extension, plain_drivers, sanitized_dri
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 TESTS: Final = ROOT / "packages" / "cpu_backend" / "tests"
-KERNEL_TESTS: Final = sorted(map(str, [*TESTS.glob("test_native_*.py"), TESTS / "test_buffer_pool.py"]))
+KERNEL_TESTS: Final = sorted(
+    str(path)
+    for pattern in ("native_*", "linalg_*", "blas_products", "tiny_operands", "buffer_pool")
+    for path in TESTS.glob(f"test_{pattern}.py")
+)
 THREADED_TESTS: Final = [
     str(ROOT / "tests" / "test_threads_and_fork.py"),
     *(
         str(TESTS / f"test_{name}.py")
-        for name in ("threads_and_memory", "buffer_pool", "native_permute", "native_contract")
+        for name in ("threads_and_memory", "buffer_pool", "native_copies", "native_contraction")
     ),
 ]
 THREADS: Final = ("1", "2", "4")
@@ -82,7 +86,7 @@ def strict(folder: Path, compiler: str) -> Suite:
     """Every version as users get it, in which a warning is an error, and so is a function that takes much stack."""
     built = extension(folder / "strict", CFLAGS="-Werror")
     what = "small stacks, every array compared with the form of its operand, and no warning of the compiler"
-    checked = [str(TESTS / f"test_{name}.py") for name in ("small_stacks", "native_arguments", "native_regressions")]
+    checked = [str(TESTS / f"test_{name}.py") for name in ("thread_stacks", "native_arguments", "native_regressions")]
     return Suite(what, checked, {"TENSOR_CPU_NATIVE": built, "TENSOR_CPU_CHECK_CALLS": "1"})
 
 
