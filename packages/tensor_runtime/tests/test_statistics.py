@@ -57,6 +57,13 @@ def test_the_parts_of_a_complex_mean_do_not_mix() -> None:
     assert tr.mean(tr.tensor([complex(INF, 2.0), complex(1.0, 4.0)])).item() == complex(INF, 3.0)
 
 
+@pytest.mark.parametrize("dtype", [tr.F32, tr.F64, tr.C32, tr.C64])
+@pytest.mark.parametrize("correction", [2, 3])
+def test_without_degrees_of_freedom_a_variance_is_infinite(dtype: tr.DType, correction: int) -> None:
+    x = tr.cast(tr.tensor([0.0, 1.0]), dtype)
+    assert tr.var(x, correction=correction).item() == tr.std(x, correction=correction).item() == float("inf")
+
+
 @given(operands(), st.sampled_from([0, 1, 0.5, 2]))
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's own, about nothing and about degrees of freedom
 def test_variances_are_numpys(drawn: Any, correction: float) -> None:

@@ -65,7 +65,7 @@ def bind_rule(
                 _check(operation, found, result)
             array = found._array
             for argument in arguments:
-                if array is argument:  # what is computed owns its memory
+                if array is argument and array is not None:  # what is computed owns its memory; meta has none
                     return registry.bind("copy", (result,), result, None)(array)
             return array
 

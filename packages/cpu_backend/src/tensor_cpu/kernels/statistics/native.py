@@ -110,11 +110,13 @@ def bind_spread(name: str, operands: tuple[Operand, ...], result: Any, params: A
     if form.dtype not in _PARTS:
         squares = sums.kernel("deviations", result.dtype, divisor, root)
         return lambda x: squares(x, means(x)).reshape(shape)
-    squares_of_parts = sums.kernel("deviations", divisor=divisor)
+    squares_of_parts = sums.kernel("deviations", divisor=divisor or 1.0)
 
     def spread(x: Any) -> Any:
         squares = squares_of_parts(x, means(x))
         whole = np.add(squares[0::2], squares[1::2])
+        if not divisor:  # the parts apart would be 0 / 0 where one of them is constant
+            np.divide(whole, 0.0, out=whole)
         if root:  # before it is rounded to F32, which has no room for the square of a small number
             np.sqrt(whole, out=whole)
         out = empty(result)
