@@ -1,4 +1,4 @@
-"""Devices for the tests of fused functions."""
+"""Devices for the tests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ import pytest
 
 import tensor_runtime as tr
 from tensor_runtime.backends.registry import registry
-from tensor_runtime.testing.simulated_device import ProgramBackend
+from tensor_runtime.testing.simulated_device import ProgramBackend, SimulatedBackend
+
+
+@pytest.fixture
+def device() -> Iterator[SimulatedBackend]:
+    """A registered device with memory of its own, which lacks one kernel."""
+    made = SimulatedBackend(tr.backend("cpu"), "simulated", {"sqrt": "the device has no square root"})
+    tr.register_backend("simulated", made)
+    yield made
+    registry.unregister("simulated")
 
 
 @pytest.fixture

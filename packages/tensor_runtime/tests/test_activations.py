@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import decimal
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from re import escape
 from typing import Any
 
@@ -13,37 +13,10 @@ import pytest
 import scipy.special
 
 import tensor_runtime as tr
-from tensor_core import F64, I32, Bool, as_dtype
+from numpy_agreement import UNIT, close, layouts
+from tensor_core import F64, I32, Bool
 from tensor_core.dtypes import COMPLEX, DTYPES, FLOATING
 from tensor_core.errors import ArgumentError, AxisError, DTypeError
-
-Array = np.ndarray[Any, Any]
-UNIT = {"float32": 2.0**-23, "float64": 2.0**-52, "complex64": 2.0**-23, "complex128": 2.0**-52}
-
-
-def layouts(a: Array) -> Iterator[tr.Tensor]:
-    """The same tensor compact, transposed, reversed."""
-    yield tr.asarray(a, copy=True)
-    yield tr.asarray(np.array(a.T, order="F")).T
-    if a.ndim:
-        yield tr.asarray(np.array(a[::-1], order="F"))[::-1]
-
-
-def close(result: tr.Tensor, expected: Any, units: float = 4) -> None:
-    """Within some rounding units of the largest finite element, NaN and infinities in the same places."""
-    expected = np.asarray(expected)
-    assert result.dtype is as_dtype(expected.dtype)
-    assert result.is_compact
-    found = result.to_numpy()
-    assert found.shape == expected.shape
-    for ours, theirs in ((found.real, expected.real), (found.imag, expected.imag)):
-        finite = np.isfinite(theirs)
-        np.testing.assert_array_equal(ours[~finite], theirs[~finite])
-        if finite.any():
-            largest = np.abs(expected[np.isfinite(expected)]).max(initial=0)
-            assert np.abs(ours[finite] - theirs[finite]).max() <= units * UNIT[str(expected.dtype)] * max(
-                float(largest), 1e-300
-            )
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -12,11 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tensor_runtime as tr
+from numpy_agreement import Array, integer_arrays
 from tensor_core import DTYPES, F64, Bool, as_dtype
 from tensor_core.dtypes import COMPLEX, FLOATING, NUMERIC, REAL
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, ShapeError
-
-Array = np.ndarray[Any, Any]
 
 BINARY: dict[str, Callable[..., Any]] = {
     "add": np.add,
@@ -37,21 +36,6 @@ def accepts(name: str, dtype: Any) -> bool:
     if name == "subtract":
         return dtype in NUMERIC
     return name not in ORDERED or dtype not in COMPLEX
-
-
-@st.composite
-def integer_arrays(draw: st.DrawFn, shape: tuple[int, ...]) -> Array:
-    """Small integers in any dtype, in any layout: Fortran, C, transposed or reversed."""
-    dtype = draw(st.sampled_from(DTYPES))
-    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    array = rng.integers(-3, 4, shape)
-    if dtype in COMPLEX:
-        array = array + 1j * rng.integers(-3, 4, shape)
-    array = array.astype(dtype.numpy_name)
-    kind = draw(st.sampled_from("FCR"))
-    if kind == "R" and shape:
-        return array[::-1].copy(order="F")[::-1]
-    return np.array(array, order="F" if kind == "F" else "C")
 
 
 @st.composite

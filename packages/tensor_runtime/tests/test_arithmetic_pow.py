@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tensor_runtime as tr
+from numpy_agreement import layouts, whole_numbers
 from tensor_core import F64, I32, I64, Bool, as_dtype
 from tensor_core.dtypes import COMPLEX, DTYPES, NUMERIC
 from tensor_core.errors import (
@@ -17,7 +17,6 @@ from tensor_core.errors import (
     DTypeError,
 )
 
-Array = np.ndarray[Any, Any]
 SHAPES = [
     ((2, 3), (2, 3)),
     ((), ()),
@@ -29,32 +28,6 @@ SHAPES = [
 ]
 
 
-def layouts(a: Array) -> Iterator[tr.Tensor]:
-    """The same tensor compact, transposed, reversed."""
-    yield tr.asarray(a, copy=True)
-    yield tr.asarray(np.array(a.T, order="F")).T
-    if a.ndim:
-        yield tr.asarray(np.array(a[::-1], order="F"))[::-1]
-
-
-def numbers(shape: tuple[int, ...], dtype: Any, seed: int, zeros: bool = True) -> Array:
-    rng = np.random.default_rng(seed)
-    a = rng.integers(-9, 10, shape)
-    if not zeros:
-        a = np.where(a == 0, 7, a)
-    return np.asarray(a + 0j if dtype in COMPLEX else a).astype(dtype.numpy_name)
-
-
-def same(result: tr.Tensor, expected: Any) -> None:
-    expected = np.asarray(expected)
-    assert result.dtype is as_dtype(expected.dtype)
-    assert result.is_compact
-    found = result.to_numpy()
-    np.testing.assert_array_equal(found, expected, strict=True)
-    if found.dtype.kind == "f":
-        np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
-
-
 EDGES = [0.0, -0.0, 1.0, -1.0, 0.1, -2.5, 3.0, 1e300, -1e-300, 5e-324, math.inf, -math.inf, math.nan]
 
 
@@ -62,7 +35,7 @@ EDGES = [0.0, -0.0, 1.0, -1.0, 0.1, -2.5, 3.0, 1e300, -1e-300, 5e-324, math.inf,
 @pytest.mark.parametrize("b_type", sorted(NUMERIC, key=str), ids=str)
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
 def test_pow_equals_numpys(a_type: Any, b_type: Any, shapes: Any) -> None:
-    a, b = numbers(shapes[0], a_type, 4, zeros=False), np.abs(numbers(shapes[1], I64, 5)) % 4
+    a, b = whole_numbers(shapes[0], a_type, 4, zeros=False), np.abs(whole_numbers(shapes[1], I64, 5)) % 4
     b = b.astype(b_type.numpy_name)
     for x in layouts(a):
         for y in layouts(b):
@@ -78,7 +51,7 @@ def test_pow_equals_numpys(a_type: Any, b_type: Any, shapes: Any) -> None:
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("number", [0, 2, 3, 2.0, 0.5, True, 2 + 0j], ids=str)
 def test_pow_takes_a_python_number_on_either_side(dtype: Any, number: Any) -> None:
-    a = numbers((2, 3), I64, 6, zeros=False) % 5 + 1
+    a = whole_numbers((2, 3), I64, 6, zeros=False) % 5 + 1
     a = a.astype(dtype.numpy_name)
     for x in layouts(a):
         for ours, theirs in (((x, number), (a, number)), ((number, x), (number, a))):

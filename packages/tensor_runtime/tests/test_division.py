@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from re import escape
 from typing import Any
 
@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tensor_runtime as tr
+from numpy_agreement import layouts, same, whole_numbers
 from tensor_core import I32, I64, Bool, as_dtype
 from tensor_core.dtypes import COMPLEX, FLOATING, INTEGER, REAL
 from tensor_core.errors import (
@@ -22,8 +23,6 @@ from tensor_core.errors import (
     DTypeError,
     ShapeError,
 )
-
-Array = np.ndarray[Any, Any]
 
 
 def truncated(a: Any, b: Any) -> Any:
@@ -55,32 +54,6 @@ SHAPES = [
 ]
 
 
-def layouts(a: Array) -> Iterator[tr.Tensor]:
-    """The same tensor compact, transposed, reversed."""
-    yield tr.asarray(a, copy=True)
-    yield tr.asarray(np.array(a.T, order="F")).T
-    if a.ndim:
-        yield tr.asarray(np.array(a[::-1], order="F"))[::-1]
-
-
-def numbers(shape: tuple[int, ...], dtype: Any, seed: int, zeros: bool = True) -> Array:
-    rng = np.random.default_rng(seed)
-    a = rng.integers(-9, 10, shape)
-    if not zeros:
-        a = np.where(a == 0, 7, a)
-    return np.asarray(a + 0j if dtype in COMPLEX else a).astype(dtype.numpy_name)
-
-
-def same(result: tr.Tensor, expected: Any) -> None:
-    expected = np.asarray(expected)
-    assert result.dtype is as_dtype(expected.dtype)
-    assert result.is_compact
-    found = result.to_numpy()
-    np.testing.assert_array_equal(found, expected, strict=True)
-    if found.dtype.kind == "f":
-        np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
-
-
 @pytest.mark.parametrize("name", DIVISIONS)
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
 @pytest.mark.parametrize("a_type", sorted(REAL, key=str), ids=str)
@@ -88,7 +61,7 @@ def same(result: tr.Tensor, expected: Any) -> None:
 def test_a_division_equals_numpys_in_any_dtypes_shapes_and_layouts(
     name: str, shapes: Any, a_type: Any, b_type: Any
 ) -> None:
-    a, b = numbers(shapes[0], a_type, 1), numbers(shapes[1], b_type, 2, zeros=False)
+    a, b = whole_numbers(shapes[0], a_type, 1), whole_numbers(shapes[1], b_type, 2, zeros=False)
     for x in layouts(a):
         for y in layouts(b):
             result = getattr(tr, name)(x, y)
@@ -105,7 +78,7 @@ def test_a_division_equals_numpys_in_any_dtypes_shapes_and_layouts(
 @pytest.mark.parametrize("number", [3, -2, 2.5, True], ids=str)
 def test_a_division_takes_a_python_number_on_either_side(name: str, dtype: Any, number: Any) -> None:
     for shape in ((2, 3), (), (0,)):
-        a = numbers(shape, dtype, 3, zeros=False)
+        a = whole_numbers(shape, dtype, 3, zeros=False)
         for x in layouts(a):
             for ours, theirs in (((x, number), (a, number)), ((number, x), (number, a))):
                 result, expected = getattr(tr, name)(*ours), np.asarray(DIVISIONS[name](*theirs))

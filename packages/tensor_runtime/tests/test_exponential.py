@@ -6,7 +6,7 @@ import math
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from re import escape
 from typing import Any
 
@@ -15,12 +15,10 @@ import pytest
 import scipy.special
 
 import tensor_runtime as tr
-from tensor_core import C32, F64, as_dtype
+from numpy_agreement import UNIT, close, layouts
+from tensor_core import C32, F64
 from tensor_core.dtypes import COMPLEX, DTYPES, FLOATING
 from tensor_core.errors import DTypeError
-
-Array = np.ndarray[Any, Any]
-UNIT = {"float32": 2.0**-23, "float64": 2.0**-52, "complex64": 2.0**-23, "complex128": 2.0**-52}
 
 ANALYTIC: dict[str, Callable[..., Any]] = {
     "exp": np.exp,
@@ -51,31 +49,6 @@ REAL_ONLY: dict[str, Callable[..., Any]] = {
 ROUNDINGS: dict[str, Callable[..., Any]] = {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": np.rint}
 SHAPES = [(), (0,), (1,), (2, 3), (2, 0, 3), (3, 1, 2)]
 EDGES = [0.0, -0.0, 1e-30, -1e-30, 0.3, -0.7, 1.0, -1.0, 2.5, -20.0, 80.0, 1e30, math.inf, -math.inf, math.nan]
-
-
-def layouts(a: Array) -> Iterator[tr.Tensor]:
-    """The same tensor compact, transposed, reversed."""
-    yield tr.asarray(a, copy=True)
-    yield tr.asarray(np.array(a.T, order="F")).T
-    if a.ndim:
-        yield tr.asarray(np.array(a[::-1], order="F"))[::-1]
-
-
-def close(result: tr.Tensor, expected: Any, units: float = 4) -> None:
-    """Within some rounding units of the largest finite element, NaN and infinities in the same places."""
-    expected = np.asarray(expected)
-    assert result.dtype is as_dtype(expected.dtype)
-    assert result.is_compact
-    found = result.to_numpy()
-    assert found.shape == expected.shape
-    for ours, theirs in ((found.real, expected.real), (found.imag, expected.imag)):
-        finite = np.isfinite(theirs)
-        np.testing.assert_array_equal(ours[~finite], theirs[~finite])
-        if finite.any():
-            largest = np.abs(expected[np.isfinite(expected)]).max(initial=0)
-            assert np.abs(ours[finite] - theirs[finite]).max() <= units * UNIT[str(expected.dtype)] * max(
-                float(largest), 1e-300
-            )
 
 
 @pytest.mark.parametrize("name", [*ANALYTIC, *REAL_ONLY])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from re import escape
 from typing import Any
 
@@ -11,35 +10,12 @@ import numpy as np
 import pytest
 
 import tensor_runtime as tr
+from numpy_agreement import layouts, numbers, same
 from tensor_core import I32, I64, Bool, as_dtype
-from tensor_core.dtypes import COMPLEX, DTYPES, INTEGER
+from tensor_core.dtypes import DTYPES, INTEGER
 from tensor_core.errors import DTypeError
 
-Array = np.ndarray[Any, Any]
 TWO_SHAPES = [((2, 3), (2, 3)), ((), ()), ((2, 3), ()), ((3,), (2, 1)), ((2, 1, 3), (4, 1)), ((0, 2), (1, 1))]
-
-
-def layouts(a: Array) -> Iterator[tr.Tensor]:
-    """The same tensor compact, transposed, reversed, and broadcast."""
-    yield tr.asarray(a, copy=True)
-    yield tr.asarray(np.array(a.T, order="F")).T
-    if a.ndim:
-        yield tr.asarray(np.array(a[::-1], order="F"))[::-1]
-
-
-def numbers(shape: tuple[int, ...], dtype: Any, seed: int) -> Array:
-    rng = np.random.default_rng(seed)
-    a = rng.integers(-9, 10, shape)
-    if dtype in COMPLEX:
-        return np.asarray(a + 1j * rng.integers(-9, 10, shape)).astype(dtype.numpy_name)
-    return np.asarray(a % 2 if dtype is Bool else a).astype(dtype.numpy_name)
-
-
-def same(result: tr.Tensor, expected: Any) -> None:
-    expected = np.asarray(expected)
-    assert result.dtype is as_dtype(expected.dtype)
-    assert result.is_compact
-    np.testing.assert_array_equal(result.to_numpy(), expected, strict=True)
 
 
 @pytest.mark.parametrize("name", ["logical_and", "logical_or", "logical_xor"])

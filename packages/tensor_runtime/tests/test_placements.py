@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -19,15 +19,6 @@ from tensor_runtime.backends.registry import registry as the_registry
 from tensor_runtime.form import form_of
 from tensor_runtime.placement import DeviceId, DeviceKind, MemoryKind, Placement, as_placement
 from tensor_runtime.testing.simulated_device import SimulatedBackend
-
-
-@pytest.fixture
-def device() -> Iterator[SimulatedBackend]:
-    made = SimulatedBackend(tr.backend("cpu"), "simulated", {"sqrt": "the device has no square root"})
-    tr.register_backend("simulated", made)
-    yield made
-    the_registry.unregister("simulated")
-
 
 NOWHERE = [
     "cpu:5",

@@ -10,51 +10,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tensor_runtime as tr
-from tensor_core import DTYPES, I32, I64, Bool, as_dtype
+from numpy_agreement import REAL_OR_BOOL, folds_agree, integer_arrays, operands_and_axes
+from tensor_core import I32, I64, Bool, as_dtype
 from tensor_core.dtypes import COMPLEX, FLOATING
 from tensor_core.errors import ArgumentError, AxisError, DTypeError
 from tensor_runtime import primitives
-from tensor_runtime.testing.strategies import tensors
 
 NAN, INF = float("nan"), float("inf")
-REAL_OR_BOOL = tuple(dtype for dtype in DTYPES if dtype not in COMPLEX)
 NUMPY: dict[str, Any] = {"sum": np.sum, "prod": np.prod, "any": np.any, "all": np.all, "max": np.max, "min": np.min}
 
 
-@st.composite
-def operands(draw: st.DrawFn, dtypes: tuple[Any, ...] = DTYPES) -> tuple[tr.Tensor, np.ndarray[Any, Any], Any, bool]:
-    """A tensor, the array that it lends, axes, and keepdims."""
-    x = draw(tensors(dtype=st.sampled_from(dtypes)))
-    if x.rank == 0:
-        axis: Any = draw(st.sampled_from([None, ()]))
-    else:
-        some = st.lists(st.integers(0, x.rank - 1), unique=True).map(tuple)
-        axis = draw(st.one_of(st.none(), st.integers(-x.rank, x.rank - 1), some))
-    return x, x.to_numpy(), axis, draw(st.booleans())
-
-
-def close(result: tr.Tensor, expected: Any, dtype: Any, rounding: float = 0) -> None:
-    found, wanted = result.to_numpy(), np.asarray(expected)
-    assert (result.dtype, result.shape, result.is_compact) == (dtype, wanted.shape, True)
-    if rounding:
-        np.testing.assert_allclose(found, wanted, rtol=rounding * np.finfo(found.dtype).eps, equal_nan=True)
-    else:
-        np.testing.assert_array_equal(found, wanted)
-
-
-@given(operands(), st.sampled_from(["sum", "prod", "any", "all"]))
+@given(operands_and_axes(), st.sampled_from(["sum", "prod", "any", "all"]))
 def test_sums_products_and_quantifiers_are_numpys(drawn: Any, name: str) -> None:
     x, a, axis, keepdims = drawn
     widened = x.dtype if x.dtype in FLOATING else I64
     result = getattr(tr, name)(x, axis=axis, keepdims=keepdims)
     if name in ("any", "all"):
-        close(result, NUMPY[name](a, axis=axis, keepdims=keepdims), Bool)
+        folds_agree(result, NUMPY[name](a, axis=axis, keepdims=keepdims), Bool)
     else:
         expected = NUMPY[name](a, axis=axis, keepdims=keepdims, dtype=widened.numpy_name)
-        close(result, expected, widened, 0 if name == "sum" or widened is I64 else 100)
+        folds_agree(result, expected, widened, 0 if name == "sum" or widened is I64 else 100)
 
 
-@given(operands(REAL_OR_BOOL), st.sampled_from(["max", "min"]))
+@given(operands_and_axes(REAL_OR_BOOL), st.sampled_from(["max", "min"]))
 def test_extremes_are_numpys(drawn: Any, name: str) -> None:
     x, a, axis, keepdims = drawn
     along = range(a.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
@@ -62,7 +40,9 @@ def test_extremes_are_numpys(drawn: Any, name: str) -> None:
         with pytest.raises(ArgumentError, match=f"{name} of nothing is undefined"):
             getattr(tr, name)(x, axis=axis)
         return
-    close(getattr(tr, name)(x, axis=axis, keepdims=keepdims), NUMPY[name](a, axis=axis, keepdims=keepdims), x.dtype)
+    folds_agree(
+        getattr(tr, name)(x, axis=axis, keepdims=keepdims), NUMPY[name](a, axis=axis, keepdims=keepdims), x.dtype
+    )
 
 
 def test_nan_wins_among_extremes_and_counts_as_true() -> None:
@@ -79,12 +59,12 @@ def test_integers_wrap_in_products() -> None:
     assert primitives.reduce_prod(tr.tensor([2**16, 2**16], dtype=I32)).item() == 0
 
 
-@given(operands((I32, I64, Bool)), st.sampled_from(["and", "or"]))
+@given(operands_and_axes((I32, I64, Bool)), st.sampled_from(["and", "or"]))
 def test_strict_bitwise_reductions_read_empty_axes_as_all(drawn: Any, name: str) -> None:
     x, a, axis, _ = drawn
     axes = () if axis is None else axis if isinstance(axis, tuple) else (axis,)
     fold = {"and": np.bitwise_and, "or": np.bitwise_or}[name]
-    close(getattr(primitives, f"reduce_{name}")(x, axes), fold.reduce(a, axis=axes or None), x.dtype)
+    folds_agree(getattr(primitives, f"reduce_{name}")(x, axes), fold.reduce(a, axis=axes or None), x.dtype)
 
 
 def test_strict_reductions_keep_the_dtype() -> None:
@@ -116,24 +96,6 @@ def test_nothing_warns_whatever_numpy_is_told() -> None:
             tr.norm(x, order)
         tr.argmax(x)
         tr.max(x)
-
-
-Array = np.ndarray[Any, Any]
-
-
-@st.composite
-def integer_arrays(draw: st.DrawFn, shape: tuple[int, ...]) -> Array:
-    """Small integers in any dtype, in any layout: Fortran, C, transposed or reversed."""
-    dtype = draw(st.sampled_from(DTYPES))
-    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    array = rng.integers(-3, 4, shape)
-    if dtype in COMPLEX:
-        array = array + 1j * rng.integers(-3, 4, shape)
-    array = array.astype(dtype.numpy_name)
-    kind = draw(st.sampled_from("FCR"))
-    if kind == "R" and shape:
-        return array[::-1].copy(order="F")[::-1]
-    return np.array(array, order="F" if kind == "F" else "C")
 
 
 @given(st.data())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pytest
@@ -148,14 +148,6 @@ def test_the_printed_table_has_one_line_each() -> None:
 
     assert lines[0].split() == ["name", "devices", "distribution", "status"]
     assert len(lines) == len(tr.backends()) + 1
-
-
-@pytest.fixture
-def device() -> Iterator[SimulatedBackend]:
-    made = SimulatedBackend(tr.backend("cpu"), "simulated", {"sqrt": "the device has no square root"})
-    tr.register_backend("simulated", made)
-    yield made
-    the_registry.unregister("simulated")
 
 
 def test_a_registered_device_computes_on_its_own_arrays(device: SimulatedBackend) -> None:

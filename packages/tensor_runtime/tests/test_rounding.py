@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from re import escape
 from typing import Any
 
@@ -11,22 +11,14 @@ import numpy as np
 import pytest
 
 import tensor_runtime as tr
+from numpy_agreement import layouts
 from tensor_core import Bool
 from tensor_core.dtypes import COMPLEX, DTYPES, FLOATING
 from tensor_core.errors import DTypeError
 
-Array = np.ndarray[Any, Any]
 PREDICATES: dict[str, Callable[..., Any]] = {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite}
 ROUNDINGS: dict[str, Callable[..., Any]] = {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": np.rint}
 SHAPES = [(), (0,), (1,), (2, 3), (2, 0, 3), (3, 1, 2)]
-
-
-def layouts(a: Array) -> Iterator[tr.Tensor]:
-    """The same tensor compact, transposed, reversed."""
-    yield tr.asarray(a, copy=True)
-    yield tr.asarray(np.array(a.T, order="F")).T
-    if a.ndim:
-        yield tr.asarray(np.array(a[::-1], order="F"))[::-1]
 
 
 @pytest.mark.parametrize("name", ROUNDINGS)

@@ -10,37 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tensor_runtime as tr
-from tensor_core import DTYPES, F64, I64
-from tensor_core.dtypes import COMPLEX, FLOATING
+from numpy_agreement import REAL_OR_BOOL, folds_agree, operands_and_axes
+from tensor_core import F64, I64
+from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ArgumentError, AxisError, DTypeError
-from tensor_runtime.testing.strategies import tensors
 
 INF, NAN = float("inf"), float("nan")
-REAL_OR_BOOL = tuple(dtype for dtype in DTYPES if dtype not in COMPLEX)
 
 
-@st.composite
-def operands(draw: st.DrawFn, dtypes: tuple[Any, ...] = DTYPES) -> tuple[tr.Tensor, np.ndarray[Any, Any], Any, bool]:
-    """A tensor, the array that it lends, axes, and keepdims."""
-    x = draw(tensors(dtype=st.sampled_from(dtypes)))
-    if x.rank == 0:
-        axis: Any = draw(st.sampled_from([None, ()]))
-    else:
-        some = st.lists(st.integers(0, x.rank - 1), unique=True).map(tuple)
-        axis = draw(st.one_of(st.none(), st.integers(-x.rank, x.rank - 1), some))
-    return x, x.to_numpy(), axis, draw(st.booleans())
-
-
-def close(result: tr.Tensor, expected: Any, dtype: Any, rounding: float = 0) -> None:
-    found, wanted = result.to_numpy(), np.asarray(expected)
-    assert (result.dtype, result.shape, result.is_compact) == (dtype, wanted.shape, True)
-    if rounding:
-        np.testing.assert_allclose(found, wanted, rtol=rounding * np.finfo(found.dtype).eps, equal_nan=True)
-    else:
-        np.testing.assert_array_equal(found, wanted)
-
-
-@given(operands())
+@given(operands_and_axes())
 def test_means_are_numpys_and_nan_of_nothing(drawn: Any) -> None:
     x, a, axis, keepdims = drawn
     dtype = x.dtype if x.dtype in FLOATING else F64
@@ -48,7 +26,7 @@ def test_means_are_numpys_and_nan_of_nothing(drawn: Any) -> None:
         sums = np.asarray(np.sum(a, axis=axis, keepdims=keepdims, dtype=dtype.numpy_name))
         expected = sums / (a.size / sums.size if sums.size else 1)
     if a.size or not sums.size:
-        close(tr.mean(x, axis=axis, keepdims=keepdims), expected, dtype, 4)
+        folds_agree(tr.mean(x, axis=axis, keepdims=keepdims), expected, dtype, 4)
     else:
         assert np.isnan(tr.mean(x, axis=axis, keepdims=keepdims).to_numpy()).all()
 
@@ -64,7 +42,7 @@ def test_without_degrees_of_freedom_a_variance_is_infinite(dtype: tr.DType, corr
     assert tr.var(x, correction=correction).item() == tr.std(x, correction=correction).item() == float("inf")
 
 
-@given(operands(), st.sampled_from([0, 1, 0.5, 2]))
+@given(operands_and_axes(), st.sampled_from([0, 1, 0.5, 2]))
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's own, about nothing and about degrees of freedom
 def test_variances_are_numpys(drawn: Any, correction: float) -> None:
     x, a, axis, keepdims = drawn
@@ -92,7 +70,7 @@ def test_a_correction_is_a_finite_number() -> None:
             tr.std(x, correction=wrong)  # type: ignore[arg-type]
 
 
-@given(operands(REAL_OR_BOOL), st.sampled_from(["argmax", "argmin"]), st.integers(0, 3))
+@given(operands_and_axes(REAL_OR_BOOL), st.sampled_from(["argmax", "argmin"]), st.integers(0, 3))
 def test_positions_of_extremes_are_numpys(drawn: Any, name: str, few: int) -> None:
     x, _, axis, keepdims = drawn
     x = tr.cast(tr.remainder(tr.cast(x, I64), few + 1), x.dtype)  # so that many are equal
@@ -102,7 +80,7 @@ def test_positions_of_extremes_are_numpys(drawn: Any, name: str, few: int) -> No
             getattr(tr, name)(x, axis=axis)
         return
     expected = getattr(np, name)(a, axis=axis, keepdims=keepdims)
-    close(getattr(tr, name)(x, axis=axis, keepdims=keepdims), expected, I64)
+    folds_agree(getattr(tr, name)(x, axis=axis, keepdims=keepdims), expected, I64)
 
 
 @pytest.mark.parametrize("shape", [(5000,), (70, 90), (3, 2000), (9, 30, 40)])
@@ -132,7 +110,7 @@ def test_positions_take_one_axis_of_what_has_an_order() -> None:
 ORDERS = st.sampled_from([0, 1, 2, 3, 0.5, -1, -2.5, INF, -INF])
 
 
-@given(operands(), ORDERS)
+@given(operands_and_axes(), ORDERS)
 def test_norms_are_numpys(drawn: Any, order: float) -> None:
     x, a, axis, keepdims = drawn
     real = (x.dtype if x.dtype in FLOATING else F64).component
