@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tensor_core import TensorError
+from tensor_einsum import plan
 from tensor_einsum.errors import SubscriptsError, pointed
 from tensor_einsum.notation import ELLIPSIS, number_labels, parse, split_interleaved
 
@@ -201,3 +202,7 @@ def test_malformed_interleaved_arguments_are_refused(arguments: list[object], me
 def test_malformed_interleaved_labels_are_refused(lists: object, message: str) -> None:
     with pytest.raises(SubscriptsError, match=message):
         number_labels(lists)  # type: ignore[arg-type]
+
+
+def test_white_space_of_any_script_is_no_label() -> None:
+    assert plan("i\u3000j,\u2003jk->ik", (2, 3), (3, 4)).steps == plan("ij,jk->ik", (2, 3), (3, 4)).steps

@@ -13,6 +13,7 @@ from tensor_core.errors import BackendContractError, BackendError, PluginConflic
 from tensor_runtime.backends.plugins.rules import LOWER
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.doctor import report
+from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.placement import Placement
 from tensor_runtime.testing.case import Case
 from tensor_runtime.testing.cases import all_cases
@@ -303,14 +304,13 @@ def test_a_fused_function_is_refused_in_its_own_words_where_a_rule_exists() -> N
         tr.fuse(lambda x: x + tr.mean(x))(tr.ones(3))
 
 
-def test_a_rule_that_gives_its_operand_back_gives_memory_of_its_own(device: Callable[..., Placement]) -> None:
-    place = device("positive")
-    tr.register_rule("lower", "positive", lambda a, params: a)
+@pytest.mark.parametrize("rule", [lambda a, params: a, lambda a, params: a[:]])
+def test_a_rule_that_gives_its_operands_memory_is_refused(rule: Any, device: Callable[..., Placement]) -> None:
+    x = tr.to(tr.tensor([1.0, 2.0]), device("positive"))
+    tr.register_rule("lower", "positive", rule)
     try:
-        x = tr.to(tr.tensor([1.0, 2.0]), place)
-        y = tr.positive(x)
-        tr.copy_into(tr.mutable_view(x), tr.to(tr.tensor([9.0, 9.0]), place))
-        assert tr.to(y, "cpu").to_numpy().tolist() == [1.0, 2.0]
+        with pytest.raises(BackendContractError, match=r"positive: the rule lower\.positive computes nothing"):
+            tr.positive(x)
     finally:
         registry.unregister_rule("lower", "positive")
 
@@ -323,3 +323,22 @@ def test_a_kernel_with_arguments_at_run_time_takes_no_rule(device: Callable[...,
             tr.roll(tr.to(tr.tensor([1.0, 2.0]), place), 1)
     finally:
         registry.unregister_rule("lower", "roll")
+
+
+@pytest.mark.parametrize("order", [1e300, -1e300])
+@pytest.mark.parametrize("elements", [[0.0, 0.0], [2.0, 1.0], [float("inf"), 1.0]])
+def test_a_lowered_norm_of_a_huge_order_is_that_of_the_kernel(
+    order: float, elements: list[float], bare: Placement
+) -> None:
+    x = tr.cast(tr.tensor(elements), tr.F32)
+    assert tr.norm(tr.to(x, bare), ord=order).item() == tr.norm(x, ord=order).item()
+
+
+def test_an_error_inside_a_rule_is_not_taken_for_a_foreign_operand(device: Callable[..., Placement]) -> None:
+    x = tr.to(tr.tensor([1.0]), device("add"))
+    tr.register_rule("lower", "add", lambda a, b, params: tr.subtract(a, "b"))
+    try:
+        with pytest.raises(ForeignOperandError, match="subtract"):
+            x + 1.0
+    finally:
+        registry.unregister_rule("lower", "add")

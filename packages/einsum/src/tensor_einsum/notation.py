@@ -25,7 +25,6 @@ ELLIPSIS: Final = -1
 """Stands for "..." in the labels of a notation."""
 
 _RESERVED: Final = frozenset(char for char in map(chr, range(128)) if not char.isalnum())
-_WHITE: Final = frozenset(" \t\n\r\f\v")
 _ACCEPTED: Final = "accepted: letters, digits, any character beyond ASCII, and ',', '->', '...', '(', ')'"
 
 
@@ -157,7 +156,7 @@ class _Reader:
     def read(self, column: int) -> None:
         """Take one character."""
         char = self.text[column]
-        if char in _WHITE:
+        if char.isspace():
             return
         if self.closed and char not in ",)":
             _fail(self.text, column, f"{char!r} directly after ')'; put a ',' between them")
@@ -234,7 +233,7 @@ def _output(text: str, start: int, numbers: dict[str, int], ellipsis: bool) -> l
     places: list[int] = []
     for column in range(start, len(text)):
         char = text[column]
-        if char in _WHITE:
+        if char.isspace():
             continue
         if char == ".":
             _read_dots(text, column, labels, places)

@@ -143,7 +143,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, text: str | bytes, /) -> Plan:
-        """The plan that :meth:`to_json` wrote; everything in it is checked again.
+        """The plan that :meth:`to_json` wrote; what decides the result is checked again, the notation's text is not.
 
         Raises:
             FormatError: not such a text.

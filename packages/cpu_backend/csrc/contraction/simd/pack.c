@@ -1,13 +1,6 @@
 /* The loops of packing (pack.h), one per size of an element. */
 #include "contraction/pack.h"
-
-/* Elements are moved as integers, whatever they are, but Bool. */
-typedef uint8_t Byte __attribute__((may_alias));
-typedef uint32_t Four __attribute__((may_alias));
-typedef uint64_t Eight __attribute__((may_alias));
-typedef struct __attribute__((may_alias)) {
-    uint64_t low, high;
-} Sixteen;
+#include "core/simd/moved.h"
 
 /* The only type of one byte is Bool: true is whatever is not 0, and 1 in a panel. */
 #define T Byte

@@ -3,6 +3,7 @@
  * The transposition turns 8 rows at a time. For elements of 8 bytes and AVX-512 that is the usual network of three
  * exchanges between 8 registers: neighbours, pairs, halves.
  */
+#include "core/simd/moved.h"
 #include "elementwise/blocks.h"
 
 #include <string.h>
@@ -11,14 +12,6 @@
 #endif
 
 #define NAME(f) SIMD_JOIN(f, SUFFIX)
-
-/* Elements are moved as integers, whatever they are. */
-typedef uint8_t Byte __attribute__((may_alias));
-typedef uint32_t Four __attribute__((may_alias));
-typedef uint64_t Eight __attribute__((may_alias));
-typedef struct __attribute__((may_alias)) {
-    uint64_t low, high;
-} Sixteen;
 
 static void transpose_eight_1(Byte *restrict target, const Byte *restrict source, Index columns, Index stride) {
     for (Index column = 0; column < columns; column++)

@@ -21,35 +21,7 @@
 #define FORMULA a[i] < b[i] ? a[i] : b[i]
 #include "elementwise/simd/elementwise_loop.h"
 
-#define RESULT uint8_t
-#define OPERATION equal
-#define FORMULA a[i] == b[i]
-#include "elementwise/simd/elementwise_loop.h"
-
-#define RESULT uint8_t
-#define OPERATION not_equal
-#define FORMULA a[i] != b[i]
-#include "elementwise/simd/elementwise_loop.h"
-
-#define RESULT uint8_t
-#define OPERATION less
-#define FORMULA a[i] < b[i]
-#include "elementwise/simd/elementwise_loop.h"
-
-#define RESULT uint8_t
-#define OPERATION less_equal
-#define FORMULA a[i] <= b[i]
-#include "elementwise/simd/elementwise_loop.h"
-
-#define RESULT uint8_t
-#define OPERATION greater
-#define FORMULA a[i] > b[i]
-#include "elementwise/simd/elementwise_loop.h"
-
-#define RESULT uint8_t
-#define OPERATION greater_equal
-#define FORMULA a[i] >= b[i]
-#include "elementwise/simd/elementwise_loop.h"
+#include "elementwise/simd/elementwise_comparisons.h"
 
 #define OPERATION bitwise_and
 #define FORMULA a[i] & b[i]

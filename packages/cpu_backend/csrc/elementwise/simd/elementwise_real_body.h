@@ -26,35 +26,7 @@
 #define FORMULA MIN_PROPAGATE_NAN(a[i], b[i])
 #include "elementwise/simd/elementwise_loop.h"
 
-#define RESULT uint8_t
-#define OPERATION equal
-#define FORMULA a[i] == b[i]
-#include "elementwise/simd/elementwise_loop.h"
-
-#define RESULT uint8_t
-#define OPERATION not_equal
-#define FORMULA a[i] != b[i]
-#include "elementwise/simd/elementwise_loop.h"
-
-#define RESULT uint8_t
-#define OPERATION less
-#define FORMULA a[i] < b[i]
-#include "elementwise/simd/elementwise_loop.h"
-
-#define RESULT uint8_t
-#define OPERATION less_equal
-#define FORMULA a[i] <= b[i]
-#include "elementwise/simd/elementwise_loop.h"
-
-#define RESULT uint8_t
-#define OPERATION greater
-#define FORMULA a[i] > b[i]
-#include "elementwise/simd/elementwise_loop.h"
-
-#define RESULT uint8_t
-#define OPERATION greater_equal
-#define FORMULA a[i] >= b[i]
-#include "elementwise/simd/elementwise_loop.h"
+#include "elementwise/simd/elementwise_comparisons.h"
 
 #define OPERATION negative
 #define FORMULA -a[i]

@@ -15,10 +15,10 @@ from typing import Any
 
 from tensor_core.errors import BackendContractError, UnsupportedOperationError
 from tensor_runtime.backends.error_translation import call_translated
+from tensor_runtime.backends.kernel_facts import facts_of
 from tensor_runtime.backends.meta import META_DEVICE, kernels_asked
 from tensor_runtime.backends.plugins.lowering import set_lowered_binder
 from tensor_runtime.backends.plugins.rules import Rule
-from tensor_runtime.backends.registry import registry
 from tensor_runtime.contracts.contract import CONTRACTS
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import stand_in
@@ -39,7 +39,8 @@ def bind_rule(
         params: of the operation.
 
     Raises:
-        BackendContractError: what the rule gives is no tensor of the form, or it reads elements.
+        BackendContractError: what the rule gives is no tensor of the form, or shares memory with an operand; it reads
+            elements; or the kernel that it stands for is given more at run time than operands.
 
     >>> from tensor_runtime.ops.arithmetic import multiply
     >>> form = zeros(2)._form
@@ -56,18 +57,13 @@ def bind_rule(
         )
     asked = _kernels_of(rule, operation, operands, result, params)
     forms = tuple(operand for operand in operands if isinstance(operand, Form))
-    count = len(operands)
-    if len(forms) == count and isinstance(result, Form):
+    if len(forms) == len(operands) and isinstance(result, Form):
 
         def one(*arguments: Any) -> Any:
             found = rule(*map(wrap, forms, arguments), params)
             if found._form is not result:
                 _check(operation, found, result)
-            array = found._array
-            for argument in arguments:
-                if array is argument and array is not None:  # what is computed owns its memory; meta has none
-                    return registry.bind("copy", (result,), result, None)(array)
-            return array
+            return found._array
 
         return one, asked
 
@@ -98,6 +94,12 @@ def _kernels_of(
             f"whose results have shapes that follow from theirs ({error})",
             operation=operation,
         ) from error
+    if not facts_of(operation).view and all(facts_of(one).view for one in asked):
+        raise BackendContractError(
+            f"{operation}: the rule lower.{operation} computes nothing, so that its result has its operand's memory; "
+            "accepted: tensors of its own, such as copy() of the operand",
+            operation=operation,
+        )
     return frozenset(asked)
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from math import isinf, isnan
+from types import FunctionType
 from typing import Any, Final
 
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, ReadOnlyError
 from tensor_core.foreign import refuse_masked
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.dispatch.call import execute_binary, execute_mixed
-from tensor_runtime.dispatch.spec import OpSpec
+from tensor_runtime.dispatch.spec import PYTHON_NUMBERS, OpSpec
 from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.ops import arithmetic, comparison, contraction, division, logic, reduction
 from tensor_runtime.ops.creation import buffer_of, to_numpy
@@ -33,6 +34,8 @@ def _operator(spec: OpSpec) -> Operator:
         try:
             return execute_binary(spec, a, b) if type(b) is Tensor else execute_mixed(spec, a, b)
         except ForeignOperandError:
+            if _is_ours(b):
+                raise
             return _declined(b)
 
     return infix
@@ -43,9 +46,16 @@ def _reflected(spec: OpSpec) -> Operator:
         try:
             return execute_mixed(spec, a, b)
         except ForeignOperandError:
+            if _is_ours(a):
+                raise
             return _declined(a)
 
     return infix
+
+
+def _is_ours(other: object) -> bool:
+    """Whether it is no foreign operand, so that the error tells of another: one inside a rule for the operation."""
+    return isinstance(other, Tensor) or type(other) in PYTHON_NUMBERS
 
 
 def _declined(other: object) -> Any:
@@ -66,6 +76,8 @@ def _comparing(spec: OpSpec) -> Operator:
         try:
             return execute_binary(spec, a, b) if type(b) is Tensor else execute_mixed(spec, a, b)
         except ForeignOperandError:
+            if _is_ours(b):
+                raise
             return _not_compared(spec.name, b)
 
     return infix
@@ -269,5 +281,7 @@ METHODS: Final[dict[str, Any]] = {
 }
 
 for _name, _method in METHODS.items():
+    if isinstance(_method, FunctionType) and _method.__name__ == "infix":  # what Python's own errors call it
+        _method.__name__, _method.__qualname__ = _name, f"Tensor.{_name}"
     setattr(Tensor, _name, _method)
 TypedTensorViewMut.__setitem__ = setitem  # type: ignore[method-assign]

@@ -128,7 +128,7 @@ class PluginTable:
             remedy = (
                 f"take that one back with registry.un{self._call}() first"
                 if before[0].origin == HERE
-                else f"an entry point needs no {self._call}(): remove this call, or uninstall {before[0].origin}"
+                else f"an entry point needs no {self._call}(): remove this call"
             )
             raise PluginConflictError(
                 f"{self._call}: {self._taken.format(scope, operation)} already, from {before[0].origin}; {remedy}",
@@ -161,7 +161,7 @@ class PluginTable:
             ) from failure
         if not callable(loaded):
             raise PluginLoadError(
-                f"{what} is a {type(loaded).__name__}; accepted: {self._accepted}", operation=offer.operation
+                f"{what} is of type {type(loaded).__name__}; accepted: {self._accepted}", operation=offer.operation
             )
         function: Callable[..., Any] = loaded
         return function

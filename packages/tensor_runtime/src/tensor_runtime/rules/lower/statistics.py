@@ -7,6 +7,7 @@ is F32, everything is computed in it.
 from __future__ import annotations
 
 from math import inf, prod
+from typing import Final
 
 from tensor_runtime.contracts.reduction import NormParams, ReduceParams, SpreadParams
 from tensor_runtime.dispatch.conversion import cast, convert
@@ -21,6 +22,9 @@ from tensor_runtime.ops.rounding import isfinite
 from tensor_runtime.ops.selection import where
 from tensor_runtime.ops.views import squeeze
 from tensor_runtime.tensors.tensor import Tensor
+
+_LARGEST_ORDER: Final = 1e30
+"""Beyond this an order of a norm is as good as infinite in every dtype, and its reciprocal may be 0."""
 
 
 def mean(a: Tensor, params: ReduceParams, /) -> Tensor:
@@ -72,6 +76,8 @@ def norm(a: Tensor, params: NormParams, /) -> Tensor:
         return cast(sum(not_equal(a, 0), axis, keepdims=keepdims), inexact(a.dtype).component)
     size = abs(_floating(a))
     empty = _count(a, axis) == 0
+    if order > _LARGEST_ORDER or (order < -_LARGEST_ORDER and not empty):
+        order = inf if order > 0 else -inf
     if order == 1 or (order == inf and empty):
         return sum(size, axis, keepdims=keepdims)
     if order in (inf, -inf):
