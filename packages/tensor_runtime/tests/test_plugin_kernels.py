@@ -63,7 +63,7 @@ def test_a_kernel_that_the_backend_has_itself_is_a_conflict_at_use() -> None:
 def test_a_kernel_that_does_not_load_is_reported_by_name() -> None:
     with pytest.raises(PluginLoadError, match=r"hypot: the kernel for cpu of bad 1\.0 did not load: ImportError"):
         table_of(("cpu.hypot", "bad 1.0", failing)).binder(CPU, "hypot")
-    with pytest.raises(PluginLoadError, match=r"bad 1\.0 is a int; accepted: a function"):
+    with pytest.raises(PluginLoadError, match=r"bad 1\.0 is of type int; accepted: a function"):
         table_of(("cpu.hypot", "bad 1.0", lambda: 3)).binder(CPU, "hypot")
 
 

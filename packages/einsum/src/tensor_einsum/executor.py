@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from tensor_einsum.plan import Plan
 
 OnStep = Callable[[int, int], object]
+
+state("unary_einsum")  # pure; no spec binds it
 _UNCHECKED: Final = 64 << 20
 """Needs up to here are never looked at, so that small plans pay nothing for the question."""
 
@@ -214,9 +216,6 @@ def _bind_unary_einsum(step: Step, form: Form, dtype: DType) -> Binding:
     unary_einsum, result = _unary_einsum(converted, labels)
     takes = converted.size * dtype.itemsize + workspace_of(unary_einsum)
     return with_workspace(lambda x: unary_einsum(convert(x)), takes), result
-
-
-state("unary_einsum")
 
 
 def _unary_einsum(form: Form, labels: tuple[Labels, ...]) -> Binding:

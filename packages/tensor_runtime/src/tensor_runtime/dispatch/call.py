@@ -120,7 +120,7 @@ def execute_ternary(
 
 
 def execute_with_params(spec: OpSpec | ViewSpec, a: Tensor, params: Hashable, out: Out = None, /) -> Tensor:
-    """One operand and a hashable params, such as the axes of a reduction or of a view.
+    """One operand and hashable params, such as the axes of a reduction or of a view.
 
     >>> from tensor_runtime.ops.reduction import SUM
     >>> execute_with_params(SUM, ones((2, 3)), (0, False)).shape
@@ -144,7 +144,7 @@ def execute_with_params(spec: OpSpec | ViewSpec, a: Tensor, params: Hashable, ou
 
 
 def execute_pair(spec: OpSpec, a: Tensor, b: Tensor, params: Hashable, out: Out = None, /) -> Tensor:
-    """Two tensors and a hashable params, such as the axes of a contraction.
+    """Two tensors and hashable params, such as the axes of a contraction.
 
     >>> from tensor_runtime.ops.contraction import TENSORDOT
     >>> execute_pair(TENSORDOT, ones((2, 3)), ones((3, 4)), 1).shape
@@ -157,7 +157,7 @@ def execute_pair(spec: OpSpec, a: Tensor, b: Tensor, params: Hashable, out: Out 
 
 
 def execute_several(spec: OpSpec, operands: Sequence[Tensor], params: Hashable, /, *arguments: Any) -> Tensor:
-    """Any number of tensors and a params, one result; further arguments go to the kernel and are part of no key.
+    """Any number of tensors and params, one result; further arguments go to the kernel and are part of no key.
 
     >>> from tensor_runtime.ops.slicing import DYNAMIC_SLICE
     >>> execute_several(DYNAMIC_SLICE, (tensor([1, 2, 3, 4]),), (2,), (1,)).to_numpy().tolist()
@@ -169,7 +169,7 @@ def execute_several(spec: OpSpec, operands: Sequence[Tensor], params: Hashable, 
 
 
 def execute_many(spec: OpSpec, operands: Sequence[Tensor], params: Hashable, /) -> tuple[Tensor, ...]:
-    """Any number of tensors and a params; several results.
+    """Any number of tensors and params; several results.
 
     >>> from tensor_runtime.dispatch.spec import OpSpec
     >>> shapes = lambda name, a, params: ((a[0], 1), (1,), (1, a[1]))

@@ -81,7 +81,7 @@ class DependentSpec(OpSpec):
 
 
 def execute_dependent(spec: DependentSpec, a: Tensor, params: Hashable, /) -> tuple[Tensor, ...]:
-    """One operand and a params; one extent of the results is found by the kernel.
+    """One operand and params; one extent of the results is found by the kernel.
 
     >>> from tensor_runtime.ops.gather_scatter import NONZERO
     >>> execute_dependent(NONZERO, tensor([0, 7, 8]), None)[0].to_numpy().tolist()

@@ -45,7 +45,7 @@ class OpSpec:
         result_dtype: from the common dtype to the result's, or to a tuple for several results.
         result_shape: from the operands' shapes, then the params if there is one, to the result's shape or shapes.
         binary: exactly two operands and no params; the table is then a table of pairs, as ``execute_binary`` expects.
-        takes_params: the last part of a key is a hashable params (axes, options), not an operand.
+        takes_params: the last part of a key is params (axes, options; hashable), not an operand.
         kernel: the name that backends bind, where it differs from ``name``.
         facts: what is true of that kernel on every backend (``backends.kernel_facts``), stated by one of the
             specs that bind it; None where another states them, or where it is pure and not elementwise.
