@@ -86,7 +86,10 @@ def strict(folder: Path, compiler: str) -> Suite:
     """Every version as users get it, in which a warning is an error, and so is a function that takes much stack."""
     built = extension(folder / "strict", CFLAGS="-Werror")
     what = "small stacks, every array compared with the form of its operand, and no warning of the compiler"
-    checked = [str(TESTS / f"test_{name}.py") for name in ("thread_stacks", "native_arguments", "call_checks", "native_regressions")]
+    checked = [
+        str(TESTS / f"test_{name}.py")
+        for name in ("thread_stacks", "native_arguments", "call_checks", "native_regressions")
+    ]
     return Suite(what, checked, {"TENSOR_CPU_NATIVE": built, "TENSOR_CPU_CHECK_CALLS": "1"})
 
 

@@ -12,14 +12,33 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+LU = """
+from pathlib import Path
+import runpy
+import sys
+import tensor_cpu, tensor_linalg, tensor_runtime as tr
+assert all(module.__file__.startswith(sys.argv[1]) for module in (tensor_cpu, tensor_linalg, tr))
+from tensor_linalg.testing.cases import cases
+from tensor_runtime.placement import CPU
+from tensor_runtime.testing.conformance import check_case
+from tensor_runtime.testing.kernel_contracts import ContractBackend
+device = ContractBackend(tr.backend("cpu"), "by-contract")
+tr.register_backend("by-contract", device)
+chosen = [case for case in cases() if case.operation == "linalg.lu"]
+for case in chosen:
+    for place in (CPU, device.placement()):
+        check_case(case, place)
+assert "lu" in device.bound
+kernels = runpy.run_path(str(Path(sys.argv[1]) / "tools" / "kernels.py"), run_name="kernels")
+print(len(chosen) > 10, "### `lu`" in kernels["page"]())
+"""
 
 
-def printed_diff(page: str, heading: str) -> str:
-    """The diff under a heading of a page."""
-    section = (ROOT / page).read_text(encoding="utf-8").partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
-    found = re.search(r"```diff\n(.*?)```", section, re.DOTALL)
-    assert found, f"{page}: no diff under {heading!r}"
-    return found[1]
+def printed_diff(page: str) -> str:
+    """The only diff on a page."""
+    (found,) = re.findall(r"```diff\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
+    diff: str = found
+    return diff
 
 
 @pytest.fixture
@@ -52,14 +71,17 @@ def run(folder: Path, *command: str) -> str:
     return done.stdout
 
 
-def apply(folder: Path, diff: str) -> None:
-    """Apply a diff strictly: no fuzz, no offset in what it names."""
-    subprocess.run(["git", "apply", "--unidiff-zero", "-"], cwd=folder, input=diff, text=True, check=True)
+def apply(folder: Path, page: str) -> None:
+    """Apply what a page prints."""
+    done = subprocess.run(
+        ["git", "apply", "-"], cwd=folder, input=printed_diff(page), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.slow
-def test_the_printed_change_that_adds_an_operation_passes_the_tests_that_it_names(copy: Path) -> None:
-    apply(copy, printed_diff("CONTRIBUTING.md", "Add an operation"))
+def test_the_change_that_adds_an_elementwise_operation_passes_the_tests_of_the_house(copy: Path) -> None:
+    apply(copy, "CONTRIBUTING.md")
     for tool in ("catalogue", "kernels"):
         run(copy, sys.executable, f"tools/{tool}.py")
 
@@ -76,3 +98,11 @@ def test_the_printed_change_that_adds_an_operation_passes_the_tests_that_it_name
     assert run(copy, sys.executable, "-c", used) == "[0.0, 0.5]\n"
     fused = "import tensor_runtime as tr; print(tr.fuse(lambda x: tr.heaviside(x, 0.0) + x)(tr.tensor([4.0])).item())"
     assert run(copy, sys.executable, "-c", fused) == "5.0\n"
+
+
+def test_the_change_that_adds_a_structured_operation_passes_its_cases_and_keeps_its_contract(copy: Path) -> None:
+    apply(copy, "docs/structured-operation.md")
+
+    assert run(copy, sys.executable, "-W", "error", "-c", LU, str(copy)).split() == ["True", "True"]
+    run(copy, sys.executable, "-m", "ruff", "check", "packages")
+    run(copy, sys.executable, "-m", "ruff", "format", "--check", "packages")
