@@ -7,6 +7,7 @@ library is the one that ``tensor_cpu.system.blas`` has chosen, the threads are o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from math import prod
 from typing import Any, Final
 
@@ -100,7 +101,7 @@ def bind_matrices(
     >>> kernel(np.arange(6.0).reshape(2, 3), np.ones(3)).tolist()
     [3.0, 12.0]
     """
-    if max(*extents, *map(abs, (*a, *b, *c))) > open_blas().limit:
+    if max(*extents, *map(abs, (*a, *b, *c))) > largest_count():
         return None
     return LIBRARY.bind_products(TYPE_NAMES[dtype], shape, extents, tuple(stack), a, b, c)
 
@@ -127,6 +128,16 @@ def bind_stack(
         stack = ((count, m * k, right[0], target[0]),)
         kernel = bind_matrices(dtype, None, (m, n, k), stack, (k, 1), right[1:], (target[1], 1))
     return np.matmul if kernel is None else kernel
+
+
+@cache
+def largest_count() -> int:
+    """What the library can count; the first time, it is opened for that.
+
+    >>> largest_count() in (2**31 - 1, 2**63 - 1)
+    True
+    """
+    return open_blas().limit
 
 
 def _layout(stack: Group, outer: Group, inner: Group, role: int, *, copied: bool) -> _Layout | None:

@@ -21,6 +21,7 @@ import numpy as np
 from tensor_core.errors import UnsupportedOperationError
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.axes import RESULT, Axis, FormLike, Labels, Operand, extent_of, join, native, row_major
+from tensor_cpu.kernels.contraction import cost
 from tensor_cpu.kernels.contraction.blas_products import bind_product as bind_native_product
 from tensor_cpu.kernels.contraction.broadcast_sum import (
     MOST_TERMS,
@@ -32,6 +33,7 @@ from tensor_cpu.kernels.contraction.gemm import MatrixProduct, bind_product, pla
 from tensor_cpu.kernels.contraction.native import PairProduct, ScatterProduct, bind_pair, bind_scatter, plan_native
 from tensor_cpu.kernels.contraction.unary_einsum import bind_rearrangement, bind_unary_einsum
 from tensor_cpu.storage import MOST_AXES
+from tensor_cpu.system.extension import AVAILABLE
 from tensor_runtime.backends.workspaces import with_workspace, workspace_of
 
 __all__ = ["bind_contract", "bind_unary_einsum", "plan_contraction"]
@@ -116,7 +118,7 @@ def _bind(x: Operand, y: Operand, result: Operand) -> Kernel:
             return bind_scatter(plan, result)
         case MatrixProduct():
             product = bind_native_product(plan, x, y, result) or bind_product(plan, x, y, result)
-            return with_workspace(product, plan.workspace_bytes(x, y, result))
+            return with_workspace(product, plan.workspace_bytes(x, y, result)) if plan.copies else product
     return bind_broadcast_sum(plan, x, y, result)
 
 
@@ -129,8 +131,11 @@ def plan_contraction(x: Operand, y: Operand, result: Operand) -> Plan:
     """
     axes = join(x, y, result)
     plan = plan_numpy(axes, x, y, result)
-    native_plan = plan_native(axes, x, y, result)
-    return native_plan if native_plan is not None and native_plan.cost < plan.cost else plan
+    if AVAILABLE and cost.least_native(extent_of(axes), result.dtype) < plan.cost:  # else it need not be worked out
+        native_plan = plan_native(axes, x, y, result)
+        if native_plan is not None and native_plan.cost < plan.cost:
+            return native_plan
+    return plan
 
 
 def plan_numpy(axes: tuple[Axis, ...], x: Operand, y: Operand, result: Operand) -> MatrixProduct | Accumulation:
