@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tensor_cpu.kernels.axes import Labels, Operand, join, row_major
+from tensor_cpu.kernels.axes import Labels, Operand, extent_of, join, row_major
+from tensor_cpu.kernels.contraction import cost
 from tensor_cpu.kernels.contraction.choice import plan_contraction
 from tensor_cpu.kernels.contraction.gemm import MatrixProduct
 from tensor_cpu.kernels.contraction.native import (
@@ -241,6 +242,21 @@ def test_infinities_nans_and_signs_of_zero_are_those_of_the_products(
 def test_results_larger_than_the_cache_are_written_whole() -> None:
     case = named_case("i,j->ij", "float64", i=1031, j=2053)  # rows begin at every distance from an aligned address
     np.testing.assert_array_equal(pair(case)(case.x, case.y), np.multiply.outer(case.x, case.y))
+
+
+@pytest.mark.parametrize("instructions", INSTRUCTION_SETS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@settings(max_examples=100, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), most=st.sampled_from([3, 9, 40, 1500]))
+def test_no_estimate_lies_below_the_least_by_which_they_are_passed_over(
+    instructions: str, dtype: str, seed: int, most: int
+) -> None:
+    LIBRARY.set_instruction_set(instructions)
+    x, y, result = random_case(seed, dtype, most=most).operands
+    axes = join(x, y, result)
+    least = cost.least_native(extent_of(axes), dtype)
+    assert least <= plan_pair(axes, dtype).cost
+    assert least <= plan_scatter(axes, x, y).cost
 
 
 calibrated = pytest.mark.skipif(
