@@ -18,7 +18,6 @@ from tensor_core.dtypes import Bool, DType
 from tensor_core.errors import UnsupportedOperationError
 from tensor_cpu.system.extension import AVAILABLE
 from tensor_runtime.backends.xp_tables import elementwise
-from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
 Binder = Callable[[tuple[Any, ...], Any, Any], Kernel]
@@ -28,12 +27,15 @@ NativeBinder = Callable[[tuple[Operand, ...], Any, Any], Kernel | None]
 
 
 class Scope(NamedTuple):
-    """For which forms a native module has kernels at all; what is left open does not matter."""
+    """For which forms a native module has kernels at all; what is left open does not matter.
+
+    Only for kernels whose operands and result are tensors.
+    """
 
     dtype: DType | None = None  # of the result
     most_elements: int | None = None  # of every operand and of the result
 
-    def has(self, operands: tuple[Operand, ...], result: Result) -> bool:
+    def has(self, operands: tuple[Any, ...], result: Any) -> bool:
         """Whether these forms are within it.
 
         >>> from tensor_core import F64
@@ -43,10 +45,16 @@ class Scope(NamedTuple):
         >>> Scope(most_elements=3).has((form,), form), Scope(dtype=Bool).has((form,), form)
         (True, False)
         """
-        for form in (result, *operands):
-            if isinstance(form, Form) and self.most_elements is not None and form.size > self.most_elements:
+        dtype, most = self
+        if dtype is not None and result.dtype is not dtype:
+            return False
+        if most is not None:
+            for form in operands:
+                if form.size > most:
+                    return False
+            if result.size > most:
                 return False
-        return self.dtype is None or (isinstance(result, Form) and result.dtype is self.dtype)
+        return True
 
 
 class Row(NamedTuple):
@@ -181,7 +189,8 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, params: Any, 
         raise UnsupportedOperationError(f"{name}: the cpu backend has no such operation", operation=name)
     if AVAILABLE:
         for module in row.native:
-            if module in row.scopes and not row.scopes[module].has(operands, result):
+            scope = row.scopes.get(module)
+            if scope is not None and not scope.has(operands, result):
                 continue
             native = binders(module).get(name)
             kernel: Kernel | None = None if native is None else native(operands, result, params)

@@ -10,10 +10,9 @@ NumPy's own loop, into which it falls without a word, is faster than the copies.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from math import prod
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -45,8 +44,7 @@ BLAS_TYPES: Final = ("float32", "float64", "complex64", "complex128")
 _SINGLE_AXES: Final = 3  # how many axes are tried as the only rows (or columns) of a stack, longest first
 
 
-@dataclass(frozen=True, slots=True)
-class MatrixProduct:
+class MatrixProduct(NamedTuple):
     """One decision: the part of every axis, and what has to be copied."""
 
     stack: Group

@@ -8,9 +8,8 @@ vectors.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND, Axis, Operand, by_occurrence, by_stride, extent_of, line
 from tensor_cpu.kernels.contraction import cost
@@ -38,8 +37,7 @@ _LONGEST_TABLE: Final = 1 << 20  # entries; csrc/contraction/groups.h
 _PANEL: Final = 8  # neighbours that are packed as a run
 
 
-@dataclass(frozen=True, slots=True)
-class PairProduct:
+class PairProduct(NamedTuple):
     """One decision: the axes of the result in its order, and the contracted ones."""
 
     kept: Group
@@ -128,8 +126,7 @@ def bind_pair(plan: PairProduct, result: Operand) -> Kernel:
     return LIBRARY.bind_pair(TYPE_NAMES[result.dtype], result.shape, _group(plan.kept), _group(plan.contracted))
 
 
-@dataclass(frozen=True, slots=True)
-class ScatterProduct:
+class ScatterProduct(NamedTuple):
     """One decision: the part of every axis in a stack of matrix products."""
 
     stack: Group
