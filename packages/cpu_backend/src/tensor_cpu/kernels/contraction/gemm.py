@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from math import prod
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -29,7 +28,7 @@ from tensor_cpu.kernels.axes import (
     line,
 )
 from tensor_cpu.kernels.contraction import cost
-from tensor_cpu.kernels.contraction.matrix_copies import bind_rearranged, copy_swaps, look_at
+from tensor_cpu.kernels.contraction.matrix_copies import Strides, bind_rearranged, copy_strides, look_at
 from tensor_cpu.kernels.contraction.native import TYPE_NAMES
 from tensor_cpu.system.blas import open_blas
 from tensor_cpu.system.errstate import ignoring_fp_errors
@@ -37,8 +36,8 @@ from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 
 Group = tuple[Axis, ...]
 Kernel = Callable[..., Any]
+Matrix = tuple[Line, Line]  # outer and inner axis
 Steps = tuple[int, int]
-_Layout = tuple[list[int], int, int]  # strides along the stacked axes, the outer and the inner ones
 
 BLAS_TYPES: Final = ("float32", "float64", "complex64", "complex128")
 _SINGLE_AXES: Final = 3  # how many axes are tried as the only rows (or columns) of a stack, longest first
@@ -54,6 +53,7 @@ class MatrixProduct(NamedTuple):
     copies_first: bool
     copies_second: bool
     permutes_result: bool
+    matrices: tuple[Matrix | None, Matrix | None, Matrix | None]  # by role, as BLAS takes them; None if it does not
     cost: float  # estimated nanoseconds
 
     @property
@@ -118,9 +118,13 @@ def _choices(group: Sequence[Axis], role: int) -> list[Group]:
 def _judge(
     stack: Group, rows: Group, inner: Group, columns: Group, x: Operand, y: Operand, result: Operand
 ) -> MatrixProduct:
-    copies_first = x.dtype != result.dtype or blas_matrix(inner, columns, FIRST) is None
-    copies_second = y.dtype != result.dtype or blas_matrix(rows, inner, SECOND) is None
-    permutes_result = blas_matrix(rows, columns, RESULT) is None
+    first, second, product = matrices = (
+        blas_matrix(inner, columns, FIRST),
+        blas_matrix(rows, inner, SECOND),
+        blas_matrix(rows, columns, RESULT),
+    )
+    copies_first, copies_second = x.dtype != result.dtype or first is None, y.dtype != result.dtype or second is None
+    permutes_result = product is None
     m, n, k = extent_of(columns), extent_of(rows), extent_of(inner)
     count = extent_of(stack)
     time = cost.products(count, m, n, k, result.dtype)
@@ -133,11 +137,9 @@ def _judge(
         time += cost.copy(result.size, _contiguous_run((columns or rows)[-1:], RESULT))
     if loop_time < time and x.dtype == y.dtype == result.dtype:
         roles = ((FIRST, inner, columns), (SECOND, rows, inner), (RESULT, rows, columns))
-        if all(
-            line(outer, role) and line(fast, role) for role, outer, fast in roles
-        ):  # views exist; BLAS does not matter
-            return MatrixProduct(stack, rows, inner, columns, False, False, False, loop_time)
-    return MatrixProduct(stack, rows, inner, columns, copies_first, copies_second, permutes_result, time)
+        if all(line(outer, role) and line(fast, role) for role, outer, fast in roles):  # views exist, for NumPy's loop
+            return MatrixProduct(stack, rows, inner, columns, False, False, False, matrices, loop_time)
+    return MatrixProduct(stack, rows, inner, columns, copies_first, copies_second, permutes_result, matrices, time)
 
 
 def _contiguous_run(axes: Sequence[Axis], role: int) -> int:
@@ -145,7 +147,7 @@ def _contiguous_run(axes: Sequence[Axis], role: int) -> int:
     return max((axis.extent for axis in axes if axis.strides[role] == 1), default=1)
 
 
-def blas_matrix(outer: Group, inner: Group, role: int, *, gaps: bool = True) -> tuple[Line, Line] | None:
+def blas_matrix(outer: Group, inner: Group, role: int, *, gaps: bool = True) -> Matrix | None:
     """The groups as the two axes of a matrix (or a vector) that BLAS takes as it is; None if it does not.
 
     >>> rows, columns = Axis((0,), 4, (9, None, 1)), Axis((1,), 8, (1, None, 4))
@@ -181,10 +183,17 @@ def bind_product(plan: MatrixProduct, x: Operand, y: Operand, result: Operand) -
     """
     if not AVAILABLE or result.dtype not in BLAS_TYPES:
         return None
-    of_x = _layout(plan.stack, plan.inner, plan.columns, FIRST, copied=plan.copies_first)
-    of_y = _layout(plan.stack, plan.rows, plan.inner, SECOND, copied=plan.copies_second)
-    made = _made(plan) if plan.permutes_result else _layout(plan.stack, plan.rows, plan.columns, RESULT, copied=False)
-    if of_x is None or of_y is None or made is None:
+    first, second, product = plan.matrices
+    of_x = (
+        copy_strides(plan.stack, plan.inner, plan.columns, FIRST) if plan.copies_first else _strides(plan, first, FIRST)
+    )
+    of_y = (
+        copy_strides(plan.stack, plan.rows, plan.inner, SECOND)
+        if plan.copies_second
+        else _strides(plan, second, SECOND)
+    )
+    made = _compact_strides(plan) if plan.permutes_result else _strides(plan, product, RESULT)
+    if of_x is None or of_y is None or made is None:  # views exist, which only NumPy takes
         return None
     extents = extent_of(plan.columns), extent_of(plan.rows), extent_of(plan.inner)
     shape = tuple([axis.extent for axis in (*plan.stack, *plan.rows, *plan.columns)])
@@ -277,26 +286,15 @@ def _largest_count() -> int:
     return open_blas().limit
 
 
-def _layout(stack: Group, outer: Group, inner: Group, role: int, *, copied: bool) -> _Layout | None:
-    """How an operand lies, or its copy; None where BLAS does not take it."""
-    if copied:
-        axes: list[Group] = [*((axis,) for axis in stack), outer, inner]
-        places = [*range(len(stack)), *((-1, -2) if copy_swaps(outer, role) else (-2, -1))]
-        strides, size = [0] * len(axes), 1
-        for place in reversed(places):
-            present = [axis.extent for axis in axes[place] if axis.strides[role] is not None]
-            if present or place < 0:
-                strides[place] = size
-                size *= prod(present)
-        return strides[:-2], strides[-2], strides[-1]
-    matrix = blas_matrix(outer, inner, role)
+def _strides(plan: MatrixProduct, matrix: Matrix | None, role: int) -> Strides | None:
+    """How an operand lies of which nothing is copied; None where BLAS does not take it."""
     if matrix is None:
         return None
     row, column = matrix
-    return [axis.strides[role] or 0 for axis in stack] if stack else [], row.stride, column.stride
+    return [axis.strides[role] or 0 for axis in plan.stack] if plan.stack else [], row.stride, column.stride
 
 
-def _made(plan: MatrixProduct) -> _Layout:
+def _compact_strides(plan: MatrixProduct) -> Strides:
     """How a product lies that is still to be rearranged: without gaps."""
     columns, rows = extent_of(plan.columns), extent_of(plan.rows)
     stack = [rows * columns * extent_of(plan.stack[place + 1 :]) for place in range(len(plan.stack))]

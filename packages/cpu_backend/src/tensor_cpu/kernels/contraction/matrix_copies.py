@@ -16,6 +16,7 @@ from tensor_cpu.kernels.axes import RESULT, Axis, Look, Operand, access, by_stri
 from tensor_cpu.kernels.copy.permute import bind_copy, bind_fill
 
 Group = tuple[Axis, ...]
+Strides = tuple[list[int], int, int]  # along the stacked axes, the outer and the inner ones, in elements
 
 
 def bind_rearranged(made: Group, result: Operand) -> Callable[[Any], Any]:
@@ -44,16 +45,6 @@ def bind_rearranged(made: Group, result: Operand) -> Callable[[Any], Any]:
     return put
 
 
-def copy_swaps(outer: Group, role: int) -> bool:
-    """Whether a copy lies as [stack..., inner, outer], which keeps neighbours of the operand together.
-
-    >>> from tensor_cpu.kernels.axes import FIRST
-    >>> copy_swaps((Axis((0,), 4, (1, None, 1)),), FIRST)
-    True
-    """
-    return any(axis.strides[role] == 1 for axis in outer)
-
-
 def look_at(
     operand: Operand, stack: Sequence[Group], outer: Group, inner: Group, role: int, *, copy_as: str | None
 ) -> Look:
@@ -67,7 +58,7 @@ def look_at(
     """
     if copy_as is None:
         return look(operand, access(operand, [*stack, outer, inner], role))
-    swaps = copy_swaps(outer, role)
+    swaps = _swaps(outer, role)
     groups = [*stack, inner, outer] if swaps else [*stack, outer, inner]
     present = [axis for group in groups for axis in group if axis.strides[role] is not None]
     thin = look(operand, access(operand, [(axis,) for axis in present], role))
@@ -76,3 +67,27 @@ def look_at(
     if swaps:
         return lambda array: copy(thin(array)).reshape(shape).swapaxes(-1, -2)
     return lambda array: copy(thin(array)).reshape(shape)
+
+
+def copy_strides(stack: Group, outer: Group, inner: Group, role: int) -> Strides:
+    """How the copy lies that :func:`look_at` makes of the operand of a role.
+
+    >>> from tensor_cpu.kernels.axes import FIRST
+    >>> rows, columns = Axis((1,), 3, (1, None, 1)), Axis((0,), 2, (3, 2, None))
+    >>> copy_strides((), (rows,), (columns,), FIRST)  # rows are neighbours, and stay so
+    ([], 1, 3)
+    """
+    axes: list[Group] = [*((axis,) for axis in stack), outer, inner]
+    places = [*range(len(stack)), *((-1, -2) if _swaps(outer, role) else (-2, -1))]
+    strides, size = [0] * len(axes), 1
+    for place in reversed(places):
+        present = [axis.extent for axis in axes[place] if axis.strides[role] is not None]
+        if present or place < 0:
+            strides[place] = size
+            size *= prod(present)
+    return strides[:-2], strides[-2], strides[-1]
+
+
+def _swaps(outer: Group, role: int) -> bool:
+    """Whether a copy lies as [stack..., inner, outer], which keeps neighbours of the operand together."""
+    return any(axis.strides[role] == 1 for axis in outer)
