@@ -10,11 +10,11 @@ from typing import Any, Final, NamedTuple
 
 from tensor_cpu.kernel_table import MOST_TINY_TERMS, NativeBinder
 from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND
-from tensor_cpu.system.extension import LIBRARY
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
-_PANEL: Final = 960  # elements of the right factor; TINY_PANEL in tiny.h
+_PANEL: Final = LIBRARY.TINY_PANEL if AVAILABLE else 0  # elements of the right factor
 
 Occurrence = tuple[bool, bool, bool]  # in the first operand, in the second, in the result
 Group = tuple[int, tuple[int, int, int]]  # extent, and strides in each, in elements
