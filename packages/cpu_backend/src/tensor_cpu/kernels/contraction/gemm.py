@@ -10,7 +10,6 @@ NumPy's own loop, into which it falls without a word, is faster than the copies.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -30,7 +29,7 @@ from tensor_cpu.kernels.axes import (
 from tensor_cpu.kernels.contraction import cost
 from tensor_cpu.kernels.contraction.matrix_copies import Strides, bind_rearranged, copy_strides, look_at
 from tensor_cpu.kernels.contraction.native import TYPE_NAMES
-from tensor_cpu.system.blas import open_blas
+from tensor_cpu.system.blas import blas_limit
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 
@@ -253,7 +252,7 @@ def bind_matrices(
     >>> kernel is None or kernel(np.arange(6.0).reshape(2, 3), np.ones(3)).tolist() == [3.0, 12.0]
     True
     """
-    if not AVAILABLE or max(*extents, *map(abs, (*a, *b, *c))) > _largest_count():
+    if not AVAILABLE or max(*extents, *map(abs, (*a, *b, *c))) > blas_limit():
         return None
     return LIBRARY.bind_products(TYPE_NAMES[dtype], shape, extents, tuple(stack), a, b, c)
 
@@ -278,12 +277,6 @@ def bind_stack(
     stack = ((count, m * k, right[0], target[0]),)
     kernel = bind_matrices(dtype, None, (m, n, k), stack, (k, 1), right[1:], (target[1], 1))
     return np.matmul if kernel is None else kernel
-
-
-@cache
-def _largest_count() -> int:
-    """What the library can count; the first time, it is opened for that."""
-    return open_blas().limit
 
 
 def _strides(plan: MatrixProduct, matrix: Matrix | None, role: int) -> Strides | None:
