@@ -143,7 +143,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, text: str | bytes, /) -> Plan:
-        """The plan that :meth:`to_json` wrote; what decides the result is checked again, the notation's text is not.
+        """The plan that :meth:`to_json` wrote; what it says is checked again, also that the notation gives the labels.
 
         Raises:
             FormatError: not such a text.
@@ -154,6 +154,8 @@ class Plan:
         True
         """
         import json
+
+        from tensor_einsum.stored_notation import check_notation  # only texts need it
 
         try:
             content = json.loads(text)
@@ -171,6 +173,7 @@ class Plan:
                 raise FormatError(f"Plan.from_json: {len(inputs)} operands and {len(dtypes)} dtypes")
             notation = _read_notation(str(content["notation"]), inputs, output, names)
             network = resolve("Plan.from_json", notation, shapes)
+            check_notation(notation.text, inputs, output, names, shapes)
             return cls(network, dtypes, in_pairs(to_ids(content["path"], len(inputs)), len(inputs)))
         except FormatError:
             raise
