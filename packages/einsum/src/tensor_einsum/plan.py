@@ -18,7 +18,9 @@ from tensor_core.shapes import as_shape
 from tensor_einsum.executor import run_plan
 from tensor_einsum.network import Labels, Network, Shape, resolve
 from tensor_einsum.notation import LabelLists, Notation, notations, read_notation, written
-from tensor_einsum.path import Path, find_path, in_pairs, to_ids, to_linear
+from tensor_einsum.optimizers import Order, find_order
+from tensor_einsum.options import DEFAULT, PlanOptions
+from tensor_einsum.path import Path, in_pairs, to_ids, to_linear
 from tensor_einsum.report import plan_table
 from tensor_einsum.steps import Step, build_steps, peak_bytes
 from tensor_runtime.backends.bounded_cache import BoundedCache, CacheTable
@@ -74,7 +76,8 @@ class Plan:
     peak_bytes: int
     _hash: int
 
-    def __init__(self, network: Network, dtypes: Sequence[DType], ids: Path) -> None:
+    def __init__(self, network: Network, dtypes: Sequence[DType], order: Order) -> None:
+        ids = order.ids
         fill = super().__setattr__
         output_dtype = dtypes[0] if len({*dtypes}) == 1 else promote(*dtypes)
         operands = len(network.inputs)
@@ -171,7 +174,7 @@ class Plan:
                 raise FormatError(f"Plan.from_json: {len(inputs)} operands and {len(dtypes)} dtypes")
             notation = _read_notation(str(content["notation"]), inputs, output, names)
             network = resolve("Plan.from_json", notation, shapes)
-            return cls(network, dtypes, in_pairs(to_ids(content["path"], len(inputs)), len(inputs)))
+            return cls(network, dtypes, Order(in_pairs(to_ids(content["path"], len(inputs)), len(inputs))))
         except FormatError:
             raise
         except (ValueError, TypeError, KeyError, RecursionError, TensorError) as error:
@@ -228,42 +231,44 @@ _STEP_BYTES: Final = 700  # a step, its labels and its text
 
 
 def cached_plan(
-    operation: str, source: str | LabelLists, shapes: tuple[Shape, ...], dtypes: tuple[DType, ...], optimize: Any
+    operation: str,
+    source: str | LabelLists,
+    shapes: tuple[Shape, ...],
+    dtypes: tuple[DType, ...],
+    options: PlanOptions,
 ) -> Plan:
-    """The plan of a contraction, from the cache if it is there and no object searches for the path.
-
-    Such an object may answer differently each time, so it is asked each time.
+    """The plan of a contraction, from the cache if it is there and the options let it be kept.
 
     >>> from tensor_core import F64
-    >>> cached_plan("plan", "ij,jk", ((2, 3), (3, 4)), (F64, F64), "auto").output_shape
+    >>> cached_plan("plan", "ij,jk", ((2, 3), (3, 4)), (F64, F64), DEFAULT).output_shape
     (2, 4)
     """
-    key = source, shapes, dtypes, optimize
-    keeps = isinstance(optimize, (str, bool, tuple))
+    key = source, shapes, dtypes, options
+    keeps = options.keeps
     known = plans.find(key) if keeps else None
     if known is not None:
         return known
-    plan = make_plan(operation, notations.find(source) or read_notation(source), shapes, dtypes, optimize)
+    plan = make_plan(operation, notations.find(source) or read_notation(source), shapes, dtypes, options)
     return (
         plans.insert(key, plan, _PLAN_BYTES + _STEP_BYTES * len(plan.steps) + 2 * len(plan.notation)) if keeps else plan
     )
 
 
 def make_plan(
-    operation: str, notation: Notation, shapes: Sequence[Shape], dtypes: Sequence[DType], optimize: Any
+    operation: str, notation: Notation, shapes: Sequence[Shape], dtypes: Sequence[DType], options: PlanOptions
 ) -> Plan:
     """Plan a contraction; nothing is cached here.
 
     >>> from tensor_core import F64
     >>> from tensor_einsum.notation import parse
-    >>> make_plan("plan", parse("ij,jk"), [(2, 3), (3, 4)], [F64, F64], "auto").output_shape
+    >>> make_plan("plan", parse("ij,jk"), [(2, 3), (3, 4)], [F64, F64], DEFAULT).output_shape
     (2, 4)
     """
     network = resolve(operation, notation, shapes)
-    if len(shapes) == 2 and notation.order is None and optimize == "auto":  # nothing to choose
-        return Plan(network, dtypes, ((0, 1),))
+    if len(shapes) == 2 and notation.order is None and options is DEFAULT:  # nothing to choose
+        return Plan(network, dtypes, Order(((0, 1),)))
     terms = [tuple(dict.fromkeys(term)) for term in network.terms]
-    return Plan(network, dtypes, find_path(terms, network.output, network.extents, notation.order, optimize))
+    return Plan(network, dtypes, find_order(terms, network.output, network.extents, notation.order, options))
 
 
 def _restore(
@@ -281,7 +286,7 @@ def _restore(
         found = stored if isinstance(stored, str) else "no version"
         raise FormatError(f"a pickled plan has {shortened(found)}, and {FORMAT!r} is accepted; plan again")
     network = resolve("plan", _read_notation(notation, inputs, output, names), shapes)
-    return Plan(network, [as_dtype(name) for name in dtypes], to_ids(path, len(inputs)))
+    return Plan(network, [as_dtype(name) for name in dtypes], Order(to_ids(path, len(inputs))))
 
 
 def _numbers(labels: Any, count: int) -> Labels:
