@@ -1,18 +1,30 @@
 """What finds the order of a contraction: what ``optimize=`` takes.
 
-Names of opt_einsum's searches are asked there. They are given labels as ints, whose hashes do not change from run to
-run, and random ones are seeded, so a plan is the same in every run.
+"auto" and "greedy" are searches of our own (``tensor_einsum.search``). Other names are opt_einsum's searches, which are
+asked there; they are given labels as ints, whose hashes do not change from run to run, and random ones are seeded. So a
+plan is the same in every run, unless its search ends by the clock.
+
+An optimizer is called as opt_einsum calls one, or has a method ``search`` that gives a tree, as cotengra's do; a tree
+has a method ``get_path``, and may say which labels it slices in ``sliced_inds``.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
+from tensor_core.dtypes import DType
 from tensor_einsum.errors import PathError
+from tensor_einsum.network import Labels, Network
 from tensor_einsum.options import DEFAULT, PlanOptions
 from tensor_einsum.path import Path, in_pairs, to_ids
+from tensor_einsum.search.engine import search
+from tensor_einsum.search.problem import Budget, Problem, SearchRecord
 from tensor_runtime.locks import fork_safe_lock
+
+SHARE: Final = 0.1
+"""How long "auto" searches, as a part of the estimated time of contracting by the best order so far."""
 
 _search_lock: Final = fork_safe_lock()  # random searches seed the global generator, so only one may run
 
@@ -21,32 +33,29 @@ class Order(NamedTuple):
     """In which order a network is contracted, and how that was found."""
 
     ids: Path  # of the operands that each contraction takes, one or two of them
+    search: SearchRecord | None = None  # None where nothing was searched, or somebody else did
 
 
-def find_order(
-    inputs: Sequence[Sequence[int]],
-    output: Sequence[int],
-    extents: Sequence[int],
-    order: Path | None,
-    options: PlanOptions,
-) -> Order:
+def find_order(network: Network, order: Path | None, dtype: DType, options: PlanOptions) -> Order:
     """The order that options and parentheses ask for.
 
     Args:
-        inputs: distinct labels of each operand.
-        output: labels of the result.
-        extents: by label.
+        network: labels and extents.
         order: the ids that parentheses ask for, or None.
-        options: an object in ``optimize`` is called as ``optimize(inputs, output, size_dict, memory_limit)``, or has a
-            method ``get_path()``.
+        dtype: in which elements are multiplied; it decides how long that takes.
+        options: what the caller asks for.
 
     Raises:
         PathError: an unknown name, an invalid or incomplete path, a search that failed, or two orders at once.
 
-    >>> find_order([(0, 1), (1, 2), (2, 3)], (0, 3), (2, 3, 4, 5), None, PlanOptions(((1, 2), (0, 1))))
-    Order(ids=((1, 2), (0, 3)))
+    >>> from tensor_core import F64
+    >>> from tensor_einsum.network import resolve
+    >>> from tensor_einsum.notation import parse
+    >>> network = resolve("plan", parse("ij,jk,kl"), [(2, 3), (3, 4), (4, 5)])
+    >>> find_order(network, None, F64, PlanOptions(((1, 2), (0, 1)))).ids
+    ((1, 2), (0, 3))
     """
-    operands, optimize = len(inputs), options.optimize
+    operands, optimize = len(network.terms), options.optimize
     if order is not None:
         if options != DEFAULT and optimize is not True:
             raise PathError(
@@ -57,33 +66,50 @@ def find_order(
         return Order(in_pairs(order, operands))
     if optimize is False:
         return Order(in_pairs([tuple(range(operands))], operands))
-    if not isinstance(optimize, tuple):
-        if operands <= 2:  # nothing to choose, and importing opt_einsum takes longer than most contractions
-            if isinstance(optimize, str) and optimize not in _NAMES:
-                _named(optimize)
-            return Order(((0, 1),) if operands == 2 else ())
-        optimize = _search(inputs, output, extents, optimize)
-    return Order(in_pairs(to_ids(optimize, operands), operands))
+    if isinstance(optimize, tuple):
+        return Order(in_pairs(to_ids(optimize, operands), operands))
+    budget = _budget(options)
+    if operands <= 2:  # nothing to choose, and importing opt_einsum takes longer than most contractions
+        if budget is None and isinstance(optimize, str) and optimize not in _OPT_EINSUM:
+            _named(optimize)
+        return Order(((0, 1),) if operands == 2 else ())
+    terms = tuple([tuple(dict.fromkeys(term)) for term in network.terms])
+    output = tuple(dict.fromkeys(network.output))
+    if budget is not None:
+        found = search(Problem(terms, output, network.extents), options.target.objective(dtype), budget)
+        return Order(found.path, found.record)
+    return Order(in_pairs(to_ids(_ask(optimize, terms, output, network.extents), operands), operands))
 
 
-_RANDOM_NAMES: Final = frozenset({"auto-hq", "random-greedy", "random-greedy-128"})
-_NAMES: Final = _RANDOM_NAMES | frozenset(
-    ("auto", "branch-1", "branch-2", "branch-all", "dp", "dynamic-programming", "eager", "greedy", "optimal")
-)
+def _budget(options: PlanOptions) -> Budget | None:
+    """How long our own search may take; None where another is asked for."""
+    if options.seconds is not None:
+        return Budget(seconds=options.seconds)
+    if options.optimize is True or options.optimize == "auto":
+        return Budget(share=SHARE)
+    return Budget(rotations=0) if options.optimize == "greedy" else None
 
 
-def _search(inputs: Sequence[Sequence[int]], output: Sequence[int], extents: Sequence[int], optimize: Any) -> Any:
-    """A linear path by a named search or an optimizer object."""
-    if isinstance(optimize, bool):
-        optimize = "auto"
+_OWN: Final = ("auto", "greedy")
+_OPT_EINSUM: Final = frozenset(
+    ("auto-hq", "branch-1", "branch-2", "branch-all", "dp", "dynamic-programming", "eager", "opportunistic", "optimal",
+     "random-greedy", "random-greedy-128")
+)  # fmt: skip
+_RANDOM: Final = re.compile(r"auto-hq|random-greedy(-([1-9]\d{0,5}))?")
+
+
+def _ask(optimize: Any, terms: Sequence[Labels], output: Labels, extents: Sequence[int]) -> Any:
+    """A linear path by a search of opt_einsum, an optimizer, or a tree."""
     # opt_einsum's cost functions divide by extents and take logarithms of them.
     sizes = {label: max(extent, 1) for label, extent in enumerate(extents)}
-    problem = [frozenset(term) for term in inputs], frozenset(output), sizes, None
+    problem = [frozenset(term) for term in terms], frozenset(output), sizes
     try:
         if isinstance(optimize, str):
-            search = _named(optimize)
-            return _seeded(search, problem) if optimize in _RANDOM_NAMES else search(*problem)
-        return optimize(*problem) if callable(optimize) else optimize.get_path()
+            named = _named(optimize)
+            return _seeded(named, problem) if _RANDOM.fullmatch(optimize) else named(*problem, None)
+        if hasattr(optimize, "get_path"):
+            return optimize.get_path()
+        return optimize(*problem, None)
     except PathError:
         raise
     except Exception as error:
@@ -95,16 +121,18 @@ def _search(inputs: Sequence[Sequence[int]], output: Sequence[int], extents: Seq
 
 
 def _named(name: str) -> Callable[..., Any]:
-    """opt_einsum's search of that name, or one that the user registered there."""
-    import opt_einsum  # noqa: F401 - registers the random searches
+    """opt_einsum's search of that name, or one that was registered there."""
+    import opt_einsum
     from opt_einsum.paths import get_path_fn
 
+    drawn = _RANDOM.fullmatch(name)
+    found: Callable[..., Any]
     try:
-        found: Callable[..., Any] = get_path_fn(name)
+        found = opt_einsum.RandomGreedy(max_repeats=int(drawn[2])) if drawn and drawn[2] else get_path_fn(name)
     except KeyError:
         raise PathError(
-            f"einsum: optimize={name!r} is no search; accepted: {', '.join(sorted(_NAMES))}, a path, or a path "
-            "optimizer",
+            f"einsum: optimize={name!r} is no search; accepted: {', '.join(sorted({*_OWN, *_OPT_EINSUM}))}, a "
+            "path, or a path optimizer",
             step=None,
         ) from None
     return found
@@ -118,6 +146,6 @@ def _seeded(search: Callable[..., Any], problem: tuple[Any, ...]) -> Any:
         state = random.getstate()
         random.seed(0)
         try:
-            return search(*problem)
+            return search(*problem, None)
         finally:
             random.setstate(state)

@@ -7,6 +7,7 @@ from math import isfinite
 from typing import Any, Final, NamedTuple, TypedDict
 
 from tensor_core.errors import ArgumentError, shortened
+from tensor_einsum.cost_model import TIME, Target, read_objective
 from tensor_einsum.path import path_entries
 
 
@@ -15,6 +16,7 @@ class EinsumOptions(TypedDict, total=False):
 
     optimize: Any
     seconds: float | None
+    objective: Any
 
 
 class PlanOptions(NamedTuple):
@@ -22,6 +24,7 @@ class PlanOptions(NamedTuple):
 
     optimize: Any = "auto"  # a name, True, False, a path as a tuple, or an object that is asked for one
     seconds: float | None = None
+    target: Target = TIME
 
     @property
     def keeps(self) -> bool:
@@ -37,22 +40,23 @@ def read_options(operation: str, keywords: Mapping[str, Any]) -> PlanOptions:
 
     Raises:
         PathError: ``optimize`` is nothing that finds a path.
-        ArgumentError: ``seconds`` is no positive number, or nothing searches for so long.
+        ArgumentError: ``seconds`` is no positive number, or nothing searches for so long; an unknown ``objective``.
         TypeError: an unknown keyword.
 
-    >>> read_options("plan", {"seconds": 2})
-    PlanOptions(optimize='auto', seconds=2.0)
+    >>> read_options("plan", {"seconds": 2}).seconds
+    2.0
     """
-    unknown = [name for name in keywords if name not in PlanOptions._fields]
+    accepted = EinsumOptions.__annotations__
+    unknown = [name for name in keywords if name not in accepted]
     if unknown:
         raise TypeError(
-            f"{operation}() got an unexpected keyword argument {unknown[0]!r}; accepted: "
-            f"{', '.join(PlanOptions._fields)}"
+            f"{operation}() got an unexpected keyword argument {unknown[0]!r}; accepted: {', '.join(accepted)}"
         )
     optimize = keywords.get("optimize", "auto")
     if not (isinstance(optimize, (str, bool)) or callable(optimize) or hasattr(optimize, "get_path")):
         optimize = path_entries(optimize)
-    options = PlanOptions(optimize, _seconds(operation, keywords.get("seconds"), optimize))
+    seconds = _seconds(operation, keywords.get("seconds"), optimize)
+    options = PlanOptions(optimize, seconds, read_objective(operation, keywords.get("objective", "time")))
     return DEFAULT if options == DEFAULT else options  # which is looked for by identity
 
 

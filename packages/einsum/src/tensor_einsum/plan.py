@@ -22,6 +22,7 @@ from tensor_einsum.optimizers import Order, find_order
 from tensor_einsum.options import DEFAULT, PlanOptions
 from tensor_einsum.path import Path, in_pairs, to_ids, to_linear
 from tensor_einsum.report import plan_table
+from tensor_einsum.search.problem import SearchRecord
 from tensor_einsum.steps import Step, build_steps, peak_bytes
 from tensor_runtime.backends.bounded_cache import BoundedCache, CacheTable
 
@@ -47,16 +48,19 @@ class Plan:
         opt_einsum_flops: the same contraction as opt_einsum counts it.
         largest_intermediate: elements of the largest step's result.
         peak_bytes: the most bytes of intermediates and result alive at once; operands not counted.
+        search: what our own search tried, how long it took, how flops and size fell, and whether it would pay to search
+            longer (:class:`SearchRecord`). None where nothing was searched, or by others, and of a plan that was read.
 
     >>> from tensor_einsum import plan
-    >>> p = plan("ij,jk,kl->il", (2, 3), (3, 4), (4, 5))
+    >>> p = plan("ij,jk,kl->il", (2, 3), (3, 4), (4, 5), optimize=[(0, 1), (0, 1)])
     >>> p.path, p.flops, p.largest_intermediate, p.peak_bytes
     (((0, 1), (0, 1)), 128, 10, 144)
     """
 
     __slots__ = (
         "_hash", "dtypes", "extents", "flops", "inputs", "largest_intermediate", "names", "notation",
-        "opt_einsum_flops", "output", "output_dtype", "output_shape", "path", "peak_bytes", "shapes", "steps",
+        "opt_einsum_flops", "output", "output_dtype", "output_shape", "path", "peak_bytes", "search", "shapes",
+        "steps",
     )  # fmt: skip
 
     notation: str
@@ -74,12 +78,13 @@ class Plan:
     opt_einsum_flops: int
     largest_intermediate: int
     peak_bytes: int
+    search: SearchRecord | None
     _hash: int
 
     def __init__(self, network: Network, dtypes: Sequence[DType], order: Order) -> None:
         ids = order.ids
         fill = super().__setattr__
-        output_dtype = dtypes[0] if len({*dtypes}) == 1 else promote(*dtypes)
+        output_dtype = _common(dtypes)
         operands = len(network.inputs)
         steps = build_steps(network, ids, output_dtype.itemsize)
         flops = opt_einsum_flops = largest = 0
@@ -102,6 +107,7 @@ class Plan:
         fill("opt_einsum_flops", opt_einsum_flops)
         fill("largest_intermediate", largest)
         fill("peak_bytes", peak_bytes(steps, operands))
+        fill("search", order.search)
         fill("_hash", hash((network, self.dtypes, self.path)))
 
     @property
@@ -267,8 +273,11 @@ def make_plan(
     network = resolve(operation, notation, shapes)
     if len(shapes) == 2 and notation.order is None and options is DEFAULT:  # nothing to choose
         return Plan(network, dtypes, Order(((0, 1),)))
-    terms = [tuple(dict.fromkeys(term)) for term in network.terms]
-    return Plan(network, dtypes, find_order(terms, network.output, network.extents, notation.order, options))
+    return Plan(network, dtypes, find_order(network, notation.order, _common(dtypes), options))
+
+
+def _common(dtypes: Sequence[DType]) -> DType:
+    return dtypes[0] if len({*dtypes}) == 1 else promote(*dtypes)
 
 
 def _restore(
