@@ -172,7 +172,7 @@ def _einsum_general(notation: Any, operands: Sequence[Any], options: PlanOptions
         arrays.append(tensor._array)
     # The first kind of key is the one that the hot path looks up.
     key = (source, *forms) if source is notation and options is DEFAULT else (_GENERAL, source, options, *forms)
-    keeps = options.keeps
+    keeps = options is DEFAULT or options.keeps
     binding = _calls.get(key) if keeps else None
     if binding is None:
         binding = bind_call(cached_plan("einsum", source, tuple(shapes), tuple(dtypes), options), forms)

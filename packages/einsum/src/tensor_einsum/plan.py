@@ -250,7 +250,7 @@ def cached_plan(
     (2, 4)
     """
     key = source, shapes, dtypes, options
-    keeps = options.keeps
+    keeps = options is DEFAULT or options.keeps
     known = plans.find(key) if keeps else None
     if known is not None:
         return known
