@@ -14,8 +14,8 @@ from tensor_einsum.errors import ExtentError
 from tensor_einsum.executor import bind_call
 from tensor_einsum.network import Shape
 from tensor_einsum.notation import LabelLists, split_interleaved
-from tensor_einsum.options import DEFAULT, EinsumOptions, PlanOptions, read_options
 from tensor_einsum.plan import Plan, cached_plan
+from tensor_einsum.search_options import DEFAULT, SearchKeywords, SearchOptions, read_options
 from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.error_translation import MISSES, fail
@@ -33,7 +33,7 @@ _calls: Final[CacheTable[Binding]] = CacheTable(binding_cache)
 _found: Final = _calls.found  # read directly on the hot path
 
 
-def einsum(notation: Any, /, *operands: Any, **options: Unpack[EinsumOptions]) -> Tensor:
+def einsum(notation: Any, /, *operands: Any, **options: Unpack[SearchKeywords]) -> Tensor:
     """Sum of products over labelled axes: Einstein's convention, with an explicit or an implicit output.
 
     Args:
@@ -156,7 +156,7 @@ def _arguments(operation: str, notation: Any, operands: Sequence[Any]) -> tuple[
     return source, operands
 
 
-def _einsum_general(notation: Any, operands: Sequence[Any], options: PlanOptions) -> Tensor:
+def _einsum_general(notation: Any, operands: Sequence[Any], options: SearchOptions) -> Tensor:
     """Everything that is not bound yet, the interleaved form, Python numbers, other searches, mistakes.
 
     Straight down: read the arguments, plan, bind, run.

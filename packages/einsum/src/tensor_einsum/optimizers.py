@@ -17,10 +17,10 @@ from typing import Any, Final, NamedTuple
 from tensor_core.dtypes import DType
 from tensor_einsum.errors import PathError
 from tensor_einsum.network import Labels, Network
-from tensor_einsum.options import DEFAULT, PlanOptions
 from tensor_einsum.path import Path, in_pairs, to_ids
 from tensor_einsum.search.engine import search
 from tensor_einsum.search.problem import Budget, Problem, SearchRecord
+from tensor_einsum.search_options import DEFAULT, SearchOptions
 from tensor_runtime.locks import fork_safe_lock
 
 SHARE: Final = 0.1
@@ -36,7 +36,7 @@ class Order(NamedTuple):
     search: SearchRecord | None = None  # None where nothing was searched, or somebody else did
 
 
-def find_order(network: Network, order: Path | None, dtype: DType, options: PlanOptions) -> Order:
+def find_order(network: Network, order: Path | None, dtype: DType, options: SearchOptions) -> Order:
     """The order that options and parentheses ask for.
 
     Args:
@@ -52,7 +52,7 @@ def find_order(network: Network, order: Path | None, dtype: DType, options: Plan
     >>> from tensor_einsum.network import resolve
     >>> from tensor_einsum.notation import parse
     >>> network = resolve("plan", parse("ij,jk,kl"), [(2, 3), (3, 4), (4, 5)])
-    >>> find_order(network, None, F64, PlanOptions(((1, 2), (0, 1)))).ids
+    >>> find_order(network, None, F64, SearchOptions(((1, 2), (0, 1)))).ids
     ((1, 2), (0, 3))
     """
     operands, optimize = len(network.terms), options.optimize
@@ -81,7 +81,7 @@ def find_order(network: Network, order: Path | None, dtype: DType, options: Plan
     return Order(in_pairs(to_ids(_ask(optimize, terms, output, network.extents), operands), operands))
 
 
-def _budget(options: PlanOptions) -> Budget | None:
+def _budget(options: SearchOptions) -> Budget | None:
     """How long our own search may take; None where another is asked for."""
     if options.seconds is not None:
         return Budget(seconds=options.seconds)

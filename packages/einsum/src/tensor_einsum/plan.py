@@ -19,10 +19,10 @@ from tensor_einsum.executor import run_plan
 from tensor_einsum.network import Labels, Network, Shape, resolve
 from tensor_einsum.notation import LabelLists, Notation, notations, read_notation, written
 from tensor_einsum.optimizers import Order, find_order
-from tensor_einsum.options import DEFAULT, PlanOptions
 from tensor_einsum.path import Path, in_pairs, to_ids, to_linear
 from tensor_einsum.report import plan_table
 from tensor_einsum.search.problem import SearchRecord
+from tensor_einsum.search_options import DEFAULT, SearchOptions
 from tensor_einsum.steps import Step, build_steps, peak_bytes
 from tensor_runtime.backends.bounded_cache import BoundedCache, CacheTable
 
@@ -241,7 +241,7 @@ def cached_plan(
     source: str | LabelLists,
     shapes: tuple[Shape, ...],
     dtypes: tuple[DType, ...],
-    options: PlanOptions,
+    options: SearchOptions,
 ) -> Plan:
     """The plan of a contraction, from the cache if it is there and the options let it be kept.
 
@@ -261,7 +261,7 @@ def cached_plan(
 
 
 def make_plan(
-    operation: str, notation: Notation, shapes: Sequence[Shape], dtypes: Sequence[DType], options: PlanOptions
+    operation: str, notation: Notation, shapes: Sequence[Shape], dtypes: Sequence[DType], options: SearchOptions
 ) -> Plan:
     """Plan a contraction; nothing is cached here.
 

@@ -1,4 +1,4 @@
-"""The options of ``einsum`` and ``plan`` that decide a plan: read once, checked, and part of the plan's key."""
+"""The options of ``einsum`` and ``plan`` that say how an order is searched: read once and checked; part of keys."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from tensor_einsum.cost_model import TIME, Target, read_objective
 from tensor_einsum.path import path_entries
 
 
-class EinsumOptions(TypedDict, total=False):
-    """The keywords of ``einsum``, which says what they mean."""
+class SearchKeywords(TypedDict, total=False):
+    """The keywords of ``einsum`` and ``plan``, whose docstrings say what they mean."""
 
     optimize: Any
     seconds: float | None
     objective: Any
 
 
-class PlanOptions(NamedTuple):
-    """What decides a plan beside notation, shapes and dtypes."""
+class SearchOptions(NamedTuple):
+    """How the order of a contraction is searched."""
 
     optimize: Any = "auto"  # a name, True, False, a path as a tuple, or an object that is asked for one
     seconds: float | None = None
@@ -32,10 +32,10 @@ class PlanOptions(NamedTuple):
         return isinstance(self.optimize, (str, bool, tuple))
 
 
-DEFAULT: Final = PlanOptions()
+DEFAULT: Final = SearchOptions()
 
 
-def read_options(operation: str, keywords: Mapping[str, Any]) -> PlanOptions:
+def read_options(operation: str, keywords: Mapping[str, Any]) -> SearchOptions:
     """Options as the user gave them, checked.
 
     Raises:
@@ -46,7 +46,7 @@ def read_options(operation: str, keywords: Mapping[str, Any]) -> PlanOptions:
     >>> read_options("plan", {"seconds": 2}).seconds
     2.0
     """
-    accepted = EinsumOptions.__annotations__
+    accepted = SearchKeywords.__annotations__
     unknown = [name for name in keywords if name not in accepted]
     if unknown:
         raise TypeError(
@@ -56,7 +56,7 @@ def read_options(operation: str, keywords: Mapping[str, Any]) -> PlanOptions:
     if not (isinstance(optimize, (str, bool)) or callable(optimize) or hasattr(optimize, "get_path")):
         optimize = path_entries(optimize)
     seconds = _seconds(operation, keywords.get("seconds"), optimize)
-    options = PlanOptions(optimize, seconds, read_objective(operation, keywords.get("objective", "time")))
+    options = SearchOptions(optimize, seconds, read_objective(operation, keywords.get("objective", "time")))
     return DEFAULT if options == DEFAULT else options  # which is looked for by identity
 
 

@@ -1,4 +1,4 @@
-"""The options of einsum and plan: what is accepted, what is refused, and what plans are kept under."""
+"""The options of a search: what is accepted, what is refused, and what plans are kept under."""
 
 from __future__ import annotations
 
