@@ -53,7 +53,8 @@ def read_options(operation: str, keywords: Mapping[str, Any]) -> SearchOptions:
             f"{operation}() got an unexpected keyword argument {unknown[0]!r}; accepted: {', '.join(accepted)}"
         )
     optimize = keywords.get("optimize", "auto")
-    if not (isinstance(optimize, (str, bool)) or callable(optimize) or hasattr(optimize, "get_path")):
+    searches = callable(optimize) or hasattr(optimize, "search") or hasattr(optimize, "get_path")
+    if not (isinstance(optimize, (str, bool)) or searches):
         optimize = path_entries(optimize)
     seconds = _seconds(operation, keywords.get("seconds"), optimize)
     options = SearchOptions(optimize, seconds, read_objective(operation, keywords.get("objective", "time")))
