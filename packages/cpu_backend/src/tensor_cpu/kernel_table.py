@@ -47,7 +47,9 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     "complex_parts": dict.fromkeys(("complex", "real", "imag"), Row("elementwise.complex_parts", (_PROGRAM,))),
     "contraction": {
         "contract": Row("contraction.choice", ("contraction.tiny", "contraction.native_semiring")),
+        "conj_contract": Row("contraction.conjugated"),
         "semiring_contract": Row("contraction.semiring", ("contraction.native_semiring",)),
+        "semiring_unary_einsum": Row("contraction.semiring", ("contraction.native_unary_einsum",)),
         "unary_einsum": Row("contraction.choice", ("contraction.native_unary_einsum",)),
     },
     "conversion": dict.fromkeys(("convert", "cast"), Row("conversion.numpy", ("conversion.native",))),
