@@ -19,6 +19,7 @@ from tensor_einsum.executor import run_plan
 from tensor_einsum.network import Labels, Network, Shape, resolve
 from tensor_einsum.notation import LabelLists, Notation, notations, read_notation, written
 from tensor_einsum.path import Path, find_path, in_pairs, to_ids, to_linear
+from tensor_einsum.plan_methods import PlanMethods
 from tensor_einsum.report import plan_table
 from tensor_einsum.steps import Step, build_steps, peak_bytes
 from tensor_runtime.backends.bounded_cache import BoundedCache, CacheTable
@@ -30,7 +31,7 @@ FORMAT: Final = "tensor_einsum.plan/1"
 """The version of what is stored, as JSON and as a pickle."""
 
 
-class Plan:
+class Plan(PlanMethods):
     """A contraction, decided. Immutable; equal when notation, shapes, dtypes and path are.
 
     Attributes:
