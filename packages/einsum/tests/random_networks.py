@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import tensor_runtime as tr
 from tensor_einsum import Plan, plan
+from tensor_runtime.algebras import OR_AND, PLUS_TIMES, Semiring
 
 Array = np.ndarray[Any, Any]
 NUMPY_NAMES = ("float32", "float64", "complex64", "complex128", "int32", "int64", "bool")
@@ -30,11 +31,25 @@ class Case(NamedTuple):
 
     @property
     def plan(self) -> Plan:
-        return plan(self.notation, *self.tensors, optimize=self.path)
+        return self.planned()
+
+    def planned(self, **options: Any) -> Plan:
+        """The plan of this order of contraction."""
+        return plan(self.notation, *self.tensors, optimize=self.path, **options)
+
+    @property
+    def factors(self) -> list[tuple[str, Array]]:
+        """Labels and elements of each operand."""
+        return list(zip(self.inputs, self.arrays, strict=True))
 
     @property
     def tensors(self) -> list[tr.Tensor]:
         return [tr.tensor(array) for array in self.arrays]
+
+    @property
+    def magnitudes(self) -> Case:
+        """The same without signs, as max-times is a semiring on such numbers only."""
+        return self._replace(arrays=tuple(map(np.abs, self.arrays)))
 
     @property
     def extents(self) -> dict[str, int]:
@@ -90,36 +105,42 @@ def small_integers(generator: np.random.Generator, shape: Sequence[int], dtype: 
     return np.asarray(values > 0 if dtype == "bool" else values).astype(dtype)
 
 
-def environment(case: Case, operand: int, cotangent: Array | None = None) -> Array:
+def environment(case: Case, operand: int, cotangent: Array | None = None, algebra: Semiring = PLUS_TIMES) -> Array:
     """The definition: the product of all other operands at each point, added where the operand is read there."""
     labels, array = case.inputs[operand], case.arrays[operand]
     shape, extents = array.shape, case.extents
-    factors = [
-        (term, other) for at, (term, other) in enumerate(zip(case.inputs, case.arrays, strict=True)) if at != operand
-    ]
+    factors = [(term, other) for at, (term, other) in enumerate(case.factors) if at != operand]
     if cotangent is None:
         own = {label for label, extent in zip(labels, shape, strict=True) if extent == extents[label]}
         rest = "".join(label for label in dict.fromkeys(case.output) if label not in own)
         labels, shape = labels + rest, (*shape, *(extents[label] for label in rest))
     else:
         factors.append((case.output, cotangent))
-    return summed(case, factors, labels, shape)
+    return summed(case, factors, labels, shape, algebra)
 
 
-def marginal(case: Case, label: str) -> Array:
+def marginal(case: Case, label: str, algebra: Semiring = PLUS_TIMES) -> Array:
     """The definition: the product of all operands at each point, added by the index of a label."""
-    return summed(case, list(zip(case.inputs, case.arrays, strict=True)), label, (case.extents[label],))
+    return summed(case, case.factors, label, (case.extents[label],), algebra)
 
 
-def summed(case: Case, factors: Sequence[tuple[str, Array]], labels: str, shape: Sequence[int]) -> Array:
+def summed(
+    case: Case, factors: Sequence[tuple[str, Array]], labels: str, shape: Sequence[int], algebra: Semiring
+) -> Array:
     """The product of factors at each point of the whole space of indices, added by indices of labels."""
     space, dtype = tuple(case.extents.values()), case.arrays[0].dtype
     wide = {"b": np.int64, "i": np.int64, "f": np.float64, "c": np.complex128}[dtype.kind]
+    plain = algebra in (PLUS_TIMES, OR_AND)
+    add, multiply = (np.add, np.multiply) if plain else (_UFUNCS[algebra.addition], _UFUNCS[algebra.multiplication])
+    zero, one = (0, 1) if plain else (algebra.zero_of(dtype.name), algebra.one_of(dtype.name))
     read = [array[case.indices(term, array.shape)].astype(wide) for term, array in factors]
-    result = np.zeros((1, *shape), wide)  # an index of every axis of nothing would be all of it
+    result = np.full((1, *shape), zero, wide)  # an index of every axis of nothing would be all of it
     where = np.zeros(space, int), *case.indices(labels, shape)
-    np.add.at(result, where, reduce(np.multiply, read, np.ones(space, wide)))
-    return result[0].astype(dtype)
+    add.at(result, where, reduce(multiply, read, np.full(space, one, wide)))
+    return np.asarray(result[0].astype(dtype))
+
+
+_UFUNCS = {"add": np.add, "multiply": np.multiply, "maximum": np.maximum, "minimum": np.minimum}
 
 
 def same(result: tr.Tensor, expected: Array) -> bool:

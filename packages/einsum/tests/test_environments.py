@@ -15,6 +15,7 @@ from random_networks import Case, environment, networks, same, small_integers
 from tensor_core import C64, F32, F64, I64
 from tensor_core.errors import ArgumentError, DTypeError, OutOfMemoryError, ShapeError
 from tensor_einsum import ExtentError, plan
+from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND, Semiring
 
 
 @settings(max_examples=400, deadline=None)
@@ -40,6 +41,31 @@ def test_environments_with_a_cotangent_are_those_of_the_weighted_result(case: Ca
 
     for operand, given_back in enumerate(found.environments(*case.tensors, cotangent=tr.tensor(cotangent))):
         assert same(given_back, environment(case, operand, cotangent)), (case.notation, operand)
+
+
+@pytest.mark.parametrize("algebra", [MAX_PLUS, MIN_PLUS, MAX_TIMES, OR_AND], ids=lambda algebra: algebra.name)
+@settings(max_examples=100, deadline=None)
+@given(data=st.data())
+def test_environments_in_any_algebra(algebra: Semiring, data: st.DataObject) -> None:
+    case = data.draw(networks(dtypes=[dtype.numpy_name for dtype in algebra.accepts])).magnitudes
+    found = case.planned(algebra=algebra)
+    cotangent = np.abs(small_integers(np.random.default_rng(5), found.output_shape, case.arrays[0].dtype.name))
+
+    for operand, given_back in enumerate(found.environments(*case.tensors)):
+        assert same(given_back, environment(case, operand, algebra=algebra)), (case.notation, operand)
+    for operand, given_back in enumerate(found.environments(*case.tensors, cotangent=tr.tensor(cotangent))):
+        assert same(given_back, environment(case, operand, cotangent, algebra)), (case.notation, operand)
+
+
+@settings(max_examples=200, deadline=None)
+@given(networks(dtypes=("complex128",)), st.data())
+def test_conjugated_operands_are_so_in_the_environments_of_others(case: Case, data: st.DataObject) -> None:
+    conj = data.draw(st.sets(st.integers(0, len(case.inputs) - 1)))
+    found = case.planned(conj=sorted(conj))
+    read = case._replace(arrays=tuple(a.conj() if at in conj else a for at, a in enumerate(case.arrays)))
+
+    for operand, given_back in enumerate(found.environments(*case.tensors)):
+        assert same(given_back, environment(read, operand)), (case.notation, conj, operand)
 
 
 @settings(max_examples=200, deadline=None)

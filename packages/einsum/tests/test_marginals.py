@@ -15,6 +15,7 @@ from random_networks import Case, marginal, networks, same
 from tensor_core import F32, I64
 from tensor_core.errors import ArgumentError, DTypeError, OutOfMemoryError
 from tensor_einsum import einsum, plan
+from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND, Semiring
 
 
 @settings(max_examples=400, deadline=None)
@@ -26,6 +27,26 @@ def test_every_label_as_the_output_in_one_sweep(case: Case) -> None:
     assert list(marginals) == list(found.names)
     for label, given_back in marginals.items():
         assert same(given_back, marginal(case, label)), (case.notation, label)
+
+
+@pytest.mark.parametrize("algebra", [MAX_PLUS, MIN_PLUS, MAX_TIMES, OR_AND], ids=lambda algebra: algebra.name)
+@settings(max_examples=100, deadline=None)
+@given(data=st.data())
+def test_every_label_in_any_algebra(algebra: Semiring, data: st.DataObject) -> None:
+    case = data.draw(networks(dtypes=[dtype.numpy_name for dtype in algebra.accepts])).magnitudes
+
+    for label, given_back in case.planned(algebra=algebra).marginals(*case.tensors).items():
+        assert same(given_back, marginal(case, label, algebra)), (case.notation, label)
+
+
+@settings(max_examples=200, deadline=None)
+@given(networks(dtypes=("complex128",)), st.data())
+def test_marginals_of_conjugated_operands(case: Case, data: st.DataObject) -> None:
+    conj = data.draw(st.sets(st.integers(0, len(case.inputs) - 1)))
+    read = case._replace(arrays=tuple(a.conj() if at in conj else a for at, a in enumerate(case.arrays)))
+
+    for label, given_back in case.planned(conj=sorted(conj)).marginals(*case.tensors).items():
+        assert same(given_back, marginal(read, label)), (case.notation, conj, label)
 
 
 @settings(max_examples=200, deadline=None)
@@ -68,6 +89,15 @@ def test_normalized_marginals_are_probabilities() -> None:
         expected = einsum(notation + label, *tensors).to_numpy()
 
         assert given_back.to_numpy() == pytest.approx(expected / expected.sum(), rel=1e-12)
+
+
+def test_normalized_max_marginals_have_the_algebras_one_as_their_sum() -> None:
+    notation, arrays = chain(6, 3)
+    tensors = list(map(tr.tensor, arrays))
+    for algebra, extremum, one in ((MAX_PLUS, np.max, 0.0), (MIN_PLUS, np.min, 0.0), (MAX_TIMES, np.max, 1.0)):
+        found = plan(notation, *tensors, algebra=algebra).marginals(*tensors, normalize=True)
+
+        assert all(extremum(given_back.to_numpy()) == one for given_back in found.values())
 
 
 def test_integers_are_not_normalized() -> None:

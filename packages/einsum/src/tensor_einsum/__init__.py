@@ -9,6 +9,7 @@ from __future__ import annotations
 from tensor_einsum.api import einsum, plan
 from tensor_einsum.errors import ExtentError, PathError, SubscriptsError
 from tensor_einsum.plan import Plan, plan_cache
+from tensor_einsum.progress import Progress
 from tensor_einsum.steps import Step
 from tensor_einsum.version import __version__ as __version__
 
@@ -16,6 +17,7 @@ __all__ = [
     "ExtentError",
     "PathError",
     "Plan",
+    "Progress",
     "Step",
     "SubscriptsError",
     "einsum",

@@ -7,26 +7,31 @@ and the forms of actual operands, binds it and runs it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Unpack, overload
 
 from tensor_core.dtypes import DType, as_dtype
 from tensor_core.errors import FormatError, TensorError, shortened
 from tensor_core.promotion import promote
 from tensor_core.shapes import as_shape
-from tensor_einsum.executor import run_plan
+from tensor_einsum.arithmetic import SUMS_OF_PRODUCTS, Arithmetic, algebra_named, arithmetic_of
 from tensor_einsum.network import Labels, Network, Shape, resolve
 from tensor_einsum.notation import LabelLists, Notation, notations, read_notation, written
+from tensor_einsum.options import OnStep, RunOptions
 from tensor_einsum.path import Path, find_path, in_pairs, to_ids, to_linear
+from tensor_einsum.plan_calls import call_plan, run_plan
 from tensor_einsum.plan_methods import PlanMethods
 from tensor_einsum.report import plan_table
 from tensor_einsum.steps import Step, build_steps, peak_bytes
+from tensor_runtime.algebras import PLUS_TIMES, Semiring
 from tensor_runtime.backends.bounded_cache import BoundedCache, CacheTable
 
 if TYPE_CHECKING:
     from tensor_runtime import Tensor
+    from tensor_runtime.tensors.tensor import Number
 
+Target = TypeVar("Target", bound="Tensor")
 FORMAT: Final = "tensor_einsum.plan/1"
 """The version of what is stored, as JSON and as a pickle."""
 
@@ -38,6 +43,8 @@ class Plan(PlanMethods):
         notation: as the user wrote it.
         inputs, output: labels as numbers; ``names`` shows them.
         shapes, dtypes: of the operands.
+        algebra: what is added and multiplied with (``tensor_runtime.algebras``).
+        conj: positions of complex operands that are taken conjugated.
         output_shape, output_dtype: of the result.
         path: pairs of positions, as opt_einsum writes them; accepted by ``optimize=``.
         steps: what is executed, in order (:class:`Step`).
@@ -54,7 +61,7 @@ class Plan(PlanMethods):
     """
 
     __slots__ = (
-        "_hash", "dtypes", "extents", "flops", "inputs", "largest_intermediate", "names", "notation",
+        "_hash", "algebra", "conj", "dtypes", "extents", "flops", "inputs", "largest_intermediate", "names", "notation",
         "opt_einsum_flops", "output", "output_dtype", "output_shape", "path", "peak_bytes", "shapes", "steps",
     )  # fmt: skip
 
@@ -67,6 +74,8 @@ class Plan(PlanMethods):
     dtypes: tuple[DType, ...]
     output_shape: Shape
     output_dtype: DType
+    algebra: Semiring
+    conj: tuple[int, ...]
     path: Path
     steps: tuple[Step, ...]
     flops: int
@@ -75,11 +84,11 @@ class Plan(PlanMethods):
     peak_bytes: int
     _hash: int
 
-    def __init__(self, network: Network, dtypes: Sequence[DType], ids: Path) -> None:
+    def __init__(self, network: Network, dtypes: Sequence[DType], ids: Path, arithmetic: Arithmetic) -> None:
         fill = super().__setattr__
         output_dtype = dtypes[0] if len({*dtypes}) == 1 else promote(*dtypes)
         operands = len(network.inputs)
-        steps = build_steps(network, ids, output_dtype.itemsize)
+        steps = build_steps(network, ids, output_dtype.itemsize, arithmetic.conj)
         flops = opt_einsum_flops = largest = 0
         for step in steps:
             flops += step.flops
@@ -94,26 +103,62 @@ class Plan(PlanMethods):
         fill("dtypes", tuple(dtypes))
         fill("output_shape", tuple(map(network.extents.__getitem__, network.output)))
         fill("output_dtype", output_dtype)
+        fill("algebra", arithmetic.algebra)
+        fill("conj", arithmetic.conj)
         fill("path", ids if len(ids) < 2 else to_linear(ids, operands))
         fill("steps", steps)
         fill("flops", flops)
         fill("opt_einsum_flops", opt_einsum_flops)
         fill("largest_intermediate", largest)
         fill("peak_bytes", peak_bytes(steps, operands))
-        fill("_hash", hash((network, self.dtypes, self.path)))
+        fill("_hash", hash((network, self.dtypes, self.path, arithmetic)))
 
     @property
     def subscripts(self) -> str:
         """The notation with the ellipsis and the implicit output written out."""
         return f"{','.join(written(term, self.names) for term in self.inputs)}->{written(self.output, self.names)}"
 
-    def __call__(self, /, *operands: Tensor, on_step: Callable[[int, int], object] | None = None) -> Tensor:
+    @overload
+    def __call__(
+        self,
+        /,
+        *operands: Tensor,
+        strip_exponent: Literal[True],
+        on_step: OnStep | None = ...,
+        **options: Unpack[RunOptions],
+    ) -> tuple[Tensor, float]: ...
+    @overload
+    def __call__(
+        self,
+        /,
+        *operands: Tensor,
+        out: Target,
+        alpha: Number = ...,
+        beta: Number = ...,
+        on_step: OnStep | None = ...,
+        **options: Unpack[RunOptions],
+    ) -> Target: ...
+    @overload
+    def __call__(
+        self,
+        /,
+        *operands: Tensor,
+        alpha: Number = ...,
+        on_step: OnStep | None = ...,
+        strip_exponent: Literal[False] = ...,
+        **options: Unpack[RunOptions],
+    ) -> Tensor: ...
+    def __call__(self, /, *operands: Tensor, **options: Any) -> Any:
         """Contract tensors of the shapes and dtypes that this plan was made for.
 
         Args:
             operands: tensors, all in one place; any layout.
-            on_step: called as ``on_step(done, total)`` after each step; an exception it raises, or Ctrl-C, stops the
-                contraction there.
+            options: ``out``, ``alpha``, ``beta``, ``strip_exponent`` and ``progress`` as for ``einsum``; and
+                ``on_step``, called as ``on_step(done, total)`` after each step. An exception that it raises, or Ctrl-C,
+                stops the contraction there, and frees what it made.
+
+        Returns:
+            The result; ``out`` if it is given; with ``strip_exponent=True`` mantissa and exponent.
 
         Raises:
             ShapeError: other shapes, or another number of operands.
@@ -123,7 +168,9 @@ class Plan(PlanMethods):
                 as they lie), is more memory than this process may have in all, whatever is taken at the moment; nothing
                 has been computed then. Or memory ran out on the way; the message says in which step.
         """
-        return run_plan(self, operands, on_step)
+        if options:
+            return call_plan(self, operands, **options)
+        return run_plan(self, operands, None)
 
     def to_json(self) -> str:
         """The plan as JSON text; :meth:`from_json` reads it on any machine."""
@@ -139,6 +186,8 @@ class Plan(PlanMethods):
                 "shapes": self.shapes,
                 "dtypes": [dtype.name for dtype in self.dtypes],
                 "path": self.path,
+                "algebra": self.algebra.name,
+                "conj": self.conj,
             }
         )
 
@@ -172,7 +221,9 @@ class Plan(PlanMethods):
                 raise FormatError(f"Plan.from_json: {len(inputs)} operands and {len(dtypes)} dtypes")
             notation = _read_notation(str(content["notation"]), inputs, output, names)
             network = resolve("Plan.from_json", notation, shapes)
-            return cls(network, dtypes, in_pairs(to_ids(content["path"], len(inputs)), len(inputs)))
+            algebra = algebra_named(content.get("algebra", PLUS_TIMES.name))
+            arithmetic = arithmetic_of("Plan.from_json", algebra, content.get("conj", ()), dtypes)
+            return cls(network, dtypes, in_pairs(to_ids(content["path"], len(inputs)), len(inputs)), arithmetic)
         except FormatError:
             raise
         except (ValueError, TypeError, KeyError, RecursionError, TensorError) as error:
@@ -202,7 +253,8 @@ class Plan(PlanMethods):
 
     def _content(self) -> tuple[object, ...]:
         """All that a plan is; the rest follows from it."""
-        return self.notation, self.names, self.inputs, self.output, self.shapes, self.dtypes, self.path
+        described = self.notation, self.names, self.inputs, self.output
+        return *described, self.shapes, self.dtypes, self.path, self.algebra, self.conj
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a plan is immutable; make another one instead of setting {name!r}")
@@ -212,7 +264,8 @@ class Plan(PlanMethods):
 
     def __reduce__(self) -> tuple[object, ...]:
         dtypes = tuple(dtype.name for dtype in self.dtypes)
-        return _restore, (FORMAT, self.notation, self.names, self.inputs, self.output, self.shapes, dtypes, self.path)
+        described = FORMAT, self.notation, self.names, self.inputs, self.output
+        return _restore, (*described, self.shapes, dtypes, self.path, Arithmetic(self.algebra, self.conj))
 
     def __copy__(self) -> Plan:
         return self
@@ -229,7 +282,12 @@ _STEP_BYTES: Final = 700  # a step, its labels and its text
 
 
 def cached_plan(
-    operation: str, source: str | LabelLists, shapes: tuple[Shape, ...], dtypes: tuple[DType, ...], optimize: Any
+    operation: str,
+    source: str | LabelLists,
+    shapes: tuple[Shape, ...],
+    dtypes: tuple[DType, ...],
+    optimize: Any,
+    arithmetic: Arithmetic = SUMS_OF_PRODUCTS,
 ) -> Plan:
     """The plan of a contraction, from the cache if it is there and no object searches for the path.
 
@@ -239,19 +297,24 @@ def cached_plan(
     >>> cached_plan("plan", "ij,jk", ((2, 3), (3, 4)), (F64, F64), "auto").output_shape
     (2, 4)
     """
-    key = source, shapes, dtypes, optimize
+    key = source, shapes, dtypes, optimize, arithmetic
     keeps = isinstance(optimize, (str, bool, tuple))
     known = plans.find(key) if keeps else None
     if known is not None:
         return known
-    plan = make_plan(operation, notations.find(source) or read_notation(source), shapes, dtypes, optimize)
+    plan = make_plan(operation, notations.find(source) or read_notation(source), shapes, dtypes, optimize, arithmetic)
     return (
         plans.insert(key, plan, _PLAN_BYTES + _STEP_BYTES * len(plan.steps) + 2 * len(plan.notation)) if keeps else plan
     )
 
 
 def make_plan(
-    operation: str, notation: Notation, shapes: Sequence[Shape], dtypes: Sequence[DType], optimize: Any
+    operation: str,
+    notation: Notation,
+    shapes: Sequence[Shape],
+    dtypes: Sequence[DType],
+    optimize: Any,
+    arithmetic: Arithmetic = SUMS_OF_PRODUCTS,
 ) -> Plan:
     """Plan a contraction; nothing is cached here.
 
@@ -262,9 +325,10 @@ def make_plan(
     """
     network = resolve(operation, notation, shapes)
     if len(shapes) == 2 and notation.order is None and optimize == "auto":  # nothing to choose
-        return Plan(network, dtypes, ((0, 1),))
+        return Plan(network, dtypes, ((0, 1),), arithmetic)
     terms = [tuple(dict.fromkeys(term)) for term in network.terms]
-    return Plan(network, dtypes, find_path(terms, network.output, network.extents, notation.order, optimize))
+    path = find_path(terms, network.output, network.extents, notation.order, optimize)
+    return Plan(network, dtypes, path, arithmetic)
 
 
 def _restore(
@@ -276,13 +340,14 @@ def _restore(
     shapes: tuple[Shape, ...] = (),
     dtypes: tuple[str, ...] = (),
     path: Path = (),
+    arithmetic: Arithmetic = SUMS_OF_PRODUCTS,
 ) -> Plan:
     """What a pickle calls; one of another version is refused."""
     if stored != FORMAT:
         found = stored if isinstance(stored, str) else "no version"
         raise FormatError(f"a pickled plan has {shortened(found)}, and {FORMAT!r} is accepted; plan again")
     network = resolve("plan", _read_notation(notation, inputs, output, names), shapes)
-    return Plan(network, [as_dtype(name) for name in dtypes], to_ids(path, len(inputs)))
+    return Plan(network, [as_dtype(name) for name in dtypes], to_ids(path, len(inputs)), arithmetic)
 
 
 def _numbers(labels: Any, count: int) -> Labels:

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
-from tensor_runtime.algebras import PLUS_TIMES
-
 if TYPE_CHECKING:
     from tensor_einsum.derivatives.sweep import SweepPlan
     from tensor_einsum.plan import Plan
@@ -144,7 +142,7 @@ class PlanMethods:
         goal = marginals_goal(plan, labels)
         found = run_sweep("marginals", plan, goal, operands, None, memory_limit)
         if normalize:
-            found = [normalized("marginals", tensor, PLUS_TIMES) for tensor in found]
+            found = [normalized("marginals", tensor, plan.algebra) for tensor in found]
         return {plan.names[label]: tensor for label, tensor in zip(goal.labels, found, strict=True)}
 
     def marginals_plan(

@@ -68,6 +68,7 @@ class _Environment(NamedTuple):
     slot: int | None
     labels: Labels  # one for each axis of the slot, distinct
     own: bool  # whether the slot is an environment alone, and not a value too
+    conjugated: bool = False  # whether its elements stand for their conjugates
 
 
 class _Sweep:
@@ -143,14 +144,23 @@ class _Sweep:
     def _environment_of(self, node: int, other: int, environment: _Environment) -> _Environment:
         store = self.store
         wanted = {*self.tree.terms[node], *self.kept}
-        labels, value = self.tree.terms[other], store.values[other]
+        labels, value, conjugated = self.tree.terms[other], store.values[other], other in self.tree.conjugated
         if environment.slot is None and wanted.issuperset(labels):
-            return _Environment(store.hold(value), labels, False)
+            return _Environment(store.hold(value), labels, False, conjugated)
         kept = self._arranged(node, [label for label in (*environment.labels, *labels) if label in wanted])
         if environment.slot is None:
-            return _Environment(store.emit("unary_einsum", (value,), (labels,), kept), kept, True)
-        slot = store.emit("contract", (environment.slot, value), (environment.labels, labels), kept)
-        return _Environment(slot, kept, True)
+            slot = store.emit("unary_einsum", (value,), (labels,), kept)
+            return _Environment(slot, kept, True, conjugated)
+        return self._product(environment, _Environment(value, labels, False, conjugated), kept)
+
+    def _product(self, a: _Environment, b: _Environment, output: Labels) -> _Environment:
+        """The contraction of two; where one of them alone stands for its conjugate, a step that reads it so."""
+        kind, one_is = "contract", a.conjugated is not b.conjugated
+        if one_is:
+            kind, (a, b) = "conj_contract", (a, b) if a.conjugated else (b, a)
+        assert a.slot is not None and b.slot is not None
+        slot = self.store.emit(kind, (a.slot, b.slot), (a.labels, b.labels), output)
+        return _Environment(slot, output, True, a.conjugated and not one_is)
 
     def _arranged(self, node: int, labels: Iterable[int]) -> Labels:
         """The order of an environment's axes: that of the value it belongs to, then those of the output."""
@@ -161,19 +171,26 @@ class _Sweep:
         """Take the marginals that are taken here; the environment, if nodes below need it."""
         store, labels = self.store, self.tree.terms[node]
         for label in self.tree.measured.get(node, ()):
-            value = store.values[node]
+            value = _Environment(store.values[node], labels, False, node in self.tree.conjugated)
             if environment.slot is None:
-                self.marginals[label] = store.emit("unary_einsum", (value,), (labels,), (label,))
-                continue
-            distinct = tuple(dict.fromkeys(labels))
-            diagonal = None if distinct == labels else store.emit("unary_einsum", (value,), (labels,), distinct)
-            places = (value if diagonal is None else diagonal, environment.slot)
-            self.marginals[label] = store.emit("contract", places, (distinct, environment.labels), (label,))
-            store.release(diagonal)
+                slot = store.emit("unary_einsum", (store.values[node],), (labels,), (label,))
+                marginal = value._replace(slot=slot)
+            elif len(distinct := tuple(dict.fromkeys(labels))) < len(labels):
+                slot = store.emit("unary_einsum", (store.values[node],), (labels,), distinct)
+                marginal = self._product(value._replace(slot=slot, labels=distinct), environment, (label,))
+                store.release(slot)
+            else:
+                marginal = self._product(value, environment, (label,))
+            self.marginals[label] = self._plain(marginal.slot, (label,), marginal.conjugated)
         if self.tree.goes_on[node]:
             return {node: environment}
         store.release(environment.slot)
         return {}
+
+    def _plain(self, slot: int | None, labels: Labels, conjugated: bool) -> int:
+        """What is given to the user, conjugated at last."""
+        assert slot is not None
+        return self.store.exchange(slot, "conj", labels, labels) if conjugated else slot
 
     def _finished(self, operand: int, environment: _Environment) -> int:
         """The environment of an operand as the user gets it: with all axes of the operand, in order."""
@@ -182,7 +199,7 @@ class _Sweep:
         axes = zip(plan.inputs[operand], shape, strict=True)
         own = tuple([label for label, extent in axes if extent == extents[label]])  # the others broadcast
         result = (*own, *[label for label in self.kept if label not in own])
-        slot, labels, free = environment
+        slot, labels, free, conjugated = environment
         if slot is None:
             slot = store.emit("one", (), (), ())
         missing = tuple([label for label in dict.fromkeys(result) if label not in labels])
@@ -193,6 +210,7 @@ class _Sweep:
             slot = made
         elif labels != result or not free:
             slot = store.exchange(slot, "unary_einsum", labels, result)
+        slot = self._plain(slot, result, conjugated)
         if len(own) == len(shape):
             return slot
         return store.reshape(slot, result, (*shape, *[extents[label] for label in result[len(own) :]]))

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from tensor_core.dtypes import DType
 from tensor_core.errors import OutOfMemoryError, TensorError
 from tensor_core.formatting import readable_bytes
-from tensor_einsum import executor
 from tensor_einsum.derivatives.sweep import SweepPlan
-from tensor_einsum.executor import check_fits, needs_check
+from tensor_einsum.executor import BINDERS, needs_check
+from tensor_einsum.semirings import binders_in
 from tensor_einsum.steps import Step
+from tensor_einsum.unary_steps import StepBinder, conversion
+from tensor_runtime.algebras import PLUS_TIMES, Semiring
 from tensor_runtime.backends.bindings import Binding
 from tensor_runtime.backends.error_translation import translated
+from tensor_runtime.backends.memory_limits import recently_usable_bytes
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.backends.workspaces import with_workspace, workspace_of
 from tensor_runtime.contracts.views import BroadcastParams, ReshapeParams
@@ -46,9 +49,13 @@ class BoundSweep:
         slots = list(operands)
         results = {*sweep.results}
         dtype = sweep.plan.output_dtype
+        binders = _binders(sweep.plan.algebra)
         instructions, workspaces = [], []
         for slot, step in enumerate(sweep.steps, len(slots)):
-            kernel, form = _bind(step, [slots[operand] for operand in step.operands], dtype, home)
+            if step.kind == "one":
+                kernel, form = _bind_one(dtype, home, sweep.plan.algebra)
+            else:
+                kernel, form = binders[step.kind](step, [slots[operand] for operand in step.operands], dtype)
             if slot in results and form.dtype is not dtype:
                 kernel, form = _converted(kernel, form, dtype)
             instructions.append(_Instruction(kernel, step.operands, sweep.dropped[slot - len(operands)]))
@@ -65,7 +72,7 @@ class BoundSweep:
             OutOfMemoryError: more than this process may have in all; or memory ran out, and the message says where.
         """
         if needs_check(self.needed_bytes, self.home):
-            check_fits(self.sweep.plan, self.needed_bytes)
+            self._check_fits()
         slots = list(arrays)
         for kernel, operands, dropped in self.instructions:
             try:
@@ -77,6 +84,18 @@ class BoundSweep:
             for slot in dropped:
                 slots[slot] = None
         return [wrap(form, slots[slot]) for form, slot in zip(self.forms, self.sweep.results, strict=True)]
+
+    def _check_fits(self) -> None:
+        usable = recently_usable_bytes()
+        if usable is not None and self.needed_bytes > usable:
+            raise OutOfMemoryError(
+                f"{self.operation}: the sweep needs {readable_bytes(self.needed_bytes)} at its peak beside the "
+                f"operands, but this process may use {readable_bytes(usable)} in all; give memory_limit=, ask for "
+                "fewer results, or raise the limit of the process",
+                operation=self.operation,
+                needed=self.needed_bytes,
+                usable=usable,
+            )
 
     def _failure(self, number: int, error: Exception) -> TensorError:
         if not isinstance(error, MemoryError):
@@ -91,31 +110,40 @@ class BoundSweep:
         )
 
 
-def _bind(step: Step, forms: Sequence[Form], dtype: DType, home: Placement) -> Binding:
-    if step.kind == "contract":
-        return executor._bind_contraction(step, forms[0], forms[1], dtype)
-    if step.kind == "unary_einsum":
-        return executor._bind_unary_einsum(step, forms[0], dtype)
-    if step.kind == "squeeze":
-        return executor._bind_squeeze(step, forms[0], dtype)
-    if step.kind == "one":
-        result = form_of(dtype, (), home)
-        kernel = registry.bind("full", (), result, None)
-        return (lambda: kernel(_ONE)), result
-    form = forms[0]
-    if step.kind == "broadcast":
-        repeated = len(step.shape) - form.rank  # new axes come first
-        result = form_of(form.dtype, step.shape, home, (0,) * repeated + form.strides)
-        return registry.bind("broadcast_view", (form,), result, BroadcastParams(step.shape)), result
-    result = form_of(form.dtype, step.shape, home)
+def _binders(algebra: Semiring) -> dict[str, StepBinder]:
+    """Those of a plan's steps, and those of what only sweeps do."""
+    return {
+        **BINDERS,
+        **({} if algebra is PLUS_TIMES else binders_in(algebra)),
+        "broadcast": _bind_broadcast,
+        "reshape": _bind_reshape,
+    }
+
+
+def _bind_one(dtype: DType, home: Placement, algebra: Semiring) -> Binding:
+    """The algebra's one, of rank 0."""
+    result, one = form_of(dtype, (), home), algebra.one_of(dtype)
+    kernel = registry.bind("full", (), result, None)
+    return (lambda: kernel(one)), result
+
+
+def _bind_broadcast(step: Step, forms: Sequence[Form], dtype: DType) -> Binding:
+    """A view in which elements repeat along new axes, which come first."""
+    (form,) = forms
+    strides = (0,) * (len(step.shape) - form.rank) + form.strides
+    result = form_of(form.dtype, step.shape, form.placement, strides)
+    return registry.bind("broadcast_view", (form,), result, BroadcastParams(step.shape)), result
+
+
+def _bind_reshape(step: Step, forms: Sequence[Form], dtype: DType) -> Binding:
+    """A view with axes of extent 1 besides."""
+    (form,) = forms
+    result = form_of(form.dtype, step.shape, form.placement)
     return registry.bind("reshape_view", (form,), result, ReshapeParams(step.shape)), result
-
-
-_ONE: Final = 1
 
 
 def _converted(kernel: Kernel, form: Form, dtype: DType) -> Binding:
     """The same result in another dtype."""
-    convert, result = executor._conversion(form, dtype)
+    convert, result = conversion(form, dtype)
     takes = max(workspace_of(kernel), form.nbytes + workspace_of(convert))
     return with_workspace(lambda *operands: convert(kernel(*operands)), takes), result

@@ -106,20 +106,22 @@ def step_of(
     ('ij,jk->ik', (2, 4), 48, 64)
     """
     extents, names = plan.extents, plan.names
-    flops, counted = _costs(inputs, output, extents) if kind in ("contract", "unary_einsum") else (0, 0)
+    flops, counted = _costs(kind, inputs, output, extents)
     text = f"{','.join(written(term, names) for term in inputs)}->{written(output, names)}"
     shape = tuple(map(extents.__getitem__, output))
     size = 0 if kind in VIEWS else prod(shape) * plan.output_dtype.itemsize
     return Step(kind, operands, inputs, output, text, shape, flops, counted, size)
 
 
-def _costs(inputs: Sequence[Labels], output: Labels, extents: Sequence[int]) -> tuple[int, int]:
+def _costs(kind: str, inputs: Sequence[Labels], output: Labels, extents: Sequence[int]) -> tuple[int, int]:
     """Operations as a plan counts them, and as opt_einsum does."""
+    if kind == "one" or kind in VIEWS:
+        return 0, 0
     terms, kept = [{*term} for term in inputs], {*output}
     whole = prod(map(extents.__getitem__, set().union(*terms)))
     if len(terms) == 1:
         summed = bool(terms[0] - kept)
-        return whole if summed else 0, whole * (2 if summed else 1)
+        return whole if summed or kind == "conj" else 0, whole * (2 if summed else 1)
     a, b = terms
     alone_a, alone_b = a - b - kept, b - a - kept
     space = prod(map(extents.__getitem__, (a | b) - alone_a - alone_b))

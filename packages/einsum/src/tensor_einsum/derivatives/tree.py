@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tensor_einsum.derivatives.sweep import Goal
 from tensor_einsum.network import Labels
+from tensor_einsum.steps import KEEPS_CONJ
 
 if TYPE_CHECKING:
     from tensor_einsum.plan import Plan
@@ -18,6 +19,8 @@ class Tree:
     Attributes:
         root: the slot of the plan's result.
         terms: labels of each slot, one per axis.
+        conjugated: slots whose elements stand for their conjugates, as operands that are taken so do, and products of
+            two such.
         measured: by slot, the labels whose marginals are taken from its value and its environment.
         goes_on: by slot, whether its environment is taken further: to the user, or to the slots that it was made of.
         order: the slots that ``goes_on`` tells, each after the one that reads it; large branches first.
@@ -35,6 +38,10 @@ class Tree:
         self.operands = len(plan.inputs)
         self.terms: list[Labels] = [*plan.inputs, *[step.output for step in plan.steps]]
         self.root = len(self.terms) - 1  # a network of one operand has a step, too
+        self.conjugated = {*plan.conj}
+        for slot, step in enumerate(plan.steps, self.operands):
+            if step.kind in KEEPS_CONJ and step.operands[0] in self.conjugated:
+                self.conjugated.add(slot)
         self.measured: dict[int, list[int]] = {}
         ends = {*goal.operands}
         if goal.labels:
