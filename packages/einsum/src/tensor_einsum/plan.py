@@ -20,6 +20,7 @@ from tensor_einsum.optimizers import Order, find_order
 from tensor_einsum.options import OnStep, RunOptions
 from tensor_einsum.path import Path, to_linear
 from tensor_einsum.plan_calls import call_plan, run_plan
+from tensor_einsum.plan_methods import PlanMethods
 from tensor_einsum.report import plan_table
 from tensor_einsum.search.problem import SearchRecord
 from tensor_einsum.search_options import DEFAULT, SearchOptions
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 Target = TypeVar("Target", bound="Tensor")
 
 
-class Plan:
+class Plan(PlanMethods):
     """A contraction, decided. Immutable; equal when notation, shapes, dtypes and path are.
 
     Attributes:
