@@ -16,8 +16,9 @@ from tensor_core.errors import FormatError, TensorError, shortened
 from tensor_core.promotion import promote
 from tensor_core.shapes import as_shape
 from tensor_einsum.arithmetic import SUMS_OF_PRODUCTS, Arithmetic, algebra_named, arithmetic_of
+from tensor_einsum.label_names import written
 from tensor_einsum.network import Labels, Network, Shape, resolve
-from tensor_einsum.notation import LabelLists, Notation, notations, read_notation, written
+from tensor_einsum.notation import LabelLists, Notation, notations, read_notation
 from tensor_einsum.options import OnStep, RunOptions
 from tensor_einsum.path import Path, find_path, in_pairs, to_ids, to_linear
 from tensor_einsum.plan_calls import call_plan, run_plan
