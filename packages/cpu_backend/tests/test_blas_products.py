@@ -178,7 +178,7 @@ def test_infinities_and_nan_stay_in_their_rows() -> None:
 
 def test_what_the_library_cannot_count_is_left_to_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     narrow = open_blas()._replace(integer_bits=32)
-    monkeypatch.setattr("tensor_cpu.kernels.contraction.gemm._largest_count", lambda: narrow.limit)
+    monkeypatch.setattr("tensor_cpu.kernels.contraction.gemm.blas_limit", lambda: narrow.limit)
     long = 2**31
 
     assert bind_matrices("float64", None, (long, 1, 1), (), (1, 1), (1, 1), (1, 1)) is None

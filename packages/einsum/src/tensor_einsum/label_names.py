@@ -113,12 +113,17 @@ def names_of(labels: Sequence[Hashable]) -> tuple[str, ...]:
     >>> names_of(["left", 1]), names_of([1, "1"])
     (('left', '1'), ('1', "'1'"))
     """
-    plain = tuple(map(_name, labels))
-    return plain if len(set(plain)) == len(plain) else tuple(map(repr, labels))
+    plain = tuple([label if isinstance(label, str) and _can_stand(label) else _as_python(label) for label in labels])
+    return plain if len(set(plain)) == len(plain) else tuple(map(_as_python, labels))
 
 
-def _name(label: Hashable) -> str:
-    return label if isinstance(label, str) and label and label.isprintable() else repr(label)
+def _as_python(label: Hashable) -> str:
+    text = repr(label)
+    return text if _can_stand(text) else text.encode("unicode_escape").decode("ascii") or f"<{type(label).__name__}>"
+
+
+def _can_stand(name: str) -> bool:
+    return bool(name) and name.isprintable()
 
 
 def places(

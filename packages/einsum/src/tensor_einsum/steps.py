@@ -29,7 +29,7 @@ from tensor_einsum.path import Path
 _SMALLER: Final = (
     4  # measured on tensor networks: 1 and 16 do worse on some, moving always does worse on chains of bonds
 )
-_KEEPS_CONJ: Final = frozenset(("contract", "unary_einsum", "squeeze"))
+KEEPS_CONJ: Final = frozenset(("contract", "unary_einsum", "squeeze"))
 """Steps that commute with conjugation."""
 
 
@@ -195,7 +195,7 @@ class _Builder:
         size = 0 if kind == "squeeze" else prod(shape) * self.itemsize
         self.steps.append(Step(kind, slots, inputs, output, subscripts, shape, flops, counted, size))
         made = len(self.network.inputs) + len(self.steps) - 1
-        if kind in _KEEPS_CONJ and slots[0] in self.conjugated:
+        if kind in KEEPS_CONJ and slots[0] in self.conjugated:
             self.conjugated.add(made)
         return made
 
