@@ -102,8 +102,10 @@ def bind_products(
     a: tuple[int, int],
     b: tuple[int, int],
     c: tuple[int, int],
+    conjugated: int = ...,
+    without_transpose: bool = ...,
     /,
-) -> Kernel: ...
+) -> Kernel | None: ...
 def bind_gemm(
     dtype: str,
     shape: tuple[int, ...],

@@ -68,8 +68,9 @@ def einsum(notation: Any, /, *operands: Any, **options: Any) -> Any:
         notation: ``"ij,jk->ik"``. Without ``->`` the output is NumPy's: labels that occur once, sorted. ``...``
             stands for axes without a name; parentheses, ``"ij,(jk,kl)->il"``, fix the order; a label repeated in an
             operand takes a diagonal (``"ii->i"``, ``"ii->"``), one repeated in the output writes it (``"i->ii"``,
-            zeros elsewhere); a label may occur in any number of operands. Or the interleaved form ``einsum(a,
-            ("left", "bond"), b, ("bond", "right"), ("left", "right"))`` with any hashable labels.
+            zeros elsewhere); a label may occur in any number of operands. Longer names stand in brackets, ``"[left
+            bond]i,i[right bond]->[left bond][right bond]"``. Or the interleaved form ``einsum(a, ("left", "bond"), b,
+            ("bond", "right"), ("left", "right"))`` with any hashable labels.
         operands: tensors in one place, any layout and dtypes; Python numbers stand for rank 0. Extents of a label are
             equal, or 1 in some operands.
         optimize: what decides the order; every order gives the same sum, up to rounding. "auto" (also True) searches

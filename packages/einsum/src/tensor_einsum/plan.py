@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Unpack, overload
 from tensor_core.dtypes import DType
 from tensor_core.promotion import promote
 from tensor_einsum.arithmetic import SUMS_OF_PRODUCTS, Arithmetic
+from tensor_einsum.label_names import written
 from tensor_einsum.network import Labels, Network, Shape, resolve
-from tensor_einsum.notation import LabelLists, Notation, notations, read_notation, written
+from tensor_einsum.notation import LabelLists, Notation, notations, read_notation
 from tensor_einsum.optimizers import Order, find_order
 from tensor_einsum.options import OnStep, RunOptions
 from tensor_einsum.path import Path, to_linear
