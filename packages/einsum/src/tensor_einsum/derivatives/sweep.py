@@ -48,6 +48,8 @@ class SweepPlan(NamedTuple):
 
     plan: Plan
     goal: Goal
+    first_slot: int
+    """The slot of the first step's result."""
     steps: tuple[Step, ...]
     dropped: tuple[tuple[int, ...], ...]
     """Slots that nothing reads any more after each step."""
@@ -55,18 +57,13 @@ class SweepPlan(NamedTuple):
     """Slots of the environments, then of the marginals, in the order of the goal."""
     peak_bytes: int
     """The most bytes of intermediates and results alive at once; operands and cotangent not counted."""
-    repeated: int
-    """Steps that are done again, because what they gave was dropped to keep a memory limit."""
+    repeated: int = 0
+    """How many steps are done again, because what they gave was dropped to keep a memory limit."""
 
     @property
     def flops(self) -> int:
         """Additions and multiplications of all steps, counted as in a plan."""
         return sum(step.flops for step in self.steps)
-
-    @property
-    def first_slot(self) -> int:
-        """The slot of the first step's result."""
-        return len(self.plan.inputs) + self.goal.cotangent
 
     def peak_with(self, workspaces: Sequence[int]) -> int:
         """The peak where every step takes so many bytes besides, while it runs."""
