@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tensor_core.formatting import readable_bytes
 from tensor_einsum.network import Labels
 from tensor_einsum.notation import written
-from tensor_einsum.steps import Step
+from tensor_einsum.report import as_html, as_text, report_of_sweep
+from tensor_einsum.steps import VIEWS, Step
 
 if TYPE_CHECKING:
     from tensor_einsum.plan import Plan
-
-VIEWS: Final = frozenset({"squeeze", "broadcast", "reshape"})
-"""Kinds of steps that take no memory: what they give shows the elements of what they read."""
 
 
 class Goal(NamedTuple):
@@ -79,6 +77,16 @@ class SweepPlan(NamedTuple):
                 alive[slot] = alive.pop(step.operands[0])
             now -= sum(alive.pop(one, 0) for one in dropped)
         return peak
+
+    def table(self, max_steps: int | None = None) -> str:
+        """The sweep as text: totals, then one line per step; ``max_steps`` leaves out the middle of a long one."""
+        return as_text(report_of_sweep(self, max_steps))
+
+    def __str__(self) -> str:
+        return self.table(40)
+
+    def _repr_html_(self) -> str:
+        return as_html(report_of_sweep(self, 40))
 
     def __repr__(self) -> str:
         again = f", {self.repeated} of them done again" if self.repeated else ""
