@@ -31,6 +31,8 @@ _SMALLER: Final = (
 )
 KEEPS_CONJ: Final = frozenset(("contract", "unary_einsum", "squeeze"))
 """Steps that commute with conjugation."""
+VIEWS: Final = frozenset(("squeeze", "broadcast", "reshape"))
+"""Steps that take no memory: what they give shows the elements of what they read. Plans have the first alone."""
 
 
 class Step(NamedTuple):
