@@ -1,8 +1,8 @@
 """Builds the native search with the machine's C compiler; everything else stands in pyproject.toml.
 
-Without a C compiler nothing is built, and the package searches in Python alone; where one is found, failing to build is
-an error. ``CC``, ``CPPFLAGS``, ``CFLAGS``, ``LDFLAGS`` and ``ARCHFLAGS`` are honoured. ``NATIVE_SANITIZE=1`` builds with
-the address and undefined-behaviour sanitizers.
+Without a C compiler nothing is built, and the package searches in Python alone; where one is found, failing to build
+is an error. ``CC``, ``CPPFLAGS``, ``CFLAGS``, ``LDFLAGS`` and ``ARCHFLAGS`` are honoured. ``NATIVE_SANITIZE=1`` builds
+with the address and undefined-behaviour sanitizers.
 """
 
 from __future__ import annotations

@@ -195,8 +195,9 @@ static void write_result(Search *search) {
     tree_order(search->memory, &search->tree, order);
     for (int i = 0; i < terms; i++) id[i] = i;
     for (int i = 0; i < terms - 1; i++) {
-        outcome->path[2 * i] = id[search->tree.left[order[i]]];
-        outcome->path[2 * i + 1] = id[search->tree.right[order[i]]];
+        int a = id[search->tree.left[order[i]]], b = id[search->tree.right[order[i]]];
+        outcome->path[2 * i] = a < b ? a : b;
+        outcome->path[2 * i + 1] = a < b ? b : a;
         id[order[i]] = terms + i;
     }
     outcome->sliced = TAKE(search->memory, int, search->whole.words * 64);

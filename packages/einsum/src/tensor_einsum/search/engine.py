@@ -52,7 +52,7 @@ def search(
     >>> problem = Problem(((0, 1), (1, 2), (2, 3)), (0, 3), (2, 3, 4, 5))
     >>> found = search(problem, Objective("flops"), Budget(rotations=1000))
     >>> found.path, found.record.stopped
-    (((0, 1), (3, 2)), 'exact')
+    (((0, 1), (2, 3)), 'exact')
     """
     begun = perf_counter()
     check(problem, budget, largest)
