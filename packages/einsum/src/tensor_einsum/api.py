@@ -16,8 +16,8 @@ from tensor_einsum.executor import bind_call
 from tensor_einsum.network import Shape
 from tensor_einsum.notation import LabelLists, split_interleaved
 from tensor_einsum.options import EinsumOptions
-from tensor_einsum.path import path_entries
 from tensor_einsum.plan import Plan, cached_plan
+from tensor_einsum.search_options import DEFAULT, SEARCH_KEYWORDS, SearchOptions, read_options
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
 from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
@@ -30,7 +30,6 @@ from tensor_runtime.tensors.tensor import Number, Tensor
 
 Target = TypeVar("Target", bound=Tensor)
 
-_AUTO: Final = "auto"
 _GENERAL: Final = object()
 """Begins the keys of calls with options, so that no notation of a user is taken for one."""
 
@@ -69,13 +68,20 @@ def einsum(notation: Any, /, *operands: Any, **options: Any) -> Any:
         notation: ``"ij,jk->ik"``. Without ``->`` the output is NumPy's: labels that occur once, sorted. ``...``
             stands for axes without a name; parentheses, ``"ij,(jk,kl)->il"``, fix the order; a label repeated in an
             operand takes a diagonal (``"ii->i"``, ``"ii->"``), one repeated in the output writes it (``"i->ii"``,
-            zeros elsewhere); a label may occur in any number of operands. Or the interleaved form ``einsum(a,
-            ("left", "bond"), b, ("bond", "right"), ("left", "right"))`` with any hashable labels.
+            zeros elsewhere); a label may occur in any number of operands. Longer names stand in brackets, ``"[left
+            bond]i,i[right bond]->[left bond][right bond]"``. Or the interleaved form ``einsum(a, ("left", "bond"), b,
+            ("bond", "right"), ("left", "right"))`` with any hashable labels.
         operands: tensors in one place, any layout and dtypes; Python numbers stand for rank 0. Extents of a label are
             equal, or 1 in some operands.
-        optimize: how the order is found: the name of an opt_einsum search ("auto", "greedy", "optimal", "dp", ...), a
-            path as opt_einsum writes it, a path optimizer, or False for left to right. Every order gives the same
-            sum, up to rounding.
+        optimize: what decides the order; every order gives the same sum, up to rounding. "auto" (also True) searches
+            about a tenth as long as contracting takes by what it has found, and gives the same order in every run;
+            "greedy" does not search further; the name of an opt_einsum search ("optimal", "dp", "random-greedy-32",
+            ...); a path as opt_einsum writes it; an optimizer of opt_einsum or cotengra, or a tree; False for left to
+            right.
+        seconds: how long "auto" searches instead, by the clock. Ctrl-C ends the search, not the call.
+        objective: what "auto" minimises: "time" as the cost model estimates it, "flops", "size" of the largest
+            intermediate, weights of both such as ``{"flops": 1, "elements": 64}``, or a calibration, which is time as
+            it was measured on a machine.
         algebra: what is added and multiplied with, one of ``tensor_runtime.algebras``. Embedding writes its zero.
         conj: positions of operands that are taken conjugated: ``conj=0``, ``conj=(0, 2)``.
         out: a mutable view or an owned tensor of the result's shape, which receives the result and is returned. Its
@@ -95,6 +101,7 @@ def einsum(notation: Any, /, *operands: Any, **options: Any) -> Any:
         SubscriptsError: a malformed notation; the message shows where.
         ExtentError: shapes that the labels do not allow.
         PathError: an invalid path, or a search that failed.
+        ArgumentError: ``seconds`` or ``objective`` is none.
         PlacementError: operands in different places.
         DTypeError: a dtype that the algebra, or ``strip_exponent``, is not defined for.
         ArgumentError: options that do not go together, or are out of range.
@@ -122,7 +129,7 @@ def einsum(notation: Any, /, *operands: Any, **options: Any) -> Any:
     >>> mantissa.item(), round(exponent, 4)
     (1.0, 600.301)
     """
-    if options:
+    if options:  # taken as a dictionary, which costs a quarter of what defaults of as many keywords do
         return _einsum_with_options(notation, operands, options)
     result = Tensor()
     # One, two and three operands have lines of their own: building lists costs more than the look-up.
@@ -154,7 +161,7 @@ def einsum(notation: Any, /, *operands: Any, **options: Any) -> Any:
         except Exception as error:
             fail("einsum", error, result._form)
         return result
-    return _einsum_general(notation, operands, _AUTO)
+    return _einsum_general(notation, operands, DEFAULT)
 
 
 def plan(
@@ -162,7 +169,9 @@ def plan(
     /,
     *operands: Any,
     dtype: Any = None,
-    optimize: Any = _AUTO,
+    optimize: Any = "auto",
+    seconds: float | None = None,
+    objective: Any = "time",
     algebra: Semiring = PLUS_TIMES,
     conj: int | Sequence[int] = (),
 ) -> Plan:
@@ -172,47 +181,45 @@ def plan(
         notation: as for :func:`einsum`, also interleaved.
         operands: shapes, tensors, or anything with a ``shape``.
         dtype: of all operands, or a list with one per operand; None takes each tensor's own, and F64 for shapes.
-        optimize: as for :func:`einsum`. A path optimizer is asked again at every call; everything else is cached.
+        optimize, seconds, objective: as for :func:`einsum`. A path optimizer is asked again at every call; everything
+            else is cached.
         algebra, conj: as for :func:`einsum`.
 
     Returns:
         A :class:`Plan`: print it, keep it, call it with tensors.
 
     Raises:
-        SubscriptsError, ExtentError, PathError: as for :func:`einsum`.
+        SubscriptsError, ExtentError, PathError, ArgumentError: as for :func:`einsum`.
         DTypeError: an unknown dtype, or one that the algebra is not defined for.
 
     >>> p = plan("ij,jk,kl->il", (2, 30), (30, 40), (40, 5))
     >>> p
     <Plan 'ij,jk,kl->il': 2 steps, 5.6e+03 flops, largest intermediate 80 elements, peak 720 bytes>
     """
-    source, items, optimize = _arguments("plan", notation, operands, optimize)
+    source, items = _arguments("plan", notation, operands)
+    options = read_options("plan", {"optimize": optimize, "seconds": seconds, "objective": objective})
     shapes = tuple([_shape_of(position, item) for position, item in enumerate(items)])
     dtypes = _dtypes_of(items, dtype)
-    return cached_plan("plan", source, shapes, dtypes, optimize, arithmetic_of("plan", algebra, conj, dtypes))
+    return cached_plan("plan", source, shapes, dtypes, options, arithmetic_of("plan", algebra, conj, dtypes))
 
 
-def _arguments(
-    operation: str, notation: Any, operands: Sequence[Any], optimize: Any
-) -> tuple[str | LabelLists, Sequence[Any], Any]:
-    """The notation in either form, the operands, and what finds the path; the first and the last are parts of keys."""
+def _arguments(operation: str, notation: Any, operands: Sequence[Any]) -> tuple[str | LabelLists, Sequence[Any]]:
+    """The notation in either form, which is part of keys, and the operands."""
     if isinstance(notation, str):
         source: str | LabelLists = notation
     else:
         source, operands = split_interleaved(operation, (notation, *operands))
     if not operands:
         raise ExtentError(f"{operation}: found no operand; accepted: one or more", operands=(), shapes=())
-    if not (isinstance(optimize, (str, bool)) or callable(optimize) or hasattr(optimize, "get_path")):
-        optimize = path_entries(optimize)
-    return source, operands, optimize
+    return source, operands
 
 
-def _einsum_general(notation: Any, operands: Sequence[Any], optimize: Any) -> Tensor:
+def _einsum_general(notation: Any, operands: Sequence[Any], options: SearchOptions) -> Tensor:
     """Everything that is not bound yet, the interleaved form, Python numbers, other searches, mistakes.
 
     Straight down: read the arguments, plan, bind, run.
     """
-    source, items, optimize = _arguments("einsum", notation, operands, optimize)
+    source, items = _arguments("einsum", notation, operands)
     tensors = _as_tensors(items)
     forms, shapes, dtypes, arrays = [], [], [], []
     for tensor in tensors:
@@ -222,11 +229,11 @@ def _einsum_general(notation: Any, operands: Sequence[Any], optimize: Any) -> Te
         dtypes.append(form.dtype)
         arrays.append(tensor._array)
     # The first kind of key is the one that the hot path looks up.
-    key = (source, *forms) if source is notation and optimize is _AUTO else (_GENERAL, source, optimize, *forms)
-    keeps = isinstance(optimize, (str, bool, tuple))
+    key = (source, *forms) if source is notation and options is DEFAULT else (_GENERAL, source, options, *forms)
+    keeps = options is DEFAULT or options.keeps
     binding = _calls.get(key) if keeps else None
     if binding is None:
-        binding = bind_call(cached_plan("einsum", source, tuple(shapes), tuple(dtypes), optimize), forms)
+        binding = bind_call(cached_plan("einsum", source, tuple(shapes), tuple(dtypes), options), forms)
         if keeps:
             binding = _calls.insert(key, binding)
     kernel, form = binding
@@ -239,23 +246,24 @@ def _einsum_general(notation: Any, operands: Sequence[Any], optimize: Any) -> Te
     return result
 
 
-def _einsum_with_options(notation: Any, operands: Sequence[Any], options: dict[str, Any]) -> Any:
+def _einsum_with_options(notation: Any, operands: Sequence[Any], keywords: dict[str, Any]) -> Any:
     """Every call with options; those that the plan does not take go to its call."""
-    unknown = options.keys() - _OPTIONS
+    unknown = keywords.keys() - _OPTIONS
     if unknown:
-        raise TypeError(f"einsum() got an unexpected keyword argument {min(unknown)!r}")
-    optimize = options.pop("optimize", _AUTO)
-    if not options:
-        return _einsum_general(notation, operands, optimize)
-    source, items, optimize = _arguments("einsum", notation, operands, optimize)
+        raise TypeError(
+            f"einsum() got an unexpected keyword argument {min(unknown)!r}; accepted: {', '.join(sorted(_OPTIONS))}"
+        )
+    options = read_options("einsum", {name: keywords.pop(name) for name in SEARCH_KEYWORDS & keywords.keys()})
+    if not keywords:
+        return _einsum_general(notation, operands, options)
+    source, items = _arguments("einsum", notation, operands)
     tensors = _as_tensors(items)
     shapes, dtypes = tuple([x.shape for x in tensors]), tuple([x.dtype for x in tensors])
-    arithmetic = arithmetic_of("einsum", options.pop("algebra", PLUS_TIMES), options.pop("conj", ()), dtypes)
-    found = cached_plan("einsum", source, shapes, dtypes, optimize, arithmetic)
-    return found(*tensors, **options)
+    arithmetic = arithmetic_of("einsum", keywords.pop("algebra", PLUS_TIMES), keywords.pop("conj", ()), dtypes)
+    return cached_plan("einsum", source, shapes, dtypes, options, arithmetic)(*tensors, **keywords)
 
 
-_OPTIONS: Final = {*EinsumOptions.__annotations__, "out", "alpha", "beta", "strip_exponent"}
+_OPTIONS: Final = frozenset({*EinsumOptions.__annotations__, "out", "alpha", "beta", "strip_exponent"})
 
 
 def _as_tensors(items: Sequence[Any]) -> Sequence[Tensor]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from tensor_einsum.progress import Progress
+from tensor_einsum.search_options import SearchKeywords
 from tensor_runtime.algebras import Semiring
 
 OnStep = Callable[[int, int], object]
@@ -18,10 +19,9 @@ class RunOptions(TypedDict, total=False):
     progress: Report
 
 
-class PlanOptions(TypedDict, total=False):
+class PlanOptions(SearchKeywords, total=False):
     """What decides a plan."""
 
-    optimize: Any
     algebra: Semiring
     conj: int | Sequence[int]
 

@@ -11,20 +11,23 @@ from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Unpack, overload
 
-from tensor_core.dtypes import DType, as_dtype
-from tensor_core.errors import FormatError, TensorError, shortened
+from tensor_core.dtypes import DType
 from tensor_core.promotion import promote
-from tensor_core.shapes import as_shape
-from tensor_einsum.arithmetic import SUMS_OF_PRODUCTS, Arithmetic, algebra_named, arithmetic_of
+from tensor_einsum.arithmetic import SUMS_OF_PRODUCTS, Arithmetic
+from tensor_einsum.label_names import written
 from tensor_einsum.network import Labels, Network, Shape, resolve
-from tensor_einsum.notation import LabelLists, Notation, notations, read_notation, written
+from tensor_einsum.notation import LabelLists, Notation, notations, read_notation
+from tensor_einsum.optimizers import Order, find_order
 from tensor_einsum.options import OnStep, RunOptions
-from tensor_einsum.path import Path, find_path, in_pairs, to_ids, to_linear
+from tensor_einsum.path import Path, to_linear
 from tensor_einsum.plan_calls import call_plan, run_plan
 from tensor_einsum.plan_methods import PlanMethods
 from tensor_einsum.report import as_html, plan_table, report_of_plan
+from tensor_einsum.search.problem import SearchRecord
+from tensor_einsum.search_options import DEFAULT, SearchOptions
 from tensor_einsum.steps import Step, build_steps, peak_bytes
-from tensor_runtime.algebras import PLUS_TIMES, Semiring
+from tensor_einsum.stored_plan import parts_of_json, parts_of_pickle, pickled, to_json
+from tensor_runtime.algebras import Semiring
 from tensor_runtime.backends.bounded_cache import BoundedCache, CacheTable
 
 if TYPE_CHECKING:
@@ -32,8 +35,6 @@ if TYPE_CHECKING:
     from tensor_runtime.tensors.tensor import Number
 
 Target = TypeVar("Target", bound="Tensor")
-FORMAT: Final = "tensor_einsum.plan/1"
-"""The version of what is stored, as JSON and as a pickle."""
 
 
 class Plan(PlanMethods):
@@ -53,16 +54,19 @@ class Plan(PlanMethods):
         opt_einsum_flops: the same contraction as opt_einsum counts it.
         largest_intermediate: elements of the largest step's result.
         peak_bytes: the most bytes of intermediates and result alive at once; operands not counted.
+        search: what our own search tried, how long it took, how flops and size fell, and whether it would pay to search
+            longer (:class:`SearchRecord`). None where nothing was searched, or by others, and of a plan that was read.
 
     >>> from tensor_einsum import plan
-    >>> p = plan("ij,jk,kl->il", (2, 3), (3, 4), (4, 5))
+    >>> p = plan("ij,jk,kl->il", (2, 3), (3, 4), (4, 5), optimize=[(0, 1), (0, 1)])
     >>> p.path, p.flops, p.largest_intermediate, p.peak_bytes
     (((0, 1), (0, 1)), 128, 10, 144)
     """
 
     __slots__ = (
         "_hash", "algebra", "conj", "dtypes", "extents", "flops", "inputs", "largest_intermediate", "names", "notation",
-        "opt_einsum_flops", "output", "output_dtype", "output_shape", "path", "peak_bytes", "shapes", "steps",
+        "opt_einsum_flops", "output", "output_dtype", "output_shape", "path", "peak_bytes", "search", "shapes",
+        "steps",
     )  # fmt: skip
 
     notation: str
@@ -82,11 +86,13 @@ class Plan(PlanMethods):
     opt_einsum_flops: int
     largest_intermediate: int
     peak_bytes: int
+    search: SearchRecord | None
     _hash: int
 
-    def __init__(self, network: Network, dtypes: Sequence[DType], ids: Path, arithmetic: Arithmetic) -> None:
+    def __init__(self, network: Network, dtypes: Sequence[DType], order: Order, arithmetic: Arithmetic) -> None:
+        ids = order.ids
         fill = super().__setattr__
-        output_dtype = dtypes[0] if len({*dtypes}) == 1 else promote(*dtypes)
+        output_dtype = _common(dtypes)
         operands = len(network.inputs)
         steps = build_steps(network, ids, output_dtype.itemsize, arithmetic.conj)
         flops = opt_einsum_flops = largest = 0
@@ -111,6 +117,7 @@ class Plan(PlanMethods):
         fill("opt_einsum_flops", opt_einsum_flops)
         fill("largest_intermediate", largest)
         fill("peak_bytes", peak_bytes(steps, operands))
+        fill("search", order.search)
         fill("_hash", hash((network, self.dtypes, self.path, arithmetic)))
 
     @property
@@ -174,26 +181,11 @@ class Plan(PlanMethods):
 
     def to_json(self) -> str:
         """The plan as JSON text; :meth:`from_json` reads it on any machine."""
-        import json
-
-        return json.dumps(
-            {
-                "format": FORMAT,
-                "notation": self.notation,
-                "names": self.names,
-                "inputs": self.inputs,
-                "output": self.output,
-                "shapes": self.shapes,
-                "dtypes": [dtype.name for dtype in self.dtypes],
-                "path": self.path,
-                "algebra": self.algebra.name,
-                "conj": self.conj,
-            }
-        )
+        return to_json(self)
 
     @classmethod
     def from_json(cls, text: str | bytes, /) -> Plan:
-        """The plan that :meth:`to_json` wrote; what decides the result is checked again, the notation's text is not.
+        """The plan that :meth:`to_json` wrote; all of it is checked again.
 
         Raises:
             FormatError: not such a text.
@@ -203,31 +195,7 @@ class Plan(PlanMethods):
         >>> Plan.from_json(p.to_json()) == p
         True
         """
-        import json
-
-        try:
-            content = json.loads(text)
-            if not isinstance(content, dict) or content.get("format") != FORMAT:
-                found = content.get("format") if isinstance(content, dict) else type(content).__name__
-                raise FormatError(f"Plan.from_json: no plan of format {FORMAT!r}; found {shortened(found)}")
-            names = tuple(map(str, content["names"]))
-            inputs = tuple(_numbers(term, len(names)) for term in content["inputs"])
-            output = _numbers(content["output"], len(names))
-            if not {*output} <= {label for term in inputs for label in term}:
-                raise FormatError("Plan.from_json: an output label is in no operand")
-            shapes = [as_shape(tuple(shape)) for shape in content["shapes"]]
-            dtypes = [as_dtype(name) for name in content["dtypes"]]
-            if not inputs or len(dtypes) != len(inputs):
-                raise FormatError(f"Plan.from_json: {len(inputs)} operands and {len(dtypes)} dtypes")
-            notation = _read_notation(str(content["notation"]), inputs, output, names)
-            network = resolve("Plan.from_json", notation, shapes)
-            algebra = algebra_named(content.get("algebra", PLUS_TIMES.name))
-            arithmetic = arithmetic_of("Plan.from_json", algebra, content.get("conj", ()), dtypes)
-            return cls(network, dtypes, in_pairs(to_ids(content["path"], len(inputs)), len(inputs)), arithmetic)
-        except FormatError:
-            raise
-        except (ValueError, TypeError, KeyError, RecursionError, TensorError) as error:
-            raise FormatError(f"Plan.from_json: not a plan: {type(error).__name__}: {error}") from error
+        return cls(*parts_of_json(text))
 
     def table(self, max_steps: int | None = None) -> str:
         """The plan as text: totals, then one line per step; ``max_steps`` leaves out the middle of a long plan."""
@@ -266,9 +234,7 @@ class Plan(PlanMethods):
         raise AttributeError(f"a plan is immutable; {name!r} cannot be deleted")
 
     def __reduce__(self) -> tuple[object, ...]:
-        dtypes = tuple(dtype.name for dtype in self.dtypes)
-        described = FORMAT, self.notation, self.names, self.inputs, self.output
-        return _restore, (*described, self.shapes, dtypes, self.path, Arithmetic(self.algebra, self.conj))
+        return _restore, pickled(self)
 
     def __copy__(self) -> Plan:
         return self
@@ -289,23 +255,21 @@ def cached_plan(
     source: str | LabelLists,
     shapes: tuple[Shape, ...],
     dtypes: tuple[DType, ...],
-    optimize: Any,
+    options: SearchOptions,
     arithmetic: Arithmetic = SUMS_OF_PRODUCTS,
 ) -> Plan:
-    """The plan of a contraction, from the cache if it is there and no object searches for the path.
-
-    Such an object may answer differently each time, so it is asked each time.
+    """The plan of a contraction, from the cache if it is there and the options let it be kept.
 
     >>> from tensor_core import F64
-    >>> cached_plan("plan", "ij,jk", ((2, 3), (3, 4)), (F64, F64), "auto").output_shape
+    >>> cached_plan("plan", "ij,jk", ((2, 3), (3, 4)), (F64, F64), DEFAULT).output_shape
     (2, 4)
     """
-    key = source, shapes, dtypes, optimize, arithmetic
-    keeps = isinstance(optimize, (str, bool, tuple))
+    key = source, shapes, dtypes, options, arithmetic
+    keeps = options is DEFAULT or options.keeps
     known = plans.find(key) if keeps else None
     if known is not None:
         return known
-    plan = make_plan(operation, notations.find(source) or read_notation(source), shapes, dtypes, optimize, arithmetic)
+    plan = make_plan(operation, notations.find(source) or read_notation(source), shapes, dtypes, options, arithmetic)
     return (
         plans.insert(key, plan, _PLAN_BYTES + _STEP_BYTES * len(plan.steps) + 2 * len(plan.notation)) if keeps else plan
     )
@@ -316,49 +280,26 @@ def make_plan(
     notation: Notation,
     shapes: Sequence[Shape],
     dtypes: Sequence[DType],
-    optimize: Any,
+    options: SearchOptions,
     arithmetic: Arithmetic = SUMS_OF_PRODUCTS,
 ) -> Plan:
     """Plan a contraction; nothing is cached here.
 
     >>> from tensor_core import F64
     >>> from tensor_einsum.notation import parse
-    >>> make_plan("plan", parse("ij,jk"), [(2, 3), (3, 4)], [F64, F64], "auto").output_shape
+    >>> make_plan("plan", parse("ij,jk"), [(2, 3), (3, 4)], [F64, F64], DEFAULT).output_shape
     (2, 4)
     """
     network = resolve(operation, notation, shapes)
-    if len(shapes) == 2 and notation.order is None and optimize == "auto":  # nothing to choose
-        return Plan(network, dtypes, ((0, 1),), arithmetic)
-    terms = [tuple(dict.fromkeys(term)) for term in network.terms]
-    path = find_path(terms, network.output, network.extents, notation.order, optimize)
-    return Plan(network, dtypes, path, arithmetic)
+    if len(shapes) == 2 and notation.order is None and options is DEFAULT:  # nothing to choose
+        return Plan(network, dtypes, Order(((0, 1),)), arithmetic)
+    return Plan(network, dtypes, find_order(network, notation.order, _common(dtypes), options), arithmetic)
 
 
-def _restore(
-    stored: Any,
-    notation: str = "",
-    names: tuple[str, ...] = (),
-    inputs: tuple[Labels, ...] = (),
-    output: Labels = (),
-    shapes: tuple[Shape, ...] = (),
-    dtypes: tuple[str, ...] = (),
-    path: Path = (),
-    arithmetic: Arithmetic = SUMS_OF_PRODUCTS,
-) -> Plan:
-    """What a pickle calls; one of another version is refused."""
-    if stored != FORMAT:
-        found = stored if isinstance(stored, str) else "no version"
-        raise FormatError(f"a pickled plan has {shortened(found)}, and {FORMAT!r} is accepted; plan again")
-    network = resolve("plan", _read_notation(notation, inputs, output, names), shapes)
-    return Plan(network, [as_dtype(name) for name in dtypes], to_ids(path, len(inputs)), arithmetic)
+def _common(dtypes: Sequence[DType]) -> DType:
+    return dtypes[0] if len({*dtypes}) == 1 else promote(*dtypes)
 
 
-def _numbers(labels: Any, count: int) -> Labels:
-    if not all(type(label) is int and 0 <= label < count for label in labels):
-        raise FormatError(f"Plan.from_json: labels {labels!r} are not all numbers below {count}")
-    return tuple(labels)
-
-
-def _read_notation(text: str, inputs: tuple[Labels, ...], output: Labels, names: tuple[str, ...]) -> Notation:
-    """A notation whose ellipsis is written out already; only messages look at its columns."""
-    return Notation(text, inputs, output, names, tuple((0,) * len(term) for term in inputs), (0,) * len(inputs), None)
+def _restore(*stored: Any) -> Plan:
+    """What a pickle calls."""
+    return Plan(*parts_of_pickle(*stored))

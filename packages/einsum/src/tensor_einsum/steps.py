@@ -22,6 +22,7 @@ from itertools import chain
 from math import prod
 from typing import Final, NamedTuple
 
+from tensor_einsum.label_names import RESERVED, shown
 from tensor_einsum.network import Labels, Network, Shape
 from tensor_einsum.path import Path
 
@@ -84,7 +85,9 @@ class _Builder:
         self.network = network
         self.conjugated = {*conj}  # operands and steps whose elements stand for their conjugates
         self.itemsize = itemsize
-        self.single = max(map(len, network.names), default=1) == 1  # characters per label; subscripts need no separator
+        names = network.names
+        plain = max(map(len, names), default=1) == 1 and RESERVED.isdisjoint(names)
+        self.shown = names if plain else tuple(map(shown, names))
         self.steps: list[Step] = []
         self.terms: list[Labels] = list(network.terms)  # by id of the path
         self.slots: list[int] = list(range(len(network.inputs)))  # id of the path -> operand or step
@@ -187,10 +190,8 @@ class _Builder:
     def _emit(
         self, kind: str, slots: tuple[int, ...], inputs: tuple[Labels, ...], output: Labels, flops: int, counted: int
     ) -> int:
-        name, single = self.network.names.__getitem__, self.single
-        written = [
-            "".join(map(name, term)) if single else f"[{' '.join(map(name, term))}]" for term in (*inputs, output)
-        ]
+        name = self.shown.__getitem__
+        written = ["".join(map(name, term)) for term in (*inputs, output)]
         subscripts = f"{','.join(written[:-1])}->{written[-1]}"
         shape = tuple(map(self.network.extents.__getitem__, output))
         size = 0 if kind == "squeeze" else prod(shape) * self.itemsize

@@ -11,8 +11,8 @@ from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from tensor_core.formatting import readable_bytes
+from tensor_einsum.label_names import written
 from tensor_einsum.network import Labels
-from tensor_einsum.notation import written
 from tensor_einsum.report import as_html, as_text, report_of_sweep
 from tensor_einsum.steps import VIEWS, Step
 

@@ -10,7 +10,6 @@ NumPy's own loop, into which it falls without a word, is faster than the copies.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -30,7 +29,7 @@ from tensor_cpu.kernels.axes import (
 from tensor_cpu.kernels.contraction import cost
 from tensor_cpu.kernels.contraction.matrix_copies import Strides, bind_rearranged, copy_strides, look_at
 from tensor_cpu.kernels.contraction.native import TYPE_NAMES
-from tensor_cpu.system.blas import open_blas
+from tensor_cpu.system.blas import blas_limit, open_blas
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 
@@ -40,6 +39,7 @@ Matrix = tuple[Line, Line]  # outer and inner axis
 Steps = tuple[int, int]
 
 BLAS_TYPES: Final = ("float32", "float64", "complex64", "complex128")
+_OPENBLAS: Final = ("own", "numpy")
 _SINGLE_AXES: Final = 3  # how many axes are tried as the only rows (or columns) of a stack, longest first
 
 
@@ -164,8 +164,12 @@ def blas_matrix(outer: Group, inner: Group, role: int, *, gaps: bool = True) -> 
     return (row, column) if suits else None
 
 
-def bind_product(plan: MatrixProduct, x: Operand, y: Operand, result: Operand) -> Kernel | None:
+def bind_product(
+    plan: MatrixProduct, x: Operand, y: Operand, result: Operand, conjugated: int | None = None
+) -> Kernel | None:
     """The kernel that calls BLAS; None where it does not take the operands, or cannot count their elements.
+
+    ``conjugated`` is the role of an operand whose elements are read conjugated; None also where BLAS cannot.
 
     The library is the one that ``tensor_cpu.system.blas`` has chosen, the threads are ours, and no view is made: one
     call for each product of a stack, or for each tile of a large one (csrc/contraction).
@@ -183,37 +187,28 @@ def bind_product(plan: MatrixProduct, x: Operand, y: Operand, result: Operand) -
     """
     if not AVAILABLE or result.dtype not in BLAS_TYPES:
         return None
+    stack, rows, inner, columns = plan.stack, plan.rows, plan.inner, plan.columns
     first, second, product = plan.matrices
-    of_x = (
-        copy_strides(plan.stack, plan.inner, plan.columns, FIRST) if plan.copies_first else _strides(plan, first, FIRST)
-    )
-    of_y = (
-        copy_strides(plan.stack, plan.rows, plan.inner, SECOND)
-        if plan.copies_second
-        else _strides(plan, second, SECOND)
-    )
-    made = _compact_strides(plan) if plan.permutes_result else _strides(plan, product, RESULT)
+    of_x = copy_strides(stack, inner, columns, FIRST) if plan.copies_first else _strides(stack, first, FIRST)
+    of_y = copy_strides(stack, rows, inner, SECOND) if plan.copies_second else _strides(stack, second, SECOND)
+    made = _compact_strides(plan) if plan.permutes_result else _strides(stack, product, RESULT)
     if of_x is None or of_y is None or made is None:  # views exist, which only NumPy takes
         return None
-    extents = extent_of(plan.columns), extent_of(plan.rows), extent_of(plan.inner)
-    shape = tuple([axis.extent for axis in (*plan.stack, *plan.rows, *plan.columns)])
-    stack = tuple([(axis.extent, of_x[0][i], of_y[0][i], made[0][i]) for i, axis in enumerate(plan.stack)])
+    extents = extent_of(columns), extent_of(rows), extent_of(inner)
+    shape = tuple([axis.extent for axis in (*stack, *rows, *columns)]) if plan.permutes_result else result.shape
+    stacked = tuple([(axis.extent, of_x[0][i], of_y[0][i], made[0][i]) for i, axis in enumerate(stack)])
     steps = (of_x[2], of_x[1]), (of_y[2], of_y[1]), (made[2], made[1])
-    kernel = bind_matrices(result.dtype, shape if plan.permutes_result else result.shape, extents, stack, *steps)
+    kernel = bind_matrices(result.dtype, shape, extents, stacked, *steps, conjugated)
     if kernel is None or not plan.copies:
         return kernel
-    groups = [(axis,) for axis in plan.stack]
+    groups = [(axis,) for axis in stack]
     if plan.copies_first:
-        copy_x = look_at(x, groups, plan.inner, plan.columns, FIRST, copy_as=result.dtype)
-        kernel = _after_first(kernel, copy_x)
+        kernel = _after_first(kernel, look_at(x, groups, inner, columns, FIRST, copy_as=result.dtype))
     if plan.copies_second:
-        copy_y = look_at(y, groups, plan.rows, plan.inner, SECOND, copy_as=result.dtype)
-        kernel = _after_second(kernel, copy_y)
-    return ignoring_fp_errors(
-        _before(kernel, bind_rearranged((*plan.stack, *plan.rows, *plan.columns), result))
-        if plan.permutes_result
-        else kernel
-    )
+        kernel = _after_second(kernel, look_at(y, groups, rows, inner, SECOND, copy_as=result.dtype))
+    if plan.permutes_result:
+        kernel = _before(kernel, bind_rearranged((*stack, *rows, *columns), result))
+    return ignoring_fp_errors(kernel)
 
 
 def _after_first(kernel: Kernel, copy: Callable[[Any], Any]) -> Kernel:
@@ -236,10 +231,11 @@ def bind_matrices(
     a: Steps,
     b: Steps,
     c: Steps,
+    conjugated: int | None = None,
 ) -> Kernel | None:
     """The kernel of C[m, n] = A[m, k] B[k, n] for every index of a stack.
 
-    None if BLAS cannot count that far, and without the extension.
+    None if BLAS cannot count that far, or cannot read that factor conjugated, and without the extension.
 
     Args:
         dtype: NumPy's name of a type of ``BLAS_TYPES``.
@@ -248,14 +244,19 @@ def bind_matrices(
         stack: of each stacked axis the extent and the strides in A, in B and in C.
         a, b, c: strides of each matrix from row to row and from column to column. Strides count elements; one of the
             two is 1, and the other spans the elements in between.
+        conjugated: the factor that is read conjugated, 0 or 1, or None. OpenBLAS does that with every matrix, other
+            libraries with one that they see transposed, and none with a vector beside a matrix.
 
     >>> kernel = bind_matrices("float64", (2,), (2, 1, 3), (), (3, 1), (1, 1), (1, 1))
     >>> kernel is None or kernel(np.arange(6.0).reshape(2, 3), np.ones(3)).tolist() == [3.0, 12.0]
     True
     """
-    if not AVAILABLE or max(*extents, *map(abs, (*a, *b, *c))) > _largest_count():
+    if not AVAILABLE or max(*extents, *map(abs, (*a, *b, *c))) > blas_limit():
         return None
-    return LIBRARY.bind_products(TYPE_NAMES[dtype], shape, extents, tuple(stack), a, b, c)
+    arguments = TYPE_NAMES[dtype], shape, extents, tuple(stack), a, b, c
+    if conjugated is None:
+        return LIBRARY.bind_products(*arguments)
+    return LIBRARY.bind_products(*arguments, conjugated, open_blas().name in _OPENBLAS)
 
 
 def bind_stack(
@@ -280,18 +281,12 @@ def bind_stack(
     return np.matmul if kernel is None else kernel
 
 
-@cache
-def _largest_count() -> int:
-    """What the library can count; the first time, it is opened for that."""
-    return open_blas().limit
-
-
-def _strides(plan: MatrixProduct, matrix: Matrix | None, role: int) -> Strides | None:
+def _strides(stack: Group, matrix: Matrix | None, role: int) -> Strides | None:
     """How an operand lies of which nothing is copied; None where BLAS does not take it."""
     if matrix is None:
         return None
     row, column = matrix
-    return [axis.strides[role] or 0 for axis in plan.stack] if plan.stack else [], row.stride, column.stride
+    return [axis.strides[role] or 0 for axis in stack] if stack else [], row.stride, column.stride
 
 
 def _compact_strides(plan: MatrixProduct) -> Strides:

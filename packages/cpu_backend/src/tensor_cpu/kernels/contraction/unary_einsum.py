@@ -1,4 +1,4 @@
-"""Relabelling one operand: diagonals, sums over labels, permutation, embedding on diagonals.
+"""Einsums of one operand: diagonals, sums over labels, permutation, embedding on diagonals.
 
 The steps are always in this order, and only those that are needed: a view of the diagonals (repeated input labels), a
 sum (labels that the result lacks), one copy in the result's order, spread over the diagonals (repeated output labels)
