@@ -11,6 +11,7 @@ from tensor_einsum.calibration import Calibration, read_calibration
 from tensor_einsum.errors import ExtentError, PathError, SubscriptsError
 from tensor_einsum.measure_rates import calibrate
 from tensor_einsum.plan import Plan, plan_cache
+from tensor_einsum.progress import Progress
 from tensor_einsum.search.problem import SearchRecord
 from tensor_einsum.steps import Step
 from tensor_einsum.version import __version__ as __version__
@@ -20,6 +21,7 @@ __all__ = [
     "ExtentError",
     "PathError",
     "Plan",
+    "Progress",
     "SearchRecord",
     "Step",
     "SubscriptsError",

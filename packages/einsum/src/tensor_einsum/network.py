@@ -12,7 +12,8 @@ from itertools import chain
 from typing import NamedTuple, NoReturn
 
 from tensor_einsum.errors import ExtentError, pointed
-from tensor_einsum.notation import ELLIPSIS, Notation, single_characters
+from tensor_einsum.label_names import ELLIPSIS, single_characters
+from tensor_einsum.notation import Notation
 
 Labels = tuple[int, ...]
 Shape = tuple[int, ...]

@@ -7,39 +7,45 @@ and the forms of actual operands, binds it and runs it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Unpack, overload
 
-from tensor_core.dtypes import DType, as_dtype
-from tensor_core.errors import FormatError, TensorError, shortened
+from tensor_core.dtypes import DType
 from tensor_core.promotion import promote
-from tensor_core.shapes import as_shape
-from tensor_einsum.executor import run_plan
+from tensor_einsum.arithmetic import SUMS_OF_PRODUCTS, Arithmetic
+from tensor_einsum.label_names import written
 from tensor_einsum.network import Labels, Network, Shape, resolve
-from tensor_einsum.notation import LabelLists, Notation, notations, read_notation, written
+from tensor_einsum.notation import LabelLists, Notation, notations, read_notation
 from tensor_einsum.optimizers import Order, find_order
-from tensor_einsum.path import Path, in_pairs, to_ids, to_linear
-from tensor_einsum.report import plan_table
+from tensor_einsum.options import OnStep, RunOptions
+from tensor_einsum.path import Path, to_linear
+from tensor_einsum.plan_calls import call_plan, run_plan
+from tensor_einsum.plan_methods import PlanMethods
+from tensor_einsum.report import as_html, plan_table, report_of_plan
 from tensor_einsum.search.problem import SearchRecord
 from tensor_einsum.search_options import DEFAULT, SearchOptions
 from tensor_einsum.steps import Step, build_steps, peak_bytes
+from tensor_einsum.stored_plan import parts_of_json, parts_of_pickle, pickled, to_json
+from tensor_runtime.algebras import Semiring
 from tensor_runtime.backends.bounded_cache import BoundedCache, CacheTable
 
 if TYPE_CHECKING:
     from tensor_runtime import Tensor
+    from tensor_runtime.tensors.tensor import Number
 
-FORMAT: Final = "tensor_einsum.plan/1"
-"""The version of what is stored, as JSON and as a pickle."""
+Target = TypeVar("Target", bound="Tensor")
 
 
-class Plan:
+class Plan(PlanMethods):
     """A contraction, decided. Immutable; equal when notation, shapes, dtypes and path are.
 
     Attributes:
         notation: as the user wrote it.
         inputs, output: labels as numbers; ``names`` shows them.
         shapes, dtypes: of the operands.
+        algebra: what is added and multiplied with (``tensor_runtime.algebras``).
+        conj: positions of complex operands that are taken conjugated.
         output_shape, output_dtype: of the result.
         path: pairs of positions, as opt_einsum writes them; accepted by ``optimize=``.
         steps: what is executed, in order (:class:`Step`).
@@ -58,7 +64,7 @@ class Plan:
     """
 
     __slots__ = (
-        "_hash", "dtypes", "extents", "flops", "inputs", "largest_intermediate", "names", "notation",
+        "_hash", "algebra", "conj", "dtypes", "extents", "flops", "inputs", "largest_intermediate", "names", "notation",
         "opt_einsum_flops", "output", "output_dtype", "output_shape", "path", "peak_bytes", "search", "shapes",
         "steps",
     )  # fmt: skip
@@ -72,6 +78,8 @@ class Plan:
     dtypes: tuple[DType, ...]
     output_shape: Shape
     output_dtype: DType
+    algebra: Semiring
+    conj: tuple[int, ...]
     path: Path
     steps: tuple[Step, ...]
     flops: int
@@ -81,12 +89,12 @@ class Plan:
     search: SearchRecord | None
     _hash: int
 
-    def __init__(self, network: Network, dtypes: Sequence[DType], order: Order) -> None:
+    def __init__(self, network: Network, dtypes: Sequence[DType], order: Order, arithmetic: Arithmetic) -> None:
         ids = order.ids
         fill = super().__setattr__
         output_dtype = _common(dtypes)
         operands = len(network.inputs)
-        steps = build_steps(network, ids, output_dtype.itemsize)
+        steps = build_steps(network, ids, output_dtype.itemsize, arithmetic.conj)
         flops = opt_einsum_flops = largest = 0
         for step in steps:
             flops += step.flops
@@ -101,6 +109,8 @@ class Plan:
         fill("dtypes", tuple(dtypes))
         fill("output_shape", tuple(map(network.extents.__getitem__, network.output)))
         fill("output_dtype", output_dtype)
+        fill("algebra", arithmetic.algebra)
+        fill("conj", arithmetic.conj)
         fill("path", ids if len(ids) < 2 else to_linear(ids, operands))
         fill("steps", steps)
         fill("flops", flops)
@@ -108,20 +118,54 @@ class Plan:
         fill("largest_intermediate", largest)
         fill("peak_bytes", peak_bytes(steps, operands))
         fill("search", order.search)
-        fill("_hash", hash((network, self.dtypes, self.path)))
+        fill("_hash", hash((network, self.dtypes, self.path, arithmetic)))
 
     @property
     def subscripts(self) -> str:
         """The notation with the ellipsis and the implicit output written out."""
         return f"{','.join(written(term, self.names) for term in self.inputs)}->{written(self.output, self.names)}"
 
-    def __call__(self, /, *operands: Tensor, on_step: Callable[[int, int], object] | None = None) -> Tensor:
+    @overload
+    def __call__(
+        self,
+        /,
+        *operands: Tensor,
+        strip_exponent: Literal[True],
+        on_step: OnStep | None = ...,
+        **options: Unpack[RunOptions],
+    ) -> tuple[Tensor, float]: ...
+    @overload
+    def __call__(
+        self,
+        /,
+        *operands: Tensor,
+        out: Target,
+        alpha: Number = ...,
+        beta: Number = ...,
+        on_step: OnStep | None = ...,
+        **options: Unpack[RunOptions],
+    ) -> Target: ...
+    @overload
+    def __call__(
+        self,
+        /,
+        *operands: Tensor,
+        alpha: Number = ...,
+        on_step: OnStep | None = ...,
+        strip_exponent: Literal[False] = ...,
+        **options: Unpack[RunOptions],
+    ) -> Tensor: ...
+    def __call__(self, /, *operands: Tensor, **options: Any) -> Any:
         """Contract tensors of the shapes and dtypes that this plan was made for.
 
         Args:
             operands: tensors, all in one place; any layout.
-            on_step: called as ``on_step(done, total)`` after each step; an exception it raises, or Ctrl-C, stops the
-                contraction there.
+            options: ``out``, ``alpha``, ``beta``, ``strip_exponent`` and ``progress`` as for ``einsum``; and
+                ``on_step``, called as ``on_step(done, total)`` after each step. An exception that it raises, or Ctrl-C,
+                stops the contraction there, and frees what it made.
+
+        Returns:
+            The result; ``out`` if it is given; with ``strip_exponent=True`` mantissa and exponent.
 
         Raises:
             ShapeError: other shapes, or another number of operands.
@@ -131,28 +175,17 @@ class Plan:
                 as they lie), is more memory than this process may have in all, whatever is taken at the moment; nothing
                 has been computed then. Or memory ran out on the way; the message says in which step.
         """
-        return run_plan(self, operands, on_step)
+        if options:
+            return call_plan(self, operands, **options)
+        return run_plan(self, operands, None)
 
     def to_json(self) -> str:
         """The plan as JSON text; :meth:`from_json` reads it on any machine."""
-        import json
-
-        return json.dumps(
-            {
-                "format": FORMAT,
-                "notation": self.notation,
-                "names": self.names,
-                "inputs": self.inputs,
-                "output": self.output,
-                "shapes": self.shapes,
-                "dtypes": [dtype.name for dtype in self.dtypes],
-                "path": self.path,
-            }
-        )
+        return to_json(self)
 
     @classmethod
     def from_json(cls, text: str | bytes, /) -> Plan:
-        """The plan that :meth:`to_json` wrote; what decides the result is checked again, the notation's text is not.
+        """The plan that :meth:`to_json` wrote; all of it is checked again.
 
         Raises:
             FormatError: not such a text.
@@ -162,29 +195,7 @@ class Plan:
         >>> Plan.from_json(p.to_json()) == p
         True
         """
-        import json
-
-        try:
-            content = json.loads(text)
-            if not isinstance(content, dict) or content.get("format") != FORMAT:
-                found = content.get("format") if isinstance(content, dict) else type(content).__name__
-                raise FormatError(f"Plan.from_json: no plan of format {FORMAT!r}; found {shortened(found)}")
-            names = tuple(map(str, content["names"]))
-            inputs = tuple(_numbers(term, len(names)) for term in content["inputs"])
-            output = _numbers(content["output"], len(names))
-            if not {*output} <= {label for term in inputs for label in term}:
-                raise FormatError("Plan.from_json: an output label is in no operand")
-            shapes = [as_shape(tuple(shape)) for shape in content["shapes"]]
-            dtypes = [as_dtype(name) for name in content["dtypes"]]
-            if not inputs or len(dtypes) != len(inputs):
-                raise FormatError(f"Plan.from_json: {len(inputs)} operands and {len(dtypes)} dtypes")
-            notation = _read_notation(str(content["notation"]), inputs, output, names)
-            network = resolve("Plan.from_json", notation, shapes)
-            return cls(network, dtypes, Order(in_pairs(to_ids(content["path"], len(inputs)), len(inputs))))
-        except FormatError:
-            raise
-        except (ValueError, TypeError, KeyError, RecursionError, TensorError) as error:
-            raise FormatError(f"Plan.from_json: not a plan: {type(error).__name__}: {error}") from error
+        return cls(*parts_of_json(text))
 
     def table(self, max_steps: int | None = None) -> str:
         """The plan as text: totals, then one line per step; ``max_steps`` leaves out the middle of a long plan."""
@@ -192,6 +203,9 @@ class Plan:
 
     def __str__(self) -> str:
         return self.table(40)
+
+    def _repr_html_(self) -> str:
+        return as_html(report_of_plan(self, 40))
 
     def __repr__(self) -> str:
         text = self.notation if len(self.notation) <= 40 else self.notation[:39] + "…"
@@ -210,7 +224,8 @@ class Plan:
 
     def _content(self) -> tuple[object, ...]:
         """All that a plan is; the rest follows from it."""
-        return self.notation, self.names, self.inputs, self.output, self.shapes, self.dtypes, self.path
+        described = self.notation, self.names, self.inputs, self.output
+        return *described, self.shapes, self.dtypes, self.path, self.algebra, self.conj
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a plan is immutable; make another one instead of setting {name!r}")
@@ -219,8 +234,7 @@ class Plan:
         raise AttributeError(f"a plan is immutable; {name!r} cannot be deleted")
 
     def __reduce__(self) -> tuple[object, ...]:
-        dtypes = tuple(dtype.name for dtype in self.dtypes)
-        return _restore, (FORMAT, self.notation, self.names, self.inputs, self.output, self.shapes, dtypes, self.path)
+        return _restore, pickled(self)
 
     def __copy__(self) -> Plan:
         return self
@@ -242,6 +256,7 @@ def cached_plan(
     shapes: tuple[Shape, ...],
     dtypes: tuple[DType, ...],
     options: SearchOptions,
+    arithmetic: Arithmetic = SUMS_OF_PRODUCTS,
 ) -> Plan:
     """The plan of a contraction, from the cache if it is there and the options let it be kept.
 
@@ -249,19 +264,24 @@ def cached_plan(
     >>> cached_plan("plan", "ij,jk", ((2, 3), (3, 4)), (F64, F64), DEFAULT).output_shape
     (2, 4)
     """
-    key = source, shapes, dtypes, options
+    key = source, shapes, dtypes, options, arithmetic
     keeps = options is DEFAULT or options.keeps
     known = plans.find(key) if keeps else None
     if known is not None:
         return known
-    plan = make_plan(operation, notations.find(source) or read_notation(source), shapes, dtypes, options)
+    plan = make_plan(operation, notations.find(source) or read_notation(source), shapes, dtypes, options, arithmetic)
     return (
         plans.insert(key, plan, _PLAN_BYTES + _STEP_BYTES * len(plan.steps) + 2 * len(plan.notation)) if keeps else plan
     )
 
 
 def make_plan(
-    operation: str, notation: Notation, shapes: Sequence[Shape], dtypes: Sequence[DType], options: SearchOptions
+    operation: str,
+    notation: Notation,
+    shapes: Sequence[Shape],
+    dtypes: Sequence[DType],
+    options: SearchOptions,
+    arithmetic: Arithmetic = SUMS_OF_PRODUCTS,
 ) -> Plan:
     """Plan a contraction; nothing is cached here.
 
@@ -272,38 +292,14 @@ def make_plan(
     """
     network = resolve(operation, notation, shapes)
     if len(shapes) == 2 and notation.order is None and options is DEFAULT:  # nothing to choose
-        return Plan(network, dtypes, Order(((0, 1),)))
-    return Plan(network, dtypes, find_order(network, notation.order, _common(dtypes), options))
+        return Plan(network, dtypes, Order(((0, 1),)), arithmetic)
+    return Plan(network, dtypes, find_order(network, notation.order, _common(dtypes), options), arithmetic)
 
 
 def _common(dtypes: Sequence[DType]) -> DType:
     return dtypes[0] if len({*dtypes}) == 1 else promote(*dtypes)
 
 
-def _restore(
-    stored: Any,
-    notation: str = "",
-    names: tuple[str, ...] = (),
-    inputs: tuple[Labels, ...] = (),
-    output: Labels = (),
-    shapes: tuple[Shape, ...] = (),
-    dtypes: tuple[str, ...] = (),
-    path: Path = (),
-) -> Plan:
-    """What a pickle calls; one of another version is refused."""
-    if stored != FORMAT:
-        found = stored if isinstance(stored, str) else "no version"
-        raise FormatError(f"a pickled plan has {shortened(found)}, and {FORMAT!r} is accepted; plan again")
-    network = resolve("plan", _read_notation(notation, inputs, output, names), shapes)
-    return Plan(network, [as_dtype(name) for name in dtypes], Order(to_ids(path, len(inputs))))
-
-
-def _numbers(labels: Any, count: int) -> Labels:
-    if not all(type(label) is int and 0 <= label < count for label in labels):
-        raise FormatError(f"Plan.from_json: labels {labels!r} are not all numbers below {count}")
-    return tuple(labels)
-
-
-def _read_notation(text: str, inputs: tuple[Labels, ...], output: Labels, names: tuple[str, ...]) -> Notation:
-    """A notation whose ellipsis is written out already; only messages look at its columns."""
-    return Notation(text, inputs, output, names, tuple((0,) * len(term) for term in inputs), (0,) * len(inputs), None)
+def _restore(*stored: Any) -> Plan:
+    """What a pickle calls."""
+    return Plan(*parts_of_pickle(*stored))

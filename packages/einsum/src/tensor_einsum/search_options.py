@@ -19,6 +19,9 @@ class SearchKeywords(TypedDict, total=False):
     objective: Any
 
 
+SEARCH_KEYWORDS: Final = frozenset(SearchKeywords.__annotations__)
+
+
 class SearchOptions(NamedTuple):
     """How the order of a contraction is searched."""
 
@@ -41,17 +44,10 @@ def read_options(operation: str, keywords: Mapping[str, Any]) -> SearchOptions:
     Raises:
         PathError: ``optimize`` is nothing that finds a path.
         ArgumentError: ``seconds`` is no positive number, or nothing searches for so long; an unknown ``objective``.
-        TypeError: an unknown keyword.
 
     >>> read_options("plan", {"seconds": 2}).seconds
     2.0
     """
-    accepted = SearchKeywords.__annotations__
-    unknown = [name for name in keywords if name not in accepted]
-    if unknown:
-        raise TypeError(
-            f"{operation}() got an unexpected keyword argument {unknown[0]!r}; accepted: {', '.join(accepted)}"
-        )
     optimize = keywords.get("optimize", "auto")
     searches = callable(optimize) or hasattr(optimize, "search") or hasattr(optimize, "get_path")
     if not (isinstance(optimize, (str, bool)) or searches):

@@ -34,24 +34,24 @@ class KernelRequest(NamedTuple):
     params: Any
 
 
-_asked: Final[ContextVar[set[KernelRequest] | None]] = ContextVar("tensor_runtime.kernels_asked", default=None)
+_called: Final[ContextVar[set[KernelRequest] | None]] = ContextVar("tensor_runtime.kernels_called", default=None)
 
 
 @contextmanager
-def kernels_asked() -> Iterator[set[KernelRequest]]:
+def kernels_called() -> Iterator[set[KernelRequest]]:
     """The kernels that run on ``meta`` inside the block, in this thread.
 
-    >>> with kernels_asked() as asked:
+    >>> with kernels_called() as called:
     ...     _ = abs(zeros((2,), placement="meta"))
-    >>> sorted(request.operation for request in asked)
+    >>> sorted(request.operation for request in called)
     ['abs', 'full']
     """
-    asked: set[KernelRequest] = set()
-    token = _asked.set(asked)
+    called: set[KernelRequest] = set()
+    token = _called.set(called)
     try:
-        yield asked
+        yield called
     finally:
-        _asked.reset(token)
+        _called.reset(token)
 
 
 class MetaBackend:
@@ -76,9 +76,9 @@ class MetaBackend:
         request = KernelRequest(name, operands, result, params)
 
         def kernel(*arguments: Any) -> Any:
-            asked = _asked.get()
-            if asked is not None:
-                asked.add(request)
+            called = _called.get()
+            if called is not None:
+                called.add(request)
             return nothing
 
         return kernel

@@ -16,7 +16,7 @@ from typing import Any
 from tensor_core.errors import BackendContractError, UnsupportedOperationError
 from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.kernel_facts import facts_of
-from tensor_runtime.backends.meta import KernelRequest, kernels_asked, without_elements
+from tensor_runtime.backends.meta import KernelRequest, kernels_called, without_elements
 from tensor_runtime.backends.plugins.lowering import set_lowered_binder
 from tensor_runtime.backends.plugins.rules import Rule
 from tensor_runtime.contracts.contract import CONTRACTS
@@ -38,8 +38,8 @@ def bind_rule(rule: Rule, request: KernelRequest, /) -> tuple[Kernel, frozenset[
 
     >>> from tensor_runtime.ops.arithmetic import multiply
     >>> form = zeros(2)._form
-    >>> kernel, asked = bind_rule(lambda x, params: multiply(x, x), KernelRequest("square", (form,), form, None))
-    >>> kernel(tensor([3.0, 4.0])._array).tolist(), [request.operation for request in asked]
+    >>> kernel, called = bind_rule(lambda x, params: multiply(x, x), KernelRequest("square", (form,), form, None))
+    >>> kernel(tensor([3.0, 4.0])._array).tolist(), [request.operation for request in called]
     ([9.0, 16.0], ['multiply'])
     """
     operation, operands, result, params = request
@@ -50,7 +50,7 @@ def bind_rule(rule: Rule, request: KernelRequest, /) -> tuple[Kernel, frozenset[
             f"accepted: lowerings of kernels without such arguments",
             operation=operation,
         )
-    asked = _kernels_of(rule, without_elements(request))
+    called = _kernels_of(rule, without_elements(request))
     forms = tuple(operand for operand in operands if isinstance(operand, Form))
     if len(forms) == len(operands) and isinstance(result, Form):
 
@@ -60,7 +60,7 @@ def bind_rule(rule: Rule, request: KernelRequest, /) -> tuple[Kernel, frozenset[
                 _check(operation, found, result)
             return found._array
 
-        return one, asked
+        return one, called
 
     def several(*arguments: Any) -> Any:
         given = [
@@ -71,7 +71,7 @@ def bind_rule(rule: Rule, request: KernelRequest, /) -> tuple[Kernel, frozenset[
         _check(operation, found, result)
         return tuple(tensor._array for tensor in found) if isinstance(result, tuple) else found._array
 
-    return several, asked
+    return several, called
 
 
 def _kernels_of(rule: Rule, request: KernelRequest) -> frozenset[KernelRequest]:
@@ -79,7 +79,7 @@ def _kernels_of(rule: Rule, request: KernelRequest) -> frozenset[KernelRequest]:
     operation, operands, result, params = request
     given = [wrap(one, None) if isinstance(one, Form) else one(1) for one in operands]
     try:
-        with kernels_asked() as asked:
+        with kernels_called() as called:
             _check(operation, call_translated(operation, result, rule, *given, params), result)
     except UnsupportedOperationError as error:
         raise BackendContractError(
@@ -87,13 +87,13 @@ def _kernels_of(rule: Rule, request: KernelRequest) -> frozenset[KernelRequest]:
             f"whose results have shapes that follow from theirs ({error})",
             operation=operation,
         ) from error
-    if not facts_of(operation).view and all(facts_of(one.operation).view for one in asked):
+    if not facts_of(operation).view and all(facts_of(one.operation).view for one in called):
         raise BackendContractError(
             f"{operation}: the rule lower.{operation} computes nothing, so that its result has its operand's memory; "
             "accepted: tensors of its own, such as copy() of the operand",
             operation=operation,
         )
-    return frozenset(asked)
+    return frozenset(called)
 
 
 def _check(operation: str, found: Any, result: Result) -> None:

@@ -86,16 +86,16 @@ def lowered_kernel(
             f"{lacking}; no rule lower.{operation} of the family {family} stands in for it", operation=operation
         ) from lacking
     request = KernelRequest(operation, operands, result, params)
-    kernel, asked = _binder(rule, request)
+    kernel, called = _binder(rule, request)
     there = own | kernels.operations(backend.name)
-    missing = sorted({one.operation for one in asked} - there - rules.operations(LOWER))
+    missing = sorted({one.operation for one in called} - there - rules.operations(LOWER))
     if missing:
         raise UnsupportedOperationError(
             f"{lacking}; the rule lower.{operation} would stand in, but asks for {', '.join(missing)}, which "
             f"{backend.name} lacks as well",
             operation=operation,
         ) from lacking
-    circle = _circle((without_elements(request),), asked, there, rules, _binder, set())
+    circle = _circle((without_elements(request),), called, there, rules, _binder, set())
     if circle:
         raise UnsupportedOperationError(
             f"{lacking}; the rule lower.{operation} would stand in, but rules ask for one another in a circle: "
@@ -107,7 +107,7 @@ def lowered_kernel(
 
 def _circle(
     path: tuple[KernelRequest, ...],
-    asked: frozenset[KernelRequest],
+    called: frozenset[KernelRequest],
     there: Collection[str],
     rules: RuleTable,
     bind: LoweredBinder,
@@ -119,13 +119,13 @@ def _circle(
 
     Args:
         path: requests for which rules stand in, each asked for by the one before.
-        asked: what the last one's rule asks for.
+        called: what the last one's rule asks for.
         there: operations for which there are kernels.
         rules: where the other rules are.
         bind: finds out what a rule asks for.
         ending: requests that are known to lead into no circle; grows.
     """
-    for request in sorted(asked - ending, key=lambda one: one.operation):
+    for request in sorted(called - ending, key=lambda one: one.operation):
         if request.operation in there:
             continue
         if request in path or len(path) == _DEEPEST:

@@ -1,0 +1,130 @@
+"""Plans as they are stored, as JSON and in pickles: read again with every check that planning makes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from tensor_core.dtypes import DType, as_dtype
+from tensor_core.errors import FormatError, TensorError, shortened
+from tensor_core.shapes import as_shape
+from tensor_einsum.arithmetic import SUMS_OF_PRODUCTS, Arithmetic, algebra_named, arithmetic_of
+from tensor_einsum.network import Labels, Network, Shape, resolve
+from tensor_einsum.notation import Notation
+from tensor_einsum.optimizers import Order
+from tensor_einsum.path import Path, in_pairs, to_ids
+from tensor_einsum.stored_notation import check_notation
+from tensor_runtime.algebras import PLUS_TIMES
+
+if TYPE_CHECKING:
+    from tensor_einsum.plan import Plan
+
+FORMAT: Final = "tensor_einsum.plan/1"
+"""The version of what is stored, as JSON and as a pickle."""
+
+Parts = tuple[Network, Sequence[DType], Order, Arithmetic]
+"""What a plan is made of."""
+
+
+def to_json(plan: Plan) -> str:
+    """The text of a plan.
+
+    >>> from tensor_einsum import plan
+    >>> to_json(plan("ij,j", (2, 3), (3,)))[:34]
+    '{"format": "tensor_einsum.plan/1",'
+    """
+    import json
+
+    return json.dumps(
+        {
+            "format": FORMAT,
+            "notation": plan.notation,
+            "names": plan.names,
+            "inputs": plan.inputs,
+            "output": plan.output,
+            "shapes": plan.shapes,
+            "dtypes": [dtype.name for dtype in plan.dtypes],
+            "path": plan.path,
+            "algebra": plan.algebra.name,
+            "conj": plan.conj,
+        }
+    )
+
+
+def parts_of_json(text: str | bytes) -> Parts:
+    """What the plan of such a text is made of.
+
+    Raises:
+        FormatError: not such a text.
+
+    >>> from tensor_einsum import plan
+    >>> parts_of_json(to_json(plan("ij,j", (2, 3), (3,))))[2].ids
+    ((0, 1),)
+    """
+    import json
+
+    try:
+        content = json.loads(text)
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            found = content.get("format") if isinstance(content, dict) else type(content).__name__
+            raise FormatError(f"Plan.from_json: no plan of format {FORMAT!r}; found {shortened(found)}")
+        names = tuple(map(str, content["names"]))
+        inputs = tuple(_numbers(term, len(names)) for term in content["inputs"])
+        output = _numbers(content["output"], len(names))
+        if not {*output} <= {label for term in inputs for label in term}:
+            raise FormatError("Plan.from_json: an output label is in no operand")
+        shapes = [as_shape(tuple(shape)) for shape in content["shapes"]]
+        dtypes = [as_dtype(name) for name in content["dtypes"]]
+        if not inputs or len(dtypes) != len(inputs):
+            raise FormatError(f"Plan.from_json: {len(inputs)} operands and {len(dtypes)} dtypes")
+        notation = _expanded(str(content["notation"]), inputs, output, names)
+        network = resolve("Plan.from_json", notation, shapes)
+        check_notation(notation.text, inputs, output, names, shapes)
+        algebra = algebra_named(content.get("algebra", PLUS_TIMES.name))
+        arithmetic = arithmetic_of("Plan.from_json", algebra, content.get("conj", ()), dtypes)
+        return network, dtypes, Order(in_pairs(to_ids(content["path"], len(inputs)), len(inputs))), arithmetic
+    except FormatError:
+        raise
+    except (ValueError, TypeError, KeyError, RecursionError, TensorError) as error:
+        raise FormatError(f"Plan.from_json: not a plan: {type(error).__name__}: {error}") from error
+
+
+def pickled(plan: Plan) -> tuple[Any, ...]:
+    """What a pickle holds of a plan: the arguments of :func:`parts_of_pickle`."""
+    dtypes = tuple(dtype.name for dtype in plan.dtypes)
+    described = FORMAT, plan.notation, plan.names, plan.inputs, plan.output
+    return *described, plan.shapes, dtypes, plan.path, Arithmetic(plan.algebra, plan.conj)
+
+
+def parts_of_pickle(
+    stored: Any,
+    notation: str = "",
+    names: tuple[str, ...] = (),
+    inputs: tuple[Labels, ...] = (),
+    output: Labels = (),
+    shapes: tuple[Shape, ...] = (),
+    dtypes: tuple[str, ...] = (),
+    path: Path = (),
+    arithmetic: Arithmetic = SUMS_OF_PRODUCTS,
+) -> Parts:
+    """What a pickled plan is made of.
+
+    Raises:
+        FormatError: it is of another version.
+    """
+    if stored != FORMAT:
+        found = stored if isinstance(stored, str) else "no version"
+        raise FormatError(f"a pickled plan has {shortened(found)}, and {FORMAT!r} is accepted; plan again")
+    network = resolve("plan", _expanded(notation, inputs, output, names), shapes)
+    return network, [as_dtype(name) for name in dtypes], Order(to_ids(path, len(inputs))), arithmetic
+
+
+def _numbers(labels: Any, count: int) -> Labels:
+    if not all(type(label) is int and 0 <= label < count for label in labels):
+        raise FormatError(f"Plan.from_json: labels {labels!r} are not all numbers below {count}")
+    return tuple(labels)
+
+
+def _expanded(text: str, inputs: tuple[Labels, ...], output: Labels, names: tuple[str, ...]) -> Notation:
+    """A notation whose ellipsis is written out already; only messages look at its columns."""
+    return Notation(text, inputs, output, names, tuple((0,) * len(term) for term in inputs), (0,) * len(inputs), None)
