@@ -11,6 +11,13 @@ from tensor_cpu.kernels.contraction.tiny import TinyProduct
 from tensor_cpu.kernels.reduction.native import Loops
 
 MOST_AXES: int
+PAIR_TABLE: int
+FEWEST_LANES: int
+LONGEST_TABLE: int
+TINY_PANEL: int
+MOST_OPERANDS: int
+MOST_REGISTERS: int
+MOST_INSTRUCTIONS: int
 
 def allocator_stats() -> dict[str, int]: ...
 def allocator_clear() -> None: ...

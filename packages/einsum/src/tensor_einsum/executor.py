@@ -11,6 +11,7 @@ such as one that is repeated along an axis.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from sys import getsizeof
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tensor_core.dtypes import DType
@@ -39,6 +40,7 @@ OnStep = Callable[[int, int], object]
 
 _UNCHECKED: Final = 64 << 20
 """Needs up to here are never looked at, so that small plans pay nothing for the question."""
+_INSTRUCTION_BYTES: Final = 200  # with what closures of small kernels hold
 
 
 class Instruction(NamedTuple):
@@ -70,6 +72,10 @@ class Executable:
                 workspaces = [workspace_of(instruction.kernel) for instruction in instructions]
                 self.needed_bytes = peak_bytes(plan.steps, len(plan.inputs), workspaces)
                 break
+
+    def __sizeof__(self) -> int:
+        """Bytes kept alive, kernels included; the plan counts where plans are kept."""
+        return sum([getsizeof(instruction.kernel) + _INSTRUCTION_BYTES for instruction in self.instructions])
 
     def __call__(self, *arrays: Any) -> Any:
         """Run on native arrays."""

@@ -22,7 +22,7 @@ from tensor_einsum.options import OnStep, RunOptions
 from tensor_einsum.path import Path, to_linear
 from tensor_einsum.plan_calls import call_plan, run_plan
 from tensor_einsum.plan_methods import PlanMethods
-from tensor_einsum.report import plan_table
+from tensor_einsum.report import as_html, plan_table, report_of_plan
 from tensor_einsum.search.problem import SearchRecord
 from tensor_einsum.search_options import DEFAULT, SearchOptions
 from tensor_einsum.steps import Step, build_steps, peak_bytes
@@ -203,6 +203,9 @@ class Plan(PlanMethods):
 
     def __str__(self) -> str:
         return self.table(40)
+
+    def _repr_html_(self) -> str:
+        return as_html(report_of_plan(self, 40))
 
     def __repr__(self) -> str:
         text = self.notation if len(self.notation) <= 40 else self.notation[:39] + "…"

@@ -5,8 +5,8 @@ Each method asks a module that is loaded when it is first called.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from tensor_einsum.derivatives.sweep import SweepPlan
@@ -162,3 +162,66 @@ class PlanMethods:
 
         plan = cast("Plan", self)
         return sweep_for("marginals", plan, marginals_goal(plan, labels), memory_limit)
+
+    def map(
+        self,
+        operands: Sequence[Tensor],
+        axis: int | Mapping[int, int] = -1,
+        *,
+        memory_limit: int | None = None,
+    ) -> Tensor:
+        """Contract many networks at once that differ in some operands, such as amplitudes or likelihoods.
+
+        The path stays; what does not depend on the operands that vary is computed once. All values go through the
+        other steps together, or, where that takes more memory than there may be, in parts of the batch.
+
+        Args:
+            operands: tensors; those that vary have one axis more than the plan says, all of the same extent.
+            axis: which axis that is: an int for all that have one, or a mapping from positions of operands to ints;
+                negative ones count from the end.
+            memory_limit: bytes that intermediates and the result may take at once; None for what the process may use.
+
+        Returns:
+            Shape [the output's axes, batch], owned. What calling the plan for each value would give, side by side.
+
+        Raises:
+            ArgumentError: no such operand or axis; ``memory_limit`` is none.
+            ExtentError, DTypeError, PlacementError: operands that the plan was not made for, or whose batch axes differ
+                in extent; no operand that varies.
+            OutOfMemoryError: a single value takes more than the limit; the message has the smallest that works.
+
+        >>> from tensor_einsum import plan
+        >>> from tensor_runtime import tensor
+        >>> a, vectors = tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
+        >>> plan("ij,j->i", (2, 2), (2,)).map([a, vectors]).to_numpy().tolist()
+        [[1.0, 2.0, 3.0], [3.0, 4.0, 7.0]]
+        """
+        from tensor_einsum.batched import run_map
+
+        return run_map(cast("Plan", self), operands, axis, memory_limit)
+
+    def reuse(self, *operands: Any, dtype: Any = None) -> Plan:
+        """The same path for other inputs: a new plan for the same notation, with other shapes or dtypes.
+
+        Nothing is searched, so this costs what reading a stored plan does. Conjugation stays with the operands that
+        are conjugated now.
+
+        Args:
+            operands: tensors or shapes, one for each operand, of the same ranks as now (an ellipsis covers as many axes
+                as it does now).
+            dtype: of all operands, or a list with one per operand; None takes each tensor's own, and for a shape the
+                one that this plan has there.
+
+        Raises:
+            ExtentError: another number of operands, other ranks, or extents that do not fit.
+            DTypeError: an unknown dtype, or one that the algebra is not defined for.
+
+        >>> from tensor_einsum import plan
+        >>> small = plan("ij,jk,kl->il", (2, 3), (3, 4), (4, 5))
+        >>> large = small.reuse((20, 30), (30, 40), (40, 50))
+        >>> large.path == small.path, large.output_shape
+        (True, (20, 50))
+        """
+        from tensor_einsum.remaking import reused
+
+        return reused(cast("Plan", self), operands, dtype)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError, shortened
 from tensor_core.promotion import promote
+from tensor_einsum.byte_limits import check_limit
 from tensor_einsum.derivatives.planning import plan_sweep
 from tensor_einsum.derivatives.running import BoundSweep
 from tensor_einsum.derivatives.sweep import Goal, SweepPlan
@@ -61,12 +62,7 @@ def sweep_for(operation: str, plan: Plan, goal: Goal, memory_limit: Any) -> Swee
     >>> sweep_for("environments", plan("ij->", (2, 3)), Goal((0,)), None)
     <SweepPlan of 1 results: 3 steps, 0 flops, peak 56 B>
     """
-    limit = memory_limit
-    if limit is not None and (type(limit) is not int or limit < 0):
-        raise ArgumentError(
-            f"{operation}: memory_limit is {shortened(limit)}; accepted: an int of 0 or more, in bytes",
-            operation=operation,
-        )
+    limit = check_limit(operation, memory_limit)
     key = plan, goal, limit
     known = _sweeps.get(key)
     if known is None:

@@ -102,8 +102,8 @@ class _Sweep:
             *(self.results[operand] for operand in self.goal.operands),
             *(self.marginals[label] for label in self.goal.labels),
         )
-        dropped = tuple(map(tuple, store.dropped))
-        return SweepPlan(self.plan, self.goal, tuple(store.steps), dropped, slots, store.peak, store.repeated)
+        steps, dropped = tuple(store.steps), tuple(map(tuple, store.dropped))
+        return SweepPlan(self.plan, self.goal, store.first_slot, steps, dropped, slots, store.peak, store.repeated)
 
     def _cotangent(self) -> _Environment:
         """The environment of the root."""

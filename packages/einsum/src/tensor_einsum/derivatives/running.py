@@ -34,11 +34,25 @@ class _Instruction(NamedTuple):
 
 
 class BoundSweep:
-    """A sweep bound to forms; slots hold the operands, then the result of every instruction."""
+    """A sweep bound to forms; slots hold the operands, then the result of every instruction.
+
+    Args:
+        operation: the name for messages.
+        sweep: whose steps are bound.
+        operands: forms of what the first slots hold.
+        converts: whether results have the dtype of the plan, also where no sum or product has made it.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime import ones
+    >>> x = ones((2,))
+    >>> sweep = plan("i,i->", (2,), (2,)).environments_plan(which=0)
+    >>> BoundSweep("environments", sweep, [x._form, x._form])([x._array, x._array])[0].shape
+    (2,)
+    """
 
     __slots__ = ("forms", "home", "instructions", "needed_bytes", "operation", "sweep")
 
-    def __init__(self, operation: str, sweep: SweepPlan, operands: Sequence[Form]) -> None:
+    def __init__(self, operation: str, sweep: SweepPlan, operands: Sequence[Form], converts: bool = True) -> None:
         home = operands[0].placement
         for form in operands:
             if form.placement is not home:
@@ -47,7 +61,7 @@ class BoundSweep:
         self.operation = operation
         self.sweep = sweep
         slots = list(operands)
-        results = {*sweep.results}
+        results = {*sweep.results} if converts else ()
         dtype = sweep.plan.output_dtype
         binders = _binders(sweep.plan.algebra)
         instructions, workspaces = [], []

@@ -40,7 +40,7 @@ def search_in_python(
 
     >>> problem = Problem(((0, 1), (1, 2), (2, 3)), (0, 3), (2, 3, 4, 5))
     >>> search_in_python(problem, Objective("flops"), Budget(rotations=0), None, 0, 0.0).path
-    ((0, 1), (3, 2))
+    ((0, 1), (2, 3))
     """
     return _Search(problem, objective, budget, largest, seed, begun).run()
 
@@ -80,7 +80,7 @@ class _Search:
             stopped,
             stopped != "exact",
         )
-        return Found(path, sliced, record)
+        return Found(tuple((min(pair), max(pair)) for pair in path), sliced, record)
 
     def _greedy_starts(self) -> Reason:
         budget = self.budget
