@@ -21,17 +21,18 @@ from tensor_einsum.search_options import DEFAULT, SEARCH_KEYWORDS, SearchOptions
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
 from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
-from tensor_runtime.backends.error_translation import MISSES, fail
+from tensor_runtime.backends.error_translation import MISSES, call_translated, fail
 from tensor_runtime.dispatch.spec import PYTHON_NUMBERS
 from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.form import Form
 from tensor_runtime.ops.creation import full
-from tensor_runtime.tensors.tensor import Number, Tensor
+from tensor_runtime.tensors.tensor import Number, Tensor, wrap
 
 Target = TypeVar("Target", bound=Tensor)
 
 _GENERAL: Final = object()
 """Begins the keys of calls with options, so that no notation of a user is taken for one."""
+_WITH_OPTIONS: Final = object()
 
 
 _calls: Final[CacheTable[Binding]] = CacheTable(binding_cache)
@@ -248,21 +249,48 @@ def _einsum_general(notation: Any, operands: Sequence[Any], options: SearchOptio
 
 def _einsum_with_options(notation: Any, operands: Sequence[Any], keywords: dict[str, Any]) -> Any:
     """Every call with options; those that the plan does not take go to its call."""
-    unknown = keywords.keys() - _OPTIONS
-    if unknown:
-        raise TypeError(
-            f"einsum() got an unexpected keyword argument {min(unknown)!r}; accepted: {', '.join(sorted(_OPTIONS))}"
-        )
-    options = read_options("einsum", {name: keywords.pop(name) for name in SEARCH_KEYWORDS & keywords.keys()})
-    if not keywords:
-        return _einsum_general(notation, operands, options)
-    source, items = _arguments("einsum", notation, operands)
-    tensors = _as_tensors(items)
-    shapes, dtypes = tuple([x.shape for x in tensors]), tuple([x.dtype for x in tensors])
-    arithmetic = arithmetic_of("einsum", keywords.pop("algebra", PLUS_TIMES), keywords.pop("conj", ()), dtypes)
-    return cached_plan("einsum", source, shapes, dtypes, options, arithmetic)(*tensors, **keywords)
+    key = _key_of(notation, operands, keywords)
+    binding = key and _calls.get(key)
+    if binding is None:
+        unknown = keywords.keys() - _OPTIONS
+        if unknown:
+            raise TypeError(
+                f"einsum() got an unexpected keyword argument {min(unknown)!r}; accepted: {', '.join(sorted(_OPTIONS))}"
+            )
+        options = read_options("einsum", {name: keywords.pop(name) for name in SEARCH_KEYWORDS & keywords.keys()})
+        if not keywords:
+            return _einsum_general(notation, operands, options)
+        source, items = _arguments("einsum", notation, operands)
+        tensors = _as_tensors(items)
+        shapes, dtypes = tuple([x.shape for x in tensors]), tuple([x.dtype for x in tensors])
+        arithmetic = arithmetic_of("einsum", keywords.pop("algebra", PLUS_TIMES), keywords.pop("conj", ()), dtypes)
+        found = cached_plan("einsum", source, shapes, dtypes, options, arithmetic)
+        if key is None:
+            return found(*tensors, **keywords)
+        binding = _calls.insert(key, bind_call(found, [x._form for x in tensors]))
+    kernel, form = binding
+    return wrap(form, call_translated("einsum", form, kernel, *[x._array for x in operands]))
 
 
+def _key_of(notation: Any, operands: Sequence[Any], keywords: dict[str, Any]) -> tuple[Any, ...] | None:
+    """Under which a call is kept whose options all belong to the plan, as they were given; None for any other.
+
+    True equals 1, so that what is no position must not be looked up.
+    """
+    if type(notation) is not str or not keywords.keys() <= _KEPT:
+        return None
+    optimize, conj = keywords.get("optimize", "auto"), keywords.get("conj", ())
+    positions = conj if type(conj) is tuple else (conj,)
+    if type(optimize) is not str or not {*map(type, positions)} <= {int}:
+        return None
+    try:
+        forms = [operand._form for operand in operands]
+        return _WITH_OPTIONS, notation, optimize, keywords.get("algebra", PLUS_TIMES), positions, *forms
+    except AttributeError:
+        return None
+
+
+_KEPT: Final = frozenset(("optimize", "algebra", "conj"))
 _OPTIONS: Final = frozenset({*EinsumOptions.__annotations__, "out", "alpha", "beta", "strip_exponent"})
 
 
