@@ -1,4 +1,4 @@
-"""The contract of the one kernel that only einsum binds; the others are in ``tensor_runtime.contracts``."""
+"""The contracts of the kernels that only einsum binds; the others are in ``tensor_runtime.contracts``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,16 @@ KERNELS: Final = declare(
             {"x": "any dtype and layout"},
             "owned, compact, of the operand's dtype",
             UnaryEinsumParams,
-        )
+        ),
+        Contract(
+            "add_into",
+            "Adds the second array's elements to the first's, as the kernel add does, in place.",
+            {
+                "target": "any dtype, any layout that names no element twice; bound as the result, too",
+                "source": "the target's shape and dtype; any layout, and no element of the target",
+            },
+            "None; the target has changed",
+        ),
     ]
 )
 """The contracts of this family, in the order of ``docs/kernels.md``."""

@@ -178,23 +178,47 @@ def bind_plan(plan: Plan, forms: Sequence[Form]) -> tuple[Executable, Form]:
     >>> bind_plan(found, [form_of(F64, (2, 3), CPU), form_of(F64, (3,), CPU)])[1]
     Form(F64, (2,), cpu)
     """
+    check_placement(forms)
+    instructions, result = bind_steps(plan.steps, forms, plan.output_dtype)
+    return Executable(plan, instructions), result
+
+
+def check_placement(forms: Sequence[Form]) -> None:
+    """Refuse operands in different places, with an error that lists them all.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.placement import CPU
+    >>> check_placement([form_of(F64, (2,), CPU)])
+    """
     home = forms[0].placement
     for form in forms:
         if form.placement is not home:
             common_placement("einsum", forms)  # which tells of all
+
+
+def bind_steps(steps: Sequence[Step], forms: Sequence[Form], dtype: DType) -> tuple[tuple[Instruction, ...], Form]:
+    """Kernels of steps, for operands of these forms, and the form of the last result; ``dtype`` is the result's.
+
+    >>> from tensor_core import F64
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime.placement import CPU
+    >>> instructions, _ = bind_steps(plan("i->", (2,)).steps, [form_of(F64, (2,), CPU)], F64)
+    >>> [(one.first, one.second) for one in instructions]
+    [(0, -1)]
+    """
     slots = list(forms)
     instructions = []
-    for step in plan.steps:
+    for step in steps:
         if step.kind == "contract":
             first, second = step.operands
-            kernel, result = _bind_contraction(step, slots[first], slots[second], plan.output_dtype)
+            kernel, result = _bind_contraction(step, slots[first], slots[second], dtype)
         else:
             first, second = step.operands[0], -1
             bind = _bind_squeeze if step.kind == "squeeze" else _bind_unary_einsum
-            kernel, result = bind(step, slots[first], plan.output_dtype)
+            kernel, result = bind(step, slots[first], dtype)
         instructions.append(Instruction(kernel, first, second))
         slots.append(result)
-    return Executable(plan, tuple(instructions)), slots[-1]
+    return tuple(instructions), slots[-1]
 
 
 def _bind_contraction(step: Step, a: Form, b: Form, dtype: DType) -> Binding:
@@ -270,7 +294,7 @@ _conversions: Final[CacheTable[Binding]] = CacheTable(binding_cache)
 _executables: Final[CacheTable[Binding]] = CacheTable(binding_cache)
 
 
-def run_plan(plan: Plan, operands: Sequence[Tensor], on_step: OnStep | None) -> Tensor:
+def run_plan(plan: Plan, operands: Sequence[Tensor], on_step: OnStep | None, force: bool = False) -> Tensor:
     """Contract tensors by a plan made before.
 
     >>> from tensor_einsum import plan
@@ -287,7 +311,7 @@ def run_plan(plan: Plan, operands: Sequence[Tensor], on_step: OnStep | None) -> 
         check_forms(plan, forms)
         binding = _executables.insert(key, bind_plan(plan, forms))
     executable: Any = binding[0]
-    if needs_check(executable.needed_bytes, binding[1].placement):
+    if not force and needs_check(executable.needed_bytes, binding[1].placement):
         check_fits(plan, executable.needed_bytes)
     return wrap(binding[1], executable.run([array for _, array in pairs], on_step))
 

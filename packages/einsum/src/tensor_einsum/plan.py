@@ -7,31 +7,27 @@ and the forms of actual operands, binds it and runs it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
-from tensor_core.dtypes import DType, as_dtype
-from tensor_core.errors import FormatError, TensorError, shortened
+from tensor_core.dtypes import DType
 from tensor_core.promotion import promote
-from tensor_core.shapes import as_shape
 from tensor_einsum.executor import run_plan
 from tensor_einsum.network import Labels, Network, Shape, resolve
 from tensor_einsum.notation import LabelLists, Notation, notations, read_notation, written
-from tensor_einsum.path import Path, find_path, in_pairs, to_ids, to_linear
+from tensor_einsum.path import Path, find_path, to_ids, to_linear
 from tensor_einsum.report import plan_table
 from tensor_einsum.steps import Step, build_steps, peak_bytes
 from tensor_runtime.backends.bounded_cache import BoundedCache, CacheTable
 
 if TYPE_CHECKING:
+    from tensor_einsum.slices.cutting import Slices
     from tensor_runtime import Tensor
-
-FORMAT: Final = "tensor_einsum.plan/1"
-"""The version of what is stored, as JSON and as a pickle."""
 
 
 class Plan:
-    """A contraction, decided. Immutable; equal when notation, shapes, dtypes and path are.
+    """A contraction, decided. Immutable; equal when notation, shapes, dtypes, path and slices are.
 
     Attributes:
         notation: as the user wrote it.
@@ -39,12 +35,14 @@ class Plan:
         shapes, dtypes: of the operands.
         output_shape, output_dtype: of the result.
         path: pairs of positions, as opt_einsum writes them; accepted by ``optimize=``.
-        steps: what is executed, in order (:class:`Step`).
-        flops: additions and multiplications of all steps, one each: 2 per product that is summed, 1 per product that
-            is not.
+        sliced: labels that are cut, as numbers, each with the extent of its parts; () for a plan without slices.
+        steps: what is executed, in order (:class:`Step`); of a sliced plan, for one full slice.
+        flops: additions and multiplications of all steps of all slices, one each: 2 per product that is summed, 1 per
+            product that is not.
         opt_einsum_flops: the same contraction as opt_einsum counts it.
         largest_intermediate: elements of the largest step's result.
-        peak_bytes: the most bytes of intermediates and result alive at once; operands not counted.
+        peak_bytes: the most bytes of intermediates and result alive at once; neither operands nor what kernels take
+            while they run are counted.
 
     >>> from tensor_einsum import plan
     >>> p = plan("ij,jk,kl->il", (2, 3), (3, 4), (4, 5))
@@ -53,8 +51,8 @@ class Plan:
     """
 
     __slots__ = (
-        "_hash", "dtypes", "extents", "flops", "inputs", "largest_intermediate", "names", "notation",
-        "opt_einsum_flops", "output", "output_dtype", "output_shape", "path", "peak_bytes", "shapes", "steps",
+        "_hash", "_network", "dtypes", "extents", "flops", "inputs", "largest_intermediate", "names", "notation",
+        "opt_einsum_flops", "output", "output_dtype", "output_shape", "path", "peak_bytes", "shapes", "sliced", "steps",
     )  # fmt: skip
 
     notation: str
@@ -67,23 +65,35 @@ class Plan:
     output_shape: Shape
     output_dtype: DType
     path: Path
+    sliced: tuple[tuple[int, int], ...]
     steps: tuple[Step, ...]
     flops: int
     opt_einsum_flops: int
     largest_intermediate: int
     peak_bytes: int
+    _network: Network
     _hash: int
 
-    def __init__(self, network: Network, dtypes: Sequence[DType], ids: Path) -> None:
+    def __init__(
+        self, network: Network, dtypes: Sequence[DType], ids: Path, sliced: Sequence[tuple[int, int]] = ()
+    ) -> None:
         fill = super().__setattr__
         output_dtype = dtypes[0] if len({*dtypes}) == 1 else promote(*dtypes)
         operands = len(network.inputs)
-        steps = build_steps(network, ids, output_dtype.itemsize)
-        flops = opt_einsum_flops = largest = 0
-        for step in steps:
-            flops += step.flops
-            opt_einsum_flops += step.opt_einsum_flops
-            largest = max(largest, prod(step.shape))
+        cuts: tuple[tuple[int, int], ...] = ()
+        if sliced:
+            from tensor_einsum.slices.cutting import ordered_cuts, slice_network, sliced_cost
+
+            cuts = ordered_cuts(network, sliced)
+            steps = build_steps(slice_network(network, cuts), ids, output_dtype.itemsize)
+            flops, opt_einsum_flops, peak = sliced_cost(network, cuts, ids, steps, output_dtype.itemsize)
+        else:
+            steps = build_steps(network, ids, output_dtype.itemsize)
+            flops = opt_einsum_flops = 0
+            for step in steps:
+                flops += step.flops
+                opt_einsum_flops += step.opt_einsum_flops
+            peak = peak_bytes(steps, operands)
         fill("notation", network.notation)
         fill("inputs", network.inputs)
         fill("output", network.output)
@@ -94,25 +104,57 @@ class Plan:
         fill("output_shape", tuple(map(network.extents.__getitem__, network.output)))
         fill("output_dtype", output_dtype)
         fill("path", ids if len(ids) < 2 else to_linear(ids, operands))
+        fill("sliced", cuts)
         fill("steps", steps)
         fill("flops", flops)
         fill("opt_einsum_flops", opt_einsum_flops)
-        fill("largest_intermediate", largest)
-        fill("peak_bytes", peak_bytes(steps, operands))
-        fill("_hash", hash((network, self.dtypes, self.path)))
+        fill("largest_intermediate", max([prod(step.shape) for step in steps]))
+        fill("peak_bytes", peak)
+        fill("_network", network)
+        fill("_hash", hash((network, self.dtypes, self.path, cuts)))
 
     @property
     def subscripts(self) -> str:
         """The notation with the ellipsis and the implicit output written out."""
         return f"{','.join(written(term, self.names) for term in self.inputs)}->{written(self.output, self.names)}"
 
-    def __call__(self, /, *operands: Tensor, on_step: Callable[[int, int], object] | None = None) -> Tensor:
+    @property
+    def slices(self) -> Slices:
+        """How many slices there are, and which labels are cut (:class:`Slices`); one of a plan that is not sliced."""
+        from tensor_einsum.slices.cutting import slices_of
+
+        return slices_of(self.names, self.extents, self.sliced)
+
+    def with_slices(self, labels: Iterable[Any] | Mapping[Any, int], /) -> Plan:
+        """The same contraction along the same path, slice by slice.
+
+        Args:
+            labels: labels to cut into parts of extent 1, or a mapping from each label to the extent of its parts. What
+                is cut now is forgotten; () gives a plan without slices.
+
+        Raises:
+            ArgumentError: a label that the notation has not, or a part that is no int of 1 or more.
+
+        >>> from tensor_einsum import plan
+        >>> p = plan("ij,jk,kl->il", (9, 9), (9, 9), (9, 9))
+        >>> p.with_slices("j").slices.count, p.with_slices({"i": 4}).slices.shape
+        (9, (3,))
+        """
+        from tensor_einsum.slices.cutting import named_cuts
+
+        ids = to_ids(self.path, len(self.inputs))
+        return Plan(self._network, self.dtypes, ids, named_cuts(labels, self.names, self.extents))
+
+    def __call__(
+        self, /, *operands: Tensor, on_step: Callable[[int, int], object] | None = None, force: bool = False
+    ) -> Tensor:
         """Contract tensors of the shapes and dtypes that this plan was made for.
 
         Args:
             operands: tensors, all in one place; any layout.
             on_step: called as ``on_step(done, total)`` after each step; an exception it raises, or Ctrl-C, stops the
                 contraction there.
+            force: start even what needs more memory than this process may have.
 
         Raises:
             ShapeError: other shapes, or another number of operands.
@@ -122,24 +164,59 @@ class Plan:
                 as they lie), is more memory than this process may have in all, whatever is taken at the moment; nothing
                 has been computed then. Or memory ran out on the way; the message says in which step.
         """
-        return run_plan(self, operands, on_step)
+        if self.sliced:
+            from tensor_einsum.slices.running import run_sliced
+
+            return run_sliced(self, operands, on_step, force)
+        return run_plan(self, operands, on_step, force)
+
+    def run_slice(
+        self,
+        number: int,
+        /,
+        *operands: Tensor,
+        on_step: Callable[[int, int], object] | None = None,
+        force: bool = False,
+    ) -> Tensor:
+        """The part of the result that one slice gives; arguments and errors as for a call.
+
+        Args:
+            number: 0 to ``slices.count`` - 1; the last of ``slices.labels`` runs fastest.
+
+        Returns:
+            An owned, compact tensor: the axes of the output, those of labels cut into parts of extent 1 left out.
+
+        Raises:
+            ArgumentError: no such slice.
+
+        >>> from tensor_einsum import plan
+        >>> from tensor_runtime import ones
+        >>> p, x = plan("ij,jk->ik", (2, 3), (3, 4)).with_slices("k"), (ones((2, 3)), ones((3, 4)))
+        >>> p.gather(p.run_slice(number, *x) for number in range(p.slices.count)).shape
+        (2, 4)
+        """
+        from tensor_einsum.slices.running import run_slice
+
+        return run_slice(self, number, operands, on_step, force)
+
+    def gather(self, parts: Iterable[Tensor], /) -> Tensor:
+        """The result of all slices, from their parts in order; an iterable is read one part at a time.
+
+        Sums of parts have the order, and so the bits, that a call gives them.
+
+        Raises:
+            ExtentError, DTypeError: parts that are none of this plan, or not as many as there are slices.
+            PlacementError: parts in different places.
+        """
+        from tensor_einsum.slices.running import gather
+
+        return gather(self, parts)
 
     def to_json(self) -> str:
         """The plan as JSON text; :meth:`from_json` reads it on any machine."""
-        import json
+        from tensor_einsum.plan_storage import to_json
 
-        return json.dumps(
-            {
-                "format": FORMAT,
-                "notation": self.notation,
-                "names": self.names,
-                "inputs": self.inputs,
-                "output": self.output,
-                "shapes": self.shapes,
-                "dtypes": [dtype.name for dtype in self.dtypes],
-                "path": self.path,
-            }
-        )
+        return to_json(self)
 
     @classmethod
     def from_json(cls, text: str | bytes, /) -> Plan:
@@ -153,29 +230,9 @@ class Plan:
         >>> Plan.from_json(p.to_json()) == p
         True
         """
-        import json
+        from tensor_einsum.plan_storage import read_json
 
-        try:
-            content = json.loads(text)
-            if not isinstance(content, dict) or content.get("format") != FORMAT:
-                found = content.get("format") if isinstance(content, dict) else type(content).__name__
-                raise FormatError(f"Plan.from_json: no plan of format {FORMAT!r}; found {shortened(found)}")
-            names = tuple(map(str, content["names"]))
-            inputs = tuple(_numbers(term, len(names)) for term in content["inputs"])
-            output = _numbers(content["output"], len(names))
-            if not {*output} <= {label for term in inputs for label in term}:
-                raise FormatError("Plan.from_json: an output label is in no operand")
-            shapes = [as_shape(tuple(shape)) for shape in content["shapes"]]
-            dtypes = [as_dtype(name) for name in content["dtypes"]]
-            if not inputs or len(dtypes) != len(inputs):
-                raise FormatError(f"Plan.from_json: {len(inputs)} operands and {len(dtypes)} dtypes")
-            notation = _read_notation(str(content["notation"]), inputs, output, names)
-            network = resolve("Plan.from_json", notation, shapes)
-            return cls(network, dtypes, in_pairs(to_ids(content["path"], len(inputs)), len(inputs)))
-        except FormatError:
-            raise
-        except (ValueError, TypeError, KeyError, RecursionError, TensorError) as error:
-            raise FormatError(f"Plan.from_json: not a plan: {type(error).__name__}: {error}") from error
+        return cls(*read_json(text))
 
     def table(self, max_steps: int | None = None) -> str:
         """The plan as text: totals, then one line per step; ``max_steps`` leaves out the middle of a long plan."""
@@ -186,8 +243,9 @@ class Plan:
 
     def __repr__(self) -> str:
         text = self.notation if len(self.notation) <= 40 else self.notation[:39] + "…"
+        slices = f"{self.slices.count} slices, " if self.sliced else ""
         return (
-            f"<Plan {text!r}: {len(self.steps)} steps, {self.flops:.3g} flops, largest intermediate "
+            f"<Plan {text!r}: {slices}{len(self.steps)} steps, {self.flops:.3g} flops, largest intermediate "
             f"{self.largest_intermediate} elements, peak {self.peak_bytes} bytes>"
         )
 
@@ -200,8 +258,8 @@ class Plan:
         return self._hash
 
     def _content(self) -> tuple[object, ...]:
-        """All that a plan is; the rest follows from it."""
-        return self.notation, self.names, self.inputs, self.output, self.shapes, self.dtypes, self.path
+        """All that a plan is; the rest follows from it, and ``plan_storage`` writes it."""
+        return self.notation, self.names, self.inputs, self.output, self.shapes, self.dtypes, self.path, self.sliced
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a plan is immutable; make another one instead of setting {name!r}")
@@ -210,8 +268,9 @@ class Plan:
         raise AttributeError(f"a plan is immutable; {name!r} cannot be deleted")
 
     def __reduce__(self) -> tuple[object, ...]:
-        dtypes = tuple(dtype.name for dtype in self.dtypes)
-        return _restore, (FORMAT, self.notation, self.names, self.inputs, self.output, self.shapes, dtypes, self.path)
+        from tensor_einsum.plan_storage import to_pickle
+
+        return _restore, to_pickle(self)
 
     def __copy__(self) -> Plan:
         return self
@@ -266,30 +325,8 @@ def make_plan(
     return Plan(network, dtypes, find_path(terms, network.output, network.extents, notation.order, optimize))
 
 
-def _restore(
-    stored: Any,
-    notation: str = "",
-    names: tuple[str, ...] = (),
-    inputs: tuple[Labels, ...] = (),
-    output: Labels = (),
-    shapes: tuple[Shape, ...] = (),
-    dtypes: tuple[str, ...] = (),
-    path: Path = (),
-) -> Plan:
+def _restore(*stored: Any) -> Plan:
     """What a pickle calls; one of another version is refused."""
-    if stored != FORMAT:
-        found = stored if isinstance(stored, str) else "no version"
-        raise FormatError(f"a pickled plan has {shortened(found)}, and {FORMAT!r} is accepted; plan again")
-    network = resolve("plan", _read_notation(notation, inputs, output, names), shapes)
-    return Plan(network, [as_dtype(name) for name in dtypes], to_ids(path, len(inputs)))
+    from tensor_einsum.plan_storage import read_pickle
 
-
-def _numbers(labels: Any, count: int) -> Labels:
-    if not all(type(label) is int and 0 <= label < count for label in labels):
-        raise FormatError(f"Plan.from_json: labels {labels!r} are not all numbers below {count}")
-    return tuple(labels)
-
-
-def _read_notation(text: str, inputs: tuple[Labels, ...], output: Labels, names: tuple[str, ...]) -> Notation:
-    """A notation whose ellipsis is written out already; only messages look at its columns."""
-    return Notation(text, inputs, output, names, tuple((0,) * len(term) for term in inputs), (0,) * len(inputs), None)
+    return Plan(*read_pickle(*stored))

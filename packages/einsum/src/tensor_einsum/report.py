@@ -36,6 +36,7 @@ def plan_table(plan: Plan, max_steps: int | None = None) -> str:
         text if text.strip() else repr(text),
         f"  operands              {len(plan.shapes)}, {dtypes}",
         f"  result                {plan.output_dtype.name} {plan.output_shape}",
+        *_sliced(plan),
         f"  flops                 {_number(plan.flops)}",
         f"  largest intermediate  {_number(plan.largest_intermediate)} elements, {readable_bytes(largest)}",
         f"  peak memory           {readable_bytes(plan.peak_bytes)}",
@@ -72,6 +73,18 @@ def plan_table(plan: Plan, max_steps: int | None = None) -> str:
         ]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
+
+
+def _sliced(plan: Plan) -> list[str]:
+    """How many slices there are, and of which labels; the steps are those of one."""
+    if not plan.sliced:
+        return []
+    slices = plan.slices
+    shown = [
+        f"{label} by {extent}" if extent > 1 else label
+        for label, extent in zip(slices.labels, slices.extents, strict=True)
+    ]
+    return [f"  slices                {_number(slices.count)}, of {_cut(', '.join(shown), 60)}"]
 
 
 def _number(count: int) -> str:
