@@ -1,7 +1,7 @@
 """Einsum and its plans, on any backend of ``tensor_runtime``.
 
-``einsum`` contracts; ``plan`` decides first, from shapes alone, and shows what it costs. Paths come from opt_einsum
-or from the caller; only steps of one or two operands are executed.
+``einsum`` contracts; ``plan`` decides first, from shapes alone, and shows what it costs. Paths come from
+a search of our own, from opt_einsum or cotengra, or from the caller; only steps of one or two operands are executed.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from tensor_einsum.api import einsum, plan
 from tensor_einsum.errors import ExtentError, PathError, SubscriptsError
 from tensor_einsum.plan import Plan, plan_cache
+from tensor_einsum.search.problem import SearchRecord
 from tensor_einsum.steps import Step
 from tensor_einsum.version import __version__ as __version__
 
@@ -16,6 +17,7 @@ __all__ = [
     "ExtentError",
     "PathError",
     "Plan",
+    "SearchRecord",
     "Step",
     "SubscriptsError",
     "einsum",

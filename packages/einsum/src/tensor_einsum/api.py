@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 from tensor_core.dtypes import F64, DType, as_dtype
 from tensor_core.errors import TensorError
@@ -14,8 +14,8 @@ from tensor_einsum.errors import ExtentError
 from tensor_einsum.executor import bind_call
 from tensor_einsum.network import Shape
 from tensor_einsum.notation import LabelLists, split_interleaved
-from tensor_einsum.path import path_entries
 from tensor_einsum.plan import Plan, cached_plan
+from tensor_einsum.search_options import DEFAULT, SearchKeywords, SearchOptions, read_options
 from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.error_translation import MISSES, fail
@@ -25,7 +25,6 @@ from tensor_runtime.form import Form
 from tensor_runtime.ops.creation import full
 from tensor_runtime.tensors.tensor import Number, Tensor
 
-_AUTO: Final = "auto"
 _GENERAL: Final = object()
 """Begins the keys of calls with options, so that no notation of a user is taken for one."""
 
@@ -34,7 +33,7 @@ _calls: Final[CacheTable[Binding]] = CacheTable(binding_cache)
 _found: Final = _calls.found  # read directly on the hot path
 
 
-def einsum(notation: Any, /, *operands: Any, optimize: Any = _AUTO) -> Tensor:
+def einsum(notation: Any, /, *operands: Any, **options: Unpack[SearchKeywords]) -> Tensor:
     """Sum of products over labelled axes: Einstein's convention, with an explicit or an implicit output.
 
     Args:
@@ -45,9 +44,16 @@ def einsum(notation: Any, /, *operands: Any, optimize: Any = _AUTO) -> Tensor:
             ("left", "bond"), b, ("bond", "right"), ("left", "right"))`` with any hashable labels.
         operands: tensors in one place, any layout and dtypes; Python numbers stand for rank 0. Extents of a label are
             equal, or 1 in some operands.
-        optimize: how the order is found: the name of an opt_einsum search ("auto", "greedy", "optimal", "dp", ...), a
-            path as opt_einsum writes it, a path optimizer, or False for left to right. Every order gives the same
-            sum, up to rounding.
+        options: what decides the order; every order gives the same sum, up to rounding.
+
+            - ``optimize``: "auto" (also True) searches about a tenth as long as contracting takes by what it has found,
+              and gives the same order in every run; "greedy" does not search further; the name of an opt_einsum search
+              ("optimal", "dp", "random-greedy-32", ...); a path as opt_einsum writes it; an optimizer of opt_einsum or
+              cotengra, or a tree; False for left to right.
+            - ``seconds``: how long "auto" searches instead, by the clock. Ctrl-C ends the search, not the call.
+            - ``objective``: what "auto" minimises: "time" as the cost model estimates it, "flops", "size" of the
+              largest intermediate, weights of both such as ``{"flops": 1, "elements": 64}``, or a calibration, which is
+              time as it was measured on a machine.
 
     Returns:
         An owned, compact tensor with the axes of the output, in its order, in the promoted dtype of all operands.
@@ -57,6 +63,7 @@ def einsum(notation: Any, /, *operands: Any, optimize: Any = _AUTO) -> Tensor:
         SubscriptsError: a malformed notation; the message shows where.
         ExtentError: shapes that the labels do not allow.
         PathError: an invalid path, or a search that failed.
+        ArgumentError: ``seconds`` or ``objective`` is none.
         PlacementError: operands in different places.
         OutOfMemoryError: the peak of the plan, with the workspaces of its kernels, is more memory than this process
             may have in all; nothing has been computed then. Or memory ran out on the way; the message says where.
@@ -68,8 +75,8 @@ def einsum(notation: Any, /, *operands: Any, optimize: Any = _AUTO) -> Tensor:
     >>> einsum("ii->", a).item(), einsum(a, ("row", "column"), ("column",)).to_numpy().tolist()
     (5, [4, 6])
     """
-    if optimize is not _AUTO:
-        return _einsum_general(notation, operands, optimize)
+    if options:  # taken as a dictionary, which costs a quarter of what defaults of as many keywords do
+        return _einsum_general(notation, operands, read_options("einsum", options))
     result = Tensor()
     # One, two and three operands have lines of their own: building lists costs more than the look-up.
     count = len(operands)
@@ -100,55 +107,61 @@ def einsum(notation: Any, /, *operands: Any, optimize: Any = _AUTO) -> Tensor:
         except Exception as error:
             fail("einsum", error, result._form)
         return result
-    return _einsum_general(notation, operands, optimize)
+    return _einsum_general(notation, operands, DEFAULT)
 
 
-def plan(notation: Any, /, *operands: Any, dtype: Any = None, optimize: Any = _AUTO) -> Plan:
+def plan(
+    notation: Any,
+    /,
+    *operands: Any,
+    dtype: Any = None,
+    optimize: Any = "auto",
+    seconds: float | None = None,
+    objective: Any = "time",
+) -> Plan:
     """Decide how to contract, from shapes alone; no data is needed or touched.
 
     Args:
         notation: as for :func:`einsum`, also interleaved.
         operands: shapes, tensors, or anything with a ``shape``.
         dtype: of all operands, or a list with one per operand; None takes each tensor's own, and F64 for shapes.
-        optimize: as for :func:`einsum`. A path optimizer is asked again at every call; everything else is cached.
+        optimize, seconds, objective: as for :func:`einsum`. A path optimizer is asked again at every call; everything
+            else is cached.
 
     Returns:
         A :class:`Plan`: print it, keep it, call it with tensors.
 
     Raises:
-        SubscriptsError, ExtentError, PathError: as for :func:`einsum`.
+        SubscriptsError, ExtentError, PathError, ArgumentError: as for :func:`einsum`.
         DTypeError: an unknown dtype.
 
     >>> p = plan("ij,jk,kl->il", (2, 30), (30, 40), (40, 5))
     >>> p
     <Plan 'ij,jk,kl->il': 2 steps, 5.6e+03 flops, largest intermediate 80 elements, peak 720 bytes>
     """
-    source, items, optimize = _arguments("plan", notation, operands, optimize)
+    source, items = _arguments("plan", notation, operands)
+    options = read_options("plan", {"optimize": optimize, "seconds": seconds, "objective": objective})
     shapes = tuple([_shape_of(position, item) for position, item in enumerate(items)])
-    return cached_plan("plan", source, shapes, _dtypes_of(items, dtype), optimize)
+    return cached_plan("plan", source, shapes, _dtypes_of(items, dtype), options)
 
 
-def _arguments(
-    operation: str, notation: Any, operands: Sequence[Any], optimize: Any
-) -> tuple[str | LabelLists, Sequence[Any], Any]:
-    """The notation in either form, the operands, and what finds the path; the first and the last are parts of keys."""
+def _arguments(operation: str, notation: Any, operands: Sequence[Any]) -> tuple[str | LabelLists, Sequence[Any]]:
+    """The notation in either form, which is part of keys, and the operands."""
     if isinstance(notation, str):
         source: str | LabelLists = notation
     else:
         source, operands = split_interleaved(operation, (notation, *operands))
     if not operands:
         raise ExtentError(f"{operation}: found no operand; accepted: one or more", operands=(), shapes=())
-    if not (isinstance(optimize, (str, bool)) or callable(optimize) or hasattr(optimize, "get_path")):
-        optimize = path_entries(optimize)
-    return source, operands, optimize
+    return source, operands
 
 
-def _einsum_general(notation: Any, operands: Sequence[Any], optimize: Any) -> Tensor:
+def _einsum_general(notation: Any, operands: Sequence[Any], options: SearchOptions) -> Tensor:
     """Everything that is not bound yet, the interleaved form, Python numbers, other searches, mistakes.
 
     Straight down: read the arguments, plan, bind, run.
     """
-    source, items, optimize = _arguments("einsum", notation, operands, optimize)
+    source, items = _arguments("einsum", notation, operands)
     tensors = _as_tensors(items)
     forms, shapes, dtypes, arrays = [], [], [], []
     for tensor in tensors:
@@ -158,11 +171,11 @@ def _einsum_general(notation: Any, operands: Sequence[Any], optimize: Any) -> Te
         dtypes.append(form.dtype)
         arrays.append(tensor._array)
     # The first kind of key is the one that the hot path looks up.
-    key = (source, *forms) if source is notation and optimize is _AUTO else (_GENERAL, source, optimize, *forms)
-    keeps = isinstance(optimize, (str, bool, tuple))
+    key = (source, *forms) if source is notation and options is DEFAULT else (_GENERAL, source, options, *forms)
+    keeps = options is DEFAULT or options.keeps
     binding = _calls.get(key) if keeps else None
     if binding is None:
-        binding = bind_call(cached_plan("einsum", source, tuple(shapes), tuple(dtypes), optimize), forms)
+        binding = bind_call(cached_plan("einsum", source, tuple(shapes), tuple(dtypes), options), forms)
         if keeps:
             binding = _calls.insert(key, binding)
     kernel, form = binding

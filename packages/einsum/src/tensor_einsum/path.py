@@ -4,64 +4,18 @@ Two conventions. *Linear*, as opt_einsum, NumPy and cotengra write paths: positi
 left; those contracted are removed and the result is appended. *Ids*, used inside: operands are 0 to n-1, the k-th
 contraction gives n+k, and no id is ever used twice. Entries of more than two are taken as pairs from left to right;
 entries of one are allowed and sum what they can.
-
-Searching is opt_einsum's work. It is given labels as ints, whose hashes do not change from run to run, and its random
-searches are seeded, so a plan is the same in every run.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from operator import index as as_index
-from typing import Any, Final
+from typing import Any
 
 from tensor_einsum.errors import PathError
-from tensor_runtime.locks import fork_safe_lock
 
 Path = tuple[tuple[int, ...], ...]
-
-_search_lock: Final = fork_safe_lock()  # random searches seed the global generator, so only one may run
-
-
-def find_path(
-    inputs: Sequence[Sequence[int]], output: Sequence[int], extents: Sequence[int], order: Path | None, optimize: Any
-) -> Path:
-    """Ids of the operands that each contraction takes, one or two of them.
-
-    Args:
-        inputs: distinct labels of each operand.
-        output: labels of the result.
-        extents: by label.
-        order: the ids that parentheses ask for, or None.
-        optimize: the name of an opt_einsum search, True for "auto", False for left to right, a linear path, or an
-            object that finds one: ``optimize(inputs, output, size_dict, memory_limit)``, or with a method
-            ``get_path()``.
-
-    Raises:
-        PathError: an unknown name, an invalid or incomplete path, a search that failed, or two orders at once.
-
-    >>> find_path([(0, 1), (1, 2), (2, 3)], (0, 3), (2, 3, 4, 5), None, [(1, 2), (0, 1)])
-    ((1, 2), (0, 3))
-    """
-    operands = len(inputs)
-    if order is not None:
-        if optimize is not True and optimize != "auto":
-            raise PathError(
-                f"einsum: the parentheses of the notation fix the order, and optimize={optimize!r} asks for "
-                "another; remove one",
-                step=None,
-            )
-        return in_pairs(order, operands)
-    if optimize is False:
-        return in_pairs([tuple(range(operands))], operands)
-    if isinstance(optimize, (str, bool)) or callable(optimize) or hasattr(optimize, "get_path"):
-        if operands <= 2:  # nothing to choose, and importing opt_einsum takes longer than most contractions
-            if isinstance(optimize, str) and optimize not in _NAMES:
-                _named(optimize)
-            return ((0, 1),) if operands == 2 else ()
-        optimize = _search(inputs, output, extents, optimize)
-    return in_pairs(to_ids(optimize, operands), operands)
 
 
 def to_ids(path: Any, operands: int) -> Path:
@@ -156,60 +110,3 @@ def path_entries(path: Any) -> Path:
         if not entry:
             raise PathError(f"einsum: step {step} of the path names no operand", step=step)
     return tuple(result)
-
-
-_RANDOM_NAMES: Final = frozenset({"auto-hq", "random-greedy", "random-greedy-128"})
-_NAMES: Final = _RANDOM_NAMES | frozenset(
-    ("auto", "branch-1", "branch-2", "branch-all", "dp", "dynamic-programming", "eager", "greedy", "optimal")
-)
-
-
-def _search(inputs: Sequence[Sequence[int]], output: Sequence[int], extents: Sequence[int], optimize: Any) -> Any:
-    """A linear path by a named search or an optimizer object."""
-    if isinstance(optimize, bool):
-        optimize = "auto"
-    # opt_einsum's cost functions divide by extents and take logarithms of them.
-    sizes = {label: max(extent, 1) for label, extent in enumerate(extents)}
-    problem = [frozenset(term) for term in inputs], frozenset(output), sizes, None
-    try:
-        if isinstance(optimize, str):
-            search = _named(optimize)
-            return _seeded(search, problem) if optimize in _RANDOM_NAMES else search(*problem)
-        return optimize(*problem) if callable(optimize) else optimize.get_path()
-    except PathError:
-        raise
-    except Exception as error:
-        what = repr(optimize) if isinstance(optimize, str) else type(optimize).__name__
-        raise PathError(
-            f"einsum: the search by {what} failed: {type(error).__name__}: {error}; try 'greedy', or give a path",
-            step=None,
-        ) from error
-
-
-def _named(name: str) -> Callable[..., Any]:
-    """opt_einsum's search of that name, or one that the user registered there."""
-    import opt_einsum  # noqa: F401 - registers the random searches
-    from opt_einsum.paths import get_path_fn
-
-    try:
-        found: Callable[..., Any] = get_path_fn(name)
-    except KeyError:
-        raise PathError(
-            f"einsum: optimize={name!r} is no search; accepted: {', '.join(sorted(_NAMES))}, a path, or a path "
-            "optimizer",
-            step=None,
-        ) from None
-    return found
-
-
-def _seeded(search: Callable[..., Any], problem: tuple[Any, ...]) -> Any:
-    """Run a search that draws from Python's global generator, from a fixed seed, and leave the generator as it was."""
-    import random
-
-    with _search_lock:
-        state = random.getstate()
-        random.seed(0)
-        try:
-            return search(*problem)
-        finally:
-            random.setstate(state)

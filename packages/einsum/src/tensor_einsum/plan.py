@@ -16,8 +16,11 @@ from tensor_core.promotion import promote
 from tensor_einsum.executor import run_plan
 from tensor_einsum.network import Labels, Network, Shape, resolve
 from tensor_einsum.notation import LabelLists, Notation, notations, read_notation, written
-from tensor_einsum.path import Path, find_path, to_ids, to_linear
+from tensor_einsum.optimizers import Order, find_order
+from tensor_einsum.path import Path, to_ids, to_linear
 from tensor_einsum.report import plan_table
+from tensor_einsum.search.problem import SearchRecord
+from tensor_einsum.search_options import DEFAULT, SearchOptions
 from tensor_einsum.steps import Step, build_steps, peak_bytes
 from tensor_runtime.backends.bounded_cache import BoundedCache, CacheTable
 
@@ -43,16 +46,19 @@ class Plan:
         largest_intermediate: elements of the largest step's result.
         peak_bytes: the most bytes of intermediates and result alive at once; neither operands nor what kernels take
             while they run are counted.
+        search: what our own search tried, how long it took, how flops and size fell, and whether it would pay to search
+            longer (:class:`SearchRecord`). None where nothing was searched, or by others, and of a plan that was read.
 
     >>> from tensor_einsum import plan
-    >>> p = plan("ij,jk,kl->il", (2, 3), (3, 4), (4, 5))
+    >>> p = plan("ij,jk,kl->il", (2, 3), (3, 4), (4, 5), optimize=[(0, 1), (0, 1)])
     >>> p.path, p.flops, p.largest_intermediate, p.peak_bytes
     (((0, 1), (0, 1)), 128, 10, 144)
     """
 
     __slots__ = (
         "_hash", "_network", "dtypes", "extents", "flops", "inputs", "largest_intermediate", "names", "notation",
-        "opt_einsum_flops", "output", "output_dtype", "output_shape", "path", "peak_bytes", "shapes", "sliced", "steps",
+        "opt_einsum_flops", "output", "output_dtype", "output_shape", "path", "peak_bytes", "search", "shapes",
+        "sliced", "steps",
     )  # fmt: skip
 
     notation: str
@@ -71,20 +77,20 @@ class Plan:
     opt_einsum_flops: int
     largest_intermediate: int
     peak_bytes: int
+    search: SearchRecord | None
     _network: Network
     _hash: int
 
-    def __init__(
-        self, network: Network, dtypes: Sequence[DType], ids: Path, sliced: Sequence[tuple[int, int]] = ()
-    ) -> None:
+    def __init__(self, network: Network, dtypes: Sequence[DType], order: Order) -> None:
+        ids = order.ids
         fill = super().__setattr__
-        output_dtype = dtypes[0] if len({*dtypes}) == 1 else promote(*dtypes)
+        output_dtype = _common(dtypes)
         operands = len(network.inputs)
         cuts: tuple[tuple[int, int], ...] = ()
-        if sliced:
+        if order.sliced:
             from tensor_einsum.slices.cutting import ordered_cuts, slice_network, sliced_cost
 
-            cuts = ordered_cuts(network, sliced)
+            cuts = ordered_cuts(network, order.sliced)
             steps = build_steps(slice_network(network, cuts), ids, output_dtype.itemsize)
             flops, opt_einsum_flops, peak = sliced_cost(network, cuts, ids, steps, output_dtype.itemsize)
         else:
@@ -110,6 +116,7 @@ class Plan:
         fill("opt_einsum_flops", opt_einsum_flops)
         fill("largest_intermediate", max([prod(step.shape) for step in steps]))
         fill("peak_bytes", peak)
+        fill("search", order.search)
         fill("_network", network)
         fill("_hash", hash((network, self.dtypes, self.path, cuts)))
 
@@ -143,7 +150,7 @@ class Plan:
         from tensor_einsum.slices.cutting import named_cuts
 
         ids = to_ids(self.path, len(self.inputs))
-        return Plan(self._network, self.dtypes, ids, named_cuts(labels, self.names, self.extents))
+        return Plan(self._network, self.dtypes, Order(ids, self.search, named_cuts(labels, self.names, self.extents)))
 
     def __call__(
         self, /, *operands: Tensor, on_step: Callable[[int, int], object] | None = None, force: bool = False
@@ -232,7 +239,8 @@ class Plan:
         """
         from tensor_einsum.plan_storage import read_json
 
-        return cls(*read_json(text))
+        network, dtypes, ids, sliced = read_json(text)
+        return cls(network, dtypes, Order(ids, None, sliced))
 
     def table(self, max_steps: int | None = None) -> str:
         """The plan as text: totals, then one line per step; ``max_steps`` leaves out the middle of a long plan."""
@@ -287,46 +295,52 @@ _STEP_BYTES: Final = 700  # a step, its labels and its text
 
 
 def cached_plan(
-    operation: str, source: str | LabelLists, shapes: tuple[Shape, ...], dtypes: tuple[DType, ...], optimize: Any
+    operation: str,
+    source: str | LabelLists,
+    shapes: tuple[Shape, ...],
+    dtypes: tuple[DType, ...],
+    options: SearchOptions,
 ) -> Plan:
-    """The plan of a contraction, from the cache if it is there and no object searches for the path.
-
-    Such an object may answer differently each time, so it is asked each time.
+    """The plan of a contraction, from the cache if it is there and the options let it be kept.
 
     >>> from tensor_core import F64
-    >>> cached_plan("plan", "ij,jk", ((2, 3), (3, 4)), (F64, F64), "auto").output_shape
+    >>> cached_plan("plan", "ij,jk", ((2, 3), (3, 4)), (F64, F64), DEFAULT).output_shape
     (2, 4)
     """
-    key = source, shapes, dtypes, optimize
-    keeps = isinstance(optimize, (str, bool, tuple))
+    key = source, shapes, dtypes, options
+    keeps = options is DEFAULT or options.keeps
     known = plans.find(key) if keeps else None
     if known is not None:
         return known
-    plan = make_plan(operation, notations.find(source) or read_notation(source), shapes, dtypes, optimize)
+    plan = make_plan(operation, notations.find(source) or read_notation(source), shapes, dtypes, options)
     return (
         plans.insert(key, plan, _PLAN_BYTES + _STEP_BYTES * len(plan.steps) + 2 * len(plan.notation)) if keeps else plan
     )
 
 
 def make_plan(
-    operation: str, notation: Notation, shapes: Sequence[Shape], dtypes: Sequence[DType], optimize: Any
+    operation: str, notation: Notation, shapes: Sequence[Shape], dtypes: Sequence[DType], options: SearchOptions
 ) -> Plan:
     """Plan a contraction; nothing is cached here.
 
     >>> from tensor_core import F64
     >>> from tensor_einsum.notation import parse
-    >>> make_plan("plan", parse("ij,jk"), [(2, 3), (3, 4)], [F64, F64], "auto").output_shape
+    >>> make_plan("plan", parse("ij,jk"), [(2, 3), (3, 4)], [F64, F64], DEFAULT).output_shape
     (2, 4)
     """
     network = resolve(operation, notation, shapes)
-    if len(shapes) == 2 and notation.order is None and optimize == "auto":  # nothing to choose
-        return Plan(network, dtypes, ((0, 1),))
-    terms = [tuple(dict.fromkeys(term)) for term in network.terms]
-    return Plan(network, dtypes, find_path(terms, network.output, network.extents, notation.order, optimize))
+    if len(shapes) == 2 and notation.order is None and options is DEFAULT:  # nothing to choose
+        return Plan(network, dtypes, Order(((0, 1),)))
+    return Plan(network, dtypes, find_order(network, notation.order, _common(dtypes), options))
+
+
+def _common(dtypes: Sequence[DType]) -> DType:
+    return dtypes[0] if len({*dtypes}) == 1 else promote(*dtypes)
 
 
 def _restore(*stored: Any) -> Plan:
     """What a pickle calls; one of another version is refused."""
     from tensor_einsum.plan_storage import read_pickle
 
-    return Plan(*read_pickle(*stored))
+    network, dtypes, ids, sliced = read_pickle(*stored)
+    return Plan(network, dtypes, Order(ids, None, sliced))

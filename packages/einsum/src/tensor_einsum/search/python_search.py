@@ -1,0 +1,330 @@
+"""The search without the native engine: exact for few operands, several greedy searches for more.
+
+Sets of labels are bits of an int. Slow, and far from the native engine on large networks; every path is valid all the
+same, limits are kept, and the result is the same in every run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from heapq import heappop, heappush
+from itertools import combinations
+from math import exp2, inf, log, log2
+from random import Random
+from time import perf_counter
+from typing import Final
+
+from tensor_einsum.search.measure import Measure, measure
+from tensor_einsum.search.problem import (
+    Budget,
+    Found,
+    Objective,
+    Pairs,
+    Problem,
+    Progress,
+    Reason,
+    SearchRecord,
+    Tried,
+)
+
+EXACT_MOST: Final = 8
+"""Operands up to which every tree is looked at; 3ⁿ steps."""
+_STARTS: Final = 16  # greedy searches, unless the budget is shorter
+_ROTATIONS_PER_START: Final = 100_000  # as long as the native engine would try so many
+
+
+def search_in_python(
+    problem: Problem, objective: Objective, budget: Budget, largest: int | None, seed: int, begun: float
+) -> Found:
+    """Search; ``begun`` is when, by ``perf_counter``.
+
+    >>> problem = Problem(((0, 1), (1, 2), (2, 3)), (0, 3), (2, 3, 4, 5))
+    >>> search_in_python(problem, Objective("flops"), Budget(rotations=0), None, 0, 0.0).path
+    ((0, 1), (3, 2))
+    """
+    return _Search(problem, objective, budget, largest, seed, begun).run()
+
+
+class _Search:
+    """One search and the best that it has found."""
+
+    def __init__(
+        self, problem: Problem, objective: Objective, budget: Budget, largest: int | None, seed: int, begun: float
+    ) -> None:
+        self.problem, self.objective, self.budget, self.largest = problem, objective, budget, largest
+        self.random, self.begun = Random(seed), begun
+        self.logs = [log2(max(extent, 1)) for extent in problem.extents]
+        self.best: tuple[tuple[float, ...], Pairs, tuple[int, ...], Measure] | None = None
+        self.times = {"exact": 0, "greedy": 0}
+        self.best_products = {"exact": inf, "greedy": inf}
+        self.history: list[Progress] = []
+
+    def run(self) -> Found:
+        operands = len(self.problem.inputs)
+        stopped: Reason
+        if operands <= EXACT_MOST and self.largest is None:
+            self._offer("exact", self._exact())
+            stopped = "exact"
+        else:
+            stopped = self._greedy_starts()
+        assert self.best is not None  # the first start is never left out
+        _, path, sliced, found = self.best
+        record = SearchRecord(
+            "python",
+            tuple(Tried(name, times, self.best_products[name]) for name, times in self.times.items() if times),
+            tuple(self.history),
+            0,
+            perf_counter() - self.begun,
+            *(found.products, found.size, found.peak),
+            self.objective.log2_seconds(found.products, found.elements, operands - 1),
+            stopped,
+            stopped != "exact",
+        )
+        return Found(path, sliced, record)
+
+    def _greedy_starts(self) -> Reason:
+        budget = self.budget
+        starts = _STARTS if budget.rotations is None else 1 + min(_STARTS, budget.rotations // _ROTATIONS_PER_START)
+        try:
+            for number in range(starts):
+                alpha, noise = (1.0, 0.0) if number == 0 else (self.random.random() * 1.5, self.random.random())
+                self._offer("greedy", self._greedy(alpha, noise))
+                if budget.seconds is not None and perf_counter() - self.begun > budget.seconds / 2:
+                    return "seconds"
+        except KeyboardInterrupt:
+            if budget.seconds is None or self.best is None:
+                raise
+            return "interrupted"
+        return "settled"
+
+    def _offer(self, method: str, path: Pairs) -> None:
+        """Take a path if it is the best one; under a limit, as it is when sliced."""
+        sliced: tuple[int, ...] = ()
+        found = measure(self.problem, path)
+        if self.largest is not None:
+            path = self._ordered(path)
+            found = measure(self.problem, path)
+            sliced, found = self._slices(path, found)
+        self.times[method] += 1
+        self.best_products[method] = min(self.best_products[method], found.products)
+        key = self._key(found)
+        if self.best is None or key < self.best[0]:
+            self.best = key, path, sliced, found
+            self.history.append(Progress(0, found.products, found.size))
+
+    def _key(self, found: Measure) -> tuple[float, ...]:
+        """What is compared, the smaller the better: first whether the limit is kept."""
+        objective, steps = self.objective, len(self.problem.inputs) - 1
+        over = max(0.0, found.peak - log2(self.largest)) if self.largest else 0.0
+        if objective.minimize == "seconds":
+            return over, objective.log2_seconds(found.products, found.elements, steps)
+        if objective.minimize == "mixture":
+            return over, _sum(found.products + 1, found.elements + log2(objective.element_flops))
+        return (over, found.size, found.products) if objective.minimize == "size" else (over, found.products)
+
+    def _ordered(self, path: Pairs) -> Pairs:
+        """The same tree, the branch that needs more room first."""
+        operands = len(self.problem.inputs)
+        sizes = _sizes(self.problem, path)
+        peaks = [0.0] * len(sizes)
+        for number, (a, b) in enumerate(path, operands):
+            held = [sizes[one] if one >= operands else 0.0 for one in (a, b)]
+            both = held[0] + held[1] + sizes[number]
+            a_first = max(peaks[a], held[0] + peaks[b])
+            b_first = max(peaks[b], held[1] + peaks[a])
+            if b_first < a_first:
+                path = (*path[: number - operands], (b, a), *path[number - operands + 1 :])
+            peaks[number] = max(both, min(a_first, b_first))
+        new = dict(zip(range(operands), range(operands), strict=True))
+        result: list[tuple[int, int]] = []
+        todo = [operands + len(path) - 1] if path else []
+        while todo:
+            one = todo[-1]
+            a, b = path[one - operands]
+            waiting = [other for other in (b, a) if other not in new]
+            if waiting:
+                todo += waiting
+                continue
+            new[todo.pop()] = operands + len(result)
+            result.append((new[a], new[b]))
+        return tuple(result)
+
+    def _slices(self, path: Pairs, found: Measure) -> tuple[tuple[int, ...], Measure]:
+        """Labels to cut until the limit is kept, each the one that costs least for what it saves."""
+        assert self.largest is not None
+        limit = log2(max(self.largest, 1))
+        sliced: tuple[int, ...] = ()
+        while found.peak > limit + 1e-9:
+            tries = [
+                (self._key(after)[1:], label, after)
+                for label in self._worth_cutting(path, sliced)
+                for after in (measure(self.problem, path, (*sliced, label)),)
+                if after.peak < found.peak - 1e-9 or after.size < found.size - 1e-9
+            ]
+            if not tries:
+                break
+            _, label, found = min(tries, key=lambda one: one[:2])
+            sliced = (*sliced, label)
+        return sliced, found
+
+    def _worth_cutting(self, path: Pairs, sliced: tuple[int, ...]) -> list[int]:
+        """Labels of the largest result."""
+        extents = tuple(1 if label in sliced else extent for label, extent in enumerate(self.problem.extents))
+        problem = self.problem._replace(extents=extents)
+        operands = len(problem.inputs)
+        sizes = _sizes(problem, path)
+        one = max(range(operands, len(sizes)), key=sizes.__getitem__)
+        return [label for label in _labels(_terms(problem, path)[one]) if extents[label] > 1]
+
+    def _cost(self, joined: int, kept: int) -> float:
+        """Log2 of what a contraction adds to a tree, apart from what every tree takes."""
+        objective = self.objective
+        products, size = self._log_size(joined), self._log_size(kept) + 1
+        if objective.minimize == "flops":
+            return products
+        if objective.minimize == "size":
+            return 2 * size
+        weight = objective.element_flops
+        if objective.minimize == "seconds":
+            weight = objective.flop_rate / objective.element_rate
+        return _sum(products + 1, size + log2(weight)) if weight > 0 else products + 1
+
+    def _log_size(self, labels: int) -> float:
+        return sum(self.logs[label] for label in _labels(labels))
+
+    def _exact(self) -> Pairs:
+        """The best tree of all, by the best tree of every subset of operands."""
+        terms = _terms(self.problem, ())
+        operands = len(terms)
+        if operands < 2:
+            return ()
+        output = sum(1 << label for label in self.problem.output)
+        whole = (1 << operands) - 1
+        joined = [0] * (whole + 1)
+        for chosen in range(1, whole + 1):
+            joined[chosen] = joined[chosen & (chosen - 1)] | terms[(chosen & -chosen).bit_length() - 1]
+        kept = [joined[chosen] & (joined[whole ^ chosen] | output) for chosen in range(whole + 1)]
+        best = [0.0 if chosen.bit_count() < 2 else inf for chosen in range(whole + 1)]
+        split = [0] * (whole + 1)
+        known: dict[tuple[int, int], float] = {}
+        for chosen in range(3, whole + 1):
+            if not chosen & (chosen - 1):
+                continue
+            highest = 1 << (chosen.bit_length() - 1)
+            rest = part = chosen ^ highest
+            while part:
+                a, b = part, chosen ^ part
+                key = kept[a] | kept[b], kept[chosen]
+                if key not in known:
+                    known[key] = exp2(self._cost(*key)) if self._cost(*key) < 1000 else inf
+                cost = best[a] + best[b] + known[key]
+                if cost < best[chosen] or not split[chosen]:
+                    best[chosen], split[chosen] = cost, a
+                part = (part - 1) & rest
+        path: list[tuple[int, int]] = []
+
+        def build(chosen: int) -> int:
+            if not chosen & (chosen - 1):
+                return chosen.bit_length() - 1
+            pair = build(split[chosen]), build(chosen ^ split[chosen])
+            path.append(pair)
+            return operands + len(path) - 1
+
+        build(whole)
+        return tuple(path)
+
+    def _greedy(self, alpha: float, noise: float) -> Pairs:
+        """Contract the pair whose result is smallest beside what it replaces, again and again."""
+        terms = _terms(self.problem, ())
+        operands = len(terms)
+        counts = [0] * len(self.logs)
+        holders: list[set[int]] = [set() for _ in self.logs]
+        output = sum(1 << label for label in self.problem.output)
+        alive = dict(enumerate(terms))
+        sizes = {number: self._log_size(term) for number, term in alive.items()}
+        heap: list[tuple[float, int, int]] = []
+        path: list[tuple[int, int]] = []
+
+        def result(a: int, b: int) -> int:
+            gone = sum(1 << label for label in _labels(a & b & ~output) if counts[label] == 2)
+            return (a | b) & ~gone
+
+        def push(a: int, b: int) -> None:
+            size = self._log_size(result(alive[a], alive[b]))
+            top = max(size, sizes[a], sizes[b])
+            gain = exp2(size - top) - alpha * (exp2(sizes[a] - top) + exp2(sizes[b] - top))
+            score = top + log2(gain) if gain > 0 else -top - log2(-gain) if gain < 0 else 0.0
+            if noise:
+                score -= noise * log(-log(max(self.random.random(), 1e-300)))
+            heappush(heap, (score, a, b))
+
+        for number, term in alive.items():
+            for label in _labels(term):
+                counts[label] += 1
+                holders[label].add(number)
+        for group in holders:
+            for a, b in combinations(sorted(group)[:32], 2):
+                push(a, b)
+        while len(alive) > 1:
+            pair = next(self._waiting(heap, alive), None)
+            if pair is None:  # nothing shares a label any more
+                pair = tuple(sorted(alive, key=lambda one: (sizes[one], one))[:2])  # type: ignore[assignment]
+                assert pair is not None
+            a, b = pair
+            new = operands + len(path)
+            kept = result(alive[a], alive[b])
+            for label in _labels(alive[a] | alive[b]):
+                holders[label] -= {a, b}
+                if kept >> label & 1:
+                    holders[label].add(new)
+                counts[label] = len(holders[label])
+            del alive[a], alive[b]
+            alive[new], sizes[new] = kept, self._log_size(kept)
+            path.append((a, b))
+            for other in sorted({one for label in _labels(kept) for one in sorted(holders[label])[:32]} - {new}):
+                push(other, new)
+        return tuple(path)
+
+    def _waiting(self, heap: list[tuple[float, int, int]], alive: dict[int, int]) -> Iterator[tuple[int, int]]:
+        while heap:
+            _, a, b = heappop(heap)
+            if a in alive and b in alive:
+                yield a, b
+
+
+def _terms(problem: Problem, path: Pairs) -> list[int]:
+    """Labels of the operands and of every result as bits; what only one operand has is summed before."""
+    output = sum(1 << label for label in problem.output)
+    left = [output >> label & 1 for label in range(len(problem.extents))]
+    for term in problem.inputs:
+        for label in term:
+            left[label] += 1
+    terms = [sum(1 << label for label in term if left[label] > 1) for term in problem.inputs]
+    for first, second in path:
+        a, b = terms[first], terms[second]
+        gone = 0
+        for label in _labels(a & b):
+            left[label] -= 1
+            gone |= (left[label] == 1) << label
+        terms.append((a | b) & ~gone)
+    return terms
+
+
+def _sizes(problem: Problem, path: Pairs) -> list[float]:
+    """Elements of the operands and of every result."""
+    logs = [log2(max(extent, 1)) for extent in problem.extents]
+    return [exp2(min(1000.0, sum(logs[label] for label in _labels(term)))) for term in _terms(problem, path)]
+
+
+def _labels(bits: int) -> Iterator[int]:
+    """Numbers of the bits that are set."""
+    while bits:
+        lowest = bits & -bits
+        yield lowest.bit_length() - 1
+        bits ^= lowest
+
+
+def _sum(a: float, b: float) -> float:
+    """Log2 of the sum of two numbers given as log2."""
+    low, high = sorted((a, b))
+    return high + log2(1 + exp2(low - high)) if low > -inf else high

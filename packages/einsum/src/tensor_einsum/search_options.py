@@ -1,0 +1,72 @@
+"""The options of ``einsum`` and ``plan`` that say how an order is searched: read once and checked; part of keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any, Final, NamedTuple, TypedDict
+
+from tensor_core.errors import ArgumentError, shortened
+from tensor_einsum.cost_model import TIME, Target, read_objective
+from tensor_einsum.path import path_entries
+
+
+class SearchKeywords(TypedDict, total=False):
+    """The keywords of ``einsum`` and ``plan``, whose docstrings say what they mean."""
+
+    optimize: Any
+    seconds: float | None
+    objective: Any
+
+
+class SearchOptions(NamedTuple):
+    """How the order of a contraction is searched."""
+
+    optimize: Any = "auto"  # a name, True, False, a path as a tuple, or an object that is asked for one
+    seconds: float | None = None
+    target: Target = TIME
+
+    @property
+    def keeps(self) -> bool:
+        """Whether plans are kept; an object that searches may answer differently each time, and is asked each time."""
+        return isinstance(self.optimize, (str, bool, tuple))
+
+
+DEFAULT: Final = SearchOptions()
+
+
+def read_options(operation: str, keywords: Mapping[str, Any]) -> SearchOptions:
+    """Options as the user gave them, checked.
+
+    Raises:
+        PathError: ``optimize`` is nothing that finds a path.
+        ArgumentError: ``seconds`` is no positive number, or nothing searches for so long; an unknown ``objective``.
+        TypeError: an unknown keyword.
+
+    >>> read_options("plan", {"seconds": 2}).seconds
+    2.0
+    """
+    accepted = SearchKeywords.__annotations__
+    unknown = [name for name in keywords if name not in accepted]
+    if unknown:
+        raise TypeError(
+            f"{operation}() got an unexpected keyword argument {unknown[0]!r}; accepted: {', '.join(accepted)}"
+        )
+    optimize = keywords.get("optimize", "auto")
+    if not (isinstance(optimize, (str, bool)) or callable(optimize) or hasattr(optimize, "get_path")):
+        optimize = path_entries(optimize)
+    seconds = _seconds(operation, keywords.get("seconds"), optimize)
+    options = SearchOptions(optimize, seconds, read_objective(operation, keywords.get("objective", "time")))
+    return DEFAULT if options == DEFAULT else options  # which is looked for by identity
+
+
+def _seconds(operation: str, seconds: Any, optimize: Any) -> float | None:
+    if seconds is None:
+        return None
+    if type(seconds) not in (int, float) or not (isfinite(seconds) and seconds > 0):
+        raise ArgumentError(f"{operation}: seconds={shortened(seconds)}; accepted: a positive number, or None")
+    if optimize is not True and optimize != "auto":
+        raise ArgumentError(
+            f"{operation}: seconds= is for the search of optimize='auto', found beside optimize={shortened(optimize)}"
+        )
+    return float(seconds)
