@@ -7,7 +7,7 @@ a search of our own, from opt_einsum or cotengra, or from the caller; only steps
 from __future__ import annotations
 
 from tensor_einsum.api import einsum, plan
-from tensor_einsum.errors import ExtentError, PathError, SubscriptsError
+from tensor_einsum.errors import ExtentError, MemoryLimitError, PathError, SubscriptsError
 from tensor_einsum.plan import Plan, plan_cache
 from tensor_einsum.search.problem import SearchRecord
 from tensor_einsum.steps import Step
@@ -15,6 +15,7 @@ from tensor_einsum.version import __version__ as __version__
 
 __all__ = [
     "ExtentError",
+    "MemoryLimitError",
     "PathError",
     "Plan",
     "SearchRecord",

@@ -21,8 +21,9 @@ from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.error_translation import MISSES, fail
 from tensor_runtime.dispatch.spec import PYTHON_NUMBERS
 from tensor_runtime.errors import ForeignOperandError
-from tensor_runtime.form import Form
+from tensor_runtime.form import Form, form_of
 from tensor_runtime.ops.creation import full
+from tensor_runtime.placement import CPU
 from tensor_runtime.tensors.tensor import Number, Tensor
 
 _GENERAL: Final = object()
@@ -54,6 +55,10 @@ def einsum(notation: Any, /, *operands: Any, **options: Unpack[SearchKeywords]) 
             - ``objective``: what "auto" minimises: "time" as the cost model estimates it, "flops", "size" of the
               largest intermediate, weights of both such as ``{"flops": 1, "elements": 64}``, or a calibration, which is
               time as it was measured on a machine.
+            - ``memory_limit``: bytes, or text such as ``"2GiB"``, that intermediates, workspaces of kernels and the
+              result may take at once; operands do not count. It is kept by contracting slices, which the search
+              chooses together with the order.
+            - ``force``: True starts even what needs more memory than this process may have, where nothing limits it.
 
     Returns:
         An owned, compact tensor with the axes of the output, in its order, in the promoted dtype of all operands.
@@ -65,6 +70,7 @@ def einsum(notation: Any, /, *operands: Any, **options: Unpack[SearchKeywords]) 
         PathError: an invalid path, or a search that failed.
         ArgumentError: ``seconds`` or ``objective`` is none.
         PlacementError: operands in different places.
+        MemoryLimitError: no slices keep ``memory_limit``; the message has the smallest one that some keep.
         OutOfMemoryError: the peak of the plan, with the workspaces of its kernels, is more memory than this process
             may have in all; nothing has been computed then. Or memory ran out on the way; the message says where.
 
@@ -76,7 +82,8 @@ def einsum(notation: Any, /, *operands: Any, **options: Unpack[SearchKeywords]) 
     (5, [4, 6])
     """
     if options:  # taken as a dictionary, which costs a quarter of what defaults of as many keywords do
-        return _einsum_general(notation, operands, read_options("einsum", options))
+        force = bool(options.pop("force", False))
+        return _einsum_general(notation, operands, read_options("einsum", options), force)
     result = Tensor()
     # One, two and three operands have lines of their own: building lists costs more than the look-up.
     count = len(operands)
@@ -118,6 +125,7 @@ def plan(
     optimize: Any = "auto",
     seconds: float | None = None,
     objective: Any = "time",
+    memory_limit: int | str | None = None,
 ) -> Plan:
     """Decide how to contract, from shapes alone; no data is needed or touched.
 
@@ -127,12 +135,14 @@ def plan(
         dtype: of all operands, or a list with one per operand; None takes each tensor's own, and F64 for shapes.
         optimize, seconds, objective: as for :func:`einsum`. A path optimizer is asked again at every call; everything
             else is cached.
+        memory_limit: as for :func:`einsum`. Workspaces are those of kernels for the tensors given, or for compact
+            operands on ``cpu``; ``plan.peak_bytes_on`` tells for others.
 
     Returns:
         A :class:`Plan`: print it, keep it, call it with tensors.
 
     Raises:
-        SubscriptsError, ExtentError, PathError, ArgumentError: as for :func:`einsum`.
+        SubscriptsError, ExtentError, PathError, ArgumentError, MemoryLimitError: as for :func:`einsum`.
         DTypeError: an unknown dtype.
 
     >>> p = plan("ij,jk,kl->il", (2, 30), (30, 40), (40, 5))
@@ -140,9 +150,12 @@ def plan(
     <Plan 'ij,jk,kl->il': 2 steps, 5.6e+03 flops, largest intermediate 80 elements, peak 720 bytes>
     """
     source, items = _arguments("plan", notation, operands)
-    options = read_options("plan", {"optimize": optimize, "seconds": seconds, "objective": objective})
+    keywords = {"optimize": optimize, "seconds": seconds, "objective": objective, "memory_limit": memory_limit}
+    options = read_options("plan", keywords)
     shapes = tuple([_shape_of(position, item) for position, item in enumerate(items)])
-    return cached_plan("plan", source, shapes, _dtypes_of(items, dtype), options)
+    dtypes = _dtypes_of(items, dtype)
+    forms = _forms_of(items, shapes, dtypes) if options.limit is not None else ()
+    return cached_plan("plan", source, shapes, dtypes, options, forms)
 
 
 def _arguments(operation: str, notation: Any, operands: Sequence[Any]) -> tuple[str | LabelLists, Sequence[Any]]:
@@ -156,7 +169,7 @@ def _arguments(operation: str, notation: Any, operands: Sequence[Any]) -> tuple[
     return source, operands
 
 
-def _einsum_general(notation: Any, operands: Sequence[Any], options: SearchOptions) -> Tensor:
+def _einsum_general(notation: Any, operands: Sequence[Any], options: SearchOptions, force: bool = False) -> Tensor:
     """Everything that is not bound yet, the interleaved form, Python numbers, other searches, mistakes.
 
     Straight down: read the arguments, plan, bind, run.
@@ -171,11 +184,17 @@ def _einsum_general(notation: Any, operands: Sequence[Any], options: SearchOptio
         dtypes.append(form.dtype)
         arrays.append(tensor._array)
     # The first kind of key is the one that the hot path looks up.
-    key = (source, *forms) if source is notation and options is DEFAULT else (_GENERAL, source, options, *forms)
+    key = (
+        (source, *forms)
+        if source is notation and options is DEFAULT and not force
+        else (_GENERAL, source, options, force, *forms)
+    )
     keeps = options is DEFAULT or options.keeps
     binding = _calls.get(key) if keeps else None
     if binding is None:
-        binding = bind_call(cached_plan("einsum", source, tuple(shapes), tuple(dtypes), options), forms)
+        limited = () if options.limit is None else forms
+        found = cached_plan("einsum", source, tuple(shapes), tuple(dtypes), options, limited)
+        binding = _bind_sliced(found, forms, force) if found.sliced else bind_call(found, forms, force)
         if keeps:
             binding = _calls.insert(key, binding)
     kernel, form = binding
@@ -186,6 +205,12 @@ def _einsum_general(notation: Any, operands: Sequence[Any], options: SearchOptio
     except Exception as error:
         fail("einsum", error, form)
     return result
+
+
+def _bind_sliced(found: Plan, forms: Sequence[Form], force: bool) -> Binding:
+    from tensor_einsum.slices.running import bind_sliced
+
+    return bind_sliced(found, forms, force)
 
 
 def _as_tensors(items: Sequence[Any]) -> Sequence[Tensor]:
@@ -223,6 +248,17 @@ def _shape_of(position: int, item: Any) -> Shape:
             operands=(position,),
             shapes=(),
         ) from error
+
+
+def _forms_of(items: Sequence[Any], shapes: Sequence[Shape], dtypes: Sequence[DType]) -> tuple[Form, ...]:
+    """Forms of the tensors given; of a shape, compact beside the first tensor, or on ``cpu`` where there is none."""
+    home = next((item.placement for item in items if isinstance(item, Tensor)), CPU)
+    return tuple(
+        [
+            item._form if isinstance(item, Tensor) and item.dtype is dtype else form_of(dtype, shape, home)
+            for item, shape, dtype in zip(items, shapes, dtypes, strict=True)
+        ]
+    )
 
 
 def _dtypes_of(items: Sequence[Any], dtype: Any) -> tuple[DType, ...]:

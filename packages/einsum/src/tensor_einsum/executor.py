@@ -139,7 +139,7 @@ _NESTED: Final[dict[tuple[int, int], Callable[[Kernel, Kernel], Kernel]]] = {
 than the look-up."""
 
 
-def bind_call(plan: Plan, forms: Sequence[Form], /) -> Binding:
+def bind_call(plan: Plan, forms: Sequence[Form], force: bool = False, /) -> Binding:
     """One callable for all of a plan, behind a check where memory may not suffice, and the form of its result.
 
     Raises:
@@ -154,7 +154,7 @@ def bind_call(plan: Plan, forms: Sequence[Form], /) -> Binding:
     """
     executable, result = bind_plan(plan, forms)
     kernel, needed = executable.shortest(), executable.needed_bytes
-    if needed <= _UNCHECKED or not needs_check(needed, result.placement):
+    if force or needed <= _UNCHECKED or not needs_check(needed, result.placement):
         return kernel, result
 
     def run(*arrays: Any) -> Any:
@@ -375,8 +375,8 @@ def check_fits(plan: Plan, needed: int, /) -> None:
         of_which = f" ({readable_bytes(copies)} of it for workspaces, such as copies of operands)" if copies else ""
         raise OutOfMemoryError(
             f"einsum: the plan needs {readable_bytes(needed)} at its peak beside the operands{of_which}, but this "
-            f"process may use {readable_bytes(usable)} in all; choose another order with optimize=, contract slices of "
-            "an operand and add the results, or raise the limit of the process",
+            f"process may use {readable_bytes(usable)} in all; choose another order with optimize=, contract in slices "
+            "with memory_limit=, raise the limit of the process, or start it all the same with force=True",
             operation="einsum",
             needed=needed,
             usable=usable,

@@ -27,6 +27,7 @@ from tensor_runtime.backends.bounded_cache import BoundedCache, CacheTable
 if TYPE_CHECKING:
     from tensor_einsum.slices.cutting import Slices
     from tensor_runtime import Tensor
+    from tensor_runtime.form import Form
 
 
 class Plan:
@@ -177,6 +178,24 @@ class Plan:
             return run_sliced(self, operands, on_step, force)
         return run_plan(self, operands, on_step, force)
 
+    def peak_bytes_on(self, *operands: Tensor) -> int:
+        """``peak_bytes`` and what the kernels for these tensors take besides, such as copies of operands; in bytes.
+
+        Args:
+            operands: tensors that the plan was made for; none for compact ones on ``cpu``.
+
+        Raises:
+            ExtentError, DTypeError, PlacementError: tensors that the plan was not made for.
+
+        >>> from tensor_einsum import plan
+        >>> plan("ij,jk->ik", (20, 30), (30, 40)).peak_bytes_on()
+        6400
+        """
+        from tensor_einsum.slices.limit import needed_bytes
+        from tensor_runtime.tensors.tensor import unwrap
+
+        return needed_bytes(self, [unwrap("peak_bytes_on", operand)[0] for operand in operands])
+
     def run_slice(
         self,
         number: int,
@@ -300,19 +319,26 @@ def cached_plan(
     shapes: tuple[Shape, ...],
     dtypes: tuple[DType, ...],
     options: SearchOptions,
+    forms: Sequence[Form] = (),
 ) -> Plan:
     """The plan of a contraction, from the cache if it is there and the options let it be kept.
+
+    Under a memory limit it depends on the forms of the operands too: kernels for them say what they take.
 
     >>> from tensor_core import F64
     >>> cached_plan("plan", "ij,jk", ((2, 3), (3, 4)), (F64, F64), DEFAULT).output_shape
     (2, 4)
     """
-    key = source, shapes, dtypes, options
+    key = (source, shapes, dtypes, options, *forms)
     keeps = options is DEFAULT or options.keeps
     known = plans.find(key) if keeps else None
     if known is not None:
         return known
     plan = make_plan(operation, notations.find(source) or read_notation(source), shapes, dtypes, options)
+    if options.limit is not None:
+        from tensor_einsum.slices.limit import within
+
+        plan = within(plan, options.limit, forms)
     return (
         plans.insert(key, plan, _PLAN_BYTES + _STEP_BYTES * len(plan.steps) + 2 * len(plan.notation)) if keeps else plan
     )

@@ -233,7 +233,6 @@ def sliced_peak(
     varies: Sequence[bool],
     operands: int,
     result: int,
-    shared_workspaces: Sequence[int] | None = None,
     workspaces: Sequence[int] | None = None,
 ) -> int:
     """The most bytes of intermediates, results and workspaces at once; operands are not counted.
@@ -245,8 +244,7 @@ def sliced_peak(
         varies: from :func:`varying`.
         operands: how many.
         result: bytes of the whole result.
-        shared_workspaces: of every step, as it runs before the slices; None for none.
-        workspaces: of every step as a slice runs it, the most of all slices.
+        workspaces: of every step, in bytes; None for none.
 
     >>> from tensor_einsum import plan
     >>> steps = plan("ij,jk,kl->il", (2, 3), (3, 4), (4, 5), optimize=[(0, 1), (0, 1)]).with_slices("l").steps
@@ -256,6 +254,6 @@ def sliced_peak(
     own = [varies[number] for number in range(operands, operands + len(steps))]
     read = {operand for step, varied in zip(steps, own, strict=True) if varied for operand in step.operands}
     kept = {number for number in read if number >= operands and not varies[number]}
-    before = peak_bytes(steps, operands, shared_workspaces, runs=[not varied for varied in own], keep=kept)
+    before = peak_bytes(steps, operands, workspaces, runs=[not varied for varied in own], keep=kept)
     held = sum(steps[number - operands].bytes for number in kept)
     return max(before, held + result + peak_bytes(steps, operands, workspaces, runs=own))

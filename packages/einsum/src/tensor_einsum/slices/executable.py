@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tensor_core.errors import OutOfMemoryError, TensorError
@@ -126,18 +127,18 @@ class SlicedExecutable:
     @cached_property
     def needed_bytes(self) -> int:
         """The plan's peak with the workspaces of these kernels, beside the operands."""
-        plan, first = self.plan, len(self.plan.inputs)
-        shared = [0] * len(plan.steps)
-        own = [0] * len(plan.steps)
-        for task in self._before:
-            shared[task.result - first] = workspace_of(task.kernel)
-        for kind in self.kinds.values():
-            for task in kind.tasks:
-                own[task.result - first] = max(own[task.result - first], workspace_of(task.kernel))
-        result = plan.output_dtype.itemsize
-        for extent in plan.output_shape:
-            result *= extent
-        return sliced_peak(plan.steps, self._varies, first, result, shared, own)
+        plan = self.plan
+        result = prod(plan.output_shape) * plan.output_dtype.itemsize
+        return sliced_peak(plan.steps, self._varies, len(plan.inputs), result, self.workspaces())
+
+    def workspaces(self) -> list[int]:
+        """What the kernel of each step takes besides, in bytes; the most of all slices."""
+        first = len(self.plan.inputs)
+        found = [0] * len(self.plan.steps)
+        for tasks in (self._before, *[kind.tasks for kind in self.kinds.values()]):
+            for task in tasks:
+                found[task.result - first] = max(found[task.result - first], workspace_of(task.kernel))
+        return found
 
     def prepare(self, arrays: Sequence[Any], done: Callable[[], object] | None = None) -> list[Any]:
         """Slots with the operands and what all slices share; ``done`` is called after each step."""

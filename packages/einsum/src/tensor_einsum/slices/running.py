@@ -11,7 +11,7 @@ from tensor_einsum.executor import check_fits, needs_check
 from tensor_einsum.slices.cutting import part_extents, starts_of
 from tensor_einsum.slices.executable import OnStep, SlicedExecutable
 from tensor_einsum.slices.gathering import Gathering
-from tensor_runtime.backends.bindings import binding_cache
+from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.meta import META
 from tensor_runtime.dispatch.spec import common_placement
@@ -58,6 +58,26 @@ def run_sliced(plan: Plan, operands: Sequence[Tensor], on_step: OnStep | None, f
     executable = bound(plan, [form for form, _ in pairs], force)
     making = Gathering(plan, executable.home)
     return wrap(making.form, contract(executable, [array for _, array in pairs], making, on_step))
+
+
+def bind_sliced(plan: Plan, forms: Sequence[Form], force: bool) -> Binding:
+    """One callable for a sliced plan, which checks memory at every call, and the form of its result.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime import ones
+    >>> x = ones((3,))
+    >>> bind_sliced(plan("i->", (3,)).with_slices("i"), [x._form], False)[0](x._array).tolist()
+    3.0
+    """
+    executable = bound(plan, forms, force)
+    form = Gathering(plan, executable.home).form
+
+    def run(*arrays: Any) -> Any:
+        if not force and needs_check(executable.needed_bytes, executable.home):
+            check_fits(plan, executable.needed_bytes)
+        return contract(executable, arrays, Gathering(plan, executable.home), None)
+
+    return run, form
 
 
 def contract(executable: SlicedExecutable, arrays: Sequence[Any], making: Gathering, on_step: OnStep | None) -> Any:
