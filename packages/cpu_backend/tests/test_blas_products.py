@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tensor_cpu.kernels.contraction.blas_products import BLAS_TYPES, bind_matrices
+from tensor_cpu.kernels.contraction.gemm import BLAS_TYPES, bind_matrices
 from tensor_cpu.system.blas import open_blas
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY, WHY_NOT
 
@@ -120,7 +120,7 @@ def test_infinities_and_nan_stay_in_their_rows() -> None:
 
 def test_what_the_library_cannot_count_is_left_to_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     narrow = open_blas()._replace(integer_bits=32)
-    monkeypatch.setattr("tensor_cpu.kernels.contraction.blas_products.open_blas", lambda: narrow)
+    monkeypatch.setattr("tensor_cpu.kernels.contraction.gemm.blas_limit", lambda: narrow.limit)
     long = 2**31
 
     assert bind_matrices("float64", None, (long, 1, 1), (), (1, 1), (1, 1), (1, 1)) is None

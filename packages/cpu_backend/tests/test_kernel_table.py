@@ -5,15 +5,15 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from typing import Any
 
 import pytest
 
-from tensor_core import F64
+from tensor_core import F64, Bool
 from tensor_cpu import kernel_table
-from tensor_cpu.kernel_table import FAMILIES, ROWS, Row, binders
+from tensor_cpu.kernel_table import FAMILIES, MOST_TINY_TERMS, ROWS, Row, Scope, binders
 from tensor_cpu.system import extension
 from tensor_runtime.backends.xp_tables import elementwise
 from tensor_runtime.form import form_of
@@ -77,8 +77,8 @@ Bind = Callable[[tuple[Any, ...], Any, Any], Any]
 def table(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """``table(numpy=..., first=..., second=...)`` makes a kernel ``untangle`` that these binders bind."""
 
-    def add(**by_module: Bind) -> None:
-        row = Row("numpy", tuple(module for module in by_module if module != "numpy"))
+    def add(scopes: Mapping[str, Scope] | None = None, **by_module: Bind) -> None:
+        row = Row("numpy", tuple(module for module in by_module if module != "numpy"), scopes or {})
         monkeypatch.setattr(kernel_table, "ROWS", {"untangle": row})
         monkeypatch.setattr(kernel_table, "binders", lambda module: {"untangle": by_module[module]})
         monkeypatch.setattr(kernel_table, "AVAILABLE", True)
@@ -100,6 +100,25 @@ def test_native_binders_are_asked_in_order_and_numpys_last(table: Callable[..., 
 def test_the_first_native_kernel_is_taken(table: Callable[..., None]) -> None:
     table(first=lambda *_: None, second=lambda *_: max, third=lambda *_: min, numpy=lambda *_: abs)
     assert kernel_table.bind("untangle", (FORM,), FORM, None) is max
+
+
+def test_a_native_binder_is_not_asked_about_forms_outside_its_scope(table: Callable[..., None]) -> None:
+    large, truth = form_of(F64, (9,), CPU), form_of(Bool, (2,), CPU)
+    scopes = {"first": Scope(most_elements=2), "second": Scope(dtype=Bool)}
+    table(scopes, first=lambda *_: max, second=lambda *_: min, numpy=lambda *_: abs)
+
+    assert kernel_table.bind("untangle", (FORM,), FORM, None) is max
+    assert kernel_table.bind("untangle", (FORM, large), FORM, None) is abs
+    assert kernel_table.bind("untangle", (FORM,), large, None) is abs
+    assert kernel_table.bind("untangle", (large,), truth, None) is min
+
+
+@needs_native
+def test_beyond_the_scope_of_tiny_products_there_are_none() -> None:
+    bind = binders("contraction.tiny")["contract"]
+    for rows, found in ((MOST_TINY_TERMS // 2, True), (MOST_TINY_TERMS // 2 + 1, False)):
+        column, row, result = (form_of(F64, shape, CPU) for shape in ((2, 1), (1, rows), (2, rows)))
+        assert (bind((column, row), result, ((0, 1), (1, 2), (0, 2))) is not None) is found
 
 
 def test_without_the_extension_no_native_binder_is_asked(

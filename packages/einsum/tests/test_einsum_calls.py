@@ -76,7 +76,7 @@ def test_a_plan_refuses_what_it_was_not_made_for() -> None:
     with pytest.raises(DTypeError, match="operands are F64, F32; this plan was made for F64, F64; give dtype="):
         found(A, tr.ones((2, 2), dtype="F32"))
     with pytest.raises(DTypeError, match="found ndarray"):
-        found(A, np.ones((2, 2)))  # type: ignore[arg-type]
+        found(A, np.ones((2, 2)))  # type: ignore[call-overload]
 
 
 def test_progress_is_reported_after_every_step() -> None:

@@ -15,6 +15,7 @@ import tensor_runtime
 from tensor_core import C64, F32, F64, I32, Bool
 from tensor_core.errors import ArgumentError, DTypeError, FormatError
 from tensor_einsum import ExtentError, Plan, plan, plan_cache
+from tensor_runtime.algebras import Semiring
 
 
 @pytest.mark.parametrize(
@@ -224,7 +225,8 @@ def test_a_plan_is_data_and_says_the_same_after_it_ran(found: Plan) -> None:
     found(*[tensor_runtime.zeros(shape, dtype=dtype) for shape, dtype in zip(found.shapes, found.dtypes, strict=True)])
 
     assert {name: getattr(found, name) for name in Plan.__slots__} == before
-    assert {kind.__module__.partition(".")[0] for kind in kinds_in(list(before.values()))} <= {
+    data = {kind for kind in kinds_in(list(before.values())) if kind is not Semiring}
+    assert {kind.__module__.partition(".")[0] for kind in data} <= {
         "builtins",
         "tensor_core",
         "tensor_einsum",

@@ -141,3 +141,32 @@ def test_any_number_of_random_greedy_searches_is_a_name() -> None:
     assert many.flops <= few.flops
     with pytest.raises(PathError, match="'random-greedy-0' is no search; accepted: auto, auto-hq"):
         plan(notation, *shapes, optimize="random-greedy-0")
+
+
+def test_an_optimizer_that_gives_a_tree_is_given_one_character_for_each_label() -> None:
+    class Tree:
+        def get_path(self) -> list[tuple[int, int]]:
+            return [(1, 2), (0, 1)]
+
+    class Optimizer:
+        def search(self, inputs: Any, output: Any, sizes: dict[str, int]) -> Tree:
+            self.asked = inputs, output, sizes
+            return Tree()
+
+    optimizer = Optimizer()
+    assert plan("aab,bc,cd->ad", (2, 2, 3), (3, 4), (4, 5), optimize=optimizer).path == ((1, 2), (0, 1))
+    inputs, output, sizes = optimizer.asked
+    assert [[sizes[label] for label in term] for term in inputs] == [[2, 3], [3, 4], [4, 5]]
+    assert [sizes[label] for label in output] == [2, 5]
+    assert all(len(label) == 1 for label in sizes)
+
+
+def test_cotengras_optimizers_and_trees_are_accepted() -> None:
+    cotengra = pytest.importorskip("cotengra")
+    notation, shapes = regular_graph(20, 7)
+    terms = [tuple(term) for term in notation.removesuffix("->").split(",")]
+    optimizer = cotengra.RandomGreedyOptimizer(max_repeats=8, seed=1)
+    tree = cotengra.array_contract_tree(terms, (), shapes=shapes, optimize="greedy")
+
+    assert len(plan(notation, *shapes, optimize=optimizer).path) == 19
+    assert plan(notation, *shapes, optimize=tree).path == tuple(map(tuple, tree.get_path()))

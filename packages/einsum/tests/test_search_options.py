@@ -30,7 +30,7 @@ def test_an_unknown_option_is_refused_by_its_name() -> None:
     ones = [tr.ones(shape) for shape in SHAPES]
 
     with pytest.raises(
-        TypeError, match=r"einsum\(\) got an unexpected keyword argument 'optimise'; accepted: optimize"
+        TypeError, match=r"einsum\(\) got an unexpected keyword argument 'optimise'; accepted: .*optimize"
     ):
         einsum(CHAIN, *ones, optimise="greedy")  # type: ignore[call-arg]
 

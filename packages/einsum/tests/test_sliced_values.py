@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import tensor_runtime as tr
 from network_cases import LAYOUTS, NUMPY_NAMES, Case, cases, laid_out, naive, same, small_integers
 from tensor_core.errors import ArgumentError, DTypeError, PlacementError
-from tensor_einsum import ExtentError, Plan, plan
+from tensor_einsum import ExtentError, Plan, Progress, plan
+from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND, Semiring
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.testing.simulated_device import SimulatedBackend
 
@@ -161,6 +162,67 @@ def test_a_backend_that_cannot_add_in_place_gives_the_same() -> None:
             assert tr.download(found(x, x)).to_nested() == [4.0] * 3
     finally:
         registry.unregister("adding")
+
+
+@pytest.mark.parametrize("algebra", [MAX_PLUS, MIN_PLUS, MAX_TIMES, OR_AND], ids=str)
+@pytest.mark.parametrize("labels", ["i", "j", "k", "ij", "ijk"])
+def test_slices_are_added_in_the_algebra_of_the_plan(algebra: Semiring, labels: str) -> None:
+    generator = np.random.default_rng(2)
+    arrays = [generator.integers(0, 5, shape).astype(float) for shape in ((3, 4), (4, 5))]
+    operands = [tr.tensor(array > 2 if algebra is OR_AND else array) for array in arrays]
+    for notation in ("ij,jk->ik", "ij,jk->", "ij,jk->iik"):
+        whole = plan(notation, *operands, algebra=algebra)
+        assert same(whole.with_slices(labels)(*operands), whole(*operands).to_numpy())
+
+
+def test_slices_of_conjugated_operands_are_those_of_the_whole() -> None:
+    generator = np.random.default_rng(4)
+    x, y, z = (tr.tensor(small_integers(generator, shape, "complex128")) for shape in ((3, 4), (4, 5), (5, 3)))
+    for conj in ((0,), (0, 2), (0, 1, 2)):
+        whole = plan("ij,jk,ki->i", x, y, z, conj=conj)
+        for labels in ("i", "j", "ik", "ijk"):
+            assert same(whole.with_slices(labels)(x, y, z), whole(x, y, z).to_numpy())
+
+
+def test_options_of_a_call_hold_for_all_slices_together() -> None:
+    x, y = tr.tensor(np.arange(12.0).reshape(3, 4)), tr.tensor(np.arange(8.0).reshape(4, 2))
+    expected = x.to_numpy() @ y.to_numpy()
+    for labels in ("i", "j", "ij"):
+        found = plan("ij,jk->ik", x, y).with_slices(labels)
+        out = tr.ones((3, 2))
+        seen: list[Progress] = []
+        assert found(x, y, out=out, alpha=2.0, beta=3.0, progress=seen.append) is out
+        assert np.array_equal(out.to_numpy(), 2 * expected + 3)
+        assert len(seen) == found.slices.count
+        assert seen[-1].share == 1.0
+
+
+@pytest.mark.parametrize("labels", ["i", "j", "k", "ij", "jk"])
+@pytest.mark.parametrize("power", [-200, 0, 200])
+def test_an_exponent_is_taken_off_all_slices_together(labels: str, power: int) -> None:
+    generator = np.random.default_rng(5)
+    x = generator.integers(-4, 5, (3, 4)) * 10.0**power
+    y = generator.integers(-4, 5, (4, 5)) * 10.0**power
+    x[1] *= 1e-90
+    y[:, 2] = 0.0
+    z = tr.tensor([10.0**power])
+    operands = tr.tensor(x), tr.tensor(y), z
+    whole = plan("ij,jk,l->ik", *operands)
+    mantissa, exponent = whole(*operands, strip_exponent=True)
+    found, other = whole.with_slices(labels)(*operands, strip_exponent=True)
+
+    assert other == pytest.approx(exponent, rel=1e-12)
+    assert np.allclose(found.to_numpy(), mantissa.to_numpy(), rtol=1e-9, atol=0)
+
+
+def test_sweeps_of_a_sliced_plan_are_those_of_the_whole() -> None:
+    x, y = tr.tensor(np.arange(12.0).reshape(3, 4)), tr.tensor(np.arange(20.0).reshape(4, 5))
+    whole = plan("ij,jk->", x, y)
+    sliced = whole.with_slices("jk")
+
+    for a, b in zip(sliced.environments(x, y), whole.environments(x, y), strict=True):
+        assert np.array_equal(a.to_numpy(), b.to_numpy())
+    assert same(sliced.marginals(x, y)["j"], whole.marginals(x, y)["j"].to_numpy())
 
 
 def test_nothing_is_computed_where_tensors_have_no_elements() -> None:

@@ -219,10 +219,8 @@ static PyObject *bind_pair(PyObject *module, PyObject *const *arguments, Py_ssiz
         release(plan);
         return PyErr_Format(PyExc_ValueError, "sums of %lld products are too long", (long long)contracted.size);
     }
-    const Group *const groups[] = {&kept, &contracted};
-    const Operand operands[] = {{plan->result.type, groups_reach(groups, 2, FIRST), false},
-                                {plan->result.type, groups_reach(groups, 2, SECOND), false}};
-    const PairLoops *loops = &SIMD_CHOICE(pair_kernels)->of_type[plan->result.type];
+    const ElementType type = plan->result.type;
+    const PairLoops *loops = &SIMD_CHOICE(pair_kernels)->of_type[type];
     if (prefers_second(&kept)) swap_operands(plan, &kept, &contracted);
     plan->tile.depth = contracted.size;
     plan->tile.streams = plan->result.bytes >= STREAMED_BYTES;
@@ -236,8 +234,8 @@ static PyObject *bind_pair(PyObject *module, PyObject *const *arguments, Py_ssiz
         return NULL;
     }
     const Index entries = 2 * (contracted.size + lanes.size);
-    PyObject *kernel = kernel_with_operands(kernel_new("contract", call_pair, plan, release), operands, 2);
-    return kernel_with_tables(kernel, entries);
+    const Group *const groups[] = {&kept, &contracted}; /* neither swapping nor taking axes changes what they reach */
+    return kernel_with_groups(kernel_new("contract", call_pair, plan, release), type, groups, 2, FIRST, entries);
 }
 
 PyMethodDef pair_functions[] = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 from tensor_einsum.api import einsum, plan
 from tensor_einsum.errors import ExtentError, MemoryLimitError, PathError, SubscriptsError
 from tensor_einsum.plan import Plan, plan_cache
+from tensor_einsum.progress import Progress
 from tensor_einsum.search.problem import SearchRecord
 from tensor_einsum.steps import Step
 from tensor_einsum.version import __version__ as __version__
@@ -18,6 +19,7 @@ __all__ = [
     "MemoryLimitError",
     "PathError",
     "Plan",
+    "Progress",
     "SearchRecord",
     "Step",
     "SubscriptsError",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from tensor_runtime.algebras import Semiring
 from tensor_runtime.contracts.contract import Contract, declare
-from tensor_runtime.contracts.contraction import Labels
+from tensor_runtime.contracts.contraction import ContractParams, Labels
 
 
 class UnaryEinsumParams(NamedTuple):
@@ -16,6 +17,15 @@ class UnaryEinsumParams(NamedTuple):
 
     operand: Labels
     result: Labels
+
+
+class SemiringUnaryEinsumParams(NamedTuple):
+    """Labels as for ``UnaryEinsumParams``, and what sums are, and the zero that stands off the diagonals."""
+
+    operand: Labels
+    result: Labels
+    algebra: Semiring
+    """Its name, dtype rules and functions: ``tensor_runtime.algebras``."""
 
 
 KERNELS: Final = declare(
@@ -35,6 +45,20 @@ KERNELS: Final = declare(
                 "source": "the target's shape and dtype; any layout, and no element of the target",
             },
             "None; the target has changed",
+        ),
+        Contract(
+            "conj_contract",
+            "Sums of products as of `contract`, of the conjugates of a's elements with b's.",
+            {"a": "any complex dtype, any layout", "b": "any dtype and layout"},
+            "owned, compact, of the promoted dtype or of a wider one",
+            ContractParams,
+        ),
+        Contract(
+            "semiring_unary_einsum",
+            "The same in another algebra; its zero where no element is summed, and off the diagonals.",
+            {"x": "any layout"},
+            "owned, compact, of the operand's dtype",
+            SemiringUnaryEinsumParams,
         ),
     ]
 )

@@ -110,8 +110,11 @@ def _ask(optimize: Any, terms: Sequence[Labels], output: Labels, extents: Sequen
     problem = [frozenset(term) for term in terms], frozenset(output), sizes
     try:
         if isinstance(optimize, str):
-            named = _named(optimize)
-            return _seeded(named, problem) if _RANDOM.fullmatch(optimize) else named(*problem, None)
+            function = _named(optimize)
+            return _seeded(function, problem) if _RANDOM.fullmatch(optimize) else function(*problem, None)
+        if not hasattr(optimize, "get_path") and hasattr(optimize, "search"):
+            named = [tuple(map(_character, term)) for term in (*terms, output)]
+            optimize = optimize.search(named[:-1], named[-1], {_character(label): sizes[label] for label in sizes})
         if hasattr(optimize, "get_path"):
             return optimize.get_path()
         return optimize(*problem, None)
@@ -123,6 +126,11 @@ def _ask(optimize: Any, terms: Sequence[Labels], output: Labels, extents: Sequen
             f"einsum: the search by {what} failed: {type(error).__name__}: {error}; try 'greedy', or give a path",
             step=None,
         ) from error
+
+
+def _character(label: int) -> str:
+    """One character for each label, which is what the native parts of cotengra take; none is half a pair of UTF-16."""
+    return chr(label if label < 0xD800 else label + 0x800)
 
 
 def _named(name: str) -> Callable[..., Any]:

@@ -7,36 +7,46 @@ and the forms of actual operands, binds it and runs it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Unpack, overload
 
 from tensor_core.dtypes import DType
 from tensor_core.promotion import promote
-from tensor_einsum.executor import run_plan
+from tensor_einsum.arithmetic import SUMS_OF_PRODUCTS, Arithmetic
 from tensor_einsum.network import Labels, Network, Shape, resolve
 from tensor_einsum.notation import LabelLists, Notation, notations, read_notation, written
 from tensor_einsum.optimizers import Order, find_order
-from tensor_einsum.path import Path, to_ids, to_linear
+from tensor_einsum.options import OnStep, RunOptions
+from tensor_einsum.path import Path, to_linear
+from tensor_einsum.plan_calls import call_plan, run_plan
+from tensor_einsum.plan_methods import PlanMethods
 from tensor_einsum.report import plan_table
 from tensor_einsum.search.problem import SearchRecord
 from tensor_einsum.search_options import DEFAULT, SearchOptions
+from tensor_einsum.slices.methods import SliceMethods
 from tensor_einsum.steps import Step, build_steps, peak_bytes
+from tensor_einsum.stored_plan import parts_of_json, parts_of_pickle, pickled, to_json
+from tensor_runtime.algebras import Semiring
 from tensor_runtime.backends.bounded_cache import BoundedCache, CacheTable
 
 if TYPE_CHECKING:
-    from tensor_einsum.slices.cutting import Slices
     from tensor_runtime import Tensor
     from tensor_runtime.form import Form
+    from tensor_runtime.tensors.tensor import Number
+
+Target = TypeVar("Target", bound="Tensor")
 
 
-class Plan:
+class Plan(PlanMethods, SliceMethods):
     """A contraction, decided. Immutable; equal when notation, shapes, dtypes, path and slices are.
 
     Attributes:
         notation: as the user wrote it.
         inputs, output: labels as numbers; ``names`` shows them.
         shapes, dtypes: of the operands.
+        algebra: what is added and multiplied with (``tensor_runtime.algebras``).
+        conj: positions of complex operands that are taken conjugated.
         output_shape, output_dtype: of the result.
         path: pairs of positions, as opt_einsum writes them; accepted by ``optimize=``.
         sliced: labels that are cut, as numbers, each with the extent of its parts; () for a plan without slices.
@@ -46,7 +56,7 @@ class Plan:
         opt_einsum_flops: the same contraction as opt_einsum counts it.
         largest_intermediate: elements of the largest step's result.
         peak_bytes: the most bytes of intermediates and result alive at once; neither operands nor what kernels take
-            while they run are counted.
+            while they run are counted (``peak_bytes_on`` tells with those).
         search: what our own search tried, how long it took, how flops and size fell, and whether it would pay to search
             longer (:class:`SearchRecord`). None where nothing was searched, or by others, and of a plan that was read.
 
@@ -57,9 +67,9 @@ class Plan:
     """
 
     __slots__ = (
-        "_hash", "_network", "dtypes", "extents", "flops", "inputs", "largest_intermediate", "names", "notation",
-        "opt_einsum_flops", "output", "output_dtype", "output_shape", "path", "peak_bytes", "search", "shapes",
-        "sliced", "steps",
+        "_hash", "_network", "algebra", "conj", "dtypes", "extents", "flops", "inputs", "largest_intermediate", "names",
+        "notation", "opt_einsum_flops", "output", "output_dtype", "output_shape", "path", "peak_bytes", "search",
+        "shapes", "sliced", "steps",
     )  # fmt: skip
 
     notation: str
@@ -71,6 +81,8 @@ class Plan:
     dtypes: tuple[DType, ...]
     output_shape: Shape
     output_dtype: DType
+    algebra: Semiring
+    conj: tuple[int, ...]
     path: Path
     sliced: tuple[tuple[int, int], ...]
     steps: tuple[Step, ...]
@@ -82,20 +94,20 @@ class Plan:
     _network: Network
     _hash: int
 
-    def __init__(self, network: Network, dtypes: Sequence[DType], order: Order) -> None:
+    def __init__(self, network: Network, dtypes: Sequence[DType], order: Order, arithmetic: Arithmetic) -> None:
         ids = order.ids
         fill = super().__setattr__
         output_dtype = _common(dtypes)
         operands = len(network.inputs)
         cuts: tuple[tuple[int, int], ...] = ()
         if order.sliced:
-            from tensor_einsum.slices.cutting import ordered_cuts, slice_network, sliced_cost
+            from tensor_einsum.slices.cutting import sliced_steps
 
-            cuts = ordered_cuts(network, order.sliced)
-            steps = build_steps(slice_network(network, cuts), ids, output_dtype.itemsize)
-            flops, opt_einsum_flops, peak = sliced_cost(network, cuts, ids, steps, output_dtype.itemsize)
+            cuts, steps, flops, opt_einsum_flops, peak = sliced_steps(
+                network, order.sliced, ids, output_dtype.itemsize, arithmetic.conj
+            )
         else:
-            steps = build_steps(network, ids, output_dtype.itemsize)
+            steps = build_steps(network, ids, output_dtype.itemsize, arithmetic.conj)
             flops = opt_einsum_flops = 0
             for step in steps:
                 flops += step.flops
@@ -110,6 +122,8 @@ class Plan:
         fill("dtypes", tuple(dtypes))
         fill("output_shape", tuple(map(network.extents.__getitem__, network.output)))
         fill("output_dtype", output_dtype)
+        fill("algebra", arithmetic.algebra)
+        fill("conj", arithmetic.conj)
         fill("path", ids if len(ids) < 2 else to_linear(ids, operands))
         fill("sliced", cuts)
         fill("steps", steps)
@@ -119,50 +133,54 @@ class Plan:
         fill("peak_bytes", peak)
         fill("search", order.search)
         fill("_network", network)
-        fill("_hash", hash((network, self.dtypes, self.path, cuts)))
+        fill("_hash", hash((network, self.dtypes, self.path, arithmetic, cuts)))
 
     @property
     def subscripts(self) -> str:
         """The notation with the ellipsis and the implicit output written out."""
         return f"{','.join(written(term, self.names) for term in self.inputs)}->{written(self.output, self.names)}"
 
-    @property
-    def slices(self) -> Slices:
-        """How many slices there are, and which labels are cut (:class:`Slices`); one of a plan that is not sliced."""
-        from tensor_einsum.slices.cutting import slices_of
-
-        return slices_of(self.names, self.extents, self.sliced)
-
-    def with_slices(self, labels: Iterable[Any] | Mapping[Any, int], /) -> Plan:
-        """The same contraction along the same path, slice by slice.
-
-        Args:
-            labels: labels to cut into parts of extent 1, or a mapping from each label to the extent of its parts. What
-                is cut now is forgotten; () gives a plan without slices.
-
-        Raises:
-            ArgumentError: a label that the notation has not, or a part that is no int of 1 or more.
-
-        >>> from tensor_einsum import plan
-        >>> p = plan("ij,jk,kl->il", (9, 9), (9, 9), (9, 9))
-        >>> p.with_slices("j").slices.count, p.with_slices({"i": 4}).slices.shape
-        (9, (3,))
-        """
-        from tensor_einsum.slices.cutting import named_cuts
-
-        ids = to_ids(self.path, len(self.inputs))
-        return Plan(self._network, self.dtypes, Order(ids, self.search, named_cuts(labels, self.names, self.extents)))
-
+    @overload
     def __call__(
-        self, /, *operands: Tensor, on_step: Callable[[int, int], object] | None = None, force: bool = False
-    ) -> Tensor:
+        self,
+        /,
+        *operands: Tensor,
+        strip_exponent: Literal[True],
+        on_step: OnStep | None = ...,
+        **options: Unpack[RunOptions],
+    ) -> tuple[Tensor, float]: ...
+    @overload
+    def __call__(
+        self,
+        /,
+        *operands: Tensor,
+        out: Target,
+        alpha: Number = ...,
+        beta: Number = ...,
+        on_step: OnStep | None = ...,
+        **options: Unpack[RunOptions],
+    ) -> Target: ...
+    @overload
+    def __call__(
+        self,
+        /,
+        *operands: Tensor,
+        alpha: Number = ...,
+        on_step: OnStep | None = ...,
+        strip_exponent: Literal[False] = ...,
+        **options: Unpack[RunOptions],
+    ) -> Tensor: ...
+    def __call__(self, /, *operands: Tensor, **options: Any) -> Any:
         """Contract tensors of the shapes and dtypes that this plan was made for.
 
         Args:
             operands: tensors, all in one place; any layout.
-            on_step: called as ``on_step(done, total)`` after each step; an exception it raises, or Ctrl-C, stops the
-                contraction there.
-            force: start even what needs more memory than this process may have.
+            options: ``out``, ``alpha``, ``beta``, ``strip_exponent``, ``progress`` and ``force`` as for ``einsum``; and
+                ``on_step``, called as ``on_step(done, total)`` after each step. An exception that it raises, or Ctrl-C,
+                stops the contraction there, and frees what it made.
+
+        Returns:
+            The result; ``out`` if it is given; with ``strip_exponent=True`` mantissa and exponent.
 
         Raises:
             ShapeError: other shapes, or another number of operands.
@@ -172,81 +190,17 @@ class Plan:
                 as they lie), is more memory than this process may have in all, whatever is taken at the moment; nothing
                 has been computed then. Or memory ran out on the way; the message says in which step.
         """
-        if self.sliced:
-            from tensor_einsum.slices.running import run_sliced
-
-            return run_sliced(self, operands, on_step, force)
-        return run_plan(self, operands, on_step, force)
-
-    def peak_bytes_on(self, *operands: Tensor) -> int:
-        """``peak_bytes`` and what the kernels for these tensors take besides, such as copies of operands; in bytes.
-
-        Args:
-            operands: tensors that the plan was made for; none for compact ones on ``cpu``.
-
-        Raises:
-            ExtentError, DTypeError, PlacementError: tensors that the plan was not made for.
-
-        >>> from tensor_einsum import plan
-        >>> plan("ij,jk->ik", (20, 30), (30, 40)).peak_bytes_on()
-        6400
-        """
-        from tensor_einsum.slices.limit import needed_bytes
-        from tensor_runtime.tensors.tensor import unwrap
-
-        return needed_bytes(self, [unwrap("peak_bytes_on", operand)[0] for operand in operands])
-
-    def run_slice(
-        self,
-        number: int,
-        /,
-        *operands: Tensor,
-        on_step: Callable[[int, int], object] | None = None,
-        force: bool = False,
-    ) -> Tensor:
-        """The part of the result that one slice gives; arguments and errors as for a call.
-
-        Args:
-            number: 0 to ``slices.count`` - 1; the last of ``slices.labels`` runs fastest.
-
-        Returns:
-            An owned, compact tensor: the axes of the output, those of labels cut into parts of extent 1 left out.
-
-        Raises:
-            ArgumentError: no such slice.
-
-        >>> from tensor_einsum import plan
-        >>> from tensor_runtime import ones
-        >>> p, x = plan("ij,jk->ik", (2, 3), (3, 4)).with_slices("k"), (ones((2, 3)), ones((3, 4)))
-        >>> p.gather(p.run_slice(number, *x) for number in range(p.slices.count)).shape
-        (2, 4)
-        """
-        from tensor_einsum.slices.running import run_slice
-
-        return run_slice(self, number, operands, on_step, force)
-
-    def gather(self, parts: Iterable[Tensor], /) -> Tensor:
-        """The result of all slices, from their parts in order; an iterable is read one part at a time.
-
-        Sums of parts have the order, and so the bits, that a call gives them.
-
-        Raises:
-            ExtentError, DTypeError: parts that are none of this plan, or not as many as there are slices.
-            PlacementError: parts in different places.
-        """
-        from tensor_einsum.slices.running import gather
-
-        return gather(self, parts)
+        if options:
+            return call_plan(self, operands, **options)
+        return run_plan(self, operands, None)
 
     def to_json(self) -> str:
         """The plan as JSON text; :meth:`from_json` reads it on any machine."""
-        from tensor_einsum.plan_storage import to_json
-
         return to_json(self)
 
     @classmethod
     def from_json(cls, text: str | bytes, /) -> Plan:
-        """The plan that :meth:`to_json` wrote; what decides the result is checked again, the notation's text is not.
+        """The plan that :meth:`to_json` wrote; all of it is checked again.
 
         Raises:
             FormatError: not such a text.
@@ -256,10 +210,7 @@ class Plan:
         >>> Plan.from_json(p.to_json()) == p
         True
         """
-        from tensor_einsum.plan_storage import read_json
-
-        network, dtypes, ids, sliced = read_json(text)
-        return cls(network, dtypes, Order(ids, None, sliced))
+        return cls(*parts_of_json(text))
 
     def table(self, max_steps: int | None = None) -> str:
         """The plan as text: totals, then one line per step; ``max_steps`` leaves out the middle of a long plan."""
@@ -285,8 +236,9 @@ class Plan:
         return self._hash
 
     def _content(self) -> tuple[object, ...]:
-        """All that a plan is; the rest follows from it, and ``plan_storage`` writes it."""
-        return self.notation, self.names, self.inputs, self.output, self.shapes, self.dtypes, self.path, self.sliced
+        """All that a plan is; the rest follows from it."""
+        described = self.notation, self.names, self.inputs, self.output
+        return *described, self.shapes, self.dtypes, self.path, self.algebra, self.conj, self.sliced
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a plan is immutable; make another one instead of setting {name!r}")
@@ -295,9 +247,7 @@ class Plan:
         raise AttributeError(f"a plan is immutable; {name!r} cannot be deleted")
 
     def __reduce__(self) -> tuple[object, ...]:
-        from tensor_einsum.plan_storage import to_pickle
-
-        return _restore, to_pickle(self)
+        return _restore, pickled(self)
 
     def __copy__(self) -> Plan:
         return self
@@ -319,6 +269,7 @@ def cached_plan(
     shapes: tuple[Shape, ...],
     dtypes: tuple[DType, ...],
     options: SearchOptions,
+    arithmetic: Arithmetic = SUMS_OF_PRODUCTS,
     forms: Sequence[Form] = (),
 ) -> Plan:
     """The plan of a contraction, from the cache if it is there and the options let it be kept.
@@ -329,12 +280,12 @@ def cached_plan(
     >>> cached_plan("plan", "ij,jk", ((2, 3), (3, 4)), (F64, F64), DEFAULT).output_shape
     (2, 4)
     """
-    key = (source, shapes, dtypes, options, *forms)
+    key = (source, shapes, dtypes, options, arithmetic, *forms)
     keeps = options is DEFAULT or options.keeps
     known = plans.find(key) if keeps else None
     if known is not None:
         return known
-    plan = make_plan(operation, notations.find(source) or read_notation(source), shapes, dtypes, options)
+    plan = make_plan(operation, notations.find(source) or read_notation(source), shapes, dtypes, options, arithmetic)
     if options.limit is not None:
         from tensor_einsum.slices.limit import within
 
@@ -345,7 +296,12 @@ def cached_plan(
 
 
 def make_plan(
-    operation: str, notation: Notation, shapes: Sequence[Shape], dtypes: Sequence[DType], options: SearchOptions
+    operation: str,
+    notation: Notation,
+    shapes: Sequence[Shape],
+    dtypes: Sequence[DType],
+    options: SearchOptions,
+    arithmetic: Arithmetic = SUMS_OF_PRODUCTS,
 ) -> Plan:
     """Plan a contraction; nothing is cached here.
 
@@ -356,8 +312,8 @@ def make_plan(
     """
     network = resolve(operation, notation, shapes)
     if len(shapes) == 2 and notation.order is None and options is DEFAULT:  # nothing to choose
-        return Plan(network, dtypes, Order(((0, 1),)))
-    return Plan(network, dtypes, find_order(network, notation.order, _common(dtypes), options))
+        return Plan(network, dtypes, Order(((0, 1),)), arithmetic)
+    return Plan(network, dtypes, find_order(network, notation.order, _common(dtypes), options), arithmetic)
 
 
 def _common(dtypes: Sequence[DType]) -> DType:
@@ -365,8 +321,5 @@ def _common(dtypes: Sequence[DType]) -> DType:
 
 
 def _restore(*stored: Any) -> Plan:
-    """What a pickle calls; one of another version is refused."""
-    from tensor_einsum.plan_storage import read_pickle
-
-    network, dtypes, ids, sliced = read_pickle(*stored)
-    return Plan(network, dtypes, Order(ids, None, sliced))
+    """What a pickle calls."""
+    return Plan(*parts_of_pickle(*stored))

@@ -18,8 +18,10 @@ class SearchKeywords(TypedDict, total=False):
     optimize: Any
     seconds: float | None
     objective: Any
-    memory_limit: Any
-    force: bool
+    memory_limit: int | str | None
+
+
+SEARCH_KEYWORDS: Final = frozenset(SearchKeywords.__annotations__)
 
 
 class SearchOptions(NamedTuple):
@@ -45,19 +47,13 @@ def read_options(operation: str, keywords: Mapping[str, Any]) -> SearchOptions:
     Raises:
         PathError: ``optimize`` is nothing that finds a path.
         ArgumentError: ``seconds`` is no positive number, or nothing searches for so long; an unknown ``objective``.
-        TypeError: an unknown keyword.
 
     >>> read_options("plan", {"seconds": 2}).seconds
     2.0
     """
-    accepted = SearchKeywords.__annotations__
-    unknown = [name for name in keywords if name not in accepted]
-    if unknown:
-        raise TypeError(
-            f"{operation}() got an unexpected keyword argument {unknown[0]!r}; accepted: {', '.join(accepted)}"
-        )
     optimize = keywords.get("optimize", "auto")
-    if not (isinstance(optimize, (str, bool)) or callable(optimize) or hasattr(optimize, "get_path")):
+    searches = callable(optimize) or hasattr(optimize, "search") or hasattr(optimize, "get_path")
+    if not (isinstance(optimize, (str, bool)) or searches):
         optimize = path_entries(optimize)
     seconds = _seconds(operation, keywords.get("seconds"), optimize)
     limit = keywords.get("memory_limit")

@@ -18,6 +18,7 @@ the operands belong to the caller.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from itertools import chain
 from math import prod
 from typing import Final, NamedTuple
 
@@ -27,13 +28,16 @@ from tensor_einsum.path import Path
 _SMALLER: Final = (
     4  # measured on tensor networks: 1 and 16 do worse on some, moving always does worse on chains of bonds
 )
+KEEPS_CONJ: Final = frozenset(("contract", "unary_einsum", "squeeze"))
+"""Steps that commute with conjugation."""
 
 
 class Step(NamedTuple):
     """One kernel call.
 
     ``kind`` is "contract" (two operands), "unary_einsum" (one: diagonals, sums, another order, embedding) or "squeeze"
-    (a view without the axes of extent 1 that broadcast; nothing is computed).
+    (a view without the axes of extent 1 that broadcast; nothing is computed). Where operands are taken conjugated, also
+    "conj_contract", which reads its first operand so, and "conj".
     """
 
     kind: str
@@ -52,13 +56,15 @@ class Step(NamedTuple):
         return prod(self.shape)
 
 
-def build_steps(network: Network, path: Path, itemsize: int) -> tuple[Step, ...]:
+def build_steps(network: Network, path: Path, itemsize: int, conj: Sequence[int] = ()) -> tuple[Step, ...]:
     """Steps of a path.
 
     Args:
         network: labels and extents.
         path: ids, one or two per contraction (``tensor_einsum.path``).
         itemsize: bytes per element of every result.
+        conj: operands that are taken conjugated. A product of two such is the conjugate of the plain product, so
+            conjugation is put off as long as both factors have it.
 
     >>> from tensor_einsum.notation import parse
     >>> from tensor_einsum.network import resolve
@@ -66,14 +72,15 @@ def build_steps(network: Network, path: Path, itemsize: int) -> tuple[Step, ...]
     >>> [step.subscripts for step in build_steps(network, ((0, 1),), 8)]
     ['iij->j', 'j,jk->k']
     """
-    return _Builder(network, itemsize).build(path)
+    return _Builder(network, itemsize, conj).build(path)
 
 
 class _Builder:
     """The terms that are left, and how many of them have each label."""
 
-    def __init__(self, network: Network, itemsize: int) -> None:
+    def __init__(self, network: Network, itemsize: int, conj: Sequence[int]) -> None:
         self.network = network
+        self.conjugated = {*conj}  # operands and steps whose elements stand for their conjugates
         self.itemsize = itemsize
         self.single = max(map(len, network.names), default=1) == 1  # characters per label; subscripts need no separator
         self.steps: list[Step] = []
@@ -103,6 +110,8 @@ class _Builder:
                 self._reduce_one(entry[0], alone=last < 0)
         if last < 0 or self.terms[-1] != output:
             self._unary_einsum(len(self.terms) - 1, output)
+        if self.slots[-1] in self.conjugated:
+            self._emit("conj", (self.slots[-1],), (output,), output, self._size(output), self._size(output))
         return tuple(self.steps)
 
     def _reduce_one(self, one: int, alone: bool) -> None:
@@ -137,9 +146,12 @@ class _Builder:
                 flops += prod(map(extents.__getitem__, term))
                 whole *= prod(map(extents.__getitem__, alone))
         counted = whole * (2 if summed or alone_a or alone_b else 1)
-        self._append(
-            output, self._emit("contract", (self.slots[first], self.slots[second]), terms, output, flops, counted)
-        )
+        kind, slots = "contract", (self.slots[first], self.slots[second])
+        if self.conjugated and (slots[0] in self.conjugated) is not (slots[1] in self.conjugated):
+            kind = "conj_contract"
+            if slots[1] in self.conjugated:
+                slots, terms = slots[::-1], terms[::-1]
+        self._append(output, self._emit(kind, slots, terms, output, flops, counted))
 
     def _distinct(self, one: int) -> Labels:
         """A term without repeated labels: as it is, or its diagonal, with what only it has summed."""
@@ -181,7 +193,13 @@ class _Builder:
         shape = tuple(map(self.network.extents.__getitem__, output))
         size = 0 if kind == "squeeze" else prod(shape) * self.itemsize
         self.steps.append(Step(kind, slots, inputs, output, subscripts, shape, flops, counted, size))
-        return len(self.network.inputs) + len(self.steps) - 1
+        made = len(self.network.inputs) + len(self.steps) - 1
+        if kind in KEEPS_CONJ and slots[0] in self.conjugated:
+            self.conjugated.add(made)
+        return made
+
+    def _size(self, term: Labels) -> int:
+        return prod(map(self.network.extents.__getitem__, term))
 
 
 class Consumers:
@@ -236,6 +254,18 @@ class Consumers:
 
     def _size(self, labels: Sequence[int]) -> int:
         return prod([self.extents[label] for label in labels])
+
+
+def numbered(terms: tuple[Labels, ...]) -> tuple[Labels, ...]:
+    """Labels by number of first occurrence, so that equal steps share a kernel.
+
+    >>> numbered(((7, 3), (3, 9), (7, 9)))
+    ((0, 1), (1, 2), (0, 2))
+    """
+    numbers: dict[int, int] = {}
+    for label in chain.from_iterable(terms):
+        numbers.setdefault(label, len(numbers))
+    return tuple([tuple(map(numbers.__getitem__, term)) for term in terms])
 
 
 def peak_bytes(

@@ -30,10 +30,8 @@ def bind_sort(operands: tuple[Form], result: Form, params: tuple[int | None, boo
     >>> bind_sort((form,), form, (0, True))(np.array([1.0, np.nan, 2.0])).tolist()
     [2.0, 1.0, nan]
     """
-    form = operands[0]
-    axis, descending = params
-    place = -1 if axis is None else form.rank - 1 - axis % form.rank
-    key = _key(form) if descending else None
+    axis = params[0]
+    place, key = _order(operands[0], *params)
 
     def in_order(x: Array) -> Array:
         out = x.flatten(order="F") if axis is None else x.copy(order="C")
@@ -57,10 +55,8 @@ def bind_argsort(operands: tuple[Form], result: Form, params: tuple[int | None, 
     >>> bind_argsort((form,), form, (0, True))(np.array([1, 2, 1, 2])).tolist()
     [1, 3, 0, 2]
     """
-    form = operands[0]
-    axis, descending = params
-    place = -1 if axis is None else form.rank - 1 - axis % form.rank
-    key = _key(form) if descending else None
+    axis = params[0]
+    place, key = _order(operands[0], *params)
 
     def order(x: Array) -> Array:
         line = truth(x.ravel(order="F") if axis is None else x)
@@ -70,9 +66,12 @@ def bind_argsort(operands: tuple[Form], result: Form, params: tuple[int | None, 
     return ignoring_fp_errors(order)
 
 
-def _key(form: Form) -> Callable[..., Any]:
-    """A function that is its own inverse and turns the order round."""
-    return np.negative if form.dtype.kind in ("float", "complex") else np.invert
+def _order(form: Form, axis: int | None, descending: bool) -> tuple[int, Callable[..., Any] | None]:
+    """The axis of the transposed array, and a function that is its own inverse and turns the order round if need be."""
+    place = -1 if axis is None else form.rank - 1 - axis % form.rank
+    if not descending:
+        return place, None
+    return place, np.negative if form.dtype.kind in ("float", "complex") else np.invert
 
 
 _LOWEST: Final[dict[str, Any]] = {"f4": np.int32(-(2**31)), "f8": np.int64(-(2**63))}

@@ -192,40 +192,57 @@ def varying(network: Network, cuts: Cuts, steps: Sequence[Step]) -> tuple[bool, 
     return tuple(found)
 
 
-class SlicedCost(NamedTuple):
-    """What all slices cost together."""
+def parted_steps(network: Network, cuts: Cuts, steps: Sequence[Step]) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+    """The steps that all slices share, and those of every slice, in the order in which they are executed.
 
-    flops: int
+    >>> from tensor_einsum import plan
+    >>> p = plan("ij,jk,kl->il", (2, 3), (3, 4), (4, 5), optimize=[(0, 1), (0, 1)]).with_slices("l")
+    >>> [[step.subscripts for step in steps] for steps in parted_steps(p._network, p.sliced, p.steps)]
+    [['ij,jk->ik'], ['k,ik->i']]
+    """
+    own = varying(network, cuts, steps)[len(network.inputs) :]
+    parts = [[step for step, varies in zip(steps, own, strict=True) if varies is which] for which in (False, True)]
+    return tuple(parts[0]), tuple(parts[1])
+
+
+class Sliced(NamedTuple):
+    """What slices make of a plan."""
+
+    cuts: Cuts
+    steps: tuple[Step, ...]  # of a full slice
+    flops: int  # of all slices
     opt_einsum_flops: int
     peak_bytes: int
 
 
-def sliced_cost(network: Network, cuts: Cuts, path: Path, steps: Sequence[Step], itemsize: int) -> SlicedCost:
-    """Costs of a sliced contraction.
+def sliced_steps(network: Network, cuts: Sequence[Cut], path: Path, itemsize: int, conj: Sequence[int] = ()) -> Sliced:
+    """Cuts in order, steps of one slice, and costs of all.
 
     Args:
         network: of the whole contraction.
         cuts: what is cut.
         path: ids.
-        steps: of a full slice.
         itemsize: bytes per element.
+        conj: operands that are taken conjugated.
 
     >>> from tensor_einsum.network import resolve
     >>> from tensor_einsum.notation import parse
-    >>> network, cuts = resolve("plan", parse("ij,jk->ik"), [(4, 6), (6, 5)]), ((1, 4),)
-    >>> sliced_cost(network, cuts, ((0, 1),), build_steps(slice_network(network, cuts), ((0, 1),), 8), 8)
-    SlicedCost(flops=240, opt_einsum_flops=240, peak_bytes=320)
+    >>> network = resolve("plan", parse("ij,jk->ik"), [(4, 6), (6, 5)])
+    >>> sliced_steps(network, [(1, 4)], ((0, 1),), 8)[2:]
+    (240, 240, 320)
     """
+    cuts = ordered_cuts(network, cuts)
+    steps = build_steps(slice_network(network, cuts), path, itemsize, conj)
     varies = varying(network, cuts, steps)
     first = len(network.inputs)
     flops = sum(step.flops for step, own in zip(steps, varies[first:], strict=True) if not own)
     counted = sum(step.opt_einsum_flops for step, own in zip(steps, varies[first:], strict=True) if not own)
     for parts, count in kinds(cuts, network.extents):
-        these = build_steps(slice_network(network, cuts, parts), path, itemsize)
+        these = build_steps(slice_network(network, cuts, parts), path, itemsize, conj)
         flops += count * sum(step.flops for step, own in zip(these, varies[first:], strict=True) if own)
         counted += count * sum(step.opt_einsum_flops for step, own in zip(these, varies[first:], strict=True) if own)
     result = prod(network.extents[label] for label in network.output) * itemsize
-    return SlicedCost(flops, counted, sliced_peak(steps, varies, first, result))
+    return Sliced(cuts, steps, flops, counted, sliced_peak(steps, varies, first, result))
 
 
 def sliced_peak(

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 OnStep = Callable[[int, int], object]
 
 
+Around = Callable[[Kernel, Form], Kernel]
+"""From a kernel and the form of its result to what is called in its place."""
+
+
 class Reading(NamedTuple):
     """How a slice reads an operand, or where it is written in the result: a view, which starts where the slice does."""
 
@@ -75,12 +79,13 @@ class SlicedExecutable:
     [[1.0, 1.0], [1.0, 1.0], [1.0, 1.0], [1.0, 1.0]]
     """
 
-    def __init__(self, plan: Plan, forms: Sequence[Form]) -> None:
+    def __init__(self, plan: Plan, forms: Sequence[Form], around: Around | None = None) -> None:
         check_forms(plan, forms)
         check_placement(forms)
         self.plan = plan
         self.home = forms[0].placement
         self._forms = tuple(forms)
+        self._around = around
         network, cuts = plan._network, plan.sliced
         self.count = plan.slices.count
         self._path = to_ids(plan.path, len(plan.inputs))
@@ -99,13 +104,15 @@ class SlicedExecutable:
             views.append(reading.view if reading else form)
             if reading:
                 readings.append((operand, reading))
-        steps = build_steps(network, self._path, plan.output_dtype.itemsize)
-        instructions, result = bind_steps(steps, views, plan.output_dtype)
+        steps = build_steps(network, self._path, plan.output_dtype.itemsize, plan.conj)
+        instructions, slots = bind_steps(steps, views, plan.output_dtype, plan.algebra)
         tasks = []
         for number, (step, (kernel, one, two)) in enumerate(zip(steps, instructions, strict=True), first):
             own = [slot for slot in step.operands if self._varies[slot] or not self._varies[number]]
+            if self._around is not None and step.kind != "squeeze":
+                kernel = self._around(kernel, slots[number])
             tasks.append(Task(kernel, one, two, number, tuple(own)))
-        return Kind(tuple(readings), tuple(tasks), result)
+        return Kind(tuple(readings), tuple(tasks), slots[-1])
 
     def _shared(self, kind: Kind) -> tuple[tuple[Task, ...], tuple[tuple[int, Reading], ...]]:
         """What runs before the slices. What a slice reads of it must not be forgotten there."""

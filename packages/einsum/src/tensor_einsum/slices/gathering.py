@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tensor_core.errors import UnsupportedOperationError
 from tensor_einsum.slices.cutting import part_extents, starts_of
 from tensor_einsum.slices.executable import Reading, bind_reading
+from tensor_runtime.algebras import OR_AND
 from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.kernel_facts import KernelFacts, state
@@ -27,15 +28,17 @@ def _bind_writing(key: tuple[Form, Form]) -> Binding:
     return registry.bind("copy_into", key, target, None), target
 
 
-def _bind_adding(key: tuple[Form, Form]) -> Binding:
-    target, part = key
-    try:
-        return registry.bind("add_into", key, target, None), target
-    except UnsupportedOperationError:  # a backend of somebody else: the sum is a new array, then
-        total = form_of(target.dtype, target.shape, target.placement)
-        add = registry.bind("add", (target, part), total, None)
-        write, _ = _WRITING[target, total]
-        return lambda array, more: write(array, add(array, more)), target
+def _bind_adding(key: tuple[str, Form, Form]) -> Binding:
+    addition, target, part = key
+    if addition == "add":
+        try:
+            return registry.bind("add_into", (target, part), target, None), target
+        except UnsupportedOperationError:  # a backend of somebody else
+            pass
+    total = form_of(target.dtype, target.shape, target.placement)  # the sum is a new array
+    add = registry.bind(addition, (target, part), total, None)
+    write, _ = _WRITING[target, total]
+    return lambda array, more: write(array, add(array, more)), target
 
 
 state("add_into", KernelFacts(effect="writes"))
@@ -64,6 +67,8 @@ class Gathering:
         for (label, _), parts in zip(plan.sliced, plan.slices.shape, strict=True):
             self._summed *= 1 if label in plan.output else parts
         self._readings: dict[tuple[int, ...], Reading | None] = {}
+        # Ors of ands are what sums and products of Bool are.
+        self._addition = "add" if plan.algebra is OR_AND else plan.algebra.addition
         self.array: Any = None
         self.taken = 0
         """Parts that are in the result."""
@@ -75,10 +80,11 @@ class Gathering:
         else:
             if self.array is None:
                 full = registry.bind("full", (), self.form, None)
-                self.array = call_translated("einsum", self.form, full, 0)
+                zero = self.plan.algebra.zero_of(self.plan.output_dtype)
+                self.array = call_translated("einsum", self.form, full, zero)
             target, view = self._place(number)
             first = number % self._summed == 0
-            kernel, _ = (_WRITING if first else _ADDING)[target, form]
+            kernel, _ = _WRITING[target, form] if first else _ADDING[self._addition, target, form]
             call_translated("einsum", None, kernel, view, array)
         self.taken += 1
 

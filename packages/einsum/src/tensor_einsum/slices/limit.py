@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Final
 
 from tensor_core.errors import shortened
 from tensor_core.formatting import readable_bytes
+from tensor_einsum.arithmetic import Arithmetic
 from tensor_einsum.errors import MemoryLimitError
 from tensor_einsum.executor import bind_plan, check_forms
 from tensor_einsum.optimizers import Order
-from tensor_einsum.path import Path, to_ids
+from tensor_einsum.path import to_ids
 from tensor_einsum.slices.cutting import Cuts, slice_network
 from tensor_einsum.slices.executable import SlicedExecutable
 from tensor_einsum.slices.finder import Model, find_cuts
@@ -66,9 +67,9 @@ def within(plan: Plan, limit: int, forms: Sequence[Form]) -> Plan:
     ids = to_ids(plan.path, len(plan.inputs))
     itemsize = plan.output_dtype.itemsize
     network = plan._network
-    steps = build_steps(network, ids, itemsize)
+    steps = build_steps(network, ids, itemsize, plan.conj)
     shares = [0.0] * len(steps)
-    contractions = [place for place, step in enumerate(steps) if step.kind == "contract"]
+    contractions = [place for place, step in enumerate(steps) if len(step.operands) == 2]
     model = Model(network, steps, itemsize, shares)
     start = plan.sliced
     aimed = limit
@@ -76,7 +77,7 @@ def within(plan: Plan, limit: int, forms: Sequence[Form]) -> Plan:
         cuts = find_cuts(model, aimed, start)
         if cuts is None:
             break
-        tried = _replaced(plan, ids, cuts)
+        tried = replaced(plan, cuts)
         if tried.peak_bytes <= limit:
             needed, taken = _measured(tried, forms)
             if needed <= limit:
@@ -92,7 +93,7 @@ def within(plan: Plan, limit: int, forms: Sequence[Form]) -> Plan:
             aimed = aimed * limit // tried.peak_bytes - 1
         if aimed <= 0:
             break
-    smallest = _smallest(plan, ids, forms)
+    smallest = _smallest(plan, forms)
     if smallest[0] <= limit:
         return smallest[1]
     raise MemoryLimitError(
@@ -116,18 +117,25 @@ def _measured(plan: Plan, forms: Sequence[Form]) -> tuple[int, list[float]]:
     shares, waiting = [], 0  # what steps of one operand take counts with the contraction that follows
     for step, workspace in zip(plan.steps, workspaces, strict=True):
         waiting = max(waiting, workspace)
-        if step.kind == "contract":
+        if len(step.operands) == 2:
             read = sum(prod(extents[label] for label in term) for term in step.inputs)
             shares.append(waiting / max(read * plan.output_dtype.itemsize + step.bytes, 1))
             waiting = 0
     return needed, shares
 
 
-def _smallest(plan: Plan, ids: Path, forms: Sequence[Form]) -> tuple[int, Plan]:
+def _smallest(plan: Plan, forms: Sequence[Form]) -> tuple[int, Plan]:
     cuts: Cuts = tuple((label, 1) for label in range(len(plan.names)))
-    made = _replaced(plan, ids, cuts)
+    made = replaced(plan, cuts)
     return needed_bytes(made, forms), made
 
 
-def _replaced(plan: Plan, ids: Path, cuts: Cuts) -> Plan:
-    return type(plan)(plan._network, plan.dtypes, Order(ids, plan.search, cuts))
+def replaced(plan: Plan, cuts: Cuts) -> Plan:
+    """The same contraction along the same path, with other labels cut.
+
+    >>> from tensor_einsum import plan
+    >>> replaced(plan("ij->", (4, 6)), ((1, 2),)).slices.count
+    3
+    """
+    order = Order(to_ids(plan.path, len(plan.inputs)), plan.search, cuts)
+    return type(plan)(plan._network, plan.dtypes, order, Arithmetic(plan.algebra, plan.conj))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.errors import ArgumentError, DTypeError, shortened
@@ -60,20 +60,20 @@ def run_sliced(plan: Plan, operands: Sequence[Tensor], on_step: OnStep | None, f
     return wrap(making.form, contract(executable, [array for _, array in pairs], making, on_step))
 
 
-def bind_sliced(plan: Plan, forms: Sequence[Form], force: bool) -> Binding:
+def bind_sliced(plan: Plan, forms: Sequence[Form]) -> Binding:
     """One callable for a sliced plan, which checks memory at every call, and the form of its result.
 
     >>> from tensor_einsum import plan
     >>> from tensor_runtime import ones
     >>> x = ones((3,))
-    >>> bind_sliced(plan("i->", (3,)).with_slices("i"), [x._form], False)[0](x._array).tolist()
+    >>> bind_sliced(plan("i->", (3,)).with_slices("i"), [x._form])[0](x._array).tolist()
     3.0
     """
-    executable = bound(plan, forms, force)
+    executable = bound(plan, forms, False)
     form = Gathering(plan, executable.home).form
 
     def run(*arrays: Any) -> Any:
-        if not force and needs_check(executable.needed_bytes, executable.home):
+        if needs_check(executable.needed_bytes, executable.home):
             check_fits(plan, executable.needed_bytes)
         return contract(executable, arrays, Gathering(plan, executable.home), None)
 
@@ -90,16 +90,7 @@ def contract(executable: SlicedExecutable, arrays: Sequence[Any], making: Gather
     3.0
     """
     count = executable.count
-    done = None
-    if on_step is not None:
-        total = executable.shared_steps + executable.slice_steps * count
-        steps = executable.shared_steps * (making.taken > 0) + executable.slice_steps * making.taken
-
-        def done() -> None:
-            nonlocal steps
-            steps += 1
-            on_step(steps, total)
-
+    done = counting(executable, on_step, making.taken)
     if executable.home is META:  # nothing is computed there, however many times
         making.taken = count
         return None
@@ -107,6 +98,31 @@ def contract(executable: SlicedExecutable, arrays: Sequence[Any], making: Gather
     for number in range(making.taken, count):
         making.put(number, executable.form_of_part(number), executable.run(number, prepared, done), fresh=True)
     return making.finish()
+
+
+def counting(
+    executable: SlicedExecutable, on_step: OnStep | None, taken: int = 0, slices: int | None = None
+) -> Callable[[], object] | None:
+    """What is to be called after each step, when some slices are in the result already.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime import ones
+    >>> p, x = plan("i->", (3,)).with_slices("i"), ones((3,))
+    >>> counting(bound(p, [x._form], False), print, taken=1)()
+    2 3
+    """
+    if on_step is None:
+        return None
+    each = executable.slice_steps
+    steps = taken * each
+    total = executable.shared_steps + each * (executable.count if slices is None else slices)
+
+    def done() -> None:
+        nonlocal steps
+        steps += 1
+        on_step(steps, total)
+
+    return done
 
 
 def run_slice(plan: Plan, number: int, operands: Sequence[Tensor], on_step: OnStep | None, force: bool) -> Tensor:
@@ -121,15 +137,7 @@ def run_slice(plan: Plan, number: int, operands: Sequence[Tensor], on_step: OnSt
     check_number(plan, number)
     pairs = [unwrap("einsum", operand) for operand in operands]
     executable = bound(plan, [form for form, _ in pairs], force)
-    done = None
-    if on_step is not None:
-        steps, total = 0, executable.shared_steps + executable.slice_steps
-
-        def done() -> None:
-            nonlocal steps
-            steps += 1
-            on_step(steps, total)
-
+    done = counting(executable, on_step, slices=1)
     prepared = executable.prepare([array for _, array in pairs], done)
     return wrap(executable.form_of_part(number), executable.run(number, prepared, done))
 

@@ -230,11 +230,9 @@ def held_bytes(kernel: Any, /) -> int:
         kind = type(one)
         if kind in _FREE:
             continue
-        if kind in _LEAVES:
-            total += getsizeof(one)
-        elif id(one) not in seen and len(seen) <= _MOST:
+        if id(one) not in seen and len(seen) <= _MOST:
             seen.add(id(one))
-            total += _own_bytes(one, kind, waiting)
+            total += getsizeof(one) if kind in _LEAVES else _own_bytes(one, kind, waiting)
     return total
 
 

@@ -5,8 +5,9 @@ decided when the kernel is bound, from the forms alone:
 
 1. labels of one operand only that the result lacks are summed away first;
 2. neighbouring axes that stay neighbours everywhere become one (``tensor_cpu.kernels.axes``);
-3. the rest is a (stacked) matrix product by BLAS (``gemm`` decides, ``blas_products`` calls it), or a sum of products
-   in C (``native``) or by NumPy (``broadcast_sum``), whichever is estimated to be cheapest.
+3. the rest is a (stacked) matrix product (``gemm`` decides what it is and calls BLAS; ``numpy_products`` is for what it
+   cannot take), or a sum of products in C (``native``) or by NumPy (``broadcast_sum``), whichever is estimated to be
+   cheapest (``cost``).
 
 The kernels in C copy no operand; NumPy's copy each at most once. All write the result once, in its order.
 """
@@ -21,17 +22,18 @@ import numpy as np
 from tensor_core.errors import UnsupportedOperationError
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.axes import RESULT, Axis, FormLike, Labels, Operand, extent_of, join, native, row_major
-from tensor_cpu.kernels.contraction.blas_products import bind_product as bind_native_product
+from tensor_cpu.kernels.contraction import cost, gemm, numpy_products
 from tensor_cpu.kernels.contraction.broadcast_sum import (
     MOST_TERMS,
     Accumulation,
     bind_broadcast_sum,
     plan_broadcast_sum,
 )
-from tensor_cpu.kernels.contraction.gemm import MatrixProduct, bind_product, plan_product
+from tensor_cpu.kernels.contraction.gemm import MatrixProduct, plan_product
 from tensor_cpu.kernels.contraction.native import PairProduct, ScatterProduct, bind_pair, bind_scatter, plan_native
 from tensor_cpu.kernels.contraction.unary_einsum import bind_rearrangement, bind_unary_einsum
 from tensor_cpu.storage import MOST_AXES
+from tensor_cpu.system.extension import AVAILABLE
 from tensor_runtime.backends.workspaces import with_workspace, workspace_of
 
 __all__ = ["bind_contract", "bind_unary_einsum", "plan_contraction"]
@@ -115,8 +117,8 @@ def _bind(x: Operand, y: Operand, result: Operand) -> Kernel:
         case ScatterProduct():
             return bind_scatter(plan, result)
         case MatrixProduct():
-            product = bind_native_product(plan, x, y, result) or bind_product(plan, x, y, result)
-            return with_workspace(product, plan.workspace_bytes(x, y, result))
+            product = gemm.bind_product(plan, x, y, result) or numpy_products.bind_product(plan, x, y, result)
+            return with_workspace(product, plan.workspace_bytes(x, y, result)) if plan.copies else product
     return bind_broadcast_sum(plan, x, y, result)
 
 
@@ -129,8 +131,11 @@ def plan_contraction(x: Operand, y: Operand, result: Operand) -> Plan:
     """
     axes = join(x, y, result)
     plan = plan_numpy(axes, x, y, result)
-    native_plan = plan_native(axes, x, y, result)
-    return native_plan if native_plan is not None and native_plan.cost < plan.cost else plan
+    if AVAILABLE and cost.least_native(extent_of(axes), result.dtype) < plan.cost:  # else it need not be worked out
+        native_plan = plan_native(axes, x, y, result)
+        if native_plan is not None and native_plan.cost < plan.cost:
+            return native_plan
+    return plan
 
 
 def plan_numpy(axes: tuple[Axis, ...], x: Operand, y: Operand, result: Operand) -> MatrixProduct | Accumulation:

@@ -8,15 +8,12 @@ vectors.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
-
-import numpy as np
+from typing import Any, Final, NamedTuple
 
 from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND, Axis, Operand, by_occurrence, by_stride, extent_of, line
-from tensor_cpu.kernels.contraction import native_cost as cost
-from tensor_cpu.system.extension import AVAILABLE, LIBRARY
+from tensor_cpu.kernels.contraction import cost
+from tensor_cpu.system.extension import LIBRARY
 
 Group = tuple[Axis, ...]
 Kernel = Callable[[Any, Any], Any]
@@ -40,8 +37,7 @@ _LONGEST_TABLE: Final = 1 << 20  # entries; csrc/contraction/groups.h
 _PANEL: Final = 8  # neighbours that are packed as a run
 
 
-@dataclass(frozen=True, slots=True)
-class PairProduct:
+class PairProduct(NamedTuple):
     """One decision: the axes of the result in its order, and the contracted ones."""
 
     kept: Group
@@ -55,7 +51,7 @@ class PairProduct:
 
 
 def plan_native(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) -> PairProduct | ScatterProduct | None:
-    """The cheaper of the two native kernels; None without the extension, or where an operand must be converted.
+    """The cheaper of the two native kernels; None where an operand must be converted.
 
     None also where sums are so long that tables of offsets would take more memory than a kernel should keep.
 
@@ -65,7 +61,7 @@ def plan_native(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) -
     >>> type(plan_native(join(x, y, result), x, y, result)).__name__
     'PairProduct'
     """
-    if not AVAILABLE or not x.dtype == y.dtype == result.dtype:
+    if not x.dtype == y.dtype == result.dtype:
         return None
     if result.size == 1 and x.size > _LONGEST_SUM:
         return None
@@ -89,8 +85,7 @@ def plan_pair(axes: Sequence[Axis], dtype: str) -> PairProduct:
     kept = tuple([axis for axis in axes if axis.strides[RESULT] is not None])
     contracted = tuple([axis for axis in axes if axis.strides[RESULT] is None])
     size, depth = extent_of(kept), extent_of(contracted)
-    itemsize, parts = np.dtype(dtype).itemsize, 2 if dtype.startswith("complex") else 1
-    estimate = partial(cost.pair, depth=depth, itemsize=itemsize, parts=parts)
+    estimate = partial(cost.pair, depth=depth, dtype=dtype)
     if not kept:
         return PairProduct(kept, contracted, estimate(1, 1, 1, loop="scaled"))
     lane, others = kept[-1], kept[:-1]
@@ -131,8 +126,7 @@ def bind_pair(plan: PairProduct, result: Operand) -> Kernel:
     return LIBRARY.bind_pair(TYPE_NAMES[result.dtype], result.shape, _group(plan.kept), _group(plan.contracted))
 
 
-@dataclass(frozen=True, slots=True)
-class ScatterProduct:
+class ScatterProduct(NamedTuple):
     """One decision: the part of every axis in a stack of matrix products."""
 
     stack: Group
@@ -165,13 +159,12 @@ def plan_scatter(axes: Sequence[Axis], x: Operand, y: Operand) -> ScatterProduct
     rows, columns = (of_y, of_x) if second else (of_x, of_y)
     role_of_rows, role_of_columns = (SECOND, FIRST) if second else (FIRST, SECOND)
     m, n, k = extent_of(rows), extent_of(columns), extent_of(inner)
-    time = cost.gemm(
+    time = cost.scatter(
         m,
         n,
         k,
         extent_of(stack),
-        itemsize=np.dtype(x.dtype).itemsize,
-        parts=2 if x.dtype.startswith("complex") else 1,
+        dtype=x.dtype,
         packing=(_packing(rows, m, inner, k, role_of_rows), _packing(columns, n, inner, k, role_of_columns)),
         in_vectors=_run(rows, RESULT) >= min(_PANEL, m),
     )

@@ -28,7 +28,7 @@ def bind_unary_einsum(operands: tuple[Operand, ...], result: Result, params: Any
     (form,) = operands
     assert isinstance(form, Form)
     assert isinstance(result, Form)
-    labels_in, labels_out = params
+    labels_in, labels_out = params[:2]  # what follows is an algebra, whose sums and zero are not asked for here
     if {*labels_in} != {*labels_out} or len({*labels_out}) < len(labels_out) or form.dtype is not result.dtype:
         return None
     operand = native(form, labels_in)
@@ -39,4 +39,7 @@ def bind_unary_einsum(operands: tuple[Operand, ...], result: Result, params: Any
     return LIBRARY.bind_copy(result.shape[::-1], strides, result.dtype.name)
 
 
-BINDERS: Final[Mapping[str, NativeBinder]] = {"unary_einsum": bind_unary_einsum}
+BINDERS: Final[Mapping[str, NativeBinder]] = {
+    "unary_einsum": bind_unary_einsum,
+    "semiring_unary_einsum": bind_unary_einsum,
+}

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from tensor_cpu.kernel_table import NativeBinder
+from tensor_cpu.kernel_table import MOST_TINY_TERMS, NativeBinder
 from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
-_MOST_TERMS: Final = 4096  # multiplications of a product: beyond, BLAS catches up
 _PANEL: Final = 960  # elements of the right factor; TINY_PANEL in tiny.h
 
 Occurrence = tuple[bool, bool, bool]  # in the first operand, in the second, in the result
@@ -43,8 +42,6 @@ def bind_contract(operands: tuple[Operand, ...], result: Result, params: Any, /)
     if not isinstance(a, Form) or not isinstance(b, Form) or not isinstance(result, Form) or not a.size or not b.size:
         return None
     if not (a.dtype is b.dtype is result.dtype) or result.dtype.kind == "bool":
-        return None
-    if max(a.size, b.size, result.size) > _MOST_TERMS:
         return None
     labels_a, labels_b, labels_out = params
     if not {*labels_a} ^ {*labels_b} <= {*labels_out}:
@@ -97,7 +94,7 @@ def _arranged(a: Form, b: Form, result: Form, params: Any) -> tuple[bool, TinyPr
         return None
     (batches, of_batch), (m, of_rows), (k, of_inner) = batch or _ABSENT, rows or _ABSENT, inner or _ABSENT
     n, of_columns = columns or (1, (1, 1, 1))
-    if batches * m * n * k > _MOST_TERMS or n * k > _PANEL:
+    if batches * m * n * k > MOST_TINY_TERMS or n * k > _PANEL:
         return None
     return swapped, TinyProduct(
         batches,

@@ -1,16 +1,20 @@
-"""Plans as JSON and as pickles, and what is checked when they are read."""
+"""Plans as they are stored, as JSON and in pickles: read again with every check that planning makes."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.dtypes import DType, as_dtype
 from tensor_core.errors import FormatError, TensorError, shortened
 from tensor_core.shapes import as_shape
+from tensor_einsum.arithmetic import SUMS_OF_PRODUCTS, Arithmetic, algebra_named, arithmetic_of
 from tensor_einsum.network import Labels, Network, Shape, resolve
 from tensor_einsum.notation import Notation
+from tensor_einsum.optimizers import Order
 from tensor_einsum.path import Path, in_pairs, to_ids
+from tensor_einsum.stored_notation import check_notation
+from tensor_runtime.algebras import PLUS_TIMES
 
 if TYPE_CHECKING:
     from tensor_einsum.plan import Plan
@@ -20,7 +24,7 @@ FORMAT: Final = "tensor_einsum.plan/2"
 FORMER: Final = "tensor_einsum.plan/1"
 """A version that is still read: of plans that are not sliced, without ``sliced``."""
 
-Content = tuple[Network, list[DType], Path, tuple[tuple[int, int], ...]]
+Parts = tuple[Network, Sequence[DType], Order, Arithmetic]
 """What a plan is made of."""
 
 
@@ -28,9 +32,11 @@ def to_json(plan: Plan) -> str:
     """The text of a plan.
 
     >>> from tensor_einsum import plan
-    >>> json.loads(to_json(plan("i->", (2,))))["path"]
-    []
+    >>> to_json(plan("ij,j", (2, 3), (3,)))[:34]
+    '{"format": "tensor_einsum.plan/2",'
     """
+    import json
+
     return json.dumps(
         {
             "format": FORMAT,
@@ -41,21 +47,25 @@ def to_json(plan: Plan) -> str:
             "shapes": plan.shapes,
             "dtypes": [dtype.name for dtype in plan.dtypes],
             "path": plan.path,
+            "algebra": plan.algebra.name,
+            "conj": plan.conj,
             "sliced": plan.sliced,
         }
     )
 
 
-def read_json(text: str | bytes) -> Content:
-    """What :func:`to_json` wrote.
+def parts_of_json(text: str | bytes) -> Parts:
+    """What the plan of such a text is made of.
 
     Raises:
         FormatError: not such a text.
 
     >>> from tensor_einsum import plan
-    >>> read_json(to_json(plan("i,i", (2,), (2,))))[2]
+    >>> parts_of_json(to_json(plan("ij,j", (2, 3), (3,))))[2].ids
     ((0, 1),)
     """
+    import json
+
     try:
         content = json.loads(text)
         if not isinstance(content, dict) or content.get("format") not in (FORMAT, FORMER):
@@ -70,28 +80,28 @@ def read_json(text: str | bytes) -> Content:
         dtypes = [as_dtype(name) for name in content["dtypes"]]
         if not inputs or len(dtypes) != len(inputs):
             raise FormatError(f"Plan.from_json: {len(inputs)} operands and {len(dtypes)} dtypes")
-        notation = _read_notation(str(content["notation"]), inputs, output, names)
+        notation = _expanded(str(content["notation"]), inputs, output, names)
         network = resolve("Plan.from_json", notation, shapes)
+        check_notation(notation.text, inputs, output, names, shapes)
+        algebra = algebra_named(content.get("algebra", PLUS_TIMES.name))
+        arithmetic = arithmetic_of("Plan.from_json", algebra, content.get("conj", ()), dtypes)
+        path = in_pairs(to_ids(content["path"], len(inputs)), len(inputs))
         sliced = _cuts(content["sliced"] if content["format"] == FORMAT else (), len(names))
-        return network, dtypes, in_pairs(to_ids(content["path"], len(inputs)), len(inputs)), sliced
+        return network, dtypes, Order(path, None, sliced), arithmetic
     except FormatError:
         raise
     except (ValueError, TypeError, KeyError, RecursionError, TensorError) as error:
         raise FormatError(f"Plan.from_json: not a plan: {type(error).__name__}: {error}") from error
 
 
-def to_pickle(plan: Plan) -> tuple[object, ...]:
-    """The arguments with which a pickle restores a plan.
-
-    >>> from tensor_einsum import plan
-    >>> to_pickle(plan("i->", (2,)))[:2]
-    ('tensor_einsum.plan/2', 'i->')
-    """
+def pickled(plan: Plan) -> tuple[Any, ...]:
+    """What a pickle holds of a plan: the arguments of :func:`parts_of_pickle`."""
     dtypes = tuple(dtype.name for dtype in plan.dtypes)
-    return FORMAT, plan.notation, plan.names, plan.inputs, plan.output, plan.shapes, dtypes, plan.path, plan.sliced
+    described = FORMAT, plan.notation, plan.names, plan.inputs, plan.output
+    return *described, plan.shapes, dtypes, plan.path, Arithmetic(plan.algebra, plan.conj), plan.sliced
 
 
-def read_pickle(
+def parts_of_pickle(
     stored: Any,
     notation: str = "",
     names: tuple[str, ...] = (),
@@ -100,22 +110,19 @@ def read_pickle(
     shapes: tuple[Shape, ...] = (),
     dtypes: tuple[str, ...] = (),
     path: Path = (),
+    arithmetic: Arithmetic = SUMS_OF_PRODUCTS,
     sliced: tuple[tuple[int, int], ...] = (),
-) -> Content:
-    """What :func:`to_pickle` gave; one of another version is refused.
+) -> Parts:
+    """What a pickled plan is made of.
 
     Raises:
-        FormatError: of another version.
-
-    >>> from tensor_einsum import plan
-    >>> read_pickle(*to_pickle(plan("ij,jk->", (2, 3), (3, 4))))[2]
-    ((0, 1),)
+        FormatError: it is of another version.
     """
     if stored not in (FORMAT, FORMER):
         found = stored if isinstance(stored, str) else "no version"
         raise FormatError(f"a pickled plan has {shortened(found)}, and {FORMAT!r} is accepted; plan again")
-    network = resolve("plan", _read_notation(notation, inputs, output, names), shapes)
-    return network, [as_dtype(name) for name in dtypes], to_ids(path, len(inputs)), sliced
+    network = resolve("plan", _expanded(notation, inputs, output, names), shapes)
+    return network, [as_dtype(name) for name in dtypes], Order(to_ids(path, len(inputs)), None, sliced), arithmetic
 
 
 def _numbers(labels: Any, count: int) -> Labels:
@@ -132,6 +139,6 @@ def _cuts(sliced: Any, count: int) -> tuple[tuple[int, int], ...]:
     return tuple((label, part) for label, part in sliced)
 
 
-def _read_notation(text: str, inputs: tuple[Labels, ...], output: Labels, names: tuple[str, ...]) -> Notation:
+def _expanded(text: str, inputs: tuple[Labels, ...], output: Labels, names: tuple[str, ...]) -> Notation:
     """A notation whose ellipsis is written out already; only messages look at its columns."""
     return Notation(text, inputs, output, names, tuple((0,) * len(term) for term in inputs), (0,) * len(inputs), None)
