@@ -17,9 +17,8 @@ from tensor_einsum.byte_limits import check_limit
 from tensor_einsum.derivatives.running import BoundSweep
 from tensor_einsum.derivatives.sweep import Goal, SweepPlan
 from tensor_einsum.errors import ExtentError
-from tensor_einsum.executor import needs_check
+from tensor_einsum.executor import check_forms, needs_check
 from tensor_einsum.label_names import written
-from tensor_einsum.plan_calls import check_forms
 from tensor_einsum.remaking import remade
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
