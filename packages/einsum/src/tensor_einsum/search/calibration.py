@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from tensor_core.dtypes import DType, as_dtype
 from tensor_core.errors import FormatError, LoadError, TensorError, shortened
-from tensor_einsum.cost_model import CostModel, Rates
+from tensor_einsum.search.cost_model import CostModel, Rates
 
-FORMAT: Final = "tensor_einsum.calibration/1"
+FORMAT: Final = "tensor_einsum.search.calibration/1"
 MOST_BYTES: Final = 1 << 20
 
 
