@@ -95,7 +95,12 @@ def parts_of_json(text: str | bytes) -> Parts:
 
 
 def pickled(plan: Plan) -> tuple[Any, ...]:
-    """What a pickle holds of a plan: the arguments of :func:`parts_of_pickle`."""
+    """What a pickle holds of a plan: the arguments of :func:`parts_of_pickle`.
+
+    >>> from tensor_einsum import plan
+    >>> pickled(plan("ij,j", (2, 3), (3,)))[:2] == (FORMAT, "ij,j")
+    True
+    """
     dtypes = tuple(dtype.name for dtype in plan.dtypes)
     described = FORMAT, plan.notation, plan.names, plan.inputs, plan.output
     return *described, plan.shapes, dtypes, plan.path, Arithmetic(plan.algebra, plan.conj), plan.sliced
@@ -117,6 +122,10 @@ def parts_of_pickle(
 
     Raises:
         FormatError: it is of another version.
+
+    >>> from tensor_einsum import plan
+    >>> parts_of_pickle(*pickled(plan("ij,j", (2, 3), (3,))))[2].ids
+    ((0, 1),)
     """
     if stored not in (FORMAT, FORMER):
         found = stored if isinstance(stored, str) else "no version"
