@@ -11,10 +11,12 @@ from tensor_einsum.byte_limits import check_limit
 from tensor_einsum.derivatives.planning import plan_sweep
 from tensor_einsum.derivatives.running import BoundSweep
 from tensor_einsum.derivatives.sweep import Goal, SweepPlan
-from tensor_einsum.execution.executor import check_forms
+from tensor_einsum.execution.executor import check_forms, needs_check
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
+from tensor_runtime.backends.memory_limits import recently_usable_bytes
 from tensor_runtime.dispatch.arguments import wholes
+from tensor_runtime.form import Form
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 if TYPE_CHECKING:
@@ -87,17 +89,32 @@ def run_sweep(
     [1.0, 1.0]
     """
     given = operands if cotangent is None else (*operands, cotangent)
-    pairs = [unwrap(operation, operand) for operand in given]
-    forms = tuple([form for form, _ in pairs])
+    try:
+        forms = tuple([operand._form for operand in given])
+    except AttributeError:  # no tensor; of a tensor, the call would take a third of a small sweep's time
+        forms = tuple([unwrap(operation, operand)[0] for operand in given])
     key = plan, goal, memory_limit, operation, forms
     known = _bound.get(key)
     if known is None:
+        for operand in given:
+            unwrap(operation, operand)
         check_forms(plan, forms[: len(operands)])
         if cotangent is not None:
             _check_cotangent(plan, cotangent)
-        sweep = sweep_for(operation, plan, goal, memory_limit)
-        known = _bound.insert(key, BoundSweep(operation, sweep, forms))
-    return known([array for _, array in pairs])
+        known = _bound.insert(key, _bind(operation, plan, goal, forms, memory_limit))
+    return known([operand._array for operand in given])
+
+
+def _bind(operation: str, plan: Plan, goal: Goal, forms: Sequence[Form], memory_limit: Any) -> BoundSweep:
+    """The kernels of a sweep; where no limit is given and memory does not suffice, of one that it suffices for."""
+    bound = BoundSweep(operation, sweep_for(operation, plan, goal, memory_limit), forms)
+    if memory_limit is None and needs_check(bound.needed_bytes, bound.home):
+        usable = recently_usable_bytes()
+        if usable is not None and bound.needed_bytes > usable:
+            taken = bound.needed_bytes - bound.sweep.peak_bytes  # by workspaces
+            sweep = sweep_for(operation, plan, goal, max(usable - taken, 0))
+            return BoundSweep(operation, sweep, forms)
+    return bound
 
 
 def _check_cotangent(plan: Plan, cotangent: Tensor) -> None:
