@@ -113,6 +113,9 @@ def default_path() -> str:
     """Where ``ironstride calibrate`` writes when it is not told: in the user's folder for settings.
 
     That is ``$XDG_CONFIG_HOME``, or ``~/.config``, and below ``ironstride/calibration.json``. Nothing reads it unasked.
+
+    >>> default_path().endswith("calibration.json")
+    True
     """
     folder = os.environ.get("XDG_CONFIG_HOME", "")
     if not os.path.isabs(folder):  # as its specification says, a relative one is passed over
@@ -129,6 +132,10 @@ def read_calibration(path: str | os.PathLike[str] | None = None, /) -> Calibrati
     Raises:
         LoadError: the file cannot be read.
         FormatError: it holds no calibration.
+
+    >>> read_calibration("missing.json")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tensor_core.errors.LoadError: read_calibration: missing.json: No such file ...; `ironstride calibrate` writes one
     """
     file = default_path() if path is None else os.fspath(path)
     try:

@@ -37,7 +37,8 @@ def networks_of(arguments: Sequence[str]) -> list[Path | Network]:
     ((2, 3), (3, 4))
     """
     first, *rest = arguments
-    if is_equation(first) and not Path(first).exists():
+    shapes = bool(rest) and all(_SHAPE.fullmatch(text.strip()) for text in rest)
+    if (shapes or is_equation(first)) and not Path(first).exists():
         return [_network("equation", Path(), first, rest)]
     return [Path(argument) for argument in arguments]
 
@@ -58,6 +59,9 @@ def read_source(source: Path | Network, dtype: str | None) -> Network:
         NetworkFileError: a file that cannot be used.
         SourceError: a text file that cannot be read.
         DTypeError: an unknown dtype.
+
+    >>> read_source(networks_of(["i,i->", "3", "3"])[0], "float32").dtype
+    F32
     """
     if isinstance(source, Path):
         network = _from_text(source) if source.suffix.lower() in ENDINGS else read_network(source)
