@@ -84,4 +84,4 @@ def test_a_sweep_is_shown_like_a_plan() -> None:
     assert len(Cells(sweep._repr_html_()).rows) == 1 + len(sweep.steps)
     assert "marginals of  j i" in str(plan("ij->", (2, 3)).marginals_plan("ji"))
     assert "with a cotangent" in str(chain(3).environments_plan(cotangent=True))
-    assert repr(sweep) == f"<SweepPlan of 2 results: {len(sweep.steps)} steps, {sweep.flops:.3g} flops, peak 96 B>"
+    assert repr(sweep) == f"<SweepPlan of 2 results: {len(sweep.steps)} steps, {sweep.flops:.3g} flops, peak 160 B>"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tensor_einsum.api import einsum, plan
 from tensor_einsum.calibration import Calibration, read_calibration
-from tensor_einsum.errors import ExtentError, PathError, SubscriptsError
+from tensor_einsum.errors import ExtentError, MemoryLimitError, PathError, SubscriptsError
 from tensor_einsum.measure_rates import calibrate
 from tensor_einsum.plan import Plan, plan_cache
 from tensor_einsum.progress import Progress
@@ -19,6 +19,7 @@ from tensor_einsum.version import __version__ as __version__
 __all__ = [
     "Calibration",
     "ExtentError",
+    "MemoryLimitError",
     "PathError",
     "Plan",
     "Progress",

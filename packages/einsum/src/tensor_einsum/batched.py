@@ -17,9 +17,8 @@ from tensor_einsum.byte_limits import check_limit
 from tensor_einsum.derivatives.running import BoundSweep
 from tensor_einsum.derivatives.sweep import Goal, SweepPlan
 from tensor_einsum.errors import ExtentError
-from tensor_einsum.executor import needs_check
-from tensor_einsum.notation import single_characters, written
-from tensor_einsum.plan_calls import check_forms
+from tensor_einsum.executor import check_forms, needs_check
+from tensor_einsum.label_names import written
 from tensor_einsum.remaking import remade
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
@@ -119,7 +118,7 @@ def batched_plan(plan: Plan, batch: Batch) -> Plan:
 
 def _fresh_name(names: Sequence[str]) -> str:
     """A letter that no label has; a word where labels are words."""
-    if not single_characters(names):
+    if any(len(name) > 1 for name in names):
         return next(name for name in ("batch" + "'" * count for count in range(len(names) + 1)) if name not in names)
     return next(letter for letter in map(chr, (*range(97, 123), *range(192, 0xD800))) if letter not in names)
 

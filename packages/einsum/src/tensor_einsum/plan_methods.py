@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from tensor_runtime import Tensor
 
 
+def _whole(methods: PlanMethods) -> Plan:
+    """The plan itself; of a sliced one, the same path without slices, as a sweep keeps limits in its own way."""
+    plan = cast("Plan", methods)
+    return plan.with_slices(()) if plan.sliced else plan
+
+
 class PlanMethods:
     """Methods that :class:`Plan` inherits; it brings the data.
 
@@ -69,7 +75,7 @@ class PlanMethods:
         """
         from tensor_einsum.derivatives.environments import environments_goal, run_sweep
 
-        plan = cast("Plan", self)
+        plan = _whole(self)
         goal = environments_goal(plan, which, cotangent is not None)
         return tuple(run_sweep("environments", plan, goal, operands, cotangent, memory_limit))
 
@@ -95,7 +101,7 @@ class PlanMethods:
         """
         from tensor_einsum.derivatives.environments import environments_goal, sweep_for
 
-        plan = cast("Plan", self)
+        plan = _whole(self)
         return sweep_for("environments", plan, environments_goal(plan, which, cotangent), memory_limit)
 
     def marginals(
@@ -138,7 +144,7 @@ class PlanMethods:
         from tensor_einsum.derivatives.environments import run_sweep
         from tensor_einsum.derivatives.marginals import marginals_goal, normalized
 
-        plan = cast("Plan", self)
+        plan = _whole(self)
         goal = marginals_goal(plan, labels)
         found = run_sweep("marginals", plan, goal, operands, None, memory_limit)
         if normalize:
@@ -160,7 +166,7 @@ class PlanMethods:
         from tensor_einsum.derivatives.environments import sweep_for
         from tensor_einsum.derivatives.marginals import marginals_goal
 
-        plan = cast("Plan", self)
+        plan = _whole(self)
         return sweep_for("marginals", plan, marginals_goal(plan, labels), memory_limit)
 
     def map(

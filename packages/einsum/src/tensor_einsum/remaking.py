@@ -12,6 +12,7 @@ from tensor_einsum.arithmetic import arithmetic_of
 from tensor_einsum.errors import ExtentError
 from tensor_einsum.network import Labels, Shape, resolve
 from tensor_einsum.notation import Notation
+from tensor_einsum.optimizers import Order
 from tensor_einsum.path import to_ids
 from tensor_runtime.tensors.tensor import Tensor
 
@@ -74,7 +75,7 @@ def remade(
     columns = tuple((0,) * len(term) for term in inputs)
     network = resolve(operation, Notation(text, inputs, output, names, columns, (0,) * len(inputs), None), shapes)
     arithmetic = arithmetic_of(operation, plan.algebra, plan.conj, dtypes)
-    return type(plan)(network, dtypes, to_ids(plan.path, len(inputs)), arithmetic)
+    return type(plan)(network, dtypes, Order(to_ids(plan.path, len(inputs))), arithmetic)
 
 
 def _shape(position: int, item: Any) -> Shape:

@@ -17,7 +17,7 @@ the operands belong to the caller.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import chain
 from math import prod
 from typing import Final, NamedTuple
@@ -291,11 +291,19 @@ def numbered(terms: tuple[Labels, ...]) -> tuple[Labels, ...]:
     return tuple([tuple(map(numbers.__getitem__, term)) for term in terms])
 
 
-def peak_bytes(steps: Sequence[Step], operands: int, workspaces: Sequence[int] | None = None) -> int:
+def peak_bytes(
+    steps: Sequence[Step],
+    operands: int,
+    workspaces: Sequence[int] | None = None,
+    *,
+    runs: Sequence[bool] | None = None,
+    keep: Collection[int] = (),
+) -> int:
     """The most bytes of intermediates and result alive at once; the caller's operands are not counted.
 
     A step holds its inputs and its result; its inputs are freed as soon as it is done. ``workspaces`` has what each
-    step takes besides, in bytes, while it runs.
+    step takes besides, in bytes, while it runs; ``runs`` says which steps are executed at all, and ``keep`` has the
+    numbers of results that stay.
 
     >>> from tensor_einsum import plan
     >>> peak_bytes(plan("ij,jk,kl", (2, 3), (3, 4), (4, 5), optimize=False).steps, 3)  # (2 * 4 + 2 * 5) * 8
@@ -304,9 +312,12 @@ def peak_bytes(steps: Sequence[Step], operands: int, workspaces: Sequence[int] |
     live: dict[int, int] = {}
     now = peak = 0
     for number, step in enumerate(steps, operands):
+        if runs is not None and not runs[number - operands]:
+            continue
         live[number] = step.bytes
         now += step.bytes
         peak = max(peak, now + (workspaces[number - operands] if workspaces else 0))
         for slot in step.operands:
-            now -= live.pop(slot, 0)
+            if slot not in keep:
+                now -= live.pop(slot, 0)
     return peak

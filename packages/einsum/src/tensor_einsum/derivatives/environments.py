@@ -11,7 +11,7 @@ from tensor_einsum.byte_limits import check_limit
 from tensor_einsum.derivatives.planning import plan_sweep
 from tensor_einsum.derivatives.running import BoundSweep
 from tensor_einsum.derivatives.sweep import Goal, SweepPlan
-from tensor_einsum.plan_calls import check_forms
+from tensor_einsum.executor import check_forms
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.dispatch.arguments import wholes
