@@ -83,7 +83,8 @@ def find_order(network: Network, order: Path | None, dtype: DType, options: Sear
             Problem(terms, output, network.extents), options.target.objective(dtype), budget, largest=largest
         )
         return Order(found.path, found.record, tuple((label, 1) for label in found.sliced))
-    return Order(in_pairs(to_ids(_ask(optimize, terms, output, network.extents), operands), operands))
+    path, cut = _ask(optimize, terms, output, network)
+    return Order(in_pairs(to_ids(path, operands), operands), None, tuple((label, 1) for label in cut))
 
 
 def _budget(options: SearchOptions) -> Budget | None:
@@ -103,21 +104,23 @@ _OPT_EINSUM: Final = frozenset(
 _RANDOM: Final = re.compile(r"auto-hq|random-greedy(-([1-9]\d{0,5}))?")
 
 
-def _ask(optimize: Any, terms: Sequence[Labels], output: Labels, extents: Sequence[int]) -> Any:
-    """A linear path by a search of opt_einsum, an optimizer, or a tree."""
+def _ask(optimize: Any, terms: Sequence[Labels], output: Labels, network: Network) -> tuple[Any, Labels]:
+    """A linear path by a search of opt_einsum, an optimizer, or a tree; and the labels that a tree slices."""
     # opt_einsum's cost functions divide by extents and take logarithms of them.
-    sizes = {label: max(extent, 1) for label, extent in enumerate(extents)}
+    sizes = {label: max(extent, 1) for label, extent in enumerate(network.extents)}
     problem = [frozenset(term) for term in terms], frozenset(output), sizes
     try:
         if isinstance(optimize, str):
             function = _named(optimize)
-            return _seeded(function, problem) if _RANDOM.fullmatch(optimize) else function(*problem, None)
+            return (_seeded(function, problem) if _RANDOM.fullmatch(optimize) else function(*problem, None)), ()
+        names = network.names
         if not hasattr(optimize, "get_path") and hasattr(optimize, "search"):
-            named = [tuple(map(_character, term)) for term in (*terms, output)]
-            optimize = optimize.search(named[:-1], named[-1], {_character(label): sizes[label] for label in sizes})
+            names = tuple(map(_character, sizes))
+            named = [tuple([names[label] for label in term]) for term in (*terms, output)]
+            optimize = optimize.search(named[:-1], named[-1], {names[label]: sizes[label] for label in sizes})
         if hasattr(optimize, "get_path"):
-            return optimize.get_path()
-        return optimize(*problem, None)
+            return optimize.get_path(), _cut_by(optimize, names)
+        return optimize(*problem, None), ()
     except PathError:
         raise
     except Exception as error:
@@ -126,6 +129,19 @@ def _ask(optimize: Any, terms: Sequence[Labels], output: Labels, extents: Sequen
             f"einsum: the search by {what} failed: {type(error).__name__}: {error}; try 'greedy', or give a path",
             step=None,
         ) from error
+
+
+def _cut_by(tree: Any, names: Sequence[str]) -> Labels:
+    """The labels that a tree slices, by the names that it knows them under."""
+    labels = {name: label for label, name in enumerate(names)}
+    sliced = tuple(getattr(tree, "sliced_inds", ()))
+    unknown = [name for name in sliced if name not in labels]
+    if unknown:
+        raise PathError(
+            f"einsum: the tree slices {unknown[0]!r}, which is no label of the notation; make the tree from its labels",
+            step=None,
+        )
+    return tuple(sorted([labels[name] for name in sliced]))
 
 
 def _character(label: int) -> str:

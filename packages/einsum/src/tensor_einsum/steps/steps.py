@@ -205,17 +205,14 @@ class _Builder:
         self.terms.append(term)
         self.slots.append(slot)
 
-    def _written(self, term: Labels) -> str:
-        """A term as text; each is asked for twice, as a result and as an operand."""
-        text = self.texts.get(term)
-        if text is None:
-            text = self.texts[term] = "".join(map(self.shown.__getitem__, term))
-        return text
-
     def _emit(
         self, kind: str, slots: tuple[int, ...], inputs: tuple[Labels, ...], output: Labels, flops: int, counted: int
     ) -> int:
-        subscripts = f"{','.join(map(self._written, inputs))}->{self._written(output)}"
+        texts, named = self.texts, self.shown.__getitem__
+        for term in (*inputs, output):  # each is written twice, as a result and as an operand
+            if term not in texts:
+                texts[term] = "".join(map(named, term))
+        subscripts = f"{','.join(map(texts.__getitem__, inputs))}->{texts[output]}"
         shape = tuple(map(self.network.extents.__getitem__, output))
         size = 0 if kind == "squeeze" else prod(shape) * self.itemsize
         self.steps.append(Step(kind, slots, inputs, output, subscripts, shape, flops, counted, size))
