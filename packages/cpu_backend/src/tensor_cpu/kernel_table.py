@@ -124,6 +124,7 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     "indexing": {
         **dict.fromkeys(("slice_view", "mutable_view"), Row("indexing.numpy")),
         "copy_into": Row("indexing.numpy", ("indexing.native",)),
+        "add_into": Row("indexing.numpy"),
     },
     "joining": dict.fromkeys(("concatenate", "stack", "repeat", "tile", "roll"), Row("joining")),
     "linalg": {

@@ -7,7 +7,9 @@ a search of our own, from opt_einsum or cotengra, or from the caller; only steps
 from __future__ import annotations
 
 from tensor_einsum.api import einsum, plan
-from tensor_einsum.errors import ExtentError, PathError, SubscriptsError
+from tensor_einsum.calibration import Calibration, read_calibration
+from tensor_einsum.errors import ExtentError, MemoryLimitError, PathError, SubscriptsError
+from tensor_einsum.measure_rates import calibrate
 from tensor_einsum.plan import Plan, plan_cache
 from tensor_einsum.progress import Progress
 from tensor_einsum.search.problem import SearchRecord
@@ -15,14 +17,18 @@ from tensor_einsum.steps import Step
 from tensor_einsum.version import __version__ as __version__
 
 __all__ = [
+    "Calibration",
     "ExtentError",
+    "MemoryLimitError",
     "PathError",
     "Plan",
     "Progress",
     "SearchRecord",
     "Step",
     "SubscriptsError",
+    "calibrate",
     "einsum",
     "plan",
     "plan_cache",
+    "read_calibration",
 ]

@@ -10,7 +10,7 @@ from tensor_core.errors import TensorError
 from tensor_core.foreign import refuse_masked
 from tensor_core.promotion import promote, promote_scalar
 from tensor_core.shapes import as_shape
-from tensor_einsum.arithmetic import arithmetic_of
+from tensor_einsum.arithmetic import SUMS_OF_PRODUCTS, arithmetic_of
 from tensor_einsum.errors import ExtentError
 from tensor_einsum.executor import bind_call
 from tensor_einsum.network import Shape
@@ -21,17 +21,19 @@ from tensor_einsum.search_options import DEFAULT, SEARCH_KEYWORDS, SearchOptions
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
 from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
-from tensor_runtime.backends.error_translation import MISSES, fail
+from tensor_runtime.backends.error_translation import MISSES, call_translated, fail
 from tensor_runtime.dispatch.spec import PYTHON_NUMBERS
 from tensor_runtime.errors import ForeignOperandError
-from tensor_runtime.form import Form
+from tensor_runtime.form import Form, form_of
 from tensor_runtime.ops.creation import full
-from tensor_runtime.tensors.tensor import Number, Tensor
+from tensor_runtime.placement import CPU
+from tensor_runtime.tensors.tensor import Number, Tensor, wrap
 
 Target = TypeVar("Target", bound=Tensor)
 
 _GENERAL: Final = object()
 """Begins the keys of calls with options, so that no notation of a user is taken for one."""
+_WITH_OPTIONS: Final = object()
 
 
 _calls: Final[CacheTable[Binding]] = CacheTable(binding_cache)
@@ -82,6 +84,9 @@ def einsum(notation: Any, /, *operands: Any, **options: Any) -> Any:
         objective: what "auto" minimises: "time" as the cost model estimates it, "flops", "size" of the largest
             intermediate, weights of both such as ``{"flops": 1, "elements": 64}``, or a calibration, which is time as
             it was measured on a machine.
+        memory_limit: bytes, or text such as ``"2GiB"``, that intermediates, workspaces of kernels and the result may
+            take at once; operands do not count. It is kept by contracting in slices, which the search chooses together
+            with the order.
         algebra: what is added and multiplied with, one of ``tensor_runtime.algebras``. Embedding writes its zero.
         conj: positions of operands that are taken conjugated: ``conj=0``, ``conj=(0, 2)``.
         out: a mutable view or an owned tensor of the result's shape, which receives the result and is returned. Its
@@ -92,6 +97,7 @@ def einsum(notation: Any, /, *operands: Any, **options: Any) -> Any:
             float. Intermediates are rescaled on the way, so neither over- nor underflows. Of zeros, the exponent is 0.
         progress: True shows a bar with the time left (by tqdm, the extra ``progress``); a function is called with a
             :class:`tensor_einsum.Progress` after each step. What it raises stops the contraction, as Ctrl-C does.
+        force: True starts even what needs more memory than this process may have.
 
     Returns:
         An owned, compact tensor with the axes of the output, in its order, in the promoted dtype of all operands.
@@ -103,6 +109,7 @@ def einsum(notation: Any, /, *operands: Any, **options: Any) -> Any:
         PathError: an invalid path, or a search that failed.
         ArgumentError: ``seconds`` or ``objective`` is none.
         PlacementError: operands in different places.
+        MemoryLimitError: no slices keep ``memory_limit``; the message has the smallest one that some keep.
         DTypeError: a dtype that the algebra, or ``strip_exponent``, is not defined for.
         ArgumentError: options that do not go together, or are out of range.
         ReadOnlyError, OverlappingViewError, LossyConversionError: what ``out`` cannot receive; nothing is written then.
@@ -172,6 +179,7 @@ def plan(
     optimize: Any = "auto",
     seconds: float | None = None,
     objective: Any = "time",
+    memory_limit: int | str | None = None,
     algebra: Semiring = PLUS_TIMES,
     conj: int | Sequence[int] = (),
 ) -> Plan:
@@ -183,13 +191,15 @@ def plan(
         dtype: of all operands, or a list with one per operand; None takes each tensor's own, and F64 for shapes.
         optimize, seconds, objective: as for :func:`einsum`. A path optimizer is asked again at every call; everything
             else is cached.
+        memory_limit: as for :func:`einsum`. Workspaces are those of kernels for the tensors given, or for compact
+            operands on ``cpu``; ``plan.peak_bytes_on`` tells for others.
         algebra, conj: as for :func:`einsum`.
 
     Returns:
         A :class:`Plan`: print it, keep it, call it with tensors.
 
     Raises:
-        SubscriptsError, ExtentError, PathError, ArgumentError: as for :func:`einsum`.
+        SubscriptsError, ExtentError, PathError, ArgumentError, MemoryLimitError: as for :func:`einsum`.
         DTypeError: an unknown dtype, or one that the algebra is not defined for.
 
     >>> p = plan("ij,jk,kl->il", (2, 30), (30, 40), (40, 5))
@@ -197,10 +207,13 @@ def plan(
     <Plan 'ij,jk,kl->il': 2 steps, 5.6e+03 flops, largest intermediate 80 elements, peak 720 bytes>
     """
     source, items = _arguments("plan", notation, operands)
-    options = read_options("plan", {"optimize": optimize, "seconds": seconds, "objective": objective})
+    keywords = {"optimize": optimize, "seconds": seconds, "objective": objective, "memory_limit": memory_limit}
+    options = read_options("plan", keywords)
     shapes = tuple([_shape_of(position, item) for position, item in enumerate(items)])
     dtypes = _dtypes_of(items, dtype)
-    return cached_plan("plan", source, shapes, dtypes, options, arithmetic_of("plan", algebra, conj, dtypes))
+    arithmetic = arithmetic_of("plan", algebra, conj, dtypes)
+    forms = _forms_of(items, shapes, dtypes) if options.limit is not None else ()
+    return cached_plan("plan", source, shapes, dtypes, options, arithmetic, forms)
 
 
 def _arguments(operation: str, notation: Any, operands: Sequence[Any]) -> tuple[str | LabelLists, Sequence[Any]]:
@@ -233,7 +246,14 @@ def _einsum_general(notation: Any, operands: Sequence[Any], options: SearchOptio
     keeps = options is DEFAULT or options.keeps
     binding = _calls.get(key) if keeps else None
     if binding is None:
-        binding = bind_call(cached_plan("einsum", source, tuple(shapes), tuple(dtypes), options), forms)
+        limited = () if options.limit is None else forms
+        found = cached_plan("einsum", source, tuple(shapes), tuple(dtypes), options, SUMS_OF_PRODUCTS, limited)
+        if found.sliced:
+            from tensor_einsum.slices.running import bind_sliced
+
+            binding = bind_sliced(found, forms)
+        else:
+            binding = bind_call(found, forms)
         if keeps:
             binding = _calls.insert(key, binding)
     kernel, form = binding
@@ -248,21 +268,51 @@ def _einsum_general(notation: Any, operands: Sequence[Any], options: SearchOptio
 
 def _einsum_with_options(notation: Any, operands: Sequence[Any], keywords: dict[str, Any]) -> Any:
     """Every call with options; those that the plan does not take go to its call."""
-    unknown = keywords.keys() - _OPTIONS
-    if unknown:
-        raise TypeError(
-            f"einsum() got an unexpected keyword argument {min(unknown)!r}; accepted: {', '.join(sorted(_OPTIONS))}"
+    key = _key_of(notation, operands, keywords)
+    binding = key and _calls.get(key)
+    if binding is None:
+        unknown = keywords.keys() - _OPTIONS
+        if unknown:
+            raise TypeError(
+                f"einsum() got an unexpected keyword argument {min(unknown)!r}; accepted: {', '.join(sorted(_OPTIONS))}"
+            )
+        options = read_options("einsum", {name: keywords.pop(name) for name in SEARCH_KEYWORDS & keywords.keys()})
+        if not keywords:
+            return _einsum_general(notation, operands, options)
+        source, items = _arguments("einsum", notation, operands)
+        tensors = _as_tensors(items)
+        shapes, dtypes = tuple([x.shape for x in tensors]), tuple([x.dtype for x in tensors])
+        arithmetic = arithmetic_of("einsum", keywords.pop("algebra", PLUS_TIMES), keywords.pop("conj", ()), dtypes)
+        forms = [x._form for x in tensors]
+        found = cached_plan(
+            "einsum", source, shapes, dtypes, options, arithmetic, () if options.limit is None else forms
         )
-    options = read_options("einsum", {name: keywords.pop(name) for name in SEARCH_KEYWORDS & keywords.keys()})
-    if not keywords:
-        return _einsum_general(notation, operands, options)
-    source, items = _arguments("einsum", notation, operands)
-    tensors = _as_tensors(items)
-    shapes, dtypes = tuple([x.shape for x in tensors]), tuple([x.dtype for x in tensors])
-    arithmetic = arithmetic_of("einsum", keywords.pop("algebra", PLUS_TIMES), keywords.pop("conj", ()), dtypes)
-    return cached_plan("einsum", source, shapes, dtypes, options, arithmetic)(*tensors, **keywords)
+        if key is None:
+            return found(*tensors, **keywords)
+        binding = _calls.insert(key, bind_call(found, forms))
+    kernel, form = binding
+    return wrap(form, call_translated("einsum", form, kernel, *[x._array for x in operands]))
 
 
+def _key_of(notation: Any, operands: Sequence[Any], keywords: dict[str, Any]) -> tuple[Any, ...] | None:
+    """Under which a call is kept whose options all belong to the plan, as they were given; None for any other.
+
+    True equals 1, so that what is no position must not be looked up.
+    """
+    if type(notation) is not str or not keywords.keys() <= _KEPT:
+        return None
+    optimize, conj = keywords.get("optimize", "auto"), keywords.get("conj", ())
+    positions = conj if type(conj) is tuple else (conj,)
+    if type(optimize) is not str or not {*map(type, positions)} <= {int}:
+        return None
+    try:
+        forms = [operand._form for operand in operands]
+        return _WITH_OPTIONS, notation, optimize, keywords.get("algebra", PLUS_TIMES), positions, *forms
+    except AttributeError:
+        return None
+
+
+_KEPT: Final = frozenset(("optimize", "algebra", "conj"))
 _OPTIONS: Final = frozenset({*EinsumOptions.__annotations__, "out", "alpha", "beta", "strip_exponent"})
 
 
@@ -301,6 +351,17 @@ def _shape_of(position: int, item: Any) -> Shape:
             operands=(position,),
             shapes=(),
         ) from error
+
+
+def _forms_of(items: Sequence[Any], shapes: Sequence[Shape], dtypes: Sequence[DType]) -> tuple[Form, ...]:
+    """Forms of the tensors given; of a shape, compact beside the first tensor, or on ``cpu`` where there is none."""
+    home = next((item.placement for item in items if isinstance(item, Tensor)), CPU)
+    return tuple(
+        [
+            item._form if isinstance(item, Tensor) and item.dtype is dtype else form_of(dtype, shape, home)
+            for item, shape, dtype in zip(items, shapes, dtypes, strict=True)
+        ]
+    )
 
 
 def _dtypes_of(items: Sequence[Any], dtype: Any) -> tuple[DType, ...]:

@@ -38,6 +38,15 @@ KERNELS: Final = declare(
             UnaryEinsumParams,
         ),
         Contract(
+            "add_into",
+            "Adds the second array's elements to the first's, as the kernel add does, in place.",
+            {
+                "target": "any dtype, any layout that names no element twice; bound as the result, too",
+                "source": "the target's shape and dtype; any layout, and no element of the target",
+            },
+            "None; the target has changed",
+        ),
+        Contract(
             "conj_contract",
             "Sums of products as of `contract`, of the conjugates of a's elements with b's.",
             {"a": "any complex dtype, any layout", "b": "any dtype and layout"},

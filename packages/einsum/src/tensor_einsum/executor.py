@@ -11,12 +11,14 @@ such as one that is repeated along an axis.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from sys import getsizeof
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tensor_core.dtypes import DType
-from tensor_core.errors import OutOfMemoryError, TensorError
+from tensor_core.errors import DTypeError, OutOfMemoryError, TensorError
 from tensor_core.formatting import readable_bytes
 from tensor_einsum import conjugation, semirings
+from tensor_einsum.errors import ExtentError
 from tensor_einsum.steps import Step, numbered, peak_bytes
 from tensor_einsum.unary_steps import StepBinder, bind_squeeze, bind_unary_einsum
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
@@ -39,6 +41,7 @@ OnStep = Callable[[int, int], object]
 
 _UNCHECKED: Final = 64 << 20
 """Needs up to here are never looked at, so that small plans pay nothing for the question."""
+_INSTRUCTION_BYTES: Final = 200  # with what closures of small kernels hold
 
 
 class Instruction(NamedTuple):
@@ -70,6 +73,10 @@ class Executable:
                 workspaces = [workspace_of(instruction.kernel) for instruction in instructions]
                 self.needed_bytes = peak_bytes(plan.steps, len(plan.inputs), workspaces)
                 break
+
+    def __sizeof__(self) -> int:
+        """Bytes kept alive, kernels included; the plan counts where plans are kept."""
+        return sum([getsizeof(instruction.kernel) + _INSTRUCTION_BYTES for instruction in self.instructions])
 
     def __call__(self, *arrays: Any) -> Any:
         """Run on native arrays."""
@@ -173,12 +180,22 @@ def bind_plan(plan: Plan, forms: Sequence[Form]) -> tuple[Executable, Form]:
     >>> bind_plan(found, [form_of(F64, (2, 3), CPU), form_of(F64, (3,), CPU)])[1]
     Form(F64, (2,), cpu)
     """
+    check_placement(forms)
+    instructions, slots = bind_steps(plan.steps, forms, plan.output_dtype, plan.algebra)
+    return Executable(plan, instructions), slots[-1]
+
+
+def check_placement(forms: Sequence[Form]) -> None:
+    """Refuse operands in different places, with an error that lists them all.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.placement import CPU
+    >>> check_placement([form_of(F64, (2,), CPU)])
+    """
     home = forms[0].placement
     for form in forms:
         if form.placement is not home:
             common_placement("einsum", forms)  # which tells of all
-    instructions, slots = bind_steps(plan.steps, forms, plan.output_dtype, plan.algebra)
-    return Executable(plan, instructions), slots[-1]
 
 
 def bind_steps(
@@ -234,6 +251,38 @@ BINDERS: Final[Mapping[str, StepBinder]] = {
 _contractions: Final[CacheTable[Binding]] = CacheTable(binding_cache)
 
 
+def check_forms(plan: Plan, forms: Sequence[Form]) -> None:
+    """Refuse operands that the plan was not made for.
+
+    Raises:
+        ExtentError: another number of operands, or another shape.
+        DTypeError: another dtype.
+
+    >>> from tensor_core import F64
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime.placement import CPU
+    >>> check_forms(plan("i->", (3,)), [form_of(F64, (2,), CPU)])
+    Traceback (most recent call last):
+    tensor_einsum.errors.ExtentError: einsum: operands have shapes (2,); this plan was made for (3,); plan again
+    """
+    found = tuple(form.shape for form in forms)
+    if found != plan.shapes:
+        listed = ", ".join(map(str, found)) or "none"
+        raise ExtentError(
+            f"einsum: operands have shapes {listed}; this plan was made for {', '.join(map(str, plan.shapes))}; "
+            "plan again",
+            operands=tuple(range(len(found))),
+            shapes=found,
+        )
+    dtypes = tuple(form.dtype for form in forms)
+    if dtypes != plan.dtypes:
+        raise DTypeError(
+            f"einsum: operands are {', '.join(dtype.name for dtype in dtypes)}; this plan was made for "
+            f"{', '.join(dtype.name for dtype in plan.dtypes)}; give dtype= to plan()",
+            operation="einsum",
+        )
+
+
 def check_fits(plan: Plan, needed: int, /) -> None:
     """Refuse a plan that needs more than this process may have in all, whatever is taken at the moment.
 
@@ -261,8 +310,8 @@ def check_fits(plan: Plan, needed: int, /) -> None:
         of_which = f" ({readable_bytes(copies)} of it for workspaces, such as copies of operands)" if copies else ""
         raise OutOfMemoryError(
             f"einsum: the plan needs {readable_bytes(needed)} at its peak beside the operands{of_which}, but this "
-            f"process may use {readable_bytes(usable)} in all; choose another order with optimize=, contract slices of "
-            "an operand and add the results, or raise the limit of the process",
+            f"process may use {readable_bytes(usable)} in all; choose another order with optimize=, contract in slices "
+            "with memory_limit=, raise the limit of the process, or start it all the same with force=True",
             operation="einsum",
             needed=needed,
             usable=usable,

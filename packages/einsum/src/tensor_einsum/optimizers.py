@@ -34,6 +34,7 @@ class Order(NamedTuple):
 
     ids: Path  # of the operands that each contraction takes, one or two of them
     search: SearchRecord | None = None  # None where nothing was searched, or somebody else did
+    sliced: tuple[tuple[int, int], ...] = ()  # labels that are cut, each with the extent of its parts
 
 
 def find_order(network: Network, order: Path | None, dtype: DType, options: SearchOptions) -> Order:
@@ -57,7 +58,7 @@ def find_order(network: Network, order: Path | None, dtype: DType, options: Sear
     """
     operands, optimize = len(network.terms), options.optimize
     if order is not None:
-        if options != DEFAULT and optimize is not True:
+        if options._replace(limit=None) != DEFAULT and optimize is not True:
             raise PathError(
                 f"einsum: the parentheses of the notation fix the order, and optimize={optimize!r} asks for "
                 "another; remove one",
@@ -76,8 +77,12 @@ def find_order(network: Network, order: Path | None, dtype: DType, options: Sear
     terms = tuple([tuple(dict.fromkeys(term)) for term in network.terms])
     output = tuple(dict.fromkeys(network.output))
     if budget is not None:
-        found = search(Problem(terms, output, network.extents), options.target.objective(dtype), budget)
-        return Order(found.path, found.record)
+        # Bytes beside the operands: workspaces are found when kernels are bound, and may take further slices.
+        largest = None if options.limit is None else max(1, options.limit // dtype.itemsize)
+        found = search(
+            Problem(terms, output, network.extents), options.target.objective(dtype), budget, largest=largest
+        )
+        return Order(found.path, found.record, tuple((label, 1) for label in found.sliced))
     return Order(in_pairs(to_ids(_ask(optimize, terms, output, network.extents), operands), operands))
 
 

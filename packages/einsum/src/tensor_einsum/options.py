@@ -17,6 +17,7 @@ class RunOptions(TypedDict, total=False):
     """What may be given with every call of a plan."""
 
     progress: Report
+    force: bool
 
 
 class PlanOptions(SearchKeywords, total=False):

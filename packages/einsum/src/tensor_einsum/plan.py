@@ -25,6 +25,7 @@ from tensor_einsum.plan_methods import PlanMethods
 from tensor_einsum.report import as_html, plan_table, report_of_plan
 from tensor_einsum.search.problem import SearchRecord
 from tensor_einsum.search_options import DEFAULT, SearchOptions
+from tensor_einsum.slices.methods import SliceMethods
 from tensor_einsum.steps import Step, build_steps, peak_bytes
 from tensor_einsum.stored_plan import parts_of_json, parts_of_pickle, pickled, to_json
 from tensor_runtime.algebras import Semiring
@@ -32,13 +33,14 @@ from tensor_runtime.backends.bounded_cache import BoundedCache, CacheTable
 
 if TYPE_CHECKING:
     from tensor_runtime import Tensor
+    from tensor_runtime.form import Form
     from tensor_runtime.tensors.tensor import Number
 
 Target = TypeVar("Target", bound="Tensor")
 
 
-class Plan(PlanMethods):
-    """A contraction, decided. Immutable; equal when notation, shapes, dtypes and path are.
+class Plan(PlanMethods, SliceMethods):
+    """A contraction, decided. Immutable; equal when notation, shapes, dtypes, path and slices are.
 
     Attributes:
         notation: as the user wrote it.
@@ -48,12 +50,14 @@ class Plan(PlanMethods):
         conj: positions of complex operands that are taken conjugated.
         output_shape, output_dtype: of the result.
         path: pairs of positions, as opt_einsum writes them; accepted by ``optimize=``.
-        steps: what is executed, in order (:class:`Step`).
-        flops: additions and multiplications of all steps, one each: 2 per product that is summed, 1 per product that
-            is not.
+        sliced: labels that are cut, as numbers, each with the extent of its parts; () for a plan without slices.
+        steps: what is executed, in order (:class:`Step`); of a sliced plan, for one full slice.
+        flops: additions and multiplications of all steps of all slices, one each: 2 per product that is summed, 1 per
+            product that is not.
         opt_einsum_flops: the same contraction as opt_einsum counts it.
         largest_intermediate: elements of the largest step's result.
-        peak_bytes: the most bytes of intermediates and result alive at once; operands not counted.
+        peak_bytes: the most bytes of intermediates and result alive at once; neither operands nor what kernels take
+            while they run are counted (``peak_bytes_on`` tells with those).
         search: what our own search tried, how long it took, how flops and size fell, and whether it would pay to search
             longer (:class:`SearchRecord`). None where nothing was searched, or by others, and of a plan that was read.
 
@@ -64,9 +68,9 @@ class Plan(PlanMethods):
     """
 
     __slots__ = (
-        "_hash", "algebra", "conj", "dtypes", "extents", "flops", "inputs", "largest_intermediate", "names", "notation",
-        "opt_einsum_flops", "output", "output_dtype", "output_shape", "path", "peak_bytes", "search", "shapes",
-        "steps",
+        "_hash", "_network", "algebra", "conj", "dtypes", "extents", "flops", "inputs", "largest_intermediate", "names",
+        "notation", "opt_einsum_flops", "output", "output_dtype", "output_shape", "path", "peak_bytes", "search",
+        "shapes", "sliced", "steps",
     )  # fmt: skip
 
     notation: str
@@ -81,12 +85,14 @@ class Plan(PlanMethods):
     algebra: Semiring
     conj: tuple[int, ...]
     path: Path
+    sliced: tuple[tuple[int, int], ...]
     steps: tuple[Step, ...]
     flops: int
     opt_einsum_flops: int
     largest_intermediate: int
     peak_bytes: int
     search: SearchRecord | None
+    _network: Network
     _hash: int
 
     def __init__(self, network: Network, dtypes: Sequence[DType], order: Order, arithmetic: Arithmetic) -> None:
@@ -94,12 +100,20 @@ class Plan(PlanMethods):
         fill = super().__setattr__
         output_dtype = _common(dtypes)
         operands = len(network.inputs)
-        steps = build_steps(network, ids, output_dtype.itemsize, arithmetic.conj)
-        flops = opt_einsum_flops = largest = 0
-        for step in steps:
-            flops += step.flops
-            opt_einsum_flops += step.opt_einsum_flops
-            largest = max(largest, prod(step.shape))
+        cuts: tuple[tuple[int, int], ...] = ()
+        if order.sliced:
+            from tensor_einsum.slices.cutting import sliced_steps
+
+            cuts, steps, flops, opt_einsum_flops, peak = sliced_steps(
+                network, order.sliced, ids, output_dtype.itemsize, arithmetic.conj
+            )
+        else:
+            steps = build_steps(network, ids, output_dtype.itemsize, arithmetic.conj)
+            flops = opt_einsum_flops = 0
+            for step in steps:
+                flops += step.flops
+                opt_einsum_flops += step.opt_einsum_flops
+            peak = peak_bytes(steps, operands)
         fill("notation", network.notation)
         fill("inputs", network.inputs)
         fill("output", network.output)
@@ -112,13 +126,15 @@ class Plan(PlanMethods):
         fill("algebra", arithmetic.algebra)
         fill("conj", arithmetic.conj)
         fill("path", ids if len(ids) < 2 else to_linear(ids, operands))
+        fill("sliced", cuts)
         fill("steps", steps)
         fill("flops", flops)
         fill("opt_einsum_flops", opt_einsum_flops)
-        fill("largest_intermediate", largest)
-        fill("peak_bytes", peak_bytes(steps, operands))
+        fill("largest_intermediate", max([prod(step.shape) for step in steps]))
+        fill("peak_bytes", peak)
         fill("search", order.search)
-        fill("_hash", hash((network, self.dtypes, self.path, arithmetic)))
+        fill("_network", network)
+        fill("_hash", hash((network, self.dtypes, self.path, arithmetic, cuts)))
 
     @property
     def subscripts(self) -> str:
@@ -160,7 +176,7 @@ class Plan(PlanMethods):
 
         Args:
             operands: tensors, all in one place; any layout.
-            options: ``out``, ``alpha``, ``beta``, ``strip_exponent`` and ``progress`` as for ``einsum``; and
+            options: ``out``, ``alpha``, ``beta``, ``strip_exponent``, ``progress`` and ``force`` as for ``einsum``; and
                 ``on_step``, called as ``on_step(done, total)`` after each step. An exception that it raises, or Ctrl-C,
                 stops the contraction there, and frees what it made.
 
@@ -209,8 +225,9 @@ class Plan(PlanMethods):
 
     def __repr__(self) -> str:
         text = self.notation if len(self.notation) <= 40 else self.notation[:39] + "…"
+        slices = f"{self.slices.count} slices, " if self.sliced else ""
         return (
-            f"<Plan {text!r}: {len(self.steps)} steps, {self.flops:.3g} flops, largest intermediate "
+            f"<Plan {text!r}: {slices}{len(self.steps)} steps, {self.flops:.3g} flops, largest intermediate "
             f"{self.largest_intermediate} elements, peak {self.peak_bytes} bytes>"
         )
 
@@ -225,7 +242,7 @@ class Plan(PlanMethods):
     def _content(self) -> tuple[object, ...]:
         """All that a plan is; the rest follows from it."""
         described = self.notation, self.names, self.inputs, self.output
-        return *described, self.shapes, self.dtypes, self.path, self.algebra, self.conj
+        return *described, self.shapes, self.dtypes, self.path, self.algebra, self.conj, self.sliced
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a plan is immutable; make another one instead of setting {name!r}")
@@ -257,19 +274,26 @@ def cached_plan(
     dtypes: tuple[DType, ...],
     options: SearchOptions,
     arithmetic: Arithmetic = SUMS_OF_PRODUCTS,
+    forms: Sequence[Form] = (),
 ) -> Plan:
     """The plan of a contraction, from the cache if it is there and the options let it be kept.
+
+    Under a memory limit it depends on the forms of the operands too: kernels for them say what they take.
 
     >>> from tensor_core import F64
     >>> cached_plan("plan", "ij,jk", ((2, 3), (3, 4)), (F64, F64), DEFAULT).output_shape
     (2, 4)
     """
-    key = source, shapes, dtypes, options, arithmetic
+    key = (source, shapes, dtypes, options, arithmetic, *forms)
     keeps = options is DEFAULT or options.keeps
     known = plans.find(key) if keeps else None
     if known is not None:
         return known
     plan = make_plan(operation, notations.find(source) or read_notation(source), shapes, dtypes, options, arithmetic)
+    if options.limit is not None:
+        from tensor_einsum.slices.limit import within
+
+        plan = within(plan, options.limit, forms)
     return (
         plans.insert(key, plan, _PLAN_BYTES + _STEP_BYTES * len(plan.steps) + 2 * len(plan.notation)) if keeps else plan
     )

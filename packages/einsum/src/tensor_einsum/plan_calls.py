@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from tensor_core.errors import ArgumentError, DTypeError
+from tensor_core.errors import ArgumentError
 from tensor_einsum.accumulation import Accumulation
-from tensor_einsum.errors import ExtentError
-from tensor_einsum.executor import OnStep, bind_plan, check_fits, needs_check
+from tensor_einsum.executor import OnStep, bind_plan, check_fits, check_forms, needs_check
 from tensor_einsum.progress import reporting
 from tensor_einsum.scaling import run_scaled
 from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.dispatch.arguments import flag
-from tensor_runtime.form import Form
 from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
 
 if TYPE_CHECKING:
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
 _executables: Final[CacheTable[Binding]] = CacheTable(binding_cache)
 
 
-def run_plan(plan: Plan, operands: Sequence[Tensor], on_step: OnStep | None) -> Tensor:
+def run_plan(plan: Plan, operands: Sequence[Tensor], on_step: OnStep | None, force: bool = False) -> Tensor:
     """Contract tensors by a plan made before.
 
     >>> from tensor_einsum import plan
@@ -32,6 +30,10 @@ def run_plan(plan: Plan, operands: Sequence[Tensor], on_step: OnStep | None) -> 
     1 1
     [3.0, 3.0]
     """
+    if plan.sliced:
+        from tensor_einsum.slices.running import run_sliced
+
+        return run_sliced(plan, operands, on_step, force)
     pairs = [unwrap("einsum", operand) for operand in operands]
     forms = [form for form, _ in pairs]
     key = (plan, *forms)
@@ -40,7 +42,7 @@ def run_plan(plan: Plan, operands: Sequence[Tensor], on_step: OnStep | None) -> 
         check_forms(plan, forms)
         binding = _executables.insert(key, bind_plan(plan, forms))
     executable: Any = binding[0]
-    if needs_check(executable.needed_bytes, binding[1].placement):
+    if not force and needs_check(executable.needed_bytes, binding[1].placement):
         check_fits(plan, executable.needed_bytes)
     return wrap(binding[1], executable.run([array for _, array in pairs], on_step))
 
@@ -56,6 +58,7 @@ def call_plan(
     alpha: Any = 1,
     beta: Any = 0,
     strip_exponent: Any = False,
+    force: Any = False,
 ) -> Any:
     """Contract tensors by a plan, with any of the options of ``Plan.__call__``.
 
@@ -72,12 +75,22 @@ def call_plan(
             "exponent of its own",
             operation="einsum",
         )
+    forces = flag("einsum", "force", force)
     accumulation = Accumulation(plan, operands, out, alpha, beta)
-    with reporting("einsum", plan.steps, progress) as report:
+    once, repeated, times = plan.steps, plan.steps[:0], 0
+    if plan.sliced:
+        from tensor_einsum.slices.cutting import parted_steps
+
+        (once, repeated), times = parted_steps(plan._network, plan.sliced, plan.steps), plan.slices.count
+    with reporting("einsum", once, progress, repeated, times) as report:
         told = _both(on_step, report)
+        if strips and plan.sliced:
+            from tensor_einsum.slices.scaled import run_scaled_slices
+
+            return run_scaled_slices(plan, operands, told, forces)
         if strips:
-            return run_scaled(plan, operands, told)
-        return accumulation.finish(run_plan(plan, operands, told))
+            return run_scaled(plan, operands, told, forces)
+        return accumulation.finish(run_plan(plan, operands, told, forces))
 
 
 def _both(first: OnStep | None, second: OnStep | None) -> OnStep | None:
@@ -89,36 +102,3 @@ def _both(first: OnStep | None, second: OnStep | None) -> OnStep | None:
         second(done, total)
 
     return on_step
-
-
-def check_forms(plan: Plan, forms: Sequence[Form]) -> None:
-    """Refuse operands that the plan was not made for.
-
-    Raises:
-        ExtentError: another number of operands, or another shape.
-        DTypeError: another dtype.
-
-    >>> from tensor_core import F64
-    >>> from tensor_einsum import plan
-    >>> from tensor_runtime.form import form_of
-    >>> from tensor_runtime.placement import CPU
-    >>> check_forms(plan("i->", (3,)), [form_of(F64, (2,), CPU)])
-    Traceback (most recent call last):
-    tensor_einsum.errors.ExtentError: einsum: operands have shapes (2,); this plan was made for (3,); plan again
-    """
-    found = tuple(form.shape for form in forms)
-    if found != plan.shapes:
-        listed = ", ".join(map(str, found)) or "none"
-        raise ExtentError(
-            f"einsum: operands have shapes {listed}; this plan was made for {', '.join(map(str, plan.shapes))}; "
-            "plan again",
-            operands=tuple(range(len(found))),
-            shapes=found,
-        )
-    dtypes = tuple(form.dtype for form in forms)
-    if dtypes != plan.dtypes:
-        raise DTypeError(
-            f"einsum: operands are {', '.join(dtype.name for dtype in dtypes)}; this plan was made for "
-            f"{', '.join(dtype.name for dtype in plan.dtypes)}; give dtype= to plan()",
-            operation="einsum",
-        )

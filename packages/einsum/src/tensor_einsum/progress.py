@@ -37,27 +37,34 @@ class Meter:
     0.5
     """
 
-    def __init__(self, steps: Sequence[Step], report: Callable[[Progress], object], repetitions: int = 1) -> None:
-        self.work = [max(step.flops, _LEAST) for step in steps] * repetitions
-        self.total = sum(self.work)
+    def __init__(
+        self, steps: Sequence[Step], report: Callable[[Progress], object], repeated: Sequence[Step] = (), times: int = 0
+    ) -> None:
+        self.work = [max(step.flops, _LEAST) for step in steps]
+        self.repeated = [max(step.flops, _LEAST) for step in repeated]
+        self.total = sum(self.work) + times * sum(self.repeated)
         self.report = report
         self.done = 0
         self.started = perf_counter()
 
     def __call__(self, done: int, total: int) -> None:
         """Take note of one more step; whatever ``report`` raises stops the contraction."""
-        self.done += self.work[done - 1]
+        first = len(self.work)
+        self.done += self.work[done - 1] if done <= first else self.repeated[(done - first - 1) % len(self.repeated)]
         share, seconds = self.done / self.total, perf_counter() - self.started
         self.report(Progress(done, total, share, seconds, seconds / share - seconds))
 
 
 @contextmanager
-def reporting(operation: str, steps: Sequence[Step], progress: Any) -> Iterator[Callable[[int, int], object] | None]:
+def reporting(
+    operation: str, steps: Sequence[Step], progress: Any, repeated: Sequence[Step] = (), times: int = 0
+) -> Iterator[Callable[[int, int], object] | None]:
     """What is to be called after each step, for what a user gives as ``progress``.
 
     Args:
         operation: the name for messages.
         steps: of the plan.
+        repeated, times: steps that are executed so often after those.
         progress: False or None for nothing, True for a bar of tqdm on stderr, or a function of a :class:`Progress`.
 
     Raises:
@@ -79,9 +86,9 @@ def reporting(operation: str, steps: Sequence[Step], progress: Any) -> Iterator[
                 bar.update(100 * now.share - shown)
                 shown = 100 * now.share
 
-            yield Meter(steps, advance)
+            yield Meter(steps, advance, repeated, times)
     elif callable(progress):
-        yield Meter(steps, progress)
+        yield Meter(steps, progress, repeated, times)
     else:
         raise ArgumentError(
             f"{operation}: progress is {shortened(progress)}; accepted: True, False, and a function of a Progress",

@@ -59,6 +59,7 @@ def report_of_plan(plan: Plan, max_steps: int | None) -> Report:
     totals = [
         ("operands", f"{len(plan.shapes)}, {dtypes}"),
         ("result", f"{plan.output_dtype.name} {plan.output_shape}"),
+        *_sliced(plan),
         ("flops", _number(plan.flops)),
         ("largest intermediate", f"{_number(plan.largest_intermediate)} elements, {readable_bytes(largest)}"),
         ("peak memory", readable_bytes(plan.peak_bytes)),
@@ -81,8 +82,9 @@ def report_of_sweep(sweep: SweepPlan, max_steps: int | None) -> Report:
     ]
     totals = [(name, _cut(text, 60)) for name, text in kinds if text]
     again = f", {_number(sweep.repeated)} done again" if sweep.repeated else ""
+    each = f", for each of {_number(sweep.slices)} slices" if sweep.slices > 1 else ""
     totals += [
-        ("steps", f"{_number(len(sweep.steps))}{again}"),
+        ("steps", f"{_number(len(sweep.steps))}{again}{each}"),
         ("flops", f"{_number(sweep.flops)}; {_number(plan.flops)} of one contraction"),
         ("peak memory", f"{readable_bytes(sweep.peak_bytes)}; {readable_bytes(plan.peak_bytes)} of one contraction"),
     ]
@@ -163,6 +165,18 @@ def _report(
         for number, step in numbered
     ]
     return Report(title, totals, rows, skipped, head)
+
+
+def _sliced(plan: Plan) -> list[tuple[str, str]]:
+    """How many slices there are, and of which labels; the steps are those of one."""
+    if not plan.sliced:
+        return []
+    slices = plan.slices
+    shown = [
+        f"{label} by {extent}" if extent > 1 else label
+        for label, extent in zip(slices.labels, slices.extents, strict=True)
+    ]
+    return [("slices", f"{_number(slices.count)}, of {_cut(', '.join(shown), 60)}")]
 
 
 def _number(count: int) -> str:

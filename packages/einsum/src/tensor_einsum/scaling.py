@@ -87,7 +87,9 @@ def check_scalable(plan: Plan) -> None:
         )
 
 
-def run_scaled(plan: Plan, operands: Sequence[Tensor], on_step: OnStep | None) -> tuple[Tensor, float]:
+def run_scaled(
+    plan: Plan, operands: Sequence[Tensor], on_step: OnStep | None, force: bool = False
+) -> tuple[Tensor, float]:
     """Contract tensors that the plan was made for; mantissa and exponent as for :func:`normalised`.
 
     Raises:
@@ -112,7 +114,7 @@ def run_scaled(plan: Plan, operands: Sequence[Tensor], on_step: OnStep | None) -
         for instruction, form, step in zip(instructions, forms[len(near) :], plan.steps, strict=True)
     ]
     needed = Executable(plan, instructions).needed_bytes + max((step.bytes for step in plan.steps), default=0)
-    if needs_check(needed, forms[-1].placement):
+    if not force and needs_check(needed, forms[-1].placement):
         check_fits(plan, needed)
     executable = Executable(plan, tuple(scaled))
     return normalised(wrap(forms[-1], executable.run([x._array for x in near], on_step)), scale)

@@ -17,7 +17,7 @@ the operands belong to the caller.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import chain
 from math import prod
 from typing import Final, NamedTuple
@@ -88,6 +88,7 @@ class _Builder:
         names = network.names
         plain = max(map(len, names), default=1) == 1 and RESERVED.isdisjoint(names)
         self.shown = names if plain else tuple(map(shown, names))
+        self.texts: dict[Labels, str] = {}
         self.steps: list[Step] = []
         self.terms: list[Labels] = list(network.terms)  # by id of the path
         self.slots: list[int] = list(range(len(network.inputs)))  # id of the path -> operand or step
@@ -131,26 +132,43 @@ class _Builder:
     def _contract(self, first: int, second: int, output: Labels | None, consumers: Consumers) -> None:
         terms = a, b = self._distinct(first), self._distinct(second)
         counts, extents = self.label_counts, self.network.extents
-        for label in (*a, *b):
+        for label in a:
             counts[label] -= 1
-        in_a, in_b = {*a}, {*b}
+        for label in b:
+            counts[label] -= 1
+        free_a: list[int] = []
+        free_b: list[int] = []
+        batch: list[int] = []
+        summed = alone = False
+        space = whole = 1
+        for label in a:
+            if counts[label]:
+                (batch if label in b else free_a).append(label)
+                space *= extents[label]
+            elif label in b:
+                summed = True
+                space *= extents[label]
+            else:
+                alone = True
+                whole *= extents[label]
+        for label in b:
+            if label not in a:
+                if counts[label]:
+                    free_b.append(label)
+                    space *= extents[label]
+                else:
+                    alone = True
+                    whole *= extents[label]
         if output is None:
-            kept = {label for label in in_a | in_b if counts[label]}
-            output = consumers.arrange(len(self.terms), a, b, kept)
+            output = consumers.arrange(len(self.terms), a, b, free_a, free_b, batch)
         for label in output:
             counts[label] += 1
-        kept = {*output}
-        shared = in_a & in_b
-        summed = shared - kept
-        alone_a, alone_b = in_a - shared - kept, in_b - shared - kept
-        space = prod(map(extents.__getitem__, kept | summed))
-        flops = space * (2 if summed else 1)
-        whole = space
-        for term, alone in ((a, alone_a), (b, alone_b)):
-            if alone:
-                flops += prod(map(extents.__getitem__, term))
-                whole *= prod(map(extents.__getitem__, alone))
-        counted = whole * (2 if summed or alone_a or alone_b else 1)
+        flops = 2 * space if summed else space
+        if alone:  # which each operand sums by itself
+            for term, other in ((a, b), (b, a)):
+                if not all(counts[label] or label in other for label in term):
+                    flops += prod(map(extents.__getitem__, term))
+        counted = whole * space * (2 if summed or alone else 1)
         kind, slots = "contract", (self.slots[first], self.slots[second])
         if self.conjugated and (slots[0] in self.conjugated) is not (slots[1] in self.conjugated):
             kind = "conj_contract"
@@ -187,12 +205,17 @@ class _Builder:
         self.terms.append(term)
         self.slots.append(slot)
 
+    def _written(self, term: Labels) -> str:
+        """A term as text; each is asked for twice, as a result and as an operand."""
+        text = self.texts.get(term)
+        if text is None:
+            text = self.texts[term] = "".join(map(self.shown.__getitem__, term))
+        return text
+
     def _emit(
         self, kind: str, slots: tuple[int, ...], inputs: tuple[Labels, ...], output: Labels, flops: int, counted: int
     ) -> int:
-        name = self.shown.__getitem__
-        written = ["".join(map(name, term)) for term in (*inputs, output)]
-        subscripts = f"{','.join(written[:-1])}->{written[-1]}"
+        subscripts = f"{','.join(map(self._written, inputs))}->{self._written(output)}"
         shape = tuple(map(self.network.extents.__getitem__, output))
         size = 0 if kind == "squeeze" else prod(shape) * self.itemsize
         self.steps.append(Step(kind, slots, inputs, output, subscripts, shape, flops, counted, size))
@@ -212,7 +235,7 @@ class Consumers:
 
     >>> terms, path = [(0, 1, 2), (2, 3, 4), (0, 3)], ((0, 1), (3, 2))
     >>> consumers = Consumers(terms, [2, 2, 2, 2, 2], (4, 4, 1, 4, 4), path)
-    >>> consumers.arrange(3, terms[0], terms[1], {0, 1, 3, 4})
+    >>> consumers.arrange(3, terms[0], terms[1], [0, 1], [3, 4], [])
     (1, 0, 3, 4)
     """
 
@@ -237,22 +260,22 @@ class Consumers:
             self.summed_by.update(dict.fromkeys(gone, position))
             known.append(joined - gone)
 
-    def arrange(self, one: int, a: Labels, b: Labels, kept: set[int]) -> Labels:
-        """Labels of the result that gets the id given, contracted from distinct labels ``a`` and ``b``."""
-        in_a, in_b = set(a), set(b)
-        free_a = [label for label in a if label in kept and label not in in_b]
-        free_b = [label for label in b if label in kept and label not in in_a]
-        batch = [label for label in a if label in kept and label in in_b]
+    def arrange(self, one: int, a: Labels, b: Labels, free_a: list[int], free_b: list[int], batch: list[int]) -> Labels:
+        """Labels of the result that gets the id given, contracted from distinct labels ``a`` and ``b``.
+
+        They are those that only a has, only b, and both, each in the order of its operand; the lists are used up.
+        """
         consumer = self.consumer.get(one)
         if consumer is not None:
-            summed = {label for label in kept if self.summed_by.get(label) == consumer}
-            size = self._size([*free_a, *free_b, *batch])
+            summed = {label for label in (*free_a, *free_b, *batch) if self.summed_by.get(label) == consumer}
             from_a, from_b = not summed.isdisjoint(free_a), not summed.isdisjoint(free_b)
-            # Sorting is stable, and False comes first.
-            if from_a and _SMALLER * self._size(a) <= size:
-                free_a.sort(key=lambda label: (label in summed) is from_b)
-            if from_b and _SMALLER * self._size(b) <= size:
-                free_b.sort(key=lambda label: (label in summed) is not from_a)
+            if from_a or from_b:
+                size = self._size(free_a) * self._size(free_b) * self._size(batch)
+                # Sorting is stable, and False comes first.
+                if from_a and _SMALLER * self._size(a) <= size:
+                    free_a.sort(key=lambda label: (label in summed) is from_b)
+                if from_b and _SMALLER * self._size(b) <= size:
+                    free_b.sort(key=lambda label: (label in summed) is not from_a)
         return (*free_a, *free_b, *batch)
 
     def _size(self, labels: Sequence[int]) -> int:
@@ -271,11 +294,19 @@ def numbered(terms: tuple[Labels, ...]) -> tuple[Labels, ...]:
     return tuple([tuple(map(numbers.__getitem__, term)) for term in terms])
 
 
-def peak_bytes(steps: Sequence[Step], operands: int, workspaces: Sequence[int] | None = None) -> int:
+def peak_bytes(
+    steps: Sequence[Step],
+    operands: int,
+    workspaces: Sequence[int] | None = None,
+    *,
+    runs: Sequence[bool] | None = None,
+    keep: Collection[int] = (),
+) -> int:
     """The most bytes of intermediates and result alive at once; the caller's operands are not counted.
 
     A step holds its inputs and its result; its inputs are freed as soon as it is done. ``workspaces`` has what each
-    step takes besides, in bytes, while it runs.
+    step takes besides, in bytes, while it runs; ``runs`` says which steps are executed at all, and ``keep`` has the
+    numbers of results that stay.
 
     >>> from tensor_einsum import plan
     >>> peak_bytes(plan("ij,jk,kl", (2, 3), (3, 4), (4, 5), optimize=False).steps, 3)  # (2 * 4 + 2 * 5) * 8
@@ -284,9 +315,12 @@ def peak_bytes(steps: Sequence[Step], operands: int, workspaces: Sequence[int] |
     live: dict[int, int] = {}
     now = peak = 0
     for number, step in enumerate(steps, operands):
+        if runs is not None and not runs[number - operands]:
+            continue
         live[number] = step.bytes
         now += step.bytes
         peak = max(peak, now + (workspaces[number - operands] if workspaces else 0))
         for slot in step.operands:
-            now -= live.pop(slot, 0)
+            if slot not in keep:
+                now -= live.pop(slot, 0)
     return peak

@@ -19,8 +19,10 @@ from tensor_runtime.algebras import PLUS_TIMES
 if TYPE_CHECKING:
     from tensor_einsum.plan import Plan
 
-FORMAT: Final = "tensor_einsum.plan/1"
+FORMAT: Final = "tensor_einsum.plan/2"
 """The version of what is stored, as JSON and as a pickle."""
+FORMER: Final = "tensor_einsum.plan/1"
+"""A version that is still read: of plans that are not sliced, without ``sliced``."""
 
 Parts = tuple[Network, Sequence[DType], Order, Arithmetic]
 """What a plan is made of."""
@@ -31,7 +33,7 @@ def to_json(plan: Plan) -> str:
 
     >>> from tensor_einsum import plan
     >>> to_json(plan("ij,j", (2, 3), (3,)))[:34]
-    '{"format": "tensor_einsum.plan/1",'
+    '{"format": "tensor_einsum.plan/2",'
     """
     import json
 
@@ -47,6 +49,7 @@ def to_json(plan: Plan) -> str:
             "path": plan.path,
             "algebra": plan.algebra.name,
             "conj": plan.conj,
+            "sliced": plan.sliced,
         }
     )
 
@@ -65,7 +68,7 @@ def parts_of_json(text: str | bytes) -> Parts:
 
     try:
         content = json.loads(text)
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
+        if not isinstance(content, dict) or content.get("format") not in (FORMAT, FORMER):
             found = content.get("format") if isinstance(content, dict) else type(content).__name__
             raise FormatError(f"Plan.from_json: no plan of format {FORMAT!r}; found {shortened(found)}")
         names = tuple(map(str, content["names"]))
@@ -82,7 +85,9 @@ def parts_of_json(text: str | bytes) -> Parts:
         check_notation(notation.text, inputs, output, names, shapes)
         algebra = algebra_named(content.get("algebra", PLUS_TIMES.name))
         arithmetic = arithmetic_of("Plan.from_json", algebra, content.get("conj", ()), dtypes)
-        return network, dtypes, Order(in_pairs(to_ids(content["path"], len(inputs)), len(inputs))), arithmetic
+        path = in_pairs(to_ids(content["path"], len(inputs)), len(inputs))
+        sliced = _cuts(content["sliced"] if content["format"] == FORMAT else (), len(names))
+        return network, dtypes, Order(path, None, sliced), arithmetic
     except FormatError:
         raise
     except (ValueError, TypeError, KeyError, RecursionError, TensorError) as error:
@@ -93,7 +98,7 @@ def pickled(plan: Plan) -> tuple[Any, ...]:
     """What a pickle holds of a plan: the arguments of :func:`parts_of_pickle`."""
     dtypes = tuple(dtype.name for dtype in plan.dtypes)
     described = FORMAT, plan.notation, plan.names, plan.inputs, plan.output
-    return *described, plan.shapes, dtypes, plan.path, Arithmetic(plan.algebra, plan.conj)
+    return *described, plan.shapes, dtypes, plan.path, Arithmetic(plan.algebra, plan.conj), plan.sliced
 
 
 def parts_of_pickle(
@@ -106,23 +111,32 @@ def parts_of_pickle(
     dtypes: tuple[str, ...] = (),
     path: Path = (),
     arithmetic: Arithmetic = SUMS_OF_PRODUCTS,
+    sliced: tuple[tuple[int, int], ...] = (),
 ) -> Parts:
     """What a pickled plan is made of.
 
     Raises:
         FormatError: it is of another version.
     """
-    if stored != FORMAT:
+    if stored not in (FORMAT, FORMER):
         found = stored if isinstance(stored, str) else "no version"
         raise FormatError(f"a pickled plan has {shortened(found)}, and {FORMAT!r} is accepted; plan again")
     network = resolve("plan", _expanded(notation, inputs, output, names), shapes)
-    return network, [as_dtype(name) for name in dtypes], Order(to_ids(path, len(inputs))), arithmetic
+    return network, [as_dtype(name) for name in dtypes], Order(to_ids(path, len(inputs)), None, sliced), arithmetic
 
 
 def _numbers(labels: Any, count: int) -> Labels:
     if not all(type(label) is int and 0 <= label < count for label in labels):
         raise FormatError(f"Plan.from_json: labels {labels!r} are not all numbers below {count}")
     return tuple(labels)
+
+
+def _cuts(sliced: Any, count: int) -> tuple[tuple[int, int], ...]:
+    for label, part in sliced:
+        _numbers((label,), count)
+        if type(part) is not int or part < 1:
+            raise FormatError(f"Plan.from_json: parts of extent {part!r}; accepted: an int of 1 or more")
+    return tuple((label, part) for label, part in sliced)
 
 
 def _expanded(text: str, inputs: tuple[Labels, ...], output: Labels, names: tuple[str, ...]) -> Notation:

@@ -10,7 +10,7 @@ from tensor_core.dtypes import C32, C64, DTYPES, F32, F64, I32, I64, Bool, DType
 from tensor_core.errors import TensorError
 from tensor_core.promotion import promote
 from tensor_core.scalar_conversion import convert_scalar
-from tensor_einsum.api import einsum
+from tensor_einsum.api import einsum, plan
 from tensor_einsum.errors import ExtentError, PathError, SubscriptsError
 from tensor_runtime.algebras import MAX_PLUS, MIN_PLUS
 from tensor_runtime.testing.case import Case, refused
@@ -91,6 +91,9 @@ def cases() -> Iterator[Case]:
         yield Case("einsum", f"ordered {label}", (a, b, c), call, chain, _SIGNED_ZEROS)
     yield from _in_algebras(a, b)
     yield from _conjugated()
+    matrices = (a, b, c)
+    for labels in ("j", "il", "ijkl"):
+        yield Case("einsum", f"slices of {labels}", matrices, partial(_in_slices, labels), chain, _SIGNED_ZEROS)
     yield _refused("a label that nobody has", "ij->iz", (a,), SubscriptsError)
     yield _refused("more terms than operands", "ij,jk->ik", (a,), ExtentError)
     yield _refused("more labels than axes", "ijk->i", (a,), ExtentError)
@@ -161,6 +164,10 @@ def summed(dtype: DType, inputs: Sequence[Labels], output: Labels, operands: Seq
         where = tuple(at[label] for label in output)
         totals[where] = totals.get(where, 0) + product
     return tabulated([extents[label] for label in output], dtype, lambda index: totals.get(index, 0))
+
+
+def _in_slices(labels: str, *operands: Any) -> Any:
+    return plan("ij,jk,kl->il", *operands).with_slices(labels)(*operands)
 
 
 def _case(label: str, notation: str, shapes: Sequence[tuple[int, ...]], dtypes: Sequence[DType]) -> Case:

@@ -42,6 +42,9 @@ Kernel = Callable[[Any, Any], Any]
 Sum = Callable[[Any], Any]
 Plan = MatrixProduct | Accumulation | PairProduct | ScatterProduct
 
+_FEW_TERMS: Final = 4096
+"""Multiply-adds up to which a kernel in C is looked at first, as it is likely to be taken."""
+
 
 def bind_contract(
     operands: tuple[FormLike, FormLike], result: FormLike, params: tuple[Labels, Labels, Labels], /
@@ -166,12 +169,16 @@ def plan_contraction(x: Operand, y: Operand, result: Operand) -> Plan:
     'MatrixProduct'
     """
     axes = join(x, y, result)
+    terms = extent_of(axes)
+    if not AVAILABLE:
+        return plan_numpy(axes, x, y, result)
+    native_plan = plan_native(axes, x, y, result) if terms <= _FEW_TERMS else None
+    if native_plan is not None and native_plan.cost <= cost.least_numpy(terms, result.dtype):
+        return native_plan  # NumPy's need not be worked out
     plan = plan_numpy(axes, x, y, result)
-    if AVAILABLE and cost.least_native(extent_of(axes), result.dtype) < plan.cost:  # else it need not be worked out
+    if terms > _FEW_TERMS and cost.least_native(terms, result.dtype) < plan.cost:  # nor ours
         native_plan = plan_native(axes, x, y, result)
-        if native_plan is not None and native_plan.cost < plan.cost:
-            return native_plan
-    return plan
+    return native_plan if native_plan is not None and native_plan.cost < plan.cost else plan
 
 
 def plan_numpy(axes: tuple[Axis, ...], x: Operand, y: Operand, result: Operand) -> MatrixProduct | Accumulation:

@@ -65,9 +65,12 @@ def plan_native(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) -
         return None
     if result.size == 1 and x.size > _LONGEST_SUM:
         return None
-    pairs, products = plan_pair(axes, result.dtype), plan_scatter(axes, x, y)
+    pairs = plan_pair(axes, result.dtype)
     if pairs.longest_table > _LONGEST_TABLE:  # then so is a table of the contracted axes in the other plan
         return None
+    if pairs.cost <= cost.LEAST_SCATTER:
+        return pairs
+    products = plan_scatter(axes, x, y)
     return products if products.cost < pairs.cost and products.longest_table <= _LONGEST_TABLE else pairs
 
 
