@@ -74,9 +74,20 @@ def _parser() -> argparse.ArgumentParser:
         ("overhead", "the fixed cost of a call, beside NumPy and PyTorch", 41),
         ("stages", "where the time of one call goes", 41),
         ("imports", "what importing a package costs", 15),
+        ("first", "plans and first calls of networks, beside opt_einsum", 15),
     ):
         command = commands.add_parser(name, help=text)
         command.add_argument("--rounds", type=int, default=rounds)
+    command = commands.add_parser("environments", help="all derivatives of a network, beside JAX's gradient")
+    command.add_argument("--rounds", type=int, default=15)
+    command.add_argument("--only", default="", help="networks whose name contains this")
+    command.add_argument("--without-jax", action="store_true", help="ours alone; JAX compiles for a while")
+    command = commands.add_parser("planner", help="searches for contraction orders, beside cotengra and opt_einsum")
+    command.add_argument("--seconds", type=float, nargs="+", default=[1.0, 5.0], help="how long each search takes")
+    command.add_argument("--limits", type=int, nargs="*", default=[], help="memory limits in bytes, besides none")
+    command.add_argument("--seed", type=int, default=0, help="of the networks that are drawn")
+    command.add_argument("--only", default="", help="networks whose name contains this")
+    command.add_argument("--folder", type=Path, default=None, help="default: the environment's IRONSTRIDE_NETWORKS")
     for command in list(commands.choices.values()):
         command.add_argument("--json", type=Path, default=None, help="keep every number in this file")
     command = commands.add_parser("picture", help="draw the ratios of files that --json wrote")
@@ -137,10 +148,45 @@ def _imports(options: argparse.Namespace) -> dict[str, Any]:
     return imports.as_json(results)
 
 
+def _first(options: argparse.Namespace) -> dict[str, Any]:
+    from benchmarks import first_calls
+
+    rows = list(first_calls.measure(options.rounds))
+    print(first_calls.as_markdown(rows))
+    return {"rows": [{**row._asdict(), "ratio": row.ratio._asdict()} for row in rows]}
+
+
+def _environments(options: argparse.Namespace) -> dict[str, Any]:
+    from benchmarks import environments
+
+    results = []
+    for result in environments.run(options.rounds, options.only, not options.without_jax):
+        print(environments.as_markdown([result]).splitlines()[-1], file=sys.stderr, flush=True)
+        results.append(result)
+    print(environments.as_markdown(results))
+    return {"environments": [result._asdict() for result in results]}
+
+
+def _planner(options: argparse.Namespace) -> dict[str, Any]:
+    from benchmarks import planner
+
+    folder = options.folder or os.environ.get("IRONSTRIDE_NETWORKS")
+    limits = [None, *options.limits]
+    results = []
+    for one in planner.run(options.seconds, limits, options.seed, Path(folder) if folder else None, options.only):
+        print(one, file=sys.stderr, flush=True)
+        results.append(one)
+    print(planner.as_markdown(results))
+    return {"seed": options.seed, "results": [one._asdict() for one in results]}
+
+
 _RUNS: Final[dict[str, Callable[[argparse.Namespace], dict[str, Any] | None]]] = {
     "overhead": _overhead,
     "stages": _stages,
     "imports": _imports,
+    "first": _first,
+    "planner": _planner,
+    "environments": _environments,
     **dict.fromkeys(IN_PROCESSES, _in_processes),
 }
 

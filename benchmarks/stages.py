@@ -1,6 +1,6 @@
 """Where the time of one call goes: its stages, each timed alone, and what they leave unexplained.
 
-The stages of ``add`` on 2×2 are the kernel (native, or NumPy's ufunc in a quiet context), the look-up of the binding,
+The stages of ``add`` on 2×2 are the kernel (native, or NumPy's ufunc without its warnings), the look-up of the binding,
 the result object; the rest is calls of Python functions. For the other calls the kernel is set against everything
 around it.
 """

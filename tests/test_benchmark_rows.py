@@ -24,7 +24,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize(
-    "module", ["contenders.base", "drawing", "einsum", "permute", "picture", "report", "rows", "timing"]
+    "module", ["contenders.base", "drawing", "einsum", "networks", "permute", "picture", "report", "rows", "timing"]
 )
 def test_examples_of_the_benchmarks_run(module: str) -> None:
     assert doctest.testmod(import_module(f"benchmarks.{module}")).failed == 0

@@ -32,7 +32,7 @@ def test_the_page_is_up_to_date() -> None:
         "| divide | all | F64 from I32 I64 Bool; else same | divide | cpu |",
         "| pow | all but Bool | same | pow | cpu |",
         "| sum | all | I64 from I32 Bool; else same | sum | cpu |",
-        "| zeros | – | as asked: all | full | cpu |",
+        "| zeros | – | as given: all | full | cpu |",
         "| primitives.exp | all but I32 I64 Bool | same | exp | cpu |",
     ],
 )

@@ -222,14 +222,14 @@ except tr.TensorError as error:
         "accepted: a mapping with 'id', 'operations' ({name: 'module:function'}), and 'kernels', 'specs', 'cases'"
     )
     assert in_a_fresh_interpreter(tmp_path, program).splitlines() == [
-        "problem: family folding of folding 1.0: conflict: 'bend' is an operation of rival 1.0 as well; uninstall one",
+        "problem: family folding and family rival: conflict: 'bend' is an operation of folding 1.0 and rival 1.0; "
+        "uninstall one",
         "problem: family raising of raising 1.0: broken: ValueError: half installed",
-        "problem: family rival of rival 1.0: conflict: 'bend' is an operation of folding 1.0 as well; uninstall one",
         "problem: family text of text 1.0: broken: "
         "PluginLoadError: the entry point 'text' reads '3 + 4'; accepted: 'module:attribute'",
         "problem: family wrong of wrong 1.0: broken: "
         f"BackendContractError: the family 'wrong' says {{'id': 3, 'operations': {{}}}}; {accepted}",
-        "fold: folding: conflict: 'bend' is an operation of rival 1.0 as well; uninstall one",
+        "fold: folding: conflict: 'bend' is an operation of folding 1.0 and rival 1.0; uninstall one",
     ]
 
 
@@ -261,7 +261,6 @@ print(*(line for line in doctor.report(registry)[0] if line.startswith("problem"
         "4.0",
         f"mean: the rule 'lower' is brought by {both}; uninstall one",
         f"rsqrt: the rule 'lower' of roots 1.0 did not load: {broken}",
-        f"problem: lower.mean of ironstride-tensor-runtime 0.1.0: conflict: brought by {both}; uninstall one",
-        f"problem: lower.mean of roots 1.0: conflict: brought by {both}; uninstall one",
+        f"problem: lower.mean: conflict: brought by {both}; uninstall one",
         f"problem: lower.rsqrt of roots 1.0: broken: {broken}",
     ]

@@ -24,7 +24,7 @@ FEWEST: Final = 5
 ALLOWED: Final = {
     "tensor_cpu.kernel_table.FAMILIES": "which modules bind each kernel, the only such table of the CPU backend",
     "tensor_cpu.kernels.elementwise.native.ANY_SIZE": "where this backend's two implementations round differently",
-    "tensor_cpu.kernels.elementwise.native._OF_PARTS": "how the elementwise machine is to be asked, not what is asked",
+    "tensor_cpu.kernels.elementwise.native._OF_PARTS": "in which instructions the operand keeps its dtype",
     "tensor_cpu.kernels.linalg.batched_simd._FILLING": "from which size of batch LAPACK is slower, measured",
     "tensor_cpu.kernels.linalg.lapack.BINDERS": "which routines of LAPACK the extension calls",
     "tensor_runtime.backends.xp_tables.elementwise.BINARY": "what computes a kernel in an array namespace",

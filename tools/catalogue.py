@@ -36,7 +36,7 @@ Written by `python tools/catalogue.py` from what the code does; do not edit it.
 * **dtypes**: accepted for all operands; Python numbers and mixed dtypes are promoted first. Of an operation that takes
   indices or a condition, the dtypes of the other operands.
 * **result**: *same* is the dtype accepted; several results are separated by commas, and what depends on options by
-  *or*. *As asked* is the dtype given by the caller.
+  *or*. *As given* is the dtype given by the caller.
 * **kernels**: what is bound, so what a backend needs to offer it; an operation without one is made of metadata alone.
   A backend that lacks one in *italics* has the operation all the same, by the rule below.
 * **backends**: which offer all of them.
@@ -64,12 +64,12 @@ class Row(NamedTuple):
     kernels: frozenset[str]
 
 
-class Recorder(MetaBackend):
-    """A device without elements that notes what it is asked to bind.
+class TracingDevice(MetaBackend):
+    """A device without elements that notes which kernels are bound.
 
-    >>> recorder = Recorder()
-    >>> _ = recorder.bind("add", (), (), None)
-    >>> recorder.asked
+    >>> device = TracingDevice()
+    >>> _ = device.bind("add", (), (), None)
+    >>> device.kernels
     {'add'}
     """
 
@@ -78,7 +78,7 @@ class Recorder(MetaBackend):
 
     def __init__(self, lacking: str = "") -> None:
         self._lacking = lacking
-        self.asked: set[str] = set()
+        self.kernels: set[str] = set()
         self.last: tuple[DType, ...] = ()  # dtypes of the results that were bound last
 
     def placements(self) -> tuple[Placement, ...]:
@@ -93,7 +93,7 @@ class Recorder(MetaBackend):
         """
         if name == self._lacking:
             raise UnsupportedOperationError(f"{name}: not here", operation=name)
-        self.asked.add(name)
+        self.kernels.add(name)
         self.last = tuple(form.dtype for form in (result if isinstance(result, tuple) else (result,)))
         return super().bind(name, operands, result, params)
 
@@ -103,20 +103,20 @@ class Recorder(MetaBackend):
 
 
 @contextmanager
-def recording(lacking: str = "") -> Iterator[tuple[Recorder, Placement]]:
-    """A recorder and its placement, known to the registry inside the block.
+def tracing_device(lacking: str = "") -> Iterator[tuple[TracingDevice, Placement]]:
+    """A device and its placement, known to the registry inside the block.
 
-    >>> with recording() as (recorder, place):
+    >>> with tracing_device() as (device, place):
     ...     _ = tr.zeros(2, placement=place)
-    >>> recorder.asked
+    >>> device.kernels
     {'full'}
     """
-    recorder = Recorder(lacking)
-    registry.register(recorder.name, recorder)
+    device = TracingDevice(lacking)
+    registry.register(device.name, device)
     try:
-        yield recorder, recorder.placements()[0]
+        yield device, device.placements()[0]
     finally:
-        registry.unregister(recorder.name)
+        registry.unregister(device.name)
 
 
 def cases_by_operation() -> dict[str, list[Case]]:
@@ -134,8 +134,8 @@ def cases_by_operation() -> dict[str, list[Case]]:
 
 def rows() -> list[Row]:
     """One row for each operation that has a case, in the order of their names."""
-    with recording() as (recorder, place):
-        return [_row(name, cases, recorder, place) for name, cases in cases_by_operation().items()]
+    with tracing_device() as (device, place):
+        return [_row(name, cases, device, place) for name, cases in cases_by_operation().items()]
 
 
 def rules() -> dict[str, list[str]]:
@@ -144,22 +144,22 @@ def rules() -> dict[str, list[str]]:
 
 
 def _kernels_instead_of(name: str) -> list[str]:
-    with recording(name) as (recorder, place):
+    with tracing_device(name) as (device, place):
         for case in cases_by_operation()[name]:
             operands: list[Any] = [wrap(form_of(host.dtype, host.shape, place), None) for host in case.operands]
             case.call(*operands or [place])
-        return sorted(recorder.asked)
+        return sorted(device.kernels)
 
 
-def _row(name: str, cases: Sequence[Case], recorder: Recorder, place: Placement) -> Row:
+def _row(name: str, cases: Sequence[Case], device: TracingDevice, place: Placement) -> Row:
     tr.binding_cache.clear()
-    recorder.asked.clear()
-    made = [_results(partial(case.call, place), recorder) for case in cases if not case.operands]
-    tried = [_tried(cases, recorder, place, varied) for varied in (_all_of_one_dtype, _like_the_first, _like_the_last)]
+    device.kernels.clear()
+    made = [_results(partial(case.call, place), device) for case in cases if not case.operands]
+    tried = [_tried(cases, device, place, varied) for varied in (_all_of_one_dtype, _like_the_first, _like_the_last)]
     # Where operands of one dtype are hardly ever accepted, some of them are indices or conditions.
     widest = max(tried, key=len)
     best = widest if len(widest) > len(tried[0]) + 1 else tried[0]
-    return Row(name, best, frozenset(one for one in made if one), frozenset(recorder.asked))
+    return Row(name, best, frozenset(one for one in made if one), frozenset(device.kernels))
 
 
 def _all_of_one_dtype(dtypes: Sequence[DType]) -> Iterable[int]:
@@ -175,7 +175,7 @@ def _like_the_last(dtypes: Sequence[DType]) -> Iterable[int]:
 
 
 def _tried(
-    cases: Sequence[Case], recorder: Recorder, place: Placement, varied: Callable[[Sequence[DType]], Iterable[int]]
+    cases: Sequence[Case], device: TracingDevice, place: Placement, varied: Callable[[Sequence[DType]], Iterable[int]]
 ) -> Found:
     """What the cases give when the dtype of some operands is replaced by each of the seven."""
     answers: dict[DType, Counter[tuple[DType, ...] | None]] = {dtype: Counter() for dtype in DTYPES}
@@ -187,7 +187,7 @@ def _tried(
                 wrap(form_of(dtype if position in positions else host.dtype, host.shape, place), None)
                 for position, host in enumerate(case.operands)
             ]
-            found = _results(partial(case.call, *operands), recorder)
+            found = _results(partial(case.call, *operands), device)
             if len(operands) == most:  # fewer: a Python number of another kind stands for one
                 answers[dtype][found] += 1
     usual = {
@@ -199,7 +199,7 @@ def _tried(
     return {dtype: results for dtype, results in usual.items() if results}
 
 
-def _results(call: Callable[[], Any], recorder: Recorder) -> tuple[DType, ...] | None:
+def _results(call: Callable[[], Any], device: TracingDevice) -> tuple[DType, ...] | None:
     """Dtypes of the results; None if the call is refused."""
     try:
         value = call()
@@ -207,7 +207,7 @@ def _results(call: Callable[[], Any], recorder: Recorder) -> tuple[DType, ...] |
         tr.binding_cache.clear()
         with suppress(BackendError):
             call()
-        return recorder.last
+        return device.last
     except TensorError:
         return None
     return tuple(one.dtype for one in (value if isinstance(value, tuple) else (value,)) if isinstance(one, Tensor))
@@ -234,7 +234,7 @@ def results_text(accepted: Found, /) -> str:
     'F64 from I32; else same'
     """
     if any(len(alternatives) > 3 for alternatives in accepted.values()):
-        return "as asked"
+        return "as given"
     left = dict(accepted)
     patterns: list[tuple[str, list[DType]]] = []
     while left:  # the pattern that covers all, else "same", else the one that covers most
@@ -291,7 +291,7 @@ def table(
         else:
             made = {one for results in row.made for one in results}
             accepts = "–"
-            result = f"as asked: {dtypes_text(made)}" if len(made) > 1 else dtypes_text(made)
+            result = f"as given: {dtypes_text(made)}" if len(made) > 1 else dtypes_text(made)
         kernels = ", ".join(f"*{name}*" if name in lowered else name for name in sorted(row.kernels)) or "–"
         having = ", ".join(name for name, operations in offered.items() if row.kernels <= operations) or "none"
         yield f"| {row.operation} | {accepts} | {result} | {kernels} | {having} |"

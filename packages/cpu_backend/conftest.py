@@ -10,9 +10,8 @@ collect_ignore_glob = (
     if extension.AVAILABLE
     else [
         f"{_KERNELS}/*/native*.py",
-        f"{_KERNELS}/contraction/blas_products.py",
         f"{_KERNELS}/elementwise/registers.py",
-        f"{_KERNELS}/elementwise/tiny.py",
+        f"{_KERNELS}/*/tiny.py",
         f"{_KERNELS}/linalg/batched_simd.py",
         f"{_KERNELS}/linalg/lapack.py",
         "src/tensor_cpu/system/blas.py",

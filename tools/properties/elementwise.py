@@ -1,4 +1,4 @@
-"""Property of the elementwise machine: N4, any of its operations on any layouts against NumPy's kernel."""
+"""Property of the elementwise interpreter: any of its operations on any layouts against NumPy's kernel."""
 
 from __future__ import annotations
 

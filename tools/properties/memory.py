@@ -49,6 +49,11 @@ def memory_is_flat(rng: Random) -> None:
 
 PROPERTIES: Final = (
     Property(
-        "M1", "1,000 small operations and a large one leave resident memory as it was", memory_is_flat, 60, 1000, 10
+        "flat-memory",
+        "1,000 small operations and a large one leave resident memory as it was",
+        memory_is_flat,
+        60,
+        1000,
+        10,
     ),
 )

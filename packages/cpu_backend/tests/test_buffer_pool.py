@@ -1,4 +1,4 @@
-"""Warm memory: buffers come back when the last view dies, stay within the limit, and survive threads and forks."""
+"""The caching allocator: buffers come back when the last view dies, within a limit, through threads and forks."""
 
 from __future__ import annotations
 

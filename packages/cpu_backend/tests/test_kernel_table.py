@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import ast
+import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+import time
+import warnings
+from collections.abc import Callable, Mapping
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tensor_core import F64
+import tensor_cpu.kernels
+from tensor_core import F64, Bool
 from tensor_cpu import kernel_table
-from tensor_cpu.kernel_table import FAMILIES, ROWS, Row, binders
+from tensor_cpu.kernel_table import FAMILIES, MOST_TINY_TERMS, ROWS, Row, Scope, binders
 from tensor_cpu.system import extension
 from tensor_runtime.backends.xp_tables import elementwise
 from tensor_runtime.form import form_of
@@ -77,8 +84,8 @@ Bind = Callable[[tuple[Any, ...], Any, Any], Any]
 def table(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """``table(numpy=..., first=..., second=...)`` makes a kernel ``untangle`` that these binders bind."""
 
-    def add(**by_module: Bind) -> None:
-        row = Row("numpy", tuple(module for module in by_module if module != "numpy"))
+    def add(scopes: Mapping[str, Scope] | None = None, **by_module: Bind) -> None:
+        row = Row("numpy", tuple(module for module in by_module if module != "numpy"), scopes or {})
         monkeypatch.setattr(kernel_table, "ROWS", {"untangle": row})
         monkeypatch.setattr(kernel_table, "binders", lambda module: {"untangle": by_module[module]})
         monkeypatch.setattr(kernel_table, "AVAILABLE", True)
@@ -102,6 +109,25 @@ def test_the_first_native_kernel_is_taken(table: Callable[..., None]) -> None:
     assert kernel_table.bind("untangle", (FORM,), FORM, None) is max
 
 
+def test_a_native_binder_is_not_asked_about_forms_outside_its_scope(table: Callable[..., None]) -> None:
+    large, truth = form_of(F64, (9,), CPU), form_of(Bool, (2,), CPU)
+    scopes = {"first": Scope(most_elements=2), "second": Scope(dtype=Bool)}
+    table(scopes, first=lambda *_: max, second=lambda *_: min, numpy=lambda *_: abs)
+
+    assert kernel_table.bind("untangle", (FORM,), FORM, None) is max
+    assert kernel_table.bind("untangle", (FORM, large), FORM, None) is abs
+    assert kernel_table.bind("untangle", (FORM,), large, None) is abs
+    assert kernel_table.bind("untangle", (large,), truth, None) is min
+
+
+@needs_native
+def test_beyond_the_scope_of_tiny_products_there_are_none() -> None:
+    bind = binders("contraction.tiny")["contract"]
+    for rows, found in ((MOST_TINY_TERMS // 2, True), (MOST_TINY_TERMS // 2 + 1, False)):
+        column, row, result = (form_of(F64, shape, CPU) for shape in ((2, 1), (1, rows), (2, rows)))
+        assert (bind((column, row), result, ((0, 1), (1, 2), (0, 2))) is not None) is found
+
+
 def test_without_the_extension_no_native_binder_is_asked(
     table: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,3 +148,26 @@ def test_importing_the_backend_imports_neither_scipy_nor_its_own_kernels() -> No
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_fork_waits_for_a_module_of_kernels_that_another_thread_imports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "slowly.py").write_text("import time\ntime.sleep(0.5)\nBINDERS = {'untangle': len}\n")
+    monkeypatch.setattr(tensor_cpu.kernels, "__path__", [*tensor_cpu.kernels.__path__, str(tmp_path)])
+    thread = threading.Thread(target=kernel_table.binders, args=("slowly",))
+    thread.start()
+    while "tensor_cpu.kernels.slowly" not in sys.modules:
+        time.sleep(0.001)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads
+        child = os.fork()
+    if child == 0:
+        signal.alarm(10)  # instead of waiting for ever
+        os._exit(0 if kernel_table.binders("slowly") == {"untangle": len} else 1)
+
+    thread.join()
+    kernel_table.binders.cache_clear()
+    del sys.modules["tensor_cpu.kernels.slowly"]
+    assert os.waitpid(child, 0)[1] == 0

@@ -61,7 +61,9 @@ def is_owned_transposed(array: Array, dtype: DType, *shape: int) -> bool:
 @FLOATING
 @pytest.mark.parametrize(("rows", "columns"), [(4, 3), (3, 4), (1, 1), (0, 3), (3, 0)])
 @pytest.mark.parametrize("batch", [(), (5,), (2, 3), (0,)])
-def test_svd_gives_twins_of_its_factors(dtype: DType, rows: int, columns: int, batch: tuple[int, ...]) -> None:
+def test_svd_gives_transposed_arrays_of_its_factors(
+    dtype: DType, rows: int, columns: int, batch: tuple[int, ...]
+) -> None:
     a = random(dtype, rows, columns, *batch)
     short = min(rows, columns)
     u, s, vh = run("svd", a)
@@ -75,7 +77,9 @@ def test_svd_gives_twins_of_its_factors(dtype: DType, rows: int, columns: int, b
 @FLOATING
 @pytest.mark.parametrize(("rows", "columns"), [(4, 3), (3, 4), (1, 1), (0, 3), (3, 0)])
 @pytest.mark.parametrize("batch", [(), (5,), (2, 3), (0,)])
-def test_qr_gives_twins_of_its_factors(dtype: DType, rows: int, columns: int, batch: tuple[int, ...]) -> None:
+def test_qr_gives_transposed_arrays_of_its_factors(
+    dtype: DType, rows: int, columns: int, batch: tuple[int, ...]
+) -> None:
     a = random(dtype, rows, columns, *batch)
     short = min(rows, columns)
     q, r = run("qr", a)
@@ -88,7 +92,9 @@ def test_qr_gives_twins_of_its_factors(dtype: DType, rows: int, columns: int, ba
 @FLOATING
 @pytest.mark.parametrize("size", [0, 1, 4])
 @pytest.mark.parametrize("batch", [(), (5,), (2, 3), (0,)])
-def test_the_routines_for_square_matrices_give_twins(dtype: DType, size: int, batch: tuple[int, ...]) -> None:
+def test_the_routines_for_square_matrices_give_transposed_arrays(
+    dtype: DType, size: int, batch: tuple[int, ...]
+) -> None:
     a, b = positive(dtype, size, *batch), random(dtype, size, 2, *batch)
     values, vectors = run("eigh", a)
     factor, x = run("cholesky", a), run("solve", a, b)

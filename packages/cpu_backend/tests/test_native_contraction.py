@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tensor_cpu.kernels.axes import Labels, Operand, join, row_major
+from tensor_cpu.kernels.axes import Labels, Operand, extent_of, join, row_major
+from tensor_cpu.kernels.contraction import cost
 from tensor_cpu.kernels.contraction.choice import plan_contraction
 from tensor_cpu.kernels.contraction.gemm import MatrixProduct
 from tensor_cpu.kernels.contraction.native import (
@@ -243,6 +244,21 @@ def test_results_larger_than_the_cache_are_written_whole() -> None:
     np.testing.assert_array_equal(pair(case)(case.x, case.y), np.multiply.outer(case.x, case.y))
 
 
+@pytest.mark.parametrize("instructions", INSTRUCTION_SETS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@settings(max_examples=100, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), most=st.sampled_from([3, 9, 40, 1500]))
+def test_no_estimate_lies_below_the_least_by_which_they_are_passed_over(
+    instructions: str, dtype: str, seed: int, most: int
+) -> None:
+    LIBRARY.set_instruction_set(instructions)
+    x, y, result = random_case(seed, dtype, most=most).operands
+    axes = join(x, y, result)
+    least = cost.least_native(extent_of(axes), dtype)
+    assert least <= plan_pair(axes, dtype).cost
+    assert least <= plan_scatter(axes, x, y).cost
+
+
 calibrated = pytest.mark.skipif(
     not AVAILABLE or LIBRARY.instruction_set() != "avx512",
     reason="the estimates were measured with AVX-512; narrower vectors choose BLAS earlier",
@@ -275,7 +291,7 @@ def test_a_large_matrix_product_stays_with_blas_and_one_of_integers_does_not() -
 
 def test_operands_to_be_converted_stay_with_numpy() -> None:
     x, y, result = named_case("i,j->ij", "float64", i=1000, j=1000).operands
-    assert not isinstance(plan_contraction(replace(x, dtype="int64"), y, result), PairProduct | ScatterProduct)
+    assert not isinstance(plan_contraction(x._replace(dtype="int64"), y, result), PairProduct | ScatterProduct)
 
 
 def test_a_kernel_refuses_what_is_no_pair_of_arrays() -> None:

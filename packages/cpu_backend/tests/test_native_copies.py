@@ -252,7 +252,7 @@ def test_rank_64_and_extents_of_1_are_copied() -> None:
 
 
 @given(st.data(), st.sampled_from(DTYPES))
-def test_relabelling_equals_numpys(data: Any, dtype: DType) -> None:
+def test_unary_einsum_equals_numpys(data: Any, dtype: DType) -> None:
     sizes = data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=5))
     labels_in = tuple(data.draw(st.lists(st.sampled_from(range(len(sizes))), max_size=6)))
     labels_out = tuple(data.draw(st.permutations(sorted({*labels_in}))))

@@ -67,7 +67,7 @@ def cases(draw: st.DrawFn) -> tuple[Array, Labels, Labels]:
 
 @settings(max_examples=400, deadline=None)
 @given(cases())
-def test_every_relabelling_equals_the_naive_loop(case: tuple[Array, Labels, Labels]) -> None:
+def test_every_unary_einsum_equals_the_naive_loop(case: tuple[Array, Labels, Labels]) -> None:
     with np.errstate(all="raise"):
         assert np.array_equal(unary_einsum(*case), naive(*case))
 
@@ -114,7 +114,7 @@ def test_infinities_cancel_without_a_warning() -> None:
         assert np.isnan(unary_einsum(np.array([np.inf, -np.inf] * 20), (0,), ()))
 
 
-def test_a_quiet_call_ignores_what_the_caller_asked_for() -> None:
+def test_a_call_that_ignores_fp_errors_overrides_the_callers_errstate() -> None:
     big = np.array([1e308])
     with np.errstate(all="raise"):
         assert ignoring_fp_errors(np.exp)(big).tolist() == [np.inf]

@@ -130,7 +130,7 @@ def test_sums_of_an_operand_before_the_product_are_announced() -> None:
     [((N, N), ((0, 1), (1, 0))), ((N, 4, N), ((0, 1, 2), (2, 0))), ((N, 4, 40, 64), ((0, 1, 2, 3), (3, 0)))],
     ids=["transposed", "summed", "summed along a short and a long axis"],
 )
-def test_a_relabelling_announces_what_it_takes(shape: tuple[int, ...], labels: Any) -> None:
+def test_a_unary_einsum_announces_what_it_takes(shape: tuple[int, ...], labels: Any) -> None:
     x = tr.ones(shape)
     sizes = dict(zip(labels[0], shape, strict=True))
     kernel = bound("unary_einsum", (x,), tuple(sizes[label] for label in labels[1]), F64, labels)

@@ -14,8 +14,9 @@ import pytest
 import tensor_einsum
 import tensor_runtime as tr
 from tensor_core.errors import DTypeError, OutOfMemoryError, PlacementError, ShapeError
-from tensor_einsum import ExtentError, PathError, SubscriptsError, einsum, executor, plan
-from tensor_einsum.executor import bind_plan
+from tensor_einsum import ExtentError, PathError, SubscriptsError, einsum, plan
+from tensor_einsum.execution import executor
+from tensor_einsum.execution.executor import bind_plan
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.form import form_of
 from tensor_runtime.placement import as_placement
@@ -76,7 +77,7 @@ def test_a_plan_refuses_what_it_was_not_made_for() -> None:
     with pytest.raises(DTypeError, match="operands are F64, F32; this plan was made for F64, F64; give dtype="):
         found(A, tr.ones((2, 2), dtype="F32"))
     with pytest.raises(DTypeError, match="found ndarray"):
-        found(A, np.ones((2, 2)))  # type: ignore[arg-type]
+        found(A, np.ones((2, 2)))  # type: ignore[call-overload]
 
 
 def test_progress_is_reported_after_every_step() -> None:

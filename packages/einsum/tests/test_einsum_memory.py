@@ -12,7 +12,8 @@ import pytest
 
 import tensor_runtime as tr
 from tensor_core.errors import OutOfMemoryError
-from tensor_einsum import einsum, executor, plan
+from tensor_einsum import einsum, plan
+from tensor_einsum.execution import executor
 
 LARGE = plan("ij,jk,kl->il", (4000, 2), (2, 3000), (3000, 4000))
 """Peak: 4000 · 3000 + 4000 · 4000 elements or less, more than is never looked at."""
@@ -134,15 +135,15 @@ for call in (
         found.append([error.needed, error.usable, "workspaces" in str(error), list(ran)])
 print(json.dumps([plan.peak_bytes, steps.peak_bytes, *found]))
 """
-"""What the kernels are called for is recorded, from the first einsum on."""
+"""The kernels that are called are noted, from the first einsum on."""
 
 
 def test_copies_that_the_limit_of_the_process_forbids_are_refused_before_a_kernel_runs() -> None:
     done = subprocess.run([sys.executable, "-c", TRACING], capture_output=True, text=True, check=True)
-    one_step, two_steps, recorded, *refusals = json.loads(done.stdout)
+    one_step, two_steps, called, *refusals = json.loads(done.stdout)
 
     matrix, limit = 8 * 20_000**2, 4 << 30
-    assert recorded == ["contract"]
+    assert called == ["contract"]
     assert max(one_step, two_steps) < limit  # without the copies both could end
     assert one_step == matrix
     assert refusals == [

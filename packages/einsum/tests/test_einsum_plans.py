@@ -15,6 +15,7 @@ import tensor_runtime
 from tensor_core import C64, F32, F64, I32, Bool
 from tensor_core.errors import ArgumentError, DTypeError, FormatError
 from tensor_einsum import ExtentError, Plan, plan, plan_cache
+from tensor_runtime.algebras import Semiring
 
 
 @pytest.mark.parametrize(
@@ -180,6 +181,7 @@ PLANS = [
     plan("ij,(jk,kl)->il", (2, 3), (3, 4), (4, 5)),
     plan("ij->", (0, 3), dtype=Bool),
     plan("i,i,i->i", (1,), (3,), (3,)),
+    plan("ij,jk,kl->il", (2, 9), (9, 4), (4, 5)).with_slices({"j": 2, "l": 1}),
 ]
 
 
@@ -197,13 +199,24 @@ def test_a_stored_plan_says_its_version_and_one_of_another_version_is_refused() 
     restore, state = PLANS[0].__reduce__()[:2]
     version, *content = state
 
-    assert version == json.loads(PLANS[0].to_json())["format"] == "tensor_einsum.plan/1"
+    assert version == json.loads(PLANS[0].to_json())["format"] == "tensor_einsum.plan/2"
     assert restore(*state) == PLANS[0]
-    for other in ("tensor_einsum.plan/2", ("ij,jk,kl->il", ((0, 1),))):
-        with pytest.raises(FormatError, match=r"a pickled plan has .*, and 'tensor_einsum.plan/1' is accepted; plan"):
+    for other in ("tensor_einsum.plan/3", ("ij,jk,kl->il", ((0, 1),))):
+        with pytest.raises(FormatError, match=r"a pickled plan has .*, and 'tensor_einsum.plan/2' is accepted; plan"):
             restore(other, *content)
-    with pytest.raises(FormatError, match=r"no plan of format 'tensor_einsum.plan/1'"):
-        Plan.from_json(PLANS[0].to_json().replace("plan/1", "plan/2"))
+    with pytest.raises(FormatError, match=r"no plan of format 'tensor_einsum.plan/2'"):
+        Plan.from_json(PLANS[0].to_json().replace("plan/2", "plan/3"))
+
+
+def test_a_plan_stored_before_there_were_slices_is_still_read() -> None:
+    content = json.loads(PLANS[0].to_json())
+    del content["sliced"]
+    content["format"] = "tensor_einsum.plan/1"
+    restore, state = PLANS[0].__reduce__()[:2]
+    _, *stored, _ = state
+
+    assert Plan.from_json(json.dumps(content)) == PLANS[0]
+    assert restore("tensor_einsum.plan/1", *stored) == PLANS[0]
 
 
 @pytest.mark.parametrize("found", PLANS, ids=str)
@@ -212,7 +225,8 @@ def test_a_plan_is_data_and_says_the_same_after_it_ran(found: Plan) -> None:
     found(*[tensor_runtime.zeros(shape, dtype=dtype) for shape, dtype in zip(found.shapes, found.dtypes, strict=True)])
 
     assert {name: getattr(found, name) for name in Plan.__slots__} == before
-    assert {kind.__module__.partition(".")[0] for kind in kinds_in(list(before.values()))} <= {
+    data = {kind for kind in kinds_in(list(before.values())) if kind is not Semiring}
+    assert {kind.__module__.partition(".")[0] for kind in data} <= {
         "builtins",
         "tensor_core",
         "tensor_einsum",
@@ -277,7 +291,9 @@ def test_text_that_is_no_plan_is_refused(text: str) -> None:
 
 
 def test_the_table_names_the_totals_and_every_step() -> None:
-    assert str(plan("ij,jk,kl->il", (2, 3), (3, 4), (4, 5))).splitlines() == [
+    found = plan("ij,jk,kl->il", (2, 3), (3, 4), (4, 5), optimize=[(0, 1), (0, 1)])
+
+    assert str(found).splitlines() == [
         "ij,jk,kl->il",
         "  operands              3, F64",
         "  result                F64 (2, 5)",
@@ -359,3 +375,10 @@ def test_two_thousand_operands_are_planned_without_recursion() -> None:
         + "".join(f",{term})" for term in notation.split(",")[1:])
     )
     assert plan(nested, *[(2, 2)] * operands).flops == 1999 * 16
+
+
+def test_the_table_of_a_sliced_plan_says_what_is_cut() -> None:
+    found = plan("ij,jk->ik", (6, 8), (8, 5)).with_slices({"j": 3, "k": 1})
+
+    assert "\n  slices                15, of k, j by 3\n" in str(found)
+    assert repr(found).startswith("<Plan 'ij,jk->ik': 15 slices, 1 steps, 480 flops")

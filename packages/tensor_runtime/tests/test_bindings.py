@@ -243,6 +243,7 @@ def test_a_binding_is_charged_for_everything_behind_its_kernel() -> None:
     assert held_bytes(lambda x=text, *, y=array: x) >= 100_000
     assert held_bytes(Compiled()) >= 30_000
     assert held_bytes(closing((array, array))) < 90_000
+    assert held_bytes(closing((text, [text]))) < 30_000
     assert held_bytes(closing(tr.ones((2,))._form)) < 500
     assert held_bytes(np.add) == held_bytes(np.add) == 0
 

@@ -15,6 +15,7 @@ import tensor_runtime as tr
 from tensor_runtime.__main__ import main
 from tensor_runtime.backends.discovery import Candidate
 from tensor_runtime.backends.plugins.kernels import KernelTable
+from tensor_runtime.backends.plugins.rules import RuleTable
 from tensor_runtime.backends.plugins.table import Offer
 from tensor_runtime.backends.registry import Registry, registry
 from tensor_runtime.doctor import report
@@ -72,7 +73,11 @@ def test_two_claims_of_one_device_are_a_problem() -> None:
     assert "is claimed by 'cpu' of ironstride-tensor-cpu 0.1.0 and 'mine' of other 1.0" in lines[-1]
 
 
-def test_two_backends_of_one_name_are_a_problem_of_both() -> None:
+def problems_of(known: Registry) -> list[str]:
+    return [line.removeprefix("problem: ") for line in report(known)[0] if line.startswith("problem: ")]
+
+
+def test_two_backends_of_one_name_are_one_problem_shown_by_both() -> None:
     lines, healthy = report(
         registry_of(
             cpu(),
@@ -81,11 +86,73 @@ def test_two_backends_of_one_name_are_a_problem_of_both() -> None:
         )
     )
     assert not healthy
-    assert lines[-2:] == [
-        "problem: npu of one 1.0: conflict: the name 'npu' is taken by two 1.0 as well; uninstall one",
-        "problem: npu of two 1.0: conflict: the name 'npu' is taken by one 1.0 as well; uninstall one",
+    conflict = "conflict: backend name 'npu' is taken by one 1.0 and two 1.0; uninstall one"
+    assert lines[-2:] == ["", f"problem: npu: {conflict}"]
+    assert lines.count(f"  status  {conflict}") == 2
+
+
+@pytest.mark.parametrize(
+    ("candidates", "problem"),
+    [
+        (
+            [cpu(), Candidate("mine", "other 1.0", lambda: tr.backend("cpu"), {"device_kinds": ("cpu",)})],
+            "device 'cpu' is claimed by 'cpu' of ironstride-tensor-cpu 0.1.0 and 'mine' of other 1.0; uninstall one, ",
+        ),
+        ([], "no backend serves device 'cpu'; pip install ironstride-tensor-cpu"),
+        (
+            [Candidate("cpu", "bad-plugin 1.0", broken().load, {"device_kinds": ("cpu",)})],
+            "backend 'cpu' of bad-plugin 1.0 did not load: ImportError: libbad.so: cannot open shared object file;",
+        ),
+        (
+            [Candidate("cpu", "bad-plugin 1.0", broken().load, {})],
+            "no backend serves device 'cpu'; 'cpu' of bad-plugin 1.0 may, but is broken: ImportError: libbad.so: ",
+        ),
+    ],
+    ids=["two claims", "none", "broken", "perhaps broken"],
+)
+def test_whatever_keeps_cpu_from_being_served_is_one_problem(candidates: list[Candidate], problem: str) -> None:
+    known = registry_of(*candidates)
+    known.kernels = KernelTable(lambda: [Offer("cpu", "hypot", "a 1", lambda: bind_nothing)])
+
+    (found,) = problems_of(known)
+    assert found.startswith(problem)
+
+
+def test_kernels_that_fail_for_one_reason_are_one_problem() -> None:
+    offers = [Offer("cpu", name, "a 1", importing("libhypot")) for name in ("hypot", "cbrt")]
+    offers += [Offer("npu", name, "b 2", lambda: bind_nothing) for name in ("hypot", "cbrt")]
+
+    assert problems_of(with_kernels(*offers)) == [
+        "cpu.cbrt of a 1 and cpu.hypot of a 1: broken: ImportError: libhypot is not there",
+        "npu.cbrt of b 2 and npu.hypot of b 2: no backend is called 'npu'; there are cpu",
     ]
-    assert "  status  conflict: the name 'npu' is taken by two 1.0 as well; uninstall one" in lines
+
+
+@pytest.mark.parametrize(
+    ("entry", "lacks"), [("hypot", "backend"), (".hypot", "backend"), ("cpu.", "operation"), ("", "backend")]
+)
+def test_a_kernel_whose_entry_point_names_no_backend_or_operation_is_a_problem_with_a_remedy(
+    entry: str, lacks: str
+) -> None:
+    scope, _, operation = entry.rpartition(".")
+    known = with_kernels(Offer(scope, operation, "a 1", lambda: bind_nothing))
+
+    assert problems_of(known) == [
+        f"{entry.lstrip('.')} of a 1: misnamed: an entry point that names no {lacks}; accepted: BACKEND.OPERATION; "
+        "mend or uninstall its package"
+    ]
+
+
+@pytest.mark.parametrize(("entry", "lacks"), [("hypot", "kind"), ("lower.", "operation")])
+def test_a_rule_whose_entry_point_names_no_kind_or_operation_is_a_problem_with_a_remedy(entry: str, lacks: str) -> None:
+    scope, _, operation = entry.rpartition(".")
+    known = registry_of(cpu())
+    known.rules = RuleTable(lambda: [Offer(scope, operation, "a 1", importing("librules"))])
+
+    assert problems_of(known) == [
+        f"{entry} of a 1: misnamed: an entry point that names no {lacks}; accepted: KIND.OPERATION; "
+        "mend or uninstall its package"
+    ]
 
 
 def importing(name: str) -> Callable[[], object]:
@@ -121,7 +188,7 @@ def test_kernels_of_others_are_tried_and_listed() -> None:
         ),
         (
             [Offer("cpu", "hypot", "a 1", lambda: 3)],
-            ["cpu.hypot of a 1: broken: PluginLoadError: hypot: the kernel for cpu of a 1 is a "],
+            ["cpu.hypot of a 1: broken: PluginLoadError: hypot: the kernel for cpu of a 1 is of type int; accepted: "],
         ),
         (
             [Offer("npu", "hypot", "a 1", lambda: bind_nothing)],
@@ -133,10 +200,7 @@ def test_kernels_of_others_are_tried_and_listed() -> None:
         ),
         (
             [Offer("cpu", "hypot", "a 1", lambda: bind_nothing), Offer("cpu", "hypot", "b 2", lambda: bind_nothing)],
-            [
-                "cpu.hypot of a 1: conflict: brought by a 1 and b 2; uninstall one",
-                "cpu.hypot of b 2: conflict: brought by a 1 and b 2; uninstall one",
-            ],
+            ["cpu.hypot: conflict: brought by a 1 and b 2; uninstall one"],
         ),
     ],
 )
@@ -149,7 +213,8 @@ def test_a_kernel_in_trouble_is_a_problem_and_a_row_of_the_table(offers: list[Of
     assert len(found) == len(problems)
     assert all(line.startswith(problem) for line, problem in zip(found, problems, strict=True))
     rows = [row for row in known.backends() if row.devices == "a kernel"]
-    assert [f"{row.name} of {row.distribution}: {row.status}" for row in rows] == found
+    assert [row.distribution for row in rows] == [offer.origin for offer in offers]
+    assert all(found[0].endswith(f": {row.status}") for row in rows)
 
 
 def test_a_kernel_that_loads_after_all_is_in_no_trouble() -> None:

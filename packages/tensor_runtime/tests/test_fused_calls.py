@@ -301,7 +301,7 @@ def test_a_fused_function_bears_the_functions_name_and_travels() -> None:
         assert disagreement(outcome(lambda copied=copied: copied(x, x, 1)), outcome(lambda: fused(x, x, 1))) is None  # type: ignore[misc]
 
 
-def test_every_elementwise_operation_can_be_recorded_and_nothing_else() -> None:
+def test_every_elementwise_operation_can_be_stated_elementwise_and_nothing_else() -> None:
     elementwise = {"same_shape", "broadcast", "broadcast_three", "equal_shapes", "three_equal_shapes"}
     kernels = {
         spec.kernel
@@ -309,8 +309,8 @@ def test_every_elementwise_operation_can_be_recorded_and_nothing_else() -> None:
         if getattr(getattr(spec, "result_shape", None), "__name__", "") in elementwise and not spec.takes_params  # type: ignore[union-attr]
     }
 
-    recorded = {name for name, facts in stated().items() if facts.elementwise}
-    assert kernels | {"convert", "cast", "gelu", "elementwise_program"} == recorded
+    stated_elementwise = {name for name, facts in stated().items() if facts.elementwise}
+    assert kernels | {"convert", "cast", "gelu", "elementwise_program"} == stated_elementwise
 
 
 def test_the_backend_of_records_is_listed_and_described() -> None:

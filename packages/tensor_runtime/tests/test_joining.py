@@ -1,4 +1,4 @@
-"""Assembling, padding and rolling equal NumPy's on operands of any layout."""
+"""Joining, padding and rolling equal NumPy's on operands of any layout."""
 
 from __future__ import annotations
 

@@ -215,13 +215,6 @@ def test_a_rule_that_needs_what_the_backend_lacks_as_well_says_so(device: Callab
         tr.softmax(x)
 
 
-def test_a_rule_that_asks_for_its_own_operation_is_refused(device: Callable[..., Placement], square: None) -> None:
-    tr.register_rule("lower", "sqrt", lambda x, params: tr.sqrt(x))
-
-    with pytest.raises(UnsupportedOperationError, match="asks for sqrt, which odd lacks as well"):
-        tr.sqrt(tr.ones(2, placement=device("sqrt")))
-
-
 @pytest.mark.parametrize(
     ("rule", "error", "message"),
     [

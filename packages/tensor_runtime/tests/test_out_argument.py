@@ -72,12 +72,28 @@ def test_what_cannot_receive_the_result_is_refused_and_unchanged() -> None:
         tr.add(x, x, out=target.mutable_view())
     with pytest.raises(ShapeError, match="accepted: equal shapes"):
         tr.add(x, x, out=tr.zeros((3, 2)).mutable_view())
-    for bad in (tr.zeros((2, 3)), np.zeros((2, 3)), [1.0], 0):
+    memory = tr.zeros((3, 3))
+    views = memory[:2], memory[:, 1:].T, tr.broadcast_to(tr.zeros((3,)), (2, 3))
+    bad: Any
+    for bad in (*views, np.zeros((2, 3)), [1.0], 0):
         with pytest.raises(ReadOnlyError, match="mutable_view"):
-            tr.add(x, x, out=bad)  # type: ignore[arg-type]
+            tr.add(x, x, out=bad)
         with pytest.raises(ReadOnlyError, match="mutable_view"):
-            tr.add(x, 1.0, out=bad)  # type: ignore[arg-type]
+            tr.add(x, 1.0, out=bad)
+    lent = np.zeros((2, 3), order="F")
+    lent.flags.writeable = False
+    with pytest.raises(ReadOnlyError):
+        tr.add(x, x, out=tr.asarray(lent))
     assert not target.to_numpy().any()
+    assert not memory.to_numpy().any()
+    assert not lent.any()
+
+
+@pytest.mark.parametrize(("call", "expected"), CALLS, ids=range(len(CALLS)))
+def test_a_result_goes_into_an_owned_tensor(call: Callable[..., tr.Tensor], expected: Any) -> None:
+    owned = tr.zeros((2, 3), dtype="C64")
+    assert call(tr.asarray(X), tr.asarray(Y), owned) is owned
+    np.testing.assert_array_equal(owned.to_numpy(), expected)
 
 
 def test_an_output_in_another_place_is_refused() -> None:

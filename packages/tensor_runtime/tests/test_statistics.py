@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,18 @@ from numpy_agreement import REAL_OR_BOOL, folds_agree, operands_and_axes
 from tensor_core import F64, I64
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ArgumentError, AxisError, DTypeError
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.testing.simulated_device import SimulatedBackend
 
 INF, NAN = float("inf"), float("nan")
+
+
+@pytest.fixture(scope="module")
+def bare() -> Iterator[None]:
+    """A device "bare" without a kernel for norms, where they are lowered."""
+    tr.register_backend("bare", SimulatedBackend(tr.backend("cpu"), "bare", {"norm": "no such unit"}))
+    yield
+    registry.unregister("bare")
 
 
 @given(operands_and_axes())
@@ -128,11 +139,35 @@ def test_norms_are_numpys(drawn: Any, order: float) -> None:
             expected = np.max(sizes, axis=along, keepdims=keepdims, initial=0)
         elif order == -INF:
             expected = np.min(sizes, axis=along, keepdims=keepdims)
+        elif order == 2:
+            squares = np.square(a.real, dtype=float) + np.square(a.imag, dtype=float)
+            expected = np.sqrt(np.sum(squares, axis=along, keepdims=keepdims))
         else:
             expected = np.sum(sizes**order, axis=along, keepdims=keepdims) ** (1 / order)
         found = tr.norm(x, order, axis=axis, keepdims=keepdims)
     assert (found.dtype, found.is_compact, found.shape) == (real, True, np.shape(expected))
     np.testing.assert_allclose(found.to_numpy(), expected, rtol=1e-5 if real is tr.F32 else 1e-13)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("order", [0, 1, 2, 3, 0.5, -1, np.inf, -np.inf])
+@pytest.mark.parametrize("place", ["cpu", "bare"])
+def test_a_norm_of_an_infinite_and_a_nan_part_is_numpys_wherever_they_stand(
+    place: str, order: float, dtype: str, bare: None
+) -> None:
+    for element in (complex(np.nan, np.inf), complex(-np.inf, np.nan)):
+        for rest in (1 + 1j, complex(np.inf, 0), complex(np.nan, 0)):
+            for rows, columns in ((1, 8), (3, 5), (2, 300), (300, 2)):
+                for position in {0, 1, columns // 2, columns - 1}:
+                    line = np.full(columns, 1 + 1j, dtype)
+                    line[position], line[position - 1] = element, rest
+                    matrix = np.tile(line, (rows, 1))
+                    with np.errstate(all="ignore"):
+                        expected = np.linalg.norm(line.astype("complex128"), order)
+                    for operand, axis in ((matrix, 1), (matrix.T, 0), (matrix[:, ::-1], -1), (matrix[0], None)):
+                        x = tr.to(tr.asarray(operand), place)
+                        found = tr.to(tr.norm(x, order, axis=axis), "cpu").to_numpy()
+                        np.testing.assert_allclose(found, np.broadcast_to(expected, found.shape), rtol=1e-5)
 
 
 @pytest.mark.parametrize("dtype", ["F32", "F64", "C32", "C64"])

@@ -177,8 +177,9 @@ static PyObject *bind_gemm(PyObject *module, PyObject *const *arguments, Py_ssiz
     plan->rows = rows.size;
     plan->columns = columns.size;
     plan->depth = depth.size;
-    plan->loop = SIMD_CHOICE(gemm_kernels)->of_type[plan->result.type];
-    plan->pack = pack_of(SIMD_CHOICE(pack_kernels), ELEMENT_BYTES[plan->result.type]);
+    const ElementType type = plan->result.type;
+    plan->loop = SIMD_CHOICE(gemm_kernels)->of_type[type];
+    plan->pack = pack_of(SIMD_CHOICE(pack_kernels), ELEMENT_BYTES[type]);
     if (make_tables(plan, &rows, &columns, &depth) < 0) {
         release(plan);
         return NULL;
@@ -186,10 +187,7 @@ static PyObject *bind_gemm(PyObject *module, PyObject *const *arguments, Py_ssiz
     choose_blocks(plan);
     const Index entries = 2 * (rows.size + columns.size + depth.size);
     const Group *const groups[] = {&plan->stack, &rows, &columns, &depth};
-    const Operand operands[] = {{plan->result.type, groups_reach(groups, 4, FIRST), false},
-                                {plan->result.type, groups_reach(groups, 4, SECOND), false}};
-    PyObject *kernel = kernel_with_operands(kernel_new("contract", call_gemm, plan, release), operands, 2);
-    return kernel_with_tables(kernel, entries);
+    return kernel_with_groups(kernel_new("contract", call_gemm, plan, release), type, groups, 4, FIRST, entries);
 }
 
 PyMethodDef gemm_functions[] = {

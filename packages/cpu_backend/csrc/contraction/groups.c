@@ -15,6 +15,15 @@ Reach groups_reach(const Group *const *groups, int count, Role role) {
     return all;
 }
 
+PyObject *kernel_with_groups(PyObject *kernel, ElementType type, const Group *const *groups, int count, Role first,
+                             Index entries) {
+    if (kernel == NULL) return NULL; /* the groups may have gone with its plan */
+    const Role second = first == FIRST ? SECOND : FIRST;
+    const Operand operands[] = {{type, groups_reach(groups, count, first), false},
+                                {type, groups_reach(groups, count, second), false}};
+    return kernel_with_tables(kernel_with_operands(kernel, operands, 2), entries);
+}
+
 int group_extend(Group *group, GroupAxis axis) {
     for (int role = 0; role < ROLES; role++)
         if (!reach_read(&group->reach[role], axis.extent, axis.stride[role])) return -1;

@@ -9,13 +9,14 @@
 #ifndef TENSOR_CPU_GROUPS_H
 #define TENSOR_CPU_GROUPS_H
 
+#include "core/kernel.h"
 #include "core/strided_layout.h"
 #include "core/strided_walk.h"
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-enum { LONGEST_TABLE = 1 << 20 }; /* as in tensor_cpu/kernels/contraction/native.py */
+enum { LONGEST_TABLE = 1 << 20 }; /* entries */
 
 typedef enum { FIRST, SECOND, RESULT, ROLES } Role;
 _Static_assert((int)ROLES <= (int)MOST_WALKED, "a walk has an offset for each role");
@@ -45,6 +46,11 @@ Group group_empty(void);
 
 /* How far several groups, as they were read, lead together in the array of a role. */
 Reach groups_reach(const Group *const *groups, int count, Role role);
+
+/* The kernel, which may be NULL, after noting that several groups, as they were read, lead through its two arguments of
+ * this type, of which the first has the role `first`, and that its plan holds tables of so many entries. */
+PyObject *kernel_with_groups(PyObject *kernel, ElementType type, const Group *const *groups, int count, Role first,
+                             Index entries);
 
 /* Whether no two elements of the first two groups are one place of the result; else a ValueError is set. */
 bool groups_lie_apart(const Group *const *groups);

@@ -23,13 +23,7 @@
 
 #include <stdlib.h>
 
-enum {
-    FEWEST_LANES = 3,
-    MOST_LANES = 4096,
-    TILE_WORK = 1 << 15,
-    WORTH_A_THREAD = 1 << 16,
-    WORTH_RELEASING_THE_GIL = 1 << 14
-};
+enum { MOST_LANES = 4096, TILE_WORK = 1 << 15, WORTH_A_THREAD = 1 << 16, WORTH_RELEASING_THE_GIL = 1 << 14 };
 enum { STREAMED_BYTES = 1 << 24 }; /* a result that leaves the cache before anybody reads it */
 
 typedef struct {
@@ -219,10 +213,8 @@ static PyObject *bind_pair(PyObject *module, PyObject *const *arguments, Py_ssiz
         release(plan);
         return PyErr_Format(PyExc_ValueError, "sums of %lld products are too long", (long long)contracted.size);
     }
-    const Group *const groups[] = {&kept, &contracted};
-    const Operand operands[] = {{plan->result.type, groups_reach(groups, 2, FIRST), false},
-                                {plan->result.type, groups_reach(groups, 2, SECOND), false}};
-    const PairLoops *loops = &SIMD_CHOICE(pair_kernels)->of_type[plan->result.type];
+    const ElementType type = plan->result.type;
+    const PairLoops *loops = &SIMD_CHOICE(pair_kernels)->of_type[type];
     if (prefers_second(&kept)) swap_operands(plan, &kept, &contracted);
     plan->tile.depth = contracted.size;
     plan->tile.streams = plan->result.bytes >= STREAMED_BYTES;
@@ -236,8 +228,8 @@ static PyObject *bind_pair(PyObject *module, PyObject *const *arguments, Py_ssiz
         return NULL;
     }
     const Index entries = 2 * (contracted.size + lanes.size);
-    PyObject *kernel = kernel_with_operands(kernel_new("contract", call_pair, plan, release), operands, 2);
-    return kernel_with_tables(kernel, entries);
+    const Group *const groups[] = {&kept, &contracted}; /* neither swapping nor taking axes changes what they reach */
+    return kernel_with_groups(kernel_new("contract", call_pair, plan, release), type, groups, 2, FIRST, entries);
 }
 
 PyMethodDef pair_functions[] = {

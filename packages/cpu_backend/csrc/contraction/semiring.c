@@ -297,9 +297,9 @@ static PyObject *bind_semiring(PyObject *module, PyObject *const *arguments, Py_
     plan->left_argument = swapped;
     plan->is_line = groups[ROW].size == 1 && (is_consecutive(&groups[COLUMN]) || is_consecutive(&groups[INNER]));
     const Group *const all[] = {&groups[BATCH], &groups[ROW], &groups[COLUMN], &groups[INNER]};
-    const Operand operands[] = {{plan->result.type, groups_reach(all, GROUPS, swapped ? RIGHT : LEFT), false},
-                                {plan->result.type, groups_reach(all, GROUPS, swapped ? LEFT : RIGHT), false}};
-    return kernel_with_operands(kernel_new("semiring_contract", call, plan, free), operands, 2);
+    const ElementType type = plan->result.type;
+    PyObject *kernel = kernel_new("semiring_contract", call, plan, free);
+    return kernel_with_groups(kernel, type, all, GROUPS, swapped ? SECOND : FIRST, 0);
 }
 
 PyMethodDef semiring_functions[] = {

@@ -16,10 +16,10 @@ from tensor_cpu.call_checks import CHECKED, checked
 from tensor_cpu.storage import Array
 from tensor_cpu.system import memory, threads
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY, WHY_NOT
-from tensor_cpu.system.threads import ThreadSetting
 from tensor_runtime.form import Form
 from tensor_runtime.placement import CPU, DeviceKind, Placement
 from tensor_runtime.protocols import HostBackend, Kernel, Operand, Result
+from tensor_runtime.thread_counts import ThreadSetting
 
 threads.apply_environment()
 if os.environ.get("TENSOR_CPU_BLAS"):  # a wrong word is told now, though the library is opened when it is needed

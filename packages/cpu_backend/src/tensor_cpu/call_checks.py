@@ -20,7 +20,7 @@ from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand
 
 VARIABLE: Final = "TENSOR_CPU_CHECK_CALLS"
-_WRITES: Final = frozenset({"copy_into"})  # into their first operand
+_WRITES: Final = frozenset({"copy_into", "add_into"})  # into their first operand
 
 
 def wanted() -> bool:

@@ -2,7 +2,8 @@
 
 A module is imported when one of its kernels is bound for the first time, so that importing the backend costs little
 more than importing NumPy. A native binder answers None for forms that it has nothing for; the next one is asked then,
-and NumPy's binder in the end.
+and NumPy's binder in the end. Where the table says for which forms alone a native module has kernels, it is not even
+asked about others.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from tensor_core.dtypes import Bool, DType
 from tensor_core.errors import UnsupportedOperationError
 from tensor_cpu.system.extension import AVAILABLE
 from tensor_runtime.backends.xp_tables import elementwise
+from tensor_runtime.locks import fork_safe_lock
 from tensor_runtime.protocols import Kernel, Operand, Result
 
 Binder = Callable[[tuple[Any, ...], Any, Any], Kernel]
@@ -23,12 +27,46 @@ NativeBinder = Callable[[tuple[Operand, ...], Any, Any], Kernel | None]
 """The same, or None where there is no native kernel for these forms."""
 
 
+class Scope(NamedTuple):
+    """For which forms a native module has kernels at all; what is left open does not matter.
+
+    Only for kernels whose operands and result are tensors.
+    """
+
+    dtype: DType | None = None  # of the result
+    most_elements: int | None = None  # of every operand and of the result
+
+    def has(self, operands: tuple[Any, ...], result: Any) -> bool:
+        """Whether these forms are within it.
+
+        >>> from tensor_core import F64
+        >>> from tensor_runtime.form import form_of
+        >>> from tensor_runtime.placement import CPU
+        >>> form = form_of(F64, (3,), CPU)
+        >>> Scope(most_elements=3).has((form,), form), Scope(dtype=Bool).has((form,), form)
+        (True, False)
+        """
+        dtype, most = self
+        if dtype is not None and result.dtype is not dtype:
+            return False
+        if most is not None:
+            for form in operands:
+                if form.size > most:
+                    return False
+            if result.size > most:
+                return False
+        return True
+
+
 class Row(NamedTuple):
     """Modules inside ``tensor_cpu.kernels``, each with a table ``BINDERS`` that names the kernel."""
 
     numpy: str
     native: tuple[str, ...] = ()  # asked in this order, before NumPy
+    scopes: Mapping[str, Scope] = MappingProxyType({})  # of native modules that need not be asked about all forms
 
+
+MOST_TINY_TERMS: Final = 4096  # multiplications of a product: beyond, BLAS catches up with ``contraction.tiny``
 
 _UFUNC: Final = "elementwise.numpy"
 _PROGRAM: Final = "elementwise.native"
@@ -46,8 +84,17 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     "comparison": dict.fromkeys(("equal", "not_equal", "less", "less_equal"), Row(_UFUNC, _TINY)),
     "complex_parts": dict.fromkeys(("complex", "real", "imag"), Row("elementwise.complex_parts", (_PROGRAM,))),
     "contraction": {
-        "contract": Row("contraction.choice", ("contraction.tiny", "contraction.native_semiring")),
+        "contract": Row(
+            "contraction.choice",
+            ("contraction.tiny", "contraction.native_semiring"),
+            {
+                "contraction.tiny": Scope(most_elements=MOST_TINY_TERMS),
+                "contraction.native_semiring": Scope(dtype=Bool),
+            },
+        ),
+        "conj_contract": Row("contraction.conjugated"),
         "semiring_contract": Row("contraction.semiring", ("contraction.native_semiring",)),
+        "semiring_unary_einsum": Row("contraction.semiring", ("contraction.native_unary_einsum",)),
         "unary_einsum": Row("contraction.choice", ("contraction.native_unary_einsum",)),
     },
     "conversion": dict.fromkeys(("convert", "cast"), Row("conversion.numpy", ("conversion.native",))),
@@ -77,6 +124,7 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     "indexing": {
         **dict.fromkeys(("slice_view", "mutable_view"), Row("indexing.numpy")),
         "copy_into": Row("indexing.numpy", ("indexing.native",)),
+        "add_into": Row("indexing.numpy"),
     },
     "joining": dict.fromkeys(("concatenate", "stack", "repeat", "tile", "roll"), Row("joining")),
     "linalg": {
@@ -145,6 +193,9 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, params: Any, 
         raise UnsupportedOperationError(f"{name}: the cpu backend has no such operation", operation=name)
     if AVAILABLE:
         for module in row.native:
+            scope = row.scopes.get(module)
+            if scope is not None and not scope.has(operands, result):
+                continue
             native = binders(module).get(name)
             kernel: Kernel | None = None if native is None else native(operands, result, params)
             if kernel is not None:
@@ -167,6 +218,10 @@ def bind_numpy(name: str, operands: tuple[Operand, ...], result: Result, params:
     return kernel
 
 
+# A fork in the middle of an import would leave Python's own lock of that module held in the child.
+_importing: Final = fork_safe_lock(awaited=True)
+
+
 @cache
 def binders(module: str, /) -> Mapping[str, Any]:
     """The binders of a module inside ``tensor_cpu.kernels``, which is imported.
@@ -174,5 +229,6 @@ def binders(module: str, /) -> Mapping[str, Any]:
     >>> sorted(binders("scan"))
     ['cumprod', 'cumsum']
     """
-    table: Mapping[str, Any] = import_module(f"tensor_cpu.kernels.{module}").BINDERS
+    with _importing:
+        table: Mapping[str, Any] = import_module(f"tensor_cpu.kernels.{module}").BINDERS
     return table

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeVar, Unpack, overload
 
 from tensor_core.dtypes import F64, DType, as_dtype
 from tensor_core.errors import TensorError
@@ -11,43 +11,96 @@ from tensor_core.foreign import refuse_masked
 from tensor_core.promotion import promote, promote_scalar
 from tensor_core.shapes import as_shape
 from tensor_einsum.errors import ExtentError
-from tensor_einsum.executor import bind_call
-from tensor_einsum.network import Shape
-from tensor_einsum.notation import LabelLists, split_interleaved
-from tensor_einsum.path import path_entries
-from tensor_einsum.plan import Plan, cached_plan
+from tensor_einsum.execution.executor import bind_call
+from tensor_einsum.notation.network import Shape
+from tensor_einsum.notation.reading import LabelLists, split_interleaved
+from tensor_einsum.options import EinsumOptions
+from tensor_einsum.plans.plan import Plan, cached_plan
+from tensor_einsum.search.options import DEFAULT, SEARCH_KEYWORDS, SearchOptions, read_options
+from tensor_einsum.steps.arithmetic import SUMS_OF_PRODUCTS, arithmetic_of
+from tensor_runtime.algebras import PLUS_TIMES, Semiring
 from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
-from tensor_runtime.backends.error_translation import MISSES, fail
+from tensor_runtime.backends.error_translation import MISSES, call_translated, fail
 from tensor_runtime.dispatch.spec import PYTHON_NUMBERS
 from tensor_runtime.errors import ForeignOperandError
-from tensor_runtime.form import Form
+from tensor_runtime.form import Form, form_of
 from tensor_runtime.ops.creation import full
-from tensor_runtime.tensors.tensor import Number, Tensor
+from tensor_runtime.placement import CPU
+from tensor_runtime.tensors.tensor import Number, Tensor, wrap
 
-_AUTO: Final = "auto"
+Target = TypeVar("Target", bound=Tensor)
+
 _GENERAL: Final = object()
 """Begins the keys of calls with options, so that no notation of a user is taken for one."""
+_WITH_OPTIONS: Final = object()
 
 
 _calls: Final[CacheTable[Binding]] = CacheTable(binding_cache)
 _found: Final = _calls.found  # read directly on the hot path
 
 
-def einsum(notation: Any, /, *operands: Any, optimize: Any = _AUTO) -> Tensor:
+@overload
+def einsum(
+    notation: Any, /, *operands: Any, strip_exponent: Literal[True], **options: Unpack[EinsumOptions]
+) -> tuple[Tensor, float]: ...
+@overload
+def einsum(
+    notation: Any,
+    /,
+    *operands: Any,
+    out: Target,
+    alpha: Number = ...,
+    beta: Number = ...,
+    **options: Unpack[EinsumOptions],
+) -> Target: ...
+@overload
+def einsum(
+    notation: Any,
+    /,
+    *operands: Any,
+    alpha: Number = ...,
+    strip_exponent: Literal[False] = ...,
+    **options: Unpack[EinsumOptions],
+) -> Tensor: ...
+def einsum(notation: Any, /, *operands: Any, **options: Any) -> Any:
     """Sum of products over labelled axes: Einstein's convention, with an explicit or an implicit output.
 
     Args:
         notation: ``"ij,jk->ik"``. Without ``->`` the output is NumPy's: labels that occur once, sorted. ``...``
             stands for axes without a name; parentheses, ``"ij,(jk,kl)->il"``, fix the order; a label repeated in an
             operand takes a diagonal (``"ii->i"``, ``"ii->"``), one repeated in the output writes it (``"i->ii"``,
-            zeros elsewhere); a label may occur in any number of operands. Or the interleaved form ``einsum(a,
-            ("left", "bond"), b, ("bond", "right"), ("left", "right"))`` with any hashable labels.
+            zeros elsewhere); a label may occur in any number of operands. Longer names stand in brackets, ``"[left
+            bond]i,i[right bond]->[left bond][right bond]"``. Or the interleaved form ``einsum(a, ("left", "bond"), b,
+            ("bond", "right"), ("left", "right"))`` with any hashable labels.
         operands: tensors in one place, any layout and dtypes; Python numbers stand for rank 0. Extents of a label are
             equal, or 1 in some operands.
-        optimize: how the order is found: the name of an opt_einsum search ("auto", "greedy", "optimal", "dp", ...), a
-            path as opt_einsum writes it, a path optimizer, or False for left to right. Every order gives the same
-            sum, up to rounding.
+        optimize: what decides the order; every order gives the same sum, up to rounding. "auto" (also True) searches
+            about a tenth as long as contracting takes by what it has found, and gives the same order in every run;
+            "greedy" does not search further; the name of an opt_einsum search ("optimal", "dp", "random-greedy-32",
+            ...); a path as opt_einsum writes it; an optimizer of opt_einsum or cotengra, or a tree; False for left to
+            right.
+        seconds: how long "auto" searches instead, by the clock. Ctrl-C ends the search, not the call.
+        objective: what "auto" minimises: "time" as the cost model estimates it, "flops", "size" of the largest
+            intermediate, weights of both such as ``{"flops": 1, "elements": 64}``, or a calibration, which is time as
+            it was measured on a machine.
+        memory_limit: bytes, or text such as ``"2GiB"``, that intermediates, workspaces of kernels and the result may
+            take at once; operands do not count. It is kept by contracting in slices, which the search chooses together
+            with the order.
+        algebra: what is added and multiplied with, one of ``tensor_runtime.algebras``. Embedding writes its zero.
+        conj: positions of operands that are taken conjugated: ``conj=0``, ``conj=(0, 2)``.
+        out: a mutable view or an owned tensor of the result's shape, which receives the result and is returned. Its
+            dtype can hold the result's; it may be one of the operands, but not overlap a part of one.
+        alpha, beta: Python numbers; the result is alpha times the sum, plus beta times what ``out`` held. With a
+            ``beta`` of 0 that is not read.
+        strip_exponent: return a pair: the result divided by its largest magnitude, and log10 of that magnitude, a
+            float. Intermediates are rescaled on the way, so neither over- nor underflows. Of zeros, the exponent is 0.
+        progress: True shows a bar with the time left (by tqdm, the extra ``progress``); a function is called with a
+            :class:`tensor_einsum.Progress` after each step. What it raises stops the contraction, as Ctrl-C does.
+        force: True starts even what needs more memory than this process may have.
+        checkpoint: the name of a file in which a contraction in slices keeps its sum, every ``checkpoint_seconds`` (60)
+            and when it is stopped. The same call goes on from it, also after the process was killed, to the bits of an
+            unbroken run; a file of another plan or of other operands is refused. It is removed at the end.
 
     Returns:
         An owned, compact tensor with the axes of the output, in its order, in the promoted dtype of all operands.
@@ -57,7 +110,12 @@ def einsum(notation: Any, /, *operands: Any, optimize: Any = _AUTO) -> Tensor:
         SubscriptsError: a malformed notation; the message shows where.
         ExtentError: shapes that the labels do not allow.
         PathError: an invalid path, or a search that failed.
+        ArgumentError: ``seconds`` or ``objective`` is none.
         PlacementError: operands in different places.
+        MemoryLimitError: no slices keep ``memory_limit``; the message has the smallest one that some keep.
+        DTypeError: a dtype that the algebra, or ``strip_exponent``, is not defined for.
+        ArgumentError: options that do not go together, or are out of range.
+        ReadOnlyError, OverlappingViewError, LossyConversionError: what ``out`` cannot receive; nothing is written then.
         OutOfMemoryError: the peak of the plan, with the workspaces of its kernels, is more memory than this process
             may have in all; nothing has been computed then. Or memory ran out on the way; the message says where.
 
@@ -67,9 +125,22 @@ def einsum(notation: Any, /, *operands: Any, optimize: Any = _AUTO) -> Tensor:
     [[5, 11], [11, 25]]
     >>> einsum("ii->", a).item(), einsum(a, ("row", "column"), ("column",)).to_numpy().tolist()
     (5, [4, 6])
+    >>> from tensor_runtime.algebras import MIN_PLUS
+    >>> miles = tensor([[0.0, 3.0, 9.0], [3.0, 0.0, 4.0], [9.0, 4.0, 0.0]])
+    >>> einsum("ij,jk->ik", miles, miles, algebra=MIN_PLUS).to_numpy().tolist()  # shortest ways of at most two steps
+    [[0.0, 3.0, 7.0], [3.0, 0.0, 4.0], [7.0, 4.0, 0.0]]
+    >>> z = tensor([1 + 2j, 3j])
+    >>> einsum("i,i->", z, z, conj=0).item()
+    (14+0j)
+    >>> total = tensor([10.0, 10.0, 10.0])
+    >>> einsum("ij->j", miles, out=total, alpha=2.0, beta=1.0).to_numpy().tolist()
+    [34.0, 24.0, 36.0]
+    >>> mantissa, exponent = einsum("i,i,i->", *[tensor([1e200, 1e200])] * 3, strip_exponent=True)
+    >>> mantissa.item(), round(exponent, 4)
+    (1.0, 600.301)
     """
-    if optimize is not _AUTO:
-        return _einsum_general(notation, operands, optimize)
+    if options:  # taken as a dictionary, which costs a quarter of what defaults of as many keywords do
+        return _einsum_with_options(notation, operands, options)
     result = Tensor()
     # One, two and three operands have lines of their own: building lists costs more than the look-up.
     count = len(operands)
@@ -100,55 +171,71 @@ def einsum(notation: Any, /, *operands: Any, optimize: Any = _AUTO) -> Tensor:
         except Exception as error:
             fail("einsum", error, result._form)
         return result
-    return _einsum_general(notation, operands, optimize)
+    return _einsum_general(notation, operands, DEFAULT)
 
 
-def plan(notation: Any, /, *operands: Any, dtype: Any = None, optimize: Any = _AUTO) -> Plan:
+def plan(
+    notation: Any,
+    /,
+    *operands: Any,
+    dtype: Any = None,
+    optimize: Any = "auto",
+    seconds: float | None = None,
+    objective: Any = "time",
+    memory_limit: int | str | None = None,
+    algebra: Semiring = PLUS_TIMES,
+    conj: int | Sequence[int] = (),
+) -> Plan:
     """Decide how to contract, from shapes alone; no data is needed or touched.
 
     Args:
         notation: as for :func:`einsum`, also interleaved.
         operands: shapes, tensors, or anything with a ``shape``.
         dtype: of all operands, or a list with one per operand; None takes each tensor's own, and F64 for shapes.
-        optimize: as for :func:`einsum`. A path optimizer is asked again at every call; everything else is cached.
+        optimize, seconds, objective: as for :func:`einsum`. A path optimizer is asked again at every call; everything
+            else is cached.
+        memory_limit: as for :func:`einsum`. Workspaces are those of kernels for the tensors given, or for compact
+            operands on ``cpu``; ``plan.peak_bytes_on`` tells for others.
+        algebra, conj: as for :func:`einsum`.
 
     Returns:
         A :class:`Plan`: print it, keep it, call it with tensors.
 
     Raises:
-        SubscriptsError, ExtentError, PathError: as for :func:`einsum`.
-        DTypeError: an unknown dtype.
+        SubscriptsError, ExtentError, PathError, ArgumentError, MemoryLimitError: as for :func:`einsum`.
+        DTypeError: an unknown dtype, or one that the algebra is not defined for.
 
     >>> p = plan("ij,jk,kl->il", (2, 30), (30, 40), (40, 5))
     >>> p
     <Plan 'ij,jk,kl->il': 2 steps, 5.6e+03 flops, largest intermediate 80 elements, peak 720 bytes>
     """
-    source, items, optimize = _arguments("plan", notation, operands, optimize)
+    source, items = _arguments("plan", notation, operands)
+    keywords = {"optimize": optimize, "seconds": seconds, "objective": objective, "memory_limit": memory_limit}
+    options = read_options("plan", keywords)
     shapes = tuple([_shape_of(position, item) for position, item in enumerate(items)])
-    return cached_plan("plan", source, shapes, _dtypes_of(items, dtype), optimize)
+    dtypes = _dtypes_of(items, dtype)
+    arithmetic = arithmetic_of("plan", algebra, conj, dtypes)
+    forms = _forms_of(items, shapes, dtypes) if options.limit is not None else ()
+    return cached_plan("plan", source, shapes, dtypes, options, arithmetic, forms)
 
 
-def _arguments(
-    operation: str, notation: Any, operands: Sequence[Any], optimize: Any
-) -> tuple[str | LabelLists, Sequence[Any], Any]:
-    """The notation in either form, the operands, and what finds the path; the first and the last are parts of keys."""
+def _arguments(operation: str, notation: Any, operands: Sequence[Any]) -> tuple[str | LabelLists, Sequence[Any]]:
+    """The notation in either form, which is part of keys, and the operands."""
     if isinstance(notation, str):
         source: str | LabelLists = notation
     else:
         source, operands = split_interleaved(operation, (notation, *operands))
     if not operands:
         raise ExtentError(f"{operation}: found no operand; accepted: one or more", operands=(), shapes=())
-    if not (isinstance(optimize, (str, bool)) or callable(optimize) or hasattr(optimize, "get_path")):
-        optimize = path_entries(optimize)
-    return source, operands, optimize
+    return source, operands
 
 
-def _einsum_general(notation: Any, operands: Sequence[Any], optimize: Any) -> Tensor:
+def _einsum_general(notation: Any, operands: Sequence[Any], options: SearchOptions) -> Tensor:
     """Everything that is not bound yet, the interleaved form, Python numbers, other searches, mistakes.
 
     Straight down: read the arguments, plan, bind, run.
     """
-    source, items, optimize = _arguments("einsum", notation, operands, optimize)
+    source, items = _arguments("einsum", notation, operands)
     tensors = _as_tensors(items)
     forms, shapes, dtypes, arrays = [], [], [], []
     for tensor in tensors:
@@ -158,11 +245,18 @@ def _einsum_general(notation: Any, operands: Sequence[Any], optimize: Any) -> Te
         dtypes.append(form.dtype)
         arrays.append(tensor._array)
     # The first kind of key is the one that the hot path looks up.
-    key = (source, *forms) if source is notation and optimize is _AUTO else (_GENERAL, source, optimize, *forms)
-    keeps = isinstance(optimize, (str, bool, tuple))
+    key = (source, *forms) if source is notation and options is DEFAULT else (_GENERAL, source, options, *forms)
+    keeps = options is DEFAULT or options.keeps
     binding = _calls.get(key) if keeps else None
     if binding is None:
-        binding = bind_call(cached_plan("einsum", source, tuple(shapes), tuple(dtypes), optimize), forms)
+        limited = () if options.limit is None else forms
+        found = cached_plan("einsum", source, tuple(shapes), tuple(dtypes), options, SUMS_OF_PRODUCTS, limited)
+        if found.sliced:
+            from tensor_einsum.slices.running import bind_sliced
+
+            binding = bind_sliced(found, forms)
+        else:
+            binding = bind_call(found, forms)
         if keeps:
             binding = _calls.insert(key, binding)
     kernel, form = binding
@@ -173,6 +267,56 @@ def _einsum_general(notation: Any, operands: Sequence[Any], optimize: Any) -> Te
     except Exception as error:
         fail("einsum", error, form)
     return result
+
+
+def _einsum_with_options(notation: Any, operands: Sequence[Any], keywords: dict[str, Any]) -> Any:
+    """Every call with options; those that the plan does not take go to its call."""
+    key = _key_of(notation, operands, keywords)
+    binding = key and _calls.get(key)
+    if binding is None:
+        unknown = keywords.keys() - _OPTIONS
+        if unknown:
+            raise TypeError(
+                f"einsum() got an unexpected keyword argument {min(unknown)!r}; accepted: {', '.join(sorted(_OPTIONS))}"
+            )
+        options = read_options("einsum", {name: keywords.pop(name) for name in SEARCH_KEYWORDS & keywords.keys()})
+        if not keywords:
+            return _einsum_general(notation, operands, options)
+        source, items = _arguments("einsum", notation, operands)
+        tensors = _as_tensors(items)
+        shapes, dtypes = tuple([x.shape for x in tensors]), tuple([x.dtype for x in tensors])
+        arithmetic = arithmetic_of("einsum", keywords.pop("algebra", PLUS_TIMES), keywords.pop("conj", ()), dtypes)
+        forms = [x._form for x in tensors]
+        found = cached_plan(
+            "einsum", source, shapes, dtypes, options, arithmetic, () if options.limit is None else forms
+        )
+        if key is None:
+            return found(*tensors, **keywords)
+        binding = _calls.insert(key, bind_call(found, forms))
+    kernel, form = binding
+    return wrap(form, call_translated("einsum", form, kernel, *[x._array for x in operands]))
+
+
+def _key_of(notation: Any, operands: Sequence[Any], keywords: dict[str, Any]) -> tuple[Any, ...] | None:
+    """Under which a call is kept whose options all belong to the plan, as they were given; None for any other.
+
+    True equals 1, so that what is no position must not be looked up.
+    """
+    if type(notation) is not str or not keywords.keys() <= _KEPT:
+        return None
+    optimize, conj = keywords.get("optimize", "auto"), keywords.get("conj", ())
+    positions = conj if type(conj) is tuple else (conj,)
+    if type(optimize) is not str or not {*map(type, positions)} <= {int}:
+        return None
+    try:
+        forms = [operand._form for operand in operands]
+        return _WITH_OPTIONS, notation, optimize, keywords.get("algebra", PLUS_TIMES), positions, *forms
+    except AttributeError:
+        return None
+
+
+_KEPT: Final = frozenset(("optimize", "algebra", "conj"))
+_OPTIONS: Final = frozenset({*EinsumOptions.__annotations__, "out", "alpha", "beta", "strip_exponent"})
 
 
 def _as_tensors(items: Sequence[Any]) -> Sequence[Tensor]:
@@ -210,6 +354,17 @@ def _shape_of(position: int, item: Any) -> Shape:
             operands=(position,),
             shapes=(),
         ) from error
+
+
+def _forms_of(items: Sequence[Any], shapes: Sequence[Shape], dtypes: Sequence[DType]) -> tuple[Form, ...]:
+    """Forms of the tensors given; of a shape, compact beside the first tensor, or on ``cpu`` where there is none."""
+    home = next((item.placement for item in items if isinstance(item, Tensor)), CPU)
+    return tuple(
+        [
+            item._form if isinstance(item, Tensor) and item.dtype is dtype else form_of(dtype, shape, home)
+            for item, shape, dtype in zip(items, shapes, dtypes, strict=True)
+        ]
+    )
 
 
 def _dtypes_of(items: Sequence[Any], dtype: Any) -> tuple[DType, ...]:

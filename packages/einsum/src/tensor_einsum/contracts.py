@@ -1,11 +1,12 @@
-"""The contract of the one kernel that only einsum binds; the others are in ``tensor_runtime.contracts``."""
+"""The contracts of the kernels that only einsum binds; the others are in ``tensor_runtime.contracts``."""
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from tensor_runtime.algebras import Semiring
 from tensor_runtime.contracts.contract import Contract, declare
-from tensor_runtime.contracts.contraction import Labels
+from tensor_runtime.contracts.contraction import ContractParams, Labels
 
 
 class UnaryEinsumParams(NamedTuple):
@@ -18,6 +19,15 @@ class UnaryEinsumParams(NamedTuple):
     result: Labels
 
 
+class SemiringUnaryEinsumParams(NamedTuple):
+    """Labels as for ``UnaryEinsumParams``, and what sums are, and the zero that stands off the diagonals."""
+
+    operand: Labels
+    result: Labels
+    algebra: Semiring
+    """Its name, dtype rules and functions: ``tensor_runtime.algebras``."""
+
+
 KERNELS: Final = declare(
     [
         Contract(
@@ -26,7 +36,30 @@ KERNELS: Final = declare(
             {"x": "any dtype and layout"},
             "owned, compact, of the operand's dtype",
             UnaryEinsumParams,
-        )
+        ),
+        Contract(
+            "add_into",
+            "Adds the second array's elements to the first's, as the kernel add does, in place.",
+            {
+                "target": "any dtype, any layout that names no element twice; bound as the result, too",
+                "source": "the target's shape and dtype; any layout, and no element of the target",
+            },
+            "None; the target has changed",
+        ),
+        Contract(
+            "conj_contract",
+            "Sums of products as of `contract`, of the conjugates of a's elements with b's.",
+            {"a": "any complex dtype, any layout", "b": "any dtype and layout"},
+            "owned, compact, of the promoted dtype or of a wider one",
+            ContractParams,
+        ),
+        Contract(
+            "semiring_unary_einsum",
+            "The same in another algebra; its zero where no element is summed, and off the diagonals.",
+            {"x": "any layout"},
+            "owned, compact, of the operand's dtype",
+            SemiringUnaryEinsumParams,
+        ),
     ]
 )
 """The contracts of this family, in the order of ``docs/kernels.md``."""

@@ -4,6 +4,8 @@
 TensorError
 ├── SubscriptsError (ValueError)   the notation itself is malformed
 ├── PathError (ValueError)         a contraction path is invalid or incomplete, or its search failed
+├── OutOfMemoryError (MemoryError)
+│   └── MemoryLimitError           no slices keep the memory limit that was asked for
 └── ShapeError (ValueError)
     └── ExtentError                shapes that the labels do not allow
 ```
@@ -14,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from tensor_core.errors import ShapeError, TensorError
+from tensor_core.errors import OutOfMemoryError, ShapeError, TensorError
 
 WINDOW: Final = 72  # columns shown of a long notation
 
@@ -25,6 +27,10 @@ class SubscriptsError(TensorError, ValueError):
 
 class ExtentError(ShapeError):
     """The shapes do not fit the labels. Fields: ``label``, ``operands`` (positions), ``shapes``."""
+
+
+class MemoryLimitError(OutOfMemoryError):
+    """No slices keep a memory limit. Fields: ``limit``, and ``smallest``, the least that some keep; both in bytes."""
 
 
 class PathError(TensorError, ValueError):

@@ -24,7 +24,7 @@ _PROTOCOLS: Final[tuple[tuple[str, Callable[[Any], Element]], ...]] = (
     ("__complex__", complex),
 )
 _TRUTH: Final[tuple[tuple[str, Callable[[Any], Element]], ...]] = (("__bool__", bool),)
-# No word on what the value is: a device that failed, a recorded function that may not read values, no memory.
+# No word on what the value is: a device that failed, a traced function that may not read values, no memory.
 _OUR_FAILURES: Final = (BackendError, MemoryError)
 
 _SMALL: Final = (I32, I64, F32, F64, C32, C64)

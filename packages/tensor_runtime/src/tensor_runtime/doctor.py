@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from tensor_core.errors import TensorError
@@ -19,7 +19,7 @@ from tensor_runtime.backends.plugins.rules import LOWER
 from tensor_runtime.backends.plugins.table import Offer
 from tensor_runtime.backends.registry import Registry, placements_of, registry
 from tensor_runtime.backends.rows import KERNEL, RULE, BackendRow
-from tensor_runtime.placement import CPU
+from tensor_runtime.placement import CPU, DeviceKind
 
 _PREFIX: Final = "ironstride"  # of our distributions' names
 
@@ -48,20 +48,45 @@ def report(known: Registry, /) -> tuple[list[str], bool]:
     for row in found:
         lines += ["", f"backend {row.name} for {row.devices}, from {row.distribution}"]
         lines += [f"  {line}" for line in _columns(list(_facts_of(known, row)))]
-    kernels = [(f"{offer.scope}.{offer.operation}", offer.origin) for offer in _tried_kernels(known)]
+    kernels = [(offer.name, offer.origin) for offer in _tried_kernels(known)]
     lines += ["", "kernels brought by others", *(f"  {line}" for line in _columns(kernels))] if kernels else []
     rules = list(_rules(known))
     lines += ["", "rules for operations", *(f"  {line}" for line in _columns(rules))] if rules else []
     installed = families()
     lines += ["", "families of operations", *(f"  {line}" for line in _columns(list(map(_family, installed))))]
-    trouble = [f"{row.name} of {row.distribution}: {row.status}" for row in known.backends() if row.troubled]
-    trouble += [f"family {one.name} of {one.distribution}: {one.trouble}" for one in installed if one.trouble]
+    problems = _problems(known, installed)
+    lines += ["", *(f"problem: {line}" for line in problems)] if problems else ["", "tensors can be used"]
+    return lines, not problems
+
+
+def _problems(known: Registry, installed: Iterable[Family]) -> list[str]:
+    """A line for each cause: whose trouble it is, and what is wrong; the last one says why nothing serves ``cpu``."""
+    trouble = [(row.status, row.name, row.distribution) for row in known.backends() if row.troubled]
+    trouble += [(one.trouble, f"family {one.name}", one.distribution) for one in installed if one.trouble]
+    without_cpu = ""
     try:
         known.backend_for(CPU)
     except TensorError as error:
-        trouble.append(str(error))
-    lines += ["", *(f"problem: {line}" for line in trouble)] if trouble else ["", "tensors can be used"]
-    return lines, not trouble
+        without_cpu = str(error)
+        told = f"no backend is called {DeviceKind.Cpu.short!r}"
+        trouble = [one for one in trouble if not one[0].startswith(told) and _cause(one[0]) not in without_cpu]
+    concerned: dict[str, list[tuple[str, str]]] = {}
+    for what, name, distribution in trouble:
+        concerned.setdefault(what, []).append((name, distribution))
+    lines = [f"{_those(what, whose)}: {what}" for what, whose in concerned.items()]
+    return [*lines, without_cpu] if without_cpu else lines
+
+
+def _cause(trouble: str) -> str:
+    """What is wrong, without the word for it: "libnpu is missing" of "broken: libnpu is missing"."""
+    return trouble.partition(": ")[2] or trouble
+
+
+def _those(trouble: str, whose: list[tuple[str, str]]) -> str:
+    """Whose trouble it is; distributions that a conflict names are not named twice."""
+    if len(whose) > 1 and all(distribution in trouble for _, distribution in whose):
+        return " and ".join(dict.fromkeys(name for name, _ in whose))
+    return " and ".join(f"{name} of {distribution}" for name, distribution in whose)
 
 
 def _facts_of(known: Registry, row: BackendRow) -> Iterator[tuple[str, str]]:
@@ -104,6 +129,8 @@ def _rules(known: Registry) -> Iterator[tuple[str, str]]:
     """For each kind and origin of rules the operations that they are for."""
     grouped: dict[tuple[str, str], list[str]] = {}
     for offer in known.rules.offers():
+        if not (offer.scope and offer.operation):
+            continue  # misnamed: a problem
         try:
             known.rules.find(offer.scope, offer.operation)
         except TensorError:

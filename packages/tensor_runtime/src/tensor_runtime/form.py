@@ -90,9 +90,9 @@ def form_of(dtype: DType, shape: Shape, placement: Placement, strides: Shape | N
         return known
     form = Form()
     form.dtype, form.shape, form.strides, form.placement = key
-    form.size = element_count(shape)
+    form.size = size = element_count(shape)
     form.is_compact = strides == compact
-    if element_count(tuple(extent or 1 for extent in shape)) * dtype.itemsize > _LARGEST:
+    if (size or element_count([extent or 1 for extent in shape])) * dtype.itemsize > _LARGEST:
         raise SizeLimitError(
             f"shape {shape} of {dtype.name} needs more than 2**63 - 1 bytes; make an extent smaller", shape=shape
         )

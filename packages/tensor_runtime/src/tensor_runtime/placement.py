@@ -56,7 +56,25 @@ def _checked_name(owner: str, name: str) -> str:
     return name
 
 
-class MemoryKind(_Interned):
+class _NamedKind(_Interned):
+    """Kinds with a name: those that are attributes of their class, and others."""
+
+    __slots__ = ("is_other", "name")
+    _fields: ClassVar[tuple[str, ...]] = ("name", "is_other")
+    name: str
+    is_other: bool
+
+    @classmethod
+    def other(cls: type[_Self], name: str, /) -> _Self:
+        """A kind beside those named here; only its backend knows it."""
+        return _intern(cls, _checked_name(f"{cls.__name__}.other", name), True)
+
+    def __repr__(self) -> str:
+        kind = type(self).__name__
+        return f"{kind}.other({self.name!r})" if self.is_other else f"{kind}.{self.name}"
+
+
+class MemoryKind(_NamedKind):
     """What sort of memory holds the elements.
 
     >>> MemoryKind.UnpinnedHost
@@ -65,45 +83,23 @@ class MemoryKind(_Interned):
     True
     """
 
-    __slots__ = ("name", "is_other")
-    _fields: ClassVar[tuple[str, ...]] = ("name", "is_other")
-    name: str
-    is_other: bool
+    __slots__ = ()
     Device: ClassVar[MemoryKind]
     PinnedHost: ClassVar[MemoryKind]
     UnpinnedHost: ClassVar[MemoryKind]
     Managed: ClassVar[MemoryKind]
 
-    @classmethod
-    def other(cls, name: str, /) -> MemoryKind:
-        """A kind that only its backend knows."""
-        return _intern(cls, _checked_name("MemoryKind.other", name), True)
 
-    def __repr__(self) -> str:
-        return f"MemoryKind.other({self.name!r})" if self.is_other else f"MemoryKind.{self.name}"
-
-
-class GpuBackendKind(_Interned):
+class GpuBackendKind(_NamedKind):
     """The programming interface of a GPU.
 
     >>> GpuBackendKind.Cuda
     GpuBackendKind.Cuda
     """
 
-    __slots__ = ("name", "is_other")
-    _fields = ("name", "is_other")
-    name: str
-    is_other: bool
+    __slots__ = ()
     Cuda: ClassVar[GpuBackendKind]
     Rocm: ClassVar[GpuBackendKind]
-
-    @classmethod
-    def other(cls, name: str, /) -> GpuBackendKind:
-        """An interface beside CUDA and ROCm."""
-        return _intern(cls, _checked_name("GpuBackendKind.other", name), True)
-
-    def __repr__(self) -> str:
-        return f"GpuBackendKind.other({self.name!r})" if self.is_other else f"GpuBackendKind.{self.name}"
 
 
 class DeviceKind(_Interned):
@@ -206,6 +202,9 @@ class _StandIn(MemoryKind):
     __slots__ = ("place",)
     _fields = ("name", "is_other", "place")
     place: Placement
+
+    def __repr__(self) -> str:
+        return f"MemoryKind.other({self.name!r})"
 
 
 def stand_in(place: Placement, device: DeviceId, /) -> Placement:

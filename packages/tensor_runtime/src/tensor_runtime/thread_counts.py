@@ -6,6 +6,7 @@ two methods of ``protocols.ThreadedBackend``; a backend without them, such as on
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
 from typing import NamedTuple
@@ -45,7 +46,7 @@ class ThreadTable(tuple[ThreadRow, ...]):
 class ThreadSetting:
     """What :func:`set_threads` did; as a context manager it undoes it at the end of the block."""
 
-    def __init__(self, undo: ExitStack) -> None:
+    def __init__(self, undo: Callable[[], object]) -> None:
         self._undo = undo
 
     def __enter__(self) -> ThreadSetting:
@@ -54,7 +55,7 @@ class ThreadSetting:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None:
-        self._undo.close()
+        self._undo()
 
 
 def set_threads(count: int, /) -> ThreadSetting:
@@ -84,7 +85,7 @@ def set_threads(count: int, /) -> ThreadSetting:
         for backend in _threaded(registry):
             setting: AbstractContextManager[object] = backend.set_threads(wanted)
             undo.callback(setting.__exit__, None, None, None)
-        return ThreadSetting(undo.pop_all())
+        return ThreadSetting(undo.pop_all().close)
 
 
 def threads() -> ThreadTable:

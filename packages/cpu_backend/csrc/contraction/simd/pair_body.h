@@ -73,13 +73,18 @@ INLINE void NAME(strip)(const PairTile *tile, const NAME(Part) * first, const NA
                     shared, both, tile->lanes - lane);
 }
 
-static void NAME(scaled)(const PairTile *tile, const char *first, const char *second, char *result) {
+/* Row by row. */
+INLINE void NAME(rows)(const PairTile *tile, const char *first, const char *second, char *result, const bool both) {
     const NAME(Part) *x = (const NAME(Part) *)first, *y = (const NAME(Part) *)second;
     NAME(Part) *to = (NAME(Part) *)result;
     for (Index row = 0; row < tile->rows; row++)
         NAME(strip)(tile, x + row * tile->row_first * PARTS, y + row * tile->row_second * PARTS,
-                    to + row * tile->row_result * PARTS, 1, false, false);
+                    to + row * tile->row_result * PARTS, 1, false, both);
     if (tile->streams) stream_end();
+}
+
+static void NAME(scaled)(const PairTile *tile, const char *first, const char *second, char *result) {
+    NAME(rows)(tile, first, second, result, false);
 }
 
 static void NAME(shared)(const PairTile *tile, const char *first, const char *second, char *result) {
@@ -97,12 +102,7 @@ static void NAME(shared)(const PairTile *tile, const char *first, const char *se
 }
 
 static void NAME(both)(const PairTile *tile, const char *first, const char *second, char *result) {
-    const NAME(Part) *x = (const NAME(Part) *)first, *y = (const NAME(Part) *)second;
-    NAME(Part) *to = (NAME(Part) *)result;
-    for (Index row = 0; row < tile->rows; row++)
-        NAME(strip)(tile, x + row * tile->row_first * PARTS, y + row * tile->row_second * PARTS,
-                    to + row * tile->row_result * PARTS, 1, false, true);
-    if (tile->streams) stream_end();
+    NAME(rows)(tile, first, second, result, true);
 }
 
 INLINE void NAME(gather)(NAME(Part) *restrict to, const NAME(Part) * from, const Index *offsets, Index count) {

@@ -31,24 +31,25 @@ static void NAME(spread)(const CopyTile *tile, const char *source, char *target,
 
 static inline void NAME(move)(const char *source, char *target) { memcpy(target, source, sizeof(T)); }
 
-static void NAME(gather)(const CopyTile *tile, const char *source, char *target, bool stream) {
-    (void)stream;
+/* Element by element; called with a constant, so that the loop is compiled without a question. */
+static inline void NAME(move_all)(const CopyTile *tile, const char *source, char *target, bool scatters) {
     for (Index row = 0; row < tile->rows; row++) {
         const char *from = source + tile->row_source[row];
         char *to = target + tile->row_target[row];
         for (Index column = 0; column < tile->columns; column++)
-            NAME(move)(from + tile->column_source[column], to + column * (Index)sizeof(T));
+            NAME(move)(from + tile->column_source[column],
+                       to + (scatters ? tile->column_target[column] : column * (Index)sizeof(T)));
     }
+}
+
+static void NAME(gather)(const CopyTile *tile, const char *source, char *target, bool stream) {
+    (void)stream;
+    NAME(move_all)(tile, source, target, false);
 }
 
 static void NAME(scatter)(const CopyTile *tile, const char *source, char *target, bool stream) {
     (void)stream;
-    for (Index row = 0; row < tile->rows; row++) {
-        const char *from = source + tile->row_source[row];
-        char *to = target + tile->row_target[row];
-        for (Index column = 0; column < tile->columns; column++)
-            NAME(move)(from + tile->column_source[column], to + tile->column_target[column]);
-    }
+    NAME(move_all)(tile, source, target, true);
 }
 
 /* Here column c of the tile is a row of the source, c elements into each row of the target. Tiles with fewer columns,

@@ -22,26 +22,15 @@ INLINE Mask cholesky_group(Number *a, int n) {
 
 INLINE bool cholesky_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
                             Number *room, int n) {
-    const int count = n * n * PARTS;
     const Index bytes = matrix_bytes(problem, n, n);
     Mask bad = no_lane();
     for (Index group = 0; group < groups; group++) {
         Number *const a = room;
-        load_lanes((Lane *)a, operands[0] + group * LANES * bytes, bytes, count, problem->narrow);
-        bad |= not_finite((Lane *)a, count);
+        bad |= load_numbers(problem, operands[0] + group * LANES * bytes, bytes, a, n * n);
         bad |= cholesky_group(a, n);
-        store_lanes(results[0] + group * LANES * bytes, (Lane *)a, bytes, count, problem->narrow);
+        store_numbers(problem, results[0] + group * LANES * bytes, bytes, a, n * n);
     }
     return !any(bad);
 }
 
-static bool cholesky(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
-                     void *room) {
-    Number little[CHOLESKY_ROOM(LARGEST_CONSTANT_SIDE)];
-    switch (problem->rows) {
-    case 2: return cholesky_groups(problem, operands, results, groups, little, 2);
-    case 3: return cholesky_groups(problem, operands, results, groups, little, 3);
-    case 4: return cholesky_groups(problem, operands, results, groups, little, 4);
-    default: return cholesky_groups(problem, operands, results, groups, room, problem->rows);
-    }
-}
+SQUARE_ROUTINE(cholesky, CHOLESKY_ROOM(LARGEST_CONSTANT_SIDE))

@@ -14,33 +14,32 @@ static const double EIGH_TINY = 0x1p-800; /* a square that is as good as zero */
  * not converged. */
 INLINE Mask eigh_iterate_group(Number *a, Lane *values, Number *v, int n) {
     for (int i = 0; i < n; i++) values[i] = real_part(a[i + i * n]);
-    for (int i = 0; i < n * n; i++) v[i] = number(broadcast(i % (n + 1) == 0));
+    set_identity(v, n);
     Mask rotated = no_lane();
     for (int sweep = 0; sweep < MOST_SWEEPS; sweep++) {
         rotated = no_lane();
-        for (int round = 0; round < n - 1 + n % 2; round++)
-            for (int pair = n % 2; pair < (n + 1) / 2; pair++) {
-                int p, q;
-                tournament_pair(n, round, pair, &p, &q);
-                Number g = a[q + p * n];
-                Lane square = add_square(broadcast(0.0), g);
-                Mask active = greater(square, ROTATE_ABOVE * size_of(values[p] * values[q]));
-                active &= greater(square, broadcast(EIGH_TINY));
-                if (!any(active)) continue;
-                rotated |= active;
-                const Rotation r = rotation(values[p], values[q], g, square, active);
-                values[p] -= r.shift;
-                values[q] += r.shift;
-                a[q + p * n] = choose(active, number(broadcast(0.0)), g);
-                for (int k = 0; k < p; k++) rotate(a + p + k * n, a + q + k * n, r.cosine, conjugate(r.sine));
-                for (int k = p + 1; k < q; k++) {
-                    Number mirrored = conjugate(a[q + k * n]);
-                    rotate(a + k + p * n, &mirrored, r.cosine, r.sine);
-                    a[q + k * n] = conjugate(mirrored);
-                }
-                for (int k = q + 1; k < n; k++) rotate(a + k + p * n, a + k + q * n, r.cosine, r.sine);
-                rotate_columns(v + p * n, v + q * n, n, r.cosine, r.sine);
+        SWEEP(n) {
+            int p, q;
+            tournament_pair(n, round, pair, &p, &q);
+            Number g = a[q + p * n];
+            Lane square = add_square(broadcast(0.0), g);
+            Mask active = greater(square, ROTATE_ABOVE * size_of(values[p] * values[q]));
+            active &= greater(square, broadcast(EIGH_TINY));
+            if (!any(active)) continue;
+            rotated |= active;
+            const Rotation r = rotation(values[p], values[q], g, square, active);
+            values[p] -= r.shift;
+            values[q] += r.shift;
+            a[q + p * n] = choose(active, number(broadcast(0.0)), g);
+            for (int k = 0; k < p; k++) rotate(a + p + k * n, a + q + k * n, r.cosine, conjugate(r.sine));
+            for (int k = p + 1; k < q; k++) {
+                Number mirrored = conjugate(a[q + k * n]);
+                rotate(a + k + p * n, &mirrored, r.cosine, r.sine);
+                a[q + k * n] = conjugate(mirrored);
             }
+            for (int k = q + 1; k < n; k++) rotate(a + k + p * n, a + k + q * n, r.cosine, r.sine);
+            rotate_columns(v + p * n, v + q * n, n, r.cosine, r.sine);
+        }
         if (!any(rotated)) break;
     }
     return rotated;
@@ -53,8 +52,7 @@ INLINE bool eigh_groups(const LaneProblem *problem, const char *const *operands,
     for (Index group = 0; group < groups; group++) {
         Number *const a = room, *const v = a + n * n;
         Lane *const values = (Lane *)(v + n * n);
-        load_lanes((Lane *)a, operands[0] + group * LANES * bytes, bytes, n * n * PARTS, problem->narrow);
-        bad |= not_finite((Lane *)a, n * n * PARTS);
+        bad |= load_numbers(problem, operands[0] + group * LANES * bytes, bytes, a, n * n);
         for (int j = 0; j < n; j++) { /* what is not read must not count for the scale */
             a[j + j * n] = number(real_part(a[j + j * n]));
             for (int i = 0; i < j; i++) a[i + j * n] = number(broadcast(0.0));
@@ -62,26 +60,12 @@ INLINE bool eigh_groups(const LaneProblem *problem, const char *const *operands,
         const Lane back = inverse_power(scale_numbers(a, n * n, EIGH_SCALE));
         bad |= eigh_iterate_group(a, values, v, n);
         for (int i = 0; i < n; i++)
-            for (int j = i + 1; j < n; j++) {
-                const Mask wrong = greater(values[i], values[j]);
-                if (!any(wrong)) continue;
-                swap_lanes(values + i, values + j, wrong);
-                swap_columns(v + i * n, v + j * n, n, wrong);
-            }
+            for (int j = i + 1; j < n; j++) put_in_order(values + i, values + j, v + i * n, v + j * n, n);
         for (int i = 0; i < n; i++) values[i] *= back;
         store_lanes(results[0] + group * LANES * value_bytes, values, value_bytes, n, problem->narrow);
-        store_lanes(results[1] + group * LANES * bytes, (Lane *)v, bytes, n * n * PARTS, problem->narrow);
+        store_numbers(problem, results[1] + group * LANES * bytes, bytes, v, n * n);
     }
     return !any(bad);
 }
 
-static bool eigh(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
-                 void *room) {
-    Number little[EIGH_ROOM(LARGEST_CONSTANT_SIDE)];
-    switch (problem->rows) {
-    case 2: return eigh_groups(problem, operands, results, groups, little, 2);
-    case 3: return eigh_groups(problem, operands, results, groups, little, 3);
-    case 4: return eigh_groups(problem, operands, results, groups, little, 4);
-    default: return eigh_groups(problem, operands, results, groups, room, problem->rows);
-    }
-}
+SQUARE_ROUTINE(eigh, EIGH_ROOM(LARGEST_CONSTANT_SIDE))

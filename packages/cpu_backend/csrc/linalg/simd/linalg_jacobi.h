@@ -49,6 +49,11 @@ INLINE void tournament_pair(int n, int round, int pair, int *p, int *q) {
     *q = first < second ? second : first;
 }
 
+/* A loop over the pairs of a sweep: every pair of every round, for tournament_pair(). */
+#define SWEEP(n)                                                                                                       \
+    for (int round = 0; round < n - 1 + n % 2; round++)                                                                \
+        for (int pair = n % 2; pair < (n + 1) / 2; pair++)
+
 INLINE void swap_columns(Number *x, Number *y, int count, Mask mask) {
     for (int i = 0; i < count; i++) {
         Number former = x[i];
@@ -61,4 +66,14 @@ INLINE void swap_lanes(Lane *x, Lane *y, Mask mask) {
     Lane former = *x;
     *x = pick(mask, *y, former);
     *y = pick(mask, former, *y);
+}
+
+/* Exchanges two values where the first is the larger one, and columns x and y with them; answers where. */
+INLINE Mask put_in_order(Lane *smaller, Lane *larger, Number *x, Number *y, int count) {
+    const Mask wrong = greater(*smaller, *larger);
+    if (any(wrong)) {
+        swap_lanes(smaller, larger, wrong);
+        swap_columns(x, y, count, wrong);
+    }
+    return wrong;
 }

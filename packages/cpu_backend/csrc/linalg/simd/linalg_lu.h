@@ -41,6 +41,12 @@ INLINE Mask lu_group(Number *a, Lane *swaps, int n) {
     return singular;
 }
 
+/* Loads matrices and replaces them by their factors; answers which are singular or not finite. */
+INLINE Mask lu_load_group(const LaneProblem *problem, const char *from, Index bytes, Number *a, Lane *swaps, int n) {
+    const Mask bad = load_numbers(problem, from, bytes, a, n * n);
+    return bad | lu_group(a, swaps, n);
+}
+
 /* Replaces so many right-hand sides by the solutions. */
 INLINE void lu_solve_group(const Number *a, const Lane *swaps, int n, Number *x, int columns) {
     for (int j = 0; j < n; j++) {
@@ -96,16 +102,13 @@ INLINE bool solve_groups(const LaneProblem *problem, const char *const *operands
     for (Index group = 0; group < groups; group++) {
         Number *const a = room, *const x = a + n * n;
         Lane *const swaps = (Lane *)(x + n * at_once);
-        load_lanes((Lane *)a, operands[0] + group * LANES * bytes, bytes, n * n * PARTS, problem->narrow);
-        bad |= not_finite((Lane *)a, n * n * PARTS);
-        bad |= lu_group(a, swaps, n);
+        bad |= lu_load_group(problem, operands[0] + group * LANES * bytes, bytes, a, swaps, n);
         for (Index first = 0; first < problem->right; first += RIGHT_AT_ONCE) {
             const int columns = (int)(problem->right - first < RIGHT_AT_ONCE ? problem->right - first : RIGHT_AT_ONCE);
             const Index offset = group * LANES * right_bytes + first * column_bytes;
-            load_lanes((Lane *)x, operands[1] + offset, right_bytes, n * columns * PARTS, problem->narrow);
-            bad |= not_finite((Lane *)x, n * columns * PARTS);
+            bad |= load_numbers(problem, operands[1] + offset, right_bytes, x, n * columns);
             lu_solve_group(a, swaps, n, x, columns);
-            store_lanes(results[0] + offset, (Lane *)x, right_bytes, n * columns * PARTS, problem->narrow);
+            store_numbers(problem, results[0] + offset, right_bytes, x, n * columns);
         }
     }
     return !any(bad);
@@ -113,68 +116,34 @@ INLINE bool solve_groups(const LaneProblem *problem, const char *const *operands
 
 INLINE bool inv_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
                        Number *room, int n) {
-    const int count = n * n * PARTS;
     const Index bytes = matrix_bytes(problem, n, n);
     Mask bad = no_lane();
     for (Index group = 0; group < groups; group++) {
         Number *const a = room, *const x = a + n * n;
         Lane *const swaps = (Lane *)(x + n * n);
-        load_lanes((Lane *)a, operands[0] + group * LANES * bytes, bytes, count, problem->narrow);
-        bad |= not_finite((Lane *)a, count);
-        bad |= lu_group(a, swaps, n);
-        for (int i = 0; i < n * n; i++) x[i] = number(broadcast(i % (n + 1) == 0));
+        bad |= lu_load_group(problem, operands[0] + group * LANES * bytes, bytes, a, swaps, n);
+        set_identity(x, n);
         lu_solve_group(a, swaps, n, x, n);
-        store_lanes(results[0] + group * LANES * bytes, (Lane *)x, bytes, count, problem->narrow);
+        store_numbers(problem, results[0] + group * LANES * bytes, bytes, x, n * n);
     }
     return !any(bad);
 }
 
 INLINE bool det_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
                        Number *room, int n) {
-    const int count = n * n * PARTS;
     const Index bytes = matrix_bytes(problem, n, n), result_bytes = matrix_bytes(problem, 1, 1);
     Mask bad = no_lane();
     for (Index group = 0; group < groups; group++) {
         Number *const a = room;
         Lane *const swaps = (Lane *)(a + n * n);
-        load_lanes((Lane *)a, operands[0] + group * LANES * bytes, bytes, count, problem->narrow);
-        bad |= not_finite((Lane *)a, count);
+        bad |= load_numbers(problem, operands[0] + group * LANES * bytes, bytes, a, n * n);
         lu_group(a, swaps, n);
         Number product = lu_product_group(a, swaps, n);
-        store_lanes(results[0] + group * LANES * result_bytes, (Lane *)&product, result_bytes, PARTS, problem->narrow);
+        store_numbers(problem, results[0] + group * LANES * result_bytes, result_bytes, &product, 1);
     }
     return !any(bad);
 }
 
-static bool solve(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
-                  void *room) {
-    Number little[SOLVE_ROOM(LARGEST_CONSTANT_SIDE, RIGHT_AT_ONCE)];
-    switch (problem->rows) {
-    case 2: return solve_groups(problem, operands, results, groups, little, 2);
-    case 3: return solve_groups(problem, operands, results, groups, little, 3);
-    case 4: return solve_groups(problem, operands, results, groups, little, 4);
-    default: return solve_groups(problem, operands, results, groups, room, problem->rows);
-    }
-}
-
-static bool inv(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
-                void *room) {
-    Number little[INV_ROOM(LARGEST_CONSTANT_SIDE)];
-    switch (problem->rows) {
-    case 2: return inv_groups(problem, operands, results, groups, little, 2);
-    case 3: return inv_groups(problem, operands, results, groups, little, 3);
-    case 4: return inv_groups(problem, operands, results, groups, little, 4);
-    default: return inv_groups(problem, operands, results, groups, room, problem->rows);
-    }
-}
-
-static bool det(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
-                void *room) {
-    Number little[DET_ROOM(LARGEST_CONSTANT_SIDE)];
-    switch (problem->rows) {
-    case 2: return det_groups(problem, operands, results, groups, little, 2);
-    case 3: return det_groups(problem, operands, results, groups, little, 3);
-    case 4: return det_groups(problem, operands, results, groups, little, 4);
-    default: return det_groups(problem, operands, results, groups, room, problem->rows);
-    }
-}
+SQUARE_ROUTINE(solve, SOLVE_ROOM(LARGEST_CONSTANT_SIDE, RIGHT_AT_ONCE))
+SQUARE_ROUTINE(inv, INV_ROOM(LARGEST_CONSTANT_SIDE))
+SQUARE_ROUTINE(det, DET_ROOM(LARGEST_CONSTANT_SIDE))

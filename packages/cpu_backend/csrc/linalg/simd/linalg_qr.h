@@ -62,29 +62,18 @@ INLINE bool qr_groups(const LaneProblem *problem, const char *const *operands, c
     for (Index group = 0; group < groups; group++) {
         Number *const a = room, *const q = a + m * n, *const tau = q + larger_side * k;
         Lane *const scales = (Lane *)(tau + k);
-        load_lanes((Lane *)a, operands[0] + group * LANES * bytes, bytes, m * n * PARTS, problem->narrow);
-        bad |= not_finite((Lane *)a, m * n * PARTS);
+        bad |= load_numbers(problem, operands[0] + group * LANES * bytes, bytes, a, m * n);
         for (int c = 0; c < n; c++) scales[c] = scale_numbers(a + c * m, m, 0.0);
         qr_reflect_group(a, tau, m, n);
         qr_expand_group(a, tau, q, m, k);
-        store_lanes(results[0] + group * LANES * q_bytes, (Lane *)q, q_bytes, m * k * PARTS, problem->narrow);
+        store_numbers(problem, results[0] + group * LANES * q_bytes, q_bytes, q, m * k);
         for (int c = 0; c < n; c++) {
             const Lane back = inverse_power(scales[c]);
             for (int i = 0; i < k; i++) q[i + c * k] = i <= c ? scaled(a[i + c * m], back) : number(broadcast(0.0));
         }
-        store_lanes(results[1] + group * LANES * r_bytes, (Lane *)q, r_bytes, k * n * PARTS, problem->narrow);
+        store_numbers(problem, results[1] + group * LANES * r_bytes, r_bytes, q, k * n);
     }
     return !any(bad);
 }
 
-static bool qr(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
-               void *room) {
-    Number little[QR_ROOM(LARGEST_CONSTANT_SIDE)];
-    const int m = problem->rows, n = problem->columns;
-    switch (m == n ? n : 0) {
-    case 2: return qr_groups(problem, operands, results, groups, little, 2, 2);
-    case 3: return qr_groups(problem, operands, results, groups, little, 3, 3);
-    case 4: return qr_groups(problem, operands, results, groups, little, 4, 4);
-    default: return qr_groups(problem, operands, results, groups, room, m, n);
-    }
-}
+RECTANGULAR_ROUTINE(qr, QR_ROOM(LARGEST_CONSTANT_SIDE))

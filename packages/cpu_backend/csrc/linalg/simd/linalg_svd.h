@@ -8,33 +8,38 @@
 static const double SVD_SCALE = 250.0;   /* exponent of the largest element; fourth powers and their sums fit */
 static const double SVD_TINY = 0x1p-460; /* the square of the norm of a column that is as good as zero */
 
+/* Makes columns x and y of a, of m elements, orthogonal in the matrices where they are not, and adds these to rotated;
+ * the columns of v, of n elements, are rotated with them. */
+INLINE void svd_rotate_pair(Number *x, Number *y, int m, Number *v_of_x, Number *v_of_y, int n, Mask *rotated) {
+    Number g = number(broadcast(0.0));
+    Lane p = broadcast(0.0), q = broadcast(0.0);
+    for (int i = 0; i < m; i++) {
+        g = add_product(g, conjugate(y[i]), x[i]);
+        p = add_square(p, x[i]);
+        q = add_square(q, y[i]);
+    }
+    Lane square = add_square(broadcast(0.0), g);
+    Mask active = greater(square, ROTATE_ABOVE * m * (p * q));
+    active &= greater(p, broadcast(SVD_TINY)) & greater(q, broadcast(SVD_TINY));
+    if (!any(active)) return;
+    *rotated |= active;
+    const Rotation r = rotation(p, q, g, square, active);
+    rotate_columns(x, y, m, r.cosine, r.sine);
+    rotate_columns(v_of_x, v_of_y, n, r.cosine, r.sine);
+}
+
 /* Orthogonalises the columns of a, m x n with m >= n; squares get the squares of their norms, v the rotations.
  * Answers which matrices have not converged. */
 INLINE Mask svd_iterate_group(Number *a, Lane *squares, Number *v, int m, int n) {
-    for (int i = 0; i < n * n; i++) v[i] = number(broadcast(i % (n + 1) == 0));
+    set_identity(v, n);
     Mask rotated = no_lane();
     for (int sweep = 0; sweep < MOST_SWEEPS; sweep++) {
         rotated = no_lane();
-        for (int round = 0; round < n - 1 + n % 2; round++)
-            for (int pair = n % 2; pair < (n + 1) / 2; pair++) {
-                int first, second;
-                tournament_pair(n, round, pair, &first, &second);
-                Number *x = a + first * m, *y = a + second * m, g = number(broadcast(0.0));
-                Lane p = broadcast(0.0), q = broadcast(0.0);
-                for (int i = 0; i < m; i++) {
-                    g = add_product(g, conjugate(y[i]), x[i]);
-                    p = add_square(p, x[i]);
-                    q = add_square(q, y[i]);
-                }
-                Lane square = add_square(broadcast(0.0), g);
-                Mask active = greater(square, ROTATE_ABOVE * m * (p * q));
-                active &= greater(p, broadcast(SVD_TINY)) & greater(q, broadcast(SVD_TINY));
-                if (!any(active)) continue;
-                rotated |= active;
-                const Rotation r = rotation(p, q, g, square, active);
-                rotate_columns(x, y, m, r.cosine, r.sine);
-                rotate_columns(v + first * n, v + second * n, n, r.cosine, r.sine);
-            }
+        SWEEP(n) {
+            int first, second;
+            tournament_pair(n, round, pair, &first, &second);
+            svd_rotate_pair(a + first * m, a + second * m, m, v + first * n, v + second * n, n, &rotated);
+        }
         if (!any(rotated)) break;
     }
     for (int j = 0; j < n; j++) {
@@ -72,11 +77,8 @@ static __attribute__((noinline)) void svd_complete_column(Number *u, int m, int 
 INLINE void svd_finish_group(Number *u, Lane *squares, Number *v, int m, int n) {
     for (int i = 0; i < n; i++)
         for (int j = i + 1; j < n; j++) {
-            const Mask wrong = greater(squares[j], squares[i]);
-            if (!any(wrong)) continue;
-            swap_lanes(squares + i, squares + j, wrong);
-            swap_columns(u + i * m, u + j * m, m, wrong);
-            swap_columns(v + i * n, v + j * n, n, wrong);
+            const Mask wrong = put_in_order(squares + j, squares + i, u + j * m, u + i * m, m);
+            if (any(wrong)) swap_columns(v + i * n, v + j * n, n, wrong);
         }
     for (int j = 0; j < n; j++) {
         const Mask missing = complement(greater(squares[j], broadcast(SVD_TINY)));
@@ -102,31 +104,18 @@ INLINE bool svd_groups(const LaneProblem *problem, const char *const *operands, 
     for (Index group = 0; group < groups; group++) {
         Number *const a = room, *const other = a + m * n, *const v = other + m * n;
         Lane *const values = (Lane *)(v + k * k);
-        load_lanes((Lane *)(wide ? other : a), operands[0] + group * LANES * bytes, bytes, m * n * PARTS,
-                   problem->narrow);
+        bad |= load_numbers(problem, operands[0] + group * LANES * bytes, bytes, wide ? other : a, m * n);
         if (wide) adjoint(a, other, m, n);
-        bad |= not_finite((Lane *)a, m * n * PARTS);
         const Lane back = inverse_power(scale_numbers(a, m * n, SVD_SCALE));
         bad |= svd_iterate_group(a, values, v, longer, k);
         svd_finish_group(a, values, v, longer, k);
         adjoint(other, wide ? a : v, wide ? longer : k, k);
         for (int i = 0; i < k; i++) values[i] *= back;
-        store_lanes(results[0] + group * LANES * u_bytes, (Lane *)(wide ? v : a), u_bytes, m * k * PARTS,
-                    problem->narrow);
+        store_numbers(problem, results[0] + group * LANES * u_bytes, u_bytes, wide ? v : a, m * k);
         store_lanes(results[1] + group * LANES * s_bytes, values, s_bytes, k, problem->narrow);
-        store_lanes(results[2] + group * LANES * vh_bytes, (Lane *)other, vh_bytes, k * n * PARTS, problem->narrow);
+        store_numbers(problem, results[2] + group * LANES * vh_bytes, vh_bytes, other, k * n);
     }
     return !any(bad);
 }
 
-static bool svd(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
-                void *room) {
-    Number little[SVD_ROOM(LARGEST_CONSTANT_SIDE)];
-    const int m = problem->rows, n = problem->columns;
-    switch (m == n ? n : 0) {
-    case 2: return svd_groups(problem, operands, results, groups, little, 2, 2);
-    case 3: return svd_groups(problem, operands, results, groups, little, 3, 3);
-    case 4: return svd_groups(problem, operands, results, groups, little, 4, 4);
-    default: return svd_groups(problem, operands, results, groups, room, m, n);
-    }
-}
+RECTANGULAR_ROUTINE(svd, SVD_ROOM(LARGEST_CONSTANT_SIDE))

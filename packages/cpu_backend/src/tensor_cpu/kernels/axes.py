@@ -8,7 +8,6 @@ strides count elements. Nothing here touches an array.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
 from typing import Any, Final, NamedTuple, Protocol
@@ -40,8 +39,7 @@ class FormLike(Protocol):
     def strides(self) -> Shape: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Operand:
+class Operand(NamedTuple):
     """A native array as far as it is known before the call."""
 
     labels: Labels
@@ -55,8 +53,7 @@ class Operand:
         return prod(self.shape)
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(NamedTuple):
     """A label, or several that are adjacent, in this order, wherever they occur."""
 
     labels: Labels
@@ -64,8 +61,7 @@ class Axis:
     strides: tuple[int | None, int | None, int | None]  # by role; None where the label does not occur
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A group of axes walked as one: ``extent`` elements, each ``stride`` after the last."""
 
     extent: int
@@ -200,8 +196,7 @@ def by_stride(axes: Iterable[Axis], role: int) -> tuple[Axis, ...]:
     return tuple(ordered)
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(NamedTuple):
     """How a kernel looks at an operand: ``array.transpose(order).reshape(shape)``."""
 
     order: tuple[int, ...]

@@ -23,8 +23,8 @@ from numpy.lib.stride_tricks import as_strided
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import UnsupportedOperationError
 from tensor_cpu.kernel_table import Binder
-from tensor_cpu.kernels.contraction.blas_products import bind_stack
 from tensor_cpu.kernels.contraction.choice import bind_contract
+from tensor_cpu.kernels.contraction.gemm import bind_stack
 from tensor_cpu.kernels.copy.permute import bind_fill, fuse
 from tensor_cpu.kernels.windows import bind_compact, runs_forward
 from tensor_cpu.storage import MOST_AXES, NUMPY_DTYPES, Array, empty

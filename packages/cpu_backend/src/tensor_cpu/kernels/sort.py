@@ -8,7 +8,7 @@ signs stay equal), the complement of an integer or Bool, which cannot overflow.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -19,8 +19,11 @@ from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Counted, Kernel
 
+if TYPE_CHECKING:
+    from tensor_runtime.contracts.gather_scatter import SortParams, UniqueParams
 
-def bind_sort(operands: tuple[Form], result: Form, params: tuple[int | None, bool], /) -> Kernel:
+
+def bind_sort(operands: tuple[Form], result: Form, params: SortParams, /) -> Kernel:
     """Elements in order along an axis.
 
     >>> from tensor_core import F64
@@ -30,10 +33,8 @@ def bind_sort(operands: tuple[Form], result: Form, params: tuple[int | None, boo
     >>> bind_sort((form,), form, (0, True))(np.array([1.0, np.nan, 2.0])).tolist()
     [2.0, 1.0, nan]
     """
-    form = operands[0]
-    axis, descending = params
-    place = -1 if axis is None else form.rank - 1 - axis % form.rank
-    key = _key(form) if descending else None
+    axis = params[0]
+    place, key = _order(operands[0], *params)
 
     def in_order(x: Array) -> Array:
         out = x.flatten(order="F") if axis is None else x.copy(order="C")
@@ -47,7 +48,7 @@ def bind_sort(operands: tuple[Form], result: Form, params: tuple[int | None, boo
     return ignoring_fp_errors(in_order)
 
 
-def bind_argsort(operands: tuple[Form], result: Form, params: tuple[int | None, bool], /) -> Kernel:
+def bind_argsort(operands: tuple[Form], result: Form, params: SortParams, /) -> Kernel:
     """Indices that sort along an axis.
 
     >>> from tensor_core import I64
@@ -57,10 +58,8 @@ def bind_argsort(operands: tuple[Form], result: Form, params: tuple[int | None, 
     >>> bind_argsort((form,), form, (0, True))(np.array([1, 2, 1, 2])).tolist()
     [1, 3, 0, 2]
     """
-    form = operands[0]
-    axis, descending = params
-    place = -1 if axis is None else form.rank - 1 - axis % form.rank
-    key = _key(form) if descending else None
+    axis = params[0]
+    place, key = _order(operands[0], *params)
 
     def order(x: Array) -> Array:
         line = truth(x.ravel(order="F") if axis is None else x)
@@ -70,9 +69,12 @@ def bind_argsort(operands: tuple[Form], result: Form, params: tuple[int | None, 
     return ignoring_fp_errors(order)
 
 
-def _key(form: Form) -> Callable[..., Any]:
-    """A function that is its own inverse and turns the order round."""
-    return np.negative if form.dtype.kind in ("float", "complex") else np.invert
+def _order(form: Form, axis: int | None, descending: bool) -> tuple[int, Callable[..., Any] | None]:
+    """The axis of the transposed array, and a function that is its own inverse and turns the order round if need be."""
+    place = -1 if axis is None else form.rank - 1 - axis % form.rank
+    if not descending:
+        return place, None
+    return place, np.negative if form.dtype.kind in ("float", "complex") else np.invert
 
 
 _LOWEST: Final[dict[str, Any]] = {"f4": np.int32(-(2**31)), "f8": np.int64(-(2**63))}
@@ -120,7 +122,7 @@ def bind_searchsorted(side: Any, operands: tuple[Form, Form], result: Form, /) -
     return ignoring_fp_errors(found)
 
 
-def bind_unique(operands: tuple[Form], result: tuple[Form, ...], params: tuple[bool, bool, bool, bool], /) -> Kernel:
+def bind_unique(operands: tuple[Form], result: tuple[Form, ...], params: UniqueParams, /) -> Kernel:
     """Distinct elements in order, and what was asked about them.
 
     >>> from tensor_core import I64

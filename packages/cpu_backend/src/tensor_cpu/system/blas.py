@@ -20,6 +20,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
@@ -201,6 +202,19 @@ def open_blas() -> Provider:
             if _opened is None:
                 _opened = _choose(wanted())
     return _opened
+
+
+@cache
+def blas_limit() -> int:
+    """The largest extent or number of elements that the library of :func:`open_blas` can count.
+
+    Raises:
+        ArgumentError, BackendUnavailableError: as for :func:`open_blas`.
+
+    >>> blas_limit() == open_blas().limit
+    True
+    """
+    return open_blas().limit
 
 
 def opened() -> Provider | None:

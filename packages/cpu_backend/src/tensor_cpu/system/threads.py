@@ -9,13 +9,14 @@ threads that they have.
 from __future__ import annotations
 
 import os
-from types import TracebackType
+from functools import partial
 from typing import Final
 
 from tensor_core.errors import ArgumentError, shortened
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.locks import fork_safe_lock
+from tensor_runtime.thread_counts import ThreadSetting
 
 VARIABLE: Final = "TENSOR_CPU_THREADS"
 USUAL_VARIABLE: Final = "OMP_NUM_THREADS"
@@ -24,22 +25,6 @@ _MOST: Final = 1024  # more is a mistake of units; MOST_THREADS in csrc/core/thr
 _lock: Final = fork_safe_lock()
 _count = 1
 _chosen = False
-
-
-class ThreadSetting:
-    """What :func:`set_threads` did; as a context manager it undoes it at the end of the block."""
-
-    def __init__(self, former: tuple[int, bool]) -> None:
-        self._former = former
-
-    def __enter__(self) -> ThreadSetting:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
-    ) -> None:
-        with _lock:
-            _set_ours(*self._former)
 
 
 def set_threads(count: int, /) -> ThreadSetting:
@@ -72,7 +57,7 @@ def set_threads(count: int, /) -> ThreadSetting:
     with _lock:
         former = (_count, _chosen)
         _set_ours(wanted)
-    return ThreadSetting(former)
+    return ThreadSetting(partial(_restore, *former))
 
 
 def threads() -> int:
@@ -113,6 +98,11 @@ def _count_in(text: str) -> int:
     """The count that a text names; 0 when it names none."""
     count = int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else 0
     return count if count <= _MOST else 0
+
+
+def _restore(count: int, chosen: bool) -> None:
+    with _lock:
+        _set_ours(count, chosen)
 
 
 def _set_ours(count: int, chosen: bool = True) -> None:

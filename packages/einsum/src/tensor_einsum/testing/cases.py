@@ -10,8 +10,9 @@ from tensor_core.dtypes import C32, C64, DTYPES, F32, F64, I32, I64, Bool, DType
 from tensor_core.errors import TensorError
 from tensor_core.promotion import promote
 from tensor_core.scalar_conversion import convert_scalar
-from tensor_einsum.api import einsum
+from tensor_einsum.api import einsum, plan
 from tensor_einsum.errors import ExtentError, PathError, SubscriptsError
+from tensor_runtime.algebras import MAX_PLUS, MIN_PLUS
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.oracle import Host, Index, indices, tabulated, whole_numbers
 
@@ -88,6 +89,11 @@ def cases() -> Iterator[Case]:
     for label, path in (("as written", False), ("a path", [(0, 2), (0, 1)])):
         call = partial(einsum, "ij,jk,kl->il", optimize=path)
         yield Case("einsum", f"ordered {label}", (a, b, c), call, chain, _SIGNED_ZEROS)
+    yield from _in_algebras(a, b)
+    yield from _conjugated()
+    matrices = (a, b, c)
+    for labels in ("j", "il", "ijkl"):
+        yield Case("einsum", f"slices of {labels}", matrices, partial(_in_slices, labels), chain, _SIGNED_ZEROS)
     yield _refused("a label that nobody has", "ij->iz", (a,), SubscriptsError)
     yield _refused("more terms than operands", "ij,jk->ik", (a,), ExtentError)
     yield _refused("more labels than axes", "ijk->i", (a,), ExtentError)
@@ -95,6 +101,44 @@ def cases() -> Iterator[Case]:
     yield _refused("a diagonal of unequal extents", "ii->i", (a,), ExtentError)
     bad = partial(einsum, "ij,jk->ik", optimize=[(0, 3)])
     yield refused("einsum", "a path to no operand", (a, b), bad, PathError)
+
+
+def _in_algebras(a: Host, b: Host) -> Iterator[Case]:
+    """Largest and smallest sums; whole numbers are exact in every order."""
+    for algebra, best in ((MAX_PLUS, max), (MIN_PLUS, min)):
+        rows: tuple[tuple[str, tuple[Host, ...], Index, Any], ...] = (
+            ("ij,jk->ik", (a, b), (2, 4), partial(_of_pairs, best, a, b)),
+            ("ij->i", (a,), (2,), partial(_of_rows, best, a)),
+            ("ij->iij", (a,), (2, 2, 3), partial(_on_diagonal, algebra.zero_of(F64), a)),
+        )
+        for notation, operands, shape, rule in rows:
+            call, expected = partial(einsum, notation, algebra=algebra), partial(tabulated, shape, F64, rule)
+            yield Case("einsum", f"{notation} {algebra.name}", operands, call, expected, _SIGNED_ZEROS)
+
+
+def _of_pairs(best: Any, a: Host, b: Host, at: Index) -> Any:
+    return best(a[at[0], k] + b[k, at[1]] for k in range(a.shape[1]))
+
+
+def _of_rows(best: Any, a: Host, at: Index) -> Any:
+    return best(a[at[0], k] for k in range(a.shape[1]))
+
+
+def _on_diagonal(zero: float, a: Host, at: Index) -> Any:
+    return a[at[0], at[2]] if at[0] == at[1] else zero
+
+
+def _conjugated() -> Iterator[Case]:
+    a, b = whole_numbers((2, 3), C64), whole_numbers((3, 4), C64)
+    for conj in ((0,), (1,), (0, 1)):
+        parts = [_conj(one) if place in conj else one for place, one in enumerate((a, b))]
+        expected = partial(summed, C64, ["ij", "jk"], "ik", parts)
+        call = partial(einsum, "ij,jk->ik", conj=conj)
+        yield Case("einsum", f"conjugated {conj}", (a, b), call, expected, _SIGNED_ZEROS)
+
+
+def _conj(host: Host) -> Host:
+    return tabulated(host.shape, host.dtype, lambda index: host[index].conjugate())
 
 
 def summed(dtype: DType, inputs: Sequence[Labels], output: Labels, operands: Sequence[Host], /) -> Host:
@@ -120,6 +164,10 @@ def summed(dtype: DType, inputs: Sequence[Labels], output: Labels, operands: Seq
         where = tuple(at[label] for label in output)
         totals[where] = totals.get(where, 0) + product
     return tabulated([extents[label] for label in output], dtype, lambda index: totals.get(index, 0))
+
+
+def _in_slices(labels: str, *operands: Any) -> Any:
+    return plan("ij,jk,kl->il", *operands).with_slices(labels)(*operands)
 
 
 def _case(label: str, notation: str, shapes: Sequence[tuple[int, ...]], dtypes: Sequence[DType]) -> Case:

@@ -206,9 +206,9 @@ def _restored(version: int, byteorder: str, dtype: DType, memory: Buffer) -> Sto
 
 
 def copy_elements(target: Storage, into: TensorLayout, source: Storage, layout: TensorLayout) -> None:
-    """Copy between two layouts of one shape, lane by lane along the longest axis.
+    """Copy between two layouts of one shape, line by line along the longest axis.
 
-    The memory of both must not overlap. A lane is one slice assignment, so the cost per element is that of C code.
+    The memory of both must not overlap. A line is one slice assignment, so the cost per element is that of C code.
 
     Raises:
         ReadOnlyError: the target is read-only.
@@ -225,28 +225,28 @@ def copy_elements(target: Storage, into: TensorLayout, source: Storage, layout: 
         raise DTypeError(f"copy: {source.dtype} to {target.dtype}; accepted: equal element types")
     if 0 in layout.shape:
         return
-    lane = max(range(layout.rank), key=layout.shape.__getitem__, default=None)
-    count = 1 if lane is None else layout.shape[lane]
+    longest = max(range(layout.rank), key=layout.shape.__getitem__, default=None)
+    count = 1 if longest is None else layout.shape[longest]
     parts = 2 if target.dtype.kind == "complex" else 1
     starts = [(into.offset, layout.offset)]
     for axis, extent in enumerate(layout.shape):
-        if axis != lane and extent != 1:
+        if axis != longest and extent != 1:
             starts = [
                 (to + k * into.strides[axis], from_ + k * layout.strides[axis])
                 for to, from_ in starts
                 for k in range(extent)
             ]
-    steps = (1, 1) if lane is None else (into.strides[lane], layout.strides[lane])
+    steps = (1, 1) if longest is None else (into.strides[longest], layout.strides[longest])
     if parts == 2 and steps == (1, 1):
         starts, count, parts = [(2 * to, 2 * from_) for to, from_ in starts], 2 * count, 1
     for to, from_ in starts:
         for part in range(parts):
-            written = _lane(target.components, to * parts + part, steps[0] * parts, count)
-            read = _lane(source.components, from_ * parts + part, steps[1] * parts, count)
+            written = _line(target.components, to * parts + part, steps[0] * parts, count)
+            read = _line(source.components, from_ * parts + part, steps[1] * parts, count)
             written[:] = read if steps[1] else memoryview(array(read.format, read.tolist() * count))
 
 
-def _lane(numbers: memoryview[Any], first: int, step: int, count: int) -> memoryview[Any]:
+def _line(numbers: memoryview[Any], first: int, step: int, count: int) -> memoryview[Any]:
     if step == 0:
         return numbers[first : first + 1]
     end = first + step * (count - 1) + (1 if step > 0 else -1)

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tensor_core.errors import UnsupportedOperationError
 from tensor_core.host.tensor import HostTensor
 from tensor_runtime.backends.kernel_facts import facts_of
-from tensor_runtime.form import Form
-from tensor_runtime.placement import DeviceId, DeviceKind, MemoryKind, Placement
+from tensor_runtime.form import Form, form_of
+from tensor_runtime.placement import DeviceId, DeviceKind, MemoryKind, Placement, is_stand_in, stand_in
 from tensor_runtime.protocols import Kernel, Operand, Result
 
 META_KIND: Final = DeviceKind.other("meta")
@@ -25,24 +25,33 @@ META: Final = Placement(MemoryKind.Device, META_DEVICE)
 """Where a tensor has no elements; ``zeros((2, 3), placement="meta")``."""
 
 
-_asked: Final[ContextVar[set[str] | None]] = ContextVar("tensor_runtime.kernels_asked", default=None)
+class KernelRequest(NamedTuple):
+    """What a kernel is bound to, as ``Backend.bind`` gets it."""
+
+    operation: str
+    operands: tuple[Operand, ...]
+    result: Result
+    params: Any
+
+
+_called: Final[ContextVar[set[KernelRequest] | None]] = ContextVar("tensor_runtime.kernels_called", default=None)
 
 
 @contextmanager
-def kernels_asked() -> Iterator[set[str]]:
-    """Names of the kernels that run on ``meta`` inside the block, in this thread.
+def kernels_called() -> Iterator[set[KernelRequest]]:
+    """The kernels that run on ``meta`` inside the block, in this thread.
 
-    >>> with kernels_asked() as asked:
+    >>> with kernels_called() as called:
     ...     _ = abs(zeros((2,), placement="meta"))
-    >>> sorted(asked)
+    >>> sorted(request.operation for request in called)
     ['abs', 'full']
     """
-    asked: set[str] = set()
-    token = _asked.set(asked)
+    called: set[KernelRequest] = set()
+    token = _called.set(called)
     try:
-        yield asked
+        yield called
     finally:
-        _asked.reset(token)
+        _called.reset(token)
 
 
 class MetaBackend:
@@ -64,11 +73,12 @@ class MetaBackend:
         if facts_of(name).effect == "answers":
             raise no_elements(name, result[0] if isinstance(result, tuple) else result)
         nothing = (None,) * len(result) if isinstance(result, tuple) else None
+        request = KernelRequest(name, operands, result, params)
 
         def kernel(*arguments: Any) -> Any:
-            asked = _asked.get()
-            if asked is not None:
-                asked.add(name)
+            called = _called.get()
+            if called is not None:
+                called.add(request)
             return nothing
 
         return kernel
@@ -110,6 +120,24 @@ class MetaBackend:
     def describe(self) -> Mapping[str, str]:
         """What it is."""
         return {"computes": "nothing; shapes and dtypes only"}
+
+
+def without_elements(request: KernelRequest, /) -> KernelRequest:
+    """The same request on tensors without elements; itself where they have none.
+
+    >>> form = zeros(2)._form
+    >>> without_elements(KernelRequest("abs", (form,), form, None)).result
+    Form(F64, (2,), meta:0 (cpu))
+    """
+
+    def moved(one: Any) -> Any:
+        if isinstance(one, tuple):
+            return tuple(map(moved, one))
+        if isinstance(one, Form) and not is_stand_in(one.placement):
+            return form_of(one.dtype, one.shape, stand_in(one.placement, META_DEVICE), one.strides)
+        return one
+
+    return KernelRequest(request.operation, moved(request.operands), moved(request.result), request.params)
 
 
 def no_elements(operation: str, form: Form, /) -> UnsupportedOperationError:

@@ -40,7 +40,15 @@ from tensor_runtime.backends.plugins.families import family_table
 from tensor_runtime.backends.plugins.kernels import Binder, KernelTable
 from tensor_runtime.backends.plugins.lowering import lowered_kernel, lowered_operations
 from tensor_runtime.backends.plugins.rules import Rule, RuleTable
-from tensor_runtime.backends.rows import KERNEL, RULE, BackendRow, BackendTable, own_kernels
+from tensor_runtime.backends.rows import (
+    KERNEL,
+    RULE,
+    BackendRow,
+    BackendTable,
+    device_conflict,
+    name_conflict,
+    own_kernels,
+)
 from tensor_runtime.locks import fork_safe_lock
 from tensor_runtime.placement import DeviceId, DeviceKind, Placement, as_placement, is_stand_in
 from tensor_runtime.protocols import Kernel, Operand, Result
@@ -129,13 +137,8 @@ class Registry:
         if not claims:
             raise self._nobody(kind)
         usable = [candidate for candidate in claims if not candidate.unavailable] or claims
-        if len(usable) > 1:
-            raise PluginConflictError(
-                f"device {kind.short!r} is claimed by "
-                + " and ".join(f"{candidate.name!r} of {candidate.distribution}" for candidate in usable)
-                + f"; uninstall one, or choose with {VARIABLE}",
-                backends=tuple(candidate.name for candidate in usable),
-            )
+        if conflict := device_conflict(kind.short, usable):
+            raise PluginConflictError(conflict, backends=tuple(candidate.name for candidate in usable))
         return usable[0].resolve()
 
     def backend(self, name: str, /) -> AnyBackend:
@@ -145,13 +148,8 @@ class Registry:
             if not named:
                 listed = ", ".join(sorted({candidate.name for candidate in self._candidates()})) or "none"
                 raise BackendUnavailableError(f"backend {name!r} is not installed; installed: {listed}", backend=name)
-            if len(named) > 1:
-                raise PluginConflictError(
-                    f"backend name {name!r} is taken by "
-                    + " and ".join(candidate.distribution for candidate in named)
-                    + "; uninstall one",
-                    backends=(name,),
-                )
+            if conflict := name_conflict(named[0], named):
+                raise PluginConflictError(conflict, backends=(name,))
             return named[0].resolve()
 
     def backends(self) -> BackendTable:
@@ -173,12 +171,11 @@ class Registry:
                 status = one.status + (f", with rules for {', '.join(lowered)}" if lowered else "")
                 rows.append(BackendRow(one.name, devices, one.distribution, trouble or status, bool(trouble)))
             rows += [
-                BackendRow(f"{offer.scope}.{offer.operation}", KERNEL, offer.origin, trouble, True)
+                BackendRow(offer.name, KERNEL, offer.origin, trouble, True)
                 for offer, trouble in self.kernels.troubles(own)
             ]
             rows += [
-                BackendRow(f"{offer.scope}.{offer.operation}", RULE, offer.origin, trouble, True)
-                for offer, trouble in self.rules.troubles()
+                BackendRow(offer.name, RULE, offer.origin, trouble, True) for offer, trouble in self.rules.troubles()
             ]
             return BackendTable(rows)
 
@@ -186,18 +183,11 @@ class Registry:
         """What another candidate claims as well; empty where there is nothing to mend."""
         if candidate.excluded or (candidate.failure is not None and candidate.instance is None):
             return ""
-        for other in self._candidates():
-            if other is candidate or other.excluded:
-                continue
-            if other.name == candidate.name:
-                return f"conflict: the name {other.name!r} is taken by {other.distribution} as well; uninstall one"
-            shared = set(other.device_kinds) & set(candidate.device_kinds)
-            if shared and not (other.unavailable or candidate.unavailable):
-                return (
-                    f"conflict: device {min(shared)!r} is claimed by {other.name!r} of {other.distribution} as well; "
-                    f"uninstall one, or choose with {VARIABLE}"
-                )
-        return ""
+        known = self._candidates()
+        conflicts = [name_conflict(candidate, known)]
+        if not candidate.unavailable:
+            conflicts += [device_conflict(kind, known) for kind in sorted(candidate.device_kinds)]
+        return next((f"conflict: {one}" for one in conflicts if one), "")
 
     def loaded(self) -> list[AnyBackend]:
         """Every backend that has been loaded; loads none."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
-from tensor_runtime.backends.discovery import Candidate, in_one_line
+from tensor_runtime.backends.discovery import VARIABLE, Candidate, in_one_line
 
 KERNEL: Final = "a kernel"
 """What stands for devices in the row of a kernel that a package brings for a backend."""
@@ -36,6 +36,34 @@ class BackendTable(tuple[BackendRow, ...]):
             "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]) for row in rows
         )
         return "\n".join(line.rstrip() for line in lines)
+
+
+def name_conflict(candidate: Candidate, known: Iterable[Candidate], /) -> str:
+    """That several distributions take a backend's name, in the same words for each of them; empty where one does.
+
+    >>> one, two = (Candidate("npu", f"{origin} 1.0", lambda: None, {}) for origin in ("one", "two"))
+    >>> name_conflict(two, [one, two])
+    "backend name 'npu' is taken by one 1.0 and two 1.0; uninstall one"
+    """
+    named = [one for one in known if one.name == candidate.name and not one.excluded]
+    takers = " and ".join(one.distribution for one in named)
+    return f"backend name {candidate.name!r} is taken by {takers}; uninstall one" if len(named) > 1 else ""
+
+
+def device_conflict(kind: str, known: Iterable[Candidate], /) -> str:
+    """That several backends claim a device, in the same words for each of them; empty where one does.
+
+    A backend that cannot be used, and says so, claims nothing.
+
+    >>> one, two = (Candidate(name, f"{name} 1.0", lambda: None, {"device_kinds": ("npu",)}) for name in ("a", "b"))
+    >>> device_conflict("npu", [one, two])
+    "device 'npu' is claimed by 'a' of a 1.0 and 'b' of b 1.0; uninstall one, or choose with TENSOR_RUNTIME_BACKENDS"
+    """
+    usable = [one for one in known if kind in one.device_kinds and not one.unavailable and not one.excluded]
+    claims = " and ".join(f"{one.name!r} of {one.distribution}" for one in usable)
+    if len(usable) < 2:
+        return ""
+    return f"device {kind!r} is claimed by {claims}; uninstall one, or choose with {VARIABLE}"
 
 
 def own_kernels(candidate: Candidate) -> tuple[Collection[str], str]:

@@ -19,14 +19,14 @@ from tensor_runtime.protocols import Kernel, Operand, Result
 
 TRACING_KIND: Final = DeviceKind.other("tracing")
 TRACING: Final = Placement(MemoryKind.Device, DeviceId(TRACING_KIND, 0))
-"""Where the operands of a function are while it is recorded."""
+"""Where the operands of a function are while it is traced."""
 
 Reference = int | tuple[str, Any]
 """What a step takes: an operand k, the step k - (number of operands), or ("constant", a Python number)."""
 
 
 class Step(NamedTuple):
-    """One operation of a record."""
+    """One operation of a trace."""
 
     name: str  # of the kernel
     operands: tuple[Reference, ...]
@@ -124,7 +124,7 @@ class TracingBackend:
         raise elements_refused("location_of", "where elements lie")
 
     def upload(self, source: HostTensor[Any], form: Form, /) -> Node:
-        """Refuse: only arguments are recorded."""
+        """Refuse: only arguments are traced."""
         raise UnsupportedOperationError(
             "upload: a fused function makes no tensors; pass the tensor as an argument", operation="upload"
         )
@@ -156,7 +156,7 @@ def _owner(name: str, arguments: Sequence[Any]) -> Trace:
     owner = owners.pop()
     if owners or owner.closed:
         raise ArgumentError(
-            f"{name}: an operand was made while another call of a fused function was recorded; "
+            f"{name}: an operand was made while another call of a fused function was traced; "
             "such a function keeps no tensors from one call to the next: pass them as arguments",
             operation=name,
         )

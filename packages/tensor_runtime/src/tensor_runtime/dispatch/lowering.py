@@ -16,27 +16,21 @@ from typing import Any
 from tensor_core.errors import BackendContractError, UnsupportedOperationError
 from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.kernel_facts import facts_of
-from tensor_runtime.backends.meta import META_DEVICE, kernels_asked
+from tensor_runtime.backends.meta import KernelRequest, kernels_called, without_elements
 from tensor_runtime.backends.plugins.lowering import set_lowered_binder
 from tensor_runtime.backends.plugins.rules import Rule
 from tensor_runtime.contracts.contract import CONTRACTS
-from tensor_runtime.form import Form, form_of
-from tensor_runtime.placement import stand_in
-from tensor_runtime.protocols import Kernel, Operand, Result
+from tensor_runtime.form import Form
+from tensor_runtime.protocols import Kernel, Result
 from tensor_runtime.tensors.tensor import Tensor, wrap
 
 
-def bind_rule(
-    rule: Rule, operation: str, operands: tuple[Operand, ...], result: Result, params: Any, /
-) -> tuple[Kernel, frozenset[str]]:
-    """A kernel that runs a rule, and the names of the kernels that it asks for.
+def bind_rule(rule: Rule, request: KernelRequest, /) -> tuple[Kernel, frozenset[KernelRequest]]:
+    """A kernel that runs a rule, and the kernels that it asks for, on tensors without elements.
 
     Args:
         rule: called as ``rule(*operands, params)``.
-        operation: whose rule it is, for messages.
-        operands: forms, and types of Python numbers.
-        result: the form of the result, or a tuple of forms.
-        params: of the operation.
+        request: what the operation's kernel is bound to.
 
     Raises:
         BackendContractError: what the rule gives is no tensor of the form, or shares memory with an operand; it reads
@@ -44,10 +38,11 @@ def bind_rule(
 
     >>> from tensor_runtime.ops.arithmetic import multiply
     >>> form = zeros(2)._form
-    >>> kernel, asked = bind_rule(lambda x, params: multiply(x, x), "square", (form,), form, None)
-    >>> kernel(tensor([3.0, 4.0])._array).tolist(), asked
-    ([9.0, 16.0], frozenset({'multiply'}))
+    >>> kernel, called = bind_rule(lambda x, params: multiply(x, x), KernelRequest("square", (form,), form, None))
+    >>> kernel(tensor([3.0, 4.0])._array).tolist(), [request.operation for request in called]
+    ([9.0, 16.0], ['multiply'])
     """
+    operation, operands, result, params = request
     contract = CONTRACTS.get(operation)
     if contract is not None and contract.arguments:
         raise BackendContractError(
@@ -55,7 +50,7 @@ def bind_rule(
             f"accepted: lowerings of kernels without such arguments",
             operation=operation,
         )
-    asked = _kernels_of(rule, operation, operands, result, params)
+    called = _kernels_of(rule, without_elements(request))
     forms = tuple(operand for operand in operands if isinstance(operand, Form))
     if len(forms) == len(operands) and isinstance(result, Form):
 
@@ -65,7 +60,7 @@ def bind_rule(
                 _check(operation, found, result)
             return found._array
 
-        return one, asked
+        return one, called
 
     def several(*arguments: Any) -> Any:
         given = [
@@ -76,35 +71,29 @@ def bind_rule(
         _check(operation, found, result)
         return tuple(tensor._array for tensor in found) if isinstance(result, tuple) else found._array
 
-    return several, asked
+    return several, called
 
 
-def _kernels_of(
-    rule: Rule, operation: str, operands: tuple[Operand, ...], result: Result, params: Any
-) -> frozenset[str]:
+def _kernels_of(rule: Rule, request: KernelRequest) -> frozenset[KernelRequest]:
     """The kernels that a rule asks for, after it has run on tensors without elements and given the right forms."""
-    given = [wrap(_without_elements(one), None) if isinstance(one, Form) else one(1) for one in operands]
-    forms = tuple(map(_without_elements, result)) if isinstance(result, tuple) else _without_elements(result)
+    operation, operands, result, params = request
+    given = [wrap(one, None) if isinstance(one, Form) else one(1) for one in operands]
     try:
-        with kernels_asked() as asked:
-            _check(operation, call_translated(operation, result, rule, *given, params), forms)
+        with kernels_called() as called:
+            _check(operation, call_translated(operation, result, rule, *given, params), result)
     except UnsupportedOperationError as error:
         raise BackendContractError(
             f"{operation}: the rule lower.{operation} depends on elements; accepted: public functions of the operands, "
             f"whose results have shapes that follow from theirs ({error})",
             operation=operation,
         ) from error
-    if not facts_of(operation).view and all(facts_of(one).view for one in asked):
+    if not facts_of(operation).view and all(facts_of(one.operation).view for one in called):
         raise BackendContractError(
             f"{operation}: the rule lower.{operation} computes nothing, so that its result has its operand's memory; "
             "accepted: tensors of its own, such as copy() of the operand",
             operation=operation,
         )
-    return frozenset(asked)
-
-
-def _without_elements(form: Form) -> Form:
-    return form_of(form.dtype, form.shape, stand_in(form.placement, META_DEVICE), form.strides)
+    return frozenset(called)
 
 
 def _check(operation: str, found: Any, result: Result) -> None:

@@ -1,8 +1,9 @@
 """Writing into a tensor that the caller gives: what ``out=`` and ``copy_into`` have in common.
 
-``out`` is a mutable view of exactly the result's shape, in the operands' place, whose dtype can hold the result. It
-may be one of the operands, element for element; an output that shares only a part of an operand's elements, or the same
-ones in another order, is refused. The result is computed first, so that nothing is written when anything is wrong.
+``out`` is a mutable view, or an owned tensor, of exactly the result's shape, in the operands' place, whose dtype can
+hold the result. It may be one of the operands, element for element; an output that shares only a part of an operand's
+elements, or the same ones in another order, is refused. The result is computed first, so that nothing is written when
+anything is wrong.
 """
 
 from __future__ import annotations
@@ -12,18 +13,19 @@ from collections.abc import Callable, Hashable
 from typing import Any, Final
 
 from tensor_core.errors import OverlappingViewError, ReadOnlyError, ShapeError
+from tensor_core.layout import TensorLayout, is_injective
 from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import call_translated, fail
-from tensor_runtime.backends.kernel_facts import KernelFacts, state
+from tensor_runtime.backends.kernel_facts import VIEW, KernelFacts, state
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch.conversion import check_convertible
 from tensor_runtime.dispatch.overlap import overlap_test
 from tensor_runtime.dispatch.spec import common_placement
 from tensor_runtime.form import Form
-from tensor_runtime.tensors.tensor import Tensor, TypedTensorViewMut
+from tensor_runtime.tensors.tensor import Tensor, TypedTensorViewMut, unwrap
 
-Out = TypedTensorViewMut[Any] | None
-"""The parameter ``out``: None for a fresh result."""
+Out = Tensor | None
+"""The parameter ``out``: a mutable view or an owned tensor; None for a fresh result."""
 
 
 def _bind_writing(key: tuple[str, Form, Form]) -> Binding:
@@ -37,6 +39,10 @@ def _bind_writing(key: tuple[str, Form, Form]) -> Binding:
         )
     check_convertible(operation, source, target.dtype)
     return registry.bind("copy_into", (target, source), target, None), target
+
+
+def _bind_injective(form: Form) -> Binding:
+    return registry.bind("mutable_view", (form,), form, None), is_injective(TensorLayout(form.shape, form.strides))
 
 
 def _bind_overlap(key: tuple[Form, Form]) -> Binding:
@@ -54,7 +60,45 @@ def _located(locate: Callable[[Any], tuple[Hashable, int]], array: Any) -> tuple
 
 state("copy_into", KernelFacts(effect="writes"))
 _WRITING: Final = BindingTable(_bind_writing)
+state("mutable_view", VIEW)
+_INJECTIVE: Final = BindingTable(_bind_injective)  # a kernel that refuses read-only memory; whether it is injective
 _OVERLAP: Final = BindingTable(_bind_overlap)
+
+
+def mutable_view_of(x: Tensor, /) -> TypedTensorViewMut[Any]:
+    """View of the same elements that may be written; errors as for ``mutable_view``.
+
+    >>> mutable_view_of(zeros((2,))).shape
+    (2,)
+    """
+    form, array = unwrap("mutable_view", x)
+    if not _INJECTIVE[form][1]:
+        raise OverlappingViewError(
+            f"mutable_view: strides {form.strides} name some elements of shape {form.shape} twice; copy() first"
+        )
+    view: TypedTensorViewMut[Any] = TypedTensorViewMut()
+    view._form = form
+    view._array = call_translated("mutable_view", None, _INJECTIVE[form][0], array)
+    return view
+
+
+def as_target(out: Any, /) -> TypedTensorViewMut[Any]:
+    """What is written to where ``out`` is given: itself if it is a mutable view, else a view of all of an owned tensor.
+
+    A tensor counts as owned that is compact from the start of its memory.
+
+    Raises:
+        ReadOnlyError: a view that is not mutable, memory that was lent to us read-only, or no tensor at all.
+
+    >>> as_target(zeros((2,))).shape
+    (2,)
+    """
+    if isinstance(out, TypedTensorViewMut):
+        return out
+    if isinstance(out, Tensor) and out.is_compact and out.layout.offset == 0:
+        return mutable_view_of(out)
+    what = "view that is not mutable" if isinstance(out, Tensor) else type(out).__name__
+    raise ReadOnlyError(f"out: found a {what}; accepted: an owned tensor, or what mutable_view() returns")
 
 
 def write(view: TypedTensorViewMut[Any], source: Tensor, operation: str = "copy_into", /) -> None:
@@ -73,11 +117,11 @@ def write(view: TypedTensorViewMut[Any], source: Tensor, operation: str = "copy_
     call_translated(operation, None, kernel, view._array, source._array)
 
 
-def written(out: TypedTensorViewMut[Any], result: Tensor, /, *operands: object) -> Tensor:
-    """The view given as ``out``, with a result of these operands written into it.
+def written(out: Tensor, result: Tensor, /, *operands: object) -> Tensor:
+    """The tensor given as ``out``, with a result of these operands written into it.
 
     Raises:
-        ReadOnlyError: ``out`` is no mutable view.
+        ReadOnlyError: ``out`` is neither a mutable view nor an owned tensor.
         ShapeError: it has another shape than the result.
         LossyConversionError: its dtype cannot hold the result's.
         OverlappingViewError: it shares some elements with an operand, but is not that operand element for element.
@@ -87,19 +131,31 @@ def written(out: TypedTensorViewMut[Any], result: Tensor, /, *operands: object) 
     >>> written(x.mutable_view(), tensor([5.0, 6.0]), x).to_numpy().tolist(), x.to_numpy().tolist()
     ([5.0, 6.0], [5.0, 6.0])
     """
-    if not isinstance(out, TypedTensorViewMut):
-        raise ReadOnlyError(f"out: found a {type(out).__name__}; accepted: what mutable_view() returns")
+    target = as_target(out)
+    check_apart(target, *operands)
+    write(target, result, "out")
+    return out
+
+
+def check_apart(target: Tensor, /, *operands: object) -> None:
+    """Refuse an output that shares elements with an operand without being that operand element for element.
+
+    Raises:
+        OverlappingViewError: it does.
+
+    >>> x = zeros((3,))
+    >>> check_apart(x, x), check_apart(x[:1], x[1:])
+    (None, None)
+    """
     place = None
     for operand in operands:
-        if isinstance(operand, Tensor) and operand is not out:
-            overlaps, locate = _OVERLAP[out._form, operand._form]
+        if isinstance(operand, Tensor) and operand is not target:
+            overlaps, locate = _OVERLAP[target._form, operand._form]
             if place is None:
-                place = _located(locate, out._array)
+                place = _located(locate, target._array)
             space, address = _located(locate, operand._array)
             if space == place[0] and overlaps(place[1], address):
                 raise OverlappingViewError(
                     "out: it shares a part of an operand's elements, or all in another order; "
                     "write into the operand itself, or into other memory"
                 )
-    write(out, result, "out")
-    return out

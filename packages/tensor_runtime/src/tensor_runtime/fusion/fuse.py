@@ -91,7 +91,7 @@ class Fused:
         return self._long_way(arguments, out)
 
     def program(self, *arguments: Tensor | Number) -> Program:
-        """The steps recorded for arguments of these forms, and whether they are one kernel; computes nothing.
+        """The steps traced for arguments of these forms, and whether they are one kernel; computes nothing.
 
         >>> fuse(lambda x, y: x * y + 1).program(ones((2, 3)), ones(3)).steps[-1].name
         'add'

@@ -1,4 +1,4 @@
-"""Programs: records of elementwise steps, and the kernels that run them.
+"""Programs: elementwise steps that were traced, and the kernels that run them.
 
 A program is bound as one kernel, ``elementwise_program``, where the backend has it; its steps are the kernel's
 parameters, ``tensor_runtime.contracts.elementwise.ProgramParams``.
@@ -32,7 +32,7 @@ class Program:
 
     Args:
         operands: forms, and types of Python numbers.
-        steps: in the order in which they were recorded, at the operands' placement.
+        steps: in the order in which they were traced, at the operands' placement.
         results: numbers of operands or steps.
         pack: from the results to what the function returns: a tuple of them, or the only one.
 

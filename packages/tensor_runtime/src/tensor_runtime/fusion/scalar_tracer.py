@@ -1,4 +1,4 @@
-"""What stands for a Python number among the arguments of a fused function while it is recorded.
+"""What stands for a Python number among the arguments of a fused function while it is traced.
 
 Beside a tensor it is an operand like any other, whose form is the number's type. Its value is not known yet, so
 arithmetic between numbers, and whatever else asks for the value, is refused.

@@ -10,21 +10,16 @@ from collections.abc import Iterator
 from operator import index as as_index
 from typing import Any, Final
 
-from tensor_core.errors import DTypeError, IndexingError, OverlappingViewError, ShapeError, SliceError, shortened
+from tensor_core.errors import DTypeError, IndexingError, ShapeError, SliceError, shortened
 from tensor_core.foreign import refuse_masked
-from tensor_core.layout import TensorLayout, is_injective
-from tensor_runtime.backends.bindings import Binding, BindingTable
-from tensor_runtime.backends.error_translation import call_translated
-from tensor_runtime.backends.kernel_facts import VIEW, state
-from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch.conversion import check_convertible
 from tensor_runtime.dispatch.dtype_rules import broadcast
-from tensor_runtime.dispatch.out import write
+from tensor_runtime.dispatch.out import mutable_view_of, write
 from tensor_runtime.dispatch.spec import PYTHON_NUMBERS, ViewSpec
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.ops.creation import full
 from tensor_runtime.ops.views import broadcast_to
-from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensorViewMut, unwrap
+from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensorViewMut
 
 _ASSIGNMENT: Final = "view[...] = x"
 # One entry per item of an index: () for an integer, (extent, step) for a slice, None for a new axis.
@@ -182,25 +177,7 @@ def mutable_view(x: Tensor, /) -> TypedTensorViewMut[Any]:
     >>> x.to_numpy().tolist()
     [[1.0, 2.0], [0.0, 0.0]]
     """
-    form, array = unwrap("mutable_view", x)
-    if not _INJECTIVE[form][1]:
-        raise OverlappingViewError(
-            f"mutable_view: strides {form.strides} name some elements of shape {form.shape} twice; copy() first"
-        )
-    view: TypedTensorViewMut[Any] = TypedTensorViewMut()
-    view._form = form
-    view._array = call_translated("mutable_view", None, _INJECTIVE[form][0], array)
-    return view
-
-
-def _bind_injective(form: Form) -> Binding:
-    return registry.bind("mutable_view", (form,), form, None), is_injective(TensorLayout(form.shape, form.strides))
-
-
-state("mutable_view", VIEW)
-_INJECTIVE: Final = BindingTable(
-    _bind_injective
-)  # (kernel that refuses read-only memory, whether the form is injective)
+    return mutable_view_of(x)
 
 
 def copy_into(view: TypedTensorViewMut[Any], source: Tensor | Number, /) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from functools import partial
 from math import isinf, isnan
 from types import FunctionType
 from typing import Any, Final
@@ -29,30 +30,6 @@ from tensor_runtime.tensors.transfer import download, to
 Operator = Callable[[Tensor, Any], Any]
 
 
-def _operator(spec: OpSpec) -> Operator:
-    def infix(a: Tensor, b: Any, /) -> Any:
-        try:
-            return execute_binary(spec, a, b) if type(b) is Tensor else execute_mixed(spec, a, b)
-        except ForeignOperandError:
-            if _is_ours(b):
-                raise
-            return _declined(b)
-
-    return infix
-
-
-def _reflected(spec: OpSpec) -> Operator:
-    def infix(b: Tensor, a: Any, /) -> Any:
-        try:
-            return execute_mixed(spec, a, b)
-        except ForeignOperandError:
-            if _is_ours(a):
-                raise
-            return _declined(a)
-
-    return infix
-
-
 def _is_ours(other: object) -> bool:
     """Whether it is no foreign operand, so that the error tells of another: one inside a rule for the operation."""
     return isinstance(other, Tensor) or type(other) in PYTHON_NUMBERS
@@ -69,18 +46,33 @@ def _declined(other: object) -> Any:
     return NotImplemented
 
 
-def _comparing(spec: OpSpec) -> Operator:
-    """``==`` and ``!=``, where Python would take a refusal for False (or True): lists, strings and None are refused."""
-
+def _operator(spec: OpSpec, decline: Callable[[object], Any] = _declined) -> Operator:
     def infix(a: Tensor, b: Any, /) -> Any:
         try:
             return execute_binary(spec, a, b) if type(b) is Tensor else execute_mixed(spec, a, b)
         except ForeignOperandError:
             if _is_ours(b):
                 raise
-            return _not_compared(spec.name, b)
+            return decline(b)
 
     return infix
+
+
+def _reflected(spec: OpSpec) -> Operator:
+    def infix(b: Tensor, a: Any, /) -> Any:
+        try:
+            return execute_mixed(spec, a, b)
+        except ForeignOperandError:
+            if _is_ours(a):
+                raise
+            return _declined(a)
+
+    return infix
+
+
+def _comparing(spec: OpSpec) -> Operator:
+    """``==`` and ``!=``, where Python would take a refusal for False (or True): lists, strings and None are refused."""
+    return _operator(spec, partial(_not_compared, spec.name))
 
 
 def _not_compared(operation: str, other: object) -> Any:

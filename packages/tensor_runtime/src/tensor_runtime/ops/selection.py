@@ -1,4 +1,4 @@
-"""Choosing between operands, element by element: by a condition, by size, between bounds.
+"""Selection between operands, element by element: by a condition, by size, between bounds.
 
 Operands broadcast and are promoted as in ``tensor_runtime.ops.arithmetic``. Complex numbers have no order.
 """

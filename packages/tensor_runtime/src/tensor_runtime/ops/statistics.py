@@ -191,7 +191,8 @@ def norm(a: Tensor, /, ord: float = 2, axis: Axes = None, *, keepdims: bool = Fa
     Returns:
         F64 for integers and Bool, the real type for complex operands, else the operand's dtype. Nothing overflows
         or underflows on the way to a result that does not. NaN if an element is, except for order 0, which counts it.
-        Of nothing: 0, for negative orders infinity.
+        Of a complex element with one part NaN and the other infinite |a| is infinite, as C's hypot has it, and |a|²,
+        of which the norm of order 2 is made, NaN, as NumPy has it. Of nothing: 0, for negative orders infinity.
 
         The error is at most (34 + log2 n) eps times the norm for orders 1 and 2 (one eps more for complex elements),
         none for infinity, minus infinity and 0, and ((38 + log2 n) / |p| + 6) eps times the norm for others.

@@ -8,18 +8,18 @@ from typing import Final
 from tensor_runtime.contracts.gather_scatter import SliceOptions
 from tensor_runtime.dispatch.arguments import choice, whole, wholes
 from tensor_runtime.dispatch.call import execute_pair, execute_several
-from tensor_runtime.ops.gather_scatter import GATHER, SCATTER_MODES, ScatterSpec, scattered
+from tensor_runtime.ops import gather_scatter as public
 from tensor_runtime.primitives.strict import StrictIndexedSpec
 from tensor_runtime.tensors.tensor import Tensor
 
 
-class _StrictScatterSpec(StrictIndexedSpec, ScatterSpec):
+class _StrictScatterSpec(StrictIndexedSpec, public.ScatterSpec):
     """Updates have the dtype of what they go to."""
 
     __slots__ = ()
 
 
-_SCATTER: Final = _StrictScatterSpec("scatter", result_shape=scattered)
+_SCATTER: Final = _StrictScatterSpec("scatter", result_shape=public.scattered)
 
 
 def gather(
@@ -57,7 +57,7 @@ def gather(
     [7, 5]
     """
     options = _options("gather", offset_axes, collapsed_axes, start_axes, vector_axis, slice_sizes)
-    return execute_pair(GATHER, x, indices, options)
+    return execute_pair(public.GATHER, x, indices, options)
 
 
 def scatter(
@@ -96,7 +96,7 @@ def scatter(
     >>> scatter(tensor([0, 0, 0]), tensor([0, 2, 0]), tensor([1, 2, 3]), mode="add", **options).to_numpy().tolist()
     [4, 0, 2]
     """
-    mode = choice("scatter", "mode", mode, tuple(SCATTER_MODES))
+    mode = choice("scatter", "mode", mode, tuple(public.SCATTER_MODES))
     options = _options("scatter", offset_axes, collapsed_axes, start_axes, vector_axis, None)
     return execute_several(_SCATTER, (x, indices, updates), (mode, options))
 

@@ -104,7 +104,7 @@ class MemoryConformance:
         source, target = x[operand], mutable_view(x)[out]
         result = full(target.shape, 7.0, placement=placement)
         try:
-            written(target, result, source)  # type: ignore[arg-type]
+            written(target, result, source)
         except OverlappingViewError:
             require(refused, f"out=x[{out}] with the operand x[{operand}] is refused")
             return
@@ -113,7 +113,7 @@ class MemoryConformance:
     def test_an_output_in_other_memory_is_taken(self, placement: Placement) -> None:
         """An operand elsewhere shares nothing, wherever it begins there."""
         x, other = (upload(whole_numbers((6,), F64), placement) for _ in range(2))
-        written(mutable_view(x)[1:], full((5,), 7.0, placement=placement), other, other[1:])  # type: ignore[arg-type]
+        written(mutable_view(x)[1:], full((5,), 7.0, placement=placement), other, other[1:])
 
     @pytest.mark.parametrize("dtype", DTYPES, ids=str)
     def test_upload_and_download_copy(self, dtype: DType, placement: Placement) -> None:

@@ -59,23 +59,28 @@ def tensors(
         integral: small whole numbers only, so that sums are exact.
         max_steps: views on top of each other, at most; 0 gives owned tensors.
     """
-    return draw(viewed_tensors(placement, dtype, shape, integral=integral, max_steps=max_steps)).tensor
+    owned = host_tensors(dtype, shape, integral=integral)
+    return draw(viewed_tensors(placement, owned, max_steps=max_steps)).tensor
 
 
 @st.composite
 def viewed_tensors(
     draw: DrawFn,
     placement: Placement = CPU,
-    dtype: SearchStrategy[DType] | None = None,
-    shape: SearchStrategy[tuple[int, ...]] | None = None,
+    owned: SearchStrategy[HostTensor[Any]] | None = None,
     *,
-    integral: bool = True,
     max_steps: int = 3,
 ) -> ViewedTensor:
-    """Tensors as :func:`tensors` draws them, each with its host view as the oracle."""
-    owned: HostTensor[Any] = draw(host_tensors(dtype, shape, integral=integral))
-    host: HostTensorView[Any] = owned
-    tensor = upload(owned, placement)
+    """Tensors as :func:`tensors` draws them, each with its host view as the oracle.
+
+    Args:
+        placement: where they are.
+        owned: what is uploaded; any host tensors of small whole numbers if None.
+        max_steps: views on top of each other, at most.
+    """
+    base = draw(host_tensors(integral=True) if owned is None else owned)
+    host: HostTensorView[Any] = base
+    tensor = upload(base, placement)
     steps: list[ViewStep] = []
     for _ in range(draw(st.integers(0, max_steps))):
         step = draw(view_steps(host.layout, _STEPS))
@@ -83,7 +88,7 @@ def viewed_tensors(
             layout = apply_step(host.layout, step)
         except ViewRequiresCopyError:
             continue
-        host = HostTensorView(owned._storage, layout)
+        host = HostTensorView(base._storage, layout)
         tensor = apply_to_tensor(tensor, step)
         steps.append(step)
     return ViewedTensor(tensor, host, tuple(steps))

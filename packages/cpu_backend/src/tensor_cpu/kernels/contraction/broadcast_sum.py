@@ -9,11 +9,10 @@ block, so that the one temporary, the product to be added, stays in the cache: a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from math import ceil, prod
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -30,8 +29,7 @@ _MOST_PAIRS: Final = 512  # products per block when axes of the result are loope
 MOST_TERMS: Final = 64  # beyond, a matrix product is always better
 
 
-@dataclass(frozen=True, slots=True)
-class Accumulation:
+class Accumulation(NamedTuple):
     """One decision: which of the result's axes are looped over, and the block."""
 
     array: Group

@@ -1,24 +1,36 @@
 """Estimated times, in nanoseconds, by which a contraction chooses among its kernels.
 
-Measured on two cores of a 2.8 GHz server with AVX-512, NumPy 2.4 and OpenBLAS 0.3.34, alternating the kernels and
-taking medians. Only their ratios matter; an estimate wrong by a factor of two costs at most that factor, never an
-answer.
+Only their ratios matter: estimates need be no better than a factor of 1.5 where kernels differ by more, and a wrong one
+costs that factor, never an answer.
+
+Products by BLAS and NumPy's kernels: measured on two cores of a 2.8 GHz server with AVX-512, NumPy 2.4 and OpenBLAS
+0.3.34, alternating the kernels and taking medians.
 
 - A floating-point operation of a product of F64: 0.0132 up to 64 by 64 by 64, where OpenBLAS packs nothing, and 0.0153
-  from 128 on, on a server whose kernels in C take 0.8 of the times in ``native_cost``; of F32
-  0.0045 and 0.0065, of C64 0.061 and 0.053. A lone product of 16 by 16 by 16: 360 in C, 1300 by NumPy.
+  from 128 on, on a server whose kernels in C take 0.8 of the times below; of F32 0.0045 and 0.0065, of C64 0.061 and
+  0.053. A lone product of 16 by 16 by 16: 360 in C, 1300 by NumPy.
 - A stack of 16 thousand products (M, K, N), per product: (1, 8, 1) 8, (2, 2, 2) 26, (4, 4, 4) 32, (8, 8, 8) 49,
   (16, 16, 16) 185, (2, 2, 64) 64, (2, 2, 1000) 1130; by NumPy's loop, which takes any strides: (1, 8, 1) 21,
   (2, 2, 2) 41, (4, 2, 4) 91, (4, 4, 4) 186.
 - The same sums by multiply and add over whole arrays: (2, 2, 2) 10 whether the batch is the innermost axis or the
   outermost, (4, 4, 4) 85 and 190. So BLAS wins from about 16 multiplications per product on.
+
+Our own loops: measured on one core of a 2.6 GHz Zen 4 server (AVX-512 in two halves, 1 MiB of second-level cache), GCC
+12, by the minimum of alternating calls; BLAS there reaches 51 GFLOP/s of F64. Vectors of another instruction set only
+change their number.
+
+- One fused multiply-add of a vector: 0.33 where operands are packed or where four rows share their vectors, 0.5 and
+  0.7 where one or two vectors are loaded for each. A lone row waits 1.3 for its last sum.
+- Pair kernel, per call, per rectangle and per strip of a row: 150, 10 and 3. A gathered factor: 0.4.
+- Scatter GEMM, per call and per product of a stack: 200 and 35. Packing an element: 0.4 where rows are neighbours, 0.5
+  where steps of the sum are, else 0.8. Writing one: 0.2 in vectors, else 1.6.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from tensor_cpu.system.extension import AVAILABLE
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 
 _PRODUCTS_CALL: Final = 230.0 if AVAILABLE else 1000.0  # a matrix product or a stack of them; NumPy makes views
 _LOOPS_CALL: Final = 1000.0
@@ -37,6 +49,34 @@ _COPIED_RUN: Final = 1.0  # per element, when long runs are copied
 _COPIED_RUN_UNCACHED: Final = 2.5  # what does not fit into the second-level cache
 _CACHED: Final = 1 << 16  # elements
 _COPIED_ELEMENT: Final = 5.0  # when neighbours go far apart
+
+_PACKED: Final = 0.33  # one multiply-add of a vector, by loop
+_SHARED: Final = 0.33
+_SCALED: Final = 0.5
+_BOTH: Final = 0.7
+_LATENCY: Final = 1.3
+_PAIR_CALL: Final = 150.0
+_RECTANGLE: Final = 10.0
+_STRIP: Final = 3.0
+_GATHERED: Final = 0.4
+_GEMM_CALL: Final = 200.0
+_PRODUCT: Final = 35.0
+_PACK_ROWS: Final = 0.4
+_PACK_STEPS: Final = 0.5
+_PACK_SCATTERED: Final = 0.8
+_WRITE_VECTOR: Final = 0.2
+_WRITE_SCATTERED: Final = 1.6
+LEAST_SCATTER: Final = _GEMM_CALL + _PRODUCT
+"""The least that :func:`scatter` says."""
+_CACHED_BYTES: Final = 1 << 19  # bytes that stay in the second-level cache
+_UNCACHED: Final = 6.0  # how much slower vectors come from beyond it
+
+_BYTES: Final = {"bool": 1, "int32": 4, "int64": 8, "float32": 4, "float64": 8, "complex64": 8, "complex128": 16}
+_PARTS: Final = {"complex64": 2, "complex128": 2}  # that are multiplied; 1 of other types
+_VECTOR_BYTES: Final = {"avx512": 64, "avx2": 32, "plain": 16}
+_TILE: Final = {"avx512": (3, 8), "avx2": (3, 4), "plain": (2, 4)}  # vectors and columns; simd/gemm.c
+_GEMM_DEPTH: Final = 256  # of a block; gemm.c
+_GEMM_COLUMNS: Final = 512
 
 
 def product(m: int, n: int, k: int, dtype: str) -> float:
@@ -92,3 +132,82 @@ def accumulation(size: int, terms: int, run: int, calls: int, *, contiguous: boo
     """
     element = _CONTIGUOUS if contiguous else _STRIDED
     return calls * _UFUNC_CALL + size * (2 * terms - 1) * (element + _INNER_LOOP / run)
+
+
+def pair(lanes: int, rows: int, others: int, depth: int, *, dtype: str, loop: str, gathered: int = 0) -> float:
+    """``others`` rectangles of ``rows`` by ``lanes`` sums of ``depth`` products, by one of the loops of pair.h.
+
+    ``gathered`` is the number of factors that come through a table.
+
+    >>> shape = dict(lanes=64, rows=64, others=1, depth=64, dtype="float64")
+    >>> shared, scaled = ({"loop": loop} for loop in ("shared", "scaled"))
+    >>> not AVAILABLE or pair(**shape, **shared) < pair(**shape, **scaled) < pair(**shape, loop="tables", gathered=1)
+    True
+    """
+    itemsize, parts = _BYTES[dtype], _PARTS.get(dtype, 1)
+    vectors = -(-lanes * itemsize // _VECTOR_BYTES[LIBRARY.instruction_set()])
+    if loop == "tables":
+        each = lanes * gathered * _GATHERED + vectors * (_BOTH + _SCALED) * parts
+        return _PAIR_CALL + others * (_RECTANGLE + rows * depth * (each + _STRIP))
+    multiply_add = {"shared": _SHARED, "scaled": _SCALED, "both": _BOTH}[loop] * parts
+    if depth * lanes * itemsize > _CACHED_BYTES and rows > 1:
+        multiply_add *= _UNCACHED
+    strips = -(-rows // 4) if loop == "shared" else rows
+    row = vectors * multiply_add
+    if vectors == 1 and (loop != "shared" or rows == 1):
+        row = max(row, _LATENCY)
+    return _PAIR_CALL + others * (_RECTANGLE + strips * _STRIP + rows * row * depth)
+
+
+def scatter(
+    rows: int,
+    columns: int,
+    depth: int,
+    stack: int,
+    *,
+    dtype: str,
+    packing: tuple[str, str],
+    in_vectors: bool,
+) -> float:
+    """A stack of products [rows, depth] [depth, columns], each operand packed by "rows", by "steps" or "scattered".
+
+    >>> shape = dict(rows=64, columns=64, depth=64, stack=1, dtype="float64")
+    >>> packed, scattered = ({"packing": (how, how), "in_vectors": how == "rows"} for how in ("rows", "scattered"))
+    >>> not AVAILABLE or scatter(**shape, **packed) < scatter(**shape, **scattered)
+    True
+    """
+    itemsize, parts = _BYTES[dtype], _PARTS.get(dtype, 1)
+    vectors, width = _TILE[LIBRARY.instruction_set()]
+    width //= parts
+    high = -(-rows * itemsize // _VECTOR_BYTES[LIBRARY.instruction_set()])
+    multiply_adds = high * -(-columns // width) * width * depth * parts
+    per_element = {"rows": _PACK_ROWS, "steps": _PACK_STEPS, "scattered": _PACK_SCATTERED}
+    packing_rows = rows * depth * -(-columns // _GEMM_COLUMNS) * per_element[packing[0]]
+    packing_columns = columns * depth * per_element[packing[1]]
+    write = _WRITE_VECTOR if in_vectors else _WRITE_SCATTERED
+    writing = rows * columns * write * -(-depth // _GEMM_DEPTH)
+    # A tile of one vector waits for its sums less when it has many columns; a lone vector still costs half again.
+    slowness = 1.0 if high % vectors == 0 or high > 2 * vectors else 1.15
+    each = _PRODUCT + multiply_adds * _PACKED * slowness + packing_rows + packing_columns + writing
+    return _GEMM_CALL + stack * each
+
+
+def least_native(terms: int, dtype: str) -> float:
+    """The least that :func:`pair` and :func:`scatter` say for so many multiply-adds, whatever the layouts.
+
+    >>> not AVAILABLE or least_native(64**3, "float64") < pair(64, 64, 1, 64, dtype="float64", loop="shared")
+    True
+    """
+    itemsize, parts = _BYTES[dtype], _PARTS.get(dtype, 1)
+    multiply_add = min(_PACKED, _SHARED, _SCALED, _BOTH) * parts * itemsize / _VECTOR_BYTES[LIBRARY.instruction_set()]
+    return min(_PAIR_CALL, _GEMM_CALL) + terms * multiply_add
+
+
+def least_numpy(terms: int, dtype: str) -> float:
+    """The least that :func:`products`, :func:`loops` and :func:`accumulation` say for so many multiply-adds.
+
+    >>> least_numpy(64**3, "float64") < products(1, 64, 64, 64, "float64")
+    True
+    """
+    flop = _BLAS_FLOP.get(dtype, _LOOP_FLOP)
+    return min(_PRODUCTS_CALL + _PRODUCT_CALL / 4 + 2 * terms * flop, _LOOPS_CALL, _UFUNC_CALL)

@@ -1,4 +1,4 @@
-"""Contractions as matrix products: which axes are rows, columns and inner, what is copied for it, and the kernel.
+"""Contractions as matrix products: which axes are rows, columns and inner, what is copied for it, and the call of BLAS.
 
 C[n, m] = Y[n, k] X[k, m] for every index of the stacked axes, X from the first operand, Y from the second. The stack
 takes the batch axes, and axes of one operand only where that saves a copy: ``x[A, k, B] w[k, t] -> [A, t, B]`` is a
@@ -10,9 +10,7 @@ NumPy's own loop, into which it falls without a word, is faster than the copies.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from math import prod
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -22,27 +20,30 @@ from tensor_cpu.kernels.axes import (
     SECOND,
     Axis,
     Line,
-    Look,
     Operand,
-    access,
     by_occurrence,
     by_stride,
     extent_of,
     line,
-    look,
 )
 from tensor_cpu.kernels.contraction import cost
-from tensor_cpu.kernels.copy.permute import bind_copy, bind_fill
-from tensor_cpu.system.errstate import IGNORING_FP_ERRORS, ignoring_fp_errors
+from tensor_cpu.kernels.contraction.native import TYPE_NAMES
+from tensor_cpu.kernels.copy.matrix_copies import Strides, bind_rearranged, copy_strides, look_at
+from tensor_cpu.system.blas import blas_limit, open_blas
+from tensor_cpu.system.errstate import ignoring_fp_errors
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 
 Group = tuple[Axis, ...]
-Kernel = Callable[[Any, Any], Any]
+Kernel = Callable[..., Any]
+Matrix = tuple[Line, Line]  # outer and inner axis
+Steps = tuple[int, int]
 
+BLAS_TYPES: Final = ("float32", "float64", "complex64", "complex128")
+_OPENBLAS: Final = ("own", "numpy")
 _SINGLE_AXES: Final = 3  # how many axes are tried as the only rows (or columns) of a stack, longest first
 
 
-@dataclass(frozen=True, slots=True)
-class MatrixProduct:
+class MatrixProduct(NamedTuple):
     """One decision: the part of every axis, and what has to be copied."""
 
     stack: Group
@@ -52,6 +53,7 @@ class MatrixProduct:
     copies_first: bool
     copies_second: bool
     permutes_result: bool
+    matrices: tuple[Matrix | None, Matrix | None, Matrix | None]  # by role, as BLAS takes them; None if it does not
     cost: float  # estimated nanoseconds
 
     @property
@@ -116,9 +118,13 @@ def _choices(group: Sequence[Axis], role: int) -> list[Group]:
 def _judge(
     stack: Group, rows: Group, inner: Group, columns: Group, x: Operand, y: Operand, result: Operand
 ) -> MatrixProduct:
-    copies_first = x.dtype != result.dtype or blas_matrix(inner, columns, FIRST) is None
-    copies_second = y.dtype != result.dtype or blas_matrix(rows, inner, SECOND) is None
-    permutes_result = blas_matrix(rows, columns, RESULT) is None
+    first, second, product = matrices = (
+        blas_matrix(inner, columns, FIRST),
+        blas_matrix(rows, inner, SECOND),
+        blas_matrix(rows, columns, RESULT),
+    )
+    copies_first, copies_second = x.dtype != result.dtype or first is None, y.dtype != result.dtype or second is None
+    permutes_result = product is None
     m, n, k = extent_of(columns), extent_of(rows), extent_of(inner)
     count = extent_of(stack)
     time = cost.products(count, m, n, k, result.dtype)
@@ -131,11 +137,9 @@ def _judge(
         time += cost.copy(result.size, _contiguous_run((columns or rows)[-1:], RESULT))
     if loop_time < time and x.dtype == y.dtype == result.dtype:
         roles = ((FIRST, inner, columns), (SECOND, rows, inner), (RESULT, rows, columns))
-        if all(
-            line(outer, role) and line(fast, role) for role, outer, fast in roles
-        ):  # views exist; BLAS does not matter
-            return MatrixProduct(stack, rows, inner, columns, False, False, False, loop_time)
-    return MatrixProduct(stack, rows, inner, columns, copies_first, copies_second, permutes_result, time)
+        if all(line(outer, role) and line(fast, role) for role, outer, fast in roles):  # views exist, for NumPy's loop
+            return MatrixProduct(stack, rows, inner, columns, False, False, False, matrices, loop_time)
+    return MatrixProduct(stack, rows, inner, columns, copies_first, copies_second, permutes_result, matrices, time)
 
 
 def _contiguous_run(axes: Sequence[Axis], role: int) -> int:
@@ -143,7 +147,7 @@ def _contiguous_run(axes: Sequence[Axis], role: int) -> int:
     return max((axis.extent for axis in axes if axis.strides[role] == 1), default=1)
 
 
-def blas_matrix(outer: Group, inner: Group, role: int, *, gaps: bool = True) -> tuple[Line, Line] | None:
+def blas_matrix(outer: Group, inner: Group, role: int, *, gaps: bool = True) -> Matrix | None:
     """The groups as the two axes of a matrix (or a vector) that BLAS takes as it is; None if it does not.
 
     >>> rows, columns = Axis((0,), 4, (9, None, 1)), Axis((1,), 8, (1, None, 4))
@@ -160,150 +164,133 @@ def blas_matrix(outer: Group, inner: Group, role: int, *, gaps: bool = True) -> 
     return (row, column) if suits else None
 
 
-def bind_product(plan: MatrixProduct, x: Operand, y: Operand, result: Operand) -> Kernel:
-    """The kernel of a decision: two native arrays in, one native array out, which it allocates.
+def bind_product(
+    plan: MatrixProduct, x: Operand, y: Operand, result: Operand, conjugated: int | None = None
+) -> Kernel | None:
+    """The kernel that calls BLAS; None where it does not take the operands, or cannot count their elements.
+
+    ``conjugated`` is the role of an operand whose elements are read conjugated; None also where BLAS cannot.
+
+    The library is the one that ``tensor_cpu.system.blas`` has chosen, the threads are ours, and no view is made: one
+    call for each product of a stack, or for each tile of a large one (csrc/contraction).
+
+    Raises:
+        ArgumentError: the environment names a BLAS that does not exist.
+        BackendUnavailableError: it names one that is not installed.
 
     >>> from tensor_cpu.kernels.axes import join, row_major
     >>> x, y, result = (row_major(labels, (2, 2), "float64") for labels in ((1, 0), (2, 1), (2, 0)))
     >>> kernel = bind_product(plan_product(join(x, y, result), x, y, result), x, y, result)
-    >>> kernel(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[0.0, 1.0], [1e308, 1e308]])).tolist()
-    [[3.0, 4.0], [inf, inf]]
-    """
-    if not plan.stack and not plan.permutes_result:
-        # ndarray.dot has the least overhead, but copies matrices with gaps; np.matmul does not.
-        whole_x = plan.copies_first or blas_matrix(plan.inner, plan.columns, FIRST, gaps=False) is not None
-        whole_y = plan.copies_second or blas_matrix(plan.rows, plan.inner, SECOND, gaps=False) is not None
-        if whole_x and whole_y:
-            return _bind_dot(plan, x, y, result)
-    stack = [(axis,) for axis in plan.stack]
-    look_x = look_at(x, stack, plan.inner, plan.columns, FIRST, copy_as=result.dtype if plan.copies_first else None)
-    look_y = look_at(y, stack, plan.rows, plan.inner, SECOND, copy_as=result.dtype if plan.copies_second else None)
-    shape, dtype, matmul, empty = result.shape, np.dtype(result.dtype), np.matmul, np.empty
-
-    if plan.permutes_result:
-        put = bind_rearranged(plan, result)
-        return ignoring_fp_errors(lambda x, y: put(matmul(look_y(y), look_x(x))))
-
-    look_out = look_at(result, stack, plan.rows, plan.columns, RESULT, copy_as=None)
-
-    def direct(x: Any, y: Any) -> Any:
-        out = empty(shape, dtype)
-        matmul(look_y(y), look_x(x), look_out(out))
-        return out
-
-    return ignoring_fp_errors(direct)
-
-
-def bind_rearranged(plan: MatrixProduct, result: Operand) -> Callable[[Any], Any]:
-    """Kernel that makes the result of a product without gaps, [stack..., rows, columns], by one permuted copy.
-
-    >>> from tensor_cpu.kernels.axes import join, row_major
-    >>> x, y = row_major((0, 1, 2), (2, 3, 4), "float64"), row_major((2, 3), (4, 5), "float64")
-    >>> result = row_major((0, 3, 1), (2, 5, 3), "float64")
-    >>> plan = plan_product(join(x, y, result), x, y, result)
-    >>> bind_rearranged(plan, result)(np.zeros(30)).shape
-    (2, 5, 3)
-    """
-    made = (*plan.stack, *plan.rows, *plan.columns)  # axes of the product, each of them a run of the result's
-    final = by_stride(made, RESULT)
-    order = tuple(made.index(axis) for axis in final)
-    extents, extents_out = tuple(axis.extent for axis in made), tuple(axis.extent for axis in final)
-    fill = bind_fill(extents_out, tuple(prod(extents[place + 1 :]) for place in order))
-    shape, dtype, empty = result.shape, np.dtype(result.dtype), np.empty
-
-    def put(product: Any) -> Any:
-        out = empty(shape, dtype)
-        fill(out.reshape(extents_out), product.reshape(extents).transpose(order))
-        return out
-
-    return put
-
-
-def copy_swaps(outer: Group, role: int) -> bool:
-    """Whether a copy lies as [stack..., inner, outer], which keeps neighbours of the operand together.
-
-    >>> copy_swaps((Axis((0,), 4, (1, None, 1)),), FIRST)
+    >>> x, y = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[0.0, 1.0], [1.0, 1.0]])
+    >>> kernel is None or kernel(x, y).tolist() == [[3.0, 4.0], [4.0, 6.0]]
     True
     """
-    return any(axis.strides[role] == 1 for axis in outer)
+    if not AVAILABLE or result.dtype not in BLAS_TYPES:
+        return None
+    stack, rows, inner, columns = plan.stack, plan.rows, plan.inner, plan.columns
+    first, second, product = plan.matrices
+    of_x = copy_strides(stack, inner, columns, FIRST) if plan.copies_first else _strides(stack, first, FIRST)
+    of_y = copy_strides(stack, rows, inner, SECOND) if plan.copies_second else _strides(stack, second, SECOND)
+    made = _compact_strides(plan) if plan.permutes_result else _strides(stack, product, RESULT)
+    if of_x is None or of_y is None or made is None:  # views exist, which only NumPy takes
+        return None
+    extents = extent_of(columns), extent_of(rows), extent_of(inner)
+    shape = tuple([axis.extent for axis in (*stack, *rows, *columns)]) if plan.permutes_result else result.shape
+    stacked = tuple([(axis.extent, of_x[0][i], of_y[0][i], made[0][i]) for i, axis in enumerate(stack)])
+    steps = (of_x[2], of_x[1]), (of_y[2], of_y[1]), (made[2], made[1])
+    kernel = bind_matrices(result.dtype, shape, extents, stacked, *steps, conjugated)
+    if kernel is None or not plan.copies:
+        return kernel
+    groups = [(axis,) for axis in stack]
+    if plan.copies_first:
+        kernel = _after_first(kernel, look_at(x, groups, inner, columns, FIRST, copy_as=result.dtype))
+    if plan.copies_second:
+        kernel = _after_second(kernel, look_at(y, groups, rows, inner, SECOND, copy_as=result.dtype))
+    if plan.permutes_result:
+        kernel = _before(kernel, bind_rearranged((*stack, *rows, *columns), result))
+    return ignoring_fp_errors(kernel)
 
 
-def look_at(
-    operand: Operand, stack: Sequence[Group], outer: Group, inner: Group, role: int, *, copy_as: str | None
-) -> Look:
-    """How a kernel sees an array as [stack..., outer, inner]: as a view, or as a copy in a layout that BLAS takes.
+def _after_first(kernel: Kernel, copy: Callable[[Any], Any]) -> Kernel:
+    return lambda x, y: kernel(copy(x), y)
 
-    >>> from tensor_cpu.kernels.axes import row_major
-    >>> operand = row_major((0, 1), (2, 3), "int32")
-    >>> rows, columns = Axis((1,), 3, (1, None, 1)), Axis((0,), 2, (3, 2, None))
-    >>> look_at(operand, [], (rows,), (columns,), FIRST, copy_as="float64")(np.ones((2, 3), "int32")).dtype.name
-    'float64'
+
+def _after_second(kernel: Kernel, copy: Callable[[Any], Any]) -> Kernel:
+    return lambda x, y: kernel(x, copy(y))
+
+
+def _before(kernel: Kernel, put: Callable[[Any], Any]) -> Kernel:
+    return lambda x, y: put(kernel(x, y))
+
+
+def bind_matrices(
+    dtype: str,
+    shape: tuple[int, ...] | None,
+    extents: tuple[int, int, int],
+    stack: Sequence[tuple[int, int, int, int]],
+    a: Steps,
+    b: Steps,
+    c: Steps,
+    conjugated: int | None = None,
+) -> Kernel | None:
+    """The kernel of C[m, n] = A[m, k] B[k, n] for every index of a stack.
+
+    None if BLAS cannot count that far, or cannot read that factor conjugated, and without the extension.
+
+    Args:
+        dtype: NumPy's name of a type of ``BLAS_TYPES``.
+        shape: of the array that is made for C; None if it is given as the third argument of the kernel.
+        extents: (m, n, k), at least 1 each.
+        stack: of each stacked axis the extent and the strides in A, in B and in C.
+        a, b, c: strides of each matrix from row to row and from column to column. Strides count elements; one of the
+            two is 1, and the other spans the elements in between.
+        conjugated: the factor that is read conjugated, 0 or 1, or None. OpenBLAS does that with every matrix, other
+            libraries with one that they see transposed, and none with a vector beside a matrix.
+
+    >>> kernel = bind_matrices("float64", (2,), (2, 1, 3), (), (3, 1), (1, 1), (1, 1))
+    >>> kernel is None or kernel(np.arange(6.0).reshape(2, 3), np.ones(3)).tolist() == [3.0, 12.0]
+    True
     """
-    if copy_as is None:
-        return look(operand, access(operand, [*stack, outer, inner], role))
-    swaps = copy_swaps(outer, role)
-    groups = [*stack, inner, outer] if swaps else [*stack, outer, inner]
-    present = [axis for group in groups for axis in group if axis.strides[role] is not None]
-    thin = look(operand, access(operand, [(axis,) for axis in present], role))
-    extents, strides = tuple(axis.extent for axis in present), tuple(axis.strides[role] or 0 for axis in present)
-    copy, shape = bind_copy(extents, strides, np.dtype(copy_as)), access(operand, groups, role).shape
-    if swaps:
-        return lambda array: copy(thin(array)).reshape(shape).swapaxes(-1, -2)
-    return lambda array: copy(thin(array)).reshape(shape)
+    if not AVAILABLE or max(*extents, *map(abs, (*a, *b, *c))) > blas_limit():
+        return None
+    arguments = TYPE_NAMES[dtype], shape, extents, tuple(stack), a, b, c
+    if conjugated is None:
+        return LIBRARY.bind_products(*arguments)
+    return LIBRARY.bind_products(*arguments, conjugated, open_blas().name in _OPENBLAS)
 
 
-def _bind_dot(plan: MatrixProduct, x: Operand, y: Operand, result: Operand) -> Kernel:
-    """A single product of matrices or vectors without gaps; the left factor has the result's outer axis."""
-    along = line(plan.columns, RESULT)
-    x_left = bool(plan.rows and plan.columns) and along is not None and along.stride != 1
-    m, n, k = plan.columns, plan.rows, plan.inner
-    if not plan.copies_first and not plan.copies_second:
-        way_x = _plain(x, [m, k] if x_left else [k, m], FIRST)
-        way_y = _plain(y, [k, n] if x_left else [n, k], SECOND)
-        extents = tuple(extent_of(group) for group in ([m, n] if x_left else [n, m]) if group)
-        if way_x and way_y and extents and extents == result.shape:
-            return _DOTS[x_left, way_x, way_y]
-    (outer_x, inner_x), (outer_y, inner_y) = ((m, k), (k, n)) if x_left else ((k, m), (n, k))
-    outer, inner = (m, n) if x_left else (n, m)
-    shape, dtype, empty = result.shape, np.dtype(result.dtype), np.empty
-    matrix: tuple[int, ...] = (extent_of(outer), extent_of(inner))
-    if plan.copies_first or plan.copies_second:
-        look_x = look_at(x, [], outer_x, inner_x, FIRST, copy_as=result.dtype if plan.copies_first else None)
-        look_y = look_at(y, [], outer_y, inner_y, SECOND, copy_as=result.dtype if plan.copies_second else None)
-    else:  # a factor without rows or columns is a vector, which has less overhead than a matrix
-        look_x = look(x, access(x, [group for group in (outer_x, inner_x) if group], FIRST))
-        look_y = look(y, access(y, [group for group in (outer_y, inner_y) if group], SECOND))
-        matrix = tuple(extent_of(group) for group in (outer, inner) if group)
+def bind_stack(
+    dtype: str, extents: tuple[int, int, int, int], right: tuple[int, int, int], target: tuple[int, int]
+) -> Kernel:
+    """The kernel of out[s] = left[s] right[s] for a stack of matrices; its arguments are left, right and out.
 
-    def dot(x: Any, y: Any) -> Any:
-        out = empty(shape, dtype)
-        left, right = (look_x(x), look_y(y)) if x_left else (look_y(y), look_x(x))
-        left.dot(right, out.reshape(matrix))
-        return out
+    Args:
+        dtype: NumPy's name of a floating or complex type.
+        extents: (stack, m, k, n); left is [stack, m, k] without gaps.
+        right: strides of the right factors from product to product, row to row and column to column.
+        target: strides of out from product to product and row to row; columns are contiguous.
 
-    return ignoring_fp_errors(dot)
+    >>> out = np.empty((1, 2, 1))
+    >>> _ = bind_stack("float64", (1, 2, 3, 1), (3, 1, 1), (2, 1))(np.ones((1, 2, 3)), np.ones((1, 3, 1)), out)
+    >>> out.ravel().tolist()
+    [3.0, 3.0]
+    """
+    count, m, k, n = extents
+    stack = ((count, m * k, right[0], target[0]),)
+    kernel = bind_matrices(dtype, None, (m, n, k), stack, (k, 1), right[1:], (target[1], 1))
+    return np.matmul if kernel is None else kernel
 
 
-def _plain(operand: Operand, groups: Sequence[Group], role: int) -> str | None:
-    """How the array itself becomes the factor: "as it is" or "transposed"; None if it must be reshaped."""
-    wanted = access(operand, [group for group in groups if group], role)
-    rank = len(operand.shape)
-    if wanted.shape == operand.shape and wanted.order == tuple(range(rank)):
-        return "as it is"
-    if wanted.shape == operand.shape[::-1] and wanted.order == tuple(range(rank))[::-1]:
-        return "transposed"
-    return None
+def _strides(stack: Group, matrix: Matrix | None, role: int) -> Strides | None:
+    """How an operand lies of which nothing is copied; None where BLAS does not take it."""
+    if matrix is None:
+        return None
+    row, column = matrix
+    return [axis.strides[role] or 0 for axis in stack] if stack else [], row.stride, column.stride
 
 
-_enter: Final = IGNORING_FP_ERRORS.copy
-# Matrix products with no Python frame but their own: (the first operand is the left factor, first, second).
-_DOTS: Final[dict[tuple[bool, str, str], Kernel]] = {
-    (False, "as it is", "as it is"): lambda x, y: _enter().run(y.dot, x),
-    (False, "as it is", "transposed"): lambda x, y: _enter().run(y.T.dot, x),
-    (False, "transposed", "as it is"): lambda x, y: _enter().run(y.dot, x.T),
-    (False, "transposed", "transposed"): lambda x, y: _enter().run(y.T.dot, x.T),
-    (True, "as it is", "as it is"): lambda x, y: _enter().run(x.dot, y),
-    (True, "as it is", "transposed"): lambda x, y: _enter().run(x.dot, y.T),
-    (True, "transposed", "as it is"): lambda x, y: _enter().run(x.T.dot, y),
-    (True, "transposed", "transposed"): lambda x, y: _enter().run(x.T.dot, y.T),
-}
+def _compact_strides(plan: MatrixProduct) -> Strides:
+    """How a product lies that is still to be rearranged: without gaps."""
+    columns, rows = extent_of(plan.columns), extent_of(plan.rows)
+    stack = [rows * columns * extent_of(plan.stack[place + 1 :]) for place in range(len(plan.stack))]
+    return stack, columns, 1

@@ -8,14 +8,11 @@ vectors.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
-
-import numpy as np
+from typing import Any, Final, NamedTuple
 
 from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND, Axis, Operand, by_occurrence, by_stride, extent_of, line
-from tensor_cpu.kernels.contraction import native_cost as cost
+from tensor_cpu.kernels.contraction import cost
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 
 Group = tuple[Axis, ...]
@@ -34,14 +31,13 @@ TYPE_NAMES: Final = {
 
 
 _LONGEST_SUM: Final = 1024  # of products that make one number: the kernels here have no lanes for it, NumPy has
-_PAIR_TABLE: Final = 512  # lanes of the loop over tables; csrc/contraction/pair.h
-_FEWEST_LANES: Final = 3  # csrc/contraction/pair.c
-_LONGEST_TABLE: Final = 1 << 20  # entries; csrc/contraction/groups.h
+_PAIR_TABLE: Final = LIBRARY.PAIR_TABLE if AVAILABLE else 0  # lanes of the loop over tables
+_FEWEST_LANES: Final = LIBRARY.FEWEST_LANES if AVAILABLE else 0  # that are loaded as vectors rather than gathered
+_LONGEST_TABLE: Final = LIBRARY.LONGEST_TABLE if AVAILABLE else 0  # entries
 _PANEL: Final = 8  # neighbours that are packed as a run
 
 
-@dataclass(frozen=True, slots=True)
-class PairProduct:
+class PairProduct(NamedTuple):
     """One decision: the axes of the result in its order, and the contracted ones."""
 
     kept: Group
@@ -55,7 +51,7 @@ class PairProduct:
 
 
 def plan_native(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) -> PairProduct | ScatterProduct | None:
-    """The cheaper of the two native kernels; None without the extension, or where an operand must be converted.
+    """The cheaper of the two native kernels; None where an operand must be converted.
 
     None also where sums are so long that tables of offsets would take more memory than a kernel should keep.
 
@@ -65,13 +61,16 @@ def plan_native(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) -
     >>> type(plan_native(join(x, y, result), x, y, result)).__name__
     'PairProduct'
     """
-    if not AVAILABLE or not x.dtype == y.dtype == result.dtype:
+    if not x.dtype == y.dtype == result.dtype:
         return None
     if result.size == 1 and x.size > _LONGEST_SUM:
         return None
-    pairs, products = plan_pair(axes, result.dtype), plan_scatter(axes, x, y)
+    pairs = plan_pair(axes, result.dtype)
     if pairs.longest_table > _LONGEST_TABLE:  # then so is a table of the contracted axes in the other plan
         return None
+    if pairs.cost <= cost.LEAST_SCATTER:
+        return pairs
+    products = plan_scatter(axes, x, y)
     return products if products.cost < pairs.cost and products.longest_table <= _LONGEST_TABLE else pairs
 
 
@@ -89,8 +88,7 @@ def plan_pair(axes: Sequence[Axis], dtype: str) -> PairProduct:
     kept = tuple([axis for axis in axes if axis.strides[RESULT] is not None])
     contracted = tuple([axis for axis in axes if axis.strides[RESULT] is None])
     size, depth = extent_of(kept), extent_of(contracted)
-    itemsize, parts = np.dtype(dtype).itemsize, 2 if dtype.startswith("complex") else 1
-    estimate = partial(cost.pair, depth=depth, itemsize=itemsize, parts=parts)
+    estimate = partial(cost.pair, depth=depth, dtype=dtype)
     if not kept:
         return PairProduct(kept, contracted, estimate(1, 1, 1, loop="scaled"))
     lane, others = kept[-1], kept[:-1]
@@ -131,8 +129,7 @@ def bind_pair(plan: PairProduct, result: Operand) -> Kernel:
     return LIBRARY.bind_pair(TYPE_NAMES[result.dtype], result.shape, _group(plan.kept), _group(plan.contracted))
 
 
-@dataclass(frozen=True, slots=True)
-class ScatterProduct:
+class ScatterProduct(NamedTuple):
     """One decision: the part of every axis in a stack of matrix products."""
 
     stack: Group
@@ -165,13 +162,12 @@ def plan_scatter(axes: Sequence[Axis], x: Operand, y: Operand) -> ScatterProduct
     rows, columns = (of_y, of_x) if second else (of_x, of_y)
     role_of_rows, role_of_columns = (SECOND, FIRST) if second else (FIRST, SECOND)
     m, n, k = extent_of(rows), extent_of(columns), extent_of(inner)
-    time = cost.gemm(
+    time = cost.scatter(
         m,
         n,
         k,
         extent_of(stack),
-        itemsize=np.dtype(x.dtype).itemsize,
-        parts=2 if x.dtype.startswith("complex") else 1,
+        dtype=x.dtype,
         packing=(_packing(rows, m, inner, k, role_of_rows), _packing(columns, n, inner, k, role_of_columns)),
         in_vectors=_run(rows, RESULT) >= min(_PANEL, m),
     )

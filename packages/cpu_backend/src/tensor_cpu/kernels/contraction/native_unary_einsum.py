@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from tensor_cpu.kernel_table import NativeBinder
-from tensor_cpu.kernels.axes import native
+from tensor_cpu.kernels.axes import Labels, native
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
 
-def bind_unary_einsum(operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel | None:
+def bind_unary_einsum(operands: tuple[Operand, ...], result: Result, params: tuple[Labels, Labels], /) -> Kernel | None:
     """The kernel that permutes labels, and reads diagonals; None where labels are summed or the result has diagonals.
 
     >>> import numpy as np
@@ -28,7 +28,7 @@ def bind_unary_einsum(operands: tuple[Operand, ...], result: Result, params: Any
     (form,) = operands
     assert isinstance(form, Form)
     assert isinstance(result, Form)
-    labels_in, labels_out = params
+    labels_in, labels_out = params[:2]  # what follows is an algebra, whose sums and zero are not asked for here
     if {*labels_in} != {*labels_out} or len({*labels_out}) < len(labels_out) or form.dtype is not result.dtype:
         return None
     operand = native(form, labels_in)
@@ -39,4 +39,7 @@ def bind_unary_einsum(operands: tuple[Operand, ...], result: Result, params: Any
     return LIBRARY.bind_copy(result.shape[::-1], strides, result.dtype.name)
 
 
-BINDERS: Final[Mapping[str, NativeBinder]] = {"unary_einsum": bind_unary_einsum}
+BINDERS: Final[Mapping[str, NativeBinder]] = {
+    "unary_einsum": bind_unary_einsum,
+    "semiring_unary_einsum": bind_unary_einsum,
+}

@@ -1,8 +1,9 @@
-"""Contraction of two operands in another algebra than plus-times: the kernel "semiring_contract", on NumPy.
+"""Contractions in another algebra than plus-times: "semiring_contract" and "semiring_unary_einsum", on NumPy.
 
 ``result[labels_out]`` is the algebra's sum, over the labels that ``labels_out`` lacks, of its products of
 ``a[labels_a]`` and ``b[labels_b]``. The terms are made by broadcasting, a block at a time: the longest axis is halved
-until the terms of a block fit in ``_BLOCK`` elements.
+until the terms of a block fit in ``_BLOCK`` elements. One operand alone is summed by the algebra's sum, and embedded
+into its zero.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import numpy as np
 from tensor_core.errors import UnsupportedOperationError
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND, Labels, access, join, look, native, row_major
-from tensor_cpu.kernels.contraction.choice import bind_contract
+from tensor_cpu.kernels.contraction.choice import bind_contract, bind_unary_einsum
+from tensor_cpu.kernels.contraction.unary_einsum import bind_rearrangement
 from tensor_cpu.storage import NUMPY_DTYPES
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.algebras import OR_AND, PLUS_TIMES, Semiring
@@ -25,6 +27,7 @@ from tensor_runtime.form import Form
 
 Kernel = Callable[[Any, Any], Any]
 Params = tuple[Labels, Labels, Labels, Semiring]
+UnaryParams = tuple[Labels, Labels, Semiring]
 Array = np.ndarray[Any, Any]
 
 _BLOCK: Final = 1 << 16  # elements; half a megabyte of F64 stays in a second-level cache
@@ -64,12 +67,7 @@ def bind_semiring_contract(operands: tuple[Form, Form], result: Form, params: Pa
     labels_a, labels_b, labels_out = labels
     if algebra is OR_AND or algebra is PLUS_TIMES:
         return bind_contract(operands, result, (labels_a, labels_b, labels_out))
-    if algebra.addition not in _UFUNCS or algebra.multiplication not in _UFUNCS:
-        raise UnsupportedOperationError(
-            f"semiring_contract: the cpu backend does not compute in the algebra {algebra.name}; combine "
-            "elementwise operations and reductions",
-            operation="semiring_contract",
-        )
+    add, multiply = (_ufunc("semiring_contract", algebra, name) for name in (algebra.addition, algebra.multiplication))
     shape, dtype = result.shape[::-1], NUMPY_DTYPES[result.dtype]
     if 0 in (*operands[0].shape, *operands[1].shape):  # an empty result, or sums of no terms
         zero = algebra.zero_of(result.dtype)
@@ -80,7 +78,6 @@ def bind_semiring_contract(operands: tuple[Form, Form], result: Form, params: Pa
     groups = [(axis,) for axis in axes]
     look_x, look_y = look(x, access(x, groups, FIRST)), look(y, access(y, groups, SECOND))
     extents = tuple(axis.extent for axis in axes if axis.strides[RESULT] is not None)
-    add, multiply = _UFUNCS[algebra.addition], _UFUNCS[algebra.multiplication]
 
     def kernel(x: Array, y: Array) -> Array:
         made = np.empty(shape, dtype)
@@ -90,6 +87,50 @@ def bind_semiring_contract(operands: tuple[Form, Form], result: Form, params: Pa
 
     converted = sum(operand.size for operand in operands if operand.dtype is not result.dtype)
     return with_workspace(ignoring_fp_errors(kernel), converted * dtype.itemsize)
+
+
+def bind_semiring_unary_einsum(operands: tuple[Form], result: Form, params: UnaryParams, /) -> Callable[[Any], Any]:
+    """Kernel of diagonals, the algebra's sums, a permutation and an embedding of one operand.
+
+    Args:
+        operands: a form with any strides, of the result's dtype.
+        result: a compact form.
+        params: (labels_in, labels_out, algebra); labels as for ``unary_einsum``.
+
+    Returns:
+        A function of a native array that returns a new native array. It never warns, and says its workspace.
+
+    Raises:
+        UnsupportedOperationError: this backend does not know the algebra.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.algebras import MIN_PLUS
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> vector, matrix = form_of(F64, (2,), CPU), form_of(F64, (2, 2), CPU)
+    >>> bind_semiring_unary_einsum((vector,), matrix, ((0,), (0, 0), MIN_PLUS))(np.array([1.0, 4.0])).tolist()
+    [[1.0, inf], [inf, 4.0]]
+    >>> smallest = bind_semiring_unary_einsum((matrix,), vector, ((0, 1), (1,), MIN_PLUS))
+    >>> smallest(np.array([[1.0, 4.0], [3.0, 2.0]])).tolist()
+    [1.0, 2.0]
+    """
+    labels_in, labels_out, algebra = params
+    if algebra is OR_AND or algebra is PLUS_TIMES:
+        return bind_unary_einsum(operands, result, (labels_in, labels_out))
+    add = _ufunc("semiring_unary_einsum", algebra, algebra.addition)
+    out = row_major(labels_out[::-1], result.shape[::-1], result.dtype.numpy_name)
+    return bind_rearrangement(native(operands[0], labels_in), out, add, algebra.zero_of(result.dtype))
+
+
+def _ufunc(kernel: str, algebra: Semiring, name: str) -> np.ufunc:
+    """NumPy's function of an algebra's addition or multiplication."""
+    if name not in _UFUNCS:
+        raise UnsupportedOperationError(
+            f"{kernel}: the cpu backend does not compute in the algebra {algebra.name}; combine elementwise operations "
+            "and reductions",
+            operation=kernel,
+        )
+    return _UFUNCS[name]
 
 
 def _accumulate(add: np.ufunc, multiply: np.ufunc, x: Array, y: Array, out: Array) -> None:
@@ -121,5 +162,6 @@ def _part(array: Array, axis: int, part: slice) -> Array:
 
 BINDERS: Final[Mapping[str, Binder]] = {
     "semiring_contract": bind_semiring_contract,
+    "semiring_unary_einsum": bind_semiring_unary_einsum,
 }
 """Binders by operation."""

@@ -1,13 +1,14 @@
-"""Relabelling one operand: diagonals, sums over labels, permutation, embedding on diagonals.
+"""Einsums of one operand: diagonals, sums over labels, permutation, embedding on diagonals.
 
 The steps are always in this order, and only those that are needed: a view of the diagonals (repeated input labels), a
 sum (labels that the result lacks), one copy in the result's order, spread over the diagonals (repeated output labels)
-of a zero array.
+of a zero array. Sum and zero may be those of another algebra than plus-times.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 from math import prod
 from typing import Any, Final
@@ -52,8 +53,14 @@ def bind_unary_einsum(operands: tuple[FormLike], result: FormLike, params: tuple
     return bind_rearrangement(operand, row_major(labels_out[::-1], result.shape[::-1], result.dtype.numpy_name))
 
 
-def bind_rearrangement(operand: Operand, result: Operand) -> Kernel:
+def bind_rearrangement(operand: Operand, result: Operand, add: np.ufunc = np.add, zero: Any = 0) -> Kernel:
     """The same in reversed order of axes; the result's labels need not be distinct.
+
+    Args:
+        operand: of any strides.
+        result: without gaps.
+        add: what sums.
+        zero: the sum of nothing, which also stands off the diagonals of the result.
 
     >>> kernel = bind_rearrangement(row_major((0, 1, 2), (2, 2, 3), "int64"), row_major((2, 0), (3, 2), "int64"))
     >>> kernel(np.arange(12).reshape(2, 2, 3)).tolist()
@@ -67,7 +74,7 @@ def bind_rearrangement(operand: Operand, result: Operand) -> Kernel:
     back = tuple(distinct.index(label) for label in kept)  # from the result's order to the operand's
     dtype, shape, empty = np.dtype(result.dtype), result.shape, np.empty
     sizes = dict(zip(operand.labels, operand.shape, strict=True))
-    sum_into = _bind_sum(tuple(sizes[label] for label in labels), steps_in, summed, dtype)
+    sum_into = _bind_sum(tuple(sizes[label] for label in labels), steps_in, summed, dtype, add, zero)
     extents = dict(zip(result.labels, shape, strict=True))
     thin = tuple(extents[label] for label in distinct)
 
@@ -76,9 +83,10 @@ def bind_rearrangement(operand: Operand, result: Operand) -> Kernel:
         for label, stride in zip(result.labels, result.strides, strict=True):
             steps[label] += stride * dtype.itemsize
         strides = tuple(steps.values())
+        blank = partial(np.full, shape, zero, dtype) if zero else partial(np.zeros, shape, dtype)
 
         def embedded(x: Any) -> Any:
-            out = np.zeros(shape, dtype)
+            out = blank()
             diagonal = as_strided(out, thin, strides)
             if summed:
                 sum_into(diagonal.transpose(back), view(x))
@@ -110,19 +118,27 @@ def bind_rearrangement(operand: Operand, result: Operand) -> Kernel:
     return permuted
 
 
-def _bind_sum(extents: Shape, strides: Shape, summed: tuple[int, ...], dtype: np.dtype[Any]) -> Fill:
+def _bind_sum(
+    extents: Shape, strides: Shape, summed: tuple[int, ...], dtype: np.dtype[Any], add: np.ufunc, zero: Any
+) -> Fill:
     """Kernel of ``target[...] = source`` summed over these axes.
 
     NumPy's reduction is 50 times slower than additions of whole arrays when its innermost axis is short (12 ms against
     0.2 for half a million pairs), so short summed axes are looped over in Python.
     """
+    if summed and prod(extents[axis] for axis in summed) == 0:  # maxima of nothing are an error in NumPy
+
+        def fill(target: Any, source: Any) -> None:
+            target[...] = zero
+
+        return fill
     looped: list[int] = []
     for axis in sorted(summed, key=lambda axis: abs(strides[axis])):
         if prod(extents[place] for place in looped) * extents[axis] > _MOST_ADDED:
             break
         looped.append(axis)
     if prod(extents) < _SMALL or not looped:
-        return lambda target, source: np.add.reduce(source, axis=summed, dtype=dtype, out=target)
+        return lambda target, source: add.reduce(source, axis=summed, dtype=dtype, out=target)
     kept = [axis for axis in range(len(extents)) if axis not in looped]
     order = (*looped, *kept)
     reduced = tuple(place for place, axis in enumerate(kept) if axis in summed)
@@ -133,11 +149,11 @@ def _bind_sum(extents: Shape, strides: Shape, summed: tuple[int, ...], dtype: np
         if not reduced:
             target[...] = source[first]
             for place in others:
-                np.add(target, source[place], out=target)
+                add(target, source[place], out=target)
             return
-        np.add.reduce(source[first], axis=reduced, dtype=dtype, out=target)
+        add.reduce(source[first], axis=reduced, dtype=dtype, out=target)
         for place in others:
-            np.add(target, np.add.reduce(source[place], axis=reduced, dtype=dtype), out=target)
+            add(target, add.reduce(source[place], axis=reduced, dtype=dtype), out=target)
 
     sums = prod(extents[axis] for axis in kept if axis not in summed)  # of a place, before they are added
     return with_workspace(sum_into, sums * dtype.itemsize if reduced and others else 0)

@@ -55,7 +55,7 @@ def bind_binary(name: str, operands: tuple[Operand, ...], result: Form, /) -> Ke
 
 
 def binary_function(name: str, ufunc: Ufunc, operands: tuple[Operand, ...], result: Form, /) -> Ufunc:
-    """What :func:`bind_binary` makes quiet: ``ufunc`` fitted to the operands' forms.
+    """What :func:`bind_binary` runs without NumPy's warnings: ``ufunc`` fitted to the operands' forms.
 
     Args:
         name: of the operation, for errors.

@@ -7,9 +7,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from tensor_core.dtypes import Bool
 from tensor_core.errors import ReadOnlyError
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.storage import Array
+from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.form import Form
 from tensor_runtime.ops.indexing import Pattern
 from tensor_runtime.protocols import Kernel
@@ -92,8 +94,28 @@ def bind_copy_into(target: Form, source: Form, /) -> Kernel:
     return write
 
 
+def bind_add_into(target: Form, source: Form, /) -> Kernel:
+    """Add the source's elements to the target's; integers wrap, and sums of Bool are ors.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form, x = form_of(F64, (2,), CPU), np.array([1.0, 2.0])
+    >>> bind_add_into(form, form)(x, np.array([10.0, 20.0]))
+    >>> x.tolist()
+    [11.0, 22.0]
+    """
+    add = np.logical_or if target.dtype is Bool else np.add
+
+    def accumulate(x: Array, y: Array) -> None:
+        add(x, y, out=x)
+
+    return ignoring_fp_errors(accumulate)
+
+
 BINDERS: Final[Mapping[str, Binder]] = {
     "slice_view": lambda operands, result, params: bind_slice(operands[0], result, *params),
     "mutable_view": lambda operands, result, params: bind_mutable(operands[0], result, params),
     "copy_into": lambda operands, result, params: bind_copy_into(*operands),
+    "add_into": lambda operands, result, params: bind_add_into(*operands),
 }

@@ -196,14 +196,14 @@ def _loaded(place: str) -> Callable[..., Any]:
 
 
 def _conflict(one: Family, found: list[Family]) -> str:
-    for other in found:
-        if other is one:
-            continue
-        if other.name == one.name:
-            return f"conflict: the name {one.name!r} is taken by {other.distribution} as well; uninstall one"
-        shared = one.operations.keys() & other.operations.keys()
-        if shared:
-            return f"conflict: {min(shared)!r} is an operation of {other.distribution} as well; uninstall one"
+    """What several families claim, in the same words for each of them; empty where one does."""
+    named = [other.distribution for other in found if other.name == one.name]
+    if len(named) > 1:
+        return f"conflict: the name {one.name!r} is taken by {' and '.join(named)}; uninstall one"
+    for operation in sorted(one.operations):
+        having = [other.distribution for other in found if operation in other.operations]
+        if len(having) > 1:
+            return f"conflict: {operation!r} is an operation of {' and '.join(having)}; uninstall one"
     return ""
 
 

@@ -37,6 +37,7 @@ class KernelTable(PluginTable):
     def __init__(self, discover: Callable[[], Iterable[Offer]] | None = None) -> None:
         super().__init__(
             "register_kernel",
+            "backend",
             "the kernel for {}",
             "{} has a kernel {!r}",
             "a function of (operands, result, params) that returns a kernel",
@@ -64,9 +65,9 @@ class KernelTable(PluginTable):
         """
         for offer in self.offers():
             scope, operation = offer.scope, offer.operation
-            if scope not in own:
+            if scope and scope not in own:
                 yield offer, f"no backend is called {scope!r}; there are {', '.join(sorted(own)) or 'none'}"
-            elif trouble := self.trouble(scope, operation, rival=_rival(scope, operation, own[scope])):
+            elif trouble := self.trouble(scope, operation, rival=_rival(scope, operation, own.get(scope, ()))):
                 yield offer, trouble
 
 

@@ -6,20 +6,23 @@ without data. What it cannot reach is the error, beside the backend's own reason
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Collection
+from typing import Any, Final
 
 from tensor_core.errors import UnsupportedOperationError
 from tensor_runtime.backends.error_translation import call_translated
+from tensor_runtime.backends.meta import KernelRequest, without_elements
 from tensor_runtime.backends.plugins.families import family_table
 from tensor_runtime.backends.plugins.kernels import KernelTable
 from tensor_runtime.backends.plugins.rules import LOWER, Rule, RuleTable
 from tensor_runtime.protocols import Backend, Kernel, Operand, Result
 
-LoweredBinder = Callable[[Rule, str, tuple[Operand, ...], Result, Any], tuple[Kernel, frozenset[str]]]
-"""From a rule, the operation's name, operands, result and params as ``Backend.bind`` gets them, to a kernel that runs
-the rule, and the names of the kernels that it asks for."""
+LoweredBinder = Callable[[Rule, KernelRequest], tuple[Kernel, frozenset[KernelRequest]]]
+"""From a rule and what its operation's kernel is bound to, to a kernel that runs the rule, and the kernels that it asks
+for, on tensors without elements."""
 _binder: LoweredBinder | None = None
+_DEEPEST: Final = 100  # rules inside rules; what asks for more of them, each with other forms, never ends
+_SHOWN: Final = 10  # operations of a circle, in its message
 
 
 def set_lowered_binder(binder: LoweredBinder, /) -> None:
@@ -57,8 +60,8 @@ def lowered_kernel(
 
     Raises:
         UnsupportedOperationError: the refusal itself where the backend does not say what it has, refused for another
-            reason, or the runtime's own operation has no rule; else the refusal, and the family that has no rule, or
-            what the rule lacks as well.
+            reason, or the runtime's own operation has no rule; else the refusal, and the family that has no rule,
+            what the rule lacks as well, or the circle in which rules ask for one another.
         PluginConflictError: several packages bring the rule.
         PluginLoadError: it did not load.
 
@@ -82,16 +85,59 @@ def lowered_kernel(
         raise UnsupportedOperationError(
             f"{lacking}; no rule lower.{operation} of the family {family} stands in for it", operation=operation
         ) from lacking
-    kernel, asked = _binder(rule, operation, operands, result, params)
-    reachable = own | kernels.operations(backend.name) | rules.operations(LOWER)
-    missing = sorted((asked - reachable) | (asked & {operation}))
+    request = KernelRequest(operation, operands, result, params)
+    kernel, called = _binder(rule, request)
+    there = own | kernels.operations(backend.name)
+    missing = sorted({one.operation for one in called} - there - rules.operations(LOWER))
     if missing:
         raise UnsupportedOperationError(
             f"{lacking}; the rule lower.{operation} would stand in, but asks for {', '.join(missing)}, which "
             f"{backend.name} lacks as well",
             operation=operation,
         ) from lacking
+    circle = _circle((without_elements(request),), called, there, rules, _binder, set())
+    if circle:
+        raise UnsupportedOperationError(
+            f"{lacking}; the rule lower.{operation} would stand in, but rules ask for one another in a circle: "
+            f"{' -> '.join(circle)}; {backend.name} needs a kernel for one of them",
+            operation=operation,
+        ) from lacking
     return kernel
+
+
+def _circle(
+    path: tuple[KernelRequest, ...],
+    called: frozenset[KernelRequest],
+    there: Collection[str],
+    rules: RuleTable,
+    bind: LoweredBinder,
+    ending: set[KernelRequest],
+) -> tuple[str, ...]:
+    """Operations from the first to the one that comes again, where rules ask for one another; empty where they end.
+
+    One operation may come again with other forms or params, as a rule may take away one axis after the other.
+
+    Args:
+        path: requests for which rules stand in, each asked for by the one before.
+        called: what the last one's rule asks for.
+        there: operations for which there are kernels.
+        rules: where the other rules are.
+        bind: finds out what a rule asks for.
+        ending: requests that are known to lead into no circle; grows.
+    """
+    for request in sorted(called - ending, key=lambda one: one.operation):
+        if request.operation in there:
+            continue
+        if request in path or len(path) == _DEEPEST:
+            return tuple(one.operation for one in (*path[-_SHOWN:], request))
+        rule = rules.find(LOWER, request.operation)
+        if rule is not None:
+            _, deeper = bind(rule, request)
+            circle = _circle((*path, request), deeper, there, rules, bind, ending)
+            if circle:
+                return circle
+        ending.add(request)
+    return ()
 
 
 def lowered_operations(rules: RuleTable, kernels: KernelTable, backend: Backend[Any], /) -> tuple[str, ...]:

@@ -42,6 +42,7 @@ class RuleTable(PluginTable):
     def __init__(self, discover: Callable[[], Iterable[Offer]] | None = None) -> None:
         super().__init__(
             "register_rule",
+            "kind",
             "the rule {!r}",
             "the rule {}.{} is there",
             "a function, which is called as rules of its kind are",

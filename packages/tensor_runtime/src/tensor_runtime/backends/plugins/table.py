@@ -26,18 +26,24 @@ class Offer(NamedTuple):
     origin: str
     load: Callable[[], Any]
 
+    @property
+    def name(self) -> str:
+        """SCOPE.OPERATION; what there is of it where the entry point has another name."""
+        return f"{self.scope}.{self.operation}" if self.scope else self.operation
+
 
 class PluginTable:
     """Offers by scope and operation.
 
     Args:
         call: the function by which a process registers one, for messages.
+        scope: what scopes are, such as "kind", for messages.
         what: what stands in the table, such as "the kernel for {}", where the braces are the scope.
         taken: that there is one, such as "{} has a kernel {!r}", where the braces are scope and operation.
         accepted: the function that is asked for.
         discover: offers of the installed packages; asked once, when the table is first used.
 
-    >>> table = PluginTable("register_rule", "the rule {}", "the rule {}.{} is there", "a function", lambda: [])
+    >>> table = PluginTable("register_rule", "kind", "the rule {}", "the rule {}.{} is there", "a function", lambda: [])
     >>> table.register("jvp", "exp", max)
     >>> table.find("jvp", "exp"), table.find("jvp", "log"), table.operations("jvp")
     (<built-in function max>, None, frozenset({'exp'}))
@@ -48,9 +54,10 @@ class PluginTable:
     """
 
     def __init__(
-        self, call: str, what: str, taken: str, accepted: str, discover: Callable[[], Iterable[Offer]]
+        self, call: str, scope: str, what: str, taken: str, accepted: str, discover: Callable[[], Iterable[Offer]]
     ) -> None:
         self._call = call
+        self._scope = scope
         self._what = what
         self._taken = taken
         self._accepted = accepted
@@ -96,6 +103,11 @@ class PluginTable:
 
     def trouble(self, scope: str, operation: str, /, *, rival: str = "") -> str:
         """What is wrong with what was brought, as far as it is known; empty where nothing is. Loads nothing."""
+        if not scope or not operation:
+            return (
+                f"misnamed: an entry point that names no {'operation' if scope else self._scope}; "
+                f"accepted: {self._scope.upper()}.OPERATION; mend or uninstall its package"
+            )
         key = (scope, operation)
         conflict = _conflict(self._offers(key), rival)
         if conflict:

@@ -46,12 +46,8 @@ def var(a: Tensor, params: SpreadParams, /) -> Tensor:
     axis, keepdims, correction = params
     x = _floating(a)
     away = subtract(x, mean(x, ReduceParams(axis, True)))
-    if away.dtype.kind == "complex":
-        squares = add(multiply(real(away), real(away)), multiply(imag(away), imag(away)))
-    else:
-        squares = multiply(away, away)
     left = _count(a, axis) - correction
-    return divide(sum(squares, axis, keepdims=keepdims), left if left > 0 else 0.0)
+    return divide(sum(_squares(away), axis, keepdims=keepdims), left if left > 0 else 0.0)
 
 
 def std(a: Tensor, params: SpreadParams, /) -> Tensor:
@@ -74,7 +70,8 @@ def norm(a: Tensor, params: NormParams, /) -> Tensor:
     axis, keepdims, order = params
     if order == 0:
         return cast(sum(not_equal(a, 0), axis, keepdims=keepdims), inexact(a.dtype).component)
-    size = abs(_floating(a))
+    x = _floating(a)
+    size = abs(x)
     empty = _count(a, axis) == 0
     if order > _LARGEST_ORDER or (order < -_LARGEST_ORDER and not empty):
         order = inf if order > 0 else -inf
@@ -86,13 +83,19 @@ def norm(a: Tensor, params: NormParams, /) -> Tensor:
         return pow(sum(size, axis, keepdims=keepdims), 1 / order)
     most = (max if order > 0 else min)(size, axis, keepdims=True)
     unit = where(logical_and(greater(most, 0.0), isfinite(most)), most, 1.0)
-    part = divide(size, unit)
     if order == 2:
-        root = sqrt(sum(multiply(part, part), axis, keepdims=True))
+        root = sqrt(sum(_squares(_divided(x, unit)), axis, keepdims=True))
     else:
-        root = pow(sum(pow(part, order), axis, keepdims=True), 1 / order)
+        root = pow(sum(pow(divide(size, unit), order), axis, keepdims=True), 1 / order)
     whole = multiply(root, unit)
     return whole if keepdims else squeeze(whole, reduced_axes("norm", whole.rank, axis))
+
+
+def _squares(x: Tensor) -> Tensor:
+    """|x|², by the parts of complex numbers: NaN where one of them is, though |x| is infinite where the other is."""
+    if x.dtype.kind == "complex":
+        return add(multiply(real(x), real(x)), multiply(imag(x), imag(x)))
+    return multiply(x, x)
 
 
 def _floating(a: Tensor) -> Tensor:
@@ -106,7 +109,7 @@ def _count(a: Tensor, axis: Axes) -> int:
     return prod(a.shape[one] for one in reduced_axes("sum", a.rank, axis))
 
 
-def _divided(x: Tensor, number: float) -> Tensor:
+def _divided(x: Tensor, number: Tensor | float) -> Tensor:
     """Both parts of a complex number on their own, so that an infinite one leaves the other alone."""
     if x.dtype.kind == "complex":
         return complex(divide(real(x), number), divide(imag(x), number))

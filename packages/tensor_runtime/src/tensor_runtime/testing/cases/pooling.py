@@ -15,6 +15,7 @@ from tensor_runtime.dispatch.spec import same
 from tensor_runtime.ops import pooling
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.cases.convolution import Pairs, Shape, pairs_of, per_axis, window_counts
+from tensor_runtime.testing.cases.reduction import largest
 from tensor_runtime.testing.oracle import Host, Index, indices, tabulated, whole_numbers
 
 
@@ -30,15 +31,6 @@ class Row(NamedTuple):
     def name(self) -> str:
         """The public name."""
         return str(self.call.__name__)
-
-
-def largest(elements: list[Any], /) -> Any:
-    """The maximum; NaN if there is one.
-
-    >>> largest([1.0, 3.0, 2.0])
-    3.0
-    """
-    return nan if any(element != element for element in elements) else max(elements)
 
 
 def average(elements: list[Any], /) -> Any:

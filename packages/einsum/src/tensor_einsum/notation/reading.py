@@ -1,31 +1,41 @@
 """Notation: from what the user writes to numbered labels. No shapes here, no data.
 
     inputs  = operand, { ",", operand }          operand = labels | "(", inputs, ")"
-    text    = inputs, [ "->", labels ]           labels  = { label | "..." }
+    text    = inputs, [ "->", labels ]           labels  = { label | "[", name, "]" | "..." }
 
-A label is an ASCII letter or digit, or any other Unicode character that is not white space; their number has no limit.
-ASCII white space is ignored. Parentheses fix the order of contraction. Without an arrow the output is NumPy's: the
-ellipsis, then the labels that occur once, sorted. The interleaved form, ``einsum(A, ("left", "bond"), B, ("bond",
-"right"), out)``, names axes by any hashable objects; ``...`` is Python's Ellipsis, and an implicit output needs labels
-that can be sorted. Labels are ints from here on; nothing below ever sees a letter.
+A label is an ASCII letter or digit, or any other Unicode character that is not white space, or a longer name in
+brackets, ``[left bond]``; their number has no limit. White space is ignored. Parentheses fix the order of contraction.
+Without an arrow the output is NumPy's: the ellipsis, then the labels that occur once, sorted. The interleaved form,
+``einsum(A, ("left", "bond"), B, ("bond", "right"), out)``, names axes by any hashable objects; ``...`` is Python's
+Ellipsis, and an implicit output needs labels that can be sorted. Labels are ints from here on; nothing below ever sees
+a letter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import Any, Final, NamedTuple, NoReturn
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
-from tensor_einsum.errors import SubscriptsError, pointed
+from tensor_einsum.errors import SubscriptsError
+from tensor_einsum.notation.label_names import (
+    ELLIPSIS,
+    RESERVED,
+    Bracket,
+    fail,
+    names_of,
+    places,
+    read_brackets,
+    written,
+)
 from tensor_runtime.backends.bounded_cache import BoundedCache, CacheTable
 
 LabelLists = tuple[tuple[tuple[Hashable, ...], ...], tuple[Hashable, ...] | None]
 """Labels of each operand, then of the output; None for the implicit output. Hashable, so it serves as a key."""
 
-ELLIPSIS: Final = -1
-"""Stands for "..." in the labels of a notation."""
+_ACCEPTED: Final = "accepted: letters, digits, any character beyond ASCII, '[a name]', and ',', '->', '...', '(', ')'"
 
-_RESERVED: Final = frozenset(char for char in map(chr, range(128)) if not char.isalnum())
-_ACCEPTED: Final = "accepted: letters, digits, any character beyond ASCII, and ',', '->', '...', '(', ')'"
+
+_NO_BRACKETS: Final[Mapping[int, Bracket]] = {}
 
 
 class Notation(NamedTuple):
@@ -46,21 +56,6 @@ class Notation(NamedTuple):
         return written(self.inputs[operand], self.names)
 
 
-def written(labels: Sequence[int], names: Sequence[str]) -> str:
-    """Labels as a user would write them.
-
-    >>> written((0, 1, ELLIPSIS), ("i", "j")), written((0, 1), ("left", "bond"))
-    ('ij...', '[left bond]')
-    """
-    shown = ["..." if label == ELLIPSIS else names[label] for label in labels]
-    return "".join(shown) if single_characters(names) else f"[{' '.join(shown)}]"
-
-
-def single_characters(names: Sequence[str]) -> bool:
-    """Whether subscripts can be written without separators."""
-    return max(map(len, names), default=1) == 1
-
-
 def parse(text: str) -> Notation:
     """Read a notation.
 
@@ -73,16 +68,18 @@ def parse(text: str) -> Notation:
     >>> parse("ij,jk").output, parse("ij,(jk,kl)->il").order
     ((0, 2), ((1, 2), (0, 3)))
     """
-    inputs, arrow = _split(text)
-    reader = _Reader(text)
-    for column in range(inputs):
-        reader.read(column)
+    plain, brackets = read_brackets(text) if "[" in text or "]" in text else (text, _NO_BRACKETS)
+    inputs, arrow = _split(text, plain)
+    reader = _Reader(text, brackets)
+    column = 0
+    while column < inputs:
+        column = reader.read(column)
     order = reader.finish(inputs)
     terms = tuple(map(tuple, reader.terms))
     if arrow is None:
         output = implicit_output(terms, reader.names)
     else:
-        output = tuple(_output(text, arrow, reader.numbers, any(ELLIPSIS in term for term in terms)))
+        output = tuple(_output(text, arrow, brackets, reader.numbers, any(ELLIPSIS in term for term in terms)))
     return Notation(
         text, terms, output, tuple(reader.numbers), tuple(map(tuple, reader.columns)), tuple(reader.starts), order
     )
@@ -133,8 +130,9 @@ def read_notation(source: str | LabelLists, /) -> Notation:
 class _Reader:
     """Reads the inputs one character at a time; groups are kept on a stack, so nesting has no depth limit."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, brackets: Mapping[int, Bracket]) -> None:
         self.text = text
+        self.brackets = brackets
         self.numbers: dict[str, int] = {}
         self.terms: list[list[int]] = []
         self.columns: list[list[int]] = []
@@ -153,13 +151,13 @@ class _Reader:
         """Labels by number."""
         return list(self.numbers)
 
-    def read(self, column: int) -> None:
-        """Take one character."""
+    def read(self, column: int) -> int:
+        """Take one character, or one name in brackets; gives the column of the next."""
         char = self.text[column]
         if char.isspace():
-            return
+            return column + 1
         if self.closed and char not in ",)":
-            _fail(self.text, column, f"{char!r} directly after ')'; put a ',' between them")
+            fail(self.text, column, f"{char!r} directly after ')'; put a ',' between them")
         if char == ".":
             _read_dots(self.text, column, self.labels, self.places)
         elif char == ",":
@@ -167,26 +165,28 @@ class _Reader:
             self.start, self.closed = column + 1, False
         elif char == "(":
             if self.labels:
-                _fail(self.text, column, "'(' directly after a label; put a ',' between them")
+                fail(self.text, column, "'(' directly after a label; put a ',' between them")
             self.groups.append([])
             self.opened.append(column)
             self.start = column + 1
         elif char == ")":
             if not self.opened:
-                _fail(self.text, column, "')' without '('")
+                fail(self.text, column, "')' without '('")
             self._end_term(column)
             self.opened.pop()
             self.groups[-2].append(self._close(self.groups.pop()))
             self.closed = True
         else:
-            _check_label(self.text, column)
-            self.labels.append(self.numbers.setdefault(char, len(self.numbers)))
+            end, name = self.brackets.get(column) or _bare(self.text, column)
+            self.labels.append(self.numbers.setdefault(name, len(self.numbers)))
             self.places.append(column)
+            return end
+        return column + 1
 
     def finish(self, end: int) -> tuple[tuple[int, ...], ...] | None:
         """End of the inputs; gives the order that parentheses ask for."""
         if self.opened:
-            _fail(self.text, self.opened[-1], "'(' is never closed")
+            fail(self.text, self.opened[-1], "'(' is never closed")
         self._end_term(end)
         grouped = bool(self.contractions)
         self._close(self.groups[0])
@@ -213,38 +213,42 @@ class _Reader:
         return -len(self.contractions)
 
 
-def _split(text: str) -> tuple[int, int | None]:
-    """Where the inputs end, and where the output starts if there is one."""
-    arrow = text.find("->")
+def _split(text: str, plain: str) -> tuple[int, int | None]:
+    """Where the inputs end, and where the output starts if there is one; ``plain`` is the text without long names."""
+    arrow = plain.find("->")
     for mark in "->":
-        stray = text.find(mark)
+        stray = plain.find(mark)
         while stray >= 0 and stray in (arrow, arrow + 1) and arrow >= 0:
-            stray = text.find(mark, stray + 1)
+            stray = plain.find(mark, stray + 1)
         if stray >= 0:
-            second = text.startswith("->", stray) and arrow >= 0
-            _fail(
+            second = plain.startswith("->", stray) and arrow >= 0
+            fail(
                 text, stray, "a second '->'; accepted: at most one" if second else f"a lone {mark!r}; the arrow is '->'"
             )
     return (len(text), None) if arrow < 0 else (arrow, arrow + 2)
 
 
-def _output(text: str, start: int, numbers: dict[str, int], ellipsis: bool) -> list[int]:
+def _output(
+    text: str, start: int, brackets: Mapping[int, Bracket], numbers: dict[str, int], ellipsis: bool
+) -> list[int]:
     labels: list[int] = []
     places: list[int] = []
-    for column in range(start, len(text)):
-        char = text[column]
+    column = start
+    while column < len(text):
+        char, here = text[column], column
+        column += 1
         if char.isspace():
             continue
         if char == ".":
-            _read_dots(text, column, labels, places)
+            _read_dots(text, here, labels, places)
         elif char in ",()":
-            _fail(text, column, f"{char!r} in the output; accepted after '->': labels and '...'")
+            fail(text, here, f"{char!r} in the output; accepted after '->': labels and '...'")
         else:
-            _check_label(text, column)
-            if char not in numbers:
+            column, name = brackets.get(here) or _bare(text, here)
+            if name not in numbers:
                 known = ", ".join(map(repr, numbers)) or "none"
-                _fail(text, column, f"output label {char!r} is in no operand; labels of the operands: {known}")
-            labels.append(numbers[char])
+                fail(text, here, f"output label {name!r} is in no operand; labels of the operands: {known}")
+            labels.append(numbers[name])
     # NumPy's meaning: an ellipsis that covers no axis of any operand covers none of the output.
     return labels if ellipsis else [label for label in labels if label != ELLIPSIS]
 
@@ -256,17 +260,19 @@ def _read_dots(text: str, column: int, labels: list[int], places: list[int]) -> 
         start -= 1
     if column == start:
         if not text.startswith("...", start) or text.startswith("....", start):
-            _fail(text, start, "stray '.'; an ellipsis is three dots, '...'")
+            fail(text, start, "stray '.'; an ellipsis is three dots, '...'")
         if ELLIPSIS in labels:
-            _fail(text, start, "a second '...' in one operand; accepted: one")
+            fail(text, start, "a second '...' in one operand; accepted: one")
         labels.append(ELLIPSIS)
         places.append(start)
 
 
-def _check_label(text: str, column: int) -> None:
+def _bare(text: str, column: int) -> Bracket:
+    """A name of one character."""
     char = text[column]
-    if char in _RESERVED or "\ud800" <= char <= "\udfff":
-        _fail(text, column, f"{char!r} is no label; {_ACCEPTED}")
+    if char in RESERVED or "\ud800" <= char <= "\udfff":
+        fail(text, column, f"{char!r} is no label; {_ACCEPTED}")
+    return Bracket(column + 1, char)
 
 
 def split_interleaved(operation: str, arguments: Sequence[Any]) -> tuple[LabelLists, tuple[Any, ...]]:
@@ -319,7 +325,7 @@ def number_labels(lists: LabelLists) -> Notation:
         SubscriptsError: an unknown output label, a repeated ellipsis, or an implicit output of labels without an order.
 
     >>> number_labels(((("left", "bond"), ("bond", "right")), ("left", "right"))).text
-    '[left bond],[bond right]->[left right]'
+    '[left][bond],[bond][right]->[left][right]'
     """
     inputs, output = lists
     numbers: dict[Hashable, int] = {}
@@ -327,7 +333,7 @@ def number_labels(lists: LabelLists) -> Notation:
         tuple(ELLIPSIS if label is ... else numbers.setdefault(label, len(numbers)) for label in labels)
         for labels in inputs
     ]
-    names = _names(list(numbers))
+    names = names_of(list(numbers))
     shown = ",".join(written(term, names) for term in terms)
     if output is None:
         try:
@@ -341,10 +347,12 @@ def number_labels(lists: LabelLists) -> Notation:
     else:
         unknown = [label for label in output if label is not ... and label not in numbers]
         if unknown:
-            text = f"{shown}->{'[' + ' '.join(map(_name, output)) + ']'}"
-            _fail(
-                text,
-                len(shown) + 2,
+            extended = {label: number for number, label in enumerate((*numbers, *unknown))} | {...: ELLIPSIS}
+            named = names_of((*numbers, *unknown))
+            front = written([extended[label] for label in output[: output.index(unknown[0])]], named)
+            fail(
+                f"{shown}->{written([extended[label] for label in output], named)}",
+                len(shown) + 2 + len(front),
                 f"output label {unknown[0]!r} is in no operand; labels of the operands: {list(numbers)}",
             )
         ellipsis = any(ELLIPSIS in term for term in terms)
@@ -352,44 +360,9 @@ def number_labels(lists: LabelLists) -> Notation:
             numbers[label] if label is not ... else ELLIPSIS for label in output if label is not ... or ellipsis
         )
     text = f"{shown}->{written(result, names)}"
-    starts, columns = _places(terms, names)
+    starts, columns = places(terms, names)
     for position, term in enumerate((*terms, result)):
         if term.count(ELLIPSIS) > 1:
             where = starts[position] if position < len(terms) else len(shown) + 2
-            _fail(text, where, "a second '...' in one operand; accepted: one")
+            fail(text, where, "a second '...' in one operand; accepted: one")
     return Notation(text, tuple(terms), result, names, columns, starts, None)
-
-
-def _name(label: Hashable) -> str:
-    if label is ...:
-        return "..."
-    return label if isinstance(label, str) and label and label.isprintable() else repr(label)
-
-
-def _names(labels: Sequence[Hashable]) -> tuple[str, ...]:
-    """Names to show; labels that print alike, such as 1 and "1", are shown as Python writes them."""
-    plain = tuple(map(_name, labels))
-    return plain if len(set(plain)) == len(plain) else tuple(map(repr, labels))
-
-
-def _places(
-    terms: Sequence[tuple[int, ...]], names: tuple[str, ...]
-) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
-    """Columns of the operands, and of their labels, in the text that ``written`` gives."""
-    single = single_characters(names)
-    starts, columns = [], []
-    column = 0
-    for term in terms:
-        starts.append(column)
-        column += 0 if single else 1
-        places = []
-        for label in term:
-            places.append(column)
-            column += (3 if label == ELLIPSIS else len(names[label])) + (0 if single else 1)
-        columns.append(tuple(places))
-        column += 1 if single or term else 2
-    return tuple(starts), tuple(columns)
-
-
-def _fail(text: str, column: int, message: str) -> NoReturn:
-    raise SubscriptsError(pointed(f"einsum: {message}", text, [column]), notation=text, column=column)

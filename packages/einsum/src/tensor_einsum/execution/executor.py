@@ -10,40 +10,38 @@ such as one that is repeated along an axis.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import chain
+from collections.abc import Callable, Mapping, Sequence
+from sys import getsizeof
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tensor_core.dtypes import DType
 from tensor_core.errors import DTypeError, OutOfMemoryError, TensorError
 from tensor_core.formatting import readable_bytes
-from tensor_einsum.contracts import UnaryEinsumParams
 from tensor_einsum.errors import ExtentError
-from tensor_einsum.network import Labels
-from tensor_einsum.steps import Step, peak_bytes
+from tensor_einsum.execution import conjugation, semirings
+from tensor_einsum.execution.unary_steps import StepBinder, bind_squeeze, bind_unary_einsum
+from tensor_einsum.steps.steps import Step, numbered, peak_bytes
+from tensor_runtime.algebras import PLUS_TIMES, Semiring
 from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.error_translation import translated
-from tensor_runtime.backends.kernel_facts import state
 from tensor_runtime.backends.memory_limits import recently_usable_bytes
 from tensor_runtime.backends.registry import registry
-from tensor_runtime.backends.workspaces import with_workspace, workspace_of
+from tensor_runtime.backends.workspaces import workspace_of
 from tensor_runtime.contracts.contraction import ContractParams
-from tensor_runtime.contracts.views import ConvertParams, ReshapeParams
 from tensor_runtime.dispatch.spec import common_placement
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import Placement
 from tensor_runtime.protocols import Kernel
-from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
 
 if TYPE_CHECKING:
-    from tensor_einsum.plan import Plan
+    from tensor_einsum.plans.plan import Plan
 
 OnStep = Callable[[int, int], object]
 
-state("unary_einsum")  # pure; no spec binds it
 _UNCHECKED: Final = 64 << 20
 """Needs up to here are never looked at, so that small plans pay nothing for the question."""
+_INSTRUCTION_BYTES: Final = 200  # with what closures of small kernels hold
 
 
 class Instruction(NamedTuple):
@@ -75,6 +73,10 @@ class Executable:
                 workspaces = [workspace_of(instruction.kernel) for instruction in instructions]
                 self.needed_bytes = peak_bytes(plan.steps, len(plan.inputs), workspaces)
                 break
+
+    def __sizeof__(self) -> int:
+        """Bytes kept alive, kernels included; the plan counts where plans are kept."""
+        return sum([getsizeof(instruction.kernel) + _INSTRUCTION_BYTES for instruction in self.instructions])
 
     def __call__(self, *arrays: Any) -> Any:
         """Run on native arrays."""
@@ -178,27 +180,56 @@ def bind_plan(plan: Plan, forms: Sequence[Form]) -> tuple[Executable, Form]:
     >>> bind_plan(found, [form_of(F64, (2, 3), CPU), form_of(F64, (3,), CPU)])[1]
     Form(F64, (2,), cpu)
     """
+    check_placement(forms)
+    instructions, slots = bind_steps(plan.steps, forms, plan.output_dtype, plan.algebra)
+    return Executable(plan, instructions), slots[-1]
+
+
+def check_placement(forms: Sequence[Form]) -> None:
+    """Refuse operands in different places, with an error that lists them all.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.placement import CPU
+    >>> check_placement([form_of(F64, (2,), CPU)])
+    """
     home = forms[0].placement
     for form in forms:
         if form.placement is not home:
             common_placement("einsum", forms)  # which tells of all
+
+
+def bind_steps(
+    steps: Sequence[Step], forms: Sequence[Form], dtype: DType, algebra: Semiring
+) -> tuple[tuple[Instruction, ...], list[Form]]:
+    """The kernel of every step; then the forms of the operands and of every step's result.
+
+    Args:
+        steps: of a plan.
+        forms: of the operands.
+        dtype: of the result.
+        algebra: in which sums and products are taken.
+
+    >>> from tensor_core import F64
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime.placement import CPU
+    >>> bind_steps(plan("i->", (2,)).steps, [form_of(F64, (2,), CPU)], F64, PLUS_TIMES)[1]
+    [Form(F64, (2,), cpu), Form(F64, (), cpu)]
+    """
+    binders = BINDERS if algebra is PLUS_TIMES else {**BINDERS, **semirings.binders_in(algebra)}
     slots = list(forms)
     instructions = []
-    for step in plan.steps:
-        if step.kind == "contract":
-            first, second = step.operands
-            kernel, result = _bind_contraction(step, slots[first], slots[second], plan.output_dtype)
-        else:
-            first, second = step.operands[0], -1
-            bind = _bind_squeeze if step.kind == "squeeze" else _bind_unary_einsum
-            kernel, result = bind(step, slots[first], plan.output_dtype)
+    for step in steps:
+        first, second = step.operands if len(step.operands) == 2 else (step.operands[0], -1)
+        read = (slots[first],) if second < 0 else (slots[first], slots[second])
+        kernel, result = binders[step.kind](step, read, dtype)
         instructions.append(Instruction(kernel, first, second))
         slots.append(result)
-    return Executable(plan, tuple(instructions)), slots[-1]
+    return tuple(instructions), slots
 
 
-def _bind_contraction(step: Step, a: Form, b: Form, dtype: DType) -> Binding:
-    labels = _numbered((*step.inputs, step.output))
+def _bind_contraction(step: Step, forms: Sequence[Form], dtype: DType) -> Binding:
+    a, b = forms
+    labels = numbered((*step.inputs, step.output))
     key = a, b, dtype, labels
     known = _contractions.get(key)
     if known is not None:
@@ -207,89 +238,17 @@ def _bind_contraction(step: Step, a: Form, b: Form, dtype: DType) -> Binding:
     return _contractions.insert(key, (registry.bind("contract", (a, b), result, ContractParams(*labels)), result))
 
 
-def _bind_unary_einsum(step: Step, form: Form, dtype: DType) -> Binding:
-    labels = _numbered((*step.inputs, step.output))
-    if form.dtype is dtype or len({*labels[0]}) == len({*labels[1]}):
-        return _unary_einsum(form, labels)
-    # Sums of Bool and of narrow ints belong to the dtype of the whole contraction, or the result would show the path.
-    convert, converted = _conversion(form, dtype)
-    unary_einsum, result = _unary_einsum(converted, labels)
-    takes = converted.size * dtype.itemsize + workspace_of(unary_einsum)
-    return with_workspace(lambda x: unary_einsum(convert(x)), takes), result
-
-
-def _unary_einsum(form: Form, labels: tuple[Labels, ...]) -> Binding:
-    known = _unary_einsums.get((form, labels))
-    if known is not None:
-        return known
-    extents = dict(zip(labels[0], form.shape, strict=True))
-    result = form_of(form.dtype, tuple(map(extents.__getitem__, labels[1])), form.placement)
-    return _unary_einsums.insert(
-        (form, labels), (registry.bind("unary_einsum", (form,), result, UnaryEinsumParams(*labels)), result)
-    )
-
-
-def _bind_squeeze(step: Step, form: Form, dtype: DType) -> Binding:
-    """A view without some axes; its labels are a subsequence of the input's, by whole labels."""
-    labels = {*step.output}
-    kept = tuple(axis for axis, label in enumerate(step.inputs[0]) if label in labels)
-    known = _squeezes.get((form, kept))
-    if known is not None:
-        return known
-    shape, strides = (tuple(values[axis] for axis in kept) for values in (form.shape, form.strides))
-    view = form_of(form.dtype, shape, form.placement, strides)
-    return _squeezes.insert((form, kept), (registry.bind("reshape_view", (form,), view, ReshapeParams(shape)), view))
-
-
-def _conversion(form: Form, dtype: DType) -> Binding:
-    known = _conversions.get((form, dtype))
-    if known is not None:
-        return known
-    result = form_of(dtype, form.shape, form.placement)
-    return _conversions.insert(
-        (form, dtype), (registry.bind("convert", (form,), result, ConvertParams("error")), result)
-    )
-
-
-def _numbered(terms: tuple[Labels, ...]) -> tuple[Labels, ...]:
-    """Labels renumbered by first occurrence, so that equal steps share a kernel.
-
-    >>> _numbered(((7, 3), (3, 9), (7, 9)))
-    ((0, 1), (1, 2), (0, 2))
-    """
-    numbers: dict[int, int] = {}
-    for label in chain.from_iterable(terms):
-        numbers.setdefault(label, len(numbers))
-    return tuple([tuple(map(numbers.__getitem__, term)) for term in terms])
+BINDERS: Final[Mapping[str, StepBinder]] = {
+    "contract": _bind_contraction,
+    "unary_einsum": bind_unary_einsum,
+    "squeeze": bind_squeeze,
+    "conj_contract": conjugation.bind_contraction,
+    "conj": conjugation.bind_conj,
+}
+"""By kinds of steps."""
 
 
 _contractions: Final[CacheTable[Binding]] = CacheTable(binding_cache)
-_unary_einsums: Final[CacheTable[Binding]] = CacheTable(binding_cache)
-_squeezes: Final[CacheTable[Binding]] = CacheTable(binding_cache)
-_conversions: Final[CacheTable[Binding]] = CacheTable(binding_cache)
-_executables: Final[CacheTable[Binding]] = CacheTable(binding_cache)
-
-
-def run_plan(plan: Plan, operands: Sequence[Tensor], on_step: OnStep | None) -> Tensor:
-    """Contract tensors by a plan made before.
-
-    >>> from tensor_einsum import plan
-    >>> from tensor_runtime import ones
-    >>> run_plan(plan("ij,j->i", (2, 3), (3,)), [ones((2, 3)), ones((3,))], print).to_numpy().tolist()
-    1 1
-    [3.0, 3.0]
-    """
-    pairs = [unwrap("einsum", operand) for operand in operands]
-    forms = [form for form, _ in pairs]
-    key = (plan, *forms)
-    binding = _executables.get(key)
-    if binding is None:
-        check_forms(plan, forms)
-        binding = _executables.insert(key, bind_plan(plan, forms))
-    executable: Any = binding[0]
-    if needs_check(executable.needed_bytes, binding[1].placement):
-        check_fits(plan, executable.needed_bytes)
-    return wrap(binding[1], executable.run([array for _, array in pairs], on_step))
 
 
 def check_forms(plan: Plan, forms: Sequence[Form]) -> None:
@@ -351,8 +310,8 @@ def check_fits(plan: Plan, needed: int, /) -> None:
         of_which = f" ({readable_bytes(copies)} of it for workspaces, such as copies of operands)" if copies else ""
         raise OutOfMemoryError(
             f"einsum: the plan needs {readable_bytes(needed)} at its peak beside the operands{of_which}, but this "
-            f"process may use {readable_bytes(usable)} in all; choose another order with optimize=, contract slices of "
-            "an operand and add the results, or raise the limit of the process",
+            f"process may use {readable_bytes(usable)} in all; choose another order with optimize=, contract in slices "
+            "with memory_limit=, raise the limit of the process, or start it all the same with force=True",
             operation="einsum",
             needed=needed,
             usable=usable,

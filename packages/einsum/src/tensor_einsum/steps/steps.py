@@ -17,23 +17,30 @@ the operands belong to the caller.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import chain
 from math import prod
 from typing import Final, NamedTuple
 
-from tensor_einsum.network import Labels, Network, Shape
-from tensor_einsum.path import Path
+from tensor_einsum.notation.label_names import RESERVED, shown
+from tensor_einsum.notation.network import Labels, Network, Shape
+from tensor_einsum.search.path import Path
 
 _SMALLER: Final = (
     4  # measured on tensor networks: 1 and 16 do worse on some, moving always does worse on chains of bonds
 )
+KEEPS_CONJ: Final = frozenset(("contract", "unary_einsum", "squeeze"))
+"""Steps that commute with conjugation."""
+VIEWS: Final = frozenset(("squeeze", "broadcast", "reshape"))
+"""Steps that take no memory: what they give shows the elements of what they read. Plans have the first alone."""
 
 
 class Step(NamedTuple):
     """One kernel call.
 
     ``kind`` is "contract" (two operands), "unary_einsum" (one: diagonals, sums, another order, embedding) or "squeeze"
-    (a view without the axes of extent 1 that broadcast; nothing is computed).
+    (a view without the axes of extent 1 that broadcast; nothing is computed). Where operands are taken conjugated, also
+    "conj_contract", which reads its first operand so, and "conj".
     """
 
     kind: str
@@ -52,30 +59,36 @@ class Step(NamedTuple):
         return prod(self.shape)
 
 
-def build_steps(network: Network, path: Path, itemsize: int) -> tuple[Step, ...]:
+def build_steps(network: Network, path: Path, itemsize: int, conj: Sequence[int] = ()) -> tuple[Step, ...]:
     """Steps of a path.
 
     Args:
         network: labels and extents.
-        path: ids, one or two per contraction (``tensor_einsum.path``).
+        path: ids, one or two per contraction (``tensor_einsum.search.path``).
         itemsize: bytes per element of every result.
+        conj: operands that are taken conjugated. A product of two such is the conjugate of the plain product, so
+            conjugation is put off as long as both factors have it.
 
-    >>> from tensor_einsum.notation import parse
-    >>> from tensor_einsum.network import resolve
+    >>> from tensor_einsum.notation.reading import parse
+    >>> from tensor_einsum.notation.network import resolve
     >>> network = resolve("einsum", parse("iij,jk->k"), [(2, 2, 3), (3, 4)])
     >>> [step.subscripts for step in build_steps(network, ((0, 1),), 8)]
     ['iij->j', 'j,jk->k']
     """
-    return _Builder(network, itemsize).build(path)
+    return _Builder(network, itemsize, conj).build(path)
 
 
 class _Builder:
     """The terms that are left, and how many of them have each label."""
 
-    def __init__(self, network: Network, itemsize: int) -> None:
+    def __init__(self, network: Network, itemsize: int, conj: Sequence[int]) -> None:
         self.network = network
+        self.conjugated = {*conj}  # operands and steps whose elements stand for their conjugates
         self.itemsize = itemsize
-        self.single = max(map(len, network.names), default=1) == 1  # characters per label; subscripts need no separator
+        names = network.names
+        plain = max(map(len, names), default=1) == 1 and RESERVED.isdisjoint(names)
+        self.shown = names if plain else tuple(map(shown, names))
+        self.texts: dict[Labels, str] = {}
         self.steps: list[Step] = []
         self.terms: list[Labels] = list(network.terms)  # by id of the path
         self.slots: list[int] = list(range(len(network.inputs)))  # id of the path -> operand or step
@@ -103,6 +116,8 @@ class _Builder:
                 self._reduce_one(entry[0], alone=last < 0)
         if last < 0 or self.terms[-1] != output:
             self._unary_einsum(len(self.terms) - 1, output)
+        if self.slots[-1] in self.conjugated:
+            self._emit("conj", (self.slots[-1],), (output,), output, self._size(output), self._size(output))
         return tuple(self.steps)
 
     def _reduce_one(self, one: int, alone: bool) -> None:
@@ -117,29 +132,49 @@ class _Builder:
     def _contract(self, first: int, second: int, output: Labels | None, consumers: Consumers) -> None:
         terms = a, b = self._distinct(first), self._distinct(second)
         counts, extents = self.label_counts, self.network.extents
-        for label in (*a, *b):
+        for label in a:
             counts[label] -= 1
-        in_a, in_b = {*a}, {*b}
+        for label in b:
+            counts[label] -= 1
+        free_a: list[int] = []
+        free_b: list[int] = []
+        batch: list[int] = []
+        summed = alone = False
+        space = whole = 1
+        for label in a:
+            if counts[label]:
+                (batch if label in b else free_a).append(label)
+                space *= extents[label]
+            elif label in b:
+                summed = True
+                space *= extents[label]
+            else:
+                alone = True
+                whole *= extents[label]
+        for label in b:
+            if label not in a:
+                if counts[label]:
+                    free_b.append(label)
+                    space *= extents[label]
+                else:
+                    alone = True
+                    whole *= extents[label]
         if output is None:
-            kept = {label for label in in_a | in_b if counts[label]}
-            output = consumers.arrange(len(self.terms), a, b, kept)
+            output = consumers.arrange(len(self.terms), a, b, free_a, free_b, batch)
         for label in output:
             counts[label] += 1
-        kept = {*output}
-        shared = in_a & in_b
-        summed = shared - kept
-        alone_a, alone_b = in_a - shared - kept, in_b - shared - kept
-        space = prod(map(extents.__getitem__, kept | summed))
-        flops = space * (2 if summed else 1)
-        whole = space
-        for term, alone in ((a, alone_a), (b, alone_b)):
-            if alone:
-                flops += prod(map(extents.__getitem__, term))
-                whole *= prod(map(extents.__getitem__, alone))
-        counted = whole * (2 if summed or alone_a or alone_b else 1)
-        self._append(
-            output, self._emit("contract", (self.slots[first], self.slots[second]), terms, output, flops, counted)
-        )
+        flops = 2 * space if summed else space
+        if alone:  # which each operand sums by itself
+            for term, other in ((a, b), (b, a)):
+                if not all(counts[label] or label in other for label in term):
+                    flops += prod(map(extents.__getitem__, term))
+        counted = whole * space * (2 if summed or alone else 1)
+        kind, slots = "contract", (self.slots[first], self.slots[second])
+        if self.conjugated and (slots[0] in self.conjugated) is not (slots[1] in self.conjugated):
+            kind = "conj_contract"
+            if slots[1] in self.conjugated:
+                slots, terms = slots[::-1], terms[::-1]
+        self._append(output, self._emit(kind, slots, terms, output, flops, counted))
 
     def _distinct(self, one: int) -> Labels:
         """A term without repeated labels: as it is, or its diagonal, with what only it has summed."""
@@ -173,15 +208,21 @@ class _Builder:
     def _emit(
         self, kind: str, slots: tuple[int, ...], inputs: tuple[Labels, ...], output: Labels, flops: int, counted: int
     ) -> int:
-        name, single = self.network.names.__getitem__, self.single
-        written = [
-            "".join(map(name, term)) if single else f"[{' '.join(map(name, term))}]" for term in (*inputs, output)
-        ]
-        subscripts = f"{','.join(written[:-1])}->{written[-1]}"
+        texts, named = self.texts, self.shown.__getitem__
+        for term in (*inputs, output):  # each is written twice, as a result and as an operand
+            if term not in texts:
+                texts[term] = "".join(map(named, term))
+        subscripts = f"{','.join(map(texts.__getitem__, inputs))}->{texts[output]}"
         shape = tuple(map(self.network.extents.__getitem__, output))
         size = 0 if kind == "squeeze" else prod(shape) * self.itemsize
         self.steps.append(Step(kind, slots, inputs, output, subscripts, shape, flops, counted, size))
-        return len(self.network.inputs) + len(self.steps) - 1
+        made = len(self.network.inputs) + len(self.steps) - 1
+        if kind in KEEPS_CONJ and slots[0] in self.conjugated:
+            self.conjugated.add(made)
+        return made
+
+    def _size(self, term: Labels) -> int:
+        return prod(map(self.network.extents.__getitem__, term))
 
 
 class Consumers:
@@ -191,7 +232,7 @@ class Consumers:
 
     >>> terms, path = [(0, 1, 2), (2, 3, 4), (0, 3)], ((0, 1), (3, 2))
     >>> consumers = Consumers(terms, [2, 2, 2, 2, 2], (4, 4, 1, 4, 4), path)
-    >>> consumers.arrange(3, terms[0], terms[1], {0, 1, 3, 4})
+    >>> consumers.arrange(3, terms[0], terms[1], [0, 1], [3, 4], [])
     (1, 0, 3, 4)
     """
 
@@ -216,33 +257,53 @@ class Consumers:
             self.summed_by.update(dict.fromkeys(gone, position))
             known.append(joined - gone)
 
-    def arrange(self, one: int, a: Labels, b: Labels, kept: set[int]) -> Labels:
-        """Labels of the result that gets the id given, contracted from distinct labels ``a`` and ``b``."""
-        in_a, in_b = set(a), set(b)
-        free_a = [label for label in a if label in kept and label not in in_b]
-        free_b = [label for label in b if label in kept and label not in in_a]
-        batch = [label for label in a if label in kept and label in in_b]
+    def arrange(self, one: int, a: Labels, b: Labels, free_a: list[int], free_b: list[int], batch: list[int]) -> Labels:
+        """Labels of the result that gets the id given, contracted from distinct labels ``a`` and ``b``.
+
+        They are those that only a has, only b, and both, each in the order of its operand; the lists are used up.
+        """
         consumer = self.consumer.get(one)
         if consumer is not None:
-            summed = {label for label in kept if self.summed_by.get(label) == consumer}
-            size = self._size([*free_a, *free_b, *batch])
+            summed = {label for label in (*free_a, *free_b, *batch) if self.summed_by.get(label) == consumer}
             from_a, from_b = not summed.isdisjoint(free_a), not summed.isdisjoint(free_b)
-            # Sorting is stable, and False comes first.
-            if from_a and _SMALLER * self._size(a) <= size:
-                free_a.sort(key=lambda label: (label in summed) is from_b)
-            if from_b and _SMALLER * self._size(b) <= size:
-                free_b.sort(key=lambda label: (label in summed) is not from_a)
+            if from_a or from_b:
+                size = self._size(free_a) * self._size(free_b) * self._size(batch)
+                # Sorting is stable, and False comes first.
+                if from_a and _SMALLER * self._size(a) <= size:
+                    free_a.sort(key=lambda label: (label in summed) is from_b)
+                if from_b and _SMALLER * self._size(b) <= size:
+                    free_b.sort(key=lambda label: (label in summed) is not from_a)
         return (*free_a, *free_b, *batch)
 
     def _size(self, labels: Sequence[int]) -> int:
         return prod([self.extents[label] for label in labels])
 
 
-def peak_bytes(steps: Sequence[Step], operands: int, workspaces: Sequence[int] | None = None) -> int:
+def numbered(terms: tuple[Labels, ...]) -> tuple[Labels, ...]:
+    """Labels by number of first occurrence, so that equal steps share a kernel.
+
+    >>> numbered(((7, 3), (3, 9), (7, 9)))
+    ((0, 1), (1, 2), (0, 2))
+    """
+    numbers: dict[int, int] = {}
+    for label in chain.from_iterable(terms):
+        numbers.setdefault(label, len(numbers))
+    return tuple([tuple(map(numbers.__getitem__, term)) for term in terms])
+
+
+def peak_bytes(
+    steps: Sequence[Step],
+    operands: int,
+    workspaces: Sequence[int] | None = None,
+    *,
+    runs: Sequence[bool] | None = None,
+    keep: Collection[int] = (),
+) -> int:
     """The most bytes of intermediates and result alive at once; the caller's operands are not counted.
 
     A step holds its inputs and its result; its inputs are freed as soon as it is done. ``workspaces`` has what each
-    step takes besides, in bytes, while it runs.
+    step takes besides, in bytes, while it runs; ``runs`` says which steps are executed at all, and ``keep`` has the
+    numbers of results that stay.
 
     >>> from tensor_einsum import plan
     >>> peak_bytes(plan("ij,jk,kl", (2, 3), (3, 4), (4, 5), optimize=False).steps, 3)  # (2 * 4 + 2 * 5) * 8
@@ -251,9 +312,12 @@ def peak_bytes(steps: Sequence[Step], operands: int, workspaces: Sequence[int] |
     live: dict[int, int] = {}
     now = peak = 0
     for number, step in enumerate(steps, operands):
+        if runs is not None and not runs[number - operands]:
+            continue
         live[number] = step.bytes
         now += step.bytes
         peak = max(peak, now + (workspaces[number - operands] if workspaces else 0))
         for slot in step.operands:
-            now -= live.pop(slot, 0)
+            if slot not in keep:
+                now -= live.pop(slot, 0)
     return peak

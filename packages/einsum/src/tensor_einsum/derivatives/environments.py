@@ -1,0 +1,132 @@
+"""Environments: the derivative of a network with respect to its operands, all in one sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from tensor_core.errors import ArgumentError, DTypeError, ShapeError, shortened
+from tensor_core.promotion import promote
+from tensor_einsum.byte_limits import check_limit
+from tensor_einsum.derivatives.planning import plan_sweep
+from tensor_einsum.derivatives.running import BoundSweep
+from tensor_einsum.derivatives.sweep import Goal, SweepPlan
+from tensor_einsum.execution.executor import check_forms, needs_check
+from tensor_runtime.backends.bindings import binding_cache
+from tensor_runtime.backends.bounded_cache import CacheTable
+from tensor_runtime.backends.memory_limits import recently_usable_bytes
+from tensor_runtime.dispatch.arguments import wholes
+from tensor_runtime.form import Form
+from tensor_runtime.tensors.tensor import Tensor, unwrap
+
+if TYPE_CHECKING:
+    from tensor_einsum.plans.plan import Plan
+
+_sweeps: Final[CacheTable[SweepPlan]] = CacheTable(binding_cache)
+_bound: Final[CacheTable[BoundSweep]] = CacheTable(binding_cache)
+_SWEEP_BYTES: Final = 2000
+_STEP_BYTES: Final = 800  # a step, its labels and its text
+
+
+def environments_goal(plan: Plan, which: Any, cotangent: bool) -> Goal:
+    """What :meth:`Plan.environments` is asked for.
+
+    Raises:
+        ArgumentError: ``which`` is no position of an operand, or names one twice.
+
+    >>> from tensor_einsum import plan
+    >>> environments_goal(plan("i,j->", (2,), (3,)), -1, False).operands
+    (1,)
+    """
+    count = len(plan.inputs)
+    if which is None:
+        operands = tuple(range(count))
+    else:
+        asked = wholes("environments", "which", which)
+        operands = tuple([position + count if position < 0 else position for position in asked])
+        if not all(0 <= position < count for position in operands) or len({*operands}) < len(operands):
+            raise ArgumentError(
+                f"environments: which is {shortened(which)}; accepted: positions of the {count} operands, from 0 or "
+                "from -1 backwards, each once",
+                operation="environments",
+            )
+    return Goal(operands, cotangent=cotangent, keeps_output=not cotangent)
+
+
+def sweep_for(operation: str, plan: Plan, goal: Goal, memory_limit: Any) -> SweepPlan:
+    """The sweep of a plan, from the cache if it is there.
+
+    Raises:
+        ArgumentError: ``memory_limit`` is no number of bytes.
+        OutOfMemoryError: it cannot be kept.
+
+    >>> from tensor_einsum import plan
+    >>> sweep_for("environments", plan("ij->", (2, 3)), Goal((0,)), None)
+    <SweepPlan of 1 results: 3 steps, 0 flops, peak 56 B>
+    """
+    limit = check_limit(operation, memory_limit)
+    key = plan, goal, limit
+    known = _sweeps.get(key)
+    if known is None:
+        known = plan_sweep(operation, plan, goal, limit)
+        known = _sweeps.insert(key, known, _SWEEP_BYTES + _STEP_BYTES * len(known.steps))
+    return known
+
+
+def run_sweep(
+    operation: str, plan: Plan, goal: Goal, operands: Sequence[Any], cotangent: Any, memory_limit: Any
+) -> list[Tensor]:
+    """The results of a sweep over tensors.
+
+    Raises:
+        ExtentError, DTypeError, PlacementError, OutOfMemoryError: as for calling the plan, and for a cotangent of
+            another shape than the result's, or of a dtype that does not convert to it.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime import ones
+    >>> found = run_sweep("environments", plan("i,i->", (2,), (2,)), Goal((0,)), [ones((2,)), ones((2,))], None, None)
+    >>> found[0].to_numpy().tolist()
+    [1.0, 1.0]
+    """
+    given = operands if cotangent is None else (*operands, cotangent)
+    try:
+        forms = tuple([operand._form for operand in given])
+    except AttributeError:  # no tensor; of a tensor, the call would take a third of a small sweep's time
+        forms = tuple([unwrap(operation, operand)[0] for operand in given])
+    key = plan, goal, memory_limit, operation, forms
+    known = _bound.get(key)
+    if known is None:
+        for operand in given:
+            unwrap(operation, operand)
+        check_forms(plan, forms[: len(operands)])
+        if cotangent is not None:
+            _check_cotangent(plan, cotangent)
+        known = _bound.insert(key, _bind(operation, plan, goal, forms, memory_limit))
+    return known([operand._array for operand in given])
+
+
+def _bind(operation: str, plan: Plan, goal: Goal, forms: Sequence[Form], memory_limit: Any) -> BoundSweep:
+    """The kernels of a sweep; where no limit is given and memory does not suffice, of one that it suffices for."""
+    bound = BoundSweep(operation, sweep_for(operation, plan, goal, memory_limit), forms)
+    if memory_limit is None and needs_check(bound.needed_bytes, bound.home):
+        usable = recently_usable_bytes()
+        if usable is not None and bound.needed_bytes > usable:
+            taken = bound.needed_bytes - bound.sweep.peak_bytes  # by workspaces
+            sweep = sweep_for(operation, plan, goal, max(usable - taken, 0))
+            return BoundSweep(operation, sweep, forms)
+    return bound
+
+
+def _check_cotangent(plan: Plan, cotangent: Tensor) -> None:
+    if cotangent.shape != plan.output_shape:
+        raise ShapeError(
+            f"environments: the cotangent has shape {cotangent.shape}, but the result of this plan has "
+            f"{plan.output_shape}",
+            shapes=(cotangent.shape, plan.output_shape),
+        )
+    if promote(cotangent.dtype, plan.output_dtype) is not plan.output_dtype:
+        raise DTypeError(
+            f"environments: the cotangent is {cotangent.dtype.name}, but the result of this plan is "
+            f"{plan.output_dtype.name}; cast() it first, or plan with a wider dtype",
+            operation="environments",
+        )

@@ -1,0 +1,66 @@
+"""Marginals: a network with one label as its output, for all labels in one sweep."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import tensor_runtime as ops
+from tensor_core.errors import ArgumentError, DTypeError, shortened
+from tensor_einsum.derivatives.sweep import Goal
+from tensor_runtime.algebras import Semiring
+from tensor_runtime.tensors.tensor import Tensor
+
+if TYPE_CHECKING:
+    from tensor_einsum.plans.plan import Plan
+
+
+def marginals_goal(plan: Plan, labels: Any) -> Goal:
+    """What :meth:`Plan.marginals` is asked for.
+
+    Raises:
+        ArgumentError: ``labels`` are not all labels of the plan, or one is named twice.
+
+    >>> from tensor_einsum import plan
+    >>> marginals_goal(plan("ij,jk->", (2, 3), (3, 4)), "kj").labels
+    (2, 1)
+    """
+    numbers = {name: label for label, name in enumerate(plan.names)}
+    if labels is None:
+        names: tuple[Any, ...] = plan.names
+    else:
+        listed = isinstance(labels, (list, tuple)) or (isinstance(labels, str) and labels not in numbers)
+        names = tuple(labels) if listed else (labels,)
+    if not all(isinstance(name, str) and name in numbers for name in names) or len({*names}) < len(names):
+        raise ArgumentError(
+            f"marginals: labels are {shortened(labels)}; accepted: each once, of {', '.join(map(repr, plan.names))}",
+            operation="marginals",
+        )
+    return Goal(labels=tuple([numbers[name] for name in names]))
+
+
+def normalized(operation: str, tensor: Tensor, algebra: Semiring) -> Tensor:
+    """A marginal over its sum: what the algebra multiplies with is undone, so that it sums to the algebra's one.
+
+    Raises:
+        DTypeError: integers and Bool have no quotients.
+
+    >>> from tensor_runtime import tensor
+    >>> from tensor_runtime.algebras import MAX_PLUS, PLUS_TIMES
+    >>> normalized("marginals", tensor([1.0, 3.0]), PLUS_TIMES).to_numpy().tolist()
+    [0.25, 0.75]
+    >>> normalized("marginals", tensor([1.0, 3.0]), MAX_PLUS).to_numpy().tolist()
+    [-2.0, 0.0]
+    """
+    if tensor.dtype.kind not in ("float", "complex"):
+        raise DTypeError(
+            f"{operation}: marginals are {tensor.dtype.name}, which has no quotients; accepted by normalize=True: F32, "
+            "F64, C32, C64",
+            operation=operation,
+        )
+    if algebra.addition == "add":
+        total = ops.sum(tensor)
+    elif tensor.size == 0:
+        return tensor
+    else:
+        total = ops.max(tensor) if algebra.addition == "maximum" else ops.min(tensor)
+    return ops.divide(tensor, total) if algebra.multiplication == "multiply" else ops.subtract(tensor, total)

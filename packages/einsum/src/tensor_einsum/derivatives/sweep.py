@@ -1,0 +1,138 @@
+"""Sweeps as data: the steps that give environments or marginals, what they cost, and when memory is given back.
+
+Slots hold the operands, then the cotangent if there is one, then the result of every step. Other than in a plan a slot
+may be read by several steps, so a sweep says after which step each is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple
+
+from tensor_core.formatting import readable_bytes
+from tensor_einsum.notation.label_names import written
+from tensor_einsum.notation.network import Labels
+from tensor_einsum.steps.report import as_html, as_text, report_of_sweep
+from tensor_einsum.steps.steps import VIEWS, Step
+
+if TYPE_CHECKING:
+    from tensor_einsum.plans.plan import Plan
+
+
+class Goal(NamedTuple):
+    """What is asked of a sweep."""
+
+    operands: tuple[int, ...] = ()
+    """Whose environments are wanted; positions, distinct."""
+    labels: tuple[int, ...] = ()
+    """Whose marginals are wanted; numbers of labels, distinct."""
+    cotangent: bool = False
+    """Whether the result is weighted by a tensor of its shape and summed."""
+    keeps_output: bool = False
+    """Whether environments keep the labels of the output, rather than sum over them."""
+
+
+class SweepPlan(NamedTuple):
+    """What a sweep does, decided from shapes alone. Immutable; it holds no form and no kernel.
+
+    >>> from tensor_einsum import plan
+    >>> sweep = plan("ij,jk,ki->", (2, 3), (3, 4), (4, 2)).environments_plan()
+    >>> [step.subscripts for step in sweep.steps]
+    ['jk,ki->ji', 'ij,jk->ki', 'ij,ki->jk', 'ji->ij']
+    >>> sweep.results, sweep.flops, sweep.peak_bytes
+    ((6, 5, 4), 144, 256)
+    """
+
+    plan: Plan
+    goal: Goal
+    first_slot: int
+    """The slot of the first step's result."""
+    steps: tuple[Step, ...]
+    dropped: tuple[tuple[int, ...], ...]
+    """Slots that nothing reads any more after each step."""
+    results: tuple[int, ...]
+    """Slots of the environments, then of the marginals, in the order of the goal."""
+    peak_bytes: int
+    """The most bytes of intermediates and results alive at once; operands and cotangent not counted."""
+    repeated: int = 0
+    """How many steps are done again, because what they gave was dropped to keep a memory limit."""
+
+    @property
+    def flops(self) -> int:
+        """Additions and multiplications of all steps, counted as in a plan."""
+        return sum(step.flops for step in self.steps)
+
+    def peak_with(self, workspaces: Sequence[int]) -> int:
+        """The peak where every step takes so many bytes besides, while it runs."""
+        alive: dict[int, int] = {}
+        now = peak = 0
+        for slot, (step, dropped, takes) in enumerate(
+            zip(self.steps, self.dropped, workspaces, strict=True), self.first_slot
+        ):
+            alive[slot] = step.bytes
+            now += step.bytes
+            peak = max(peak, now + takes)
+            if step.kind == "reshape":  # it keeps the memory of what it shows
+                alive[slot] = alive.pop(step.operands[0])
+            now -= sum(alive.pop(one, 0) for one in dropped)
+        return peak
+
+    def table(self, max_steps: int | None = None) -> str:
+        """The sweep as text: totals, then one line per step; ``max_steps`` leaves out the middle of a long one."""
+        return as_text(report_of_sweep(self, max_steps))
+
+    def __str__(self) -> str:
+        return self.table(40)
+
+    def _repr_html_(self) -> str:
+        return as_html(report_of_sweep(self, 40))
+
+    def __repr__(self) -> str:
+        again = f", {self.repeated} of them done again" if self.repeated else ""
+        return (
+            f"<SweepPlan of {len(self.results)} results: {len(self.steps)} steps{again}, {self.flops:.3g} flops, "
+            f"peak {readable_bytes(self.peak_bytes)}>"
+        )
+
+
+def step_of(
+    kind: str,
+    operands: tuple[int, ...],
+    inputs: tuple[Labels, ...],
+    output: Labels,
+    plan: Plan,
+) -> Step:
+    """A step with its costs.
+
+    >>> from tensor_einsum import plan
+    >>> step = step_of("contract", (0, 1), ((0, 1), (1, 2)), (0, 2), plan("ij,jk", (2, 3), (3, 4)))
+    >>> step.subscripts, step.shape, step.flops, step.bytes
+    ('ij,jk->ik', (2, 4), 48, 64)
+    """
+    extents, names = plan.extents, plan.names
+    flops, counted = _costs(kind, inputs, output, extents)
+    text = f"{','.join(written(term, names) for term in inputs)}->{written(output, names)}"
+    shape = tuple(map(extents.__getitem__, output))
+    size = 0 if kind in VIEWS else prod(shape) * plan.output_dtype.itemsize
+    return Step(kind, operands, inputs, output, text, shape, flops, counted, size)
+
+
+def _costs(kind: str, inputs: Sequence[Labels], output: Labels, extents: Sequence[int]) -> tuple[int, int]:
+    """Operations as a plan counts them, and as opt_einsum does."""
+    if kind == "one" or kind in VIEWS:
+        return 0, 0
+    terms, kept = [{*term} for term in inputs], {*output}
+    whole = prod(map(extents.__getitem__, set().union(*terms)))
+    if len(terms) == 1:
+        summed = bool(terms[0] - kept)
+        return whole if summed or kind == "conj" else 0, whole * (2 if summed else 1)
+    a, b = terms
+    alone_a, alone_b = a - b - kept, b - a - kept
+    space = prod(map(extents.__getitem__, (a | b) - alone_a - alone_b))
+    summed = bool((a & b) - kept)
+    flops = space * (2 if summed else 1)
+    for term, alone in ((a, alone_a), (b, alone_b)):
+        if alone:
+            flops += prod(map(extents.__getitem__, term))
+    return flops, whole * (2 if summed or alone_a or alone_b else 1)

@@ -1,0 +1,112 @@
+"""Paths: the order in which operands are contracted, always in pairs.
+
+Two conventions. *Linear*, as opt_einsum, NumPy and cotengra write paths: positions in the list of operands that are
+left; those contracted are removed and the result is appended. *Ids*, used inside: operands are 0 to n-1, the k-th
+contraction gives n+k, and no id is ever used twice. Entries of more than two are taken as pairs from left to right;
+entries of one are allowed and sum what they can.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from operator import index as as_index
+from typing import Any
+
+from tensor_einsum.errors import PathError
+
+Path = tuple[tuple[int, ...], ...]
+
+
+def to_ids(path: Any, operands: int) -> Path:
+    """Check a linear path and write it with ids.
+
+    Raises:
+        PathError: not a sequence of sequences of ints, a position out of range or named twice, operands left over.
+
+    >>> to_ids([(0, 1), (0, 1)], 3)
+    ((0, 1), (2, 3))
+    """
+    live = list(range(operands))
+    result = []
+    for step, positions in enumerate(path_entries(path)):
+        if len(set(positions)) < len(positions):
+            raise PathError(f"einsum: step {step} of the path, {positions}, names a position twice", step=step)
+        for position in positions:
+            if not 0 <= position < len(live):
+                raise PathError(
+                    f"einsum: step {step} of the path, {positions}, names position {position}; accepted: 0 to "
+                    f"{len(live) - 1}, as {len(live)} operands are left there",
+                    step=step,
+                )
+        result.append(tuple(live[position] for position in positions))
+        for position in sorted(positions, reverse=True):
+            del live[position]
+        live.append(operands + step)
+    if len(live) > 1:
+        raise PathError(
+            f"einsum: the path is incomplete: {len(live)} operands are left after its {len(result)} steps; "
+            "accepted: a path that leaves one",
+            step=None,
+        )
+    return tuple(result)
+
+
+def to_linear(path: Iterable[Sequence[int]], operands: int) -> Path:
+    """Write a path of ids as positions in the list of operands that are left.
+
+    >>> to_linear([(1, 2), (0, 3)], 3)
+    ((1, 2), (0, 1))
+    """
+    live = list(range(operands))  # always ascending, because a result has the largest id so far
+    result = []
+    for step, ids in enumerate(path):
+        positions = tuple(bisect_left(live, one) for one in ids)
+        result.append(positions)
+        for position in sorted(positions, reverse=True):
+            del live[position]
+        live.append(operands + step)
+    return tuple(result)
+
+
+def in_pairs(path: Iterable[Sequence[int]], operands: int) -> Path:
+    """Split entries of more than two ids into pairs, from left to right.
+
+    >>> in_pairs([(0, 1, 2), (3, 4)], 4)
+    ((0, 1), (4, 2), (3, 5))
+    """
+    renamed = list(range(operands))  # id in the given path -> id in the result
+    result: list[tuple[int, ...]] = []
+    for entry in path:
+        first, *rest = [renamed[one] for one in entry]
+        if not rest:
+            result.append((first,))
+            first = operands + len(result) - 1
+        for other in rest:
+            result.append((first, other))
+            first = operands + len(result) - 1
+        renamed.append(first)
+    return tuple(result)
+
+
+def path_entries(path: Any) -> Path:
+    """A path as it was given, as a tuple of tuples of ints; positions are not checked here.
+
+    >>> path_entries(["einsum_path", [0, 1]])
+    ((0, 1),)
+    """
+    try:
+        entries = list(path)
+        if entries and isinstance(entries[0], str) and entries[0] == "einsum_path":  # np.einsum_path puts this in front
+            del entries[0]
+        result = [tuple(as_index(position) for position in entry) for entry in entries]
+    except TypeError:
+        raise PathError(
+            f"einsum: optimize is {path!r}; accepted: the name of a search ('auto', 'greedy', 'optimal', ...), a "
+            "path such as [(0, 1), (0, 1)], or a path optimizer",
+            step=None,
+        ) from None
+    for step, entry in enumerate(result):
+        if not entry:
+            raise PathError(f"einsum: step {step} of the path names no operand", step=step)
+    return tuple(result)

@@ -1,0 +1,276 @@
+"""Cuts: which labels are cut, and what follows for one slice: labels, extents, shapes, steps, memory.
+
+A cut is a label and the extent of a part. A label that is cut into parts of extent 1 is gone from a slice, as its
+operands are read at one index; one that is cut into longer parts stays, and its last part may be shorter. The slices of
+a plan are numbered with the last cut running fastest. Labels of the output are cut first, so that all slices that are
+added to one another follow one another.
+
+Everything is pure data of labels and extents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import Any, NamedTuple
+
+from tensor_core.errors import ArgumentError, shortened
+from tensor_einsum.notation.network import Labels, Network, Shape
+from tensor_einsum.search.path import Path
+from tensor_einsum.steps.steps import Step, build_steps, peak_bytes
+
+Cut = tuple[int, int]
+"""A label, and the extent of its parts."""
+Cuts = tuple[Cut, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Slices:
+    """How a plan is sliced.
+
+    >>> from tensor_einsum import plan
+    >>> plan("ij,jk->ik", (4, 6), (6, 5)).with_slices({"j": 2}).slices
+    Slices(count=3, labels=('j',), shape=(3,), extents=(2,))
+    """
+
+    count: int
+    """Slices in all; 1 for a plan that is not sliced."""
+    labels: tuple[str, ...]
+    """Labels that are cut, as the user wrote them; those of the output come first."""
+    shape: Shape
+    """Parts of each of them."""
+    extents: Shape
+    """Extent of a part of each; the last part may be shorter."""
+
+
+def slices_of(names: Sequence[str], extents: Sequence[int], cuts: Cuts) -> Slices:
+    """The numbers of a plan as its user reads them.
+
+    >>> slices_of(("i", "j"), (4, 6), ((1, 4),))
+    Slices(count=2, labels=('j',), shape=(2,), extents=(4,))
+    """
+    shape = grid(cuts, extents)
+    return Slices(prod(shape), tuple(names[label] for label, _ in cuts), shape, tuple(part for _, part in cuts))
+
+
+def named_cuts(labels: Iterable[Any] | Mapping[Any, int], names: Sequence[str], extents: Sequence[int]) -> Cuts:
+    """Cuts that name their labels; a label that is not a string is meant as it is shown.
+
+    Raises:
+        ArgumentError: a label that nothing has, or a part that is no int of 1 or more.
+
+    >>> named_cuts("ji", ("i", "j"), (2, 3)), named_cuts({"j": 2}, ("i", "j"), (2, 3))
+    (((1, 1), (0, 1)), ((1, 2),))
+    """
+    numbers = {name: label for label, name in enumerate(names)}
+    wanted = labels.items() if isinstance(labels, Mapping) else [(label, 1) for label in labels]
+    cuts = []
+    for name, part in wanted:
+        label = numbers.get(str(name))
+        if label is None:
+            raise ArgumentError(
+                f"with_slices: found label {shortened(name)}; accepted: {', '.join(map(repr, names))}", label=name
+            )
+        if type(part) is not int or part < 1:
+            raise ArgumentError(
+                f"with_slices: parts of label {name!r} have extent {shortened(part)}; accepted: an int of 1 or more",
+                label=name,
+            )
+        cuts.append((label, part))
+    return tuple(cuts)
+
+
+def ordered_cuts(network: Network, cuts: Sequence[Cut]) -> Cuts:
+    """Cuts that change anything, in the order in which slices are numbered: labels of the output first.
+
+    >>> from tensor_einsum.notation.network import resolve
+    >>> from tensor_einsum.notation.reading import parse
+    >>> ordered_cuts(resolve("plan", parse("ij,jk->ik"), [(4, 6), (6, 1)]), [(1, 2), (2, 1), (0, 9), (0, 3)])
+    ((0, 3), (1, 2))
+    """
+    extents, output = network.extents, {*network.output}
+    useful = {label: part for label, part in cuts if part < extents[label]}
+    return tuple(sorted(useful.items(), key=lambda cut: cut[0] not in output))  # sorting is stable
+
+
+def grid(cuts: Cuts, extents: Sequence[int]) -> Shape:
+    """Parts of each label that is cut.
+
+    >>> grid(((1, 2),), (9, 5))
+    (3,)
+    """
+    return tuple(-(-extents[label] // part) for label, part in cuts)
+
+
+def starts_of(number: int, cuts: Cuts, extents: Sequence[int]) -> dict[int, int]:
+    """Where a slice starts along each label that is cut.
+
+    >>> starts_of(3, ((0, 1), (1, 2)), (4, 4))
+    {0: 1, 1: 2}
+    """
+    starts = {}
+    for (label, part), parts in zip(reversed(cuts), reversed(grid(cuts, extents)), strict=True):
+        number, digit = divmod(number, parts)
+        starts[label] = digit * part
+    return dict(reversed(starts.items()))
+
+
+def part_extents(starts: dict[int, int], cuts: Cuts, extents: Sequence[int]) -> Shape:
+    """Extents of the slice that starts there, along each label that is cut.
+
+    >>> part_extents({0: 4}, ((0, 2),), (5,))
+    (1,)
+    """
+    return tuple(min(part, extents[label] - starts[label]) for label, part in cuts)
+
+
+def kinds(cuts: Cuts, extents: Sequence[int]) -> Iterator[tuple[Shape, int]]:
+    """The extents that slices have along the labels that are cut, and how many slices have them; the full ones first.
+
+    >>> list(kinds(((0, 2), (1, 3)), (5, 6)))
+    [((2, 3), 4), ((1, 3), 2)]
+    """
+    choices = []
+    for label, part in cuts:
+        whole, rest = divmod(extents[label], part)
+        choices.append([(part, whole), *([(rest, 1)] if rest else [])])
+    for chosen in product(*choices):
+        yield tuple(extent for extent, _ in chosen), prod(count for _, count in chosen)
+
+
+def slice_network(network: Network, cuts: Cuts, parts: Sequence[int] | None = None) -> Network:
+    """The network of one slice.
+
+    Args:
+        network: of the whole contraction.
+        cuts: what is cut.
+        parts: extents along the labels that are cut; None for those of a full slice.
+
+    >>> from tensor_einsum.notation.network import resolve
+    >>> from tensor_einsum.notation.reading import parse
+    >>> network = resolve("plan", parse("ij,jk->ik"), [(4, 6), (6, 5)])
+    >>> slice_network(network, ((0, 1), (1, 2))).shapes, slice_network(network, ((1, 4),), (2,)).shapes
+    (((2,), (2, 5)), ((4, 2), (2, 5)))
+    """
+    gone = {label for label, part in cuts if part == 1}
+    extents = list(network.extents)
+    for (label, part), extent in zip(cuts, parts or [part for _, part in cuts], strict=True):
+        extents[label] = 1 if part == 1 else extent
+    inputs, shapes = [], []
+    for term, shape in zip(network.inputs, network.shapes, strict=True):
+        kept = [(label, extent) for label, extent in zip(term, shape, strict=True) if label not in gone]
+        inputs.append(tuple(label for label, _ in kept))
+        shapes.append(tuple(extents[label] if extent == network.extents[label] else extent for label, extent in kept))
+    return network._replace(
+        inputs=tuple(inputs),
+        output=_without(network.output, gone),
+        shapes=tuple(shapes),
+        extents=tuple(extents),
+        terms=tuple(_without(term, gone) for term in network.terms),
+    )
+
+
+def _without(labels: Labels, gone: set[int]) -> Labels:
+    return tuple(label for label in labels if label not in gone)
+
+
+def varying(network: Network, cuts: Cuts, steps: Sequence[Step]) -> tuple[bool, ...]:
+    """Of every operand, then of every step: whether it differs from slice to slice.
+
+    >>> from tensor_einsum.notation.network import resolve
+    >>> from tensor_einsum.notation.reading import parse
+    >>> network = resolve("plan", parse("ij,jk,kl->il"), [(2, 3), (3, 4), (4, 5)])
+    >>> varying(network, ((0, 1),), build_steps(slice_network(network, ((0, 1),)), ((1, 2), (0, 3)), 8))
+    (True, False, False, False, True)
+    """
+    labels = {label for label, _ in cuts}
+    found = [not labels.isdisjoint(term) for term in network.terms]
+    for step in steps:
+        found.append(any(found[operand] for operand in step.operands))
+    return tuple(found)
+
+
+def parted_steps(network: Network, cuts: Cuts, steps: Sequence[Step]) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+    """The steps that all slices share, and those of every slice, in the order in which they are executed.
+
+    >>> from tensor_einsum import plan
+    >>> p = plan("ij,jk,kl->il", (2, 3), (3, 4), (4, 5), optimize=[(0, 1), (0, 1)]).with_slices("l")
+    >>> [[step.subscripts for step in steps] for steps in parted_steps(p._network, p.sliced, p.steps)]
+    [['ij,jk->ik'], ['k,ik->i']]
+    """
+    own = varying(network, cuts, steps)[len(network.inputs) :]
+    parts = [[step for step, varies in zip(steps, own, strict=True) if varies is which] for which in (False, True)]
+    return tuple(parts[0]), tuple(parts[1])
+
+
+class Sliced(NamedTuple):
+    """What slices make of a plan."""
+
+    cuts: Cuts
+    steps: tuple[Step, ...]  # of a full slice
+    flops: int  # of all slices
+    opt_einsum_flops: int
+    peak_bytes: int
+
+
+def sliced_steps(network: Network, cuts: Sequence[Cut], path: Path, itemsize: int, conj: Sequence[int] = ()) -> Sliced:
+    """Cuts in order, steps of one slice, and costs of all.
+
+    Args:
+        network: of the whole contraction.
+        cuts: what is cut.
+        path: ids.
+        itemsize: bytes per element.
+        conj: operands that are taken conjugated.
+
+    >>> from tensor_einsum.notation.network import resolve
+    >>> from tensor_einsum.notation.reading import parse
+    >>> network = resolve("plan", parse("ij,jk->ik"), [(4, 6), (6, 5)])
+    >>> sliced_steps(network, [(1, 4)], ((0, 1),), 8)[2:]
+    (240, 240, 320)
+    """
+    cuts = ordered_cuts(network, cuts)
+    steps = build_steps(slice_network(network, cuts), path, itemsize, conj)
+    varies = varying(network, cuts, steps)
+    first = len(network.inputs)
+    flops = sum(step.flops for step, own in zip(steps, varies[first:], strict=True) if not own)
+    counted = sum(step.opt_einsum_flops for step, own in zip(steps, varies[first:], strict=True) if not own)
+    for parts, count in kinds(cuts, network.extents):
+        these = build_steps(slice_network(network, cuts, parts), path, itemsize, conj)
+        flops += count * sum(step.flops for step, own in zip(these, varies[first:], strict=True) if own)
+        counted += count * sum(step.opt_einsum_flops for step, own in zip(these, varies[first:], strict=True) if own)
+    result = prod(network.extents[label] for label in network.output) * itemsize
+    return Sliced(cuts, steps, flops, counted, sliced_peak(steps, varies, first, result))
+
+
+def sliced_peak(
+    steps: Sequence[Step],
+    varies: Sequence[bool],
+    operands: int,
+    result: int,
+    workspaces: Sequence[int] | None = None,
+) -> int:
+    """The most bytes of intermediates, results and workspaces at once; operands are not counted.
+
+    What does not vary is computed first, and what slices read of it stays until the end, beside the result.
+
+    Args:
+        steps: of a full slice.
+        varies: from :func:`varying`.
+        operands: how many.
+        result: bytes of the whole result.
+        workspaces: of every step, in bytes; None for none.
+
+    >>> from tensor_einsum import plan
+    >>> steps = plan("ij,jk,kl->il", (2, 3), (3, 4), (4, 5), optimize=[(0, 1), (0, 1)]).with_slices("l").steps
+    >>> sliced_peak(steps, [False, False, True, False, True], 3, 80)  # the first step, the result, a part
+    160
+    """
+    own = [varies[number] for number in range(operands, operands + len(steps))]
+    read = {operand for step, varied in zip(steps, own, strict=True) if varied for operand in step.operands}
+    kept = {number for number in read if number >= operands and not varies[number]}
+    before = peak_bytes(steps, operands, workspaces, runs=[not varied for varied in own], keep=kept)
+    held = sum(steps[number - operands].bytes for number in kept)
+    return max(before, held + result + peak_bytes(steps, operands, workspaces, runs=own))

@@ -1,0 +1,228 @@
+"""Which labels are cut so that a contraction along a given path keeps a limit, with the least added work.
+
+Cutting a label divides the size of every tensor that has it, and repeats the work of steps that do not: labels are
+taken one by one, each time the one that adds the fewest flops for what it takes off the memory above the limit. A few
+tries, of which all but the first look past the best label now and then, end with the cheapest choice; then cuts that
+are no longer needed are undone, and parts are made as long as the limit allows.
+
+The same question always has the same answer: random numbers are seeded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf, log, prod
+from random import Random
+from typing import Final
+
+from tensor_einsum.notation.network import Network
+from tensor_einsum.slices.cutting import Cuts, ordered_cuts
+from tensor_einsum.steps.steps import Step
+
+_TRIES: Final = 6
+_WORK: Final = 3_000_000  # steps looked at, over all tries: about a second
+
+Parts = dict[int, int]
+"""Labels that are cut, each with the extent of its parts."""
+
+
+class Model:
+    """Memory and flops of a path for any cuts, by labels and extents alone.
+
+    Args:
+        network: of the whole contraction.
+        steps: of the whole contraction, along the path.
+        itemsize: bytes per element.
+        shares: of every step, the workspace of its kernel as a share of the bytes that it reads and writes.
+
+    >>> from tensor_einsum import plan
+    >>> p = plan("ij,jk,kl->il", (8, 8), (8, 8), (8, 8))
+    >>> model = Model(p._network, p.steps, 8, [0.0, 0.0])
+    >>> model.peak({}), model.peak({0: 1}), model.flops({}) < model.flops({0: 1, 3: 1})
+    (1024, 640, True)
+    """
+
+    def __init__(self, network: Network, steps: Sequence[Step], itemsize: int, shares: Sequence[float]) -> None:
+        self.network = network
+        self.steps = steps
+        self.shares = shares
+        self.itemsize = itemsize
+        self.result = prod(network.extents[label] for label in network.output) * itemsize
+        labels = range(len(network.extents))
+        below = [{*term} for term in network.terms]
+        for step in steps:
+            below.append(set().union(*[below[operand] for operand in step.operands]))
+        tables = [bytearray(len(steps)) for _ in (*labels, *labels, *labels)]
+        self.written, self.touched, self.under = (tables[first::3] for first in range(3))
+        """By label, then step: whether the result has it, whether an operand has it, whether anything below has it."""
+        for place, step in enumerate(steps):
+            for table, found in (
+                (self.written, {*step.output}),
+                (self.touched, {label for term in step.inputs for label in term}),
+                (self.under, below[len(network.inputs) + place]),
+            ):
+                for label in found:
+                    table[label][place] = 1
+
+    def sizes(self, parts: Parts) -> list[int]:
+        """Bytes of every step's result."""
+        found = [step.bytes for step in self.steps]
+        for label, part in parts.items():
+            found = self.scaled(found, label, part)
+        return found
+
+    def scaled(self, sizes: Sequence[int], label: int, part: int) -> list[int]:
+        """Sizes, when one more label is cut."""
+        extent = self.network.extents[label]
+        return [size // extent * part if has else size for size, has in zip(sizes, self.written[label], strict=True)]
+
+    def varies(self, parts: Parts) -> list[int]:
+        """Of every step, whether it differs from slice to slice."""
+        found = [0] * len(self.steps)
+        for label in parts:
+            found = [one | other for one, other in zip(found, self.under[label], strict=True)]
+        return found
+
+    def lives(self, parts: Parts, sizes: Sequence[int], varies: Sequence[int]) -> list[int]:
+        """Bytes that are alive in every step, beside the operands: of the shared steps, then of those of a slice."""
+        operands = len(self.network.inputs)
+        read = {operand for step, own in zip(self.steps, varies, strict=True) if own for operand in step.operands}
+        found: list[int] = []
+        held = now = 0
+        for phase in (0, 1):
+            alive: dict[int, int] = {}
+            if phase:
+                now = held + (self.result if parts else 0)
+            for place, own in enumerate(varies):
+                if own != phase:
+                    continue
+                size = sizes[place]
+                now += size
+                found.append(now + self._workspace(place, size, parts) if self.shares[place] else now)
+                if not phase and place + operands in read:
+                    held += size
+                else:
+                    alive[place + operands] = size
+                for operand in self.steps[place].operands:
+                    now -= alive.pop(operand, 0)
+        return found
+
+    def _workspace(self, place: int, size: int, parts: Parts) -> int:
+        extents = self.network.extents
+        total = size
+        for term in self.steps[place].inputs:
+            total += self.itemsize * prod([parts.get(label, extents[label]) for label in term])
+        return int(self.shares[place] * total)
+
+    def peak(self, parts: Parts) -> int:
+        """The most bytes at once."""
+        return max(self.lives(parts, self.sizes(parts), self.varies(parts)))
+
+    def flops(self, parts: Parts) -> float:
+        """Flops of all slices, as a float."""
+        slices = 1.0
+        flops = [float(step.flops) for step in self.steps]
+        for label, part in parts.items():
+            extent = self.network.extents[label]
+            slices *= -(-extent // part)
+            flops = [one * part / extent if has else one for one, has in zip(flops, self.touched[label], strict=True)]
+        return sum([one * slices if own else one for one, own in zip(flops, self.varies(parts), strict=True)])
+
+
+def find_cuts(model: Model, limit: int, start: Cuts = ()) -> Cuts | None:
+    """Cuts with which the model keeps a limit in bytes; None where no cuts do.
+
+    Args:
+        model: of the whole contraction.
+        limit: bytes beside the operands.
+        start: cuts to begin with, as a search has found them.
+
+    >>> from tensor_einsum import plan
+    >>> p = plan("ij,jk,kl->il", (8, 8), (8, 8), (8, 8))
+    >>> find_cuts(Model(p._network, p.steps, 8, [0.0, 0.0]), 850)
+    ((0, 2),)
+    """
+    network = model.network
+    candidates = [label for label in dict.fromkeys(_all_labels(network)) if network.extents[label] > 1]
+    first = {label: part for label, part in start if part < network.extents[label]}
+    if model.peak(first) > limit and model.peak({**dict.fromkeys(candidates, 1), **first}) > limit:
+        first = {}
+        if model.peak(dict.fromkeys(candidates, 1)) > limit:
+            return None
+    best: Parts | None = None
+    least, work = inf, 0
+    for seed in range(_TRIES):
+        parts, looked = _descend(model, limit, dict(first), candidates, Random(seed) if seed else None)
+        work += looked
+        _relax(model, limit, parts)
+        flops = model.flops(parts)
+        if flops < least:
+            best, least = parts, flops
+        if work * _TRIES > _WORK * (seed + 1) or not looked:
+            break
+    assert best is not None  # the first try ends with every label cut, if need be
+    return ordered_cuts(network, tuple(best.items()))
+
+
+def _all_labels(network: Network) -> list[int]:
+    return [label for term in network.terms for label in term]
+
+
+def _descend(
+    model: Model, limit: int, parts: Parts, candidates: Sequence[int], chance: Random | None
+) -> tuple[Parts, int]:
+    """Cut one label after the other until the limit is kept; also how many steps were looked at."""
+    looked = 0
+    sizes, varies = model.sizes(parts), model.varies(parts)
+    while True:
+        lives = model.lives(parts, sizes, varies)
+        looked += len(lives)
+        over = _excess(lives, limit)
+        if over <= 0:
+            return parts, looked
+        flops = max(model.flops(parts), 1.0)
+        scores: list[tuple[float, int]] = []
+        for label in candidates:
+            if label in parts:
+                continue
+            tried = {**parts, label: 1}
+            smaller = model.scaled(sizes, label, 1)
+            if smaller == sizes:
+                continue
+            lives = model.lives(tried, smaller, [a | b for a, b in zip(varies, model.under[label], strict=True)])
+            gain = log(limit + 1 + over) - log(limit + 1 + _excess(lives, limit))
+            looked += 2 * len(lives)
+            if gain > 1e-12:
+                scores.append(((max(log(max(model.flops(tried), 1.0) / flops), 0.0) + 1e-6) / gain, label))
+        scores.sort()
+        place = 0
+        while chance is not None and place + 1 < len(scores) and chance.random() < 0.3:
+            place += 1
+        # Where nothing helps alone, several tensors are as large, or parts are too long.
+        label = scores[place][1] if scores else next(one for one in candidates if parts.get(one) != 1)
+        parts[label] = 1
+        sizes, varies = model.sizes(parts), model.varies(parts)
+
+
+def _excess(lives: Sequence[int], limit: int) -> float:
+    """Bytes above the limit, summed over the steps that are: falls with every step that comes nearer to it."""
+    return sum([float(live - limit) for live in lives if live > limit], 0.0)
+
+
+def _relax(model: Model, limit: int, parts: Parts) -> None:
+    """Undo cuts that are not needed, the costliest first, then make parts as long as the limit allows."""
+    flops = {label: model.flops({one: part for one, part in parts.items() if one != label}) for label in parts}
+    for label in sorted(parts, key=flops.__getitem__):
+        rest = {one: part for one, part in parts.items() if one != label}
+        if model.peak(rest) <= limit:
+            del parts[label]
+    for label in sorted(parts, key=lambda label: -model.network.extents[label]):
+        fewest, most = 2, model.network.extents[label]  # slices along the label
+        extent = model.network.extents[label]
+        while fewest < most:
+            middle = (fewest + most) // 2
+            if model.peak({**parts, label: -(-extent // middle)}) <= limit:
+                most = middle
+            else:
+                fewest = middle + 1
+        parts[label] = min(-(-extent // most), extent) if most > 1 else parts[label]

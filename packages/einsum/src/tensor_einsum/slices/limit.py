@@ -1,0 +1,141 @@
+"""Limits: the slices with which a plan keeps a number of bytes.
+
+What counts is what the plan needs beside its operands when it runs: intermediates, the result, and the workspaces that
+the kernels for these very operands take. The kernels say the last when they are bound, so a choice of slices is bound,
+measured, and made again with what was learnt, until it keeps the limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING, Final
+
+from tensor_core.errors import shortened
+from tensor_core.formatting import readable_bytes
+from tensor_einsum.errors import MemoryLimitError
+from tensor_einsum.execution.executor import bind_plan, check_forms
+from tensor_einsum.search.optimizers import Order
+from tensor_einsum.search.path import to_ids
+from tensor_einsum.slices.cutting import Cuts, slice_network
+from tensor_einsum.slices.executable import SlicedExecutable
+from tensor_einsum.slices.finder import Model, find_cuts
+from tensor_einsum.steps.arithmetic import Arithmetic
+from tensor_einsum.steps.steps import build_steps
+from tensor_runtime.backends.workspaces import workspace_of
+from tensor_runtime.form import Form, form_of
+from tensor_runtime.placement import CPU
+
+if TYPE_CHECKING:
+    from tensor_einsum.plans.plan import Plan
+
+_ROUNDS: Final = 12  # of measuring; two or three suffice as a rule
+
+
+def needed_bytes(plan: Plan, forms: Sequence[Form]) -> int:
+    """Bytes that a plan takes at once beside operands of these forms, with the workspaces of its kernels.
+
+    No forms stand for compact operands on ``cpu``.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime import ones
+    >>> needed_bytes(plan("ij,jk->ik", (2, 3), (3, 4)), [ones((2, 3))._form, ones((3, 4))._form])
+    64
+    """
+    if not forms:
+        forms = [form_of(dtype, shape, CPU) for dtype, shape in zip(plan.dtypes, plan.shapes, strict=True)]
+    if plan.sliced:
+        return SlicedExecutable(plan, forms).needed_bytes
+    check_forms(plan, forms)
+    return bind_plan(plan, forms)[0].needed_bytes
+
+
+def within(plan: Plan, limit: int, forms: Sequence[Form]) -> Plan:
+    """The plan, or the same path in slices, so that it needs at most ``limit`` bytes beside operands of these forms.
+
+    Slices that the plan has already are kept if they suffice, and added to if not.
+
+    Raises:
+        MemoryLimitError: no slices keep the limit; it names the smallest one that some keep.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime import ones
+    >>> x = ones((100, 100))._form
+    >>> within(plan("ij,jk,kl->il", *[(100, 100)] * 3), 100_000, [x, x, x]).slices
+    Slices(count=9, labels=('i',), shape=(9,), extents=(12,))
+    """
+    ids = to_ids(plan.path, len(plan.inputs))
+    itemsize = plan.output_dtype.itemsize
+    network = plan._network
+    steps = build_steps(network, ids, itemsize, plan.conj)
+    shares = [0.0] * len(steps)
+    contractions = [place for place, step in enumerate(steps) if len(step.operands) == 2]
+    model = Model(network, steps, itemsize, shares)
+    start = plan.sliced
+    aimed = limit
+    for _ in range(_ROUNDS):
+        cuts = find_cuts(model, aimed, start)
+        if cuts is None:
+            break
+        tried = replaced(plan, cuts)
+        if tried.peak_bytes <= limit:
+            needed, taken = _measured(tried, forms)
+            if needed <= limit:
+                return tried
+            learnt = False
+            for place, share in zip(contractions, taken, strict=True):
+                if share > shares[place]:
+                    shares[place], learnt = share, True
+            if learnt:
+                continue
+            aimed = aimed * limit // needed - 1
+        else:  # the model is a little off where parts are rounded
+            aimed = aimed * limit // tried.peak_bytes - 1
+        if aimed <= 0:
+            break
+    smallest = _smallest(plan, forms)
+    if smallest[0] <= limit:
+        return smallest[1]
+    raise MemoryLimitError(
+        f"plan: memory_limit is {readable_bytes(limit)}, and with every label cut {shortened(plan.notation)} still "
+        f"needs {readable_bytes(smallest[0])} beside its operands; accepted: {smallest[0]} bytes or more",
+        limit=limit,
+        smallest=smallest[0],
+    )
+
+
+def _measured(plan: Plan, forms: Sequence[Form]) -> tuple[int, list[float]]:
+    """What the plan needs, and the workspace of every contraction as a share of the bytes that it reads and writes."""
+    if plan.sliced:
+        sliced = SlicedExecutable(plan, forms)
+        needed, workspaces = sliced.needed_bytes, sliced.workspaces()
+    else:
+        executable, _ = bind_plan(plan, forms)
+        needed = executable.needed_bytes
+        workspaces = [workspace_of(instruction.kernel) for instruction in executable.instructions]
+    extents = slice_network(plan._network, plan.sliced).extents
+    shares, waiting = [], 0  # what steps of one operand take counts with the contraction that follows
+    for step, workspace in zip(plan.steps, workspaces, strict=True):
+        waiting = max(waiting, workspace)
+        if len(step.operands) == 2:
+            read = sum(prod(extents[label] for label in term) for term in step.inputs)
+            shares.append(waiting / max(read * plan.output_dtype.itemsize + step.bytes, 1))
+            waiting = 0
+    return needed, shares
+
+
+def _smallest(plan: Plan, forms: Sequence[Form]) -> tuple[int, Plan]:
+    cuts: Cuts = tuple((label, 1) for label in range(len(plan.names)))
+    made = replaced(plan, cuts)
+    return needed_bytes(made, forms), made
+
+
+def replaced(plan: Plan, cuts: Cuts) -> Plan:
+    """The same contraction along the same path, with other labels cut.
+
+    >>> from tensor_einsum import plan
+    >>> replaced(plan("ij->", (4, 6)), ((1, 2),)).slices.count
+    3
+    """
+    order = Order(to_ids(plan.path, len(plan.inputs)), plan.search, cuts)
+    return type(plan)(plan._network, plan.dtypes, order, Arithmetic(plan.algebra, plan.conj))

@@ -1,0 +1,243 @@
+"""Running sliced plans here: all slices, or one, or parts that somebody else computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from tensor_core.errors import ArgumentError, DTypeError, shortened
+from tensor_einsum.errors import ExtentError
+from tensor_einsum.execution.executor import check_fits, needs_check
+from tensor_einsum.slices.cutting import part_extents, starts_of
+from tensor_einsum.slices.executable import OnStep, SlicedExecutable
+from tensor_einsum.slices.gathering import Gathering
+from tensor_runtime.backends.bindings import Binding, binding_cache
+from tensor_runtime.backends.bounded_cache import CacheTable
+from tensor_runtime.backends.meta import META
+from tensor_runtime.dispatch.spec import common_placement
+from tensor_runtime.form import Form, Shape
+from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
+
+if TYPE_CHECKING:
+    from tensor_einsum.plans.plan import Plan
+    from tensor_einsum.slices.checkpoint import Checkpoint
+
+_bound: Final[CacheTable[tuple[SlicedExecutable, None]]] = CacheTable(binding_cache)
+
+
+def bound(plan: Plan, forms: Sequence[Form], force: bool) -> SlicedExecutable:
+    """The kernels of a plan for operands of these forms, if they fit into memory, or are to run anyhow.
+
+    Raises:
+        ExtentError, DTypeError, PlacementError: operands that the plan was not made for.
+        OutOfMemoryError: more than this process may have.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime import ones
+    >>> bound(plan("i->", (3,)).with_slices("i"), [ones((3,))._form], False).count
+    3
+    """
+    key = (plan, *forms)
+    binding = _bound.get(key)
+    if binding is None:
+        binding = _bound.insert(key, (SlicedExecutable(plan, forms), None))
+    executable = binding[0]
+    if not force and needs_check(executable.needed_bytes, executable.home):
+        check_fits(plan, executable.needed_bytes)
+    return executable
+
+
+def run_sliced(
+    plan: Plan,
+    operands: Sequence[Tensor],
+    on_step: OnStep | None,
+    force: bool,
+    checkpoint: Any = None,
+    seconds: Any = 60.0,
+) -> Tensor:
+    """Contract tensors slice by slice.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime import ones
+    >>> run_sliced(plan("ij,j->i", (2, 3), (3,)).with_slices("j"), [ones((2, 3)), ones((3,))], None, False).to_numpy()
+    array([3., 3.])
+    """
+    pairs = [unwrap("einsum", operand) for operand in operands]
+    executable = bound(plan, [form for form, _ in pairs], force)
+    making = Gathering(plan, executable.home)
+    arrays = [array for _, array in pairs]
+    if checkpoint is None or executable.home is META:
+        return wrap(making.form, contract(executable, arrays, making, on_step))
+    from tensor_einsum.slices.checkpoint import Checkpoint
+
+    state = Checkpoint(plan, operands, checkpoint, seconds)
+    state.restore(making)
+    result = wrap(making.form, contract(executable, arrays, making, on_step, state))
+    state.remove()
+    return result
+
+
+def bind_sliced(plan: Plan, forms: Sequence[Form]) -> Binding:
+    """One callable for a sliced plan, which checks memory at every call, and the form of its result.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime import ones
+    >>> x = ones((3,))
+    >>> bind_sliced(plan("i->", (3,)).with_slices("i"), [x._form])[0](x._array).tolist()
+    3.0
+    """
+    executable = bound(plan, forms, False)
+    form = Gathering(plan, executable.home).form
+
+    def run(*arrays: Any) -> Any:
+        if needs_check(executable.needed_bytes, executable.home):
+            check_fits(plan, executable.needed_bytes)
+        return contract(executable, arrays, Gathering(plan, executable.home), None)
+
+    return run, form
+
+
+def contract(
+    executable: SlicedExecutable,
+    arrays: Sequence[Any],
+    making: Gathering,
+    on_step: OnStep | None,
+    state: Checkpoint | None = None,
+) -> Any:
+    """Run the slices that are not in the result yet, and give the result's array.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime import ones
+    >>> p, x = plan("i->", (3,)).with_slices("i"), ones((3,))
+    >>> contract(bound(p, [x._form], False), [x._array], Gathering(p, x.placement), None).tolist()
+    3.0
+    """
+    count = executable.count
+    done = counting(executable, on_step, making.taken)
+    if executable.home is META:  # nothing is computed there, however many times
+        making.taken = count
+        return None
+    prepared = executable.prepare(arrays, done) if making.taken < count else []
+    for number in range(making.taken, count):
+        try:
+            part = executable.run(number, prepared, done)
+        except BaseException:
+            if state is not None:
+                state.save(making)  # whatever stopped it: the sum so far is whole
+            raise
+        making.put(number, executable.form_of_part(number), part, fresh=True)
+        if state is not None:
+            state.save_if_due(making)
+    return making.finish()
+
+
+def counting(
+    executable: SlicedExecutable, on_step: OnStep | None, taken: int = 0, slices: int | None = None
+) -> Callable[[], object] | None:
+    """What is to be called after each step, when some slices are in the result already.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime import ones
+    >>> p, x = plan("i->", (3,)).with_slices("i"), ones((3,))
+    >>> counting(bound(p, [x._form], False), print, taken=1)()
+    2 3
+    """
+    if on_step is None:
+        return None
+    each = executable.slice_steps
+    steps = taken * each
+    total = executable.shared_steps + each * (executable.count if slices is None else slices)
+
+    def done() -> None:
+        nonlocal steps
+        steps += 1
+        on_step(steps, total)
+
+    return done
+
+
+def run_slice(plan: Plan, number: int, operands: Sequence[Tensor], on_step: OnStep | None, force: bool) -> Tensor:
+    """The part of the result that one slice gives.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime import tensor
+    >>> p = plan("i,i->", (3,), (3,)).with_slices("i")
+    >>> run_slice(p, 2, [tensor([1, 2, 3], dtype="F64"), tensor([5, 6, 7], dtype="F64")], None, False).item()
+    21.0
+    """
+    check_number(plan, number)
+    pairs = [unwrap("einsum", operand) for operand in operands]
+    executable = bound(plan, [form for form, _ in pairs], force)
+    done = counting(executable, on_step, slices=1)
+    prepared = executable.prepare([array for _, array in pairs], done)
+    return wrap(executable.form_of_part(number), executable.run(number, prepared, done))
+
+
+def check_number(plan: Plan, number: Any) -> None:
+    """Refuse what numbers no slice.
+
+    >>> from tensor_einsum import plan
+    >>> check_number(plan("i->", (3,)), 1)
+    Traceback (most recent call last):
+    tensor_core.errors.ArgumentError: run_slice: found slice 1; accepted: 0 to 0, as the plan has 1
+    """
+    count = plan.slices.count
+    if type(number) is not int or not 0 <= number < count:
+        raise ArgumentError(
+            f"run_slice: found slice {shortened(number)}; accepted: 0 to {count - 1}, as the plan has {count}",
+            number=number,
+        )
+
+
+def part_shape(plan: Plan, number: int) -> Shape:
+    """The shape of what a slice gives.
+
+    >>> from tensor_einsum import plan
+    >>> part_shape(plan("ij->ij", (3, 5)).with_slices({"i": 1, "j": 2}), 2)
+    (1,)
+    """
+    starts = starts_of(number, plan.sliced, plan.extents)
+    extents = dict(zip(starts, part_extents(starts, plan.sliced, plan.extents), strict=True))
+    gone = {label for label, part in plan.sliced if part == 1}
+    return tuple(extents.get(label, plan.extents[label]) for label in plan.output if label not in gone)
+
+
+def gather(plan: Plan, parts: Iterable[Tensor]) -> Tensor:
+    """The result, from the parts of all slices in order; they are taken one at a time, and left as they are.
+
+    Raises:
+        ExtentError: too few or too many parts, or one of another shape.
+        DTypeError: one of another dtype.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime import ones
+    >>> gather(plan("i->i", (3,)).with_slices("i"), [ones(()) for _ in range(3)]).to_numpy()
+    array([1., 1., 1.])
+    """
+    making: Gathering | None = None
+    count, number = plan.slices.count, 0
+    for number, part in enumerate(parts, 1):
+        form, array = unwrap("gather", part)
+        if number > count:
+            break
+        expected = part_shape(plan, number - 1)
+        if form.shape != expected:
+            raise ExtentError(
+                f"gather: part {number - 1} has shape {form.shape}; accepted: {expected}", shapes=(form.shape,)
+            )
+        if form.dtype is not plan.output_dtype:
+            raise DTypeError(
+                f"gather: part {number - 1} is {form.dtype.name}; accepted: {plan.output_dtype.name}",
+                operation="gather",
+            )
+        if making is None:
+            making = Gathering(plan, form.placement)
+        elif form.placement is not making.form.placement:
+            common_placement("gather", (making.form, form))
+        making.put(number - 1, form, array, fresh=False)
+    if making is None or number != count:
+        more = "more than " if number > count else ""
+        raise ExtentError(
+            f"gather: found {more}{min(number, count)} parts; accepted: {count}, one per slice", shapes=()
+        )
+    return wrap(making.form, making.finish())

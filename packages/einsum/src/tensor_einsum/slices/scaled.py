@@ -1,0 +1,73 @@
+"""Slices whose parts may lie outside the range of their dtype: each has an exponent of its own.
+
+A part and the sum so far are brought to the larger of their exponents before they are added, by powers of two, which
+lose nothing that the sum would have kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from tensor_einsum.execution.executor import OnStep, check_fits, needs_check
+from tensor_einsum.execution.scaling import Scale, check_scalable, normalised
+from tensor_einsum.slices.executable import SlicedExecutable
+from tensor_einsum.slices.gathering import Gathering
+from tensor_einsum.slices.running import counting
+from tensor_runtime.form import Form
+from tensor_runtime.ops.arithmetic import multiply
+from tensor_runtime.ops.statistics import norm
+from tensor_runtime.protocols import Kernel
+from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
+
+if TYPE_CHECKING:
+    from tensor_einsum.plans.plan import Plan
+
+
+def run_scaled_slices(
+    plan: Plan, operands: Sequence[Tensor], on_step: OnStep | None, force: bool
+) -> tuple[Tensor, float]:
+    """Mantissa and exponent of a sliced contraction, as ``tensor_einsum.execution.scaling.normalised`` gives them.
+
+    Raises:
+        DTypeError, ArgumentError: as for ``tensor_einsum.execution.scaling.check_scalable``.
+        OutOfMemoryError: the plan does not fit, with a copy of its largest intermediate.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime import tensor
+    >>> x = tensor([1e200, 1e200])
+    >>> mantissa, exponent = run_scaled_slices(plan("i,i->", (2,), (2,)).with_slices("i"), [x, x], None, False)
+    >>> mantissa.item(), round(exponent, 6)
+    (1.0, 400.30103)
+    """
+    check_scalable(plan)
+    scale = Scale()
+    inexact = ("float", "complex")
+    near = [scale.brought_near(x) if x.dtype.kind in inexact else x for x in operands]
+
+    def around(kernel: Kernel, form: Form) -> Kernel:
+        return lambda *arrays: scale.brought_near(wrap(form, kernel(*arrays)))._array
+
+    pairs = [unwrap("einsum", x) for x in near]
+    executable = SlicedExecutable(plan, [form for form, _ in pairs], around)
+    needed = executable.needed_bytes + max((step.bytes for step in plan.steps), default=0)
+    if not force and needs_check(needed, executable.home):
+        check_fits(plan, needed)
+    making = Gathering(plan, executable.home)
+    done = counting(executable, on_step)
+    prepared = executable.prepare([array for _, array in pairs], done)
+    shared, common = scale.exponent, None  # exponents: of what all slices share, and of the sum so far
+    for number in range(executable.count):
+        scale.exponent = shared
+        part: Any = wrap(executable.form_of_part(number), executable.run(number, prepared, done))
+        if float(norm(part, inf)) != 0.0:  # the exponent of a zero means nothing
+            common = scale.exponent if common is None else common
+            if scale.exponent > common:
+                making.array = multiply(wrap(making.form, making.array), 2.0 ** (common - scale.exponent))._array
+                common = scale.exponent
+            elif scale.exponent < common:
+                part = multiply(part, 2.0 ** (scale.exponent - common))
+        making.put(number, part._form, part._array, fresh=True)
+    scale.exponent = common or 0
+    return normalised(wrap(making.form, making.finish()), scale)

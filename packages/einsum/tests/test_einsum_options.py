@@ -1,0 +1,282 @@
+"""Options of a call: where the result goes and what is added to it, exponents taken off, and progress."""
+
+from __future__ import annotations
+
+import gc
+import math
+import signal
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tensor_runtime as tr
+from tensor_core.errors import (
+    ArgumentError,
+    BackendUnavailableError,
+    DTypeError,
+    LossyConversionError,
+    OverlappingViewError,
+    PlacementError,
+    ReadOnlyError,
+    ShapeError,
+)
+from tensor_cpu.system.memory import pool
+from tensor_einsum import Progress, einsum, plan
+from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.testing.simulated_device import SimulatedBackend
+
+A = tr.tensor([[1.0, 2.0], [3.0, 4.0]])
+B = tr.tensor([[0.0, 1.0], [5.0, -2.0]])
+PRODUCT = [[10.0, -3.0], [20.0, -5.0]]
+
+
+def test_a_result_goes_into_an_owned_tensor_and_into_a_view() -> None:
+    owned, memory = tr.zeros((2, 2)), tr.zeros((5, 4))
+    view = memory.mutable_view()[4:0:-2, ::3]
+    for out in (owned, view):
+        assert einsum("ij,jk->ik", A, B, out=out) is out
+        assert out.to_numpy().tolist() == PRODUCT
+        assert plan("ij,jk->ik", A, B)(A, B, out=out, alpha=2.0) is out
+        assert out.to_numpy().tolist() == (2 * np.array(PRODUCT)).tolist()
+    assert np.count_nonzero(memory.to_numpy()) == 4
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(["float32", "float64", "complex128", "int64"]),
+    st.integers(-3, 3),
+    st.integers(-3, 3),
+    st.booleans(),
+)
+def test_alpha_times_the_sum_plus_beta_times_what_was_there(dtype: str, alpha: int, beta: int, strided: bool) -> None:
+    rng = np.random.default_rng(1)
+    x, y, z = (rng.integers(-4, 5, shape).astype(dtype) for shape in ((3, 4), (4, 5), (5, 3)))
+    memory = tr.asarray(np.zeros((10, 3), dtype))
+    out = memory.mutable_view()[::2] if strided else tr.asarray(z, copy=True)
+    if strided:
+        out[...] = tr.asarray(z)  # type: ignore[index]
+    a, b = tr.asarray(x), tr.asarray(y)
+    found = einsum("ij,jk->ki", a, b, out=out, alpha=alpha, beta=beta)
+
+    assert found is out
+    assert out.to_numpy().dtype == dtype
+    np.testing.assert_array_equal(out.to_numpy(), alpha * (x @ y).T + beta * z)
+    scaled = einsum("ij,jk->ki", a, b, alpha=alpha)
+    np.testing.assert_array_equal(scaled.to_numpy(), alpha * (x @ y).T)
+
+
+def test_without_beta_what_was_there_is_not_read() -> None:
+    out = tr.full((2, 2), math.nan)
+    einsum("ij,jk->ik", A, B, out=out, alpha=1.0, beta=0.0)
+    assert out.to_numpy().tolist() == PRODUCT
+
+
+def test_an_operand_may_be_the_output_itself_but_not_a_part_of_it() -> None:
+    x = tr.asarray(A.to_numpy(), copy=True)
+    einsum("ij,jk->ik", x, B, out=x, beta=1)
+    assert x.to_numpy().tolist() == [[11.0, -1.0], [23.0, -1.0]]
+    memory = tr.asarray(np.arange(6.0).reshape(3, 2, order="F"))
+    before = memory.to_numpy().copy()
+    with pytest.raises(OverlappingViewError, match="shares a part"):
+        einsum("ij,jk->ik", memory[1:], B, out=memory.mutable_view()[:2])
+    assert np.array_equal(memory.to_numpy(), before)
+
+
+def test_what_cannot_receive_the_result_is_refused_before_anything_is_computed() -> None:
+    steps: list[int] = []
+
+    def on_step(done: int, total: int) -> None:
+        steps.append(done)
+
+    found = plan("ij,jk->ik", A, B)
+    wide = tr.zeros((3, 3))
+    for out, error in (
+        (tr.zeros((2, 3)), ShapeError),
+        (tr.zeros((2, 2), dtype="F32"), LossyConversionError),
+        (tr.zeros((2, 2), dtype="I64"), LossyConversionError),
+        (wide[1:, 1:], ReadOnlyError),
+        (wide[:2, :2], ReadOnlyError),
+        (np.zeros((2, 2)), ReadOnlyError),
+    ):
+        with pytest.raises(error):
+            found(A, B, out=out, on_step=on_step)  # type: ignore[type-var]
+    with pytest.raises(LossyConversionError):
+        found(A, B, out=tr.zeros((2, 2)), alpha=1j, on_step=on_step)
+    with pytest.raises(LossyConversionError):
+        found(A, B, out=tr.zeros((2, 2)), beta=1j, on_step=on_step)
+    with pytest.raises(ArgumentError, match=r"beta is 2\.0, but there is no out"):
+        found(A, B, beta=2.0, on_step=on_step)  # type: ignore[call-overload]
+    for number in ("2", A, None, np.float64(2)):
+        with pytest.raises(DTypeError, match="alpha is"):
+            found(A, B, alpha=number, on_step=on_step)  # type: ignore[call-overload]
+    with pytest.raises(ArgumentError, match=r"alpha is 2 .* max_plus"):
+        einsum("ij,jk->ik", A, B, algebra=MAX_PLUS, alpha=2)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'output'"):
+        einsum("ij,jk->ik", A, B, output=wide)  # type: ignore[call-overload]
+    assert not steps
+    assert not wide.to_numpy().any()
+
+
+def test_an_output_in_another_place_is_refused() -> None:
+    device = SimulatedBackend(tr.backend("cpu"), "there")
+    tr.register_backend("there", device)
+    try:
+        with pytest.raises(PlacementError, match="there:0"):
+            einsum("ij,jk->ik", A, B, out=tr.to(tr.zeros((2, 2)), device.placement()))
+        out = tr.to(tr.ones((2, 2)), device.placement())
+        x, y = tr.to(A, device.placement()), tr.to(B, device.placement())
+        einsum("ij,jk->ik", x, y, out=out, alpha=2.0, beta=1.0)
+        assert tr.to(out, "cpu").to_numpy().tolist() == (2 * np.array(PRODUCT) + 1).tolist()
+        mantissa, exponent = einsum("ij,jk->ik", x, y, strip_exponent=True)
+        assert tr.to(mantissa, "cpu").to_numpy()[1, 0] == 1.0
+        assert exponent == math.log10(20.0)
+    finally:
+        registry.unregister("there")
+
+
+def test_results_in_an_algebra_go_into_an_output_too() -> None:
+    out = tr.zeros((2,))
+    assert einsum("ij->i", A, algebra=MAX_PLUS, out=out).to_numpy().tolist() == [2.0, 4.0]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("scale", [-1, 1])
+def test_a_chain_of_matrices_beyond_the_range_keeps_mantissa_and_exponent(dtype: str, scale: int) -> None:
+    power = scale * (20 if dtype in ("float32", "complex64") else 200)
+    rng = np.random.default_rng(7)
+    matrices = [(rng.random((4, 4)) + 0.5).astype(dtype) for _ in range(40)]
+    if dtype.startswith("complex"):
+        matrices = [(matrix * 1j).astype(dtype) for matrix in matrices]
+    operands = [tr.asarray((matrix * 10.0**power).astype(dtype)) for matrix in matrices]
+    labels = "".join(chr(192 + number) for number in range(41))
+    notation = ",".join(labels[n : n + 2] for n in range(40)) + f"->{labels[0]}{labels[-1]}"
+    with np.errstate(all="ignore"):
+        expected = np.linalg.multi_dot([matrix.astype("complex128") for matrix in matrices])
+    mantissa, exponent = einsum(notation, *operands, strip_exponent=True)
+
+    largest = np.abs(expected).max()
+    rounding = 400 * float(np.finfo(dtype).eps)
+    assert np.abs(mantissa.to_numpy()).max() == pytest.approx(1.0, abs=rounding)
+    np.testing.assert_allclose(mantissa.to_numpy(), expected / largest, atol=rounding)
+    assert exponent == pytest.approx(40 * power + math.log10(largest), abs=rounding, rel=1e-14)
+
+
+def test_a_mantissa_is_what_the_plain_contraction_gives_where_that_is_in_range() -> None:
+    rng = np.random.default_rng(2)
+    x, y = tr.asarray(rng.integers(-9, 10, (5, 6)) * 2.0**400), tr.asarray(rng.integers(-9, 10, (6, 7)) * 2.0**-350)
+    plain = einsum("ij,jk->ik", x, y).to_numpy()
+    mantissa, exponent = einsum("ij,jk->ik", x, y, strip_exponent=True)
+    assert np.array_equal(mantissa.to_numpy(), plain / np.abs(plain).max())
+    assert exponent == pytest.approx(math.log10(np.abs(plain).max()), abs=1e-13)
+
+
+def test_zeros_have_no_exponent_and_what_is_not_finite_stays() -> None:
+    zero, exponent = einsum("ij,jk->ik", tr.zeros((2, 2)), A, strip_exponent=True)
+    assert (zero.to_numpy().tolist(), exponent) == ([[0.0, 0.0], [0.0, 0.0]], 0.0)
+    vanishing = einsum("i,i->", tr.tensor([1e-300, 0.0]), tr.tensor([0.0, 1e300]), strip_exponent=True)
+    assert (vanishing[0].item(), vanishing[1]) == (0.0, 0.0)
+    endless, exponent = einsum("i,i->i", tr.tensor([math.inf, 1.0]), tr.tensor([2.0, 4.0]), strip_exponent=True)
+    assert (endless.to_numpy().tolist(), exponent) == ([math.inf, 4.0], 0.0)
+    empty, exponent = einsum("i,j->ij", tr.zeros((0,)), tr.ones((2,)), strip_exponent=True)
+    assert (empty.shape, exponent) == ((0, 2), 0.0)
+
+
+def test_subnormal_and_mixed_operands_are_brought_near() -> None:
+    tiny = tr.tensor([5e-324, 1e-323])
+    mantissa, exponent = einsum("i,i,i->i", tiny, tiny, tr.tensor([1, 2]), strip_exponent=True)
+    assert mantissa.to_numpy().tolist() == [0.125, 1.0]
+    assert exponent == pytest.approx(2 * (math.log10(2) - 1074 * math.log10(2)) + math.log10(2))
+    largest, exponent = einsum("i,i->", tr.tensor([1e300]), tr.tensor([1e300]), strip_exponent=True, algebra=MAX_TIMES)
+    assert (largest.item(), exponent) == (1.0, pytest.approx(600.0))
+
+
+def test_exponents_are_refused_where_there_are_none_to_take_off() -> None:
+    whole = tr.tensor([1, 2])
+    with pytest.raises(DTypeError, match=r"strip_exponent=True of operands that promote to I64; accepted: floating"):
+        einsum("i,i->", whole, whole, strip_exponent=True)
+    with pytest.raises(ArgumentError, match=r"in the algebra max_plus; accepted: plus_times and max_times"):
+        einsum("ij->i", A, algebra=MAX_PLUS, strip_exponent=True)
+    with pytest.raises(ArgumentError, match="strip_exponent=True together with out"):
+        einsum("ij->i", A, out=tr.zeros((2,)), strip_exponent=True)  # type: ignore[call-overload]
+    with pytest.raises(ArgumentError, match="strip_exponent is 'yes'; accepted: True and False"):
+        einsum("ij->i", A, strip_exponent="yes")  # type: ignore[call-overload]
+
+
+CHAIN = plan("ij,jk,kl,lm->im", (2, 2), (2, 2), (2, 2), (2, 2))
+
+
+def test_progress_tells_steps_and_the_share_of_the_work() -> None:
+    seen: list[Progress] = []
+    large = plan("ij,jk,kl->il", (64, 64), (64, 64), (64, 2), optimize=[(0, 1), (0, 1)])
+    large(tr.ones((64, 64)), tr.ones((64, 64)), tr.ones((64, 2)), progress=seen.append)
+
+    flops = [step.flops for step in large.steps]
+    assert [(one.done, one.total) for one in seen] == [(1, 2), (2, 2)]
+    assert [one.share for one in seen] == [flops[0] / sum(flops), 1.0]
+    assert 0.0 <= seen[0].seconds <= seen[1].seconds
+    assert seen[0].seconds_left == pytest.approx(seen[0].seconds * (1 / seen[0].share - 1))
+    assert seen[1].seconds_left == 0.0
+
+
+def test_a_bar_goes_to_its_end_and_is_cleared(capsys: pytest.CaptureFixture[str]) -> None:
+    plain = CHAIN(A, A, A, A)
+    assert CHAIN(A, A, A, A, progress=True).to_numpy().tolist() == plain.to_numpy().tolist()
+    assert einsum("ij,jk->ik", A, A, progress=True).to_numpy().tolist() == (A @ A).to_numpy().tolist()
+    shown = capsys.readouterr()
+    assert "einsum:" in shown.err
+    assert not shown.out
+
+
+def test_without_tqdm_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    with pytest.raises(BackendUnavailableError, match=r"pip install 'ironstride-tensor-einsum\[progress\]'"):
+        einsum("ij,jk->ik", A, A, progress=True)
+    assert einsum("ij,jk->ik", A, B, progress=False).to_numpy().tolist() == PRODUCT
+
+
+def test_progress_is_refused_where_nobody_listens() -> None:
+    with pytest.raises(ArgumentError, match="progress is 'yes'; accepted: True, False, and a function"):
+        einsum("ij,jk->ik", A, A, progress="yes")  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, ZeroDivisionError])
+@pytest.mark.parametrize("how", ["on_step", "progress"])
+def test_stopping_leaves_the_output_as_it_was_and_frees_what_was_made(stop: type[BaseException], how: str) -> None:
+    size = 256
+    operands = [tr.ones((size, size)) for _ in range(4)]
+    found = plan("ij,jk,kl,lm->im", *operands)
+    out = tr.full((size, size), 7.0)
+    found(*operands)  # bound
+
+    def raising(*told: Any) -> None:
+        done = told[0] if how == "on_step" else told[0].done
+        if done == 2:
+            raise stop
+
+    gc.collect()
+    before = pool.stats().used_bytes
+    with pytest.raises(stop):
+        found(*operands, out=out, **{how: raising})
+    gc.collect()
+    assert pool.stats().used_bytes <= before
+    assert (out.to_numpy() == 7.0).all()
+    assert (found(*operands, out=out).to_numpy() == float(size) ** 3).all()
+
+
+def test_an_interrupt_stops_between_steps_and_leaves_everything_sound() -> None:
+    seen: list[int] = []
+
+    def interrupted(done: int, total: int) -> None:
+        seen.append(done)
+        if done == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        CHAIN(A, A, A, A, on_step=interrupted)
+    assert seen == [1, 2]
+    assert CHAIN(A, A, A, A).to_numpy().tolist() == (A @ A @ A @ A).to_numpy().tolist()

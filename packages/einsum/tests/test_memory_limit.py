@@ -1,0 +1,163 @@
+"""``memory_limit``: slices that keep it, and a refusal that names the smallest one where none do."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tensor_runtime as tr
+from network_cases import Case, cases, naive, same
+from tensor_core.errors import ArgumentError, OutOfMemoryError, TensorError
+from tensor_einsum import MemoryLimitError, Plan, einsum, plan, plan_cache
+from tensor_einsum.execution import executor
+
+CHAIN = "ij,jk,kl->il", (300, 300), (300, 300), (300, 300)
+RESULT = 8 * 300 * 300
+
+
+@settings(max_examples=150, deadline=None)
+@given(cases(), st.integers(0, 8))
+def test_a_limit_is_kept_or_refused_and_never_changes_the_result(case: Case, share: int) -> None:
+    operands = [tr.tensor(array) for array in case.arrays]
+    whole = plan(case.notation, *operands, optimize="greedy")
+    limit = whole.peak_bytes_on(*operands) * share // 8
+    try:
+        found = plan(case.notation, *operands, memory_limit=limit, optimize="greedy")
+    except MemoryLimitError as error:
+        assert limit < error.smallest
+        found = plan(case.notation, *operands, memory_limit=error.smallest, optimize="greedy")
+        limit = error.smallest
+    assert found.peak_bytes <= found.peak_bytes_on(*operands) <= limit
+    assert same(einsum(case.notation, *operands, memory_limit=limit, optimize="greedy"), naive(case))
+    assert same(found(*operands), naive(case))
+
+
+@pytest.mark.parametrize(("limit", "slices"), [(2 * RESULT, 1), (2 * RESULT - 1, 3), (RESULT + 100_000, 15)])
+def test_as_few_slices_as_keep_the_limit(limit: int, slices: int) -> None:
+    found = plan(*CHAIN, memory_limit=limit)
+
+    assert found.slices.count == slices
+    assert found.peak_bytes_on() <= limit
+
+
+def test_a_plan_that_fits_is_not_sliced() -> None:
+    found = plan(*CHAIN, memory_limit="1GiB")
+
+    assert (found.sliced, found.flops) == ((), plan(*CHAIN).flops)
+
+
+@pytest.mark.parametrize("limit", [RESULT, str(RESULT), "0.5 MB", 0])
+def test_a_limit_below_the_result_is_refused_with_the_smallest_that_works(limit: int | str) -> None:
+    with pytest.raises(MemoryLimitError, match=r"memory_limit is .*; accepted: 720016 bytes or more") as e:
+        plan(*CHAIN, memory_limit=limit)
+    assert e.value.smallest == RESULT + 16
+    assert isinstance(e.value, OutOfMemoryError)
+    assert pickle.loads(pickle.dumps(e.value)).smallest == e.value.smallest
+    assert plan(*CHAIN, memory_limit=RESULT + 16).peak_bytes_on() == RESULT + 16
+
+
+@pytest.mark.parametrize(
+    "limit", ["2GB", "2 GB", "2.0GB", "2000MB", "2000000000", "2000000000 B", "2000000 kB", 2 * 10**9]
+)
+def test_limits_are_bytes_or_text_with_a_unit(limit: Any) -> None:
+    large = "i,j->ij", (1000,), (250_000 + 1,)
+    assert plan("i,j->ij", (1000,), (250_000,), memory_limit=limit).peak_bytes == 2 * 10**9
+    with pytest.raises(MemoryLimitError):
+        plan(*large, memory_limit=limit)
+    assert plan(*large, memory_limit="2GiB").peak_bytes > 2 * 10**9
+
+
+@pytest.mark.parametrize("limit", ["2 gigs", "-1", "GiB", "", "1e9", "2GiB2", -1, 1.5, True, b"2GiB", "٣GB"])
+def test_what_is_no_number_of_bytes_is_refused(limit: Any) -> None:
+    for call in (plan, einsum):
+        x = tr.ones((2, 2))
+        with pytest.raises(
+            ArgumentError, match=rf"{call.__name__}: memory_limit is .*; accepted: bytes as an int of 0"
+        ):
+            call("ij,jk", x, x, memory_limit=limit)
+
+
+def test_workspaces_of_the_kernels_count() -> None:
+    x = tr.ones((300, 300))
+    repeated = tr.broadcast_to(tr.ones((300, 1)), (300, 300))  # BLAS takes a copy of it
+    notation = "ij,(jk,kl)->il"
+    found = plan(notation, x, x, x)
+    needed = found.peak_bytes_on(repeated, x, x)
+
+    assert needed == found.peak_bytes + RESULT
+    assert plan(notation, x, x, x, memory_limit=found.peak_bytes) == found
+    sliced = plan(notation, repeated, x, x, memory_limit=found.peak_bytes)
+    assert sliced.slices.count > 1
+    assert sliced.peak_bytes_on(repeated, x, x) <= found.peak_bytes
+    assert plan(notation, repeated, x, x, memory_limit=needed) == found
+
+
+def test_plans_under_a_limit_are_kept_by_the_forms_of_their_operands() -> None:
+    plan_cache.clear()
+    x, y = tr.ones((40, 40)), tr.ones((40, 40)).T
+    first = plan("ij,jk,kl->il", x, x, x, memory_limit=20_000)
+
+    assert plan("ij,jk,kl->il", x, x, x, memory_limit="20kB") is first
+    assert plan("ij,jk,kl->il", y, x, x, memory_limit=20_000) is not first
+    assert plan("ij,jk,kl->il", x, x, x, memory_limit=20_001) is not first
+
+
+def test_a_path_whose_intermediates_are_large_is_followed_in_slices() -> None:
+    x = tr.ones((60, 60), dtype="I32")
+    path = [(0, 1), (0, 1), (0, 1)]
+    whole = plan("ij,kl,ik,jl->", x, x, x, x, optimize=path)
+    found = plan("ij,kl,ik,jl->", x, x, x, x, optimize=path, memory_limit="1MB")
+
+    assert whole.peak_bytes > 4 * 60**4
+    assert (found.path, found.peak_bytes_on() <= 10**6) == (whole.path, True)
+    assert found.flops < 1.01 * whole.flops
+    assert found(x, x, x, x).item() == 60**4
+
+
+def test_a_limit_holds_where_kernels_are_not_known() -> None:
+    found = plan(*CHAIN, memory_limit=2 * RESULT - 1)
+    operands = [tr.zeros(shape, placement="meta") for shape in found.shapes]
+
+    assert found(*operands).shape == (300, 300)
+    assert einsum("ij,jk,kl->il", *operands, memory_limit=2 * RESULT - 1).shape == (300, 300)
+
+
+LARGE = plan("ij,jk,kl->il", (4000, 2), (2, 3000), (3000, 4000))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, **options: LARGE(*x, **options),
+        lambda x, **options: einsum(LARGE.notation, *x, **options),
+        lambda x, **options: LARGE.with_slices({"k": 1000})(*x, **options),
+        lambda x, **options: LARGE.with_slices({"k": 1000}).run_slice(0, *x, **options),
+    ],
+    ids=["plan", "einsum", "sliced", "one slice"],
+)
+def test_what_cannot_end_is_refused_unless_it_is_forced(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    operands = [tr.zeros(shape) for shape in LARGE.shapes]
+    monkeypatch.setattr(executor, "recently_usable_bytes", lambda: 64 << 20)
+    with pytest.raises(OutOfMemoryError, match=r"may use 64.0 MiB in all; .*memory_limit=.*force=True"):
+        call(operands)
+    assert call(operands, force=True).shape == (4000, 4000)
+    with pytest.raises(OutOfMemoryError):
+        call(operands, force=False)
+
+
+def test_a_limit_lets_einsum_end_where_it_could_not() -> None:
+    x, y = tr.ones((200, 1)), tr.ones((1, 200))
+    assert einsum("ij,jk->", x, y, memory_limit=400).item() == 40_000.0
+    assert isinstance(plan("ij,jk->", x, y, memory_limit=400), Plan)
+
+
+def test_an_unknown_keyword_is_a_type_error() -> None:
+    x = tr.ones((2, 2))
+    with pytest.raises(TypeError, match="memory"):
+        einsum("ij,jk", x, x, memory="2GB")  # type: ignore[call-arg]
+    with pytest.raises(TensorError):
+        einsum("ij,jk,kl", x, x, x, memory_limit=1)

@@ -1,0 +1,40 @@
+"""The options of a search: what is accepted, what is refused, and what plans are kept under."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import tensor_runtime as tr
+from tensor_core.errors import ArgumentError
+from tensor_einsum import einsum, plan
+
+CHAIN = "ij,jk,kl->il"
+SHAPES = (2, 3), (3, 4), (4, 5)
+
+
+@pytest.mark.parametrize("seconds", [0, -1.0, float("nan"), float("inf"), "1", True, [1]])
+def test_seconds_must_be_a_positive_number(seconds: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"seconds=.*; accepted: a positive number, or None"):
+        plan(CHAIN, *SHAPES, seconds=seconds)
+
+
+@pytest.mark.parametrize("optimize", ["greedy", False, [(0, 1), (0, 1)]])
+def test_seconds_are_refused_where_nothing_searches_for_so_long(optimize: Any) -> None:
+    with pytest.raises(ArgumentError, match="seconds= is for the search of optimize='auto', found beside optimize="):
+        plan(CHAIN, *SHAPES, optimize=optimize, seconds=1)
+
+
+def test_an_unknown_option_is_refused_by_its_name() -> None:
+    ones = [tr.ones(shape) for shape in SHAPES]
+
+    with pytest.raises(
+        TypeError, match=r"einsum\(\) got an unexpected keyword argument 'optimise'; accepted: .*optimize"
+    ):
+        einsum(CHAIN, *ones, optimise="greedy")  # type: ignore[call-arg]
+
+
+def test_the_default_by_name_is_the_default() -> None:
+    assert plan(CHAIN, *SHAPES, optimize="auto") is plan(CHAIN, *SHAPES)
+    assert plan(CHAIN, *SHAPES, optimize=[(0, 1), (0, 1)]) is plan(CHAIN, *SHAPES, optimize=((0, 1), (0, 1)))

@@ -1,0 +1,82 @@
+"""A stored plan whose notation does not give the labels stored beside it is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tensor_core.errors import FormatError
+from tensor_einsum import Plan, plan
+
+X = (2, 3)
+PLANS = [
+    plan("ij,jk", X, (3, 4)),
+    plan(" k i , ij -> ", (4, 2), X),
+    plan("...ij,j...->i...", (7, 1, *X), (3, 5)),
+    plan("...i,i...->...", (2,), (2,)),
+    plan("ij,(jk,kl)->il", X, (3, 4), (4, 5)),
+    plan("iij,j->jj", (2, 2, 3), (3,)),
+    plan("ß日,日b->b", X, (3, 4)),
+    plan(X, ("left", "bond"), (3, 4), ("bond", "right"), ("left", "right")),
+    plan((5, 2, 3), (..., "left", "bond"), (6, 5, 3, 4), (..., "bond", "right"), (..., "left", "right")),
+    plan((2, 3), (0, ..., 10), (3,), (..., 10), (..., 0)),
+    plan(X, (0, 1), (3, 4), (1, 2)),
+    plan((2,), ("(",), (2,), (")",), (")", "(")),
+    plan((2,), (" ",), (2,), (",",)),
+    plan(X, ("] [", "a,b"), (3,), ("a,b",), ("a,b", "] [")),
+    plan((), (), (2,), ("a1",)),
+    plan((2, 5), (..., 3), (5,), (3,)),
+]
+
+
+@pytest.mark.parametrize("found", PLANS, ids=repr)
+def test_what_was_stored_is_read(found: Plan) -> None:
+    assert Plan.from_json(found.to_json()) == found
+
+
+def changed(found: Plan, **fields: Any) -> str:
+    return json.dumps({**json.loads(found.to_json()), **fields})
+
+
+@pytest.mark.parametrize(
+    ("found", "notation"),
+    [
+        (PLANS[0], "ij,jk->ki"),
+        (PLANS[0], "ij,ik"),
+        (PLANS[0], "ij,jk,k"),
+        (PLANS[0], "ij,"),
+        (PLANS[0], "..."),
+        (PLANS[0], "[i j],[j k]->[i k]"),
+        (PLANS[0], ""),
+        (PLANS[2], "ij...,j...->i..."),
+        (PLANS[7], "[left bond],[bond right]->[right left]"),
+        (PLANS[7], "[left ...],[bond right]->[left right]"),
+        (PLANS[7], "[left bond],[bond right]->[left right] "),
+        (PLANS[7], "ij,jk->ij"),
+        (PLANS[8], "[left ... bond],[... bond right]->[... left right]"),
+        (PLANS[8], "[... bond],[... bond right]->[... left right]"),
+        (PLANS[11], "(,)->()"),
+    ],
+)
+def test_a_notation_that_gives_other_labels_is_refused(found: Plan, notation: str) -> None:
+    with pytest.raises(FormatError, match=r"Plan\.from_json: the notation .* does not give the labels .*->"):
+        Plan.from_json(changed(found, notation=notation))
+
+
+def test_labels_that_are_changed_are_refused() -> None:
+    with pytest.raises(FormatError, match=r"the notation 'ij,jk' does not give the labels ij,jk->ki"):
+        Plan.from_json(changed(PLANS[0], output=[2, 0]))
+    with pytest.raises(FormatError, match=r"does not give the labels ij,kl->il"):
+        Plan.from_json(changed(PLANS[0], names="ijkl", inputs=[[0, 1], [2, 3]], output=[0, 3]))
+
+
+def test_labels_may_be_numbered_and_named_otherwise() -> None:
+    text = changed(PLANS[0], names=["c", "b", "a"], inputs=[[2, 1], [1, 0]], output=[2, 0])
+
+    assert Plan.from_json(text).subscripts == "ab,bc->ac"
+    assert (
+        Plan.from_json(changed(PLANS[7], notation="ij,jk->ik")).subscripts
+        == "[left][bond],[bond][right]->[left][right]"
+    )
