@@ -10,14 +10,14 @@ from tensor_core.errors import TensorError
 from tensor_core.foreign import refuse_masked
 from tensor_core.promotion import promote, promote_scalar
 from tensor_core.shapes import as_shape
-from tensor_einsum.arithmetic import SUMS_OF_PRODUCTS, arithmetic_of
 from tensor_einsum.errors import ExtentError
-from tensor_einsum.executor import bind_call
-from tensor_einsum.network import Shape
-from tensor_einsum.notation import LabelLists, split_interleaved
+from tensor_einsum.execution.executor import bind_call
+from tensor_einsum.notation.network import Shape
+from tensor_einsum.notation.reading import LabelLists, split_interleaved
 from tensor_einsum.options import EinsumOptions
-from tensor_einsum.plan import Plan, cached_plan
-from tensor_einsum.search_options import DEFAULT, SEARCH_KEYWORDS, SearchOptions, read_options
+from tensor_einsum.plans.plan import Plan, cached_plan
+from tensor_einsum.search.options import DEFAULT, SEARCH_KEYWORDS, SearchOptions, read_options
+from tensor_einsum.steps.arithmetic import SUMS_OF_PRODUCTS, arithmetic_of
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
 from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable

@@ -11,7 +11,7 @@ import tensor_einsum
 import tensor_runtime as tr
 from ironstride.output_paths import check_output_path, make_folder
 from ironstride.units import table
-from tensor_einsum.calibration import default_path
+from tensor_einsum.search.calibration import default_path
 from tensor_runtime.io.atomic_write import write_atomically
 
 

@@ -11,14 +11,14 @@ from tensor_einsum.byte_limits import check_limit
 from tensor_einsum.derivatives.planning import plan_sweep
 from tensor_einsum.derivatives.running import BoundSweep
 from tensor_einsum.derivatives.sweep import Goal, SweepPlan
-from tensor_einsum.executor import check_forms
+from tensor_einsum.execution.executor import check_forms
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.dispatch.arguments import wholes
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 if TYPE_CHECKING:
-    from tensor_einsum.plan import Plan
+    from tensor_einsum.plans.plan import Plan
 
 _sweeps: Final[CacheTable[SweepPlan]] = CacheTable(binding_cache)
 _bound: Final[CacheTable[BoundSweep]] = CacheTable(binding_cache)

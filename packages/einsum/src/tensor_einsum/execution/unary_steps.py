@@ -7,8 +7,8 @@ from typing import Final
 
 from tensor_core.dtypes import DType
 from tensor_einsum.contracts import UnaryEinsumParams
-from tensor_einsum.network import Labels
-from tensor_einsum.steps import Step, numbered
+from tensor_einsum.notation.network import Labels
+from tensor_einsum.steps.steps import Step, numbered
 from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.kernel_facts import state

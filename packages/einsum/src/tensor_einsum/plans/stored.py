@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 from tensor_core.dtypes import DType, as_dtype
 from tensor_core.errors import FormatError, TensorError, shortened
 from tensor_core.shapes import as_shape
-from tensor_einsum.arithmetic import SUMS_OF_PRODUCTS, Arithmetic, algebra_named, arithmetic_of
-from tensor_einsum.network import Labels, Network, Shape, resolve
-from tensor_einsum.notation import Notation
-from tensor_einsum.optimizers import Order
-from tensor_einsum.path import Path, in_pairs, to_ids
-from tensor_einsum.stored_notation import check_notation
+from tensor_einsum.notation.network import Labels, Network, Shape, resolve
+from tensor_einsum.notation.reading import Notation
+from tensor_einsum.notation.stored import check_notation
+from tensor_einsum.search.optimizers import Order
+from tensor_einsum.search.path import Path, in_pairs, to_ids
+from tensor_einsum.steps.arithmetic import SUMS_OF_PRODUCTS, Arithmetic, algebra_named, arithmetic_of
 from tensor_runtime.algebras import PLUS_TIMES
 
 if TYPE_CHECKING:
-    from tensor_einsum.plan import Plan
+    from tensor_einsum.plans.plan import Plan
 
 FORMAT: Final = "tensor_einsum.plan/2"
 """The version of what is stored, as JSON and as a pickle."""
@@ -95,7 +95,12 @@ def parts_of_json(text: str | bytes) -> Parts:
 
 
 def pickled(plan: Plan) -> tuple[Any, ...]:
-    """What a pickle holds of a plan: the arguments of :func:`parts_of_pickle`."""
+    """What a pickle holds of a plan: the arguments of :func:`parts_of_pickle`.
+
+    >>> from tensor_einsum import plan
+    >>> pickled(plan("ij,j", (2, 3), (3,)))[:2] == (FORMAT, "ij,j")
+    True
+    """
     dtypes = tuple(dtype.name for dtype in plan.dtypes)
     described = FORMAT, plan.notation, plan.names, plan.inputs, plan.output
     return *described, plan.shapes, dtypes, plan.path, Arithmetic(plan.algebra, plan.conj), plan.sliced
@@ -117,6 +122,10 @@ def parts_of_pickle(
 
     Raises:
         FormatError: it is of another version.
+
+    >>> from tensor_einsum import plan
+    >>> parts_of_pickle(*pickled(plan("ij,j", (2, 3), (3,))))[2].ids
+    ((0, 1),)
     """
     if stored not in (FORMAT, FORMER):
         found = stored if isinstance(stored, str) else "no version"

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tensor_core.formatting import readable_bytes
-from tensor_einsum.steps import VIEWS, Step
+from tensor_einsum.steps.steps import VIEWS, Step
 
 if TYPE_CHECKING:
     from tensor_einsum.derivatives.sweep import SweepPlan
-    from tensor_einsum.plan import Plan
+    from tensor_einsum.plans.plan import Plan
 
 _WIDEST: Final = 48  # characters of subscripts and shapes shown per line
 _HEADER: Final = ("result", "operands", "kind", "subscripts", "shape", "flops", "bytes")

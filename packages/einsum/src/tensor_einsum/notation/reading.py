@@ -17,7 +17,16 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from tensor_einsum.errors import SubscriptsError
-from tensor_einsum.label_names import ELLIPSIS, RESERVED, Bracket, fail, names_of, places, read_brackets, written
+from tensor_einsum.notation.label_names import (
+    ELLIPSIS,
+    RESERVED,
+    Bracket,
+    fail,
+    names_of,
+    places,
+    read_brackets,
+    written,
+)
 from tensor_runtime.backends.bounded_cache import BoundedCache, CacheTable
 
 LabelLists = tuple[tuple[tuple[Hashable, ...], ...], tuple[Hashable, ...] | None]

@@ -8,8 +8,8 @@ from math import isfinite
 from typing import Any, Final, NamedTuple, TypedDict
 
 from tensor_core.errors import ArgumentError, shortened
-from tensor_einsum.cost_model import TIME, Target, read_objective
-from tensor_einsum.path import path_entries
+from tensor_einsum.search.cost_model import TIME, Target, read_objective
+from tensor_einsum.search.path import path_entries
 
 
 class SearchKeywords(TypedDict, total=False):

@@ -16,11 +16,11 @@ from typing import Any, Final, NamedTuple
 
 from tensor_core.dtypes import DType
 from tensor_einsum.errors import PathError
-from tensor_einsum.network import Labels, Network
-from tensor_einsum.path import Path, in_pairs, to_ids
+from tensor_einsum.notation.network import Labels, Network
 from tensor_einsum.search.engine import search
+from tensor_einsum.search.options import DEFAULT, SearchOptions
+from tensor_einsum.search.path import Path, in_pairs, to_ids
 from tensor_einsum.search.problem import Budget, Problem, SearchRecord
-from tensor_einsum.search_options import DEFAULT, SearchOptions
 from tensor_runtime.locks import fork_safe_lock
 
 SHARE: Final = 0.1
@@ -50,8 +50,8 @@ def find_order(network: Network, order: Path | None, dtype: DType, options: Sear
         PathError: an unknown name, an invalid or incomplete path, a search that failed, or two orders at once.
 
     >>> from tensor_core import F64
-    >>> from tensor_einsum.network import resolve
-    >>> from tensor_einsum.notation import parse
+    >>> from tensor_einsum.notation.network import resolve
+    >>> from tensor_einsum.notation.reading import parse
     >>> network = resolve("plan", parse("ij,jk,kl"), [(2, 3), (3, 4), (4, 5)])
     >>> find_order(network, None, F64, SearchOptions(((1, 2), (0, 1)))).ids
     ((1, 2), (0, 3))

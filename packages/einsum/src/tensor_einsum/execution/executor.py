@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from tensor_core.dtypes import DType
 from tensor_core.errors import DTypeError, OutOfMemoryError, TensorError
 from tensor_core.formatting import readable_bytes
-from tensor_einsum import conjugation, semirings
 from tensor_einsum.errors import ExtentError
-from tensor_einsum.steps import Step, numbered, peak_bytes
-from tensor_einsum.unary_steps import StepBinder, bind_squeeze, bind_unary_einsum
+from tensor_einsum.execution import conjugation, semirings
+from tensor_einsum.execution.unary_steps import StepBinder, bind_squeeze, bind_unary_einsum
+from tensor_einsum.steps.steps import Step, numbered, peak_bytes
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
 from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
@@ -35,7 +35,7 @@ from tensor_runtime.placement import Placement
 from tensor_runtime.protocols import Kernel
 
 if TYPE_CHECKING:
-    from tensor_einsum.plan import Plan
+    from tensor_einsum.plans.plan import Plan
 
 OnStep = Callable[[int, int], object]
 

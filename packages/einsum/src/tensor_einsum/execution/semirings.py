@@ -13,9 +13,9 @@ from typing import Final
 
 from tensor_core.dtypes import DType
 from tensor_einsum.contracts import SemiringUnaryEinsumParams
-from tensor_einsum.network import Labels
-from tensor_einsum.steps import Step, numbered
-from tensor_einsum.unary_steps import StepBinder, conversion, relabelled
+from tensor_einsum.execution.unary_steps import StepBinder, conversion, relabelled
+from tensor_einsum.notation.network import Labels
+from tensor_einsum.steps.steps import Step, numbered
 from tensor_runtime.algebras import Semiring
 from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable

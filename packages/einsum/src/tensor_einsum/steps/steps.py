@@ -22,9 +22,9 @@ from itertools import chain
 from math import prod
 from typing import Final, NamedTuple
 
-from tensor_einsum.label_names import RESERVED, shown
-from tensor_einsum.network import Labels, Network, Shape
-from tensor_einsum.path import Path
+from tensor_einsum.notation.label_names import RESERVED, shown
+from tensor_einsum.notation.network import Labels, Network, Shape
+from tensor_einsum.search.path import Path
 
 _SMALLER: Final = (
     4  # measured on tensor networks: 1 and 16 do worse on some, moving always does worse on chains of bonds
@@ -64,13 +64,13 @@ def build_steps(network: Network, path: Path, itemsize: int, conj: Sequence[int]
 
     Args:
         network: labels and extents.
-        path: ids, one or two per contraction (``tensor_einsum.path``).
+        path: ids, one or two per contraction (``tensor_einsum.search.path``).
         itemsize: bytes per element of every result.
         conj: operands that are taken conjugated. A product of two such is the conjugate of the plain product, so
             conjugation is put off as long as both factors have it.
 
-    >>> from tensor_einsum.notation import parse
-    >>> from tensor_einsum.network import resolve
+    >>> from tensor_einsum.notation.reading import parse
+    >>> from tensor_einsum.notation.network import resolve
     >>> network = resolve("einsum", parse("iij,jk->k"), [(2, 2, 3), (3, 4)])
     >>> [step.subscripts for step in build_steps(network, ((0, 1),), 8)]
     ['iij->j', 'j,jk->k']

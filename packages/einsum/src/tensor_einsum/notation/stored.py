@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tensor_core.errors import FormatError, TensorError, shortened
-from tensor_einsum.label_names import written
-from tensor_einsum.network import Labels, Shape, resolve
-from tensor_einsum.notation import parse
+from tensor_einsum.notation.label_names import written
+from tensor_einsum.notation.network import Labels, Shape, resolve
+from tensor_einsum.notation.reading import parse
 
 
 def check_notation(

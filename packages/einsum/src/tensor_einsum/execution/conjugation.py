@@ -1,7 +1,7 @@
 """Steps that read an operand conjugated: the kernel ``conj_contract``, or without it ``conj`` before the product.
 
-``tensor_einsum.steps`` has decided where they are needed: only where one factor of a product is conjugated and the
-other is not, and at the end where both were.
+``tensor_einsum.steps.steps`` has decided where they are needed: only where one factor of a product is conjugated and
+the other is not, and at the end where both were.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 
 from tensor_core.dtypes import DType
 from tensor_core.errors import UnsupportedOperationError
-from tensor_einsum.steps import Step, numbered
+from tensor_einsum.steps.steps import Step, numbered
 from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.kernel_facts import state

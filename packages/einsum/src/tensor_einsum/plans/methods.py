@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from tensor_einsum.derivatives.sweep import SweepPlan
-    from tensor_einsum.plan import Plan
+    from tensor_einsum.plans.plan import Plan
     from tensor_runtime import Tensor
 
 
@@ -202,7 +202,7 @@ class PlanMethods:
         >>> plan("ij,j->i", (2, 2), (2,)).map([a, vectors]).to_numpy().tolist()
         [[1.0, 2.0, 3.0], [3.0, 4.0, 7.0]]
         """
-        from tensor_einsum.batched import run_map
+        from tensor_einsum.plans.batched import run_map
 
         return run_map(cast("Plan", self), operands, axis, memory_limit)
 
@@ -228,6 +228,6 @@ class PlanMethods:
         >>> large.path == small.path, large.output_shape
         (True, (20, 50))
         """
-        from tensor_einsum.remaking import reused
+        from tensor_einsum.plans.remaking import reused
 
         return reused(cast("Plan", self), operands, dtype)

@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import Any, Final, NamedTuple
 
 from tensor_core.errors import ArgumentError, BackendUnavailableError, shortened
-from tensor_einsum.steps import Step
+from tensor_einsum.steps.steps import Step
 
 _LEAST: Final = 1000
 """Flops that a step counts for at least; it takes its microseconds even if it only rearranges."""

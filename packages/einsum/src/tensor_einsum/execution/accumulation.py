@@ -23,7 +23,7 @@ from tensor_runtime.ops.arithmetic import multiply
 from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensorViewMut
 
 if TYPE_CHECKING:
-    from tensor_einsum.plan import Plan
+    from tensor_einsum.plans.plan import Plan
 
 _SUM: Final = fuse(lambda result, former, beta: result + beta * former)
 _WEIGHTED: Final = fuse(lambda result, former, alpha, beta: alpha * result + beta * former)

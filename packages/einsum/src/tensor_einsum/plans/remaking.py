@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 from tensor_core.dtypes import DType, as_dtype
 from tensor_core.errors import TensorError, shortened
 from tensor_core.shapes import as_shape
-from tensor_einsum.arithmetic import arithmetic_of
 from tensor_einsum.errors import ExtentError
-from tensor_einsum.network import Labels, Shape, resolve
-from tensor_einsum.notation import Notation
-from tensor_einsum.optimizers import Order
-from tensor_einsum.path import to_ids
+from tensor_einsum.notation.network import Labels, Shape, resolve
+from tensor_einsum.notation.reading import Notation
+from tensor_einsum.search.optimizers import Order
+from tensor_einsum.search.path import to_ids
+from tensor_einsum.steps.arithmetic import arithmetic_of
 from tensor_runtime.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
-    from tensor_einsum.plan import Plan
+    from tensor_einsum.plans.plan import Plan
 
 
 def reused(plan: Plan, items: Sequence[Any], dtype: Any) -> Plan:

@@ -17,9 +17,9 @@ from tensor_einsum.byte_limits import check_limit
 from tensor_einsum.derivatives.running import BoundSweep
 from tensor_einsum.derivatives.sweep import Goal, SweepPlan
 from tensor_einsum.errors import ExtentError
-from tensor_einsum.executor import check_forms, needs_check
-from tensor_einsum.label_names import written
-from tensor_einsum.remaking import remade
+from tensor_einsum.execution.executor import check_forms, needs_check
+from tensor_einsum.notation.label_names import written
+from tensor_einsum.plans.remaking import remade
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.memory_limits import recently_usable_bytes
@@ -28,7 +28,7 @@ from tensor_runtime.ops.creation import zeros
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 if TYPE_CHECKING:
-    from tensor_einsum.plan import Plan
+    from tensor_einsum.plans.plan import Plan
 
 
 _plans: Final[CacheTable[Plan]] = CacheTable(binding_cache)

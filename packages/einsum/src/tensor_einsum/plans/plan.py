@@ -1,8 +1,8 @@
 """Plans: everything about a contraction that shapes decide, before any data is touched.
 
 A plan is data: labels, shapes, dtypes and a path, and the steps and costs that follow from them. It holds no form and
-no kernel, so it can be hashed, pickled, written as JSON, and used on any backend; ``tensor_einsum.executor`` takes it
-and the forms of actual operands, binds it and runs it.
+no kernel, so it can be hashed, pickled, written as JSON, and used on any backend; ``tensor_einsum.execution.executor``
+takes it and the forms of actual operands, binds it and runs it.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Unpack, overload
 
 from tensor_core.dtypes import DType
 from tensor_core.promotion import promote
-from tensor_einsum.arithmetic import SUMS_OF_PRODUCTS, Arithmetic
-from tensor_einsum.label_names import written
-from tensor_einsum.network import Labels, Network, Shape, resolve
-from tensor_einsum.notation import LabelLists, Notation, notations, read_notation
-from tensor_einsum.optimizers import Order, find_order
+from tensor_einsum.notation.label_names import written
+from tensor_einsum.notation.network import Labels, Network, Shape, resolve
+from tensor_einsum.notation.reading import LabelLists, Notation, notations, read_notation
 from tensor_einsum.options import OnStep, RunOptions
-from tensor_einsum.path import Path, to_linear
-from tensor_einsum.plan_calls import call_plan, run_plan
-from tensor_einsum.plan_methods import PlanMethods
-from tensor_einsum.report import as_html, plan_table, report_of_plan
+from tensor_einsum.plans.calls import call_plan, run_plan
+from tensor_einsum.plans.methods import PlanMethods
+from tensor_einsum.plans.stored import parts_of_json, parts_of_pickle, pickled, to_json
+from tensor_einsum.search.optimizers import Order, find_order
+from tensor_einsum.search.options import DEFAULT, SearchOptions
+from tensor_einsum.search.path import Path, to_linear
 from tensor_einsum.search.problem import SearchRecord
-from tensor_einsum.search_options import DEFAULT, SearchOptions
 from tensor_einsum.slices.methods import SliceMethods
-from tensor_einsum.steps import Step, build_steps, peak_bytes
-from tensor_einsum.stored_plan import parts_of_json, parts_of_pickle, pickled, to_json
+from tensor_einsum.steps.arithmetic import SUMS_OF_PRODUCTS, Arithmetic
+from tensor_einsum.steps.report import as_html, plan_table, report_of_plan
+from tensor_einsum.steps.steps import Step, build_steps, peak_bytes
 from tensor_runtime.algebras import Semiring
 from tensor_runtime.backends.bounded_cache import BoundedCache, CacheTable
 
@@ -310,7 +310,7 @@ def make_plan(
     """Plan a contraction; nothing is cached here.
 
     >>> from tensor_core import F64
-    >>> from tensor_einsum.notation import parse
+    >>> from tensor_einsum.notation.reading import parse
     >>> make_plan("plan", parse("ij,jk"), [(2, 3), (3, 4)], [F64, F64], DEFAULT).output_shape
     (2, 4)
     """

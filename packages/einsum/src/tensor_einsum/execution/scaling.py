@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.dtypes import C32, F32
 from tensor_core.errors import ArgumentError, DTypeError
-from tensor_einsum.executor import Executable, Instruction, OnStep, bind_steps, check_fits, needs_check
+from tensor_einsum.execution.executor import Executable, Instruction, OnStep, bind_steps, check_fits, needs_check
 from tensor_runtime.algebras import MAX_TIMES, PLUS_TIMES
 from tensor_runtime.form import Form
 from tensor_runtime.ops.arithmetic import divide, multiply
@@ -25,7 +25,7 @@ from tensor_runtime.ops.statistics import norm
 from tensor_runtime.tensors.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
-    from tensor_einsum.plan import Plan
+    from tensor_einsum.plans.plan import Plan
 
 _KINDS: Final = ("float", "complex")
 _LOG10_OF_2: Final = log10(2.0)

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.errors import ArgumentError
-from tensor_einsum.accumulation import Accumulation
-from tensor_einsum.executor import OnStep, bind_plan, check_fits, check_forms, needs_check
-from tensor_einsum.progress import reporting
-from tensor_einsum.scaling import run_scaled
+from tensor_einsum.execution.accumulation import Accumulation
+from tensor_einsum.execution.executor import OnStep, bind_plan, check_fits, check_forms, needs_check
+from tensor_einsum.execution.progress import reporting
+from tensor_einsum.execution.scaling import run_scaled
 from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
 
 if TYPE_CHECKING:
-    from tensor_einsum.plan import Plan
+    from tensor_einsum.plans.plan import Plan
 
 _executables: Final[CacheTable[Binding]] = CacheTable(binding_cache)
 

@@ -12,8 +12,8 @@ from itertools import chain
 from typing import NamedTuple, NoReturn
 
 from tensor_einsum.errors import ExtentError, pointed
-from tensor_einsum.label_names import ELLIPSIS, single_characters
-from tensor_einsum.notation import Notation
+from tensor_einsum.notation.label_names import ELLIPSIS, single_characters
+from tensor_einsum.notation.reading import Notation
 
 Labels = tuple[int, ...]
 Shape = tuple[int, ...]
@@ -38,7 +38,7 @@ def resolve(operation: str, notation: Notation, shapes: Sequence[Shape]) -> Netw
         ExtentError: a wrong number of operands or axes, or extents that do not fit; the message names label,
             operands, shapes.
 
-    >>> from tensor_einsum.notation import parse
+    >>> from tensor_einsum.notation.reading import parse
     >>> resolve("einsum", parse("...ij,jk"), [(5, 2, 3), (3, 4)]).extents
     (2, 3, 4, 5)
     >>> resolve("einsum", parse("ij,ij"), [(2, 1), (2, 3)]).terms
