@@ -94,6 +94,92 @@ def test_clear_gives_everything_back() -> None:
     assert LIBRARY.allocator_stats()["kept_bytes"] == LIBRARY.allocator_stats()["kept_buffers"] == 0
 
 
+def resident() -> int:
+    """Bytes of this process that lie in memory."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def bytes_of(megabytes: int) -> np.ndarray[Any, Any]:
+    array: np.ndarray[Any, Any] = LIBRARY.empty((megabytes * MEGABYTE,), "Bool")
+    return array
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="pages are moved on Linux alone")
+def test_large_buffers_of_other_sizes_serve_before_new_memory() -> None:
+    LIBRARY.allocator_set_limit(1 << 30)
+    first, second = bytes_of(40), bytes_of(24)
+    first.fill(True)
+    second.fill(True)
+    del first, second
+    before = resident()
+    both = bytes_of(64)
+    stats = LIBRARY.allocator_stats()
+    assert stats["kept_bytes"] == 0 and stats["used_bytes"] == stats["peak_bytes"] == 64 * MEGABYTE
+    both.fill(False)
+    assert resident() - before < 8 * MEGABYTE
+    assert not both.any()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="pages are moved on Linux alone")
+def test_what_is_left_of_a_large_buffer_is_kept_and_serves_too() -> None:
+    LIBRARY.allocator_set_limit(1 << 30)
+    whole = bytes_of(64)
+    whole.fill(True)
+    del whole
+    before = resident()
+    parts = [bytes_of(12), bytes_of(20)]
+    assert LIBRARY.allocator_stats()["kept_bytes"] == 32 * MEGABYTE
+    parts.append(bytes_of(32))
+    assert LIBRARY.allocator_stats()["kept_bytes"] == 0
+    for number, part in enumerate(parts):
+        part.view(np.uint8).fill(number)
+    assert resident() - before < 8 * MEGABYTE
+    assert [set(np.unique(part.view(np.uint8))) for part in parts] == [{0}, {1}, {2}]
+    del parts, part
+    LIBRARY.allocator_set_limit(16 * MEGABYTE)
+    assert LIBRARY.allocator_stats()["kept_bytes"] <= 16 * MEGABYTE
+    LIBRARY.allocator_clear()
+    assert LIBRARY.allocator_stats()["kept_bytes"] == LIBRARY.allocator_stats()["used_bytes"] == 0
+
+
+def test_large_buffers_of_many_sizes_never_overlap() -> None:
+    LIBRARY.allocator_set_limit(1 << 30)
+    random = np.random.default_rng(5)
+    held: list[tuple[int, Any]] = []
+    for turn in range(120):
+        if held and random.random() < 0.5:
+            number, array = held.pop(int(random.integers(len(held))))
+            assert (array[:: 1 << 20] == number).all() and array[-1] == number
+        if sum(array.size for _, array in held) < 200 * MEGABYTE:
+            array = bytes_of(int(random.integers(5, 60))).view(np.uint8)
+            array[:: 1 << 20] = turn
+            array[-1] = turn
+            held.append((turn, array))
+        array = None
+    for number, array in held:
+        assert (array[:: 1 << 20] == number).all() and array[-1] == number
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="pages are moved on Linux alone")
+def test_a_write_into_a_large_buffer_given_back_is_found_when_its_pages_serve_another() -> None:
+    code = """
+import ctypes
+from tensor_cpu.system.extension import LIBRARY
+LIBRARY.allocator_set_poisoning(True)
+array = LIBRARY.empty((16 << 20,), "Bool")
+address = array.__array_interface__["data"][0]
+del array
+{write}
+array = LIBRARY.empty((12 << 20,), "Bool")
+print("unharmed")
+"""
+    fine = run_python(code.format(write=""))
+    assert fine.stdout == "unharmed\n", fine.stderr
+    wrong = run_python(code.format(write="ctypes.memset(address + 5000, 1, 1)"))
+    assert wrong.returncode != 0 and "was written to at byte 5000 after it was given back" in wrong.stderr
+
+
 def test_sizes_that_no_memory_has_are_refused() -> None:
     with pytest.raises(ValueError, match="cannot keep -1 bytes"):
         LIBRARY.allocator_set_limit(-1)

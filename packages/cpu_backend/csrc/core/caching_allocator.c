@@ -1,10 +1,13 @@
 /* The caching allocator: one list per size class, newest first within a class, and one list of all by age.
  *
  * What is kept is described in the first bytes of the buffer itself, so that keeping one needs no memory. Buffers of
- * 2 MiB or more are aligned to huge pages and ask for them (transparent ones, on Linux). When poisoning is on, a buffer
+ * 2 MiB or more are aligned to huge pages and ask for them (transparent ones, on Linux). A large one is a range of pages
+ * (pages.h): when none of its class is kept, it is made of the pages of large ones of other classes, the oldest first,
+ * and of new pages only then; what is left of the last one is a loose piece, of no class. When poisoning is on, a buffer
  * that is given back is filled with one byte and says so in its description; whoever takes it looks for other bytes.
  */
 #include "core/caching_allocator.h"
+#include "core/pages.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -15,10 +18,11 @@
 #include <sys/mman.h>
 #endif
 
-enum { ALIGNMENT = 64, CLASSES = 4 * 64, POISON = 0xDB };
+enum { ALIGNMENT = 64, CLASSES = 20 * 64, LOOSE = CLASSES, POISON = 0xDB };
+enum { LARGE = 1 << 23 }; /* bytes; what is larger is a range of pages */
+static const int64_t MOST_MOVED = (int64_t)1 << 35; /* bytes in ranges: the system counts their parts */
 /* Bytes of scratch that come from the cache: the system's allocator may give larger blocks back each time. */
 enum { CACHED_SCRATCH = 1 << 14 };
-enum { HUGE_PAGE = 1 << 21 };
 enum { FIRST_LIMIT = 1 << 28, ALWAYS_KEPT = 1 << 25 }; /* bytes; the second whatever was in use, within the limit */
 
 typedef struct Kept Kept;
@@ -27,14 +31,17 @@ struct Kept {
     Kept *above, *below; /* of this class */
     size_t bytes;        /* of the class */
     int class_index;
+    bool range;    /* of pages */
     bool poisoned; /* every byte behind this description is POISON */
 };
 _Static_assert(sizeof(Kept) <= ALLOCATOR_SMALLEST, "the description of a buffer lies in the buffer");
 
 static struct {
     pthread_mutex_t lock;
-    Kept *top[CLASSES];
+    Kept *top[CLASSES + 1];
     Kept *newest, *oldest;
+    int64_t range_bytes; /* in ranges of pages, used or kept */
+    bool stuck;          /* no more pages can be moved */
     AllocatorStats stats;
     atomic_bool poisoning;
 } allocator = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -49,14 +56,16 @@ __attribute__((constructor)) static void prepare(void) {
     pthread_atfork(lock, unlock, renew_lock);
 }
 
-/* The class of a size: quarter steps between powers of two. Sets the size that the class really has. */
+/* The class of a size: quarter steps between powers of two, and above LARGE sixteenths that are whole huge pages. Sets
+ * the size that the class really has. */
 static int class_of(size_t bytes, size_t *rounded) {
     if (bytes < ALLOCATOR_SMALLEST) bytes = ALLOCATOR_SMALLEST;
-    int power = 63 - __builtin_clzll((unsigned long long)(bytes - 1)); /* 2^power < bytes <= 2^(power + 1) */
-    size_t quarter = (size_t)1 << (power - 2);
-    size_t steps = (bytes + quarter - 1) / quarter; /* 5 to 8 quarters */
-    *rounded = steps * quarter;
-    return 4 * power + (int)steps - 5;
+    const int power = 63 - __builtin_clzll((unsigned long long)(bytes - 1)); /* 2^power < bytes <= 2^(power + 1) */
+    const size_t least = (size_t)1 << power, quarter = least / 4, sixteenth = least / 16;
+    const size_t step = bytes <= LARGE ? quarter : sixteenth < HUGE_PAGE ? HUGE_PAGE : sixteenth;
+    const size_t steps = (bytes - least + step - 1) / step; /* at least 1 */
+    *rounded = least + steps * step;
+    return (bytes <= LARGE ? 4 : 20) * power + (int)steps - 1; /* 20 leaves the small ones their numbers */
 }
 
 static void unlink_kept(Kept *kept) {
@@ -93,6 +102,7 @@ static Kept *evict(void) {
     while (allocator.oldest && allocator.stats.kept_bytes > most) {
         Kept *oldest = allocator.oldest;
         unlink_kept(oldest);
+        if (oldest->range) allocator.range_bytes -= (int64_t)oldest->bytes;
         allocator.stats.evictions++;
         oldest->older = dropped;
         dropped = oldest;
@@ -100,10 +110,24 @@ static Kept *evict(void) {
     return dropped;
 }
 
+static bool is_range(size_t bytes) { return PAGES_MOVE && bytes > LARGE; }
+
+/* Ranges are accounted for under the lock, by their callers. */
+static void give_back(void *buffer, size_t bytes, bool range) {
+#if PAGES_MOVE
+    if (range) {
+        pages_unmap(buffer, bytes);
+        return;
+    }
+#endif
+    (void)bytes, (void)range;
+    free(buffer);
+}
+
 static void free_all(Kept *dropped) {
     while (dropped) {
         Kept *next = dropped->older;
-        free(dropped);
+        give_back(dropped, dropped->bytes, dropped->range);
         dropped = next;
     }
 }
@@ -135,28 +159,114 @@ static void note_use(int64_t bytes) {
         allocator.stats.peak_bytes = allocator.stats.used_bytes;
 }
 
+#if PAGES_MOVE
+static void keep_loose(char *piece, size_t bytes, bool poisoned) {
+    Kept *kept = (Kept *)piece;
+    kept->bytes = bytes;
+    kept->class_index = LOOSE;
+    kept->range = true;
+    kept->poisoned = poisoned;
+    lock();
+    link_kept(kept);
+    unlock();
+}
+
+/* Takes large kept buffers, the oldest first, until they have so many bytes; under the lock. */
+static Kept *gather(size_t bytes) {
+    Kept *taken = NULL, *newer;
+    if (allocator.stuck || allocator.range_bytes > MOST_MOVED) return NULL;
+    for (Kept *kept = allocator.oldest; kept != NULL && bytes > 0; kept = newer) {
+        newer = kept->newer;
+        if (!kept->range) continue;
+        unlink_kept(kept);
+        bytes -= kept->bytes < bytes ? kept->bytes : bytes;
+        kept->older = taken;
+        taken = kept;
+    }
+    return taken;
+}
+
+/* A range made of the pages of kept ones, and ends the latter; NULL when that cannot be done. */
+static char *assemble(Kept *taken, size_t bytes) {
+    char *range = pages_map(bytes);
+    size_t filled = 0, lost = 0;
+    int64_t ended = 0;
+    while (taken) {
+        Kept *next = taken->older;
+        char *piece = (char *)taken;
+        const size_t has = taken->bytes, wanted = range == NULL || lost ? 0 : has < bytes - filled ? has : bytes - filled;
+        const bool poisoned = taken->poisoned;
+        if (poisoned) require_poison(taken);
+        const size_t moved = wanted > 0 ? pages_move(piece, range + filled, wanted) : 0;
+        filled += moved;
+        ended += (int64_t)moved;
+        if (moved < wanted) lost = HUGE_PAGE;
+        if (moved < has && moved == wanted) {
+            keep_loose(piece + moved, has - moved, poisoned);
+        } else if (moved < has) {
+            pages_unmap(piece + moved, has - moved);
+            ended += (int64_t)(has - moved);
+        }
+        taken = next;
+    }
+    if (lost) { /* one huge page of the range may be anybody's */
+        if (filled > 0) pages_unmap(range, filled);
+        if (filled + lost < bytes) pages_unmap(range + filled + lost, bytes - filled - lost);
+        range = NULL;
+    }
+    lock();
+    allocator.range_bytes -= ended;
+    if (lost) allocator.stuck = true;
+    unlock();
+    return range;
+}
+#endif
+
+static void *new_range(size_t bytes) {
+    char *range = NULL;
+#if PAGES_MOVE
+    range = pages_map(bytes);
+#endif
+    (void)bytes;
+    return range;
+}
+
+static void *new_buffer(size_t bytes) {
+    void *buffer = is_range(bytes) ? new_range(bytes) : fresh(bytes);
+    if (buffer == NULL) { /* what is kept may be what is missing */
+        allocator_clear();
+        buffer = is_range(bytes) ? new_range(bytes) : fresh(bytes);
+    }
+    return buffer;
+}
+
 void *allocator_acquire(size_t bytes) {
     size_t rounded;
     if (bytes > SIZE_MAX / 4) return NULL;
     int class_index = class_of(bytes, &rounded);
+    Kept *taken = NULL;
     lock();
     Kept *kept = allocator.top[class_index];
     if (kept) unlink_kept(kept), allocator.stats.hits++;
     else allocator.stats.misses++;
     if (kept) note_use((int64_t)rounded);
+#if PAGES_MOVE
+    if (!kept && is_range(rounded)) taken = gather(rounded);
+#endif
     unlock();
     if (kept) {
         if (kept->poisoned) require_poison(kept);
         return kept;
     }
-    void *buffer = fresh(rounded);
-    if (buffer == NULL) { /* what is kept may be what is missing */
-        allocator_clear();
-        buffer = fresh(rounded);
-    }
+    void *buffer = NULL;
+#if PAGES_MOVE
+    if (taken) buffer = assemble(taken, rounded);
+#endif
+    if (buffer == NULL) buffer = new_buffer(rounded);
     if (buffer == NULL) return NULL;
     lock();
     note_use((int64_t)rounded);
+    if (is_range(rounded)) allocator.range_bytes += (int64_t)rounded;
     unlock();
     return buffer;
 }
@@ -171,6 +281,7 @@ void allocator_release(void *buffer, size_t bytes) {
     kept->poisoned = poisoned;
     kept->bytes = rounded;
     kept->class_index = class_index;
+    kept->range = is_range(rounded);
     lock();
     allocator.stats.used_bytes -= (int64_t)rounded;
     allocator.stats.used_buffers--;

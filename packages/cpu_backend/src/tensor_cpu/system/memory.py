@@ -35,9 +35,9 @@ class PoolStats(NamedTuple):
     limit_bytes: int
     """Of what is kept."""
     hits: int
-    """Requests that a kept buffer served."""
+    """Requests that a kept buffer of their size served."""
     misses: int
-    """Requests that went to the operating system."""
+    """Other requests: the operating system served them, or pages of kept buffers of other sizes did."""
     evictions: int
     """Buffers that left because of the limit, or because twice the peak was kept."""
     peak_bytes: int
