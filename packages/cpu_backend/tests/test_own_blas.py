@@ -280,7 +280,7 @@ def test_a_child_forked_while_other_threads_multiply_multiplies_too(output: Outp
         "warnings.simplefilter('ignore')\n"
         "from tensor_cpu.system.threads import set_threads\n"
         "set_threads(2)\n"
-        "x, small = tr.asarray(np.ones((400, 400))), tr.asarray(np.eye(12)[:, :, None] * np.ones(50))\n"
+        "x, small = tr.asarray(np.ones((800, 800))), tr.asarray(np.eye(12)[:, :, None] * np.ones(50))\n"
         "decomposed, over = tr.asarray(np.eye(700) + 1.0), threading.Event()\n"
         "def loop(work):\n"
         "    while not over.is_set(): work()\n"
@@ -293,7 +293,7 @@ def test_a_child_forked_while_other_threads_multiply_multiplies_too(output: Outp
         "    child = os.fork()\n"
         "    if child == 0:\n"
         "        signal.alarm(20)\n"
-        "        fine = (tr.matmul(x, x).to_numpy() == 400.0).all() and tl.inv(small).shape == small.shape\n"
+        "        fine = (tr.matmul(x, x).to_numpy() == 800.0).all() and tl.inv(small).shape == small.shape\n"
         "        os._exit(0 if fine else 1)\n"
         "    bad += os.waitpid(child, 0)[1] != 0\n"
         "over.set()\n"
@@ -370,9 +370,9 @@ def test_the_doctor_names_our_library_its_version_and_its_processor(output: Outp
 def test_threads_lent_to_a_product_sleep_soon_after_it(output: Output) -> None:
     code = (
         "import os, time, numpy as np, tensor_runtime as tr\n"
-        "x = tr.asarray(np.ones((300, 300)))\n"
+        "x = tr.asarray(np.ones((800, 800)))  # large enough for the library's threads\n"
         "def used_while_asleep():\n"
-        "    assert (tr.matmul(x, x).to_numpy() == 300.0).all()\n"
+        "    assert (tr.matmul(x, x).to_numpy() == 800.0).all()\n"
         "    before = time.process_time()\n"
         "    time.sleep(0.05)\n"
         "    return time.process_time() - before\n"
@@ -384,12 +384,27 @@ def test_threads_lent_to_a_product_sleep_soon_after_it(output: Output) -> None:
 
 
 @OWN
+@AFFINITY
+def test_products_of_some_milliseconds_are_lent_no_threads_that_would_wait_for_each_other(output: Output) -> None:
+    code = (
+        "import os, numpy as np, tensor_runtime as tr\n"
+        "def threads_after(size):\n"
+        "    x = tr.asarray(np.ones((size, size)))\n"
+        "    assert (tr.matmul(x, x).to_numpy() == size).all()\n"
+        "    return len(os.listdir('/proc/self/task'))\n"
+        "alone, shared, lent = (threads_after(size) for size in (60, 400, 800))\n"
+        "print(shared - alone, lent - shared)"
+    )
+    assert output(code, TENSOR_CPU_THREADS="2").split() == ["1", "1"]
+
+
+@OWN
 def test_products_of_several_callers_are_right_while_one_of_them_is_lent_threads() -> None:
-    whole = np.arange(200.0 * 200.0).reshape(200, 200) % 7
+    whole = np.arange(800.0 * 800.0).reshape(800, 800) % 7
     x, expected = tr.asarray(np.asfortranarray(whole)), whole @ whole
 
     with set_threads(3), ThreadPoolExecutor(4) as callers:
-        products = list(callers.map(lambda _: tr.matmul(x, x).to_numpy(), range(80)))
+        products = list(callers.map(lambda _: tr.matmul(x, x).to_numpy(), range(16)))
 
     assert all((product == expected).all() for product in products)
     assert int(LIBRARY.blas_threads()) == 1

@@ -10,8 +10,9 @@
 #include <string.h>
 
 static const double WORTH_A_THREAD = 2e6; /* operations: some 50 microseconds on one thread */
-static const double SMALL_TILE = 20e6;    /* operations: a tile is not worth less */
+static const double SMALL_TILE = 40e6;    /* operations: a tile is not worth less */
 static const double LONG_SHARE = 500e6;   /* operations of a thread, beside which waking it counts for little */
+static const double LEAST_LENT = 1e9;     /* operations: see is_for_the_library() */
 enum {
     FEWEST_ROWS = 64,
     FEWEST_COLUMNS = 32,
@@ -186,9 +187,12 @@ static void choose_tiles(ProductsCall *call, int threads) {
     }
 }
 
-/* Tiles would each pack their rows and columns anew; where there are few rows, the library's own cuts are the worse. */
+/* Tiles would each pack their rows and columns anew; where there are few rows, the library's own cuts are the worse. But
+ * the library's threads wait for each other several times in a product: where other work has a processor, each time for
+ * as long as the scheduler gives that one, some milliseconds. Who takes tiles waits for nobody but those inside one. */
 static bool is_for_the_library(const Products *products) {
-    return products->stack.size == 1 && products->m >= FEWEST_ROWS && products->n > 1;
+    return products->stack.size == 1 && products->m >= FEWEST_ROWS && products->n > 1 &&
+           products_work(products) >= LEAST_LENT;
 }
 
 static bool run_with_threads_of_the_library(const ProductsCall *call, int threads) {
