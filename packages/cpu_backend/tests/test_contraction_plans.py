@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tensor_cpu.kernels.axes import Labels, Operand, join, row_major
+from tensor_cpu.kernels.contraction import cost
 from tensor_cpu.kernels.contraction.broadcast_sum import Accumulation
 from tensor_cpu.kernels.contraction.choice import plan_numpy
-from tensor_cpu.kernels.contraction.gemm import MatrixProduct
+from tensor_cpu.kernels.contraction.gemm import MatrixProduct, plan_product
 from tensor_cpu.kernels.copy.permute import bind_tiles
 
 
@@ -129,3 +130,19 @@ def test_a_copy_in_the_same_order_is_numpys_own() -> None:
 
     assert bind_tiles((1000, 1000), (2000, 1)) is np.copyto
     assert bind_tiles((1000, 1000), (1, 1000)) is not np.copyto
+
+
+def test_a_stack_of_small_products_that_sum_along_both_memories_costs_more_than_one_that_does_not() -> None:
+    extents = {"b": 2000, "i": 4, "j": 4, "k": 4}
+    along = decided(operand("bik", extents), operand("bjk", extents), operand("bji", extents))
+    across = decided(operand("bki", extents), operand("bjk", extents), operand("bji", extents))
+    assert along.cost > 2 * across.cost
+
+
+def test_a_large_result_is_not_written_in_interleaved_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    extents = {"x": 11, "w": 11, "i": 4, "h": 4, "n": 1900}
+    x, y, result = operand("hiwx", extents), operand("nw", extents), operand("nhix", extents)
+    axes = join(x, y, result)
+    assert not plan_product(axes, x, y, result).stack
+    monkeypatch.setattr(cost, "interleaved", lambda *_: 0.0)
+    assert plan_product(axes, x, y, result).stack  # which would copy nothing

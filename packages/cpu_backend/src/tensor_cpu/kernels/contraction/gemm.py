@@ -129,6 +129,12 @@ def _judge(
     count = extent_of(stack)
     time = cost.products(count, m, n, k, result.dtype)
     loop_time = cost.loops(count, m, n, k)
+    if first and second and first[0].stride == 1 == second[1].stride and k > 1:
+        time += cost.along(count, m, n, k, result.dtype)
+    if stack and product and min(m, n) > 1:
+        slow, fast = sorted(product, key=lambda one: -one.stride)
+        if any((axis.strides[RESULT] or 0) < slow.stride for axis in stack):
+            time += cost.interleaved(result.size, fast.extent, result.dtype)
     if copies_first:
         time += cost.copy(x.size, _contiguous_run((*columns, *inner), FIRST))
     if copies_second:
