@@ -31,7 +31,7 @@ def product(rows: int, inner: int, columns: int) -> Way:
 def test_a_first_einsum_of_two_operands_takes_few_calls_in_few_files() -> None:
     way = product(5, 6, 7)
 
-    most_calls, most_files = (72, 12) if AVAILABLE else (175, 16)  # NumPy's products have more to decide
+    most_calls, most_files = (80, 12) if AVAILABLE else (175, 16)  # NumPy's products have more to decide
     assert way.calls <= most_calls, as_markdown({"einsum": way})
     assert len(way.files) <= most_files, sorted(way.files)
 
@@ -54,6 +54,6 @@ def test_a_call_that_is_bound_already_runs_nothing_but_itself() -> None:
 def test_a_first_product_that_is_left_to_blas_takes_few_calls_too() -> None:
     way = product(64, 65, 66)
 
-    most_calls, most_files = (140, 15) if AVAILABLE else (175, 16)  # four of them decide what BLAS is to do
+    most_calls, most_files = (150, 15) if AVAILABLE else (175, 16)  # four of them decide what BLAS is to do
     assert way.calls <= most_calls, as_markdown({"einsum": way})
     assert len(way.files) <= most_files, sorted(way.files)

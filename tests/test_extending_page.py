@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import shutil
@@ -204,6 +205,17 @@ def test_the_page_prints_the_entry_points_and_the_info_of_the_example() -> None:
     info = (BACKEND / "src" / "fortran_backend" / "info.py").read_text(encoding="utf-8")
     (line,) = (line for line in info.splitlines() if line.startswith("INFO"))
     assert f"```python\n{line}\n```" in PAGE
+
+
+def test_the_example_backend_takes_sixty_lines_besides_docstrings() -> None:
+    source = (BACKEND / "src" / "fortran_backend" / "device.py").read_text(encoding="utf-8")
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    texts = [node.body[0] for node in ast.walk(ast.parse(source)) if isinstance(node, documented)]
+    docstrings = {number for text in texts for number in range(text.lineno, (text.end_lineno or 0) + 1)}
+    lines = [line for number, line in enumerate(source.splitlines(), 1) if line.strip() and number not in docstrings]
+
+    assert all(ast.get_docstring(node) for node in ast.parse(source).body if isinstance(node, documented))
+    assert len(lines) <= 60
 
 
 def test_the_example_backend_is_found_and_computes(with_backend: Path) -> None:

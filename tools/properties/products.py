@@ -21,6 +21,7 @@ from tensor_cpu.kernels.contraction import native_semiring
 from tensor_cpu.kernels.contraction import tiny as small_products
 from tensor_cpu.system.extension import AVAILABLE
 from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND, Semiring
+from tensor_runtime.contracts.contraction import ContractParams, SemiringContractParams
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
 from tensor_runtime.protocols import Kernel
@@ -108,7 +109,7 @@ def a_native_contraction_is_the_sum_of_products(rng: Random) -> None:
     axes = join(x, y, out)
     with some_processor(rng):
         kernels = [
-            small_products.bind_contract(forms, result, labels),
+            small_products.bind_contract(forms, result, ContractParams(*labels)),
             contract.bind_pair(contract.plan_pair(axes, dtype.numpy_name), out),
             contract.bind_scatter(contract.plan_scatter(axes, x, y), out),
         ]
@@ -125,8 +126,9 @@ def a_product_in_another_algebra_is_its_sum_of_products(rng: Random) -> None:
     dtype = Bool if algebra is OR_AND else rng.choice((F32, F64))
     drawn = _contraction(rng, (dtype, I32 if dtype is F64 and rng.random() < 0.2 else dtype), dtype)
     expected = _terms(drawn, *_OPERATIONS[algebra])
+    params = SemiringContractParams(drawn.labels[0], drawn.labels[1], drawn.labels[2], algebra)
     with some_processor(rng):
-        kernel = native_semiring.bind_semiring_contract(drawn.forms, drawn.result, (*drawn.labels, algebra))
+        kernel = native_semiring.bind_semiring_contract(drawn.forms, drawn.result, params)
         assert kernel is not None, (algebra, drawn)
         _require(kernel, drawn, expected, algebra)
 

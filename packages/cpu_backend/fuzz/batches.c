@@ -98,34 +98,34 @@ static Matrix diagonal_read(const char *array, Index number, Index side) {
     return matrix;
 }
 
-static const LaneKernels *kernels_of(LaneName routine) {
+static const LaneKernels *kernels_of(Routine routine) {
     const bool has_parts = type == C32 || type == C64;
-    if (routine == LANE_SOLVE || routine == LANE_INV || routine == LANE_DET)
+    if (routine == SOLVE || routine == INV || routine == DET)
         return has_parts ? SIMD_CHOICE(linalg_lu_complex) : SIMD_CHOICE(linalg_lu_real);
     return has_parts ? SIMD_CHOICE(linalg_complex) : SIMD_CHOICE(linalg_real);
 }
 
-static Index room_of(LaneName routine, Index side, Index right) {
+static Index room_of(Routine routine, Index side, Index right) {
     switch (routine) {
-    case LANE_CHOLESKY: return CHOLESKY_ROOM(side);
-    case LANE_SOLVE: return SOLVE_ROOM(side, smaller(right, RIGHT_AT_ONCE));
-    case LANE_INV: return INV_ROOM(side);
-    case LANE_DET: return DET_ROOM(side);
-    case LANE_QR: return QR_ROOM(side);
-    case LANE_EIGH: return EIGH_ROOM(side);
+    case CHOLESKY: return CHOLESKY_ROOM(side);
+    case SOLVE: return SOLVE_ROOM(side, smaller(right, RIGHT_AT_ONCE));
+    case INV: return INV_ROOM(side);
+    case DET: return DET_ROOM(side);
+    case QR: return QR_ROOM(side);
+    case EIGH: return EIGH_ROOM(side);
     default: return SVD_ROOM(side);
     }
 }
 
 /* Well conditioned: positive definite where that is asked for, or diagonally dominant. */
-static Matrix operand_drawn(LaneName routine, Index rows, Index columns) {
+static Matrix operand_drawn(Routine routine, Index rows, Index columns) {
     Matrix matrix = random_matrix(rows, columns);
-    if (routine == LANE_QR || routine == LANE_SVD) return matrix;
-    if (routine == LANE_CHOLESKY || routine == LANE_EIGH) {
+    if (routine == QR || routine == SVD) return matrix;
+    if (routine == CHOLESKY || routine == EIGH) {
         const Matrix other = adjoint(&matrix);
         matrix = product(&matrix, &other);
     }
-    if (routine != LANE_EIGH)
+    if (routine != EIGH)
         for (Index i = 0; i < rows; i++) matrix.at[i * rows + i] += 2 * (double)rows;
     return matrix;
 }
@@ -144,16 +144,16 @@ static Value determinant(Matrix matrix) { /* by elimination; no pivot is small *
 }
 
 /* Whether the factors, or the solution, are those of the matrix of this number. */
-static bool holds(LaneName routine, const LaneProblem *problem, char *const *operands, char *const *results, Index i) {
+static bool holds(Routine routine, const LaneProblem *problem, char *const *operands, char *const *results, Index i) {
     const Index m = problem->rows, n = problem->columns, k = smaller(m, n);
     const Matrix a = matrix_read(operands[0], i, m, n), one = identity(k);
-    Matrix x = matrix_read(results[0], i, m, routine == LANE_SOLVE ? problem->right : k), y, z;
+    Matrix x = matrix_read(results[0], i, m, routine == SOLVE ? problem->right : k), y, z;
     switch (routine) {
-    case LANE_CHOLESKY: y = adjoint(&x), z = product(&x, &y); return near(&z, &a);
-    case LANE_SOLVE: y = matrix_read(operands[1], i, m, problem->right), z = product(&a, &x); return near(&z, &y);
-    case LANE_INV: z = product(&a, &x); return near(&z, &one);
-    case LANE_QR: y = matrix_read(results[1], i, k, n), z = product(&x, &y); break;
-    case LANE_EIGH:
+    case CHOLESKY: y = adjoint(&x), z = product(&x, &y); return near(&z, &a);
+    case SOLVE: y = matrix_read(operands[1], i, m, problem->right), z = product(&a, &x); return near(&z, &y);
+    case INV: z = product(&a, &x); return near(&z, &one);
+    case QR: y = matrix_read(results[1], i, k, n), z = product(&x, &y); break;
+    case EIGH:
         x = matrix_read(results[1], i, m, m);
         y = diagonal_read(results[0], i, m), z = product(&x, &y), y = adjoint(&x), z = product(&z, &y);
         break;
@@ -169,10 +169,10 @@ static bool holds(LaneName routine, const LaneProblem *problem, char *const *ope
 void fuzz_batches(void) {
     static const ElementType TYPES[] = {F32, F64, C32, C64};
     type = TYPES[draw(0, 3)];
-    const LaneName routine = (LaneName)draw(0, LANE_ROUTINES - 1);
+    const Routine routine = (Routine)draw(0, ROUTINES - 1);
     const LaneKernels *kernels = kernels_of(routine);
     const Index m = draw(2, one_in(3) ? LARGEST_SIDE : 6), right = draw(1, LARGEST_SIDE);
-    const bool is_square = routine != LANE_QR && routine != LANE_SVD;
+    const bool is_square = routine != QR && routine != SVD;
     const Index n = is_square || one_in(3) ? m : draw(2, LARGEST_SIDE), side = m > n ? m : n, k = smaller(m, n);
     const LaneProblem problem = {(int)m, (int)n, right, type == F32 || type == C32};
     const Index groups = draw(1, 2), count = groups * kernels->width, item = ELEMENT_BYTES[type];
@@ -188,7 +188,7 @@ void fuzz_batches(void) {
     const char *const inputs[] = {operands[0], operands[1]};
     CHECK(kernels->routines[routine](&problem, inputs, results, groups, room));
     for (Index i = 0; i < count; i++) {
-        if (routine == LANE_DET) {
+        if (routine == DET) {
             const Value expected = determinant(matrix_read(operands[0], i, m, m));
             const Value found = value_read(results[0] + i * item);
             CHECK(cabs(found - expected) <= cabs(expected) * (problem.narrow ? 1e-3 : 1e-9));

@@ -72,6 +72,64 @@ def test_every_layout_gives_the_exact_product(pair: tuple[Array, Array]) -> None
     assert (product(a, b) == np.einsum("...ij,...jk->...ik", a, b)).all()
 
 
+def conjugating(a: Array, b: Array, factor: int) -> Any:
+    """The kernel that reads one factor conjugated, or None."""
+    (m, k), n, batch = a.shape[-2:], b.shape[-1], a.shape[:-2]
+    shape = (*batch, m, n)
+    made = np.empty(shape, a.dtype)
+    stack: Any = tuple(zip(batch, steps(a)[:-2], steps(b)[:-2], steps(made)[:-2], strict=True))
+    return bind_matrices(a.dtype.name, shape, (m, n, k), stack, steps(a)[-2:], steps(b)[-2:], (n, 1), factor)  # type: ignore[arg-type]
+
+
+@given(factors(), st.sampled_from([0, 1]))
+def test_one_factor_may_be_read_conjugated_in_every_layout(pair: tuple[Array, Array], factor: int) -> None:
+    a, b = pair
+    b = np.broadcast_to(b, (*a.shape[:-2], *b.shape[-2:]))
+    m, n = a.shape[-2], b.shape[-1]
+    kernel = conjugating(a, b, factor)
+    beside_a_matrix = (m == 1 and n > 1) if factor == 0 else n == 1
+    beside_a_matrix_turned = (n == 1 and m > 1) if factor == 1 else m == 1  # the result lies row by row
+    if kernel is None:
+        assert a.dtype.kind == "f" or beside_a_matrix or beside_a_matrix_turned or open_blas().name == "mkl"
+    else:
+        expected = np.einsum("...ij,...jk->...ik", a.conj() if factor == 0 else a, b.conj() if factor == 1 else b)
+        assert (kernel(a, b) == expected).all()
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("shape", [(300, 200, 310), (1000, 64, 17), (700, 900, 1), (1, 900, 700), (130, 7, 130)])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_conjugated_products_that_threads_share_are_exact(
+    dtype: str, shape: tuple[int, int, int], transposed: bool
+) -> None:
+    m, k, n = shape
+    a, b = laid_out(numbers((m, k), dtype, 1), transposed, 0), laid_out(numbers((k, n), dtype, 2), transposed, 3)
+    matrix = 1 if m == 1 else 0
+    kernel = conjugating(a, b, matrix)
+    assert kernel is not None or open_blas().name == "mkl"
+    if kernel is not None:
+        expected = (a.conj() @ b) if matrix == 0 else (a @ b.conj())
+        assert (kernel(a, b) == expected).all()
+
+
+def test_a_matrix_times_its_own_conjugate_transpose_is_no_symmetric_product() -> None:
+    a = numbers((200, 60), "complex128", 3)
+    kernel = conjugating(a, a.T, 1)
+    assert kernel is None or (kernel(a, a.T) == a @ a.conj().T).all()
+    assert kernel is not None or open_blas().name == "mkl"
+
+
+def test_a_library_without_a_word_for_it_conjugates_what_it_transposes(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = open_blas()._replace(name="mkl")
+    monkeypatch.setattr("tensor_cpu.kernels.contraction.gemm.open_blas", lambda: other)
+    a, b = numbers((40, 30), "complex128", 1), numbers((30, 50), "complex128", 2)
+    plain, turned = (conjugating(x, b, 0) for x in (a, laid_out(a, True, 0)))  # row by row, and column by column
+
+    found = [kernel for kernel in (plain, turned) if kernel is not None]
+    assert len(found) == 1
+    assert (found[0](a if plain else laid_out(a, True, 0), b) == a.conj() @ b).all()
+
+
 @TYPES
 @pytest.mark.parametrize(
     "shape", [(300, 200, 310), (1000, 64, 17), (9, 400, 900), (700, 900, 1), (1, 900, 700), (1, 5000, 1), (130, 7, 130)]
@@ -141,6 +199,10 @@ def test_a_plan_that_makes_no_sense_is_refused() -> None:
     ):
         with pytest.raises(ValueError):
             LIBRARY.bind_products(*good[:position], bad, *good[position + 1 :])
+    for factor in (2, -2):
+        with pytest.raises(ValueError, match="expected an operand"):
+            LIBRARY.bind_products(*good, factor, True)
+    assert LIBRARY.bind_products(*good, 0, True) is None  # of real numbers
     with pytest.raises(TypeError, match="takes 2 positional"):
         LIBRARY.bind_products(*good)(np.ones((4, 3)))
     with pytest.raises(TypeError, match="takes arrays"):

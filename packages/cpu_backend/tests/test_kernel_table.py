@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import ast
+import os
+import signal
 import subprocess
 import sys
+import threading
+import time
+import warnings
 from collections.abc import Callable, Mapping
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import tensor_cpu.kernels
 from tensor_core import F64, Bool
 from tensor_cpu import kernel_table
 from tensor_cpu.kernel_table import FAMILIES, MOST_TINY_TERMS, ROWS, Row, Scope, binders
@@ -141,3 +148,26 @@ def test_importing_the_backend_imports_neither_scipy_nor_its_own_kernels() -> No
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_fork_waits_for_a_module_of_kernels_that_another_thread_imports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "slowly.py").write_text("import time\ntime.sleep(0.5)\nBINDERS = {'untangle': len}\n")
+    monkeypatch.setattr(tensor_cpu.kernels, "__path__", [*tensor_cpu.kernels.__path__, str(tmp_path)])
+    thread = threading.Thread(target=kernel_table.binders, args=("slowly",))
+    thread.start()
+    while "tensor_cpu.kernels.slowly" not in sys.modules:
+        time.sleep(0.001)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads
+        child = os.fork()
+    if child == 0:
+        signal.alarm(10)  # instead of waiting for ever
+        os._exit(0 if kernel_table.binders("slowly") == {"untangle": len} else 1)
+
+    thread.join()
+    kernel_table.binders.cache_clear()
+    del sys.modules["tensor_cpu.kernels.slowly"]
+    assert os.waitpid(child, 0)[1] == 0

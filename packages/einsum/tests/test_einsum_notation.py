@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tensor_core import TensorError
-from tensor_einsum import plan
+from tensor_einsum import ExtentError, plan
 from tensor_einsum.errors import SubscriptsError, pointed
-from tensor_einsum.notation import ELLIPSIS, number_labels, parse, split_interleaved
+from tensor_einsum.notation.reading import ELLIPSIS, number_labels, parse, split_interleaved
 
 
 def test_labels_are_numbered_by_first_occurrence() -> None:
@@ -86,7 +86,20 @@ MALFORMED = [
     ("i+j", 1, "'+' is no label"),
     ("i*", 1, "'*' is no label"),
     ("ij;jk", 2, "';' is no label"),
-    ("[i,j]", 0, "'[' is no label"),
+    ("i]j", 1, "']' without '['"),
+    ("ij,[left", 3, "'[' is never closed"),
+    ("[left,jk->ik", 0, "'[' is never closed"),
+    ("i[]", 1, "no name between '[' and ']'"),
+    ("i[  ]", 1, "no name between '[' and ']'"),
+    ("[i[j]]", 2, "'[' inside a name; write '\\[' for the character"),
+    ("[a\\]", 0, "'[' is never closed"),
+    ("[a\n]", 2, "'\\n' in a name"),
+    ("[left]i->[right]", 9, "output label 'right' is in no operand; labels of the operands: 'left', 'i'"),
+    ("[a],[b])", 7, "')' without '('"),
+    ("[a]([b],[c])", 3, "'(' directly after a label"),
+    ("([a],[b])[c]", 9, "'[' directly after ')'"),
+    ("[a]->[a]->", 8, "a second '->'"),
+    ("[a].->", 3, "stray '.'"),
     ("i\0", 1, "is no label"),
     ("i\ud800", 1, "is no label"),
     ("i,j->i&", 6, "'&' is no label"),
@@ -128,7 +141,7 @@ def test_a_malformed_notation_is_refused_with_a_caret(text: str, column: int, me
     assert isinstance(caught.value, TensorError)
 
 
-@given(st.text(alphabet="ij.,->() %", max_size=14))
+@given(st.text(alphabet="ij.,->() %[]\\", max_size=14))
 def test_nothing_but_our_errors_escapes(text: str) -> None:
     try:
         parse(text)
@@ -166,11 +179,80 @@ def test_interleaved_labels_may_be_any_hashable_objects() -> None:
     assert operands == ("A", "B")
     assert notation.inputs == ((0, 1), (1, 2))
     assert notation.output == (0, 2)
-    assert notation.text == "[left 1],[1 None]->[left None]"
+    assert notation.text == "[left]1,1[None]->[left][None]"
+
+
+def test_names_in_brackets_are_labels_beside_letters() -> None:
+    notation = parse("[left bond] [right bond], [right bond] x -> [left bond] x")
+
+    assert notation.names == ("left bond", "right bond", "x")
+    assert notation.inputs == ((0, 1), (1, 2))
+    assert notation.output == (0, 2)
+    assert parse("[i]j,[j]k->i[k]").inputs == parse("ij,jk->ik").inputs
+    assert parse("[->],[,]->[,]").names == ("->", ",")
+    assert parse("[b][a],[a]c").output == (0, 2)  # sorted by name
+    assert parse("...[left],([left]i,i[right])->...[right]").order == ((1, 2), (0, 3))
+    assert parse("[...]...->...").names == ("...",)
+
+
+NAMES = st.lists(
+    st.text(
+        st.characters(exclude_categories=("C", "Zl", "Zp")) | st.sampled_from("[]\\ ,.->()ij"), min_size=1, max_size=6
+    ),
+    min_size=1,
+    max_size=5,
+    unique=True,
+).filter(lambda names: all(name.isprintable() for name in names))
+
+
+@given(NAMES, st.data())
+def test_what_is_written_reads_as_what_it_was(names: list[str], data: st.DataObject) -> None:
+    labels = st.lists(st.sampled_from(names), max_size=4)
+    inputs = data.draw(st.lists(labels, min_size=1, max_size=4))
+    used = sorted({name for term in inputs for name in term})
+    output = data.draw(st.lists(st.sampled_from(used), max_size=3)) if used else []
+    lists = tuple(map(tuple, inputs)), tuple(output)
+    notation = number_labels(lists)  # type: ignore[arg-type]
+
+    again = parse(notation.text)
+    assert (again.inputs, again.output, again.names) == (notation.inputs, notation.output, notation.names)
+    assert again.columns == notation.columns
+    assert [start for start, term in zip(again.starts, again.inputs, strict=True) if term] == [
+        start for start, term in zip(notation.starts, notation.inputs, strict=True) if term
+    ]
+
+
+def test_a_plan_shows_what_can_be_read_again() -> None:
+    text = "[left bond]i...,i[right bond]...,[right bond]->[left bond]..."
+    shapes = (2, 3, 4), (3, 5, 4), (5,)
+    found = plan(text, *shapes)
+
+    assert found.subscripts == "[left bond]i[...0],i[right bond][...0],[right bond]->[left bond][...0]"
+    again = plan(found.subscripts, *shapes)
+    assert [(step.subscripts, step.shape) for step in again.steps] == [
+        (step.subscripts, step.shape) for step in found.steps
+    ]
+    assert all(parse(step.subscripts).names for step in found.steps)
+
+
+def test_a_caret_points_at_a_long_name() -> None:
+    with pytest.raises(ExtentError) as caught:
+        plan("[left bond]i,i[right bond]->[left bond]", (2, 3), (4, 5))
+    assert "label 'i' has extent 3 in operand 0 '[left bond]i'" in str(caught.value)
+    assert str(caught.value).splitlines()[-1] == "  " + " " * 11 + "^ ^"
+    with pytest.raises(SubscriptsError) as unknown:
+        number_labels(((("left", "i"),), ("i", "right")))
+    assert str(unknown.value).splitlines()[-2:] == ["  [left]i->i[right]", "  " + " " * 10 + "^"]
 
 
 def test_interleaved_integers_follow_the_implicit_rule() -> None:
     assert number_labels((((7, 3), (3, 5)), None)).output == (2, 0)
+
+
+def test_labels_whose_names_cannot_be_printed_are_shown_in_ascii() -> None:
+    notation = number_labels(((("a\nb", "", frozenset(), "é"),), ("é",)))
+    assert notation.names == (r"'a\nb'", "''", "frozenset()", "é")
+    assert parse(notation.text).names == notation.names
 
 
 def test_labels_that_print_alike_are_told_apart() -> None:

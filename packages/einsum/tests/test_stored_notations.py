@@ -77,5 +77,6 @@ def test_labels_may_be_numbered_and_named_otherwise() -> None:
 
     assert Plan.from_json(text).subscripts == "ab,bc->ac"
     assert (
-        Plan.from_json(changed(PLANS[7], notation="ij,jk->ik")).subscripts == "[left bond],[bond right]->[left right]"
+        Plan.from_json(changed(PLANS[7], notation="ij,jk->ik")).subscripts
+        == "[left][bond],[bond][right]->[left][right]"
     )

@@ -16,7 +16,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-enum { LONGEST_TABLE = 1 << 20 }; /* as in tensor_cpu/kernels/contraction/native.py */
+enum { LONGEST_TABLE = 1 << 20 }; /* entries */
 
 typedef enum { FIRST, SECOND, RESULT, ROLES } Role;
 _Static_assert((int)ROLES <= (int)MOST_WALKED, "a walk has an offset for each role");

@@ -29,6 +29,7 @@ typedef struct {
 } PairLoops;
 
 enum { PAIR_TABLE = 512, PAIR_TABLE_BYTES = 1 << 12 }; /* the bytes are those of the lanes' elements of one operand */
+enum { FEWEST_LANES = 3 };                             /* that are loaded as vectors rather than gathered */
 
 typedef struct {
     PairLoops of_type[ELEMENT_TYPES];

@@ -123,9 +123,12 @@ static bool reaches_read(const Products *products, const ArrayForm *result, Oper
 static PyObject *bind_products(PyObject *module, PyObject *arguments) {
     (void)module;
     PyObject *type, *shape, *extents, *stack, *steps[3];
-    if (!PyArg_ParseTuple(arguments, "UOOOOOO:bind_products", &type, &shape, &extents, &stack, &steps[0], &steps[1],
-                          &steps[2]))
+    int conjugated = -1, without_transpose = 0;
+    if (!PyArg_ParseTuple(arguments, "UOOOOOO|ip:bind_products", &type, &shape, &extents, &stack, &steps[0], &steps[1],
+                          &steps[2], &conjugated, &without_transpose))
         return NULL;
+    if (conjugated < -1 || conjugated > SECOND)
+        return PyErr_Format(PyExc_ValueError, "expected an operand, 0 or 1, or -1, found %d", conjugated);
     if (blas_table() == NULL) return PyErr_Format(PyExc_RuntimeError, "no BLAS library has been opened");
     ProductsPlan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) return PyErr_NoMemory();
@@ -137,11 +140,16 @@ static PyObject *bind_products(PyObject *module, PyObject *arguments) {
         free(plan);
         return NULL;
     }
+    if (conjugated >= 0 && !products_conjugate(&plan->products, (Role)conjugated, without_transpose)) {
+        free(plan);
+        Py_RETURN_NONE;
+    }
     plan->is_long = products_work(&plan->products) >= WORTH_RELEASING_THE_GIL;
     return kernel_with_operands(kernel_new("contract", call_kernel, plan, free), operands, plan->into ? 3 : 2);
 }
 
 PyMethodDef products_functions[] = {
-    {"bind_products", bind_products, METH_VARARGS, "A kernel of a stack of matrix products that BLAS computes."},
+    {"bind_products", bind_products, METH_VARARGS,
+     "A kernel of a stack of matrix products that BLAS computes; None if it cannot read that operand conjugated."},
     {NULL, NULL, 0, NULL},
 };

@@ -14,11 +14,12 @@ typedef struct {
 /* C[m, n] = A[m, k] B[k, n] for every index of the stack. Of C's steps the one along its rows is 1, unless C is a
  * vector; of those of A and B one is 1 and the other spans at least the extent of the first, likewise. */
 typedef struct {
-    ElementType type; /* F32 to C64 */
-    Role left;        /* which operand A is */
+    ElementType type;                /* F32 to C64 */
+    Role left;                       /* which operand A is */
+    bool conjugates_a, conjugates_b; /* at most one of them: its elements are read conjugated */
     BlasInt m, n, k;
     MatrixSteps a, b, c;
-    bool is_square; /* B is Aᵀ, should both be one array */
+    bool is_square; /* B is Aᵀ, should both be one array, and neither is conjugated */
     Group stack;
 } Products;
 
@@ -31,6 +32,10 @@ typedef struct {
     BlasInt tile_rows, tile_columns;
     Index row_tiles, column_tiles;
 } ProductsCall;
+
+/* Lets the elements of an operand be read conjugated, and says whether that is possible: not of real numbers, nor of a
+ * vector beside a matrix, nor, unless the library has it, of a matrix that is not transposed. */
+bool products_conjugate(Products *products, Role role, bool without_transpose);
 
 /* Floating-point operations of all the products, roughly. */
 double products_work(const Products *products);

@@ -49,13 +49,33 @@ static char seen(MatrixSteps steps, BlasInt rows, BlasInt columns, BlasInt *lead
     return plain ? 'N' : 'T';
 }
 
-/* y = A x, where A is m by k. */
-static void multiply_vector(ElementType type, BlasInt m, BlasInt k, const char *a, MatrixSteps steps, const char *x,
-                            BlasInt x_step, char *y, BlasInt y_step) {
+/* The same for a matrix that is read conjugated. 'R' is OpenBLAS's name for conjugated but not transposed. */
+static char conjugated(char transpose) { return transpose == 'N' ? 'R' : 'C'; }
+
+bool products_conjugate(Products *products, Role role, bool without_transpose) {
+    const bool is_a = products->left == role, by_row = products->m == 1 && products->n > 1; /* see multiply() */
+    const MatrixSteps a = products->a, b = products->b, transposed = {b.column, b.row};
+    const BlasInt m = products->m, n = products->n, k = products->k;
     BlasInt leading;
-    const char transpose = seen(steps, m, k, &leading);
+    if (products->type != C32 && products->type != C64) return false;
+    if (is_a ? by_row : n == 1) return false; /* the vector, beside the matrix that gemv takes */
+    const char transpose = is_a     ? seen(a, m, k, &leading)
+                           : by_row ? seen(transposed, n, k, &leading)
+                                    : seen(b, k, n, &leading);
+    if (transpose == 'N' && !without_transpose) return false;
+    products->conjugates_a = is_a;
+    products->conjugates_b = !is_a;
+    products->is_square = false;
+    return true;
+}
+
+/* y = A x, where A is m by k. */
+static void multiply_vector(ElementType type, BlasInt m, BlasInt k, const char *a, MatrixSteps steps, bool conjugates,
+                            const char *x, BlasInt x_step, char *y, BlasInt y_step) {
+    BlasInt leading;
+    const char transpose = seen(steps, m, k, &leading), way = conjugates ? conjugated(transpose) : transpose;
     const bool plain = transpose == 'N';
-    blas_table()->gemv[type](&transpose, plain ? &m : &k, plain ? &k : &m, number(&ONE, type), a, &leading, x, &x_step,
+    blas_table()->gemv[type](&way, plain ? &m : &k, plain ? &k : &m, number(&ONE, type), a, &leading, x, &x_step,
                              number(&ZERO, type), y, &y_step);
 }
 
@@ -70,13 +90,16 @@ static void multiply(const Products *products, BlasInt m, BlasInt n, const char 
         const float sum = blas->sdot(&k, a, &products->a.column, b, &products->b.row);
         memcpy(c, &sum, sizeof sum);
     } else if (products->n == 1) {
-        multiply_vector(type, m, k, a, products->a, b, products->b.row, c, products->c.row);
+        multiply_vector(type, m, k, a, products->a, products->conjugates_a, b, products->b.row, c, products->c.row);
     } else if (products->m == 1) {
         const MatrixSteps transposed = {products->b.column, products->b.row};
-        multiply_vector(type, n, k, b, transposed, a, products->a.column, c, products->c.column);
+        multiply_vector(type, n, k, b, transposed, products->conjugates_b, a, products->a.column, c,
+                        products->c.column);
     } else {
         BlasInt lda, ldb;
-        const char of_a = seen(products->a, products->m, k, &lda), of_b = seen(products->b, k, products->n, &ldb);
+        char of_a = seen(products->a, products->m, k, &lda), of_b = seen(products->b, k, products->n, &ldb);
+        if (products->conjugates_a) of_a = conjugated(of_a);
+        if (products->conjugates_b) of_b = conjugated(of_b);
         blas->gemm[type](&of_a, &of_b, &m, &n, &k, number(&ONE, type), a, &lda, b, &ldb, number(&ZERO, type), c,
                          &products->c.column);
     }

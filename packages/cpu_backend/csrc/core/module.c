@@ -2,6 +2,10 @@
 #include "core/arrays.h"
 #include "core/kernel.h"
 #include "core/topics.h"
+#include "contraction/groups.h"
+#include "contraction/pair.h"
+#include "elementwise/elementwise_plan.h"
+#include "elementwise/tiny.h"
 
 static PyMethodDef *const TOPICS[] = {
     blas_functions,     batched_simd_functions, lapack_functions,  memory_functions, tiny_functions,
@@ -9,11 +13,27 @@ static PyMethodDef *const TOPICS[] = {
     products_functions, elementwise_functions,  reduce_functions,
 };
 
+/* Limits that Python's binders keep to. */
+static const struct {
+    const char *name;
+    long value;
+} LIMITS[] = {
+    {"MOST_AXES", MAX_RANK},
+    {"PAIR_TABLE", PAIR_TABLE},
+    {"FEWEST_LANES", FEWEST_LANES},
+    {"LONGEST_TABLE", LONGEST_TABLE},
+    {"TINY_PANEL", TINY_PANEL},
+    {"MOST_OPERANDS", MOST_OPERANDS},
+    {"MOST_REGISTERS", MOST_REGISTERS},
+    {"MOST_INSTRUCTIONS", MOST_INSTRUCTIONS},
+};
+
 static int fill(PyObject *module) {
     if (arrays_import() < 0) return -1;
     for (size_t i = 0; i < sizeof TOPICS / sizeof *TOPICS; i++)
         if (PyModule_AddFunctions(module, TOPICS[i]) < 0) return -1;
-    if (PyModule_AddIntConstant(module, "MOST_AXES", MAX_RANK) < 0) return -1;
+    for (size_t i = 0; i < sizeof LIMITS / sizeof *LIMITS; i++)
+        if (PyModule_AddIntConstant(module, LIMITS[i].name, LIMITS[i].value) < 0) return -1;
     return PyModule_AddType(module, &Kernel_Type);
 }
 

@@ -143,49 +143,47 @@ static void release(void *plan) {
     free(plan);
 }
 
-static const char *const NAMES[LANE_ROUTINES] = {"cholesky", "solve", "inv", "det", "qr", "eigh", "svd"};
-
 static int routine_read(PyObject *name) {
-    int routine = name_read(name, NAMES, LANE_ROUTINES);
+    int routine = name_read(name, ROUTINE_NAMES, ROUTINES);
     if (routine < 0) PyErr_Format(PyExc_ValueError, "%R is no name of a routine for small matrices", name);
     return routine;
 }
 
-static const LaneKernels *kernels_for(LaneName routine, bool has_parts) {
-    if (routine == LANE_SOLVE || routine == LANE_INV || routine == LANE_DET)
+static const LaneKernels *kernels_for(Routine routine, bool has_parts) {
+    if (routine == SOLVE || routine == INV || routine == DET)
         return has_parts ? SIMD_CHOICE(linalg_lu_complex) : SIMD_CHOICE(linalg_lu_real);
     return has_parts ? SIMD_CHOICE(linalg_complex) : SIMD_CHOICE(linalg_real);
 }
 
 /* Nanoseconds that a group takes, roughly; only ever compared with WORTH_A_THREAD. */
-static Index group_time(LaneName routine, const LaneProblem *problem) {
+static Index group_time(Routine routine, const LaneProblem *problem) {
     const Index side = problem->rows > problem->columns ? problem->rows : problem->columns;
-    const Index steps = side * side * (side + 4 + (routine == LANE_SOLVE ? problem->right : 0));
-    return steps * (routine == LANE_EIGH || routine == LANE_SVD ? 10 : 1); /* those iterate */
+    const Index steps = side * side * (side + 4 + (routine == SOLVE ? problem->right : 0));
+    return steps * (routine == EIGH || routine == SVD ? 10 : 1); /* those iterate */
 }
 
 static Index elements(Index rows, Index columns) { return rows * columns; }
 
 /* Fills in which arrays there are, and how much of each belongs to one matrix. */
-static void measure(BatchedPlan *plan, LaneName routine, ElementType type) {
+static void measure(BatchedPlan *plan, Routine routine, ElementType type) {
     const Index m = plan->problem.rows, n = plan->problem.columns, k = m < n ? m : n, right = plan->problem.right;
     const Index each = ELEMENT_BYTES[type], part = type == C32 || type == C64 ? each / 2 : each;
-    plan->operands = routine == LANE_SOLVE ? 2 : 1;
-    plan->results = routine == LANE_SVD ? 3 : routine == LANE_QR || routine == LANE_EIGH ? 2 : 1;
+    plan->operands = routine == SOLVE ? 2 : 1;
+    plan->results = routine == SVD ? 3 : routine == QR || routine == EIGH ? 2 : 1;
     plan->operand_bytes[0] = each * elements(m, n);
     plan->operand_bytes[1] = each * elements(m, right);
     switch (routine) {
-    case LANE_SOLVE: plan->result_bytes[0] = each * elements(m, right); break;
-    case LANE_DET: plan->result_bytes[0] = each; break;
-    case LANE_QR:
+    case SOLVE: plan->result_bytes[0] = each * elements(m, right); break;
+    case DET: plan->result_bytes[0] = each; break;
+    case QR:
         plan->result_bytes[0] = each * elements(m, k);
         plan->result_bytes[1] = each * elements(k, n);
         break;
-    case LANE_EIGH:
+    case EIGH:
         plan->result_bytes[0] = part * m;
         plan->result_bytes[1] = each * elements(m, m);
         break;
-    case LANE_SVD:
+    case SVD:
         plan->result_bytes[0] = each * elements(m, k);
         plan->result_bytes[1] = part * k;
         plan->result_bytes[2] = each * elements(k, n);
@@ -223,16 +221,16 @@ static int results_read(BatchedPlan *plan, PyObject *results) {
     return 0;
 }
 
-static Index room_numbers(LaneName routine, const LaneProblem *problem) {
+static Index room_numbers(Routine routine, const LaneProblem *problem) {
     const int m = problem->rows, n = problem->columns, side = m > n ? m : n;
     if (m == n && n > 1 && n <= LARGEST_CONSTANT_SIDE) return 0;
     switch (routine) {
-    case LANE_SOLVE: return SOLVE_ROOM(side, smaller(problem->right, RIGHT_AT_ONCE));
-    case LANE_INV: return INV_ROOM(side);
-    case LANE_DET: return DET_ROOM(side);
-    case LANE_QR: return QR_ROOM(side);
-    case LANE_EIGH: return EIGH_ROOM(side);
-    case LANE_SVD: return SVD_ROOM(side);
+    case SOLVE: return SOLVE_ROOM(side, smaller(problem->right, RIGHT_AT_ONCE));
+    case INV: return INV_ROOM(side);
+    case DET: return DET_ROOM(side);
+    case QR: return QR_ROOM(side);
+    case EIGH: return EIGH_ROOM(side);
+    case SVD: return SVD_ROOM(side);
     default: return CHOLESKY_ROOM(side);
     }
 }
@@ -250,19 +248,19 @@ static PyObject *bind_batched_simd(PyObject *module, PyObject *arguments, PyObje
     const int routine = routine_read(name), type = routine < 0 ? -1 : element_type_read(type_name);
     if (type < 0) return NULL;
     if (type > C64 || m < 1 || n < 1 || m > LARGEST_SIDE || n > LARGEST_SIDE || right < 0 || right > MOST_COLUMNS ||
-        count < 1 || (m != n && routine != LANE_QR && routine != LANE_SVD))
+        count < 1 || (m != n && routine != QR && routine != SVD))
         return PyErr_Format(PyExc_ValueError, "%S: no lanes for %d x %d matrices of %S", name, m, n, type_name);
     BatchedPlan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) return PyErr_NoMemory();
-    const LaneKernels *kernels = kernels_for((LaneName)routine, type == C32 || type == C64);
+    const LaneKernels *kernels = kernels_for((Routine)routine, type == C32 || type == C64);
     plan->problem = (LaneProblem){m, n, right, type == F32 || type == C32};
     plan->routine = kernels->routines[routine];
     plan->width = kernels->width;
-    plan->room_bytes = (size_t)room_numbers((LaneName)routine, &plan->problem) * (size_t)kernels->number_bytes;
+    plan->room_bytes = (size_t)room_numbers((Routine)routine, &plan->problem) * (size_t)kernels->number_bytes;
     plan->count = count;
-    plan->grain = WORTH_A_THREAD / group_time((LaneName)routine, &plan->problem) + 1;
+    plan->grain = WORTH_A_THREAD / group_time((Routine)routine, &plan->problem) + 1;
     plan->single = single;
-    measure(plan, (LaneName)routine, (ElementType)type);
+    measure(plan, (Routine)routine, (ElementType)type);
     for (int i = 0; i < plan->operands; i++) {
         Index bytes;
         if (__builtin_mul_overflow(plan->operand_bytes[i], plan->count, &bytes)) {
@@ -279,7 +277,7 @@ static PyObject *bind_batched_simd(PyObject *module, PyObject *arguments, PyObje
     for (int i = 0; i < plan->operands; i++)
         operands[i] = (Operand){(ElementType)type,
                                 compact_reach(plan->count * plan->operand_bytes[i] / ELEMENT_BYTES[type]), false};
-    return kernel_with_operands(kernel_new(NAMES[routine], call, plan, release), operands, plan->operands);
+    return kernel_with_operands(kernel_new(ROUTINE_NAMES[routine], call, plan, release), operands, plan->operands);
 }
 
 PyMethodDef batched_simd_functions[] = {

@@ -13,6 +13,7 @@
 
 #include "core/common.h"
 #include "core/cpu.h"
+#include "linalg/routines.h"
 
 /* Of a matrix. Two groups of such matrices take 32 KiB, a first-level cache, with real elements and AVX-512, or complex
  * ones and AVX2; with complex ones and AVX-512 they take twice that. */
@@ -20,7 +21,7 @@ enum { LARGEST_SIDE = 16 };
 
 typedef struct {
     int rows, columns; /* of each matrix of the first operand */
-    Index right;       /* columns of the second operand, for LANE_SOLVE alone */
+    Index right;       /* columns of the second operand, for SOLVE alone */
     bool narrow;       /* elements of F32 or C32 */
 } LaneProblem;
 
@@ -42,12 +43,10 @@ enum { LARGEST_CONSTANT_SIDE = 4 };
 typedef bool (*LaneRoutine)(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
                             void *room);
 
-typedef enum { LANE_CHOLESKY, LANE_SOLVE, LANE_INV, LANE_DET, LANE_QR, LANE_EIGH, LANE_SVD, LANE_ROUTINES } LaneName;
-
 typedef struct {
     int width;        /* matrices in a group */
     int number_bytes; /* of one element of each matrix of a group */
-    LaneRoutine routines[LANE_ROUTINES];
+    LaneRoutine routines[ROUTINES];
 } LaneKernels;
 
 SIMD_TABLE(LaneKernels, linalg_real);

@@ -20,7 +20,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-static const char *const ROUTINE_NAMES[ROUTINES] = {"cholesky", "solve", "inv", "det", "qr", "eigh", "svd"};
 static const int RESULT_COUNTS[ROUTINES] = {1, 1, 1, 1, 2, 2, 3};
 /* Floating-point operations over rows * columns * shorter, roughly. */
 static const double WORK[ROUTINES] = {0.4, 0.7, 2.0, 0.7, 3.0, 9.0, 20.0};

@@ -5,8 +5,8 @@
 #include "core/arrays.h"
 #include "core/strided_layout.h"
 #include "core/blas.h"
+#include "linalg/routines.h"
 
-typedef enum { CHOLESKY, SOLVE, INV, DET, QR, EIGH, SVD, ROUTINES } Routine;
 enum { MOST_RESULTS = 3 };
 
 typedef struct {

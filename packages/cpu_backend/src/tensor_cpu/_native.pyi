@@ -11,6 +11,13 @@ from tensor_cpu.kernels.contraction.tiny import TinyProduct
 from tensor_cpu.kernels.reduction.native import Loops
 
 MOST_AXES: int
+PAIR_TABLE: int
+FEWEST_LANES: int
+LONGEST_TABLE: int
+TINY_PANEL: int
+MOST_OPERANDS: int
+MOST_REGISTERS: int
+MOST_INSTRUCTIONS: int
 
 def allocator_stats() -> dict[str, int]: ...
 def allocator_clear() -> None: ...
@@ -95,8 +102,10 @@ def bind_products(
     a: tuple[int, int],
     b: tuple[int, int],
     c: tuple[int, int],
+    conjugated: int = ...,
+    without_transpose: bool = ...,
     /,
-) -> Kernel: ...
+) -> Kernel | None: ...
 def bind_gemm(
     dtype: str,
     shape: tuple[int, ...],

@@ -18,6 +18,7 @@ from tensor_core.dtypes import Bool, DType
 from tensor_core.errors import UnsupportedOperationError
 from tensor_cpu.system.extension import AVAILABLE
 from tensor_runtime.backends.xp_tables import elementwise
+from tensor_runtime.locks import fork_safe_lock
 from tensor_runtime.protocols import Kernel, Operand, Result
 
 Binder = Callable[[tuple[Any, ...], Any, Any], Kernel]
@@ -217,6 +218,10 @@ def bind_numpy(name: str, operands: tuple[Operand, ...], result: Result, params:
     return kernel
 
 
+# A fork in the middle of an import would leave Python's own lock of that module held in the child.
+_importing: Final = fork_safe_lock(awaited=True)
+
+
 @cache
 def binders(module: str, /) -> Mapping[str, Any]:
     """The binders of a module inside ``tensor_cpu.kernels``, which is imported.
@@ -224,5 +229,6 @@ def binders(module: str, /) -> Mapping[str, Any]:
     >>> sorted(binders("scan"))
     ['cumprod', 'cumsum']
     """
-    table: Mapping[str, Any] = import_module(f"tensor_cpu.kernels.{module}").BINDERS
+    with _importing:
+        table: Mapping[str, Any] = import_module(f"tensor_cpu.kernels.{module}").BINDERS
     return table

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from tensor_einsum.api import einsum, plan
 from tensor_einsum.errors import ExtentError, MemoryLimitError, PathError, SubscriptsError
-from tensor_einsum.plan import Plan, plan_cache
-from tensor_einsum.progress import Progress
+from tensor_einsum.execution.progress import Progress
+from tensor_einsum.measure_rates import calibrate
+from tensor_einsum.plans.plan import Plan, plan_cache
+from tensor_einsum.search.calibration import Calibration, read_calibration
 from tensor_einsum.search.problem import SearchRecord
-from tensor_einsum.steps import Step
+from tensor_einsum.steps.steps import Step
 from tensor_einsum.version import __version__ as __version__
 
 __all__ = [
+    "Calibration",
     "ExtentError",
     "MemoryLimitError",
     "PathError",
@@ -23,7 +26,9 @@ __all__ = [
     "SearchRecord",
     "Step",
     "SubscriptsError",
+    "calibrate",
     "einsum",
     "plan",
     "plan_cache",
+    "read_calibration",
 ]

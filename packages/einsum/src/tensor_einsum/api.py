@@ -10,29 +10,30 @@ from tensor_core.errors import TensorError
 from tensor_core.foreign import refuse_masked
 from tensor_core.promotion import promote, promote_scalar
 from tensor_core.shapes import as_shape
-from tensor_einsum.arithmetic import SUMS_OF_PRODUCTS, arithmetic_of
 from tensor_einsum.errors import ExtentError
-from tensor_einsum.executor import bind_call
-from tensor_einsum.network import Shape
-from tensor_einsum.notation import LabelLists, split_interleaved
+from tensor_einsum.execution.executor import bind_call
+from tensor_einsum.notation.network import Shape
+from tensor_einsum.notation.reading import LabelLists, split_interleaved
 from tensor_einsum.options import EinsumOptions
-from tensor_einsum.plan import Plan, cached_plan
-from tensor_einsum.search_options import DEFAULT, SEARCH_KEYWORDS, SearchOptions, read_options
+from tensor_einsum.plans.plan import Plan, cached_plan
+from tensor_einsum.search.options import DEFAULT, SEARCH_KEYWORDS, SearchOptions, read_options
+from tensor_einsum.steps.arithmetic import SUMS_OF_PRODUCTS, arithmetic_of
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
 from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
-from tensor_runtime.backends.error_translation import MISSES, fail
+from tensor_runtime.backends.error_translation import MISSES, call_translated, fail
 from tensor_runtime.dispatch.spec import PYTHON_NUMBERS
 from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.ops.creation import full
 from tensor_runtime.placement import CPU
-from tensor_runtime.tensors.tensor import Number, Tensor
+from tensor_runtime.tensors.tensor import Number, Tensor, wrap
 
 Target = TypeVar("Target", bound=Tensor)
 
 _GENERAL: Final = object()
 """Begins the keys of calls with options, so that no notation of a user is taken for one."""
+_WITH_OPTIONS: Final = object()
 
 
 _calls: Final[CacheTable[Binding]] = CacheTable(binding_cache)
@@ -69,8 +70,9 @@ def einsum(notation: Any, /, *operands: Any, **options: Any) -> Any:
         notation: ``"ij,jk->ik"``. Without ``->`` the output is NumPy's: labels that occur once, sorted. ``...``
             stands for axes without a name; parentheses, ``"ij,(jk,kl)->il"``, fix the order; a label repeated in an
             operand takes a diagonal (``"ii->i"``, ``"ii->"``), one repeated in the output writes it (``"i->ii"``,
-            zeros elsewhere); a label may occur in any number of operands. Or the interleaved form ``einsum(a,
-            ("left", "bond"), b, ("bond", "right"), ("left", "right"))`` with any hashable labels.
+            zeros elsewhere); a label may occur in any number of operands. Longer names stand in brackets, ``"[left
+            bond]i,i[right bond]->[left bond][right bond]"``. Or the interleaved form ``einsum(a, ("left", "bond"), b,
+            ("bond", "right"), ("left", "right"))`` with any hashable labels.
         operands: tensors in one place, any layout and dtypes; Python numbers stand for rank 0. Extents of a label are
             equal, or 1 in some operands.
         optimize: what decides the order; every order gives the same sum, up to rounding. "auto" (also True) searches
@@ -269,22 +271,51 @@ def _einsum_general(notation: Any, operands: Sequence[Any], options: SearchOptio
 
 def _einsum_with_options(notation: Any, operands: Sequence[Any], keywords: dict[str, Any]) -> Any:
     """Every call with options; those that the plan does not take go to its call."""
-    unknown = keywords.keys() - _OPTIONS
-    if unknown:
-        raise TypeError(
-            f"einsum() got an unexpected keyword argument {min(unknown)!r}; accepted: {', '.join(sorted(_OPTIONS))}"
+    key = _key_of(notation, operands, keywords)
+    binding = key and _calls.get(key)
+    if binding is None:
+        unknown = keywords.keys() - _OPTIONS
+        if unknown:
+            raise TypeError(
+                f"einsum() got an unexpected keyword argument {min(unknown)!r}; accepted: {', '.join(sorted(_OPTIONS))}"
+            )
+        options = read_options("einsum", {name: keywords.pop(name) for name in SEARCH_KEYWORDS & keywords.keys()})
+        if not keywords and key is None:
+            return _einsum_general(notation, operands, options)
+        source, items = _arguments("einsum", notation, operands)
+        tensors = _as_tensors(items)
+        shapes, dtypes = tuple([x.shape for x in tensors]), tuple([x.dtype for x in tensors])
+        arithmetic = arithmetic_of("einsum", keywords.pop("algebra", PLUS_TIMES), keywords.pop("conj", ()), dtypes)
+        forms = [x._form for x in tensors]
+        found = cached_plan(
+            "einsum", source, shapes, dtypes, options, arithmetic, () if options.limit is None else forms
         )
-    options = read_options("einsum", {name: keywords.pop(name) for name in SEARCH_KEYWORDS & keywords.keys()})
-    if not keywords:
-        return _einsum_general(notation, operands, options)
-    source, items = _arguments("einsum", notation, operands)
-    tensors = _as_tensors(items)
-    shapes, dtypes = tuple([x.shape for x in tensors]), tuple([x.dtype for x in tensors])
-    arithmetic = arithmetic_of("einsum", keywords.pop("algebra", PLUS_TIMES), keywords.pop("conj", ()), dtypes)
-    forms = [x._form for x in tensors] if options.limit is not None else ()
-    return cached_plan("einsum", source, shapes, dtypes, options, arithmetic, forms)(*tensors, **keywords)
+        if key is None or found.sliced:
+            return found(*tensors, **keywords)
+        binding = _calls.insert(key, bind_call(found, forms))
+    kernel, form = binding
+    return wrap(form, call_translated("einsum", form, kernel, *[x._array for x in operands]))
 
 
+def _key_of(notation: Any, operands: Sequence[Any], keywords: dict[str, Any]) -> tuple[Any, ...] | None:
+    """Under which a call is kept whose options all belong to the plan, as they were given; None for any other.
+
+    True equals 1, so that what is no position must not be looked up.
+    """
+    if type(notation) is not str or not keywords.keys() <= _KEPT:
+        return None
+    optimize, conj = keywords.get("optimize", "auto"), keywords.get("conj", ())
+    positions = conj if type(conj) is tuple else (conj,)
+    if type(optimize) is not str or not {*map(type, positions)} <= {int}:
+        return None
+    try:
+        forms = [operand._form for operand in operands]
+        return _WITH_OPTIONS, notation, optimize, keywords.get("algebra", PLUS_TIMES), positions, *forms
+    except AttributeError:
+        return None
+
+
+_KEPT: Final = frozenset(("optimize", "algebra", "conj"))
 _OPTIONS: Final = frozenset({*EinsumOptions.__annotations__, "out", "alpha", "beta", "strip_exponent"})
 
 

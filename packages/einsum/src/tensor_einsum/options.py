@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import TypedDict
 
-from tensor_einsum.progress import Progress
-from tensor_einsum.search_options import SearchKeywords
+from tensor_einsum.execution.progress import Progress
+from tensor_einsum.search.options import SearchKeywords
 from tensor_runtime.algebras import Semiring
 
 OnStep = Callable[[int, int], object]

@@ -7,8 +7,8 @@ from threading import RLock
 from typing import Any
 
 
-def fork_safe_lock() -> RLock:
-    """A re-entrant lock that a forked process finds free.
+def fork_safe_lock(*, awaited: bool = False) -> RLock:
+    """A re-entrant lock that a forked process finds free; ``awaited``: no thread forks while another one holds it.
 
     Only the thread that forks lives on in the child. A lock that another thread held then would be held there for ever,
     so every process-wide lock comes from here. What the lock guards must be whole at every step, because the fork may
@@ -20,6 +20,8 @@ def fork_safe_lock() -> RLock:
     """
     lock: Any = RLock()
     if hasattr(os, "register_at_fork"):  # systems without fork have no such function
+        if awaited:  # what holds it must need nothing of a thread that forks
+            os.register_at_fork(before=lock.acquire, after_in_parent=lock.release)
         os.register_at_fork(after_in_child=lock._at_fork_reinit)  # as the standard library renews its own locks
     renewed: RLock = lock
     return renewed

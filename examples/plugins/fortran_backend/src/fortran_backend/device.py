@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,12 @@ from tensor_core.errors import UnsupportedOperationError
 from tensor_core.host.tensor import HostTensor
 from tensor_runtime.form import Form
 from tensor_runtime.placement import DeviceKind
-from tensor_runtime.protocols import Kernel, Operand, Result
+from tensor_runtime.protocols import Kernel, Operand
 from tensor_runtime.testing import REQUIRED_KERNELS
 
 Array = np.ndarray[Any, Any]
-FUNCTIONS: Mapping[str, Callable[..., Any]] = {"add": np.add, "negative": np.negative, "equal": np.equal}
+FUNCTIONS: Mapping[str, Any] = {"add": np.add, "negative": np.negative, "equal": np.equal}
+REASON = "the Fortran backend is an example, and has a few operations only"
 
 
 class FortranBackend:
@@ -26,25 +28,23 @@ class FortranBackend:
     name = "fortran"
     device_kind = DeviceKind.other("fortran")
 
-    def bind(self, name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel:
+    def bind(self, name: str, operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel:
         """The kernel for these forms; ``docs/kernels.md`` says what each one gets and gives."""
-        if name not in self.operations() or not isinstance(result, Form):
+        if name not in self.operations():
             raise UnsupportedOperationError(f"{name}: {REASON}", operation=name)
-        dtype, shape = result.dtype.numpy_name, result.shape
-        if name == "reverse_view":
-            return lambda x: np.flip(x, params.axes)
-        if name == "slice_view":
-            return lambda x, starts: x[index_of(params.entries, starts)]
-        if name.endswith("_view"):  # what is left starts where the operand starts
-            return lambda x: as_strided(x, shape, [stride * x.itemsize for stride in result.strides])
         if name == "copy_into":
             return lambda x, y: np.copyto(x, y, casting="unsafe")
-        if name == "full":
-            return silent(lambda value: np.full(shape, value, dtype, order="F"))
+        dtype, shape = result.dtype.numpy_name, result.shape
+        if name.endswith("_view"):  # the form has the strides; two kernels move the first element as well
+            strides = [stride * np.dtype(dtype).itemsize for stride in result.strides]
+            if name == "reverse_view":
+                return lambda x: np.flip(x, params.axes)
+            if name == "slice_view":
+                return lambda x, starts: as_strided(x[(..., *(slice(one, None) for one in starts))], shape, strides)
+            return lambda x: as_strided(x, shape, strides)
         if name == "sum":
-            return silent(lambda x: compact(np.sum(x, params.axis, dtype, keepdims=params.keepdims), result))
-        function = FUNCTIONS[name]
-        return silent(lambda *given: compact(function(*given), result))
+            return owned(partial(np.sum, axis=params.axis, dtype=dtype, keepdims=params.keepdims), result)
+        return owned(FUNCTIONS.get(name, np.asarray), result)  # "full" is given a number
 
     def operations(self) -> frozenset[str]:
         """Everything it has."""
@@ -81,33 +81,13 @@ class FortranBackend:
         return {"numpy": np.__version__}
 
 
-REASON = "the Fortran backend is an example, and has a few operations only"
+def owned(function: Any, form: Form, /) -> Kernel:
+    """A kernel that computes an array of its own, as the form says, and never warns."""
 
+    def kernel(*operands: Any) -> Array:
+        return np.array(np.broadcast_to(function(*operands), form.shape), form.dtype.numpy_name, order="F")
 
-def silent(kernel: Kernel) -> Kernel:
-    """A kernel never warns."""
     return np.errstate(all="ignore")(kernel)
-
-
-def compact(values: Any, form: Form) -> Array:
-    """An array of its own, as the form says."""
-    return np.array(np.broadcast_to(values, form.shape), form.dtype.numpy_name, order="F")
-
-
-def index_of(entries: tuple[Any, ...], starts: tuple[int, ...]) -> tuple[Any, ...]:
-    """NumPy's index for the entries of ``SliceParams``; the ellipsis keeps rank 0 an array."""
-    index: list[Any] = [...]
-    first = iter(starts)
-    for entry in entries:
-        if entry is None:
-            index.append(None)
-        elif entry == ():
-            index.append(next(first))
-        else:
-            (extent, step), start = entry, next(first)
-            stop = start + extent * step
-            index.append(slice(start, stop if stop >= 0 else None, step) if extent else slice(0, 0))
-    return tuple(index)
 
 
 backend = FortranBackend()

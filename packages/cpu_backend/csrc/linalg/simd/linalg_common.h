@@ -6,7 +6,8 @@ INLINE Index matrix_bytes(const LaneProblem *problem, Index rows, Index columns)
     return rows * columns * PARTS * (Index)(problem->narrow ? sizeof(float) : sizeof(double));
 }
 
-/* Loads so many numbers of each matrix of a group, which lie so many bytes apart; answers which matrices are not finite. */
+/* Loads so many numbers of each matrix of a group, which lie so many bytes apart; answers which matrices are not
+ * finite. */
 INLINE Mask load_numbers(const LaneProblem *problem, const char *from, Index bytes, Number *numbers, int count) {
     load_lanes((Lane *)numbers, from, bytes, count * PARTS, problem->narrow);
     return not_finite((Lane *)numbers, count * PARTS);

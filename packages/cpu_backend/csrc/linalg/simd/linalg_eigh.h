@@ -10,35 +10,38 @@
 static const double EIGH_SCALE = 500.0;   /* exponent of the largest element; squares and their sums fit */
 static const double EIGH_TINY = 0x1p-800; /* a square that is as good as zero */
 
-/* Rotates element (q, p) away, q > p, where it is large; answers in which matrices. */
-INLINE Mask eigh_rotate_pair(Number *a, Lane *values, Number *v, int n, int p, int q) {
-    Number g = a[q + p * n];
-    Lane square = add_square(broadcast(0.0), g);
-    Mask active = greater(square, ROTATE_ABOVE * size_of(values[p] * values[q]));
-    active &= greater(square, broadcast(EIGH_TINY));
-    if (!any(active)) return active;
-    const Rotation r = rotation(values[p], values[q], g, square, active);
-    values[p] -= r.shift;
-    values[q] += r.shift;
-    a[q + p * n] = choose(active, number(broadcast(0.0)), g);
-    for (int k = 0; k < p; k++) rotate(a + p + k * n, a + q + k * n, r.cosine, conjugate(r.sine));
-    for (int k = p + 1; k < q; k++) {
-        Number mirrored = conjugate(a[q + k * n]);
-        rotate(a + k + p * n, &mirrored, r.cosine, r.sine);
-        a[q + k * n] = conjugate(mirrored);
-    }
-    for (int k = q + 1; k < n; k++) rotate(a + k + p * n, a + k + q * n, r.cosine, r.sine);
-    rotate_columns(v + p * n, v + q * n, n, r.cosine, r.sine);
-    return active;
-}
-
 /* Makes the lower triangle of a diagonal; values get the diagonal, v the eigenvectors. Answers which matrices have
  * not converged. */
 INLINE Mask eigh_iterate_group(Number *a, Lane *values, Number *v, int n) {
     for (int i = 0; i < n; i++) values[i] = real_part(a[i + i * n]);
     set_identity(v, n);
     Mask rotated = no_lane();
-    JACOBI_SWEEPS(rotated, n, p, q, eigh_rotate_pair(a, values, v, n, p, q));
+    for (int sweep = 0; sweep < MOST_SWEEPS; sweep++) {
+        rotated = no_lane();
+        SWEEP(n) {
+            int p, q;
+            tournament_pair(n, round, pair, &p, &q);
+            Number g = a[q + p * n];
+            Lane square = add_square(broadcast(0.0), g);
+            Mask active = greater(square, ROTATE_ABOVE * size_of(values[p] * values[q]));
+            active &= greater(square, broadcast(EIGH_TINY));
+            if (!any(active)) continue;
+            rotated |= active;
+            const Rotation r = rotation(values[p], values[q], g, square, active);
+            values[p] -= r.shift;
+            values[q] += r.shift;
+            a[q + p * n] = choose(active, number(broadcast(0.0)), g);
+            for (int k = 0; k < p; k++) rotate(a + p + k * n, a + q + k * n, r.cosine, conjugate(r.sine));
+            for (int k = p + 1; k < q; k++) {
+                Number mirrored = conjugate(a[q + k * n]);
+                rotate(a + k + p * n, &mirrored, r.cosine, r.sine);
+                a[q + k * n] = conjugate(mirrored);
+            }
+            for (int k = q + 1; k < n; k++) rotate(a + k + p * n, a + k + q * n, r.cosine, r.sine);
+            rotate_columns(v + p * n, v + q * n, n, r.cosine, r.sine);
+        }
+        if (!any(rotated)) break;
+    }
     return rotated;
 }
 

@@ -49,20 +49,10 @@ INLINE void tournament_pair(int n, int round, int pair, int *p, int *q) {
     *q = first < second ? second : first;
 }
 
-/* Sweeps until one rotates nothing. rotate_pair is a call that may rotate indices p < q, declared here, and answers where
- * it has: rotated tells in which matrices the last sweep still did, which have not converged then. A macro, so that n
- * and the call are compiled as constants. */
-#define JACOBI_SWEEPS(rotated, n, p, q, rotate_pair)                                                                   \
-    for (int sweep = 0; sweep < MOST_SWEEPS; sweep++) {                                                                \
-        rotated = no_lane();                                                                                           \
-        for (int round = 0; round < n - 1 + n % 2; round++)                                                            \
-            for (int pair = n % 2; pair < (n + 1) / 2; pair++) {                                                       \
-                int p, q;                                                                                              \
-                tournament_pair(n, round, pair, &p, &q);                                                               \
-                rotated |= rotate_pair;                                                                                \
-            }                                                                                                          \
-        if (!any(rotated)) break;                                                                                      \
-    }
+/* A loop over the pairs of a sweep: every pair of every round, for tournament_pair(). */
+#define SWEEP(n)                                                                                                       \
+    for (int round = 0; round < n - 1 + n % 2; round++)                                                                \
+        for (int pair = n % 2; pair < (n + 1) / 2; pair++)
 
 INLINE void swap_columns(Number *x, Number *y, int count, Mask mask) {
     for (int i = 0; i < count; i++) {

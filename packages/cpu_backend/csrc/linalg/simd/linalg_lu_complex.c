@@ -12,5 +12,5 @@
 const LaneKernels SIMD_NAME(linalg_lu_complex) = {
     .width = LANES,
     .number_bytes = sizeof(Number),
-    .routines = {[LANE_SOLVE] = solve, [LANE_INV] = inv, [LANE_DET] = det},
+    .routines = {[SOLVE] = solve, [INV] = inv, [DET] = det},
 };

@@ -6,5 +6,5 @@
 const LaneKernels SIMD_NAME(linalg_real) = {
     .width = LANES,
     .number_bytes = sizeof(Number),
-    .routines = {[LANE_CHOLESKY] = cholesky, [LANE_QR] = qr, [LANE_EIGH] = eigh, [LANE_SVD] = svd},
+    .routines = {[CHOLESKY] = cholesky, [QR] = qr, [EIGH] = eigh, [SVD] = svd},
 };

@@ -8,9 +8,9 @@
 static const double SVD_SCALE = 250.0;   /* exponent of the largest element; fourth powers and their sums fit */
 static const double SVD_TINY = 0x1p-460; /* the square of the norm of a column that is as good as zero */
 
-/* Makes columns x and y of a, of m elements, orthogonal where they are not; answers in which matrices. Those of v, of n
- * elements, are rotated with them. */
-INLINE Mask svd_rotate_pair(Number *x, Number *y, int m, Number *v_of_x, Number *v_of_y, int n) {
+/* Makes columns x and y of a, of m elements, orthogonal in the matrices where they are not, and adds these to rotated;
+ * the columns of v, of n elements, are rotated with them. */
+INLINE void svd_rotate_pair(Number *x, Number *y, int m, Number *v_of_x, Number *v_of_y, int n, Mask *rotated) {
     Number g = number(broadcast(0.0));
     Lane p = broadcast(0.0), q = broadcast(0.0);
     for (int i = 0; i < m; i++) {
@@ -21,11 +21,11 @@ INLINE Mask svd_rotate_pair(Number *x, Number *y, int m, Number *v_of_x, Number 
     Lane square = add_square(broadcast(0.0), g);
     Mask active = greater(square, ROTATE_ABOVE * m * (p * q));
     active &= greater(p, broadcast(SVD_TINY)) & greater(q, broadcast(SVD_TINY));
-    if (!any(active)) return active;
+    if (!any(active)) return;
+    *rotated |= active;
     const Rotation r = rotation(p, q, g, square, active);
     rotate_columns(x, y, m, r.cosine, r.sine);
     rotate_columns(v_of_x, v_of_y, n, r.cosine, r.sine);
-    return active;
 }
 
 /* Orthogonalises the columns of a, m x n with m >= n; squares get the squares of their norms, v the rotations.
@@ -33,8 +33,15 @@ INLINE Mask svd_rotate_pair(Number *x, Number *y, int m, Number *v_of_x, Number 
 INLINE Mask svd_iterate_group(Number *a, Lane *squares, Number *v, int m, int n) {
     set_identity(v, n);
     Mask rotated = no_lane();
-    JACOBI_SWEEPS(rotated, n, first, second,
-                  svd_rotate_pair(a + first * m, a + second * m, m, v + first * n, v + second * n, n));
+    for (int sweep = 0; sweep < MOST_SWEEPS; sweep++) {
+        rotated = no_lane();
+        SWEEP(n) {
+            int first, second;
+            tournament_pair(n, round, pair, &first, &second);
+            svd_rotate_pair(a + first * m, a + second * m, m, v + first * n, v + second * n, n, &rotated);
+        }
+        if (!any(rotated)) break;
+    }
     for (int j = 0; j < n; j++) {
         squares[j] = broadcast(0.0);
         for (int i = 0; i < m; i++) squares[j] = add_square(squares[j], a[i + j * m]);

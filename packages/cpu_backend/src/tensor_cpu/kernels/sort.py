@@ -8,7 +8,7 @@ signs stay equal), the complement of an integer or Bool, which cannot overflow.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -19,8 +19,11 @@ from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Counted, Kernel
 
+if TYPE_CHECKING:
+    from tensor_runtime.contracts.gather_scatter import SortParams, UniqueParams
 
-def bind_sort(operands: tuple[Form], result: Form, params: tuple[int | None, bool], /) -> Kernel:
+
+def bind_sort(operands: tuple[Form], result: Form, params: SortParams, /) -> Kernel:
     """Elements in order along an axis.
 
     >>> from tensor_core import F64
@@ -45,7 +48,7 @@ def bind_sort(operands: tuple[Form], result: Form, params: tuple[int | None, boo
     return ignoring_fp_errors(in_order)
 
 
-def bind_argsort(operands: tuple[Form], result: Form, params: tuple[int | None, bool], /) -> Kernel:
+def bind_argsort(operands: tuple[Form], result: Form, params: SortParams, /) -> Kernel:
     """Indices that sort along an axis.
 
     >>> from tensor_core import I64
@@ -119,7 +122,7 @@ def bind_searchsorted(side: Any, operands: tuple[Form, Form], result: Form, /) -
     return ignoring_fp_errors(found)
 
 
-def bind_unique(operands: tuple[Form], result: tuple[Form, ...], params: tuple[bool, bool, bool, bool], /) -> Kernel:
+def bind_unique(operands: tuple[Form], result: tuple[Form, ...], params: UniqueParams, /) -> Kernel:
     """Distinct elements in order, and what was asked about them.
 
     >>> from tensor_core import I64

@@ -9,10 +9,10 @@ from tensor_core.dtypes import DType
 from tensor_core.errors import OutOfMemoryError, TensorError
 from tensor_core.formatting import readable_bytes
 from tensor_einsum.derivatives.sweep import SweepPlan
-from tensor_einsum.executor import BINDERS, needs_check
-from tensor_einsum.semirings import binders_in
-from tensor_einsum.steps import Step
-from tensor_einsum.unary_steps import StepBinder, conversion
+from tensor_einsum.execution.executor import BINDERS, needs_check
+from tensor_einsum.execution.semirings import binders_in
+from tensor_einsum.execution.unary_steps import StepBinder, conversion
+from tensor_einsum.steps.steps import Step
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
 from tensor_runtime.backends.bindings import Binding
 from tensor_runtime.backends.error_translation import translated
@@ -29,16 +29,31 @@ from tensor_runtime.tensors.tensor import Tensor, wrap
 
 class _Instruction(NamedTuple):
     kernel: Kernel
-    operands: tuple[int, ...]
+    first: int  # -1 for kernels of no operand
+    second: int  # -1 for kernels of one operand
     dropped: tuple[int, ...]  # slots that nothing reads afterwards
 
 
 class BoundSweep:
-    """A sweep bound to forms; slots hold the operands, then the result of every instruction."""
+    """A sweep bound to forms; slots hold the operands, then the result of every instruction.
+
+    Args:
+        operation: the name for messages.
+        sweep: whose steps are bound.
+        operands: forms of what the first slots hold.
+        converts: whether results have the dtype of the plan, also where no sum or product has made it.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime import ones
+    >>> x = ones((2,))
+    >>> sweep = plan("i,i->", (2,), (2,)).environments_plan(which=0)
+    >>> BoundSweep("environments", sweep, [x._form, x._form])([x._array, x._array])[0].shape
+    (2,)
+    """
 
     __slots__ = ("forms", "home", "instructions", "needed_bytes", "operation", "sweep")
 
-    def __init__(self, operation: str, sweep: SweepPlan, operands: Sequence[Form]) -> None:
+    def __init__(self, operation: str, sweep: SweepPlan, operands: Sequence[Form], converts: bool = True) -> None:
         home = operands[0].placement
         for form in operands:
             if form.placement is not home:
@@ -47,7 +62,7 @@ class BoundSweep:
         self.operation = operation
         self.sweep = sweep
         slots = list(operands)
-        results = {*sweep.results}
+        results = {*sweep.results} if converts else ()
         dtype = sweep.plan.output_dtype
         binders = _binders(sweep.plan.algebra)
         instructions, workspaces = [], []
@@ -58,7 +73,8 @@ class BoundSweep:
                 kernel, form = binders[step.kind](step, [slots[operand] for operand in step.operands], dtype)
             if slot in results and form.dtype is not dtype:
                 kernel, form = _converted(kernel, form, dtype)
-            instructions.append(_Instruction(kernel, step.operands, sweep.dropped[slot - len(operands)]))
+            first, second = (*step.operands, -1, -1)[:2]
+            instructions.append(_Instruction(kernel, first, second, sweep.dropped[slot - len(operands)]))
             workspaces.append(workspace_of(kernel))
             slots.append(form)
         self.instructions = tuple(instructions)
@@ -74,15 +90,20 @@ class BoundSweep:
         if needs_check(self.needed_bytes, self.home):
             self._check_fits()
         slots = list(arrays)
-        for kernel, operands, dropped in self.instructions:
-            try:
-                slots.append(kernel(*[slots[operand] for operand in operands]))
-            except TensorError:
-                raise
-            except Exception as error:
-                raise self._failure(len(slots) - len(arrays), error) from error
-            for slot in dropped:
-                slots[slot] = None
+        try:
+            for kernel, first, second, dropped in self.instructions:
+                if second >= 0:
+                    slots.append(kernel(slots[first], slots[second]))
+                elif first >= 0:
+                    slots.append(kernel(slots[first]))
+                else:
+                    slots.append(kernel())
+                for slot in dropped:
+                    slots[slot] = None
+        except TensorError:
+            raise
+        except Exception as error:
+            raise self._failure(len(slots) - len(arrays), error) from error
         return [wrap(form, slots[slot]) for form, slot in zip(self.forms, self.sweep.results, strict=True)]
 
     def _check_fits(self) -> None:

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tensor_core.formatting import readable_bytes
-from tensor_einsum.network import Labels
-from tensor_einsum.notation import written
-from tensor_einsum.steps import Step
+from tensor_einsum.notation.label_names import written
+from tensor_einsum.notation.network import Labels
+from tensor_einsum.steps.report import as_html, as_text, report_of_sweep
+from tensor_einsum.steps.steps import VIEWS, Step
 
 if TYPE_CHECKING:
-    from tensor_einsum.plan import Plan
-
-VIEWS: Final = frozenset({"squeeze", "broadcast", "reshape"})
-"""Kinds of steps that take no memory: what they give shows the elements of what they read."""
+    from tensor_einsum.plans.plan import Plan
 
 
 class Goal(NamedTuple):
@@ -48,6 +46,8 @@ class SweepPlan(NamedTuple):
 
     plan: Plan
     goal: Goal
+    first_slot: int
+    """The slot of the first step's result."""
     steps: tuple[Step, ...]
     dropped: tuple[tuple[int, ...], ...]
     """Slots that nothing reads any more after each step."""
@@ -55,18 +55,16 @@ class SweepPlan(NamedTuple):
     """Slots of the environments, then of the marginals, in the order of the goal."""
     peak_bytes: int
     """The most bytes of intermediates and results alive at once; operands and cotangent not counted."""
-    repeated: int
-    """Steps that are done again, because what they gave was dropped to keep a memory limit."""
+    repeated: int = 0
+    """How many steps are done again, because what they gave was dropped to keep a memory limit."""
+
+    slices: int = 1
+    """How often the steps are done, once for each slice of a sliced plan; they are those of a full slice."""
 
     @property
     def flops(self) -> int:
-        """Additions and multiplications of all steps, counted as in a plan."""
-        return sum(step.flops for step in self.steps)
-
-    @property
-    def first_slot(self) -> int:
-        """The slot of the first step's result."""
-        return len(self.plan.inputs) + self.goal.cotangent
+        """Additions and multiplications of all steps, counted as in a plan; slices count as if all were full."""
+        return sum(step.flops for step in self.steps) * self.slices
 
     def peak_with(self, workspaces: Sequence[int]) -> int:
         """The peak where every step takes so many bytes besides, while it runs."""
@@ -83,11 +81,22 @@ class SweepPlan(NamedTuple):
             now -= sum(alive.pop(one, 0) for one in dropped)
         return peak
 
+    def table(self, max_steps: int | None = None) -> str:
+        """The sweep as text: totals, then one line per step; ``max_steps`` leaves out the middle of a long one."""
+        return as_text(report_of_sweep(self, max_steps))
+
+    def __str__(self) -> str:
+        return self.table(40)
+
+    def _repr_html_(self) -> str:
+        return as_html(report_of_sweep(self, 40))
+
     def __repr__(self) -> str:
+        slices = f"{self.slices} slices, " if self.slices > 1 else ""
         again = f", {self.repeated} of them done again" if self.repeated else ""
         return (
-            f"<SweepPlan of {len(self.results)} results: {len(self.steps)} steps{again}, {self.flops:.3g} flops, "
-            f"peak {readable_bytes(self.peak_bytes)}>"
+            f"<SweepPlan of {len(self.results)} results: {slices}{len(self.steps)} steps{again}, "
+            f"{self.flops:.3g} flops, peak {readable_bytes(self.peak_bytes)}>"
         )
 
 

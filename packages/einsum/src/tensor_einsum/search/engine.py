@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+import os
+from math import exp2, inf, log2
 from time import perf_counter
+from typing import Final, cast
 
-from tensor_einsum.search.problem import Budget, Found, Objective, Problem
+from tensor_einsum.search import native
+from tensor_einsum.search.problem import (
+    Budget,
+    Found,
+    Objective,
+    Problem,
+    Progress,
+    Reason,
+    SearchRecord,
+    Tried,
+)
 from tensor_einsum.search.python_search import search_in_python
+
+SECONDS_PER_ROTATION: Final = 3e-8
+"""Of one processor, for networks of some hundred labels."""
 
 
 def search(
@@ -36,11 +52,73 @@ def search(
     >>> problem = Problem(((0, 1), (1, 2), (2, 3)), (0, 3), (2, 3, 4, 5))
     >>> found = search(problem, Objective("flops"), Budget(rotations=1000))
     >>> found.path, found.record.stopped
-    (((0, 1), (3, 2)), 'exact')
+    (((0, 1), (2, 3)), 'exact')
     """
     begun = perf_counter()
     check(problem, budget, largest)
-    return search_in_python(problem, objective, budget, largest, seed, begun)
+    if not native.AVAILABLE:
+        return search_in_python(problem, objective, budget, largest, seed, begun)
+    return _search_natively(problem, objective, budget, largest, seed, threads or available_processors(), begun)
+
+
+def _search_natively(
+    problem: Problem,
+    objective: Objective,
+    budget: Budget,
+    largest: int | None,
+    seed: int,
+    threads: int,
+    begun: float,
+) -> Found:
+    operands = len(problem.inputs)
+    found = native.LIBRARY.search(
+        problem.inputs,
+        problem.output,
+        tuple(log2(extent) if extent > 1 else 0.0 for extent in problem.extents),
+        objective.minimize == "size",
+        objective.element_products,
+        objective.flop_rate / 2,
+        objective.element_rate,
+        objective.step_seconds,
+        inf if budget.rotations is None else float(budget.rotations),
+        inf if budget.share is None else budget.share,
+        inf if budget.seconds is None else budget.seconds,
+        float(budget.most_rotations),
+        inf if largest is None else log2(largest),
+        seed & 0xFFFFFFFFFFFFFFFF,
+        threads,
+    )
+    products, elements, size, peak = found["measure"]
+    history = tuple(Progress(*step) for step in found["history"])
+    estimated = objective.log2_seconds(products, elements, operands - 1)
+    record = SearchRecord(
+        "native",
+        tuple(Tried(*one) for one in found["tried"]),
+        history,
+        found["rotations"],
+        perf_counter() - begun,
+        products,
+        size,
+        peak,
+        estimated,
+        cast(Reason, found["stopped"]),
+        found["stopped"] not in ("exact", "settled") and would_pay(history, found["rotations"], estimated),
+    )
+    return Found(found["path"], found["sliced"], record)
+
+
+def would_pay(history: tuple[Progress, ...], rotations: int, log2_seconds: float) -> bool:
+    """Whether the second half of a search saved more time of contracting than it took.
+
+    >>> history = Progress(10, 50.0, 20.0), Progress(1000, 48.0, 20.0)
+    >>> would_pay(history, 1000, 0.0), would_pay(history, 1000, -30.0)  # a second is three quarters less, or far less
+    (True, False)
+    """
+    spent = log2(SECONDS_PER_ROTATION * max(rotations / 2, 1))
+    early = [step.log2_products for step in history if step.rotations <= rotations / 2]
+    if not early:  # nothing is known yet: a tenth may be saved
+        return log2_seconds > spent + log2(10)
+    return log2_seconds + log2(max(exp2(min(early[-1] - history[-1].log2_products, 100)) - 1, 1e-300)) > spent
 
 
 def check(problem: Problem, budget: Budget, largest: int | None) -> None:
@@ -67,3 +145,12 @@ def check(problem: Problem, budget: Budget, largest: int | None) -> None:
         raise ValueError(f"a budget is one of rotations, share and seconds, and at least 0: {budget}")
     if largest is not None and largest < 1:
         raise ValueError(f"at least one element has to be allowed: largest={largest}")
+
+
+def available_processors() -> int:
+    """Processors that this process may use.
+
+    >>> available_processors() >= 1
+    True
+    """
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -46,6 +46,17 @@ class Objective(NamedTuple):
     step_seconds: float = 5e-6
     element_flops: float = 64.0
 
+    @property
+    def element_products(self) -> float:
+        """What moving an element costs, in products.
+
+        >>> Objective("mixture", element_flops=64.0).element_products, Objective("flops").element_products
+        (32.0, 0.0)
+        """
+        if self.minimize == "seconds":
+            return self.flop_rate / self.element_rate / 2
+        return self.element_flops / 2 if self.minimize == "mixture" else 0.0
+
     def log2_seconds(self, products: float, elements: float, steps: float) -> float:
         """Estimated time of contracting, from log2 of products and of elements moved, and the number of steps.
 
@@ -72,15 +83,18 @@ class Budget(NamedTuple):
     rotations: int | None = None
     share: float | None = None
     seconds: float | None = None
-    most_rotations: int = 400_000_000
+    most_rotations: int = 200_000_000
 
 
 class Tried(NamedTuple):
-    """One way to find trees: how often it was used, and log2 of the products of the best tree that it gave."""
+    """One way to find trees: how often it was used, and log2 of the cost of the best tree that it gave.
+
+    The cost is what the objective compares: products, and elements as so many products.
+    """
 
     method: str
     times: int
-    log2_products: float
+    log2_cost: float
 
 
 class Progress(NamedTuple):

@@ -19,7 +19,6 @@ from tensor_core.dtypes import Bool
 from tensor_core.errors import ArgumentError, FormatError, LoadError, shortened
 from tensor_core.host.tensor import HostTensor, HostTensorView
 from tensor_einsum.slices.gathering import Gathering
-from tensor_einsum.stored_plan import to_json
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.io.atomic_write import write_atomically
 from tensor_runtime.ops.creation import asarray
@@ -27,7 +26,7 @@ from tensor_runtime.tensors.tensor import Tensor, wrap
 from tensor_runtime.tensors.transfer import lend, to
 
 if TYPE_CHECKING:
-    from tensor_einsum.plan import Plan
+    from tensor_einsum.plans.plan import Plan
 
 FORMAT: Final = "tensor_einsum.slices/1"
 _LONGEST: Final = 1 << 16  # bytes of the first line
@@ -157,7 +156,7 @@ def digest_of_plan(plan: Plan) -> str:
     >>> digest_of_plan(plan("i->", (3,))) == digest_of_plan(plan("i->", (4,)))
     False
     """
-    return _digest([to_json(plan).encode()])
+    return _digest([plan.to_json().encode()])
 
 
 def digest_of_operands(operands: Sequence[Tensor]) -> str:

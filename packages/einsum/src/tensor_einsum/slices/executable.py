@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tensor_core.errors import OutOfMemoryError, TensorError
 from tensor_core.formatting import readable_bytes
-from tensor_einsum.executor import bind_steps, check_forms, check_placement
-from tensor_einsum.network import Labels, Shape
-from tensor_einsum.path import to_ids
+from tensor_einsum.execution.executor import bind_steps, check_forms, check_placement
+from tensor_einsum.notation.network import Labels, Shape
+from tensor_einsum.search.path import to_ids
 from tensor_einsum.slices.cutting import kinds, part_extents, slice_network, sliced_peak, starts_of, varying
-from tensor_einsum.steps import build_steps
+from tensor_einsum.steps.steps import build_steps
 from tensor_runtime.backends.error_translation import translated
 from tensor_runtime.backends.workspaces import workspace_of
 from tensor_runtime.form import Form
@@ -26,7 +26,7 @@ from tensor_runtime.ops.indexing import SLICE_VIEW, Pattern
 from tensor_runtime.protocols import Kernel
 
 if TYPE_CHECKING:
-    from tensor_einsum.plan import Plan
+    from tensor_einsum.plans.plan import Plan
 
 OnStep = Callable[[int, int], object]
 

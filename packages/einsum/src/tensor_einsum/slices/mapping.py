@@ -26,7 +26,7 @@ from tensor_runtime.ops.views import to_contiguous
 from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
 
 if TYPE_CHECKING:
-    from tensor_einsum.plan import Plan
+    from tensor_einsum.plans.plan import Plan
 
 _ATTEMPTS: Final = 4  # at what a cluster lost
 _PART_BYTES: Final = 1 << 24  # of the parts that a task gives back, at most; one part may be larger

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from tensor_einsum.options import OnStep
-    from tensor_einsum.plan import Plan
+    from tensor_einsum.plans.plan import Plan
     from tensor_einsum.slices.cutting import Slices
     from tensor_runtime import Tensor
 

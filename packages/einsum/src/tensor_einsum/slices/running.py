@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.errors import ArgumentError, DTypeError, shortened
 from tensor_einsum.errors import ExtentError
-from tensor_einsum.executor import check_fits, needs_check
+from tensor_einsum.execution.executor import check_fits, needs_check
 from tensor_einsum.slices.cutting import part_extents, starts_of
 from tensor_einsum.slices.executable import OnStep, SlicedExecutable
 from tensor_einsum.slices.gathering import Gathering
@@ -19,7 +19,7 @@ from tensor_runtime.form import Form, Shape
 from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
 
 if TYPE_CHECKING:
-    from tensor_einsum.plan import Plan
+    from tensor_einsum.plans.plan import Plan
     from tensor_einsum.slices.checkpoint import Checkpoint
 
 _bound: Final[CacheTable[tuple[SlicedExecutable, None]]] = CacheTable(binding_cache)

@@ -181,7 +181,9 @@ class CacheTable(Generic[V]):
         """
         axes, waiting = 0, [key]
         for part in waiting:  # grows on the way
-            if isinstance(part, tuple):
+            if type(part) is int:
+                axes += 1
+            elif isinstance(part, tuple):
                 waiting += part
             else:
                 axes += len(getattr(part, "shape", ())) or 1
@@ -210,7 +212,7 @@ _MOST: Final = 10_000
 def held_bytes(kernel: Any, /) -> int:
     """Bytes that live as long as a kernel or another object does, without what every program has. Takes 0.2 to 5 µs.
 
-    Kernels are functions, partials, methods, or objects of compiled code, which may say their size by ``__sizeof__``.
+    Kernels are functions, partials, methods, or objects, whose class may say their whole size by ``__sizeof__``.
     Functions without a closure, classes and modules belong to the program, forms to whoever names them: none counts.
 
     >>> large = bytes(5000)
@@ -289,6 +291,6 @@ def _look(kind: type) -> tuple[bool, tuple[str, ...]]:
     names = tuple(slot for base in kind.__mro__ for slot in getattr(base, "__slots__", ()) if type(slot) is str)
     if getattr(kind, "__dictoffset__", 0):
         names += ("__dict__",)
-    if not (has_bytes or names or issubclass(kind, tuple)):
+    if not has_bytes and ("__sizeof__" in vars(kind) or not (names or issubclass(kind, tuple))):
         _LEAVES.add(kind)
     return _LOOKS.setdefault(kind, (has_bytes, names))

@@ -21,7 +21,7 @@ import numpy as np
 
 from tensor_core.errors import UnsupportedOperationError
 from tensor_cpu.kernel_table import Binder
-from tensor_cpu.kernels.axes import RESULT, Axis, FormLike, Labels, Operand, extent_of, join, native, row_major
+from tensor_cpu.kernels.axes import FIRST, RESULT, Axis, FormLike, Labels, Operand, extent_of, join, native, row_major
 from tensor_cpu.kernels.contraction import cost, gemm, numpy_products
 from tensor_cpu.kernels.contraction.broadcast_sum import (
     MOST_TERMS,
@@ -41,6 +41,9 @@ __all__ = ["bind_contract", "bind_unary_einsum", "plan_contraction"]
 Kernel = Callable[[Any, Any], Any]
 Sum = Callable[[Any], Any]
 Plan = MatrixProduct | Accumulation | PairProduct | ScatterProduct
+
+_FEW_TERMS: Final = 4096
+"""Multiply-adds up to which a kernel in C is looked at first, as it is likely to be taken."""
 
 
 def bind_contract(
@@ -67,18 +70,46 @@ def bind_contract(
     >>> bind_contract((a, b), c, ((0, 1), (1, 2), (0, 2)))(np.ones((3, 2)), np.ones((4, 3))).shape
     (4, 2)
     """
-    labels_a, labels_b, labels_out = params
     if len(result.shape) > MOST_AXES:
         raise UnsupportedOperationError(
             f"contract: the result has {len(result.shape)} axes; the cpu backend stores at most {MOST_AXES}; "
             "reshape operands so that axes that stay together become one",
             operation="contract",
         )
+    kernel = _bind_after_sums(operands, result, params, _bind)
+    assert kernel is not None
+    return kernel
+
+
+def bind_conjugated(
+    operands: tuple[FormLike, FormLike], result: FormLike, params: tuple[Labels, Labels, Labels], /
+) -> Kernel | None:
+    """The same of the first operand's conjugates, where that is a product that BLAS computes without a copy for it.
+
+    >>> from tensor_core import C64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> matrix = form_of(C64, (100, 100), CPU)
+    >>> kernel = bind_conjugated((matrix, matrix), matrix, ((1, 0), (1, 2), (0, 2)))
+    >>> kernel is None or kernel(np.eye(100) * 1j, np.eye(100) * 1j)[0, 0].item() == 1.0
+    True
+    """
+    return _bind_after_sums(operands, result, params, _bind_conjugated)
+
+
+def _bind_after_sums(
+    operands: tuple[FormLike, FormLike],
+    result: FormLike,
+    params: tuple[Labels, Labels, Labels],
+    bind: Callable[[Operand, Operand, Operand], Kernel | None],
+) -> Kernel | None:
+    """What ``bind`` gives for operands whose labels are all shared or kept, after the sums over the others."""
+    labels_a, labels_b, labels_out = params
     out = row_major(labels_out[::-1], result.shape[::-1], result.dtype.numpy_name)
     x, sum_x = _summed(native(operands[0], labels_a), {*labels_b, *labels_out}, out.dtype)
     y, sum_y = _summed(native(operands[1], labels_b), {*labels_a, *labels_out}, out.dtype)
-    kernel = _bind(x, y, out)
-    if not (sum_x or sum_y):
+    kernel = bind(x, y, out)
+    if kernel is None or not (sum_x or sum_y):
         return kernel
     itemsize = np.dtype(out.dtype).itemsize
     sums = (x.size if sum_x else 0) + (y.size if sum_y else 0)
@@ -122,6 +153,14 @@ def _bind(x: Operand, y: Operand, result: Operand) -> Kernel:
     return bind_broadcast_sum(plan, x, y, result)
 
 
+def _bind_conjugated(x: Operand, y: Operand, result: Operand) -> Kernel | None:
+    plan = None if 0 in (*x.shape, *y.shape) else plan_contraction(x, y, result)
+    if not isinstance(plan, MatrixProduct):
+        return None
+    kernel = gemm.bind_product(plan, x, y, result, FIRST)
+    return kernel and with_workspace(kernel, plan.workspace_bytes(x, y, result))
+
+
 def plan_contraction(x: Operand, y: Operand, result: Operand) -> Plan:
     """What the kernel will do with operands in which every label is shared or kept, and no extent is 0.
 
@@ -130,12 +169,16 @@ def plan_contraction(x: Operand, y: Operand, result: Operand) -> Plan:
     'MatrixProduct'
     """
     axes = join(x, y, result)
+    terms = extent_of(axes)
+    if not AVAILABLE:
+        return plan_numpy(axes, x, y, result)
+    native_plan = plan_native(axes, x, y, result) if terms <= _FEW_TERMS else None
+    if native_plan is not None and native_plan.cost <= cost.least_numpy(terms, result.dtype):
+        return native_plan  # NumPy's need not be worked out
     plan = plan_numpy(axes, x, y, result)
-    if AVAILABLE and cost.least_native(extent_of(axes), result.dtype) < plan.cost:  # else it need not be worked out
+    if terms > _FEW_TERMS and cost.least_native(terms, result.dtype) < plan.cost:  # nor ours
         native_plan = plan_native(axes, x, y, result)
-        if native_plan is not None and native_plan.cost < plan.cost:
-            return native_plan
-    return plan
+    return native_plan if native_plan is not None and native_plan.cost < plan.cost else plan
 
 
 def plan_numpy(axes: tuple[Axis, ...], x: Operand, y: Operand, result: Operand) -> MatrixProduct | Accumulation:

@@ -1,7 +1,8 @@
 """Contraction of the conjugates of one operand's elements with another operand: the kernel "conj_contract".
 
-conj(a) b = conj(a conj(b)), so either operand may be conjugated, and the smaller amount of elements is: those of a, or
-those of b (none, if b is real) and of the result, in place. The copy of an operand lies as the operand does.
+Where the product is one that BLAS computes, it reads the elements so. Otherwise they are conjugated in a copy, which
+lies as the operand does: conj(a) b = conj(a conj(b)), so either operand may be, and the smaller amount of elements is:
+those of a, or those of b (none, if b is real) and of the result, in place.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 from tensor_cpu import kernel_table
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.axes import Labels
+from tensor_cpu.kernels.contraction import choice
 from tensor_runtime.backends.workspaces import with_workspace, workspace_of
 from tensor_runtime.contracts.contraction import ContractParams
 from tensor_runtime.form import Form, form_of
@@ -41,6 +43,10 @@ def bind_conj_contract(operands: tuple[Form, Form], result: Form, params: tuple[
     """
     a, b = operands
     labels_a, labels_b, labels_out = params
+    if max(a.size, b.size, result.size) > kernel_table.MOST_TINY_TERMS:
+        kernel = choice.bind_conjugated(operands, result, params)
+        if kernel is not None:
+            return kernel
     of_b = b.size if b.dtype.kind == "complex" else 0
     if of_b + result.size >= a.size:
         conj, copy, labels_a = _conjugated(a, labels_a)

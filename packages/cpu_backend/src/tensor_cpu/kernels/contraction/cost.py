@@ -66,6 +66,8 @@ _PACK_STEPS: Final = 0.5
 _PACK_SCATTERED: Final = 0.8
 _WRITE_VECTOR: Final = 0.2
 _WRITE_SCATTERED: Final = 1.6
+LEAST_SCATTER: Final = _GEMM_CALL + _PRODUCT
+"""The least that :func:`scatter` says."""
 _CACHED_BYTES: Final = 1 << 19  # bytes that stay in the second-level cache
 _UNCACHED: Final = 6.0  # how much slower vectors come from beyond it
 
@@ -199,3 +201,13 @@ def least_native(terms: int, dtype: str) -> float:
     itemsize, parts = _BYTES[dtype], _PARTS.get(dtype, 1)
     multiply_add = min(_PACKED, _SHARED, _SCALED, _BOTH) * parts * itemsize / _VECTOR_BYTES[LIBRARY.instruction_set()]
     return min(_PAIR_CALL, _GEMM_CALL) + terms * multiply_add
+
+
+def least_numpy(terms: int, dtype: str) -> float:
+    """The least that :func:`products`, :func:`loops` and :func:`accumulation` say for so many multiply-adds.
+
+    >>> least_numpy(64**3, "float64") < products(1, 64, 64, 64, "float64")
+    True
+    """
+    flop = _BLAS_FLOP.get(dtype, _LOOP_FLOP)
+    return min(_PRODUCTS_CALL + _PRODUCT_CALL / 4 + 2 * terms * flop, _LOOPS_CALL, _UFUNC_CALL)

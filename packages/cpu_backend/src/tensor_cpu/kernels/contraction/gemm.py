@@ -27,9 +27,9 @@ from tensor_cpu.kernels.axes import (
     line,
 )
 from tensor_cpu.kernels.contraction import cost
-from tensor_cpu.kernels.contraction.matrix_copies import Strides, bind_rearranged, copy_strides, look_at
 from tensor_cpu.kernels.contraction.native import TYPE_NAMES
-from tensor_cpu.system.blas import blas_limit
+from tensor_cpu.kernels.copy.matrix_copies import Strides, bind_rearranged, copy_strides, look_at
+from tensor_cpu.system.blas import blas_limit, open_blas
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 
@@ -39,6 +39,7 @@ Matrix = tuple[Line, Line]  # outer and inner axis
 Steps = tuple[int, int]
 
 BLAS_TYPES: Final = ("float32", "float64", "complex64", "complex128")
+_OPENBLAS: Final = ("own", "numpy")
 _SINGLE_AXES: Final = 3  # how many axes are tried as the only rows (or columns) of a stack, longest first
 
 
@@ -163,8 +164,12 @@ def blas_matrix(outer: Group, inner: Group, role: int, *, gaps: bool = True) -> 
     return (row, column) if suits else None
 
 
-def bind_product(plan: MatrixProduct, x: Operand, y: Operand, result: Operand) -> Kernel | None:
+def bind_product(
+    plan: MatrixProduct, x: Operand, y: Operand, result: Operand, conjugated: int | None = None
+) -> Kernel | None:
     """The kernel that calls BLAS; None where it does not take the operands, or cannot count their elements.
+
+    ``conjugated`` is the role of an operand whose elements are read conjugated; None also where BLAS cannot.
 
     The library is the one that ``tensor_cpu.system.blas`` has chosen, the threads are ours, and no view is made: one
     call for each product of a stack, or for each tile of a large one (csrc/contraction).
@@ -193,7 +198,7 @@ def bind_product(plan: MatrixProduct, x: Operand, y: Operand, result: Operand) -
     shape = tuple([axis.extent for axis in (*stack, *rows, *columns)]) if plan.permutes_result else result.shape
     stacked = tuple([(axis.extent, of_x[0][i], of_y[0][i], made[0][i]) for i, axis in enumerate(stack)])
     steps = (of_x[2], of_x[1]), (of_y[2], of_y[1]), (made[2], made[1])
-    kernel = bind_matrices(result.dtype, shape, extents, stacked, *steps)
+    kernel = bind_matrices(result.dtype, shape, extents, stacked, *steps, conjugated)
     if kernel is None or not plan.copies:
         return kernel
     groups = [(axis,) for axis in stack]
@@ -226,10 +231,11 @@ def bind_matrices(
     a: Steps,
     b: Steps,
     c: Steps,
+    conjugated: int | None = None,
 ) -> Kernel | None:
     """The kernel of C[m, n] = A[m, k] B[k, n] for every index of a stack.
 
-    None if BLAS cannot count that far, and without the extension.
+    None if BLAS cannot count that far, or cannot read that factor conjugated, and without the extension.
 
     Args:
         dtype: NumPy's name of a type of ``BLAS_TYPES``.
@@ -238,6 +244,8 @@ def bind_matrices(
         stack: of each stacked axis the extent and the strides in A, in B and in C.
         a, b, c: strides of each matrix from row to row and from column to column. Strides count elements; one of the
             two is 1, and the other spans the elements in between.
+        conjugated: the factor that is read conjugated, 0 or 1, or None. OpenBLAS does that with every matrix, other
+            libraries with one that they see transposed, and none with a vector beside a matrix.
 
     >>> kernel = bind_matrices("float64", (2,), (2, 1, 3), (), (3, 1), (1, 1), (1, 1))
     >>> kernel is None or kernel(np.arange(6.0).reshape(2, 3), np.ones(3)).tolist() == [3.0, 12.0]
@@ -245,7 +253,10 @@ def bind_matrices(
     """
     if not AVAILABLE or max(*extents, *map(abs, (*a, *b, *c))) > blas_limit():
         return None
-    return LIBRARY.bind_products(TYPE_NAMES[dtype], shape, extents, tuple(stack), a, b, c)
+    arguments = TYPE_NAMES[dtype], shape, extents, tuple(stack), a, b, c
+    if conjugated is None:
+        return LIBRARY.bind_products(*arguments)
+    return LIBRARY.bind_products(*arguments, conjugated, open_blas().name in _OPENBLAS)
 
 
 def bind_stack(

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND, Axis, Operand, by_occurrence, by_stride, extent_of, line
 from tensor_cpu.kernels.contraction import cost
-from tensor_cpu.system.extension import LIBRARY
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 
 Group = tuple[Axis, ...]
 Kernel = Callable[[Any, Any], Any]
@@ -31,9 +31,9 @@ TYPE_NAMES: Final = {
 
 
 _LONGEST_SUM: Final = 1024  # of products that make one number: the kernels here have no lanes for it, NumPy has
-_PAIR_TABLE: Final = 512  # lanes of the loop over tables; csrc/contraction/pair.h
-_FEWEST_LANES: Final = 3  # csrc/contraction/pair.c
-_LONGEST_TABLE: Final = 1 << 20  # entries; csrc/contraction/groups.h
+_PAIR_TABLE: Final = LIBRARY.PAIR_TABLE if AVAILABLE else 0  # lanes of the loop over tables
+_FEWEST_LANES: Final = LIBRARY.FEWEST_LANES if AVAILABLE else 0  # that are loaded as vectors rather than gathered
+_LONGEST_TABLE: Final = LIBRARY.LONGEST_TABLE if AVAILABLE else 0  # entries
 _PANEL: Final = 8  # neighbours that are packed as a run
 
 
@@ -65,9 +65,12 @@ def plan_native(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) -
         return None
     if result.size == 1 and x.size > _LONGEST_SUM:
         return None
-    pairs, products = plan_pair(axes, result.dtype), plan_scatter(axes, x, y)
+    pairs = plan_pair(axes, result.dtype)
     if pairs.longest_table > _LONGEST_TABLE:  # then so is a table of the contracted axes in the other plan
         return None
+    if pairs.cost <= cost.LEAST_SCATTER:
+        return pairs
+    products = plan_scatter(axes, x, y)
     return products if products.cost < pairs.cost and products.longest_table <= _LONGEST_TABLE else pairs
 
 

@@ -19,6 +19,7 @@ from tensor_cpu.storage import NUMPY_DTYPES
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND
 from tensor_runtime.backends.workspaces import with_workspace
+from tensor_runtime.contracts.contraction import ContractParams, SemiringContractParams
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel, Operand, Result
 
@@ -26,7 +27,9 @@ _ENOUGH: Final = 32  # columns; fewer leave vectors unused
 _ALGEBRAS: Final = frozenset({MAX_PLUS, MIN_PLUS, MAX_TIMES, OR_AND})
 
 
-def bind_semiring_contract(operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel | None:
+def bind_semiring_contract(
+    operands: tuple[Operand, ...], result: Result, params: SemiringContractParams, /
+) -> Kernel | None:
     """The kernel, or None where NumPy's is right: an empty operand, an algebra without loops in C.
 
     >>> import numpy as np
@@ -72,7 +75,7 @@ def _converting(kernel: Kernel, dtype: np.dtype[Any], first: bool, second: bool)
     return kernel
 
 
-def bind_contract(operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel | None:
+def bind_contract(operands: tuple[Operand, ...], result: Result, params: ContractParams, /) -> Kernel | None:
     """The kernel of a contraction of truth values, which is one in or-and; None for other dtypes.
 
     A label of one operand alone is left to NumPy's kernel, which sums over it first.
@@ -90,7 +93,7 @@ def bind_contract(operands: tuple[Operand, ...], result: Result, params: Any, /)
     labels_a, labels_b, labels_out = params
     if set(labels_a) ^ set(labels_b) != set(labels_out) - (set(labels_a) & set(labels_b)):
         return None
-    return bind_semiring_contract(operands, result, (*params, OR_AND))
+    return bind_semiring_contract(operands, result, SemiringContractParams(*params, OR_AND))
 
 
 def _gives_columns(first: Sequence[Axis], second: Sequence[Axis]) -> bool:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from tensor_cpu.kernel_table import NativeBinder
-from tensor_cpu.kernels.axes import native
+from tensor_cpu.kernels.axes import Labels, native
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
 
-def bind_unary_einsum(operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel | None:
+def bind_unary_einsum(operands: tuple[Operand, ...], result: Result, params: tuple[Labels, Labels], /) -> Kernel | None:
     """The kernel that permutes labels, and reads diagonals; None where labels are summed or the result has diagonals.
 
     >>> import numpy as np

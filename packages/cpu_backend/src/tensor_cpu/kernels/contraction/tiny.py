@@ -6,15 +6,18 @@ A product of 4x4 matrices takes a third of the time of ``ndarray.dot``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tensor_cpu.kernel_table import MOST_TINY_TERMS, NativeBinder
 from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND
-from tensor_cpu.system.extension import LIBRARY
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
-_PANEL: Final = 960  # elements of the right factor; TINY_PANEL in tiny.h
+if TYPE_CHECKING:
+    from tensor_runtime.contracts.contraction import ContractParams
+
+_PANEL: Final = LIBRARY.TINY_PANEL if AVAILABLE else 0  # elements of the right factor
 
 Occurrence = tuple[bool, bool, bool]  # in the first operand, in the second, in the result
 Group = tuple[int, tuple[int, int, int]]  # extent, and strides in each, in elements
@@ -26,7 +29,7 @@ _FREE_B: Final = (False, True, True)
 _ABSENT: Final[Group] = (1, (0, 0, 0))
 
 
-def bind_contract(operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel | None:
+def bind_contract(operands: tuple[Operand, ...], result: Result, params: ContractParams, /) -> Kernel | None:
     """The kernel of a contraction that is a small batch of small matrix products.
 
     >>> import numpy as np
@@ -74,7 +77,7 @@ class TinyProduct(NamedTuple):
     out_row: int
 
 
-def _arranged(a: Form, b: Form, result: Form, params: Any) -> tuple[bool, TinyProduct] | None:
+def _arranged(a: Form, b: Form, result: Form, params: ContractParams) -> tuple[bool, TinyProduct] | None:
     """Whether the first operand is the right factor, and the product; None if it is none.
 
     The right factor has the result's fastest axis.
@@ -112,7 +115,7 @@ def _arranged(a: Form, b: Form, result: Form, params: Any) -> tuple[bool, TinyPr
     )
 
 
-def _groups(a: Form, b: Form, result: Form, params: Any) -> dict[Occurrence, Group] | None:
+def _groups(a: Form, b: Form, result: Form, params: ContractParams) -> dict[Occurrence, Group] | None:
     """Axes of the same operands as one; None if they are not evenly spaced. Those of extent 1 are left out.
 
     This is ``tensor_cpu.kernels.axes.join`` for the only case that tiny products have, in a tenth of the time.

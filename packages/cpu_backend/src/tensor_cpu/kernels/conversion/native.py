@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.kernels.views import native as views
@@ -11,8 +11,11 @@ from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
+if TYPE_CHECKING:
+    from tensor_runtime.contracts.views import ConvertParams
 
-def bind_convert(operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel | None:
+
+def bind_convert(operands: tuple[Operand, ...], result: Result, params: ConvertParams, /) -> Kernel | None:
     """The kernel that changes the dtype; None where a value may not fit, which NumPy's kernel looks for.
 
     >>> import numpy as np

@@ -16,13 +16,13 @@ from tensor_runtime.protocols import Kernel
 _NAMES: Final = {np.dtype(dtype.numpy_name): dtype.name for dtype in DTYPES}
 
 
-def fill_kernel(extents: Shape, strides: Shape, otherwise: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
-    """Kernel of ``target[...] = source`` for a target without gaps; ``otherwise`` takes all other arrays.
+def fill_kernel(extents: Shape, strides: Shape, fallback: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
+    """Kernel of ``target[...] = source`` for a target without gaps; ``fallback`` takes all other arrays.
 
     Args:
         extents: the shape of both.
         strides: of the source, in elements.
-        otherwise: what writes where the dtypes differ, or the target has gaps.
+        fallback: what writes where the dtypes differ, or the target has gaps.
 
     >>> target = np.empty((2, 3))
     >>> fill_kernel((2, 3), (1, 2), np.copyto)(target, np.arange(6.0).reshape(3, 2).T)
@@ -46,15 +46,15 @@ def fill_kernel(extents: Shape, strides: Shape, otherwise: Callable[[Any, Any], 
             if source.strides == expected:
                 write(target, source)
                 return
-        otherwise(target, source)
+        fallback(target, source)
 
     return fill
 
 
 def copy_kernel(
-    extents: Shape, strides: Shape, dtype: np.dtype[Any], otherwise: Callable[[Any], Any]
+    extents: Shape, strides: Shape, dtype: np.dtype[Any], fallback: Callable[[Any], Any]
 ) -> Callable[[Any], Any]:
-    """Kernel that copies a source of this shape to a new compact array; ``otherwise`` is called for other sources.
+    """Kernel that copies a source of this shape to a new compact array; ``fallback`` is called for other sources.
 
     >>> copy_kernel((2, 3), (1, 2), np.dtype("float64"), np.copy)(np.arange(6.0).reshape(3, 2).T).tolist()
     [[0.0, 2.0, 4.0], [1.0, 3.0, 5.0]]
@@ -63,6 +63,6 @@ def copy_kernel(
     expected = tuple(stride * dtype.itemsize for stride in strides)
 
     def copy(source: Any) -> Any:
-        return native_copy(source) if source.dtype is dtype and source.strides == expected else otherwise(source)
+        return native_copy(source) if source.dtype is dtype and source.strides == expected else fallback(source)
 
     return copy

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from tensor_runtime.protocols import Kernel, Operand, Result
 _MANY: Final = 1 << 14  # elements of a result that are worth more than NumPy's one loop
 
 
-def bind_full(operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel | None:
+def bind_full(operands: tuple[Operand, ...], result: Result, params: None, /) -> Kernel | None:
     """The kernel that repeats one number; None for few elements.
 
     >>> from tensor_core import F64

@@ -20,7 +20,7 @@ from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
 
 
-def bind_pow(operands: tuple[Any, ...], result: Form, params: Any, /) -> Kernel:
+def bind_pow(operands: tuple[Any, ...], result: Form, params: None, /) -> Kernel:
     """The kernel of a power; the exponents 2 and 3, the most common ones, are products.
 
     >>> from tensor_core import I64

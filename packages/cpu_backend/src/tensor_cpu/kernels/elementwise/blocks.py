@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -28,7 +28,7 @@ def blockwise(change: Callable[[Array], None]) -> Binder:
     [3.0, 4.0]
     """
 
-    def bind(operands: tuple[Form], result: Form, params: Any, /) -> Kernel:
+    def bind(operands: tuple[Form], result: Form, params: None, /) -> Kernel:
         dtype = NUMPY_DTYPES[result.dtype]
 
         def computed(x: Array) -> Array:

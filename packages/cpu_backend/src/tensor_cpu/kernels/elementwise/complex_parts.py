@@ -19,7 +19,7 @@ from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand
 
 
-def bind_complex(operands: tuple[Operand, ...], result: Form, params: Any, /) -> Kernel:
+def bind_complex(operands: tuple[Operand, ...], result: Form, params: None, /) -> Kernel:
     """Complex numbers from two parts, which keep their infinities, NaN and signs of zero.
 
     >>> from tensor_core import C64, F64
@@ -41,12 +41,12 @@ def bind_complex(operands: tuple[Operand, ...], result: Form, params: Any, /) ->
     return ignoring_fp_errors(joined)
 
 
-def bind_real(operands: tuple[Form], result: Form, params: Any, /) -> Kernel:
+def bind_real(operands: tuple[Form], result: Form, params: None, /) -> Kernel:
     """Compact copy of the real parts."""
     return lambda x: x.real.copy(order="C")
 
 
-def bind_imag(operands: tuple[Form], result: Form, params: Any, /) -> Kernel:
+def bind_imag(operands: tuple[Form], result: Form, params: None, /) -> Kernel:
     """Compact copy of the imaginary parts; zeros for what has none.
 
     >>> from tensor_core import C64, F64

@@ -98,7 +98,7 @@ def _unchecked(name: str, row: str | None) -> Binder:
     return lambda operands, result, params: ignoring_fp_errors(binary_function(name, ufunc, operands, result))
 
 
-def _bind_div(operands: tuple[Any, ...], result: Form, params: Any, /) -> Kernel:
+def _bind_div(operands: tuple[Any, ...], result: Form, params: None, /) -> Kernel:
     ufunc = BINARY["divide"] if result.dtype in FLOATING else truncated_quotient
     return bind_division("div", ufunc, operands, result)
 

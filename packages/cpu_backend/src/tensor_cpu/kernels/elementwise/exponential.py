@@ -58,7 +58,7 @@ def _of_complex(function: Callable[[Any, Array], Array], name: str) -> Binder:
 
     blocks = blockwise(change)
 
-    def bind(operands: tuple[Form], result: Form, params: Any, /) -> Kernel:
+    def bind(operands: tuple[Form], result: Form, params: None, /) -> Kernel:
         if result.dtype in COMPLEX:
             return blocks(operands, result, params)
         return bind_function(UNARY[name], operands[0], result)
@@ -69,7 +69,7 @@ def _of_complex(function: Callable[[Any, Array], Array], name: str) -> Binder:
 def _special(name: str) -> Binder:
     """A ufunc of SciPy, which is loaded when it is first needed."""
 
-    def bind(operands: tuple[Form], result: Form, params: Any, /) -> Kernel:
+    def bind(operands: tuple[Form], result: Form, params: None, /) -> Kernel:
         import scipy.special
 
         return bind_function(getattr(scipy.special, name), operands[0], result)

@@ -37,7 +37,6 @@ the same bits in a tensor of any size, and in a fused program. A call of the mac
 _LEAST_COPIED: Final = 1 << 14  # elements
 _MOST_COPIED: Final = 1 << 28  # bytes
 _SHORT_RUN: Final = 32  # elements
-_MOST: Final = {"operands": 16, "registers": 48, "instructions": 128}
 
 _TRUTHS: Final = frozenset({"logical_and", "logical_or", "logical_xor", "logical_not"})
 _OF_PARTS: Final = frozenset({"abs", "real", "imag", "isnan", "isinf", "isfinite"})
@@ -197,9 +196,9 @@ class _Compiler:
         constants, program = writer.constants(), writer.program(computed)
         registers = 1 + max(number for instruction in program for number in instruction[2:])
         if (
-            len(writer.operands) > _MOST["operands"]
-            or len(program) > _MOST["instructions"]
-            or registers > _MOST["registers"]
+            len(writer.operands) > LIBRARY.MOST_OPERANDS
+            or len(program) > LIBRARY.MOST_INSTRUCTIONS
+            or registers > LIBRARY.MOST_REGISTERS
         ):
             return None
         native: Kernel = LIBRARY.bind_elementwise(

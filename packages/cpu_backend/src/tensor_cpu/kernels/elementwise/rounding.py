@@ -6,7 +6,7 @@ Native kernels: the elementwise machine (csrc/elementwise).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from tensor_core.dtypes import FLOATING
 from tensor_cpu.kernel_table import Binder
@@ -18,7 +18,7 @@ from tensor_runtime.protocols import Kernel
 def _rounding(name: str) -> Binder:
     """Integers and Bool are whole already."""
 
-    def bind(operands: tuple[Form], result: Form, params: Any, /) -> Kernel:
+    def bind(operands: tuple[Form], result: Form, params: None, /) -> Kernel:
         if result.dtype not in FLOATING:
             return lambda x: x.copy(order="C")
         return bind_function(UNARY[name], operands[0], result)

@@ -19,7 +19,7 @@ from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand
 
 
-def bind_where(operands: tuple[Operand, ...], result: Form, params: Any, /) -> Kernel:
+def bind_where(operands: tuple[Operand, ...], result: Form, params: None, /) -> Kernel:
     """Elements of the second operand where the first holds, of the third elsewhere.
 
     >>> from tensor_core import F64, Bool
@@ -44,7 +44,7 @@ def bind_where(operands: tuple[Operand, ...], result: Form, params: Any, /) -> K
     return ignoring_fp_errors(where)
 
 
-def bind_clip(operands: tuple[Operand, ...], result: Form, params: Any, /) -> Kernel:
+def bind_clip(operands: tuple[Operand, ...], result: Form, params: None, /) -> Kernel:
     """The nearest value between two bounds: min(max(x, low), high).
 
     >>> from tensor_core import F64

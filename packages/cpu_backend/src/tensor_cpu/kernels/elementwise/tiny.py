@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from tensor_core.dtypes import FLOATING
 from tensor_core.promotion import promote_scalar
@@ -22,7 +22,7 @@ MOST_ELEMENTS: Final = 4096
 """Of an elementwise result."""
 
 
-def bind_binary(name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel | None:
+def bind_binary(name: str, operands: tuple[Operand, ...], result: Result, params: None, /) -> Kernel | None:
     """The kernel of two compact operands of equal dtype, of which either may be a Python number or a single element.
 
     >>> import numpy as np
@@ -67,7 +67,7 @@ def _step(operand: Operand, result: Form) -> int | None:
     return 1 if operand.is_compact and operand.size == result.size else None
 
 
-def bind_unary(name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel | None:
+def bind_unary(name: str, operands: tuple[Operand, ...], result: Result, params: None, /) -> Kernel | None:
     """The kernel of one compact operand whose dtype is the result's.
 
     >>> import numpy as np

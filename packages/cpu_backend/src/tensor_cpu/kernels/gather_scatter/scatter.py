@@ -6,7 +6,7 @@ As in ``gather``, indices become offsets into flat memory, except where whole sl
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -20,10 +20,13 @@ from tensor_runtime.form import Form, Shape
 from tensor_runtime.ops.slice_geometry import SliceGeometry, gather_geometry, scatter_geometry
 from tensor_runtime.protocols import Kernel
 
+if TYPE_CHECKING:
+    from tensor_runtime.contracts.gather_scatter import ScatterParams, SliceOptions
+
 _AT: Final[dict[str, np.ufunc]] = {"add": np.add, "multiply": np.multiply, "min": np.minimum, "max": np.maximum}
 
 
-def bind_gather(operands: tuple[Form, Form], result: Form, options: Any, /) -> Kernel:
+def bind_gather(operands: tuple[Form, Form], result: Form, options: SliceOptions, /) -> Kernel:
     """Slices of equal sizes whose starts are index values.
 
     >>> from tensor_core import I64
@@ -57,7 +60,7 @@ def bind_gather(operands: tuple[Form, Form], result: Form, options: Any, /) -> K
     return gathered
 
 
-def bind_scatter(operands: tuple[Form, Form, Form], result: Form, params: Any, /) -> Kernel:
+def bind_scatter(operands: tuple[Form, Form, Form], result: Form, params: ScatterParams, /) -> Kernel:
     """A copy of which slices are combined with updates.
 
     >>> from tensor_core import I64

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.system.extension import LIBRARY
@@ -11,7 +11,7 @@ from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
 
-def bind_copy_into(operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel | None:
+def bind_copy_into(operands: tuple[Operand, ...], result: Result, params: None, /) -> Kernel | None:
     """The kernel that copies one view into another; overlapping memory behaves as if the source were copied first.
 
     >>> import numpy as np

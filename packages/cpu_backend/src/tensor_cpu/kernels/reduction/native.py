@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import prod
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tensor_core.dtypes import C32, C64, F32, F64, Bool, DType
 from tensor_cpu.kernel_table import NativeBinder
@@ -18,6 +18,9 @@ from tensor_runtime.backends.xp_tables.elementwise import REDUCTIONS
 from tensor_runtime.dispatch.dtype_rules import Reduction, accumulator, reduced_axes
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand
+
+if TYPE_CHECKING:
+    from tensor_runtime.contracts.reduction import ReduceParams
 
 MOST_COPIED: Final = 1 << 28
 """Bytes of an operand that may be copied to another order first, and of sums that may be kept on the way."""
@@ -196,7 +199,7 @@ def _compact(outermost_first: list[tuple[int, bool]]) -> list[Axis]:
 
 
 def _binder(name: str) -> NativeBinder:
-    def bind(operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel | None:
+    def bind(operands: tuple[Operand, ...], result: Any, params: ReduceParams, /) -> Kernel | None:
         assert isinstance(operands[0], Form)
         return bind_reduction(name, operands[0], result, params)
 

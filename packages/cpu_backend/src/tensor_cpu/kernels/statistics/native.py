@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import inf, sqrt
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.dispatch.dtype_rules import Axes, reduced_axes
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand
+
+if TYPE_CHECKING:
+    from tensor_runtime.contracts.reduction import NormParams, ReduceParams, SpreadParams
 
 _TINY: Final = 1 << 10  # elements of an operand that is folded here although its neighbours are few
 _PARTS: Final[Mapping[DType, DType]] = {C32: F32, C64: F64}
@@ -64,7 +67,7 @@ def _sums(name: str, form: Form, result: Form, axis: Axes, *, join_parts: bool) 
     return None
 
 
-def bind_mean(operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel | None:
+def bind_mean(operands: tuple[Operand, ...], result: Any, params: ReduceParams, /) -> Kernel | None:
     """The kernel of a mean of real elements: the native sum, divided by the number of elements.
 
     >>> from tensor_core import F64
@@ -88,7 +91,7 @@ def bind_mean(operands: tuple[Operand, ...], result: Any, params: Any, /) -> Ker
     return ignoring_fp_errors(mean)
 
 
-def bind_spread(name: str, operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel | None:
+def bind_spread(name: str, operands: tuple[Operand, ...], result: Any, params: SpreadParams, /) -> Kernel | None:
     """The kernel of a variance or a standard deviation: two passes over the operand, the second about the means.
 
     >>> from tensor_core import F64
@@ -126,7 +129,7 @@ def bind_spread(name: str, operands: tuple[Operand, ...], result: Any, params: A
     return ignoring_fp_errors(spread)
 
 
-def bind_norm(operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel | None:
+def bind_norm(operands: tuple[Operand, ...], result: Any, params: NormParams, /) -> Kernel | None:
     """The kernel of the norms of order 2, and for real elements of order 1 and infinity.
 
     >>> from tensor_core import F64
@@ -154,7 +157,7 @@ def bind_norm(operands: tuple[Operand, ...], result: Any, params: Any, /) -> Ker
     return _in_range(roots, form, result, params)
 
 
-def _in_range(roots: Kernel, form: Form, result: Form, params: Any) -> Kernel:
+def _in_range(roots: Kernel, form: Form, result: Form, params: NormParams) -> Kernel:
     """The norms; by scaled elements where a square has left the range or lost digits."""
     scaled = statistics.bind_norm((form,), result, params)
     lowest, shape = sqrt(statistics.lowest_sum(result, form.size // result.size)), result.shape[::-1]

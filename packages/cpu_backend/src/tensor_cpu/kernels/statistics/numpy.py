@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from math import inf, sqrt
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.dispatch.dtype_rules import Axes, reduced_axes
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
+
+if TYPE_CHECKING:
+    from tensor_runtime.contracts.reduction import ArgumentParams, NormParams, ReduceParams, SpreadParams
 
 _REAL: Final = np.dtype(np.float64)
 _COMPLEX: Final = np.dtype(np.complex128)
@@ -40,7 +43,7 @@ def _count(form: Form, axes: TransposedAxes) -> int:
     return count
 
 
-def bind_mean(operands: tuple[Form], result: Form, params: tuple[Axes, bool], /) -> Kernel:
+def bind_mean(operands: tuple[Form], result: Form, params: ReduceParams, /) -> Kernel:
     """Sum over axes, divided by the number of elements.
 
     >>> from tensor_core import F64, I64
@@ -65,7 +68,7 @@ def _divided(x: Array, divisor: float) -> Array:
     return x
 
 
-def bind_spread(name: str, operands: tuple[Form], result: Form, params: tuple[Axes, bool, float], /) -> Kernel:
+def bind_spread(name: str, operands: tuple[Form], result: Form, params: SpreadParams, /) -> Kernel:
     """Variance or standard deviation in two passes.
 
     >>> from tensor_core import F64
@@ -109,7 +112,7 @@ def _finished(values: Array, result: Form) -> Array:
     return values.astype(NUMPY_DTYPES[result.dtype], copy=False).reshape(result.shape[::-1])
 
 
-def bind_argument(name: str, operands: tuple[Form], result: Form, params: tuple[int | None, bool], /) -> Kernel:
+def bind_argument(name: str, operands: tuple[Form], result: Form, params: ArgumentParams, /) -> Kernel:
     """Index of the first largest or smallest element, NaN before all.
 
     >>> from tensor_core import I64
@@ -157,7 +160,7 @@ def _first(mask: Array) -> int:
     return index
 
 
-def bind_norm(operands: tuple[Form], result: Form, params: tuple[Axes, bool, float], /) -> Kernel:
+def bind_norm(operands: tuple[Form], result: Form, params: NormParams, /) -> Kernel:
     """Norm of any order over axes.
 
     >>> from tensor_core import F64

@@ -7,7 +7,7 @@ the copy goes tile by tile, in several threads, into cached buffers.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.system.extension import LIBRARY
@@ -15,7 +15,7 @@ from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
 
-def bind_copy(operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel | None:
+def bind_copy(operands: tuple[Operand, ...], result: Result, params: None, /) -> Kernel | None:
     """The kernel that copies any view to a new compact array.
 
     >>> import numpy as np

@@ -1,0 +1,182 @@
+/* The extension module tensor_einsum._search: one function, from numbers to numbers. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "search.h"
+
+static const char *const METHOD_NAMES[METHODS] = {
+    [GREEDY] = "greedy",       [SWEEP] = "sweep",         [DIRECTION] = "direction",
+    [BISECTION] = "bisection", [ANNEALING] = "annealing", [EXACT_TREE] = "exact",
+};
+static const char *const REASONS[] = {
+    [EXACT] = "exact",        [BY_ROTATIONS] = "rotations",  [BY_SHARE] = "share",
+    [BY_SECONDS] = "seconds", [INTERRUPTED] = "interrupted", [SETTLED] = "settled",
+};
+
+/* Numbers below a bound from a tuple; false with an error set. */
+static bool read_numbers(PyObject *tuple, int bound, int *numbers) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
+        long number = PyLong_AsLong(PyTuple_GET_ITEM(tuple, i));
+        if (number == -1 && PyErr_Occurred()) return false;
+        if (number < 0 || number >= bound) {
+            PyErr_Format(PyExc_ValueError, "label %ld of %d", number, bound);
+            return false;
+        }
+        numbers[i] = (int)number;
+    }
+    return true;
+}
+
+/* The network, in memory of the caller's; false with an error set. */
+static bool read_network(Memory *memory, PyObject *inputs, PyObject *output, PyObject *bits, Description *network) {
+    Py_ssize_t terms = PyTuple_GET_SIZE(inputs), labels = PyTuple_GET_SIZE(bits), total = 0;
+    if (terms < 1 || terms > 1 << 24 || labels > 1 << 24) {
+        PyErr_SetString(PyExc_ValueError, "too many operands or labels, or none");
+        return false;
+    }
+    int *starts = TAKE(memory, int, terms + 1);
+    for (Py_ssize_t i = 0; i < terms; i++) {
+        PyObject *term = PyTuple_GET_ITEM(inputs, i);
+        if (!PyTuple_Check(term) || total + PyTuple_GET_SIZE(term) > 1 << 28) {
+            PyErr_SetString(PyExc_TypeError, "operands are tuples of labels");
+            return false;
+        }
+        starts[i] = (int)total;
+        total += PyTuple_GET_SIZE(term);
+    }
+    starts[terms] = (int)total;
+    int *numbers = TAKE(memory, int, total + 1), *kept = TAKE(memory, int, PyTuple_GET_SIZE(output) + 1);
+    double *log_extents = TAKE(memory, double, labels + 1);
+    bool *in_output = ZEROS(memory, bool, labels + 1);
+    for (Py_ssize_t i = 0; i < terms; i++)
+        if (!read_numbers(PyTuple_GET_ITEM(inputs, i), (int)labels, numbers + starts[i])) return false;
+    if (!read_numbers(output, (int)labels, kept)) return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(output); i++) in_output[kept[i]] = true;
+    for (Py_ssize_t i = 0; i < labels; i++) {
+        log_extents[i] = PyFloat_AsDouble(PyTuple_GET_ITEM(bits, i));
+        if (PyErr_Occurred()) return false;
+    }
+    *network = (Description){(int)terms, (int)labels, starts, numbers, log_extents, in_output};
+    return true;
+}
+
+/* Whether a signal's handler has raised; asked without the interpreter's lock, by the thread that called. */
+static bool interrupted(void *data) {
+    PyThreadState **state = data;
+    PyEval_RestoreThread(*state);
+    bool raised = PyErr_CheckSignals() < 0;
+    *state = PyEval_SaveThread();
+    return raised;
+}
+
+static PyObject *pairs(const int *numbers, int count) {
+    PyObject *result = PyTuple_New(count);
+    for (int i = 0; result && i < count; i++) {
+        PyObject *pair = Py_BuildValue("(ii)", numbers[2 * i], numbers[2 * i + 1]);
+        if (!pair) Py_CLEAR(result);
+        if (pair) PyTuple_SET_ITEM(result, i, pair);
+    }
+    return result;
+}
+
+static PyObject *sliced(const Outcome *outcome) {
+    PyObject *result = PyTuple_New(outcome->sliced_count);
+    for (int i = 0; result && i < outcome->sliced_count; i++) {
+        PyObject *label = PyLong_FromLong(outcome->sliced[i]);
+        if (!label) Py_CLEAR(result);
+        if (label) PyTuple_SET_ITEM(result, i, label);
+    }
+    return result;
+}
+
+/* Methods that were used: name, times, log2 of the best cost. */
+static PyObject *tried(const Outcome *outcome) {
+    PyObject *result = PyList_New(0);
+    for (int i = 0; result && i < METHODS; i++) {
+        if (!outcome->times[i]) continue;
+        PyObject *one = Py_BuildValue("(sid)", METHOD_NAMES[i], outcome->times[i], outcome->best[i]);
+        if (!one || PyList_Append(result, one) < 0) Py_CLEAR(result);
+        Py_XDECREF(one);
+    }
+    return result;
+}
+
+static PyObject *history(const Outcome *outcome) {
+    PyObject *result = PyList_New(0);
+    for (int i = 0; result && i < outcome->history_count; i++) {
+        Progress step = outcome->history[i];
+        PyObject *one = Py_BuildValue("(Ldd)", (long long)step.rotations, step.products, step.size);
+        if (!one || PyList_Append(result, one) < 0) Py_CLEAR(result);
+        Py_XDECREF(one);
+    }
+    return result;
+}
+
+static PyObject *result_of(const Outcome *outcome, int terms) {
+    Measure m = outcome->measure;
+    return Py_BuildValue("{s:N,s:N,s:(dddd),s:L,s:N,s:N,s:s}", "path", pairs(outcome->path, terms - 1), "sliced",
+                         sliced(outcome), "measure", m.products, m.elements, m.size, m.peak, "rotations",
+                         (long long)outcome->rotations, "tried", tried(outcome), "history", history(outcome), "stopped",
+                         REASONS[outcome->reason]);
+}
+
+static PyObject *search(PyObject *module, PyObject *args) {
+    PyObject *inputs, *output, *bits;
+    int smallest;
+    unsigned long long seed;
+    Request request = {.begun = seconds_now(), .interrupted = interrupted};
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!O!O!pdddddddddKi", &PyTuple_Type, &inputs, &PyTuple_Type, &output, &PyTuple_Type,
+                          &bits, &smallest, &request.element_products, &request.product_rate, &request.element_rate,
+                          &request.step_seconds, &request.rotations, &request.share, &request.seconds,
+                          &request.most_rotations, &request.largest, &seed, &request.threads))
+        return NULL;
+    request.smallest = smallest;
+    request.seed = seed;
+    if (request.threads < 1) request.threads = 1;
+    Memory memory = {0};
+    Outcome *outcome = NULL;
+    PyObject *volatile result = NULL;
+    jmp_buf out;
+    memory.out = &out;
+    if (setjmp(out)) {
+        PyErr_NoMemory();
+    } else if (outcome = ZEROS(&memory, Outcome, 1), read_network(&memory, inputs, output, bits, &request.network)) {
+        PyThreadState *state = PyEval_SaveThread();
+        request.data = &state;
+        bool done = search_run(&memory, &request, outcome);
+        PyEval_RestoreThread(state);
+        bool anytime = request.seconds < INFINITY && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt);
+        if (!done && !PyErr_Occurred()) PyErr_NoMemory();
+        else if (PyErr_Occurred() && done && anytime)
+            PyErr_Clear(); /* Ctrl-C ends such a search, and not what called it */
+        if (!PyErr_Occurred()) result = result_of(outcome, request.network.terms);
+    }
+    memory_free(&memory);
+    return result;
+}
+
+static PyMethodDef functions[] = {
+    {"search", search, METH_VARARGS,
+     "Search for a tree; numbers are logarithms to the base 2, and infinite where there is no limit."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef_Slot slots[] = {
+#ifdef Py_mod_multiple_interpreters
+    {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
+#endif
+    {0, NULL},
+};
+
+static PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "tensor_einsum._search",
+    .m_doc = "The native search for contraction orders; tensor_einsum.search.engine calls it.",
+    .m_size = 0,
+    .m_methods = functions,
+    .m_slots = slots,
+};
+
+PyMODINIT_FUNC PyInit__search(void); /* found by its name */
+PyMODINIT_FUNC PyInit__search(void) { return PyModuleDef_Init(&definition); }

@@ -1,0 +1,164 @@
+/* The schedule of a search, and what its chains exchange. */
+#include "rounds.h"
+#include "team.h"
+
+enum { EPOCHS = 8, WARM_ROUNDS = 3, ROTATIONS_FOR_ALL = 2000 };
+
+static const double STARTS = 0.15, FRESH = 0.57;         /* parts of the search; the rest is for warm rounds */
+static const double HOT = 0.6, WARM = 0.25, COLD = 0.12; /* temperatures in bits */
+static const double MOST_BYTES = 256e6;                  /* of all trees; with larger ones there are fewer chains */
+static const double BEHIND = 1.0;                        /* bits, at which a chain gives up and follows the best */
+
+bool rounds_make(Rounds *rounds, Memory *memory, const Network *network, const Aim *aim, uint64_t seed) {
+    rounds->network = network;
+    rounds->best = tree_take(memory, network);
+    rounds->best_slices = slices_take(memory, network);
+    rounds->best_cost = INFINITY;
+    double bytes = 2.0 * network->terms * network->words * sizeof(Word) * (START_KINDS + 2); /* of a chain's trees */
+    int chains = bytes * CHAINS < MOST_BYTES ? CHAINS : bytes * 2 < MOST_BYTES ? (int)(MOST_BYTES / bytes) : 2;
+    for (; rounds->made < chains; rounds->made++)
+        if (!chain_make(&rounds->chains[rounds->made], network, aim, seed * 1000003 + (uint64_t)rounds->made))
+            return false;
+    return true;
+}
+
+void rounds_free(Rounds *rounds) {
+    while (rounds->made) chain_free(&rounds->chains[--rounds->made]);
+}
+
+static void run_task(void *data, int number, int thread) {
+    Rounds *rounds = data;
+    Chain *chain = &rounds->chains[number];
+    Leash leash = rounds->leash;
+    if (setjmp(chain->out)) {
+        chain->failed = true;
+        return;
+    }
+    leash.asks = thread == 0;
+    leash.begun = seconds_now();
+    leash.until = leash.begun + rounds->seconds;
+    switch (rounds->task) {
+    case START: chain_start(chain, number, &leash); break;
+    case ANNEAL: chain_anneal(chain, rounds->hot[number], rounds->cold[number], &leash); break;
+    case FINISH: chain_finish(chain, &leash); break;
+    }
+    rounds->done[number] = leash.work;
+}
+
+/* The cheapest of the chains' best trees; the first of equals. */
+static void keep_best(Rounds *rounds) {
+    bool changed = false;
+    for (int i = 0; i < rounds->active; i++) {
+        Chain *chain = &rounds->chains[i];
+        rounds->failed |= chain->failed;
+        bool own = chain->best_cost < INFINITY;
+        double cost = own ? chain->best_cost : chain->cost;
+        Standing standing = !is_limited(chain) && rounds->largest < INFINITY ? WITHOUT_LIMIT : own ? KEEPS : EXCEEDS;
+        if (cost == INFINITY || standing < rounds->standing) continue;
+        if (standing == rounds->standing && cost >= rounds->best_cost) continue;
+        tree_copy(&rounds->best, own ? &chain->best : &chain->tree);
+        slices_copy(rounds->network, &rounds->best_slices, own ? &chain->best_slices : &chain->slices);
+        rounds->best_cost = cost;
+        rounds->standing = standing;
+        changed = true;
+    }
+    if (changed) rounds->note(rounds->data, rounds);
+}
+
+typedef struct {
+    int64_t work; /* INT64_MAX where only time counts */
+    double seconds;
+} Whole;
+
+/* All chains do a task that takes this part of the search. */
+static void all_do(Rounds *rounds, Task task, double part, Whole whole) {
+    int turns = (rounds->active + rounds->threads - 1) / rounds->threads;
+    int64_t work = whole.work == INT64_MAX ? INT64_MAX : (int64_t)(part * (double)whole.work / rounds->active);
+    rounds->task = task;
+    rounds->leash = (Leash){.clock = rounds->clock, .allowed = work};
+    rounds->seconds = part * whole.seconds / turns;
+    team_run(rounds->active, rounds->threads, run_task, rounds);
+    for (int i = 0; i < rounds->active; i++) rounds->work += rounds->done[i];
+    if (task == ANNEAL) rounds->anneals += rounds->active;
+    if (task != ANNEAL) keep_best(rounds);
+}
+
+/* The chains begin with the best starts of different kinds, in order of their costs. */
+static void deal_starts(Rounds *rounds) {
+    const Tree *trees[START_KINDS];
+    double costs[START_KINDS];
+    int count = 0;
+    for (int kind = 0; kind < START_KINDS; kind++) {
+        int best = 0;
+        for (int i = 1; i < rounds->active; i++)
+            if (rounds->chains[i].start_costs[kind] < rounds->chains[best].start_costs[kind]) best = i;
+        double cost = rounds->chains[best].start_costs[kind];
+        if (cost == INFINITY) continue;
+        int place = count++;
+        for (; place && costs[place - 1] > cost; place--) {
+            costs[place] = costs[place - 1];
+            trees[place] = trees[place - 1];
+        }
+        costs[place] = cost;
+        trees[place] = &rounds->chains[best].starts[kind];
+    }
+    for (int i = 0; i < rounds->active; i++) chain_begin(&rounds->chains[i], trees[i % count], NULL);
+}
+
+/* A chain that is far behind goes on from where the best one is. */
+static void exchange(Rounds *rounds) {
+    int best = 0, worst = 0;
+    for (int i = 1; i < rounds->active; i++) {
+        if (rounds->chains[i].cost < rounds->chains[best].cost) best = i;
+        if (rounds->chains[i].cost > rounds->chains[worst].cost) worst = i;
+    }
+    if (rounds->chains[worst].cost > rounds->chains[best].cost + ONE * BEHIND)
+        chain_begin(&rounds->chains[worst], &rounds->chains[best].tree, &rounds->chains[best].slices);
+}
+
+static void anneal_fresh(Rounds *rounds, Whole whole) {
+    for (int epoch = 0; epoch < EPOCHS; epoch++) {
+        for (int i = 0; i < rounds->active; i++) {
+            rounds->hot[i] = HOT * pow(COLD / HOT, (double)epoch / EPOCHS);
+            rounds->cold[i] = HOT * pow(COLD / HOT, (epoch + 1.0) / EPOCHS);
+        }
+        all_do(rounds, ANNEAL, 0.95 * FRESH / EPOCHS, whole);
+        exchange(rounds);
+    }
+    all_do(rounds, FINISH, 0.05 * FRESH, whole);
+}
+
+static void anneal_warm(Rounds *rounds, Whole whole) {
+    double part = (1 - STARTS - FRESH) / WARM_ROUNDS;
+    for (int round = 0; round < WARM_ROUNDS; round++) {
+        for (int i = 0; i < rounds->active; i++) {
+            Chain *chain = &rounds->chains[i];
+            bool follows = i < rounds->active / 2 || round == WARM_ROUNDS - 1;
+            rounds->hot[i] = WARM * pow(1.1, (rounds->active - 1) / 2.0 - i);
+            rounds->cold[i] = COLD;
+            if (follows || chain->best_cost == INFINITY) chain_begin(chain, &rounds->best, &rounds->best_slices);
+            else chain_begin(chain, &chain->best, &chain->best_slices);
+        }
+        all_do(rounds, ANNEAL, 0.9 * part, whole);
+        all_do(rounds, FINISH, 0.1 * part, whole);
+    }
+}
+
+void rounds_run(Rounds *rounds, int64_t work, double seconds) {
+    Whole whole = {work, seconds};
+    Limit none = {INFINITY, INT32_MAX}, limit = {rounds->largest, 0};
+    rounds->active = work < (int64_t)ROTATIONS_FOR_ALL * rounds->network->terms ? 1 : rounds->made;
+    for (int i = 0; i < rounds->active; i++) chain_limit(&rounds->chains[i], &none);
+    all_do(rounds, START, STARTS, whole);
+    deal_starts(rounds);
+    anneal_fresh(rounds, whole);
+    if (rounds->largest < INFINITY) {
+        for (int i = 0; i < rounds->active; i++) {
+            Chain *chain = &rounds->chains[i];
+            chain_limit(chain, &limit);
+            chain_begin(chain, &chain->best, NULL);
+        }
+        keep_best(rounds);
+    }
+    anneal_warm(rounds, whole);
+}

@@ -1,0 +1,114 @@
+/* Choosing labels to slice. */
+#include "slices.h"
+
+Slices slices_take(Memory *memory, const Network *network) { return (Slices){ZEROS(memory, Word, network->words), 0}; }
+
+void slices_copy(const Network *network, Slices *to, const Slices *from) {
+    to->weight = from->weight;
+    memcpy(to->labels, from->labels, (size_t)network->words * sizeof *to->labels);
+}
+
+void slices_clear(const Network *network, Slices *slices) {
+    slices->weight = 0;
+    memset(slices->labels, 0, (size_t)network->words * sizeof *slices->labels);
+}
+
+/* For each label, what the contractions cost that have it, in units of the whole tree. */
+static void share_of_labels(const Network *network, const Tree *tree, double *shares) {
+    int words = network->words;
+    double whole = tree_cost(tree);
+    for (int node = tree->terms; node < 2 * tree->terms - 1; node++) {
+        double part = ((double)tree->cost[node] - whole) / ONE;
+        if (part < -40) continue;
+        part = exp2(part);
+        const Word *a = row(tree->legs, tree->left[node], words), *b = row(tree->legs, tree->right[node], words);
+        for (int w = 0; w < words; w++)
+            for (Word left = a[w] | b[w]; left; left &= left - 1) shares[w * 64 + lowest(left)] += part;
+    }
+}
+
+static int largest_node(const Tree *tree) {
+    int largest = tree->terms;
+    for (int node = tree->terms; node < 2 * tree->terms - 1; node++)
+        if (tree->size[node] > tree->size[largest]) largest = node;
+    return largest;
+}
+
+static void cut(const Network *network, const Aim *aim, Tree *tree, Slices *slices, int position) {
+    for (int node = 0; node < 2 * tree->terms - 1; node++)
+        own_row(tree->legs, node, network->words)[position >> 6] &= ~bit(position);
+    slices->labels[position >> 6] |= bit(position);
+    slices->weight += label_weight(network, position);
+    tree_reprice(network, aim, tree);
+}
+
+/* The label of the largest result that costs least to slice, for each bit; -1 where it has none. */
+static int cheapest(Memory *memory, const Network *network, const Tree *tree, double noise, Random *random) {
+    Mark mark = memory_mark(memory);
+    double *shares = ZEROS(memory, double, network->words * 64), least = INFINITY;
+    int best = -1;
+    share_of_labels(network, tree, shares);
+    Positions each = positions(row(tree->legs, largest_node(tree), network->words), network->words);
+    for (int p; (p = next_position(&each)) >= 0;) {
+        double bits = label_weight(network, p) / (double)ONE, share = fmin(shares[p], 1);
+        double more = log2(share + (1 - share) * exp2(fmin(bits, 1000))) / bits + noise * random_unit(random);
+        if (more < least) {
+            least = more;
+            best = p;
+        }
+    }
+    memory_release(memory, mark);
+    return best;
+}
+
+bool slices_add(Memory *memory, const Network *network, const Aim *aim, Log size, double noise, Random *random,
+                Tree *tree, Slices *slices) {
+    while (tree_size(tree) > size) {
+        int position = cheapest(memory, network, tree, noise, random);
+        if (position < 0) return false;
+        cut(network, aim, tree, slices, position);
+    }
+    return true;
+}
+
+bool slices_keep(Memory *memory, const Network *network, const Limit *limit, Tree *tree, const Slices *slices) {
+    return tree_measure(memory, network, sliced_labels(slices), tree).peak <= limit->largest + 1e-9;
+}
+
+bool slices_fit(Memory *memory, const Network *network, const Aim *aim, const Limit *limit, Random *random, Tree *tree,
+                Slices *slices) {
+    bool more =
+        slices_add(memory, network, aim, (Log)fmin(ONE * limit->largest, INT32_MAX / 2), 0, random, tree, slices);
+    while (!slices_keep(memory, network, limit, tree, slices)) {
+        if (!more || tree_size(tree) <= 0) return false;
+        more = slices_add(memory, network, aim, tree_size(tree) - 1, 0, random, tree, slices);
+    }
+    return true;
+}
+
+void slices_take_out(const Network *network, Slices *slices, int position) {
+    slices->labels[position >> 6] &= ~bit(position);
+    slices->weight -= label_weight(network, position);
+}
+
+void slices_drop(Memory *memory, const Network *network, const Aim *aim, const Limit *limit, Tree *tree,
+                 Slices *slices) {
+    Mark mark = memory_mark(memory);
+    Word *tried = ZEROS(memory, Word, network->words);
+    for (;;) {
+        int heaviest = -1;
+        Positions each = positions(slices->labels, network->words);
+        for (int p; (p = next_position(&each)) >= 0;)
+            if (!has(tried, p) && (heaviest < 0 || label_weight(network, p) > label_weight(network, heaviest)))
+                heaviest = p;
+        if (heaviest < 0) break;
+        tried[heaviest >> 6] |= bit(heaviest);
+        slices_take_out(network, slices, heaviest);
+        tree_fill(memory, network, aim, sliced_labels(slices), tree);
+        if (slices_keep(memory, network, limit, tree, slices)) continue;
+        slices->labels[heaviest >> 6] |= bit(heaviest);
+        slices->weight += label_weight(network, heaviest);
+        tree_fill(memory, network, aim, sliced_labels(slices), tree);
+    }
+    memory_release(memory, mark);
+}

@@ -1,0 +1,39 @@
+/* Slicing: labels that are fixed to one value at a time, so that results fit. A tree costs as often as there are slices. */
+#ifndef SEARCH_SLICES_H
+#define SEARCH_SLICES_H
+
+#include "tree.h"
+
+typedef struct {
+    Word *labels;
+    Log weight; /* log of the number of slices */
+} Slices;
+
+typedef struct {
+    double largest; /* log2 of the elements that may be live at the peak; INFINITY without a limit */
+    Log size;       /* what a result may have, so that the peak is kept too: it is moved while searching */
+} Limit;
+
+Slices slices_take(Memory *memory, const Network *network);
+void slices_copy(const Network *network, Slices *to, const Slices *from);
+void slices_clear(const Network *network, Slices *slices);
+
+/* Slices labels of the largest results, each time what costs least for each bit, until none is above the size. The
+   costs are compared with noise of that many bits. False where nothing is left to slice. */
+bool slices_add(Memory *memory, const Network *network, const Aim *aim, Log size, double noise, Random *random,
+                Tree *tree, Slices *slices);
+
+/* Slices until the peak is kept as well; false where that is impossible. */
+bool slices_fit(Memory *memory, const Network *network, const Aim *aim, const Limit *limit, Random *random, Tree *tree,
+                Slices *slices);
+
+/* Takes labels out again, the heaviest first, as long as the limit is kept. */
+void slices_drop(Memory *memory, const Network *network, const Aim *aim, const Limit *limit, Tree *tree,
+                 Slices *slices);
+
+bool slices_keep(Memory *memory, const Network *network, const Limit *limit, Tree *tree, const Slices *slices);
+void slices_take_out(const Network *network, Slices *slices, int position); /* the tree is filled in afterwards */
+
+static inline const Word *sliced_labels(const Slices *slices) { return slices->weight ? slices->labels : NULL; }
+
+#endif

@@ -1,0 +1,29 @@
+from typing import TypedDict
+
+class _Result(TypedDict):
+    path: tuple[tuple[int, int], ...]
+    sliced: tuple[int, ...]
+    measure: tuple[float, float, float, float]
+    rotations: int
+    tried: list[tuple[str, int, float]]
+    history: list[tuple[int, float, float]]
+    stopped: str
+
+def search(
+    inputs: tuple[tuple[int, ...], ...],
+    output: tuple[int, ...],
+    bits: tuple[float, ...],
+    smallest: bool,
+    element_products: float,
+    product_rate: float,
+    element_rate: float,
+    step_seconds: float,
+    rotations: float,
+    share: float,
+    seconds: float,
+    most_rotations: float,
+    largest: float,
+    seed: int,
+    threads: int,
+    /,
+) -> _Result: ...

@@ -1,0 +1,160 @@
+"""Names of labels: how they are written in a notation, and read from one.
+
+A name of one character is written as it is; a longer one, or one that has a meaning of its own, in brackets: ``[left
+bond]``, ``[,]``. Inside brackets a backslash stands before a bracket, a backslash, and blanks at the ends, which are
+left out otherwise. So ``[i]`` is the label ``i``, and what is written reads as what it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Final, NamedTuple, NoReturn
+
+from tensor_einsum.errors import SubscriptsError, pointed
+
+ELLIPSIS: Final = -1
+"""Stands for "..." in the labels of a notation."""
+
+RESERVED: Final = frozenset(char for char in map(chr, range(128)) if not char.isalnum())
+"""ASCII characters that are no names by themselves."""
+
+
+class Bracket(NamedTuple):
+    """A name in brackets: where the text goes on, and the name."""
+
+    end: int
+    name: str
+
+
+def read_brackets(text: str) -> tuple[str, Mapping[int, Bracket]]:
+    """Every name in brackets, by the column of its "[", and the text with these names blotted out.
+
+    Raises:
+        SubscriptsError: brackets that do not pair, or without a name between them.
+
+    >>> read_brackets("[left bond]i,->i")
+    ('[_________]i,->i', {0: Bracket(end=11, name='left bond')})
+    """
+    found: dict[int, Bracket] = {}
+    rest: list[str] = []
+    column = 0
+    while column < len(text):
+        if text[column] == "]":
+            fail(text, column, "']' without '['")
+        if text[column] != "[":
+            rest.append(text[column])
+            column += 1
+            continue
+        name, end = _read_name(text, column)
+        found[column] = Bracket(end, name)
+        rest.append(f"[{'_' * (end - column - 2)}]")
+        column = end
+    return "".join(rest), found
+
+
+def _read_name(text: str, start: int) -> tuple[str, int]:
+    """The name behind a "[", and the column behind its "]"."""
+    chars: list[str] = []
+    first, last = -1, 0  # which of the characters are no blanks, or have a backslash before them
+    column = start + 1
+    while True:
+        if column == len(text):
+            fail(text, start, "'[' is never closed")
+        char = text[column]
+        if char == "]":
+            if first < 0:
+                fail(text, start, "no name between '[' and ']'")
+            return "".join(chars[first:last]), column + 1
+        if char == "[":
+            fail(text, column, "'[' inside a name; write '\\[' for the character, or close the name before with ']'")
+        escaped = char == "\\" and column + 1 < len(text)
+        if escaped:
+            column += 1
+            char = text[column]
+        if not char.isprintable():
+            fail(text, column, f"{char!r} in a name; accepted: characters that can be printed")
+        chars.append(char)
+        if escaped or not char.isspace():
+            first, last = first if first >= 0 else len(chars) - 1, len(chars)
+        column += 1
+
+
+def shown(name: str) -> str:
+    """A name as it is written in a notation.
+
+    >>> shown("i"), shown("left bond"), shown(",")
+    ('i', '[left bond]', '[,]')
+    """
+    if len(name) == 1 and name not in RESERVED and not name.isspace():
+        return name
+    inside = "".join(f"\\{char}" if char in "[]\\" else char for char in name)
+    if inside[-1:].isspace():
+        inside = f"{inside[:-1]}\\{inside[-1]}"
+    return f"[\\{inside}]" if inside[:1].isspace() else f"[{inside}]"
+
+
+def written(labels: Sequence[int], names: Sequence[str]) -> str:
+    """Labels as a user would write them.
+
+    >>> written((0, 1, ELLIPSIS), ("i", "j")), written((0, 1), ("left", "bond"))
+    ('ij...', '[left][bond]')
+    """
+    return "".join(["..." if label == ELLIPSIS else shown(names[label]) for label in labels])
+
+
+def single_characters(names: Sequence[str]) -> bool:
+    """Whether no name is longer than a character."""
+    return max(map(len, names), default=1) == 1
+
+
+def names_of(labels: Sequence[Hashable]) -> tuple[str, ...]:
+    """Names of any hashable labels; those that print alike, such as 1 and "1", are shown as Python writes them.
+
+    >>> names_of(["left", 1]), names_of([1, "1"])
+    (('left', '1'), ('1', "'1'"))
+    """
+    plain = tuple([label if isinstance(label, str) and _can_stand(label) else _as_python(label) for label in labels])
+    return plain if len(set(plain)) == len(plain) else tuple(map(_as_python, labels))
+
+
+def _as_python(label: Hashable) -> str:
+    text = repr(label)
+    return text if _can_stand(text) else text.encode("unicode_escape").decode("ascii") or f"<{type(label).__name__}>"
+
+
+def _can_stand(name: str) -> bool:
+    return bool(name) and name.isprintable()
+
+
+def places(
+    terms: Sequence[tuple[int, ...]], names: Sequence[str]
+) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
+    """Columns of the operands, and of their labels, in the text that ``written`` gives, with commas between.
+
+    >>> places([(0, 1), (1,)], ("left", "i"))
+    ((0, 8), ((0, 6), (8,)))
+    """
+    widths = {label: len(shown(name)) for label, name in enumerate(names)} | {ELLIPSIS: 3}
+    starts, columns = [], []
+    column = 0
+    for term in terms:
+        starts.append(column)
+        of_term = []
+        for label in term:
+            of_term.append(column)
+            column += widths[label]
+        columns.append(tuple(of_term))
+        column += 1
+    return tuple(starts), tuple(columns)
+
+
+def fail(text: str, column: int, message: str) -> NoReturn:
+    """Raise the error of a malformed notation, with a caret under the column to blame.
+
+    >>> fail("ij,%k", 3, "'%' is no label")
+    Traceback (most recent call last):
+    tensor_einsum.errors.SubscriptsError: einsum: '%' is no label
+      ij,%k
+         ^
+    """
+    raise SubscriptsError(pointed(f"einsum: {message}", text, [column]), notation=text, column=column)

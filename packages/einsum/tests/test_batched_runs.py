@@ -1,0 +1,208 @@
+"""Batches of operands, exact: what calling the plan for each value gives; and the same path for other inputs."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tensor_runtime as tr
+from random_networks import Case, networks, same, small_integers
+from tensor_core import C64, F32, F64, Bool
+from tensor_core.errors import ArgumentError, DTypeError
+from tensor_einsum import ExtentError, MemoryLimitError, Plan, plan
+from tensor_runtime.algebras import MAX_PLUS
+
+
+def batched(data: st.DataObject, case: Case, extent: int) -> tuple[dict[int, int], list[np.ndarray[Any, Any]]]:
+    """Some operands with a batch axis somewhere, and all of them."""
+    count = len(case.inputs)
+    chosen = data.draw(st.sets(st.integers(0, count - 1), min_size=1))
+    axes, arrays = {}, list(case.arrays)
+    for position in chosen:
+        shape, dtype = case.arrays[position].shape, case.arrays[position].dtype.name
+        place = data.draw(st.integers(0, len(shape)))
+        axes[position] = place - (len(shape) + 1) * data.draw(st.integers(0, 1))
+        arrays[position] = small_integers(
+            np.random.default_rng(position), (*shape[:place], extent, *shape[place:]), dtype
+        )
+    return axes, arrays
+
+
+def one_by_one(found: Plan, axes: dict[int, int], arrays: list[np.ndarray[Any, Any]], extent: int) -> Any:
+    results = np.zeros((*found.output_shape, extent), found.output_dtype.numpy_name)
+    for value in range(extent):
+        chosen = [np.take(array, value, axis=axes[at]) if at in axes else array for at, array in enumerate(arrays)]
+        results[..., value] = found(*map(tr.tensor, chosen)).to_numpy()
+    return results
+
+
+@settings(max_examples=300, deadline=None)
+@given(networks(), st.integers(0, 4), st.data())
+def test_a_batch_gives_what_its_values_give_one_by_one(case: Case, extent: int, data: st.DataObject) -> None:
+    found = case.plan
+    axes, arrays = batched(data, case, extent)
+
+    assert same(found.map(list(map(tr.tensor, arrays)), axes), one_by_one(found, axes, arrays, extent))
+
+
+@settings(max_examples=300, deadline=None)
+@given(networks(), st.integers(1, 9), st.data())
+def test_a_batch_in_parts_gives_the_same(case: Case, extent: int, data: st.DataObject) -> None:
+    found = case.plan
+    axes, arrays = batched(data, case, extent)
+    tensors = list(map(tr.tensor, arrays))
+    limit = data.draw(st.integers(0, 2000))
+    try:
+        result = found.map(tensors, axes, memory_limit=limit)
+    except MemoryLimitError as error:
+        assert error.smallest > limit == error.limit
+        result = found.map(tensors, axes, memory_limit=error.smallest)
+
+    assert same(result, one_by_one(found, axes, arrays, extent))
+
+
+@settings(max_examples=100, deadline=None)
+@given(networks(dtypes=("complex128",)), st.data())
+def test_batches_of_conjugated_operands(case: Case, data: st.DataObject) -> None:
+    found = case.planned(conj=data.draw(st.sets(st.integers(0, len(case.inputs) - 1)).map(sorted)))
+    axes, arrays = batched(data, case, 3)
+    tensors = list(map(tr.tensor, arrays))
+    try:
+        result = found.map(tensors, axes, memory_limit=0)
+    except MemoryLimitError as error:
+        result = found.map(tensors, axes, memory_limit=error.smallest)
+
+    assert same(result, one_by_one(found, axes, arrays, 3))
+
+
+def test_batches_in_another_algebra() -> None:
+    a, b = np.array([[1.0, 5.0], [2.0, 0.0]]), np.array([[1.0, 2.0, 3.0], [4.0, 0.0, -1.0]])
+    found = plan("ij,j->i", a.shape, (2,), algebra=MAX_PLUS).map([tr.tensor(a), tr.tensor(b)])
+
+    assert found.to_numpy().tolist() == np.max(a[:, :, None] + b[None], axis=1).tolist()
+
+
+def large() -> tuple[Plan, list[tr.Tensor], np.ndarray[Any, Any]]:
+    """A large shared product, then a small one for every value of the batch."""
+    a, b = np.ones((300, 300)), np.arange(300.0 * 300).reshape(300, 300) % 7
+    vectors = np.arange(300.0 * 64).reshape(300, 64) % 5
+    last = np.arange(300.0) % 3
+    found = plan("ij,jk,k,i->", a.shape, b.shape, (300,), (300,), optimize=[(0, 1), (0, 2), (0, 1)])
+    return found, [*map(tr.tensor, (a, b, vectors, last))], last @ a @ b @ vectors
+
+
+def test_steps_that_no_operand_of_the_batch_reaches_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tensor_einsum.plans import batched
+
+    runs: list[list[str]] = []
+    bound = batched.BoundSweep
+
+    def noted(operation: str, sweep: Any, *arguments: Any) -> Any:
+        runs.append([step.subscripts for step in sweep.steps])
+        return bound(operation, sweep, *arguments)
+
+    monkeypatch.setattr(batched, "BoundSweep", noted)
+    found, tensors, expected = large()
+    limit = 300 * 300 * 8 + 64 * 8 + 301 * 10 * 8
+    result = found.map(tensors, {2: 1}, memory_limit=limit)
+
+    assert runs[0] == ["ij,jk->ik"]
+    assert runs[1:] == [["ka,ik->ai", "i,ai->a"]] * 7
+    assert result.to_numpy().tolist() == expected.tolist()
+
+
+def test_a_limit_that_no_value_keeps_is_refused_with_one_that_works() -> None:
+    found, tensors, expected = large()
+    with pytest.raises(MemoryLimitError, match=r"map: the batch of 64 takes .* memory_limit=\d+ or more") as info:
+        found.map(tensors, {2: 1}, memory_limit=1000)
+
+    assert found.map(tensors, {2: 1}, memory_limit=info.value.smallest).to_numpy().tolist() == expected.tolist()
+
+
+def test_what_is_no_batch_is_refused() -> None:
+    a, b = tr.ones((2, 3)), tr.ones((3, 4))
+    found = plan("ij,j->i", (2, 3), (3,))
+    with pytest.raises(ExtentError, match="map: no operand has a batch axis"):
+        found.map([a, tr.ones((3,))])
+    with pytest.raises(ExtentError, match="map: batch axes have extents 2 in operand 0, 4 in operand 1"):
+        found.map([tr.ones((2, 3, 2)), b])
+    with pytest.raises(ExtentError, match="this plan was made for"):
+        found.map([a, tr.ones((2, 4))])
+    with pytest.raises(ExtentError, match="this plan was made for"):
+        found.map([a, b, b])
+    with pytest.raises(ArgumentError, match="the batch axis of operand 1 is 2, but its shape is"):
+        found.map([a, b], axis={1: 2})
+    with pytest.raises(ArgumentError, match="axis names operand 2; accepted: positions of the 2 operands"):
+        found.map([a, b], axis={2: 0})
+    with pytest.raises(ArgumentError, match=r"axis names operand -1; .* each once"):
+        found.map([a, b], axis={1: 1, -1: 1})
+    with pytest.raises(ArgumentError, match="map: axis is 'last'"):
+        found.map([a, b], axis="last")  # type: ignore[arg-type]
+    with pytest.raises(DTypeError, match="this plan was made for F64, F64"):
+        found.map([a, tr.ones((3, 4), dtype=F32)])
+    with pytest.raises(ArgumentError, match="memory_limit"):
+        found.map([a, b], memory_limit=-1)
+
+
+def test_a_batch_beside_labels_with_long_names() -> None:
+    a, b = tr.ones((2, 3)), tr.ones((3, 4))
+    found = plan((2, 3), ("left", "batch"), (3,), ("batch",), ("left",))
+
+    assert found.map([a, b]).shape == (2, 4)
+
+
+@settings(max_examples=100, deadline=None)
+@given(networks(), st.data())
+def test_a_plan_for_other_inputs_follows_the_same_path(case: Case, data: st.DataObject) -> None:
+    small = case.plan
+    doubled = [np.concatenate([array] * 2, axis=0) if array.ndim else array for array in case.arrays]
+    try:
+        large = small.reuse(*map(tr.tensor, doubled))
+    except ExtentError:
+        return
+    expected = plan(case.notation, *[array.shape for array in doubled], dtype=small.dtypes[0], optimize=case.path)
+
+    assert large == expected
+    assert large.path == small.path
+    assert large(*map(tr.tensor, doubled)).to_numpy().tolist() == expected(*map(tr.tensor, doubled)).to_numpy().tolist()
+
+
+def test_dtypes_stay_unless_they_are_given() -> None:
+    first = plan("ij,jk->ik", (2, 3), (3, 4), dtype=[F32, C64], conj=1)
+
+    assert first.reuse((5, 3), (3, 7)).dtypes == (F32, C64)
+    assert first.reuse((5, 3), (3, 7)).conj == (1,)
+    assert first.reuse((5, 3), tr.ones((3, 7), dtype=F64)).dtypes == (F32, F64)
+    assert first.reuse((5, 3), (3, 7), dtype="F64").dtypes == (F64, F64)
+    assert first.reuse((5, 3), (3, 7), dtype=[F64, F32]).dtypes == (F64, F32)
+    assert first.reuse((2, 3), (3, 4)) == first
+    assert plan("i,i->", (2,), (2,), algebra=MAX_PLUS).reuse((3,), (3,)).algebra is MAX_PLUS
+
+
+def test_a_plan_for_other_inputs_is_a_plan_like_any_other() -> None:
+    made = plan("...ij,jk->...ik", (7, 2, 3), (3, 4)).reuse((5, 4, 6), (6, 1))
+
+    assert made.output_shape == (5, 4, 1)
+    assert pickle.loads(pickle.dumps(made)) == made == Plan.from_json(made.to_json()) == copy.deepcopy(made)
+
+
+def test_inputs_of_another_network_are_refused() -> None:
+    first = plan("ij,jk->ik", (2, 3), (3, 4))
+    with pytest.raises(ExtentError, match="reuse: found 1 operands; this plan has 2"):
+        first.reuse((2, 3))
+    with pytest.raises(ExtentError, match="reuse: found 2 operands and 1 dtypes"):
+        first.reuse((2, 3), (3, 4), dtype=[F64])
+    with pytest.raises(ExtentError, match="reuse: label 'j' has extent 3 in operand 0"):
+        first.reuse((2, 3), (4, 4))
+    with pytest.raises(ExtentError, match=r"reuse: operand 1 'jk' names 2 axes, but its shape .* has 3"):
+        first.reuse((2, 3), (3, 4, 5))
+    with pytest.raises(ExtentError, match="reuse: operand 0: found 'no'"):
+        first.reuse("no", (3, 4))
+    with pytest.raises(DTypeError):
+        plan("i,i->", (2,), (2,), algebra=MAX_PLUS).reuse((2,), (2,), dtype=Bool)

@@ -1,0 +1,87 @@
+"""Plans and sweeps as tables: text for terminals, HTML for notebooks."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from html.parser import HTMLParser
+
+from tensor_einsum import Plan, plan
+
+
+class Cells(HTMLParser):
+    """What a browser would show, cell by cell, and whether every tag is closed in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.rows: list[list[str]] = []
+        self.caption = ""
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        if tag == "br":
+            self.caption += "\n"
+            return
+        self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "caption" in self.open:
+            self.caption += data
+        elif self.open[-1] in ("td", "th"):
+            self.rows[-1][-1] += data
+        else:
+            raise AssertionError(f"text outside of cells: {data!r}")
+
+
+def chain(count: int) -> Plan:
+    names = [chr(300 + k) for k in range(count + 1)]
+    return plan(",".join(a + b for a, b in itertools.pairwise(names)), *[(2, 2)] * count)
+
+
+def test_html_shows_what_the_text_shows() -> None:
+    found = plan("ij,jk,kl->il", (2, 3), (3, 4), (4, 5), optimize=False)
+    page, text = Cells(found._repr_html_()), found.table()
+    totals, steps = text.split("\n\n")
+
+    assert page.rows == [re.split(r"  +", line.strip()) for line in steps.splitlines()]
+    assert page.caption.splitlines() == [re.sub(r"  +", ": ", line.strip()) for line in totals.splitlines()]
+
+
+def test_html_escapes_labels() -> None:
+    found = plan((2,), ("<script>alert(1)</script>",), (2,), ("a&b\"'",), ())
+
+    for shown in (found, found.environments_plan(), found.marginals_plan()):
+        html = shown._repr_html_()
+        assert "<script" not in html
+        assert "&lt;script&gt;" in html
+        assert "a&amp;b" in html
+
+
+def test_the_middle_of_a_long_plan_is_left_out() -> None:
+    page = Cells(chain(100)._repr_html_())
+
+    assert [row for row in page.rows if len(row) == 1] == [["… 59 more steps …"]]
+    assert len(page.rows) == 1 + 40 + 1
+    assert [len(row) for row in page.rows].index(1) == 21
+
+
+def test_a_sweep_is_shown_like_a_plan() -> None:
+    sweep = chain(3).environments_plan(which=[0, 2])
+    text = str(sweep)
+
+    assert "environments of  0 2" in text
+    assert f"flops            {sweep.flops}; {sweep.plan.flops} of one contraction" in text
+    assert len(Cells(sweep._repr_html_()).rows) == 1 + len(sweep.steps)
+    assert "marginals of  j i" in str(plan("ij->", (2, 3)).marginals_plan("ji"))
+    assert "with a cotangent" in str(chain(3).environments_plan(cotangent=True))
+    assert repr(sweep) == f"<SweepPlan of 2 results: {len(sweep.steps)} steps, {sweep.flops:.3g} flops, peak 160 B>"
