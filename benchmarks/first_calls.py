@@ -19,7 +19,7 @@ from opt_einsum.testing import rand_equation
 import tensor_runtime as tr
 from benchmarks.timing import Spread, median_spread
 from tensor_einsum import einsum, plan, plan_cache
-from tensor_einsum.notation import notation_cache
+from tensor_einsum.notation.reading import notation_cache
 from tensor_runtime.backends.bindings import binding_cache
 
 SIZES: Final = (10, 100, 400)

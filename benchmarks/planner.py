@@ -17,9 +17,9 @@ from typing import Any, Final, NamedTuple
 
 from benchmarks import networks
 from benchmarks.networks import Network
-from tensor_einsum.path import in_pairs, to_ids
 from tensor_einsum.search.engine import search
 from tensor_einsum.search.measure import measure as count
+from tensor_einsum.search.path import in_pairs, to_ids
 from tensor_einsum.search.problem import Budget, Objective, Problem
 
 OURS: Final = "ours"
@@ -87,7 +87,7 @@ def _problem(network: Network) -> Problem:
 
 
 def _ours(network: Network, budget: float, limit: int | None) -> Order:
-    from tensor_einsum.path import to_linear
+    from tensor_einsum.search.path import to_linear
 
     largest = None if limit is None else limit // BYTES
     found = search(_problem(network), Objective("flops"), Budget(seconds=budget), largest=largest)

@@ -138,6 +138,7 @@ out:
 static int64_t draw_start(Chain *chain, StartKind kind, bool plain) {
     Random *random = &chain->random;
     Memory *memory = &chain->memory;
+    if (kind == DIRECTION) return direction_tree(memory, chain->network, random, &chain->tree);
     if (kind == SWEEP) return sweep_tree(memory, chain->network, random, &chain->tree);
     if (kind == BISECTION) {
         double share = 0.05 + 0.4 * random_unit(random);
@@ -147,13 +148,13 @@ static int64_t draw_start(Chain *chain, StartKind kind, bool plain) {
     return greedy_tree(memory, chain->network, alpha, noise, random, &chain->tree);
 }
 
-void chain_start(Chain *chain, bool plain_first, Leash *leash) {
-    if (!plain_first && leash_progress(leash) >= 1) return;
+void chain_start(Chain *chain, int first, Leash *leash) {
+    if (first && leash_progress(leash) >= 1) return;
     Leash drawing = leash_part(leash, 0.7);
     for (int number = 0;; number++) {
-        static const StartKind TURNS[] = {GREEDY, SWEEP, GREEDY, BISECTION};
-        StartKind kind = TURNS[number & 3];
-        drawing.work += draw_start(chain, kind, plain_first && !number);
+        static const StartKind TURNS[] = {GREEDY, SWEEP, DIRECTION, BISECTION, GREEDY};
+        StartKind kind = TURNS[(first + number) % 5];
+        drawing.work += draw_start(chain, kind, !first && !number);
         refill(chain);
         chain->start_counts[kind]++;
         if (chain->cost < chain->start_costs[kind]) {

@@ -7,7 +7,7 @@
 #include "starts.h"
 #include "subtree.h"
 
-typedef enum { GREEDY, SWEEP, BISECTION, START_KINDS } StartKind;
+typedef enum { GREEDY, SWEEP, DIRECTION, BISECTION, START_KINDS } StartKind;
 
 typedef struct {
     const Network *network;
@@ -30,8 +30,9 @@ typedef struct {
 bool chain_make(Chain *chain, const Network *network, const Aim *aim, uint64_t seed);
 void chain_free(Chain *chain);
 
-/* Draws trees of all kinds until the leash ends, at least one, and mends the best of each. */
-void chain_start(Chain *chain, bool plain_first, Leash *leash);
+/* Draws trees of all kinds in turn until the leash ends, and mends the best of each. Chains begin with different kinds;
+   the one with 0 draws at least the greedy tree without noise. */
+void chain_start(Chain *chain, int first, Leash *leash);
 
 /* From now on a limit counts; no tree that was found before is the best one any more. */
 void chain_limit(Chain *chain, const Limit *limit);

@@ -5,8 +5,8 @@
 #include "search.h"
 
 static const char *const METHOD_NAMES[METHODS] = {
-    [GREEDY] = "greedy",       [SWEEP] = "sweep",      [BISECTION] = "bisection",
-    [ANNEALING] = "annealing", [EXACT_TREE] = "exact",
+    [GREEDY] = "greedy",       [SWEEP] = "sweep",         [DIRECTION] = "direction",
+    [BISECTION] = "bisection", [ANNEALING] = "annealing", [EXACT_TREE] = "exact",
 };
 static const char *const REASONS[] = {
     [EXACT] = "exact",        [BY_ROTATIONS] = "rotations",  [BY_SHARE] = "share",

@@ -21,4 +21,7 @@ Parts parts_take(Memory *memory, const Network *network, Random *random);
 /* Puts a part into the order in which it grows from a corner of it. */
 void parts_sweep(Parts *parts, int *terms, int count);
 
+/* Joins one term after the other. */
+void chain_tree(const Network *network, const int *terms, Tree *tree);
+
 #endif

@@ -35,7 +35,7 @@ static void run_task(void *data, int number, int thread) {
     leash.begun = seconds_now();
     leash.until = leash.begun + rounds->seconds;
     switch (rounds->task) {
-    case START: chain_start(chain, number == 0, &leash); break;
+    case START: chain_start(chain, number, &leash); break;
     case ANNEAL: chain_anneal(chain, rounds->hot[number], rounds->cold[number], &leash); break;
     case FINISH: chain_finish(chain, &leash); break;
     }

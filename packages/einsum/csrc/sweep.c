@@ -107,17 +107,21 @@ void parts_sweep(Parts *parts, int *terms, int count) {
     memcpy(terms, parts->order, (size_t)count * sizeof *terms);
 }
 
-int64_t sweep_tree(Memory *memory, const Network *network, Random *random, Tree *tree) {
-    Mark mark = memory_mark(memory);
-    Parts parts = parts_take(memory, network, random);
-    int *terms = TAKE(memory, int, network->terms), node = network->terms;
-    for (int i = 0; i < network->terms; i++) terms[i] = i;
-    parts_sweep(&parts, terms, network->terms);
-    for (int i = 1; i < network->terms; i++, node++) {
+void chain_tree(const Network *network, const int *terms, Tree *tree) {
+    for (int i = 1, node = network->terms; i < network->terms; i++, node++) {
         tree->left[node] = i == 1 ? terms[0] : node - 1;
         tree->right[node] = terms[i];
     }
     tree->top = 2 * network->terms - 2;
+}
+
+int64_t sweep_tree(Memory *memory, const Network *network, Random *random, Tree *tree) {
+    Mark mark = memory_mark(memory);
+    Parts parts = parts_take(memory, network, random);
+    int *terms = TAKE(memory, int, network->terms);
+    for (int i = 0; i < network->terms; i++) terms[i] = i;
+    parts_sweep(&parts, terms, network->terms);
+    chain_tree(network, terms, tree);
     memory_release(memory, mark);
     return parts.work;
 }

@@ -98,7 +98,7 @@ def large() -> tuple[Plan, list[tr.Tensor], np.ndarray[Any, Any]]:
 
 
 def test_steps_that_no_operand_of_the_batch_reaches_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tensor_einsum import batched
+    from tensor_einsum.plans import batched
 
     runs: list[list[str]] = []
     bound = batched.BoundSweep

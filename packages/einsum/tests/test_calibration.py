@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tensor_core import F32, F64
 from tensor_core.errors import ArgumentError, FormatError, LoadError
 from tensor_einsum import Calibration, calibrate, plan, read_calibration
-from tensor_einsum.calibration import default_path, fit
-from tensor_einsum.cost_model import SHIPPED, Rates, Target
+from tensor_einsum.search.calibration import default_path, fit
+from tensor_einsum.search.cost_model import SHIPPED, Rates, Target
 
 CHAIN = "ij,jk,kl,lm->im"
 SHAPES = (20, 3), (3, 40), (40, 5), (5, 6)
@@ -56,7 +56,7 @@ def test_the_digest_is_of_the_rates_alone() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format": "tensor_einsum.calibration/9"}, "no text of format"),
+        ({"format": "tensor_einsum.search.calibration/9"}, "no text of format"),
         ({"digest": "0" * 16}, "the digest is '0000000000000000', but that of its rates is"),
         ({"rates": {}}, "it has no rates"),
         ({"rates": {"F99": {"flop_rate": 1.0, "element_rate": 1.0, "step_seconds": 1.0}}}, "F99"),

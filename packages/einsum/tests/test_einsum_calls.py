@@ -14,8 +14,9 @@ import pytest
 import tensor_einsum
 import tensor_runtime as tr
 from tensor_core.errors import DTypeError, OutOfMemoryError, PlacementError, ShapeError
-from tensor_einsum import ExtentError, PathError, SubscriptsError, einsum, executor, plan
-from tensor_einsum.executor import bind_plan
+from tensor_einsum import ExtentError, PathError, SubscriptsError, einsum, plan
+from tensor_einsum.execution import executor
+from tensor_einsum.execution.executor import bind_plan
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.form import form_of
 from tensor_runtime.placement import as_placement

@@ -12,7 +12,8 @@ import pytest
 
 import tensor_runtime as tr
 from tensor_core.errors import OutOfMemoryError
-from tensor_einsum import einsum, executor, plan
+from tensor_einsum import einsum, plan
+from tensor_einsum.execution import executor
 
 LARGE = plan("ij,jk,kl->il", (4000, 2), (2, 3000), (3000, 4000))
 """Peak: 4000 · 3000 + 4000 · 4000 elements or less, more than is never looked at."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tensor_core import TensorError
 from tensor_einsum import ExtentError, plan
 from tensor_einsum.errors import SubscriptsError, pointed
-from tensor_einsum.notation import ELLIPSIS, number_labels, parse, split_interleaved
+from tensor_einsum.notation.reading import ELLIPSIS, number_labels, parse, split_interleaved
 
 
 def test_labels_are_numbered_by_first_occurrence() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
+import signal
 import sys
 from typing import Any
 
@@ -265,3 +266,17 @@ def test_stopping_leaves_the_output_as_it_was_and_frees_what_was_made(stop: type
     assert pool.stats().used_bytes <= before
     assert (out.to_numpy() == 7.0).all()
     assert (found(*operands, out=out).to_numpy() == float(size) ** 3).all()
+
+
+def test_an_interrupt_stops_between_steps_and_leaves_everything_sound() -> None:
+    seen: list[int] = []
+
+    def interrupted(done: int, total: int) -> None:
+        seen.append(done)
+        if done == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        CHAIN(A, A, A, A, on_step=interrupted)
+    assert seen == [1, 2]
+    assert CHAIN(A, A, A, A).to_numpy().tolist() == (A @ A @ A @ A).to_numpy().tolist()

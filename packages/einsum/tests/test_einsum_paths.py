@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tensor_einsum import PathError, plan, plan_cache
-from tensor_einsum.path import in_pairs, to_ids, to_linear
+from tensor_einsum.search.path import in_pairs, to_ids, to_linear
 
 OPTIMIZERS = [
     "auto",

@@ -14,8 +14,9 @@ import tensor_runtime as tr
 from random_networks import Case, environment, networks, same, small_integers
 from tensor_core import C64, F32, F64, I64
 from tensor_core.errors import ArgumentError, DTypeError, OutOfMemoryError, ShapeError
-from tensor_einsum import ExtentError, MemoryLimitError, executor, plan
+from tensor_einsum import ExtentError, MemoryLimitError, plan
 from tensor_einsum.derivatives import environments, running
+from tensor_einsum.execution import executor
 from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND, Semiring
 from tensor_runtime.backends.bindings import binding_cache
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import tensor_runtime as tr
 from network_cases import Case, cases, naive, same
 from tensor_core.errors import ArgumentError, OutOfMemoryError, TensorError
-from tensor_einsum import MemoryLimitError, Plan, einsum, executor, plan, plan_cache
+from tensor_einsum import MemoryLimitError, Plan, einsum, plan, plan_cache
+from tensor_einsum.execution import executor
 
 CHAIN = "ij,jk,kl->il", (300, 300), (300, 300), (300, 300)
 RESULT = 8 * 300 * 300

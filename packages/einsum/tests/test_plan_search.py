@@ -9,9 +9,11 @@ import subprocess
 import sys
 from typing import Any
 
+import numpy as np
 import opt_einsum
 import pytest
 
+import tensor_runtime as tr
 from tensor_einsum import PathError, Plan, plan, plan_cache
 
 CHAIN = "ij,jk,kl->il"
@@ -176,3 +178,38 @@ def test_cotengras_optimizers_and_trees_are_accepted() -> None:
 
     assert len(plan(notation, *shapes, optimize=optimizer).path) == 19
     assert plan(notation, *shapes, optimize=tree).path == tuple(map(tuple, tree.get_path()))
+
+
+class SlicedTree:
+    """What is asked of a tree; it is sliced at the labels given."""
+
+    def __init__(self, *sliced: str) -> None:
+        self.sliced_inds = dict.fromkeys(sliced)
+
+    def get_path(self) -> list[tuple[int, int]]:
+        return [(0, 1), (0, 1)]
+
+
+def test_a_tree_brings_its_slices() -> None:
+    found = plan(CHAIN, *SHAPES, optimize=SlicedTree("k", "i"))
+
+    assert set(found.slices.labels) == {"i", "k"} and found.slices.count == 2 * 4
+    a, b, c = (np.arange(rows * columns, dtype=np.float64).reshape(rows, columns) for rows, columns in SHAPES)
+    np.testing.assert_allclose(found(*map(tr.asarray, (a, b, c))).to_numpy(), a @ b @ c)
+
+
+def test_a_tree_that_slices_another_network_is_refused() -> None:
+    with pytest.raises(PathError, match="the tree slices 'x', which is no label of the notation"):
+        plan(CHAIN, *SHAPES, optimize=SlicedTree("k", "x"))
+
+
+def test_slices_of_cotengras_optimizers_are_taken() -> None:
+    cotengra = pytest.importorskip("cotengra")
+    notation, shapes = regular_graph(20, 7)
+    limited = cotengra.HyperOptimizer(
+        methods=["greedy"], optlib="random", max_repeats=4, parallel=False, slicing_opts={"target_size": 2**4}
+    )
+    found = plan(notation, *shapes, optimize=limited)
+
+    assert found.slices.count > 1
+    assert found.largest_intermediate <= 2**4

@@ -241,7 +241,7 @@ def test_output_paths_that_cannot_be_written_are_refused_before_the_file_is_read
 
     assert "the ending must be .npy" in refused(capsys, "contract", missing, "-o", str(tmp_path / "a.txt"))
     assert "the ending must be .svg or .png or .pdf" in refused(capsys, "contract", missing, "--plot", "a.gif")
-    assert "-o and --plot take one FILE" in refused(capsys, "contract", missing, missing, "--plot", "a.svg")
+    assert "--load-plan take one SOURCE" in refused(capsys, "contract", missing, missing, "--plot", "a.svg")
     assert "cannot be read: No such file" in refused(capsys, "contract", missing)
 
 

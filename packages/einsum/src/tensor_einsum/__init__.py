@@ -7,13 +7,13 @@ a search of our own, from opt_einsum or cotengra, or from the caller; only steps
 from __future__ import annotations
 
 from tensor_einsum.api import einsum, plan
-from tensor_einsum.calibration import Calibration, read_calibration
 from tensor_einsum.errors import ExtentError, MemoryLimitError, PathError, SubscriptsError
+from tensor_einsum.execution.progress import Progress
 from tensor_einsum.measure_rates import calibrate
-from tensor_einsum.plan import Plan, plan_cache
-from tensor_einsum.progress import Progress
+from tensor_einsum.plans.plan import Plan, plan_cache
+from tensor_einsum.search.calibration import Calibration, read_calibration
 from tensor_einsum.search.problem import SearchRecord
-from tensor_einsum.steps import Step
+from tensor_einsum.steps.steps import Step
 from tensor_einsum.version import __version__ as __version__
 
 __all__ = [

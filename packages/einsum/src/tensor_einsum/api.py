@@ -10,14 +10,14 @@ from tensor_core.errors import TensorError
 from tensor_core.foreign import refuse_masked
 from tensor_core.promotion import promote, promote_scalar
 from tensor_core.shapes import as_shape
-from tensor_einsum.arithmetic import SUMS_OF_PRODUCTS, arithmetic_of
 from tensor_einsum.errors import ExtentError
-from tensor_einsum.executor import bind_call
-from tensor_einsum.network import Shape
-from tensor_einsum.notation import LabelLists, split_interleaved
+from tensor_einsum.execution.executor import bind_call
+from tensor_einsum.notation.network import Shape
+from tensor_einsum.notation.reading import LabelLists, split_interleaved
 from tensor_einsum.options import EinsumOptions
-from tensor_einsum.plan import Plan, cached_plan
-from tensor_einsum.search_options import DEFAULT, SEARCH_KEYWORDS, SearchOptions, read_options
+from tensor_einsum.plans.plan import Plan, cached_plan
+from tensor_einsum.search.options import DEFAULT, SEARCH_KEYWORDS, SearchOptions, read_options
+from tensor_einsum.steps.arithmetic import SUMS_OF_PRODUCTS, arithmetic_of
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
 from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
@@ -98,6 +98,9 @@ def einsum(notation: Any, /, *operands: Any, **options: Any) -> Any:
         progress: True shows a bar with the time left (by tqdm, the extra ``progress``); a function is called with a
             :class:`tensor_einsum.Progress` after each step. What it raises stops the contraction, as Ctrl-C does.
         force: True starts even what needs more memory than this process may have.
+        checkpoint: the name of a file in which a contraction in slices keeps its sum, every ``checkpoint_seconds`` (60)
+            and when it is stopped. The same call goes on from it, also after the process was killed, to the bits of an
+            unbroken run; a file of another plan or of other operands is refused. It is removed at the end.
 
     Returns:
         An owned, compact tensor with the axes of the output, in its order, in the promoted dtype of all operands.

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from tensor_core.dtypes import C32, C64, F32, F64, I64, DType
 from tensor_core.errors import ArgumentError, shortened
-from tensor_einsum.calibration import Calibration, fit
-from tensor_einsum.plan import Plan
+from tensor_einsum.plans.plan import Plan
+from tensor_einsum.search.calibration import Calibration, fit
 from tensor_runtime.ops.creation import ones
 
 DTYPES: Final = (F32, F64, C32, C64, I64)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from os import PathLike
 from typing import TypedDict
 
-from tensor_einsum.progress import Progress
-from tensor_einsum.search_options import SearchKeywords
+from tensor_einsum.execution.progress import Progress
+from tensor_einsum.search.options import SearchKeywords
 from tensor_runtime.algebras import Semiring
 
 OnStep = Callable[[int, int], object]
@@ -18,6 +19,8 @@ class RunOptions(TypedDict, total=False):
 
     progress: Report
     force: bool
+    checkpoint: str | PathLike[str] | None
+    checkpoint_seconds: float
 
 
 class PlanOptions(SearchKeywords, total=False):

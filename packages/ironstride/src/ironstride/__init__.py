@@ -1,3 +1,3 @@
-"""Contract tensor networks from the command line: `ironstride contract FILE`, `ironstride doctor`."""
+"""Contract tensor networks from the command line: `ironstride contract`, `plan`, `calibrate`, `doctor`."""
 
 from ironstride.version import __version__ as __version__

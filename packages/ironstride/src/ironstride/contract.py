@@ -1,4 +1,4 @@
-"""The command `contract`: one network file from reading to the printed result.
+"""The command `contract`: one network from reading to the printed result.
 
 Everything that can be refused is refused before the first operand exists: the file, the path, the output paths, and a
 plan whose operands and intermediates would not fit into memory.
@@ -6,20 +6,25 @@ plan whose operands and intermediates would not fit into memory.
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tqdm import tqdm
 
 import tensor_einsum
 import tensor_runtime as tr
-from ironstride import plot, report
-from ironstride.network_file import Network, NetworkFileError, printable, read_network
+from ironstride import json_report, plot, report
+from ironstride.network_file import Network, printable
 from ironstride.operands import make_operands
 from ironstride.output_paths import check_output_path, make_folder
+from ironstride.planning import Planned, PlanOptions, check_options, make_plan, save_plan
+from ironstride.sources import read_source
 from tensor_core.errors import TensorError
 from tensor_core.formatting import readable_bytes
 from tensor_runtime.backends.memory_limits import available_bytes
@@ -27,24 +32,24 @@ from tensor_runtime.backends.memory_limits import available_bytes
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line asks for beside the file itself."""
+    """What the command line asks for beside the network itself."""
 
-    path: str | None = None
+    planning: PlanOptions = field(default_factory=PlanOptions)
+    dtype: str | None = None
     steps: bool = False
     output: Path | None = None
     plot: Path | None = None
-
-
-class PathError(TensorError, ValueError):
-    """A path that the network file does not have."""
+    threads: int | None = None
+    repeat: int = 1
+    json: bool = False
 
 
 class TooLargeError(TensorError, MemoryError):
     """A plan that does not fit into memory. Fields: `needed` and `available`, in bytes."""
 
 
-def contract_file(file: Path, options: Options) -> bool:
-    """Contract the network in `file` and print plan, result and time on stdout; progress goes to stderr.
+def contract_source(source: Path | Network, options: Options) -> bool:
+    """Contract the network of a source and print plan, result and times on stdout; progress goes to stderr.
 
     Returns:
         Whether the result agrees with the reference in the file; True if it has none.
@@ -55,7 +60,7 @@ def contract_file(file: Path, options: Options) -> bool:
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "two.json"
     >>> _ = file.write_text('{"format_string": "i->", "shapes": [[2]], "dtype": "int64", "operands": [[3, 4]]}')
-    >>> contract_file(file, Options())  # doctest: +ELLIPSIS
+    >>> contract_source(file, Options())  # doctest: +ELLIPSIS
     two: 1 operands, I64 (int64), 16 B
     operands: values in the file
     plan (our planner)
@@ -67,66 +72,90 @@ def contract_file(file: Path, options: Options) -> bool:
     time: ... s, ... GFLOP/s
     True
     """
-    _check_output_paths(options)
-    network = read_network(file)
-    print(report.network_text(network))
-    plan = make_plan(network, options.path)
-    print(report.plan_text(plan, options.path))
-    if options.steps:
-        print(report.steps_text(plan))
+    network, planned = plan_source(source, options)
+    plan = planned.plan
     check_memory(network, plan, available_bytes())
     sys.stdout.flush()
     operands = make_operands(network)
-    started = time.perf_counter()
-    result = _contract(plan, operands)
-    seconds = time.perf_counter() - started
+    with tr.set_threads(options.threads) if options.threads else nullcontext():
+        result, seconds = _contract(plan, operands, options.repeat)
     del operands
-    print(report.result_text(result))
-    print(report.time_text(plan, seconds))
-    agrees = True
-    if network.reference is not None:
-        text, agrees = report.reference_text(network.reference, result)
-        print(text)
-    _write(network, plan, result, options)
+    text, agrees = ("", True) if network.reference is None else report.reference_text(network.reference, result)
+    if options.json:
+        document = json_report.plan_document(network, planned)
+        document["result"] = json_report.result_document(result)
+        document["seconds"] |= {"first": seconds[0], "later": seconds[1:]}
+        if text:
+            document["agrees"] = agrees
+        print(json.dumps(document))
+    else:
+        print(report.result_text(result))
+        print(report.time_text(plan, seconds))
+        if text:
+            print(text)
+    if options.output is not None:
+        make_folder("-o", options.output)
+        tr.save(options.output, result)
+    _write(network, plan, options)
     return agrees
 
 
+def show_plan(source: Path | Network, options: Options) -> bool:
+    """Plan the network of a source and print what that costs; nothing is contracted, and True is returned.
+
+    Raises:
+        TensorError: the file, the plan or an output path cannot be used.
+
+    >>> from ironstride.sources import networks_of
+    >>> show_plan(networks_of(["ij,jk->ik", "2x3", "3x4"])[0], Options())
+    equation: 2 operands, F64 (float64), 144 B
+    plan (our planner)
+      steps                 1
+      flops                 48
+      largest intermediate  8 elements, 64 B
+      peak memory           64 B beside the operands
+    True
+    """
+    network, planned = plan_source(source, options, operands=False)
+    if options.json:
+        print(json.dumps(json_report.plan_document(network, planned)))
+    _write(network, planned.plan, options)
+    return True
+
+
+def plan_source(source: Path | Network, options: Options, *, operands: bool = True) -> tuple[Network, Planned]:
+    """Read a source and plan it, and print both unless JSON is asked for.
+
+    Raises:
+        TensorError: the file, the plan or an output path cannot be used.
+
+    >>> from ironstride.sources import networks_of
+    >>> plan_source(networks_of(["i,i->", "3", "3"])[0], Options(json=True))[1].plan.flops
+    6
+    """
+    _check_output_paths(options)
+    network = read_source(source, options.dtype)
+    if not options.json:
+        text = report.network_text(network)
+        print(text if operands else text.splitlines()[0])
+    planned = make_plan(network, options.planning)
+    if not options.json:
+        print(report.plan_text(planned.plan, planned.origin))
+        if planned.plan.search is not None:
+            print(report.search_text(planned.plan.search))
+        if options.steps:
+            print(report.steps_text(planned.plan))
+    return network, planned
+
+
 def _check_output_paths(options: Options) -> None:
-    """Refuse output paths that could not be written, and a picture without matplotlib."""
+    """Refuse options that contradict each other, paths that could not be written, a picture without matplotlib."""
+    check_options(options.planning)
     if options.output is not None:
         check_output_path("-o", options.output, [".npy"])
     if options.plot is not None:
         check_output_path("--plot", options.plot, plot.FORMATS)
         plot.require_matplotlib()
-
-
-def make_plan(network: Network, path: str | None) -> tensor_einsum.Plan:
-    """The plan along the path of that name in the file, or along a path of our own planner when `path` is None.
-
-    Raises:
-        PathError: the file has no such path.
-        NetworkFileError: format string, shapes and path do not fit together.
-
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp()) / "product.json"
-    >>> _ = file.write_text('{"format_string": "ij,jk->ik", "shapes": [[2, 3], [3, 4]], "dtype": "F64"}')
-    >>> make_plan(read_network(file), None).flops
-    48
-    >>> make_plan(read_network(file), "best")
-    Traceback (most recent call last):
-    ironstride.contract.PathError: --path best: the file has no such path; its paths: none
-    """
-    if path is not None and path not in network.paths:
-        named = ", ".join(printable(name)[1:-1] for name in network.paths) or "none"
-        raise PathError(f"--path {path}: the file has no such path; its paths: {named}")
-    optimize = "auto" if path is None else network.paths[path]
-    try:
-        return tensor_einsum.plan(network.format_string, *network.shapes, dtype=network.dtype, optimize=optimize)
-    except TensorError as error:
-        message, *_ = str(error).splitlines()  # the other lines show a caret
-        column = getattr(error, "column", None)
-        where = f" (character {column + 1} of format_string)" if isinstance(column, int) else ""
-        raise NetworkFileError(f"{message}{where}") from None
 
 
 def check_memory(network: Network, plan: tensor_einsum.Plan, available: int | None) -> None:
@@ -138,9 +167,10 @@ def check_memory(network: Network, plan: tensor_einsum.Plan, available: int | No
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "product.json"
     >>> _ = file.write_text('{"format_string": "ij,jk->ik", "shapes": [[2, 3], [3, 4]], "dtype": "F64"}')
-    >>> network = read_network(file)
-    >>> check_memory(network, make_plan(network, None), available=208)
-    >>> check_memory(network, make_plan(network, None), available=207)  # doctest: +ELLIPSIS
+    >>> network = read_source(file, None)
+    >>> plan = make_plan(network, PlanOptions()).plan
+    >>> check_memory(network, plan, available=208)
+    >>> check_memory(network, plan, available=207)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ironstride.contract.TooLargeError: the plan needs at least 208 B (144 B for the operands, 64 B at the peak ...
     """
@@ -161,22 +191,34 @@ def check_memory(network: Network, plan: tensor_einsum.Plan, available: int | No
     )
 
 
-def _contract(plan: tensor_einsum.Plan, operands: Sequence[tr.Tensor]) -> tr.Tensor:
-    """The result of the plan, with a progress bar on stderr when that is a terminal.
+def _contract(plan: tensor_einsum.Plan, operands: Sequence[tr.Tensor], repeat: int) -> tuple[tr.Tensor, list[float]]:
+    """The result of the plan and the seconds of each call, with a progress bar on stderr when that is a terminal.
 
     The bar advances by the flops of each step, because the last steps often take nearly all the time.
     """
-    with tqdm(total=plan.flops, unit="flop", unit_scale=True, disable=None, leave=False) as bar:
-        return plan(*operands, on_step=lambda done, _: bar.update(plan.steps[done - 1].flops))
+    result: Any = None
+    seconds = []
+    with tqdm(total=plan.flops * repeat, unit="flop", unit_scale=True, disable=None, leave=False) as bar:
+        for _ in range(repeat):
+            del result  # whose memory the next one takes
+            begun = time.perf_counter()
+            result = plan(*operands, on_step=lambda done, _: bar.update(plan.steps[done - 1].flops))
+            seconds.append(time.perf_counter() - begun)
+    return result, seconds
 
 
-def _write(network: Network, plan: tensor_einsum.Plan, result: tr.Tensor, options: Options) -> None:
+def _write(network: Network, plan: tensor_einsum.Plan, options: Options) -> None:
     """Save and draw what the command line asks for; each file appears whole or not at all."""
-    if options.output is not None:
-        make_folder("-o", options.output)
-        tr.save(options.output, result)
-        print(f"saved {options.output}")
+    written = [("saved", options.output)]
+    if options.planning.save_plan is not None:
+        make_folder("--save-plan", options.planning.save_plan)
+        save_plan(plan, options.planning.save_plan)
+        written.append(("saved", options.planning.save_plan))
     if options.plot is not None:
         make_folder("--plot", options.plot)
         plot.draw_plan(report.plan_tree(plan), network.name, options.plot)
-        print(f"drawn {options.plot}")
+        written.append(("drawn", options.plot))
+    if not options.json:
+        for what, file in written:
+            if file is not None:
+                print(f"{what} {file}")

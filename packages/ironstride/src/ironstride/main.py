@@ -11,13 +11,15 @@ import argparse
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from functools import partial
 from pathlib import Path
-from typing import Any, Final, NoReturn, TextIO
+from typing import Any, Final, TextIO
 
-DONE: Final = 0
+from ironstride.arguments import DONE, REFUSED, parser_of
+
 MISSED: Final = 1
-REFUSED: Final = 2
 INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141
 LONGEST: Final = 600  # characters of an error message
@@ -32,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         _open_streams()
         try:
-            return _run(_parser().parse_args(argv))
+            return _run(parser_of(print_error).parse_args(argv))
         finally:  # after --help too: what Python itself cannot flush at its end, it reports in its own words
             sys.stdout.flush()
     except KeyboardInterrupt:
@@ -78,77 +80,67 @@ def print_error(message: object) -> None:
         _abandon(sys.stderr)
 
 
-class _Parser(argparse.ArgumentParser):
-    def print_help(self, file: Any = None) -> None:
-        (file or sys.stdout).write(self.format_help())  # argparse itself passes over a stream that takes nothing
-
-    def error(self, message: str) -> NoReturn:
-        print_error(f"{message} (see {self.prog} --help)")
-        sys.exit(REFUSED)
-
-
-class _Version(argparse.Action):
-    def __call__(self, *_: object, **__: object) -> NoReturn:
-        from importlib.metadata import PackageNotFoundError, version
-
-        try:
-            print("ironstride", version("ironstride"), flush=True)
-        except PackageNotFoundError:
-            print("ironstride (not installed)")
-        sys.exit(DONE)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="ironstride", description="Contract tensor networks.")
-    parser.add_argument(
-        "--version", action=_Version, nargs=0, default=argparse.SUPPRESS, help="print the version and exit"
-    )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    contract = commands.add_parser("contract", help="contract the network in a file", description=_CONTRACT)
-    contract.add_argument("files", metavar="FILE", nargs="+", type=Path, help="a network file (docs/network-file.md)")
-    contract.add_argument("--path", metavar="NAME", help="take this path from the file instead of searching one")
-    contract.add_argument("--steps", action="store_true", help="list every step of the plan")
-    contract.add_argument("-o", "--output", metavar="OUT.npy", type=Path, help="save the result")
-    contract.add_argument("--plot", metavar="PLAN.svg", type=Path, help="draw the plan (.svg, .png or .pdf)")
-    commands.add_parser("doctor", help="versions, backends and their status, BLAS, threads")
-    return parser
-
-
-_CONTRACT: Final = """Contract the network in a file: plan, check that it fits into memory, contract, and print the
-result with its time. Several files are contracted one after the other; those that hold no network are skipped."""
-
-
 def _run(arguments: argparse.Namespace) -> int:
     if arguments.command == "doctor":
         from tensor_runtime import doctor
 
         return doctor.main()
-    if len(arguments.files) > 1 and (arguments.output or arguments.plot):
-        print_error("-o and --plot take one FILE, because each file would overwrite the last")
+    if arguments.command == "calibrate":
+        from ironstride.calibrate import calibrate
+
+        return _guarded("calibrate", lambda: calibrate(arguments.output, arguments.seconds, arguments.threads))
+    from ironstride.sources import SourceError, networks_of
+
+    try:
+        sources = networks_of(arguments.sources)
+    except SourceError as error:
+        print_error(error)
         return REFUSED
-    return _contract_all(arguments)
+    if len(sources) > 1 and any(
+        getattr(arguments, name, None) for name in ("output", "plot", "save_plan", "load_plan")
+    ):
+        print_error("-o, --plot, --save-plan and --load-plan take one SOURCE, because each would overwrite the last")
+        return REFUSED
+    return _each(sources, arguments)
 
 
-def _contract_all(arguments: argparse.Namespace) -> int:
-    from ironstride.contract import Options, contract_file
+def _each(sources: Sequence[Any], arguments: argparse.Namespace) -> int:
+    """Contract or plan one network after the other; the worst status counts."""
+    from ironstride.contract import Options, contract_source, show_plan
+    from ironstride.network_file import NotANetworkError
+    from ironstride.planning import PlanOptions
+
+    planning = PlanOptions(**{field.name: getattr(arguments, field.name) for field in fields(PlanOptions)})
+    given = {field.name: getattr(arguments, field.name) for field in fields(Options) if hasattr(arguments, field.name)}
+    options = Options(planning, **given)
+    work: Callable[..., bool] = contract_source if arguments.command == "contract" else show_plan
+
+    statuses: list[int] = []
+    for source in sources:
+        if statuses and not options.json:
+            print()
+        name = source if isinstance(source, Path) else source.name
+        try:
+            statuses.append(_guarded(name, partial(work, source, options)))
+        except NotANetworkError as error:
+            print_error(f"{name}: skipped: {error}")
+    return max(statuses, default=REFUSED)
+
+
+def _guarded(name: object, work: Callable[[], bool]) -> int:
+    """The status of some work: an error becomes one line; False is a reference that was missed."""
     from ironstride.network_file import NotANetworkError
     from tensor_core.errors import TensorError
 
-    options = Options(arguments.path, arguments.steps, arguments.output, arguments.plot)
-    statuses: list[int] = []
-    for file in arguments.files:
-        if statuses:
-            print()
-        try:
-            statuses.append(DONE if contract_file(file, options) else MISSED)
-        except NotANetworkError as error:
-            print_error(f"{file}: skipped: {error}")
-        except (TensorError, MemoryError, RecursionError, OSError) as error:
-            if isinstance(error, OSError) and not isinstance(error, TensorError) and error.filename is None:
-                raise  # of stdout: files have names
-            print_error(f"{file}: {str(error) or 'out of memory'}")
-            statuses.append(REFUSED)
-    return max(statuses, default=REFUSED)
+    try:
+        return DONE if work() else MISSED
+    except NotANetworkError:
+        raise
+    except (TensorError, MemoryError, RecursionError, OSError) as error:
+        if isinstance(error, OSError) and not isinstance(error, TensorError) and error.filename is None:
+            raise  # of stdout: files have names
+        print_error(f"{name}: {str(error) or 'out of memory'}")
+        return REFUSED
 
 
 if __name__ == "__main__":

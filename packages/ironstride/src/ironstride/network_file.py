@@ -105,7 +105,7 @@ def read_network(file: Path) -> Network:
     >>> network.name, network.shapes, network.dtype, network.operand_bytes
     ('product', ((2, 3), (3, 4)), F64, 144)
     """
-    document = _parse(_read_text(file))
+    document = _parse(read_text(file))
     if not isinstance(document, dict):
         raise NetworkFileError(f"the file holds {_kind(document)}; a network file is one JSON object")
     if "format_string" not in document:
@@ -153,7 +153,13 @@ def _kind(value: object) -> str:
     return names.get(type(value), "a number")
 
 
-def _read_text(file: Path) -> str:
+def read_text(file: Path) -> str:
+    """The text of a file that is not too large; a `NetworkFileError` if it cannot be read.
+
+    >>> read_text(Path("missing.json"))
+    Traceback (most recent call last):
+    ironstride.network_file.NetworkFileError: cannot be read: No such file or directory
+    """
     try:
         status = file.stat()
         if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_FILE_BYTES:

@@ -6,6 +6,8 @@ Every function returns text; nothing here prints. Flops count a multiplication a
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from statistics import median
 
 import tensor_einsum
 import tensor_runtime as tr
@@ -43,11 +45,11 @@ def _source(operand: object) -> str:
     return {"Values": "values in the file", "Stored": "files beside it"}[type(operand).__name__]
 
 
-def plan_text(plan: tensor_einsum.Plan, path: str | None) -> str:
-    """The plan as a table of four rows.
+def plan_text(plan: tensor_einsum.Plan, origin: str) -> str:
+    """The plan as a table of four rows; `origin` says where its order comes from.
 
-    >>> print(plan_text(tensor_einsum.plan("ij,jk->ik", (2, 3), (3, 4)), "mine"))
-    plan (path mine in the file)
+    >>> print(plan_text(tensor_einsum.plan("ij,jk->ik", (2, 3), (3, 4)), "our planner"))
+    plan (our planner)
       steps                 1
       flops                 48
       largest intermediate  8 elements, 64 B
@@ -63,7 +65,6 @@ def plan_text(plan: tensor_einsum.Plan, path: str | None) -> str:
         ),
         ("peak memory", f"{readable_bytes(plan.peak_bytes)} beside the operands"),
     ]
-    origin = "our planner" if path is None else f"path {printable(path)[1:-1]} in the file"
     return f"plan ({origin})\n{table(rows, '<<')}"
 
 
@@ -121,14 +122,36 @@ def norm_text(largest: float, ratio: float) -> str:
     return scientific(ratio, math.log10(largest))
 
 
-def time_text(plan: tensor_einsum.Plan, seconds: float) -> str:
-    """Seconds, and flops per second.
+def search_text(record: tensor_einsum.SearchRecord) -> str:
+    """How the order was searched, as a row below those of the plan.
 
-    >>> time_text(tensor_einsum.plan("ij,jk->ik", (1000, 500), (500, 1000)), 0.1)
-    'time: 0.100 s, 10.00 GFLOP/s'
+    >>> found = tensor_einsum.plan("ij,jk,kl->il", (2, 3), (3, 4), (4, 5))
+    >>> search_text(found.search)  # doctest: +ELLIPSIS
+    '  search                ... s, ...'
     """
-    rate = plan.flops / seconds / 1e9 if seconds > 0 else 0.0
-    return f"time: {seconds:.3f} s, {rate:.2f} GFLOP/s"
+    tried = ", ".join(f"{one.times:,} × {one.method}" if one.times > 1 else one.method for one in record.tried)
+    more = "searching longer is likely to pay" if record.would_pay else "searching longer would not pay"
+    ended = {"exact": "nothing better exists", "interrupted": f"interrupted; {more}"}.get(record.stopped, more)
+    return f"  search                {record.seconds:.3f} s, {tried}; {ended}"
+
+
+def time_text(plan: tensor_einsum.Plan, seconds: Sequence[float]) -> str:
+    """Seconds of the first call, which binds kernels, and of later ones; flops per second of the median of those.
+
+    >>> product = tensor_einsum.plan("ij,jk->ik", (1000, 500), (500, 1000))
+    >>> time_text(product, [0.1])
+    'time: 0.100 s, 10.00 GFLOP/s'
+    >>> time_text(product, [0.5, 0.1, 0.2, 0.1])
+    'time: first 0.500 s, then 0.100 s (median of 3, 0.100 to 0.200), 10.00 GFLOP/s'
+    """
+    first, *later = seconds
+    middle = median(later or [first])
+    rate = plan.flops / middle / 1e9 if middle > 0 else 0.0
+    if not later:
+        return f"time: {first:.3f} s, {rate:.2f} GFLOP/s"
+    digits = 3 if min(later) >= 0.01 else 6
+    spread = f"median of {len(later)}, {min(later):.{digits}f} to {max(later):.{digits}f}"
+    return f"time: first {first:.{digits}f} s, then {middle:.{digits}f} s ({spread}), {rate:.2f} GFLOP/s"
 
 
 def reference_text(reference: Reference, result: tr.Tensor) -> tuple[str, bool]:

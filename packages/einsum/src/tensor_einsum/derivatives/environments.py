@@ -12,8 +12,8 @@ from tensor_einsum.derivatives.running import BoundSweep
 from tensor_einsum.derivatives.sliced import parts_of, plan_of_slice, result_bytes, run_slices
 from tensor_einsum.derivatives.sweep import Goal, SweepPlan
 from tensor_einsum.errors import MemoryLimitError
-from tensor_einsum.executor import check_forms, needs_check
-from tensor_einsum.search_options import bytes_of
+from tensor_einsum.execution.executor import check_forms, needs_check
+from tensor_einsum.search.options import bytes_of
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.memory_limits import recently_usable_bytes
@@ -22,7 +22,7 @@ from tensor_runtime.form import Form
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 if TYPE_CHECKING:
-    from tensor_einsum.plan import Plan
+    from tensor_einsum.plans.plan import Plan
 
 _sweeps: Final[CacheTable[SweepPlan]] = CacheTable(binding_cache)
 _bound: Final[CacheTable[BoundSweep]] = CacheTable(binding_cache)

@@ -11,7 +11,7 @@ from tensor_runtime.algebras import Semiring
 from tensor_runtime.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
-    from tensor_einsum.plan import Plan
+    from tensor_einsum.plans.plan import Plan
 
 
 def marginals_goal(plan: Plan, labels: Any) -> Goal:

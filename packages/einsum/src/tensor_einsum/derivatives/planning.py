@@ -22,10 +22,10 @@ from tensor_einsum.derivatives.store import OverLimit, Store
 from tensor_einsum.derivatives.sweep import Goal, SweepPlan
 from tensor_einsum.derivatives.tree import Tree
 from tensor_einsum.errors import MemoryLimitError
-from tensor_einsum.network import Labels
+from tensor_einsum.notation.network import Labels
 
 if TYPE_CHECKING:
-    from tensor_einsum.plan import Plan
+    from tensor_einsum.plans.plan import Plan
 
 
 def plan_sweep(operation: str, plan: Plan, goal: Goal, limit: int | None) -> SweepPlan:

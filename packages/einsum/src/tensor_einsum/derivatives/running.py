@@ -9,10 +9,10 @@ from tensor_core.dtypes import DType
 from tensor_core.errors import OutOfMemoryError, TensorError
 from tensor_core.formatting import readable_bytes
 from tensor_einsum.derivatives.sweep import SweepPlan
-from tensor_einsum.executor import BINDERS, needs_check
-from tensor_einsum.semirings import binders_in
-from tensor_einsum.steps import Step
-from tensor_einsum.unary_steps import StepBinder, conversion
+from tensor_einsum.execution.executor import BINDERS, needs_check
+from tensor_einsum.execution.semirings import binders_in
+from tensor_einsum.execution.unary_steps import StepBinder, conversion
+from tensor_einsum.steps.steps import Step
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
 from tensor_runtime.backends.bindings import Binding
 from tensor_runtime.backends.error_translation import translated

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 import tensor_runtime as ops
 from tensor_core.dtypes import Bool
 from tensor_einsum.derivatives.sweep import Goal
-from tensor_einsum.network import Labels, Shape
-from tensor_einsum.remaking import remade
+from tensor_einsum.notation.network import Labels, Shape
 from tensor_einsum.slices.cutting import grid
 from tensor_runtime.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
-    from tensor_einsum.plan import Plan
+    from tensor_einsum.plans.plan import Plan
 
 Parts = dict[int, slice]
 """By label that is cut: where a slice lies along it."""
@@ -38,7 +37,7 @@ def plan_of_slice(plan: Plan, parts: Parts) -> Plan:
         tuple([_length(plan, label, extent, parts) for label, extent in zip(term, shape, strict=True)])
         for term, shape in zip(plan.inputs, plan.shapes, strict=True)
     ]
-    return remade("einsum", plan, plan.notation, plan.inputs, plan.output, plan.names, shapes, plan.dtypes)
+    return plan.with_slices(()).reuse(*shapes)
 
 
 def parts_of(plan: Plan) -> list[Parts]:

@@ -13,11 +13,11 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from tensor_einsum.derivatives.sweep import step_of
-from tensor_einsum.network import Labels, Shape
-from tensor_einsum.steps import Step
+from tensor_einsum.notation.network import Labels, Shape
+from tensor_einsum.steps.steps import Step
 
 if TYPE_CHECKING:
-    from tensor_einsum.plan import Plan
+    from tensor_einsum.plans.plan import Plan
 
 
 class OverLimit(Exception):  # noqa: N818 - a signal inside this package

@@ -11,13 +11,13 @@ from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from tensor_core.formatting import readable_bytes
-from tensor_einsum.label_names import written
-from tensor_einsum.network import Labels
-from tensor_einsum.report import as_html, as_text, report_of_sweep
-from tensor_einsum.steps import VIEWS, Step
+from tensor_einsum.notation.label_names import written
+from tensor_einsum.notation.network import Labels
+from tensor_einsum.steps.report import as_html, as_text, report_of_sweep
+from tensor_einsum.steps.steps import VIEWS, Step
 
 if TYPE_CHECKING:
-    from tensor_einsum.plan import Plan
+    from tensor_einsum.plans.plan import Plan
 
 
 class Goal(NamedTuple):

@@ -6,11 +6,11 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from tensor_einsum.derivatives.sweep import Goal
-from tensor_einsum.network import Labels
-from tensor_einsum.steps import KEEPS_CONJ
+from tensor_einsum.notation.network import Labels
+from tensor_einsum.steps.steps import KEEPS_CONJ
 
 if TYPE_CHECKING:
-    from tensor_einsum.plan import Plan
+    from tensor_einsum.plans.plan import Plan
 
 
 class Tree:

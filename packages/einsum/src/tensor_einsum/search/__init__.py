@@ -1,1 +1,4 @@
-"""The search for contraction orders, and for the labels to slice: :func:`tensor_einsum.search.engine.search`."""
+"""The order of a contraction: a search of our own (``engine``), paths and optimizers of others, and what is minimised.
+
+Imports ``notation``; no plan and no tensor.
+"""

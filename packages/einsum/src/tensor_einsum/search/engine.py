@@ -102,7 +102,7 @@ def _search_natively(
         peak,
         estimated,
         cast(Reason, found["stopped"]),
-        found["stopped"] != "exact" and would_pay(history, found["rotations"], estimated),
+        found["stopped"] not in ("exact", "settled") and would_pay(history, found["rotations"], estimated),
     )
     return Found(found["path"], found["sliced"], record)
 
@@ -114,11 +114,11 @@ def would_pay(history: tuple[Progress, ...], rotations: int, log2_seconds: float
     >>> would_pay(history, 1000, 0.0), would_pay(history, 1000, -30.0)  # a second is three quarters less, or far less
     (True, False)
     """
+    spent = log2(SECONDS_PER_ROTATION * max(rotations / 2, 1))
     early = [step.log2_products for step in history if step.rotations <= rotations / 2]
-    if not early:
-        return True
-    saved = log2_seconds + log2(max(exp2(min(early[-1] - history[-1].log2_products, 100)) - 1, 1e-300))
-    return saved > log2(SECONDS_PER_ROTATION * max(rotations / 2, 1))
+    if not early:  # nothing is known yet: a tenth may be saved
+        return log2_seconds > spent + log2(10)
+    return log2_seconds + log2(max(exp2(min(early[-1] - history[-1].log2_products, 100)) - 1, 1e-300)) > spent
 
 
 def check(problem: Problem, budget: Budget, largest: int | None) -> None:

@@ -83,7 +83,7 @@ class Budget(NamedTuple):
     rotations: int | None = None
     share: float | None = None
     seconds: float | None = None
-    most_rotations: int = 400_000_000
+    most_rotations: int = 200_000_000
 
 
 class Tried(NamedTuple):

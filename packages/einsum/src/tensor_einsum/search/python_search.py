@@ -87,7 +87,9 @@ class _Search:
         starts = _STARTS if budget.rotations is None else 1 + min(_STARTS, budget.rotations // _ROTATIONS_PER_START)
         try:
             for number in range(starts):
-                alpha, noise = (1.0, 0.0) if number == 0 else (self.random.random() * 1.5, self.random.random())
+                alpha, noise = (
+                    (1.0, 0.0) if number == 0 else (self.random.random() * 1.5, 2 * 1e-3 ** self.random.random())
+                )
                 self._offer("greedy", self._greedy(alpha, noise))
                 if budget.seconds is not None and perf_counter() - self.begun > budget.seconds / 2:
                     return "seconds"
@@ -159,7 +161,6 @@ class _Search:
                 (self._key(after)[1:], label, after)
                 for label in self._worth_cutting(path, sliced)
                 for after in (measure(self.problem, path, (*sliced, label)),)
-                if after.peak < found.peak - 1e-9 or after.size < found.size - 1e-9
             ]
             if not tries:
                 break
@@ -253,7 +254,8 @@ class _Search:
             size = self._log_size(result(alive[a], alive[b]))
             top = max(size, sizes[a], sizes[b])
             gain = exp2(size - top) - alpha * (exp2(sizes[a] - top) + exp2(sizes[b] - top))
-            score = top + log2(gain) if gain > 0 else -top - log2(-gain) if gain < 0 else 0.0
+            score = log2(1 + abs(gain) * exp2(top)) if top < 60 else max(0.0, top + log2(abs(gain) + 1e-18))
+            score = score if gain > 0 else -score
             if noise:
                 score -= noise * log(-log(max(self.random.random(), 1e-300)))
             heappush(heap, (score, a, b))

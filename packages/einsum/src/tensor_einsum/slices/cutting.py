@@ -17,9 +17,9 @@ from math import prod
 from typing import Any, NamedTuple
 
 from tensor_core.errors import ArgumentError, shortened
-from tensor_einsum.network import Labels, Network, Shape
-from tensor_einsum.path import Path
-from tensor_einsum.steps import Step, build_steps, peak_bytes
+from tensor_einsum.notation.network import Labels, Network, Shape
+from tensor_einsum.search.path import Path
+from tensor_einsum.steps.steps import Step, build_steps, peak_bytes
 
 Cut = tuple[int, int]
 """A label, and the extent of its parts."""
@@ -85,8 +85,8 @@ def named_cuts(labels: Iterable[Any] | Mapping[Any, int], names: Sequence[str], 
 def ordered_cuts(network: Network, cuts: Sequence[Cut]) -> Cuts:
     """Cuts that change anything, in the order in which slices are numbered: labels of the output first.
 
-    >>> from tensor_einsum.network import resolve
-    >>> from tensor_einsum.notation import parse
+    >>> from tensor_einsum.notation.network import resolve
+    >>> from tensor_einsum.notation.reading import parse
     >>> ordered_cuts(resolve("plan", parse("ij,jk->ik"), [(4, 6), (6, 1)]), [(1, 2), (2, 1), (0, 9), (0, 3)])
     ((0, 3), (1, 2))
     """
@@ -148,8 +148,8 @@ def slice_network(network: Network, cuts: Cuts, parts: Sequence[int] | None = No
         cuts: what is cut.
         parts: extents along the labels that are cut; None for those of a full slice.
 
-    >>> from tensor_einsum.network import resolve
-    >>> from tensor_einsum.notation import parse
+    >>> from tensor_einsum.notation.network import resolve
+    >>> from tensor_einsum.notation.reading import parse
     >>> network = resolve("plan", parse("ij,jk->ik"), [(4, 6), (6, 5)])
     >>> slice_network(network, ((0, 1), (1, 2))).shapes, slice_network(network, ((1, 4),), (2,)).shapes
     (((2,), (2, 5)), ((4, 2), (2, 5)))
@@ -179,8 +179,8 @@ def _without(labels: Labels, gone: set[int]) -> Labels:
 def varying(network: Network, cuts: Cuts, steps: Sequence[Step]) -> tuple[bool, ...]:
     """Of every operand, then of every step: whether it differs from slice to slice.
 
-    >>> from tensor_einsum.network import resolve
-    >>> from tensor_einsum.notation import parse
+    >>> from tensor_einsum.notation.network import resolve
+    >>> from tensor_einsum.notation.reading import parse
     >>> network = resolve("plan", parse("ij,jk,kl->il"), [(2, 3), (3, 4), (4, 5)])
     >>> varying(network, ((0, 1),), build_steps(slice_network(network, ((0, 1),)), ((1, 2), (0, 3)), 8))
     (True, False, False, False, True)
@@ -225,8 +225,8 @@ def sliced_steps(network: Network, cuts: Sequence[Cut], path: Path, itemsize: in
         itemsize: bytes per element.
         conj: operands that are taken conjugated.
 
-    >>> from tensor_einsum.network import resolve
-    >>> from tensor_einsum.notation import parse
+    >>> from tensor_einsum.notation.network import resolve
+    >>> from tensor_einsum.notation.reading import parse
     >>> network = resolve("plan", parse("ij,jk->ik"), [(4, 6), (6, 5)])
     >>> sliced_steps(network, [(1, 4)], ((0, 1),), 8)[2:]
     (240, 240, 320)

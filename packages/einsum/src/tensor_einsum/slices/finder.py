@@ -15,9 +15,9 @@ from math import inf, log, prod
 from random import Random
 from typing import Final
 
-from tensor_einsum.network import Network
+from tensor_einsum.notation.network import Network
 from tensor_einsum.slices.cutting import Cuts, ordered_cuts
-from tensor_einsum.steps import Step
+from tensor_einsum.steps.steps import Step
 
 _TRIES: Final = 6
 _WORK: Final = 3_000_000  # steps looked at, over all tries: about a second

@@ -20,7 +20,7 @@ from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import Placement
 
 if TYPE_CHECKING:
-    from tensor_einsum.plan import Plan
+    from tensor_einsum.plans.plan import Plan
 
 
 def _bind_writing(key: tuple[Form, Form]) -> Binding:

@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, Final
 
 from tensor_core.errors import shortened
 from tensor_core.formatting import readable_bytes
-from tensor_einsum.arithmetic import Arithmetic
 from tensor_einsum.errors import MemoryLimitError
-from tensor_einsum.executor import bind_plan, check_forms
-from tensor_einsum.optimizers import Order
-from tensor_einsum.path import to_ids
+from tensor_einsum.execution.executor import bind_plan, check_forms
+from tensor_einsum.search.optimizers import Order
+from tensor_einsum.search.path import to_ids
 from tensor_einsum.slices.cutting import Cuts, slice_network
 from tensor_einsum.slices.executable import SlicedExecutable
 from tensor_einsum.slices.finder import Model, find_cuts
-from tensor_einsum.steps import build_steps
+from tensor_einsum.steps.arithmetic import Arithmetic
+from tensor_einsum.steps.steps import build_steps
 from tensor_runtime.backends.workspaces import workspace_of
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
 
 if TYPE_CHECKING:
-    from tensor_einsum.plan import Plan
+    from tensor_einsum.plans.plan import Plan
 
 _ROUNDS: Final = 12  # of measuring; two or three suffice as a rule
 

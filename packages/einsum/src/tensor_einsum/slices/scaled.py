@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from tensor_einsum.executor import OnStep, check_fits, needs_check
-from tensor_einsum.scaling import Scale, check_scalable, normalised
+from tensor_einsum.execution.executor import OnStep, check_fits, needs_check
+from tensor_einsum.execution.scaling import Scale, check_scalable, normalised
 from tensor_einsum.slices.executable import SlicedExecutable
 from tensor_einsum.slices.gathering import Gathering
 from tensor_einsum.slices.running import counting
@@ -22,16 +22,16 @@ from tensor_runtime.protocols import Kernel
 from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
 
 if TYPE_CHECKING:
-    from tensor_einsum.plan import Plan
+    from tensor_einsum.plans.plan import Plan
 
 
 def run_scaled_slices(
     plan: Plan, operands: Sequence[Tensor], on_step: OnStep | None, force: bool
 ) -> tuple[Tensor, float]:
-    """Mantissa and exponent of a sliced contraction, as ``tensor_einsum.scaling.normalised`` gives them.
+    """Mantissa and exponent of a sliced contraction, as ``tensor_einsum.execution.scaling.normalised`` gives them.
 
     Raises:
-        DTypeError, ArgumentError: as for ``tensor_einsum.scaling.check_scalable``.
+        DTypeError, ArgumentError: as for ``tensor_einsum.execution.scaling.check_scalable``.
         OutOfMemoryError: the plan does not fit, with a copy of its largest intermediate.
 
     >>> from tensor_einsum import plan

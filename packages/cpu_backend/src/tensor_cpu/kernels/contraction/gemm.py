@@ -27,8 +27,8 @@ from tensor_cpu.kernels.axes import (
     line,
 )
 from tensor_cpu.kernels.contraction import cost
-from tensor_cpu.kernels.contraction.matrix_copies import Strides, bind_rearranged, copy_strides, look_at
 from tensor_cpu.kernels.contraction.native import TYPE_NAMES
+from tensor_cpu.kernels.copy.matrix_copies import Strides, bind_rearranged, copy_strides, look_at
 from tensor_cpu.system.blas import blas_limit, open_blas
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY

@@ -12,7 +12,7 @@ import numpy as np
 
 from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND, Axis, Operand, access, extent_of, line, look
 from tensor_cpu.kernels.contraction.gemm import MatrixProduct, blas_matrix
-from tensor_cpu.kernels.contraction.matrix_copies import bind_rearranged, look_at
+from tensor_cpu.kernels.copy.matrix_copies import bind_rearranged, look_at
 from tensor_cpu.system.errstate import IGNORING_FP_ERRORS, ignoring_fp_errors
 
 Group = tuple[Axis, ...]

@@ -1,0 +1,101 @@
+"""``out``, ``alpha`` and ``beta``: alpha times a contraction plus beta times what ``out`` holds, written into it.
+
+Numbers are weak, as everywhere: a result of the operands' dtype stays what it is unless the number's kind is wider.
+With a ``beta`` of 0, what ``out`` held is not read, as in BLAS. The sum is made first and written then, so ``out`` may
+be an operand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from tensor_core.errors import ArgumentError, DTypeError, ShapeError, shortened
+from tensor_core.foreign import refuse_masked
+from tensor_core.promotion import promote, promote_scalar
+from tensor_runtime.algebras import PLUS_TIMES
+from tensor_runtime.dispatch.conversion import check_convertible
+from tensor_runtime.dispatch.out import as_target, check_apart, write
+from tensor_runtime.dispatch.spec import PYTHON_NUMBERS, common_placement
+from tensor_runtime.form import form_of
+from tensor_runtime.fusion.fuse import fuse
+from tensor_runtime.ops.arithmetic import multiply
+from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensorViewMut
+
+if TYPE_CHECKING:
+    from tensor_einsum.plans.plan import Plan
+
+_SUM: Final = fuse(lambda result, former, beta: result + beta * former)
+_WEIGHTED: Final = fuse(lambda result, former, alpha, beta: alpha * result + beta * former)
+
+
+class Accumulation:
+    """What becomes of the result of a plan; everything is checked before the plan runs.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime import ones
+    >>> out = ones((2,))
+    >>> dot = plan("ij,j->i", (2, 3), (3,))
+    >>> operands = ones((2, 3)), ones((3,))
+    >>> Accumulation(dot, operands, out, 2.0, 10.0).finish(dot(*operands)).to_numpy().tolist()
+    [16.0, 16.0]
+    """
+
+    def __init__(self, plan: Plan, operands: Sequence[Tensor], out: Any, alpha: Any, beta: Any) -> None:
+        self.alpha, self.beta = _factor("alpha", alpha), _factor("beta", beta)
+        self.out: Tensor | None = out
+        self.target: TypedTensorViewMut[Any] | None = None
+        if plan.algebra is not PLUS_TIMES and not (alpha == 1 and beta == 0):
+            raise ArgumentError(
+                f"einsum: alpha is {shortened(alpha)} and beta {shortened(beta)}, in the algebra {plan.algebra.name}; "
+                "accepted: both in plus_times alone",
+                operation="einsum",
+            )
+        if out is None:
+            if beta != 0:
+                raise ArgumentError(
+                    f"einsum: beta is {shortened(beta)}, but there is no out to scale; give out=", operation="einsum"
+                )
+            return
+        refuse_masked("out", out)
+        target = self.target = as_target(out)
+        if target.shape != plan.output_shape:
+            raise ShapeError(
+                f"einsum: out has shape {target.shape} and the result {plan.output_shape}; accepted: equal shapes",
+                shapes=(target.shape, plan.output_shape),
+            )
+        common_placement("einsum", (target._form, *[operand._form for operand in operands]))
+        dtype = plan.output_dtype if _is_one(alpha) else promote_scalar(plan.output_dtype, type(alpha))
+        if beta != 0:
+            dtype = promote(dtype, promote_scalar(target.dtype, type(beta)))
+        check_convertible("out", form_of(dtype, target.shape, target.placement), target.dtype)
+        check_apart(target, *operands)
+
+    def finish(self, result: Tensor) -> Tensor:
+        """The result, scaled; or ``out``, with the sum written into it."""
+        alpha, beta, target = self.alpha, self.beta, self.target
+        if target is None or beta == 0:
+            result = result if _is_one(alpha) else multiply(result, alpha)
+        elif _is_one(alpha):
+            result = _SUM(result, target, beta)
+        else:
+            result = _WEIGHTED(result, target, alpha, beta)
+        if target is None or self.out is None:
+            return result
+        write(target, result, "out")
+        return self.out
+
+
+def _is_one(number: Number) -> bool:
+    return number == 1
+
+
+def _factor(name: str, value: Any) -> Number:
+    if type(value) not in PYTHON_NUMBERS:
+        raise DTypeError(
+            f"einsum: {name} is {shortened(value)} of type {type(value).__name__}; accepted: Python's bool, int, float "
+            "and complex",
+            operation="einsum",
+        )
+    number: Number = value
+    return number

@@ -1,0 +1,82 @@
+"""Steps that read an operand conjugated: the kernel ``conj_contract``, or without it ``conj`` before the product.
+
+``tensor_einsum.steps.steps`` has decided where they are needed: only where one factor of a product is conjugated and
+the other is not, and at the end where both were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from tensor_core.dtypes import DType
+from tensor_core.errors import UnsupportedOperationError
+from tensor_einsum.steps.steps import Step, numbered
+from tensor_runtime.backends.bindings import Binding, binding_cache
+from tensor_runtime.backends.bounded_cache import CacheTable
+from tensor_runtime.backends.kernel_facts import state
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.backends.workspaces import with_workspace, workspace_of
+from tensor_runtime.contracts.contraction import ContractParams
+from tensor_runtime.form import Form, form_of
+from tensor_runtime.protocols import Kernel
+
+state("conj_contract")  # pure
+
+
+def bind_contraction(step: Step, forms: Sequence[Form], dtype: DType) -> Binding:
+    """The kernel of a product whose first operand is taken conjugated, and the form of its result.
+
+    >>> from tensor_core import C64
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime.placement import CPU
+    >>> (step,) = plan("i,i->", (2,), (2,), dtype=C64, conj=0).steps
+    >>> bind_contraction(step, [form_of(C64, (2,), CPU)] * 2, C64)[1]
+    Form(C64, (), cpu)
+    """
+    a, b = forms
+    labels = numbered((*step.inputs, step.output))
+    key = a, b, dtype, labels
+    known = _contractions.get(key)
+    if known is not None:
+        return known
+    result, params = form_of(dtype, step.shape, a.placement), ContractParams(*labels)
+    try:
+        kernel = registry.bind("conj_contract", (a, b), result, params)
+    except UnsupportedOperationError:
+        conj, copy = conjugated(a)
+        contract = registry.bind("contract", (copy, b), result, params)
+        kernel = with_workspace(_after_conj(conj, contract), copy.nbytes + workspace_of(contract))
+    return _contractions.insert(key, (kernel, result))
+
+
+def _after_conj(conj: Kernel, contract: Kernel) -> Kernel:
+    return lambda x, y: contract(conj(x), y)
+
+
+def conjugated(form: Form) -> Binding:
+    """The kernel "conj", and the form of its result.
+
+    >>> from tensor_core import C64
+    >>> from tensor_runtime.placement import CPU
+    >>> conjugated(form_of(C64, (2, 3), CPU, (3, 1)))[1].strides
+    (1, 2)
+    """
+    result = form_of(form.dtype, form.shape, form.placement)
+    return registry.bind("conj", (form,), result, None), result
+
+
+def bind_conj(step: Step, forms: Sequence[Form], dtype: DType) -> Binding:
+    """The kernel of a step that conjugates, and the form of its result.
+
+    >>> from tensor_core import C64
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime.placement import CPU
+    >>> step = plan("i->i", (2,), dtype=C64, conj=0).steps[-1]
+    >>> bind_conj(step, [form_of(C64, (2,), CPU)], C64)[1]
+    Form(C64, (2,), cpu)
+    """
+    return conjugated(forms[0])
+
+
+_contractions: Final[CacheTable[Binding]] = CacheTable(binding_cache)

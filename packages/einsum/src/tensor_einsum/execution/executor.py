@@ -1,0 +1,329 @@
+"""The executor: binds a plan to the forms of actual operands, and runs it by kernels on the backend's own arrays.
+
+No tensor exists between steps, and an intermediate is dropped as soon as the step that reads it is done. Kernels of
+equal steps are shared, within a network and between networks.
+
+A plan that cannot end for want of memory is refused before its first step. What it needs is its peak, and what the
+kernels of its steps say that they take besides (``workspaces`` of the runtime): a backend may have to copy an operand,
+such as one that is repeated along an axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from sys import getsizeof
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from tensor_core.dtypes import DType
+from tensor_core.errors import DTypeError, OutOfMemoryError, TensorError
+from tensor_core.formatting import readable_bytes
+from tensor_einsum.errors import ExtentError
+from tensor_einsum.execution import conjugation, semirings
+from tensor_einsum.execution.unary_steps import StepBinder, bind_squeeze, bind_unary_einsum
+from tensor_einsum.steps.steps import Step, numbered, peak_bytes
+from tensor_runtime.algebras import PLUS_TIMES, Semiring
+from tensor_runtime.backends.bindings import Binding, binding_cache
+from tensor_runtime.backends.bounded_cache import CacheTable
+from tensor_runtime.backends.error_translation import translated
+from tensor_runtime.backends.memory_limits import recently_usable_bytes
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.backends.workspaces import workspace_of
+from tensor_runtime.contracts.contraction import ContractParams
+from tensor_runtime.dispatch.spec import common_placement
+from tensor_runtime.form import Form, form_of
+from tensor_runtime.placement import Placement
+from tensor_runtime.protocols import Kernel
+
+if TYPE_CHECKING:
+    from tensor_einsum.plans.plan import Plan
+
+OnStep = Callable[[int, int], object]
+
+_UNCHECKED: Final = 64 << 20
+"""Needs up to here are never looked at, so that small plans pay nothing for the question."""
+_INSTRUCTION_BYTES: Final = 200  # with what closures of small kernels hold
+
+
+class Instruction(NamedTuple):
+    """One kernel and the slots it reads; its result goes to the next slot."""
+
+    kernel: Kernel
+    first: int
+    second: int  # -1 for kernels of one operand
+
+
+class Executable:
+    """A plan bound to forms. Slots hold the operands, then the result of every instruction.
+
+    >>> from operator import add, mul
+    >>> from tensor_einsum import plan
+    >>> three = plan(",,", (), (), (), optimize=False)
+    >>> Executable(three, (Instruction(add, 0, 1), Instruction(mul, 3, 2)))(1, 2, 5)
+    15
+    """
+
+    __slots__ = ("instructions", "needed_bytes", "plan")
+
+    def __init__(self, plan: Plan, instructions: tuple[Instruction, ...]) -> None:
+        self.plan = plan
+        self.instructions = instructions
+        self.needed_bytes = plan.peak_bytes  # beside the operands
+        for instruction in instructions:
+            if hasattr(instruction.kernel, "workspace_bytes"):
+                workspaces = [workspace_of(instruction.kernel) for instruction in instructions]
+                self.needed_bytes = peak_bytes(plan.steps, len(plan.inputs), workspaces)
+                break
+
+    def __sizeof__(self) -> int:
+        """Bytes kept alive, kernels included; the plan counts where plans are kept."""
+        return sum([getsizeof(instruction.kernel) + _INSTRUCTION_BYTES for instruction in self.instructions])
+
+    def __call__(self, *arrays: Any) -> Any:
+        """Run on native arrays."""
+        return self.run(arrays, None)
+
+    def run(self, arrays: Sequence[Any], on_step: OnStep | None) -> Any:
+        """Run every instruction on native arrays; ``on_step(done, total)`` follows each one."""
+        slots = list(arrays)
+        total = len(self.instructions)
+        for done, (kernel, first, second) in enumerate(self.instructions, 1):
+            try:
+                if second < 0:
+                    slots.append(kernel(slots[first]))
+                else:
+                    slots.append(kernel(slots[first], slots[second]))
+                    slots[second] = None
+            except TensorError:
+                raise
+            except Exception as error:
+                raise self._failure(done - 1, error) from error
+            slots[first] = None
+            if on_step is not None:
+                on_step(done, total)
+        return slots[-1]
+
+    def _failure(self, number: int, error: Exception) -> TensorError:
+        if not isinstance(error, MemoryError):
+            return translated("einsum", error)
+        step = self.plan.steps[number]
+        return OutOfMemoryError(
+            f"einsum: not enough memory in step {number} of {len(self.plan.steps)}, {step.subscripts}, whose result "
+            f"takes {readable_bytes(step.bytes)}; the plan needs {readable_bytes(self.needed_bytes)} beside its "
+            "operands",
+            operation="einsum",
+            step=number,
+        )
+
+    def shortest(self) -> Kernel:
+        """The same as one callable: the kernel itself for one step, two nested kernels for three operands."""
+        if len(self.instructions) == 1:
+            kernel, first, second = self.instructions[0]
+            if (first, second) in ((0, -1), (0, 1)):
+                return kernel
+        if len(self.instructions) == 2 and len(self.plan.inputs) == 3:
+            one, two = self.instructions
+            nested = _NESTED.get((one.first, one.second))
+            if nested and {two.first, two.second} == {3, 3 - one.first - one.second}:
+                return nested(one.kernel, two.kernel if two.second == 3 else _swapped(two.kernel))
+        return self
+
+
+def _swapped(kernel: Kernel) -> Kernel:
+    return lambda x, y: kernel(y, x)
+
+
+_NESTED: Final[dict[tuple[int, int], Callable[[Kernel, Kernel], Kernel]]] = {
+    (0, 1): lambda one, two: lambda x, y, z: two(z, one(x, y)),
+    (0, 2): lambda one, two: lambda x, y, z: two(y, one(x, z)),
+    (1, 2): lambda one, two: lambda x, y, z: two(x, one(y, z)),
+}
+"""Three operands, by the pair that is contracted first; each has a line of its own, as a list of slots costs more
+than the look-up."""
+
+
+def bind_call(plan: Plan, forms: Sequence[Form], /) -> Binding:
+    """One callable for all of a plan, behind a check where memory may not suffice, and the form of its result.
+
+    Raises:
+        PlacementError, UnsupportedOperationError: as for :func:`bind_plan`.
+
+    >>> from tensor_core import F64
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime.placement import CPU
+    >>> kernel, result = bind_call(plan("ij,j->i", (2, 3), (3,)), [form_of(F64, (2, 3), CPU), form_of(F64, (3,), CPU)])
+    >>> result
+    Form(F64, (2,), cpu)
+    """
+    executable, result = bind_plan(plan, forms)
+    kernel, needed = executable.shortest(), executable.needed_bytes
+    if needed <= _UNCHECKED or not needs_check(needed, result.placement):
+        return kernel, result
+
+    def run(*arrays: Any) -> Any:
+        check_fits(plan, needed)
+        return kernel(*arrays)
+
+    return run, result
+
+
+def bind_plan(plan: Plan, forms: Sequence[Form]) -> tuple[Executable, Form]:
+    """Bind every step of a plan to the forms of its operands.
+
+    Raises:
+        PlacementError: operands in different places; every one is listed.
+        UnsupportedOperationError: the backend lacks a kernel.
+
+    >>> from tensor_core import F64
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime.placement import CPU
+    >>> found = plan("ij,j->i", (2, 3), (3,))
+    >>> bind_plan(found, [form_of(F64, (2, 3), CPU), form_of(F64, (3,), CPU)])[1]
+    Form(F64, (2,), cpu)
+    """
+    check_placement(forms)
+    instructions, slots = bind_steps(plan.steps, forms, plan.output_dtype, plan.algebra)
+    return Executable(plan, instructions), slots[-1]
+
+
+def check_placement(forms: Sequence[Form]) -> None:
+    """Refuse operands in different places, with an error that lists them all.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.placement import CPU
+    >>> check_placement([form_of(F64, (2,), CPU)])
+    """
+    home = forms[0].placement
+    for form in forms:
+        if form.placement is not home:
+            common_placement("einsum", forms)  # which tells of all
+
+
+def bind_steps(
+    steps: Sequence[Step], forms: Sequence[Form], dtype: DType, algebra: Semiring
+) -> tuple[tuple[Instruction, ...], list[Form]]:
+    """The kernel of every step; then the forms of the operands and of every step's result.
+
+    Args:
+        steps: of a plan.
+        forms: of the operands.
+        dtype: of the result.
+        algebra: in which sums and products are taken.
+
+    >>> from tensor_core import F64
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime.placement import CPU
+    >>> bind_steps(plan("i->", (2,)).steps, [form_of(F64, (2,), CPU)], F64, PLUS_TIMES)[1]
+    [Form(F64, (2,), cpu), Form(F64, (), cpu)]
+    """
+    binders = BINDERS if algebra is PLUS_TIMES else {**BINDERS, **semirings.binders_in(algebra)}
+    slots = list(forms)
+    instructions = []
+    for step in steps:
+        first, second = step.operands if len(step.operands) == 2 else (step.operands[0], -1)
+        read = (slots[first],) if second < 0 else (slots[first], slots[second])
+        kernel, result = binders[step.kind](step, read, dtype)
+        instructions.append(Instruction(kernel, first, second))
+        slots.append(result)
+    return tuple(instructions), slots
+
+
+def _bind_contraction(step: Step, forms: Sequence[Form], dtype: DType) -> Binding:
+    a, b = forms
+    labels = numbered((*step.inputs, step.output))
+    key = a, b, dtype, labels
+    known = _contractions.get(key)
+    if known is not None:
+        return known
+    result = form_of(dtype, step.shape, a.placement)
+    return _contractions.insert(key, (registry.bind("contract", (a, b), result, ContractParams(*labels)), result))
+
+
+BINDERS: Final[Mapping[str, StepBinder]] = {
+    "contract": _bind_contraction,
+    "unary_einsum": bind_unary_einsum,
+    "squeeze": bind_squeeze,
+    "conj_contract": conjugation.bind_contraction,
+    "conj": conjugation.bind_conj,
+}
+"""By kinds of steps."""
+
+
+_contractions: Final[CacheTable[Binding]] = CacheTable(binding_cache)
+
+
+def check_forms(plan: Plan, forms: Sequence[Form]) -> None:
+    """Refuse operands that the plan was not made for.
+
+    Raises:
+        ExtentError: another number of operands, or another shape.
+        DTypeError: another dtype.
+
+    >>> from tensor_core import F64
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime.placement import CPU
+    >>> check_forms(plan("i->", (3,)), [form_of(F64, (2,), CPU)])
+    Traceback (most recent call last):
+    tensor_einsum.errors.ExtentError: einsum: operands have shapes (2,); this plan was made for (3,); plan again
+    """
+    found = tuple(form.shape for form in forms)
+    if found != plan.shapes:
+        listed = ", ".join(map(str, found)) or "none"
+        raise ExtentError(
+            f"einsum: operands have shapes {listed}; this plan was made for {', '.join(map(str, plan.shapes))}; "
+            "plan again",
+            operands=tuple(range(len(found))),
+            shapes=found,
+        )
+    dtypes = tuple(form.dtype for form in forms)
+    if dtypes != plan.dtypes:
+        raise DTypeError(
+            f"einsum: operands are {', '.join(dtype.name for dtype in dtypes)}; this plan was made for "
+            f"{', '.join(dtype.name for dtype in plan.dtypes)}; give dtype= to plan()",
+            operation="einsum",
+        )
+
+
+def check_fits(plan: Plan, needed: int, /) -> None:
+    """Refuse a plan that needs more than this process may have in all, whatever is taken at the moment.
+
+    Operands do not count: they exist already, and may be mapped files or repeated elements. What is free at the moment
+    does not decide, because it changes; what decides is the memory of the machine, the control groups of the process
+    and its limit on addresses, of which the smallest holds.
+
+    Args:
+        plan: what is asked about.
+        needed: bytes that it takes at once: its peak, or more where kernels take workspaces.
+
+    Raises:
+        OutOfMemoryError: with the fields ``needed`` and ``usable``, in bytes.
+
+    >>> from tensor_einsum import plan
+    >>> small, large = plan("i,j->ij", (3,), (4,)), plan("i,j->ij", (10**9,), (10**9,))
+    >>> check_fits(small, small.peak_bytes)
+    >>> check_fits(large, large.peak_bytes)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tensor_core.errors.OutOfMemoryError: einsum: the plan needs 6.9 EiB at its peak beside the operands, but this ...
+    """
+    usable = recently_usable_bytes()
+    if usable is not None and needed > usable:
+        copies = needed - plan.peak_bytes
+        of_which = f" ({readable_bytes(copies)} of it for workspaces, such as copies of operands)" if copies else ""
+        raise OutOfMemoryError(
+            f"einsum: the plan needs {readable_bytes(needed)} at its peak beside the operands{of_which}, but this "
+            f"process may use {readable_bytes(usable)} in all; choose another order with optimize=, contract in slices "
+            "with memory_limit=, raise the limit of the process, or start it all the same with force=True",
+            operation="einsum",
+            needed=needed,
+            usable=usable,
+        )
+
+
+def needs_check(needed: int, home: Placement, /) -> bool:
+    """Whether the limits of this process decide if a plan can end that needs so many bytes, and they are many.
+
+    >>> from tensor_runtime.backends.meta import META
+    >>> from tensor_runtime.placement import CPU
+    >>> needs_check(10**10, CPU), needs_check(10**10, META)
+    (True, False)
+    """
+    return needed > _UNCHECKED and hasattr(registry.backend_for(home), "lend")

@@ -1,0 +1,109 @@
+"""Progress of a contraction: how much of its work is done, and how long the rest will take.
+
+Work is counted in flops, because the last steps often take nearly all the time. The estimate of the time left supposes
+that the rest goes at the rate so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from time import perf_counter
+from typing import Any, Final, NamedTuple
+
+from tensor_core.errors import ArgumentError, BackendUnavailableError, shortened
+from tensor_einsum.steps.steps import Step
+
+_LEAST: Final = 1000
+"""Flops that a step counts for at least; it takes its microseconds even if it only rearranges."""
+
+
+class Progress(NamedTuple):
+    """Where a contraction is, after one of its steps."""
+
+    done: int  # steps
+    total: int  # steps
+    share: float  # of the work, from 0 to 1
+    seconds: float  # since the contraction began
+    seconds_left: float  # estimated
+
+
+class Meter:
+    """Counts work as steps are done, and tells ``report``.
+
+    >>> from tensor_einsum import plan
+    >>> meter = Meter(plan("ij,jk,kl->il", (9, 9), (9, 9), (9, 9)).steps, lambda progress: print(progress.share))
+    >>> meter(1, 2)
+    0.5
+    """
+
+    def __init__(
+        self, steps: Sequence[Step], report: Callable[[Progress], object], repeated: Sequence[Step] = (), times: int = 0
+    ) -> None:
+        self.work = [max(step.flops, _LEAST) for step in steps]
+        self.repeated = [max(step.flops, _LEAST) for step in repeated]
+        self.total = sum(self.work) + times * sum(self.repeated)
+        self.report = report
+        self.done = 0
+        self.started = perf_counter()
+
+    def __call__(self, done: int, total: int) -> None:
+        """Take note of one more step; whatever ``report`` raises stops the contraction."""
+        first = len(self.work)
+        self.done += self.work[done - 1] if done <= first else self.repeated[(done - first - 1) % len(self.repeated)]
+        share, seconds = self.done / self.total, perf_counter() - self.started
+        self.report(Progress(done, total, share, seconds, seconds / share - seconds))
+
+
+@contextmanager
+def reporting(
+    operation: str, steps: Sequence[Step], progress: Any, repeated: Sequence[Step] = (), times: int = 0
+) -> Iterator[Callable[[int, int], object] | None]:
+    """What is to be called after each step, for what a user gives as ``progress``.
+
+    Args:
+        operation: the name for messages.
+        steps: of the plan.
+        repeated, times: steps that are executed so often after those.
+        progress: False or None for nothing, True for a bar of tqdm on stderr, or a function of a :class:`Progress`.
+
+    Raises:
+        ArgumentError: something else.
+        BackendUnavailableError: a bar is asked for, and tqdm is not installed.
+
+    >>> with reporting("einsum", (), False) as on_step:
+    ...     on_step is None
+    True
+    """
+    if progress is None or progress is False:
+        yield None
+    elif progress is True:
+        with _bar(operation) as bar:
+            shown = 0.0
+
+            def advance(now: Progress) -> None:
+                nonlocal shown
+                bar.update(100 * now.share - shown)
+                shown = 100 * now.share
+
+            yield Meter(steps, advance, repeated, times)
+    elif callable(progress):
+        yield Meter(steps, progress, repeated, times)
+    else:
+        raise ArgumentError(
+            f"{operation}: progress is {shortened(progress)}; accepted: True, False, and a function of a Progress",
+            operation=operation,
+        )
+
+
+def _bar(operation: str) -> Any:
+    try:
+        from tqdm.auto import tqdm
+    except ImportError as error:
+        raise BackendUnavailableError(
+            f"{operation}: progress=True needs tqdm; pip install 'ironstride-tensor-einsum[progress]', or give a "
+            "function",
+            operation=operation,
+        ) from error
+    shape = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
+    return tqdm(total=100, desc=operation, bar_format=shape, leave=False)

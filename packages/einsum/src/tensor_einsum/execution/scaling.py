@@ -1,0 +1,143 @@
+"""Contractions whose result may lie outside the range of its dtype: a mantissa, and an exponent of ten apart from it.
+
+After each step the largest magnitude of the result is looked at, and where it is far from 1, the result is multiplied
+by a power of two that brings it near; operands likewise, before they are read. Powers of two lose nothing, and their
+exponents are added as whole numbers, so the mantissa is what the plain contraction gives wherever that stays in range.
+
+Looking at a magnitude reads one number back from where the tensor is, after each step.
+
+Source: cotengra's ``strip_exponent``, which returns the same pair, (mantissa, log10 of the scale).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import frexp, inf, isfinite, log10
+from typing import TYPE_CHECKING, Any, Final
+
+from tensor_core.dtypes import C32, F32
+from tensor_core.errors import ArgumentError, DTypeError
+from tensor_einsum.execution.executor import Executable, Instruction, OnStep, bind_steps, check_fits, needs_check
+from tensor_runtime.algebras import MAX_TIMES, PLUS_TIMES
+from tensor_runtime.form import Form
+from tensor_runtime.ops.arithmetic import divide, multiply
+from tensor_runtime.ops.statistics import norm
+from tensor_runtime.tensors.tensor import Tensor, wrap
+
+if TYPE_CHECKING:
+    from tensor_einsum.plans.plan import Plan
+
+_KINDS: Final = ("float", "complex")
+_LOG10_OF_2: Final = log10(2.0)
+_ONE_FACTOR: Final = 120
+"""Powers of two up to here are in range in every dtype; larger ones are taken in two steps."""
+_NARROW: Final = 30
+_WIDE: Final = 300
+"""Binary exponents within which a tensor is left as it is: products of two such, summed, stay in range."""
+
+
+class Scale:
+    """The scale that tensors of one contraction have lost so far: 2 to the power of ``exponent``.
+
+    >>> from tensor_runtime import tensor
+    >>> scale = Scale()
+    >>> scale.brought_near(tensor([2.0**900, 0.0])).to_numpy().tolist(), scale.exponent
+    ([0.5, 0.0], 901)
+    """
+
+    def __init__(self) -> None:
+        self.exponent = 0
+
+    def brought_near(self, x: Tensor) -> Tensor:
+        """The tensor, multiplied by a power of two where it is far from 1; not if it holds NaN or an infinity."""
+        largest = float(norm(x, inf))
+        if largest == 0.0 or not isfinite(largest):
+            return x
+        exponent = frexp(largest)[1]
+        if abs(exponent) <= (_NARROW if x.dtype in (F32, C32) else _WIDE):
+            return x
+        self.exponent += exponent
+        if abs(exponent) <= _ONE_FACTOR:
+            return multiply(x, 2.0**-exponent)
+        first = -exponent // 2
+        return multiply(multiply(x, 2.0**first), 2.0 ** (-exponent - first))
+
+
+def check_scalable(plan: Plan) -> None:
+    """Refuse a plan whose results have no exponent to take off.
+
+    Raises:
+        DTypeError: integers or Bool.
+        ArgumentError: an algebra in which a scale does not move through sums and products.
+
+    >>> from tensor_einsum import plan
+    >>> check_scalable(plan("i->", (3,)))
+    """
+    if plan.output_dtype.kind not in _KINDS:
+        raise DTypeError(
+            f"einsum: strip_exponent=True of operands that promote to {plan.output_dtype.name}; accepted: floating and "
+            "complex operands (convert() one first)",
+            operation="einsum",
+        )
+    if plan.algebra not in (PLUS_TIMES, MAX_TIMES):
+        raise ArgumentError(
+            f"einsum: strip_exponent=True in the algebra {plan.algebra.name}; accepted: plus_times and max_times, "
+            "where elements are multiplied",
+            operation="einsum",
+        )
+
+
+def run_scaled(
+    plan: Plan, operands: Sequence[Tensor], on_step: OnStep | None, force: bool = False
+) -> tuple[Tensor, float]:
+    """Contract tensors that the plan was made for; mantissa and exponent as for :func:`normalised`.
+
+    Raises:
+        DTypeError, ArgumentError: as for :func:`check_scalable`.
+        OutOfMemoryError: the plan does not fit, with a copy of its largest intermediate.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime import tensor
+    >>> x = tensor([1e200])
+    >>> mantissa, exponent = run_scaled(plan("i,i->", (1,), (1,)), [x, x], None)
+    >>> mantissa.item(), round(exponent, 9)
+    (1.0, 400.0)
+    """
+    check_scalable(plan)
+    scale = Scale()
+    near = [scale.brought_near(x) if x.dtype.kind in _KINDS else x for x in operands]
+    instructions, forms = bind_steps(plan.steps, [x._form for x in near], plan.output_dtype, plan.algebra)
+    scaled = [
+        instruction
+        if step.kind == "squeeze"
+        else Instruction(_scaled(instruction.kernel, form, scale), instruction.first, instruction.second)
+        for instruction, form, step in zip(instructions, forms[len(near) :], plan.steps, strict=True)
+    ]
+    needed = Executable(plan, instructions).needed_bytes + max((step.bytes for step in plan.steps), default=0)
+    if not force and needs_check(needed, forms[-1].placement):
+        check_fits(plan, needed)
+    executable = Executable(plan, tuple(scaled))
+    return normalised(wrap(forms[-1], executable.run([x._array for x in near], on_step)), scale)
+
+
+def _scaled(kernel: Any, form: Form, scale: Scale) -> Callable[..., Any]:
+    return lambda *arrays: scale.brought_near(wrap(form, kernel(*arrays)))._array
+
+
+def normalised(result: Tensor, scale: Scale) -> tuple[Tensor, float]:
+    """A mantissa whose largest magnitude is 1, and log10 of what it has to be multiplied by.
+
+    A result of zeros has the exponent 0; one that holds NaN or an infinity stays as it is.
+
+    >>> from tensor_runtime import tensor
+    >>> mantissa, exponent = normalised(tensor([-100.0, 50.0]), Scale())
+    >>> mantissa.to_numpy().tolist(), exponent
+    ([-1.0, 0.5], 2.0)
+    """
+    largest = float(norm(result, inf))
+    if largest == 0.0:
+        return result, 0.0
+    exponent = scale.exponent * _LOG10_OF_2
+    if not isfinite(largest):
+        return result, exponent
+    return divide(result, largest), exponent + log10(largest)

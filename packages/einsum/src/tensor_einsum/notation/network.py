@@ -1,0 +1,207 @@
+"""Networks: a notation and shapes, in which every label has one extent.
+
+Extents of a label are equal within one operand, and equal or 1 across operands; an extent of 1 beside 0 gives 0. An
+axis of extent 1 whose label is longer elsewhere does not depend on that label: the network drops it, which costs
+nothing. An ellipsis becomes labels of its own, aligned at the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import NamedTuple, NoReturn
+
+from tensor_einsum.errors import ExtentError, pointed
+from tensor_einsum.notation.label_names import ELLIPSIS, single_characters
+from tensor_einsum.notation.reading import Notation
+
+Labels = tuple[int, ...]
+Shape = tuple[int, ...]
+
+
+class Network(NamedTuple):
+    """Labels without ellipsis, and the extent of each."""
+
+    notation: str  # as written
+    inputs: tuple[Labels, ...]  # one label per axis of each operand
+    output: Labels
+    names: tuple[str, ...]  # by label
+    shapes: tuple[Shape, ...]
+    extents: tuple[int, ...]  # by label
+    terms: tuple[Labels, ...]  # the inputs without the axes of extent 1 that broadcast
+
+
+def resolve(operation: str, notation: Notation, shapes: Sequence[Shape]) -> Network:
+    """Give every label its extent.
+
+    Raises:
+        ExtentError: a wrong number of operands or axes, or extents that do not fit; the message names label,
+            operands, shapes.
+
+    >>> from tensor_einsum.notation.reading import parse
+    >>> resolve("einsum", parse("...ij,jk"), [(5, 2, 3), (3, 4)]).extents
+    (2, 3, 4, 5)
+    >>> resolve("einsum", parse("ij,ij"), [(2, 1), (2, 3)]).terms
+    ((0,), (0, 1))
+    """
+    if len(shapes) != len(notation.inputs):
+        raise ExtentError(
+            f"{operation}: {notation.text!r} has {_count(len(notation.inputs), 'operand')}, found {len(shapes)}: "
+            f"{', '.join(map(str, shapes)) or 'none'}",
+            operands=tuple(range(len(shapes))),
+            shapes=tuple(shapes),
+        )
+    inputs, output, names = notation.inputs, notation.output, notation.names
+    if ELLIPSIS in chain.from_iterable(inputs):
+        inputs, output, names = _expand_ellipsis(operation, notation, shapes)
+    for operand, (term, shape) in enumerate(zip(inputs, shapes, strict=True)):
+        if len(term) != len(shape):
+            _wrong_rank(operation, notation, operand, shape)
+    extents = [1] * len(names)
+    for term, shape in zip(inputs, shapes, strict=True):
+        for label, extent in zip(term, shape, strict=True):
+            if extent != 1:
+                if extents[label] != 1 and extents[label] != extent:
+                    _disagree(operation, notation, inputs, shapes, names, label)
+                extents[label] = extent
+    terms = list(inputs)
+    for operand, (term, shape) in enumerate(zip(inputs, shapes, strict=True)):
+        if len(set(term)) < len(term):
+            _check_diagonal(operation, notation, operand, term, shape, names)
+        if 1 in shape:
+            terms[operand] = _without_broadcast(term, shape, extents)
+    return Network(notation.text, inputs, output, names, tuple(shapes), tuple(extents), tuple(terms))
+
+
+def _without_broadcast(term: Labels, shape: Shape, extents: Sequence[int]) -> Labels:
+    return tuple([label for label, extent in zip(term, shape, strict=True) if extent == extents[label]])
+
+
+def _expand_ellipsis(
+    operation: str, notation: Notation, shapes: Sequence[Shape]
+) -> tuple[tuple[Labels, ...], Labels, tuple[str, ...]]:
+    """Replace every ellipsis by new labels; the last axis covered has the same one in every operand."""
+    covered = []
+    for operand, (term, shape) in enumerate(zip(notation.inputs, shapes, strict=True)):
+        here = len(shape) - len(term) + 1 if ELLIPSIS in term else 0
+        if here < 0:
+            _wrong_rank(operation, notation, operand, shape)
+        covered.append(here)
+    longest, first = max(covered), len(notation.names)
+    fresh = tuple(range(first, first + longest))
+    if longest and ELLIPSIS not in notation.output:
+        operand = covered.index(longest)
+        place = notation.columns[operand][notation.inputs[operand].index(ELLIPSIS)]
+        raise ExtentError(
+            pointed(
+                f"{operation}: '...' covers {_count(longest, 'axis')} of operand {operand} "
+                f"{notation.written(operand)!r} of shape {shapes[operand]}, but the output has no '...'; put it "
+                "there, or name the axes to sum them",
+                notation.text,
+                [place],
+            ),
+            operands=(operand,),
+            shapes=(shapes[operand],),
+        )
+    inputs = tuple(
+        _replaced(term, fresh[longest - here :]) for term, here in zip(notation.inputs, covered, strict=True)
+    )
+    return inputs, _replaced(notation.output, fresh), (*notation.names, *_fresh_names(notation.names, longest))
+
+
+def _replaced(term: Labels, axes: Labels) -> Labels:
+    if ELLIPSIS not in term:
+        return term
+    place = term.index(ELLIPSIS)
+    return term[:place] + axes + term[place + 1 :]
+
+
+def _fresh_names(taken: Sequence[str], count: int) -> list[str]:
+    """Names for the axes of an ellipsis: letters that the notation does not use."""
+    if not single_characters(taken):
+        return [f"...{axis}" for axis in range(count)]
+    used = set(taken)
+    letters = (chr(code) for code in (*range(97, 123), *range(65, 91), *range(192, 0xD800)))
+    return [
+        letter for _, letter in zip(range(count), (letter for letter in letters if letter not in used), strict=False)
+    ]
+
+
+def _wrong_rank(operation: str, notation: Notation, operand: int, shape: Shape) -> NoReturn:
+    term = notation.inputs[operand]
+    named = f"{_count(len(term) - 1, 'axis')} and '...'" if ELLIPSIS in term else _count(len(term), "axis")
+    raise ExtentError(
+        pointed(
+            f"{operation}: operand {operand} {notation.written(operand)!r} names {named}, but its shape {shape} has "
+            f"{len(shape)}",
+            notation.text,
+            notation.columns[operand] or [notation.starts[operand]],
+        ),
+        operands=(operand,),
+        shapes=(shape,),
+    )
+
+
+def _disagree(
+    operation: str,
+    notation: Notation,
+    inputs: Sequence[Labels],
+    shapes: Sequence[Shape],
+    names: Sequence[str],
+    label: int,
+) -> NoReturn:
+    """Name the first two operands whose extents of a label do not fit."""
+    found: dict[int, int] = {}  # extent -> operand
+    for operand, (term, shape) in enumerate(zip(inputs, shapes, strict=True)):
+        for other, extent in zip(term, shape, strict=True):
+            if other == label and extent != 1:
+                found.setdefault(extent, operand)
+    (extent, a), (other_extent, b) = list(found.items())[:2]
+    if a == b:
+        _check_diagonal(operation, notation, a, inputs[a], shapes[a], names)
+    columns = [column for operand in (a, b) for column in _columns(notation, operand, label)]
+    named = f"label {names[label]!r}" if label < len(notation.names) else "an axis of '...'"
+    raise ExtentError(
+        pointed(
+            f"{operation}: {named} has extent {extent} in operand {a} {notation.written(a)!r} of shape {shapes[a]}, "
+            f"but {other_extent} in operand {b} {notation.written(b)!r} of shape {shapes[b]}; accepted: equal "
+            "extents, or 1",
+            notation.text,
+            columns,
+        ),
+        label=names[label],
+        operands=(a, b),
+        shapes=(shapes[a], shapes[b]),
+    )
+
+
+def _check_diagonal(
+    operation: str, notation: Notation, operand: int, term: Labels, shape: Shape, names: Sequence[str]
+) -> None:
+    """A label repeated within one operand takes a diagonal, so its extents must be equal; 1 is not stretched there."""
+    seen: dict[int, int] = {}
+    for label, extent in zip(term, shape, strict=True):
+        if seen.setdefault(label, extent) != extent:
+            raise ExtentError(
+                pointed(
+                    f"{operation}: label {names[label]!r} has extents {seen[label]} and {extent} within operand "
+                    f"{operand} {notation.written(operand)!r} of shape {shape}; accepted: equal extents",
+                    notation.text,
+                    _columns(notation, operand, label),
+                ),
+                label=names[label],
+                operands=(operand,),
+                shapes=(shape,),
+            )
+
+
+def _columns(notation: Notation, operand: int, label: int) -> list[int]:
+    """Where a label of an operand stands in the text; an axis of an ellipsis stands at its dots."""
+    term = notation.inputs[operand]
+    if label in term:
+        return [column for column, other in zip(notation.columns[operand], term, strict=True) if other == label]
+    return [notation.columns[operand][term.index(ELLIPSIS)]]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun if number == 1 else {'axis': 'axes'}.get(noun, noun + 's')}"

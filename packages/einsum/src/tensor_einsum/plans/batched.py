@@ -1,0 +1,235 @@
+"""Batches: one network for many values of some of its operands, along a batch axis.
+
+The batch axis is one more label, which the operands that vary have, and the result has it last; the path stays. Steps
+that no varying operand reaches do not have the label, so they run once. Where all at once takes too much memory the
+batch is cut into parts: what is shared is computed first and kept, and each part goes through the other steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from tensor_core.errors import ArgumentError
+from tensor_core.formatting import readable_bytes
+from tensor_einsum.derivatives.running import BoundSweep
+from tensor_einsum.derivatives.sweep import Goal, SweepPlan
+from tensor_einsum.errors import ExtentError, MemoryLimitError
+from tensor_einsum.execution.executor import check_forms, needs_check
+from tensor_einsum.notation.label_names import written
+from tensor_einsum.plans.remaking import remade
+from tensor_einsum.search.options import bytes_of
+from tensor_runtime.backends.bindings import binding_cache
+from tensor_runtime.backends.bounded_cache import CacheTable
+from tensor_runtime.backends.memory_limits import recently_usable_bytes
+from tensor_runtime.dispatch.arguments import whole
+from tensor_runtime.ops.creation import zeros
+from tensor_runtime.tensors.tensor import Tensor, unwrap
+
+if TYPE_CHECKING:
+    from tensor_einsum.plans.plan import Plan
+
+
+_plans: Final[CacheTable[Plan]] = CacheTable(binding_cache)
+
+
+class Batch(NamedTuple):
+    """Which operands vary along which axis, and how many values there are."""
+
+    axes: Mapping[int, int]  # position of the operand -> axis, from 0
+    extent: int
+
+
+def batch_of(plan: Plan, operands: Sequence[Tensor], axis: Any) -> Batch:
+    """Read what a user says of the batch.
+
+    Args:
+        plan: of one of the networks.
+        operands: tensors; those that vary have one axis more than the plan says.
+        axis: which one that is: an int for all of them, or a mapping from positions of operands to ints.
+
+    Raises:
+        ArgumentError: no such operand or axis.
+        ExtentError: no operand varies, or their batch axes differ in extent.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime import ones
+    >>> batch_of(plan("i,i->", (3,), (3,)), [ones((3,)), ones((5, 3))], {1: 0})
+    Batch(axes={1: 0}, extent=5)
+    """
+    count = len(plan.inputs)
+    ranks = [unwrap("map", operand)[0].rank for operand in operands]
+    if isinstance(axis, Mapping):
+        asked = {}
+        for one, place in axis.items():
+            at = whole("map", "axis", one)
+            if not -count <= at < count or at % count in asked:
+                raise ArgumentError(
+                    f"map: axis names operand {at}; accepted: positions of the {count} operands, each once",
+                    operation="map",
+                )
+            asked[at % count] = whole("map", "axis", place)
+    else:
+        place = whole("map", "axis", axis)
+        pairs = zip(ranks, plan.shapes, strict=False)  # another number of operands is refused later
+        varying = [at for at, (rank, shape) in enumerate(pairs) if rank == len(shape) + 1]
+        asked = dict.fromkeys(varying, place)
+    for at, place in asked.items():
+        if at < len(ranks) and not -ranks[at] <= place < ranks[at]:
+            raise ArgumentError(
+                f"map: the batch axis of operand {at} is {place}, but its shape is {operands[at].shape}",
+                operation="map",
+            )
+    axes = {at: place % ranks[at] for at, place in sorted(asked.items()) if at < len(ranks)}
+    extents = {operands[at].shape[place] for at, place in axes.items()}
+    if len(extents) != 1:
+        found = ", ".join(f"{operands[at].shape[place]} in operand {at}" for at, place in axes.items())
+        raise ExtentError(
+            f"map: batch axes have extents {found}; accepted: equal ones"
+            if found
+            else "map: no operand has a batch axis; call the plan itself, or say with axis= which axis it is",
+            operands=tuple(axes),
+            shapes=tuple([operands[at].shape for at in axes]),
+        )
+    return Batch(axes, extents.pop())
+
+
+def batched_plan(plan: Plan, batch: Batch) -> Plan:
+    """The network with the batch as a label, contracted along the same path.
+
+    >>> from tensor_einsum import plan
+    >>> batched_plan(plan("ij,j->i", (2, 3), (3,)), Batch({1: 0}, 5)).output_shape
+    (2, 5)
+    """
+    known = _plans.get((plan, tuple(batch.axes.items()), batch.extent))
+    if known is not None:
+        return known
+    label, names = len(plan.names), (*plan.names, _fresh_name(plan.names))
+    inputs, shapes = list(plan.inputs), list(plan.shapes)
+    for at, place in batch.axes.items():
+        inputs[at] = (*inputs[at][:place], label, *inputs[at][place:])
+        shapes[at] = (*shapes[at][:place], batch.extent, *shapes[at][place:])
+    output = (*plan.output, label)
+    text = f"{','.join(written(term, names) for term in inputs)}->{written(output, names)}"
+    made = remade("map", plan, text, tuple(inputs), output, names, shapes, plan.dtypes, plan.sliced)
+    return _plans.insert((plan, tuple(batch.axes.items()), batch.extent), made, 2000 + 700 * len(made.steps))
+
+
+def _fresh_name(names: Sequence[str]) -> str:
+    """A letter that no label has; a word where labels are words."""
+    if any(len(name) > 1 for name in names):
+        return next(name for name in ("batch" + "'" * count for count in range(len(names) + 1)) if name not in names)
+    return next(letter for letter in map(chr, (*range(97, 123), *range(192, 0xD800))) if letter not in names)
+
+
+def run_map(plan: Plan, operands: Sequence[Tensor], axis: Any, memory_limit: Any) -> Tensor:
+    """Contract a batch; see ``Plan.map``.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime import ones
+    >>> run_map(plan("ij,j->i", (2, 3), (3,)), [ones((2, 3)), ones((3, 5))], -1, None).shape
+    (2, 5)
+    """
+    limit = None if memory_limit is None else bytes_of("map", memory_limit)
+    batch = batch_of(plan, operands, axis)
+    at_once = batched_plan(plan, batch)
+    check_forms(at_once, [unwrap("map", operand)[0] for operand in operands])
+    if limit is None and needs_check(at_once.peak_bytes, operands[0].placement):
+        limit = recently_usable_bytes()
+    if limit is None or at_once.peak_bytes <= limit:
+        return at_once(*operands)
+    return _Parts(plan, batch, limit).run(operands)
+
+
+class _Parts:
+    """A batch in parts: the steps that are shared, those of a part, and how large parts are."""
+
+    def __init__(self, plan: Plan, batch: Batch, limit: int) -> None:
+        self.plan, self.batch = plan, batch
+        single = batched_plan(plan, batch._replace(extent=1))
+        operands = len(plan.inputs)
+        varying = [at in batch.axes for at in range(operands)]
+        for step in single.steps:
+            varying.append(any(varying[slot] for slot in step.operands))
+        self.varying = varying
+        readers = {slot: at for at, step in enumerate(single.steps, operands) for slot in step.operands}
+        common = [slot for slot in range(operands, len(varying)) if not varying[slot]]
+        self.kept = [slot for slot in common if varying[readers[slot]]]
+        self.shared = _sweep_of(single, common, self.kept)
+        self.held = prod(plan.output_shape) * batch.extent * plan.output_dtype.itemsize
+        first = 0
+        if not plan.sliced:  # slices share nothing with one another here
+            self.held += sum(single.steps[slot - operands].bytes for slot in self.kept)
+            first = self.shared.peak_bytes
+        one = self.needed(1)
+        least = max(first, one)
+        if least > limit:
+            raise MemoryLimitError(
+                f"map: the batch of {batch.extent} takes {readable_bytes(least)} beside the operands even one value at "
+                f"a time, but the limit is {readable_bytes(limit)}; accepted: memory_limit={least} or more, or a plan "
+                "in slices",
+                limit=limit,
+                smallest=least,
+            )
+        each = max(self.needed(2) - one, 1)  # peaks grow linearly, but for views and the order of labels
+        part = min(batch.extent, 1 + (limit - one) // each)
+        while part > 1 and self.needed(part) > limit:
+            part = part * 9 // 10
+        self.part = -(-batch.extent // -(-batch.extent // part))  # parts of about equal extent
+
+    def needed(self, extent: int) -> int:
+        """Bytes beside the operands while a part of this extent is contracted."""
+        if self.plan.sliced:
+            return self.held + batched_plan(self.plan, self.batch._replace(extent=extent)).peak_bytes
+        return self.held + self.rest(extent).peak_bytes
+
+    def rest(self, extent: int) -> SweepPlan:
+        """The steps of a part, which read the operands and then what is shared."""
+        plan = batched_plan(self.plan, self.batch._replace(extent=extent))
+        chosen = [slot for slot in range(len(plan.inputs), len(self.varying)) if self.varying[slot]]
+        return _sweep_of(plan, chosen, [len(self.varying) - 1], self.kept)
+
+    def run(self, operands: Sequence[Tensor]) -> Tensor:
+        """The result, part after part."""
+        given, count = list(operands), self.batch.extent
+        if not self.plan.sliced:
+            given += _run(self.shared, given, converts=False)
+        shape, dtype = (*self.plan.output_shape, count), self.plan.output_dtype
+        result = zeros(shape, dtype=dtype, placement=operands[0].placement)
+        target: Any = result.mutable_view()
+        for start in range(0, count, self.part):
+            stop = min(start + self.part, count)
+            for at, place in self.batch.axes.items():
+                given[at] = operands[at][(slice(None),) * place + (slice(start, stop),)]
+            target[(..., slice(start, stop))] = self.contracted(given, stop - start)
+        return result
+
+    def contracted(self, given: Sequence[Tensor], extent: int) -> Tensor:
+        """One part."""
+        if self.plan.sliced:
+            return batched_plan(self.plan, self.batch._replace(extent=extent))(*given)
+        return _run(self.rest(extent), given)[0]
+
+
+def _run(sweep: SweepPlan, operands: Sequence[Tensor], converts: bool = True) -> list[Tensor]:
+    bound = BoundSweep("map", sweep, [operand._form for operand in operands], converts)
+    return bound([operand._array for operand in operands])
+
+
+def _sweep_of(plan: Plan, chosen: Sequence[int], results: Sequence[int], given: Sequence[int] = ()) -> SweepPlan:
+    """Some steps of a plan as a sweep of their own, which reads operands and values of other steps that are given."""
+    operands = len(plan.inputs)
+    first = operands + len(given)
+    slots = {slot: slot for slot in range(operands)}
+    slots.update({slot: operands + place for place, slot in enumerate(given)})
+    slots.update({slot: first + place for place, slot in enumerate(chosen)})
+    steps = []
+    dropped = []
+    for slot in chosen:
+        step = plan.steps[slot - operands]
+        read = tuple([slots[other] for other in step.operands])
+        steps.append(step._replace(operands=read))
+        dropped.append(tuple([other for other in read if other >= first]))
+    found = SweepPlan(plan, Goal(), first, tuple(steps), tuple(dropped), tuple(map(slots.__getitem__, results)), 0)
+    return found._replace(peak_bytes=found.peak_with([0] * len(steps)))

@@ -1,0 +1,114 @@
+"""How a plan is called: with tensors that it was made for, and perhaps with options of this one call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from tensor_core.errors import ArgumentError
+from tensor_einsum.execution.accumulation import Accumulation
+from tensor_einsum.execution.executor import OnStep, bind_plan, check_fits, check_forms, needs_check
+from tensor_einsum.execution.progress import reporting
+from tensor_einsum.execution.scaling import run_scaled
+from tensor_runtime.backends.bindings import Binding, binding_cache
+from tensor_runtime.backends.bounded_cache import CacheTable
+from tensor_runtime.dispatch.arguments import flag
+from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
+
+if TYPE_CHECKING:
+    from tensor_einsum.plans.plan import Plan
+
+_executables: Final[CacheTable[Binding]] = CacheTable(binding_cache)
+
+
+def run_plan(plan: Plan, operands: Sequence[Tensor], on_step: OnStep | None, force: bool = False) -> Tensor:
+    """Contract tensors by a plan made before.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime import ones
+    >>> run_plan(plan("ij,j->i", (2, 3), (3,)), [ones((2, 3)), ones((3,))], print).to_numpy().tolist()
+    1 1
+    [3.0, 3.0]
+    """
+    if plan.sliced:
+        from tensor_einsum.slices.running import run_sliced
+
+        return run_sliced(plan, operands, on_step, force)
+    pairs = [unwrap("einsum", operand) for operand in operands]
+    forms = [form for form, _ in pairs]
+    key = (plan, *forms)
+    binding = _executables.get(key)
+    if binding is None:
+        check_forms(plan, forms)
+        binding = _executables.insert(key, bind_plan(plan, forms))
+    executable: Any = binding[0]
+    if not force and needs_check(executable.needed_bytes, binding[1].placement):
+        check_fits(plan, executable.needed_bytes)
+    return wrap(binding[1], executable.run([array for _, array in pairs], on_step))
+
+
+def call_plan(
+    plan: Plan,
+    operands: Sequence[Tensor],
+    /,
+    *,
+    on_step: OnStep | None = None,
+    progress: Any = None,
+    out: Any = None,
+    alpha: Any = 1,
+    beta: Any = 0,
+    strip_exponent: Any = False,
+    force: Any = False,
+    checkpoint: Any = None,
+    checkpoint_seconds: Any = 60.0,
+) -> Any:
+    """Contract tensors by a plan, with any of the options of ``Plan.__call__``.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime import ones
+    >>> call_plan(plan("ij,j->i", (2, 3), (3,)), [ones((2, 3)), ones((3,))], alpha=2.0).to_numpy().tolist()
+    [6.0, 6.0]
+    """
+    check_forms(plan, [unwrap("einsum", operand)[0] for operand in operands])
+    strips = flag("einsum", "strip_exponent", strip_exponent)
+    if strips and checkpoint is not None:
+        raise ArgumentError(
+            "einsum: strip_exponent=True together with checkpoint; accepted: either", operation="einsum"
+        )
+    if strips and not (out is None and alpha == 1 and beta == 0):
+        raise ArgumentError(
+            "einsum: strip_exponent=True together with out, alpha or beta; accepted: either, as a mantissa has an "
+            "exponent of its own",
+            operation="einsum",
+        )
+    forces = flag("einsum", "force", force)
+    accumulation = Accumulation(plan, operands, out, alpha, beta)
+    once, repeated, times = plan.steps, plan.steps[:0], 0
+    if plan.sliced:
+        from tensor_einsum.slices.cutting import parted_steps
+
+        (once, repeated), times = parted_steps(plan._network, plan.sliced, plan.steps), plan.slices.count
+    with reporting("einsum", once, progress, repeated, times) as report:
+        told = _both(on_step, report)
+        if strips and plan.sliced:
+            from tensor_einsum.slices.scaled import run_scaled_slices
+
+            return run_scaled_slices(plan, operands, told, forces)
+        if strips:
+            return run_scaled(plan, operands, told, forces)
+        if checkpoint is not None and plan.sliced:
+            from tensor_einsum.slices.running import run_sliced
+
+            return accumulation.finish(run_sliced(plan, operands, told, forces, checkpoint, checkpoint_seconds))
+        return accumulation.finish(run_plan(plan, operands, told, forces))
+
+
+def _both(first: OnStep | None, second: OnStep | None) -> OnStep | None:
+    if first is None or second is None:
+        return first or second
+
+    def on_step(done: int, total: int) -> None:
+        first(done, total)
+        second(done, total)
+
+    return on_step

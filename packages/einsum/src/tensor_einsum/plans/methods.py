@@ -1,0 +1,230 @@
+"""What a plan can do besides contracting: environments, marginals, batches of operands, the same for other inputs.
+
+Each method asks a module that is loaded when it is first called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from tensor_einsum.derivatives.sweep import SweepPlan
+    from tensor_einsum.plans.plan import Plan
+    from tensor_runtime import Tensor
+
+
+class PlanMethods:
+    """Methods that :class:`Plan` inherits; it brings the data.
+
+    >>> from tensor_einsum import plan
+    >>> isinstance(plan("i->", (2,)), PlanMethods)
+    True
+    """
+
+    __slots__ = ()
+
+    def environments(
+        self,
+        /,
+        *operands: Tensor,
+        which: int | Sequence[int] | None = None,
+        cotangent: Tensor | None = None,
+        memory_limit: int | str | None = None,
+    ) -> tuple[Tensor, ...]:
+        """Derivatives of the network with respect to its operands, all in one sweep over the plan's tree.
+
+        The environment of an operand is the contraction of the network without it. The sweep shares intermediates:
+        for n operands it takes about three times the operations of one contraction, not n times.
+
+        Args:
+            operands: tensors, as for calling the plan.
+            which: positions of the operands whose environments are wanted, in this order; None for all.
+            cotangent: a tensor of the result's shape. The environments are then the derivatives of the sum of the
+                products of result and cotangent: what reverse accumulation passes on. Without one, a result with axes
+                keeps them: see below.
+            memory_limit: bytes, or text such as ``"2GiB"``, that intermediates and results may take at once.
+                Intermediates are computed again where that keeps it. None for what the process may use.
+
+        Returns:
+            One tensor for each position, owned, of the result's dtype. With a cotangent, or if the result has no axes,
+            it has the shape of the operand, and the sum of its products with the operand is the result (weighted by the
+            cotangent). Without, [the operand's axes, then the axes of the result whose labels the operand has not];
+            its products with the operand, summed over the labels that the result has not, are the result. Axes that
+            the rest of the network does not depend on are repeated; off a diagonal that the operand is read on there
+            are zeros. Complex operands are not conjugated: it is the derivative of a holomorphic function.
+
+        Raises:
+            ExtentError, DTypeError, PlacementError: as for calling the plan.
+            ShapeError: the cotangent has another shape than the result.
+            ArgumentError: ``which`` or ``memory_limit`` is none.
+            MemoryLimitError: the limit cannot be kept; the message has the smallest that works.
+            OutOfMemoryError: with what kernels take besides it is more than the process may use; nothing has been
+                computed.
+
+        >>> from tensor_einsum import plan
+        >>> from tensor_runtime import tensor
+        >>> a, b = tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([5.0, 6.0])
+        >>> of_a, of_b = plan("ij,j->", a, b).environments(a, b)
+        >>> of_a.to_numpy().tolist(), of_b.to_numpy().tolist()
+        ([[5.0, 6.0], [5.0, 6.0]], [4.0, 6.0])
+        """
+        from tensor_einsum.derivatives.environments import environments_goal, run_sweep
+
+        plan = cast("Plan", self)
+        goal = environments_goal(plan, which, cotangent is not None)
+        return tuple(run_sweep("environments", plan, goal, operands, cotangent, memory_limit))
+
+    def environments_plan(
+        self,
+        which: int | Sequence[int] | None = None,
+        *,
+        cotangent: bool = False,
+        memory_limit: int | str | None = None,
+    ) -> SweepPlan:
+        """What :meth:`environments` would do: its steps, their costs, and the memory at the peak.
+
+        Args:
+            which, memory_limit: as for :meth:`environments`.
+            cotangent: whether there will be one.
+
+        Raises:
+            ArgumentError, MemoryLimitError: as for :meth:`environments`.
+
+        >>> from tensor_einsum import plan
+        >>> plan("ij,jk,ki->", (20, 30), (30, 40), (40, 20)).environments_plan(which=0)
+        <SweepPlan of 1 results: 2 steps, 4.8e+04 flops, peak 9.4 KiB>
+        """
+        from tensor_einsum.derivatives.environments import environments_goal, sweep_for
+
+        plan = cast("Plan", self)
+        return sweep_for("environments", plan, environments_goal(plan, which, cotangent), memory_limit)
+
+    def marginals(
+        self,
+        /,
+        *operands: Tensor,
+        labels: str | Sequence[str] | None = None,
+        normalize: bool = False,
+        memory_limit: int | str | None = None,
+    ) -> dict[str, Tensor]:
+        """The network with one label as its output, for every label, all in one sweep over the plan's tree.
+
+        For a graphical model whose operands are the factors, and whose labels are the variables, these are the
+        marginals of all variables, up to the partition function.
+
+        Args:
+            operands: tensors, as for calling the plan.
+            labels: names of the labels wanted, in this order; a string that is no name of one is read letter by letter.
+                None for all.
+            normalize: whether each marginal is divided by its sum (in max-plus and min-plus: its extremum is
+                subtracted). Where the sum is zero, that gives NaN.
+            memory_limit: as for :meth:`environments`.
+
+        Returns:
+            A tensor of rank 1 for each label, by name, of the result's dtype. Labels of the plan's output are summed
+            like any other.
+
+        Raises:
+            ExtentError, DTypeError, PlacementError, OutOfMemoryError: as for :meth:`environments`; DTypeError also
+                where integers or Bool would have to be normalized.
+            ArgumentError: a label that the plan has not.
+
+        >>> from tensor_einsum import plan
+        >>> from tensor_runtime import tensor
+        >>> prior, likelihood = tensor([0.5, 0.5]), tensor([[0.9, 0.1], [0.2, 0.8]])
+        >>> found = plan("a,ab->", prior, likelihood).marginals(prior, likelihood, labels="b")
+        >>> found["b"].to_numpy().round(2).tolist()
+        [0.55, 0.45]
+        """
+        from tensor_einsum.derivatives.environments import run_sweep
+        from tensor_einsum.derivatives.marginals import marginals_goal, normalized
+
+        plan = cast("Plan", self)
+        goal = marginals_goal(plan, labels)
+        found = run_sweep("marginals", plan, goal, operands, None, memory_limit)
+        if normalize:
+            found = [normalized("marginals", tensor, plan.algebra) for tensor in found]
+        return {plan.names[label]: tensor for label, tensor in zip(goal.labels, found, strict=True)}
+
+    def marginals_plan(
+        self, labels: str | Sequence[str] | None = None, *, memory_limit: int | str | None = None
+    ) -> SweepPlan:
+        """What :meth:`marginals` would do: its steps, their costs, and the memory at the peak.
+
+        Raises:
+            ArgumentError, MemoryLimitError: as for :meth:`marginals`.
+
+        >>> from tensor_einsum import plan
+        >>> [step.subscripts for step in plan("a,ab->", (2,), (2, 3)).marginals_plan().steps]
+        ['ab->a', 'a,a->a', 'ab,a->b']
+        """
+        from tensor_einsum.derivatives.environments import sweep_for
+        from tensor_einsum.derivatives.marginals import marginals_goal
+
+        plan = cast("Plan", self)
+        return sweep_for("marginals", plan, marginals_goal(plan, labels), memory_limit)
+
+    def map(
+        self,
+        operands: Sequence[Tensor],
+        axis: int | Mapping[int, int] = -1,
+        *,
+        memory_limit: int | str | None = None,
+    ) -> Tensor:
+        """Contract many networks at once that differ in some operands, such as amplitudes or likelihoods.
+
+        The path stays; what does not depend on the operands that vary is computed once. All values go through the
+        other steps together, or, where that takes more memory than there may be, in parts of the batch.
+
+        Args:
+            operands: tensors; those that vary have one axis more than the plan says, all of the same extent.
+            axis: which axis that is: an int for all that have one, or a mapping from positions of operands to ints;
+                negative ones count from the end.
+            memory_limit: bytes, or text such as ``"2GiB"``, that intermediates and the result may take at once; None
+                for what the process may use.
+
+        Returns:
+            Shape [the output's axes, batch], owned. What calling the plan for each value would give, side by side.
+
+        Raises:
+            ArgumentError: no such operand or axis; ``memory_limit`` is none.
+            ExtentError, DTypeError, PlacementError: operands that the plan was not made for, or whose batch axes differ
+                in extent; no operand that varies.
+            MemoryLimitError: a single value takes more than the limit; the message has the smallest that works.
+
+        >>> from tensor_einsum import plan
+        >>> from tensor_runtime import tensor
+        >>> a, vectors = tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
+        >>> plan("ij,j->i", (2, 2), (2,)).map([a, vectors]).to_numpy().tolist()
+        [[1.0, 2.0, 3.0], [3.0, 4.0, 7.0]]
+        """
+        from tensor_einsum.plans.batched import run_map
+
+        return run_map(cast("Plan", self), operands, axis, memory_limit)
+
+    def reuse(self, *operands: Any, dtype: Any = None) -> Plan:
+        """The same path for other inputs: a new plan for the same notation, with other shapes or dtypes.
+
+        Nothing is searched, so this costs what reading a stored plan does. Conjugation stays with the operands that
+        are conjugated now.
+
+        Args:
+            operands: tensors or shapes, one for each operand, of the same ranks as now (an ellipsis covers as many axes
+                as it does now).
+            dtype: of all operands, or a list with one per operand; None takes each tensor's own, and for a shape the
+                one that this plan has there.
+
+        Raises:
+            ExtentError: another number of operands, other ranks, or extents that do not fit.
+            DTypeError: an unknown dtype, or one that the algebra is not defined for.
+
+        >>> from tensor_einsum import plan
+        >>> small = plan("ij,jk,kl->il", (2, 3), (3, 4), (4, 5))
+        >>> large = small.reuse((20, 30), (30, 40), (40, 50))
+        >>> large.path == small.path, large.output_shape
+        (True, (20, 50))
+        """
+        from tensor_einsum.plans.remaking import reused
+
+        return reused(cast("Plan", self), operands, dtype)

@@ -1,0 +1,330 @@
+"""Plans: everything about a contraction that shapes decide, before any data is touched.
+
+A plan is data: labels, shapes, dtypes and a path, and the steps and costs that follow from them. It holds no form and
+no kernel, so it can be hashed, pickled, written as JSON, and used on any backend; ``tensor_einsum.execution.executor``
+takes it and the forms of actual operands, binds it and runs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Unpack, overload
+
+from tensor_core.dtypes import DType
+from tensor_core.promotion import promote
+from tensor_einsum.notation.label_names import written
+from tensor_einsum.notation.network import Labels, Network, Shape, resolve
+from tensor_einsum.notation.reading import LabelLists, Notation, notations, read_notation
+from tensor_einsum.options import OnStep, RunOptions
+from tensor_einsum.plans.calls import call_plan, run_plan
+from tensor_einsum.plans.methods import PlanMethods
+from tensor_einsum.plans.stored import parts_of_json, parts_of_pickle, pickled, to_json
+from tensor_einsum.search.optimizers import Order, find_order
+from tensor_einsum.search.options import DEFAULT, SearchOptions
+from tensor_einsum.search.path import Path, to_linear
+from tensor_einsum.search.problem import SearchRecord
+from tensor_einsum.slices.methods import SliceMethods
+from tensor_einsum.steps.arithmetic import SUMS_OF_PRODUCTS, Arithmetic
+from tensor_einsum.steps.report import as_html, plan_table, report_of_plan
+from tensor_einsum.steps.steps import Step, build_steps, peak_bytes
+from tensor_runtime.algebras import Semiring
+from tensor_runtime.backends.bounded_cache import BoundedCache, CacheTable
+
+if TYPE_CHECKING:
+    from tensor_runtime import Tensor
+    from tensor_runtime.form import Form
+    from tensor_runtime.tensors.tensor import Number
+
+Target = TypeVar("Target", bound="Tensor")
+
+
+class Plan(PlanMethods, SliceMethods):
+    """A contraction, decided. Immutable; equal when notation, shapes, dtypes, path and slices are.
+
+    Attributes:
+        notation: as the user wrote it.
+        inputs, output: labels as numbers; ``names`` shows them.
+        shapes, dtypes: of the operands.
+        algebra: what is added and multiplied with (``tensor_runtime.algebras``).
+        conj: positions of complex operands that are taken conjugated.
+        output_shape, output_dtype: of the result.
+        path: pairs of positions, as opt_einsum writes them; accepted by ``optimize=``.
+        sliced: labels that are cut, as numbers, each with the extent of its parts; () for a plan without slices.
+        steps: what is executed, in order (:class:`Step`); of a sliced plan, for one full slice.
+        flops: additions and multiplications of all steps of all slices, one each: 2 per product that is summed, 1 per
+            product that is not.
+        opt_einsum_flops: the same contraction as opt_einsum counts it.
+        largest_intermediate: elements of the largest step's result.
+        peak_bytes: the most bytes of intermediates and result alive at once; neither operands nor what kernels take
+            while they run are counted (``peak_bytes_on`` tells with those).
+        search: what our own search tried, how long it took, how flops and size fell, and whether it would pay to search
+            longer (:class:`SearchRecord`). None where nothing was searched, or by others, and of a plan that was read.
+
+    >>> from tensor_einsum import plan
+    >>> p = plan("ij,jk,kl->il", (2, 3), (3, 4), (4, 5), optimize=[(0, 1), (0, 1)])
+    >>> p.path, p.flops, p.largest_intermediate, p.peak_bytes
+    (((0, 1), (0, 1)), 128, 10, 144)
+    """
+
+    __slots__ = (
+        "_hash", "_network", "algebra", "conj", "dtypes", "extents", "flops", "inputs", "largest_intermediate", "names",
+        "notation", "opt_einsum_flops", "output", "output_dtype", "output_shape", "path", "peak_bytes", "search",
+        "shapes", "sliced", "steps",
+    )  # fmt: skip
+
+    notation: str
+    inputs: tuple[Labels, ...]
+    output: Labels
+    names: tuple[str, ...]
+    extents: tuple[int, ...]
+    shapes: tuple[Shape, ...]
+    dtypes: tuple[DType, ...]
+    output_shape: Shape
+    output_dtype: DType
+    algebra: Semiring
+    conj: tuple[int, ...]
+    path: Path
+    sliced: tuple[tuple[int, int], ...]
+    steps: tuple[Step, ...]
+    flops: int
+    opt_einsum_flops: int
+    largest_intermediate: int
+    peak_bytes: int
+    search: SearchRecord | None
+    _network: Network
+    _hash: int
+
+    def __init__(self, network: Network, dtypes: Sequence[DType], order: Order, arithmetic: Arithmetic) -> None:
+        ids = order.ids
+        fill = super().__setattr__
+        output_dtype = _common(dtypes)
+        operands = len(network.inputs)
+        cuts: tuple[tuple[int, int], ...] = ()
+        if order.sliced:
+            from tensor_einsum.slices.cutting import sliced_steps
+
+            cuts, steps, flops, opt_einsum_flops, peak = sliced_steps(
+                network, order.sliced, ids, output_dtype.itemsize, arithmetic.conj
+            )
+        else:
+            steps = build_steps(network, ids, output_dtype.itemsize, arithmetic.conj)
+            flops = opt_einsum_flops = 0
+            for step in steps:
+                flops += step.flops
+                opt_einsum_flops += step.opt_einsum_flops
+            peak = peak_bytes(steps, operands)
+        fill("notation", network.notation)
+        fill("inputs", network.inputs)
+        fill("output", network.output)
+        fill("names", network.names)
+        fill("extents", network.extents)
+        fill("shapes", network.shapes)
+        fill("dtypes", tuple(dtypes))
+        fill("output_shape", tuple(map(network.extents.__getitem__, network.output)))
+        fill("output_dtype", output_dtype)
+        fill("algebra", arithmetic.algebra)
+        fill("conj", arithmetic.conj)
+        fill("path", ids if len(ids) < 2 else to_linear(ids, operands))
+        fill("sliced", cuts)
+        fill("steps", steps)
+        fill("flops", flops)
+        fill("opt_einsum_flops", opt_einsum_flops)
+        fill("largest_intermediate", max([prod(step.shape) for step in steps]))
+        fill("peak_bytes", peak)
+        fill("search", order.search)
+        fill("_network", network)
+        fill("_hash", hash((network, self.dtypes, self.path, arithmetic, cuts)))
+
+    @property
+    def subscripts(self) -> str:
+        """The notation with the ellipsis and the implicit output written out."""
+        return f"{','.join(written(term, self.names) for term in self.inputs)}->{written(self.output, self.names)}"
+
+    @overload
+    def __call__(
+        self,
+        /,
+        *operands: Tensor,
+        strip_exponent: Literal[True],
+        on_step: OnStep | None = ...,
+        **options: Unpack[RunOptions],
+    ) -> tuple[Tensor, float]: ...
+    @overload
+    def __call__(
+        self,
+        /,
+        *operands: Tensor,
+        out: Target,
+        alpha: Number = ...,
+        beta: Number = ...,
+        on_step: OnStep | None = ...,
+        **options: Unpack[RunOptions],
+    ) -> Target: ...
+    @overload
+    def __call__(
+        self,
+        /,
+        *operands: Tensor,
+        alpha: Number = ...,
+        on_step: OnStep | None = ...,
+        strip_exponent: Literal[False] = ...,
+        **options: Unpack[RunOptions],
+    ) -> Tensor: ...
+    def __call__(self, /, *operands: Tensor, **options: Any) -> Any:
+        """Contract tensors of the shapes and dtypes that this plan was made for.
+
+        Args:
+            operands: tensors, all in one place; any layout.
+            options: ``out``, ``alpha``, ``beta``, ``strip_exponent``, ``progress``, ``force``, ``checkpoint``,
+                ``checkpoint_seconds`` as for ``einsum``; and
+                ``on_step``, called as ``on_step(done, total)`` after each step. An exception that it raises, or Ctrl-C,
+                stops the contraction there, and frees what it made.
+
+        Returns:
+            The result; ``out`` if it is given; with ``strip_exponent=True`` mantissa and exponent.
+
+        Raises:
+            ShapeError: other shapes, or another number of operands.
+            DTypeError: other dtypes.
+            PlacementError: operands in different places.
+            OutOfMemoryError: ``peak_bytes``, with what kernels take besides (copies of operands that they cannot read
+                as they lie), is more memory than this process may have in all, whatever is taken at the moment; nothing
+                has been computed then. Or memory ran out on the way; the message says in which step.
+        """
+        if options:
+            return call_plan(self, operands, **options)
+        return run_plan(self, operands, None)
+
+    def to_json(self) -> str:
+        """The plan as JSON text; :meth:`from_json` reads it on any machine."""
+        return to_json(self)
+
+    @classmethod
+    def from_json(cls, text: str | bytes, /) -> Plan:
+        """The plan that :meth:`to_json` wrote; all of it is checked again.
+
+        Raises:
+            FormatError: not such a text.
+
+        >>> from tensor_einsum import plan
+        >>> p = plan("ij,j", (2, 3), (3,))
+        >>> Plan.from_json(p.to_json()) == p
+        True
+        """
+        return cls(*parts_of_json(text))
+
+    def table(self, max_steps: int | None = None) -> str:
+        """The plan as text: totals, then one line per step; ``max_steps`` leaves out the middle of a long plan."""
+        return plan_table(self, max_steps)
+
+    def __str__(self) -> str:
+        return self.table(40)
+
+    def _repr_html_(self) -> str:
+        return as_html(report_of_plan(self, 40))
+
+    def __repr__(self) -> str:
+        text = self.notation if len(self.notation) <= 40 else self.notation[:39] + "…"
+        slices = f"{self.slices.count} slices, " if self.sliced else ""
+        return (
+            f"<Plan {text!r}: {slices}{len(self.steps)} steps, {self.flops:.3g} flops, largest intermediate "
+            f"{self.largest_intermediate} elements, peak {self.peak_bytes} bytes>"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Plan):
+            return NotImplemented
+        return self is other or (self._hash == other._hash and self._content() == other._content())
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def _content(self) -> tuple[object, ...]:
+        """All that a plan is; the rest follows from it."""
+        described = self.notation, self.names, self.inputs, self.output
+        return *described, self.shapes, self.dtypes, self.path, self.algebra, self.conj, self.sliced
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a plan is immutable; make another one instead of setting {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a plan is immutable; {name!r} cannot be deleted")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restore, pickled(self)
+
+    def __copy__(self) -> Plan:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Plan:
+        return self
+
+
+plan_cache: Final = BoundedCache("plan_cache")
+"""The plans of this process; ``.stats()``, ``.set_limit()``, ``.clear()``."""
+plans: Final[CacheTable[Plan]] = CacheTable(plan_cache)
+_PLAN_BYTES: Final = 2000  # a plan without steps; measured with tracemalloc
+_STEP_BYTES: Final = 700  # a step, its labels and its text
+
+
+def cached_plan(
+    operation: str,
+    source: str | LabelLists,
+    shapes: tuple[Shape, ...],
+    dtypes: tuple[DType, ...],
+    options: SearchOptions,
+    arithmetic: Arithmetic = SUMS_OF_PRODUCTS,
+    forms: Sequence[Form] = (),
+) -> Plan:
+    """The plan of a contraction, from the cache if it is there and the options let it be kept.
+
+    Under a memory limit it depends on the forms of the operands too: kernels for them say what they take.
+
+    >>> from tensor_core import F64
+    >>> cached_plan("plan", "ij,jk", ((2, 3), (3, 4)), (F64, F64), DEFAULT).output_shape
+    (2, 4)
+    """
+    key = (source, shapes, dtypes, options, arithmetic, *forms)
+    keeps = options is DEFAULT or options.keeps
+    known = plans.find(key) if keeps else None
+    if known is not None:
+        return known
+    plan = make_plan(operation, notations.find(source) or read_notation(source), shapes, dtypes, options, arithmetic)
+    if options.limit is not None:
+        from tensor_einsum.slices.limit import within
+
+        plan = within(plan, options.limit, forms)
+    return (
+        plans.insert(key, plan, _PLAN_BYTES + _STEP_BYTES * len(plan.steps) + 2 * len(plan.notation)) if keeps else plan
+    )
+
+
+def make_plan(
+    operation: str,
+    notation: Notation,
+    shapes: Sequence[Shape],
+    dtypes: Sequence[DType],
+    options: SearchOptions,
+    arithmetic: Arithmetic = SUMS_OF_PRODUCTS,
+) -> Plan:
+    """Plan a contraction; nothing is cached here.
+
+    >>> from tensor_core import F64
+    >>> from tensor_einsum.notation.reading import parse
+    >>> make_plan("plan", parse("ij,jk"), [(2, 3), (3, 4)], [F64, F64], DEFAULT).output_shape
+    (2, 4)
+    """
+    network = resolve(operation, notation, shapes)
+    if len(shapes) == 2 and notation.order is None and options is DEFAULT:  # nothing to choose
+        return Plan(network, dtypes, Order(((0, 1),)), arithmetic)
+    return Plan(network, dtypes, find_order(network, notation.order, _common(dtypes), options), arithmetic)
+
+
+def _common(dtypes: Sequence[DType]) -> DType:
+    return dtypes[0] if len({*dtypes}) == 1 else promote(*dtypes)
+
+
+def _restore(*stored: Any) -> Plan:
+    """What a pickle calls."""
+    return Plan(*parts_of_pickle(*stored))

@@ -1,0 +1,90 @@
+"""The same path for another network: other shapes and dtypes, or a batch axis besides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from tensor_core.dtypes import DType, as_dtype
+from tensor_core.errors import TensorError, shortened
+from tensor_core.shapes import as_shape
+from tensor_einsum.errors import ExtentError
+from tensor_einsum.notation.network import Labels, Shape, resolve
+from tensor_einsum.notation.reading import Notation
+from tensor_einsum.search.optimizers import Order
+from tensor_einsum.search.path import to_ids
+from tensor_einsum.steps.arithmetic import arithmetic_of
+from tensor_runtime.tensors.tensor import Tensor
+
+if TYPE_CHECKING:
+    from tensor_einsum.plans.plan import Plan
+
+
+def reused(plan: Plan, items: Sequence[Any], dtype: Any) -> Plan:
+    """The plan for other inputs.
+
+    Args:
+        plan: whose labels, path, algebra and slices stay.
+        items: tensors or shapes.
+        dtype: of all, or one each; None takes each tensor's own, and for a shape that of the plan.
+
+    Raises:
+        ExtentError: another number of operands or of axes, or extents that do not fit.
+        DTypeError: an unknown dtype, or one that the algebra has not.
+
+    >>> from tensor_einsum import plan
+    >>> reused(plan("ij,jk", (2, 3), (3, 4)), [(5, 6), (6, 7)], "F32").output_shape
+    (5, 7)
+    """
+    shapes = [_shape(position, item) for position, item in enumerate(items)]
+    if len(shapes) != len(plan.inputs) or (isinstance(dtype, (list, tuple)) and len(dtype) != len(shapes)):
+        dtypes = f" and {len(dtype)} dtypes" if isinstance(dtype, (list, tuple)) else ""
+        raise ExtentError(
+            f"reuse: found {len(shapes)} operands{dtypes}; this plan has {len(plan.inputs)} operands",
+            operands=tuple(range(len(shapes))),
+            shapes=tuple(shapes),
+        )
+    if dtype is None:
+        dtypes_given = [
+            item.dtype if isinstance(item, Tensor) else own for item, own in zip(items, plan.dtypes, strict=True)
+        ]
+    elif isinstance(dtype, (list, tuple)):
+        dtypes_given = list(map(as_dtype, dtype))
+    else:
+        dtypes_given = [as_dtype(dtype)] * len(shapes)
+    return remade("reuse", plan, plan.notation, plan.inputs, plan.output, plan.names, shapes, dtypes_given, plan.sliced)
+
+
+def remade(
+    operation: str,
+    plan: Plan,
+    text: str,
+    inputs: tuple[Labels, ...],
+    output: Labels,
+    names: tuple[str, ...],
+    shapes: Sequence[Shape],
+    dtypes: Sequence[DType],
+    cuts: Sequence[tuple[int, int]] = (),
+) -> Plan:
+    """A plan with the path, the algebra and the conjugations of another one; ``cuts`` are the labels that are sliced.
+
+    >>> from tensor_einsum import plan
+    >>> p = plan("ij,jk", (2, 3), (3, 4))
+    >>> remade("plan", p, p.notation, p.inputs, p.output, p.names, p.shapes, p.dtypes) == p
+    True
+    """
+    columns = tuple((0,) * len(term) for term in inputs)
+    network = resolve(operation, Notation(text, inputs, output, names, columns, (0,) * len(inputs), None), shapes)
+    arithmetic = arithmetic_of(operation, plan.algebra, plan.conj, dtypes)
+    return type(plan)(network, dtypes, Order(to_ids(plan.path, len(inputs)), None, tuple(cuts)), arithmetic)
+
+
+def _shape(position: int, item: Any) -> Shape:
+    try:
+        return as_shape(getattr(item, "shape", item))
+    except TensorError as error:
+        raise ExtentError(
+            f"reuse: operand {position}: found {shortened(item)}; accepted: a shape, such as (2, 3), or a tensor",
+            operands=(position,),
+            shapes=(),
+        ) from error

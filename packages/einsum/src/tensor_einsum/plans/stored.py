@@ -1,0 +1,153 @@
+"""Plans as they are stored, as JSON and in pickles: read again with every check that planning makes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from tensor_core.dtypes import DType, as_dtype
+from tensor_core.errors import FormatError, TensorError, shortened
+from tensor_core.shapes import as_shape
+from tensor_einsum.notation.network import Labels, Network, Shape, resolve
+from tensor_einsum.notation.reading import Notation
+from tensor_einsum.notation.stored import check_notation
+from tensor_einsum.search.optimizers import Order
+from tensor_einsum.search.path import Path, in_pairs, to_ids
+from tensor_einsum.steps.arithmetic import SUMS_OF_PRODUCTS, Arithmetic, algebra_named, arithmetic_of
+from tensor_runtime.algebras import PLUS_TIMES
+
+if TYPE_CHECKING:
+    from tensor_einsum.plans.plan import Plan
+
+FORMAT: Final = "tensor_einsum.plan/2"
+"""The version of what is stored, as JSON and as a pickle."""
+FORMER: Final = "tensor_einsum.plan/1"
+"""A version that is still read: of plans that are not sliced, without ``sliced``."""
+
+Parts = tuple[Network, Sequence[DType], Order, Arithmetic]
+"""What a plan is made of."""
+
+
+def to_json(plan: Plan) -> str:
+    """The text of a plan.
+
+    >>> from tensor_einsum import plan
+    >>> to_json(plan("ij,j", (2, 3), (3,)))[:34]
+    '{"format": "tensor_einsum.plan/2",'
+    """
+    import json
+
+    return json.dumps(
+        {
+            "format": FORMAT,
+            "notation": plan.notation,
+            "names": plan.names,
+            "inputs": plan.inputs,
+            "output": plan.output,
+            "shapes": plan.shapes,
+            "dtypes": [dtype.name for dtype in plan.dtypes],
+            "path": plan.path,
+            "algebra": plan.algebra.name,
+            "conj": plan.conj,
+            "sliced": plan.sliced,
+        }
+    )
+
+
+def parts_of_json(text: str | bytes) -> Parts:
+    """What the plan of such a text is made of.
+
+    Raises:
+        FormatError: not such a text.
+
+    >>> from tensor_einsum import plan
+    >>> parts_of_json(to_json(plan("ij,j", (2, 3), (3,))))[2].ids
+    ((0, 1),)
+    """
+    import json
+
+    try:
+        content = json.loads(text)
+        if not isinstance(content, dict) or content.get("format") not in (FORMAT, FORMER):
+            found = content.get("format") if isinstance(content, dict) else type(content).__name__
+            raise FormatError(f"Plan.from_json: no plan of format {FORMAT!r}; found {shortened(found)}")
+        names = tuple(map(str, content["names"]))
+        inputs = tuple(_numbers(term, len(names)) for term in content["inputs"])
+        output = _numbers(content["output"], len(names))
+        if not {*output} <= {label for term in inputs for label in term}:
+            raise FormatError("Plan.from_json: an output label is in no operand")
+        shapes = [as_shape(tuple(shape)) for shape in content["shapes"]]
+        dtypes = [as_dtype(name) for name in content["dtypes"]]
+        if not inputs or len(dtypes) != len(inputs):
+            raise FormatError(f"Plan.from_json: {len(inputs)} operands and {len(dtypes)} dtypes")
+        notation = _expanded(str(content["notation"]), inputs, output, names)
+        network = resolve("Plan.from_json", notation, shapes)
+        check_notation(notation.text, inputs, output, names, shapes)
+        algebra = algebra_named(content.get("algebra", PLUS_TIMES.name))
+        arithmetic = arithmetic_of("Plan.from_json", algebra, content.get("conj", ()), dtypes)
+        path = in_pairs(to_ids(content["path"], len(inputs)), len(inputs))
+        sliced = _cuts(content["sliced"] if content["format"] == FORMAT else (), len(names))
+        return network, dtypes, Order(path, None, sliced), arithmetic
+    except FormatError:
+        raise
+    except (ValueError, TypeError, KeyError, RecursionError, TensorError) as error:
+        raise FormatError(f"Plan.from_json: not a plan: {type(error).__name__}: {error}") from error
+
+
+def pickled(plan: Plan) -> tuple[Any, ...]:
+    """What a pickle holds of a plan: the arguments of :func:`parts_of_pickle`.
+
+    >>> from tensor_einsum import plan
+    >>> pickled(plan("ij,j", (2, 3), (3,)))[:2] == (FORMAT, "ij,j")
+    True
+    """
+    dtypes = tuple(dtype.name for dtype in plan.dtypes)
+    described = FORMAT, plan.notation, plan.names, plan.inputs, plan.output
+    return *described, plan.shapes, dtypes, plan.path, Arithmetic(plan.algebra, plan.conj), plan.sliced
+
+
+def parts_of_pickle(
+    stored: Any,
+    notation: str = "",
+    names: tuple[str, ...] = (),
+    inputs: tuple[Labels, ...] = (),
+    output: Labels = (),
+    shapes: tuple[Shape, ...] = (),
+    dtypes: tuple[str, ...] = (),
+    path: Path = (),
+    arithmetic: Arithmetic = SUMS_OF_PRODUCTS,
+    sliced: tuple[tuple[int, int], ...] = (),
+) -> Parts:
+    """What a pickled plan is made of.
+
+    Raises:
+        FormatError: it is of another version.
+
+    >>> from tensor_einsum import plan
+    >>> parts_of_pickle(*pickled(plan("ij,j", (2, 3), (3,))))[2].ids
+    ((0, 1),)
+    """
+    if stored not in (FORMAT, FORMER):
+        found = stored if isinstance(stored, str) else "no version"
+        raise FormatError(f"a pickled plan has {shortened(found)}, and {FORMAT!r} is accepted; plan again")
+    network = resolve("plan", _expanded(notation, inputs, output, names), shapes)
+    return network, [as_dtype(name) for name in dtypes], Order(to_ids(path, len(inputs)), None, sliced), arithmetic
+
+
+def _numbers(labels: Any, count: int) -> Labels:
+    if not all(type(label) is int and 0 <= label < count for label in labels):
+        raise FormatError(f"Plan.from_json: labels {labels!r} are not all numbers below {count}")
+    return tuple(labels)
+
+
+def _cuts(sliced: Any, count: int) -> tuple[tuple[int, int], ...]:
+    for label, part in sliced:
+        _numbers((label,), count)
+        if type(part) is not int or part < 1:
+            raise FormatError(f"Plan.from_json: parts of extent {part!r}; accepted: an int of 1 or more")
+    return tuple((label, part) for label, part in sliced)
+
+
+def _expanded(text: str, inputs: tuple[Labels, ...], output: Labels, names: tuple[str, ...]) -> Notation:
+    """A notation whose ellipsis is written out already; only messages look at its columns."""
+    return Notation(text, inputs, output, names, tuple((0,) * len(term) for term in inputs), (0,) * len(inputs), None)

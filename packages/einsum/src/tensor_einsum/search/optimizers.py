@@ -1,0 +1,180 @@
+"""What finds the order of a contraction: what ``optimize=`` takes.
+
+"auto" and "greedy" are searches of our own (``tensor_einsum.search``). Other names are opt_einsum's searches, which are
+asked there; they are given labels as ints, whose hashes do not change from run to run, and random ones are seeded. So a
+plan is the same in every run, unless its search ends by the clock.
+
+An optimizer is called as opt_einsum calls one, or has a method ``search`` that gives a tree, as cotengra's do; a tree
+has a method ``get_path``, and may say which labels it slices in ``sliced_inds``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+from tensor_core.dtypes import DType
+from tensor_einsum.errors import PathError
+from tensor_einsum.notation.network import Labels, Network
+from tensor_einsum.search.engine import search
+from tensor_einsum.search.options import DEFAULT, SearchOptions
+from tensor_einsum.search.path import Path, in_pairs, to_ids
+from tensor_einsum.search.problem import Budget, Problem, SearchRecord
+from tensor_runtime.locks import fork_safe_lock
+
+SHARE: Final = 0.1
+"""How long "auto" searches, as a part of the estimated time of contracting by the best order so far."""
+
+_search_lock: Final = fork_safe_lock()  # random searches seed the global generator, so only one may run
+
+
+class Order(NamedTuple):
+    """In which order a network is contracted, and how that was found."""
+
+    ids: Path  # of the operands that each contraction takes, one or two of them
+    search: SearchRecord | None = None  # None where nothing was searched, or somebody else did
+    sliced: tuple[tuple[int, int], ...] = ()  # labels that are cut, each with the extent of its parts
+
+
+def find_order(network: Network, order: Path | None, dtype: DType, options: SearchOptions) -> Order:
+    """The order that options and parentheses ask for.
+
+    Args:
+        network: labels and extents.
+        order: the ids that parentheses ask for, or None.
+        dtype: in which elements are multiplied; it decides how long that takes.
+        options: what the caller asks for.
+
+    Raises:
+        PathError: an unknown name, an invalid or incomplete path, a search that failed, or two orders at once.
+
+    >>> from tensor_core import F64
+    >>> from tensor_einsum.notation.network import resolve
+    >>> from tensor_einsum.notation.reading import parse
+    >>> network = resolve("plan", parse("ij,jk,kl"), [(2, 3), (3, 4), (4, 5)])
+    >>> find_order(network, None, F64, SearchOptions(((1, 2), (0, 1)))).ids
+    ((1, 2), (0, 3))
+    """
+    operands, optimize = len(network.terms), options.optimize
+    if order is not None:
+        if options._replace(limit=None) != DEFAULT and optimize is not True:
+            raise PathError(
+                f"einsum: the parentheses of the notation fix the order, and optimize={optimize!r} asks for "
+                "another; remove one",
+                step=None,
+            )
+        return Order(in_pairs(order, operands))
+    if optimize is False:
+        return Order(in_pairs([tuple(range(operands))], operands))
+    if isinstance(optimize, tuple):
+        return Order(in_pairs(to_ids(optimize, operands), operands))
+    budget = _budget(options)
+    if operands <= 2:  # nothing to choose, and importing opt_einsum takes longer than most contractions
+        if budget is None and isinstance(optimize, str) and optimize not in _OPT_EINSUM:
+            _named(optimize)
+        return Order(((0, 1),) if operands == 2 else ())
+    terms = tuple([tuple(dict.fromkeys(term)) for term in network.terms])
+    output = tuple(dict.fromkeys(network.output))
+    if budget is not None:
+        # Bytes beside the operands: workspaces are found when kernels are bound, and may take further slices.
+        largest = None if options.limit is None else max(1, options.limit // dtype.itemsize)
+        found = search(
+            Problem(terms, output, network.extents), options.target.objective(dtype), budget, largest=largest
+        )
+        return Order(found.path, found.record, tuple((label, 1) for label in found.sliced))
+    path, cut = _ask(optimize, terms, output, network)
+    return Order(in_pairs(to_ids(path, operands), operands), None, tuple((label, 1) for label in cut))
+
+
+def _budget(options: SearchOptions) -> Budget | None:
+    """How long our own search may take; None where another is asked for."""
+    if options.seconds is not None:
+        return Budget(seconds=options.seconds)
+    if options.optimize is True or options.optimize == "auto":
+        return Budget(share=SHARE)
+    return Budget(rotations=0) if options.optimize == "greedy" else None
+
+
+_OWN: Final = ("auto", "greedy")
+_OPT_EINSUM: Final = frozenset(
+    ("auto-hq", "branch-1", "branch-2", "branch-all", "dp", "dynamic-programming", "eager", "opportunistic", "optimal",
+     "random-greedy", "random-greedy-128")
+)  # fmt: skip
+_RANDOM: Final = re.compile(r"auto-hq|random-greedy(-([1-9]\d{0,5}))?")
+
+
+def _ask(optimize: Any, terms: Sequence[Labels], output: Labels, network: Network) -> tuple[Any, Labels]:
+    """A linear path by a search of opt_einsum, an optimizer, or a tree; and the labels that a tree slices."""
+    # opt_einsum's cost functions divide by extents and take logarithms of them.
+    sizes = {label: max(extent, 1) for label, extent in enumerate(network.extents)}
+    problem = [frozenset(term) for term in terms], frozenset(output), sizes
+    try:
+        if isinstance(optimize, str):
+            function = _named(optimize)
+            return (_seeded(function, problem) if _RANDOM.fullmatch(optimize) else function(*problem, None)), ()
+        names = network.names
+        if not hasattr(optimize, "get_path") and hasattr(optimize, "search"):
+            names = tuple(map(_character, sizes))
+            named = [tuple([names[label] for label in term]) for term in (*terms, output)]
+            optimize = optimize.search(named[:-1], named[-1], {names[label]: sizes[label] for label in sizes})
+        if hasattr(optimize, "get_path"):
+            return optimize.get_path(), _cut_by(optimize, names)
+        return optimize(*problem, None), ()
+    except PathError:
+        raise
+    except Exception as error:
+        what = repr(optimize) if isinstance(optimize, str) else type(optimize).__name__
+        raise PathError(
+            f"einsum: the search by {what} failed: {type(error).__name__}: {error}; try 'greedy', or give a path",
+            step=None,
+        ) from error
+
+
+def _cut_by(tree: Any, names: Sequence[str]) -> Labels:
+    """The labels that a tree slices, by the names that it knows them under."""
+    labels = {name: label for label, name in enumerate(names)}
+    sliced = tuple(getattr(tree, "sliced_inds", ()))
+    unknown = [name for name in sliced if name not in labels]
+    if unknown:
+        raise PathError(
+            f"einsum: the tree slices {unknown[0]!r}, which is no label of the notation; make the tree from its labels",
+            step=None,
+        )
+    return tuple(sorted([labels[name] for name in sliced]))
+
+
+def _character(label: int) -> str:
+    """One character for each label, which is what the native parts of cotengra take; none is half a pair of UTF-16."""
+    return chr(label if label < 0xD800 else label + 0x800)
+
+
+def _named(name: str) -> Callable[..., Any]:
+    """opt_einsum's search of that name, or one that was registered there."""
+    import opt_einsum
+    from opt_einsum.paths import get_path_fn
+
+    drawn = _RANDOM.fullmatch(name)
+    found: Callable[..., Any]
+    try:
+        found = opt_einsum.RandomGreedy(max_repeats=int(drawn[2])) if drawn and drawn[2] else get_path_fn(name)
+    except KeyError:
+        raise PathError(
+            f"einsum: optimize={name!r} is no search; accepted: {', '.join(sorted({*_OWN, *_OPT_EINSUM}))}, a "
+            "path, or a path optimizer",
+            step=None,
+        ) from None
+    return found
+
+
+def _seeded(search: Callable[..., Any], problem: tuple[Any, ...]) -> Any:
+    """Run a search that draws from Python's global generator, from a fixed seed, and leave the generator as it was."""
+    import random
+
+    with _search_lock:
+        state = random.getstate()
+        random.seed(0)
+        try:
+            return search(*problem, None)
+        finally:
+            random.setstate(state)

@@ -1,0 +1,64 @@
+"""What the type checker knows of a call: a result, the tensor given as out, or mantissa and exponent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+api = pytest.importorskip("mypy.api")
+
+SOURCE = """
+import tensor_runtime as tr
+from tensor_core import F64
+from tensor_einsum import Plan, Progress, einsum, plan
+from tensor_runtime.algebras import MAX_PLUS
+
+a: tr.Tensor = tr.ones((2, 2), dtype=F64)
+view: tr.TypedTensorViewMut[F64] = tr.mutable_view(tr.zeros((2, 2), dtype=F64))
+
+product: tr.Tensor = einsum("ij,jk->ik", a, a)
+best: tr.Tensor = einsum("ij,jk->ik", a, a, algebra=MAX_PLUS, optimize="greedy")
+scaled: tr.Tensor = einsum(a, ("i", "j"), ("j",), alpha=2.0, conj=0)
+mantissa, exponent = einsum("ij,jk->ik", a, a, strip_exponent=True)
+shifted: float = exponent + 1.0
+same: tr.Tensor = einsum("ij,jk->ik", a, a, out=a, beta=1)
+written: tr.TypedTensorViewMut[F64] = einsum("ij,jk->ik", a, a, out=view)
+
+found: Plan = plan("ij,jk->ik", (2, 2), (2, 2), dtype=F64, algebra=MAX_PLUS, conj=(0, 1))
+again: tr.Tensor = found(a, a, on_step=lambda done, total: None)
+into: tr.TypedTensorViewMut[F64] = plan("ij->ij", (2, 2))(a, out=view, alpha=2)
+pair: tuple[tr.Tensor, float] = plan("ij->ij", (2, 2))(a, strip_exponent=True)
+
+def report(now: Progress) -> None:
+    print(now.share, now.seconds_left)
+
+shown: tr.Tensor = found(a, a, progress=report)
+barred: tr.Tensor = einsum("ij->", a, progress=False)
+
+not_a_pair: tr.Tensor = einsum("ij->", a, strip_exponent=True)  # error
+not_a_tensor: tuple[tr.Tensor, float] = einsum("ij->", a)  # error
+no_name = einsum("ij->", a, algebra="max_plus")  # error
+no_option = einsum("ij->", a, output=view)  # error
+no_factor = found(a, a, alpha="2")  # error
+no_position = plan("ij->", (2, 2), conj="0")  # error
+no_out = found(a, a, beta=1)  # error
+both = found(a, a, out=view, strip_exponent=True)  # error
+no_listener = found(a, a, progress="yes")  # error
+"""
+
+
+def test_mypy_tells_what_a_call_returns(tmp_path: Path) -> None:
+    (tmp_path / "probe.py").write_text(SOURCE)
+    report, _, status = api.run(["--strict", "--cache-dir", str(tmp_path / "cache"), str(tmp_path / "probe.py")])
+    assert status == 1
+    wrong = [k for k, line in enumerate(SOURCE.splitlines(), 1) if line.endswith("# error")]
+    assert sorted({int(line.split(":")[1]) for line in report.splitlines() if ": error:" in line}) == wrong, report
+
+
+def test_the_lines_without_an_error_run() -> None:
+    names: dict[str, Any] = {}
+    exec("\n".join(line for line in SOURCE.splitlines() if not line.endswith("# error")), names)
+    assert names["written"] is names["view"]
+    assert names["same"] is names["a"]

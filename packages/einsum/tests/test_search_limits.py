@@ -1,0 +1,93 @@
+"""Searches under a limit of live elements: labels are sliced until it is kept, and no more than that."""
+
+from __future__ import annotations
+
+from math import log2
+
+import pytest
+
+from tensor_einsum.search import native
+from tensor_einsum.search.engine import search
+from tensor_einsum.search.measure import measure
+from tensor_einsum.search.problem import Budget, Objective, Problem
+from tensor_einsum.testing.networks import drawn, lattice, regular_graph
+
+FLOPS = Objective("flops")
+
+needs_native = pytest.mark.skipif(not native.AVAILABLE, reason="the native search was not built")
+
+
+@pytest.mark.parametrize("minimize", ["flops", "seconds", "size"])
+@pytest.mark.parametrize("bits", [6, 10, 14])
+def test_the_limit_is_kept_at_the_peak(minimize: str, bits: int) -> None:
+    problem = regular_graph(60, 3, 3)
+    found = search(problem, Objective(minimize), Budget(rotations=300_000), largest=2**bits)  # type: ignore[arg-type]
+    assert measure(problem, found.path, found.sliced).peak <= bits + 1e-9
+    assert found.record.log2_peak <= bits + 1e-9
+
+
+def test_nothing_is_sliced_where_the_best_tree_keeps_the_limit() -> None:
+    problem = lattice(6, 6)
+    free = search(problem, FLOPS, Budget(rotations=300_000))
+    limited = search(problem, FLOPS, Budget(rotations=300_000), largest=round(2**free.record.log2_peak) + 1)
+    assert limited.sliced == ()
+    assert limited.record.log2_products <= free.record.log2_products + 0.05
+
+
+def test_no_label_is_sliced_in_vain() -> None:
+    problem, bits = regular_graph(60, 3, 4), 9
+    found = search(problem, FLOPS, Budget(rotations=300_000), largest=2**bits)
+    assert found.sliced
+    assert len({*found.sliced}) == len(found.sliced)
+    for label in found.sliced:
+        rest = [other for other in found.sliced if other != label]
+        assert measure(problem, found.path, rest).peak > bits
+
+
+@needs_native
+def test_slices_cost_more_the_tighter_the_limit() -> None:
+    problem = regular_graph(80, 3, 5)
+    costs = [
+        search(problem, FLOPS, Budget(rotations=10**6), largest=2**bits).record.log2_products for bits in (6, 9, 12, 40)
+    ]
+    assert costs == sorted(costs, reverse=True)
+    assert costs[0] > costs[-1]
+
+
+@needs_native
+def test_searching_with_the_limit_beats_slicing_the_best_tree_afterwards() -> None:
+    problem, bits = regular_graph(120, 3, 6), 10
+    free = search(problem, FLOPS, Budget(rotations=10**6))
+    sliced: list[int] = []
+    while measure(problem, free.path, sliced).peak > bits:
+        others = [label for label in range(len(problem.extents)) if label not in sliced]
+        sliced.append(min(others, key=lambda label: measure(problem, free.path, [*sliced, label])[::-1]))
+    limited = search(problem, FLOPS, Budget(rotations=10**6), largest=2**bits)
+    assert limited.record.log2_products < measure(problem, free.path, sliced).products - 1
+
+
+def test_labels_of_the_output_may_be_sliced_and_the_whole_result_counts() -> None:
+    problem = Problem(((0, 1), (1, 2), (2, 3), (3, 0)), (0,), (16, 16, 16, 16))
+    found = search(problem, FLOPS, Budget(rotations=10_000), largest=100)
+    assert found.sliced
+    assert measure(problem, found.path, found.sliced).peak <= log2(100) + 1e-9
+
+
+def test_where_the_result_alone_is_too_large_the_record_says_so() -> None:
+    problem = Problem(((0, 1), (1, 2)), (0, 2), (64, 64, 64))
+    record = search(problem, FLOPS, Budget(rotations=1000), largest=100).record
+    assert record.log2_peak > log2(100)
+
+
+def test_any_limit_ends_with_a_valid_answer() -> None:
+    for seed in range(60):
+        problem = drawn(seed, seed % 12 + 1)
+        for largest in (1, 2, 10, 1000):
+            found = search(problem, FLOPS, Budget(rotations=5000), largest=largest, seed=seed)
+            found_peak = measure(problem, found.path, found.sliced).peak
+            assert found_peak == found.record.log2_peak or abs(found_peak - found.record.log2_peak) < 1e-9
+
+
+def test_a_limit_below_one_element_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one element"):
+        search(drawn(0, 3), FLOPS, Budget(rotations=1), largest=0)

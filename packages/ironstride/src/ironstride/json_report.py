@@ -1,0 +1,72 @@
+"""What the program prints with `--json`: one object for each network, on one line.
+
+Numbers are plain; counts that no float holds exactly stay ints. Sizes count elements unless their name says bytes.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import tensor_einsum
+import tensor_runtime as tr
+from ironstride.network_file import Network
+from ironstride.planning import Planned
+from ironstride.report import norm
+
+
+def plan_document(network: Network, planned: Planned) -> dict[str, Any]:
+    """Network and plan, and how the plan was searched.
+
+    >>> from ironstride.planning import PlanOptions, make_plan
+    >>> from ironstride.sources import networks_of
+    >>> network = networks_of(["ij,jk->ik", "2x3", "3x4"])[0]
+    >>> plan_document(network, make_plan(network, PlanOptions()))["plan"]["flops"]
+    48
+    """
+    plan = planned.plan
+    return {
+        "name": network.name,
+        "operands": len(network.shapes),
+        "operand_bytes": network.operand_bytes,
+        "dtype": network.dtype.name,
+        "plan": {
+            "origin": planned.origin,
+            "steps": len(plan.steps),
+            "flops": plan.flops,
+            "largest_intermediate": plan.largest_intermediate,
+            "peak_bytes": plan.peak_bytes,
+            "path": plan.path,
+        },
+        "search": None if plan.search is None else _search_document(plan.search),
+        "seconds": {"plan": planned.seconds},
+    }
+
+
+def _search_document(record: tensor_einsum.SearchRecord) -> dict[str, Any]:
+    return {
+        **{name: _finite(value) for name, value in record._asdict().items()},
+        "tried": [one._asdict() for one in record.tried],
+        "history": [one._asdict() for one in record.history],
+    }
+
+
+def _finite(value: object) -> object:
+    """JSON has no infinity, which is the logarithm of 0."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def result_document(result: tr.Tensor) -> dict[str, Any]:
+    """Dtype and shape, and the value of a scalar or the norm of what is none.
+
+    >>> result_document(tr.tensor([3.0, 4.0]))
+    {'dtype': 'F64', 'shape': [2], 'norm': 5.0}
+    """
+    document: dict[str, Any] = {"dtype": result.dtype.name, "shape": list(result.shape)}
+    if result.rank:
+        largest, ratio = norm(result)
+        document["norm"] = _finite(largest * ratio)
+        return document
+    value = result.item()
+    document["value"] = [_finite(value.real), _finite(value.imag)] if isinstance(value, complex) else _finite(value)
+    return document

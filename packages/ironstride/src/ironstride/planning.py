@@ -1,0 +1,143 @@
+"""The plan of a network, as the command line asks for it: searched, along a path of the file, or read from a file."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import tensor_einsum
+from ironstride.network_file import Network, NetworkFileError, printable, read_text
+from ironstride.output_paths import check_output_path
+from tensor_core.errors import TensorError
+from tensor_runtime.io.atomic_write import write_atomically
+
+
+@dataclass(frozen=True)
+class PlanOptions:
+    """What the command line says of the plan; what it does not say is None."""
+
+    path: str | None = None
+    optimize: str | None = None
+    seconds: float | None = None
+    objective: str | None = None
+    calibration: Path | None = None
+    """An empty path stands for the file in the folder for settings."""
+    load_plan: Path | None = None
+    save_plan: Path | None = None
+
+
+class PathError(TensorError, ValueError):
+    """A path that the network file does not have."""
+
+
+class OptionError(TensorError, ValueError):
+    """Options of the command line that do not go together."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan, in words where its order comes from, and the seconds that finding it took."""
+
+    plan: tensor_einsum.Plan
+    origin: str
+    seconds: float
+
+
+def check_options(options: PlanOptions) -> None:
+    """Refuse options that contradict each other, and a plan that could not be saved.
+
+    Raises:
+        OptionError: two ways to an order.
+        OutputPathError: see `output_paths`.
+
+    >>> check_options(PlanOptions(path="best", seconds=1.0))
+    Traceback (most recent call last):
+    ironstride.planning.OptionError: --path and --seconds are two ways to a plan; give one of them
+    """
+    ways = [
+        name
+        for name, given in (
+            ("--load-plan", options.load_plan),
+            ("--path", options.path),
+            ("--optimize", None if options.optimize == "auto" and options.seconds else options.optimize),
+            ("--seconds", options.seconds),
+        )
+        if given is not None
+    ]
+    if len(ways) > 1:
+        raise OptionError(f"{ways[0]} and {ways[1]} are two ways to a plan; give one of them")
+    if options.objective and options.calibration:
+        raise OptionError("--objective and --calibration are two things to minimise; give one of them")
+    if options.save_plan is not None:
+        check_output_path("--save-plan", options.save_plan, [".json"])
+
+
+def make_plan(network: Network, options: PlanOptions) -> Planned:
+    """The plan that the options ask for.
+
+    Raises:
+        PathError: the file has no such path.
+        NetworkFileError: format string, shapes and path do not fit together, or the plan is of another network.
+        LoadError, FormatError: the calibration cannot be read.
+
+    >>> import tempfile
+    >>> from ironstride.network_file import read_network
+    >>> file = Path(tempfile.mkdtemp()) / "product.json"
+    >>> _ = file.write_text('{"format_string": "ij,jk->ik", "shapes": [[2, 3], [3, 4]], "dtype": "F64"}')
+    >>> make_plan(read_network(file), PlanOptions()).plan.flops
+    48
+    >>> make_plan(read_network(file), PlanOptions(path="best"))
+    Traceback (most recent call last):
+    ironstride.planning.PathError: --path best: the file has no such path; its paths: none
+    """
+    begun = time.perf_counter()
+    if options.load_plan is not None:
+        plan = _loaded(network, options.load_plan)
+        return Planned(plan, f"read from {options.load_plan.name}", time.perf_counter() - begun)
+    optimize: object = options.optimize or "auto"
+    origin = "our planner" if optimize in ("auto", "greedy") else f"search by {optimize}"
+    if options.path is not None:
+        if options.path not in network.paths:
+            named = ", ".join(printable(name)[1:-1] for name in network.paths) or "none"
+            raise PathError(f"--path {options.path}: the file has no such path; its paths: {named}")
+        optimize, origin = network.paths[options.path], f"path {printable(options.path)[1:-1]} in the file"
+    objective: object = options.objective or "time"
+    if options.calibration is not None:
+        file = options.calibration
+        objective = tensor_einsum.read_calibration(file if file.parts else None)
+    try:
+        plan = tensor_einsum.plan(
+            network.format_string,
+            *network.shapes,
+            dtype=network.dtype,
+            optimize=optimize,
+            seconds=options.seconds,
+            objective=objective,
+        )
+    except TensorError as error:
+        message, *_ = str(error).splitlines()  # the other lines show a caret
+        column = getattr(error, "column", None)
+        where = f" (character {column + 1} of format_string)" if isinstance(column, int) else ""
+        raise NetworkFileError(f"{message}{where}") from None
+    return Planned(plan, origin, time.perf_counter() - begun)
+
+
+def _loaded(network: Network, file: Path) -> tensor_einsum.Plan:
+    """The plan in a file, if it is one of this network."""
+    plan = tensor_einsum.Plan.from_json(read_text(file))
+    # The cheapest plan of the network says which labels its operands have, by whatever names.
+    expected = tensor_einsum.plan(network.format_string, *network.shapes, dtype=network.dtype, optimize=False)
+    for what in ("shapes", "dtypes", "subscripts"):
+        if getattr(plan, what) != getattr(expected, what):
+            raise NetworkFileError(f"--load-plan {file}: the plan is of another network: its {what} differ")
+    return plan
+
+
+def save_plan(plan: tensor_einsum.Plan, file: Path) -> None:
+    """Write a plan as JSON; the file appears whole or not at all.
+
+    Raises:
+        SaveError: the system refused.
+    """
+    write_atomically(str(file), [plan.to_json().encode(), b"\n"])

@@ -1,0 +1,177 @@
+"""The commands `plan` and `calibrate`, and the options of planning that `contract` shares with the first."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ironstride.main import main
+from tensor_einsum import Plan, read_calibration
+from tensor_runtime import threads
+
+CHAIN = ("ab,bc,cd->ad", "2x3", "3x4", "4x5")
+CHAIN_FILE = {
+    "format_string": "ab,bc,cd->ad",
+    "shapes": [[2, 3], [3, 4], [4, 5]],
+    "dtype": "float64",
+    "paths": {"left": {"path": [[0, 1], [0, 1]]}},
+}
+
+
+def refused(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
+    """The one line on stderr of a run that ends with status 2."""
+    assert main(argv) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("ironstride: ")
+    assert error.count("\n") == 1
+    return error
+
+
+def test_an_equation_on_the_command_line_is_planned(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", *CHAIN, "--steps"]) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "equation: 3 operands, F64 (float64), 304 B"
+    assert lines[1] == "plan (our planner)"
+    assert "  flops                 128" in lines
+    assert next(line for line in lines if line.startswith("  search")).endswith("nothing better exists")
+    assert sum("contract" in line for line in lines) == 2
+
+
+@pytest.mark.parametrize("second", ["3x4", "3,4", "(3, 4)", "3×4", "3 4"])
+def test_shapes_may_be_written_in_several_ways(second: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "ab,bc,", "2x3", second, "()", "--json"]) == 0
+
+    document = json.loads(capsys.readouterr().out)
+    assert (document["operands"], document["operand_bytes"]) == (3, (6 + 12 + 1) * 8)
+
+
+def test_a_text_file_has_an_equation_and_a_shape_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "chain.txt"
+    file.write_text("# a chain\nab,bc,cd->ad\n\n2x3\n3x4\n  4, 5\n", encoding="utf-8")
+
+    assert main(["contract", str(file), "--dtype", "complex64"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("chain: 3 operands, C32 (complex64), 304 B\nthe file gives no operands: uniform on (0, 1)")
+    assert "result: C32 [2, 5], norm " in out
+
+
+def test_what_is_no_source_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    empty = tmp_path / "empty.txt"
+    empty.write_text("# nothing\n", encoding="utf-8")
+
+    assert 'found "3y4"; accepted: a shape, such as 2x3' in refused(capsys, "plan", "ij,jk", "2x3", "3y4")
+    assert "no line with an equation" in refused(capsys, "plan", str(empty))
+    assert "'ij,jk' has 2 operands, found 1" in refused(capsys, "plan", "ij,jk", "2x3")
+    assert "float3" in refused(capsys, "plan", "ij", "2x3", "--dtype", "float3")
+
+
+def test_json_tells_plan_search_result_and_times(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["contract", *CHAIN, "--json", "--repeat", "3"]) == 0
+
+    (line,) = capsys.readouterr().out.splitlines()
+    document = json.loads(line)
+    assert document["plan"]["flops"] == 128
+    assert document["plan"]["path"] == [[0, 1], [0, 1]]
+    assert document["search"]["stopped"] == "exact"
+    assert document["search"]["history"][-1]["log2_products"] == document["search"]["log2_products"]
+    assert document["result"]["shape"] == [2, 5] and document["result"]["norm"] > 0
+    assert document["seconds"]["plan"] > 0 and document["seconds"]["first"] > 0
+    assert len(document["seconds"]["later"]) == 2
+
+
+def test_first_and_later_calls_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["contract", *CHAIN, "--repeat", "4"]) == 0
+
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("time: ")]
+    assert line.startswith("time: first ")
+    assert " s (median of 3, " in line and line.endswith(" GFLOP/s")
+
+
+def test_a_plan_is_saved_and_taken_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, output = tmp_path / "new" / "plan.json", tmp_path / "out.npy"
+    network = tmp_path / "chain.json"
+    network.write_text(json.dumps(CHAIN_FILE), encoding="utf-8")
+
+    assert main(["plan", str(network), "--path", "left", "--save-plan", str(file)]) == 0
+    assert capsys.readouterr().out.endswith(f"saved {file}\n")
+    assert Plan.from_json(file.read_bytes()).path == ((0, 1), (0, 1))
+    assert main(["contract", str(network), "--load-plan", str(file), "-o", str(output)]) == 0
+    assert "plan (read from plan.json)" in capsys.readouterr().out
+    assert np.load(output).shape == (2, 5)
+
+
+def test_a_plan_of_another_network_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "plan.json"
+    assert main(["plan", *CHAIN, "--save-plan", str(file)]) == 0
+    capsys.readouterr()
+
+    load = "--load-plan", str(file)
+    assert "its shapes differ" in refused(capsys, "plan", "ab,bc,cd->ad", "2x3", "3x4", "4x6", *load)
+    assert "its subscripts differ" in refused(capsys, "plan", "ab,bc,cd->da", *CHAIN[1:], *load)
+    assert "its dtypes differ" in refused(capsys, "plan", *CHAIN, "--dtype", "F32", *load)
+    file.write_text("{}", encoding="utf-8")
+    assert "no plan of format" in refused(capsys, "plan", *CHAIN, *load)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--path", "left", "--seconds", "1"), "--path and --seconds are two ways to a plan"),
+        (("--optimize", "greedy", "--seconds", "1"), "--optimize and --seconds are two ways to a plan"),
+        (("--load-plan", "a.json", "--path", "left"), "--load-plan and --path are two ways to a plan"),
+        (("--objective", "flops", "--calibration"), "--objective and --calibration are two things to minimise"),
+        (("--save-plan", "plan.txt"), "--save-plan plan.txt: the ending must be .json"),
+        (("--optimize", "fastest"), "optimize='fastest' is no search; accepted: auto, auto-hq"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(
+    options: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert message in refused(capsys, "plan", *CHAIN, *options)
+
+
+@pytest.mark.parametrize("options", [("--seconds", "0"), ("--seconds", "nan"), ("--repeat", "0"), ("--threads", "x")])
+def test_numbers_out_of_range_are_refused(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["contract", *CHAIN, *options])
+    assert ended.value.code == 2
+    assert f"argument {options[0]}" in capsys.readouterr().err
+
+
+def test_the_search_is_chosen_by_name_time_and_objective(capsys: pytest.CaptureFixture[str]) -> None:
+    for options, origin in (
+        (("--optimize", "optimal"), "search by optimal"),
+        (("--optimize", "auto", "--seconds", "0.1"), "our planner"),
+        (("--objective", "size"), "our planner"),
+    ):
+        assert main(["plan", *CHAIN, *options]) == 0
+        assert f"plan ({origin})" in capsys.readouterr().out
+
+
+def test_threads_are_set_for_the_contraction_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    before = threads()
+
+    assert main(["contract", *CHAIN, "--threads", "1"]) == 0
+    assert threads() == before
+
+
+def test_the_machine_is_measured_and_plans_take_its_rates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    assert "`ironstride calibrate` writes one" in refused(capsys, "plan", *CHAIN, "--calibration")
+
+    assert main(["calibrate", "--seconds", "0.01", "--threads", "1"]) == 0
+    out = capsys.readouterr().out
+    digest = read_calibration().digest
+    assert out.endswith(f"saved {tmp_path / 'ironstride' / 'calibration.json'}, digest {digest}\n")
+    assert main(["plan", *CHAIN, "--calibration"]) == 0
+    assert main(["plan", *CHAIN, "--calibration", str(tmp_path / "ironstride" / "calibration.json")]) == 0
+
+
+def test_rates_are_not_measured_for_a_file_that_cannot_be_written(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "the ending must be .json" in refused(capsys, "calibrate", "-o", "rates.txt")
