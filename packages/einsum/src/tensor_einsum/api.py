@@ -280,7 +280,7 @@ def _einsum_with_options(notation: Any, operands: Sequence[Any], keywords: dict[
                 f"einsum() got an unexpected keyword argument {min(unknown)!r}; accepted: {', '.join(sorted(_OPTIONS))}"
             )
         options = read_options("einsum", {name: keywords.pop(name) for name in SEARCH_KEYWORDS & keywords.keys()})
-        if not keywords:
+        if not keywords and key is None:
             return _einsum_general(notation, operands, options)
         source, items = _arguments("einsum", notation, operands)
         tensors = _as_tensors(items)
@@ -290,7 +290,7 @@ def _einsum_with_options(notation: Any, operands: Sequence[Any], keywords: dict[
         found = cached_plan(
             "einsum", source, shapes, dtypes, options, arithmetic, () if options.limit is None else forms
         )
-        if key is None:
+        if key is None or found.sliced:
             return found(*tensors, **keywords)
         binding = _calls.insert(key, bind_call(found, forms))
     kernel, form = binding

@@ -18,8 +18,8 @@ from tensor_einsum.derivatives.sweep import Goal, SweepPlan
 from tensor_einsum.errors import ExtentError, MemoryLimitError
 from tensor_einsum.execution.executor import check_forms, needs_check
 from tensor_einsum.notation.label_names import written
-from tensor_einsum.plans.remaking import remade
 from tensor_einsum.search.options import bytes_of
+from tensor_einsum.steps.remaking import remade
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.memory_limits import recently_usable_bytes

@@ -225,6 +225,6 @@ class PlanMethods:
         >>> large.path == small.path, large.output_shape
         (True, (20, 50))
         """
-        from tensor_einsum.plans.remaking import reused
+        from tensor_einsum.steps.remaking import reused
 
         return reused(cast("Plan", self), operands, dtype)

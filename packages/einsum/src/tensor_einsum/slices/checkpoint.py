@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Final
 from tensor_core.dtypes import Bool
 from tensor_core.errors import ArgumentError, FormatError, LoadError, shortened
 from tensor_core.host.tensor import HostTensor, HostTensorView
-from tensor_einsum.plans.stored import to_json
 from tensor_einsum.slices.gathering import Gathering
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.io.atomic_write import write_atomically
@@ -157,7 +156,7 @@ def digest_of_plan(plan: Plan) -> str:
     >>> digest_of_plan(plan("i->", (3,))) == digest_of_plan(plan("i->", (4,)))
     False
     """
-    return _digest([to_json(plan).encode()])
+    return _digest([plan.to_json().encode()])
 
 
 def digest_of_operands(operands: Sequence[Tensor]) -> str:
