@@ -289,6 +289,8 @@ def test_an_interrupt_between_two_steps_leaves_nothing_behind(
     chain: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Interrupting:
+        n, disable = 0, False
+
         def __init__(self, **_: object) -> None: ...
         def __enter__(self) -> Self:
             return self

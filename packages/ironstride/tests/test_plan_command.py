@@ -124,6 +124,7 @@ def test_a_plan_of_another_network_is_refused(tmp_path: Path, capsys: pytest.Cap
         (("--optimize", "greedy", "--seconds", "1"), "--optimize and --seconds are two ways to a plan"),
         (("--load-plan", "a.json", "--path", "left"), "--load-plan and --path are two ways to a plan"),
         (("--objective", "flops", "--calibration"), "--objective and --calibration are two things to minimise"),
+        (("--memory", "1MB", "--slices", "b"), "--memory and --slices are two ways to slices"),
         (("--save-plan", "plan.txt"), "--save-plan plan.txt: the ending must be .json"),
         (("--optimize", "fastest"), "optimize='fastest' is no search; accepted: auto, auto-hq"),
     ],
@@ -175,3 +176,32 @@ def test_the_machine_is_measured_and_plans_take_its_rates(
 
 def test_rates_are_not_measured_for_a_file_that_cannot_be_written(capsys: pytest.CaptureFixture[str]) -> None:
     assert "the ending must be .json" in refused(capsys, "calibrate", "-o", "rates.txt")
+
+
+def test_memory_is_kept_by_slices(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = tmp_path / "out.npy"
+    product = "ij,jk,kl->il", "100x100", "100x100", "100x100"
+    results = []
+    for options in ((), ("--memory", "100kB"), ("--slices", "i=50,k")):
+        assert main(["contract", *product, *options, "-o", str(output)]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        slices = [line.split(maxsplit=1)[1] for line in lines if line.startswith("  slices")]
+        results.append((slices, np.load(output)))
+
+    (none, expected), (kept, by_memory), (named, by_name) = results
+    assert none == [] and len(kept) == 1 and named == ["200, of i by 50, k"]
+    np.testing.assert_allclose(by_memory, expected)
+    np.testing.assert_allclose(by_name, expected)
+
+
+def test_memory_that_no_slices_keep_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "accepted: 8000008 bytes or more" in refused(capsys, "plan", "i,j->ij", "1000", "1000", "--memory", "1000")
+
+
+@pytest.mark.parametrize(
+    ("slices", "message"),
+    [("z", "z"), ("b=", "found 'b='; accepted: labels, such as j,k or j=4"), ("b,,c", "found ''"), ("b=0", "b")],
+)
+def test_labels_that_cannot_be_cut_are_refused(slices: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    error = refused(capsys, "plan", *CHAIN, "--slices", slices)
+    assert f"--slices {slices}: " in error and message in error

@@ -194,15 +194,20 @@ def check_memory(network: Network, plan: tensor_einsum.Plan, available: int | No
 def _contract(plan: tensor_einsum.Plan, operands: Sequence[tr.Tensor], repeat: int) -> tuple[tr.Tensor, list[float]]:
     """The result of the plan and the seconds of each call, with a progress bar on stderr when that is a terminal.
 
-    The bar advances by the flops of each step, because the last steps often take nearly all the time.
+    The bar advances by flops, because the last steps often take nearly all the time.
     """
     result: Any = None
-    seconds = []
+    seconds: list[float] = []
     with tqdm(total=plan.flops * repeat, unit="flop", unit_scale=True, disable=None, leave=False) as bar:
+
+        def show(now: tensor_einsum.Progress) -> None:
+            bar.update((len(seconds) + now.share) * plan.flops - bar.n)
+
+        options: dict[str, Any] = {} if bar.disable else {"progress": show}  # which would take time of small steps
         for _ in range(repeat):
             del result  # whose memory the next one takes
             begun = time.perf_counter()
-            result = plan(*operands, on_step=lambda done, _: bar.update(plan.steps[done - 1].flops))
+            result = plan(*operands, **options)
             seconds.append(time.perf_counter() - begun)
     return result, seconds
 

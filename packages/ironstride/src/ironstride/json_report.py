@@ -37,6 +37,10 @@ def plan_document(network: Network, planned: Planned) -> dict[str, Any]:
             "largest_intermediate": plan.largest_intermediate,
             "peak_bytes": plan.peak_bytes,
             "path": plan.path,
+            "slices": {
+                "count": plan.slices.count,
+                "labels": dict(zip(plan.slices.labels, plan.slices.extents, strict=True)),
+            },
         },
         "search": None if plan.search is None else _search_document(plan.search),
         "seconds": {"plan": planned.seconds},

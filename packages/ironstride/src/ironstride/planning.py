@@ -23,6 +23,8 @@ class PlanOptions:
     objective: str | None = None
     calibration: Path | None = None
     """An empty path stands for the file in the folder for settings."""
+    memory: str | None = None
+    slices: str | None = None
     load_plan: Path | None = None
     save_plan: Path | None = None
 
@@ -62,13 +64,18 @@ def check_options(options: PlanOptions) -> None:
             ("--path", options.path),
             ("--optimize", None if options.optimize == "auto" and options.seconds else options.optimize),
             ("--seconds", options.seconds),
+            ("--memory", options.memory if options.load_plan else None),
         )
         if given is not None
     ]
     if len(ways) > 1:
         raise OptionError(f"{ways[0]} and {ways[1]} are two ways to a plan; give one of them")
-    if options.objective and options.calibration:
-        raise OptionError("--objective and --calibration are two things to minimise; give one of them")
+    for first, second, what in (
+        ("objective", "calibration", "things to minimise"),
+        ("memory", "slices", "ways to slices"),
+    ):
+        if getattr(options, first) and getattr(options, second):
+            raise OptionError(f"--{first} and --{second} are two {what}; give one of them")
     if options.save_plan is not None:
         check_output_path("--save-plan", options.save_plan, [".json"])
 
@@ -80,6 +87,8 @@ def make_plan(network: Network, options: PlanOptions) -> Planned:
         PathError: the file has no such path.
         NetworkFileError: format string, shapes and path do not fit together, or the plan is of another network.
         LoadError, FormatError: the calibration cannot be read.
+        MemoryLimitError: no slices keep the memory; it names the smallest that some keep.
+        OptionError: a label to slice that the network has not.
 
     >>> import tempfile
     >>> from ironstride.network_file import read_network
@@ -92,9 +101,16 @@ def make_plan(network: Network, options: PlanOptions) -> Planned:
     ironstride.planning.PathError: --path best: the file has no such path; its paths: none
     """
     begun = time.perf_counter()
+    plan, origin = _found(network, options)
+    if options.slices is not None:
+        plan = _sliced(plan, options.slices)
+    return Planned(plan, origin, time.perf_counter() - begun)
+
+
+def _found(network: Network, options: PlanOptions) -> tuple[tensor_einsum.Plan, str]:
+    """The plan and where its order comes from, before labels are cut by name."""
     if options.load_plan is not None:
-        plan = _loaded(network, options.load_plan)
-        return Planned(plan, f"read from {options.load_plan.name}", time.perf_counter() - begun)
+        return _loaded(network, options.load_plan), f"read from {options.load_plan.name}"
     optimize: object = options.optimize or "auto"
     origin = "our planner" if optimize in ("auto", "greedy") else f"search by {optimize}"
     if options.path is not None:
@@ -114,13 +130,30 @@ def make_plan(network: Network, options: PlanOptions) -> Planned:
             optimize=optimize,
             seconds=options.seconds,
             objective=objective,
+            memory_limit=options.memory,
         )
+    except tensor_einsum.MemoryLimitError:
+        raise
     except TensorError as error:
         message, *_ = str(error).splitlines()  # the other lines show a caret
         column = getattr(error, "column", None)
         where = f" (character {column + 1} of format_string)" if isinstance(column, int) else ""
         raise NetworkFileError(f"{message}{where}") from None
-    return Planned(plan, origin, time.perf_counter() - begun)
+    return plan, origin
+
+
+def _sliced(plan: tensor_einsum.Plan, text: str) -> tensor_einsum.Plan:
+    """The plan with labels cut, as ``j,k=4`` says."""
+    cuts: dict[str, int] = {}
+    for part in text.split(","):
+        label, equals, extent = part.strip().partition("=")
+        if not label or (equals and not (extent.isascii() and extent.isdigit())):
+            raise OptionError(f"--slices {text}: found {part!r}; accepted: labels, such as j,k or j=4")
+        cuts[label] = int(extent) if equals else 1
+    try:
+        return plan.with_slices(cuts)
+    except TensorError as error:
+        raise OptionError(f"--slices {text}: {error}") from None
 
 
 def _loaded(network: Network, file: Path) -> tensor_einsum.Plan:

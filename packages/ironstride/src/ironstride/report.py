@@ -46,7 +46,7 @@ def _source(operand: object) -> str:
 
 
 def plan_text(plan: tensor_einsum.Plan, origin: str) -> str:
-    """The plan as a table of four rows; `origin` says where its order comes from.
+    """The plan as a table of four rows, five where it is sliced; `origin` says where its order comes from.
 
     >>> print(plan_text(tensor_einsum.plan("ij,jk->ik", (2, 3), (3, 4)), "our planner"))
     plan (our planner)
@@ -65,6 +65,10 @@ def plan_text(plan: tensor_einsum.Plan, origin: str) -> str:
         ),
         ("peak memory", f"{readable_bytes(plan.peak_bytes)} beside the operands"),
     ]
+    if plan.sliced:
+        cut = zip(plan.slices.labels, plan.slices.extents, strict=True)
+        named = [printable(label)[1:-1] + ("" if extent == 1 else f" by {extent}") for label, extent in cut]
+        rows.insert(1, ("slices", f"{plan.slices.count:,}, of {', '.join(named)}"))
     return f"plan ({origin})\n{table(rows, '<<')}"
 
 
