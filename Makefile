@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BENCH_VENV := .venv-bench
 PROJECTS := $(wildcard packages/*/pyproject.toml)
-NATIVE := packages/cpu_backend/setup.py $(shell find packages/cpu_backend/csrc -name '*.[ch]')
+NATIVE := $(wildcard packages/*/setup.py) $(shell find packages/*/csrc -name '*.[ch]')
 PACKAGES := $(addprefix -e ,$(dir $(PROJECTS)))
 PIP_INSTALL := -m pip --disable-pip-version-check install --quiet
 LOCKED := --require-hashes --only-binary=:all:

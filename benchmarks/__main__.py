@@ -78,6 +78,10 @@ def _parser() -> argparse.ArgumentParser:
     ):
         command = commands.add_parser(name, help=text)
         command.add_argument("--rounds", type=int, default=rounds)
+    command = commands.add_parser("environments", help="all derivatives of a network, beside JAX's gradient")
+    command.add_argument("--rounds", type=int, default=15)
+    command.add_argument("--only", default="", help="networks whose name contains this")
+    command.add_argument("--without-jax", action="store_true", help="ours alone; JAX compiles for a while")
     command = commands.add_parser("planner", help="searches for contraction orders, beside cotengra and opt_einsum")
     command.add_argument("--seconds", type=float, nargs="+", default=[1.0, 5.0], help="how long each search takes")
     command.add_argument("--limits", type=int, nargs="*", default=[], help="memory limits in bytes, besides none")
@@ -152,6 +156,17 @@ def _first(options: argparse.Namespace) -> dict[str, Any]:
     return {"rows": [{**row._asdict(), "ratio": row.ratio._asdict()} for row in rows]}
 
 
+def _environments(options: argparse.Namespace) -> dict[str, Any]:
+    from benchmarks import environments
+
+    results = []
+    for result in environments.run(options.rounds, options.only, not options.without_jax):
+        print(environments.as_markdown([result]).splitlines()[-1], file=sys.stderr, flush=True)
+        results.append(result)
+    print(environments.as_markdown(results))
+    return {"environments": [result._asdict() for result in results]}
+
+
 def _planner(options: argparse.Namespace) -> dict[str, Any]:
     from benchmarks import planner
 
@@ -171,6 +186,7 @@ _RUNS: Final[dict[str, Callable[[argparse.Namespace], dict[str, Any] | None]]] =
     "imports": _imports,
     "first": _first,
     "planner": _planner,
+    "environments": _environments,
     **dict.fromkeys(IN_PROCESSES, _in_processes),
 }
 

@@ -43,7 +43,7 @@ def printed_diff(page: str) -> str:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """A copy of what belongs to the repository, with the extension that is built here."""
+    """A copy of what belongs to the repository, with the extensions that are built here."""
     listing = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -52,7 +52,7 @@ def copy(tmp_path: Path) -> Path:
     )
     if listing.returncode:
         pytest.skip("not a git checkout")
-    built = [str(path.relative_to(ROOT)) for path in ROOT.glob("packages/*/src/*/_native*.so")]
+    built = [str(path.relative_to(ROOT)) for path in ROOT.glob("packages/*/src/*/_*.so")]
     for name in [*filter(None, listing.stdout.decode().split("\0")), *built]:
         if (ROOT / name).exists():
             target = tmp_path / name

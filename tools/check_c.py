@@ -1,7 +1,8 @@
 """What ``make check`` asks of the C sources: the format of ``.clang-format``, and no warning of GCC or of Clang.
 
-Each file is read, not compiled, as often as it is compiled: once, or once per instruction set. A compiler that is not
-installed is named and left out. Warnings that only an optimizer finds are errors of a suite in ``native_suites.py``.
+Each file of both extensions is read, not compiled, as often as it is compiled: once, or once per instruction set. A
+compiler that is not installed is named and left out. Warnings that only an optimizer finds are errors of a suite in
+``native_suites.py``.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
@@ -21,6 +23,7 @@ from types import ModuleType
 from typing import Any, Final
 
 PACKAGE: Final = Path(__file__).resolve().parents[1] / "packages" / "cpu_backend"
+SEARCH: Final = PACKAGE.with_name("einsum")  # the search for contraction orders: each file is compiled once
 STATE: Final = PACKAGE.parents[1] / ".c_check_cache"
 COMPILERS: Final = ("gcc", "clang")
 
@@ -39,7 +42,8 @@ WARNINGS: Final = (
 
 def main() -> int:
     """Print every complaint; 1 if there is one. What was found good and has not changed since is not read again."""
-    sources = sorted(path for folder in ("csrc", "fuzz") for path in (PACKAGE / folder).rglob("*.[ch]"))
+    folders = PACKAGE / "csrc", PACKAGE / "fuzz", SEARCH / "csrc"
+    sources = sorted(path for folder in folders for path in folder.rglob("*.[ch]"))
     build = build_script()
     for name in COMPILERS:
         if shutil.which(name) is None:
@@ -59,7 +63,10 @@ def main() -> int:
 
 def digest(sources: Iterable[Path], compilers: Iterable[Any]) -> str:
     """Of all that the outcome depends on."""
-    rules = [Path(__file__), PACKAGE / "setup.py", PACKAGE / ".clang-format"]
+    rules = [
+        Path(__file__),
+        *(package / name for package in (PACKAGE, SEARCH) for name in ("setup.py", ".clang-format")),
+    ]
     versions = [*(compiler.version for compiler in compilers), sys.version, version("numpy"), version("clang-format")]
     parts = [*(str(path).encode() + path.read_bytes() for path in [*rules, *sources]), "\0".join(versions).encode()]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
@@ -73,9 +80,11 @@ def complaints_of_format(sources: Iterable[Path]) -> list[str]:
 
 
 def complaints_of_compiler(compiler: Any) -> list[str]:
-    """Its warnings about every file of the extension, and about the fuzz drivers."""
+    """Its warnings about every file of the extensions, and about the fuzz drivers."""
     jobs = [reading(compiler, unit.source, unit.flags) for unit in compiler.units()]
     jobs += [reading(compiler, path) for path in sorted((PACKAGE / "fuzz").glob("*.c"))]
+    options = [*compiler.command, *build_script(SEARCH).FLAGS, "-isystem", sysconfig.get_path("include"), *WARNINGS]
+    jobs += [[*options, "-fsyntax-only", str(path)] for path in sorted((SEARCH / "csrc").glob("*.c"))]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         failed = [done for done in pool.map(run, jobs) if done.returncode]
     return list(dict.fromkeys(done.stderr for done in failed))
@@ -91,9 +100,9 @@ def run(command: list[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def build_script() -> ModuleType:
-    """``setup.py`` as a module, so that nothing about the build stands twice."""
-    spec = importlib.util.spec_from_file_location("tensor_cpu_setup", PACKAGE / "setup.py")
+def build_script(package: Path = PACKAGE) -> ModuleType:
+    """``setup.py`` of a package as a module, so that nothing about the build stands twice."""
+    spec = importlib.util.spec_from_file_location(f"{package.name}_setup", package / "setup.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module

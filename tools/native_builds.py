@@ -1,4 +1,4 @@
-"""Builds of the CPU backend's C sources that nobody installs: extensions for tests, and the fuzz drivers."""
+"""Builds of the C sources that nobody installs: extensions for tests, and the fuzz drivers of the CPU backend."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def compiler_name() -> str | None:
     return shutil.which(os.environ.get("CC", "cc").split()[-1]) or shutil.which("gcc")
 
 
-def extension(folder: Path, **options: str) -> str:
+def extension(folder: Path, package: Path = PACKAGE, **options: str) -> str:
     """Path of an extension built with these options; its objects are in ``folder``. Failing to build is an error."""
     command = [sys.executable, "setup.py", "-q", "build_ext", "-b", str(folder), "-t", str(folder / "objects")]
-    subprocess.run(command, env={**os.environ, **options}, cwd=PACKAGE, check=True)
-    (built,) = folder.glob("tensor_cpu/_native*")
+    subprocess.run(command, env={**os.environ, **options}, cwd=package, check=True)
+    (built,) = folder.glob("tensor_*/_*")
     return str(built)
 
 

@@ -1,4 +1,4 @@
-"""The suites that run the CPU backend another way: without native kernels, with sanitizers, with several threads.
+"""The suites that run native code another way: the CPU backend and the search without it, with sanitizers, in threads.
 
 ``python tools/native_suites.py`` runs them all, one after the other, and prints what each one is. Without a C compiler
 the suites that need the extension are named and left out, as the extension itself is.
@@ -17,6 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from check_c import SEARCH
 from native_builds import compiler_name, extension, plain_drivers, sanitized_drivers
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -34,7 +35,7 @@ THREADED_TESTS: Final = [
     ),
 ]
 THREADS: Final = ("1", "2", "4")
-
+SEARCH_TESTS: Final = sorted(map(str, (SEARCH / "tests").glob("test_search_*.py")))
 
 FUZZED_SECONDS: Final = "40"  # by all versions of the kernels together; others run for a quarter of it
 SEED: Final = "1"  # the same examples in every run; `make test-long` draws others
@@ -54,7 +55,7 @@ def main() -> int:
     """Run every suite; the exit status of the first that fails. What has to be built is built meanwhile."""
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(1) as builder:
         folder, compiler = Path(name), compiler_name()
-        makers = () if compiler is None else (strict, plain, sanitized, fuzzed, fuzzed_by_clang, fuzzed_on_aarch64)
+        makers = () if compiler is None else MAKERS
         waiting = [builder.submit(make, folder, compiler or "") for make in makers]
         if compiler is None:
             print("no C compiler: the suites of the native kernels are left out, as the extension is")
@@ -75,6 +76,7 @@ def main() -> int:
 def without_build(compiler: str | None) -> Iterator[Suite]:
     """The suites that need nothing but what is installed."""
     yield Suite("kernels and conformance on NumPy alone", [str(TESTS)], {"TENSOR_CPU_NATIVE": "0"})
+    yield Suite("the search for contraction orders in Python alone", SEARCH_TESTS, {"TENSOR_EINSUM_NATIVE": "0"})
     if compiler is not None:
         for threads in THREADS:
             yield Suite(
@@ -102,14 +104,19 @@ def plain(folder: Path, compiler: str) -> Suite:
 def sanitized(folder: Path, compiler: str) -> Suite:
     """Every version, watched."""
     environment = {
+        **watched(compiler),
         "TENSOR_CPU_NATIVE": extension(folder / "sanitized", NATIVE_SANITIZE="1"),
-        "LD_PRELOAD": library_of(compiler, "libasan.so"),
-        # The interpreter itself never frees everything, and what is too large to allocate is tested.
-        "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
-        "UBSAN_OPTIONS": "print_stacktrace=1",
         "TENSOR_CPU_CHECK_CALLS": "1",
     }
     return Suite("native kernels under the address and undefined-behaviour sanitizers", KERNEL_TESTS, environment)
+
+
+def sanitized_search(folder: Path, compiler: str) -> Suite:
+    """The search, watched; what takes long anyway is left out."""
+    built = extension(folder / "search", SEARCH, NATIVE_SANITIZE="1")
+    environment = {**watched(compiler), "TENSOR_EINSUM_NATIVE": built}
+    what = "the search for contraction orders under the address and undefined-behaviour sanitizers"
+    return Suite(what, [*SEARCH_TESTS, "-m", "not slow"], environment)
 
 
 def fuzzed(folder: Path, compiler: str) -> Suite:
@@ -138,10 +145,23 @@ def fuzzed_on_aarch64(folder: Path, compiler: str) -> Suite | str:
     return Suite("kernels beside naive loops, for aarch64 under an emulator", [], {}, program)
 
 
+def watched(compiler: str) -> dict[str, str]:
+    """The environment in which a sanitized extension runs."""
+    return {
+        "LD_PRELOAD": library_of(compiler, "libasan.so"),
+        # The interpreter itself never frees everything, and what is too large to allocate is tested.
+        "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+    }
+
+
 def library_of(compiler: str, name: str) -> str:
     """Where the compiler keeps one of its libraries."""
     done = subprocess.run([compiler, f"-print-file-name={name}"], capture_output=True, text=True, check=True)
     return done.stdout.strip()
+
+
+MAKERS: Final = (strict, plain, sanitized, sanitized_search, fuzzed, fuzzed_by_clang, fuzzed_on_aarch64)
 
 
 if __name__ == "__main__":

@@ -120,21 +120,16 @@ static PyObject *result_of(const Outcome *outcome, int terms) {
                          REASONS[outcome->reason]);
 }
 
-static PyObject *search(PyObject *module, PyObject *args, PyObject *named) {
-    static char *names[] = {"inputs",           "output",       "bits",         "smallest",
-                            "element_products", "product_rate", "element_rate", "step_seconds",
-                            "rotations",        "share",        "seconds",      "most_rotations",
-                            "largest",          "seed",         "threads",      NULL};
+static PyObject *search(PyObject *module, PyObject *args) {
     PyObject *inputs, *output, *bits;
     int smallest;
     unsigned long long seed;
     Request request = {.begun = seconds_now(), .interrupted = interrupted};
     (void)module;
-    if (!PyArg_ParseTupleAndKeywords(args, named, "O!O!O!pdddddddddKi", names, &PyTuple_Type, &inputs, &PyTuple_Type,
-                                     &output, &PyTuple_Type, &bits, &smallest, &request.element_products,
-                                     &request.product_rate, &request.element_rate, &request.step_seconds,
-                                     &request.rotations, &request.share, &request.seconds, &request.most_rotations,
-                                     &request.largest, &seed, &request.threads))
+    if (!PyArg_ParseTuple(args, "O!O!O!pdddddddddKi", &PyTuple_Type, &inputs, &PyTuple_Type, &output, &PyTuple_Type,
+                          &bits, &smallest, &request.element_products, &request.product_rate, &request.element_rate,
+                          &request.step_seconds, &request.rotations, &request.share, &request.seconds,
+                          &request.most_rotations, &request.largest, &seed, &request.threads))
         return NULL;
     request.smallest = smallest;
     request.seed = seed;
@@ -162,7 +157,7 @@ static PyObject *search(PyObject *module, PyObject *args, PyObject *named) {
 }
 
 static PyMethodDef functions[] = {
-    {"search", (PyCFunction)(void (*)(void))search, METH_VARARGS | METH_KEYWORDS,
+    {"search", search, METH_VARARGS,
      "Search for a tree; numbers are logarithms to the base 2, and infinite where there is no limit."},
     {NULL, NULL, 0, NULL},
 };

@@ -4,8 +4,9 @@
 
 enum { EPOCHS = 8, WARM_ROUNDS = 3, ROTATIONS_FOR_ALL = 2000 };
 
-static const double STARTS = 0.08, FRESH = 0.62;         /* parts of the search; the rest is for warm rounds */
-static const double HOT = 0.5, WARM = 0.25, COLD = 0.12; /* temperatures in bits */
+static const double STARTS = 0.15, FRESH = 0.57;         /* parts of the search; the rest is for warm rounds */
+static const double HOT = 0.6, WARM = 0.25, COLD = 0.12; /* temperatures in bits */
+static const double MOST_BYTES = 256e6;                  /* of all trees; with larger ones there are fewer chains */
 static const double BEHIND = 1.0;                        /* bits, at which a chain gives up and follows the best */
 
 bool rounds_make(Rounds *rounds, Memory *memory, const Network *network, const Aim *aim, uint64_t seed) {
@@ -13,7 +14,9 @@ bool rounds_make(Rounds *rounds, Memory *memory, const Network *network, const A
     rounds->best = tree_take(memory, network);
     rounds->best_slices = slices_take(memory, network);
     rounds->best_cost = INFINITY;
-    for (; rounds->made < CHAINS; rounds->made++)
+    double bytes = 2.0 * network->terms * network->words * sizeof(Word) * (START_KINDS + 2); /* of a chain's trees */
+    int chains = bytes * CHAINS < MOST_BYTES ? CHAINS : bytes * 2 < MOST_BYTES ? (int)(MOST_BYTES / bytes) : 2;
+    for (; rounds->made < chains; rounds->made++)
         if (!chain_make(&rounds->chains[rounds->made], network, aim, seed * 1000003 + (uint64_t)rounds->made))
             return false;
     return true;
@@ -130,8 +133,8 @@ static void anneal_warm(Rounds *rounds, Whole whole) {
     for (int round = 0; round < WARM_ROUNDS; round++) {
         for (int i = 0; i < rounds->active; i++) {
             Chain *chain = &rounds->chains[i];
-            bool follows = i < CHAINS / 2 || round == WARM_ROUNDS - 1;
-            rounds->hot[i] = WARM * pow(1.1, (CHAINS - 1) / 2.0 - i);
+            bool follows = i < rounds->active / 2 || round == WARM_ROUNDS - 1;
+            rounds->hot[i] = WARM * pow(1.1, (rounds->active - 1) / 2.0 - i);
             rounds->cold[i] = COLD;
             if (follows || chain->best_cost == INFINITY) chain_begin(chain, &rounds->best, &rounds->best_slices);
             else chain_begin(chain, &chain->best, &chain->best_slices);
@@ -144,7 +147,7 @@ static void anneal_warm(Rounds *rounds, Whole whole) {
 void rounds_run(Rounds *rounds, int64_t work, double seconds) {
     Whole whole = {work, seconds};
     Limit none = {INFINITY, INT32_MAX}, limit = {rounds->largest, 0};
-    rounds->active = work < (int64_t)ROTATIONS_FOR_ALL * rounds->network->terms ? 1 : CHAINS;
+    rounds->active = work < (int64_t)ROTATIONS_FOR_ALL * rounds->network->terms ? 1 : rounds->made;
     for (int i = 0; i < rounds->active; i++) chain_limit(&rounds->chains[i], &none);
     all_do(rounds, START, STARTS, whole);
     deal_starts(rounds);

@@ -5,7 +5,7 @@
 
 #include "chain.h"
 
-enum { CHAINS = 4 };
+enum { CHAINS = 8 };
 
 typedef enum { START, ANNEAL, FINISH } Task;
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import tensor_runtime as tr
 from random_networks import Case, networks, same, small_integers
 from tensor_core import C64, F32, F64, Bool
-from tensor_core.errors import ArgumentError, DTypeError, OutOfMemoryError
-from tensor_einsum import ExtentError, Plan, plan
+from tensor_core.errors import ArgumentError, DTypeError
+from tensor_einsum import ExtentError, MemoryLimitError, Plan, plan
 from tensor_runtime.algebras import MAX_PLUS
 
 
@@ -60,9 +60,9 @@ def test_a_batch_in_parts_gives_the_same(case: Case, extent: int, data: st.DataO
     limit = data.draw(st.integers(0, 2000))
     try:
         result = found.map(tensors, axes, memory_limit=limit)
-    except OutOfMemoryError as error:
-        assert error.needed > limit == error.usable
-        result = found.map(tensors, axes, memory_limit=error.needed)
+    except MemoryLimitError as error:
+        assert error.smallest > limit == error.limit
+        result = found.map(tensors, axes, memory_limit=error.smallest)
 
     assert same(result, one_by_one(found, axes, arrays, extent))
 
@@ -75,8 +75,8 @@ def test_batches_of_conjugated_operands(case: Case, data: st.DataObject) -> None
     tensors = list(map(tr.tensor, arrays))
     try:
         result = found.map(tensors, axes, memory_limit=0)
-    except OutOfMemoryError as error:
-        result = found.map(tensors, axes, memory_limit=error.needed)
+    except MemoryLimitError as error:
+        result = found.map(tensors, axes, memory_limit=error.smallest)
 
     assert same(result, one_by_one(found, axes, arrays, 3))
 
@@ -119,10 +119,10 @@ def test_steps_that_no_operand_of_the_batch_reaches_run_once(monkeypatch: pytest
 
 def test_a_limit_that_no_value_keeps_is_refused_with_one_that_works() -> None:
     found, tensors, expected = large()
-    with pytest.raises(OutOfMemoryError, match=r"map: the batch of 64 takes .* memory_limit=\d+ or more") as info:
+    with pytest.raises(MemoryLimitError, match=r"map: the batch of 64 takes .* memory_limit=\d+ or more") as info:
         found.map(tensors, {2: 1}, memory_limit=1000)
 
-    assert found.map(tensors, {2: 1}, memory_limit=info.value.needed).to_numpy().tolist() == expected.tolist()
+    assert found.map(tensors, {2: 1}, memory_limit=info.value.smallest).to_numpy().tolist() == expected.tolist()
 
 
 def test_what_is_no_batch_is_refused() -> None:

@@ -14,8 +14,11 @@ import tensor_runtime as tr
 from random_networks import Case, environment, networks, same, small_integers
 from tensor_core import C64, F32, F64, I64
 from tensor_core.errors import ArgumentError, DTypeError, OutOfMemoryError, ShapeError
-from tensor_einsum import ExtentError, plan
+from tensor_einsum import ExtentError, MemoryLimitError, plan
+from tensor_einsum.derivatives import environments, running
+from tensor_einsum.execution import executor
 from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND, Semiring
+from tensor_runtime.backends.bindings import binding_cache
 
 
 @settings(max_examples=400, deadline=None)
@@ -89,9 +92,9 @@ def test_a_memory_limit_changes_no_environment_and_is_refused_only_with_one_that
     limit = data.draw(st.integers(0, unlimited.peak_bytes))
     try:
         sweep = found.environments_plan(memory_limit=limit)
-    except OutOfMemoryError as error:
-        assert error.needed > limit == error.usable
-        limit = error.needed
+    except MemoryLimitError as error:
+        assert error.smallest > limit == error.limit
+        limit = error.smallest
         sweep = found.environments_plan(memory_limit=limit)
 
     assert sweep.peak_bytes <= limit
@@ -156,13 +159,40 @@ def test_a_deep_tree_computes_again_what_does_not_fit(share: float) -> None:
     assert tight.flops < 3 * free.flops
 
 
+def test_without_a_limit_a_sweep_takes_what_the_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    notation = lattice(4, 5)
+    operands = [tr.ones((2,) * len(term)) for term in notation[:-2].split(",")]
+    found = plan(notation, *operands, optimize=False)
+    expected = [environment.to_numpy().tolist() for environment in found.environments(*operands)]
+    peak = found.environments_plan().peak_bytes
+    asked: list[int] = []
+
+    def usable() -> int:
+        asked.append(1)
+        return peak * 2 // 3
+
+    monkeypatch.setattr(executor, "_UNCHECKED", 0)
+    monkeypatch.setattr(environments, "recently_usable_bytes", usable)
+    monkeypatch.setattr(running, "recently_usable_bytes", usable)
+    binding_cache.clear()
+
+    assert [environment.to_numpy().tolist() for environment in found.environments(*operands)] == expected
+    assert asked
+    with pytest.raises(OutOfMemoryError, match="but this process may use"):
+        found.environments(*operands, memory_limit=peak)
+    monkeypatch.setattr(environments, "recently_usable_bytes", lambda: 100)
+    binding_cache.clear()
+    with pytest.raises(MemoryLimitError, match="the limit is 100 B"):
+        found.environments(*operands)
+
+
 def test_a_limit_that_cannot_be_kept_is_refused_before_anything_is_computed() -> None:
     a = tr.ones((8, 8))
     with pytest.raises(
-        OutOfMemoryError, match=r"environments: the sweep needs 512 B .* memory_limit=512 or more"
+        MemoryLimitError, match=r"environments: the sweep needs 512 B .* memory_limit=512 or more"
     ) as info:
         plan("ij,ji->", a, a).environments(a, a, which=0, memory_limit=100)
-    assert (info.value.needed, info.value.usable) == (512, 100)
+    assert (info.value.smallest, info.value.limit) == (512, 100)
 
 
 @pytest.mark.parametrize("which", [2, -3, (0, 0), (0, -2), "0", 0.5, [None]])

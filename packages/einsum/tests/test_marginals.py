@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import tensor_runtime as tr
 from random_networks import Case, marginal, networks, same
 from tensor_core import F32, I64
-from tensor_core.errors import ArgumentError, DTypeError, OutOfMemoryError
-from tensor_einsum import einsum, plan
+from tensor_core.errors import ArgumentError, DTypeError
+from tensor_einsum import MemoryLimitError, einsum, plan
 from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND, Semiring
 
 
@@ -57,8 +57,8 @@ def test_labels_are_given_in_the_order_asked_whatever_the_memory(case: Case, dat
     try:
         found.marginals_plan(labels, memory_limit=0)
         limit = 0
-    except OutOfMemoryError as error:
-        limit = error.needed
+    except MemoryLimitError as error:
+        limit = error.smallest
     marginals = found.marginals(*case.tensors, labels=labels, memory_limit=limit)
 
     assert list(marginals) == labels

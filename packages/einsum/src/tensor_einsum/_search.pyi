@@ -25,4 +25,5 @@ def search(
     largest: float,
     seed: int,
     threads: int,
+    /,
 ) -> _Result: ...

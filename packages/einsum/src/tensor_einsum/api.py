@@ -98,6 +98,9 @@ def einsum(notation: Any, /, *operands: Any, **options: Any) -> Any:
         progress: True shows a bar with the time left (by tqdm, the extra ``progress``); a function is called with a
             :class:`tensor_einsum.Progress` after each step. What it raises stops the contraction, as Ctrl-C does.
         force: True starts even what needs more memory than this process may have.
+        checkpoint: the name of a file in which a contraction in slices keeps its sum, every ``checkpoint_seconds`` (60)
+            and when it is stopped. The same call goes on from it, also after the process was killed, to the bits of an
+            unbroken run; a file of another plan or of other operands is refused. It is removed at the end.
 
     Returns:
         An owned, compact tensor with the axes of the output, in its order, in the promoted dtype of all operands.
@@ -277,7 +280,7 @@ def _einsum_with_options(notation: Any, operands: Sequence[Any], keywords: dict[
                 f"einsum() got an unexpected keyword argument {min(unknown)!r}; accepted: {', '.join(sorted(_OPTIONS))}"
             )
         options = read_options("einsum", {name: keywords.pop(name) for name in SEARCH_KEYWORDS & keywords.keys()})
-        if not keywords:
+        if not keywords and key is None:
             return _einsum_general(notation, operands, options)
         source, items = _arguments("einsum", notation, operands)
         tensors = _as_tensors(items)
@@ -287,7 +290,7 @@ def _einsum_with_options(notation: Any, operands: Sequence[Any], keywords: dict[
         found = cached_plan(
             "einsum", source, shapes, dtypes, options, arithmetic, () if options.limit is None else forms
         )
-        if key is None:
+        if key is None or found.sliced:
             return found(*tensors, **keywords)
         binding = _calls.insert(key, bind_call(found, forms))
     kernel, form = binding

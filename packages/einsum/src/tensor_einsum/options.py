@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from os import PathLike
 from typing import TypedDict
 
 from tensor_einsum.execution.progress import Progress
@@ -18,6 +19,8 @@ class RunOptions(TypedDict, total=False):
 
     progress: Report
     force: bool
+    checkpoint: str | PathLike[str] | None
+    checkpoint_seconds: float
 
 
 class PlanOptions(SearchKeywords, total=False):

@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError, shortened
 from tensor_core.promotion import promote
-from tensor_einsum.byte_limits import check_limit
-from tensor_einsum.derivatives.planning import plan_sweep
+from tensor_einsum.derivatives.planning import limit_error, plan_sweep
 from tensor_einsum.derivatives.running import BoundSweep
+from tensor_einsum.derivatives.sliced import parts_of, plan_of_slice, result_bytes, run_slices
 from tensor_einsum.derivatives.sweep import Goal, SweepPlan
-from tensor_einsum.execution.executor import check_forms
+from tensor_einsum.errors import MemoryLimitError
+from tensor_einsum.execution.executor import check_forms, needs_check
+from tensor_einsum.search.options import bytes_of
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
+from tensor_runtime.backends.memory_limits import recently_usable_bytes
 from tensor_runtime.dispatch.arguments import wholes
+from tensor_runtime.form import Form
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 if TYPE_CHECKING:
@@ -56,19 +60,31 @@ def sweep_for(operation: str, plan: Plan, goal: Goal, memory_limit: Any) -> Swee
 
     Raises:
         ArgumentError: ``memory_limit`` is no number of bytes.
-        OutOfMemoryError: it cannot be kept.
+        MemoryLimitError: it cannot be kept.
 
     >>> from tensor_einsum import plan
     >>> sweep_for("environments", plan("ij->", (2, 3)), Goal((0,)), None)
     <SweepPlan of 1 results: 3 steps, 0 flops, peak 56 B>
     """
-    limit = check_limit(operation, memory_limit)
+    limit = None if memory_limit is None else bytes_of(operation, memory_limit)
     key = plan, goal, limit
     known = _sweeps.get(key)
     if known is None:
-        known = plan_sweep(operation, plan, goal, limit)
+        known = _sliced(operation, plan, goal, limit) if plan.sliced else plan_sweep(operation, plan, goal, limit)
         known = _sweeps.insert(key, known, _SWEEP_BYTES + _STEP_BYTES * len(known.steps))
     return known
+
+
+def _sliced(operation: str, plan: Plan, goal: Goal, limit: int | None) -> SweepPlan:
+    """The sweep over one slice, beside the results of all."""
+    results, slices = result_bytes(plan, goal), parts_of(plan)
+    try:
+        within = None if limit is None else max(limit - results, 0)
+        sweep = plan_sweep(operation, plan_of_slice(plan, slices[0]), goal, within)
+    except MemoryLimitError as error:
+        smallest: Any = error.smallest
+        raise limit_error(operation, limit or 0, smallest + results) from None
+    return sweep._replace(plan=plan, peak_bytes=sweep.peak_bytes + results, slices=len(slices))
 
 
 def run_sweep(
@@ -86,18 +102,49 @@ def run_sweep(
     >>> found[0].to_numpy().tolist()
     [1.0, 1.0]
     """
+    if plan.sliced:
+        return _run_slices(operation, plan, goal, operands, cotangent, memory_limit)
     given = operands if cotangent is None else (*operands, cotangent)
-    pairs = [unwrap(operation, operand) for operand in given]
-    forms = tuple([form for form, _ in pairs])
+    try:
+        forms = tuple([operand._form for operand in given])
+    except AttributeError:  # no tensor; of a tensor, the call would take a third of a small sweep's time
+        forms = tuple([unwrap(operation, operand)[0] for operand in given])
     key = plan, goal, memory_limit, operation, forms
     known = _bound.get(key)
     if known is None:
+        for operand in given:
+            unwrap(operation, operand)
         check_forms(plan, forms[: len(operands)])
         if cotangent is not None:
             _check_cotangent(plan, cotangent)
-        sweep = sweep_for(operation, plan, goal, memory_limit)
-        known = _bound.insert(key, BoundSweep(operation, sweep, forms))
-    return known([array for _, array in pairs])
+        known = _bound.insert(key, _bind(operation, plan, goal, forms, memory_limit))
+    return known([operand._array for operand in given])
+
+
+def _bind(operation: str, plan: Plan, goal: Goal, forms: Sequence[Form], memory_limit: Any) -> BoundSweep:
+    """The kernels of a sweep; where no limit is given and memory does not suffice, of one that it suffices for."""
+    bound = BoundSweep(operation, sweep_for(operation, plan, goal, memory_limit), forms)
+    if memory_limit is None and needs_check(bound.needed_bytes, bound.home):
+        usable = recently_usable_bytes()
+        if usable is not None and bound.needed_bytes > usable:
+            taken = bound.needed_bytes - bound.sweep.peak_bytes  # by workspaces
+            sweep = sweep_for(operation, plan, goal, max(usable - taken, 0))
+            return BoundSweep(operation, sweep, forms)
+    return bound
+
+
+def _run_slices(
+    operation: str, plan: Plan, goal: Goal, operands: Sequence[Any], cotangent: Any, memory_limit: Any
+) -> list[Tensor]:
+    check_forms(plan, [unwrap(operation, operand)[0] for operand in operands])
+    if cotangent is not None:
+        unwrap(operation, cotangent)
+        _check_cotangent(plan, cotangent)
+    sweep_for(operation, plan, goal, memory_limit)
+    left = None if memory_limit is None else max(bytes_of(operation, memory_limit) - result_bytes(plan, goal), 0)
+    return run_slices(
+        plan, goal, operands, cotangent, lambda part, x, weights: run_sweep(operation, part, goal, x, weights, left)
+    )
 
 
 def _check_cotangent(plan: Plan, cotangent: Tensor) -> None:

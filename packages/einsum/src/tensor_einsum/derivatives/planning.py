@@ -17,11 +17,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from tensor_core.errors import OutOfMemoryError
 from tensor_core.formatting import readable_bytes
 from tensor_einsum.derivatives.store import OverLimit, Store
 from tensor_einsum.derivatives.sweep import Goal, SweepPlan
 from tensor_einsum.derivatives.tree import Tree
+from tensor_einsum.errors import MemoryLimitError
 from tensor_einsum.notation.network import Labels
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def plan_sweep(operation: str, plan: Plan, goal: Goal, limit: int | None) -> Swe
             that keeps it.
 
     Raises:
-        OutOfMemoryError: the limit cannot be kept; the message has the smallest that can.
+        MemoryLimitError: the limit cannot be kept; the message has the smallest that can.
 
     >>> from tensor_einsum import plan
     >>> found = plan_sweep("environments", plan("i,ij->j", (2,), (2, 3)), Goal((0,), keeps_output=True), None)
@@ -52,14 +52,22 @@ def plan_sweep(operation: str, plan: Plan, goal: Goal, limit: int | None) -> Swe
         least = _Sweep(plan, goal, 0, strict=False).run()  # drops whatever it can, always
         if limit is None or least.peak_bytes <= limit:
             return least
-        raise OutOfMemoryError(
-            f"{operation}: the sweep needs {readable_bytes(least.peak_bytes)} beside the operands, even where it "
-            f"computes intermediates again to save memory, but the limit is {readable_bytes(limit)}; accepted: "
-            f"memory_limit={least.peak_bytes} or more, fewer results, or another order of contraction",
-            operation=operation,
-            needed=least.peak_bytes,
-            usable=limit,
-        ) from None
+        raise limit_error(operation, limit, least.peak_bytes) from None
+
+
+def limit_error(operation: str, limit: int, smallest: int) -> MemoryLimitError:
+    """A limit that cannot be kept; bytes.
+
+    >>> limit_error("environments", 100, 200).smallest
+    200
+    """
+    return MemoryLimitError(
+        f"{operation}: the sweep needs {readable_bytes(smallest)} beside the operands, even where it computes "
+        f"intermediates again to save memory, but the limit is {readable_bytes(limit)}; accepted: "
+        f"memory_limit={smallest} or more, fewer results, or a plan in slices",
+        limit=limit,
+        smallest=smallest,
+    )
 
 
 class _Environment(NamedTuple):

@@ -29,7 +29,8 @@ from tensor_runtime.tensors.tensor import Tensor, wrap
 
 class _Instruction(NamedTuple):
     kernel: Kernel
-    operands: tuple[int, ...]
+    first: int  # -1 for kernels of no operand
+    second: int  # -1 for kernels of one operand
     dropped: tuple[int, ...]  # slots that nothing reads afterwards
 
 
@@ -72,7 +73,8 @@ class BoundSweep:
                 kernel, form = binders[step.kind](step, [slots[operand] for operand in step.operands], dtype)
             if slot in results and form.dtype is not dtype:
                 kernel, form = _converted(kernel, form, dtype)
-            instructions.append(_Instruction(kernel, step.operands, sweep.dropped[slot - len(operands)]))
+            first, second = (*step.operands, -1, -1)[:2]
+            instructions.append(_Instruction(kernel, first, second, sweep.dropped[slot - len(operands)]))
             workspaces.append(workspace_of(kernel))
             slots.append(form)
         self.instructions = tuple(instructions)
@@ -88,15 +90,20 @@ class BoundSweep:
         if needs_check(self.needed_bytes, self.home):
             self._check_fits()
         slots = list(arrays)
-        for kernel, operands, dropped in self.instructions:
-            try:
-                slots.append(kernel(*[slots[operand] for operand in operands]))
-            except TensorError:
-                raise
-            except Exception as error:
-                raise self._failure(len(slots) - len(arrays), error) from error
-            for slot in dropped:
-                slots[slot] = None
+        try:
+            for kernel, first, second, dropped in self.instructions:
+                if second >= 0:
+                    slots.append(kernel(slots[first], slots[second]))
+                elif first >= 0:
+                    slots.append(kernel(slots[first]))
+                else:
+                    slots.append(kernel())
+                for slot in dropped:
+                    slots[slot] = None
+        except TensorError:
+            raise
+        except Exception as error:
+            raise self._failure(len(slots) - len(arrays), error) from error
         return [wrap(form, slots[slot]) for form, slot in zip(self.forms, self.sweep.results, strict=True)]
 
     def _check_fits(self) -> None:

@@ -58,10 +58,13 @@ class SweepPlan(NamedTuple):
     repeated: int = 0
     """How many steps are done again, because what they gave was dropped to keep a memory limit."""
 
+    slices: int = 1
+    """How often the steps are done, once for each slice of a sliced plan; they are those of a full slice."""
+
     @property
     def flops(self) -> int:
-        """Additions and multiplications of all steps, counted as in a plan."""
-        return sum(step.flops for step in self.steps)
+        """Additions and multiplications of all steps, counted as in a plan; slices count as if all were full."""
+        return sum(step.flops for step in self.steps) * self.slices
 
     def peak_with(self, workspaces: Sequence[int]) -> int:
         """The peak where every step takes so many bytes besides, while it runs."""
@@ -89,10 +92,11 @@ class SweepPlan(NamedTuple):
         return as_html(report_of_sweep(self, 40))
 
     def __repr__(self) -> str:
+        slices = f"{self.slices} slices, " if self.slices > 1 else ""
         again = f", {self.repeated} of them done again" if self.repeated else ""
         return (
-            f"<SweepPlan of {len(self.results)} results: {len(self.steps)} steps{again}, {self.flops:.3g} flops, "
-            f"peak {readable_bytes(self.peak_bytes)}>"
+            f"<SweepPlan of {len(self.results)} results: {slices}{len(self.steps)} steps{again}, "
+            f"{self.flops:.3g} flops, peak {readable_bytes(self.peak_bytes)}>"
         )
 
 

@@ -11,15 +11,15 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tensor_core.errors import ArgumentError, OutOfMemoryError
+from tensor_core.errors import ArgumentError
 from tensor_core.formatting import readable_bytes
-from tensor_einsum.byte_limits import check_limit
 from tensor_einsum.derivatives.running import BoundSweep
 from tensor_einsum.derivatives.sweep import Goal, SweepPlan
-from tensor_einsum.errors import ExtentError
+from tensor_einsum.errors import ExtentError, MemoryLimitError
 from tensor_einsum.execution.executor import check_forms, needs_check
 from tensor_einsum.notation.label_names import written
-from tensor_einsum.plans.remaking import remade
+from tensor_einsum.search.options import bytes_of
+from tensor_einsum.steps.remaking import remade
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.memory_limits import recently_usable_bytes
@@ -112,7 +112,7 @@ def batched_plan(plan: Plan, batch: Batch) -> Plan:
         shapes[at] = (*shapes[at][:place], batch.extent, *shapes[at][place:])
     output = (*plan.output, label)
     text = f"{','.join(written(term, names) for term in inputs)}->{written(output, names)}"
-    made = remade("map", plan, text, tuple(inputs), output, names, shapes, plan.dtypes)
+    made = remade("map", plan, text, tuple(inputs), output, names, shapes, plan.dtypes, plan.sliced)
     return _plans.insert((plan, tuple(batch.axes.items()), batch.extent), made, 2000 + 700 * len(made.steps))
 
 
@@ -131,7 +131,7 @@ def run_map(plan: Plan, operands: Sequence[Tensor], axis: Any, memory_limit: Any
     >>> run_map(plan("ij,j->i", (2, 3), (3,)), [ones((2, 3)), ones((3, 5))], -1, None).shape
     (2, 5)
     """
-    limit = check_limit("map", memory_limit)
+    limit = None if memory_limit is None else bytes_of("map", memory_limit)
     batch = batch_of(plan, operands, axis)
     at_once = batched_plan(plan, batch)
     check_forms(at_once, [unwrap("map", operand)[0] for operand in operands])
@@ -154,28 +154,35 @@ class _Parts:
             varying.append(any(varying[slot] for slot in step.operands))
         self.varying = varying
         readers = {slot: at for at, step in enumerate(single.steps, operands) for slot in step.operands}
-        self.kept = [slot for slot in range(operands, len(varying) - 1) if varying[readers[slot]] and not varying[slot]]
-        self.shared = _sweep_of(
-            single, [slot for slot in range(operands, len(varying)) if not varying[slot]], self.kept
-        )
-        self.result_bytes = prod(plan.output_shape) * batch.extent * plan.output_dtype.itemsize
-        held = self.result_bytes + sum(single.steps[slot - operands].bytes for slot in self.kept)
-        ones = self.rest(1).peak_bytes
-        least = max(self.shared.peak_bytes, held + ones)
+        common = [slot for slot in range(operands, len(varying)) if not varying[slot]]
+        self.kept = [slot for slot in common if varying[readers[slot]]]
+        self.shared = _sweep_of(single, common, self.kept)
+        self.held = prod(plan.output_shape) * batch.extent * plan.output_dtype.itemsize
+        first = 0
+        if not plan.sliced:  # slices share nothing with one another here
+            self.held += sum(single.steps[slot - operands].bytes for slot in self.kept)
+            first = self.shared.peak_bytes
+        one = self.needed(1)
+        least = max(first, one)
         if least > limit:
-            raise OutOfMemoryError(
+            raise MemoryLimitError(
                 f"map: the batch of {batch.extent} takes {readable_bytes(least)} beside the operands even one value at "
-                f"a time, but the limit is {readable_bytes(limit)}; accepted: memory_limit={least} or more, or another "
-                "order of contraction",
-                operation="map",
-                needed=least,
-                usable=limit,
+                f"a time, but the limit is {readable_bytes(limit)}; accepted: memory_limit={least} or more, or a plan "
+                "in slices",
+                limit=limit,
+                smallest=least,
             )
-        each = max(self.rest(2).peak_bytes - ones, 1)  # peaks grow linearly, but for views and the order of labels
-        part = min(batch.extent, 1 + (limit - held - ones) // each)
-        while part > 1 and held + self.rest(part).peak_bytes > limit:
+        each = max(self.needed(2) - one, 1)  # peaks grow linearly, but for views and the order of labels
+        part = min(batch.extent, 1 + (limit - one) // each)
+        while part > 1 and self.needed(part) > limit:
             part = part * 9 // 10
         self.part = -(-batch.extent // -(-batch.extent // part))  # parts of about equal extent
+
+    def needed(self, extent: int) -> int:
+        """Bytes beside the operands while a part of this extent is contracted."""
+        if self.plan.sliced:
+            return self.held + batched_plan(self.plan, self.batch._replace(extent=extent)).peak_bytes
+        return self.held + self.rest(extent).peak_bytes
 
     def rest(self, extent: int) -> SweepPlan:
         """The steps of a part, which read the operands and then what is shared."""
@@ -184,20 +191,25 @@ class _Parts:
         return _sweep_of(plan, chosen, [len(self.varying) - 1], self.kept)
 
     def run(self, operands: Sequence[Tensor]) -> Tensor:
-        given = list(operands)
-        given += _run(self.shared, given, converts=False)
-        result: Tensor | None = None
-        for start in range(0, self.batch.extent, self.part):
-            stop = min(start + self.part, self.batch.extent)
+        """The result, part after part."""
+        given, count = list(operands), self.batch.extent
+        if not self.plan.sliced:
+            given += _run(self.shared, given, converts=False)
+        shape, dtype = (*self.plan.output_shape, count), self.plan.output_dtype
+        result = zeros(shape, dtype=dtype, placement=operands[0].placement)
+        target: Any = result.mutable_view()
+        for start in range(0, count, self.part):
+            stop = min(start + self.part, count)
             for at, place in self.batch.axes.items():
                 given[at] = operands[at][(slice(None),) * place + (slice(start, stop),)]
-            (part,) = _run(self.rest(stop - start), given)
-            if result is None:
-                shape = (*self.plan.output_shape, self.batch.extent)
-                result = zeros(shape, dtype=part.dtype, placement=part.placement)
-            result.mutable_view()[(..., slice(start, stop))] = part
-        assert result is not None  # an empty batch takes nothing, and is not cut
+            target[(..., slice(start, stop))] = self.contracted(given, stop - start)
         return result
+
+    def contracted(self, given: Sequence[Tensor], extent: int) -> Tensor:
+        """One part."""
+        if self.plan.sliced:
+            return batched_plan(self.plan, self.batch._replace(extent=extent))(*given)
+        return _run(self.rest(extent), given)[0]
 
 
 def _run(sweep: SweepPlan, operands: Sequence[Tensor], converts: bool = True) -> list[Tensor]:

@@ -59,6 +59,8 @@ def call_plan(
     beta: Any = 0,
     strip_exponent: Any = False,
     force: Any = False,
+    checkpoint: Any = None,
+    checkpoint_seconds: Any = 60.0,
 ) -> Any:
     """Contract tensors by a plan, with any of the options of ``Plan.__call__``.
 
@@ -69,6 +71,10 @@ def call_plan(
     """
     check_forms(plan, [unwrap("einsum", operand)[0] for operand in operands])
     strips = flag("einsum", "strip_exponent", strip_exponent)
+    if strips and checkpoint is not None:
+        raise ArgumentError(
+            "einsum: strip_exponent=True together with checkpoint; accepted: either", operation="einsum"
+        )
     if strips and not (out is None and alpha == 1 and beta == 0):
         raise ArgumentError(
             "einsum: strip_exponent=True together with out, alpha or beta; accepted: either, as a mantissa has an "
@@ -90,6 +96,10 @@ def call_plan(
             return run_scaled_slices(plan, operands, told, forces)
         if strips:
             return run_scaled(plan, operands, told, forces)
+        if checkpoint is not None and plan.sliced:
+            from tensor_einsum.slices.running import run_sliced
+
+            return accumulation.finish(run_sliced(plan, operands, told, forces, checkpoint, checkpoint_seconds))
         return accumulation.finish(run_plan(plan, operands, told, forces))
 
 

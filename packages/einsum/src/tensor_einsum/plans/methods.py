@@ -14,12 +14,6 @@ if TYPE_CHECKING:
     from tensor_runtime import Tensor
 
 
-def _whole(methods: PlanMethods) -> Plan:
-    """The plan itself; of a sliced one, the same path without slices, as a sweep keeps limits in its own way."""
-    plan = cast("Plan", methods)
-    return plan.with_slices(()) if plan.sliced else plan
-
-
 class PlanMethods:
     """Methods that :class:`Plan` inherits; it brings the data.
 
@@ -36,7 +30,7 @@ class PlanMethods:
         *operands: Tensor,
         which: int | Sequence[int] | None = None,
         cotangent: Tensor | None = None,
-        memory_limit: int | None = None,
+        memory_limit: int | str | None = None,
     ) -> tuple[Tensor, ...]:
         """Derivatives of the network with respect to its operands, all in one sweep over the plan's tree.
 
@@ -49,8 +43,8 @@ class PlanMethods:
             cotangent: a tensor of the result's shape. The environments are then the derivatives of the sum of the
                 products of result and cotangent: what reverse accumulation passes on. Without one, a result with axes
                 keeps them: see below.
-            memory_limit: bytes that intermediates and results may take at once. Intermediates are computed again where
-                that keeps it.
+            memory_limit: bytes, or text such as ``"2GiB"``, that intermediates and results may take at once.
+                Intermediates are computed again where that keeps it. None for what the process may use.
 
         Returns:
             One tensor for each position, owned, of the result's dtype. With a cotangent, or if the result has no axes,
@@ -64,7 +58,9 @@ class PlanMethods:
             ExtentError, DTypeError, PlacementError: as for calling the plan.
             ShapeError: the cotangent has another shape than the result.
             ArgumentError: ``which`` or ``memory_limit`` is none.
-            OutOfMemoryError: the limit cannot be kept, or the process may not use as much; nothing has been computed.
+            MemoryLimitError: the limit cannot be kept; the message has the smallest that works.
+            OutOfMemoryError: with what kernels take besides it is more than the process may use; nothing has been
+                computed.
 
         >>> from tensor_einsum import plan
         >>> from tensor_runtime import tensor
@@ -75,7 +71,7 @@ class PlanMethods:
         """
         from tensor_einsum.derivatives.environments import environments_goal, run_sweep
 
-        plan = _whole(self)
+        plan = cast("Plan", self)
         goal = environments_goal(plan, which, cotangent is not None)
         return tuple(run_sweep("environments", plan, goal, operands, cotangent, memory_limit))
 
@@ -84,7 +80,7 @@ class PlanMethods:
         which: int | Sequence[int] | None = None,
         *,
         cotangent: bool = False,
-        memory_limit: int | None = None,
+        memory_limit: int | str | None = None,
     ) -> SweepPlan:
         """What :meth:`environments` would do: its steps, their costs, and the memory at the peak.
 
@@ -93,7 +89,7 @@ class PlanMethods:
             cotangent: whether there will be one.
 
         Raises:
-            ArgumentError, OutOfMemoryError: as for :meth:`environments`.
+            ArgumentError, MemoryLimitError: as for :meth:`environments`.
 
         >>> from tensor_einsum import plan
         >>> plan("ij,jk,ki->", (20, 30), (30, 40), (40, 20)).environments_plan(which=0)
@@ -101,7 +97,7 @@ class PlanMethods:
         """
         from tensor_einsum.derivatives.environments import environments_goal, sweep_for
 
-        plan = _whole(self)
+        plan = cast("Plan", self)
         return sweep_for("environments", plan, environments_goal(plan, which, cotangent), memory_limit)
 
     def marginals(
@@ -110,7 +106,7 @@ class PlanMethods:
         *operands: Tensor,
         labels: str | Sequence[str] | None = None,
         normalize: bool = False,
-        memory_limit: int | None = None,
+        memory_limit: int | str | None = None,
     ) -> dict[str, Tensor]:
         """The network with one label as its output, for every label, all in one sweep over the plan's tree.
 
@@ -144,7 +140,7 @@ class PlanMethods:
         from tensor_einsum.derivatives.environments import run_sweep
         from tensor_einsum.derivatives.marginals import marginals_goal, normalized
 
-        plan = _whole(self)
+        plan = cast("Plan", self)
         goal = marginals_goal(plan, labels)
         found = run_sweep("marginals", plan, goal, operands, None, memory_limit)
         if normalize:
@@ -152,12 +148,12 @@ class PlanMethods:
         return {plan.names[label]: tensor for label, tensor in zip(goal.labels, found, strict=True)}
 
     def marginals_plan(
-        self, labels: str | Sequence[str] | None = None, *, memory_limit: int | None = None
+        self, labels: str | Sequence[str] | None = None, *, memory_limit: int | str | None = None
     ) -> SweepPlan:
         """What :meth:`marginals` would do: its steps, their costs, and the memory at the peak.
 
         Raises:
-            ArgumentError, OutOfMemoryError: as for :meth:`marginals`.
+            ArgumentError, MemoryLimitError: as for :meth:`marginals`.
 
         >>> from tensor_einsum import plan
         >>> [step.subscripts for step in plan("a,ab->", (2,), (2, 3)).marginals_plan().steps]
@@ -166,7 +162,7 @@ class PlanMethods:
         from tensor_einsum.derivatives.environments import sweep_for
         from tensor_einsum.derivatives.marginals import marginals_goal
 
-        plan = _whole(self)
+        plan = cast("Plan", self)
         return sweep_for("marginals", plan, marginals_goal(plan, labels), memory_limit)
 
     def map(
@@ -174,7 +170,7 @@ class PlanMethods:
         operands: Sequence[Tensor],
         axis: int | Mapping[int, int] = -1,
         *,
-        memory_limit: int | None = None,
+        memory_limit: int | str | None = None,
     ) -> Tensor:
         """Contract many networks at once that differ in some operands, such as amplitudes or likelihoods.
 
@@ -185,7 +181,8 @@ class PlanMethods:
             operands: tensors; those that vary have one axis more than the plan says, all of the same extent.
             axis: which axis that is: an int for all that have one, or a mapping from positions of operands to ints;
                 negative ones count from the end.
-            memory_limit: bytes that intermediates and the result may take at once; None for what the process may use.
+            memory_limit: bytes, or text such as ``"2GiB"``, that intermediates and the result may take at once; None
+                for what the process may use.
 
         Returns:
             Shape [the output's axes, batch], owned. What calling the plan for each value would give, side by side.
@@ -194,7 +191,7 @@ class PlanMethods:
             ArgumentError: no such operand or axis; ``memory_limit`` is none.
             ExtentError, DTypeError, PlacementError: operands that the plan was not made for, or whose batch axes differ
                 in extent; no operand that varies.
-            OutOfMemoryError: a single value takes more than the limit; the message has the smallest that works.
+            MemoryLimitError: a single value takes more than the limit; the message has the smallest that works.
 
         >>> from tensor_einsum import plan
         >>> from tensor_runtime import tensor
@@ -228,6 +225,6 @@ class PlanMethods:
         >>> large.path == small.path, large.output_shape
         (True, (20, 50))
         """
-        from tensor_einsum.plans.remaking import reused
+        from tensor_einsum.steps.remaking import reused
 
         return reused(cast("Plan", self), operands, dtype)

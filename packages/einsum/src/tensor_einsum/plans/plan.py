@@ -176,7 +176,8 @@ class Plan(PlanMethods, SliceMethods):
 
         Args:
             operands: tensors, all in one place; any layout.
-            options: ``out``, ``alpha``, ``beta``, ``strip_exponent``, ``progress`` and ``force`` as for ``einsum``; and
+            options: ``out``, ``alpha``, ``beta``, ``strip_exponent``, ``progress``, ``force``, ``checkpoint``,
+                ``checkpoint_seconds`` as for ``einsum``; and
                 ``on_step``, called as ``on_step(done, total)`` after each step. An exception that it raises, or Ctrl-C,
                 stops the contraction there, and frees what it made.
 

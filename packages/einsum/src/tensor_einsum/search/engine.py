@@ -72,21 +72,21 @@ def _search_natively(
 ) -> Found:
     operands = len(problem.inputs)
     found = native.LIBRARY.search(
-        inputs=problem.inputs,
-        output=problem.output,
-        bits=tuple(log2(extent) if extent > 1 else 0.0 for extent in problem.extents),
-        smallest=objective.minimize == "size",
-        element_products=objective.element_products,
-        product_rate=objective.flop_rate / 2,
-        element_rate=objective.element_rate,
-        step_seconds=objective.step_seconds,
-        rotations=inf if budget.rotations is None else float(budget.rotations),
-        share=inf if budget.share is None else budget.share,
-        seconds=inf if budget.seconds is None else budget.seconds,
-        most_rotations=float(budget.most_rotations),
-        largest=inf if largest is None else log2(largest),
-        seed=seed & 0xFFFFFFFFFFFFFFFF,
-        threads=threads,
+        problem.inputs,
+        problem.output,
+        tuple(log2(extent) if extent > 1 else 0.0 for extent in problem.extents),
+        objective.minimize == "size",
+        objective.element_products,
+        objective.flop_rate / 2,
+        objective.element_rate,
+        objective.step_seconds,
+        inf if budget.rotations is None else float(budget.rotations),
+        inf if budget.share is None else budget.share,
+        inf if budget.seconds is None else budget.seconds,
+        float(budget.most_rotations),
+        inf if largest is None else log2(largest),
+        seed & 0xFFFFFFFFFFFFFFFF,
+        threads,
     )
     products, elements, size, peak = found["measure"]
     history = tuple(Progress(*step) for step in found["history"])

@@ -106,6 +106,7 @@ class SlicedExecutable:
                 readings.append((operand, reading))
         steps = build_steps(network, self._path, plan.output_dtype.itemsize, plan.conj)
         instructions, slots = bind_steps(steps, views, plan.output_dtype, plan.algebra)
+        self._slot_forms = slots
         tasks = []
         for number, (step, (kernel, one, two)) in enumerate(zip(steps, instructions, strict=True), first):
             own = [slot for slot in step.operands if self._varies[slot] or not self._varies[number]]
@@ -165,6 +166,21 @@ class SlicedExecutable:
             slots[operand] = reading(slots[operand], starts)
         self._execute(kind.tasks, slots, done, number)
         return slots[-1]
+
+    def read_by_slices(self) -> list[tuple[int, Form]]:
+        """Slots of :meth:`prepare` that slices read, and the form of each: operands, and what all slices share."""
+        kind = next(iter(self.kinds.values()))
+        read = {operand for operand, _ in kind.readings}
+        read |= {slot for task in kind.tasks for slot in (task.first, task.second) if slot >= 0}
+        read |= {len(self._slot_forms) - 1} if not kind.tasks else set()
+        first = len(self.plan.inputs)
+        found = []
+        for slot in sorted(read):
+            if slot < first and self._varies[slot]:
+                found.append((slot, self._forms[slot]))  # as it was given: slices take their views of it
+            elif not self._varies[slot]:
+                found.append((slot, self._slot_forms[slot]))
+        return found
 
     def form_of_part(self, number: int) -> Form:
         """The form of what :meth:`run` gives."""

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from tensor_einsum.options import OnStep
     from tensor_einsum.plans.plan import Plan
     from tensor_einsum.slices.cutting import Slices
@@ -92,6 +94,48 @@ class SliceMethods:
         from tensor_einsum.slices.running import run_slice
 
         return run_slice(cast("Plan", self), number, operands, on_step, force)
+
+    def map_slices(
+        self,
+        executor: Any,
+        /,
+        *operands: Tensor,
+        on_slice: OnStep | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        checkpoint_seconds: float = 60.0,
+        force: bool = False,
+    ) -> Tensor:
+        """The result, by slices that an executor computes: threads, processes, or a cluster.
+
+        What all slices share is computed here; workers get that, and the operands that slices read. Their parts are
+        added in the order of the slices as they come, a few ahead of it, so the result has the bits of a call (of one
+        with as many threads as a worker has).
+
+        Args:
+            executor: anything with ``submit``: an executor of ``concurrent.futures``, or a client of
+                ``dask.distributed`` (the extra ``distributed``). A client gets the data once, by ``scatter``, and
+                slices of a worker that was killed are computed again.
+            operands: as for a call. Each worker takes what one slice takes.
+            on_slice: called as ``on_slice(done, total)`` as parts are added.
+            checkpoint, checkpoint_seconds: as for a call.
+            force: as for a call.
+
+        Raises:
+            ArgumentError: the executor has no ``submit``.
+            BackendError: it broke, or a worker failed otherwise than by an error of ours.
+
+        >>> from concurrent.futures import ThreadPoolExecutor
+        >>> from tensor_einsum import plan
+        >>> from tensor_runtime import ones
+        >>> p = plan("ij,jk->", (20, 30), (30, 40)).with_slices("j")
+        >>> with ThreadPoolExecutor(2) as executor:
+        ...     p.map_slices(executor, ones((20, 30)), ones((30, 40))).item()
+        24000.0
+        """
+        from tensor_einsum.slices.mapping import map_slices
+
+        plan = cast("Plan", self)
+        return map_slices(plan, executor, operands, on_slice, checkpoint, checkpoint_seconds, force)
 
     def gather(self, parts: Iterable[Tensor], /) -> Tensor:
         """The result of all slices, from their parts in order; an iterable is read one part at a time.

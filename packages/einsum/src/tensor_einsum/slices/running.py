@@ -20,6 +20,7 @@ from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
 
 if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan
+    from tensor_einsum.slices.checkpoint import Checkpoint
 
 _bound: Final[CacheTable[tuple[SlicedExecutable, None]]] = CacheTable(binding_cache)
 
@@ -46,7 +47,14 @@ def bound(plan: Plan, forms: Sequence[Form], force: bool) -> SlicedExecutable:
     return executable
 
 
-def run_sliced(plan: Plan, operands: Sequence[Tensor], on_step: OnStep | None, force: bool) -> Tensor:
+def run_sliced(
+    plan: Plan,
+    operands: Sequence[Tensor],
+    on_step: OnStep | None,
+    force: bool,
+    checkpoint: Any = None,
+    seconds: Any = 60.0,
+) -> Tensor:
     """Contract tensors slice by slice.
 
     >>> from tensor_einsum import plan
@@ -57,7 +65,16 @@ def run_sliced(plan: Plan, operands: Sequence[Tensor], on_step: OnStep | None, f
     pairs = [unwrap("einsum", operand) for operand in operands]
     executable = bound(plan, [form for form, _ in pairs], force)
     making = Gathering(plan, executable.home)
-    return wrap(making.form, contract(executable, [array for _, array in pairs], making, on_step))
+    arrays = [array for _, array in pairs]
+    if checkpoint is None or executable.home is META:
+        return wrap(making.form, contract(executable, arrays, making, on_step))
+    from tensor_einsum.slices.checkpoint import Checkpoint
+
+    state = Checkpoint(plan, operands, checkpoint, seconds)
+    state.restore(making)
+    result = wrap(making.form, contract(executable, arrays, making, on_step, state))
+    state.remove()
+    return result
 
 
 def bind_sliced(plan: Plan, forms: Sequence[Form]) -> Binding:
@@ -80,7 +97,13 @@ def bind_sliced(plan: Plan, forms: Sequence[Form]) -> Binding:
     return run, form
 
 
-def contract(executable: SlicedExecutable, arrays: Sequence[Any], making: Gathering, on_step: OnStep | None) -> Any:
+def contract(
+    executable: SlicedExecutable,
+    arrays: Sequence[Any],
+    making: Gathering,
+    on_step: OnStep | None,
+    state: Checkpoint | None = None,
+) -> Any:
     """Run the slices that are not in the result yet, and give the result's array.
 
     >>> from tensor_einsum import plan
@@ -94,9 +117,17 @@ def contract(executable: SlicedExecutable, arrays: Sequence[Any], making: Gather
     if executable.home is META:  # nothing is computed there, however many times
         making.taken = count
         return None
-    prepared = executable.prepare(arrays, done)
+    prepared = executable.prepare(arrays, done) if making.taken < count else []
     for number in range(making.taken, count):
-        making.put(number, executable.form_of_part(number), executable.run(number, prepared, done), fresh=True)
+        try:
+            part = executable.run(number, prepared, done)
+        except BaseException:
+            if state is not None:
+                state.save(making)  # whatever stopped it: the sum so far is whole
+            raise
+        making.put(number, executable.form_of_part(number), part, fresh=True)
+        if state is not None:
+            state.save_if_due(making)
     return making.finish()
 
 

@@ -24,7 +24,7 @@ def reused(plan: Plan, items: Sequence[Any], dtype: Any) -> Plan:
     """The plan for other inputs.
 
     Args:
-        plan: whose labels, path and algebra stay.
+        plan: whose labels, path, algebra and slices stay.
         items: tensors or shapes.
         dtype: of all, or one each; None takes each tensor's own, and for a shape that of the plan.
 
@@ -52,7 +52,7 @@ def reused(plan: Plan, items: Sequence[Any], dtype: Any) -> Plan:
         dtypes_given = list(map(as_dtype, dtype))
     else:
         dtypes_given = [as_dtype(dtype)] * len(shapes)
-    return remade("reuse", plan, plan.notation, plan.inputs, plan.output, plan.names, shapes, dtypes_given)
+    return remade("reuse", plan, plan.notation, plan.inputs, plan.output, plan.names, shapes, dtypes_given, plan.sliced)
 
 
 def remade(
@@ -64,8 +64,9 @@ def remade(
     names: tuple[str, ...],
     shapes: Sequence[Shape],
     dtypes: Sequence[DType],
+    cuts: Sequence[tuple[int, int]] = (),
 ) -> Plan:
-    """A plan with the path, the algebra and the conjugations of another one.
+    """A plan with the path, the algebra and the conjugations of another one; ``cuts`` are the labels that are sliced.
 
     >>> from tensor_einsum import plan
     >>> p = plan("ij,jk", (2, 3), (3, 4))
@@ -75,7 +76,7 @@ def remade(
     columns = tuple((0,) * len(term) for term in inputs)
     network = resolve(operation, Notation(text, inputs, output, names, columns, (0,) * len(inputs), None), shapes)
     arithmetic = arithmetic_of(operation, plan.algebra, plan.conj, dtypes)
-    return type(plan)(network, dtypes, Order(to_ids(plan.path, len(inputs))), arithmetic)
+    return type(plan)(network, dtypes, Order(to_ids(plan.path, len(inputs)), None, tuple(cuts)), arithmetic)
 
 
 def _shape(position: int, item: Any) -> Shape:

@@ -1,0 +1,200 @@
+"""Checkpoints: a sum of slices that is saved at intervals, and goes on after the process was killed.
+
+A file has one line of JSON, which says of which plan, which operands and how many slices the sum is, and then the
+elements in column-major order. It appears whole or not at all. Sums have one order, so a run that goes on ends with the
+bits of one that was never stopped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from hashlib import blake2b
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final
+
+from tensor_core.dtypes import Bool
+from tensor_core.errors import ArgumentError, FormatError, LoadError, shortened
+from tensor_core.host.tensor import HostTensor, HostTensorView
+from tensor_einsum.slices.gathering import Gathering
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.io.atomic_write import write_atomically
+from tensor_runtime.ops.creation import asarray
+from tensor_runtime.tensors.tensor import Tensor, wrap
+from tensor_runtime.tensors.transfer import lend, to
+
+if TYPE_CHECKING:
+    from tensor_einsum.plans.plan import Plan
+
+FORMAT: Final = "tensor_einsum.slices/1"
+_LONGEST: Final = 1 << 16  # bytes of the first line
+_PIECE: Final = 1 << 24  # bytes read or digested at once
+
+
+class Checkpoint:
+    """Where a sum of slices is kept.
+
+    Args:
+        plan, operands: what is contracted; their digests have to be those of the file.
+        path: a file that may be there from an earlier run.
+        seconds: between two savings; 0 saves after every slice.
+
+    Raises:
+        ArgumentError: ``path`` is no name, or ``seconds`` no number of 0 or more.
+
+    >>> import tempfile
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime import ones
+    >>> p, x = plan("i->", (3,)).with_slices("i"), ones((3,))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     state = Checkpoint(p, [x], os.path.join(folder, "sum"), 0)
+    ...     making = Gathering(p, x.placement)
+    ...     making.put(0, ones(())._form, ones(())._array, fresh=True)
+    ...     state.save_if_due(making)
+    ...     resumed = Gathering(p, x.placement)
+    ...     state.restore(resumed)
+    ...     resumed.taken, float(resumed.array)
+    (1, 1.0)
+    """
+
+    def __init__(self, plan: Plan, operands: Sequence[Tensor], path: Any, seconds: Any) -> None:
+        name: Any = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
+        if not isinstance(name, str) or not name or "\0" in name:
+            raise ArgumentError(f"einsum: checkpoint is {shortened(path)}; accepted: the name of a file")
+        self.path = name
+        if type(seconds) not in (int, float) or not seconds >= 0:
+            raise ArgumentError(
+                f"einsum: checkpoint_seconds is {shortened(seconds)}; accepted: a number of 0 or more, in seconds"
+            )
+        self.plan, self.seconds = plan, seconds
+        self._digests = {"plan": digest_of_plan(plan), "operands": digest_of_operands(operands)}
+        self._saved = monotonic()
+
+    def restore(self, making: Gathering) -> None:
+        """Put what the file has into a result that is still empty; without a file nothing happens.
+
+        Raises:
+            FormatError: the file is no checkpoint, of another plan or of other operands, or damaged.
+            LoadError: it cannot be read.
+        """
+        try:
+            with open(self.path, "rb") as file:
+                header = self._header(file.readline(_LONGEST))
+                elements = bytearray(making.form.nbytes)
+                rest = memoryview(elements)
+                while rest:
+                    count = file.readinto(rest[:_PIECE])
+                    if not count:
+                        break
+                    rest = rest[count:]
+                if rest or file.read(1) or header["elements"] != _digest([elements]):
+                    raise self._refused("its elements are not those that were written")
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise LoadError(
+                f"einsum: checkpoint {self.path!r} cannot be read: {error.strerror or error}",
+                path=self.path,
+                errno=error.errno,
+            ) from error
+        found = asarray(HostTensor.wrap_bytes(elements, making.form.shape, making.form.dtype), copy=False)
+        making.array = to(found, making.form.placement)._array
+        making.taken = header["taken"]
+
+    def _header(self, line: bytes) -> dict[str, Any]:
+        try:
+            header = json.loads(line)
+        except ValueError:
+            header = None
+        if not isinstance(header, dict) or header.get("format") != FORMAT:
+            raise self._refused(f"it is no file of format {FORMAT!r}")
+        for name, digest in self._digests.items():
+            if header.get(name) != digest:
+                what = "of another plan" if name == "plan" else "of other operands"
+                raise self._refused(f"it is {what}")
+        taken = header.get("taken")
+        if type(taken) is not int or not 0 < taken <= self.plan.slices.count or "elements" not in header:
+            raise self._refused("its first line is not what was written")
+        return header
+
+    def _refused(self, why: str) -> FormatError:
+        return FormatError(
+            f"einsum: checkpoint {self.path!r} cannot be gone on from: {why}; remove it, or give another name",
+            path=self.path,
+        )
+
+    def save_if_due(self, making: Gathering) -> None:
+        """Save a sum whose last saving is long enough ago."""
+        if monotonic() - self._saved >= self.seconds:
+            self.save(making)
+
+    def save(self, making: Gathering) -> None:
+        """Save the sum so far, unless there is none.
+
+        Raises:
+            SaveError: the file cannot be written; the former one is untouched.
+        """
+        if making.taken == 0:
+            return
+        pieces = list(elements_of(wrap(making.form, making.array)))
+        header = {"format": FORMAT, **self._digests, "taken": making.taken, "elements": _digest(pieces)}
+        write_atomically(self.path, [json.dumps(header).encode() + b"\n", *pieces])
+        self._saved = monotonic()
+
+    def remove(self) -> None:
+        """Remove the file, when the result is complete."""
+        with suppress(FileNotFoundError):
+            os.unlink(self.path)
+
+
+def digest_of_plan(plan: Plan) -> str:
+    """What identifies a plan in a file.
+
+    >>> from tensor_einsum import plan
+    >>> digest_of_plan(plan("i->", (3,))) == digest_of_plan(plan("i->", (4,)))
+    False
+    """
+    return _digest([plan.to_json().encode()])
+
+
+def digest_of_operands(operands: Sequence[Tensor]) -> str:
+    """What identifies operands in a file: dtypes, shapes and elements, not how they lie.
+
+    >>> from tensor_runtime import ones
+    >>> digest_of_operands([ones((2, 3))]) == digest_of_operands([ones((3, 2)).T])
+    True
+    """
+    pieces: list[bytes] = []
+    for operand in operands:
+        described = f"{operand.dtype.name} {operand.shape} ".encode()
+        pieces.append(_digest([described, *elements_of(operand)]).encode())
+    return _digest(pieces)
+
+
+def elements_of(x: Tensor) -> Iterator[bytes | memoryview]:
+    """The bytes of the elements in column-major order; of a view with gaps, one slice of the last axis at a time.
+
+    >>> from tensor_runtime import ones
+    >>> sum(len(piece) for piece in elements_of(ones((2, 3)).T))
+    48
+    """
+    form = x._form
+    if not form.size:
+        return
+    backend: Any = registry.backend_for(form.placement)
+    if not form.is_compact and form.nbytes > _PIECE and form.rank:
+        for index in range(form.shape[-1]):
+            yield from elements_of(x[..., index])
+    elif form.is_compact and form.dtype is not Bool and hasattr(backend, "lend"):
+        yield HostTensorView.borrow(lend("einsum", backend, x._array, form)).as_slice().cast("B")
+    else:
+        yield bytes(backend.download(x._array, form).raw)
+
+
+def _digest(pieces: Sequence[Any]) -> str:
+    found = blake2b(digest_size=32)
+    for piece in pieces:
+        found.update(piece)
+    return found.hexdigest()

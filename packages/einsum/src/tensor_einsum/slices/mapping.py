@@ -1,0 +1,197 @@
+"""Slices that others compute: threads, processes, or the workers of a cluster.
+
+What all slices share is computed here, once. Workers get that and the operands that slices read, and give parts back,
+which are added in the order of the slices: the result does not depend on who was faster. A client of
+``dask.distributed`` (anything with ``scatter``) gets the data once; what a worker did that was killed is done again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
+from math import prod
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from tensor_core.errors import ArgumentError, BackendError, TensorError, shortened
+from tensor_einsum.options import OnStep
+from tensor_einsum.slices.checkpoint import Checkpoint
+from tensor_einsum.slices.executable import SlicedExecutable
+from tensor_einsum.slices.gathering import Gathering
+from tensor_einsum.slices.running import bound, contract
+from tensor_runtime.backends.meta import META
+from tensor_runtime.form import Form
+from tensor_runtime.ops.views import to_contiguous
+from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
+
+if TYPE_CHECKING:
+    from tensor_einsum.plans.plan import Plan
+
+_ATTEMPTS: Final = 4  # at what a cluster lost
+_PART_BYTES: Final = 1 << 24  # of the parts that a task gives back, at most; one part may be larger
+_TASKS: Final = 512  # so many at least, where there are as many slices
+_AHEAD: Final = 2  # tasks in flight for each worker
+
+
+class Work(NamedTuple):
+    """What a worker needs to compute any slice."""
+
+    plan: Plan
+    forms: tuple[Form, ...]  # of the operands
+    slots: tuple[tuple[int, Tensor], ...]  # operands that slices read, and what all slices share
+
+
+def compute(work: Work, first: int, last: int) -> list[Tensor]:
+    """The parts of some slices; this is what is submitted.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime import ones
+    >>> p, x = plan("i->", (3,)).with_slices("i"), ones((3,))
+    >>> [part.item() for part in compute(Work(p, (x._form,), ((0, x),)), 1, 3)]
+    [1.0, 1.0]
+    """
+    plan = work.plan
+    executable = bound(plan, work.forms, force=True)
+    slots: list[Any] = [None] * (len(plan.inputs) + len(plan.steps))
+    for slot, tensor in work.slots:
+        slots[slot] = tensor._array
+    return [wrap(executable.form_of_part(number), executable.run(number, slots)) for number in range(first, last)]
+
+
+def map_slices(
+    plan: Plan,
+    executor: Any,
+    operands: Sequence[Tensor],
+    on_slice: OnStep | None,
+    checkpoint: Any,
+    seconds: Any,
+    force: bool,
+) -> Tensor:
+    """Contract tensors with the help of an executor.
+
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime import ones
+    >>> p = plan("ij,j->i", (2, 3), (3,)).with_slices("j")
+    >>> with ThreadPoolExecutor(2) as executor:
+    ...     map_slices(p, executor, [ones((2, 3)), ones((3,))], None, None, 60.0, False).to_numpy()
+    array([3., 3.])
+    """
+    if not callable(getattr(executor, "submit", None)):
+        raise ArgumentError(
+            f"map_slices: found {shortened(executor)}; accepted: anything with a method submit(), such as an executor "
+            "of concurrent.futures or a client of dask.distributed"
+        )
+    if not isinstance(executor, ThreadPoolExecutor):  # what goes to another process becomes compact on the way
+        operands = [to_contiguous(operand) for operand in operands]
+    pairs = [unwrap("map_slices", operand) for operand in operands]
+    executable = bound(plan, [form for form, _ in pairs], force)
+    making = Gathering(plan, executable.home)
+    arrays = [array for _, array in pairs]
+    if executable.home is META:
+        return wrap(making.form, contract(executable, arrays, making, None))
+    state = None if checkpoint is None else Checkpoint(plan, operands, checkpoint, seconds)
+    if state is not None:
+        state.restore(making)
+    if making.taken < executable.count:
+        work = Work(plan, tuple(form for form, _ in pairs), _slots_of(executable, executable.prepare(arrays)))
+        _Mapping(executor, work, executable, making, state, on_slice).run()
+    result = wrap(making.form, making.finish())
+    if state is not None:
+        state.remove()
+    return result
+
+
+def _slots_of(executable: SlicedExecutable, prepared: Sequence[Any]) -> tuple[tuple[int, Tensor], ...]:
+    return tuple((slot, wrap(form, prepared[slot])) for slot, form in executable.read_by_slices())
+
+
+class _Mapping:
+    """Tasks in flight, oldest first, and what becomes of them."""
+
+    def __init__(
+        self,
+        executor: Any,
+        work: Work,
+        executable: SlicedExecutable,
+        making: Gathering,
+        state: Checkpoint | None,
+        on_slice: OnStep | None,
+    ) -> None:
+        self.executor, self.work, self.making, self.state, self.on_slice = executor, work, making, state, on_slice
+        self.count = executable.count
+        self.scatters = callable(getattr(executor, "scatter", None))
+        self.options = {"pure": False} if self.scatters else {}
+        plan = work.plan
+        part = prod(executable.form_of_part(0).shape) * plan.output_dtype.itemsize
+        self.chunk = max(1, min(self.count // _TASKS, _PART_BYTES // max(part, 1)))
+        self.data: Any = None
+
+    def run(self) -> None:
+        """Submit what is left, a few tasks ahead, and add what comes back in the order of the slices."""
+        self._hand_out()
+        flying: deque[tuple[int, int, Any]] = deque()
+        ahead = _AHEAD * _workers(self.executor)
+        following = self.making.taken
+        try:
+            while following < self.count or flying:
+                while following < self.count and len(flying) < ahead:
+                    last = min(following + self.chunk, self.count)
+                    flying.append((following, last, self._submit(following, last)))
+                    following = last
+                first, last, future = flying.popleft()
+                for number, part in enumerate(self._outcome(first, last, future), first):
+                    self.making.put(number, part._form, part._array, fresh=True)
+                    if self.on_slice is not None:
+                        self.on_slice(self.making.taken, self.count)
+                if self.state is not None:
+                    self.state.save_if_due(self.making)
+        finally:
+            for _, _, future in flying:
+                future.cancel()
+
+    def _hand_out(self) -> None:
+        self.data = self.executor.scatter(self.work, broadcast=True, hash=False) if self.scatters else self.work
+
+    def _submit(self, first: int, last: int) -> Any:
+        try:
+            return self.executor.submit(compute, self.data, first, last, **self.options)
+        except BrokenExecutor as error:
+            raise self._broken(error) from error
+
+    def _outcome(self, first: int, last: int, future: Any) -> list[Tensor]:
+        """The parts of a task; one that a cluster lost, with its worker or its data, is submitted again."""
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                parts: list[Tensor] = future.result()
+                return parts
+            except TensorError:
+                raise
+            except BrokenExecutor as error:
+                raise self._broken(error) from error
+            except Exception as error:
+                if not self.scatters or attempt == _ATTEMPTS:
+                    raise BackendError(
+                        f"map_slices: slices {first} to {last - 1} failed: {type(error).__name__}: {error}"
+                    ) from error
+                self._hand_out()
+                future = self._submit(first, last)
+        raise AssertionError
+
+    def _broken(self, error: Exception) -> BackendError:
+        if self.state is not None:
+            self.state.save(self.making)
+        hint = "a new call with the same checkpoint goes on" if self.state else "give checkpoint= to go on in a new one"
+        return BackendError(
+            f"map_slices: the executor broke after {self.making.taken} of {self.count} slices: {error}; {hint}"
+        )
+
+
+def _workers(executor: Any) -> int:
+    known = getattr(executor, "_max_workers", None)
+    if isinstance(known, int):
+        return known
+    if callable(getattr(executor, "ncores", None)):
+        return max(1, int(sum(executor.ncores().values())))
+    return os.cpu_count() or 1

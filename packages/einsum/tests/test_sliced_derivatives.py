@@ -1,0 +1,119 @@
+"""Environments, marginals and batches of sliced plans, exact: those of the same plan without slices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tensor_runtime as tr
+from random_networks import Case, environment, marginal, networks, same, small_integers
+from tensor_core import F64
+from tensor_core.errors import DTypeError, ShapeError
+from tensor_einsum import ExtentError, MemoryLimitError, Plan, plan
+from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND, PLUS_TIMES, Semiring
+
+
+def cut(data: st.DataObject, found: Plan) -> Plan:
+    """The plan with some labels in parts."""
+    return found.with_slices({name: data.draw(st.integers(1, 3)) for name in found.names if data.draw(st.booleans())})
+
+
+@settings(max_examples=300, deadline=None)
+@given(networks(), st.data())
+def test_environments_are_added_up_over_slices(case: Case, data: st.DataObject) -> None:
+    found = cut(data, case.plan)
+
+    for operand, given_back in enumerate(found.environments(*case.tensors)):
+        assert same(given_back, environment(case, operand)), (case.notation, found.sliced, operand)
+
+
+@settings(max_examples=200, deadline=None)
+@given(networks(), st.data())
+def test_a_cotangent_is_sliced_with_the_result(case: Case, data: st.DataObject) -> None:
+    found = cut(data, case.plan)
+    cotangent = small_integers(np.random.default_rng(3), found.output_shape, case.arrays[0].dtype.name)
+
+    for operand, given_back in enumerate(found.environments(*case.tensors, cotangent=tr.tensor(cotangent))):
+        assert same(given_back, environment(case, operand, cotangent)), (case.notation, found.sliced, operand)
+
+
+@pytest.mark.parametrize("algebra", [PLUS_TIMES, MAX_PLUS, MIN_PLUS, MAX_TIMES, OR_AND], ids=lambda one: one.name)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_slices_are_added_as_the_algebra_does(algebra: Semiring, data: st.DataObject) -> None:
+    case = data.draw(networks(dtypes=[dtype.numpy_name for dtype in algebra.accepts]))
+    case = case.magnitudes if algebra is MAX_TIMES else case
+    found = cut(data, case.planned(algebra=algebra))
+
+    for operand, given_back in enumerate(found.environments(*case.tensors)):
+        assert same(given_back, environment(case, operand, algebra=algebra)), (case.notation, found.sliced, operand)
+    for label, given_back in found.marginals(*case.tensors).items():
+        assert same(given_back, marginal(case, label, algebra)), (case.notation, found.sliced, label)
+
+
+@settings(max_examples=100, deadline=None)
+@given(networks(), st.data())
+def test_limits_count_the_results_of_all_slices(case: Case, data: st.DataObject) -> None:
+    found = cut(data, case.plan)
+    try:
+        found.environments_plan(memory_limit=0)
+        limit = 0
+    except MemoryLimitError as error:
+        limit = error.smallest
+    sweep = found.environments_plan(memory_limit=limit)
+
+    assert sweep.peak_bytes <= limit
+    assert sweep.slices == found.slices.count
+    for operand, given_back in enumerate(found.environments(*case.tensors, memory_limit=limit)):
+        assert same(given_back, environment(case, operand))
+
+
+@settings(max_examples=100, deadline=None)
+@given(networks(), st.data())
+def test_batches_go_through_slices(case: Case, data: st.DataObject) -> None:
+    found = cut(data, case.plan)
+    arrays = list(case.arrays)
+    arrays[0] = np.stack([arrays[0], np.zeros_like(arrays[0]), arrays[0]], axis=-1)
+    tensors = list(map(tr.tensor, arrays))
+    once = found(*case.tensors).to_numpy()
+    expected = np.stack([once, np.zeros_like(once), once], axis=-1)
+    try:
+        in_parts = found.map(tensors, {0: -1}, memory_limit=0)
+    except MemoryLimitError as error:
+        in_parts = found.map(tensors, {0: -1}, memory_limit=error.smallest)
+
+    assert same(found.map(tensors, {0: -1}), expected)
+    assert same(in_parts, expected)
+
+
+def test_slices_stay_with_other_inputs() -> None:
+    found = plan("ij,jk->ik", (4, 6), (6, 5)).with_slices({"j": 2, "k": 1}).reuse((4, 9), (9, 7))
+
+    assert (found.slices.count, found.slices.labels) == (5 * 7, ("k", "j"))
+
+
+def test_slices_take_less_memory_than_the_whole() -> None:
+    whole = plan("ij,jk,kl,li->", *[(64, 64)] * 4)
+    sliced = whole.with_slices({"i": 8})
+
+    assert sliced.environments_plan(which=0).peak_bytes < whole.environments_plan(which=0).peak_bytes
+    assert "for each of 8 slices" in str(sliced.environments_plan())
+    assert repr(sliced.environments_plan()).startswith("<SweepPlan of 4 results: 8 slices, ")
+
+
+def test_what_does_not_fit_a_sliced_plan_is_refused() -> None:
+    a, b = tr.ones((2, 3)), tr.ones((3, 4))
+    found = plan("ij,jk->ik", a, b).with_slices("j")
+    with pytest.raises(ExtentError, match="this plan was made for"):
+        found.environments(a, a)
+    with pytest.raises(ShapeError, match="the cotangent has shape"):
+        found.environments(a, b, cotangent=a)
+    with pytest.raises(DTypeError, match="the cotangent is C64"):
+        found.environments(a, b, cotangent=tr.ones((2, 4), dtype="C64"))
+    with pytest.raises(MemoryLimitError, match="environments: the sweep needs"):
+        found.environments(a, b, memory_limit="1 B")
+    with pytest.raises(tr.errors.ForeignOperandError, match="environments: found list"):
+        found.environments(a, [1.0])  # type: ignore[arg-type]
+    assert found.environments(a, b)[0].dtype is F64
