@@ -151,7 +151,10 @@ def read_calibration(path: str | os.PathLike[str] | None = None, /) -> Calibrati
         ) from error
     if len(text) > MOST_BYTES:
         raise FormatError(f"read_calibration: {file} has more than {MOST_BYTES:,} bytes")
-    return Calibration.from_json(text)
+    try:
+        return Calibration.from_json(text)
+    except FormatError as error:
+        raise FormatError(f"read_calibration: {file}: {error}") from None
 
 
 def fit(measured: Iterable[tuple[float, float, float, float]], /) -> Rates:
