@@ -205,3 +205,87 @@ print(statuses == [0] * 30)
 """
     done = run_python(code)
     assert done.stdout == "True\n", done.stderr
+
+
+def filled(mebibytes: float, value: float = 1.0) -> np.ndarray[Any, Any]:
+    array = LIBRARY.empty((int(mebibytes * MEGABYTE) // 8,), "F64")
+    array.fill(value)
+    return array
+
+
+def test_a_buffer_that_came_back_serves_others_of_any_size() -> None:
+    filled(40)
+    before = LIBRARY.allocator_stats()
+    parts = [filled(size) for size in (10, 3.3, 20)]
+    del parts
+    whole = filled(40)  # the parts, joined again
+    after = LIBRARY.allocator_stats()
+
+    assert (after["misses"], after["hits"]) == (before["misses"], before["hits"] + 4)
+    assert after["kept_bytes"] == 0
+    assert whole.all()
+
+
+def test_what_is_used_and_kept_is_little_more_than_what_was_used_at_one_time() -> None:
+    LIBRARY.allocator_set_limit(1 << 40)
+    generator = np.random.default_rng(1)
+    held: list[Any] = []
+    for _ in range(300):
+        if held and generator.random() < 0.5:
+            held.pop(int(generator.integers(len(held))))
+        else:
+            held.append(filled(float(generator.uniform(1, 12))))
+        stats = LIBRARY.allocator_stats()
+        assert stats["used_bytes"] + stats["kept_bytes"] <= stats["peak_bytes"] * 33 / 32 + 16 * MEGABYTE
+    assert LIBRARY.allocator_stats()["hits"] > 50
+
+
+def test_buffers_cut_from_one_never_overlap() -> None:
+    filled(64)
+    generator = np.random.default_rng(2)
+    held: dict[int, Any] = {}
+    for number in range(1, 400):
+        if held and generator.random() < 0.5:
+            gone = int(generator.choice(list(held)))
+            assert (held.pop(gone) == gone).all()
+        held[number] = filled(float(generator.uniform(1, 6)), number)
+        if sum(array.nbytes for array in held.values()) > 48 * MEGABYTE:
+            held.pop(next(iter(held)))
+    assert all((array == number).all() for number, array in held.items())
+
+
+def test_a_large_buffer_wastes_at_most_a_thirtieth() -> None:
+    for mebibytes in (1.0, 1.001, 1.9, 7.77):
+        before = LIBRARY.allocator_stats()["used_bytes"]
+        array = filled(mebibytes)
+        taken = LIBRARY.allocator_stats()["used_bytes"] - before
+        assert array.__array_interface__["data"][0] % 64 == 0
+        assert array.nbytes <= taken <= array.nbytes * (1 + 1 / 30)
+        del array
+
+
+def test_a_write_to_a_part_that_came_back_stops_the_process_in_debug_mode() -> None:
+    code = """
+import ctypes, sys
+from tensor_cpu.system.extension import LIBRARY
+LIBRARY.allocator_set_poisoning(True)
+size = 1 << 20
+x = LIBRARY.empty((8 * size // 8,), "F64")
+start = x.ctypes.data
+del x
+parts = [LIBRARY.empty((size // 8,), "F64") for _ in range(8)]
+assert sorted(part.ctypes.data for part in parts) == [start + k * size for k in range(8)]
+for k in (1, 3, 0, 2, 7, 5, 6, 4):
+    parts[k] = None
+whole = LIBRARY.empty((8 * size // 8,), "F64")
+assert whole.ctypes.data == start
+print("clean", flush=True)
+del whole
+ctypes.c_ubyte.from_address(start + 5 * size + 77).value = 7
+LIBRARY.empty((8 * size // 8,), "F64")
+print("alive")
+"""
+    done = run_python(code)
+    assert done.stdout.split() == ["clean"]
+    assert "was written to at byte" in done.stderr
+    assert done.returncode != 0

@@ -39,9 +39,10 @@ class PoolStats(NamedTuple):
     misses: int
     """Requests that went to the operating system."""
     evictions: int
-    """Buffers that left because of the limit, or because twice the peak was kept."""
+    """Buffers, or ends of them, that left because of a limit, or to make room for one that they could not hold."""
     peak_bytes: int
-    """Most that was in use at one time since :meth:`Pool.clear`; at most twice that is kept, but always 32 MiB."""
+    """Most that was in use at one time since :meth:`Pool.clear`. What is used and what is kept of buffers of a mebibyte
+    and more is together at most that, a 32nd of it and 16 MiB; of smaller buffers at most 32 MiB are kept."""
 
 
 class Pool:

@@ -16,7 +16,6 @@ from tensor_core.dtypes import Bool
 from tensor_einsum.derivatives.sweep import Goal
 from tensor_einsum.notation.network import Labels, Shape
 from tensor_einsum.slices.cutting import grid
-from tensor_einsum.steps.remaking import remade
 from tensor_runtime.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def plan_of_slice(plan: Plan, parts: Parts) -> Plan:
         tuple([_length(plan, label, extent, parts) for label, extent in zip(term, shape, strict=True)])
         for term, shape in zip(plan.inputs, plan.shapes, strict=True)
     ]
-    return remade("einsum", plan, plan.notation, plan.inputs, plan.output, plan.names, shapes, plan.dtypes)
+    return plan.with_slices(()).reuse(*shapes)
 
 
 def parts_of(plan: Plan) -> list[Parts]:
