@@ -151,7 +151,9 @@ static int64_t draw_start(Chain *chain, StartKind kind, bool plain) {
 void chain_start(Chain *chain, int first, Leash *leash) {
     if (first && leash_progress(leash) >= 1) return;
     Leash drawing = leash_part(leash, 0.7);
-    for (int number = 0;; number++) {
+    int number = 0; /* of starts before */
+    for (int kind = 0; kind < START_KINDS; kind++) number += chain->start_counts[kind];
+    for (;; number++) {
         static const StartKind TURNS[] = {GREEDY, SWEEP, DIRECTION, BISECTION, GREEDY};
         StartKind kind = TURNS[(first + number) % 5];
         drawing.work += draw_start(chain, kind, !first && !number);

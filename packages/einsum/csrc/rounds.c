@@ -10,16 +10,16 @@ static const double MOST_BYTES = 256e6;                  /* of all trees; with l
 static const double BEHIND = 1.0;                        /* bits, at which a chain gives up and follows the best */
 
 bool rounds_make(Rounds *rounds, Memory *memory, const Network *network, const Aim *aim, uint64_t seed) {
+    double bytes = 2.0 * network->terms * network->words * sizeof(Word) * (START_KINDS + 2); /* of a chain's trees */
     rounds->network = network;
+    rounds->aim = *aim;
+    rounds->seed = seed;
+    rounds->wanted = bytes * CHAINS < MOST_BYTES ? CHAINS : bytes * 2 < MOST_BYTES ? (int)(MOST_BYTES / bytes) : 2;
     rounds->best = tree_take(memory, network);
     rounds->best_slices = slices_take(memory, network);
     rounds->best_cost = INFINITY;
-    double bytes = 2.0 * network->terms * network->words * sizeof(Word) * (START_KINDS + 2); /* of a chain's trees */
-    int chains = bytes * CHAINS < MOST_BYTES ? CHAINS : bytes * 2 < MOST_BYTES ? (int)(MOST_BYTES / bytes) : 2;
-    for (; rounds->made < chains; rounds->made++)
-        if (!chain_make(&rounds->chains[rounds->made], network, aim, seed * 1000003 + (uint64_t)rounds->made))
-            return false;
-    return true;
+    rounds->active = rounds->made = 1; /* the others when there is work for them */
+    return chain_make(&rounds->chains[0], network, aim, seed * 1000003);
 }
 
 void rounds_free(Rounds *rounds) {
@@ -38,6 +38,16 @@ static void run_task(void *data, int number, int thread) {
     leash.begun = seconds_now();
     leash.until = leash.begun + rounds->seconds;
     switch (rounds->task) {
+    case MAKE:
+        if (number >= rounds->made) {
+            uint64_t seed = rounds->seed * 1000003 + (uint64_t)number;
+            chain->failed = !chain_make(chain, rounds->network, &rounds->aim, seed);
+        }
+        break;
+    case LIMIT:
+        chain_limit(chain, &(Limit){rounds->largest, 0});
+        chain_begin(chain, &chain->best, NULL);
+        break;
     case START: chain_start(chain, number, &leash); break;
     case ANNEAL: chain_anneal(chain, rounds->hot[number], rounds->cold[number], &leash); break;
     case FINISH: chain_finish(chain, &leash); break;
@@ -50,7 +60,6 @@ static void keep_best(Rounds *rounds) {
     bool changed = false;
     for (int i = 0; i < rounds->active; i++) {
         Chain *chain = &rounds->chains[i];
-        rounds->failed |= chain->failed;
         bool own = chain->best_cost < INFINITY;
         double cost = own ? chain->best_cost : chain->cost;
         Standing standing = !is_limited(chain) && rounds->largest < INFINITY ? WITHOUT_LIMIT : own ? KEEPS : EXCEEDS;
@@ -80,7 +89,8 @@ static void all_do(Rounds *rounds, Task task, double part, Whole whole) {
     team_run(rounds->active, rounds->threads, run_task, rounds);
     for (int i = 0; i < rounds->active; i++) rounds->work += rounds->done[i];
     if (task == ANNEAL) rounds->anneals += rounds->active;
-    if (task != ANNEAL) keep_best(rounds);
+    if (task != ANNEAL && task != MAKE) keep_best(rounds);
+    for (int i = 0; i < rounds->active; i++) rounds->failed |= rounds->chains[i].failed;
 }
 
 /* The chains begin with the best starts of different kinds, in order of their costs. */
@@ -117,7 +127,7 @@ static void exchange(Rounds *rounds) {
 }
 
 static void anneal_fresh(Rounds *rounds, Whole whole) {
-    for (int epoch = 0; epoch < EPOCHS; epoch++) {
+    for (int epoch = 0; epoch < EPOCHS && !clock_over(rounds->clock); epoch++) {
         for (int i = 0; i < rounds->active; i++) {
             rounds->hot[i] = HOT * pow(COLD / HOT, (double)epoch / EPOCHS);
             rounds->cold[i] = HOT * pow(COLD / HOT, (epoch + 1.0) / EPOCHS);
@@ -130,7 +140,7 @@ static void anneal_fresh(Rounds *rounds, Whole whole) {
 
 static void anneal_warm(Rounds *rounds, Whole whole) {
     double part = (1 - STARTS - FRESH) / WARM_ROUNDS;
-    for (int round = 0; round < WARM_ROUNDS; round++) {
+    for (int round = 0; round < WARM_ROUNDS && !clock_over(rounds->clock); round++) {
         for (int i = 0; i < rounds->active; i++) {
             Chain *chain = &rounds->chains[i];
             bool follows = i < rounds->active / 2 || round == WARM_ROUNDS - 1;
@@ -144,21 +154,26 @@ static void anneal_warm(Rounds *rounds, Whole whole) {
     }
 }
 
+/* The other chains, once there is enough to do for them. */
+static void make_chains(Rounds *rounds, int64_t work, Whole whole) {
+    rounds->active = work < (int64_t)ROTATIONS_FOR_ALL * rounds->network->terms ? 1 : rounds->wanted;
+    if (rounds->active <= rounds->made) return;
+    all_do(rounds, MAKE, 0, whole);
+    rounds->made = rounds->active;
+}
+
 void rounds_run(Rounds *rounds, int64_t work, double seconds) {
     Whole whole = {work, seconds};
-    Limit none = {INFINITY, INT32_MAX}, limit = {rounds->largest, 0};
-    rounds->active = work < (int64_t)ROTATIONS_FOR_ALL * rounds->network->terms ? 1 : rounds->made;
-    for (int i = 0; i < rounds->active; i++) chain_limit(&rounds->chains[i], &none);
+    for (int i = 0; i < rounds->made; i++) chain_limit(&rounds->chains[i], &(Limit){INFINITY, INT32_MAX});
+    if (rounds->standing == NOTHING) { /* the greedy tree of one chain, which may be all that there is time for */
+        rounds->active = 1;
+        all_do(rounds, START, 0, (Whole){0, INFINITY});
+    }
+    if (clock_over(rounds->clock)) return;
+    make_chains(rounds, work, whole);
     all_do(rounds, START, STARTS, whole);
     deal_starts(rounds);
     anneal_fresh(rounds, whole);
-    if (rounds->largest < INFINITY) {
-        for (int i = 0; i < rounds->active; i++) {
-            Chain *chain = &rounds->chains[i];
-            chain_limit(chain, &limit);
-            chain_begin(chain, &chain->best, NULL);
-        }
-        keep_best(rounds);
-    }
+    if (rounds->largest < INFINITY) all_do(rounds, LIMIT, 0, whole);
     anneal_warm(rounds, whole);
 }

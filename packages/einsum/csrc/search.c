@@ -131,6 +131,7 @@ static bool search_reduced(Search *search) {
 /* Annealing and mending of the whole tree, where simplification was not the best that could be done. */
 static bool finish_whole(Search *search) {
     const Request *request = search->request;
+    if (search->largest == INFINITY && clock_over(&search->clock)) return true;
     Chain *chain = TAKE(search->memory, Chain, 1);
     if (!chain_make(chain, &search->whole, &search->aim, request->seed * 1000003 + 77)) return false;
     bool done = !setjmp(chain->out);

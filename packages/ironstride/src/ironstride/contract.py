@@ -27,6 +27,7 @@ from ironstride.planning import OptionError, Planned, PlanOptions, check_options
 from ironstride.sources import read_source
 from tensor_core.errors import TensorError
 from tensor_core.formatting import readable_bytes
+from tensor_einsum.search.options import bytes_of
 from tensor_runtime.backends.memory_limits import available_bytes
 
 
@@ -229,7 +230,9 @@ def _write(network: Network, plan: tensor_einsum.Plan, options: Options) -> None
         written.append(("saved", options.planning.save_plan))
     if options.plot is not None:
         make_folder("--plot", options.plot)
-        plot.draw_plan(report.plan_tree(plan), network.name, options.plot)
+        memory = options.planning.memory
+        limit = None if memory is None else bytes_of("--memory", memory)
+        plot.draw_plan(report.plan_tree(plan, limit), network.name, options.plot)
         written.append(("drawn", options.plot))
     if not options.json:
         for what, file in written:

@@ -123,14 +123,22 @@ def run_sweep(
 
 
 def _bind(operation: str, plan: Plan, goal: Goal, forms: Sequence[Form], limit: int | None) -> BoundSweep:
-    """The kernels of a sweep; where no limit is given and memory does not suffice, of one that it suffices for."""
+    """The kernels of a sweep that keeps the limit with their workspaces too; without one, what the process may use."""
     bound = BoundSweep(operation, sweep_for(operation, plan, goal, limit), forms)
     if limit is None and needs_check(bound.needed_bytes, bound.home):
-        usable = recently_usable_bytes()
-        if usable is not None and bound.needed_bytes > usable:
-            taken = bound.needed_bytes - bound.sweep.peak_bytes  # by workspaces
-            sweep = sweep_for(operation, plan, goal, max(usable - taken, 0))
-            return BoundSweep(operation, sweep, forms)
+        limit = recently_usable_bytes()
+    if limit is None:
+        return bound
+    aimed = limit
+    while bound.needed_bytes > limit:
+        if aimed == 0:
+            raise limit_error(operation, limit, bound.needed_bytes)
+        aimed = max(aimed - bound.needed_bytes + limit, 0)
+        try:
+            sweep = sweep_for(operation, plan, goal, aimed)
+        except MemoryLimitError as error:
+            sweep, aimed = sweep_for(operation, plan, goal, error.smallest), 0
+        bound = BoundSweep(operation, sweep, forms)
     return bound
 
 
