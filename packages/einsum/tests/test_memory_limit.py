@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 import tensor_runtime as tr
 from network_cases import Case, cases, naive, same
-from tensor_core.errors import ArgumentError, OutOfMemoryError, TensorError
+from tensor_core.errors import ArgumentError, BackendUnavailableError, OutOfMemoryError, TensorError
 from tensor_einsum import MemoryLimitError, Plan, einsum, plan, plan_cache
 from tensor_einsum.execution import executor
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.placement import CPU
 
 CHAIN = "ij,jk,kl->il", (300, 300), (300, 300), (300, 300)
 RESULT = 8 * 300 * 300
@@ -177,3 +179,19 @@ def test_an_unknown_keyword_is_a_type_error() -> None:
         einsum("ij,jk", x, x, memory="2GB")  # type: ignore[call-arg]
     with pytest.raises(TensorError):
         einsum("ij,jk,kl", x, x, x, memory_limit=1)
+
+
+def test_a_limit_is_planned_for_without_a_backend(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = plan(*CHAIN, memory_limit=RESULT + 100_000)
+    plan_cache.clear()
+    serve = registry.backend_for
+
+    def none_for_cpu(place: Any) -> Any:
+        if place is CPU:
+            raise BackendUnavailableError("no backend serves cpu")
+        return serve(place)
+
+    monkeypatch.setattr(registry, "backend_for", none_for_cpu)
+    found = plan(*CHAIN, memory_limit=RESULT + 100_000)
+    assert found == expected
+    assert found.peak_bytes_on() == found.peak_bytes

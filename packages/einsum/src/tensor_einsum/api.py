@@ -27,7 +27,6 @@ from tensor_runtime.dispatch.spec import PYTHON_NUMBERS
 from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.ops.creation import full
-from tensor_runtime.placement import CPU
 from tensor_runtime.tensors.tensor import Number, Tensor, wrap
 
 Target = TypeVar("Target", bound=Tensor)
@@ -368,7 +367,9 @@ def _shape_of(position: int, item: Any) -> Shape:
 
 def _forms_of(items: Sequence[Any], shapes: Sequence[Shape], dtypes: Sequence[DType]) -> tuple[Form, ...]:
     """Forms of the tensors given; of a shape, compact beside the first tensor, or on ``cpu`` where there is none."""
-    home = next((item.placement for item in items if isinstance(item, Tensor)), CPU)
+    from tensor_einsum.slices.limit import usual_home
+
+    home = next((item.placement for item in items if isinstance(item, Tensor)), None) or usual_home()
     return tuple(
         [
             item._form if isinstance(item, Tensor) and item.dtype is dtype else form_of(dtype, shape, home)

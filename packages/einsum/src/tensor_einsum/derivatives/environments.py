@@ -77,14 +77,14 @@ def sweep_for(operation: str, plan: Plan, goal: Goal, memory_limit: Any) -> Swee
 
 def _sliced(operation: str, plan: Plan, goal: Goal, limit: int | None) -> SweepPlan:
     """The sweep over one slice, beside the results of all."""
-    results, slices = result_bytes(plan, goal), parts_of(plan)
+    results = result_bytes(plan, goal)
     try:
         within = None if limit is None else max(limit - results, 0)
-        sweep = plan_sweep(operation, plan_of_slice(plan, slices[0]), goal, within)
+        sweep = plan_sweep(operation, plan_of_slice(plan, next(parts_of(plan))), goal, within)
     except MemoryLimitError as error:
         smallest: Any = error.smallest
         raise limit_error(operation, limit or 0, smallest + results) from None
-    return sweep._replace(plan=plan, peak_bytes=sweep.peak_bytes + results, slices=len(slices))
+    return sweep._replace(plan=plan, peak_bytes=sweep.peak_bytes + results, slices=plan.slices.count)
 
 
 def run_sweep(

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Unpack, overload
 
 from tensor_core.dtypes import DType
 from tensor_core.promotion import promote
-from tensor_einsum.errors import MemoryLimitError
 from tensor_einsum.notation.label_names import written
 from tensor_einsum.notation.network import Labels, Network, Shape, resolve
 from tensor_einsum.notation.reading import LabelLists, Notation, notations, read_notation
@@ -292,18 +291,14 @@ def cached_plan(
     if known is not None:
         return known
     notation = notations.find(source) or read_notation(source)
-    plan = make_plan(operation, notation, shapes, dtypes, options, arithmetic)
-    if options.limit is not None:
-        from tensor_einsum.slices.limit import within
+    if options.limit is None:
+        plan = make_plan(operation, notation, shapes, dtypes, options, arithmetic)
+    else:
+        from tensor_einsum.slices.limit import plan_within
 
-        try:
-            plan = within(plan, options.limit, forms)
-        except MemoryLimitError:
-            if plan.search is None:
-                raise
-            # The order that was searched depends on the limit; the smallest limit of one that does not always works.
-            greedy = SearchOptions("greedy", target=options.target)
-            plan = within(make_plan(operation, notation, shapes, dtypes, greedy, arithmetic), options.limit, forms)
+        plan = plan_within(
+            lambda other: make_plan(operation, notation, shapes, dtypes, other, arithmetic), options, forms
+        )
     return (
         plans.insert(key, plan, _PLAN_BYTES + _STEP_BYTES * len(plan.steps) + 2 * len(plan.notation)) if keeps else plan
     )

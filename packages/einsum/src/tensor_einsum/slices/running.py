@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.errors import ArgumentError, DTypeError, shortened
 from tensor_einsum.errors import ExtentError
-from tensor_einsum.execution.executor import check_fits, needs_check
+from tensor_einsum.execution.executor import OnStep, check_fits, needs_check
 from tensor_einsum.slices.cutting import part_extents, starts_of
-from tensor_einsum.slices.executable import OnStep, SlicedExecutable
+from tensor_einsum.slices.executable import SlicedExecutable
 from tensor_einsum.slices.gathering import Gathering
 from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
