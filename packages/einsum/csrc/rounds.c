@@ -45,8 +45,9 @@ static void run_task(void *data, int number, int thread) {
         }
         break;
     case LIMIT:
-        chain_limit(chain, &(Limit){rounds->largest, 0});
-        chain_begin(chain, &chain->best, NULL);
+        if (clock_over(rounds->clock)) break;
+        chain_limit(chain, &(Limit){rounds->largest, 0, rounds->clock});
+        chain_begin(chain, number ? &chain->best : &rounds->best, NULL);
         break;
     case START: chain_start(chain, number, &leash); break;
     case ANNEAL: chain_anneal(chain, rounds->hot[number], rounds->cold[number], &leash); break;
@@ -164,7 +165,7 @@ static void make_chains(Rounds *rounds, int64_t work, Whole whole) {
 
 void rounds_run(Rounds *rounds, int64_t work, double seconds) {
     Whole whole = {work, seconds};
-    for (int i = 0; i < rounds->made; i++) chain_limit(&rounds->chains[i], &(Limit){INFINITY, INT32_MAX});
+    for (int i = 0; i < rounds->made; i++) chain_limit(&rounds->chains[i], &(Limit){INFINITY, INT32_MAX, NULL});
     if (rounds->standing == NOTHING) { /* the greedy tree of one chain, which may be all that there is time for */
         rounds->active = 1;
         all_do(rounds, START, 0, (Whole){0, INFINITY});

@@ -1,6 +1,8 @@
 /* Choosing labels to slice. */
 #include "slices.h"
 
+static const double NEARLY = 0.05; /* bits: what rounded weights may add up to */
+
 Slices slices_take(Memory *memory, const Network *network) { return (Slices){ZEROS(memory, Word, network->words), 0}; }
 
 void slices_copy(const Network *network, Slices *to, const Slices *from) {
@@ -82,6 +84,8 @@ bool slices_add(Memory *memory, const Network *network, const Aim *aim, Log size
 }
 
 bool slices_keep(Memory *memory, const Network *network, const Limit *limit, Tree *tree, const Slices *slices) {
+    double peak = tree_peak(memory, network, sliced_labels(slices), tree);
+    if (fabs(peak - limit->largest) > NEARLY) return peak < limit->largest;
     return tree_measure(memory, network, sliced_labels(slices), tree).peak <= limit->largest + 1e-9;
 }
 
@@ -136,7 +140,7 @@ void slices_drop(Memory *memory, const Network *network, const Aim *aim, const L
             if (has(tried, p) || largest[p] + weight > ONE * limit->largest + ONE / 8.0) continue;
             if (heaviest < 0 || weight > label_weight(network, heaviest)) heaviest = p;
         }
-        if (heaviest < 0) break;
+        if (heaviest < 0 || (limit->clock && clock_over(limit->clock))) break;
         tried[heaviest >> 6] |= bit(heaviest);
         slices_take_out(network, slices, heaviest);
         tree_fill(memory, network, aim, sliced_labels(slices), tree);

@@ -141,6 +141,8 @@ def test_what_is_no_batch_is_refused() -> None:
         found.map([a, b], axis={2: 0})
     with pytest.raises(ArgumentError, match=r"axis names operand -1; .* each once"):
         found.map([a, b], axis={1: 1, -1: 1})
+    with pytest.raises(tr.errors.ForeignOperandError, match="map: operands are 3; accepted: a sequence of tensors"):
+        found.map(3)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="map: axis is 'last'"):
         found.map([a, b], axis="last")  # type: ignore[arg-type]
     with pytest.raises(DTypeError, match="this plan was made for F64, F64"):

@@ -206,10 +206,25 @@ def test_operands_that_are_not_there_are_refused(which: Any) -> None:
         plan("ij,ji->", (2, 3), (3, 2)).environments_plan(which)
 
 
-@pytest.mark.parametrize("limit", [-1, 2.5, "much", True])
+@pytest.mark.parametrize("limit", [-1, 2.5, 1000.0, "much", True, []])
 def test_memory_limits_are_bytes(limit: Any) -> None:
+    a = tr.ones((2, 2))
+    found = plan("ij,ji->", a, a)
+    found.environments(a, a, memory_limit=1000)
     with pytest.raises(ArgumentError, match="memory_limit"):
-        plan("ij,ji->", (2, 3), (3, 2)).environments_plan(memory_limit=limit)
+        found.environments_plan(memory_limit=limit)
+    with pytest.raises(ArgumentError, match="memory_limit"):
+        found.environments(a, a, memory_limit=limit)
+
+
+@pytest.mark.parametrize("value", [None, 1, 3, "no", []])
+def test_flags_are_bools(value: Any) -> None:
+    a = tr.ones((2, 2))
+    found = plan("ij,ji->", a, a)
+    with pytest.raises(ArgumentError, match=r"cotangent is .*; accepted: True and False"):
+        found.environments_plan(cotangent=value)
+    with pytest.raises(ArgumentError, match=r"normalize is .*; accepted: True and False"):
+        found.marginals(a, a, normalize=value)
 
 
 def test_operands_and_cotangents_that_do_not_fit_are_refused() -> None:

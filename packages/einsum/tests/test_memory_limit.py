@@ -39,6 +39,22 @@ def test_a_limit_is_kept_or_refused_and_never_changes_the_result(case: Case, sha
     assert same(found(*operands), naive(case))
 
 
+@pytest.mark.parametrize("optimize", ["auto", "greedy"])
+@pytest.mark.parametrize("case", [
+    (",sSq,sre,eV,V,rSmq->Vs", (), (2, 2, 3), (2, 3, 3), (3, 3), (1,), (3, 2, 1, 3)),
+    ("e,,gWge,B->WBeW", (1,), (), (3, 1, 3, 2), (2,)),
+])  # fmt: skip
+def test_the_smallest_limit_is_accepted_although_the_search_depends_on_it(case: Any, optimize: str) -> None:
+    notation, *shapes = case
+    for limit in range(0, 200, 8):
+        try:
+            plan(notation, *shapes, dtype="C64", memory_limit=limit, optimize=optimize)
+        except MemoryLimitError as error:
+            assert limit < error.smallest
+            found = plan(notation, *shapes, dtype="C64", memory_limit=error.smallest, optimize=optimize)
+            assert found.peak_bytes_on() <= error.smallest
+
+
 @pytest.mark.parametrize(("limit", "slices"), [(2 * RESULT, 1), (2 * RESULT - 1, 3), (RESULT + 100_000, 15)])
 def test_as_few_slices_as_keep_the_limit(limit: int, slices: int) -> None:
     found = plan(*CHAIN, memory_limit=limit)

@@ -121,3 +121,9 @@ def test_what_does_not_fit_a_sliced_plan_is_refused() -> None:
     with pytest.raises(tr.errors.ForeignOperandError, match="environments: found list"):
         found.environments(a, [1.0])  # type: ignore[arg-type]
     assert found.environments(a, b)[0].dtype is F64
+
+
+def test_a_sweep_is_planned_without_a_list_of_its_slices() -> None:
+    found = plan("i,j,k->", (1000,), (1000,), (1000,)).with_slices("ijk")
+
+    assert found.environments_plan(0).slices == 10**9

@@ -116,7 +116,10 @@ def test_a_plan_of_another_network_is_refused(tmp_path: Path, capsys: pytest.Cap
     assert "its subscripts differ" in refused(capsys, "plan", "ab,bc,cd->da", *CHAIN[1:], *load)
     assert "its dtypes differ" in refused(capsys, "plan", *CHAIN, "--dtype", "F32", *load)
     file.write_text("{}", encoding="utf-8")
-    assert "no plan of format" in refused(capsys, "plan", *CHAIN, *load)
+    assert f"--load-plan {file}: Plan.from_json: no plan of format" in refused(capsys, "plan", *CHAIN, *load)
+    missing = str(tmp_path / "missing.json")
+    assert f"--load-plan {missing}: cannot be read" in refused(capsys, "plan", *CHAIN, "--load-plan", missing)
+    assert f"read_calibration: {file}: " in refused(capsys, "plan", *CHAIN, "--calibration", str(file))
 
 
 @pytest.mark.parametrize(
@@ -202,7 +205,13 @@ def test_memory_that_no_slices_keep_is_refused(capsys: pytest.CaptureFixture[str
 
 @pytest.mark.parametrize(
     ("slices", "message"),
-    [("z", "z"), ("b=", "found 'b='; accepted: labels, such as j,k or j=4"), ("b,,c", "found ''"), ("b=0", "b")],
+    [
+        ("z", "z"),
+        ("b=", "found 'b='; accepted: labels, such as j,k or j=4"),
+        ("b,,c", "found ''"),
+        ("b=0", "b"),
+        ("b=" + "0" * 30, "accepted: labels, such as j,k or j=4"),
+    ],
 )
 def test_labels_that_cannot_be_cut_are_refused(slices: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     error = refused(capsys, "plan", *CHAIN, "--slices", slices)

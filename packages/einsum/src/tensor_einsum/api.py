@@ -313,9 +313,12 @@ def _key_of(notation: Any, operands: Sequence[Any], keywords: dict[str, Any]) ->
     positions = conj if type(conj) is tuple else (conj,)
     if type(optimize) is not str or not {*map(type, positions)} <= {int}:
         return None
+    algebra = keywords.get("algebra", PLUS_TIMES)
+    if type(algebra) is not Semiring:
+        return None
     try:
         forms = [operand._form for operand in operands]
-        return _WITH_OPTIONS, notation, optimize, keywords.get("algebra", PLUS_TIMES), positions, *forms
+        return _WITH_OPTIONS, notation, optimize, algebra, positions, *forms
     except AttributeError:
         return None
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tensor_core.errors import ArgumentError
+from tensor_core.errors import ArgumentError, shortened
 from tensor_core.formatting import readable_bytes
 from tensor_einsum.derivatives.running import BoundSweep
 from tensor_einsum.derivatives.sweep import Goal, SweepPlan
@@ -25,6 +25,7 @@ from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.memory_limits import recently_usable_bytes
 from tensor_runtime.dispatch.arguments import whole
+from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.ops.creation import zeros
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
@@ -133,6 +134,10 @@ def run_map(plan: Plan, operands: Sequence[Tensor], axis: Any, memory_limit: Any
     (2, 5)
     """
     limit = None if memory_limit is None else bytes_of("map", memory_limit)
+    if not isinstance(operands, Sequence):
+        raise ForeignOperandError(
+            f"map: operands are {shortened(operands)}; accepted: a sequence of tensors", operation="map"
+        )
     batch = batch_of(plan, operands, axis)
     at_once = batched_plan(plan, batch)
     forms = [unwrap("map", operand)[0] for operand in operands]
