@@ -14,6 +14,7 @@ from network_cases import Case, cases, naive, same
 from tensor_core.errors import ArgumentError, BackendUnavailableError, OutOfMemoryError, TensorError
 from tensor_einsum import MemoryLimitError, Plan, einsum, plan, plan_cache
 from tensor_einsum.execution import executor
+from tensor_einsum.slices import finder
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.placement import CPU
 
@@ -195,3 +196,18 @@ def test_a_limit_is_planned_for_without_a_backend(monkeypatch: pytest.MonkeyPatc
     found = plan(*CHAIN, memory_limit=RESULT + 100_000)
     assert found == expected
     assert found.peak_bytes_on() == found.peak_bytes
+
+
+@pytest.mark.parametrize("most", [0, 3])
+@pytest.mark.parametrize("limit", [400_000, 80_000, 20_000, 5_000])
+def test_so_many_labels_at_most_are_cut_unevenly(limit: int, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan_cache.clear()
+    monkeypatch.setattr(finder, "_UNEVEN", most)
+    table = "ab,cd,ef,gh,bc,de,fg,ha->"  # from left to right, a table of 5**8 elements is made
+    found = plan(table, *[(5, 5)] * 8, optimize=False, memory_limit=limit)
+    uneven = [extent for extent in found.slices.extents if 5 % extent]
+    plan_cache.clear()
+
+    assert found.peak_bytes_on() <= limit
+    assert len(uneven) == min(most, 1)  # parts of 2 or 3 would be longest
+    assert found(*[tr.ones((5, 5))] * 8).item() == 5.0**8
