@@ -26,6 +26,17 @@ void rounds_free(Rounds *rounds) {
     while (rounds->made) chain_free(&rounds->chains[--rounds->made]);
 }
 
+/* From the first chain on, trees are compared as they are when sliced: the annealed one, and the starts that are no
+   sweeps, as these need slices all along. */
+static void begin_limited(Rounds *rounds, Chain *chain, int number) {
+    static const StartKind KINDS[] = {GREEDY, BISECTION};
+    chain_limit(chain, &(Limit){rounds->largest, 0, rounds->clock});
+    chain_begin(chain, number ? &chain->best : &rounds->best, NULL);
+    for (int i = 0; i < 2 && !clock_over(rounds->clock); i++)
+        if (chain->start_costs[KINDS[i]] < INFINITY) chain_begin(chain, &chain->starts[KINDS[i]], NULL);
+    if (chain->best_cost < INFINITY) chain_begin(chain, &chain->best, &chain->best_slices);
+}
+
 static void run_task(void *data, int number, int thread) {
     Rounds *rounds = data;
     Chain *chain = &rounds->chains[number];
@@ -46,8 +57,7 @@ static void run_task(void *data, int number, int thread) {
         break;
     case LIMIT:
         if (clock_over(rounds->clock)) break;
-        chain_limit(chain, &(Limit){rounds->largest, 0, rounds->clock});
-        chain_begin(chain, number ? &chain->best : &rounds->best, NULL);
+        begin_limited(rounds, chain, number);
         break;
     case START: chain_start(chain, number, &leash); break;
     case ANNEAL: chain_anneal(chain, rounds->hot[number], rounds->cold[number], &leash); break;
@@ -134,7 +144,7 @@ static void anneal_fresh(Rounds *rounds, Whole whole) {
             rounds->cold[i] = HOT * pow(COLD / HOT, (epoch + 1.0) / EPOCHS);
         }
         all_do(rounds, ANNEAL, 0.95 * FRESH / EPOCHS, whole);
-        exchange(rounds);
+        if (rounds->largest == INFINITY) exchange(rounds); /* what is cheap unsliced may be dear when it is sliced */
     }
     all_do(rounds, FINISH, 0.05 * FRESH, whole);
 }
