@@ -4,7 +4,8 @@
 
 enum { EPOCHS = 8, WARM_ROUNDS = 3, ROTATIONS_FOR_ALL = 2000 };
 
-static const double STARTS = 0.15, FRESH = 0.57;         /* parts of the search; the rest is for warm rounds */
+static const double STARTS = 0.15, FRESH = 0.57,
+                    FRESH_UNSLICED = 0.3;                /* parts of the search; the rest is for warm rounds */
 static const double HOT = 0.6, WARM = 0.25, COLD = 0.12; /* temperatures in bits */
 static const double MOST_BYTES = 256e6;                  /* of all trees; with larger ones there are fewer chains */
 static const double BEHIND = 1.0;                        /* bits, at which a chain gives up and follows the best */
@@ -24,6 +25,17 @@ bool rounds_make(Rounds *rounds, Memory *memory, const Network *network, const A
 
 void rounds_free(Rounds *rounds) {
     while (rounds->made) chain_free(&rounds->chains[--rounds->made]);
+}
+
+/* From the first chain on, trees are compared as they are when sliced: the annealed one, and the starts that are no
+   sweeps, as these need slices all along. */
+static void begin_limited(Rounds *rounds, Chain *chain, int number) {
+    static const StartKind KINDS[] = {GREEDY, BISECTION};
+    chain_limit(chain, &(Limit){rounds->largest, 0, rounds->clock});
+    chain_begin(chain, number ? &chain->best : &rounds->best, NULL);
+    for (int i = 0; i < 2 && !clock_over(rounds->clock); i++)
+        if (chain->start_costs[KINDS[i]] < INFINITY) chain_begin(chain, &chain->starts[KINDS[i]], NULL);
+    if (chain->best_cost < INFINITY) chain_begin(chain, &chain->best, &chain->best_slices);
 }
 
 static void run_task(void *data, int number, int thread) {
@@ -46,8 +58,7 @@ static void run_task(void *data, int number, int thread) {
         break;
     case LIMIT:
         if (clock_over(rounds->clock)) break;
-        chain_limit(chain, &(Limit){rounds->largest, 0, rounds->clock});
-        chain_begin(chain, number ? &chain->best : &rounds->best, NULL);
+        begin_limited(rounds, chain, number);
         break;
     case START: chain_start(chain, number, &leash); break;
     case ANNEAL: chain_anneal(chain, rounds->hot[number], rounds->cold[number], &leash); break;
@@ -127,20 +138,22 @@ static void exchange(Rounds *rounds) {
         chain_begin(&rounds->chains[worst], &rounds->chains[best].tree, &rounds->chains[best].slices);
 }
 
+static double fresh_part(const Rounds *rounds) { return rounds->largest < INFINITY ? FRESH_UNSLICED : FRESH; }
+
 static void anneal_fresh(Rounds *rounds, Whole whole) {
     for (int epoch = 0; epoch < EPOCHS && !clock_over(rounds->clock); epoch++) {
         for (int i = 0; i < rounds->active; i++) {
             rounds->hot[i] = HOT * pow(COLD / HOT, (double)epoch / EPOCHS);
             rounds->cold[i] = HOT * pow(COLD / HOT, (epoch + 1.0) / EPOCHS);
         }
-        all_do(rounds, ANNEAL, 0.95 * FRESH / EPOCHS, whole);
-        exchange(rounds);
+        all_do(rounds, ANNEAL, 0.95 * fresh_part(rounds) / EPOCHS, whole);
+        if (rounds->largest == INFINITY) exchange(rounds); /* what is cheap unsliced may be dear when it is sliced */
     }
-    all_do(rounds, FINISH, 0.05 * FRESH, whole);
+    all_do(rounds, FINISH, 0.05 * fresh_part(rounds), whole);
 }
 
 static void anneal_warm(Rounds *rounds, Whole whole) {
-    double part = (1 - STARTS - FRESH) / WARM_ROUNDS;
+    double part = (1 - STARTS - fresh_part(rounds)) / WARM_ROUNDS;
     for (int round = 0; round < WARM_ROUNDS && !clock_over(rounds->clock); round++) {
         for (int i = 0; i < rounds->active; i++) {
             Chain *chain = &rounds->chains[i];
