@@ -88,6 +88,12 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--seed", type=int, default=0, help="of the networks that are drawn")
     command.add_argument("--only", default="", help="networks whose name contains this")
     command.add_argument("--folder", type=Path, default=None, help="default: the environment's IRONSTRIDE_NETWORKS")
+    command = commands.add_parser("sliced", help="a network too large for memory, under a limit, killed and resumed")
+    command.add_argument("--nodes", type=int, default=244, help="of a random 3-regular graph")
+    command.add_argument("--seed", type=int, default=1, help="of that graph")
+    command.add_argument("--limit", default="1GiB", help="for intermediates, workspaces and result")
+    command.add_argument("--search", type=float, default=10.0, help="seconds for each search of an order")
+    command.add_argument("--interval", type=float, default=2.0, help="seconds between two savings")
     for command in list(commands.choices.values()):
         command.add_argument("--json", type=Path, default=None, help="keep every number in this file")
     command = commands.add_parser("picture", help="draw the ratios of files that --json wrote")
@@ -180,6 +186,12 @@ def _planner(options: argparse.Namespace) -> dict[str, Any]:
     return {"seed": options.seed, "results": [one._asdict() for one in results]}
 
 
+def _sliced(options: argparse.Namespace) -> dict[str, Any]:
+    from benchmarks import sliced
+
+    return sliced.run(options.nodes, options.seed, options.limit, options.search, options.interval)
+
+
 _RUNS: Final[dict[str, Callable[[argparse.Namespace], dict[str, Any] | None]]] = {
     "overhead": _overhead,
     "stages": _stages,
@@ -187,6 +199,7 @@ _RUNS: Final[dict[str, Callable[[argparse.Namespace], dict[str, Any] | None]]] =
     "first": _first,
     "planner": _planner,
     "environments": _environments,
+    "sliced": _sliced,
     **dict.fromkeys(IN_PROCESSES, _in_processes),
 }
 

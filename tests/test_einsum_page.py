@@ -18,7 +18,10 @@ def test_every_example_gives_what_the_page_says() -> None:
     assert found.failed == 0
 
 
-@pytest.mark.parametrize("option", ["algebra", "conj", "progress", "out", "alpha", "beta", "strip_exponent"])
+@pytest.mark.parametrize(
+    "option",
+    ["algebra", "conj", "progress", "out", "alpha", "beta", "strip_exponent", "memory_limit", "force", "checkpoint"],
+)
 def test_every_option_of_contracting_is_on_the_page(option: str) -> None:
     assert option in {*EinsumOptions.__annotations__, "out", "alpha", "beta", "strip_exponent"}
     assert f"`{option}" in PAGE.read_text(encoding="utf-8")

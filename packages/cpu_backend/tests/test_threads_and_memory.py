@@ -268,7 +268,7 @@ def test_what_does_not_fit_the_limit_is_not_kept() -> None:
 
 
 @NATIVE
-def test_arrays_of_many_sizes_one_at_a_time_leave_at_most_twice_the_largest_behind() -> None:
+def test_arrays_of_many_sizes_one_at_a_time_leave_little_more_than_the_largest_behind() -> None:
     former = pool.stats().limit_bytes
     try:
         pool.set_limit(2**40)
@@ -276,7 +276,7 @@ def test_arrays_of_many_sizes_one_at_a_time_leave_at_most_twice_the_largest_behi
         held = pool.stats().used_bytes
         for mebibytes in (*range(4, 97, 3), *range(97, 4, -5)):
             LIBRARY.empty((mebibytes, 2**17), "F64")
-            assert pool.stats().kept_bytes <= max(2**25, 2 * pool.stats().peak_bytes)
+            assert pool.stats().kept_bytes <= pool.stats().peak_bytes * 33 / 32 + 2**24
         assert held + 94 * 2**20 <= pool.stats().peak_bytes <= held + 120 * 2**20
         assert pool.stats().kept_bytes >= 94 * 2**20
     finally:

@@ -18,7 +18,7 @@ bool chain_make(Chain *chain, const Network *network, const Aim *aim, uint64_t s
     chain->best = tree_take(&chain->memory, network);
     chain->slices = slices_take(&chain->memory, network);
     chain->best_slices = slices_take(&chain->memory, network);
-    chain->limit = (Limit){INFINITY, INT32_MAX};
+    chain->limit = (Limit){INFINITY, INT32_MAX, NULL};
     chain->cost = chain->best_cost = INFINITY;
     for (int kind = 0; kind < START_KINDS; kind++) {
         chain->starts[kind] = tree_take(&chain->memory, network);
@@ -135,6 +135,15 @@ out:
     memory_release(&chain->memory, mark);
 }
 
+/* Whether a start of a kind is likely to end in time; those that look at every term beside every other take long. */
+static bool is_affordable(const Chain *chain, StartKind kind, const Leash *leash) {
+    double pairs = (double)chain->network->terms * chain->network->terms, left = INFINITY;
+    double work = kind == SWEEP ? 0.3 * pairs : kind == BISECTION ? 0.8 * pairs : 0;
+    if (leash->allowed < INT64_MAX) left = (double)(leash->allowed - leash->work);
+    if (leash->until < INFINITY) left = fmin(left, (leash->until - seconds_now()) / seconds_of_work(chain->network));
+    return work <= left;
+}
+
 static int64_t draw_start(Chain *chain, StartKind kind, bool plain) {
     Random *random = &chain->random;
     Memory *memory = &chain->memory;
@@ -151,9 +160,12 @@ static int64_t draw_start(Chain *chain, StartKind kind, bool plain) {
 void chain_start(Chain *chain, int first, Leash *leash) {
     if (first && leash_progress(leash) >= 1) return;
     Leash drawing = leash_part(leash, 0.7);
-    for (int number = 0;; number++) {
+    int number = 0; /* of starts before */
+    for (int kind = 0; kind < START_KINDS; kind++) number += chain->start_counts[kind];
+    for (;; number++) {
         static const StartKind TURNS[] = {GREEDY, SWEEP, DIRECTION, BISECTION, GREEDY};
         StartKind kind = TURNS[(first + number) % 5];
+        if (!is_affordable(chain, kind, &drawing)) kind = GREEDY;
         drawing.work += draw_start(chain, kind, !first && !number);
         refill(chain);
         chain->start_counts[kind]++;
@@ -190,7 +202,7 @@ void chain_anneal(Chain *chain, double hot, double cold, Leash *leash) {
         chain->cost = tree_cost(&chain->tree) + chain->slices.weight;
         keep_if_better(chain);
     }
-    if (is_limited(chain)) fit(chain);
+    if (is_limited(chain) && !clock_over(leash->clock)) fit(chain);
 }
 
 void chain_finish(Chain *chain, Leash *leash) {
@@ -199,7 +211,7 @@ void chain_finish(Chain *chain, Leash *leash) {
         slices_copy(chain->network, &chain->slices, &chain->best_slices);
     }
     mend(chain, &chain->tree, LEAVES, 10, leash);
-    if (is_limited(chain)) fit(chain);
+    if (is_limited(chain) && !clock_over(leash->clock)) fit(chain);
     chain->cost = tree_cost(&chain->tree) + chain->slices.weight;
     keep_if_better(chain);
 }

@@ -35,6 +35,10 @@ static inline double leash_progress(Leash *leash) {
     return fmax(by_work, by_time);
 }
 
+static inline bool clock_over(Clock *clock) {
+    return atomic_load(&clock->stopped) || (clock->deadline < INFINITY && seconds_now() > clock->deadline);
+}
+
 /* A part of what is left of a leash. */
 static inline Leash leash_part(const Leash *leash, double part) {
     double now = leash->until < INFINITY ? seconds_now() : 0;

@@ -146,9 +146,9 @@ static PyObject *search(PyObject *module, PyObject *args) {
         request.data = &state;
         bool done = search_run(&memory, &request, outcome);
         PyEval_RestoreThread(state);
-        bool anytime = request.seconds < INFINITY && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt);
-        if (!done && !PyErr_Occurred()) PyErr_NoMemory();
-        else if (PyErr_Occurred() && done && anytime)
+        bool raised = PyErr_Occurred(), anytime = request.seconds < INFINITY;
+        if (!done && !raised) PyErr_NoMemory();
+        if (done && raised && anytime && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))
             PyErr_Clear(); /* Ctrl-C ends such a search, and not what called it */
         if (!PyErr_Occurred()) result = result_of(outcome, request.network.terms);
     }

@@ -4,26 +4,38 @@
 
 enum { EPOCHS = 8, WARM_ROUNDS = 3, ROTATIONS_FOR_ALL = 2000 };
 
-static const double STARTS = 0.15, FRESH = 0.57;         /* parts of the search; the rest is for warm rounds */
+static const double STARTS = 0.15, FRESH = 0.57,
+                    FRESH_UNSLICED = 0.3;                /* parts of the search; the rest is for warm rounds */
 static const double HOT = 0.6, WARM = 0.25, COLD = 0.12; /* temperatures in bits */
 static const double MOST_BYTES = 256e6;                  /* of all trees; with larger ones there are fewer chains */
 static const double BEHIND = 1.0;                        /* bits, at which a chain gives up and follows the best */
 
 bool rounds_make(Rounds *rounds, Memory *memory, const Network *network, const Aim *aim, uint64_t seed) {
+    double bytes = 2.0 * network->terms * network->words * sizeof(Word) * (START_KINDS + 2); /* of a chain's trees */
     rounds->network = network;
+    rounds->aim = *aim;
+    rounds->seed = seed;
+    rounds->wanted = bytes * CHAINS < MOST_BYTES ? CHAINS : bytes * 2 < MOST_BYTES ? (int)(MOST_BYTES / bytes) : 2;
     rounds->best = tree_take(memory, network);
     rounds->best_slices = slices_take(memory, network);
     rounds->best_cost = INFINITY;
-    double bytes = 2.0 * network->terms * network->words * sizeof(Word) * (START_KINDS + 2); /* of a chain's trees */
-    int chains = bytes * CHAINS < MOST_BYTES ? CHAINS : bytes * 2 < MOST_BYTES ? (int)(MOST_BYTES / bytes) : 2;
-    for (; rounds->made < chains; rounds->made++)
-        if (!chain_make(&rounds->chains[rounds->made], network, aim, seed * 1000003 + (uint64_t)rounds->made))
-            return false;
-    return true;
+    rounds->active = rounds->made = 1; /* the others when there is work for them */
+    return chain_make(&rounds->chains[0], network, aim, seed * 1000003);
 }
 
 void rounds_free(Rounds *rounds) {
     while (rounds->made) chain_free(&rounds->chains[--rounds->made]);
+}
+
+/* From the first chain on, trees are compared as they are when sliced: the annealed one, and the starts that are no
+   sweeps, as these need slices all along. */
+static void begin_limited(Rounds *rounds, Chain *chain, int number) {
+    static const StartKind KINDS[] = {GREEDY, BISECTION};
+    chain_limit(chain, &(Limit){rounds->largest, 0, rounds->clock});
+    chain_begin(chain, number ? &chain->best : &rounds->best, NULL);
+    for (int i = 0; i < 2 && !clock_over(rounds->clock); i++)
+        if (chain->start_costs[KINDS[i]] < INFINITY) chain_begin(chain, &chain->starts[KINDS[i]], NULL);
+    if (chain->best_cost < INFINITY) chain_begin(chain, &chain->best, &chain->best_slices);
 }
 
 static void run_task(void *data, int number, int thread) {
@@ -38,6 +50,16 @@ static void run_task(void *data, int number, int thread) {
     leash.begun = seconds_now();
     leash.until = leash.begun + rounds->seconds;
     switch (rounds->task) {
+    case MAKE:
+        if (number >= rounds->made) {
+            uint64_t seed = rounds->seed * 1000003 + (uint64_t)number;
+            chain->failed = !chain_make(chain, rounds->network, &rounds->aim, seed);
+        }
+        break;
+    case LIMIT:
+        if (clock_over(rounds->clock)) break;
+        begin_limited(rounds, chain, number);
+        break;
     case START: chain_start(chain, number, &leash); break;
     case ANNEAL: chain_anneal(chain, rounds->hot[number], rounds->cold[number], &leash); break;
     case FINISH: chain_finish(chain, &leash); break;
@@ -50,7 +72,6 @@ static void keep_best(Rounds *rounds) {
     bool changed = false;
     for (int i = 0; i < rounds->active; i++) {
         Chain *chain = &rounds->chains[i];
-        rounds->failed |= chain->failed;
         bool own = chain->best_cost < INFINITY;
         double cost = own ? chain->best_cost : chain->cost;
         Standing standing = !is_limited(chain) && rounds->largest < INFINITY ? WITHOUT_LIMIT : own ? KEEPS : EXCEEDS;
@@ -80,7 +101,8 @@ static void all_do(Rounds *rounds, Task task, double part, Whole whole) {
     team_run(rounds->active, rounds->threads, run_task, rounds);
     for (int i = 0; i < rounds->active; i++) rounds->work += rounds->done[i];
     if (task == ANNEAL) rounds->anneals += rounds->active;
-    if (task != ANNEAL) keep_best(rounds);
+    if (task != ANNEAL && task != MAKE) keep_best(rounds);
+    for (int i = 0; i < rounds->active; i++) rounds->failed |= rounds->chains[i].failed;
 }
 
 /* The chains begin with the best starts of different kinds, in order of their costs. */
@@ -116,21 +138,23 @@ static void exchange(Rounds *rounds) {
         chain_begin(&rounds->chains[worst], &rounds->chains[best].tree, &rounds->chains[best].slices);
 }
 
+static double fresh_part(const Rounds *rounds) { return rounds->largest < INFINITY ? FRESH_UNSLICED : FRESH; }
+
 static void anneal_fresh(Rounds *rounds, Whole whole) {
-    for (int epoch = 0; epoch < EPOCHS; epoch++) {
+    for (int epoch = 0; epoch < EPOCHS && !clock_over(rounds->clock); epoch++) {
         for (int i = 0; i < rounds->active; i++) {
             rounds->hot[i] = HOT * pow(COLD / HOT, (double)epoch / EPOCHS);
             rounds->cold[i] = HOT * pow(COLD / HOT, (epoch + 1.0) / EPOCHS);
         }
-        all_do(rounds, ANNEAL, 0.95 * FRESH / EPOCHS, whole);
-        exchange(rounds);
+        all_do(rounds, ANNEAL, 0.95 * fresh_part(rounds) / EPOCHS, whole);
+        if (rounds->largest == INFINITY) exchange(rounds); /* what is cheap unsliced may be dear when it is sliced */
     }
-    all_do(rounds, FINISH, 0.05 * FRESH, whole);
+    all_do(rounds, FINISH, 0.05 * fresh_part(rounds), whole);
 }
 
 static void anneal_warm(Rounds *rounds, Whole whole) {
-    double part = (1 - STARTS - FRESH) / WARM_ROUNDS;
-    for (int round = 0; round < WARM_ROUNDS; round++) {
+    double part = (1 - STARTS - fresh_part(rounds)) / WARM_ROUNDS;
+    for (int round = 0; round < WARM_ROUNDS && !clock_over(rounds->clock); round++) {
         for (int i = 0; i < rounds->active; i++) {
             Chain *chain = &rounds->chains[i];
             bool follows = i < rounds->active / 2 || round == WARM_ROUNDS - 1;
@@ -144,21 +168,26 @@ static void anneal_warm(Rounds *rounds, Whole whole) {
     }
 }
 
+/* The other chains, once there is enough to do for them. */
+static void make_chains(Rounds *rounds, int64_t work, Whole whole) {
+    rounds->active = work < (int64_t)ROTATIONS_FOR_ALL * rounds->network->terms ? 1 : rounds->wanted;
+    if (rounds->active <= rounds->made) return;
+    all_do(rounds, MAKE, 0, whole);
+    rounds->made = rounds->active;
+}
+
 void rounds_run(Rounds *rounds, int64_t work, double seconds) {
     Whole whole = {work, seconds};
-    Limit none = {INFINITY, INT32_MAX}, limit = {rounds->largest, 0};
-    rounds->active = work < (int64_t)ROTATIONS_FOR_ALL * rounds->network->terms ? 1 : rounds->made;
-    for (int i = 0; i < rounds->active; i++) chain_limit(&rounds->chains[i], &none);
+    for (int i = 0; i < rounds->made; i++) chain_limit(&rounds->chains[i], &(Limit){INFINITY, INT32_MAX, NULL});
+    if (rounds->standing == NOTHING) { /* the greedy tree of one chain, which may be all that there is time for */
+        rounds->active = 1;
+        all_do(rounds, START, 0, (Whole){0, INFINITY});
+    }
+    if (clock_over(rounds->clock)) return;
+    make_chains(rounds, work, whole);
     all_do(rounds, START, STARTS, whole);
     deal_starts(rounds);
     anneal_fresh(rounds, whole);
-    if (rounds->largest < INFINITY) {
-        for (int i = 0; i < rounds->active; i++) {
-            Chain *chain = &rounds->chains[i];
-            chain_limit(chain, &limit);
-            chain_begin(chain, &chain->best, NULL);
-        }
-        keep_best(rounds);
-    }
+    if (rounds->largest < INFINITY) all_do(rounds, LIMIT, 0, whole);
     anneal_warm(rounds, whole);
 }

@@ -7,7 +7,7 @@
 
 enum { CHAINS = 8 };
 
-typedef enum { START, ANNEAL, FINISH } Task;
+typedef enum { MAKE, START, ANNEAL, LIMIT, FINISH } Task;
 
 /* How a tree stands to the limit; what comes later is better, whatever it costs. */
 typedef enum { NOTHING, WITHOUT_LIMIT, EXCEEDS, KEEPS } Standing;
@@ -16,7 +16,9 @@ typedef struct Rounds {
     const Network *network;
     Clock *clock;
     double largest; /* log2 of the elements allowed at the peak, or INFINITY */
-    int threads, active;
+    Aim aim;
+    uint64_t seed;
+    int threads, wanted, active; /* chains that there are to be, and that have something to do */
     Chain chains[CHAINS];
     int made;
     bool failed; /* memory ran out */

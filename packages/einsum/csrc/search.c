@@ -3,7 +3,6 @@
 
 enum { EXACT_TERMS = 12, FREE_WORK = 2000, LEAST_WORK = 20000, SETTLED_AFTER = 2, FEWEST_PER_TERM = 5000 };
 
-static const double SECONDS_PER_ROTATION = 25e-9, MORE_PER_WORD = 2e-9; /* as processors do it today */
 static const double WHOLE = 0.04;                         /* part of the search for the network as it was given */
 static const double WHOLE_HOT = 0.12, WHOLE_COLD = 0.024; /* temperatures there, in bits */
 
@@ -72,8 +71,7 @@ static double work_of_share(const Search *search, const Measure *found) {
     double seconds = exp2(fmin(found->products, 1000)) / request->product_rate +
                      exp2(fmin(found->elements, 1000)) / request->element_rate +
                      (search->whole.terms - 1) * request->step_seconds;
-    double each = SECONDS_PER_ROTATION + MORE_PER_WORD * search->reduced.words;
-    return fmin(request->share * seconds / each, request->most_rotations);
+    return fmin(request->share * seconds / seconds_of_work(&search->reduced), request->most_rotations);
 }
 
 /* Searches as long as the share allows, each time twice as long, as the best tree decides how long that is. */
@@ -131,13 +129,14 @@ static bool search_reduced(Search *search) {
 /* Annealing and mending of the whole tree, where simplification was not the best that could be done. */
 static bool finish_whole(Search *search) {
     const Request *request = search->request;
+    if (search->largest == INFINITY && clock_over(&search->clock)) return true;
     Chain *chain = TAKE(search->memory, Chain, 1);
     if (!chain_make(chain, &search->whole, &search->aim, request->seed * 1000003 + 77)) return false;
     bool done = !setjmp(chain->out);
     if (done) {
         double now = seconds_now(), share = work_of_share(search, &search->outcome->measure);
         double work = WHOLE * fmin(request->share < INFINITY ? share : INFINITY, request->rotations);
-        Limit limit = {search->largest, 0};
+        Limit limit = {search->largest, 0, &search->clock};
         Leash leash = {
             .clock = &search->clock,
             .allowed = work < 0x1p62 ? (int64_t)work : INT64_MAX,

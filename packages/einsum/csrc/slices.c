@@ -1,6 +1,8 @@
 /* Choosing labels to slice. */
 #include "slices.h"
 
+static const double NEARLY = 0.05; /* bits: what rounded weights may add up to */
+
 Slices slices_take(Memory *memory, const Network *network) { return (Slices){ZEROS(memory, Word, network->words), 0}; }
 
 void slices_copy(const Network *network, Slices *to, const Slices *from) {
@@ -35,11 +37,21 @@ static int largest_node(const Tree *tree) {
 }
 
 static void cut(const Network *network, const Aim *aim, Tree *tree, Slices *slices, int position) {
-    for (int node = 0; node < 2 * tree->terms - 1; node++)
-        own_row(tree->legs, node, network->words)[position >> 6] &= ~bit(position);
+    int words = network->words;
+    for (int node = tree->terms; node < 2 * tree->terms - 1; node++) { /* prices first: children still have the label */
+        const Word *a = row(tree->legs, tree->left[node], words), *b = row(tree->legs, tree->right[node], words);
+        if (!has(a, position) && !has(b, position)) continue;
+        Log weight = label_weight(network, position), products = weigh_either(network, a, b) - weight;
+        if (has(row(tree->legs, node, words), position)) tree->size[node] -= weight;
+        tree->cost[node] = cost_of(aim, products, tree->size[node]);
+    }
+    for (int node = 0; node < 2 * tree->terms - 1; node++) {
+        Word *legs = own_row(tree->legs, node, words);
+        if (is_term(tree, node) && has(legs, position)) tree->size[node] -= label_weight(network, position);
+        legs[position >> 6] &= ~bit(position);
+    }
     slices->labels[position >> 6] |= bit(position);
     slices->weight += label_weight(network, position);
-    tree_reprice(network, aim, tree);
 }
 
 /* The label of the largest result that costs least to slice, for each bit; -1 where it has none. */
@@ -72,6 +84,8 @@ bool slices_add(Memory *memory, const Network *network, const Aim *aim, Log size
 }
 
 bool slices_keep(Memory *memory, const Network *network, const Limit *limit, Tree *tree, const Slices *slices) {
+    double peak = tree_peak(memory, network, sliced_labels(slices), tree);
+    if (fabs(peak - limit->largest) > NEARLY) return peak < limit->largest;
     return tree_measure(memory, network, sliced_labels(slices), tree).peak <= limit->largest + 1e-9;
 }
 
@@ -91,21 +105,49 @@ void slices_take_out(const Network *network, Slices *slices, int position) {
     slices->weight -= label_weight(network, position);
 }
 
+/* For each label that is sliced, the largest result that would have it. */
+static Log *largest_with(Memory *memory, const Network *network, const Aim *aim, const Tree *tree,
+                         const Slices *slices) {
+    Log *largest = ZEROS(memory, Log, network->words * 64);
+    Mark mark = memory_mark(memory);
+    Tree uncut = tree_take(memory, network);
+    tree_copy(&uncut, tree);
+    tree_fill(memory, network, aim, NULL, &uncut);
+    for (int node = tree->terms; node < 2 * tree->terms - 1; node++) {
+        const Word *legs = row(uncut.legs, node, network->words);
+        for (int w = 0; w < network->words; w++) {
+            for (Word left = legs[w] & slices->labels[w]; left; left &= left - 1) {
+                int p = w * 64 + lowest(left);
+                if (tree->size[node] > largest[p]) largest[p] = tree->size[node];
+            }
+        }
+    }
+    memory_release(memory, mark);
+    return largest;
+}
+
 void slices_drop(Memory *memory, const Network *network, const Aim *aim, const Limit *limit, Tree *tree,
                  Slices *slices) {
+    if (!slices->weight) return;
     Mark mark = memory_mark(memory);
     Word *tried = ZEROS(memory, Word, network->words);
+    const Log *largest = largest_with(memory, network, aim, tree, slices);
     for (;;) {
         int heaviest = -1;
         Positions each = positions(slices->labels, network->words);
-        for (int p; (p = next_position(&each)) >= 0;)
-            if (!has(tried, p) && (heaviest < 0 || label_weight(network, p) > label_weight(network, heaviest)))
-                heaviest = p;
-        if (heaviest < 0) break;
+        for (int p; (p = next_position(&each)) >= 0;) {
+            Log weight = label_weight(network, p);
+            if (has(tried, p) || largest[p] + weight > ONE * limit->largest + ONE / 8.0) continue;
+            if (heaviest < 0 || weight > label_weight(network, heaviest)) heaviest = p;
+        }
+        if (heaviest < 0 || (limit->clock && clock_over(limit->clock))) break;
         tried[heaviest >> 6] |= bit(heaviest);
         slices_take_out(network, slices, heaviest);
         tree_fill(memory, network, aim, sliced_labels(slices), tree);
-        if (slices_keep(memory, network, limit, tree, slices)) continue;
+        if (slices_keep(memory, network, limit, tree, slices)) {
+            largest = largest_with(memory, network, aim, tree, slices);
+            continue;
+        }
         slices->labels[heaviest >> 6] |= bit(heaviest);
         slices->weight += label_weight(network, heaviest);
         tree_fill(memory, network, aim, sliced_labels(slices), tree);

@@ -2,6 +2,7 @@
 #ifndef SEARCH_SLICES_H
 #define SEARCH_SLICES_H
 
+#include "clock.h"
 #include "tree.h"
 
 typedef struct {
@@ -12,6 +13,7 @@ typedef struct {
 typedef struct {
     double largest; /* log2 of the elements that may be live at the peak; INFINITY without a limit */
     Log size;       /* what a result may have, so that the peak is kept too: it is moved while searching */
+    Clock *clock;   /* no slice is tried without when it is over; may be NULL */
 } Limit;
 
 Slices slices_take(Memory *memory, const Network *network);

@@ -104,6 +104,23 @@ Log tree_size(const Tree *tree) {
     return largest;
 }
 
+double tree_peak(Memory *memory, const Network *network, const Word *sliced, const Tree *tree) {
+    Mark mark = memory_mark(memory);
+    int nodes = 2 * network->terms, *order = TAKE(memory, int, network->terms);
+    double *size = ZEROS(memory, double, nodes), *peak = ZEROS(memory, double, nodes); /* in units of the largest */
+    double whole = sliced ? weigh(network, network->output) : NEVER, unit = fmax(whole, tree_size(tree));
+    tree_order(memory, tree, order);
+    for (int i = 0; i < network->terms - 1; i++) {
+        int node = order[i], a = tree->left[node], b = tree->right[node];
+        size[node] = exp2((tree->size[node] - unit) / ONE);
+        double least = fmin(fmax(peak[a], size[a] + peak[b]), fmax(peak[b], size[b] + peak[a]));
+        peak[node] = fmax(least, size[a] + size[b] + size[node]);
+    }
+    double most = peak[tree->top] + exp2((whole - unit) / ONE);
+    memory_release(memory, mark);
+    return (unit + ONE * log2(most)) / ONE;
+}
+
 static double exact_bits(const Network *network, const Word *set) {
     double sum = 0;
     Positions each = positions(set, network->words);

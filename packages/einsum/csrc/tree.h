@@ -31,6 +31,9 @@ void tree_order(Memory *memory, const Tree *tree, int *order);
 double tree_cost(const Tree *tree); /* log2 of the sum of costs, in units of cost */
 Log tree_size(const Tree *tree);    /* of the largest result */
 
+/* Log2 of the elements live at the peak, nearly: weights are rounded. */
+double tree_peak(Memory *memory, const Network *network, const Word *sliced, const Tree *tree);
+
 /* Counts exactly; swaps children so that the one that needs more room comes first. */
 Measure tree_measure(Memory *memory, const Network *network, const Word *sliced, Tree *tree);
 

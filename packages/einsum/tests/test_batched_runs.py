@@ -16,6 +16,7 @@ from random_networks import Case, networks, same, small_integers
 from tensor_core import C64, F32, F64, Bool
 from tensor_core.errors import ArgumentError, DTypeError
 from tensor_einsum import ExtentError, MemoryLimitError, Plan, plan
+from tensor_einsum.derivatives.running import BoundSweep
 from tensor_runtime.algebras import MAX_PLUS
 
 
@@ -98,16 +99,14 @@ def large() -> tuple[Plan, list[tr.Tensor], np.ndarray[Any, Any]]:
 
 
 def test_steps_that_no_operand_of_the_batch_reaches_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tensor_einsum.plans import batched
-
     runs: list[list[str]] = []
-    bound = batched.BoundSweep
+    run = BoundSweep.__call__
 
-    def noted(operation: str, sweep: Any, *arguments: Any) -> Any:
-        runs.append([step.subscripts for step in sweep.steps])
-        return bound(operation, sweep, *arguments)
+    def noted(bound: BoundSweep, arrays: Any) -> Any:
+        runs.append([step.subscripts for step in bound.sweep.steps])
+        return run(bound, arrays)
 
-    monkeypatch.setattr(batched, "BoundSweep", noted)
+    monkeypatch.setattr(BoundSweep, "__call__", noted)
     found, tensors, expected = large()
     limit = 300 * 300 * 8 + 64 * 8 + 301 * 10 * 8
     result = found.map(tensors, {2: 1}, memory_limit=limit)
@@ -142,6 +141,8 @@ def test_what_is_no_batch_is_refused() -> None:
         found.map([a, b], axis={2: 0})
     with pytest.raises(ArgumentError, match=r"axis names operand -1; .* each once"):
         found.map([a, b], axis={1: 1, -1: 1})
+    with pytest.raises(tr.errors.ForeignOperandError, match="map: operands are 3; accepted: a sequence of tensors"):
+        found.map(3)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="map: axis is 'last'"):
         found.map([a, b], axis="last")  # type: ignore[arg-type]
     with pytest.raises(DTypeError, match="this plan was made for F64, F64"):

@@ -61,6 +61,7 @@ def test_the_digest_is_of_the_rates_alone() -> None:
         ({"rates": {}}, "it has no rates"),
         ({"rates": {"F99": {"flop_rate": 1.0, "element_rate": 1.0, "step_seconds": 1.0}}}, "F99"),
         ({"rates": {"F64": {"flop_rate": 0.0, "element_rate": 1.0, "step_seconds": 1.0}}}, "accepted: numbers above 0"),
+        ({"rates": {"F64": {"flop_rate": 10**400, "element_rate": 1.0, "step_seconds": 1.0}}}, "numbers above 0"),
         ({"rates": {"F64": {"flop_rate": 1.0}}}, "KeyError"),
         ({"rates": 3}, "AttributeError"),
     ],
@@ -70,6 +71,12 @@ def test_a_file_that_is_no_calibration_is_refused(changes: dict[str, Any], messa
 
     with pytest.raises(FormatError, match=message):
         Calibration.from_json(text)
+
+
+@pytest.mark.parametrize("path", [3, "", "a\0b", "\ud800", b"bytes", ()])
+def test_what_names_no_file_is_refused(path: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"read_calibration: path is .*; accepted: the name of a file"):
+        read_calibration(path)
 
 
 def test_a_file_that_is_not_there_names_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

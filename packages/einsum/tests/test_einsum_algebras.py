@@ -190,6 +190,8 @@ def test_dtypes_that_the_algebra_lacks_are_refused_by_name() -> None:
         einsum("i->", x, algebra=OR_AND)
     with pytest.raises(ArgumentError, match=r"algebra is 'max_plus'; accepted: PLUS_TIMES, MAX_PLUS"):
         einsum("i->", x, algebra="max_plus")  # type: ignore[call-overload]
+    with pytest.raises(ArgumentError, match=r"algebra is \[\]; accepted: PLUS_TIMES, MAX_PLUS"):
+        einsum("i->", x, algebra=[])  # type: ignore[call-overload]
 
 
 def test_a_backend_that_knows_one_algebra_says_so() -> None:

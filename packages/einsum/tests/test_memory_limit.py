@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 
 import tensor_runtime as tr
 from network_cases import Case, cases, naive, same
-from tensor_core.errors import ArgumentError, OutOfMemoryError, TensorError
+from tensor_core.errors import ArgumentError, BackendUnavailableError, OutOfMemoryError, TensorError
 from tensor_einsum import MemoryLimitError, Plan, einsum, plan, plan_cache
 from tensor_einsum.execution import executor
+from tensor_einsum.slices import finder
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.placement import CPU
 
 CHAIN = "ij,jk,kl->il", (300, 300), (300, 300), (300, 300)
 RESULT = 8 * 300 * 300
@@ -34,6 +37,22 @@ def test_a_limit_is_kept_or_refused_and_never_changes_the_result(case: Case, sha
     assert found.peak_bytes <= found.peak_bytes_on(*operands) <= limit
     assert same(einsum(case.notation, *operands, memory_limit=limit, optimize="greedy"), naive(case))
     assert same(found(*operands), naive(case))
+
+
+@pytest.mark.parametrize("optimize", ["auto", "greedy"])
+@pytest.mark.parametrize("case", [
+    (",sSq,sre,eV,V,rSmq->Vs", (), (2, 2, 3), (2, 3, 3), (3, 3), (1,), (3, 2, 1, 3)),
+    ("e,,gWge,B->WBeW", (1,), (), (3, 1, 3, 2), (2,)),
+])  # fmt: skip
+def test_the_smallest_limit_is_accepted_although_the_search_depends_on_it(case: Any, optimize: str) -> None:
+    notation, *shapes = case
+    for limit in range(0, 200, 8):
+        try:
+            plan(notation, *shapes, dtype="C64", memory_limit=limit, optimize=optimize)
+        except MemoryLimitError as error:
+            assert limit < error.smallest
+            found = plan(notation, *shapes, dtype="C64", memory_limit=error.smallest, optimize=optimize)
+            assert found.peak_bytes_on() <= error.smallest
 
 
 @pytest.mark.parametrize(("limit", "slices"), [(2 * RESULT, 1), (2 * RESULT - 1, 3), (RESULT + 100_000, 15)])
@@ -161,3 +180,34 @@ def test_an_unknown_keyword_is_a_type_error() -> None:
         einsum("ij,jk", x, x, memory="2GB")  # type: ignore[call-arg]
     with pytest.raises(TensorError):
         einsum("ij,jk,kl", x, x, x, memory_limit=1)
+
+
+def test_a_limit_is_planned_for_without_a_backend(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = plan(*CHAIN, memory_limit=RESULT + 100_000)
+    plan_cache.clear()
+    serve = registry.backend_for
+
+    def none_for_cpu(place: Any) -> Any:
+        if place is CPU:
+            raise BackendUnavailableError("no backend serves cpu")
+        return serve(place)
+
+    monkeypatch.setattr(registry, "backend_for", none_for_cpu)
+    found = plan(*CHAIN, memory_limit=RESULT + 100_000)
+    assert found == expected
+    assert found.peak_bytes_on() == found.peak_bytes
+
+
+@pytest.mark.parametrize("most", [0, 3])
+@pytest.mark.parametrize("limit", [400_000, 80_000, 20_000, 5_000])
+def test_so_many_labels_at_most_are_cut_unevenly(limit: int, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan_cache.clear()
+    monkeypatch.setattr(finder, "_UNEVEN", most)
+    table = "ab,cd,ef,gh,bc,de,fg,ha->"  # from left to right, a table of 5**8 elements is made
+    found = plan(table, *[(5, 5)] * 8, optimize=False, memory_limit=limit)
+    uneven = [extent for extent in found.slices.extents if 5 % extent]
+    plan_cache.clear()
+
+    assert found.peak_bytes_on() <= limit
+    assert len(uneven) == min(most, 1)  # parts of 2 or 3 would be longest
+    assert found(*[tr.ones((5, 5))] * 8).item() == 5.0**8

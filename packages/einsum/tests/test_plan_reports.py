@@ -7,6 +7,7 @@ import re
 from html.parser import HTMLParser
 
 from tensor_einsum import Plan, plan
+from tensor_runtime.algebras import MAX_PLUS
 
 
 class Cells(HTMLParser):
@@ -85,3 +86,12 @@ def test_a_sweep_is_shown_like_a_plan() -> None:
     assert "marginals of  j i" in str(plan("ij->", (2, 3)).marginals_plan("ji"))
     assert "with a cotangent" in str(chain(3).environments_plan(cotangent=True))
     assert repr(sweep) == f"<SweepPlan of 2 results: {len(sweep.steps)} steps, {sweep.flops:.3g} flops, peak 160 B>"
+
+
+def test_an_algebra_and_conjugated_operands_are_shown_where_they_are_unusual() -> None:
+    shapes = (2, 3), (3, 4)
+    assert "  algebra               max_plus\n" in str(plan("ij,jk->ik", *shapes, algebra=MAX_PLUS))
+    assert "  conjugated operands   0 1\n" in str(plan("ij,jk->ik", *shapes, dtype="C64", conj=(0, 1)))
+    plain = str(plan("ij,jk->ik", *shapes, dtype="C64"))
+    assert "algebra" not in plain
+    assert "conjugated" not in plain

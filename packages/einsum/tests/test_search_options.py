@@ -14,7 +14,7 @@ CHAIN = "ij,jk,kl->il"
 SHAPES = (2, 3), (3, 4), (4, 5)
 
 
-@pytest.mark.parametrize("seconds", [0, -1.0, float("nan"), float("inf"), "1", True, [1]])
+@pytest.mark.parametrize("seconds", [0, -1.0, float("nan"), float("inf"), 10**400, "1", True, [1]])
 def test_seconds_must_be_a_positive_number(seconds: Any) -> None:
     with pytest.raises(ArgumentError, match=r"seconds=.*; accepted: a positive number, or None"):
         plan(CHAIN, *SHAPES, seconds=seconds)

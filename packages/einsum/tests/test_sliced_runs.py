@@ -263,6 +263,7 @@ def test_einsum_takes_a_checkpoint_and_a_limit_together(tmp_path: Path) -> None:
     [
         ({"checkpoint": 3}, ArgumentError, "checkpoint is 3; accepted: the name of a file"),
         ({"checkpoint": ""}, ArgumentError, "checkpoint is ''"),
+        ({"checkpoint": "\ud800"}, ArgumentError, "checkpoint is .*; accepted: the name of a file"),
         ({"checkpoint": "x", "checkpoint_seconds": -1}, ArgumentError, "checkpoint_seconds is -1; accepted: a number"),
         ({"checkpoint": "x", "checkpoint_seconds": True}, ArgumentError, "checkpoint_seconds is True"),
         ({"checkpoint": "x", "checkpoint_seconds": float("nan")}, ArgumentError, "checkpoint_seconds is nan"),
@@ -277,6 +278,17 @@ def test_what_is_no_checkpoint_is_refused(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(error, match=message):
         SLICED(*operands_of(SLICED), **options)
+
+
+def test_force_is_a_bool() -> None:
+    operands = operands_of(SLICED)
+    with pytest.raises(ArgumentError, match="run_slice: force is 1; accepted: True and False"):
+        SLICED.run_slice(0, *operands, force=1)  # type: ignore[arg-type]
+    with (
+        ThreadPoolExecutor(1) as executor,
+        pytest.raises(ArgumentError, match="map_slices: force is None; accepted: True and False"),
+    ):
+        SLICED.map_slices(executor, *operands, force=None)  # type: ignore[arg-type]
 
 
 def test_a_cluster_computes_slices_and_does_those_of_a_killed_worker_again() -> None:

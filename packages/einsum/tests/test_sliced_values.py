@@ -235,6 +235,7 @@ def test_nothing_is_computed_where_tensors_have_no_elements() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
+        (lambda p, x: p.with_slices(3), ArgumentError, "with_slices: labels are 3; accepted: an iterable or a mapping"),
         (lambda p, x: p.with_slices("z"), ArgumentError, r"with_slices: found label 'z'; accepted: 'i', 'j', 'k'"),
         (lambda p, x: p.with_slices({"i": 0}), ArgumentError, r"parts of label 'i' have extent 0; accepted: an int of"),
         (lambda p, x: p.run_slice(4, x, x), ArgumentError, r"run_slice: found slice 4; accepted: 0 to 3, as the plan"),

@@ -72,6 +72,11 @@ def test_labels_that_are_changed_are_refused() -> None:
         Plan.from_json(changed(PLANS[0], names="ijkl", inputs=[[0, 1], [2, 3]], output=[0, 3]))
 
 
+def test_labels_of_one_name_are_refused() -> None:
+    with pytest.raises(FormatError, match=r"two labels have one name; found \('k', 'j', 'k'\)"):
+        Plan.from_json(changed(PLANS[0], names=["k", "j", "k"]))
+
+
 def test_labels_may_be_numbered_and_named_otherwise() -> None:
     text = changed(PLANS[0], names=["c", "b", "a"], inputs=[[2, 1], [1, 0]], output=[2, 0])
 

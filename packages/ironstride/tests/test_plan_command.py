@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import pytest
 
+import ironstride.contract
 from ironstride.main import main
 from tensor_einsum import Plan, read_calibration
 from tensor_runtime import threads
@@ -114,7 +116,10 @@ def test_a_plan_of_another_network_is_refused(tmp_path: Path, capsys: pytest.Cap
     assert "its subscripts differ" in refused(capsys, "plan", "ab,bc,cd->da", *CHAIN[1:], *load)
     assert "its dtypes differ" in refused(capsys, "plan", *CHAIN, "--dtype", "F32", *load)
     file.write_text("{}", encoding="utf-8")
-    assert "no plan of format" in refused(capsys, "plan", *CHAIN, *load)
+    assert f"--load-plan {file}: Plan.from_json: no plan of format" in refused(capsys, "plan", *CHAIN, *load)
+    missing = str(tmp_path / "missing.json")
+    assert f"--load-plan {missing}: cannot be read" in refused(capsys, "plan", *CHAIN, "--load-plan", missing)
+    assert f"read_calibration: {file}: " in refused(capsys, "plan", *CHAIN, "--calibration", str(file))
 
 
 @pytest.mark.parametrize(
@@ -200,8 +205,44 @@ def test_memory_that_no_slices_keep_is_refused(capsys: pytest.CaptureFixture[str
 
 @pytest.mark.parametrize(
     ("slices", "message"),
-    [("z", "z"), ("b=", "found 'b='; accepted: labels, such as j,k or j=4"), ("b,,c", "found ''"), ("b=0", "b")],
+    [
+        ("z", "z"),
+        ("b=", "found 'b='; accepted: labels, such as j,k or j=4"),
+        ("b,,c", "found ''"),
+        ("b=0", "b"),
+        ("b=" + "0" * 30, "accepted: labels, such as j,k or j=4"),
+    ],
 )
 def test_labels_that_cannot_be_cut_are_refused(slices: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     error = refused(capsys, "plan", *CHAIN, "--slices", slices)
     assert f"--slices {slices}: " in error and message in error
+
+
+def test_a_stopped_sum_of_slices_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stopping:
+        n, disable = 0, False
+
+        def __init__(self, **_: object) -> None: ...
+        def __enter__(self) -> Self:
+            return self
+
+        def __exit__(self, *_: object) -> None: ...
+        def update(self, _: float) -> None:
+            self.n += 1
+            if self.n == 3:
+                raise KeyboardInterrupt
+
+    whole, stopped, kept = tmp_path / "whole.npy", tmp_path / "stopped.npy", tmp_path / "sum"
+    sliced = ["contract", "ij,jk->ik", "6x8", "8x5", "--slices", "j"]
+    assert main([*sliced, "-o", str(whole)]) == 0
+    with monkeypatch.context() as patched:
+        patched.setattr(ironstride.contract, "tqdm", Stopping)
+        assert main([*sliced, "--checkpoint", str(kept), "-o", str(stopped)]) == 130
+    assert kept.exists() and not stopped.exists()
+    assert capsys.readouterr().err == "ironstride: interrupted\n"
+
+    assert main([*sliced, "--checkpoint", str(kept), "-o", str(stopped)]) == 0
+    assert whole.read_bytes() == stopped.read_bytes()
+    assert "--checkpoint and --repeat" in refused(capsys, *sliced, "--checkpoint", str(kept), "--repeat", "2")

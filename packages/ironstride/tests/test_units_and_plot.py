@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ironstride.output_paths import OutputPathError, check_output_path, make_folder
-from ironstride.plot import PlotError, Tree, draw_plan, memory_over_steps, positions, require_matplotlib
+from ironstride.plot import PlotError, draw_plan, require_matplotlib
+from ironstride.tree import Tree, costliest, memory_over_steps, positions
 from ironstride.units import power_text, scientific, table
 from tensor_core.formatting import readable_bytes
 
@@ -70,6 +71,71 @@ def test_a_picture_is_drawn_whole_and_leaves_nothing_else(tmp_path: Path, ending
         text = "".join(ElementTree.parse(file).getroot().itertext())
         assert "a $ sign and a ë" in text
         assert "Contraction tree" in text
+
+
+def texts_of(file: Path) -> list[str]:
+    """The words of an SVG file, tooltips apart."""
+    return ["".join(node.itertext()) for node in ElementTree.parse(file).iter("{http://www.w3.org/2000/svg}text")]
+
+
+def tips_of(file: Path) -> list[str]:
+    """What the tooltips of an SVG file say; the first title is that of the document, if there is one."""
+    uses = ElementTree.parse(file).iter("{http://www.w3.org/2000/svg}use")
+    return [title.text or "" for use in uses for title in use.iter("{http://www.w3.org/2000/svg}title")]
+
+
+def sweep(count: int) -> Tree:
+    """A chain of as many operands, contracted from one end; the steps in the middle work most."""
+    steps = ((0, 1), *((count + k, k + 2) for k in range(count - 2)))
+    sizes = [2 ** min(20, k, count - 1 - k) for k in range(count - 1)]
+    nbytes = tuple(8 * size for size in [4] * count + sizes)
+    texts = tuple(f"a{k},b->c" for k in range(count - 1))
+    return Tree(count, steps, (*[4] * count, *sizes), nbytes, tuple(sizes), texts, limit=16 << 20)
+
+
+def test_totals_peak_limit_and_costliest_steps_are_written(tmp_path: Path) -> None:
+    file = tmp_path / "plan.svg"
+    tree = Tree(3, ((0, 2), (1, 3)), (6, 6, 12, 8, 4), (48, 48, 96, 64, 32), (90, 10), ("ik,kj->ij", "i,j"), limit=200)
+
+    draw_plan(tree, "product", file)
+
+    texts = texts_of(file)
+    assert "3 operands  ·  2 steps  ·  100 flops  ·  largest intermediate 64 B  ·  peak 96 B of 200 B allowed" in texts
+    assert "peak 96 B, step 1" in texts and "limit 200 B" in texts
+    assert "1   step 0   90 %" in texts and "2   step 1   10 %" in texts
+    ticks = [text for text in texts if text.replace(".", "").isdecimal()]
+    assert {"0", "1", "2"} <= {*ticks} and not {"0.5", "1.5"} & {*ticks}  # steps are whole numbers
+
+
+def test_each_marked_node_has_a_tooltip(tmp_path: Path) -> None:
+    file = tmp_path / "plan.svg"
+    tree = Tree(2, ((0, 1),), (6, 12, 8), (48, 96, 64), (48,), ("<j,jk-> k",))
+
+    draw_plan(tree, "product", file)
+
+    assert tips_of(file) == [
+        "operand 0: 6 elements, 48 B",
+        "operand 1: 12 elements, 96 B",
+        "step 0: <j,jk-> k\n8 elements, 64 B, 48 flops",
+    ]
+
+
+@pytest.mark.parametrize("count", [300, 3000])
+def test_a_large_plan_is_a_small_file(tmp_path: Path, count: int) -> None:
+    file = tmp_path / "plan.svg"
+
+    draw_plan(sweep(count), "sweep", file)
+
+    assert file.stat().st_size < 200_000
+    assert len(tips_of(file)) <= 305
+    assert any("one operand of" in text for text in texts_of(file)) == (count == 3000)
+
+
+def test_the_costliest_steps_are_few_and_do_matter() -> None:
+    assert costliest(sweep(400)) == []  # hundreds of them work the same
+    assert costliest(sweep(30)) == [14, 15, 13, 16, 12]
+    assert costliest(Tree(3, ((0, 1), (2, 3)), (1,) * 5, (8,) * 5, (1, 99))) == [1]
+    assert costliest(Tree(2, ((0, 1),), (1,) * 3, (8,) * 3, (0,))) == []
 
 
 def test_the_same_plan_gives_the_same_picture(tmp_path: Path) -> None:

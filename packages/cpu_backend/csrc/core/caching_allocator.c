@@ -1,29 +1,26 @@
-/* The caching allocator: one list per size class, newest first within a class, and one list of all by age.
+/* The caching allocator. Buffers below a mebibyte: one list per size class, newest first within a class, and one list of
+ * all by age. Larger ones: spans (core/spans.h), which are cut and joined.
  *
- * What is kept is described in the first bytes of the buffer itself, so that keeping one needs no memory. Buffers of
- * 2 MiB or more are aligned to huge pages and ask for them (transparent ones, on Linux). A large one is a range of pages
- * (pages.h): when none of its class is kept, it is made of the pages of large ones of other classes, the oldest first,
- * and of new pages only then; what is left of the last one is a loose piece, of no class. When poisoning is on, a buffer
- * that is given back is filled with one byte and says so in its description; whoever takes it looks for other bytes.
+ * What is kept is described in the first bytes of the buffer itself, so that keeping one needs no memory. Spans of 2 MiB
+ * or more ask for huge pages (transparent ones, on Linux). When poisoning is on, a buffer that is given back is filled
+ * with one byte and says so in its description; whoever takes it looks for other bytes.
  */
 #include "core/caching_allocator.h"
-#include "core/pages.h"
+#include "core/spans.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
 
-enum { ALIGNMENT = 64, CLASSES = 20 * 64, LOOSE = CLASSES, POISON = 0xDB };
-enum { LARGE = 1 << 23 }; /* bytes; what is larger is a range of pages */
-static const int64_t MOST_MOVED = (int64_t)1 << 35; /* bytes in ranges: the system counts their parts */
+enum { ALIGNMENT = 64, CLASSES = 4 * 64, POISON = 0xDB };
+enum { LARGE = 1 << 20 }; /* bytes; a span from here on */
 /* Bytes of scratch that come from the cache: the system's allocator may give larger blocks back each time. */
 enum { CACHED_SCRATCH = 1 << 14 };
-enum { FIRST_LIMIT = 1 << 28, ALWAYS_KEPT = 1 << 25 }; /* bytes; the second whatever was in use, within the limit */
+/* Bytes. Of small buffers at most the second is kept. Spans that are kept make, with all that is used, at most what was
+ * in use at one time, a 32nd of that and the third. */
+enum { FIRST_LIMIT = 1 << 28, SMALL_KEPT = 1 << 25, SPARE = 1 << 24, SPARE_SHARE = 32 };
 
 typedef struct Kept Kept;
 struct Kept {
@@ -31,18 +28,16 @@ struct Kept {
     Kept *above, *below; /* of this class */
     size_t bytes;        /* of the class */
     int class_index;
-    bool range;    /* of pages */
     bool poisoned; /* every byte behind this description is POISON */
 };
 _Static_assert(sizeof(Kept) <= ALLOCATOR_SMALLEST, "the description of a buffer lies in the buffer");
 
 static struct {
     pthread_mutex_t lock;
-    Kept *top[CLASSES + 1];
+    Kept *top[CLASSES];
     Kept *newest, *oldest;
-    int64_t range_bytes; /* in ranges of pages, used or kept */
-    bool stuck;          /* no more pages can be moved */
     AllocatorStats stats;
+    int64_t small_bytes; /* of what is kept, in size classes; the rest is spans */
     atomic_bool poisoning;
 } allocator = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -56,16 +51,14 @@ __attribute__((constructor)) static void prepare(void) {
     pthread_atfork(lock, unlock, renew_lock);
 }
 
-/* The class of a size: quarter steps between powers of two, and above LARGE sixteenths that are whole huge pages. Sets
- * the size that the class really has. */
+/* The class of a size: quarter steps between powers of two. Sets the size that the class really has. */
 static int class_of(size_t bytes, size_t *rounded) {
     if (bytes < ALLOCATOR_SMALLEST) bytes = ALLOCATOR_SMALLEST;
-    const int power = 63 - __builtin_clzll((unsigned long long)(bytes - 1)); /* 2^power < bytes <= 2^(power + 1) */
-    const size_t least = (size_t)1 << power, quarter = least / 4, sixteenth = least / 16;
-    const size_t step = bytes <= LARGE ? quarter : sixteenth < HUGE_PAGE ? HUGE_PAGE : sixteenth;
-    const size_t steps = (bytes - least + step - 1) / step; /* at least 1 */
-    *rounded = least + steps * step;
-    return (bytes <= LARGE ? 4 : 20) * power + (int)steps - 1; /* 20 leaves the small ones their numbers */
+    int power = 63 - __builtin_clzll((unsigned long long)(bytes - 1)); /* 2^power < bytes <= 2^(power + 1) */
+    size_t quarter = (size_t)1 << (power - 2);
+    size_t steps = (bytes + quarter - 1) / quarter; /* 5 to 8 quarters */
+    *rounded = steps * quarter;
+    return 4 * power + (int)steps - 5;
 }
 
 static void unlink_kept(Kept *kept) {
@@ -77,6 +70,7 @@ static void unlink_kept(Kept *kept) {
     else allocator.top[kept->class_index] = kept->below;
     if (kept->below) kept->below->above = kept->above;
     allocator.stats.kept_bytes -= (int64_t)kept->bytes;
+    allocator.small_bytes -= (int64_t)kept->bytes;
     allocator.stats.kept_buffers--;
 }
 
@@ -91,62 +85,70 @@ static void link_kept(Kept *kept) {
     if (kept->below) kept->below->above = kept;
     allocator.top[kept->class_index] = kept;
     allocator.stats.kept_bytes += (int64_t)kept->bytes;
+    allocator.small_bytes += (int64_t)kept->bytes;
     allocator.stats.kept_buffers++;
 }
 
-/* Unlinks the oldest buffers until the rest fits; the caller frees them after it has released the lock. */
-static Kept *evict(void) {
-    Kept *dropped = NULL;
-    int64_t most = 2 * allocator.stats.peak_bytes < ALWAYS_KEPT ? ALWAYS_KEPT : 2 * allocator.stats.peak_bytes;
-    if (most > allocator.stats.limit_bytes) most = allocator.stats.limit_bytes;
-    while (allocator.oldest && allocator.stats.kept_bytes > most) {
+/* What leaves; it is freed by free_all(), once the lock is released. */
+typedef struct {
+    Kept *small;
+    Span *spans;
+} Dropped;
+
+static void drop_spans(Dropped *dropped, int64_t bytes) {
+    const int64_t before = spans_count();
+    size_t got = 0;
+    Span *list = bytes > 0 ? spans_drop((size_t)bytes, &got) : NULL;
+    if (list == NULL) return;
+    Span *last = list;
+    for (allocator.stats.evictions++; last->next; last = last->next) allocator.stats.evictions++;
+    last->next = dropped->spans;
+    dropped->spans = list;
+    allocator.stats.kept_bytes -= (int64_t)got;
+    allocator.stats.kept_buffers -= before - spans_count();
+}
+
+/* Unlinks what does not fit the limits any more: of small buffers the oldest, then of spans. */
+static Dropped evict(void) {
+    Dropped dropped = {NULL, NULL};
+    const int64_t limit = allocator.stats.limit_bytes;
+    while (allocator.oldest && allocator.small_bytes > smaller(limit, SMALL_KEPT)) {
         Kept *oldest = allocator.oldest;
         unlink_kept(oldest);
-        if (oldest->range) allocator.range_bytes -= (int64_t)oldest->bytes;
         allocator.stats.evictions++;
-        oldest->older = dropped;
-        dropped = oldest;
+        oldest->older = dropped.small;
+        dropped.small = oldest;
     }
+    drop_spans(&dropped, allocator.stats.kept_bytes - limit);
     return dropped;
 }
 
-static bool is_range(size_t bytes) { return PAGES_MOVE && bytes > LARGE; }
+/* Unlinks spans to make room for a buffer that none of them holds, so that there is never much more than the buffers in
+ * use at one time need. */
+static Dropped make_room(int64_t bytes) {
+    Dropped dropped = {NULL, NULL};
+    const int64_t used = allocator.stats.used_bytes + bytes;
+    const int64_t peak = used > allocator.stats.peak_bytes ? used : allocator.stats.peak_bytes;
+    const int64_t most = peak + peak / SPARE_SHARE + SPARE;
+    drop_spans(&dropped, used + allocator.stats.kept_bytes - allocator.small_bytes - most);
+    return dropped;
+}
 
-/* Ranges are accounted for under the lock, by their callers. */
-static void give_back(void *buffer, size_t bytes, bool range) {
-#if PAGES_MOVE
-    if (range) {
-        pages_unmap(buffer, bytes);
-        return;
+static void free_all(Dropped dropped) {
+    while (dropped.small) {
+        Kept *next = dropped.small->older;
+        free(dropped.small);
+        dropped.small = next;
     }
-#endif
-    (void)bytes, (void)range;
-    free(buffer);
+    spans_free(dropped.spans);
 }
 
-static void free_all(Kept *dropped) {
-    while (dropped) {
-        Kept *next = dropped->older;
-        give_back(dropped, dropped->bytes, dropped->range);
-        dropped = next;
-    }
-}
-
-static void *fresh(size_t bytes) {
-    void *buffer = aligned_alloc(bytes >= HUGE_PAGE ? (size_t)HUGE_PAGE : (size_t)ALIGNMENT,
-                                 bytes >= HUGE_PAGE ? (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE : bytes);
-#if defined(__linux__)
-    if (buffer != NULL && bytes >= HUGE_PAGE) madvise(buffer, bytes, MADV_HUGEPAGE); /* only advice: may fail */
-#endif
-    return buffer;
-}
-
-static void require_poison(const Kept *kept) {
-    const unsigned char *bytes = (const unsigned char *)kept;
-    for (size_t i = sizeof(Kept); i < kept->bytes; i++)
+static void require_poison(const void *buffer, size_t described, size_t size) {
+    const unsigned char *bytes = buffer;
+    for (size_t i = described; i < size; i++)
         if (bytes[i] != POISON) {
             fprintf(stderr, "tensor_cpu: a buffer of %zu bytes was written to at byte %zu after it was given back\n",
-                    kept->bytes, i);
+                    size, i);
             abort();
         }
 }
@@ -159,120 +161,88 @@ static void note_use(int64_t bytes) {
         allocator.stats.peak_bytes = allocator.stats.used_bytes;
 }
 
-#if PAGES_MOVE
-static void keep_loose(char *piece, size_t bytes, bool poisoned) {
-    Kept *kept = (Kept *)piece;
-    kept->bytes = bytes;
-    kept->class_index = LOOSE;
-    kept->range = true;
-    kept->poisoned = poisoned;
+static void *acquire_large(size_t bytes) {
+    const size_t rounded = spans_rounded(bytes);
     lock();
-    link_kept(kept);
+    const int64_t before = spans_count();
+    Span *span = spans_take(rounded);
+    Dropped dropped = {NULL, NULL};
+    if (span) {
+        allocator.stats.hits++;
+        allocator.stats.kept_bytes -= (int64_t)rounded;
+        allocator.stats.kept_buffers -= before - spans_count();
+        note_use((int64_t)rounded);
+    } else {
+        allocator.stats.misses++;
+        dropped = make_room((int64_t)rounded);
+    }
     unlock();
-}
-
-/* Takes large kept buffers, the oldest first, until they have so many bytes; under the lock. */
-static Kept *gather(size_t bytes) {
-    Kept *taken = NULL, *newer;
-    if (allocator.stuck || allocator.range_bytes > MOST_MOVED) return NULL;
-    for (Kept *kept = allocator.oldest; kept != NULL && bytes > 0; kept = newer) {
-        newer = kept->newer;
-        if (!kept->range) continue;
-        unlink_kept(kept);
-        bytes -= kept->bytes < bytes ? kept->bytes : bytes;
-        kept->older = taken;
-        taken = kept;
+    free_all(dropped);
+    if (span) {
+        if (span->poisoned) require_poison(span, sizeof(Span), rounded);
+        return span;
     }
-    return taken;
-}
-
-/* A range made of the pages of kept ones, and ends the latter; NULL when that cannot be done. */
-static char *assemble(Kept *taken, size_t bytes) {
-    char *range = pages_map(bytes);
-    size_t filled = 0, lost = 0;
-    int64_t ended = 0;
-    while (taken) {
-        Kept *next = taken->older;
-        char *piece = (char *)taken;
-        const size_t has = taken->bytes, wanted = range == NULL || lost ? 0 : has < bytes - filled ? has : bytes - filled;
-        const bool poisoned = taken->poisoned;
-        if (poisoned) require_poison(taken);
-        const size_t moved = wanted > 0 ? pages_move(piece, range + filled, wanted) : 0;
-        filled += moved;
-        ended += (int64_t)moved;
-        if (moved < wanted) lost = HUGE_PAGE;
-        if (moved < has && moved == wanted) {
-            keep_loose(piece + moved, has - moved, poisoned);
-        } else if (moved < has) {
-            pages_unmap(piece + moved, has - moved);
-            ended += (int64_t)(has - moved);
-        }
-        taken = next;
-    }
-    if (lost) { /* one huge page of the range may be anybody's */
-        if (filled > 0) pages_unmap(range, filled);
-        if (filled + lost < bytes) pages_unmap(range + filled + lost, bytes - filled - lost);
-        range = NULL;
-    }
-    lock();
-    allocator.range_bytes -= ended;
-    if (lost) allocator.stuck = true;
-    unlock();
-    return range;
-}
-#endif
-
-static void *new_range(size_t bytes) {
-    char *range = NULL;
-#if PAGES_MOVE
-    range = pages_map(bytes);
-#endif
-    (void)bytes;
-    return range;
-}
-
-static void *new_buffer(size_t bytes) {
-    void *buffer = is_range(bytes) ? new_range(bytes) : fresh(bytes);
+    void *buffer = spans_map(rounded);
     if (buffer == NULL) { /* what is kept may be what is missing */
         allocator_clear();
-        buffer = is_range(bytes) ? new_range(bytes) : fresh(bytes);
+        buffer = spans_map(rounded);
     }
+    if (buffer == NULL) return NULL;
+    lock();
+    note_use((int64_t)rounded);
+    unlock();
     return buffer;
+}
+
+static void release_large(void *buffer, size_t bytes) {
+    const size_t rounded = spans_rounded(bytes);
+    const bool poisoned = atomic_load_explicit(&allocator.poisoning, memory_order_relaxed);
+    if (poisoned) memset(buffer, POISON, rounded);
+    lock();
+    const int64_t before = spans_count();
+    allocator.stats.used_bytes -= (int64_t)rounded;
+    allocator.stats.used_buffers--;
+    spans_keep(buffer, rounded, poisoned, POISON);
+    allocator.stats.kept_bytes += (int64_t)rounded;
+    allocator.stats.kept_buffers += spans_count() - before;
+    Dropped dropped = evict();
+    unlock();
+    free_all(dropped);
 }
 
 void *allocator_acquire(size_t bytes) {
     size_t rounded;
     if (bytes > SIZE_MAX / 4) return NULL;
+    if (bytes >= LARGE) return acquire_large(bytes);
     int class_index = class_of(bytes, &rounded);
-    Kept *taken = NULL;
     lock();
     Kept *kept = allocator.top[class_index];
     if (kept) unlink_kept(kept), allocator.stats.hits++;
     else allocator.stats.misses++;
     if (kept) note_use((int64_t)rounded);
-#if PAGES_MOVE
-    if (!kept && is_range(rounded)) taken = gather(rounded);
-#endif
     unlock();
     if (kept) {
-        if (kept->poisoned) require_poison(kept);
+        if (kept->poisoned) require_poison(kept, sizeof(Kept), kept->bytes);
         return kept;
     }
-    void *buffer = NULL;
-#if PAGES_MOVE
-    if (taken) buffer = assemble(taken, rounded);
-#endif
-    if (buffer == NULL) buffer = new_buffer(rounded);
+    void *buffer = aligned_alloc(ALIGNMENT, rounded);
+    if (buffer == NULL) { /* what is kept may be what is missing */
+        allocator_clear();
+        buffer = aligned_alloc(ALIGNMENT, rounded);
+    }
     if (buffer == NULL) return NULL;
     lock();
     note_use((int64_t)rounded);
-    if (is_range(rounded)) allocator.range_bytes += (int64_t)rounded;
     unlock();
     return buffer;
 }
 
 void allocator_release(void *buffer, size_t bytes) {
     if (buffer == NULL) return;
+    if (bytes >= LARGE) {
+        release_large(buffer, bytes);
+        return;
+    }
     size_t rounded;
     int class_index = class_of(bytes, &rounded);
     bool poisoned = atomic_load_explicit(&allocator.poisoning, memory_order_relaxed);
@@ -281,12 +251,11 @@ void allocator_release(void *buffer, size_t bytes) {
     kept->poisoned = poisoned;
     kept->bytes = rounded;
     kept->class_index = class_index;
-    kept->range = is_range(rounded);
     lock();
     allocator.stats.used_bytes -= (int64_t)rounded;
     allocator.stats.used_buffers--;
     link_kept(kept);
-    Kept *dropped = evict();
+    Dropped dropped = evict();
     unlock();
     free_all(dropped);
 }
@@ -315,7 +284,7 @@ AllocatorStats allocator_stats(void) {
 void allocator_set_limit(int64_t bytes) {
     lock();
     allocator.stats.limit_bytes = bytes < 0 ? 0 : bytes;
-    Kept *dropped = evict();
+    Dropped dropped = evict();
     unlock();
     free_all(dropped);
 }
@@ -324,7 +293,7 @@ void allocator_clear(void) {
     lock();
     int64_t limit = allocator.stats.limit_bytes, evictions = allocator.stats.evictions;
     allocator.stats.limit_bytes = 0;
-    Kept *dropped = evict();
+    Dropped dropped = evict();
     allocator.stats.limit_bytes = limit;
     allocator.stats.evictions = evictions; /* asked for, not forced */
     allocator.stats.peak_bytes = allocator.stats.used_bytes;

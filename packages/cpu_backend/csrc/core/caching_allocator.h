@@ -1,13 +1,12 @@
 /* The caching allocator: buffers that are kept for the next use instead of going back to the operating system.
  *
  * A page that a process gets for the first time has to be found and cleared; for a large result that costs more than
- * computing it. Buffers are aligned to 64 bytes, and come in size classes, four per doubling, so that at most a fifth
- * of one is unused; the smallest class is 64 KiB, and from 2 MiB on a buffer is whole huge pages, of which up to one
- * more is unused (and, where the system has given it, not counted). Beyond 8 MiB classes are closer, sixteen per
- * doubling from 32 MiB on, and pages of kept buffers serve requests of every class, so that no new memory is taken for a
- * large buffer while large ones are kept. Buffers that nobody uses count against a limit, and
- * are at most twice what was in use at one time: what takes turns in many sizes leaves no more behind than what needs
- * them all at once. The one given back first leaves first. Safe to call from any thread, with or without the GIL.
+ * computing it. Buffers are aligned to 64 bytes. Those below a mebibyte come in size classes, four per doubling, so that
+ * at most a fifth of one is unused; the smallest class is 64 KiB. Larger ones are whole grains of 32 KiB, and what one
+ * leaves serves others of any size: it is cut and joined (core/spans.h). Buffers that nobody uses count against a limit.
+ * Small ones are at most 32 MiB; large ones, together with those in use, at most what was in use at one time, and a
+ * little: room for a new one is made first. The one given back first leaves first. Safe to call from any thread, with
+ * or without the GIL.
  */
 #ifndef TENSOR_CPU_CACHING_ALLOCATOR_H
 #define TENSOR_CPU_CACHING_ALLOCATOR_H

@@ -11,10 +11,11 @@ from tensor_core.foreign import refuse_masked
 from tensor_core.promotion import promote, promote_scalar
 from tensor_core.shapes import as_shape
 from tensor_einsum.errors import ExtentError
+from tensor_einsum.execution.accumulation import Accumulation
 from tensor_einsum.execution.executor import bind_call
 from tensor_einsum.notation.network import Shape
 from tensor_einsum.notation.reading import LabelLists, split_interleaved
-from tensor_einsum.options import EinsumOptions
+from tensor_einsum.options import EinsumOptions, PlanOptions
 from tensor_einsum.plans.plan import Plan, cached_plan
 from tensor_einsum.search.options import DEFAULT, SEARCH_KEYWORDS, SearchOptions, read_options
 from tensor_einsum.steps.arithmetic import SUMS_OF_PRODUCTS, arithmetic_of
@@ -26,7 +27,6 @@ from tensor_runtime.dispatch.spec import PYTHON_NUMBERS
 from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.ops.creation import full
-from tensor_runtime.placement import CPU
 from tensor_runtime.tensors.tensor import Number, Tensor, wrap
 
 Target = TypeVar("Target", bound=Tensor)
@@ -279,26 +279,31 @@ def _einsum_with_options(notation: Any, operands: Sequence[Any], keywords: dict[
             raise TypeError(
                 f"einsum() got an unexpected keyword argument {min(unknown)!r}; accepted: {', '.join(sorted(_OPTIONS))}"
             )
-        options = read_options("einsum", {name: keywords.pop(name) for name in SEARCH_KEYWORDS & keywords.keys()})
-        if not keywords and key is None:
+        options = read_options("einsum", {name: keywords[name] for name in SEARCH_KEYWORDS & keywords.keys()})
+        if key is None and not keywords.keys() - SEARCH_KEYWORDS:
             return _einsum_general(notation, operands, options)
         source, items = _arguments("einsum", notation, operands)
         tensors = _as_tensors(items)
         shapes, dtypes = tuple([x.shape for x in tensors]), tuple([x.dtype for x in tensors])
-        arithmetic = arithmetic_of("einsum", keywords.pop("algebra", PLUS_TIMES), keywords.pop("conj", ()), dtypes)
+        arithmetic = arithmetic_of("einsum", keywords.get("algebra", PLUS_TIMES), keywords.get("conj", ()), dtypes)
         forms = [x._form for x in tensors]
         found = cached_plan(
             "einsum", source, shapes, dtypes, options, arithmetic, () if options.limit is None else forms
         )
         if key is None or found.sliced:
-            return found(*tensors, **keywords)
+            return found(*tensors, **{name: keywords[name] for name in keywords.keys() - PlanOptions.__annotations__})
         binding = _calls.insert(key, bind_call(found, forms))
     kernel, form = binding
-    return wrap(form, call_translated("einsum", form, kernel, *[x._array for x in operands]))
+    accumulation = None
+    if not keywords.keys() <= _DECIDING:
+        out, alpha, beta = keywords.get("out"), keywords.get("alpha", 1), keywords.get("beta", 0)
+        accumulation = Accumulation(form, keywords.get("algebra", PLUS_TIMES), operands, out, alpha, beta)
+    result = wrap(form, call_translated("einsum", form, kernel, *[x._array for x in operands]))
+    return result if accumulation is None else accumulation.finish(result)
 
 
 def _key_of(notation: Any, operands: Sequence[Any], keywords: dict[str, Any]) -> tuple[Any, ...] | None:
-    """Under which a call is kept whose options all belong to the plan, as they were given; None for any other.
+    """Under which the kernel of a call is kept that these options decide, as they were given; None for any others.
 
     True equals 1, so that what is no position must not be looked up.
     """
@@ -308,14 +313,18 @@ def _key_of(notation: Any, operands: Sequence[Any], keywords: dict[str, Any]) ->
     positions = conj if type(conj) is tuple else (conj,)
     if type(optimize) is not str or not {*map(type, positions)} <= {int}:
         return None
+    algebra = keywords.get("algebra", PLUS_TIMES)
+    if type(algebra) is not Semiring:
+        return None
     try:
         forms = [operand._form for operand in operands]
-        return _WITH_OPTIONS, notation, optimize, keywords.get("algebra", PLUS_TIMES), positions, *forms
+        return _WITH_OPTIONS, notation, optimize, algebra, positions, *forms
     except AttributeError:
         return None
 
 
-_KEPT: Final = frozenset(("optimize", "algebra", "conj"))
+_DECIDING: Final = frozenset(("optimize", "algebra", "conj"))
+_KEPT: Final = _DECIDING | {"out", "alpha", "beta"}
 _OPTIONS: Final = frozenset({*EinsumOptions.__annotations__, "out", "alpha", "beta", "strip_exponent"})
 
 
@@ -358,7 +367,9 @@ def _shape_of(position: int, item: Any) -> Shape:
 
 def _forms_of(items: Sequence[Any], shapes: Sequence[Shape], dtypes: Sequence[DType]) -> tuple[Form, ...]:
     """Forms of the tensors given; of a shape, compact beside the first tensor, or on ``cpu`` where there is none."""
-    home = next((item.placement for item in items if isinstance(item, Tensor)), CPU)
+    from tensor_einsum.slices.limit import usual_home
+
+    home = next((item.placement for item in items if isinstance(item, Tensor)), None) or usual_home()
     return tuple(
         [
             item._form if isinstance(item, Tensor) and item.dtype is dtype else form_of(dtype, shape, home)

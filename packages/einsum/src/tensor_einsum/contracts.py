@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from tensor_runtime.algebras import Semiring
+from tensor_runtime.backends.kernel_facts import KernelFacts, state
 from tensor_runtime.contracts.contract import Contract, declare
 from tensor_runtime.contracts.contraction import ContractParams, Labels
 
@@ -63,3 +64,7 @@ KERNELS: Final = declare(
     ]
 )
 """The contracts of this family, in the order of ``docs/kernels.md``."""
+
+state(
+    "add_into", KernelFacts(effect="writes")
+)  # beside its contract: the module that binds it is loaded for slices alone

@@ -76,6 +76,9 @@ def parser_of(report: Callable[[object], None], /) -> Parser:
     contract.add_argument(
         "--repeat", metavar="N", type=_positive, default=1, help="contract so often, and tell first and later times"
     )
+    contract.add_argument(
+        "--checkpoint", metavar="FILE", type=Path, help="keep the sum of slices there, and go on from it after a stop"
+    )
     contract.add_argument("-o", "--output", metavar="OUT.npy", type=Path, help="save the result")
     _add_showing(contract)
 

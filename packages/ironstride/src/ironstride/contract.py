@@ -23,10 +23,11 @@ from ironstride import json_report, plot, report
 from ironstride.network_file import Network, printable
 from ironstride.operands import make_operands
 from ironstride.output_paths import check_output_path, make_folder
-from ironstride.planning import Planned, PlanOptions, check_options, make_plan, save_plan
+from ironstride.planning import OptionError, Planned, PlanOptions, check_options, make_plan, save_plan
 from ironstride.sources import read_source
 from tensor_core.errors import TensorError
 from tensor_core.formatting import readable_bytes
+from tensor_einsum.search.options import bytes_of
 from tensor_runtime.backends.memory_limits import available_bytes
 
 
@@ -41,6 +42,7 @@ class Options:
     plot: Path | None = None
     threads: int | None = None
     repeat: int = 1
+    checkpoint: Path | None = None
     json: bool = False
 
 
@@ -78,7 +80,7 @@ def contract_source(source: Path | Network, options: Options) -> bool:
     sys.stdout.flush()
     operands = make_operands(network)
     with tr.set_threads(options.threads) if options.threads else nullcontext():
-        result, seconds = _contract(plan, operands, options.repeat)
+        result, seconds = _contract(plan, operands, options)
     del operands
     text, agrees = ("", True) if network.reference is None else report.reference_text(network.reference, result)
     if options.json:
@@ -151,6 +153,10 @@ def plan_source(source: Path | Network, options: Options, *, operands: bool = Tr
 def _check_output_paths(options: Options) -> None:
     """Refuse options that contradict each other, paths that could not be written, a picture without matplotlib."""
     check_options(options.planning)
+    if options.checkpoint is not None:
+        check_output_path("--checkpoint", options.checkpoint, [])
+        if options.repeat > 1:
+            raise OptionError("--checkpoint and --repeat: a contraction that goes on has no later times; give one")
     if options.output is not None:
         check_output_path("-o", options.output, [".npy"])
     if options.plot is not None:
@@ -191,23 +197,26 @@ def check_memory(network: Network, plan: tensor_einsum.Plan, available: int | No
     )
 
 
-def _contract(plan: tensor_einsum.Plan, operands: Sequence[tr.Tensor], repeat: int) -> tuple[tr.Tensor, list[float]]:
+def _contract(
+    plan: tensor_einsum.Plan, operands: Sequence[tr.Tensor], options: Options
+) -> tuple[tr.Tensor, list[float]]:
     """The result of the plan and the seconds of each call, with a progress bar on stderr when that is a terminal.
 
     The bar advances by flops, because the last steps often take nearly all the time.
     """
     result: Any = None
     seconds: list[float] = []
-    with tqdm(total=plan.flops * repeat, unit="flop", unit_scale=True, disable=None, leave=False) as bar:
+    keep: dict[str, Any] = {} if options.checkpoint is None else {"checkpoint": options.checkpoint}
+    with tqdm(total=plan.flops * options.repeat, unit="flop", unit_scale=True, disable=None, leave=False) as bar:
 
         def show(now: tensor_einsum.Progress) -> None:
             bar.update((len(seconds) + now.share) * plan.flops - bar.n)
 
-        options: dict[str, Any] = {} if bar.disable else {"progress": show}  # which would take time of small steps
-        for _ in range(repeat):
+        shown: dict[str, Any] = {} if bar.disable else {"progress": show}  # which would take time of small steps
+        for _ in range(options.repeat):
             del result  # whose memory the next one takes
             begun = time.perf_counter()
-            result = plan(*operands, **options)
+            result = plan(*operands, **shown, **keep)
             seconds.append(time.perf_counter() - begun)
     return result, seconds
 
@@ -221,7 +230,9 @@ def _write(network: Network, plan: tensor_einsum.Plan, options: Options) -> None
         written.append(("saved", options.planning.save_plan))
     if options.plot is not None:
         make_folder("--plot", options.plot)
-        plot.draw_plan(report.plan_tree(plan), network.name, options.plot)
+        memory = options.planning.memory
+        limit = None if memory is None else bytes_of("--memory", memory)
+        plot.draw_plan(report.plan_tree(plan, limit), network.name, options.plot)
         written.append(("drawn", options.plot))
     if not options.json:
         for what, file in written:

@@ -22,7 +22,7 @@ def check_output_path(option: str, file: Path, endings: Sequence[str]) -> None:
     Args:
         option: as the user typed it, for the message.
         file: the path; folders that do not exist yet are made when it is written.
-        endings: the accepted ones, with their dot.
+        endings: the accepted ones, with their dot; none for any.
 
     Raises:
         OutputPathError: unknown ending, a folder in its place, or a folder that cannot be written or made.
@@ -31,7 +31,7 @@ def check_output_path(option: str, file: Path, endings: Sequence[str]) -> None:
     Traceback (most recent call last):
     ironstride.output_paths.OutputPathError: -o sum.txt: the ending must be .npy
     """
-    if file.suffix.lower() not in endings:
+    if endings and file.suffix.lower() not in endings:
         raise OutputPathError(f"{option} {file}: the ending must be {' or '.join(endings)}")
     folder = file.absolute().parent
     try:

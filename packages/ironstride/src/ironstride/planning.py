@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -147,7 +148,7 @@ def _sliced(plan: tensor_einsum.Plan, text: str) -> tensor_einsum.Plan:
     cuts: dict[str, int] = {}
     for part in text.split(","):
         label, equals, extent = part.strip().partition("=")
-        if not label or (equals and not (extent.isascii() and extent.isdigit())):
+        if not label or (equals and not re.fullmatch(r"\d{1,18}", extent, re.ASCII)):
             raise OptionError(f"--slices {text}: found {part!r}; accepted: labels, such as j,k or j=4")
         cuts[label] = int(extent) if equals else 1
     try:
@@ -158,7 +159,10 @@ def _sliced(plan: tensor_einsum.Plan, text: str) -> tensor_einsum.Plan:
 
 def _loaded(network: Network, file: Path) -> tensor_einsum.Plan:
     """The plan in a file, if it is one of this network."""
-    plan = tensor_einsum.Plan.from_json(read_text(file))
+    try:
+        plan = tensor_einsum.Plan.from_json(read_text(file))
+    except TensorError as error:
+        raise NetworkFileError(f"--load-plan {file}: {error}") from None
     # The cheapest plan of the network says which labels its operands have, by whatever names.
     expected = tensor_einsum.plan(network.format_string, *network.shapes, dtype=network.dtype, optimize=False)
     for what in ("shapes", "dtypes", "subscripts"):

@@ -30,6 +30,11 @@ def as_shape(shape: Iterable[int] | int, /) -> Shape:
     >>> as_shape(3), as_shape([2, 0])
     ((3,), (2, 0))
     """
+    # Most are plain and small, and need no more than this.
+    if isinstance(shape, tuple) and type(shape) is tuple and 0 < len(shape) < 64 and {*map(type, shape)} == {int}:
+        plain: Shape = shape
+        if min(plain) > 0 and prod(plain) <= LARGEST:
+            return plain
     try:
         extents = _listed(shape)
         wanted = tuple(extent.__index__() for extent in extents)

@@ -35,13 +35,14 @@ class PoolStats(NamedTuple):
     limit_bytes: int
     """Of what is kept."""
     hits: int
-    """Requests that a kept buffer of their size served."""
+    """Requests that a kept buffer served."""
     misses: int
-    """Other requests: the operating system served them, or pages of kept buffers of other sizes did."""
+    """Requests that went to the operating system."""
     evictions: int
-    """Buffers that left because of the limit, or because twice the peak was kept."""
+    """Buffers, or ends of them, that left because of a limit, or to make room for one that they could not hold."""
     peak_bytes: int
-    """Most that was in use at one time since :meth:`Pool.clear`; at most twice that is kept, but always 32 MiB."""
+    """Most that was in use at one time since :meth:`Pool.clear`. What is used and what is kept of buffers of a mebibyte
+    and more is together at most that, a 32nd of it and 16 MiB; of smaller buffers at most 32 MiB are kept."""
 
 
 class Pool:

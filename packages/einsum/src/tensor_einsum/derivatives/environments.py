@@ -77,14 +77,14 @@ def sweep_for(operation: str, plan: Plan, goal: Goal, memory_limit: Any) -> Swee
 
 def _sliced(operation: str, plan: Plan, goal: Goal, limit: int | None) -> SweepPlan:
     """The sweep over one slice, beside the results of all."""
-    results, slices = result_bytes(plan, goal), parts_of(plan)
+    results = result_bytes(plan, goal)
     try:
         within = None if limit is None else max(limit - results, 0)
-        sweep = plan_sweep(operation, plan_of_slice(plan, slices[0]), goal, within)
+        sweep = plan_sweep(operation, plan_of_slice(plan, next(parts_of(plan))), goal, within)
     except MemoryLimitError as error:
         smallest: Any = error.smallest
         raise limit_error(operation, limit or 0, smallest + results) from None
-    return sweep._replace(plan=plan, peak_bytes=sweep.peak_bytes + results, slices=len(slices))
+    return sweep._replace(plan=plan, peak_bytes=sweep.peak_bytes + results, slices=plan.slices.count)
 
 
 def run_sweep(
@@ -102,14 +102,15 @@ def run_sweep(
     >>> found[0].to_numpy().tolist()
     [1.0, 1.0]
     """
+    limit = None if memory_limit is None else bytes_of(operation, memory_limit)
     if plan.sliced:
-        return _run_slices(operation, plan, goal, operands, cotangent, memory_limit)
+        return _run_slices(operation, plan, goal, operands, cotangent, limit)
     given = operands if cotangent is None else (*operands, cotangent)
     try:
         forms = tuple([operand._form for operand in given])
     except AttributeError:  # no tensor; of a tensor, the call would take a third of a small sweep's time
         forms = tuple([unwrap(operation, operand)[0] for operand in given])
-    key = plan, goal, memory_limit, operation, forms
+    key = plan, goal, limit, operation, forms
     known = _bound.get(key)
     if known is None:
         for operand in given:
@@ -117,31 +118,39 @@ def run_sweep(
         check_forms(plan, forms[: len(operands)])
         if cotangent is not None:
             _check_cotangent(plan, cotangent)
-        known = _bound.insert(key, _bind(operation, plan, goal, forms, memory_limit))
+        known = _bound.insert(key, _bind(operation, plan, goal, forms, limit))
     return known([operand._array for operand in given])
 
 
-def _bind(operation: str, plan: Plan, goal: Goal, forms: Sequence[Form], memory_limit: Any) -> BoundSweep:
-    """The kernels of a sweep; where no limit is given and memory does not suffice, of one that it suffices for."""
-    bound = BoundSweep(operation, sweep_for(operation, plan, goal, memory_limit), forms)
-    if memory_limit is None and needs_check(bound.needed_bytes, bound.home):
-        usable = recently_usable_bytes()
-        if usable is not None and bound.needed_bytes > usable:
-            taken = bound.needed_bytes - bound.sweep.peak_bytes  # by workspaces
-            sweep = sweep_for(operation, plan, goal, max(usable - taken, 0))
-            return BoundSweep(operation, sweep, forms)
+def _bind(operation: str, plan: Plan, goal: Goal, forms: Sequence[Form], limit: int | None) -> BoundSweep:
+    """The kernels of a sweep that keeps the limit with their workspaces too; without one, what the process may use."""
+    bound = BoundSweep(operation, sweep_for(operation, plan, goal, limit), forms)
+    if limit is None and needs_check(bound.needed_bytes, bound.home):
+        limit = recently_usable_bytes()
+    if limit is None:
+        return bound
+    aimed = limit
+    while bound.needed_bytes > limit:
+        if aimed == 0:
+            raise limit_error(operation, limit, bound.needed_bytes)
+        aimed = max(aimed - bound.needed_bytes + limit, 0)
+        try:
+            sweep = sweep_for(operation, plan, goal, aimed)
+        except MemoryLimitError as error:
+            sweep, aimed = sweep_for(operation, plan, goal, error.smallest), 0
+        bound = BoundSweep(operation, sweep, forms)
     return bound
 
 
 def _run_slices(
-    operation: str, plan: Plan, goal: Goal, operands: Sequence[Any], cotangent: Any, memory_limit: Any
+    operation: str, plan: Plan, goal: Goal, operands: Sequence[Any], cotangent: Any, limit: int | None
 ) -> list[Tensor]:
     check_forms(plan, [unwrap(operation, operand)[0] for operand in operands])
     if cotangent is not None:
         unwrap(operation, cotangent)
         _check_cotangent(plan, cotangent)
-    sweep_for(operation, plan, goal, memory_limit)
-    left = None if memory_limit is None else max(bytes_of(operation, memory_limit) - result_bytes(plan, goal), 0)
+    sweep_for(operation, plan, goal, limit)
+    left = None if limit is None else max(limit - result_bytes(plan, goal), 0)
     return run_slices(
         plan, goal, operands, cotangent, lambda part, x, weights: run_sweep(operation, part, goal, x, weights, left)
     )

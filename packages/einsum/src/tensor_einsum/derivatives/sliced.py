@@ -6,8 +6,7 @@ sum along those that it has not; so is a marginal. Each slice is a network of it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import product
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +14,7 @@ import tensor_runtime as ops
 from tensor_core.dtypes import Bool
 from tensor_einsum.derivatives.sweep import Goal
 from tensor_einsum.notation.network import Labels, Shape
-from tensor_einsum.slices.cutting import grid
-from tensor_einsum.steps.remaking import remade
+from tensor_einsum.slices.cutting import starts_of
 from tensor_runtime.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -38,24 +36,21 @@ def plan_of_slice(plan: Plan, parts: Parts) -> Plan:
         tuple([_length(plan, label, extent, parts) for label, extent in zip(term, shape, strict=True)])
         for term, shape in zip(plan.inputs, plan.shapes, strict=True)
     ]
-    return remade("einsum", plan, plan.notation, plan.inputs, plan.output, plan.names, shapes, plan.dtypes)
+    return plan.with_slices(()).reuse(*shapes)
 
 
-def parts_of(plan: Plan) -> list[Parts]:
-    """Where every slice lies; the first is as long as any.
+def parts_of(plan: Plan) -> Iterator[Parts]:
+    """Where every slice lies, one at a time, as there may be many; the first is as long as any.
 
     >>> from tensor_einsum import plan
-    >>> parts_of(plan("i->", (5,)).with_slices({"i": 3}))
+    >>> list(parts_of(plan("i->", (5,)).with_slices({"i": 3})))
     [{0: slice(0, 3, None)}, {0: slice(3, 5, None)}]
     """
-    counts = grid(plan.sliced, plan.extents)
-    return [
-        {
-            label: slice(number * part, min((number + 1) * part, plan.extents[label]))
-            for (label, part), number in zip(plan.sliced, numbers, strict=True)
+    for number in range(plan.slices.count):
+        starts = starts_of(number, plan.sliced, plan.extents)
+        yield {
+            label: slice(starts[label], min(starts[label] + part, plan.extents[label])) for label, part in plan.sliced
         }
-        for numbers in product(*map(range, counts))
-    ]
 
 
 def result_axes(plan: Plan, goal: Goal) -> list[tuple[Labels, Shape]]:

@@ -8,46 +8,52 @@ be an operand.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError, shortened
 from tensor_core.foreign import refuse_masked
 from tensor_core.promotion import promote, promote_scalar
-from tensor_runtime.algebras import PLUS_TIMES
+from tensor_runtime.algebras import PLUS_TIMES, Semiring
 from tensor_runtime.dispatch.conversion import check_convertible
 from tensor_runtime.dispatch.out import as_target, check_apart, write
 from tensor_runtime.dispatch.spec import PYTHON_NUMBERS, common_placement
-from tensor_runtime.form import form_of
+from tensor_runtime.form import Form, form_of
 from tensor_runtime.fusion.fuse import fuse
 from tensor_runtime.ops.arithmetic import multiply
 from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensorViewMut
-
-if TYPE_CHECKING:
-    from tensor_einsum.plans.plan import Plan
 
 _SUM: Final = fuse(lambda result, former, beta: result + beta * former)
 _WEIGHTED: Final = fuse(lambda result, former, alpha, beta: alpha * result + beta * former)
 
 
 class Accumulation:
-    """What becomes of the result of a plan; everything is checked before the plan runs.
+    """What becomes of a contraction's result; everything is checked before the contraction runs.
+
+    Args:
+        result: its form.
+        algebra: in which it is made.
+        operands: of which ``out`` must not share a part.
+        out, alpha, beta: as a user gave them.
 
     >>> from tensor_einsum import plan
     >>> from tensor_runtime import ones
     >>> out = ones((2,))
     >>> dot = plan("ij,j->i", (2, 3), (3,))
     >>> operands = ones((2, 3)), ones((3,))
-    >>> Accumulation(dot, operands, out, 2.0, 10.0).finish(dot(*operands)).to_numpy().tolist()
+    >>> product = dot(*operands)
+    >>> Accumulation(product._form, dot.algebra, operands, out, 2.0, 10.0).finish(product).to_numpy().tolist()
     [16.0, 16.0]
     """
 
-    def __init__(self, plan: Plan, operands: Sequence[Tensor], out: Any, alpha: Any, beta: Any) -> None:
+    def __init__(
+        self, result: Form, algebra: Semiring, operands: Sequence[Tensor], out: Any, alpha: Any, beta: Any
+    ) -> None:
         self.alpha, self.beta = _factor("alpha", alpha), _factor("beta", beta)
         self.out: Tensor | None = out
         self.target: TypedTensorViewMut[Any] | None = None
-        if plan.algebra is not PLUS_TIMES and not (alpha == 1 and beta == 0):
+        if algebra is not PLUS_TIMES and not (alpha == 1 and beta == 0):
             raise ArgumentError(
-                f"einsum: alpha is {shortened(alpha)} and beta {shortened(beta)}, in the algebra {plan.algebra.name}; "
+                f"einsum: alpha is {shortened(alpha)} and beta {shortened(beta)}, in the algebra {algebra.name}; "
                 "accepted: both in plus_times alone",
                 operation="einsum",
             )
@@ -59,16 +65,19 @@ class Accumulation:
             return
         refuse_masked("out", out)
         target = self.target = as_target(out)
-        if target.shape != plan.output_shape:
+        form = target._form
+        if form.shape != result.shape:
             raise ShapeError(
-                f"einsum: out has shape {target.shape} and the result {plan.output_shape}; accepted: equal shapes",
-                shapes=(target.shape, plan.output_shape),
+                f"einsum: out has shape {form.shape} and the result {result.shape}; accepted: equal shapes",
+                shapes=(form.shape, result.shape),
             )
-        common_placement("einsum", (target._form, *[operand._form for operand in operands]))
-        dtype = plan.output_dtype if _is_one(alpha) else promote_scalar(plan.output_dtype, type(alpha))
+        if form.placement is not result.placement:
+            common_placement("einsum", (form, *[operand._form for operand in operands]))
+        dtype = result.dtype if _is_one(alpha) else promote_scalar(result.dtype, type(alpha))
         if beta != 0:
-            dtype = promote(dtype, promote_scalar(target.dtype, type(beta)))
-        check_convertible("out", form_of(dtype, target.shape, target.placement), target.dtype)
+            dtype = promote(dtype, promote_scalar(form.dtype, type(beta)))
+        if dtype is not form.dtype:
+            check_convertible("out", form_of(dtype, form.shape, form.placement), form.dtype)
         check_apart(target, *operands)
 
     def finish(self, result: Tensor) -> Tensor:

@@ -19,9 +19,11 @@ from tensor_core.dtypes import C32, F32
 from tensor_core.errors import ArgumentError, DTypeError
 from tensor_einsum.execution.executor import Executable, Instruction, OnStep, bind_steps, check_fits, needs_check
 from tensor_runtime.algebras import MAX_TIMES, PLUS_TIMES
+from tensor_runtime.backends.error_translation import call_translated
+from tensor_runtime.backends.registry import registry
 from tensor_runtime.form import Form
 from tensor_runtime.ops.arithmetic import divide, multiply
-from tensor_runtime.ops.statistics import norm
+from tensor_runtime.ops.statistics import NORM
 from tensor_runtime.tensors.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ _KINDS: Final = ("float", "complex")
 _LOG10_OF_2: Final = log10(2.0)
 _ONE_FACTOR: Final = 120
 """Powers of two up to here are in range in every dtype; larger ones are taken in two steps."""
+_LARGEST: Final = (None, False, inf)
+"""Of a norm: all axes, none kept, the maximum of magnitudes."""
 _NARROW: Final = 30
 _WIDE: Final = 300
 """Binary exponents within which a tensor is left as it is: products of two such, summed, stay in range."""
@@ -50,7 +54,7 @@ class Scale:
 
     def brought_near(self, x: Tensor) -> Tensor:
         """The tensor, multiplied by a power of two where it is far from 1; not if it holds NaN or an infinity."""
-        largest = float(norm(x, inf))
+        largest = largest_magnitude(x)
         if largest == 0.0 or not isfinite(largest):
             return x
         exponent = frexp(largest)[1]
@@ -61,6 +65,20 @@ class Scale:
             return multiply(x, 2.0**-exponent)
         first = -exponent // 2
         return multiply(multiply(x, 2.0**first), 2.0 ** (-exponent - first))
+
+
+def largest_magnitude(x: Tensor) -> float:
+    """The largest magnitude of all elements: 0 of none, NaN where one is.
+
+    >>> from tensor_runtime import tensor
+    >>> largest_magnitude(tensor([3j, -4.0]))
+    4.0
+    """
+    kernel, form = NORM.bindings[x._form, _LARGEST]
+    found = call_translated("einsum", form, kernel, x._array)
+    backend: Any = registry.backend_for(form.placement)
+    # Reading a number of a tensor takes 30 microseconds, because it may be anywhere; here it is at hand.
+    return float(backend.lend(found, form)) if hasattr(backend, "lend") else float(wrap(form, found))
 
 
 def check_scalable(plan: Plan) -> None:
@@ -134,7 +152,7 @@ def normalised(result: Tensor, scale: Scale) -> tuple[Tensor, float]:
     >>> mantissa.to_numpy().tolist(), exponent
     ([-1.0, 0.5], 2.0)
     """
-    largest = float(norm(result, inf))
+    largest = largest_magnitude(result)
     if largest == 0.0:
         return result, 0.0
     exponent = scale.exponent * _LOG10_OF_2

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tensor_core.errors import ArgumentError
+from tensor_core.errors import ArgumentError, shortened
 from tensor_core.formatting import readable_bytes
 from tensor_einsum.derivatives.running import BoundSweep
 from tensor_einsum.derivatives.sweep import Goal, SweepPlan
@@ -19,11 +19,13 @@ from tensor_einsum.errors import ExtentError, MemoryLimitError
 from tensor_einsum.execution.executor import check_forms, needs_check
 from tensor_einsum.notation.label_names import written
 from tensor_einsum.search.options import bytes_of
+from tensor_einsum.slices.limit import needed_bytes
 from tensor_einsum.steps.remaking import remade
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.memory_limits import recently_usable_bytes
 from tensor_runtime.dispatch.arguments import whole
+from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.ops.creation import zeros
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
@@ -132,36 +134,30 @@ def run_map(plan: Plan, operands: Sequence[Tensor], axis: Any, memory_limit: Any
     (2, 5)
     """
     limit = None if memory_limit is None else bytes_of("map", memory_limit)
+    if not isinstance(operands, Sequence):
+        raise ForeignOperandError(
+            f"map: operands are {shortened(operands)}; accepted: a sequence of tensors", operation="map"
+        )
     batch = batch_of(plan, operands, axis)
     at_once = batched_plan(plan, batch)
-    check_forms(at_once, [unwrap("map", operand)[0] for operand in operands])
-    if limit is None and needs_check(at_once.peak_bytes, operands[0].placement):
+    forms = [unwrap("map", operand)[0] for operand in operands]
+    check_forms(at_once, forms)
+    if limit is None and needs_check(at_once.peak_bytes, forms[0].placement):
         limit = recently_usable_bytes()
-    if limit is None or at_once.peak_bytes <= limit:
+    if limit is None or needed_bytes(at_once, forms) <= limit:
         return at_once(*operands)
-    return _Parts(plan, batch, limit).run(operands)
+    return _Parts(plan, batch, operands, limit).run()
 
 
 class _Parts:
     """A batch in parts: the steps that are shared, those of a part, and how large parts are."""
 
-    def __init__(self, plan: Plan, batch: Batch, limit: int) -> None:
-        self.plan, self.batch = plan, batch
-        single = batched_plan(plan, batch._replace(extent=1))
-        operands = len(plan.inputs)
-        varying = [at in batch.axes for at in range(operands)]
-        for step in single.steps:
-            varying.append(any(varying[slot] for slot in step.operands))
-        self.varying = varying
-        readers = {slot: at for at, step in enumerate(single.steps, operands) for slot in step.operands}
-        common = [slot for slot in range(operands, len(varying)) if not varying[slot]]
-        self.kept = [slot for slot in common if varying[readers[slot]]]
-        self.shared = _sweep_of(single, common, self.kept)
+    def __init__(self, plan: Plan, batch: Batch, operands: Sequence[Tensor], limit: int) -> None:
+        self.plan, self.batch, self.operands = plan, batch, operands
         self.held = prod(plan.output_shape) * batch.extent * plan.output_dtype.itemsize
-        first = 0
-        if not plan.sliced:  # slices share nothing with one another here
-            self.held += sum(single.steps[slot - operands].bytes for slot in self.kept)
-            first = self.shared.peak_bytes
+        self.bound: dict[int, BoundSweep] = {}  # by the extent of a part
+        self.shared: BoundSweep | None = None  # slices share nothing with one another here
+        first = 0 if plan.sliced else self._share()
         one = self.needed(1)
         least = max(first, one)
         if least > limit:
@@ -172,49 +168,70 @@ class _Parts:
                 limit=limit,
                 smallest=least,
             )
-        each = max(self.needed(2) - one, 1)  # peaks grow linearly, but for views and the order of labels
-        part = min(batch.extent, 1 + (limit - one) // each)
+        part = 1
+        if batch.extent > 1:
+            each = max(self.needed(2) - one, 1)  # it grows linearly, but for views and the order of labels
+            part = min(batch.extent, 1 + (limit - one) // each)
         while part > 1 and self.needed(part) > limit:
             part = part * 9 // 10
         self.part = -(-batch.extent // -(-batch.extent // part))  # parts of about equal extent
 
+    def _share(self) -> int:
+        """Bind the steps that no operand of the batch reaches; gives the bytes that they need."""
+        single, operands = batched_plan(self.plan, self.batch._replace(extent=1)), len(self.operands)
+        self.varying = varying = [at in self.batch.axes for at in range(operands)]
+        for step in single.steps:
+            varying.append(any(varying[slot] for slot in step.operands))
+        readers = {slot: at for at, step in enumerate(single.steps, operands) for slot in step.operands}
+        common = [slot for slot in range(operands, len(varying)) if not varying[slot]]
+        self.kept = [slot for slot in common if varying[readers[slot]]]
+        self.held += sum(single.steps[slot - operands].bytes for slot in self.kept)
+        forms = [operand._form for operand in self.operands]
+        self.shared = BoundSweep("map", _sweep_of(single, common, self.kept), forms, False)
+        return self.shared.needed_bytes
+
     def needed(self, extent: int) -> int:
         """Bytes beside the operands while a part of this extent is contracted."""
-        if self.plan.sliced:
-            return self.held + batched_plan(self.plan, self.batch._replace(extent=extent)).peak_bytes
-        return self.held + self.rest(extent).peak_bytes
+        given = self.given(0, extent)
+        if self.shared is None:
+            whole = batched_plan(self.plan, self.batch._replace(extent=extent))
+            return self.held + needed_bytes(whole, [operand._form for operand in given])
+        return self.held + self.rest(self.shared, extent, given).needed_bytes
 
-    def rest(self, extent: int) -> SweepPlan:
+    def given(self, start: int, stop: int) -> list[Tensor]:
+        """Operands, those of the batch cut to a part."""
+        given = list(self.operands)
+        for at, place in self.batch.axes.items():
+            given[at] = given[at][(slice(None),) * place + (slice(start, stop),)]
+        return given
+
+    def rest(self, shared: BoundSweep, extent: int, given: Sequence[Tensor]) -> BoundSweep:
         """The steps of a part, which read the operands and then what is shared."""
-        plan = batched_plan(self.plan, self.batch._replace(extent=extent))
-        chosen = [slot for slot in range(len(plan.inputs), len(self.varying)) if self.varying[slot]]
-        return _sweep_of(plan, chosen, [len(self.varying) - 1], self.kept)
+        known = self.bound.get(extent)
+        if known is None:
+            plan = batched_plan(self.plan, self.batch._replace(extent=extent))
+            chosen = [slot for slot in range(len(given), len(self.varying)) if self.varying[slot]]
+            sweep = _sweep_of(plan, chosen, [len(self.varying) - 1], self.kept)
+            known = BoundSweep("map", sweep, [*[operand._form for operand in given], *shared.forms])
+            self.bound[extent] = known
+        return known
 
-    def run(self, operands: Sequence[Tensor]) -> Tensor:
+    def run(self) -> Tensor:
         """The result, part after part."""
-        given, count = list(operands), self.batch.extent
-        if not self.plan.sliced:
-            given += _run(self.shared, given, converts=False)
-        shape, dtype = (*self.plan.output_shape, count), self.plan.output_dtype
-        result = zeros(shape, dtype=dtype, placement=operands[0].placement)
+        count, home = self.batch.extent, self.operands[0].placement
+        kept = self.shared([operand._array for operand in self.operands]) if self.shared else []
+        result = zeros((*self.plan.output_shape, count), dtype=self.plan.output_dtype, placement=home)
         target: Any = result.mutable_view()
         for start in range(0, count, self.part):
             stop = min(start + self.part, count)
-            for at, place in self.batch.axes.items():
-                given[at] = operands[at][(slice(None),) * place + (slice(start, stop),)]
-            target[(..., slice(start, stop))] = self.contracted(given, stop - start)
+            given = self.given(start, stop)
+            if self.shared is None:
+                part = batched_plan(self.plan, self.batch._replace(extent=stop - start))(*given)
+            else:
+                bound = self.rest(self.shared, stop - start, given)
+                (part,) = bound([tensor._array for tensor in (*given, *kept)])
+            target[(..., slice(start, stop))] = part
         return result
-
-    def contracted(self, given: Sequence[Tensor], extent: int) -> Tensor:
-        """One part."""
-        if self.plan.sliced:
-            return batched_plan(self.plan, self.batch._replace(extent=extent))(*given)
-        return _run(self.rest(extent), given)[0]
-
-
-def _run(sweep: SweepPlan, operands: Sequence[Tensor], converts: bool = True) -> list[Tensor]:
-    bound = BoundSweep("map", sweep, [operand._form for operand in operands], converts)
-    return bound([operand._array for operand in operands])
 
 
 def _sweep_of(plan: Plan, chosen: Sequence[int], results: Sequence[int], given: Sequence[int] = ()) -> SweepPlan:

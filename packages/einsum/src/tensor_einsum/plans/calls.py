@@ -13,6 +13,7 @@ from tensor_einsum.execution.scaling import run_scaled
 from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.dispatch.arguments import flag
+from tensor_runtime.form import form_of
 from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
 
 if TYPE_CHECKING:
@@ -82,7 +83,8 @@ def call_plan(
             operation="einsum",
         )
     forces = flag("einsum", "force", force)
-    accumulation = Accumulation(plan, operands, out, alpha, beta)
+    result = form_of(plan.output_dtype, plan.output_shape, operands[0].placement)
+    accumulation = Accumulation(result, plan.algebra, operands, out, alpha, beta)
     once, repeated, times = plan.steps, plan.steps[:0], 0
     if plan.sliced:
         from tensor_einsum.slices.cutting import parted_steps

@@ -96,9 +96,11 @@ class PlanMethods:
         <SweepPlan of 1 results: 2 steps, 4.8e+04 flops, peak 9.4 KiB>
         """
         from tensor_einsum.derivatives.environments import environments_goal, sweep_for
+        from tensor_runtime.dispatch.arguments import flag
 
         plan = cast("Plan", self)
-        return sweep_for("environments", plan, environments_goal(plan, which, cotangent), memory_limit)
+        weighted = flag("environments", "cotangent", cotangent)
+        return sweep_for("environments", plan, environments_goal(plan, which, weighted), memory_limit)
 
     def marginals(
         self,
@@ -139,11 +141,13 @@ class PlanMethods:
         """
         from tensor_einsum.derivatives.environments import run_sweep
         from tensor_einsum.derivatives.marginals import marginals_goal, normalized
+        from tensor_runtime.dispatch.arguments import flag
 
         plan = cast("Plan", self)
+        divides = flag("marginals", "normalize", normalize)
         goal = marginals_goal(plan, labels)
         found = run_sweep("marginals", plan, goal, operands, None, memory_limit)
-        if normalize:
+        if divides:
             found = [normalized("marginals", tensor, plan.algebra) for tensor in found]
         return {plan.names[label]: tensor for label, tensor in zip(goal.labels, found, strict=True)}
 

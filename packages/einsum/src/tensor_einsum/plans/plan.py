@@ -290,11 +290,15 @@ def cached_plan(
     known = plans.find(key) if keeps else None
     if known is not None:
         return known
-    plan = make_plan(operation, notations.find(source) or read_notation(source), shapes, dtypes, options, arithmetic)
-    if options.limit is not None:
-        from tensor_einsum.slices.limit import within
+    notation = notations.find(source) or read_notation(source)
+    if options.limit is None:
+        plan = make_plan(operation, notation, shapes, dtypes, options, arithmetic)
+    else:
+        from tensor_einsum.slices.limit import plan_within
 
-        plan = within(plan, options.limit, forms)
+        plan = plan_within(
+            lambda other: make_plan(operation, notation, shapes, dtypes, other, arithmetic), options, forms
+        )
     return (
         plans.insert(key, plan, _PLAN_BYTES + _STEP_BYTES * len(plan.steps) + 2 * len(plan.notation)) if keeps else plan
     )

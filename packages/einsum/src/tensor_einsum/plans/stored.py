@@ -72,6 +72,8 @@ def parts_of_json(text: str | bytes) -> Parts:
             found = content.get("format") if isinstance(content, dict) else type(content).__name__
             raise FormatError(f"Plan.from_json: no plan of format {FORMAT!r}; found {shortened(found)}")
         names = tuple(map(str, content["names"]))
+        if len({*names}) < len(names):
+            raise FormatError(f"Plan.from_json: two labels have one name; found {shortened(names)}")
         inputs = tuple(_numbers(term, len(names)) for term in content["inputs"])
         output = _numbers(content["output"], len(names))
         if not {*output} <= {label for term in inputs for label in term}:

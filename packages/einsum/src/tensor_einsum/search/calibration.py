@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from math import isfinite
+from sys import float_info
 from typing import Any, Final
 
 from tensor_core.dtypes import DType, as_dtype
 from tensor_core.errors import FormatError, LoadError, TensorError, shortened
 from tensor_einsum.search.cost_model import CostModel, Rates
+from tensor_runtime.dispatch.arguments import file_name
 
 FORMAT: Final = "tensor_einsum.search.calibration/1"
 MOST_BYTES: Final = 1 << 20
@@ -104,7 +105,7 @@ class Calibration:
 
 def _rates(name: str, given: Any) -> Rates:
     rates = Rates(*(given[field] for field in Rates._fields))
-    if not all(type(rate) in (int, float) and isfinite(rate) and rate > 0 for rate in rates):
+    if not all(type(rate) in (int, float) and 0 < rate <= float_info.max for rate in rates):
         raise FormatError(f"calibration: rates of {name} are {shortened(tuple(rates))}; accepted: numbers above 0")
     return Rates(*map(float, rates))
 
@@ -132,12 +133,13 @@ def read_calibration(path: str | os.PathLike[str] | None = None, /) -> Calibrati
     Raises:
         LoadError: the file cannot be read.
         FormatError: it holds no calibration.
+        ArgumentError: ``path`` is no name of a file.
 
     >>> read_calibration("missing.json")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     tensor_core.errors.LoadError: read_calibration: missing.json: No such file ...; `ironstride calibrate` writes one
     """
-    file = default_path() if path is None else os.fspath(path)
+    file = default_path() if path is None else file_name("read_calibration", "path", path)
     try:
         with open(file, "rb") as stream:
             text = stream.read(MOST_BYTES + 1)
@@ -149,7 +151,10 @@ def read_calibration(path: str | os.PathLike[str] | None = None, /) -> Calibrati
         ) from error
     if len(text) > MOST_BYTES:
         raise FormatError(f"read_calibration: {file} has more than {MOST_BYTES:,} bytes")
-    return Calibration.from_json(text)
+    try:
+        return Calibration.from_json(text)
+    except FormatError as error:
+        raise FormatError(f"read_calibration: {file}: {error}") from None
 
 
 def fit(measured: Iterable[tuple[float, float, float, float]], /) -> Rates:

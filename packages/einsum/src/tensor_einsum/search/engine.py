@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import chain
 from math import exp2, inf, log2
 from time import perf_counter
 from typing import Final, cast
@@ -131,12 +132,13 @@ def check(problem: Problem, budget: Budget, largest: int | None) -> None:
     """
     labels = len(problem.extents)
     for number, term in enumerate((*problem.inputs, problem.output)):
+        if len({*term}) == len(term) and (not term or (min(term) >= 0 and max(term) < labels)):
+            continue
         where = f"operand {number}" if number < len(problem.inputs) else "the output"
         if len({*term}) < len(term):
             raise ValueError(f"{where} repeats a label: {term}")
-        if not all(0 <= label < labels for label in term):
-            raise ValueError(f"{where} has a label out of range: {term} of {labels} labels")
-    if not {*problem.output} <= {label for term in problem.inputs for label in term}:
+        raise ValueError(f"{where} has a label out of range: {term} of {labels} labels")
+    if problem.output and not {*problem.output} <= {*chain.from_iterable(problem.inputs)}:
         raise ValueError("the output has a label that no operand has")
     if not problem.inputs:
         raise ValueError("there is no operand")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from math import isfinite
+from sys import float_info
 from typing import Any, Final, NamedTuple, TypedDict
 
 from tensor_core.errors import ArgumentError, shortened
@@ -99,7 +99,7 @@ def bytes_of(operation: str, limit: Any, /) -> int:
 def _seconds(operation: str, seconds: Any, optimize: Any) -> float | None:
     if seconds is None:
         return None
-    if type(seconds) not in (int, float) or not (isfinite(seconds) and seconds > 0):
+    if type(seconds) not in (int, float) or not 0 < seconds <= float_info.max:
         raise ArgumentError(f"{operation}: seconds={shortened(seconds)}; accepted: a positive number, or None")
     if optimize is not True and optimize != "auto":
         raise ArgumentError(

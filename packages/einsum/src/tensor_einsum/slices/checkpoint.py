@@ -20,6 +20,7 @@ from tensor_core.errors import ArgumentError, FormatError, LoadError, shortened
 from tensor_core.host.tensor import HostTensor, HostTensorView
 from tensor_einsum.slices.gathering import Gathering
 from tensor_runtime.backends.registry import registry
+from tensor_runtime.dispatch.arguments import file_name
 from tensor_runtime.io.atomic_write import write_atomically
 from tensor_runtime.ops.creation import asarray
 from tensor_runtime.tensors.tensor import Tensor, wrap
@@ -60,10 +61,7 @@ class Checkpoint:
     """
 
     def __init__(self, plan: Plan, operands: Sequence[Tensor], path: Any, seconds: Any) -> None:
-        name: Any = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
-        if not isinstance(name, str) or not name or "\0" in name:
-            raise ArgumentError(f"einsum: checkpoint is {shortened(path)}; accepted: the name of a file")
-        self.path = name
+        self.path = file_name("einsum", "checkpoint", path)
         if type(seconds) not in (int, float) or not seconds >= 0:
             raise ArgumentError(
                 f"einsum: checkpoint_seconds is {shortened(seconds)}; accepted: a number of 0 or more, in seconds"

@@ -65,6 +65,10 @@ def named_cuts(labels: Iterable[Any] | Mapping[Any, int], names: Sequence[str], 
     (((1, 1), (0, 1)), ((1, 2),))
     """
     numbers = {name: label for label, name in enumerate(names)}
+    if not isinstance(labels, Iterable):
+        raise ArgumentError(
+            f"with_slices: labels are {shortened(labels)}; accepted: an iterable or a mapping of labels"
+        )
     wanted = labels.items() if isinstance(labels, Mapping) else [(label, 1) for label in labels]
     cuts = []
     for name, part in wanted:

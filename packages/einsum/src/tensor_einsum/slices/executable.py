@@ -28,9 +28,6 @@ from tensor_runtime.protocols import Kernel
 if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan
 
-OnStep = Callable[[int, int], object]
-
-
 Around = Callable[[Kernel, Form], Kernel]
 """From a kernel and the form of its result to what is called in its place."""
 

@@ -22,6 +22,9 @@ from tensor_einsum.steps.steps import Step
 _TRIES: Final = 6
 _WORK: Final = 3_000_000  # steps looked at, over all tries: about a second
 
+_UNEVEN: Final = 3
+"""Labels whose last part may be shorter: each doubles the kinds of slices, which all have kernels of their own."""
+
 Parts = dict[int, int]
 """Labels that are cut, each with the extent of its parts."""
 
@@ -216,13 +219,18 @@ def _relax(model: Model, limit: int, parts: Parts) -> None:
         rest = {one: part for one, part in parts.items() if one != label}
         if model.peak(rest) <= limit:
             del parts[label]
+    uneven = 0
     for label in sorted(parts, key=lambda label: -model.network.extents[label]):
-        fewest, most = 2, model.network.extents[label]  # slices along the label
         extent = model.network.extents[label]
+        fewest, most = 2, extent  # slices along the label
         while fewest < most:
             middle = (fewest + most) // 2
             if model.peak({**parts, label: -(-extent // middle)}) <= limit:
                 most = middle
             else:
                 fewest = middle + 1
-        parts[label] = min(-(-extent // most), extent) if most > 1 else parts[label]
+        part = -(-extent // most)
+        if extent % part and uneven == _UNEVEN:
+            part = next(extent // count for count in range(most, extent + 1) if extent % count == 0)
+        uneven += extent % part > 0
+        parts[label] = part

@@ -14,7 +14,6 @@ from tensor_einsum.slices.executable import Reading, bind_reading
 from tensor_runtime.algebras import OR_AND
 from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import call_translated
-from tensor_runtime.backends.kernel_facts import KernelFacts, state
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import Placement
@@ -41,7 +40,6 @@ def _bind_adding(key: tuple[str, Form, Form]) -> Binding:
     return lambda array, more: write(array, add(array, more)), target
 
 
-state("add_into", KernelFacts(effect="writes"))
 _WRITING = BindingTable(_bind_writing)
 _ADDING = BindingTable(_bind_adding)
 

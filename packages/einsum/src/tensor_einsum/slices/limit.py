@@ -7,11 +7,11 @@ measured, and made again with what was learnt, until it keeps the limit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Final
 
-from tensor_core.errors import shortened
+from tensor_core.errors import BackendUnavailableError, shortened
 from tensor_core.formatting import readable_bytes
 from tensor_einsum.errors import MemoryLimitError
 from tensor_einsum.execution.executor import bind_plan, check_forms
@@ -22,14 +22,30 @@ from tensor_einsum.slices.executable import SlicedExecutable
 from tensor_einsum.slices.finder import Model, find_cuts
 from tensor_einsum.steps.arithmetic import Arithmetic
 from tensor_einsum.steps.steps import build_steps
+from tensor_runtime.backends.meta import META
+from tensor_runtime.backends.registry import registry
 from tensor_runtime.backends.workspaces import workspace_of
 from tensor_runtime.form import Form, form_of
-from tensor_runtime.placement import CPU
+from tensor_runtime.placement import CPU, Placement
 
 if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan
+    from tensor_einsum.search.options import SearchOptions
 
 _ROUNDS: Final = 12  # of measuring; two or three suffice as a rule
+
+
+def usual_home() -> Placement:
+    """Where operands are supposed to lie of which shapes alone are known: ``cpu``, or nowhere without its backend.
+
+    >>> usual_home()
+    cpu
+    """
+    try:
+        registry.backend_for(CPU)
+    except BackendUnavailableError:
+        return META  # no kernel is known, and so no workspace
+    return CPU
 
 
 def needed_bytes(plan: Plan, forms: Sequence[Form]) -> int:
@@ -43,7 +59,8 @@ def needed_bytes(plan: Plan, forms: Sequence[Form]) -> int:
     64
     """
     if not forms:
-        forms = [form_of(dtype, shape, CPU) for dtype, shape in zip(plan.dtypes, plan.shapes, strict=True)]
+        home = usual_home()
+        forms = [form_of(dtype, shape, home) for dtype, shape in zip(plan.dtypes, plan.shapes, strict=True)]
     if plan.sliced:
         return SlicedExecutable(plan, forms).needed_bytes
     check_forms(plan, forms)
@@ -102,6 +119,42 @@ def within(plan: Plan, limit: int, forms: Sequence[Form]) -> Plan:
         limit=limit,
         smallest=smallest[0],
     )
+
+
+def plan_within(make: Callable[[SearchOptions], Plan], options: SearchOptions, forms: Sequence[Form]) -> Plan:
+    """The plan that options ask for, in slices that keep their limit.
+
+    Under another limit a search may find another path. So that the smallest limit of a refusal works when it is asked
+    for, two paths are always tried before a refusal, and told of: that without a limit, and that under the least one.
+
+    Args:
+        make: plans under options; the limit is for the search alone.
+        options: with a limit.
+        forms: of the operands.
+
+    Raises:
+        MemoryLimitError: no slices keep the limit.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_einsum.search.options import SearchOptions
+    >>> from tensor_runtime import ones
+    >>> p, x = plan("ij,jk->ik", (9, 9), (9, 9)), ones((9, 9))._form
+    >>> plan_within(lambda options: p, SearchOptions(limit=700), [x, x]).slices.count
+    1
+    """
+    limit = options.limit or 0
+    try:
+        return within(make(options), limit, forms)
+    except MemoryLimitError:
+        if not (options.optimize is True or isinstance(options.optimize, str)):  # the same path again
+            raise
+    refused: list[MemoryLimitError] = []
+    for other in (None, 0):
+        try:
+            return within(make(options._replace(limit=other)), limit, forms)
+        except MemoryLimitError as error:
+            refused.append(error)
+    raise min(refused, key=lambda error: error.__dict__["smallest"])
 
 
 def _measured(plan: Plan, forms: Sequence[Form]) -> tuple[int, list[float]]:

@@ -21,6 +21,7 @@ from tensor_einsum.slices.executable import SlicedExecutable
 from tensor_einsum.slices.gathering import Gathering
 from tensor_einsum.slices.running import bound, contract
 from tensor_runtime.backends.meta import META
+from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.form import Form
 from tensor_runtime.ops.views import to_contiguous
 from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
@@ -83,10 +84,11 @@ def map_slices(
             f"map_slices: found {shortened(executor)}; accepted: anything with a method submit(), such as an executor "
             "of concurrent.futures or a client of dask.distributed"
         )
+    forces = flag("map_slices", "force", force)
     if not isinstance(executor, ThreadPoolExecutor):  # what goes to another process becomes compact on the way
         operands = [to_contiguous(operand) for operand in operands]
     pairs = [unwrap("map_slices", operand) for operand in operands]
-    executable = bound(plan, [form for form, _ in pairs], force)
+    executable = bound(plan, [form for form, _ in pairs], forces)
     making = Gathering(plan, executable.home)
     arrays = [array for _, array in pairs]
     if executable.home is META:

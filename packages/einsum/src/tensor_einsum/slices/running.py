@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.errors import ArgumentError, DTypeError, shortened
 from tensor_einsum.errors import ExtentError
-from tensor_einsum.execution.executor import check_fits, needs_check
+from tensor_einsum.execution.executor import OnStep, check_fits, needs_check
 from tensor_einsum.slices.cutting import part_extents, starts_of
-from tensor_einsum.slices.executable import OnStep, SlicedExecutable
+from tensor_einsum.slices.executable import SlicedExecutable
 from tensor_einsum.slices.gathering import Gathering
 from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.meta import META
+from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.spec import common_placement
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
@@ -166,8 +167,9 @@ def run_slice(plan: Plan, number: int, operands: Sequence[Tensor], on_step: OnSt
     21.0
     """
     check_number(plan, number)
+    forces = flag("run_slice", "force", force)
     pairs = [unwrap("einsum", operand) for operand in operands]
-    executable = bound(plan, [form for form, _ in pairs], force)
+    executable = bound(plan, [form for form, _ in pairs], forces)
     done = counting(executable, on_step, slices=1)
     prepared = executable.prepare([array for _, array in pairs], done)
     return wrap(executable.form_of_part(number), executable.run(number, prepared, done))

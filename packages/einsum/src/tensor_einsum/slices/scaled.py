@@ -7,17 +7,15 @@ lose nothing that the sum would have kept.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf
 from typing import TYPE_CHECKING, Any
 
 from tensor_einsum.execution.executor import OnStep, check_fits, needs_check
-from tensor_einsum.execution.scaling import Scale, check_scalable, normalised
+from tensor_einsum.execution.scaling import Scale, check_scalable, largest_magnitude, normalised
 from tensor_einsum.slices.executable import SlicedExecutable
 from tensor_einsum.slices.gathering import Gathering
 from tensor_einsum.slices.running import counting
 from tensor_runtime.form import Form
 from tensor_runtime.ops.arithmetic import multiply
-from tensor_runtime.ops.statistics import norm
 from tensor_runtime.protocols import Kernel
 from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
 
@@ -61,7 +59,7 @@ def run_scaled_slices(
     for number in range(executable.count):
         scale.exponent = shared
         part: Any = wrap(executable.form_of_part(number), executable.run(number, prepared, done))
-        if float(norm(part, inf)) != 0.0:  # the exponent of a zero means nothing
+        if largest_magnitude(part) != 0.0:  # the exponent of a zero means nothing
             common = scale.exponent if common is None else common
             if scale.exponent > common:
                 making.array = multiply(wrap(making.form, making.array), 2.0 ** (common - scale.exponent))._array

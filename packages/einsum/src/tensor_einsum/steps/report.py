@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tensor_core.formatting import readable_bytes
 from tensor_einsum.steps.steps import VIEWS, Step
+from tensor_runtime.algebras import PLUS_TIMES
 
 if TYPE_CHECKING:
     from tensor_einsum.derivatives.sweep import SweepPlan
@@ -59,6 +60,7 @@ def report_of_plan(plan: Plan, max_steps: int | None) -> Report:
     totals = [
         ("operands", f"{len(plan.shapes)}, {dtypes}"),
         ("result", f"{plan.output_dtype.name} {plan.output_shape}"),
+        *_arithmetic(plan),
         *_sliced(plan),
         ("flops", _number(plan.flops)),
         ("largest intermediate", f"{_number(plan.largest_intermediate)} elements, {readable_bytes(largest)}"),
@@ -66,6 +68,14 @@ def report_of_plan(plan: Plan, max_steps: int | None) -> Report:
     ]
     text = _cut(plan.notation, 100)
     return _report(text if text.strip() else repr(text), totals, plan.steps, len(plan.shapes), max_steps)
+
+
+def _arithmetic(plan: Plan) -> Iterator[tuple[str, str]]:
+    """What is added and multiplied with, where it is not what everybody expects."""
+    if plan.algebra is not PLUS_TIMES:
+        yield "algebra", plan.algebra.name
+    if plan.conj:
+        yield "conjugated operands", " ".join(map(str, plan.conj))
 
 
 def report_of_sweep(sweep: SweepPlan, max_steps: int | None) -> Report:

@@ -225,6 +225,8 @@ def held_bytes(kernel: Any, /) -> int:
         return 0
     if kind in _LEAVES:
         return getsizeof(kernel)
+    if kind is tuple and len(kernel) == 2 and type(kernel[0]) in _LEAVES and type(kernel[1]) in _FREE:
+        return getsizeof(kernel) + getsizeof(kernel[0])  # a binding as most are: a kernel in C, and a form
     total, waiting = 0, [kernel]
     seen: set[int] = set()
     while waiting:  # no recursion: what a kernel holds may be nested deeper than Python calls

@@ -5,6 +5,7 @@ A bool is no int here, and nothing but a bool is a flag: ``keepdims="no"`` is an
 
 from __future__ import annotations
 
+import os
 from operator import index as as_index
 from typing import Any
 
@@ -86,6 +87,22 @@ def flag(operation: str, what: str, value: object, /) -> bool:
     if kind.__module__ == "numpy" and kind.__name__ in ("bool", "bool_"):
         return bool(value)
     raise ArgumentError(f"{operation}: {what} is {shortened(value)}; accepted: True and False", operation=operation)
+
+
+def file_name(operation: str, what: str, value: Any, /) -> str:
+    """The name of a file that a user wrote, as a str or a path object.
+
+    >>> file_name("calibrate", "path", "machine.json")
+    'machine.json'
+    """
+    try:
+        name: object = os.fspath(value)
+        if isinstance(name, str) and name and "\0" not in name:
+            os.fsencode(name)
+            return name
+    except (TypeError, UnicodeEncodeError):
+        pass
+    raise ArgumentError(f"{operation}: {what} is {shortened(value)}; accepted: the name of a file", operation=operation)
 
 
 def choice(operation: str, what: str, value: object, accepted: tuple[str, ...], /) -> str:

@@ -95,8 +95,10 @@ def as_target(out: Any, /) -> TypedTensorViewMut[Any]:
     """
     if isinstance(out, TypedTensorViewMut):
         return out
-    if isinstance(out, Tensor) and out.is_compact and out.layout.offset == 0:
-        return mutable_view_of(out)
+    if isinstance(out, Tensor) and out._form.is_compact:
+        backend = registry.backend_for(out._form.placement)
+        if call_translated("out", None, backend.offset_of, out._array) == 0:
+            return mutable_view_of(out)
     what = "view that is not mutable" if isinstance(out, Tensor) else type(out).__name__
     raise ReadOnlyError(f"out: found a {what}; accepted: an owned tensor, or what mutable_view() returns")
 

@@ -15,6 +15,7 @@ The kernels in C copy no operand; NumPy's copy each at most once. All write the 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import inf
 from typing import Any, Final
 
 import numpy as np
@@ -175,14 +176,16 @@ def plan_contraction(x: Operand, y: Operand, result: Operand) -> Plan:
     native_plan = plan_native(axes, x, y, result) if terms <= _FEW_TERMS else None
     if native_plan is not None and native_plan.cost <= cost.least_numpy(terms, result.dtype):
         return native_plan  # NumPy's need not be worked out
-    plan = plan_numpy(axes, x, y, result)
+    plan = plan_numpy(axes, x, y, result, inf if native_plan is None else native_plan.cost)
     if terms > _FEW_TERMS and cost.least_native(terms, result.dtype) < plan.cost:  # nor ours
         native_plan = plan_native(axes, x, y, result)
     return native_plan if native_plan is not None and native_plan.cost < plan.cost else plan
 
 
-def plan_numpy(axes: tuple[Axis, ...], x: Operand, y: Operand, result: Operand) -> MatrixProduct | Accumulation:
-    """The cheapest kernel made of NumPy's; ``axes`` as from ``join``.
+def plan_numpy(
+    axes: tuple[Axis, ...], x: Operand, y: Operand, result: Operand, below: float = inf
+) -> MatrixProduct | Accumulation:
+    """The cheapest kernel made of NumPy's, if one costs less than ``below``; ``axes`` as from ``join``.
 
     >>> x, y = row_major((0, 1), (3, 4), "float64"), row_major((1, 2), (4, 5), "float64")
     >>> result = row_major((0, 2), (3, 5), "float64")
@@ -193,7 +196,7 @@ def plan_numpy(axes: tuple[Axis, ...], x: Operand, y: Operand, result: Operand) 
     terms = extent_of(contracted)
     if terms == 1:
         return plan_broadcast_sum(axes)
-    matrices = plan_product(axes, x, y, result)
+    matrices = plan_product(axes, x, y, result, below)
     single = len(contracted) == len(axes)  # a result of one element is no array to add to
     if terms > MOST_TERMS or single or not (matrices.stack or matrices.copies):
         return matrices

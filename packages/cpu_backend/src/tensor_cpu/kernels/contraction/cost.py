@@ -232,11 +232,20 @@ def least_native(terms: int, dtype: str) -> float:
     return min(_PAIR_CALL, _GEMM_CALL) + terms * multiply_add
 
 
+def least_products(count: int, terms: int, dtype: str, *, dots: bool = True) -> float:
+    """The least that :func:`products` and :func:`loops` say for so many multiply-adds in a stack of ``count`` products.
+
+    >>> least_products(8, 8 * 4**3, "float64", dots=False) < products(8, 4, 4, 4, "float64")
+    True
+    """
+    call = _PRODUCT_CALL / 4 if dots else _PRODUCT_CALL
+    return min(_PRODUCTS_CALL + count * call + 2 * terms * _BLAS_FLOP.get(dtype, _LOOP_FLOP), _LOOPS_CALL)
+
+
 def least_numpy(terms: int, dtype: str) -> float:
     """The least that :func:`products`, :func:`loops` and :func:`accumulation` say for so many multiply-adds.
 
     >>> least_numpy(64**3, "float64") < products(1, 64, 64, 64, "float64")
     True
     """
-    flop = _BLAS_FLOP.get(dtype, _LOOP_FLOP)
-    return min(_PRODUCTS_CALL + _PRODUCT_CALL / 4 + 2 * terms * flop, _LOOPS_CALL, _UFUNC_CALL)
+    return min(least_products(1, terms, dtype), _UFUNC_CALL)

@@ -10,6 +10,7 @@ NumPy's own loop, into which it falls without a word, is faster than the copies.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import inf
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -74,8 +75,10 @@ class MatrixProduct(NamedTuple):
         return max(copied, result.size if self.permutes_result else 0) * np.dtype(result.dtype).itemsize
 
 
-def plan_product(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) -> MatrixProduct:
+def plan_product(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand, below: float = inf) -> MatrixProduct:
     """The cheapest matrix product; ``axes`` as from ``join``, at least one of them contracted.
+
+    Where none costs less than ``below``, it need not be the cheapest.
 
     >>> from tensor_cpu.kernels.axes import join, row_major
     >>> x, w = row_major((0, 1, 2), (5, 40, 30), "float64"), row_major((3, 1), (20, 40), "float64")
@@ -86,11 +89,17 @@ def plan_product(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) 
     """
     _, contracted, free_x, free_y = by_occurrence(axes)
     best: MatrixProduct | None = None
+    terms = extent_of(axes)
     for inner in _orders(contracted, FIRST, SECOND):
         for columns in _choices(free_x, FIRST):
             for rows in _choices(free_y, SECOND):
                 taken = (*inner, *columns, *rows)
                 stack = tuple([axis for axis in axes if axis not in taken]) if len(taken) < len(axes) else ()
+                if best is not None:
+                    dots = not (rows or columns)
+                    least = cost.least_products(extent_of(stack), terms, result.dtype, dots=dots)
+                    if least >= min(best.cost, below):
+                        continue
                 candidate = _judge(stack, rows, inner, columns, x, y, result)
                 if best is None or candidate.cost < best.cost:
                     best = candidate
