@@ -23,7 +23,7 @@
 
 #include <stdlib.h>
 
-enum { MOST_LANES = 4096, TILE_WORK = 1 << 15, WORTH_A_THREAD = 1 << 16, WORTH_RELEASING_THE_GIL = 1 << 14 };
+enum { MOST_LANES = 4096, TILE_WORK = 1 << 15, WORTH_A_THREAD = 1 << 18, WORTH_RELEASING_THE_GIL = 1 << 14 };
 enum { STREAMED_BYTES = 1 << 24 }; /* a result that leaves the cache before anybody reads it */
 
 typedef struct {
