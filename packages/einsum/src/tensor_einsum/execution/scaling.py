@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.dtypes import C32, F32
 from tensor_core.errors import ArgumentError, DTypeError, ReadOnlyError, UnsupportedOperationError
-from tensor_einsum.execution.executor import Executable, Instruction, OnStep, bind_steps, check_fits, needs_check
+from tensor_einsum.execution.executor import Executable, Instruction, bind_steps, check_fits, needs_check
+from tensor_einsum.execution.progress import OnStep
 from tensor_runtime.algebras import MAX_TIMES, PLUS_TIMES
 from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.registry import registry

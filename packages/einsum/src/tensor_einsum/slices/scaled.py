@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tensor_einsum.execution.executor import OnStep, check_fits, needs_check
+from tensor_einsum.execution.executor import check_fits, needs_check
+from tensor_einsum.execution.progress import OnStep
 from tensor_einsum.execution.scaling import Scale, check_scalable, copied_bytes, in_place, largest_magnitude, normalised
 from tensor_einsum.slices.executable import SlicedExecutable
 from tensor_einsum.slices.gathering import Gathering
