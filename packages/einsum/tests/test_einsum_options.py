@@ -283,3 +283,29 @@ def test_an_interrupt_stops_between_steps_and_leaves_everything_sound() -> None:
         CHAIN(A, A, A, A, on_step=interrupted)
     assert seen == [1, 2]
     assert CHAIN(A, A, A, A).to_numpy().tolist() == (A @ A @ A @ A).to_numpy().tolist()
+
+
+@pytest.mark.parametrize("sliced", [False, True])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"checkpoint": 5}, "einsum: checkpoint is 5; accepted: the name of a file"),
+        ({"checkpoint_seconds": "x"}, "einsum: checkpoint_seconds is 'x'; accepted: a number of 0 or more"),
+        ({"checkpoint": "sum", "checkpoint_seconds": -1}, "einsum: checkpoint_seconds is -1; accepted: a number of 0"),
+        ({"on_step": 3}, "einsum: on_step is 3; accepted: a function of two ints, done and total, or None"),
+        ({"on_step": 3, "strip_exponent": True}, "einsum: on_step is 3; accepted: a function"),
+    ],
+)
+def test_options_of_a_run_are_checked_before_it_whether_or_not_it_is_sliced(
+    options: dict[str, Any], message: str, sliced: bool
+) -> None:
+    found = plan("ij,jk->ik", A, B)
+    seen: list[int] = []
+    with pytest.raises(ArgumentError, match=message):
+        (found.with_slices("j") if sliced else found)(
+            A, B, **{"progress": lambda now: seen.append(now.done), **options}
+        )
+    assert seen == []
+    if "on_step" not in options:
+        with pytest.raises(ArgumentError, match=message):
+            einsum("ij,jk->ik", A, B, **options)

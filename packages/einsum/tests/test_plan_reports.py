@@ -6,6 +6,9 @@ import itertools
 import re
 from html.parser import HTMLParser
 
+import pytest
+
+from tensor_core.errors import ArgumentError
 from tensor_einsum import Plan, plan
 from tensor_runtime.algebras import MAX_PLUS
 
@@ -95,3 +98,10 @@ def test_an_algebra_and_conjugated_operands_are_shown_where_they_are_unusual() -
     plain = str(plan("ij,jk->ik", *shapes, dtype="C64"))
     assert "algebra" not in plain
     assert "conjugated" not in plain
+
+
+def test_a_number_of_steps_that_is_none_is_refused() -> None:
+    found = plan("ij,jk->ik", (2, 3), (3, 4))
+    for table in (found.table, plan("ij,j->", (2, 3), (3,)).environments_plan().table):
+        with pytest.raises(ArgumentError, match="table: max_steps is 'abc'; accepted: an int"):
+            table("abc")  # type: ignore[arg-type]

@@ -311,3 +311,14 @@ def test_a_cluster_computes_slices_and_does_those_of_a_killed_worker_again() -> 
         result = SLICED.map_slices(client, *operands, on_slice=on_slice)
         assert killed
         assert np.allclose(result.to_numpy(), expected, rtol=1e-12)
+
+
+def test_options_of_slices_are_checked_before_the_first() -> None:
+    operands = operands_of(SLICED)
+    with pytest.raises(ArgumentError, match="run_slice: on_step is 3; accepted: a function of two ints"):
+        SLICED.run_slice(0, *operands, on_step=3)  # type: ignore[arg-type]
+    with ThreadPoolExecutor(1) as threads:
+        with pytest.raises(ArgumentError, match="map_slices: on_slice is 3; accepted: a function of two ints"):
+            SLICED.map_slices(threads, *operands, on_slice=3)  # type: ignore[arg-type]
+        with pytest.raises(ArgumentError, match="map_slices: checkpoint_seconds is 'x'; accepted: a number"):
+            SLICED.map_slices(threads, *operands, checkpoint_seconds="x")  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import string
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,9 @@ import tensor_runtime as tr
 from network_cases import LAYOUTS, NUMPY_NAMES, Case, cases, laid_out, naive, same, small_integers
 from tensor_core.errors import ArgumentError, DTypeError, PlacementError
 from tensor_einsum import ExtentError, Plan, Progress, plan
+from tensor_einsum.search.path import to_ids
+from tensor_einsum.slices.cutting import part_extents, slice_network, starts_of, varying
+from tensor_einsum.steps.steps import build_steps
 from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND, Semiring
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.testing.simulated_device import SimulatedBackend
@@ -48,6 +52,52 @@ def test_parts_computed_one_by_one_are_gathered_to_the_same(case: Case, data: st
 
     assert same(sliced.gather(parts), naive(case))
     assert all(np.array_equal(part.to_numpy(), copy) for part, copy in zip(parts, before, strict=True))
+
+
+def flops_by_slices(found: Plan) -> tuple[int, int]:
+    """Flops, and flops as opt_einsum counts, of what all slices share and of each slice, one after the other."""
+    varies = varying(found._network, found.sliced, found.steps)[len(found.inputs) :]
+    counts = [0, 0]
+    for number in range(found.slices.count):
+        parts = part_extents(starts_of(number, found.sliced, found.extents), found.sliced, found.extents)
+        network = slice_network(found._network, found.sliced, parts)
+        steps = build_steps(network, to_ids(found.path, len(found.inputs)), 8, found.conj)
+        for step, own in zip(steps, varies, strict=True):
+            if own or number == 0:
+                counts[0] += step.flops
+                counts[1] += step.opt_einsum_flops
+    return counts[0], counts[1]
+
+
+@settings(max_examples=200, deadline=None)
+@given(cases(), st.data())
+def test_flops_are_those_of_all_slices_whatever_their_extents(case: Case, data: st.DataObject) -> None:
+    shapes = [array.shape for array in case.arrays]
+    conj = data.draw(st.sampled_from([(), tuple(range(len(shapes)))]))
+    sliced = plan(case.notation, *shapes, dtype="C64", conj=conj)
+    sliced = sliced.with_slices(data.draw(cuts(sliced)))
+
+    if sliced.sliced:
+        assert (sliced.flops, sliced.opt_einsum_flops) == flops_by_slices(sliced)
+
+
+def test_flops_of_an_embedding_that_is_conjugated_are_those_of_its_uneven_parts() -> None:
+    found = plan("i->ii", (5,), dtype="C64", conj=0).with_slices({"i": 2})
+
+    assert (found.flops, found.opt_einsum_flops) == flops_by_slices(found)
+    assert found.flops == 2 * 2 + 2 * 2 + 1 * 1
+
+
+def test_many_labels_may_be_cut_unevenly_as_only_slices_that_run_are_bound() -> None:
+    letters = string.ascii_letters[:40]
+    found = plan(",".join(letters) + "->", *[(3,)] * 40, optimize=False).with_slices(dict.fromkeys(letters, 2))
+    vectors = [tr.tensor([1.0, 2.0, 3.0])] * 40
+
+    assert found.slices.count == 2**40
+    assert found.peak_bytes_on(*vectors) > 0
+    assert found.run_slice(0, *vectors).item() == 3.0**40  # every first part
+    assert found.run_slice(2**40 - 1, *vectors).item() == 3.0**40  # every last one
+    assert found.run_slice(1, *vectors, force=True).item() == 3.0**40
 
 
 @pytest.mark.parametrize("dtype", NUMPY_NAMES)

@@ -10,7 +10,6 @@ from tensor_einsum.execution.progress import Progress
 from tensor_einsum.search.options import SearchKeywords
 from tensor_runtime.algebras import Semiring
 
-OnStep = Callable[[int, int], object]
 Report = bool | Callable[[Progress], object]
 
 

@@ -19,6 +19,7 @@ from tensor_core.errors import DTypeError, OutOfMemoryError, TensorError
 from tensor_core.formatting import readable_bytes
 from tensor_einsum.errors import ExtentError
 from tensor_einsum.execution import conjugation, semirings
+from tensor_einsum.execution.progress import OnStep
 from tensor_einsum.execution.unary_steps import StepBinder, bind_squeeze, bind_unary_einsum
 from tensor_einsum.steps.steps import Step, numbered, peak_bytes
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
@@ -36,8 +37,6 @@ from tensor_runtime.protocols import Kernel
 
 if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan
-
-OnStep = Callable[[int, int], object]
 
 _UNCHECKED: Final = 64 << 20
 """Needs up to here are never looked at, so that small plans pay nothing for the question."""

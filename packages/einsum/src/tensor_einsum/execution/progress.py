@@ -14,6 +14,9 @@ from typing import Any, Final, NamedTuple
 from tensor_core.errors import ArgumentError, BackendUnavailableError, shortened
 from tensor_einsum.steps.steps import Step
 
+OnStep = Callable[[int, int], object]
+"""Called after each step, or slice, with how many are done and how many there are."""
+
 _LEAST: Final = 1000
 """Flops that a step counts for at least; it takes its microseconds even if it only rearranges."""
 
@@ -55,10 +58,24 @@ class Meter:
         self.report(Progress(done, total, share, seconds, seconds / share - seconds))
 
 
+def check_function(operation: str, what: str, value: Any) -> None:
+    """Refuse what is neither a function of two ints nor None.
+
+    >>> check_function("einsum", "on_step", 3)
+    Traceback (most recent call last):
+    tensor_core.errors.ArgumentError: einsum: on_step is 3; accepted: a function of two ints, done and total, or None
+    """
+    if value is not None and not callable(value):
+        raise ArgumentError(
+            f"{operation}: {what} is {shortened(value)}; accepted: a function of two ints, done and total, or None",
+            operation=operation,
+        )
+
+
 @contextmanager
 def reporting(
     operation: str, steps: Sequence[Step], progress: Any, repeated: Sequence[Step] = (), times: int = 0
-) -> Iterator[Callable[[int, int], object] | None]:
+) -> Iterator[OnStep | None]:
     """What is to be called after each step, for what a user gives as ``progress``.
 
     Args:

@@ -3,6 +3,8 @@
 After each step the largest magnitude of the result is looked at, and where it is far from 1, the result is multiplied
 by a power of two that brings it near; operands likewise, before they are read. Powers of two lose nothing, and their
 exponents are added as whole numbers, so the mantissa is what the plain contraction gives wherever that stays in range.
+Results are rescaled where they lie, piece by piece, so a contraction takes no more memory than without; operands, which
+are a user's, are copied where they are out of range.
 
 Looking at a magnitude reads one number back from where the tensor is, after each step.
 
@@ -16,14 +18,18 @@ from math import frexp, inf, isfinite, log10
 from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.dtypes import C32, F32
-from tensor_core.errors import ArgumentError, DTypeError
-from tensor_einsum.execution.executor import Executable, Instruction, OnStep, bind_steps, check_fits, needs_check
+from tensor_core.errors import ArgumentError, DTypeError, ReadOnlyError, UnsupportedOperationError
+from tensor_einsum.execution.executor import Executable, Instruction, bind_steps, check_fits, needs_check
+from tensor_einsum.execution.progress import OnStep
 from tensor_runtime.algebras import MAX_TIMES, PLUS_TIMES
 from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.registry import registry
+from tensor_runtime.dispatch.out import as_target, write
 from tensor_runtime.form import Form
 from tensor_runtime.ops.arithmetic import divide, multiply
+from tensor_runtime.ops.indexing import mutable_view
 from tensor_runtime.ops.statistics import NORM
+from tensor_runtime.ops.views import reshape_view
 from tensor_runtime.tensors.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
@@ -38,6 +44,11 @@ _LARGEST: Final = (None, False, inf)
 _NARROW: Final = 30
 _WIDE: Final = 300
 """Binary exponents within which a tensor is left as it is: products of two such, summed, stay in range."""
+_PIECE: Final = 1 << 20
+"""Bytes of a result that are rescaled at once, and so the most that it takes besides."""
+
+
+Change = Callable[[Tensor], Tensor]
 
 
 class Scale:
@@ -53,7 +64,20 @@ class Scale:
         self.exponent = 0
 
     def brought_near(self, x: Tensor) -> Tensor:
-        """The tensor, multiplied by a power of two where it is far from 1; not if it holds NaN or an infinity."""
+        """The tensor, or a copy multiplied by a power of two where it is far from 1; not one with NaN or infinities."""
+        return self._near(x, _copied)
+
+    def bring_near(self, x: Tensor) -> Tensor:
+        """The same of a result that belongs to nobody else, which is changed where it lies.
+
+        >>> from tensor_runtime import tensor
+        >>> scale, x = Scale(), tensor([2.0**900] * 200_000)
+        >>> scale.bring_near(x) is x, x[0].item()
+        (True, 0.5)
+        """
+        return self._near(x, in_place)
+
+    def _near(self, x: Tensor, changed: Callable[[Tensor, Change], Tensor]) -> Tensor:
         largest = largest_magnitude(x)
         if largest == 0.0 or not isfinite(largest):
             return x
@@ -61,10 +85,41 @@ class Scale:
         if abs(exponent) <= (_NARROW if x.dtype in (F32, C32) else _WIDE):
             return x
         self.exponent += exponent
-        if abs(exponent) <= _ONE_FACTOR:
-            return multiply(x, 2.0**-exponent)
-        first = -exponent // 2
-        return multiply(multiply(x, 2.0**first), 2.0 ** (-exponent - first))
+        return changed(x, lambda piece: _shifted(piece, -exponent))
+
+
+def _shifted(x: Tensor, exponent: int) -> Tensor:
+    if abs(exponent) <= _ONE_FACTOR:
+        return multiply(x, 2.0**exponent)
+    first = exponent // 2
+    return multiply(multiply(x, 2.0**first), 2.0 ** (exponent - first))
+
+
+def _copied(x: Tensor, change: Change) -> Tensor:
+    return change(x)
+
+
+def in_place(x: Tensor, change: Change) -> Tensor:
+    """A tensor whose elements are changed one by one; where it lies, if it is large and its memory can be written.
+
+    >>> from tensor_runtime import ones
+    >>> x = ones((500, 400))
+    >>> in_place(x, lambda piece: multiply(piece, 2.0)) is x, x[499, 399].item()
+    (True, 2.0)
+    """
+    form = x._form
+    if form.nbytes <= _PIECE or not form.is_compact:
+        return change(x)
+    flat = reshape_view(x, form.size)
+    try:
+        target = as_target(flat)
+    except (UnsupportedOperationError, ReadOnlyError):  # a backend whose arrays never change
+        return change(x)
+    count = _PIECE // form.dtype.itemsize
+    for start in range(0, form.size, count):
+        piece = slice(start, start + count)
+        write(mutable_view(target[piece]), change(flat[piece]))
+    return x
 
 
 def largest_magnitude(x: Tensor) -> float:
@@ -112,7 +167,7 @@ def run_scaled(
 
     Raises:
         DTypeError, ArgumentError: as for :func:`check_scalable`.
-        OutOfMemoryError: the plan does not fit, with a copy of its largest intermediate.
+        OutOfMemoryError: the plan does not fit, with the copies of operands that are out of range.
 
     >>> from tensor_einsum import plan
     >>> from tensor_runtime import tensor
@@ -131,7 +186,7 @@ def run_scaled(
         else Instruction(_scaled(instruction.kernel, form, scale), instruction.first, instruction.second)
         for instruction, form, step in zip(instructions, forms[len(near) :], plan.steps, strict=True)
     ]
-    needed = Executable(plan, instructions).needed_bytes + max((step.bytes for step in plan.steps), default=0)
+    needed = Executable(plan, instructions).needed_bytes + copied_bytes(operands, near)
     if not force and needs_check(needed, forms[-1].placement):
         check_fits(plan, needed)
     executable = Executable(plan, tuple(scaled))
@@ -139,11 +194,22 @@ def run_scaled(
 
 
 def _scaled(kernel: Any, form: Form, scale: Scale) -> Callable[..., Any]:
-    return lambda *arrays: scale.brought_near(wrap(form, kernel(*arrays)))._array
+    return lambda *arrays: scale.bring_near(wrap(form, kernel(*arrays)))._array
+
+
+def copied_bytes(operands: Sequence[Tensor], near: Sequence[Tensor]) -> int:
+    """Bytes of the operands that were copied to be rescaled.
+
+    >>> from tensor_runtime import ones
+    >>> x = ones((3,))
+    >>> copied_bytes([x, x], [x, multiply(x, 2.0)])
+    24
+    """
+    return sum(copy._form.nbytes for x, copy in zip(operands, near, strict=True) if copy is not x)
 
 
 def normalised(result: Tensor, scale: Scale) -> tuple[Tensor, float]:
-    """A mantissa whose largest magnitude is 1, and log10 of what it has to be multiplied by.
+    """A mantissa whose largest magnitude is 1, and log10 of what it has to be multiplied by; changes the result.
 
     A result of zeros has the exponent 0; one that holds NaN or an infinity stays as it is.
 
@@ -158,4 +224,4 @@ def normalised(result: Tensor, scale: Scale) -> tuple[Tensor, float]:
     exponent = scale.exponent * _LOG10_OF_2
     if not isfinite(largest):
         return result, exponent
-    return divide(result, largest), exponent + log10(largest)
+    return in_place(result, lambda piece: divide(piece, largest)), exponent + log10(largest)

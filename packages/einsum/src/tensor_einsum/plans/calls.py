@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.errors import ArgumentError
 from tensor_einsum.execution.accumulation import Accumulation
-from tensor_einsum.execution.executor import OnStep, bind_plan, check_fits, check_forms, needs_check
-from tensor_einsum.execution.progress import reporting
+from tensor_einsum.execution.executor import bind_plan, check_fits, check_forms, needs_check
+from tensor_einsum.execution.progress import OnStep, check_function, reporting
 from tensor_einsum.execution.scaling import run_scaled
 from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
@@ -19,6 +19,7 @@ from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
 if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan
 
+_MINUTE: Final = 60.0
 _executables: Final[CacheTable[Binding]] = CacheTable(binding_cache)
 
 
@@ -61,7 +62,7 @@ def call_plan(
     strip_exponent: Any = False,
     force: Any = False,
     checkpoint: Any = None,
-    checkpoint_seconds: Any = 60.0,
+    checkpoint_seconds: Any = _MINUTE,
 ) -> Any:
     """Contract tensors by a plan, with any of the options of ``Plan.__call__``.
 
@@ -83,6 +84,11 @@ def call_plan(
             operation="einsum",
         )
     forces = flag("einsum", "force", force)
+    check_function("einsum", "on_step", on_step)
+    if checkpoint is not None or checkpoint_seconds is not _MINUTE:
+        from tensor_einsum.slices.checkpoint import check_saving
+
+        check_saving("einsum", checkpoint, checkpoint_seconds)
     result = form_of(plan.output_dtype, plan.output_shape, operands[0].placement)
     accumulation = Accumulation(result, plan.algebra, operands, out, alpha, beta)
     once, repeated, times = plan.steps, plan.steps[:0], 0

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Unpack, overload
 
 from tensor_core.dtypes import DType
 from tensor_core.promotion import promote
+from tensor_einsum.execution.progress import OnStep
 from tensor_einsum.notation.label_names import written
 from tensor_einsum.notation.network import Labels, Network, Shape, resolve
 from tensor_einsum.notation.reading import LabelLists, Notation, notations, read_notation
-from tensor_einsum.options import OnStep, RunOptions
+from tensor_einsum.options import RunOptions
 from tensor_einsum.plans.calls import call_plan, run_plan
 from tensor_einsum.plans.methods import PlanMethods
 from tensor_einsum.plans.stored import parts_of_json, parts_of_pickle, pickled, to_json

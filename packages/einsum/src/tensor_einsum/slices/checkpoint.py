@@ -61,11 +61,8 @@ class Checkpoint:
     """
 
     def __init__(self, plan: Plan, operands: Sequence[Tensor], path: Any, seconds: Any) -> None:
+        check_saving("einsum", path, seconds)
         self.path = file_name("einsum", "checkpoint", path)
-        if type(seconds) not in (int, float) or not seconds >= 0:
-            raise ArgumentError(
-                f"einsum: checkpoint_seconds is {shortened(seconds)}; accepted: a number of 0 or more, in seconds"
-            )
         self.plan, self.seconds = plan, seconds
         self._digests = {"plan": digest_of_plan(plan), "operands": digest_of_operands(operands)}
         self._saved = monotonic()
@@ -145,6 +142,22 @@ class Checkpoint:
         """Remove the file, when the result is complete."""
         with suppress(FileNotFoundError):
             os.unlink(self.path)
+
+
+def check_saving(operation: str, path: Any, seconds: Any) -> None:
+    """Refuse what names no file, unless it is None, and what is no time between two savings.
+
+    >>> check_saving("einsum", None, "x")
+    Traceback (most recent call last):
+    tensor_core.errors.ArgumentError: einsum: checkpoint_seconds is 'x'; accepted: a number of 0 or more, in seconds
+    """
+    if path is not None:
+        file_name(operation, "checkpoint", path)
+    if type(seconds) not in (int, float) or not seconds >= 0:
+        raise ArgumentError(
+            f"{operation}: checkpoint_seconds is {shortened(seconds)}; accepted: a number of 0 or more, in seconds",
+            operation=operation,
+        )
 
 
 def digest_of_plan(plan: Plan) -> str:

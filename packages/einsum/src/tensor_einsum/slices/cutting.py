@@ -10,9 +10,9 @@ Everything is pure data of labels and extents.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from fractions import Fraction
 from math import prod
 from typing import Any, NamedTuple
 
@@ -130,18 +130,17 @@ def part_extents(starts: dict[int, int], cuts: Cuts, extents: Sequence[int]) -> 
     return tuple(min(part, extents[label] - starts[label]) for label, part in cuts)
 
 
-def kinds(cuts: Cuts, extents: Sequence[int]) -> Iterator[tuple[Shape, int]]:
-    """The extents that slices have along the labels that are cut, and how many slices have them; the full ones first.
+def largest_kinds(cuts: Cuts, extents: Sequence[int]) -> list[Shape]:
+    """Extents of a full slice along the labels that are cut, then of those that are shorter along one label alone.
 
-    >>> list(kinds(((0, 2), (1, 3)), (5, 6)))
-    [((2, 3), 4), ((1, 3), 2)]
+    There are twice as many kinds for each label that is cut unevenly; all others are shorter along several.
+
+    >>> largest_kinds(((0, 2), (1, 3), (2, 4)), (5, 6, 7))
+    [(2, 3, 4), (1, 3, 4), (2, 3, 3)]
     """
-    choices = []
-    for label, part in cuts:
-        whole, rest = divmod(extents[label], part)
-        choices.append([(part, whole), *([(rest, 1)] if rest else [])])
-    for chosen in product(*choices):
-        yield tuple(extent for extent, _ in chosen), prod(count for _, count in chosen)
+    full = tuple(part for _, part in cuts)
+    rests = [extents[label] % part for label, part in cuts]
+    return [full, *[(*full[:place], rest, *full[place + 1 :]) for place, rest in enumerate(rests) if rest]]
 
 
 def slice_network(network: Network, cuts: Cuts, parts: Sequence[int] | None = None) -> Network:
@@ -239,14 +238,43 @@ def sliced_steps(network: Network, cuts: Sequence[Cut], path: Path, itemsize: in
     steps = build_steps(slice_network(network, cuts), path, itemsize, conj)
     varies = varying(network, cuts, steps)
     first = len(network.inputs)
-    flops = sum(step.flops for step, own in zip(steps, varies[first:], strict=True) if not own)
-    counted = sum(step.opt_einsum_flops for step, own in zip(steps, varies[first:], strict=True) if not own)
-    for parts, count in kinds(cuts, network.extents):
-        these = build_steps(slice_network(network, cuts, parts), path, itemsize, conj)
-        flops += count * sum(step.flops for step, own in zip(these, varies[first:], strict=True) if own)
-        counted += count * sum(step.opt_einsum_flops for step, own in zip(these, varies[first:], strict=True) if own)
+    flops = counted = Fraction(0)
+    for step, mean, own in zip(steps, _mean_steps(network, cuts, path, conj) or steps, varies[first:], strict=True):
+        times = prod(grid(cuts, network.extents)) if own else 1
+        embedded = _mean_size(step.output, network, cuts) if step.kind == "conj" else None
+        flops += times * (mean.flops if embedded is None else embedded)
+        counted += times * (mean.opt_einsum_flops if embedded is None else embedded)
     result = prod(network.extents[label] for label in network.output) * itemsize
-    return Sliced(cuts, steps, flops, counted, sliced_peak(steps, varies, first, result))
+    return Sliced(cuts, steps, int(flops), int(counted), sliced_peak(steps, varies, first, result))
+
+
+def _mean_steps(network: Network, cuts: Cuts, path: Path, conj: Sequence[int]) -> Sequence[Step]:
+    """Steps of a slice whose parts have the mean extent along each label; () where all parts are full.
+
+    Flops are sums of products of extents, in which a label occurs once, and each part of a label meets each part of
+    every other. So the mean flops of all slices are those of the mean extents, exactly.
+    """
+    parts = grid(cuts, network.extents)
+    means: list[Any] = [Fraction(network.extents[label], count) for (label, _), count in zip(cuts, parts, strict=True)]
+    if means == [part for _, part in cuts]:
+        return ()
+    sliced = slice_network(network, cuts)
+    extents = list(sliced.extents)
+    for (label, part), mean in zip(cuts, means, strict=True):
+        if part > 1:
+            extents[label] = mean
+    return build_steps(sliced._replace(extents=tuple(extents)), path, 1, conj)
+
+
+def _mean_size(labels: Labels, network: Network, cuts: Cuts) -> Fraction:
+    """Elements of a tensor in the mean of all slices; labels may repeat, as in the output ``ii``."""
+    cut = {label for label, _ in cuts}
+    size = Fraction(prod(network.extents[label] for label in labels if label not in cut))
+    for label, part in cuts:
+        whole, rest = divmod(network.extents[label], part)
+        power = labels.count(label)
+        size *= Fraction(whole * part**power + (rest > 0) * rest**power, whole + (rest > 0))
+    return size
 
 
 def sliced_peak(

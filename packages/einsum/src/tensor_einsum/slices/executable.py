@@ -1,8 +1,8 @@
 """Sliced plans bound to forms: kernels for every kind of slice, and how one slice runs.
 
 Slices whose parts have equal extents share their kernels, so most plans need one set; the last parts of labels may
-need others. What does not depend on a slice is computed once, before the first, and shared by all. Operands are read
-through views: no element is copied to cut them.
+need others, which are bound when the first such slice runs. What does not depend on a slice is computed once, before
+the first, and shared by all. Operands are read through views: no element is copied to cut them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tensor_core.formatting import readable_bytes
 from tensor_einsum.execution.executor import bind_steps, check_forms, check_placement
 from tensor_einsum.notation.network import Labels, Shape
 from tensor_einsum.search.path import to_ids
-from tensor_einsum.slices.cutting import kinds, part_extents, slice_network, sliced_peak, starts_of, varying
+from tensor_einsum.slices.cutting import largest_kinds, part_extents, slice_network, sliced_peak, starts_of, varying
 from tensor_einsum.steps.steps import build_steps
 from tensor_runtime.backends.error_translation import translated
 from tensor_runtime.backends.workspaces import workspace_of
@@ -83,16 +83,19 @@ class SlicedExecutable:
         self.home = forms[0].placement
         self._forms = tuple(forms)
         self._around = around
-        network, cuts = plan._network, plan.sliced
         self.count = plan.slices.count
         self._path = to_ids(plan.path, len(plan.inputs))
-        self._varies = varying(network, cuts, plan.steps)
-        self.kinds = {parts: self._bind(parts) for parts, _ in kinds(cuts, plan.extents)}
-        self._before, self._shared_views = self._shared(next(iter(self.kinds.values())))
+        self._varies = varying(plan._network, plan.sliced, plan.steps)
+        full = tuple(part for _, part in plan.sliced)
+        bound, self._slot_forms = self._bind(full)
+        self._before, self._shared_views = self._shared(bound)
+        self._full = self._own(bound)
+        self._kinds = {full: self._full}
         self.shared_steps = len(self._before)
         self.slice_steps = len(plan.steps) - self.shared_steps
 
-    def _bind(self, parts: Shape) -> Kind:
+    def _bind(self, parts: Shape) -> tuple[Kind, list[Form]]:
+        """All steps for slices of these extents, and the forms of operands and results."""
         plan, first = self.plan, len(self.plan.inputs)
         network = slice_network(plan._network, plan.sliced, parts)
         readings, views = [], []
@@ -103,14 +106,13 @@ class SlicedExecutable:
                 readings.append((operand, reading))
         steps = build_steps(network, self._path, plan.output_dtype.itemsize, plan.conj)
         instructions, slots = bind_steps(steps, views, plan.output_dtype, plan.algebra)
-        self._slot_forms = slots
         tasks = []
         for number, (step, (kernel, one, two)) in enumerate(zip(steps, instructions, strict=True), first):
             own = [slot for slot in step.operands if self._varies[slot] or not self._varies[number]]
             if self._around is not None and step.kind != "squeeze":
                 kernel = self._around(kernel, slots[number])
             tasks.append(Task(kernel, one, two, number, tuple(own)))
-        return Kind(tuple(readings), tuple(tasks), slots[-1])
+        return Kind(tuple(readings), tuple(tasks), slots[-1]), slots
 
     def _shared(self, kind: Kind) -> tuple[tuple[Task, ...], tuple[tuple[int, Reading], ...]]:
         """What runs before the slices. What a slice reads of it must not be forgotten there."""
@@ -121,13 +123,25 @@ class SlicedExecutable:
             if not self._varies[task.result]
         )
         views = tuple((operand, reading) for operand, reading in kind.readings if not self._varies[operand])
-        for parts, bound in self.kinds.items():
-            self.kinds[parts] = Kind(
-                tuple((operand, reading) for operand, reading in bound.readings if self._varies[operand]),
-                tuple(task for task in bound.tasks if self._varies[task.result]),
-                bound.result,
-            )
         return before, views
+
+    def _own(self, kind: Kind) -> Kind:
+        """What a slice reads and does itself."""
+        return Kind(
+            tuple((operand, reading) for operand, reading in kind.readings if self._varies[operand]),
+            tuple(task for task in kind.tasks if self._varies[task.result]),
+            kind.result,
+        )
+
+    def _kind(self, parts: Shape) -> Kind:
+        """Kernels for slices of these extents; threads that ask at once get equal ones."""
+        known = self._kinds.get(parts)
+        if known is None:
+            known = self._kinds[parts] = self._own(self._bind(parts)[0])
+        return known
+
+    def _kind_of(self, starts: dict[int, int]) -> Kind:
+        return self._kind(part_extents(starts, self.plan.sliced, self.plan.extents))
 
     @cached_property
     def needed_bytes(self) -> int:
@@ -137,10 +151,11 @@ class SlicedExecutable:
         return sliced_peak(plan.steps, self._varies, len(plan.inputs), result, self.workspaces())
 
     def workspaces(self) -> list[int]:
-        """What the kernel of each step takes besides, in bytes; the most of all slices."""
+        """What the kernel of each step takes besides, in bytes; the most of the largest kinds of slices."""
         first = len(self.plan.inputs)
         found = [0] * len(self.plan.steps)
-        for tasks in (self._before, *[kind.tasks for kind in self.kinds.values()]):
+        kinds = [self._kind(parts) for parts in largest_kinds(self.plan.sliced, self.plan.extents)]
+        for tasks in (self._before, *[kind.tasks for kind in kinds]):
             for task in tasks:
                 found[task.result - first] = max(found[task.result - first], workspace_of(task.kernel))
         return found
@@ -157,7 +172,7 @@ class SlicedExecutable:
         """The part of the result that a slice gives, as an array of its own."""
         plan = self.plan
         starts = starts_of(number, plan.sliced, plan.extents)
-        kind = self.kinds[part_extents(starts, plan.sliced, plan.extents)]
+        kind = self._kind_of(starts)
         slots = list(prepared)
         for operand, reading in kind.readings:
             slots[operand] = reading(slots[operand], starts)
@@ -166,7 +181,7 @@ class SlicedExecutable:
 
     def read_by_slices(self) -> list[tuple[int, Form]]:
         """Slots of :meth:`prepare` that slices read, and the form of each: operands, and what all slices share."""
-        kind = next(iter(self.kinds.values()))
+        kind = self._full
         read = {operand for operand, _ in kind.readings}
         read |= {slot for task in kind.tasks for slot in (task.first, task.second) if slot >= 0}
         read |= {len(self._slot_forms) - 1} if not kind.tasks else set()
@@ -181,9 +196,7 @@ class SlicedExecutable:
 
     def form_of_part(self, number: int) -> Form:
         """The form of what :meth:`run` gives."""
-        plan = self.plan
-        starts = starts_of(number, plan.sliced, plan.extents)
-        return self.kinds[part_extents(starts, plan.sliced, plan.extents)].result
+        return self._kind_of(starts_of(number, self.plan.sliced, self.plan.extents)).result
 
     def _execute(
         self, tasks: Sequence[Task], slots: list[Any], done: Callable[[], object] | None, number: int | None

@@ -15,8 +15,8 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tensor_core.errors import ArgumentError, BackendError, TensorError, shortened
-from tensor_einsum.options import OnStep
-from tensor_einsum.slices.checkpoint import Checkpoint
+from tensor_einsum.execution.progress import OnStep, check_function
+from tensor_einsum.slices.checkpoint import Checkpoint, check_saving
 from tensor_einsum.slices.executable import SlicedExecutable
 from tensor_einsum.slices.gathering import Gathering
 from tensor_einsum.slices.running import bound, contract
@@ -85,6 +85,8 @@ def map_slices(
             "of concurrent.futures or a client of dask.distributed"
         )
     forces = flag("map_slices", "force", force)
+    check_function("map_slices", "on_slice", on_slice)
+    check_saving("map_slices", checkpoint, seconds)
     if not isinstance(executor, ThreadPoolExecutor):  # what goes to another process becomes compact on the way
         operands = [to_contiguous(operand) for operand in operands]
     pairs = [unwrap("map_slices", operand) for operand in operands]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from os import PathLike
 
-    from tensor_einsum.options import OnStep
+    from tensor_einsum.execution.progress import OnStep
     from tensor_einsum.plans.plan import Plan
     from tensor_einsum.slices.cutting import Slices
     from tensor_runtime import Tensor

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.errors import ArgumentError, DTypeError, shortened
 from tensor_einsum.errors import ExtentError
-from tensor_einsum.execution.executor import OnStep, check_fits, needs_check
+from tensor_einsum.execution.executor import check_fits, needs_check
+from tensor_einsum.execution.progress import OnStep, check_function
 from tensor_einsum.slices.cutting import part_extents, starts_of
 from tensor_einsum.slices.executable import SlicedExecutable
 from tensor_einsum.slices.gathering import Gathering
@@ -168,6 +169,7 @@ def run_slice(plan: Plan, number: int, operands: Sequence[Tensor], on_step: OnSt
     """
     check_number(plan, number)
     forces = flag("run_slice", "force", force)
+    check_function("run_slice", "on_step", on_step)
     pairs = [unwrap("einsum", operand) for operand in operands]
     executable = bound(plan, [form for form, _ in pairs], forces)
     done = counting(executable, on_step, slices=1)

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tensor_einsum.execution.executor import OnStep, check_fits, needs_check
-from tensor_einsum.execution.scaling import Scale, check_scalable, largest_magnitude, normalised
+from tensor_einsum.execution.executor import check_fits, needs_check
+from tensor_einsum.execution.progress import OnStep
+from tensor_einsum.execution.scaling import Scale, check_scalable, copied_bytes, in_place, largest_magnitude, normalised
 from tensor_einsum.slices.executable import SlicedExecutable
 from tensor_einsum.slices.gathering import Gathering
 from tensor_einsum.slices.running import counting
@@ -30,7 +31,7 @@ def run_scaled_slices(
 
     Raises:
         DTypeError, ArgumentError: as for ``tensor_einsum.execution.scaling.check_scalable``.
-        OutOfMemoryError: the plan does not fit, with a copy of its largest intermediate.
+        OutOfMemoryError: the plan does not fit, with the copies of operands that are out of range.
 
     >>> from tensor_einsum import plan
     >>> from tensor_runtime import tensor
@@ -45,11 +46,11 @@ def run_scaled_slices(
     near = [scale.brought_near(x) if x.dtype.kind in inexact else x for x in operands]
 
     def around(kernel: Kernel, form: Form) -> Kernel:
-        return lambda *arrays: scale.brought_near(wrap(form, kernel(*arrays)))._array
+        return lambda *arrays: scale.bring_near(wrap(form, kernel(*arrays)))._array
 
     pairs = [unwrap("einsum", x) for x in near]
     executable = SlicedExecutable(plan, [form for form, _ in pairs], around)
-    needed = executable.needed_bytes + max((step.bytes for step in plan.steps), default=0)
+    needed = executable.needed_bytes + copied_bytes(operands, near)
     if not force and needs_check(needed, executable.home):
         check_fits(plan, needed)
     making = Gathering(plan, executable.home)
@@ -62,10 +63,15 @@ def run_scaled_slices(
         if largest_magnitude(part) != 0.0:  # the exponent of a zero means nothing
             common = scale.exponent if common is None else common
             if scale.exponent > common:
-                making.array = multiply(wrap(making.form, making.array), 2.0 ** (common - scale.exponent))._array
+                making.array = _rescaled(wrap(making.form, making.array), common - scale.exponent)._array
                 common = scale.exponent
             elif scale.exponent < common:
-                part = multiply(part, 2.0 ** (scale.exponent - common))
+                part = _rescaled(part, scale.exponent - common)
         making.put(number, part._form, part._array, fresh=True)
     scale.exponent = common or 0
     return normalised(wrap(making.form, making.finish()), scale)
+
+
+def _rescaled(x: Tensor, exponent: int) -> Tensor:
+    factor = 2.0**exponent
+    return in_place(x, lambda piece: multiply(piece, factor))

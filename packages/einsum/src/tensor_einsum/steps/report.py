@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from tensor_core.formatting import readable_bytes
 from tensor_einsum.steps.steps import VIEWS, Step
 from tensor_runtime.algebras import PLUS_TIMES
+from tensor_runtime.dispatch.arguments import whole
 
 if TYPE_CHECKING:
     from tensor_einsum.derivatives.sweep import SweepPlan
@@ -155,6 +156,8 @@ def as_html(report: Report) -> str:
 def _report(
     title: str, totals: list[tuple[str, str]], steps: tuple[Step, ...], first: int, max_steps: int | None
 ) -> Report:
+    if max_steps is not None:
+        max_steps = whole("table", "max_steps", max_steps)
     numbered = list(enumerate(steps, first))
     head, skipped = len(numbered), 0
     if max_steps is not None and len(numbered) > max_steps:
