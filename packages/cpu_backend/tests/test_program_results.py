@@ -59,6 +59,9 @@ def test_steps_that_the_result_does_not_need_are_not_computed(monkeypatch: pytes
     programs = []
 
     class Trace:
+        MOST_OPERANDS, MOST_INSTRUCTIONS = LIBRARY.MOST_OPERANDS, LIBRARY.MOST_INSTRUCTIONS
+        MOST_REGISTERS = LIBRARY.MOST_REGISTERS
+
         def bind_elementwise(self, *arguments: Any) -> Any:
             programs.append(arguments[3])
             return LIBRARY.bind_elementwise(*arguments)

@@ -271,6 +271,7 @@ def test_stopping_leaves_the_output_as_it_was_and_frees_what_was_made(
     assert (found(*operands, out=out).to_numpy() == float(size) ** 3).all()
 
 
+@pytest.mark.usefixtures("sigint_interrupts")
 def test_an_interrupt_stops_between_steps_and_leaves_everything_sound() -> None:
     seen: list[int] = []
 

@@ -129,6 +129,7 @@ def test_seconds_bound_the_search() -> None:
 def test_ctrl_c_ends_a_search_by_the_clock_and_not_the_call() -> None:
     notation, shapes = regular_graph(1000, 4)
     code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "  # may be ignored
         "from tensor_einsum import plan; plan('ij,jk,kl,lm', *[(2, 2)] * 4, seconds=1); print('ready', flush=True); "
         f"found = plan({notation!r}, *{shapes!r}, seconds=300); print(found.search.stopped, len(found.path))"
     )
@@ -207,9 +208,9 @@ def test_slices_of_cotengras_optimizers_are_taken() -> None:
     cotengra = pytest.importorskip("cotengra")
     notation, shapes = regular_graph(20, 7)
     limited = cotengra.HyperOptimizer(
-        methods=["greedy"], optlib="random", max_repeats=4, parallel=False, slicing_opts={"target_size": 2**4}
+        methods=["greedy"], optlib="random", max_repeats=4, parallel=False, slicing_opts={"target_size": 2**3}
     )
     found = plan(notation, *shapes, optimize=limited)
 
     assert found.slices.count > 1
-    assert found.largest_intermediate <= 2**4
+    assert found.largest_intermediate <= 2**3

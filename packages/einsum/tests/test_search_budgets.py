@@ -87,6 +87,7 @@ def test_a_search_by_the_clock_ends_in_time(seconds: float) -> None:
 
 
 @needs_native
+@pytest.mark.usefixtures("sigint_interrupts")
 def test_ctrl_c_ends_a_search_by_the_clock_and_keeps_what_was_found() -> None:
     problem = regular_graph(60, 3, 6)
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
@@ -99,6 +100,7 @@ def test_ctrl_c_ends_a_search_by_the_clock_and_keeps_what_was_found() -> None:
 
 
 @needs_native
+@pytest.mark.usefixtures("sigint_interrupts")
 def test_ctrl_c_goes_through_a_search_by_count() -> None:
     problem = regular_graph(200, 3, 6)
     timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
