@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from typing import Final
 
-from properties import Property, copies, elements, elementwise, layouts, memory, products, reductions, runtime
+from properties import (
+    Property,
+    contractions,
+    copies,
+    elements,
+    elementwise,
+    layouts,
+    memory,
+    products,
+    reductions,
+    runtime,
+)
 
 PROPERTIES: Final[dict[str, Property]] = {
     each.name: each
-    for topic in (layouts, elements, runtime, copies, products, reductions, elementwise, memory)
+    for topic in (layouts, elements, runtime, copies, products, reductions, elementwise, memory, contractions)
     for each in topic.PROPERTIES
 }
