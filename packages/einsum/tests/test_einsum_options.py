@@ -310,3 +310,17 @@ def test_options_of_a_run_are_checked_before_it_whether_or_not_it_is_sliced(
     if "on_step" not in options:
         with pytest.raises(ArgumentError, match=message):
             einsum("ij,jk->ik", A, B, **options)
+
+
+@pytest.mark.parametrize("alpha", [1, 2, 1.0, 2.0, 1 + 0j, 2j, True])
+@pytest.mark.parametrize("dtype", ["Bool", "I32", "F32"])
+def test_the_kind_of_alpha_and_not_its_value_decides_the_dtype(alpha: complex, dtype: str) -> None:
+    x = tr.ones((2, 2), dtype=dtype)
+    expected = (x * alpha).dtype
+
+    assert einsum("ij,jk->ik", x, x, alpha=alpha).dtype is expected
+    assert plan("ij,jk->ik", x, x)(x, x, alpha=alpha).dtype is expected
+    assert einsum("ij,jk->ik", x, x, out=tr.ones((2, 2), dtype=dtype)).dtype is x.dtype
+    if expected is not x.dtype:
+        with pytest.raises(LossyConversionError):
+            einsum("ij,jk->ik", x, x, alpha=alpha, out=tr.ones((2, 2), dtype=dtype))

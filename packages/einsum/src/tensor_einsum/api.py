@@ -92,7 +92,7 @@ def einsum(notation: Any, /, *operands: Any, **options: Any) -> Any:
         out: a mutable view or an owned tensor of the result's shape, which receives the result and is returned. Its
             dtype can hold the result's; it may be one of the operands, but not overlap a part of one.
         alpha, beta: Python numbers; the result is alpha times the sum, plus beta times what ``out`` held. With a
-            ``beta`` of 0 that is not read.
+            ``beta`` of 0 that is not read. The kind of alpha, not its value, decides whether the dtype gets wider.
         strip_exponent: return a pair: the result divided by its largest magnitude, and log10 of that magnitude, a
             float. Intermediates are rescaled on the way, so neither over- nor underflows. Of zeros, the exponent is 0.
             Operands out of range are copied, and the copies count as operands.
@@ -297,7 +297,7 @@ def _einsum_with_options(notation: Any, operands: Sequence[Any], keywords: dict[
     kernel, form = binding
     accumulation = None
     if not keywords.keys() <= _DECIDING:
-        out, alpha, beta = keywords.get("out"), keywords.get("alpha", 1), keywords.get("beta", 0)
+        out, alpha, beta = keywords.get("out"), keywords.get("alpha", True), keywords.get("beta", 0)
         accumulation = Accumulation(form, keywords.get("algebra", PLUS_TIMES), operands, out, alpha, beta)
     result = wrap(form, call_translated("einsum", form, kernel, *[x._array for x in operands]))
     return result if accumulation is None else accumulation.finish(result)

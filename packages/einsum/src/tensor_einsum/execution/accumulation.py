@@ -33,7 +33,7 @@ class Accumulation:
         result: its form.
         algebra: in which it is made.
         operands: of which ``out`` must not share a part.
-        out, alpha, beta: as a user gave them.
+        out, alpha, beta: as a user gave them; an alpha of True, which no kind of dtype is narrower than, for none.
 
     >>> from tensor_einsum import plan
     >>> from tensor_runtime import ones
@@ -73,7 +73,7 @@ class Accumulation:
             )
         if form.placement is not result.placement:
             common_placement("einsum", (form, *[operand._form for operand in operands]))
-        dtype = result.dtype if _is_one(alpha) else promote_scalar(result.dtype, type(alpha))
+        dtype = promote_scalar(result.dtype, type(alpha))
         if beta != 0:
             dtype = promote(dtype, promote_scalar(form.dtype, type(beta)))
         if dtype is not form.dtype:
@@ -84,8 +84,8 @@ class Accumulation:
         """The result, scaled; or ``out``, with the sum written into it."""
         alpha, beta, target = self.alpha, self.beta, self.target
         if target is None or beta == 0:
-            result = result if _is_one(alpha) else multiply(result, alpha)
-        elif _is_one(alpha):
+            result = result if _changes_nothing(alpha, result) else multiply(result, alpha)
+        elif _changes_nothing(alpha, result):
             result = _SUM(result, target, beta)
         else:
             result = _WEIGHTED(result, target, alpha, beta)
@@ -95,8 +95,8 @@ class Accumulation:
         return self.out
 
 
-def _is_one(number: Number) -> bool:
-    return number == 1
+def _changes_nothing(alpha: Number, result: Tensor) -> bool:
+    return alpha == 1 and promote_scalar(result.dtype, type(alpha)) is result.dtype
 
 
 def _factor(name: str, value: Any) -> Number:

@@ -57,7 +57,7 @@ def call_plan(
     on_step: OnStep | None = None,
     progress: Any = None,
     out: Any = None,
-    alpha: Any = 1,
+    alpha: Any = True,
     beta: Any = 0,
     strip_exponent: Any = False,
     force: Any = False,
