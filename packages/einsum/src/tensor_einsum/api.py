@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final, Literal, TypeVar, Unpack, overload
 
 from tensor_core.dtypes import F64, DType, as_dtype
-from tensor_core.errors import TensorError
+from tensor_core.errors import TensorError, shortened
 from tensor_core.foreign import refuse_masked
 from tensor_core.promotion import promote, promote_scalar
 from tensor_core.shapes import as_shape
@@ -360,7 +360,7 @@ def _shape_of(position: int, item: Any) -> Shape:
         return as_shape(shape)
     except TensorError as error:
         raise ExtentError(
-            f"plan: operand {position}: found {shape!r}; accepted: a shape, such as (2, 3), or a tensor",
+            f"plan: operand {position}: found {shortened(shape)}; accepted: a shape, such as (2, 3), or a tensor",
             operands=(position,),
             shapes=(),
         ) from error

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from tensor_core.errors import shortened
 from tensor_einsum.errors import SubscriptsError
 from tensor_einsum.notation.label_names import (
     ELLIPSIS,
@@ -313,7 +314,8 @@ def _labels(operation: str, what: str, labels: Any) -> tuple[Hashable, ...]:
             hash(label)
         except TypeError:
             raise SubscriptsError(
-                f"{operation}: {what}: {label!r} is not hashable; accepted: ints, strings, and other hashable objects"
+                f"{operation}: {what}: {shortened(label)} is not hashable; accepted: ints, strings, and other "
+                "hashable objects"
             ) from None
     return tuple(labels)
 
