@@ -31,9 +31,8 @@ from tensor_runtime.tensors.tensor import Number, Tensor, wrap
 
 Target = TypeVar("Target", bound=Tensor)
 
-_GENERAL: Final = object()
-"""Begins the keys of calls with options, so that no notation of a user is taken for one."""
 _WITH_OPTIONS: Final = object()
+"""Begins the keys of calls with options, so that no notation of a user is taken for one."""
 
 
 _calls: Final[CacheTable[Binding]] = CacheTable(binding_cache)
@@ -246,7 +245,7 @@ def _einsum_general(notation: Any, operands: Sequence[Any], options: SearchOptio
         dtypes.append(form.dtype)
         arrays.append(tensor._array)
     # The first kind of key is the one that the hot path looks up.
-    key = (source, *forms) if source is notation and options is DEFAULT else (_GENERAL, source, options, *forms)
+    key = (source, *forms) if source is notation and options is DEFAULT else (_WITH_OPTIONS, source, options, *forms)
     keeps = options is DEFAULT or options.keeps
     binding = _calls.get(key) if keeps else None
     if binding is None:
