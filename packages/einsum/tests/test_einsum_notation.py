@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tensor_runtime as tr
 from tensor_core import TensorError
-from tensor_einsum import ExtentError, plan
+from tensor_einsum import ExtentError, einsum, plan
 from tensor_einsum.errors import SubscriptsError, pointed
 from tensor_einsum.notation.reading import ELLIPSIS, number_labels, parse, split_interleaved
 
@@ -289,3 +292,10 @@ def test_malformed_interleaved_labels_are_refused(lists: object, message: str) -
 
 def test_white_space_of_any_script_is_no_label() -> None:
     assert plan("i\u3000j,\u2003jk->ik", (2, 3), (3, 4)).steps == plan("ij,jk->ik", (2, 3), (3, 4)).steps
+
+
+@pytest.mark.parametrize("call", [einsum, plan])
+def test_labels_without_an_order_are_refused_in_the_name_of_what_was_called(call: Any) -> None:
+    x = tr.ones((2,))
+    with pytest.raises(SubscriptsError, match=f"^{call.__name__}: the labels of .* have no common order"):
+        call(x, (None,), x, (1j,))

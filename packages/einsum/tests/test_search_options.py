@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import tensor_runtime as tr
-from tensor_core.errors import ArgumentError
-from tensor_einsum import einsum, plan
+from tensor_core.errors import ArgumentError, TensorError
+from tensor_einsum import Plan, einsum, plan
 
 CHAIN = "ij,jk,kl->il"
 SHAPES = (2, 3), (3, 4), (4, 5)
@@ -38,3 +39,26 @@ def test_an_unknown_option_is_refused_by_its_name() -> None:
 def test_the_default_by_name_is_the_default() -> None:
     assert plan(CHAIN, *SHAPES, optimize="auto") is plan(CHAIN, *SHAPES)
     assert plan(CHAIN, *SHAPES, optimize=[(0, 1), (0, 1)]) is plan(CHAIN, *SHAPES, optimize=((0, 1), (0, 1)))
+
+
+LONG: Any = "x" * 100_000
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: plan("ij,jk", (2, 2), (2, 2), optimize=LONG),
+        lambda: plan("ij,jk,kl", (2, 2), (2, 2), (2, 2), optimize=LONG),
+        lambda: plan("ij,(jk,kl)", (2, 2), (2, 2), (2, 2), optimize=LONG),
+        lambda: plan("ij,jk,kl", (2, 2), (2, 2), (2, 2), optimize=[LONG, LONG]),
+        lambda: plan(f"[{LONG}]", (2,), (2,)),
+        lambda: plan("i", (LONG,)),
+        lambda: plan((2,), ([LONG],)),
+        lambda: Plan.from_json(plan("i", (2,)).to_json().replace('"inputs": [[0', f'"inputs": [["{LONG}"')),
+    ],
+)
+def test_messages_stay_short_whatever_is_refused(call: Callable[[], object]) -> None:
+    with pytest.raises(TensorError) as caught:
+        call()
+
+    assert len(str(caught.value)) < 1000

@@ -398,3 +398,10 @@ def test_the_failure_of_a_stream_is_chained() -> None:
         load_stream(io.StringIO("text"))  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="is a NoneType; accepted: an open binary stream"):
         load_stream(None)  # type: ignore[arg-type]
+
+
+def test_a_path_that_is_none_is_told_of_in_short() -> None:
+    with pytest.raises(LoadError, match=r"load: the path is .*; accepted: the name of a file") as caught:
+        tr.load("\0" * 100_000)
+
+    assert len(str(caught.value)) < 300

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final, Literal, TypeVar, Unpack, overload
 
 from tensor_core.dtypes import F64, DType, as_dtype
-from tensor_core.errors import TensorError
+from tensor_core.errors import TensorError, shortened
 from tensor_core.foreign import refuse_masked
 from tensor_core.promotion import promote, promote_scalar
 from tensor_core.shapes import as_shape
@@ -31,9 +31,8 @@ from tensor_runtime.tensors.tensor import Number, Tensor, wrap
 
 Target = TypeVar("Target", bound=Tensor)
 
-_GENERAL: Final = object()
-"""Begins the keys of calls with options, so that no notation of a user is taken for one."""
 _WITH_OPTIONS: Final = object()
+"""Begins the keys of calls with options, so that no notation of a user is taken for one."""
 
 
 _calls: Final[CacheTable[Binding]] = CacheTable(binding_cache)
@@ -246,7 +245,7 @@ def _einsum_general(notation: Any, operands: Sequence[Any], options: SearchOptio
         dtypes.append(form.dtype)
         arrays.append(tensor._array)
     # The first kind of key is the one that the hot path looks up.
-    key = (source, *forms) if source is notation and options is DEFAULT else (_GENERAL, source, options, *forms)
+    key = (source, *forms) if source is notation and options is DEFAULT else (_WITH_OPTIONS, source, options, *forms)
     keeps = options is DEFAULT or options.keeps
     binding = _calls.get(key) if keeps else None
     if binding is None:
@@ -360,7 +359,7 @@ def _shape_of(position: int, item: Any) -> Shape:
         return as_shape(shape)
     except TensorError as error:
         raise ExtentError(
-            f"plan: operand {position}: found {shape!r}; accepted: a shape, such as (2, 3), or a tensor",
+            f"plan: operand {position}: found {shortened(shape)}; accepted: a shape, such as (2, 3), or a tensor",
             operands=(position,),
             shapes=(),
         ) from error

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import NamedTuple, NoReturn
 
+from tensor_core.errors import shortened
 from tensor_einsum.errors import ExtentError, pointed
 from tensor_einsum.notation.label_names import ELLIPSIS, single_characters
 from tensor_einsum.notation.reading import Notation
@@ -46,8 +47,8 @@ def resolve(operation: str, notation: Notation, shapes: Sequence[Shape]) -> Netw
     """
     if len(shapes) != len(notation.inputs):
         raise ExtentError(
-            f"{operation}: {notation.text!r} has {_count(len(notation.inputs), 'operand')}, found {len(shapes)}: "
-            f"{', '.join(map(str, shapes)) or 'none'}",
+            f"{operation}: {shortened(notation.text)} has {_count(len(notation.inputs), 'operand')}, found "
+            f"{len(shapes)}: {', '.join(map(str, shapes)) or 'none'}",
             operands=tuple(range(len(shapes))),
             shapes=tuple(shapes),
         )

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from tensor_core.errors import shortened
 from tensor_einsum.errors import SubscriptsError
 from tensor_einsum.notation.label_names import (
     ELLIPSIS,
@@ -114,8 +115,8 @@ _NOTATION_BYTES: Final = 1000  # measured with tracemalloc, as is what follows
 _CHARACTER_BYTES: Final = 40
 
 
-def read_notation(source: str | LabelLists, /) -> Notation:
-    """Read a notation in either form, and keep it in ``notations``.
+def read_notation(source: str | LabelLists, /, operation: str = "einsum") -> Notation:
+    """Read a notation in either form, and keep it in ``notations``; ``operation`` is the name for messages.
 
     Raises:
         SubscriptsError: as for :func:`parse` and :func:`number_labels`.
@@ -123,7 +124,7 @@ def read_notation(source: str | LabelLists, /) -> Notation:
     >>> read_notation("ij,jk").output, read_notation(((("x",), ("x",)), ())).text
     ((0, 2), 'x,x->')
     """
-    notation = parse(source) if isinstance(source, str) else number_labels(source)
+    notation = parse(source) if isinstance(source, str) else number_labels(source, operation)
     return notations.insert(source, notation, _NOTATION_BYTES + _CHARACTER_BYTES * len(notation.text))
 
 
@@ -313,12 +314,13 @@ def _labels(operation: str, what: str, labels: Any) -> tuple[Hashable, ...]:
             hash(label)
         except TypeError:
             raise SubscriptsError(
-                f"{operation}: {what}: {label!r} is not hashable; accepted: ints, strings, and other hashable objects"
+                f"{operation}: {what}: {shortened(label)} is not hashable; accepted: ints, strings, and other "
+                "hashable objects"
             ) from None
     return tuple(labels)
 
 
-def number_labels(lists: LabelLists) -> Notation:
+def number_labels(lists: LabelLists, operation: str = "einsum") -> Notation:
     """Number the labels of an interleaved notation.
 
     Raises:
@@ -340,7 +342,8 @@ def number_labels(lists: LabelLists) -> Notation:
             result = implicit_output(terms, list(numbers))
         except TypeError:
             raise SubscriptsError(
-                f"einsum: the labels of {shown} have no common order; give the output's labels as the last argument",
+                f"{operation}: the labels of {shown} have no common order; give the output's labels as the last "
+                "argument",
                 notation=shown,
                 column=0,
             ) from None

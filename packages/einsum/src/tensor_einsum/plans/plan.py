@@ -291,7 +291,7 @@ def cached_plan(
     known = plans.find(key) if keeps else None
     if known is not None:
         return known
-    notation = notations.find(source) or read_notation(source)
+    notation = notations.find(source) or read_notation(source, operation)
     if options.limit is None:
         plan = make_plan(operation, notation, shapes, dtypes, options, arithmetic)
     else:

@@ -138,7 +138,7 @@ def parts_of_pickle(
 
 def _numbers(labels: Any, count: int) -> Labels:
     if not all(type(label) is int and 0 <= label < count for label in labels):
-        raise FormatError(f"Plan.from_json: labels {labels!r} are not all numbers below {count}")
+        raise FormatError(f"Plan.from_json: labels {shortened(labels)} are not all numbers below {count}")
     return tuple(labels)
 
 
@@ -146,7 +146,7 @@ def _cuts(sliced: Any, count: int) -> tuple[tuple[int, int], ...]:
     for label, part in sliced:
         _numbers((label,), count)
         if type(part) is not int or part < 1:
-            raise FormatError(f"Plan.from_json: parts of extent {part!r}; accepted: an int of 1 or more")
+            raise FormatError(f"Plan.from_json: parts of extent {shortened(part)}; accepted: an int of 1 or more")
     return tuple((label, part) for label, part in sliced)
 
 

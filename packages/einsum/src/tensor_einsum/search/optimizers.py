@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 from tensor_core.dtypes import DType
+from tensor_core.errors import shortened
 from tensor_einsum.errors import PathError
 from tensor_einsum.notation.network import Labels, Network
 from tensor_einsum.search.engine import search
@@ -60,7 +61,7 @@ def find_order(network: Network, order: Path | None, dtype: DType, options: Sear
     if order is not None:
         if options._replace(limit=None) != DEFAULT and optimize is not True:
             raise PathError(
-                f"einsum: the parentheses of the notation fix the order, and optimize={optimize!r} asks for "
+                f"einsum: the parentheses of the notation fix the order, and optimize={shortened(optimize)} asks for "
                 "another; remove one",
                 step=None,
             )
@@ -124,7 +125,7 @@ def _ask(optimize: Any, terms: Sequence[Labels], output: Labels, network: Networ
     except PathError:
         raise
     except Exception as error:
-        what = repr(optimize) if isinstance(optimize, str) else type(optimize).__name__
+        what = shortened(optimize) if isinstance(optimize, str) else type(optimize).__name__
         raise PathError(
             f"einsum: the search by {what} failed: {type(error).__name__}: {error}; try 'greedy', or give a path",
             step=None,
@@ -160,7 +161,7 @@ def _named(name: str) -> Callable[..., Any]:
         found = opt_einsum.RandomGreedy(max_repeats=int(drawn[2])) if drawn and drawn[2] else get_path_fn(name)
     except KeyError:
         raise PathError(
-            f"einsum: optimize={name!r} is no search; accepted: {', '.join(sorted({*_OWN, *_OPT_EINSUM}))}, a "
+            f"einsum: optimize={shortened(name)} is no search; accepted: {', '.join(sorted({*_OWN, *_OPT_EINSUM}))}, a "
             "path, or a path optimizer",
             step=None,
         ) from None

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from operator import index as as_index
 from typing import Any
 
+from tensor_core.errors import shortened
 from tensor_einsum.errors import PathError
 
 Path = tuple[tuple[int, ...], ...]
@@ -102,8 +103,8 @@ def path_entries(path: Any) -> Path:
         result = [tuple(as_index(position) for position in entry) for entry in entries]
     except TypeError:
         raise PathError(
-            f"einsum: optimize is {path!r}; accepted: the name of a search ('auto', 'greedy', 'optimal', ...), a "
-            "path such as [(0, 1), (0, 1)], or a path optimizer",
+            f"einsum: optimize is {shortened(path)}; accepted: the name of a search ('auto', 'greedy', 'optimal', "
+            "...), a path such as [(0, 1), (0, 1)], or a path optimizer",
             step=None,
         ) from None
     for step, entry in enumerate(result):

@@ -13,9 +13,18 @@ from collections.abc import Callable
 from typing import Any, BinaryIO, Final
 
 from tensor_core.dtypes import Bool
-from tensor_core.errors import ArgumentError, FormatError, LoadError, OutOfMemoryError, PlacementError, SaveError
+from tensor_core.errors import (
+    ArgumentError,
+    FormatError,
+    LoadError,
+    OutOfMemoryError,
+    PlacementError,
+    SaveError,
+    shortened,
+)
 from tensor_core.host.tensor import HostTensor, HostTensorView
 from tensor_runtime.backends.registry import registry
+from tensor_runtime.dispatch.arguments import file_name
 from tensor_runtime.io.atomic_write import write_atomically
 from tensor_runtime.io.npy_header import PREFIX_BYTES, Header, format_header, header_length, length_field, parse_header
 from tensor_runtime.ops.creation import asarray
@@ -194,13 +203,11 @@ def _translated_read(stream: Any, name: str) -> Callable[[int], bytes]:
 
 def _name_of(path: Path, error: type[LoadError | SaveError], operation: str) -> str:
     try:
-        name: object = os.fspath(path)
-        if isinstance(name, str) and name and "\0" not in name:
-            os.fsencode(name)
-            return name
-    except (TypeError, UnicodeEncodeError):
-        pass
-    raise error(f"{operation}: the path is {path!r}; accepted: the name of a file, as a str or a path object")
+        return file_name(operation, "the path", path)
+    except ArgumentError:
+        raise error(
+            f"{operation}: the path is {shortened(path)}; accepted: the name of a file, as a str or a path object"
+        ) from None
 
 
 def _read_header(read: Callable[[int], bytes], name: str) -> tuple[Header, int]:
