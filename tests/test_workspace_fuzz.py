@@ -33,7 +33,6 @@ def test_drivers_find_wrong_kernels_and_print_a_seed_that_repeats_the_failure(
         text = source.read_text(encoding="utf-8")
         assert right in text
         source.write_text(text.replace(right, wrong), encoding="utf-8")
-    monkeypatch.setattr(check_c, "PACKAGE", package)
     monkeypatch.setattr(native_builds, "PACKAGE", package)
     monkeypatch.setattr(native_builds, "FUZZ", package / "fuzz")
     program = native_builds.plain_drivers(tmp_path / "built", [str(native_builds.compiler_name())], ["-O0"])

@@ -36,7 +36,7 @@ def extension(folder: Path, package: Path = PACKAGE, **options: str) -> str:
 
 def sanitized_drivers(folder: Path) -> str:
     """Path of the fuzz drivers, watched by sanitizers, from the objects of an extension built so into ``folder``."""
-    build = build_script()
+    build = build_script(PACKAGE)
     compiler = build.Compiler()
     objects = folder / "objects" / "native"
     units = [unit for unit in compiler.units() if knows_no_python(unit.source)]
@@ -46,7 +46,7 @@ def sanitized_drivers(folder: Path) -> str:
 
 def plain_drivers(folder: Path, command: list[str], linking: Iterable[str] = ()) -> str:
     """Path of the fuzz drivers and the plain kernels, made by any compiler, of another processor too."""
-    compiler = build_script().Compiler(command)
+    compiler = build_script(PACKAGE).Compiler(command)
     units = [unit for unit in compiler.units() if knows_no_python(unit.source)]
     chosen = [unit for unit in units if unit.place.parts[0] not in ("avx2", "avx512")]
     jobs = [([*unit.flags, "-DNATIVE_PLAIN"], unit.source) for unit in chosen]
