@@ -6,35 +6,14 @@ sanitizers. Everything works without it, on NumPy alone.
 
 from __future__ import annotations
 
-import importlib.util
-import os
-from types import ModuleType
 from typing import TYPE_CHECKING, Final
+
+from tensor_runtime.backends.extension_modules import load_extension
 
 if TYPE_CHECKING:
     from tensor_cpu import _native
 
-_NAME: Final = "tensor_cpu._native"
-
-
-def _load() -> tuple[ModuleType | None, str]:
-    wanted = os.environ.get("TENSOR_CPU_NATIVE") or "1"
-    if wanted == "0":
-        return None, "switched off by TENSOR_CPU_NATIVE=0"
-    try:
-        if wanted == "1":
-            return importlib.import_module(_NAME), ""
-        spec = importlib.util.spec_from_file_location(_NAME, wanted)
-        if spec is None or spec.loader is None:
-            return None, f"TENSOR_CPU_NATIVE names {wanted}, which is no extension module"
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    except ImportError as error:
-        return None, f"not loaded: {error}"
-    return module, ""
-
-
-_loaded, WHY_NOT = _load()
+_loaded, WHY_NOT = load_extension("tensor_cpu._native", "TENSOR_CPU_NATIVE")
 """Why the extension is not in use; empty when it is."""
 
 if TYPE_CHECKING:

@@ -7,13 +7,11 @@ the other is not, and at the end where both were.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from tensor_core.dtypes import DType
 from tensor_core.errors import UnsupportedOperationError
-from tensor_einsum.steps.steps import Step, numbered
-from tensor_runtime.backends.bindings import Binding, binding_cache
-from tensor_runtime.backends.bounded_cache import CacheTable
+from tensor_einsum.steps.steps import Step
+from tensor_runtime.backends.bindings import Binding
 from tensor_runtime.backends.kernel_facts import state
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.backends.workspaces import with_workspace, workspace_of
@@ -24,30 +22,21 @@ from tensor_runtime.protocols import Kernel
 state("conj_contract")  # pure
 
 
-def bind_contraction(step: Step, forms: Sequence[Form], dtype: DType) -> Binding:
-    """The kernel of a product whose first operand is taken conjugated, and the form of its result.
+def bind_product(a: Form, b: Form, result: Form, params: ContractParams) -> Kernel:
+    """The kernel of a product whose first operand is taken conjugated.
 
     >>> from tensor_core import C64
-    >>> from tensor_einsum import plan
     >>> from tensor_runtime.placement import CPU
-    >>> (step,) = plan("i,i->", (2,), (2,), dtype=C64, conj=0).steps
-    >>> bind_contraction(step, [form_of(C64, (2,), CPU)] * 2, C64)[1]
-    Form(C64, (), cpu)
+    >>> x, y = form_of(C64, (2,), CPU), form_of(C64, (), CPU)
+    >>> callable(bind_product(x, x, y, ContractParams((0,), (0,), ())))
+    True
     """
-    a, b = forms
-    labels = numbered((*step.inputs, step.output))
-    key = a, b, dtype, labels
-    known = _contractions.get(key)
-    if known is not None:
-        return known
-    result, params = form_of(dtype, step.shape, a.placement), ContractParams(*labels)
     try:
-        kernel = registry.bind("conj_contract", (a, b), result, params)
+        return registry.bind("conj_contract", (a, b), result, params)
     except UnsupportedOperationError:
         conj, copy = conjugated(a)
         contract = registry.bind("contract", (copy, b), result, params)
-        kernel = with_workspace(_after_conj(conj, contract), copy.nbytes + workspace_of(contract))
-    return _contractions.insert(key, (kernel, result))
+        return with_workspace(_after_conj(conj, contract), copy.nbytes + workspace_of(contract))
 
 
 def _after_conj(conj: Kernel, contract: Kernel) -> Kernel:
@@ -77,6 +66,3 @@ def bind_conj(step: Step, forms: Sequence[Form], dtype: DType) -> Binding:
     Form(C64, (2,), cpu)
     """
     return conjugated(forms[0])
-
-
-_contractions: Final[CacheTable[Binding]] = CacheTable(binding_cache)

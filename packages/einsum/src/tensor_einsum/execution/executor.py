@@ -226,28 +226,32 @@ def bind_steps(
     return tuple(instructions), slots
 
 
-def _bind_contraction(step: Step, forms: Sequence[Form], dtype: DType) -> Binding:
+def _bind_product(step: Step, forms: Sequence[Form], dtype: DType) -> Binding:
     a, b = forms
     labels = numbered((*step.inputs, step.output))
-    key = a, b, dtype, labels
-    known = _contractions.get(key)
+    key = step.kind, a, b, dtype, labels
+    known = _products.get(key)
     if known is not None:
         return known
-    result = form_of(dtype, step.shape, a.placement)
-    return _contractions.insert(key, (registry.bind("contract", (a, b), result, ContractParams(*labels)), result))
+    result, params = form_of(dtype, step.shape, a.placement), ContractParams(*labels)
+    if step.kind == "conj_contract":
+        kernel = conjugation.bind_product(a, b, result, params)
+    else:
+        kernel = registry.bind("contract", (a, b), result, params)
+    return _products.insert(key, (kernel, result))
 
 
 BINDERS: Final[Mapping[str, StepBinder]] = {
-    "contract": _bind_contraction,
+    "contract": _bind_product,
     "unary_einsum": bind_unary_einsum,
     "squeeze": bind_squeeze,
-    "conj_contract": conjugation.bind_contraction,
+    "conj_contract": _bind_product,
     "conj": conjugation.bind_conj,
 }
 """By kinds of steps."""
 
 
-_contractions: Final[CacheTable[Binding]] = CacheTable(binding_cache)
+_products: Final[CacheTable[Binding]] = CacheTable(binding_cache)
 
 
 def check_forms(plan: Plan, forms: Sequence[Form]) -> None:
