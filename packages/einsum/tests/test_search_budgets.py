@@ -80,7 +80,7 @@ def test_a_search_by_the_clock_ends_in_time(seconds: float) -> None:
     begun, spent = time.perf_counter(), time.process_time()
     record = search(problem, FLOPS, Budget(seconds=seconds), threads=1).record
     took = time.perf_counter() - begun
-    assert record.stopped == "seconds"
+    assert record.stopped == "seconds" or (record.engine == "python" and record.stopped == "settled")
     # What other processes took of the processor does not count.
     assert min(took, time.process_time() - spent) <= 1.03 * seconds + 0.02
     assert record.seconds <= took

@@ -82,7 +82,8 @@ def test_a_kernel_of_which_nothing_is_stated_is_pure_and_not_elementwise() -> No
 def test_specs_state_the_facts_of_their_kernels() -> None:
     assert facts_of("floor") == ELEMENTWISE and facts_of("sum") == UNSTATED
     assert facts_of("transpose_view") == facts_of("mutable_view") == VIEW
-    assert [name for name, one in stated().items() if one.effect == "writes"] == ["copy_into", "put_along_axis"]
+    writing = {name for name, one in stated().items() if one.effect == "writes"}
+    assert writing - {"add_into"} == {"copy_into", "put_along_axis"}  # it is tensor_einsum's, where that is imported
     assert {name for name, one in stated().items() if one.effect == "answers"} == {"nonzero", "unique"}
     assert all(
         facts_of(name).checks_values for name in ("floor_divide", "div", "pow", "cast", "take", "put_along_axis")
