@@ -114,10 +114,10 @@ static PyObject *history(const Outcome *outcome) {
 
 static PyObject *result_of(const Outcome *outcome, int terms) {
     Measure m = outcome->measure;
-    return Py_BuildValue("{s:N,s:N,s:(dddd),s:L,s:N,s:N,s:s}", "path", pairs(outcome->path, terms - 1), "sliced",
+    return Py_BuildValue("{s:N,s:N,s:(dddd),s:L,s:d,s:N,s:N,s:s}", "path", pairs(outcome->path, terms - 1), "sliced",
                          sliced(outcome), "measure", m.products, m.elements, m.size, m.peak, "rotations",
-                         (long long)outcome->rotations, "tried", tried(outcome), "history", history(outcome), "stopped",
-                         REASONS[outcome->reason]);
+                         (long long)outcome->rotations, "rotation_seconds", outcome->rotation_seconds, "tried",
+                         tried(outcome), "history", history(outcome), "stopped", REASONS[outcome->reason]);
 }
 
 static PyObject *search(PyObject *module, PyObject *args) {

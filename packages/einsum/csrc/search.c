@@ -190,6 +190,7 @@ static void write_result(Search *search) {
     int *id = TAKE(search->memory, int, 2 * terms);
     outcome->measure = measure(search); /* puts branches into the order that keeps the peak low */
     outcome->rotations = (double)search->rounds.work;
+    outcome->rotation_seconds = seconds_of_work(&search->whole);
     outcome->path = TAKE(search->memory, int, 2 * terms);
     tree_order(search->memory, &search->tree, order);
     for (int i = 0; i < terms; i++) id[i] = i;

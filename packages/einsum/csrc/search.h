@@ -34,6 +34,7 @@ typedef struct {
     int *sliced, sliced_count;
     Measure measure;
     double rotations;
+    double rotation_seconds; /* how long one is said to take */
     Progress history[MOST_HISTORY];
     int history_count;
     int times[METHODS]; /* how often each method was used, and its best: log2 of products */

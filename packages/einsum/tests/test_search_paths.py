@@ -10,7 +10,6 @@ import pytest
 from tensor_einsum.search import native
 from tensor_einsum.search.engine import search
 from tensor_einsum.search.measure import measure
-from tensor_einsum.search.native import AVAILABLE
 from tensor_einsum.search.problem import Budget, Found, Objective, Problem
 from tensor_einsum.testing.networks import drawn, lattice, of_edges, regular_graph
 
@@ -165,8 +164,6 @@ def test_a_chain_of_matrices_is_contracted_as_the_textbook_does() -> None:
     ],
 )  # fmt: skip
 def test_odd_networks_have_valid_paths(problem: Problem) -> None:
-    if not AVAILABLE and len(problem.extents) >= 100:
-        pytest.skip("takes minutes in Python alone")
     for budget in (Budget(rotations=0), Budget(rotations=50_000), Budget(share=0.1)):
         for largest in (None, 64):
             found = search(problem, Objective("seconds"), budget, largest=largest)
@@ -174,7 +171,6 @@ def test_odd_networks_have_valid_paths(problem: Problem) -> None:
             assert set(found.sliced) <= {label for term in problem.inputs for label in term}
 
 
-@pytest.mark.skipif(not AVAILABLE, reason="takes minutes in Python alone")
 def test_more_labels_than_any_count_of_bits_are_told_apart() -> None:
     operands = 900
     problem = of_edges(operands, [(i, (i + step) % operands) for i in range(operands) for step in (1, 2, 3, 5, 8)])

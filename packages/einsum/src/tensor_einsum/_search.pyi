@@ -5,6 +5,7 @@ class _Result(TypedDict):
     sliced: tuple[int, ...]
     measure: tuple[float, float, float, float]
     rotations: int
+    rotation_seconds: float
     tried: list[tuple[str, int, float]]
     history: list[tuple[int, float, float]]
     stopped: str

@@ -6,7 +6,7 @@ import os
 from itertools import chain
 from math import exp2, inf, log2
 from time import perf_counter
-from typing import Final, cast
+from typing import cast
 
 from tensor_einsum.search import native
 from tensor_einsum.search.problem import (
@@ -20,9 +20,6 @@ from tensor_einsum.search.problem import (
     Tried,
 )
 from tensor_einsum.search.python_search import search_in_python
-
-SECONDS_PER_ROTATION: Final = 3e-8
-"""Of one processor, for networks of some hundred labels."""
 
 
 def search(
@@ -92,6 +89,7 @@ def _search_natively(
     products, elements, size, peak = found["measure"]
     history = tuple(Progress(*step) for step in found["history"])
     estimated = objective.log2_seconds(products, elements, operands - 1)
+    searches_on = found["stopped"] not in ("exact", "settled")
     record = SearchRecord(
         "native",
         tuple(Tried(*one) for one in found["tried"]),
@@ -103,19 +101,22 @@ def _search_natively(
         peak,
         estimated,
         cast(Reason, found["stopped"]),
-        found["stopped"] not in ("exact", "settled") and would_pay(history, found["rotations"], estimated),
+        found["stopped"] not in ("exact", "settled")
+        and would_pay(history, found["rotations"], found["rotation_seconds"], estimated),
     )
     return Found(found["path"], found["sliced"], record)
 
 
-def would_pay(history: tuple[Progress, ...], rotations: int, log2_seconds: float) -> bool:
+def would_pay(history: tuple[Progress, ...], rotations: int, rotation_seconds: float, log2_seconds: float) -> bool:
     """Whether the second half of a search saved more time of contracting than it took.
 
     >>> history = Progress(10, 50.0, 20.0), Progress(1000, 48.0, 20.0)
-    >>> would_pay(history, 1000, 0.0), would_pay(history, 1000, -30.0)  # a second is three quarters less, or far less
-    (True, False)
+    >>> would_pay(history, 1000, 3e-8, 0.0)  # three quarters of a second are saved
+    True
+    >>> would_pay(history, 1000, 3e-8, -30.0)
+    False
     """
-    spent = log2(SECONDS_PER_ROTATION * max(rotations / 2, 1))
+    spent = log2(rotation_seconds * max(rotations / 2, 1))
     early = [step.log2_products for step in history if step.rotations <= rotations / 2]
     if not early:  # nothing is known yet: a tenth may be saved
         return log2_seconds > spent + log2(10)

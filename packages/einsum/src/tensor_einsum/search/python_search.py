@@ -31,6 +31,9 @@ EXACT_MOST: Final = 8
 """Operands up to which every tree is looked at; 3ⁿ steps."""
 _STARTS: Final = 16  # greedy searches, unless the budget is shorter
 _ROTATIONS_PER_START: Final = 100_000  # as long as the native engine would try so many
+_SECONDS_PER_AXIS: Final = 2e-5  # of all operands together, for one greedy search; measured on 90 to 1200 axes
+_HOLDERS: Final = 32  # operands of a label that are looked at in pairs
+_CUTS_TRIED: Final = 8  # before one is chosen; and bits above the limit for which another is chosen at once
 
 
 def search_in_python(
@@ -53,7 +56,7 @@ class _Search:
     ) -> None:
         self.problem, self.objective, self.budget, self.largest = problem, objective, budget, largest
         self.random, self.begun = Random(seed), begun
-        self.logs = [log2(max(extent, 1)) for extent in problem.extents]
+        self.masks = _masks(problem)
         self.best: tuple[tuple[float, ...], Pairs, tuple[int, ...], Measure] | None = None
         self.times = {"exact": 0, "greedy": 0}
         self.best_products = {"exact": inf, "greedy": inf}
@@ -83,21 +86,33 @@ class _Search:
         return Found(tuple((min(pair), max(pair)) for pair in path), sliced, record)
 
     def _greedy_starts(self) -> Reason:
-        budget = self.budget
-        starts = _STARTS if budget.rotations is None else 1 + min(_STARTS, budget.rotations // _ROTATIONS_PER_START)
         try:
-            for number in range(starts):
+            for number in range(_STARTS):
                 alpha, noise = (
                     (1.0, 0.0) if number == 0 else (self.random.random() * 1.5, 2 * 1e-3 ** self.random.random())
                 )
                 self._offer("greedy", self._greedy(alpha, noise))
-                if budget.seconds is not None and perf_counter() - self.begun > budget.seconds / 2:
-                    return "seconds"
+                spent = self._spent(number + 1)
+                if spent is not None:
+                    return spent
         except KeyboardInterrupt:
-            if budget.seconds is None or self.best is None:
+            if self.budget.seconds is None or self.best is None:
                 raise
             return "interrupted"
         return "settled"
+
+    def _spent(self, starts: int) -> Reason | None:
+        """What the budget leaves no further start for, after so many; a count decides it where a clock need not."""
+        budget = self.budget
+        if budget.seconds is not None:
+            return "seconds" if perf_counter() - self.begun > budget.seconds / 2 else None
+        if budget.rotations is not None:
+            return "rotations" if starts * _ROTATIONS_PER_START > budget.rotations else None
+        assert self.best is not None and budget.share is not None
+        found = self.best[3]
+        allowed = self.objective.log2_seconds(found.products, found.elements, len(self.problem.inputs) - 1)
+        axes = sum(map(len, self.problem.inputs))
+        return "share" if starts * axes * _SECONDS_PER_AXIS > budget.share * exp2(min(allowed, 1000)) else None
 
     def _offer(self, method: str, path: Pairs) -> None:
         """Take a path if it is the best one; under a limit, as it is when sliced."""
@@ -152,30 +167,40 @@ class _Search:
         return tuple(result)
 
     def _slices(self, path: Pairs, found: Measure) -> tuple[tuple[int, ...], Measure]:
-        """Labels to cut until the limit is kept, each the one that costs least for what it saves."""
+        """Labels to cut until the limit is kept: those of the largest result that cost least."""
         assert self.largest is not None
         limit = log2(max(self.largest, 1))
-        sliced: tuple[int, ...] = ()
-        while found.peak > limit + 1e-9:
-            tries = [
-                (self._key(after)[1:], label, after)
-                for label in self._worth_cutting(path, sliced)
-                for after in (measure(self.problem, path, (*sliced, label)),)
-            ]
-            if not tries:
-                break
-            _, label, found = min(tries, key=lambda one: one[:2])
-            sliced = (*sliced, label)
-        return sliced, found
+        if found.peak <= limit + 1e-9:
+            return (), found
+        terms = _terms(self.problem, path)
+        joined = [terms[a] | terms[b] for a, b in path]
+        results = terms[len(self.problem.inputs) :]
+        sliced: list[int] = []
+        cut = 0
 
-    def _worth_cutting(self, path: Pairs, sliced: tuple[int, ...]) -> list[int]:
-        """Labels of the largest result."""
-        extents = tuple(1 if label in sliced else extent for label, extent in enumerate(self.problem.extents))
-        problem = self.problem._replace(extents=extents)
-        operands = len(problem.inputs)
-        sizes = _sizes(problem, path)
-        one = max(range(operands, len(sizes)), key=sizes.__getitem__)
-        return [label for label in _labels(_terms(problem, path)[one]) if extents[label] > 1]
+        def products(label: int) -> float:
+            left = ~(cut | 1 << label)
+            return sum(exp2(min(self._log_size(bits & left), 1000)) for bits in joined) * self.problem.extents[label]
+
+        while found.peak > limit + 1e-9:
+            sizes = [self._log_size(bits & ~cut) for bits in results]
+            top = max(sizes)
+            large = [bits for bits, size in zip(results, sizes, strict=True) if size > min(limit, top - 1)]
+            shared = {
+                label: sum(bits >> label & 1 for bits in large)
+                for label in _labels(results[sizes.index(top)] & ~cut)
+                if self.problem.extents[label] > 1
+            }
+            if not shared:
+                break
+            # Far from the limit several at once, as every round counts the whole path.
+            at_once = max(1, int(found.peak - limit) // _CUTS_TRIED)
+            tried = sorted(shared, key=lambda label: (-shared[label], label))[: max(_CUTS_TRIED, at_once)]
+            for label in sorted(tried, key=lambda label: (products(label), label))[:at_once]:
+                sliced.append(label)
+                cut |= 1 << label
+            found = measure(self.problem, path, sliced)
+        return tuple(sliced), found
 
     def _cost(self, joined: int, kept: int) -> float:
         """Log2 of what a contraction adds to a tree, apart from what every tree takes."""
@@ -191,7 +216,7 @@ class _Search:
         return _sum(products + 1, size + log2(weight)) if weight > 0 else products + 1
 
     def _log_size(self, labels: int) -> float:
-        return sum(self.logs[label] for label in _labels(labels))
+        return sum([log * (labels & mask).bit_count() for log, mask in self.masks])
 
     def _exact(self) -> Pairs:
         """The best tree of all, by the best tree of every subset of operands."""
@@ -238,17 +263,19 @@ class _Search:
         """Contract the pair whose result is smallest beside what it replaces, again and again."""
         terms = _terms(self.problem, ())
         operands = len(terms)
-        counts = [0] * len(self.logs)
-        holders: list[set[int]] = [set() for _ in self.logs]
-        output = sum(1 << label for label in self.problem.output)
+        holders: list[set[int]] = [set() for _ in self.problem.extents]
         alive = dict(enumerate(terms))
+        for number, term in alive.items():
+            for label in _labels(term):
+                holders[label].add(number)
+        output = sum(1 << label for label in self.problem.output)
+        in_two = sum(1 << label for label, group in enumerate(holders) if len(group) == 2) & ~output
         sizes = {number: self._log_size(term) for number, term in alive.items()}
         heap: list[tuple[float, int, int]] = []
         path: list[tuple[int, int]] = []
 
         def result(a: int, b: int) -> int:
-            gone = sum(1 << label for label in _labels(a & b & ~output) if counts[label] == 2)
-            return (a | b) & ~gone
+            return (a | b) & ~(a & b & in_two)
 
         def push(a: int, b: int) -> None:
             size = self._log_size(result(alive[a], alive[b]))
@@ -260,13 +287,8 @@ class _Search:
                 score -= noise * log(-log(max(self.random.random(), 1e-300)))
             heappush(heap, (score, a, b))
 
-        for number, term in alive.items():
-            for label in _labels(term):
-                counts[label] += 1
-                holders[label].add(number)
-        for group in holders:
-            for a, b in combinations(sorted(group)[:32], 2):
-                push(a, b)
+        for a, b in sorted({pair for group in holders for pair in combinations(sorted(group)[:_HOLDERS], 2)}):
+            push(a, b)
         while len(alive) > 1:
             pair = next(self._waiting(heap, alive), None)
             if pair is None:  # nothing shares a label any more
@@ -279,11 +301,12 @@ class _Search:
                 holders[label] -= {a, b}
                 if kept >> label & 1:
                     holders[label].add(new)
-                counts[label] = len(holders[label])
+            for label in _labels(alive[a] & alive[b] & kept & ~output):
+                in_two |= (len(holders[label]) == 2) << label
             del alive[a], alive[b]
             alive[new], sizes[new] = kept, self._log_size(kept)
             path.append((a, b))
-            for other in sorted({one for label in _labels(kept) for one in sorted(holders[label])[:32]} - {new}):
+            for other in sorted({one for label in _labels(kept) for one in sorted(holders[label])[:_HOLDERS]} - {new}):
                 push(other, new)
         return tuple(path)
 
@@ -314,8 +337,20 @@ def _terms(problem: Problem, path: Pairs) -> list[int]:
 
 def _sizes(problem: Problem, path: Pairs) -> list[float]:
     """Elements of the operands and of every result."""
-    logs = [log2(max(extent, 1)) for extent in problem.extents]
-    return [exp2(min(1000.0, sum(logs[label] for label in _labels(term)))) for term in _terms(problem, path)]
+    masks = _masks(problem)
+    return [
+        exp2(min(1000.0, sum([log * (term & mask).bit_count() for log, mask in masks])))
+        for term in _terms(problem, path)
+    ]
+
+
+def _masks(problem: Problem) -> list[tuple[float, int]]:
+    """Log2 of every extent above 1, and the labels that have it."""
+    masks: dict[int, int] = {}
+    for label, extent in enumerate(problem.extents):
+        if extent > 1:
+            masks[extent] = masks.get(extent, 0) | 1 << label
+    return [(log2(extent), mask) for extent, mask in sorted(masks.items())]
 
 
 def _labels(bits: int) -> Iterator[int]:
