@@ -101,8 +101,7 @@ def _search_natively(
         peak,
         estimated,
         cast(Reason, found["stopped"]),
-        found["stopped"] not in ("exact", "settled")
-        and would_pay(history, found["rotations"], found["rotation_seconds"], estimated),
+        searches_on and would_pay(history, found["rotations"], found["rotation_seconds"], estimated),
     )
     return Found(found["path"], found["sliced"], record)
 
