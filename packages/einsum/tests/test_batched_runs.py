@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tensor_runtime as tr
-from random_networks import Case, networks, same, small_integers
+from network_cases import Case, networks, same, small_integers
 from tensor_core import C64, F32, F64, Bool
 from tensor_core.errors import ArgumentError, DTypeError
 from tensor_einsum import ExtentError, MemoryLimitError, Plan, plan

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-import pytest
-
-api = pytest.importorskip("mypy.api")
+from static_types import check_marked_errors, run_other_lines
 
 SOURCE = """
 import tensor_runtime as tr
@@ -50,15 +47,10 @@ no_listener = found(a, a, progress="yes")  # error
 
 
 def test_mypy_tells_what_a_call_returns(tmp_path: Path) -> None:
-    (tmp_path / "probe.py").write_text(SOURCE)
-    report, _, status = api.run(["--strict", "--cache-dir", str(tmp_path / "cache"), str(tmp_path / "probe.py")])
-    assert status == 1
-    wrong = [k for k, line in enumerate(SOURCE.splitlines(), 1) if line.endswith("# error")]
-    assert sorted({int(line.split(":")[1]) for line in report.splitlines() if ": error:" in line}) == wrong, report
+    check_marked_errors(SOURCE, tmp_path)
 
 
 def test_the_lines_without_an_error_run() -> None:
-    names: dict[str, Any] = {}
-    exec("\n".join(line for line in SOURCE.splitlines() if not line.endswith("# error")), names)
+    names = run_other_lines(SOURCE)
     assert names["written"] is names["view"]
     assert names["same"] is names["a"]

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tensor_runtime as tr
-from random_networks import Case, environment, networks, same, small_integers
+from network_cases import Case, networks, same, small_integers
+from network_derivatives import environment
 from tensor_core import C64, F32, F64, I64
 from tensor_core.errors import ArgumentError, DTypeError, OutOfMemoryError, ShapeError
 from tensor_einsum import ExtentError, MemoryLimitError, plan

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tensor_runtime as tr
-from random_networks import Case, marginal, networks, same
+from network_cases import Case, networks, same
+from network_derivatives import marginal
 from tensor_core import F32, I64
 from tensor_core.errors import ArgumentError, DTypeError
 from tensor_einsum import MemoryLimitError, einsum, plan

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tensor_runtime as tr
-from random_networks import Case, environment, marginal, networks, same, small_integers
+from network_cases import Case, networks, same, small_integers
+from network_derivatives import environment, marginal
 from tensor_core import F64
 from tensor_core.errors import DTypeError, ShapeError
 from tensor_einsum import ExtentError, MemoryLimitError, Plan, plan

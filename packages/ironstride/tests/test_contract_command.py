@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pytest
@@ -286,20 +287,13 @@ def test_control_characters_in_a_file_do_not_reach_the_terminal(
 
 
 def test_an_interrupt_between_two_steps_leaves_nothing_behind(
-    chain: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    chain: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    interrupting_bar: Callable[[int], type],
 ) -> None:
-    class Interrupting:
-        n, disable = 0, False
-
-        def __init__(self, **_: object) -> None: ...
-        def __enter__(self) -> Self:
-            return self
-
-        def __exit__(self, *_: object) -> None: ...
-        def update(self, _: int) -> None:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(ironstride.contract, "tqdm", Interrupting)
+    monkeypatch.setattr(ironstride.contract, "tqdm", interrupting_bar(1))
     files = ["-o", str(tmp_path / "out.npy"), "--plot", str(tmp_path / "plan.svg")]
 
     assert main(["contract", chain, *files]) == 130

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Self
 
 import numpy as np
 import pytest
@@ -219,26 +219,16 @@ def test_labels_that_cannot_be_cut_are_refused(slices: str, message: str, capsys
 
 
 def test_a_stopped_sum_of_slices_goes_on(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    interrupting_bar: Callable[[int], type],
 ) -> None:
-    class Stopping:
-        n, disable = 0, False
-
-        def __init__(self, **_: object) -> None: ...
-        def __enter__(self) -> Self:
-            return self
-
-        def __exit__(self, *_: object) -> None: ...
-        def update(self, _: float) -> None:
-            self.n += 1
-            if self.n == 3:
-                raise KeyboardInterrupt
-
     whole, stopped, kept = tmp_path / "whole.npy", tmp_path / "stopped.npy", tmp_path / "sum"
     sliced = ["contract", "ij,jk->ik", "6x8", "8x5", "--slices", "j"]
     assert main([*sliced, "-o", str(whole)]) == 0
     with monkeypatch.context() as patched:
-        patched.setattr(ironstride.contract, "tqdm", Stopping)
+        patched.setattr(ironstride.contract, "tqdm", interrupting_bar(3))
         assert main([*sliced, "--checkpoint", str(kept), "-o", str(stopped)]) == 130
     assert kept.exists() and not stopped.exists()
     assert capsys.readouterr().err == "ironstride: interrupted\n"

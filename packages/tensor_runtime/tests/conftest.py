@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 import tensor_runtime as tr
 from tensor_runtime.backends.registry import registry
+from tensor_runtime.placement import Placement
 from tensor_runtime.testing.simulated_device import ProgramBackend, SimulatedBackend
 
 
@@ -19,6 +20,19 @@ def device() -> Iterator[SimulatedBackend]:
     tr.register_backend("simulated", made)
     yield made
     registry.unregister("simulated")
+
+
+@pytest.fixture
+def lacking() -> Iterator[Callable[..., Placement]]:
+    """Makes a device "odd" that lacks the kernels named."""
+
+    def made(*kernels: str) -> Placement:
+        one = SimulatedBackend(tr.backend("cpu"), "odd", dict.fromkeys(kernels, "the device has no such unit"))
+        tr.register_backend("odd", one)
+        return one.placement()
+
+    yield made
+    registry.unregister("odd")
 
 
 @pytest.fixture
