@@ -67,6 +67,8 @@ def test_what_is_no_source_is_refused(tmp_path: Path, capsys: pytest.CaptureFixt
 
     assert 'found "3y4"; accepted: a shape, such as 2x3' in refused(capsys, "plan", "ij,jk", "2x3", "3y4")
     assert "no line with an equation" in refused(capsys, "plan", str(empty))
+    empty.write_text("ij,jk 2x3 3x4\n", encoding="utf-8")
+    assert "an equation, then the shape of one operand in each line" in refused(capsys, "plan", str(empty))
     assert "'ij,jk' has 2 operands, found 1" in refused(capsys, "plan", "ij,jk", "2x3")
     assert "float3" in refused(capsys, "plan", "ij", "2x3", "--dtype", "float3")
 

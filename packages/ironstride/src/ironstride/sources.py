@@ -78,6 +78,10 @@ def _from_text(file: Path) -> Network:
     lines = [line for line in lines if line and not line.startswith("#")]
     if not lines:
         raise NetworkFileError("the file has no line with an equation")
+    if len(lines) == 1:
+        raise NetworkFileError(
+            "the file has one line; accepted: an equation, then the shape of one operand in each line"
+        )
     return _network(file.stem, file, lines[0], lines[1:])
 
 
