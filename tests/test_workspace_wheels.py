@@ -86,7 +86,8 @@ def test_the_tests_of_the_core_need_only_pytest_and_hypothesis(alone: Path, whee
     locked = ("--require-hashes", "--only-binary=:all:", "-r", ROOT / "requirements" / "test.txt")
     run(*pip, *locked, cwd=folder)
     run(*pip, "--no-deps", "--no-index", wheel, cwd=folder)
-    apart = ("-c", os.devnull, "--rootdir", CORE)  # nothing of the workspace's configuration
+    beside = f"pythonpath={CORE / 'tests'}"  # what several of its tests share
+    apart = ("-c", os.devnull, "--rootdir", CORE, "-o", beside)  # nothing else of the workspace's configuration
     options = ("-q", "-p", "no:cacheprovider", "-W", "error", "--import-mode=importlib", *apart)
     printed = run(python, "-m", "pytest", *options, CORE / "tests", cwd=folder)
     assert " passed" in printed
