@@ -88,6 +88,11 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--seed", type=int, default=0, help="of the networks that are drawn")
     command.add_argument("--only", default="", help="networks whose name contains this")
     command.add_argument("--folder", type=Path, default=None, help="default: the environment's IRONSTRIDE_NETWORKS")
+    command = commands.add_parser(
+        "fresh", help="memory and first calls of networks in fresh processes, beside opt_einsum"
+    )
+    command.add_argument("--only", default="", help="networks whose name contains this")
+    command.add_argument("--folder", type=Path, default=None, help="default: the environment's IRONSTRIDE_NETWORKS")
     command = commands.add_parser("sliced", help="a network too large for memory, under a limit, killed and resumed")
     command.add_argument("--nodes", type=int, default=244, help="of a random 3-regular graph")
     command.add_argument("--seed", type=int, default=1, help="of that graph")
@@ -186,6 +191,15 @@ def _planner(options: argparse.Namespace) -> dict[str, Any]:
     return {"seed": options.seed, "results": [one._asdict() for one in results]}
 
 
+def _fresh(options: argparse.Namespace) -> dict[str, Any]:
+    from benchmarks import fresh
+
+    folder = options.folder or os.environ.get("IRONSTRIDE_NETWORKS")
+    costs = list(fresh.run(Path(folder) if folder else None, options.only))
+    print(fresh.as_markdown(costs))
+    return {"costs": [cost._asdict() for cost in costs]}
+
+
 def _sliced(options: argparse.Namespace) -> dict[str, Any]:
     from benchmarks import sliced
 
@@ -199,6 +213,7 @@ _RUNS: Final[dict[str, Callable[[argparse.Namespace], dict[str, Any] | None]]] =
     "first": _first,
     "planner": _planner,
     "environments": _environments,
+    "fresh": _fresh,
     "sliced": _sliced,
     **dict.fromkeys(IN_PROCESSES, _in_processes),
 }

@@ -14,8 +14,9 @@ from typing import Any, Final
 
 from benchmarks.rows import F64_BYTES, Limit, Operand, Row
 
-CONTENDERS: Final = ("ours", "opt_einsum numpy", "cotengra numpy", "opt_einsum torch", "opt_einsum jax")
-REFERENCE: Final = "opt_einsum numpy"
+OPT_EINSUM: Final = "opt_einsum numpy"
+CONTENDERS: Final = ("ours", OPT_EINSUM, "cotengra numpy", "opt_einsum torch", "opt_einsum jax")
+REFERENCE: Final = OPT_EINSUM
 SITES, BOND, PHYSICAL = 50, 32, 2
 OWN: Final[tuple[tuple[str, str, tuple[tuple[int, ...], ...]], ...]] = (
     ("matmul 256", "ij,jk->ik", ((256, 256), (256, 256))),
