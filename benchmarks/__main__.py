@@ -93,6 +93,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.add_argument("--only", default="", help="networks whose name contains this")
     command.add_argument("--folder", type=Path, default=None, help="default: the environment's IRONSTRIDE_NETWORKS")
+    command = commands.add_parser("steps", help="where the time of networks goes, step by step, beside their limits")
+    command.add_argument("--threads", type=int, nargs="+", default=[1])
+    command.add_argument("--seconds", type=float, default=5.0, help="about how long each network runs")
+    command.add_argument("--only", default="", help="networks whose name contains this")
+    command.add_argument("--top", type=int, default=20, help="how many steps are shown, those first that lose most")
+    command.add_argument("--folder", type=Path, default=None, help="default: the environment's IRONSTRIDE_NETWORKS")
     command = commands.add_parser("sliced", help="a network too large for memory, under a limit, killed and resumed")
     command.add_argument("--nodes", type=int, default=244, help="of a random 3-regular graph")
     command.add_argument("--seed", type=int, default=1, help="of that graph")
@@ -200,6 +206,17 @@ def _fresh(options: argparse.Namespace) -> dict[str, Any]:
     return {"costs": [cost._asdict() for cost in costs]}
 
 
+def _steps(options: argparse.Namespace) -> dict[str, Any]:
+    from benchmarks import steps
+
+    folder = options.folder or os.environ.get("IRONSTRIDE_NETWORKS")
+    profiles = []
+    for one in steps.measure(Path(folder) if folder else None, options.only, options.threads, options.seconds):
+        print(steps.as_markdown(one, options.top) + "\n", flush=True)
+        profiles.append({**one._asdict(), "steps": [step._asdict() for step in one.steps]})
+    return {"profiles": profiles}
+
+
 def _sliced(options: argparse.Namespace) -> dict[str, Any]:
     from benchmarks import sliced
 
@@ -214,6 +231,7 @@ _RUNS: Final[dict[str, Callable[[argparse.Namespace], dict[str, Any] | None]]] =
     "planner": _planner,
     "environments": _environments,
     "fresh": _fresh,
+    "steps": _steps,
     "sliced": _sliced,
     **dict.fromkeys(IN_PROCESSES, _in_processes),
 }

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from math import prod
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.rows import F64_BYTES, Limit, Operand, Row
+from benchmarks.rows import Limit, Operand, Row
+from benchmarks.step_limits import path_works
 
 OPT_EINSUM: Final = "opt_einsum numpy"
 CONTENDERS: Final = ("ours", OPT_EINSUM, "cotengra numpy", "opt_einsum torch", "opt_einsum jax")
@@ -55,15 +55,8 @@ def colmajor(subscripts: str) -> str:
 def _row(
     name: str, subscripts: str, colmajor: str, shapes: Sequence[tuple[int, ...]], path: list[tuple[int, ...]]
 ) -> Row:
-    import opt_einsum
-
-    _, info = opt_einsum.contract_path(subscripts, *shapes, shapes=True, optimize=path)
-    extents: dict[str, int] = {}
-    for term, shape in zip(subscripts.split("->")[0].split(","), shapes, strict=True):
-        extents.update(zip(term, shape, strict=True))
-    result = prod(extents[label] for label in subscripts.split("->")[1]) * F64_BYTES
     operands = tuple(Operand(shape) for shape in shapes)
-    limit = Limit(moved=sum(operand.bytes for operand in operands) + result, flops=float(info.opt_cost))
+    limit = Limit(steps=tuple(path_works(subscripts, shapes, path)))
     arguments: dict[str, Any] = {"subscripts": subscripts, "subscripts_colmajor": colmajor, "path": path}
     return Row(name, "networks", "einsum", operands, arguments, (), limit, tolerance=1e-10, check_also="signed")
 

@@ -187,7 +187,7 @@ static PyObject *bind_gemm(PyObject *module, PyObject *const *arguments, Py_ssiz
     choose_blocks(plan);
     const Index entries = 2 * (rows.size + columns.size + depth.size);
     const Group *const groups[] = {&plan->stack, &rows, &columns, &depth};
-    return kernel_with_groups(kernel_new("contract", call_gemm, plan, release), type, groups, 4, FIRST, entries);
+    return kernel_with_groups(kernel_new("contract_scatter", call_gemm, plan, release), type, groups, 4, FIRST, entries);
 }
 
 PyMethodDef gemm_functions[] = {

@@ -229,7 +229,7 @@ static PyObject *bind_pair(PyObject *module, PyObject *const *arguments, Py_ssiz
     }
     const Index entries = 2 * (contracted.size + lanes.size);
     const Group *const groups[] = {&kept, &contracted}; /* neither swapping nor taking axes changes what they reach */
-    return kernel_with_groups(kernel_new("contract", call_pair, plan, release), type, groups, 2, FIRST, entries);
+    return kernel_with_groups(kernel_new("contract_pair", call_pair, plan, release), type, groups, 2, FIRST, entries);
 }
 
 PyMethodDef pair_functions[] = {

@@ -145,7 +145,7 @@ static PyObject *bind_products(PyObject *module, PyObject *arguments) {
         Py_RETURN_NONE;
     }
     plan->is_long = products_work(&plan->products) >= WORTH_RELEASING_THE_GIL;
-    return kernel_with_operands(kernel_new("contract", call_kernel, plan, free), operands, plan->into ? 3 : 2);
+    return kernel_with_operands(kernel_new("contract_products", call_kernel, plan, free), operands, plan->into ? 3 : 2);
 }
 
 PyMethodDef products_functions[] = {

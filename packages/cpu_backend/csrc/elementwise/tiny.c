@@ -216,7 +216,7 @@ static PyObject *bind_tiny_product(PyObject *module, PyObject *const *arguments,
     }
     Operand factors[] = {{plan->type, NO_AXES, false}, {plan->type, NO_AXES, false}};
     good = good && factors_read(p, &factors[swapped].reach, &factors[!swapped].reach);
-    if (good) return kernel_with_operands(kernel_new("contract", call_product, plan, release), factors, 2);
+    if (good) return kernel_with_operands(kernel_new("contract_tiny", call_product, plan, release), factors, 2);
     free(plan);
     return NULL;
 }
