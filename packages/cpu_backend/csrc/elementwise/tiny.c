@@ -26,6 +26,8 @@ typedef struct {
     PyObject *fallback;
 } TinyPlan;
 
+static const double CALL_NANOSECONDS = 20.0;
+
 typedef union { /* one element of any type */
     float f32;
     double f64;
@@ -88,14 +90,10 @@ static PyObject *call_unary(PyObject *self, PyObject *const *arguments, size_t f
     return result;
 }
 
-static PyObject *call_product(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
-    const TinyPlan *plan = kernel_plan(self);
-    if (!kernel_takes_arrays(self, flagged_count, names, arguments, 2)) return NULL;
-    PyObject *result = array_new(&plan->result);
-    if (result != NULL)
-        plan->multiply(&plan->product, array_data(arguments[plan->swapped]), array_data(arguments[!plan->swapped]),
-                       array_data(result));
-    return result;
+static bool compute_product(const void *tiny, const char *const *operands, char *result) {
+    const TinyPlan *plan = tiny;
+    plan->multiply(&plan->product, operands[plan->swapped], operands[!plan->swapped], result);
+    return true;
 }
 
 static TinyPlan *plan_new(PyObject *shape, PyObject *result_type, PyObject *type) {
@@ -216,9 +214,13 @@ static PyObject *bind_tiny_product(PyObject *module, PyObject *const *arguments,
     }
     Operand factors[] = {{plan->type, NO_AXES, false}, {plan->type, NO_AXES, false}};
     good = good && factors_read(p, &factors[swapped].reach, &factors[!swapped].reach);
-    if (good) return kernel_with_operands(kernel_new("contract_tiny", call_product, plan, release), factors, 2);
-    free(plan);
-    return NULL;
+    if (!good) {
+        free(plan);
+        return NULL;
+    }
+    const double nanoseconds = CALL_NANOSECONDS + (double)plan->result.size * (double)p->inner;
+    PyObject *kernel = kernel_new("contract_tiny", kernel_call, plan, release);
+    return kernel_with_operands(kernel_computes(kernel, compute_product, &plan->result, nanoseconds), factors, 2);
 }
 
 PyMethodDef tiny_functions[] = {
