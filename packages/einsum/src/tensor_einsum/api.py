@@ -27,6 +27,7 @@ from tensor_runtime.dispatch.spec import PYTHON_NUMBERS
 from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.ops.creation import full
+from tensor_runtime.placement import CPU
 from tensor_runtime.tensors.tensor import Number, Tensor, wrap
 
 Target = TypeVar("Target", bound=Tensor)
@@ -195,7 +196,7 @@ def plan(
         optimize, seconds, objective: as for :func:`einsum`. A path optimizer is asked again at every call; everything
             else is cached.
         memory_limit: as for :func:`einsum`. Workspaces are those of kernels for the tensors given, or for compact
-            operands on ``cpu``; ``plan.peak_bytes_on`` tells for others.
+            operands on ``cpu``; ``plan.peak_bytes`` tells what is needed, ``plan.peak_bytes_on`` for other tensors.
         algebra, conj: as for :func:`einsum`.
 
     Returns:
@@ -207,7 +208,7 @@ def plan(
 
     >>> p = plan("ij,jk,kl->il", (2, 30), (30, 40), (40, 5))
     >>> p
-    <Plan 'ij,jk,kl->il': 2 steps, 5.6e+03 flops, largest intermediate 80 elements, peak 720 bytes>
+    <Plan 'ij,jk,kl->il': 2 steps, 5.6e+03 flops, largest intermediate 80 elements, 720 bytes of intermediates at once>
     """
     source, items = _arguments("plan", notation, operands)
     keywords = {"optimize": optimize, "seconds": seconds, "objective": objective, "memory_limit": memory_limit}
@@ -215,7 +216,8 @@ def plan(
     shapes = tuple([_shape_of(position, item) for position, item in enumerate(items)])
     dtypes = _dtypes_of(items, dtype)
     arithmetic = arithmetic_of("plan", algebra, conj, dtypes)
-    forms = _forms_of(items, shapes, dtypes) if options.limit is not None else ()
+    usual = options.limit is None and all(map(_lies_as_usual, items))
+    forms = () if usual else _forms_of(items, shapes, dtypes)
     return cached_plan("plan", source, shapes, dtypes, options, arithmetic, forms)
 
 
@@ -376,6 +378,10 @@ def _forms_of(items: Sequence[Any], shapes: Sequence[Shape], dtypes: Sequence[DT
             for item, shape, dtype in zip(items, shapes, dtypes, strict=True)
         ]
     )
+
+
+def _lies_as_usual(item: Any) -> bool:
+    return not isinstance(item, Tensor) or (item._form.is_compact and item._form.placement is CPU)
 
 
 def _dtypes_of(items: Sequence[Any], dtype: Any) -> tuple[DType, ...]:

@@ -190,8 +190,8 @@ def check_memory(network: Network, plan: tensor_einsum.Plan, available: int | No
         )
     raise TooLargeError(
         f"the plan needs at least {readable_bytes(needed)} ({readable_bytes(network.operand_bytes)} for the operands, "
-        f"{readable_bytes(plan.peak_bytes)} at the peak for results of steps), but {readable_bytes(available)} are "
-        f"available{advice}",
+        f"{readable_bytes(plan.peak_bytes)} at the peak for intermediates and workspaces), but "
+        f"{readable_bytes(available)} are available{advice}",
         needed=needed,
         available=available,
     )

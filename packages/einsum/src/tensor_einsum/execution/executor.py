@@ -66,7 +66,7 @@ class Executable:
     def __init__(self, plan: Plan, instructions: tuple[Instruction, ...]) -> None:
         self.plan = plan
         self.instructions = instructions
-        self.needed_bytes = plan.peak_bytes  # beside the operands
+        self.needed_bytes = plan.intermediate_bytes  # beside the operands
         for instruction in instructions:
             if hasattr(instruction.kernel, "workspace_bytes"):
                 workspaces = [workspace_of(instruction.kernel) for instruction in instructions]
@@ -309,7 +309,7 @@ def check_fits(plan: Plan, needed: int, /) -> None:
     """
     usable = recently_usable_bytes()
     if usable is not None and needed > usable:
-        copies = needed - plan.peak_bytes
+        copies = needed - plan.intermediate_bytes
         of_which = f" ({readable_bytes(copies)} of it for workspaces, such as copies of operands)" if copies else ""
         raise OutOfMemoryError(
             f"einsum: the plan needs {readable_bytes(needed)} at its peak beside the operands{of_which}, but this "

@@ -142,7 +142,7 @@ def run_map(plan: Plan, operands: Sequence[Tensor], axis: Any, memory_limit: Any
     at_once = batched_plan(plan, batch)
     forms = [unwrap("map", operand)[0] for operand in operands]
     check_forms(at_once, forms)
-    if limit is None and needs_check(at_once.peak_bytes, forms[0].placement):
+    if limit is None and needs_check(at_once.intermediate_bytes, forms[0].placement):
         limit = recently_usable_bytes()
     if limit is None or needed_bytes(at_once, forms) <= limit:
         return at_once(*operands)
