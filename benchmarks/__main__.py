@@ -22,6 +22,8 @@ IN_PROCESSES: Final = {
     "reduction": "sums, means, spreads and norms along every axis, beside NumPy, PyTorch and JAX",
     "linalg": "batches of small matrices, beside NumPy, SciPy, PyTorch and JAX",
     "einsum": "whole networks, beside opt_einsum, cotengra, PyTorch and JAX",
+    "drawn": "networks drawn by seed, beside the same",
+    "own_paths": "networks along the paths that each finds by itself in ten seconds, beside the same",
 }
 """Benchmarks of rows that run in one process per contender."""
 
