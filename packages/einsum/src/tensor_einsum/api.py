@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
+from math import prod
 from typing import Any, Final, Literal, TypeVar, Unpack, overload
 
 from tensor_core.dtypes import F64, DType, as_dtype
 from tensor_core.errors import TensorError, shortened
 from tensor_core.foreign import refuse_masked
 from tensor_core.promotion import promote, promote_scalar
-from tensor_core.shapes import as_shape
+from tensor_core.shapes import LARGEST, as_shape
 from tensor_einsum.errors import ExtentError
 from tensor_einsum.execution.accumulation import Accumulation
 from tensor_einsum.execution.executor import bind_call
@@ -213,7 +215,7 @@ def plan(
     source, items = _arguments("plan", notation, operands)
     keywords = {"optimize": optimize, "seconds": seconds, "objective": objective, "memory_limit": memory_limit}
     options = read_options("plan", keywords)
-    shapes = tuple([_shape_of(position, item) for position, item in enumerate(items)])
+    shapes = _shapes_of(items)
     dtypes = _dtypes_of(items, dtype)
     arithmetic = arithmetic_of("plan", algebra, conj, dtypes)
     usual = options.limit is None and all(map(_lies_as_usual, items))
@@ -353,6 +355,14 @@ def _as_tensors(items: Sequence[Any]) -> Sequence[Tensor]:
 def _number_as_tensor(number: Number, forms: Sequence[Form]) -> Tensor:
     dtype = promote_scalar(promote(*[form.dtype for form in forms]), type(number))
     return full((), number, dtype=dtype, placement=forms[0].placement)
+
+
+def _shapes_of(items: Sequence[Any]) -> tuple[Shape, ...]:
+    if {*map(type, items)} == {tuple}:
+        extents = [*chain.from_iterable(items)]
+        if {*map(type, extents)} == {int} and min(extents) > 0 and max(map(prod, items)) <= LARGEST:  # nearly always
+            return tuple(items)
+    return tuple([_shape_of(position, item) for position, item in enumerate(items)])
 
 
 def _shape_of(position: int, item: Any) -> Shape:
