@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from tensor_einsum.derivatives.sweep import SweepPlan
+    from tensor_einsum.options import Report
     from tensor_einsum.plans.plan import Plan
     from tensor_runtime import Tensor
 
@@ -31,6 +32,7 @@ class PlanMethods:
         which: int | Sequence[int] | None = None,
         cotangent: Tensor | None = None,
         memory_limit: int | str | None = None,
+        progress: Report = False,
     ) -> tuple[Tensor, ...]:
         """Derivatives of the network with respect to its operands, all in one sweep over the plan's tree.
 
@@ -45,6 +47,7 @@ class PlanMethods:
                 keeps them: see below.
             memory_limit: bytes, or text such as ``"2GiB"``, that intermediates and results may take at once.
                 Intermediates are computed again where that keeps it. None for what the process may use.
+            progress: as for ``einsum``.
 
         Returns:
             One tensor for each position, owned, of the result's dtype. With a cotangent, or if the result has no axes,
@@ -73,7 +76,7 @@ class PlanMethods:
 
         plan = cast("Plan", self)
         goal = environments_goal(plan, which, cotangent is not None)
-        return tuple(run_sweep("environments", plan, goal, operands, cotangent, memory_limit))
+        return tuple(run_sweep("environments", plan, goal, operands, cotangent, memory_limit, progress))
 
     def environments_plan(
         self,
@@ -109,6 +112,7 @@ class PlanMethods:
         labels: str | Sequence[str] | None = None,
         normalize: bool = False,
         memory_limit: int | str | None = None,
+        progress: Report = False,
     ) -> dict[str, Tensor]:
         """The network with one label as its output, for every label, all in one sweep over the plan's tree.
 
@@ -121,7 +125,7 @@ class PlanMethods:
                 None for all.
             normalize: whether each marginal is divided by its sum (in max-plus and min-plus: its extremum is
                 subtracted). Where the sum is zero, that gives NaN.
-            memory_limit: as for :meth:`environments`.
+            memory_limit, progress: as for :meth:`environments`.
 
         Returns:
             A tensor of rank 1 for each label, by name, of the result's dtype. Labels of the plan's output are summed
@@ -146,7 +150,7 @@ class PlanMethods:
         plan = cast("Plan", self)
         divides = flag("marginals", "normalize", normalize)
         goal = marginals_goal(plan, labels)
-        found = run_sweep("marginals", plan, goal, operands, None, memory_limit)
+        found = run_sweep("marginals", plan, goal, operands, None, memory_limit, progress)
         if divides:
             found = [normalized("marginals", tensor, plan.algebra) for tensor in found]
         return {plan.names[label]: tensor for label, tensor in zip(goal.labels, found, strict=True)}
@@ -175,6 +179,7 @@ class PlanMethods:
         axis: int | Mapping[int, int] = -1,
         *,
         memory_limit: int | str | None = None,
+        progress: Report = False,
     ) -> Tensor:
         """Contract many networks at once that differ in some operands, such as amplitudes or likelihoods.
 
@@ -187,6 +192,7 @@ class PlanMethods:
                 negative ones count from the end.
             memory_limit: bytes, or text such as ``"2GiB"``, that intermediates and the result may take at once; None
                 for what the process may use.
+            progress: as for ``einsum``.
 
         Returns:
             Shape [the output's axes, batch], owned. What calling the plan for each value would give, side by side.
@@ -205,7 +211,7 @@ class PlanMethods:
         """
         from tensor_einsum.plans.batched import run_map
 
-        return run_map(cast("Plan", self), operands, axis, memory_limit)
+        return run_map(cast("Plan", self), operands, axis, memory_limit, progress)
 
     def reuse(self, *operands: Any, dtype: Any = None) -> Plan:
         """The same path for other inputs: a new plan for the same notation, with other shapes or dtypes.

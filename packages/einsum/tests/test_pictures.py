@@ -1,43 +1,17 @@
-"""Sizes, tables and pictures."""
+"""Pictures of plans: what they say, how large they are, and that they are drawn whole."""
 
 from __future__ import annotations
 
 import builtins
-import math
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from ironstride.output_paths import OutputPathError, check_output_path, make_folder
-from ironstride.plot import PlotError, draw_plan, require_matplotlib
-from ironstride.tree import Tree, costliest, memory_over_steps, positions
-from ironstride.units import power_text, scientific, table
-from tensor_core.formatting import readable_bytes
+from tensor_einsum.pictures.drawing import PlotError, draw_plan, require_matplotlib
+from tensor_einsum.pictures.tree import Tree, costliest, memory_over_steps, positions
 
 CHAIN = Tree(3, ((0, 2), (1, 3)), (6, 6, 12, 8, 4), (48, 48, 96, 64, 32))
-
-
-@given(st.floats(-10, 10).filter(lambda x: abs(x) > 1e-3), st.integers(-300, 300))
-def test_scientific_agrees_with_floats_where_they_reach(factor: float, power: int) -> None:
-    assert math.isclose(float(scientific(factor, float(power))), factor * 10.0**power, rel_tol=1e-10)
-
-
-def test_scientific_goes_on_where_floats_end() -> None:
-    assert scientific(9.9999, 399.0, digits=2) == "1.00e+400"
-    assert scientific(0.0, 399.0) == "0"
-
-
-@given(st.integers(0, 2**200))
-def test_sizes_take_few_characters(count: int) -> None:
-    assert len(readable_bytes(count)) <= 14
-    assert len(power_text(count)) <= 9
-
-
-def test_a_table_aligns_its_columns() -> None:
-    assert table([("a", "1"), ("bcd", "200")], "<>") == "  a      1\n  bcd  200"
 
 
 def test_memory_counts_results_until_they_are_used() -> None:
@@ -165,24 +139,3 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
 
     with pytest.raises(PlotError, match=r"pip install 'ironstride\[plot\]'"):
         require_matplotlib()
-
-
-def test_targets_are_refused_before_any_work(tmp_path: Path) -> None:
-    (tmp_path / "taken.npy").mkdir()
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    for file, message in (
-        (tmp_path / "a.txt", "-o .*a.txt: the ending must be .npy"),
-        (tmp_path / "taken.npy", "a folder has that name"),
-        (tmp_path / "file" / "a.npy", "cannot be written"),
-    ):
-        with pytest.raises(OutputPathError, match=message):
-            check_output_path("-o", file, [".npy"])
-
-
-def test_folders_of_a_target_are_made_when_it_is_written(tmp_path: Path) -> None:
-    file = tmp_path / "new" / "newer" / "a.npy"
-
-    check_output_path("-o", file, [".npy"])
-    assert not file.parent.exists()
-    make_folder("-o", file)
-    assert file.parent.is_dir()

@@ -7,9 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from math import prod
+from typing import TYPE_CHECKING, Final
 
 from tensor_core.formatting import readable_bytes
+
+if TYPE_CHECKING:
+    from tensor_einsum.plans.plan import Plan
 
 COSTLIEST: Final = 5  # steps that are labelled
 
@@ -29,6 +33,34 @@ class Tree:
     texts: tuple[str, ...] = ()
     limit: int | None = None
     slices: int = 1
+
+
+def tree_of(plan: Plan, limit: int | None = None) -> Tree:
+    """The plan as the plain numbers that are drawn; of a sliced plan, its first slice.
+
+    >>> from tensor_einsum import plan
+    >>> tree = tree_of(plan("ij,jk->ik", (2, 3), (3, 4)))
+    >>> tree.steps, tree.elements, tree.nbytes, tree.flops, tree.texts
+    (((0, 1),), (6, 12, 8), (48, 96, 64), (48,), ('ij,jk->ik',))
+    """
+    itemsize = plan.output_dtype.itemsize
+    sizes = [prod(shape) for shape in plan.shapes]
+    return Tree(
+        operands=len(sizes),
+        steps=tuple(step.operands for step in plan.steps),
+        elements=(*sizes, *(step.size for step in plan.steps)),
+        nbytes=(*(size * itemsize for size in sizes), *(step.bytes for step in plan.steps)),
+        flops=tuple(step.flops for step in plan.steps),
+        texts=tuple(_cut(step.subscripts) for step in plan.steps),
+        limit=limit,
+        slices=plan.slices.count,
+    )
+
+
+def _cut(text: str) -> str:
+    """Subscripts as they fit into a tooltip, without characters that would break it."""
+    text = "".join(c if c.isprintable() else "?" for c in text)
+    return text if len(text) <= 60 else f"{text[:40]} … {text[-18:]}"
 
 
 def memory_over_steps(tree: Tree) -> list[int]:

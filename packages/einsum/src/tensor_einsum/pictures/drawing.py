@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, Final
 from xml.sax.saxutils import escape
 
-from ironstride.tree import Tree, costliest, count_of, memory_over_steps, positions, totals, unit_of
 from tensor_core.errors import TensorError
 from tensor_core.formatting import readable_bytes
+from tensor_einsum.pictures.tree import Tree, costliest, count_of, memory_over_steps, positions, totals, unit_of
 
 FORMATS = (".svg", ".png", ".pdf")
 
@@ -55,7 +55,7 @@ def require_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise PlotError("--plot needs matplotlib; install it with: pip install 'ironstride[plot]'") from None
+        raise PlotError("a picture needs matplotlib; install it with: pip install 'ironstride[plot]'") from None
 
 
 def draw_plan(tree: Tree, title: str, file: Path) -> None:
@@ -305,6 +305,6 @@ def _save(figure: Any, file: Path, tips: Sequence[str]) -> None:
         os.chmod(name, 0o666 & ~umask)  # mkstemp makes files that only their owner may read
         os.replace(name, file)
     except OSError as error:
-        raise PlotError(f"--plot {file}: {error.strerror or error}") from None
+        raise PlotError(f"plot: {file}: {error.strerror or error}") from None
     finally:
         Path(name).unlink(missing_ok=True)
