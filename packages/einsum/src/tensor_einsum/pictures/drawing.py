@@ -1,25 +1,41 @@
-"""The picture of a plan: the contraction tree coloured by size, the memory of the intermediates, the work of each step.
+"""The picture of a plan: the contraction tree coloured by size, the memory that is taken, the work of each step.
 
-The only module that imports matplotlib, inside `draw_plan`. It sees a plan as plain numbers (`tree`). An SVG file has a
-tooltip for each marked node, and stays small: lines of one colour are one path.
+The only module that imports matplotlib, when a picture is drawn. It sees a plan as plain numbers (`tree`). An SVG file
+has a tooltip for each marked node, and stays small: lines of one colour are one path.
 """
 
 from __future__ import annotations
 
 import io
 import math
-import os
 import re
-import tempfile
+import warnings
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from xml.sax.saxutils import escape
 
-from tensor_core.errors import TensorError
+from tensor_core.errors import ArgumentError, TensorError, shortened
 from tensor_core.formatting import readable_bytes
-from tensor_einsum.pictures.tree import Tree, costliest, count_of, memory_over_steps, positions, totals, unit_of
+from tensor_einsum.pictures.tree import (
+    Tree,
+    costliest,
+    count_of,
+    execution_order,
+    memory_over_steps,
+    positions,
+    totals,
+    tree_of,
+    unit_of,
+    with_workspaces,
+)
+from tensor_einsum.search.options import bytes_of
+from tensor_runtime.dispatch.arguments import file_name
+from tensor_runtime.io.atomic_write import write_atomically
+
+if TYPE_CHECKING:
+    from tensor_einsum.plans.plan import Plan
 
 FORMATS = (".svg", ".png", ".pdf")
 
@@ -28,6 +44,7 @@ MOST_MARKED: Final = 200  # nodes with a mark and a tooltip
 MOST_LEAVES: Final = 300  # operands drawn; of larger trees every second, third, ...
 MOST_STEPS: Final = 500  # along the axis of steps; of longer plans the largest of neighbours is drawn
 _LONG: Final = 20_000  # characters of a path
+_TITLE: Final = 80  # characters
 _INK, _PALE = "#22303c", "#c9d1d9"
 _STYLE: Final[Any] = {
     "svg.hashsalt": "ironstride",
@@ -63,29 +80,89 @@ def draw_plan(tree: Tree, title: str, file: Path) -> None:
 
     The same plan gives the same SVG file, byte for byte, for one version of matplotlib.
 
+    Raises:
+        SaveError: the file cannot be written.
+
+    >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "plan.svg"
     >>> draw_plan(Tree(2, ((0, 1),), (6, 12, 8), (48, 96, 64), (48,), ("ij,jk->ik",)), "a product", file)
     >>> file.read_text(encoding="utf-8").startswith("<?xml")
     True
+    """
+    write_atomically(str(file), [drawn(tree, title, file.suffix.lower()[1:])])
+
+
+def plot_plan(plan: Plan, file: Any, title: Any, memory_limit: Any) -> None:
+    """Check what a user asks of :meth:`Plan.plot`, and draw it.
+
+    >>> from tensor_einsum import plan
+    >>> plot_plan(plan("i->", (2,)), "plan.jpg", None, None)
+    Traceback (most recent call last):
+    tensor_core.errors.ArgumentError: plot: the file is 'plan.jpg'; accepted: names that end with .svg, .png, .pdf
+    """
+    name = Path(file_name("plot", "file", file))
+    if name.suffix.lower() not in FORMATS:
+        raise ArgumentError(
+            f"plot: the file is {shortened(str(name))}; accepted: names that end with {', '.join(FORMATS)}",
+            operation="plot",
+        )
+    if title is not None and not isinstance(title, str):
+        raise ArgumentError(f"plot: title is {shortened(title)}; accepted: a string, or None", operation="plot")
+    limit = None if memory_limit is None else bytes_of("plot", memory_limit)
+    require_matplotlib()
+    draw_plan(tree_of(plan, limit), plan.notation if title is None else title, name)
+
+
+def inline_svg(tree: Tree, title: str) -> str:
+    """The picture as an element of a page: as wide as there is room, without names that two of them would share.
+
+    >>> picture = inline_svg(Tree(2, ((0, 1),), (6, 12, 8), (48, 96, 64), (48,), ("ij,jk->ik",)), "a product")
+    >>> picture[:4], "<style" in picture, "48 flops" in picture
+    ('<svg', False, True)
+    """
+    svg = drawn(tree, title, "svg").decode()
+    svg = re.sub(r"<metadata>.*?</metadata>|<defs>\s*<style.*?</defs>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
+    used = {*re.findall(r"#(\w+)", svg)}  # which are made of hashes; others would be those of any two pictures
+    svg = re.sub(r' id="([^"]+)"', lambda name: name[0] if name[1] in used else "", svg)
+    style = "max-width:100%;height:auto;background:white;stroke-linejoin:round;stroke-linecap:butt"
+    return svg.replace("<svg ", f'<svg style="{style}" ', 1).strip()
+
+
+def drawn(tree: Tree, title: str, ending: str) -> bytes:
+    """A picture file, in one of the formats.
+
+    >>> drawn(Tree(1, (), (6,), (48,)), "one operand", "png")[1:4]
+    b'PNG'
     """
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     history = memory_over_steps(tree)
-    # Figure without pyplot: no window system is looked for, and nothing global changes but inside this context.
-    with matplotlib.rc_context(_STYLE):
+    taken = with_workspaces(tree, history)
+    undated: Any = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": None}[ending]
+    # Figure without pyplot: no window system is looked for, and nothing global changes but inside these contexts.
+    with matplotlib.rc_context(_STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing")  # who reads it may have a font that has it
         figure = Figure(figsize=(11, 10), layout="constrained")
         FigureCanvasAgg(figure)
         layout: Any = figure.get_layout_engine()
         layout.set(rect=(0, 0, 1, 0.93), hspace=0.04)
-        figure.text(0.012, 0.985, title, fontsize=16, fontweight="bold", va="top")
-        figure.text(0.012, 0.953, totals(tree, history), fontsize=10.5, va="top")
+        figure.text(0.012, 0.985, _shortened(title), fontsize=16, fontweight="bold", va="top")
+        figure.text(0.012, 0.953, totals(tree, max(taken, default=0)), fontsize=10.5, va="top")
         upper, middle, lower = figure.subplots(3, 1, height_ratios=(5, 1.6, 1.2))
         tips = _draw_tree(figure, upper, tree)
-        _draw_memory(middle, tree, history)
+        _draw_memory(middle, tree, history, taken)
         _draw_work(lower, tree)
-        _save(figure, file, tips)
+        picture = io.BytesIO()
+        figure.savefig(picture, format=ending, metadata=undated, dpi=130)
+    content = picture.getvalue()
+    return _with_tips(content.decode(), tips).encode() if ending == "svg" else content
+
+
+def _shortened(title: str) -> str:
+    text = " ".join("".join(c if c.isprintable() else "?" for c in title).split())
+    return text if len(text) <= _TITLE else f"{text[: _TITLE - 1]}…"
 
 
 def _draw_tree(figure: Any, axes: Any, tree: Tree) -> list[str]:
@@ -105,16 +182,19 @@ def _draw_tree(figure: Any, axes: Any, tree: Tree) -> list[str]:
     thin = -(-tree.operands // MOST_LEAVES)
     ends: dict[int, list[tuple[float, float]]] = {}
     for number, inputs in enumerate(tree.steps):
+        across, up = place[tree.operands + number]
         for node in inputs:
             if node >= tree.operands or int(place[node][0]) % thin == 0:
-                ends.setdefault(levels[node] * 2 + (node < tree.operands), []).extend(
-                    (place[node], place[tree.operands + number])
-                )
+                # Across at the height of the step, then down: so no two branches cross.
+                corner = (across, up), (place[node][0], up), place[node]
+                ends.setdefault(levels[node] * 2 + (node < tree.operands), []).extend(corner)
     for key, points in sorted(ends.items()):
-        outline = Outline(points, [Outline.MOVETO, Outline.LINETO] * (len(points) // 2))
+        outline = Outline(points, [Outline.MOVETO, Outline.LINETO, Outline.LINETO] * (len(points) // 3))
         level, leaf = divmod(key, 2)
         width = (0.5 if tree.operands > 100 else 0.8) if leaf else 0.9 + 1.6 * level / top
-        axes.add_patch(PathPatch(outline, fill=False, edgecolor=colours[level], linewidth=width, zorder=1))
+        axes.add_patch(
+            PathPatch(outline, fill=False, edgecolor=colours[level], linewidth=width, joinstyle="round", zorder=1)
+        )
 
     marked = sorted(range(tree.operands, len(place)), key=lambda node: (-tree.elements[node], node))[:MOST_MARKED]
     marked = sorted({*marked, *(tree.operands + step for step in costliest(tree))})
@@ -140,8 +220,8 @@ def _draw_tree(figure: Any, axes: Any, tree: Tree) -> list[str]:
     bar.ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=10))
     bar.ax.minorticks_off()
     bar.outline.set_visible(False)
-    every = f"; one operand of {thin} drawn" if thin > 1 else ""
-    axes.set(title=f"Contraction tree{every}", ylabel="steps above the operands", xticks=[])
+    every = f"one operand of {thin} is drawn" if thin > 1 else ""
+    axes.set(title="Contraction tree", xlabel=every, ylabel="steps above the operands", xticks=[])
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.spines["bottom"].set_visible(False)
     axes.margins(x=0.02, y=0.06)
@@ -159,16 +239,10 @@ def _tip(tree: Tree, node: int) -> str:
 
 
 def _label_costliest(axes: Any, tree: Tree, place: Sequence[tuple[float, float]]) -> None:
-    """Number the steps that take most of the flops, and say their shares in the emptier upper corner."""
-    total, steps = sum(tree.flops), costliest(tree)
-    if not steps:
-        return
-    high = 0.65 * max(up for _, up in place)
-    right = sum(2 * across > tree.operands for across, up in place if up > high)
-    left = sum(2 * across <= tree.operands for across, up in place if up > high)
-    lines = ["of all flops"]
-    for rank, step in enumerate(steps, 1):
-        lines.append(f"{rank}   step {step}   {(100 * tree.flops[step] + total // 2) // total} %")
+    """Number the steps that take most of the flops, and say their shares above the tree."""
+    total, shares = sum(tree.flops), []
+    for rank, step in enumerate(costliest(tree), 1):
+        shares.append(f"{rank}: step {step}, {(100 * tree.flops[step] + total // 2) // total} %")
         axes.annotate(
             str(rank),
             place[tree.operands + step],
@@ -181,18 +255,8 @@ def _label_costliest(axes: Any, tree: Tree, place: Sequence[tuple[float, float]]
             bbox={"boxstyle": "circle,pad=0.25", "facecolor": _INK, "edgecolor": "none"},
             zorder=3,
         )
-    axes.text(
-        0.015 if left <= right else 0.985,
-        0.97,
-        "\n".join(lines),
-        transform=axes.transAxes,
-        ha="left" if left <= right else "right",
-        va="top",
-        fontsize=9,
-        linespacing=1.5,
-        bbox={"boxstyle": "round,pad=0.5", "facecolor": "white", "edgecolor": _PALE, "alpha": 0.9},
-        zorder=4,
-    )
+    if shares:
+        axes.set_title(f"of all flops   {'    '.join(shares)}", loc="right", fontsize=9, fontweight="normal")
 
 
 def _powers(base: int) -> Any:
@@ -214,70 +278,90 @@ def _by_steps(values: Sequence[int]) -> tuple[list[int], list[int]]:
     return edges, [max(values[low:high]) for low, high in pairwise(edges)]
 
 
-def _draw_memory(axes: Any, tree: Tree, history: Sequence[int]) -> None:
-    unit, name = unit_of(max([*history, tree.limit or 0]))
-    peak = max(history, default=0)
+def _draw_memory(axes: Any, tree: Tree, history: Sequence[int], taken: Sequence[int]) -> None:
+    unit, name = unit_of(max([*taken, tree.limit or 0]))
+    order = execution_order(tree)
+    peak = max(taken, default=0)
+    parts = ["intermediates", *(["the result"] if tree.result else [])]
     if history:
-        edges, values = _by_steps(history)
-        axes.stairs([value / unit for value in values], edges, fill=True, color="#31688e", alpha=0.35)
+        edges, values = _by_steps([history[step] for step in order])
+        if taken != history:
+            parts.append("workspaces of kernels (yellow)")
+            _, most = _by_steps([taken[step] for step in order])
+            axes.stairs([value / unit for value in most], edges, fill=True, color="#e6b450")
+        axes.stairs([value / unit for value in values], edges, fill=True, color="#a9c1d3")
         axes.stairs([value / unit for value in values], edges, color="#31688e", linewidth=1.1)
-        at = history.index(peak)
-        axes.plot([at + 0.5], [peak / unit], "o", color="#b5283c", markersize=5, zorder=3)
-        late = at > 0.6 * len(history)
+    listed = f"{', '.join(parts[:-1])} and {parts[-1]}" if parts[1:] else parts[0]
+    axes.set(title=f"Memory of {listed}", ylabel=name)
+    axes.set_ylim(0, 1.3 * max(peak, tree.limit or 0, 1) / unit)
+    _step_axis(axes, tree)
+    at = next((place for place, step in enumerate(order) if taken[step] == peak), 0)
+    late = at > 0.6 * len(history)
+    if tree.limit is not None:
+        axes.axhline(tree.limit / unit, color=_INK, linestyle=(0, (4, 3)), linewidth=1)
         axes.annotate(
-            f"peak {readable_bytes(peak)}, step {at}",
-            (at + 0.5, peak / unit),
+            f"limit {readable_bytes(tree.limit)}",
+            (0.005 if late else 0.995, tree.limit / unit),
+            xycoords=("axes fraction", "data"),
+            xytext=(0, 3),
+            textcoords="offset points",
+            ha="left" if late else "right",
+            fontsize=9,
+        )
+    if history:
+        near = tree.limit is not None and peak <= tree.limit <= 1.25 * peak  # then the text stands above the limit
+        axes.plot([at + 0.5], [peak / unit], "o", color="#b5283c", markersize=5, zorder=3)
+        axes.annotate(
+            f"peak {readable_bytes(peak)}, step {order[at]}",
+            (at + 0.5, (tree.limit if near and tree.limit else peak) / unit),
             xytext=(-8 if late else 8, 4),
             textcoords="offset points",
             ha="right" if late else "left",
             color="#b5283c",
             fontsize=9,
+            bbox={"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.85},
         )
-    if tree.limit is not None:
-        axes.axhline(tree.limit / unit, color=_INK, linestyle=(0, (4, 3)), linewidth=1)
-        axes.annotate(
-            f"limit {readable_bytes(tree.limit)}",
-            (0.005, tree.limit / unit),
-            xycoords=("axes fraction", "data"),
-            xytext=(0, 3),
-            textcoords="offset points",
-            fontsize=9,
-        )
-    axes.set(title="Memory of the intermediates", ylabel=name)
-    axes.set_ylim(0, 1.25 * max(peak, tree.limit or 0, 1) / unit)
-    _step_axis(axes, len(history))
 
 
 def _draw_work(axes: Any, tree: Tree) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    order = execution_order(tree)
     if tree.flops:
-        edges, values = _by_steps(tree.flops)
+        edges, values = _by_steps([tree.flops[step] for step in order])
         powers = [math.log10(value) if value > 0 else 0.0 for value in values]
         axes.stairs(powers, edges, fill=True, color="#35b779", alpha=0.45)
         for step in costliest(tree):
-            axes.plot([step + 0.5], [math.log10(tree.flops[step])], "v", color=_INK, markersize=5, zorder=3)
-    from matplotlib.ticker import MaxNLocator
-
+            axes.plot(
+                [order.index(step) + 0.5], [math.log10(tree.flops[step])], "v", color=_INK, markersize=5, zorder=3
+            )
     axes.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=4))
     axes.yaxis.set_major_formatter(_powers(10))
-    axes.set(title="Work of each step", ylabel="flops", xlabel="step")
-    axes.set_ylim(bottom=0)
-    axes.margins(y=0.15)
-    _step_axis(axes, len(tree.steps))
+    every = ", over all slices" if tree.slices > 1 else ""
+    axes.set(title=f"Work of each step{every}", ylabel="flops", xlabel="step, in the order of execution")
+    if tree.shared:
+        once = f"the first {len(tree.shared)} once, the others for each slice"
+        axes.set_title(once, loc="right", fontsize=9, fontweight="normal")
+    axes.set_ylim(0, 1.2 * max([math.log10(max(flops, 1)) for flops in tree.flops], default=0) or 1)
+    _step_axis(axes, tree)
 
 
-def _step_axis(axes: Any, steps: int) -> None:
+def _step_axis(axes: Any, tree: Tree) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    axes.set_xlim(0, max(steps, 1))
+    axes.set_xlim(0, max(len(tree.steps), 1))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=12))
     axes.grid(axis="y", color=_PALE, linewidth=0.6)
     axes.set_axisbelow(True)
+    if tree.shared:
+        axes.axvline(len(tree.shared), color=_INK, linewidth=0.8)
 
 
 def _with_tips(svg: str, tips: Sequence[str]) -> str:
     """The SVG text with a tooltip in each marked node, coordinates to a tenth of a point; long paths to a whole one."""
-    svg = re.sub(r"(\d\.\d)\d+", r"\1", svg)
-    svg = re.sub(rf'd="[^"]{{{_LONG},}}"', lambda path: re.sub(r"\.\d|\n", "", path[0]), svg)
+    svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d\.\d)\d+", r"\1", tag[0]), svg)
+    svg = re.sub(rf'd="[^"]{{{_LONG},}}"', lambda path: re.sub(r"\.\d", "", path[0]), svg)
+    svg = re.sub(r'd="(M[-\d.ML\s]{500,})"', lambda path: f'd="{_short(path[1])}"', svg)
     start = svg.find('<g id="nodes">')
     if start < 0:
         return svg
@@ -290,21 +374,19 @@ def _with_tips(svg: str, tips: Sequence[str]) -> str:
     return svg[:start] + re.sub(r"<use ([^>]*?)/>", tipped, svg[start:])
 
 
-def _save(figure: Any, file: Path, tips: Sequence[str]) -> None:
-    ending = file.suffix.lower()[1:]
-    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": None}[ending]
-    handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
-    try:
-        with os.fdopen(handle, "wb") as target:
-            picture = io.BytesIO()
-            figure.savefig(picture, format=ending, metadata=undated, dpi=130)
-            content = picture.getvalue()
-            target.write(_with_tips(content.decode(), tips).encode() if ending == "svg" else content)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)  # mkstemp makes files that only their owner may read
-        os.replace(name, file)
-    except OSError as error:
-        raise PlotError(f"plot: {file}: {error.strerror or error}") from None
-    finally:
-        Path(name).unlink(missing_ok=True)
+def _short(path: str) -> str:
+    r"""The same lines, those along an axis with one coordinate.
+
+    >>> _short("M 1 2 \nL 3 2 \nL 3 5.5 \n")
+    'M1 2H3V5.5'
+    """
+    found, x, y = [], "", ""
+    for command, across, up in re.findall(r"([ML])\s*(\S+)\s+(\S+)", path):
+        if command == "L" and up == y:
+            found.append(f"H{across}")
+        elif command == "L" and across == x:
+            found.append(f"V{up}")
+        else:
+            found.append(f"{command}{across} {up}")
+        x, y = across, up
+    return "".join(found)

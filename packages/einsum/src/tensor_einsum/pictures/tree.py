@@ -11,6 +11,8 @@ from math import prod
 from typing import TYPE_CHECKING, Final
 
 from tensor_core.formatting import readable_bytes
+from tensor_einsum.slices.cutting import varying
+from tensor_einsum.slices.limit import step_workspaces
 
 if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan
@@ -22,7 +24,9 @@ COSTLIEST: Final = 5  # steps that are labelled
 class Tree:
     """A plan as numbers: `steps[k]` lists the nodes joined by step k; `elements` and `nbytes` go by node.
 
-    `flops` and `texts`, what a tooltip says, go by step. `limit` is in bytes; `slices` repeat all steps.
+    `flops` of all slices, `workspaces` in bytes and `texts`, what a tooltip says, go by step. `limit` is in bytes. Of a
+    sliced plan the steps are those of a full slice; `shared` are done once, before all slices, and `result`, in bytes,
+    is that of the whole, which stands beside what a slice takes. `total` is of all flops.
     """
 
     operands: int
@@ -33,27 +37,39 @@ class Tree:
     texts: tuple[str, ...] = ()
     limit: int | None = None
     slices: int = 1
+    shared: tuple[int, ...] = ()
+    result: int = 0
+    workspaces: tuple[int, ...] = ()
+    total: int | None = None
 
 
 def tree_of(plan: Plan, limit: int | None = None) -> Tree:
-    """The plan as the plain numbers that are drawn; of a sliced plan, its first slice.
+    """The plan as the plain numbers that are drawn; `limit` is in bytes.
 
     >>> from tensor_einsum import plan
     >>> tree = tree_of(plan("ij,jk->ik", (2, 3), (3, 4)))
     >>> tree.steps, tree.elements, tree.nbytes, tree.flops, tree.texts
     (((0, 1),), (6, 12, 8), (48, 96, 64), (48,), ('ij,jk->ik',))
     """
-    itemsize = plan.output_dtype.itemsize
+    itemsize, operands = plan.output_dtype.itemsize, len(plan.shapes)
     sizes = [prod(shape) for shape in plan.shapes]
+    slices = plan.slices.count
+    varies = varying(plan._network, plan.sliced, plan.steps)[operands:] if plan.sliced else ()
+    shared = tuple([step for step, own in enumerate(varies) if not own])
+    flops = [step.flops * (slices if varies and varies[number] else 1) for number, step in enumerate(plan.steps)]
     return Tree(
-        operands=len(sizes),
-        steps=tuple(step.operands for step in plan.steps),
-        elements=(*sizes, *(step.size for step in plan.steps)),
-        nbytes=(*(size * itemsize for size in sizes), *(step.bytes for step in plan.steps)),
-        flops=tuple(step.flops for step in plan.steps),
-        texts=tuple(_cut(step.subscripts) for step in plan.steps),
+        operands=operands,
+        steps=tuple([step.operands for step in plan.steps]),
+        elements=(*sizes, *[step.size for step in plan.steps]),
+        nbytes=(*[size * itemsize for size in sizes], *[step.bytes for step in plan.steps]),
+        flops=tuple(flops),
+        texts=tuple([_cut(step.subscripts) for step in plan.steps]),
         limit=limit,
-        slices=plan.slices.count,
+        slices=slices,
+        shared=shared,
+        result=prod(plan.output_shape) * itemsize if plan.sliced else 0,
+        workspaces=tuple(step_workspaces(plan)),
+        total=plan.flops,
     )
 
 
@@ -63,18 +79,47 @@ def _cut(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:40]} … {text[-18:]}"
 
 
+def execution_order(tree: Tree) -> list[int]:
+    """The steps, those first that all slices share.
+
+    >>> execution_order(Tree(3, ((0, 1), (2, 3)), (1,) * 5, (8,) * 5, shared=(1,)))
+    [1, 0]
+    """
+    shared = {*tree.shared}
+    return [*tree.shared, *[step for step in range(len(tree.steps)) if step not in shared]]
+
+
 def memory_over_steps(tree: Tree) -> list[int]:
     """Bytes of all intermediates alive while each step runs, its own result included; operands are not counted.
+
+    Steps that slices share come first, whatever their number, and what slices read of them is kept.
 
     >>> memory_over_steps(Tree(3, ((0, 1), (2, 3)), (4, 4, 4, 8, 1), (32, 32, 32, 64, 8)))
     [64, 72]
     """
-    alive, history = 0, []
-    for number, inputs in enumerate(tree.steps):
-        alive += tree.nbytes[tree.operands + number]
-        history.append(alive)
-        alive -= sum(tree.nbytes[node] for node in inputs if node >= tree.operands)
+    first = tree.operands
+    history = [0] * len(tree.steps)
+    shared = {*tree.shared}
+    own = [step for step in range(len(tree.steps)) if step not in shared]
+    kept = {node for step in own for node in tree.steps[step] if node - first in shared}
+    held = sum(tree.nbytes[node] for node in kept)
+    for alive, steps in ((0, tree.shared), (held + tree.result, own)):
+        for step in steps:
+            alive += tree.nbytes[first + step]
+            history[step] = alive
+            alive -= sum(tree.nbytes[node] for node in tree.steps[step] if node >= first and node not in kept)
     return history
+
+
+def with_workspaces(tree: Tree, history: Sequence[int]) -> list[int]:
+    """The same with what kernels take besides.
+
+    >>> with_workspaces(Tree(2, ((0, 1),), (1, 1, 1), (8, 8, 8), workspaces=(16,)), [8])
+    [24]
+    """
+    return (
+        [alive + more for alive, more in zip(history, tree.workspaces, strict=True)] if tree.workspaces else [*history]
+    )
 
 
 def positions(tree: Tree) -> list[tuple[float, float]]:
@@ -102,20 +147,20 @@ def positions(tree: Tree) -> list[tuple[float, float]]:
     return [place[node] for node in range(count)]
 
 
-def totals(tree: Tree, history: Sequence[int]) -> str:
-    """What the plan costs in all, in one line.
+def totals(tree: Tree, peak: int) -> str:
+    """What the plan costs in all, in one line; the peak is in bytes.
 
-    >>> totals(Tree(2, ((0, 1),), (6, 12, 8), (48, 96, 64), (48,), limit=100), [64])
+    >>> totals(Tree(2, ((0, 1),), (6, 12, 8), (48, 96, 64), (48,), limit=100), 64)
     '2 operands  ·  1 step  ·  48 flops  ·  largest intermediate 64 B  ·  peak 64 B of 100 B allowed'
     """
     steps = f"{len(tree.steps):,} step{'' if len(tree.steps) == 1 else 's'}"
-    peak = f"peak {readable_bytes(max(history, default=0))}"
+    shown = f"peak {readable_bytes(peak)}"
     parts = [
-        f"{tree.operands:,} operands",
-        steps if tree.slices == 1 else f"{steps}, of {tree.slices:,} slices the first",
-        f"{count_of(sum(tree.flops))} flops",
+        f"{tree.operands:,} operand{'' if tree.operands == 1 else 's'}",
+        steps if tree.slices == 1 else f"{tree.slices:,} slices of {steps}",
+        f"{count_of(sum(tree.flops) if tree.total is None else tree.total)} flops",
         f"largest intermediate {readable_bytes(max(tree.nbytes[tree.operands :], default=0))}",
-        peak if tree.limit is None else f"{peak} of {readable_bytes(tree.limit)} allowed",
+        shown if tree.limit is None else f"{shown} of {readable_bytes(tree.limit)} allowed",
     ]
     return "  ·  ".join(parts)
 

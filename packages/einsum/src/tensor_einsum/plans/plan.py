@@ -28,7 +28,7 @@ from tensor_einsum.search.path import Path, to_linear
 from tensor_einsum.search.problem import SearchRecord
 from tensor_einsum.slices.methods import SliceMethods
 from tensor_einsum.steps.arithmetic import SUMS_OF_PRODUCTS, Arithmetic
-from tensor_einsum.steps.report import as_html, plan_table, report_of_plan
+from tensor_einsum.steps.report import plan_table
 from tensor_einsum.steps.steps import Step, build_steps, peak_bytes
 from tensor_runtime.algebras import Semiring
 from tensor_runtime.backends.bounded_cache import BoundedCache, CacheTable
@@ -226,7 +226,9 @@ class Plan(PlanMethods, SliceMethods):
         return self.table(40)
 
     def _repr_html_(self) -> str:
-        return as_html(report_of_plan(self, 40))
+        from tensor_einsum.pictures.notebook import page
+
+        return page(self, 40)
 
     def __repr__(self) -> str:
         text = self.notation if len(self.notation) <= 40 else self.notation[:39] + "…"

@@ -61,6 +61,28 @@ def usual_forms(plan: Plan) -> list[Form]:
     return [form_of(dtype, shape, home) for dtype, shape in zip(plan.dtypes, plan.shapes, strict=True)]
 
 
+def step_workspaces(plan: Plan) -> list[int]:
+    """Bytes that the kernel of each step takes besides; of a sliced plan, the most of the largest kinds of slices.
+
+    >>> from tensor_einsum import plan
+    >>> step_workspaces(plan("ij,jk->ik", (2, 3), (3, 4)))
+    [0]
+    """
+    try:
+        return _bound_workspaces(plan, usual_forms(plan))[1]
+    except TensorError:  # as for peak_bytes
+        return [0] * len(plan.steps)
+
+
+def _bound_workspaces(plan: Plan, forms: Sequence[Form]) -> tuple[int, list[int]]:
+    """What the plan needs, and the workspace of each step."""
+    if plan.sliced:
+        sliced = SlicedExecutable(plan, forms)
+        return sliced.needed_bytes, sliced.workspaces()
+    executable, _ = bind_plan(plan, forms)
+    return executable.needed_bytes, [workspace_of(instruction.kernel) for instruction in executable.instructions]
+
+
 def peak_bytes(plan: Plan) -> int:
     """Bytes that a plan takes at once beside the operands that it was made for.
 
@@ -180,13 +202,7 @@ def plan_within(make: Callable[[SearchOptions], Plan], options: SearchOptions, f
 
 def _measured(plan: Plan, forms: Sequence[Form]) -> tuple[int, list[float]]:
     """What the plan needs, and the workspace of every contraction as a share of the bytes that it reads and writes."""
-    if plan.sliced:
-        sliced = SlicedExecutable(plan, forms)
-        needed, workspaces = sliced.needed_bytes, sliced.workspaces()
-    else:
-        executable, _ = bind_plan(plan, forms)
-        needed = executable.needed_bytes
-        workspaces = [workspace_of(instruction.kernel) for instruction in executable.instructions]
+    needed, workspaces = _bound_workspaces(plan, forms)
     extents = slice_network(plan._network, plan.sliced).extents
     shares, waiting = [], 0  # what steps of one operand take counts with the contraction that follows
     for step, workspace in zip(plan.steps, workspaces, strict=True):
