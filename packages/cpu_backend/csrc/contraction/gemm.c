@@ -177,7 +177,7 @@ static PyObject *bind_gemm(PyObject *module, PyObject *const *arguments, Py_ssiz
     const Index entries = 2 * (rows.size + columns.size + depth.size);
     const Group *const groups[] = {&plan->stack, &rows, &columns, &depth};
     const double nanoseconds = WORTH_NO_GIL / WORTH_RELEASING_THE_GIL * terms_of(plan);
-    PyObject *kernel = kernel_new("contract", kernel_call, plan, release);
+    PyObject *kernel = kernel_new("contract_scatter", kernel_call, plan, release);
     kernel = kernel_computes(kernel, compute_gemm, &plan->result, nanoseconds);
     return kernel_with_groups(kernel, type, groups, 4, FIRST, entries);
 }

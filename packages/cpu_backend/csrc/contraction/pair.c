@@ -224,7 +224,7 @@ static PyObject *bind_pair(PyObject *module, PyObject *const *arguments, Py_ssiz
     const Index entries = 2 * (contracted.size + lanes.size);
     const Group *const groups[] = {&kept, &contracted}; /* neither swapping nor taking axes changes what they reach */
     const double nanoseconds = WORTH_NO_GIL / WORTH_RELEASING_THE_GIL * terms_of(plan);
-    PyObject *kernel = kernel_new("contract", kernel_call, plan, release);
+    PyObject *kernel = kernel_new("contract_pair", kernel_call, plan, release);
     kernel = kernel_computes(kernel, compute_pair, &plan->result, nanoseconds);
     return kernel_with_groups(kernel, type, groups, 2, FIRST, entries);
 }

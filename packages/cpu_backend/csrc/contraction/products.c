@@ -145,9 +145,9 @@ static PyObject *bind_products(PyObject *module, PyObject *arguments) {
         free(plan);
         Py_RETURN_NONE;
     }
-    if (into) return kernel_with_operands(kernel_new("contract", call_into, plan, free), operands, 3);
+    if (into) return kernel_with_operands(kernel_new("contract_products", call_into, plan, free), operands, 3);
     const double nanoseconds = WORTH_NO_GIL / WORTH_RELEASING_THE_GIL * products_work(&plan->products);
-    PyObject *kernel = kernel_new("contract", kernel_call, plan, free);
+    PyObject *kernel = kernel_new("contract_products", kernel_call, plan, free);
     return kernel_with_operands(kernel_computes(kernel, compute, &plan->result, nanoseconds), operands, 2);
 }
 

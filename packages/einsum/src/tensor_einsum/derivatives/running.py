@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tensor_core.dtypes import DType
@@ -81,8 +81,8 @@ class BoundSweep:
         self.forms = tuple([slots[slot] for slot in sweep.results])
         self.needed_bytes = sweep.peak_with(workspaces)
 
-    def __call__(self, arrays: Sequence[Any]) -> list[Tensor]:
-        """The results, of native arrays of the operands and perhaps the cotangent.
+    def __call__(self, arrays: Sequence[Any], done: Callable[[], object] | None = None) -> list[Tensor]:
+        """The results, of native arrays of the operands and perhaps the cotangent; ``done`` is called after each step.
 
         Raises:
             OutOfMemoryError: more than this process may have in all; or memory ran out, and the message says where.
@@ -90,20 +90,22 @@ class BoundSweep:
         if needs_check(self.needed_bytes, self.home):
             self._check_fits()
         slots = list(arrays)
-        try:
-            for kernel, first, second, dropped in self.instructions:
+        for kernel, first, second, dropped in self.instructions:
+            try:
                 if second >= 0:
                     slots.append(kernel(slots[first], slots[second]))
                 elif first >= 0:
                     slots.append(kernel(slots[first]))
                 else:
                     slots.append(kernel())
-                for slot in dropped:
-                    slots[slot] = None
-        except TensorError:
-            raise
-        except Exception as error:
-            raise self._failure(len(slots) - len(arrays), error) from error
+            except TensorError:
+                raise
+            except Exception as error:
+                raise self._failure(len(slots) - len(arrays), error) from error
+            for slot in dropped:
+                slots[slot] = None
+            if done is not None:
+                done()
         return [wrap(form, slots[slot]) for form, slot in zip(self.forms, self.sweep.results, strict=True)]
 
     def _check_fits(self) -> None:

@@ -76,7 +76,7 @@ class Executable:
         self.instructions = instructions
         self.home = home
         self._sequence: Kernel | None = None
-        self.needed_bytes = plan.peak_bytes  # beside the operands
+        self.needed_bytes = plan.intermediate_bytes  # beside the operands
         for instruction in instructions:
             if hasattr(instruction.kernel, "workspace_bytes"):
                 workspaces = [workspace_of(instruction.kernel) for instruction in instructions]
@@ -340,7 +340,7 @@ def check_fits(plan: Plan, needed: int, /) -> None:
     """
     usable = recently_usable_bytes()
     if usable is not None and needed > usable:
-        copies = needed - plan.peak_bytes
+        copies = needed - plan.intermediate_bytes
         of_which = f" ({readable_bytes(copies)} of it for workspaces, such as copies of operands)" if copies else ""
         raise OutOfMemoryError(
             f"einsum: the plan needs {readable_bytes(needed)} at its peak beside the operands{of_which}, but this "

@@ -8,7 +8,7 @@ from math import exp2, inf, log2
 from time import perf_counter
 from typing import cast
 
-from tensor_einsum.search import native
+from tensor_einsum import native
 from tensor_einsum.search.problem import (
     Budget,
     Found,
@@ -52,11 +52,28 @@ def search(
     >>> found.path, found.record.stopped
     (((0, 1), (2, 3)), 'exact')
     """
-    begun = perf_counter()
     check(problem, budget, largest)
+    return search_checked(problem, objective, budget, largest, seed, threads)
+
+
+def search_checked(
+    problem: Problem,
+    objective: Objective,
+    budget: Budget,
+    largest: int | None,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Found:
+    """The same of what is known to be a problem and a budget.
+
+    >>> search_checked(Problem(((0, 1), (1,)), (0,), (2, 3)), Objective("flops"), Budget(rotations=0), None).path
+    ((0, 1),)
+    """
+    begun = perf_counter()
     if not native.AVAILABLE:
         return search_in_python(problem, objective, budget, largest, seed, begun)
-    return _search_natively(problem, objective, budget, largest, seed, threads or available_processors(), begun)
+    threads = 1 if budget.rotations == 0 else threads or available_processors()
+    return _search_natively(problem, objective, budget, largest, seed, threads, begun)
 
 
 def _search_natively(
