@@ -162,3 +162,33 @@ def test_a_backend_without_sequences_is_asked_once() -> None:
     assert executable.sequence() is None
     assert executable.home is None
     assert executable(*[matrix._array] * 3)[0, 0] == 4.0
+
+
+@ALL_AT_ONCE
+@pytest.mark.parametrize("seed", range(4))
+def test_slices_and_backward_sweeps_run_at_once_to_the_same_bits(seed: int) -> None:
+    terms, extents = drawn(14, seed, (2, 3))
+    numbers = np.random.default_rng(seed)
+    operands = [tr.tensor(numbers.uniform(-1, 1, [extents[label] for label in term])) for term in terms]
+    arguments: list[Any] = [part for pair in zip(operands, terms, strict=True) for part in pair]
+    found = plan(*arguments, ())
+    sliced = found.with_slices([0, len(extents) // 2])
+    told: list[int] = []
+
+    expected = sliced(*operands, on_step=lambda done, total: told.append(done))
+    assert sliced(*operands).to_numpy().tobytes() == expected.to_numpy().tobytes()
+    assert len(told) > sliced.slices.count
+    for one, other in zip(
+        found.environments(*operands)[1], found.environments(*operands, progress=lambda progress: None)[1], strict=True
+    ):
+        assert one.to_numpy().tobytes() == other.to_numpy().tobytes()
+
+
+@ALL_AT_ONCE
+def test_which_step_of_which_slice_is_out_of_memory_is_told() -> None:
+    count = 1 << 24
+    vector = tr.ones((count,))
+    found = plan("ai,i,j->aij", tr.ones((2, count)), vector, vector, optimize=[(0, 1), (0, 1)]).with_slices("a")
+    with pytest.raises(OutOfMemoryError) as caught:
+        found.run_slice(1, tr.ones((2, count)), vector, vector, force=True)
+    assert (caught.value.step, caught.value.slice) == (1, 1)
