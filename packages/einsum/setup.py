@@ -41,7 +41,7 @@ def extensions() -> list[Extension]:
         sanitize = SANITIZE if os.environ.get("NATIVE_SANITIZE") == "1" else []
         return [
             Extension(
-                "tensor_einsum._search",
+                "tensor_einsum._native",
                 sources=sorted(map(str, SOURCES.glob("*.c"))),
                 depends=["setup.py", *sorted(map(str, SOURCES.glob("*.h")))],
                 extra_compile_args=[*FLAGS, *sanitize],

@@ -1,4 +1,4 @@
-/* The extension module tensor_einsum._search: one function, from numbers to numbers. */
+/* The extension module tensor_einsum._native: one function, from numbers to numbers. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -173,12 +173,12 @@ static PyModuleDef_Slot slots[] = {
 
 static PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
-    .m_name = "tensor_einsum._search",
+    .m_name = "tensor_einsum._native",
     .m_doc = "The native search for contraction orders; tensor_einsum.search.engine calls it.",
     .m_size = 0,
     .m_methods = functions,
     .m_slots = slots,
 };
 
-PyMODINIT_FUNC PyInit__search(void); /* found by its name */
-PyMODINIT_FUNC PyInit__search(void) { return PyModuleDef_Init(&definition); }
+PyMODINIT_FUNC PyInit__native(void); /* found by its name */
+PyMODINIT_FUNC PyInit__native(void) { return PyModuleDef_Init(&definition); }

@@ -7,7 +7,7 @@ from math import exp2, inf, isclose, log2, prod
 
 import pytest
 
-from tensor_einsum.search import native
+from tensor_einsum import native
 from tensor_einsum.search.engine import search
 from tensor_einsum.search.measure import measure
 from tensor_einsum.search.problem import CACHED, UNCACHED, Budget, Found, Objective, Problem

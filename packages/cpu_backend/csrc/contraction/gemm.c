@@ -107,28 +107,17 @@ static void compute(void *context, Index begin, Index end) {
     workspace_release(packed, needed);
 }
 
-static PyObject *call_gemm(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
-    if (!kernel_takes_arrays(self, flagged_count, names, arguments, 2)) return NULL;
-    const GemmPlan *plan = kernel_plan(self);
-    PyObject *result = array_new(&plan->result);
-    if (result == NULL) return NULL;
-    Call call = {.plan = plan,
-                 .x = array_data(arguments[plan->x]),
-                 .y = array_data(arguments[plan->y]),
-                 .result = array_data(result)};
+static double terms_of(const GemmPlan *plan) { return (double)plan->result.size * (double)plan->depth; }
+
+static bool compute_gemm(const void *gemm, const char *const *operands, char *result) {
+    const GemmPlan *plan = gemm;
+    Call call = {.plan = plan, .x = operands[plan->x], .y = operands[plan->y], .result = result};
     atomic_init(&call.failed, false);
     const Index parts = plan->stack.size * plan->row_blocks * plan->column_blocks;
     const Index work = smaller(plan->rows, plan->row_step) * smaller(plan->columns, plan->column_step) * plan->depth;
-    if ((double)plan->result.size * (double)plan->depth < WORTH_RELEASING_THE_GIL) {
-        compute(&call, 0, parts);
-    } else {
-        Py_BEGIN_ALLOW_THREADS;
-        parallel_for(parts, 1 + WORTH_A_THREAD / work, compute, &call);
-        Py_END_ALLOW_THREADS;
-    }
-    if (!atomic_load(&call.failed)) return result;
-    Py_DECREF(result);
-    return PyErr_NoMemory();
+    if (terms_of(plan) < WORTH_RELEASING_THE_GIL) compute(&call, 0, parts);
+    else parallel_for(parts, 1 + WORTH_A_THREAD / work, compute, &call);
+    return !atomic_load(&call.failed);
 }
 
 static void release(void *memory) {
@@ -187,7 +176,10 @@ static PyObject *bind_gemm(PyObject *module, PyObject *const *arguments, Py_ssiz
     choose_blocks(plan);
     const Index entries = 2 * (rows.size + columns.size + depth.size);
     const Group *const groups[] = {&plan->stack, &rows, &columns, &depth};
-    return kernel_with_groups(kernel_new("contract", call_gemm, plan, release), type, groups, 4, FIRST, entries);
+    const double nanoseconds = WORTH_NO_GIL / WORTH_RELEASING_THE_GIL * terms_of(plan);
+    PyObject *kernel = kernel_new("contract_scatter", kernel_call, plan, release);
+    kernel = kernel_computes(kernel, compute_gemm, &plan->result, nanoseconds);
+    return kernel_with_groups(kernel, type, groups, 4, FIRST, entries);
 }
 
 PyMethodDef gemm_functions[] = {

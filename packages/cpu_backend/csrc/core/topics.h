@@ -19,5 +19,6 @@ extern PyMethodDef pair_functions[];
 extern PyMethodDef products_functions[];
 extern PyMethodDef elementwise_functions[];
 extern PyMethodDef reduce_functions[];
+extern PyMethodDef sequence_functions[];
 
 #endif

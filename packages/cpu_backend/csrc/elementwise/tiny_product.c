@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 enum { FIRST, SECOND, RESULT, ROLES };
+static const double CALL_NANOSECONDS = 20.0;
 
 typedef struct {
     ArrayForm result;
@@ -37,14 +38,10 @@ enum { INNER = 3, FREE_FIRST = 5, FREE_SECOND = 6, BATCH = 7, GROUPS = 8 };
 
 typedef enum { FITS, DOES_NOT_FIT, FAILED } Fit;
 
-static PyObject *call_product(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
-    const ProductPlan *plan = kernel_plan(self);
-    if (!kernel_takes_arrays(self, flagged_count, names, arguments, 2)) return NULL;
-    PyObject *result = array_new(&plan->result);
-    if (result != NULL)
-        plan->multiply(&plan->product, array_data(arguments[plan->swapped]), array_data(arguments[!plan->swapped]),
-                       array_data(result));
-    return result;
+static bool compute_product(const void *tiny, const char *const *operands, char *result) {
+    const ProductPlan *plan = tiny;
+    plan->multiply(&plan->product, operands[plan->swapped], operands[!plan->swapped], result);
+    return true;
 }
 
 static int place_of(const Index *labels, int count, Index label) {
@@ -214,7 +211,9 @@ static PyObject *bind_found(PyObject *type_name, ElementType type, const TinyPro
         plan->result.size *= shape[axis];
     }
     plan->result.bytes = (size_t)(plan->result.size * ELEMENT_BYTES[type]);
-    return kernel_with_operands(kernel_new("contract", call_product, plan, free), factors, 2);
+    const double nanoseconds = CALL_NANOSECONDS + (double)plan->result.size * (double)product->inner;
+    PyObject *kernel = kernel_new("contract_tiny", kernel_call, plan, free);
+    return kernel_with_operands(kernel_computes(kernel, compute_product, &plan->result, nanoseconds), factors, 2);
 }
 
 /* bind_tiny_contraction(dtype, most multiplications, labels, extents and strides of the first operand, the same of the

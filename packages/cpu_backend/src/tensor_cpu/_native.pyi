@@ -4,7 +4,7 @@ Kernels are unsafe by contract: they trust that arrays are of the forms they wer
 in ``tensor_cpu.kernels`` make them; the modules of threads and memory call the rest.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tensor_cpu.kernels.reduction.native import Loops
@@ -73,6 +73,13 @@ def bind_batched_simd(
 
 Kernel = Callable[..., Any]
 
+def bind_sequence(
+    operands: int,
+    steps: Sequence[tuple[Kernel, int, int]],
+    results: int | tuple[int, ...],
+    failed: Callable[[int, Exception], BaseException],
+    /,
+) -> Kernel | None: ...
 def blas_open(path: str, prefix: str, suffix: str, bits: int, ours: bool, /) -> str | None: ...
 def blas_provide(mappings: tuple[Any, ...], /) -> None: ...
 def blas_control_threads(path: str, getter: str, setter: str, here: str, ours: bool, /) -> str | None: ...

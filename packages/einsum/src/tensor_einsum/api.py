@@ -29,6 +29,7 @@ from tensor_runtime.dispatch.spec import PYTHON_NUMBERS
 from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.ops.creation import full
+from tensor_runtime.placement import CPU
 from tensor_runtime.tensors.tensor import Number, Tensor, wrap
 
 Target = TypeVar("Target", bound=Tensor)
@@ -197,7 +198,7 @@ def plan(
         optimize, seconds, objective: as for :func:`einsum`. A path optimizer is asked again at every call; everything
             else is cached.
         memory_limit: as for :func:`einsum`. Workspaces are those of kernels for the tensors given, or for compact
-            operands on ``cpu``; ``plan.peak_bytes_on`` tells for others.
+            operands on ``cpu``; ``plan.peak_bytes`` tells what is needed, ``plan.peak_bytes_on`` for other tensors.
         algebra, conj: as for :func:`einsum`.
 
     Returns:
@@ -209,7 +210,7 @@ def plan(
 
     >>> p = plan("ij,jk,kl->il", (2, 30), (30, 40), (40, 5))
     >>> p
-    <Plan 'ij,jk,kl->il': 2 steps, 5.6e+03 flops, largest intermediate 80 elements, peak 720 bytes>
+    <Plan 'ij,jk,kl->il': 2 steps, 5.6e+03 flops, largest intermediate 80 elements, 720 bytes of intermediates at once>
     """
     source, items = _arguments("plan", notation, operands)
     keywords = {"optimize": optimize, "seconds": seconds, "objective": objective, "memory_limit": memory_limit}
@@ -217,7 +218,8 @@ def plan(
     shapes = _shapes_of(items)
     dtypes = _dtypes_of(items, dtype)
     arithmetic = arithmetic_of("plan", algebra, conj, dtypes)
-    forms = _forms_of(items, shapes, dtypes) if options.limit is not None else ()
+    usual = options.limit is None and all(map(_lies_as_usual, items))
+    forms = () if usual else _forms_of(items, shapes, dtypes)
     return cached_plan("plan", source, shapes, dtypes, options, arithmetic, forms)
 
 
@@ -386,6 +388,10 @@ def _forms_of(items: Sequence[Any], shapes: Sequence[Shape], dtypes: Sequence[DT
             for item, shape, dtype in zip(items, shapes, dtypes, strict=True)
         ]
     )
+
+
+def _lies_as_usual(item: Any) -> bool:
+    return not isinstance(item, Tensor) or (item._form.is_compact and item._form.placement is CPU)
 
 
 def _dtypes_of(items: Sequence[Any], dtype: Any) -> tuple[DType, ...]:

@@ -8,7 +8,7 @@ from math import exp2, inf, log2
 from time import perf_counter
 from typing import cast
 
-from tensor_einsum.search import native
+from tensor_einsum import native
 from tensor_einsum.search.problem import (
     CACHED,
     UNCACHED,
