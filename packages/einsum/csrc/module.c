@@ -120,16 +120,18 @@ static PyObject *result_of(const Outcome *outcome, int terms) {
 
 static PyObject *search(PyObject *module, PyObject *args) {
     PyObject *inputs, *output, *bits;
-    int smallest;
+    int smallest, timed;
     unsigned long long seed;
     Request request = {.begun = seconds_now(), .interrupted = interrupted};
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!O!O!pdddddddddKi", &PyTuple_Type, &inputs, &PyTuple_Type, &output, &PyTuple_Type,
-                          &bits, &smallest, &request.element_products, &request.product_rate, &request.element_rate,
-                          &request.step_seconds, &request.rotations, &request.share, &request.seconds,
-                          &request.most_rotations, &request.largest, &seed, &request.threads))
+    if (!PyArg_ParseTuple(args, "O!O!O!ppdddddddddddKi", &PyTuple_Type, &inputs, &PyTuple_Type, &output, &PyTuple_Type,
+                          &bits, &smallest, &timed, &request.element_products, &request.cache.bits,
+                          &request.cache.uncached, &request.product_rate, &request.element_rate, &request.step_seconds,
+                          &request.rotations, &request.share, &request.seconds, &request.most_rotations,
+                          &request.largest, &seed, &request.threads))
         return NULL;
     request.smallest = smallest;
+    request.timed = timed;
     request.seed = seed;
     if (request.threads < 1) request.threads = 1;
     Memory memory = {0};

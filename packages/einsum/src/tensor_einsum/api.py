@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
+from math import prod
 from typing import Any, Final, Literal, TypeVar, Unpack, overload
 
 from tensor_core.dtypes import F64, DType, as_dtype
 from tensor_core.errors import TensorError, shortened
 from tensor_core.foreign import refuse_masked
 from tensor_core.promotion import promote, promote_scalar
-from tensor_core.shapes import as_shape
+from tensor_core.shapes import LARGEST, as_shape
 from tensor_einsum.cached_calls import cached_call
 from tensor_einsum.errors import ExtentError
 from tensor_einsum.execution.accumulation import Accumulation
@@ -28,6 +30,7 @@ from tensor_runtime.dispatch.spec import PYTHON_NUMBERS
 from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.ops.creation import full
+from tensor_runtime.placement import CPU
 from tensor_runtime.tensors.tensor import Number, Tensor
 
 Target = TypeVar("Target", bound=Tensor)
@@ -193,7 +196,7 @@ def plan(
         optimize, seconds, objective: as for :func:`einsum`. A path optimizer is asked again at every call; everything
             else is cached.
         memory_limit: as for :func:`einsum`. Workspaces are those of kernels for the tensors given, or for compact
-            operands on ``cpu``; ``plan.peak_bytes_on`` tells for others.
+            operands on ``cpu``; ``plan.peak_bytes`` tells what is needed, ``plan.peak_bytes_on`` for other tensors.
         algebra, conj: as for :func:`einsum`.
 
     Returns:
@@ -205,15 +208,16 @@ def plan(
 
     >>> p = plan("ij,jk,kl->il", (2, 30), (30, 40), (40, 5))
     >>> p
-    <Plan 'ij,jk,kl->il': 2 steps, 5.6e+03 flops, largest intermediate 80 elements, peak 720 bytes>
+    <Plan 'ij,jk,kl->il': 2 steps, 5.6e+03 flops, largest intermediate 80 elements, 720 bytes of intermediates at once>
     """
     source, items = _arguments("plan", notation, operands)
     keywords = {"optimize": optimize, "seconds": seconds, "objective": objective, "memory_limit": memory_limit}
     options = read_options("plan", keywords)
-    shapes = tuple([_shape_of(position, item) for position, item in enumerate(items)])
+    shapes = _shapes_of(items)
     dtypes = _dtypes_of(items, dtype)
     arithmetic = arithmetic_of("plan", algebra, conj, dtypes)
-    forms = _forms_of(items, shapes, dtypes) if options.limit is not None else ()
+    usual = options.limit is None and all(map(_lies_as_usual, items))
+    forms = () if usual else _forms_of(items, shapes, dtypes)
     return cached_plan("plan", source, shapes, dtypes, options, arithmetic, forms)
 
 
@@ -350,6 +354,14 @@ def _number_as_tensor(number: Number, forms: Sequence[Form]) -> Tensor:
     return full((), number, dtype=dtype, placement=forms[0].placement)
 
 
+def _shapes_of(items: Sequence[Any]) -> tuple[Shape, ...]:
+    if {*map(type, items)} == {tuple}:
+        extents = [*chain.from_iterable(items)]
+        if {*map(type, extents)} == {int} and min(extents) > 0 and max(map(prod, items)) <= LARGEST:  # nearly always
+            return tuple(items)
+    return tuple([_shape_of(position, item) for position, item in enumerate(items)])
+
+
 def _shape_of(position: int, item: Any) -> Shape:
     shape = getattr(item, "shape", item)
     try:
@@ -373,6 +385,10 @@ def _forms_of(items: Sequence[Any], shapes: Sequence[Shape], dtypes: Sequence[DT
             for item, shape, dtype in zip(items, shapes, dtypes, strict=True)
         ]
     )
+
+
+def _lies_as_usual(item: Any) -> bool:
+    return not isinstance(item, Tensor) or (item._form.is_compact and item._form.placement is CPU)
 
 
 def _dtypes_of(items: Sequence[Any], dtype: Any) -> tuple[DType, ...]:

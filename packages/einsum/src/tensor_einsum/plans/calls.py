@@ -106,12 +106,13 @@ def call_plan(
         check_saving("einsum", checkpoint, checkpoint_seconds)
     result = form_of(plan.output_dtype, plan.output_shape, operands[0].placement)
     accumulation = Accumulation(result, plan.algebra, operands, out, alpha, beta)
-    once, repeated, times = plan.steps, plan.steps[:0], 0
+    rounds = [(plan.steps, 1)]
     if plan.sliced:
         from tensor_einsum.slices.cutting import parted_steps
 
-        (once, repeated), times = parted_steps(plan._network, plan.sliced, plan.steps), plan.slices.count
-    with reporting("einsum", once, progress, repeated, times) as report:
+        once, repeated = parted_steps(plan._network, plan.sliced, plan.steps)
+        rounds = [(once, 1), (repeated, plan.slices.count)]
+    with reporting("einsum", rounds, progress) as report:
         told = _both(on_step, report)
         if strips and plan.sliced:
             from tensor_einsum.slices.scaled import run_scaled_slices

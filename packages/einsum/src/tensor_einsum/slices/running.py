@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tensor_core.errors import ArgumentError, DTypeError, shortened
 from tensor_einsum.errors import ExtentError
 from tensor_einsum.execution.executor import check_fits, needs_check
-from tensor_einsum.execution.progress import OnStep, check_function
+from tensor_einsum.execution.progress import OnStep, check_function, counted
 from tensor_einsum.slices.cutting import part_extents, starts_of
 from tensor_einsum.slices.executable import SlicedExecutable
 from tensor_einsum.slices.gathering import Gathering
@@ -144,18 +144,9 @@ def counting(
     >>> counting(bound(p, [x._form], False), print, taken=1)()
     2 3
     """
-    if on_step is None:
-        return None
     each = executable.slice_steps
-    steps = taken * each
     total = executable.shared_steps + each * (executable.count if slices is None else slices)
-
-    def done() -> None:
-        nonlocal steps
-        steps += 1
-        on_step(steps, total)
-
-    return done
+    return counted(on_step, total, taken * each)
 
 
 def run_slice(plan: Plan, number: int, operands: Sequence[Tensor], on_step: OnStep | None, force: bool) -> Tensor:
