@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 import tensor_runtime as tr
 from network_cases import LAYOUTS, Case, cases, laid_out, naive, same
 from tensor_core.errors import ArgumentError, BackendError, FormatError, LoadError, SaveError
-from tensor_einsum import ExtentError, Plan, einsum, plan
+from tensor_einsum import ExtentError, Plan, Progress, einsum, plan
 from tensor_einsum.slices import sending
 from tensor_einsum.slices.sending import Work
 
@@ -363,6 +363,8 @@ def test_a_checkpoint_of_another_plan_or_of_other_operands_is_refused_and_left(t
         (lambda content: content + b"\0", "its elements are not those that were written"),
         (lambda content: content[:-8] + b"\1" * 8, "its elements are not those that were written"),
         (lambda content: b"", "it is no file of format"),
+        (lambda content: b"[" * 50_000 + b"\n", "it is no file of format"),
+        (lambda content: content.replace(b'"taken": ', b'"taken": 1'), "its elements are not those that were written"),
         (lambda content: b"\x93NUMPY\n", "it is no file of format"),
         (lambda content: content.replace(b'"taken": ', b'"taken": -'), "its first line is not what was written"),
         (lambda content: content.replace(b'"taken"', b'"takes"'), "its first line is not what was written"),
@@ -406,7 +408,7 @@ def test_einsum_takes_a_checkpoint_and_a_limit_together(tmp_path: Path) -> None:
         ({"checkpoint": "x", "checkpoint_seconds": float("nan")}, ArgumentError, "checkpoint_seconds is nan"),
         ({"checkpoint": "x", "strip_exponent": True}, ArgumentError, "strip_exponent=True together with checkpoint"),
         ({"checkpoint": "."}, LoadError, r"checkpoint '\.' cannot be read"),
-        ({"checkpoint": "none/x", "checkpoint_seconds": 0}, SaveError, "'none/x' cannot be written"),
+        ({"checkpoint": "none/x"}, SaveError, "'none/x' cannot be written: '.*none' is no folder"),
     ],
 )
 def test_what_is_no_checkpoint_is_refused(
@@ -448,6 +450,42 @@ def test_a_cluster_computes_slices_and_does_those_of_a_killed_worker_again() -> 
         result = SLICED.map_slices(client, *operands, on_slice=on_slice)
         assert killed
         assert np.allclose(result.to_numpy(), expected, rtol=1e-12)
+
+
+def test_an_executor_that_takes_no_task_is_told_of() -> None:
+    operands = operands_of(SLICED)
+    threads = ThreadPoolExecutor(1)
+    threads.shutdown()
+    with pytest.raises(BackendError, match="executor broke after 0 of 28 slices: RuntimeError: cannot schedule new"):
+        SLICED.map_slices(threads, *operands)
+
+    class Deferred:
+        def submit(self, *task: Any) -> Any:
+            return 3
+
+    with pytest.raises(ArgumentError, match=r"map_slices: submit\(\) gave 3; accepted: a future"):
+        SLICED.map_slices(Deferred(), *operands)
+
+
+def test_a_folder_that_is_not_there_is_refused_before_the_first_slice(tmp_path: Path) -> None:
+    seen: list[int] = []
+    operands = operands_of(SLICED)
+    with pytest.raises(SaveError):
+        SLICED(*operands, checkpoint=tmp_path / "none" / "sum", on_step=lambda *now: seen.append(1))
+    with ThreadPoolExecutor(1) as threads, pytest.raises(SaveError):
+        SLICED.map_slices(threads, *operands, checkpoint=tmp_path / "none" / "sum")
+    assert seen == []
+
+
+def test_progress_of_a_run_that_goes_on_ends_with_all_of_the_work(tmp_path: Path) -> None:
+    path, operands = tmp_path / "sum", operands_of(SLICED)
+    stopped(path, SLICED, operands)
+    seen: list[Progress] = []
+    SLICED(*operands, checkpoint=path, progress=seen.append)
+
+    assert seen[0].share > 0.2 and seen[-1].share == 1.0
+    assert seen[-1].done == seen[-1].total
+    assert all(now.seconds_left >= 0 for now in seen) and seen[-1].seconds_left == 0
 
 
 def test_options_of_slices_are_checked_before_the_first() -> None:

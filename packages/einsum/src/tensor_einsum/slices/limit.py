@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Final
 
-from tensor_core.errors import BackendUnavailableError, TensorError, shortened
+from tensor_core.errors import BackendUnavailableError, SizeLimitError, UnsupportedOperationError, shortened
 from tensor_core.formatting import readable_bytes
 from tensor_einsum.errors import MemoryLimitError
 from tensor_einsum.execution.executor import bind_plan, check_forms
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan
     from tensor_einsum.search.options import SearchOptions
 
+_UNKNOWN: Final = (BackendUnavailableError, UnsupportedOperationError, SizeLimitError)
+"""What binding says where no kernels are there for a plan, or no memory has addresses for it."""
 _ROUNDS: Final = 12  # of measuring; two or three suffice as a rule
 
 
@@ -70,7 +72,7 @@ def step_workspaces(plan: Plan) -> list[int]:
     """
     try:
         return _bound_workspaces(plan, usual_forms(plan))[1]
-    except TensorError:  # as for peak_bytes
+    except _UNKNOWN:
         return [0] * len(plan.steps)
 
 
@@ -92,7 +94,7 @@ def peak_bytes(plan: Plan) -> int:
     """
     try:
         return needed_bytes(plan, usual_forms(plan))
-    except TensorError:  # no kernels are there for it, or no memory has addresses for it
+    except _UNKNOWN:
         return plan.intermediate_bytes
 
 

@@ -158,9 +158,14 @@ class _Mapping:
 
     def _submit(self, first: int, last: int) -> Any:
         try:
-            return self.executor.submit(compute, self.data, first, last, **self.options)
-        except BrokenExecutor as error:
+            future = self.executor.submit(compute, self.data, first, last, **self.options)
+        except Exception as error:
             raise self._broken(error) from error
+        if not callable(getattr(future, "result", None)) or not callable(getattr(future, "cancel", None)):
+            raise ArgumentError(
+                f"map_slices: submit() gave {shortened(future)}; accepted: a future, with result() and cancel()"
+            )
+        return future
 
     def _outcome(self, first: int, last: int, future: Any) -> list[Tensor]:
         """The parts of a task; one that a cluster lost, with its worker or its data, is submitted again."""
@@ -190,7 +195,8 @@ class _Mapping:
             self.state.save(self.making)
         hint = "a new call with the same checkpoint goes on" if self.state else "give checkpoint= to go on in a new one"
         return BackendError(
-            f"map_slices: the executor broke after {self.making.taken} of {self.count} slices: {error}; {hint}"
+            f"map_slices: the executor broke after {self.making.taken} of {self.count} slices: {type(error).__name__}: "
+            f"{error}; {hint}"
         )
 
 
