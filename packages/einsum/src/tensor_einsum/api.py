@@ -28,7 +28,7 @@ from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.error_translation import MISSES, fail
 from tensor_runtime.dispatch.spec import PYTHON_NUMBERS
 from tensor_runtime.errors import ForeignOperandError
-from tensor_runtime.form import Form, form_of
+from tensor_runtime.form import Form
 from tensor_runtime.ops.creation import full
 from tensor_runtime.placement import CPU
 from tensor_runtime.tensors.tensor import Number, Tensor
@@ -217,7 +217,11 @@ def plan(
     dtypes = _dtypes_of(items, dtype)
     arithmetic = arithmetic_of("plan", algebra, conj, dtypes)
     usual = options.limit is None and all(map(_lies_as_usual, items))
-    forms = () if usual else _forms_of(items, shapes, dtypes)
+    forms: tuple[Form, ...] = ()
+    if not usual:
+        from tensor_einsum.slices.limit import given_forms
+
+        forms = given_forms(items, shapes, dtypes)
     return cached_plan("plan", source, shapes, dtypes, options, arithmetic, forms)
 
 
@@ -372,19 +376,6 @@ def _shape_of(position: int, item: Any) -> Shape:
             operands=(position,),
             shapes=(),
         ) from error
-
-
-def _forms_of(items: Sequence[Any], shapes: Sequence[Shape], dtypes: Sequence[DType]) -> tuple[Form, ...]:
-    """Forms of the tensors given; of a shape, compact beside the first tensor, or on ``cpu`` where there is none."""
-    from tensor_einsum.slices.limit import usual_home
-
-    home = next((item.placement for item in items if isinstance(item, Tensor)), None) or usual_home()
-    return tuple(
-        [
-            item._form if isinstance(item, Tensor) and item.dtype is dtype else form_of(dtype, shape, home)
-            for item, shape, dtype in zip(items, shapes, dtypes, strict=True)
-        ]
-    )
 
 
 def _lies_as_usual(item: Any) -> bool:
