@@ -10,6 +10,8 @@ from typing import cast
 
 from tensor_einsum import native
 from tensor_einsum.search.problem import (
+    CACHED,
+    UNCACHED,
     Budget,
     Found,
     Objective,
@@ -91,7 +93,10 @@ def _search_natively(
         problem.output,
         tuple(log2(extent) if extent > 1 else 0.0 for extent in problem.extents),
         objective.minimize == "size",
+        objective.minimize == "seconds",
         objective.element_products,
+        log2(CACHED),
+        log2(UNCACHED),
         objective.flop_rate / 2,
         objective.element_rate,
         objective.step_seconds,
