@@ -12,8 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tensor_core import F64
+from tensor_cpu.backend import CpuBackend
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_cpu.system.memory import pool
+from tensor_runtime.contracts.contraction import ContractParams
+from tensor_runtime.form import form_of
+from tensor_runtime.placement import CPU
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="the native kernels are not built")
 
@@ -35,8 +40,8 @@ def transposed(side: int) -> Any:
 
 
 def matrix_product(side: int) -> Any:
-    axis = lambda x, y, out: ((side, x, y, out),)  # noqa: E731 - of extent `side`
-    return LIBRARY.bind_gemm("F64", (side, side), (), axis(0, 1, 1), axis(side, 0, side), axis(1, side, 0), True)
+    form = form_of(F64, (side, side), CPU)
+    return CpuBackend().bind("contract", (form, form), form, ContractParams((0, 1), (1, 2), (0, 2)))
 
 
 def row(kernel: Any, first: int, start: int, count: int) -> list[Step]:
@@ -171,8 +176,13 @@ def test_results_that_branches_read_are_given_back_once() -> None:
 SHORT = """
 import resource, sys
 import numpy as np
+from tensor_core import F64
+from tensor_cpu.backend import CpuBackend
 from tensor_cpu.system.extension import LIBRARY
 from tensor_cpu.system.memory import pool
+from tensor_runtime.contracts.contraction import ContractParams
+from tensor_runtime.form import form_of
+from tensor_runtime.placement import CPU
 LIBRARY.set_threads(2)
 side, count = 60, 400
 kernel = LIBRARY.bind_pair("F64", (side, side), ((side * side, 1, 1, 1),), ())
