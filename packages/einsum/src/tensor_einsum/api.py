@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import chain
-from math import prod
 from typing import Any, Final, Literal, TypeVar, Unpack, overload
 
-from tensor_core.dtypes import F64, DType, as_dtype
-from tensor_core.errors import TensorError, shortened
 from tensor_core.foreign import refuse_masked
 from tensor_core.promotion import promote, promote_scalar
-from tensor_core.shapes import LARGEST, as_shape
 from tensor_einsum.cached_calls import cached_call
 from tensor_einsum.errors import ExtentError
 from tensor_einsum.execution.accumulation import Accumulation
 from tensor_einsum.execution.executor import bind_call
-from tensor_einsum.notation.network import Shape
 from tensor_einsum.notation.reading import LabelLists, split_interleaved
 from tensor_einsum.options import EinsumOptions, PlanOptions
+from tensor_einsum.plans.operands import dtypes_of, forms_of, lies_as_usual, shapes_of
 from tensor_einsum.plans.plan import Plan, cached_plan
 from tensor_einsum.search.options import DEFAULT, read_options
 from tensor_einsum.steps.arithmetic import SUMS_OF_PRODUCTS, arithmetic_of
@@ -28,9 +23,8 @@ from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.error_translation import MISSES, fail
 from tensor_runtime.dispatch.spec import PYTHON_NUMBERS
 from tensor_runtime.errors import ForeignOperandError
-from tensor_runtime.form import Form, form_of
+from tensor_runtime.form import Form
 from tensor_runtime.ops.creation import full
-from tensor_runtime.placement import CPU
 from tensor_runtime.tensors.tensor import Number, Tensor
 
 Target = TypeVar("Target", bound=Tensor)
@@ -213,11 +207,11 @@ def plan(
     source, items = _arguments("plan", notation, operands)
     keywords = {"optimize": optimize, "seconds": seconds, "objective": objective, "memory_limit": memory_limit}
     options = read_options("plan", keywords)
-    shapes = _shapes_of(items)
-    dtypes = _dtypes_of(items, dtype)
+    shapes = shapes_of(items)
+    dtypes = dtypes_of(items, dtype)
     arithmetic = arithmetic_of("plan", algebra, conj, dtypes)
-    usual = options.limit is None and all(map(_lies_as_usual, items))
-    forms = () if usual else _forms_of(items, shapes, dtypes)
+    usual = options.limit is None and all(map(lies_as_usual, items))
+    forms = () if usual else forms_of(items, shapes, dtypes)
     return cached_plan("plan", source, shapes, dtypes, options, arithmetic, forms)
 
 
@@ -352,50 +346,3 @@ def _as_tensors(items: Sequence[Any]) -> Sequence[Tensor]:
 def _number_as_tensor(number: Number, forms: Sequence[Form]) -> Tensor:
     dtype = promote_scalar(promote(*[form.dtype for form in forms]), type(number))
     return full((), number, dtype=dtype, placement=forms[0].placement)
-
-
-def _shapes_of(items: Sequence[Any]) -> tuple[Shape, ...]:
-    if {*map(type, items)} == {tuple}:
-        extents = [*chain.from_iterable(items)]
-        if {*map(type, extents)} == {int} and min(extents) > 0 and max(map(prod, items)) <= LARGEST:  # nearly always
-            return tuple(items)
-    return tuple([_shape_of(position, item) for position, item in enumerate(items)])
-
-
-def _shape_of(position: int, item: Any) -> Shape:
-    shape = getattr(item, "shape", item)
-    try:
-        return as_shape(shape)
-    except TensorError as error:
-        raise ExtentError(
-            f"plan: operand {position}: found {shortened(shape)}; accepted: a shape, such as (2, 3), or a tensor",
-            operands=(position,),
-            shapes=(),
-        ) from error
-
-
-def _forms_of(items: Sequence[Any], shapes: Sequence[Shape], dtypes: Sequence[DType]) -> tuple[Form, ...]:
-    """Forms of the tensors given; of a shape, compact beside the first tensor, or on ``cpu`` where there is none."""
-    from tensor_einsum.slices.limit import usual_home
-
-    home = next((item.placement for item in items if isinstance(item, Tensor)), None) or usual_home()
-    return tuple(
-        [
-            item._form if isinstance(item, Tensor) and item.dtype is dtype else form_of(dtype, shape, home)
-            for item, shape, dtype in zip(items, shapes, dtypes, strict=True)
-        ]
-    )
-
-
-def _lies_as_usual(item: Any) -> bool:
-    return not isinstance(item, Tensor) or (item._form.is_compact and item._form.placement is CPU)
-
-
-def _dtypes_of(items: Sequence[Any], dtype: Any) -> tuple[DType, ...]:
-    if dtype is None:
-        return tuple([item.dtype if isinstance(item, Tensor) else F64 for item in items])
-    if isinstance(dtype, (list, tuple)):
-        if len(dtype) != len(items):
-            raise ExtentError(f"plan: found {len(dtype)} dtypes for {len(items)} operands; accepted: one, or one each")
-        return tuple(map(as_dtype, dtype))
-    return (as_dtype(dtype),) * len(items)

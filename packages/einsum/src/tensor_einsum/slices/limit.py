@@ -110,7 +110,7 @@ def needed_bytes(plan: Plan, forms: Sequence[Form]) -> int:
     return bind_plan(plan, forms)[0].needed_bytes
 
 
-def within(plan: Plan, limit: int, forms: Sequence[Form]) -> Plan:
+def within(plan: Plan, limit: int, forms: Sequence[Form], operation: str = "plan") -> Plan:
     """The plan, or the same path in slices, so that it needs at most ``limit`` bytes beside operands of these forms.
 
     Slices that the plan has already are kept if they suffice, and added to if not.
@@ -157,14 +157,16 @@ def within(plan: Plan, limit: int, forms: Sequence[Form]) -> Plan:
     if smallest[0] <= limit:
         return smallest[1]._made_for(forms)
     raise MemoryLimitError(
-        f"plan: memory_limit is {readable_bytes(limit)}, and with every label cut {shortened(plan.notation)} still "
-        f"needs {readable_bytes(smallest[0])} beside its operands; accepted: {smallest[0]} bytes or more",
+        f"{operation}: memory_limit is {readable_bytes(limit)}, and with every label cut {shortened(plan.notation)} "
+        f"still needs {readable_bytes(smallest[0])} beside its operands; accepted: {smallest[0]} bytes or more",
         limit=limit,
         smallest=smallest[0],
     )
 
 
-def plan_within(make: Callable[[SearchOptions], Plan], options: SearchOptions, forms: Sequence[Form]) -> Plan:
+def plan_within(
+    make: Callable[[SearchOptions], Plan], options: SearchOptions, forms: Sequence[Form], operation: str = "plan"
+) -> Plan:
     """The plan that options ask for, in slices that keep their limit.
 
     Under another limit a search may find another path. So that the smallest limit of a refusal works when it is asked
@@ -174,6 +176,7 @@ def plan_within(make: Callable[[SearchOptions], Plan], options: SearchOptions, f
         make: plans under options; the limit is for the search alone.
         options: with a limit.
         forms: of the operands.
+        operation: the name for messages.
 
     Raises:
         MemoryLimitError: no slices keep the limit.
@@ -187,14 +190,14 @@ def plan_within(make: Callable[[SearchOptions], Plan], options: SearchOptions, f
     """
     limit = options.limit or 0
     try:
-        return within(make(options), limit, forms)
+        return within(make(options), limit, forms, operation)
     except MemoryLimitError:
         if not (options.optimize is True or isinstance(options.optimize, str)):  # the same path again
             raise
     refused: list[MemoryLimitError] = []
     for other in (None, 0):
         try:
-            return within(make(options._replace(limit=other)), limit, forms)
+            return within(make(options._replace(limit=other)), limit, forms, operation)
         except MemoryLimitError as error:
             refused.append(error)
     raise min(refused, key=lambda error: error.__dict__["smallest"])
