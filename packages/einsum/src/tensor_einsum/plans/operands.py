@@ -40,7 +40,8 @@ def _shape_of(position: int, item: Any) -> Shape:
         return as_shape(shape)
     except TensorError as error:
         raise ExtentError(
-            f"plan: operand {position}: found {shortened(shape)}; accepted: a shape, such as (2, 3), or a tensor",
+            f"plan: operand {position}: found {shortened(shape)}; accepted: a shape, such as (2, 3), or a tensor; () "
+            "stands for a number",
             operands=(position,),
             shapes=(),
         ) from error
