@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Final, Literal, TypeVar, Unpack, overload
 
 from tensor_core.foreign import refuse_masked
@@ -236,7 +237,8 @@ def _einsum_general(notation: Any, operands: Sequence[Any], keywords: Mapping[st
     if binding is None:
         options, arithmetic, others, keeps = DEFAULT, SUMS_OF_PRODUCTS, _NO_NAMES, True
         if keywords:
-            others = _checked_names(keywords) - PlanOptions.__annotations__.keys()
+            others = keywords.keys() - _OF_THE_PLAN
+            _check_known(others)
             options = read_options("einsum", keywords)
             keeps = options.keeps and others <= _WRITING
         source, items = _arguments("einsum", notation, operands)
@@ -247,13 +249,15 @@ def _einsum_general(notation: Any, operands: Sequence[Any], keywords: Mapping[st
             forms.append(form)
             shapes.append(form.shape)
             dtypes.append(form.dtype)
-        if keywords:
+        if "algebra" in keywords or "conj" in keywords:
             arithmetic = arithmetic_of("einsum", keywords.get("algebra", PLUS_TIMES), keywords.get("conj", ()), dtypes)
         if key is None and keeps:
-            if source is notation and options is DEFAULT and arithmetic is SUMS_OF_PRODUCTS:
+            if options is not DEFAULT or arithmetic is not SUMS_OF_PRODUCTS:
+                key = _READ, source, options, arithmetic, *forms
+            elif source is notation:
                 key = source, *forms
             else:
-                key = _READ, source, options, arithmetic, *forms
+                key = _READ, source, *forms
             binding = _calls.get(key)
         if binding is None:
             limited = () if options.limit is None else forms
@@ -285,42 +289,45 @@ def _einsum_general(notation: Any, operands: Sequence[Any], keywords: Mapping[st
 def _key_of(notation: Any, operands: Sequence[Any], keywords: Mapping[str, Any]) -> tuple[Any, ...] | None:
     """Under which a binding is kept, from what was given alone, as it is looked up natively; None if that takes more.
 
-    True equals 1, so that only the types that need no reading are taken as they are.
+    Nothing is checked here: what is found was accepted once. True equals 1, so that its kind stands beside it.
     """
-    if type(notation) is not str or not keywords.keys() <= _KEPT:
+    names = keywords.keys()
+    if type(notation) is not str or not names <= _KEPT:
         return None
-    forms = [getattr(operand, "_form", None) for operand in operands]
-    if None in forms:
+    if not names <= _DECIDING:
+        keywords = {name: value for name, value in keywords.items() if name in _DECIDING}
+    values: list[Any] = []
+    for value in keywords.values():
+        kind = type(value)
+        if kind is bool:
+            values.append((bool, value))
+        elif kind is str or kind is int or kind is Semiring or (kind is tuple and {*map(type, value)} <= {int}):
+            values.append(value)
+        else:
+            return None
+    try:
+        forms = [operand._form for operand in operands]
+    except AttributeError:
         return None
-    names = tuple([name for name in keywords if name in _DECIDING])
-    if not names:
-        return notation, *forms
-    optimize, conj = keywords.get("optimize", "auto"), keywords.get("conj", 0)
-    positions = conj if type(conj) is tuple else (conj,)
-    if type(optimize) is not str or type(keywords.get("algebra", PLUS_TIMES)) is not Semiring:
-        return None
-    if not {*map(type, positions)} <= {int}:
-        return None
-    return notation, *forms, names, *[keywords[name] for name in names]
+    return (notation, *forms, tuple(keywords), *values) if values else (notation, *forms)
 
 
 _READ: Final = object()
 """Begins the keys of calls whose arguments had to be read, so that no notation of a user is taken for one."""
-_NO_NAMES: Final[frozenset[str]] = frozenset()
+_NO_NAMES: Final[AbstractSet[str]] = frozenset()
 _DECIDING: Final = frozenset(("optimize", "algebra", "conj"))
 _WRITING: Final = frozenset(("out", "alpha", "beta"))
 _KEPT: Final = _DECIDING | _WRITING
+_OF_THE_PLAN: Final = frozenset(PlanOptions.__annotations__)
 _OPTIONS: Final = _WRITING | {*EinsumOptions.__annotations__, "strip_exponent"}
 
 
-def _checked_names(keywords: Mapping[str, Any]) -> frozenset[str]:
-    names = frozenset(keywords)
-    unknown = names - _OPTIONS
-    if unknown:
+def _check_known(names: AbstractSet[str]) -> None:
+    if not names <= _OPTIONS:
         raise TypeError(
-            f"einsum() got an unexpected keyword argument {min(unknown)!r}; accepted: {', '.join(sorted(_OPTIONS))}"
+            f"einsum() got an unexpected keyword argument {min(names - _OPTIONS)!r}; accepted: "
+            f"{', '.join(sorted(_OPTIONS))}"
         )
-    return names
 
 
 def _as_tensors(items: Sequence[Any]) -> Sequence[Tensor]:
