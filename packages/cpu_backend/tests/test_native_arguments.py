@@ -109,7 +109,7 @@ def test_a_reduction_leads_to_the_elements_of_its_result_alone(inside: Any, kept
 
 
 BINDERS: dict[str, Callable[[Any, Any, Any], Any]] = {
-    "gemm": lambda rows, columns, inner: LIBRARY.bind_gemm("F64", (2, 3), (), rows, columns, inner, False),
+    "gemm": lambda rows, columns, inner: LIBRARY.bind_gemm("F64", (2, 3), (), rows, columns, inner, (), False),
     "pair": lambda rows, columns, inner: LIBRARY.bind_pair("F64", (2, 3), (*rows, *columns), inner),
     "semiring": lambda rows, columns, inner: LIBRARY.bind_semiring(
         "max_plus", "F64", (2, 3), ((), rows, columns, inner), False
@@ -211,7 +211,7 @@ OUT_OF_RANGE: dict[str, Callable[[int], Any]] = {
     "tiny left": lambda far: a_tiny_product((1, far), (1, 4)),
     "tiny right": lambda far: a_tiny_product((1, 3), (1, far)),
     "pair": lambda far: LIBRARY.bind_pair("F64", (3,), ((3, far, 1, 1),), ()),
-    "gemm": lambda far: LIBRARY.bind_gemm("F64", (3,), (), ((3, 1, 0, 1),), (), ((2, 1, far, 0),), False),
+    "gemm": lambda far: LIBRARY.bind_gemm("F64", (3,), (), ((3, 1, 0, 1),), (), ((2, 1, far, 0),), (), False),
     "semiring": lambda far: LIBRARY.bind_semiring("max_plus", "F64", (3,), ((), ((3, far, 0, 1),), (), ()), False),
     "products a": lambda far: LIBRARY.bind_products("F64", (2, 3), (2, 3, 4), (), (far, 1), (3, 1), (3, 1)),
     "products b": lambda far: LIBRARY.bind_products("F64", (2, 3), (2, 3, 4), (), (4, 1), (far, 1), (3, 1)),
@@ -247,7 +247,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "bind_tiny_contraction": PRODUCT,
     "bind_elementwise": ((5,), "F64", (VECTOR, VECTOR), (ADD,), ()),
     "bind_pair": ("F64", (3,), ((3, 1, 1, 1),), ()),
-    "bind_gemm": ("F64", (3,), (), ((3, 1, 0, 1),), (), ((2, 1, 1, 0),), False),
+    "bind_gemm": ("F64", (3,), (), ((3, 1, 0, 1),), (), ((2, 1, 1, 0),), (), False),
     "bind_semiring": ("max_plus", "F64", (3,), ((), ((3, 1, 0, 1),), (), ()), False),
     "bind_products": ("F64", (2, 3), (2, 3, 4), (), (4, 1), (3, 1), (3, 1)),
     "bind_reduce": ("sum", "F64", (4,), "F64", Loops(0, 4, 1, 3, 4, (), ())),

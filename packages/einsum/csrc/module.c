@@ -1,7 +1,5 @@
-/* The extension module tensor_einsum._native: one function, from numbers to numbers. */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-
+/* The extension module tensor_einsum._native: the search, from numbers to numbers, and the type of cached calls. */
+#include "calls.h"
 #include "search.h"
 
 static const char *const METHOD_NAMES[METHODS] = {
@@ -165,6 +163,7 @@ static PyMethodDef functions[] = {
 };
 
 static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, (void *)calls_add_to},
 #ifdef Py_mod_multiple_interpreters
     {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
 #endif
@@ -174,7 +173,7 @@ static PyModuleDef_Slot slots[] = {
 static PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "tensor_einsum._native",
-    .m_doc = "The native search for contraction orders; tensor_einsum.search.engine calls it.",
+    .m_doc = "The native search for contraction orders, and calls of kernels that are known.",
     .m_size = 0,
     .m_methods = functions,
     .m_slots = slots,

@@ -5,16 +5,18 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tensor_runtime as tr
 from network_cases import Case, cases, naive, same
-from tensor_core.errors import ArgumentError, BackendUnavailableError, OutOfMemoryError, TensorError
+from tensor_core.errors import ArgumentError, BackendError, BackendUnavailableError, OutOfMemoryError, TensorError
 from tensor_einsum import MemoryLimitError, Plan, einsum, plan, plan_cache
 from tensor_einsum.execution import executor
 from tensor_einsum.slices import finder
+from tensor_einsum.testing.networks import drawn
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.placement import CPU
@@ -81,7 +83,19 @@ def test_a_limit_below_the_result_is_refused_with_the_smallest_that_works(limit:
 
 
 @pytest.mark.parametrize(
-    "limit", ["2GB", "2 GB", "2.0GB", "2000MB", "2000000000", "2000000000 B", "2000000 kB", 2 * 10**9]
+    "limit",
+    [
+        "2GB",
+        "2 GB",
+        "2.0GB",
+        ".002TB",
+        "2000MB",
+        "2000000000",
+        "2000000000 B",
+        "2000000 kB",
+        2 * 10**9,
+        np.int64(2 * 10**9),
+    ],
 )
 def test_limits_are_bytes_or_text_with_a_unit(limit: Any) -> None:
     large = "i,j->ij", (1000,), (250_000 + 1,)
@@ -91,7 +105,7 @@ def test_limits_are_bytes_or_text_with_a_unit(limit: Any) -> None:
     assert plan(*large, memory_limit="2GiB").peak_bytes > 2 * 10**9
 
 
-@pytest.mark.parametrize("limit", ["2 gigs", "-1", "GiB", "", "1e9", "2GiB2", -1, 1.5, True, b"2GiB", "٣GB"])
+@pytest.mark.parametrize("limit", ["2 gigs", ".", "-1", "GiB", "", "1e9", "2GiB2", -1, 1.5, True, b"2GiB", "٣GB"])
 def test_what_is_no_number_of_bytes_is_refused(limit: Any) -> None:
     for call in (plan, einsum):
         x = tr.ones((2, 2))
@@ -134,6 +148,16 @@ def test_a_plan_that_no_kernel_can_run_tells_what_its_intermediates_take() -> No
     found = plan("i,j->ij", (10**12,), (10**12,))
 
     assert found.peak_bytes == found.intermediate_bytes == 8 * 10**24
+
+
+def test_a_backend_that_fails_is_told_of_when_the_peak_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: Any) -> Any:
+        raise BackendError("broken")
+
+    found = plan("ij,jk->ik", (35, 32), (32, 36))
+    monkeypatch.setattr(registry, "bind", fail)
+    with pytest.raises(BackendError):
+        print(found.peak_bytes)
 
 
 def test_planning_binds_no_kernel_until_the_peak_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,3 +271,24 @@ def test_so_many_labels_at_most_are_cut_unevenly(limit: int, most: int, monkeypa
     assert found.peak_bytes <= limit
     assert len(uneven) == min(most, 1)  # parts of 2 or 3 would be longest
     assert found(*[tr.ones((5, 5))] * 8).item() == 5.0**8
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 2**32), st.integers(1, 9), st.sampled_from(["greedy", "auto", False]), st.data())
+def test_the_model_that_chooses_cuts_has_the_peak_of_the_sliced_plan(
+    seed: int, operands: int, optimize: Any, data: st.DataObject
+) -> None:
+    network = drawn(seed, operands)
+    terms = ["".join(chr(192 + label) for label in term) for term in (*network.inputs, network.output)]
+    shapes = [tuple(network.extents[label] for label in term) for term in network.inputs]
+    whole = plan(f"{','.join(terms[:-1])}->{terms[-1]}", *shapes, optimize=optimize)
+    model = finder.Model(whole._network, whole.steps, 8, [0.0] * len(whole.steps))
+    parts = {
+        label: data.draw(st.integers(1, extent - 1))
+        for label, extent in enumerate(whole.extents)
+        if extent > 1 and data.draw(st.booleans())
+    }
+    found = whole.with_slices({whole.names[label]: part for label, part in parts.items()})
+
+    assert model.peak(parts) == found.intermediate_bytes
+    assert model.peak({}) == whole.intermediate_bytes

@@ -24,6 +24,7 @@
 #include <stdlib.h>
 
 enum { MOST_LANES = 4096, TILE_WORK = 1 << 15, WORTH_A_THREAD = 1 << 18, WORTH_RELEASING_THE_GIL = 1 << 14 };
+enum { UNCACHED_BYTES = 1 << 21 }; /* a result that the second-level cache cannot hold */
 enum { STREAMED_BYTES = 1 << 24 }; /* a result that leaves the cache before anybody reads it */
 
 typedef struct {
@@ -139,15 +140,17 @@ static Group take_lanes(PairPlan *plan, Group *kept, const PairLoops *loops) {
     return lanes;
 }
 
-/* Takes one more axis as rows: if vectors can be shared along one, the longest such axis, else the longest. */
+/* Takes one more axis as rows: if vectors can be shared along one, the longest such axis, else the longest, or in a
+ * large result the one that is walked first. */
 static void take_rows(PairPlan *plan, Group *kept, const PairLoops *loops) {
     int best = -1;
     bool best_shares = false;
     for (int axis = 0; axis < kept->rank; axis++) {
         /* Without a sum, writing one row after another is what counts. */
         bool shares = plan->loop == loops->scaled && plan->tile.depth > 1 && kept->axes[axis].stride[FIRST] == 0;
-        if (best < 0 || (shares && !best_shares) ||
-            (shares == best_shares && kept->axes[axis].extent >= kept->axes[best].extent)) {
+        const bool longer = best < 0 || kept->axes[axis].extent >= kept->axes[best].extent;
+        const bool nearer = !shares && plan->result.bytes >= UNCACHED_BYTES; /* the axes are given in this order */
+        if (best < 0 || (shares && !best_shares) || (shares == best_shares && (longer || nearer))) {
             best = axis;
             best_shares = shares;
         }

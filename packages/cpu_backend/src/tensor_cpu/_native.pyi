@@ -129,6 +129,7 @@ def bind_gemm(
     rows: _Group,
     columns: _Group,
     inner: _Group,
+    near: _Group,
     rows_are_second: bool,
     /,
 ) -> Kernel: ...

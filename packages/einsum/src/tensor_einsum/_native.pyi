@@ -1,4 +1,5 @@
-from typing import TypedDict
+from collections.abc import Callable
+from typing import Any, NoReturn, TypedDict
 
 class _Result(TypedDict):
     path: tuple[tuple[int, int], ...]
@@ -31,3 +32,14 @@ def search(
     threads: int,
     /,
 ) -> _Result: ...
+
+class CachedCall:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        found: dict[Any, Any],
+        fail: Callable[[Exception, Any], NoReturn],
+        tensor: type,
+        /,
+    ) -> None: ...
+    def __call__(self, *arguments: Any, **options: Any) -> Any: ...

@@ -1,7 +1,7 @@
 """The extension module ``tensor_einsum._native``, if it was built and is wanted.
 
 ``TENSOR_EINSUM_NATIVE=0`` in the environment leaves it out; a path there names another build of it, such as one with
-sanitizers. Everything works without it, by ``tensor_einsum.search.python_search``.
+sanitizers. Everything works without it: ``tensor_einsum.search.python_search`` searches, and calls are made in Python.
 """
 
 from __future__ import annotations

@@ -208,7 +208,10 @@ def _contract(
     """
     result: Any = None
     seconds: list[float] = []
-    keep: dict[str, Any] = {} if options.checkpoint is None else {"checkpoint": options.checkpoint}
+    keep: dict[str, Any] = {}
+    if options.checkpoint is not None and plan.sliced:
+        make_folder("--checkpoint", options.checkpoint)
+        keep["checkpoint"] = options.checkpoint
     with tqdm(total=plan.flops * options.repeat, unit="flop", unit_scale=True, disable=None, leave=False) as bar:
 
         def show(now: tensor_einsum.Progress) -> None:

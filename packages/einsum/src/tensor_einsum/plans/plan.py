@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Unpack, overload
 
 from tensor_core.dtypes import DType
 from tensor_core.promotion import promote
+from tensor_einsum.cached_calls import cached_call
 from tensor_einsum.execution.progress import OnStep
 from tensor_einsum.notation.label_names import written
 from tensor_einsum.notation.network import Labels, Network, Shape, resolve
 from tensor_einsum.notation.reading import LabelLists, Notation, notations, read_notation
 from tensor_einsum.options import RunOptions
-from tensor_einsum.plans.calls import call_plan, run_plan
+from tensor_einsum.plans.calls import call_plan, plan_calls, run_plan
 from tensor_einsum.plans.methods import PlanMethods
 from tensor_einsum.plans.stored import parts_of_json, parts_of_pickle, pickled, to_json
 from tensor_einsum.search.optimizers import Order, find_order
@@ -175,6 +176,7 @@ class Plan(PlanMethods, SliceMethods):
         strip_exponent: Literal[False] = ...,
         **options: Unpack[RunOptions],
     ) -> Tensor: ...
+    @cached_call(plan_calls)
     def __call__(self, /, *operands: Tensor, **options: Any) -> Any:
         """Contract tensors of the shapes and dtypes that this plan was made for.
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from tensor_core.errors import BackendUnavailableError, TensorError, shortened
+from tensor_core.dtypes import DType
+from tensor_core.errors import BackendUnavailableError, SizeLimitError, UnsupportedOperationError, shortened
 from tensor_core.formatting import readable_bytes
 from tensor_einsum.errors import MemoryLimitError
 from tensor_einsum.execution.executor import bind_plan, check_forms
+from tensor_einsum.notation.network import Shape
 from tensor_einsum.search.optimizers import Order
 from tensor_einsum.search.path import to_ids
 from tensor_einsum.slices.cutting import Cuts, slice_network
@@ -27,11 +29,14 @@ from tensor_runtime.backends.registry import registry
 from tensor_runtime.backends.workspaces import workspace_of
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU, Placement
+from tensor_runtime.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan
     from tensor_einsum.search.options import SearchOptions
 
+_UNKNOWN: Final = (BackendUnavailableError, UnsupportedOperationError, SizeLimitError)
+"""What binding says where no kernels are there for a plan, or no memory has addresses for it."""
 _ROUNDS: Final = 12  # of measuring; two or three suffice as a rule
 
 
@@ -46,6 +51,22 @@ def usual_home() -> Placement:
     except BackendUnavailableError:
         return META  # no kernel is known, and so no workspace
     return CPU
+
+
+def given_forms(items: Sequence[Any], shapes: Sequence[Shape], dtypes: Sequence[DType]) -> tuple[Form, ...]:
+    """Forms of the tensors given; of a shape, compact beside the first tensor, or on ``cpu`` where there is none.
+
+    >>> from tensor_core import F64
+    >>> given_forms([(2, 3)], [(2, 3)], [F64])
+    (Form(F64, (2, 3), cpu),)
+    """
+    home = next((item.placement for item in items if isinstance(item, Tensor)), None) or usual_home()
+    return tuple(
+        [
+            item._form if isinstance(item, Tensor) and item.dtype is dtype else form_of(dtype, shape, home)
+            for item, shape, dtype in zip(items, shapes, dtypes, strict=True)
+        ]
+    )
 
 
 def usual_forms(plan: Plan) -> list[Form]:
@@ -70,7 +91,7 @@ def step_workspaces(plan: Plan) -> list[int]:
     """
     try:
         return _bound_workspaces(plan, usual_forms(plan))[1]
-    except TensorError:  # as for peak_bytes
+    except _UNKNOWN:
         return [0] * len(plan.steps)
 
 
@@ -92,7 +113,7 @@ def peak_bytes(plan: Plan) -> int:
     """
     try:
         return needed_bytes(plan, usual_forms(plan))
-    except TensorError:  # no kernels are there for it, or no memory has addresses for it
+    except _UNKNOWN:
         return plan.intermediate_bytes
 
 
