@@ -216,7 +216,11 @@ def plan(
     shapes = _shapes_of(items)
     dtypes = _dtypes_of(items, dtype)
     arithmetic = arithmetic_of("plan", algebra, conj, dtypes)
-    usual = options.limit is None and all(map(_lies_as_usual, items))
+    usual = options.limit is None
+    for item in items:  # a loop, as a call for each costs more than the rest of a plan that is known
+        form = getattr(item, "_form", None)
+        if form is not None and not (form.is_compact and form.placement is CPU):
+            usual = False
     forms: tuple[Form, ...] = ()
     if not usual:
         from tensor_einsum.slices.limit import given_forms
@@ -376,10 +380,6 @@ def _shape_of(position: int, item: Any) -> Shape:
             operands=(position,),
             shapes=(),
         ) from error
-
-
-def _lies_as_usual(item: Any) -> bool:
-    return not isinstance(item, Tensor) or (item._form.is_compact and item._form.placement is CPU)
 
 
 def _dtypes_of(items: Sequence[Any], dtype: Any) -> tuple[DType, ...]:
