@@ -80,6 +80,9 @@ def _parser() -> argparse.ArgumentParser:
     ):
         command = commands.add_parser(name, help=text)
         command.add_argument("--rounds", type=int, default=rounds)
+    command = commands.add_parser("sweeps", help="sweeps of DMRG and TEBD, beside NumPy with expressions of opt_einsum")
+    command.add_argument("--rounds", type=int, default=21)
+    command.add_argument("--only", default="", help="sweeps whose name contains this")
     command = commands.add_parser("environments", help="all derivatives of a network, beside JAX's gradient")
     command.add_argument("--rounds", type=int, default=15)
     command.add_argument("--only", default="", help="networks whose name contains this")
@@ -175,6 +178,17 @@ def _first(options: argparse.Namespace) -> dict[str, Any]:
     return {"rows": [{**row._asdict(), "ratio": row.ratio._asdict()} for row in rows]}
 
 
+def _sweeps(options: argparse.Namespace) -> dict[str, Any]:
+    from benchmarks import report, sweeps
+
+    outcomes = []
+    for outcome in sweeps.measure(options.rounds, options.only):
+        print(report.progress(outcome), file=sys.stderr, flush=True)
+        outcomes.append(outcome)
+    print(report.as_markdown(outcomes))
+    return report.as_json(outcomes)
+
+
 def _environments(options: argparse.Namespace) -> dict[str, Any]:
     from benchmarks import environments
 
@@ -232,6 +246,7 @@ _RUNS: Final[dict[str, Callable[[argparse.Namespace], dict[str, Any] | None]]] =
     "first": _first,
     "planner": _planner,
     "environments": _environments,
+    "sweeps": _sweeps,
     "fresh": _fresh,
     "steps": _steps,
     "sliced": _sliced,

@@ -34,6 +34,7 @@ _LONGEST_SUM: Final = 1024  # of products that make one number: the kernels here
 _PAIR_TABLE: Final = LIBRARY.PAIR_TABLE if AVAILABLE else 0  # lanes of the loop over tables
 _FEWEST_LANES: Final = LIBRARY.FEWEST_LANES if AVAILABLE else 0  # that are loaded as vectors rather than gathered
 _LONGEST_TABLE: Final = LIBRARY.LONGEST_TABLE if AVAILABLE else 0  # entries
+_LONG_TABLE: Final = 1 << 16
 _PANEL: Final = 8  # neighbours that are packed as a run
 _CACHED: Final = 1 << 17  # elements of an array that stays in the second-level cache
 _LINE: Final = 8  # elements of a line of the cache
@@ -208,11 +209,23 @@ def plan_scatter(axes: Sequence[Axis], x: Operand, y: Operand, large: Sequence[i
         packing=(_packing(rows, m, inner, k, role_of_rows), _packing(columns, n, inner, k, role_of_columns)),
         in_vectors=_run(rows, RESULT) >= min(_PANEL, m),
     )
+    rows, spilled_rows = _without_spill(rows, large, keep=_PANEL)
+    columns, spilled_columns = _without_spill(columns, large)
+    stack = (*spilled_rows, *spilled_columns, *stack)
     near = tuple([axis for axis in stack if _nearness(axis, large) < _LINE])
     if near:
         stack = tuple([axis for axis in stack if axis not in near])
     columns = by_nearness(columns, large)
     return ScatterProduct(by_nearness(stack, large), rows, columns, inner, by_nearness(near, large), second, time)
+
+
+def _without_spill(axes, large, keep=1):
+    """The axes without outer ones that make a table too long, and these."""
+    spilled = []
+    left = list(axes)
+    while extent_of(left) > _LONG_TABLE and len(left) > 1:
+        spilled.append(left.pop(0))
+    return tuple(left), tuple(spilled)
 
 
 def _packing(across: Group, width: int, inner: Group, depth: int, role: int) -> str:
