@@ -14,7 +14,7 @@ from tensor_einsum.execution.accumulation import Accumulation
 from tensor_einsum.execution.executor import bind_call
 from tensor_einsum.notation.reading import LabelLists, split_interleaved
 from tensor_einsum.options import EinsumOptions, PlanOptions
-from tensor_einsum.plans.operands import dtypes_of, forms_of, lies_as_usual, shapes_of
+from tensor_einsum.plans.operands import dtypes_of, forms_of, lie_as_usual, shapes_of
 from tensor_einsum.plans.plan import Plan, cached_plan
 from tensor_einsum.search.options import DEFAULT, read_options
 from tensor_einsum.steps.arithmetic import SUMS_OF_PRODUCTS, arithmetic_of
@@ -211,7 +211,7 @@ def plan(
     shapes = shapes_of(items)
     dtypes = dtypes_of(items, dtype)
     arithmetic = arithmetic_of("plan", algebra, conj, dtypes)
-    usual = options.limit is None and all(map(lies_as_usual, items))
+    usual = options.limit is None and lie_as_usual(items)
     forms = () if usual else forms_of(items, shapes, dtypes)
     return cached_plan("plan", source, shapes, dtypes, options, arithmetic, forms)
 

@@ -64,14 +64,18 @@ def forms_of(items: Sequence[Any], shapes: Sequence[Shape], dtypes: Sequence[DTy
     )
 
 
-def lies_as_usual(item: Any) -> bool:
-    """Whether an operand is what a plan takes a shape for: compact, on ``cpu``.
+def lie_as_usual(items: Sequence[Any]) -> bool:
+    """Whether all operands are what a plan takes shapes for: compact, on ``cpu``.
 
     >>> from tensor_runtime import ones
-    >>> lies_as_usual((2, 3)), lies_as_usual(ones((2, 3))), lies_as_usual(ones((2, 3)).T)
-    (True, True, False)
+    >>> lie_as_usual([(2, 3), ones((2, 3))]), lie_as_usual([ones((2, 3)).T])
+    (True, False)
     """
-    return not isinstance(item, Tensor) or (item._form.is_compact and item._form.placement is CPU)
+    for item in items:  # a call for each costs more than the rest of a plan that is known
+        form = getattr(item, "_form", None)
+        if form is not None and not (form.is_compact and form.placement is CPU):
+            return False
+    return True
 
 
 def dtypes_of(items: Sequence[Any], dtype: Any) -> tuple[DType, ...]:
