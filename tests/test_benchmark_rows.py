@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import calls, einsum, elementwise, linalg, permute, reduction
+from benchmarks import calls, einsum, elementwise, linalg, networks, own_paths, permute, reduction
 from benchmarks.drawing import draw, require_agreement
 from benchmarks.rows import BEST, CONTENDERS, LIMIT, Operand, Row
 from benchmarks.step_limits import Limits, path_works, work_of
@@ -43,6 +43,15 @@ ROWS = [
 )
 def test_examples_of_the_benchmarks_run(module: str) -> None:
     assert doctest.testmod(import_module(f"benchmarks.{module}")).failed == 0
+
+
+def test_rows_along_own_paths_name_no_path_and_keep_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(networks, "DRAWN", (lambda _: networks.lattice(3, 3),))
+    (chain,) = [row for row in einsum.rows(None) if len(row.operands) > 2]
+    found = {row.name: row for row in own_paths.rows(None)}
+    assert "path" not in found[chain.name].arguments
+    assert found[chain.name].arguments["subscripts"] == chain.arguments["subscripts"]
+    assert found.keys() == {chain.name, "lattice 3×3"}
 
 
 def test_names_of_rows_are_unique() -> None:

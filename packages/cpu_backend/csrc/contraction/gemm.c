@@ -143,29 +143,18 @@ static void choose_parts(Call *call, int threads) {
     }
 }
 
-static PyObject *call_gemm(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
-    if (!kernel_takes_arrays(self, flagged_count, names, arguments, 2)) return NULL;
-    const GemmPlan *plan = kernel_plan(self);
-    PyObject *result = array_new(&plan->result);
-    if (result == NULL) return NULL;
-    Call call = {.plan = plan,
-                 .x = array_data(arguments[plan->x]),
-                 .y = array_data(arguments[plan->y]),
-                 .result = array_data(result)};
+static double terms_of(const GemmPlan *plan) { return (double)plan->result.size * (double)plan->depth; }
+
+static bool compute_gemm(const void *gemm, const char *const *operands, char *result) {
+    const GemmPlan *plan = gemm;
+    Call call = {.plan = plan, .x = operands[plan->x], .y = operands[plan->y], .result = result};
     atomic_init(&call.failed, false);
-    const double work = (double)plan->result.size * (double)plan->depth;
+    const double work = terms_of(plan);
     choose_parts(&call, work < 2 * WORTH_A_THREAD ? 1 : threads_for_caller());
     const Index parts = plan->stack.size * plan->near.size * call.row_blocks * call.column_blocks;
-    if (work < WORTH_RELEASING_THE_GIL) {
-        compute(&call, 0, parts);
-    } else {
-        Py_BEGIN_ALLOW_THREADS;
-        parallel_for(parts, 1 + (Index)(WORTH_A_THREAD * (double)parts / work), compute, &call);
-        Py_END_ALLOW_THREADS;
-    }
-    if (!atomic_load(&call.failed)) return result;
-    Py_DECREF(result);
-    return PyErr_NoMemory();
+    if (work < WORTH_RELEASING_THE_GIL) compute(&call, 0, parts);
+    else parallel_for(parts, 1 + (Index)(WORTH_A_THREAD * (double)parts / work), compute, &call);
+    return !atomic_load(&call.failed);
 }
 
 static void release(void *memory) {
@@ -227,8 +216,10 @@ static PyObject *bind_gemm(PyObject *module, PyObject *const *arguments, Py_ssiz
     choose_blocks(plan);
     const Index entries = 2 * (rows.size + columns.size + depth.size);
     const Group *const groups[] = {&plan->stack, &plan->near, &rows, &columns, &depth};
-    return kernel_with_groups(kernel_new("contract_scatter", call_gemm, plan, release), type, groups, 5, FIRST,
-                              entries);
+    const double nanoseconds = WORTH_NO_GIL / WORTH_RELEASING_THE_GIL * terms_of(plan);
+    PyObject *kernel = kernel_new("contract_scatter", kernel_call, plan, release);
+    kernel = kernel_computes(kernel, compute_gemm, &plan->result, nanoseconds);
+    return kernel_with_groups(kernel, type, groups, 5, FIRST, entries);
 }
 
 PyMethodDef gemm_functions[] = {

@@ -71,22 +71,16 @@ static void compute(void *context, Index begin, Index end) {
     }
 }
 
-static PyObject *call_pair(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
-    if (!kernel_takes_arrays(self, flagged_count, names, arguments, 2)) return NULL;
-    const PairPlan *plan = kernel_plan(self);
-    PyObject *result = array_new(&plan->result);
-    if (result == NULL) return NULL;
-    Call call = {plan, array_data(arguments[plan->swapped]), array_data(arguments[!plan->swapped]), array_data(result)};
+static double terms_of(const PairPlan *plan) { return (double)plan->result.size * (double)plan->tile.depth; }
+
+static bool compute_pair(const void *pair, const char *const *operands, char *result) {
+    const PairPlan *plan = pair;
+    Call call = {plan, operands[plan->swapped], operands[!plan->swapped], result};
     const Index parts = plan->outer.size * plan->row_blocks * plan->lane_blocks;
     const Index work = plan->tile.rows * plan->tile.lanes * plan->tile.depth;
-    if ((double)plan->result.size * (double)plan->tile.depth < WORTH_RELEASING_THE_GIL) {
-        compute(&call, 0, parts);
-    } else {
-        Py_BEGIN_ALLOW_THREADS;
-        parallel_for(parts, 1 + WORTH_A_THREAD / work, compute, &call);
-        Py_END_ALLOW_THREADS;
-    }
-    return result;
+    if (terms_of(plan) < WORTH_RELEASING_THE_GIL) compute(&call, 0, parts);
+    else parallel_for(parts, 1 + WORTH_A_THREAD / work, compute, &call);
+    return true;
 }
 
 static void release(void *memory) {
@@ -232,7 +226,10 @@ static PyObject *bind_pair(PyObject *module, PyObject *const *arguments, Py_ssiz
     }
     const Index entries = 2 * (contracted.size + lanes.size);
     const Group *const groups[] = {&kept, &contracted}; /* neither swapping nor taking axes changes what they reach */
-    return kernel_with_groups(kernel_new("contract_pair", call_pair, plan, release), type, groups, 2, FIRST, entries);
+    const double nanoseconds = WORTH_NO_GIL / WORTH_RELEASING_THE_GIL * terms_of(plan);
+    PyObject *kernel = kernel_new("contract_pair", kernel_call, plan, release);
+    kernel = kernel_computes(kernel, compute_pair, &plan->result, nanoseconds);
+    return kernel_with_groups(kernel, type, groups, 2, FIRST, entries);
 }
 
 PyMethodDef pair_functions[] = {

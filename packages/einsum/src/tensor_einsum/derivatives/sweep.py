@@ -61,10 +61,14 @@ class SweepPlan(NamedTuple):
     slices: int = 1
     """How often the steps are done, once for each slice of a sliced plan; they are those of a full slice."""
 
+    shared: tuple[int, ...] = ()
+    """Slots of the steps of a slice that are done once, for all slices of equal extents."""
+
     @property
     def flops(self) -> int:
         """Additions and multiplications of all steps, counted as in a plan; slices count as if all were full."""
-        return sum(step.flops for step in self.steps) * self.slices
+        once = sum([self.steps[slot - self.first_slot].flops for slot in self.shared])
+        return (sum([step.flops for step in self.steps]) - once) * self.slices + once
 
     def peak_with(self, workspaces: Sequence[int]) -> int:
         """The peak where every step takes so many bytes besides, while it runs."""

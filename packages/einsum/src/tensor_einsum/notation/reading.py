@@ -13,6 +13,7 @@ a letter.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -36,6 +37,9 @@ LabelLists = tuple[tuple[tuple[Hashable, ...], ...], tuple[Hashable, ...] | None
 _ACCEPTED: Final = "accepted: letters, digits, any character beyond ASCII, '[a name]', and ',', '->', '...', '(', ')'"
 
 
+_LABEL: Final = r"[^\x00-/:-@\[-`{-\x7f\s\ud800-\udfff]"
+_PLAIN: Final = re.compile(rf"(?:{_LABEL}|,)*(?:->{_LABEL}*)?")
+"""Labels of one character, commas and one arrow, nothing else: what most notations are made of."""
 _NO_BRACKETS: Final[Mapping[int, Bracket]] = {}
 
 
@@ -69,6 +73,8 @@ def parse(text: str) -> Notation:
     >>> parse("ij,jk").output, parse("ij,(jk,kl)->il").order
     ((0, 2), ((1, 2), (0, 3)))
     """
+    if _PLAIN.fullmatch(text) and (found := _read_plain(text)) is not None:
+        return found
     plain, brackets = read_brackets(text) if "[" in text or "]" in text else (text, _NO_BRACKETS)
     inputs, arrow = _split(text, plain)
     reader = _Reader(text, brackets)
@@ -84,6 +90,25 @@ def parse(text: str) -> Notation:
     return Notation(
         text, terms, output, tuple(reader.numbers), tuple(map(tuple, reader.columns)), tuple(reader.starts), order
     )
+
+
+def _read_plain(text: str) -> Notation | None:
+    """A notation without groups, dots, blanks and long names, a term at a time; None for an unknown output label."""
+    inputs, arrow, output = text.partition("->")
+    names = tuple(dict.fromkeys(inputs.replace(",", "")))
+    numbers = dict(zip(names, range(len(names)), strict=True))
+    if not numbers.keys() >= {*output}:
+        return None
+    written_terms = inputs.split(",")
+    terms = tuple([tuple(map(numbers.__getitem__, term)) for term in written_terms])
+    result = tuple(map(numbers.__getitem__, output)) if arrow else implicit_output(terms, names)
+    start, starts, columns = 0, [], []
+    for term in written_terms:
+        end = start + len(term)
+        starts.append(start)
+        columns.append(tuple(range(start, end)))
+        start = end + 1
+    return Notation(text, terms, result, names, tuple(columns), tuple(starts), None)
 
 
 def implicit_output(inputs: Sequence[Sequence[int]], labels: Sequence[object]) -> tuple[int, ...]:

@@ -18,7 +18,7 @@ from tensor_core.dtypes import DType
 from tensor_core.errors import shortened
 from tensor_einsum.errors import PathError
 from tensor_einsum.notation.network import Labels, Network
-from tensor_einsum.search.engine import search
+from tensor_einsum.search.engine import search_checked
 from tensor_einsum.search.options import DEFAULT, SearchOptions
 from tensor_einsum.search.path import Path, in_pairs, to_ids
 from tensor_einsum.search.problem import Budget, Problem, SearchRecord
@@ -75,15 +75,15 @@ def find_order(network: Network, order: Path | None, dtype: DType, options: Sear
         if budget is None and isinstance(optimize, str) and optimize not in _OPT_EINSUM:
             _named(optimize)
         return Order(((0, 1),) if operands == 2 else ())
-    terms = tuple([tuple(dict.fromkeys(term)) for term in network.terms])
+    terms = tuple(map(tuple, map(dict.fromkeys, network.terms)))
     output = tuple(dict.fromkeys(network.output))
     if budget is not None:
         # Bytes beside the operands: workspaces are found when kernels are bound, and may take further slices.
         largest = None if options.limit is None else max(1, options.limit // dtype.itemsize)
-        found = search(
-            Problem(terms, output, network.extents), options.target.objective(dtype), budget, largest=largest
+        found = search_checked(
+            Problem(terms, output, network.extents), options.target.objective(dtype), budget, largest
         )
-        return Order(found.path, found.record, tuple((label, 1) for label in found.sliced))
+        return Order(found.path, found.record, tuple([(label, 1) for label in found.sliced]))
     path, cut = _ask(optimize, terms, output, network)
     return Order(in_pairs(to_ids(path, operands), operands), None, tuple((label, 1) for label in cut))
 

@@ -60,12 +60,16 @@ def to_linear(path: Iterable[Sequence[int]], operands: int) -> Path:
     ((1, 2), (0, 1))
     """
     live = list(range(operands))  # always ascending, because a result has the largest id so far
-    result = []
+    result: list[tuple[int, ...]] = []
     for step, ids in enumerate(path):
-        positions = tuple(bisect_left(live, one) for one in ids)
-        result.append(positions)
-        for position in sorted(positions, reverse=True):
-            del live[position]
+        if len(ids) == 2:
+            first, second = positions = bisect_left(live, ids[0]), bisect_left(live, ids[1])
+            result.append(positions)
+            del live[max(first, second)], live[min(first, second)]
+        else:
+            result.append(tuple([bisect_left(live, one) for one in ids]))
+            for position in sorted(result[-1], reverse=True):
+                del live[position]
         live.append(operands + step)
     return tuple(result)
 

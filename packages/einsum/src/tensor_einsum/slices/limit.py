@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from tensor_core.errors import BackendUnavailableError, shortened
+from tensor_core.dtypes import DType
+from tensor_core.errors import BackendUnavailableError, SizeLimitError, UnsupportedOperationError, shortened
 from tensor_core.formatting import readable_bytes
 from tensor_einsum.errors import MemoryLimitError
 from tensor_einsum.execution.executor import bind_plan, check_forms
+from tensor_einsum.notation.network import Shape
 from tensor_einsum.search.optimizers import Order
 from tensor_einsum.search.path import to_ids
 from tensor_einsum.slices.cutting import Cuts, slice_network
@@ -27,11 +29,14 @@ from tensor_runtime.backends.registry import registry
 from tensor_runtime.backends.workspaces import workspace_of
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU, Placement
+from tensor_runtime.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan
     from tensor_einsum.search.options import SearchOptions
 
+_UNKNOWN: Final = (BackendUnavailableError, UnsupportedOperationError, SizeLimitError)
+"""What binding says where no kernels are there for a plan, or no memory has addresses for it."""
 _ROUNDS: Final = 12  # of measuring; two or three suffice as a rule
 
 
@@ -48,19 +53,78 @@ def usual_home() -> Placement:
     return CPU
 
 
+def given_forms(items: Sequence[Any], shapes: Sequence[Shape], dtypes: Sequence[DType]) -> tuple[Form, ...]:
+    """Forms of the tensors given; of a shape, compact beside the first tensor, or on ``cpu`` where there is none.
+
+    >>> from tensor_core import F64
+    >>> given_forms([(2, 3)], [(2, 3)], [F64])
+    (Form(F64, (2, 3), cpu),)
+    """
+    home = next((item.placement for item in items if isinstance(item, Tensor)), None) or usual_home()
+    return tuple(
+        [
+            item._form if isinstance(item, Tensor) and item.dtype is dtype else form_of(dtype, shape, home)
+            for item, shape, dtype in zip(items, shapes, dtypes, strict=True)
+        ]
+    )
+
+
+def usual_forms(plan: Plan) -> list[Form]:
+    """Forms of the operands that a plan was made for; compact ones where it knows of shapes alone.
+
+    >>> from tensor_einsum import plan
+    >>> usual_forms(plan("i->", (3,)))
+    [Form(F64, (3,), cpu)]
+    """
+    if plan._forms:
+        return list(plan._forms)
+    home = usual_home()
+    return [form_of(dtype, shape, home) for dtype, shape in zip(plan.dtypes, plan.shapes, strict=True)]
+
+
+def step_workspaces(plan: Plan) -> list[int]:
+    """Bytes that the kernel of each step takes besides; of a sliced plan, the most of the largest kinds of slices.
+
+    >>> from tensor_einsum import plan
+    >>> step_workspaces(plan("ij,jk->ik", (2, 3), (3, 4)))
+    [0]
+    """
+    try:
+        return _bound_workspaces(plan, usual_forms(plan))[1]
+    except _UNKNOWN:
+        return [0] * len(plan.steps)
+
+
+def _bound_workspaces(plan: Plan, forms: Sequence[Form]) -> tuple[int, list[int]]:
+    """What the plan needs, and the workspace of each step."""
+    if plan.sliced:
+        sliced = SlicedExecutable(plan, forms)
+        return sliced.needed_bytes, sliced.workspaces()
+    executable, _ = bind_plan(plan, forms)
+    return executable.needed_bytes, [workspace_of(instruction.kernel) for instruction in executable.instructions]
+
+
+def peak_bytes(plan: Plan) -> int:
+    """Bytes that a plan takes at once beside the operands that it was made for.
+
+    >>> from tensor_einsum import plan
+    >>> peak_bytes(plan("ij,jk->ik", (2, 3), (3, 4)))
+    64
+    """
+    try:
+        return needed_bytes(plan, usual_forms(plan))
+    except _UNKNOWN:
+        return plan.intermediate_bytes
+
+
 def needed_bytes(plan: Plan, forms: Sequence[Form]) -> int:
     """Bytes that a plan takes at once beside operands of these forms, with the workspaces of its kernels.
-
-    No forms stand for compact operands on ``cpu``.
 
     >>> from tensor_einsum import plan
     >>> from tensor_runtime import ones
     >>> needed_bytes(plan("ij,jk->ik", (2, 3), (3, 4)), [ones((2, 3))._form, ones((3, 4))._form])
     64
     """
-    if not forms:
-        home = usual_home()
-        forms = [form_of(dtype, shape, home) for dtype, shape in zip(plan.dtypes, plan.shapes, strict=True)]
     if plan.sliced:
         return SlicedExecutable(plan, forms).needed_bytes
     check_forms(plan, forms)
@@ -95,10 +159,10 @@ def within(plan: Plan, limit: int, forms: Sequence[Form]) -> Plan:
         if cuts is None:
             break
         tried = replaced(plan, cuts)
-        if tried.peak_bytes <= limit:
+        if tried.intermediate_bytes <= limit:
             needed, taken = _measured(tried, forms)
             if needed <= limit:
-                return tried
+                return tried._made_for(forms)
             learnt = False
             for place, share in zip(contractions, taken, strict=True):
                 if share > shares[place]:
@@ -107,12 +171,12 @@ def within(plan: Plan, limit: int, forms: Sequence[Form]) -> Plan:
                 continue
             aimed = aimed * limit // needed - 1
         else:  # the model is a little off where parts are rounded
-            aimed = aimed * limit // tried.peak_bytes - 1
+            aimed = aimed * limit // tried.intermediate_bytes - 1
         if aimed <= 0:
             break
     smallest = _smallest(plan, forms)
     if smallest[0] <= limit:
-        return smallest[1]
+        return smallest[1]._made_for(forms)
     raise MemoryLimitError(
         f"plan: memory_limit is {readable_bytes(limit)}, and with every label cut {shortened(plan.notation)} still "
         f"needs {readable_bytes(smallest[0])} beside its operands; accepted: {smallest[0]} bytes or more",
@@ -159,13 +223,7 @@ def plan_within(make: Callable[[SearchOptions], Plan], options: SearchOptions, f
 
 def _measured(plan: Plan, forms: Sequence[Form]) -> tuple[int, list[float]]:
     """What the plan needs, and the workspace of every contraction as a share of the bytes that it reads and writes."""
-    if plan.sliced:
-        sliced = SlicedExecutable(plan, forms)
-        needed, workspaces = sliced.needed_bytes, sliced.workspaces()
-    else:
-        executable, _ = bind_plan(plan, forms)
-        needed = executable.needed_bytes
-        workspaces = [workspace_of(instruction.kernel) for instruction in executable.instructions]
+    needed, workspaces = _bound_workspaces(plan, forms)
     extents = slice_network(plan._network, plan.sliced).extents
     shares, waiting = [], 0  # what steps of one operand take counts with the contraction that follows
     for step, workspace in zip(plan.steps, workspaces, strict=True):
@@ -191,4 +249,5 @@ def replaced(plan: Plan, cuts: Cuts) -> Plan:
     3
     """
     order = Order(to_ids(plan.path, len(plan.inputs)), plan.search, cuts)
-    return type(plan)(plan._network, plan.dtypes, order, Arithmetic(plan.algebra, plan.conj))
+    made = type(plan)(plan._network, plan.dtypes, order, Arithmetic(plan.algebra, plan.conj))
+    return made._made_for(plan._forms)
