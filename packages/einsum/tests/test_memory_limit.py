@@ -141,7 +141,7 @@ def test_the_peak_is_that_of_the_tensors_that_the_plan_was_made_for() -> None:
     assert copied == plain and hash(copied) == hash(plain)
     assert copied.peak_bytes_on(x, x) == MATRIX and plain.peak_bytes_on(repeated, x) == 2 * MATRIX
     assert readable_bytes(2 * MATRIX) in str(copied) and readable_bytes(2 * MATRIX) not in str(plain)
-    assert copied.with_slices({"k": 320}).peak_bytes > plain.with_slices({"k": 320}).peak_bytes
+    assert copied.with_slices({"k": 600}).peak_bytes > plain.with_slices({"k": 600}).peak_bytes
     for read in (pickle.loads(pickle.dumps(copied)), Plan.from_json(copied.to_json())):
         assert (read, read.peak_bytes) == (copied, MATRIX)  # compact operands, as far as it knows
 

@@ -25,7 +25,7 @@ from tensor_runtime.placement import CPU
 ALL_AT_ONCE = pytest.mark.skipif(
     not hasattr(registry.backend_for(CPU), "bind_sequence")
     or bind_plan(plan("ij,jk,kl", (2, 2), (2, 2), (2, 2)), [tr.ones((2, 2))._form] * 3)[0].sequence() is None,
-    reason="the native kernels are not built",
+    reason="the native kernels are not built, or their calls are checked one by one",
 )
 
 
@@ -97,8 +97,6 @@ def test_which_step_is_out_of_memory_is_told() -> None:
         ("i,i,j->ij", (vector, vector, vector), [(0, 1), (0, 1)]),
     ):
         found = plan(notation, *operands, optimize=path)
-        executable = bind_plan(found, [operand._form for operand in operands])[0]
-        assert executable.sequence() is not None
         with pytest.raises(
             OutOfMemoryError, match=r"not enough memory in step 1 of [23], j,i->.*takes 2.0 PiB"
         ) as caught:

@@ -203,6 +203,7 @@ static PyObject *bind_gemm(PyObject *module, PyObject *const *arguments, Py_ssiz
     const double nanoseconds = WORTH_NO_GIL / WORTH_RELEASING_THE_GIL * terms_of(plan);
     PyObject *kernel = kernel_new("contract_scatter", kernel_call, plan, release);
     kernel = kernel_computes(kernel, compute_gemm, &plan->result, nanoseconds);
+    kernel = kernel_shared_from(kernel, 2.0 * WORTH_NO_GIL / WORTH_RELEASING_THE_GIL * WORTH_A_THREAD);
     return kernel_with_groups(kernel, type, groups, 5, FIRST, entries);
 }
 

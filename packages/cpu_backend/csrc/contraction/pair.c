@@ -229,6 +229,7 @@ static PyObject *bind_pair(PyObject *module, PyObject *const *arguments, Py_ssiz
     const double nanoseconds = WORTH_NO_GIL / WORTH_RELEASING_THE_GIL * terms_of(plan);
     PyObject *kernel = kernel_new("contract_pair", kernel_call, plan, release);
     kernel = kernel_computes(kernel, compute_pair, &plan->result, nanoseconds);
+    kernel = kernel_shared_from(kernel, 2.0 * WORTH_NO_GIL / WORTH_RELEASING_THE_GIL * WORTH_A_THREAD);
     return kernel_with_groups(kernel, type, groups, 2, FIRST, entries);
 }
 

@@ -24,7 +24,7 @@ PyObject *kernel_new(const char *name, vectorcallfunc call, void *plan, void (*r
     kernel->more_bytes = 0;
     kernel->compute = NULL;
     kernel->result = NULL;
-    kernel->nanoseconds = 0.0;
+    kernel->nanoseconds = kernel->shared_from = 0.0;
     return (PyObject *)kernel;
 }
 
@@ -34,6 +34,12 @@ PyObject *kernel_computes(PyObject *object, Compute *compute, const ArrayForm *r
     kernel->compute = compute;
     kernel->result = result;
     kernel->nanoseconds = nanoseconds;
+    kernel->shared_from = SHARED_FROM;
+    return object;
+}
+
+PyObject *kernel_shared_from(PyObject *object, double nanoseconds) {
+    if (object != NULL) ((Kernel *)object)->shared_from = nanoseconds;
     return object;
 }
 

@@ -66,7 +66,7 @@ class CpuBackend:
     def bind_sequence(
         self, operands: int, steps: Sequence[KernelStep], results: int | tuple[int, ...], failed: StepFailed, /
     ) -> Kernel | None:
-        """One native kernel for all steps (csrc/core/sequence.h); None where fewer than two of them are native."""
+        """One native kernel for all steps (csrc/sequence/sequence.h); None where fewer than two of them are native."""
         return LIBRARY.bind_sequence(operands, steps, results, failed) if AVAILABLE else None
 
     def operations(self) -> frozenset[str]:

@@ -200,8 +200,8 @@ class SequencingBackend(Protocol):
             failed: called with what a step raised, if that is an ``Exception``; keeps no reference to the kernel.
 
         A step's result is dropped as soon as no later step reads it and it is no result of the sequence, so that no
-        more is alive at one time than when the steps run one by one, but for a megabyte or so. Between steps the
-        kernel can be interrupted at least every few milliseconds; an interruption is raised as it is, and leaves
-        nothing behind.
+        more is alive at one time than when the steps run one by one, but for a few megabytes of fixed size. Between
+        steps the kernel can be interrupted, at least every tenth of a second or so; an interruption is raised as it
+        is, and leaves nothing behind.
         """
         ...

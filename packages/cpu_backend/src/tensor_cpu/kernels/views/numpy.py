@@ -40,7 +40,7 @@ def bind_transpose(form: Form, view: Form, axes: tuple[int, ...] | None, /) -> K
 def keeping_address(kernel: Kernel, /) -> Kernel:
     """The kernel of a view that begins where its operand does, which now says so.
 
-    Where only addresses are read of the view, those are the operand's (csrc/core/sequence.h).
+    Where only addresses are read of the view, those are the operand's (csrc/sequence/sequence.h).
 
     >>> keeping_address(lambda x: x.T).keeps_address
     True

@@ -1,7 +1,8 @@
 /* Runs sequences (sequence.h). Whatever goes wrong, everything that steps have made is given back. */
-#include "core/sequence.h"
+#include "sequence/sequence.h"
 
 #include "core/caching_allocator.h"
+#include "core/threads.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +67,32 @@ static int compute_steps(const Run *run, int begin, int end) {
     return begin;
 }
 
+/* A fork in progress. */
+typedef struct {
+    const Run *run;
+    const Stretch *stretch;
+    int done[2];
+} Fork;
+
+static void compute_branches(void *context, Index begin, Index end) {
+    Fork *fork = context;
+    const Stretch *stretch = fork->stretch;
+    for (Index branch = begin; branch < end; branch++)
+        fork->done[branch] = branch == 0 ? compute_steps(fork->run, stretch->begin, stretch->middle)
+                                         : compute_steps(fork->run, stretch->middle, stretch->end);
+}
+
+/* Answers what compute_steps() does: of two steps that failed, the one that comes first in the order that was given. */
+static int compute_stretch(const Run *run, const Stretch *stretch) {
+    if (stretch->middle == stretch->end) return compute_steps(run, stretch->begin, stretch->end);
+    Fork fork = {run, stretch, {stretch->begin, stretch->middle}};
+    parallel_for(2, 1, compute_branches, &fork);
+    const Step *steps = run->sequence->steps;
+    const bool first = fork.done[0] < stretch->middle, second = fork.done[1] < stretch->end;
+    if (first && second) return fork.done[steps[fork.done[0]].number > steps[fork.done[1]].number];
+    return first ? fork.done[0] : fork.done[1];
+}
+
 /* Takes the object. */
 static bool hold(const Run *run, const Step *step, PyObject *object) {
     if (object == NULL) return false;
@@ -94,10 +121,10 @@ static int run_stretch(const Run *run, const Stretch *stretch) {
         if (first->home == IN_ARRAY && !hold(run, first, array_new(first->form))) return done;
         if (stretch->lets_go) {
             Py_BEGIN_ALLOW_THREADS;
-            done = compute_steps(run, stretch->begin, stretch->end);
+            done = compute_stretch(run, stretch);
             Py_END_ALLOW_THREADS;
         } else {
-            done = compute_steps(run, stretch->begin, stretch->end);
+            done = compute_stretch(run, stretch);
         }
         if (done < stretch->end) PyErr_NoMemory();
     }

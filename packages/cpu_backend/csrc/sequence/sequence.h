@@ -8,7 +8,9 @@
  * result is dropped as soon as the last step that reads it is done. Signals are looked at after every stretch, which
  * ends after a millisecond or so.
  *
- * sequence_plan.c makes the plan, sequence.c runs it.
+ * Two branches of steps that are too short to be shared among threads may run side by side (sequence_fork.c).
+ *
+ * sequence_kernel.c reads the steps, sequence_plan.c plans where and when, sequence.c runs them.
  */
 #ifndef TENSOR_CPU_SEQUENCE_H
 #define TENSOR_CPU_SEQUENCE_H
@@ -33,13 +35,14 @@ typedef struct {
     Home home;                               /* of the result */
     Index place;                             /* in the arena */
     int owner;                               /* of what has to be given back, -1 for none */
+    int branch;                              /* of a fork, 1 or 2; 0 for none */
     bool is_address_read;                    /* the result's, by steps that compute; or written, where this one does */
     int dropped[MOST_READ + 1], dropped_count; /* owners */
 } Step;
 
-typedef struct { /* steps that compute, of which at most the first makes an array; or one that is called */
-    int begin, end;
-    bool lets_go; /* of the GIL */
+typedef struct {            /* steps that compute, of which at most the first makes an array; or one that is called */
+    int begin, middle, end; /* from the middle on the steps of another branch, which run side by side with the first */
+    bool lets_go;           /* of the GIL */
 } Stretch;
 
 typedef struct {
@@ -48,7 +51,7 @@ typedef struct {
 } Reading;
 
 typedef struct {
-    int operand_count, slot_count, step_count, stretch_count, owner_count, reading_count, result_count;
+    int operand_count, slot_count, step_count, kept_count, stretch_count, owner_count, reading_count, result_count;
     bool is_single; /* the result is no tuple */
     Step *steps;    /* without those of SAME_ADDRESS */
     Stretch *stretches;
