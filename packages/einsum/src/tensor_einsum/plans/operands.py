@@ -65,13 +65,13 @@ def forms_of(items: Sequence[Any], shapes: Sequence[Shape], dtypes: Sequence[DTy
 
 
 def lie_as_usual(items: Sequence[Any]) -> bool:
-    """Whether all operands are what a plan takes shapes for: compact, on ``cpu``.
+    """Whether operands are what a plan takes shapes for: compact, on ``cpu``.
 
     >>> from tensor_runtime import ones
     >>> lie_as_usual([(2, 3), ones((2, 3))]), lie_as_usual([ones((2, 3)).T])
     (True, False)
     """
-    for item in items:  # a call for each costs more than the rest of a plan that is known
+    for item in items:
         form = getattr(item, "_form", None)
         if form is not None and not (form.is_compact and form.placement is CPU):
             return False
