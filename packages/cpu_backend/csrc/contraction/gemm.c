@@ -61,8 +61,8 @@ static void pack_block(const GemmPlan *plan, char *panels, const char *source, c
     const Index bytes = ELEMENT_BYTES[plan->result.type];
     for (Index i = 0; i < count; i += step) {
         Index width = smaller(count - i, step), room = rounded_up(width, unit);
-        if (i + step < count) /* strides of pages are beyond what processors foresee */
-            for (Index k = 0; k < depth; k++) __builtin_prefetch(source + (across[i + step] + along[k]) * bytes);
+        if (i + 2 * step < count) /* strides of pages are beyond what processors foresee */
+            for (Index k = 0; k < depth; k++) __builtin_prefetch(source + (across[i + 2 * step] + along[k]) * bytes);
         plan->pack(panels, source, across + i, along, width, depth, room);
         panels += room * depth * bytes;
     }
