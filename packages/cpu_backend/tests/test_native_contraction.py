@@ -343,6 +343,28 @@ def test_a_stack_that_lies_inside_a_line_is_walked_within_blocks_of_rows_and_col
     assert np.array_equal(bind_scatter(plan, result)(case.x, case.y), case.expected())
 
 
+def test_very_many_rows_are_stacked_and_nothing_is_refused() -> None:
+    case = named_case("ahk,kj->ahj", "float64", a=9, h=30_000, k=3, j=2)
+    x, y, result = case.operands
+    x = x._replace(strides=(3 * 30_001, 3, 1))  # so that the axes of rows are two
+    stored = np.zeros((9, 30_001, 3))
+    stored[:, :30_000] = case.x
+    plan = plan_scatter(join(x, y, result), x, y)
+
+    assert [axis.extent for axis in plan.stack] == [9]
+    assert np.array_equal(bind_scatter(plan, result)(stored[:, :30_000], case.y), case.expected())
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int64", "complex128"])
+def test_a_product_in_narrow_blocks_for_several_threads_has_the_bits_of_one(dtype: str) -> None:
+    case = named_case("ij,jk->ik", dtype, i=250, j=300, k=260)
+    LIBRARY.set_threads(1)
+    alone = scatter(case)(case.x, case.y).tobytes()
+    for threads in (2, 3, 5):
+        LIBRARY.set_threads(threads)
+        assert scatter(case)(case.x, case.y).tobytes() == alone
+
+
 HUGE = 1 << 62
 
 

@@ -154,8 +154,8 @@ def test_copies_that_the_limit_of_the_process_forbids_are_refused_before_a_kerne
 
 def test_a_plan_needs_the_copies_of_its_steps_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(executor, "_UNCHECKED", 0)
-    matrix = 8 * 640**2
-    x, repeated = tr.ones((640, 640)), tr.broadcast_to(tr.ones((640, 1)), (640, 640))
+    matrix = 8 * 1500**2
+    x, repeated = tr.ones((1500, 1500)), tr.broadcast_to(tr.ones((1500, 1)), (1500, 1500))
     found = plan("ij,(jk,kl)->il", repeated, x, x)
     usable = [found.intermediate_bytes + matrix - 1]
     monkeypatch.setattr(executor, "recently_usable_bytes", lambda: usable[0])
@@ -165,14 +165,14 @@ def test_a_plan_needs_the_copies_of_its_steps_and_no_more(monkeypatch: pytest.Mo
     ]
     for call in calls:
         usable[0] = found.intermediate_bytes + matrix - 1
-        with pytest.raises(OutOfMemoryError, match=r"beside the operands \(3.1 MiB of it for workspaces, such as"):
+        with pytest.raises(OutOfMemoryError, match=r"beside the operands \(17.2 MiB of it for workspaces, such as"):
             call()
         usable[0] += 1
-        assert call().shape == (640, 640)
+        assert call().shape == (1500, 1500)
 
     assert found.intermediate_bytes == 2 * matrix
     usable[0] = found.intermediate_bytes
-    assert found(x, x, x).shape == (640, 640)  # operands that are read as they lie
+    assert found(x, x, x).shape == (1500, 1500)  # operands that are read as they lie
 
 
 def test_a_workspace_counts_in_its_own_step_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,6 +30,7 @@
 
 enum { DEPTH = 256, ROW_PANELS = 8, BLOCK_COLUMNS = 512, WORTH_A_THREAD = 1 << 19, WORTH_RELEASING_THE_GIL = 1 << 16 };
 enum { FEWEST_COLUMNS = 32, MOST_LINES = 1 << 14 }; /* of a block whose elements lie in lines of their own */
+enum { PARTS_OF_A_THREAD = 2 };                     /* so that one that wakes late finds less left to do */
 
 enum { ROWS_X, ROWS_RESULT, COLUMNS_Y, COLUMNS_RESULT, DEPTH_X, DEPTH_Y, TABLES };
 
@@ -40,8 +41,7 @@ typedef struct {
     Role x, y;         /* which operand has the rows, and which the columns */
     Group stack, near; /* the stacked axes, and those of them that are walked within a block */
     Index rows, columns, depth;
-    Index row_step, column_step; /* of a block */
-    Index row_blocks, column_blocks;
+    Index row_step, column_step; /* of a block, for one thread */
     Index *tables[TABLES];
     size_t x_bytes, y_bytes; /* of the packed blocks */
 } GemmPlan;
@@ -50,6 +50,8 @@ typedef struct {
     const GemmPlan *plan;
     const char *x, *y;
     char *result;
+    Index column_step; /* of a block; rows have that of the plan */
+    Index row_blocks, column_blocks;
     atomic_bool failed; /* for want of memory */
 } Call;
 
@@ -59,18 +61,22 @@ static void pack_block(const GemmPlan *plan, char *panels, const char *source, c
     const Index bytes = ELEMENT_BYTES[plan->result.type];
     for (Index i = 0; i < count; i += step) {
         Index width = smaller(count - i, step), room = rounded_up(width, unit);
-        if (i + step < count) /* strides of pages are beyond what processors foresee */
-            for (Index k = 0; k < depth; k++) __builtin_prefetch(source + (across[i + step] + along[k]) * bytes);
+        if (i + 2 * step < count) /* strides of pages are beyond what processors foresee */
+            for (Index k = 0; k < depth; k++) __builtin_prefetch(source + (across[i + 2 * step] + along[k]) * bytes);
         plan->pack(panels, source, across + i, along, width, depth, room);
         panels += room * depth * bytes;
     }
 }
 
 /* Some row blocks of one column block. */
-static void multiply(const GemmPlan *plan, const char *x, const char *y, char *result, Index first_row, Index last_row,
-                     Index column, char *packed_x, char *packed_y) {
+static void multiply(const Call *call, const Index *offset, Index first_row, Index last_row, Index column,
+                     char *packed_x, char *packed_y) {
+    const GemmPlan *plan = call->plan;
+    const Index bytes = ELEMENT_BYTES[plan->result.type];
+    const char *x = call->x + offset[plan->x] * bytes, *y = call->y + offset[plan->y] * bytes;
+    char *result = call->result + offset[RESULT] * bytes;
     Index *const *tables = plan->tables;
-    GemmBlock block = {.columns = smaller(plan->columns - column, plan->column_step),
+    GemmBlock block = {.columns = smaller(plan->columns - column, call->column_step),
                        .along = tables[COLUMNS_RESULT] + column};
     for (Index k = 0; k < plan->depth; k += DEPTH) {
         block.depth = smaller(plan->depth - k, DEPTH);
@@ -90,7 +96,6 @@ static void multiply(const GemmPlan *plan, const char *x, const char *y, char *r
 static void compute(void *context, Index begin, Index end) {
     Call *call = context;
     const GemmPlan *plan = call->plan;
-    const Index bytes = ELEMENT_BYTES[plan->result.type];
     _Alignas(64) char little[LITTLE_WORKSPACE];
     const size_t needed = plan->x_bytes + plan->y_bytes;
     char *packed = workspace_acquire(little, needed);
@@ -100,31 +105,42 @@ static void compute(void *context, Index begin, Index end) {
     }
     /* Rows come fastest where nothing is near: then they share what is packed of the columns. */
     const Index near_size = plan->near.size;
-    Index rest = begin / near_size, row = rest % plan->row_blocks;
-    rest /= plan->row_blocks;
-    Index column = rest % plan->column_blocks, near_left = near_size - begin % near_size;
+    Index rest = begin / near_size, row = rest % call->row_blocks;
+    rest /= call->row_blocks;
+    Index column = rest % call->column_blocks, near_left = near_size - begin % near_size;
     StridedWalk far, near;
-    group_walk_start(&far, &plan->stack, rest / plan->column_blocks);
+    group_walk_start(&far, &plan->stack, rest / call->column_blocks);
     group_walk_start(&near, &plan->near, begin % near_size);
     while (begin < end) {
-        const Index count = near_size > 1 ? 1 : smaller(end - begin, plan->row_blocks - row);
-        multiply(plan, call->x + (far.offset[plan->x] + near.offset[plan->x]) * bytes,
-                 call->y + (far.offset[plan->y] + near.offset[plan->y]) * bytes,
-                 call->result + (far.offset[RESULT] + near.offset[RESULT]) * bytes, row * plan->row_step,
-                 smaller((row + count) * plan->row_step, plan->rows), column * plan->column_step, packed,
-                 packed + plan->x_bytes);
+        const Index count = near_size > 1 ? 1 : smaller(end - begin, call->row_blocks - row);
+        Index offset[ROLES];
+        for (int role = 0; role < ROLES; role++) offset[role] = far.offset[role] + near.offset[role];
+        multiply(call, offset, row * plan->row_step, smaller((row + count) * plan->row_step, plan->rows),
+                 column * call->column_step, packed, packed + plan->x_bytes);
         begin += count;
         if (near_size > 1) group_walk_step(&near, &plan->near);
         if (--near_left > 0) continue;
         near_left = near_size;
         row += count;
-        if (row < plan->row_blocks) continue;
+        if (row < call->row_blocks) continue;
         row = 0;
-        if (++column < plan->column_blocks) continue;
+        if (++column < call->column_blocks) continue;
         column = 0;
         group_walk_step(&far, &plan->stack);
     }
     workspace_release(packed, needed);
+}
+
+/* Narrower blocks than one thread would take, until there are some for each; their rows are packed for each of them. */
+static void choose_parts(Call *call, int threads) {
+    const GemmPlan *plan = call->plan;
+    const Index stacked = plan->stack.size * plan->near.size, unit = plan->loop.columns;
+    call->row_blocks = pieces(plan->rows, plan->row_step);
+    for (call->column_step = plan->column_step;; call->column_step = rounded_up(call->column_step / 2, unit)) {
+        call->column_blocks = pieces(plan->columns, call->column_step);
+        if (threads < 2 || stacked * call->row_blocks * call->column_blocks >= PARTS_OF_A_THREAD * threads) return;
+        if (call->column_step < 2 * FEWEST_COLUMNS) return;
+    }
 }
 
 static double terms_of(const GemmPlan *plan) { return (double)plan->result.size * (double)plan->depth; }
@@ -133,10 +149,11 @@ static bool compute_gemm(const void *gemm, const char *const *operands, char *re
     const GemmPlan *plan = gemm;
     Call call = {.plan = plan, .x = operands[plan->x], .y = operands[plan->y], .result = result};
     atomic_init(&call.failed, false);
-    const Index parts = plan->stack.size * plan->near.size * plan->row_blocks * plan->column_blocks;
-    const Index work = smaller(plan->rows, plan->row_step) * smaller(plan->columns, plan->column_step) * plan->depth;
-    if (terms_of(plan) < WORTH_RELEASING_THE_GIL) compute(&call, 0, parts);
-    else parallel_for(parts, 1 + WORTH_A_THREAD / work, compute, &call);
+    const double work = terms_of(plan);
+    choose_parts(&call, work < 2 * WORTH_A_THREAD ? 1 : threads_for_caller());
+    const Index parts = plan->stack.size * plan->near.size * call.row_blocks * call.column_blocks;
+    if (work < WORTH_RELEASING_THE_GIL) compute(&call, 0, parts);
+    else parallel_for(parts, 1 + (Index)(WORTH_A_THREAD * (double)parts / work), compute, &call);
     return !atomic_load(&call.failed);
 }
 
@@ -158,13 +175,12 @@ static int make_tables(GemmPlan *plan, const Group *rows, const Group *columns, 
 
 static void choose_blocks(GemmPlan *plan) {
     const Index bytes = ELEMENT_BYTES[plan->result.type], depth = smaller(plan->depth, DEPTH);
-    plan->row_step = ROW_PANELS * plan->loop.rows;
-    plan->column_step = BLOCK_COLUMNS;
+    const Index panels = pieces(plan->rows, plan->loop.rows), blocks = pieces(panels, ROW_PANELS);
+    plan->row_step = pieces(panels, blocks) * plan->loop.rows; /* blocks of about equal height */
+    plan->column_step = smaller(BLOCK_COLUMNS, rounded_up(plan->columns, plan->loop.columns));
     /* What is near an element is in its line of the cache, which then counts whole. */
     while (plan->near.size > 1 && plan->column_step > FEWEST_COLUMNS && plan->column_step * depth > MOST_LINES)
-        plan->column_step /= 2;
-    plan->row_blocks = pieces(plan->rows, plan->row_step);
-    plan->column_blocks = pieces(plan->columns, plan->column_step);
+        plan->column_step = rounded_up(plan->column_step / 2, plan->loop.columns);
     const Index lanes = rounded_up(smaller(plan->rows, plan->row_step), plan->loop.lanes);
     plan->x_bytes = (size_t)rounded_up(lanes * depth * bytes, 64);
     plan->y_bytes = (size_t)(rounded_up(smaller(plan->columns, plan->column_step), plan->loop.columns) * depth * bytes);

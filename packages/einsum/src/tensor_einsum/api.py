@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import chain
-from math import prod
+from collections.abc import Set as AbstractSet
 from typing import Any, Final, Literal, TypeVar, Unpack, overload
 
-from tensor_core.dtypes import F64, DType, as_dtype
-from tensor_core.errors import TensorError, shortened
 from tensor_core.foreign import refuse_masked
 from tensor_core.promotion import promote, promote_scalar
-from tensor_core.shapes import LARGEST, as_shape
 from tensor_einsum.cached_calls import cached_call
 from tensor_einsum.errors import ExtentError
 from tensor_einsum.execution.accumulation import Accumulation
 from tensor_einsum.execution.executor import bind_call
-from tensor_einsum.notation.network import Shape
 from tensor_einsum.notation.reading import LabelLists, split_interleaved
 from tensor_einsum.options import EinsumOptions, PlanOptions
+from tensor_einsum.plans.operands import dtypes_of, forms_of, lie_as_usual, shapes_of
 from tensor_einsum.plans.plan import Plan, cached_plan
 from tensor_einsum.search.options import DEFAULT, read_options
 from tensor_einsum.steps.arithmetic import SUMS_OF_PRODUCTS, arithmetic_of
@@ -30,7 +26,6 @@ from tensor_runtime.dispatch.spec import PYTHON_NUMBERS
 from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.form import Form
 from tensor_runtime.ops.creation import full
-from tensor_runtime.placement import CPU
 from tensor_runtime.tensors.tensor import Number, Tensor
 
 Target = TypeVar("Target", bound=Tensor)
@@ -213,15 +208,11 @@ def plan(
     source, items = _arguments("plan", notation, operands)
     keywords = {"optimize": optimize, "seconds": seconds, "objective": objective, "memory_limit": memory_limit}
     options = read_options("plan", keywords)
-    shapes = _shapes_of(items)
-    dtypes = _dtypes_of(items, dtype)
+    shapes = shapes_of(items)
+    dtypes = dtypes_of(items, dtype)
     arithmetic = arithmetic_of("plan", algebra, conj, dtypes)
-    usual = options.limit is None and all(map(_lies_as_usual, items))
-    forms: tuple[Form, ...] = ()
-    if not usual:
-        from tensor_einsum.slices.limit import given_forms
-
-        forms = given_forms(items, shapes, dtypes)
+    usual = options.limit is None and lie_as_usual(items)
+    forms = () if usual else forms_of(items, shapes, dtypes)
     return cached_plan("plan", source, shapes, dtypes, options, arithmetic, forms)
 
 
@@ -246,7 +237,8 @@ def _einsum_general(notation: Any, operands: Sequence[Any], keywords: Mapping[st
     if binding is None:
         options, arithmetic, others, keeps = DEFAULT, SUMS_OF_PRODUCTS, _NO_NAMES, True
         if keywords:
-            others = _checked_names(keywords) - PlanOptions.__annotations__.keys()
+            others = keywords.keys() - _OF_THE_PLAN
+            _check_known(others)
             options = read_options("einsum", keywords)
             keeps = options.keeps and others <= _WRITING
         source, items = _arguments("einsum", notation, operands)
@@ -257,13 +249,15 @@ def _einsum_general(notation: Any, operands: Sequence[Any], keywords: Mapping[st
             forms.append(form)
             shapes.append(form.shape)
             dtypes.append(form.dtype)
-        if keywords:
+        if "algebra" in keywords or "conj" in keywords:
             arithmetic = arithmetic_of("einsum", keywords.get("algebra", PLUS_TIMES), keywords.get("conj", ()), dtypes)
         if key is None and keeps:
-            if source is notation and options is DEFAULT and arithmetic is SUMS_OF_PRODUCTS:
+            if options is not DEFAULT or arithmetic is not SUMS_OF_PRODUCTS:
+                key = _READ, source, options, arithmetic, *forms
+            elif source is notation:
                 key = source, *forms
             else:
-                key = _READ, source, options, arithmetic, *forms
+                key = _READ, source, *forms
             binding = _calls.get(key)
         if binding is None:
             limited = () if options.limit is None else forms
@@ -295,42 +289,45 @@ def _einsum_general(notation: Any, operands: Sequence[Any], keywords: Mapping[st
 def _key_of(notation: Any, operands: Sequence[Any], keywords: Mapping[str, Any]) -> tuple[Any, ...] | None:
     """Under which a binding is kept, from what was given alone, as it is looked up natively; None if that takes more.
 
-    True equals 1, so that only the types that need no reading are taken as they are.
+    Nothing is checked here: what is found was accepted once. True equals 1, so that its kind stands beside it.
     """
-    if type(notation) is not str or not keywords.keys() <= _KEPT:
+    names = keywords.keys()
+    if type(notation) is not str or not names <= _KEPT:
         return None
-    forms = [getattr(operand, "_form", None) for operand in operands]
-    if None in forms:
+    if not names <= _DECIDING:
+        keywords = {name: value for name, value in keywords.items() if name in _DECIDING}
+    values: list[Any] = []
+    for value in keywords.values():
+        kind = type(value)
+        if kind is bool:
+            values.append((bool, value))
+        elif kind is str or kind is int or kind is Semiring or (kind is tuple and {*map(type, value)} <= {int}):
+            values.append(value)
+        else:
+            return None
+    try:
+        forms = [operand._form for operand in operands]
+    except AttributeError:
         return None
-    names = tuple([name for name in keywords if name in _DECIDING])
-    if not names:
-        return notation, *forms
-    optimize, conj = keywords.get("optimize", "auto"), keywords.get("conj", 0)
-    positions = conj if type(conj) is tuple else (conj,)
-    if type(optimize) is not str or type(keywords.get("algebra", PLUS_TIMES)) is not Semiring:
-        return None
-    if not {*map(type, positions)} <= {int}:
-        return None
-    return notation, *forms, names, *[keywords[name] for name in names]
+    return (notation, *forms, tuple(keywords), *values) if values else (notation, *forms)
 
 
 _READ: Final = object()
 """Begins the keys of calls whose arguments had to be read, so that no notation of a user is taken for one."""
-_NO_NAMES: Final[frozenset[str]] = frozenset()
+_NO_NAMES: Final[AbstractSet[str]] = frozenset()
 _DECIDING: Final = frozenset(("optimize", "algebra", "conj"))
 _WRITING: Final = frozenset(("out", "alpha", "beta"))
 _KEPT: Final = _DECIDING | _WRITING
+_OF_THE_PLAN: Final = frozenset(PlanOptions.__annotations__)
 _OPTIONS: Final = _WRITING | {*EinsumOptions.__annotations__, "strip_exponent"}
 
 
-def _checked_names(keywords: Mapping[str, Any]) -> frozenset[str]:
-    names = frozenset(keywords)
-    unknown = names - _OPTIONS
-    if unknown:
+def _check_known(names: AbstractSet[str]) -> None:
+    if not names <= _OPTIONS:
         raise TypeError(
-            f"einsum() got an unexpected keyword argument {min(unknown)!r}; accepted: {', '.join(sorted(_OPTIONS))}"
+            f"einsum() got an unexpected keyword argument {min(names - _OPTIONS)!r}; accepted: "
+            f"{', '.join(sorted(_OPTIONS))}"
         )
-    return names
 
 
 def _as_tensors(items: Sequence[Any]) -> Sequence[Tensor]:
@@ -356,37 +353,3 @@ def _as_tensors(items: Sequence[Any]) -> Sequence[Tensor]:
 def _number_as_tensor(number: Number, forms: Sequence[Form]) -> Tensor:
     dtype = promote_scalar(promote(*[form.dtype for form in forms]), type(number))
     return full((), number, dtype=dtype, placement=forms[0].placement)
-
-
-def _shapes_of(items: Sequence[Any]) -> tuple[Shape, ...]:
-    if {*map(type, items)} == {tuple}:
-        extents = [*chain.from_iterable(items)]
-        if {*map(type, extents)} == {int} and min(extents) > 0 and max(map(prod, items)) <= LARGEST:  # nearly always
-            return tuple(items)
-    return tuple([_shape_of(position, item) for position, item in enumerate(items)])
-
-
-def _shape_of(position: int, item: Any) -> Shape:
-    shape = getattr(item, "shape", item)
-    try:
-        return as_shape(shape)
-    except TensorError as error:
-        raise ExtentError(
-            f"plan: operand {position}: found {shortened(shape)}; accepted: a shape, such as (2, 3), or a tensor",
-            operands=(position,),
-            shapes=(),
-        ) from error
-
-
-def _lies_as_usual(item: Any) -> bool:
-    return not isinstance(item, Tensor) or (item._form.is_compact and item._form.placement is CPU)
-
-
-def _dtypes_of(items: Sequence[Any], dtype: Any) -> tuple[DType, ...]:
-    if dtype is None:
-        return tuple([item.dtype if isinstance(item, Tensor) else F64 for item in items])
-    if isinstance(dtype, (list, tuple)):
-        if len(dtype) != len(items):
-            raise ExtentError(f"plan: found {len(dtype)} dtypes for {len(items)} operands; accepted: one, or one each")
-        return tuple(map(as_dtype, dtype))
-    return (as_dtype(dtype),) * len(items)

@@ -54,7 +54,8 @@ class SweepPlan(NamedTuple):
     results: tuple[int, ...]
     """Slots of the environments, then of the marginals, in the order of the goal."""
     peak_bytes: int
-    """The most bytes of intermediates and results alive at once; operands and cotangent not counted."""
+    """The most bytes of intermediates and results alive at once; operands and cotangent not counted, nor workspaces of
+    kernels, with which a run keeps its limit."""
     repeated: int = 0
     """How many steps are done again, because what they gave was dropped to keep a memory limit."""
 

@@ -279,6 +279,8 @@ def _by_steps(values: Sequence[int]) -> tuple[list[int], list[int]]:
 
 
 def _draw_memory(axes: Any, tree: Tree, history: Sequence[int], taken: Sequence[int]) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     unit, name = unit_of(max([*taken, tree.limit or 0]))
     order = execution_order(tree)
     peak = max(taken, default=0)
@@ -293,6 +295,7 @@ def _draw_memory(axes: Any, tree: Tree, history: Sequence[int], taken: Sequence[
         axes.stairs([value / unit for value in values], edges, color="#31688e", linewidth=1.1)
     listed = f"{', '.join(parts[:-1])} and {parts[-1]}" if parts[1:] else parts[0]
     axes.set(title=f"Memory of {listed}", ylabel=name)
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=unit == 1))
     axes.set_ylim(0, 1.3 * max(peak, tree.limit or 0, 1) / unit)
     _step_axis(axes, tree)
     at = next((place for place, step in enumerate(order) if taken[step] == peak), 0)
@@ -332,9 +335,8 @@ def _draw_work(axes: Any, tree: Tree) -> None:
         powers = [math.log10(value) if value > 0 else 0.0 for value in values]
         axes.stairs(powers, edges, fill=True, color="#35b779", alpha=0.45)
         for step in costliest(tree):
-            axes.plot(
-                [order.index(step) + 0.5], [math.log10(tree.flops[step])], "v", color=_INK, markersize=5, zorder=3
-            )
+            at = order.index(step) + 0.5, math.log10(tree.flops[step])
+            axes.plot(*[[place] for place in at], "v", color=_INK, markersize=5, zorder=3, clip_on=False)
     axes.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=4))
     axes.yaxis.set_major_formatter(_powers(10))
     every = ", over all slices" if tree.slices > 1 else ""

@@ -155,10 +155,11 @@ def totals(tree: Tree, peak: int) -> str:
     """
     steps = f"{len(tree.steps):,} step{'' if len(tree.steps) == 1 else 's'}"
     shown = f"peak {readable_bytes(peak)}"
+    flops = sum(tree.flops) if tree.total is None else tree.total
     parts = [
         f"{tree.operands:,} operand{'' if tree.operands == 1 else 's'}",
         steps if tree.slices == 1 else f"{tree.slices:,} slices of {steps}",
-        f"{count_of(sum(tree.flops) if tree.total is None else tree.total)} flops",
+        f"{count_of(flops)} flop{'' if flops == 1 else 's'}",
         f"largest intermediate {readable_bytes(max(tree.nbytes[tree.operands :], default=0))}",
         shown if tree.limit is None else f"{shown} of {readable_bytes(tree.limit)} allowed",
     ]

@@ -318,7 +318,7 @@ def cached_plan(
         from tensor_einsum.slices.limit import plan_within
 
         plan = plan_within(
-            lambda other: make_plan(operation, notation, shapes, dtypes, other, arithmetic), options, forms
+            lambda other: make_plan(operation, notation, shapes, dtypes, other, arithmetic), options, forms, operation
         )
     return (
         plans.insert(key, plan, _PLAN_BYTES + _STEP_BYTES * len(plan.steps) + 2 * len(plan.notation)) if keeps else plan
@@ -343,7 +343,7 @@ def make_plan(
     network = resolve(operation, notation, shapes)
     if len(shapes) == 2 and notation.order is None and options is DEFAULT:  # nothing to choose
         return Plan(network, dtypes, Order(((0, 1),)), arithmetic)
-    return Plan(network, dtypes, find_order(network, notation.order, _common(dtypes), options), arithmetic)
+    return Plan(network, dtypes, find_order(network, notation.order, _common(dtypes), options, operation), arithmetic)
 
 
 def _common(dtypes: Sequence[DType]) -> DType:

@@ -56,7 +56,7 @@ def read_options(operation: str, keywords: Mapping[str, Any]) -> SearchOptions:
     optimize = keywords.get("optimize", "auto")
     searches = callable(optimize) or hasattr(optimize, "search") or hasattr(optimize, "get_path")
     if not (isinstance(optimize, (str, bool)) or searches):
-        optimize = path_entries(optimize)
+        optimize = path_entries(optimize, operation)
     seconds = _seconds(operation, keywords.get("seconds"), optimize)
     limit = keywords.get("memory_limit")
     options = SearchOptions(

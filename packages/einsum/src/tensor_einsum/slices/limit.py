@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from tensor_core.dtypes import DType
 from tensor_core.errors import BackendUnavailableError, SizeLimitError, UnsupportedOperationError, shortened
 from tensor_core.formatting import readable_bytes
 from tensor_einsum.errors import MemoryLimitError
 from tensor_einsum.execution.executor import bind_plan, check_forms
-from tensor_einsum.notation.network import Shape
 from tensor_einsum.search.optimizers import Order
 from tensor_einsum.search.path import to_ids
 from tensor_einsum.slices.cutting import Cuts, slice_network
@@ -29,7 +27,6 @@ from tensor_runtime.backends.registry import registry
 from tensor_runtime.backends.workspaces import workspace_of
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU, Placement
-from tensor_runtime.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan
@@ -51,22 +48,6 @@ def usual_home() -> Placement:
     except BackendUnavailableError:
         return META  # no kernel is known, and so no workspace
     return CPU
-
-
-def given_forms(items: Sequence[Any], shapes: Sequence[Shape], dtypes: Sequence[DType]) -> tuple[Form, ...]:
-    """Forms of the tensors given; of a shape, compact beside the first tensor, or on ``cpu`` where there is none.
-
-    >>> from tensor_core import F64
-    >>> given_forms([(2, 3)], [(2, 3)], [F64])
-    (Form(F64, (2, 3), cpu),)
-    """
-    home = next((item.placement for item in items if isinstance(item, Tensor)), None) or usual_home()
-    return tuple(
-        [
-            item._form if isinstance(item, Tensor) and item.dtype is dtype else form_of(dtype, shape, home)
-            for item, shape, dtype in zip(items, shapes, dtypes, strict=True)
-        ]
-    )
 
 
 def usual_forms(plan: Plan) -> list[Form]:
@@ -131,7 +112,7 @@ def needed_bytes(plan: Plan, forms: Sequence[Form]) -> int:
     return bind_plan(plan, forms)[0].needed_bytes
 
 
-def within(plan: Plan, limit: int, forms: Sequence[Form]) -> Plan:
+def within(plan: Plan, limit: int, forms: Sequence[Form], operation: str = "plan") -> Plan:
     """The plan, or the same path in slices, so that it needs at most ``limit`` bytes beside operands of these forms.
 
     Slices that the plan has already are kept if they suffice, and added to if not.
@@ -178,14 +159,16 @@ def within(plan: Plan, limit: int, forms: Sequence[Form]) -> Plan:
     if smallest[0] <= limit:
         return smallest[1]._made_for(forms)
     raise MemoryLimitError(
-        f"plan: memory_limit is {readable_bytes(limit)}, and with every label cut {shortened(plan.notation)} still "
-        f"needs {readable_bytes(smallest[0])} beside its operands; accepted: {smallest[0]} bytes or more",
+        f"{operation}: memory_limit is {readable_bytes(limit)}, and with every label cut {shortened(plan.notation)} "
+        f"still needs {readable_bytes(smallest[0])} beside its operands; accepted: {smallest[0]} bytes or more",
         limit=limit,
         smallest=smallest[0],
     )
 
 
-def plan_within(make: Callable[[SearchOptions], Plan], options: SearchOptions, forms: Sequence[Form]) -> Plan:
+def plan_within(
+    make: Callable[[SearchOptions], Plan], options: SearchOptions, forms: Sequence[Form], operation: str = "plan"
+) -> Plan:
     """The plan that options ask for, in slices that keep their limit.
 
     Under another limit a search may find another path. So that the smallest limit of a refusal works when it is asked
@@ -195,6 +178,7 @@ def plan_within(make: Callable[[SearchOptions], Plan], options: SearchOptions, f
         make: plans under options; the limit is for the search alone.
         options: with a limit.
         forms: of the operands.
+        operation: the name for messages.
 
     Raises:
         MemoryLimitError: no slices keep the limit.
@@ -208,14 +192,14 @@ def plan_within(make: Callable[[SearchOptions], Plan], options: SearchOptions, f
     """
     limit = options.limit or 0
     try:
-        return within(make(options), limit, forms)
+        return within(make(options), limit, forms, operation)
     except MemoryLimitError:
         if not (options.optimize is True or isinstance(options.optimize, str)):  # the same path again
             raise
     refused: list[MemoryLimitError] = []
     for other in (None, 0):
         try:
-            return within(make(options._replace(limit=other)), limit, forms)
+            return within(make(options._replace(limit=other)), limit, forms, operation)
         except MemoryLimitError as error:
             refused.append(error)
     raise min(refused, key=lambda error: error.__dict__["smallest"])

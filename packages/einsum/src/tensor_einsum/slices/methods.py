@@ -64,10 +64,10 @@ class SliceMethods:
 
         >>> from tensor_einsum import plan
         >>> from tensor_runtime import broadcast_to, ones
-        >>> repeated, b = broadcast_to(ones((200, 1)), (200, 300)), ones((300, 400))
+        >>> repeated, b = broadcast_to(ones((1500, 1)), (1500, 1500)), ones((1500, 1500))
         >>> found = plan("ij,jk->ik", repeated, b)  # repeated elements are copied for BLAS
-        >>> found.intermediate_bytes, found.peak_bytes, plan("ij,jk->ik", (200, 300), b).peak_bytes
-        (640000, 1120000, 640000)
+        >>> found.intermediate_bytes, found.peak_bytes, plan("ij,jk->ik", (1500, 1500), b).peak_bytes
+        (18000000, 36000000, 18000000)
         """
         from tensor_einsum.slices.limit import peak_bytes
 

@@ -24,12 +24,12 @@ lattices, hyper-graphs, chains), each by every kernel that takes it, on one core
 mean; 1.11 by those of another machine), all steps together 1.04 (1.19). Vectors of another instruction set only change
 their number.
 
-- One fused multiply-add of a vector: 0.235 where operands are packed, 0.42 where four rows share their vectors, 0.8 and
+- One fused multiply-add of a vector: 0.225 where operands are packed, 0.42 where four rows share their vectors, 0.8 and
   0.9 where one or two vectors are loaded for each. A lone row waits 2.2 for its last sum.
 - Pair kernel, per call, per rectangle and per strip of a row: 250, 13 and 3. A gathered factor: 0.25.
-- Scatter GEMM, per call and per product of a stack: 300 and 30. Packing an element: 0.4 where rows are neighbours, 0.8
+- Scatter GEMM, per call and per product of a stack: 300 and 30. Packing an element: 0.4 where rows are neighbours, 0.5
   where steps of the sum are, else 0.45, gathered eight at once. Writing one: 0.12 in vectors, else 1.6.
-- A copy for BLAS: 1200, most of it Python, and 1.1 for an element that leaves its neighbours.
+- A copy for BLAS: 1200, most of it Python, 0.9 an element beyond the cache, and 1.1 for one that leaves its neighbours.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 _PRODUCTS_CALL: Final = 150.0 if AVAILABLE else 1000.0  # a matrix product or a stack of them; NumPy makes views
 _LOOPS_CALL: Final = 1000.0
 _PRODUCT_CALL: Final = 40.0  # one more matrix product in a stack
-_BLAS_FLOP: Final = {"float64": 0.0145, "float32": 0.006, "complex128": 0.065, "complex64": 0.035}
+_BLAS_FLOP: Final = {"float64": 0.0142, "float32": 0.006, "complex128": 0.065, "complex64": 0.035}
 _LOOP_FLOP: Final = 0.3  # integers and Bool, for which there is no BLAS
 _LOOP_CALL: Final = 5.0  # one more matrix product in a stack, without BLAS
 _LOOP_TERM: Final = 2.5  # one multiplication and addition of it, strided
 _TRAFFIC: Final = 0.15  # per element of the three matrices
-_PACKED_TRAFFIC: Final = 0.4  # where BLAS packs
+_PACKED_TRAFFIC: Final = 0.35  # where BLAS packs
 _WRITTEN: Final = 0.2  # more, per element of a matrix that leaves the cache: zeros are written first, then sums added
 _ALONG_CALL: Final = 50.0  # more, for a small product that sums along both factors' memory
 _ALONG_FLOP: Final = 0.5
@@ -59,11 +59,11 @@ _CONTIGUOUS: Final = 0.5  # one element of a multiply or an add, in the cache
 _STRIDED: Final = 1.2
 _COPY_CALL: Final = 1200.0 if AVAILABLE else 700.0
 _COPIED_RUN: Final = 0.15 if AVAILABLE else 1.0  # per element, when long runs are copied
-_COPIED_RUN_UNCACHED: Final = 0.6 if AVAILABLE else 2.5  # what does not fit into the second-level cache
+_COPIED_RUN_UNCACHED: Final = 0.9 if AVAILABLE else 2.5  # what does not fit into the second-level cache
 _CACHED: Final = 1 << 16  # elements
 _COPIED_ELEMENT: Final = 1.1 if AVAILABLE else 5.0  # when neighbours go far apart
 
-_PACKED: Final = 0.235  # one multiply-add of a vector, by loop
+_PACKED: Final = 0.225  # one multiply-add of a vector, by loop
 _SHARED: Final = 0.42
 _SCALED: Final = 0.8
 _BOTH: Final = 0.9
@@ -75,7 +75,7 @@ _GATHERED: Final = 0.25
 _GEMM_CALL: Final = 300.0
 _PRODUCT: Final = 30.0
 _PACK_ROWS: Final = 0.4
-_PACK_STEPS: Final = 0.8
+_PACK_STEPS: Final = 0.5
 _PACK_SCATTERED: Final = 0.45
 _WRITE_VECTOR: Final = 0.12
 _WRITE_SCATTERED: Final = 1.6

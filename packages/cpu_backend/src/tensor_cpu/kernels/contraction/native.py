@@ -34,7 +34,7 @@ _LONGEST_SUM: Final = 1024  # of products that make one number: the kernels here
 _PAIR_TABLE: Final = LIBRARY.PAIR_TABLE if AVAILABLE else 0  # lanes of the loop over tables
 _FEWEST_LANES: Final = LIBRARY.FEWEST_LANES if AVAILABLE else 0  # that are loaded as vectors rather than gathered
 _LONGEST_TABLE: Final = LIBRARY.LONGEST_TABLE if AVAILABLE else 0  # entries
-_LONG_TABLE: Final = 1 << 16
+_LONG_TABLE: Final = 1 << 16  # entries of a table that the second-level cache keeps beside blocks
 _PANEL: Final = 8  # neighbours that are packed as a run
 _CACHED: Final = 1 << 17  # elements of an array that stays in the second-level cache
 _LINE: Final = 8  # elements of a line of the cache
@@ -185,8 +185,8 @@ class ScatterProduct(NamedTuple):
 def plan_scatter(axes: Sequence[Axis], x: Operand, y: Operand, large: Sequence[int] = ()) -> ScatterProduct:
     """The matrix product without copies; ``axes`` as from ``join``.
 
-    Rows become vectors, so they are the axes of the operand that has the result's fastest one. ``large`` has the roles
-    of arrays that leave the cache.
+    Rows become vectors, so they are the axes of the operand that has the result's fastest one; where there are very
+    many, outer ones are stacked. ``large`` has the roles of arrays that leave the cache.
 
     >>> from tensor_cpu.kernels.axes import join, row_major
     >>> x, y, result = (row_major(labels, (8, 8), "float64") for labels in ((0, 1), (1, 2), (0, 2)))
@@ -209,9 +209,8 @@ def plan_scatter(axes: Sequence[Axis], x: Operand, y: Operand, large: Sequence[i
         packing=(_packing(rows, m, inner, k, role_of_rows), _packing(columns, n, inner, k, role_of_columns)),
         in_vectors=_run(rows, RESULT) >= min(_PANEL, m),
     )
-    rows, spilled_rows = _without_spill(rows, large, keep=_PANEL)
-    columns, spilled_columns = _without_spill(columns, large)
-    stack = (*spilled_rows, *spilled_columns, *stack)
+    (rows, outer_rows), (columns, outer_columns) = _short(rows), _short(columns)
+    stack = (*outer_rows, *outer_columns, *stack)
     near = tuple([axis for axis in stack if _nearness(axis, large) < _LINE])
     if near:
         stack = tuple([axis for axis in stack if axis not in near])
@@ -219,13 +218,17 @@ def plan_scatter(axes: Sequence[Axis], x: Operand, y: Operand, large: Sequence[i
     return ScatterProduct(by_nearness(stack, large), rows, columns, inner, by_nearness(near, large), second, time)
 
 
-def _without_spill(axes, large, keep=1):
-    """The axes without outer ones that make a table too long, and these."""
-    spilled = []
-    left = list(axes)
-    while extent_of(left) > _LONG_TABLE and len(left) > 1:
-        spilled.append(left.pop(0))
-    return tuple(left), tuple(spilled)
+def _short(axes: Group) -> tuple[Group, Group]:
+    """Axes whose table of offsets stays in the cache, if they are several, and outer ones, which are stacked.
+
+    >>> axes = [Axis((label,), 1000, (1000 ** (2 - label), None, 1000 ** (2 - label))) for label in range(3)]
+    >>> [[axis.labels for axis in group] for group in _short(tuple(axes))]
+    [[(2,)], [(0,), (1,)]]
+    """
+    taken = 0
+    while extent_of(axes[taken:]) > _LONG_TABLE and taken + 1 < len(axes):
+        taken += 1
+    return axes[taken:], axes[:taken]
 
 
 def _packing(across: Group, width: int, inner: Group, depth: int, role: int) -> str:
