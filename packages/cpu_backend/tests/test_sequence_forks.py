@@ -261,3 +261,39 @@ def test_facts_are_those_of_sequences() -> None:
     for other in (kernel, len, 3):
         with pytest.raises(TypeError, match="is no sequence"):
             LIBRARY.sequence_facts(other)
+
+
+FORKED = """
+import os, threading
+import numpy as np
+from tensor_cpu.system.extension import LIBRARY
+LIBRARY.set_threads(2)
+kernel = LIBRARY.bind_pair("F64", (60, 60), ((3600, 1, 1, 1),), ())
+steps = []
+for which in range(2):
+    steps += [(kernel, which if k == 0 else 1 + len(steps) + k, 0) for k in range(100)]
+sequence = LIBRARY.bind_sequence(2, [*steps, (kernel, 101, 201)], 202, lambda number, error: error)
+arrays = [np.full((60, 60), 1.01), np.full((60, 60), 0.99)]
+expected = sequence(*arrays).tobytes()
+ended = []
+def work():
+    while not ended:
+        sequence(*arrays)
+worker = threading.Thread(target=work)
+worker.start()
+states = []
+for _ in range(10):
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if sequence(*arrays).tobytes() == expected else 1)
+    states.append(os.waitpid(child, 0)[1])
+ended.append(True)
+worker.join()
+print(LIBRARY.sequence_facts(sequence)["forks"], sum(states))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_child_of_a_process_whose_branches_are_running_runs_them_too(output: Callable[..., str]) -> None:
+    assert output(FORKED).split() == ["1", "0"]
