@@ -35,7 +35,9 @@ THREADED_TESTS: Final = [
     ),
 ]
 THREADS: Final = ("1", "2", "4")
-SEARCH_TESTS: Final = sorted(map(str, (SEARCH / "tests").glob("test_search_*.py")))
+SEARCH_TESTS: Final = sorted(
+    str(file) for name in ("test_search_*.py", "test_layouts.py") for file in (SEARCH / "tests").glob(name)
+)
 
 FUZZED_SECONDS: Final = "40"  # by all versions of the kernels together; others run for a quarter of it
 SEED: Final = "1"  # the same examples in every run; `make test-long` draws others
