@@ -63,7 +63,6 @@ def test_a_number_is_found_however_it_is_written() -> None:
         ("PAIR_TABLE", "tensor_cpu.kernels.contraction.native"),
         ("FEWEST_LANES", "tensor_cpu.kernels.contraction.native"),
         ("LONGEST_TABLE", "tensor_cpu.kernels.contraction.native"),
-        ("TINY_PANEL", "tensor_cpu.kernels.contraction.tiny"),
     ],
 )
 def test_binders_read_limits_from_the_extension(name: str, module: str) -> None:

@@ -36,7 +36,9 @@ THREADED_TESTS: Final = [
 ]
 THREADS: Final = ("1", "2", "4")
 EINSUM_TESTS: Final = sorted(
-    str(path) for pattern in ("search_*", "cached_calls") for path in (SEARCH / "tests").glob(f"test_{pattern}.py")
+    str(path)
+    for pattern in ("search_*", "layouts", "cached_calls")
+    for path in (SEARCH / "tests").glob(f"test_{pattern}.py")
 )
 
 FUZZED_SECONDS: Final = "40"  # by all versions of the kernels together; others run for a quarter of it

@@ -1,5 +1,6 @@
-/* The extension module tensor_einsum._native: the search, from numbers to numbers, and the type of cached calls. */
+/* The extension module tensor_einsum._native: functions from numbers to numbers, and the type of cached calls. */
 #include "calls.h"
+#include "layouts.h"
 #include "search.h"
 
 static const char *const METHOD_NAMES[METHODS] = {
@@ -156,7 +157,115 @@ static PyObject *search(PyObject *module, PyObject *args) {
     return result;
 }
 
+/* Labels of a tuple, in memory of the caller's; false with an error set. */
+static bool read_order(Memory *memory, PyObject *tuple, int labels, Order *order) {
+    if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) > 1 << 24) {
+        PyErr_SetString(PyExc_TypeError, "labels are tuples of numbers");
+        return false;
+    }
+    order->count = (int)PyTuple_GET_SIZE(tuple);
+    int *numbers = TAKE(memory, int, order->count + 1);
+    order->labels = numbers;
+    return read_numbers(tuple, labels, numbers);
+}
+
+static bool read_step(Memory *memory, PyObject *tuple, int labels, int slots, Layout *step) {
+    PyObject *order;
+    if (!PyTuple_Check(tuple) || !PyArg_ParseTuple(tuple, "iiO", &step->first, &step->second, &order)) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "steps are tuples");
+        return false;
+    }
+    if (step->first < 0 || step->first >= slots || step->second < -1 || step->second >= slots) {
+        PyErr_SetString(PyExc_ValueError, "a step reads what is not there yet");
+        return false;
+    }
+    return read_order(memory, order, labels, &step->usual);
+}
+
+/* The chosen orders, or None where all are the usual ones. */
+static PyObject *chosen_orders(const Layout *steps, Py_ssize_t count) {
+    PyObject *result = PyTuple_New(count);
+    for (Py_ssize_t i = 0; result && i < count; i++) {
+        const Order *order = &steps[i].chosen;
+        PyObject *labels = PyTuple_New(order->count);
+        for (int k = 0; labels && k < order->count; k++) {
+            PyObject *label = PyLong_FromLong(order->labels[k]);
+            if (!label) Py_CLEAR(labels);
+            if (label) PyTuple_SET_ITEM(labels, k, label);
+        }
+        if (!labels) Py_CLEAR(result);
+        if (labels) PyTuple_SET_ITEM(result, i, labels);
+    }
+    return result;
+}
+
+static PyObject *layouts(PyObject *module, PyObject *args) {
+    PyObject *lengths, *terms, *list;
+    double worth;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!O!O!d", &PyTuple_Type, &lengths, &PyTuple_Type, &terms, &PyList_Type, &list, &worth))
+        return NULL;
+    Py_ssize_t labels = PyTuple_GET_SIZE(lengths), operands = PyTuple_GET_SIZE(terms), count = PyList_GET_SIZE(list);
+    if (labels > 1 << 24 || operands > 1 << 24 || count > 1 << 24)
+        return PyErr_Format(PyExc_ValueError, "too many operands, labels or steps");
+    Memory memory = {0};
+    PyObject *volatile result = NULL;
+    jmp_buf out;
+    memory.out = &out;
+    if (setjmp(out)) {
+        PyErr_NoMemory();
+    } else {
+        double *extents = TAKE(&memory, double, labels + 1);
+        Order *orders = TAKE(&memory, Order, operands + 1);
+        Layout *steps = TAKE(&memory, Layout, count + 1);
+        for (Py_ssize_t i = 0; i < labels && !PyErr_Occurred(); i++)
+            extents[i] = PyFloat_AsDouble(PyTuple_GET_ITEM(lengths, i));
+        for (Py_ssize_t i = 0; i < operands && !PyErr_Occurred(); i++)
+            read_order(&memory, PyTuple_GET_ITEM(terms, i), (int)labels, &orders[i]);
+        for (Py_ssize_t i = 0; i < count && !PyErr_Occurred(); i++)
+            read_step(&memory, PyList_GET_ITEM(list, i), (int)labels, (int)(operands + i), &steps[i]);
+        if (!PyErr_Occurred())
+            result = layouts_choose(&memory, extents, (int)labels, orders, (int)operands, steps, (int)count, worth)
+                         ? chosen_orders(steps, count)
+                         : Py_NewRef(Py_None);
+    }
+    memory_free(&memory);
+    return result;
+}
+
+static PyObject *product_cost(PyObject *module, PyObject *args) {
+    PyObject *lengths, *terms[3];
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!OOO", &PyTuple_Type, &lengths, &terms[0], &terms[1], &terms[2])) return NULL;
+    Py_ssize_t labels = PyTuple_GET_SIZE(lengths);
+    Memory memory = {0};
+    PyObject *volatile result = NULL;
+    jmp_buf out;
+    memory.out = &out;
+    if (setjmp(out)) {
+        PyErr_NoMemory();
+    } else if (labels <= MOST_AXES) {
+        double numbers[MOST_AXES], strides[3][MOST_AXES];
+        memset(strides, 0, sizeof strides);
+        Extents extents = {numbers, {strides[0], strides[1], strides[2]}};
+        Order orders[3];
+        for (Py_ssize_t i = 0; i < labels && !PyErr_Occurred(); i++)
+            numbers[i] = PyFloat_AsDouble(PyTuple_GET_ITEM(lengths, i));
+        for (int i = 0; i < 3 && !PyErr_Occurred(); i++) read_order(&memory, terms[i], (int)labels, &orders[i]);
+        if (!PyErr_Occurred()) {
+            Factors factors = factors_laid(&extents, orders[0], orders[1]);
+            result = PyFloat_FromDouble(contraction_cost(&extents, &factors, orders[2], INFINITY));
+        }
+    } else {
+        PyErr_Format(PyExc_ValueError, "%zd labels of at most %d", labels, MOST_AXES);
+    }
+    memory_free(&memory);
+    return result;
+}
+
 static PyMethodDef functions[] = {
+    {"product_cost", product_cost, METH_VARARGS, "What layouts() takes a step to cost, in nanoseconds."},
+    {"layouts", layouts, METH_VARARGS, "Choose the orders of the labels of every step's result."},
     {"search", search, METH_VARARGS,
      "Search for a tree; numbers are logarithms to the base 2, and infinite where there is no limit."},
     {NULL, NULL, 0, NULL},

@@ -8,7 +8,7 @@ import pytest
 
 import tensor_runtime as tr
 from tensor_runtime.backends.registry import registry
-from tensor_runtime.testing.facts_conformance import FactsConformance
+from tensor_runtime.testing.conformance_parts.facts import FactsConformance
 from tensor_runtime.testing.simulated_device import DeviceArray, SimulatedBackend
 
 SUITE = FactsConformance()

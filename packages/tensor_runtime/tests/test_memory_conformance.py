@@ -14,7 +14,7 @@ from tensor_core.host.tensor import HostTensor
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.form import Form
 from tensor_runtime.placement import DeviceId, DeviceKind, MemoryKind, Placement
-from tensor_runtime.testing.memory_conformance import VIEWS, MemoryConformance, overwrite
+from tensor_runtime.testing.conformance_parts.memory import VIEWS, MemoryConformance, overwrite
 from tensor_runtime.testing.oracle import whole_numbers
 from tensor_runtime.testing.simulated_device import DeviceArray, SimulatedBackend
 

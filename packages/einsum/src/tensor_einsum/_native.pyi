@@ -32,6 +32,16 @@ def search(
     threads: int,
     /,
 ) -> _Result: ...
+def layouts(
+    extents: tuple[float, ...],
+    operands: tuple[tuple[int, ...], ...],
+    steps: list[tuple[int, int, tuple[int, ...]]],
+    worth: float,
+    /,
+) -> tuple[tuple[int, ...], ...] | None: ...
+def product_cost(
+    extents: tuple[float, ...], a: tuple[int, ...], b: tuple[int, ...], c: tuple[int, ...], /
+) -> float: ...
 
 class CachedCall:
     def __init__(

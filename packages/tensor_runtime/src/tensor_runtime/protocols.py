@@ -184,7 +184,7 @@ class ThreadedBackend(Protocol):
 class SequencingBackend(Protocol):
     """What a backend adds, if it likes, that runs kernels one after another faster than a caller of each could.
 
-    ``tensor_runtime.backends.sequences`` asks for it; without it, the caller goes from step to step.
+    ``tensor_runtime.dispatch.sequences`` asks for it; without it, the caller goes from step to step.
     """
 
     def bind_sequence(

@@ -2,7 +2,7 @@
 
 No tensor exists between steps, and an intermediate is dropped as soon as the step that reads it is done. Kernels of
 equal steps are shared, within a network and between networks. Where the backend can run all steps as one kernel
-(``tensor_runtime.backends.sequences``), they are; else, and where somebody wants to be told of each, one by one.
+(``tensor_runtime.dispatch.sequences``), they are; else, and where somebody wants to be told of each, one by one.
 
 A plan that cannot end for want of memory is refused before its first step. What it needs is its peak, and what the
 kernels of its steps say that they take besides (``workspaces`` of the runtime): a backend may have to copy an operand,
@@ -30,9 +30,9 @@ from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.error_translation import translated
 from tensor_runtime.backends.memory_limits import recently_usable_bytes
 from tensor_runtime.backends.registry import registry
-from tensor_runtime.backends.sequences import bind_sequence
 from tensor_runtime.backends.workspaces import workspace_of
 from tensor_runtime.contracts.contraction import ContractParams
+from tensor_runtime.dispatch.sequences import bind_sequence
 from tensor_runtime.dispatch.spec import common_placement
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import Placement

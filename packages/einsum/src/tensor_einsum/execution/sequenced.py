@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tensor_runtime.backends.sequences import bind_sequence
+from tensor_runtime.dispatch.sequences import bind_sequence
 from tensor_runtime.placement import Placement
 from tensor_runtime.protocols import Kernel, KernelStep
 

@@ -244,7 +244,9 @@ def sliced_steps(network: Network, cuts: Sequence[Cut], path: Path, itemsize: in
     varies = varying(network, cuts, steps)
     first = len(network.inputs)
     flops = counted = Fraction(0)
-    for step, mean, own in zip(steps, _mean_steps(network, cuts, path, conj) or steps, varies[first:], strict=True):
+    for step, mean, own in zip(
+        steps, _mean_steps(network, cuts, path, conj, steps) or steps, varies[first:], strict=True
+    ):
         times = prod(grid(cuts, network.extents)) if own else 1
         embedded = _mean_size(step.output, network, cuts) if step.kind == "conj" else None
         flops += times * (mean.flops if embedded is None else embedded)
@@ -253,7 +255,7 @@ def sliced_steps(network: Network, cuts: Sequence[Cut], path: Path, itemsize: in
     return Sliced(cuts, steps, int(flops), int(counted), sliced_peak(steps, varies, first, result))
 
 
-def _mean_steps(network: Network, cuts: Cuts, path: Path, conj: Sequence[int]) -> Sequence[Step]:
+def _mean_steps(network: Network, cuts: Cuts, path: Path, conj: Sequence[int], full: Sequence[Step]) -> Sequence[Step]:
     """Steps of a slice whose parts have the mean extent along each label; () where all parts are full.
 
     Flops are sums of products of extents, in which a label occurs once, and each part of a label meets each part of
@@ -268,7 +270,7 @@ def _mean_steps(network: Network, cuts: Cuts, path: Path, conj: Sequence[int]) -
     for (label, part), mean in zip(cuts, means, strict=True):
         if part > 1:
             extents[label] = mean
-    return build_steps(sliced._replace(extents=tuple(extents)), path, 1, conj)
+    return build_steps(sliced._replace(extents=tuple(extents)), path, 1, conj, full)
 
 
 def _mean_size(labels: Labels, network: Network, cuts: Cuts) -> Fraction:

@@ -108,7 +108,7 @@ class SlicedExecutable:
             views.append(reading.view if reading else form)
             if reading:
                 readings.append((operand, reading))
-        steps = build_steps(network, self._path, plan.output_dtype.itemsize, plan.conj)
+        steps = build_steps(network, self._path, plan.output_dtype.itemsize, plan.conj, plan.steps)
         instructions, slots = bind_steps(steps, views, plan.output_dtype, plan.algebra)
         tasks = []
         for number, (step, (kernel, one, two)) in enumerate(zip(steps, instructions, strict=True), first):

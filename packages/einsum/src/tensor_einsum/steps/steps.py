@@ -3,12 +3,12 @@
 A label that only one remaining operand has and the output has not is summed in the step that first reads it. Diagonals
 are taken only where a label is repeated. The last step writes the order that was asked for.
 
-The labels of an intermediate are in the order that the step which consumes it wants, where that costs nothing extra.
-A product of matrices gives [free labels of a, free labels of b, batch labels], each group in the order of its operand.
-The consumer multiplies without a copy when the labels that it sums lie together at one end, so they are moved there: in
-front when they come from a alone, at the back when from b alone, and next to each other in the middle when from both.
-Moving labels within a group makes the kernel copy that operand, which pays only when the operand is much smaller than
-the result.
+The labels of an intermediate are usually in the order that the step which consumes it wants, where that costs nothing
+extra. A product of matrices gives [free labels of a, free labels of b, batch labels], each group in the order of its
+operand. The consumer multiplies without a copy when the labels that it sums lie together at one end, so they are moved
+there: in front when they come from a alone, at the back when from b alone, and next to each other in the middle when
+from both. Moving labels within a group makes the kernel copy that operand, which pays only when the operand is much
+smaller than the result. Where a contraction is large, ``layouts`` then looks at the whole tree for better orders.
 
 Costs. ``flops`` counts a multiplication and an addition as one each, whatever the dtype: 2 per product that is
 summed, 1 per product that is not, and 1 per element of an operand that is summed by itself. Bytes count results only;
@@ -25,6 +25,7 @@ from typing import Final, NamedTuple
 from tensor_einsum.notation.label_names import RESERVED, shown
 from tensor_einsum.notation.network import Labels, Network, Shape
 from tensor_einsum.search.path import Path
+from tensor_einsum.steps.layouts import chosen_orders, reordered
 
 _SMALLER: Final = (
     4  # measured on tensor networks: 1 and 16 do worse on some, moving always does worse on chains of bonds
@@ -59,7 +60,9 @@ class Step(NamedTuple):
         return prod(self.shape)
 
 
-def build_steps(network: Network, path: Path, itemsize: int, conj: Sequence[int] = ()) -> tuple[Step, ...]:
+def build_steps(
+    network: Network, path: Path, itemsize: int, conj: Sequence[int] = (), like: Sequence[Step] = ()
+) -> tuple[Step, ...]:
     """Steps of a path.
 
     Args:
@@ -68,6 +71,7 @@ def build_steps(network: Network, path: Path, itemsize: int, conj: Sequence[int]
         itemsize: bytes per element of every result.
         conj: operands that are taken conjugated. A product of two such is the conjugate of the plain product, so
             conjugation is put off as long as both factors have it.
+        like: steps of the same labels and path for other extents, whose orders of labels are taken; () to choose them.
 
     >>> from tensor_einsum.notation.reading import parse
     >>> from tensor_einsum.notation.network import resolve
@@ -75,7 +79,10 @@ def build_steps(network: Network, path: Path, itemsize: int, conj: Sequence[int]
     >>> [step.subscripts for step in build_steps(network, ((0, 1),), 8)]
     ['iij->j', 'j,jk->k']
     """
-    return _Builder(network, itemsize, conj).build(path)
+    builder = _Builder(network, itemsize, conj)
+    steps = builder.build(path)
+    orders = [step.output for step in like] if like else chosen_orders(network, steps)
+    return steps if orders is None else reordered(steps, orders, network, builder.text)
 
 
 class _Builder:
@@ -210,11 +217,7 @@ class _Builder:
     def _emit(
         self, kind: str, slots: tuple[int, ...], inputs: tuple[Labels, ...], output: Labels, flops: int, counted: int
     ) -> int:
-        texts, named = self.texts, self.shown.__getitem__
-        for term in (*inputs, output):  # each is written twice, as a result and as an operand
-            if term not in texts:
-                texts[term] = "".join(map(named, term))
-        subscripts = f"{','.join(map(texts.__getitem__, inputs))}->{texts[output]}"
+        subscripts = f"{','.join(map(self.text, inputs))}->{self.text(output)}"
         shape = tuple(map(self.network.extents.__getitem__, output))
         size = 0 if kind == "squeeze" else prod(shape) * self.itemsize
         self.steps.append(Step(kind, slots, inputs, output, subscripts, shape, flops, counted, size))
@@ -222,6 +225,13 @@ class _Builder:
         if kind in KEEPS_CONJ and slots[0] in self.conjugated:
             self.conjugated.add(made)
         return made
+
+    def text(self, term: Labels) -> str:
+        """Labels as they are shown; each term is asked for twice, as a result and as an operand."""
+        known = self.texts.get(term)
+        if known is None:
+            known = self.texts[term] = "".join(map(self.shown.__getitem__, term))
+        return known
 
     def _size(self, term: Labels) -> int:
         return prod(map(self.network.extents.__getitem__, term))

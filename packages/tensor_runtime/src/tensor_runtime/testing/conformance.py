@@ -11,8 +11,8 @@ class TestMyBackend(BackendConformance):
 ```
 
 Every case runs with its operands as given, and as equal views: transposed, backwards, with gaps. Results are compared
-on the host, with the bits that an oracle in plain Python expects. What no result shows, ``memory_conformance``
-and ``facts_conformance`` ask; ``sequence_conformance`` asks backends that run several kernels as one.
+on the host, with the bits that an oracle in plain Python expects. What no result shows, ``conformance_parts.memory``
+and ``conformance_parts.facts`` ask; ``conformance_parts.sequences`` asks backends that run several kernels as one.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ from tensor_runtime.tensors.transfer import download, trace_transfers, upload
 from tensor_runtime.testing.case import Case
 from tensor_runtime.testing.cases import all_cases, family_cases
 from tensor_runtime.testing.comparing import difference, inverted
-from tensor_runtime.testing.facts_conformance import FactsConformance
+from tensor_runtime.testing.conformance_parts.facts import FactsConformance
+from tensor_runtime.testing.conformance_parts.memory import MemoryConformance, check_unsupported, require
+from tensor_runtime.testing.conformance_parts.sequences import SequenceConformance
 from tensor_runtime.testing.layout_variants import VARIANTS
-from tensor_runtime.testing.memory_conformance import MemoryConformance, check_unsupported, require
-from tensor_runtime.testing.sequence_conformance import SequenceConformance
 from tensor_runtime.testing.strategies import ViewedTensor, tensors, viewed_tensors
 
 CASES = (*all_cases(), *family_cases())

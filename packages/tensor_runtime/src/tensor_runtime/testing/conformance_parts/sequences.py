@@ -12,14 +12,14 @@ from typing import Any, Final
 
 from tensor_core.dtypes import F64
 from tensor_runtime.backends.registry import registry
-from tensor_runtime.backends.sequences import bind_sequence
 from tensor_runtime.contracts.contraction import ContractParams
+from tensor_runtime.dispatch.sequences import bind_sequence
 from tensor_runtime.placement import Placement
 from tensor_runtime.protocols import Kernel, KernelStep
 from tensor_runtime.tensors.tensor import wrap
 from tensor_runtime.tensors.transfer import download, upload
 from tensor_runtime.testing.comparing import difference
-from tensor_runtime.testing.memory_conformance import require
+from tensor_runtime.testing.conformance_parts.memory import require
 from tensor_runtime.testing.oracle import whole_numbers
 
 _SIDE: Final = 3

@@ -24,7 +24,7 @@ from tensor_runtime.protocols import Counted, Kernel, Operand, Result
 from tensor_runtime.tensors.transfer import upload
 from tensor_runtime.testing.case import Case
 from tensor_runtime.testing.cases import all_cases, family_cases
-from tensor_runtime.testing.memory_conformance import require
+from tensor_runtime.testing.conformance_parts.memory import require
 
 Pairs = list[tuple[Any, Form]]
 
