@@ -24,7 +24,7 @@ help:
 	@echo "make format  let ruff write the format and its safe fixes"
 	@echo "make bench   the benchmarks, beside their peers in an environment of their own"
 	@echo "make bench-NAME  one of them: calls, permute, elementwise, reduction, linalg, einsum, environments, planner, first,"
-	@echo "               overhead, stages, imports"
+	@echo "               drawn, own_paths, steps, fresh, sweeps, sliced, overhead, stages, imports"
 	@echo "make setup   the environment .venv, with everything above but the peers"
 	@echo "make lock    pin the dependency groups of pyproject.toml in requirements/*.txt; LOCK_OPTIONS=--upgrade takes newer releases"
 	@echo "make clean   remove environments, caches and output"

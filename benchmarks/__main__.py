@@ -22,6 +22,8 @@ IN_PROCESSES: Final = {
     "reduction": "sums, means, spreads and norms along every axis, beside NumPy, PyTorch and JAX",
     "linalg": "batches of small matrices, beside NumPy, SciPy, PyTorch and JAX",
     "einsum": "whole networks, beside opt_einsum, cotengra, PyTorch and JAX",
+    "drawn": "networks drawn by seed, beside the same",
+    "own_paths": "networks along the paths that each finds by itself in ten seconds, beside the same",
 }
 """Benchmarks of rows that run in one process per contender."""
 
@@ -78,6 +80,9 @@ def _parser() -> argparse.ArgumentParser:
     ):
         command = commands.add_parser(name, help=text)
         command.add_argument("--rounds", type=int, default=rounds)
+    command = commands.add_parser("sweeps", help="sweeps of DMRG and TEBD, beside NumPy with expressions of opt_einsum")
+    command.add_argument("--rounds", type=int, default=21)
+    command.add_argument("--only", default="", help="sweeps whose name contains this")
     command = commands.add_parser("environments", help="all derivatives of a network, beside JAX's gradient")
     command.add_argument("--rounds", type=int, default=15)
     command.add_argument("--only", default="", help="networks whose name contains this")
@@ -87,6 +92,17 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--limits", type=int, nargs="*", default=[], help="memory limits in bytes, besides none")
     command.add_argument("--seed", type=int, default=0, help="of the networks that are drawn")
     command.add_argument("--only", default="", help="networks whose name contains this")
+    command.add_argument("--folder", type=Path, default=None, help="default: the environment's IRONSTRIDE_NETWORKS")
+    command = commands.add_parser(
+        "fresh", help="memory and first calls of networks in fresh processes, beside opt_einsum"
+    )
+    command.add_argument("--only", default="", help="networks whose name contains this")
+    command.add_argument("--folder", type=Path, default=None, help="default: the environment's IRONSTRIDE_NETWORKS")
+    command = commands.add_parser("steps", help="where the time of networks goes, step by step, beside their limits")
+    command.add_argument("--threads", type=int, nargs="+", default=[1])
+    command.add_argument("--seconds", type=float, default=5.0, help="about how long each network runs")
+    command.add_argument("--only", default="", help="networks whose name contains this")
+    command.add_argument("--top", type=int, default=20, help="how many steps are shown, those first that lose most")
     command.add_argument("--folder", type=Path, default=None, help="default: the environment's IRONSTRIDE_NETWORKS")
     command = commands.add_parser("sliced", help="a network too large for memory, under a limit, killed and resumed")
     command.add_argument("--nodes", type=int, default=244, help="of a random 3-regular graph")
@@ -162,6 +178,17 @@ def _first(options: argparse.Namespace) -> dict[str, Any]:
     return {"rows": [{**row._asdict(), "ratio": row.ratio._asdict()} for row in rows]}
 
 
+def _sweeps(options: argparse.Namespace) -> dict[str, Any]:
+    from benchmarks import report, sweeps
+
+    outcomes = []
+    for outcome in sweeps.measure(options.rounds, options.only):
+        print(report.progress(outcome), file=sys.stderr, flush=True)
+        outcomes.append(outcome)
+    print(report.as_markdown(outcomes))
+    return report.as_json(outcomes)
+
+
 def _environments(options: argparse.Namespace) -> dict[str, Any]:
     from benchmarks import environments
 
@@ -186,6 +213,26 @@ def _planner(options: argparse.Namespace) -> dict[str, Any]:
     return {"seed": options.seed, "results": [one._asdict() for one in results]}
 
 
+def _fresh(options: argparse.Namespace) -> dict[str, Any]:
+    from benchmarks import fresh
+
+    folder = options.folder or os.environ.get("IRONSTRIDE_NETWORKS")
+    costs = list(fresh.run(Path(folder) if folder else None, options.only))
+    print(fresh.as_markdown(costs))
+    return {"costs": [cost._asdict() for cost in costs]}
+
+
+def _steps(options: argparse.Namespace) -> dict[str, Any]:
+    from benchmarks import steps
+
+    folder = options.folder or os.environ.get("IRONSTRIDE_NETWORKS")
+    profiles = []
+    for one in steps.measure(Path(folder) if folder else None, options.only, options.threads, options.seconds):
+        print(steps.as_markdown(one, options.top) + "\n", flush=True)
+        profiles.append({**one._asdict(), "steps": [step._asdict() for step in one.steps]})
+    return {"profiles": profiles}
+
+
 def _sliced(options: argparse.Namespace) -> dict[str, Any]:
     from benchmarks import sliced
 
@@ -199,6 +246,9 @@ _RUNS: Final[dict[str, Callable[[argparse.Namespace], dict[str, Any] | None]]] =
     "first": _first,
     "planner": _planner,
     "environments": _environments,
+    "sweeps": _sweeps,
+    "fresh": _fresh,
+    "steps": _steps,
     "sliced": _sliced,
     **dict.fromkeys(IN_PROCESSES, _in_processes),
 }

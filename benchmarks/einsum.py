@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from math import prod
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.rows import F64_BYTES, Limit, Operand, Row
+from benchmarks.rows import Limit, Operand, Row
+from benchmarks.step_limits import path_works
 
-CONTENDERS: Final = ("ours", "opt_einsum numpy", "cotengra numpy", "opt_einsum torch", "opt_einsum jax")
-REFERENCE: Final = "opt_einsum numpy"
+OPT_EINSUM: Final = "opt_einsum numpy"
+CONTENDERS: Final = ("ours", OPT_EINSUM, "cotengra numpy", "opt_einsum torch", "opt_einsum jax")
+REFERENCE: Final = OPT_EINSUM
 SITES, BOND, PHYSICAL = 50, 32, 2
 OWN: Final[tuple[tuple[str, str, tuple[tuple[int, ...], ...]], ...]] = (
     ("matmul 256", "ij,jk->ik", ((256, 256), (256, 256))),
@@ -30,7 +31,7 @@ def rows(folder: Path | None, path: str = "opt_flops") -> Iterator[Row]:
     """The networks of a folder, by the path of that name; without a folder, our own."""
     if folder is None:
         for name, subscripts, shapes in OWN:
-            yield _row(name, subscripts, colmajor(subscripts), shapes, [(0, 1)])
+            yield network_row(name, subscripts, colmajor(subscripts), shapes, [(0, 1)])
         yield _chain()
         return
     for file in sorted(folder.glob("*.json")):
@@ -38,7 +39,7 @@ def rows(folder: Path | None, path: str = "opt_flops") -> Iterator[Row]:
         if "format_string_colmajor" in document and path in document.get("paths", {}):
             extents = [tuple(shape) for shape in document["shapes"]]
             steps = [tuple(step) for step in document["paths"][path]["path"]]
-            yield _row(file.stem, document["format_string"], document["format_string_colmajor"], extents, steps)
+            yield network_row(file.stem, document["format_string"], document["format_string_colmajor"], extents, steps)
 
 
 def colmajor(subscripts: str) -> str:
@@ -51,19 +52,13 @@ def colmajor(subscripts: str) -> str:
     return f"{','.join(term[::-1] for term in inputs.split(','))}->{output[::-1]}"
 
 
-def _row(
-    name: str, subscripts: str, colmajor: str, shapes: Sequence[tuple[int, ...]], path: list[tuple[int, ...]]
+def network_row(
+    name: str, subscripts: str, colmajor: str, shapes: Sequence[tuple[int, ...]], path: Sequence[tuple[int, ...]]
 ) -> Row:
-    import opt_einsum
-
-    _, info = opt_einsum.contract_path(subscripts, *shapes, shapes=True, optimize=path)
-    extents: dict[str, int] = {}
-    for term, shape in zip(subscripts.split("->")[0].split(","), shapes, strict=True):
-        extents.update(zip(term, shape, strict=True))
-    result = prod(extents[label] for label in subscripts.split("->")[1]) * F64_BYTES
+    """A network along one path; ``subscripts`` in row-major words, ``colmajor`` in column-major ones."""
     operands = tuple(Operand(shape) for shape in shapes)
-    limit = Limit(moved=sum(operand.bytes for operand in operands) + result, flops=float(info.opt_cost))
-    arguments: dict[str, Any] = {"subscripts": subscripts, "subscripts_colmajor": colmajor, "path": path}
+    limit = Limit(steps=tuple(path_works(subscripts, shapes, path)))
+    arguments: dict[str, Any] = {"subscripts": subscripts, "subscripts_colmajor": colmajor, "path": [*path]}
     return Row(name, "networks", "einsum", operands, arguments, (), limit, tolerance=1e-10, check_also="signed")
 
 
@@ -80,4 +75,4 @@ def _chain() -> Row:
             shapes.append((left, PHYSICAL, right))
     subscripts = f"{','.join(terms)}->"
     path, _ = opt_einsum.contract_path(subscripts, *shapes, shapes=True, optimize="greedy")
-    return _row(f"MPS inner product, {SITES} sites", subscripts, colmajor(subscripts), shapes, path)
+    return network_row(f"MPS inner product, {SITES} sites", subscripts, colmajor(subscripts), shapes, path)

@@ -23,6 +23,7 @@ from typing import Any, Final, NamedTuple
 
 from benchmarks.contenders.limits import GEMM_FLOPS
 from benchmarks.rows import BEST, CONTENDERS, LIMIT, OURS, Row
+from benchmarks.step_limits import Limits, Work
 from benchmarks.timing import Spread, median_spread
 
 MOST_ROUNDS: Final = 41
@@ -32,6 +33,8 @@ SHORTEST: Final = 0.01  # seconds: shorter runs are repeated within a turn
 MOST_IN_TURN: Final = 0.1  # seconds: what repeating may take
 SLOW: Final = 1.0  # seconds: such a run needs no warming, and counts from the first
 HOPELESS: Final = 20.0  # whoever is slow and takes so many times the fastest is measured once
+LIMIT_SECONDS: Final = 0.5  # about what measuring a product or a copy takes, for the limit of a step
+SHORTEST_LIMIT: Final = 0.001  # seconds: shorter ones are repeated
 PATIENCE: Final = 120.0  # seconds for one answer
 _THREADS: Final = (
     "OMP_NUM_THREADS",
@@ -120,6 +123,8 @@ class Crew:
         self.threads = threads
         self._interpreters = interpreters
         self._workers: dict[str, Worker] = {}
+        self.limits = Limits(self._limit)
+        """Of steps; what is measured for one row holds for the others."""
 
     def __getitem__(self, contender: str) -> Worker:
         worker = self._workers.get(contender)
@@ -127,6 +132,16 @@ class Crew:
             interpreter = self._interpreters.get(contender, sys.executable)
             worker = self._workers[contender] = Worker(contender, self.threads, interpreter)
         return worker
+
+    def _limit(self, operation: str, arguments: Mapping[str, Any]) -> float:
+        """Seconds of a limit: the best of some."""
+        worker = self[LIMIT]
+        worker.ask("load", row=Row("", "", operation, arguments=arguments).as_request(), seed=0)
+        once = float(worker.ask("run", times=1, warm=1)["seconds"])
+        runs, times = max(2, min(9, round(LIMIT_SECONDS / once))), max(1, round(SHORTEST_LIMIT / once))
+        best = min(float(worker.ask("run", times=times)["seconds"]) for _ in range(runs))
+        worker.ask("drop")
+        return min(once, best)
 
     def close(self) -> None:
         """End all."""
@@ -201,7 +216,10 @@ def _measure_row(
         crew[LIMIT].ask("load", row=copying.as_request(), seed=0)
         runners[LIMIT] = 0.0
     outcome.samples.update(_turns({name: crew[name] for name in runners}, runners, seconds, outcome.missing))
-    if row.limit and peak:
+    if row.limit and row.limit.steps and outcome.samples:
+        whole = sum(crew.limits.seconds(Work(*step)) for step in row.limit.steps)
+        outcome.samples[LIMIT] = [whole] * max(map(len, outcome.samples.values()))
+    elif row.limit and peak:
         work = row.limit.flops / peak
         turns = max(map(len, outcome.samples.values()), default=0)
         copies = outcome.samples.pop(LIMIT, None) or [0.0] * turns

@@ -78,7 +78,8 @@ def as_markdown(outcomes: Sequence[Outcome], groups: Sequence[GroupTarget] = ())
     parts = [
         "Medians. Ratios of ours to another's time: median (95 % interval), turn by turn; best is the fastest "
         "peer that makes a fresh result (`numpy out=` does not). "
-        "Limit: a warm copy of the bytes that are read and written, or the work at the rate of a large product."
+        "Limit: a warm copy of the bytes that are read and written, or the work at the rate of a large product; of a "
+        "network the sum over its steps, each at the rates that its own sizes reach."
     ]
     for group in dict.fromkeys(outcome.row.group for outcome in outcomes):
         members = [outcome for outcome in outcomes if outcome.row.group == group]

@@ -63,11 +63,13 @@ class Limit(NamedTuple):
     """What no implementation can beat on this machine: the bytes it must move, or the work it must do.
 
     ``moved`` bytes are read or written, as a warm copy of half as many bytes does; ``flops`` are done at the rate of a
-    large matrix product. The longer of the two times is the limit; what is not known is 0.
+    large matrix product. The longer of the two times is the limit; what is not known is 0. Of a network, each of the
+    ``steps`` has such a limit of its own (``benchmarks.step_limits``), and their sum is that of the row.
     """
 
     moved: int = 0
     flops: float = 0.0
+    steps: tuple[tuple[int, ...], ...] = ()
 
 
 class Row(NamedTuple):
@@ -91,7 +93,6 @@ class Row(NamedTuple):
             "operation": self.operation,
             "operands": [list(operand) for operand in self.operands],
             "arguments": dict(self.arguments),
-            "limit": None if self.limit is None else self.limit._asdict(),
             "tolerance": self.tolerance,
         }
 

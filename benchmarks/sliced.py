@@ -66,7 +66,7 @@ def run(nodes: int, seed: int, limit: str, search: float, interval: float) -> di
         arguments += [shape, term]
     whole = plan(*arguments, (), seconds=search)
     found = plan(*arguments, (), seconds=search, memory_limit=limit)
-    needs = found.peak_bytes_on()
+    needs = found.peak_bytes
     print(f"{network.name}: {readable_bytes(whole.peak_bytes)} at the peak, {whole.flops:.3g} flops")
     print(f"under {limit}: {found.slices.count} slices of {len(found.slices.labels)} labels, {found.flops:.3g} flops, ")
     print(f"  needs {readable_bytes(needs)}", flush=True)

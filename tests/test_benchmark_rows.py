@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import doctest
 import json
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import calls, einsum, elementwise, linalg, permute, reduction
+from benchmarks import calls, einsum, elementwise, linalg, networks, own_paths, permute, reduction
 from benchmarks.drawing import draw, require_agreement
 from benchmarks.rows import BEST, CONTENDERS, LIMIT, Operand, Row
+from benchmarks.step_limits import Limits, path_works, work_of
 
 ROWS = [
     *permute.rows(None),
@@ -24,10 +26,32 @@ ROWS = [
 
 
 @pytest.mark.parametrize(
-    "module", ["contenders.base", "drawing", "einsum", "networks", "permute", "picture", "report", "rows", "timing"]
+    "module",
+    [
+        "contenders.base",
+        "drawing",
+        "einsum",
+        "networks",
+        "permute",
+        "picture",
+        "report",
+        "rows",
+        "step_limits",
+        "steps",
+        "timing",
+    ],
 )
 def test_examples_of_the_benchmarks_run(module: str) -> None:
     assert doctest.testmod(import_module(f"benchmarks.{module}")).failed == 0
+
+
+def test_rows_along_own_paths_name_no_path_and_keep_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(networks, "DRAWN", (lambda _: networks.lattice(3, 3),))
+    (chain,) = [row for row in einsum.rows(None) if len(row.operands) > 2]
+    found = {row.name: row for row in own_paths.rows(None)}
+    assert "path" not in found[chain.name].arguments
+    assert found[chain.name].arguments["subscripts"] == chain.arguments["subscripts"]
+    assert found.keys() == {chain.name, "lattice 3×3"}
 
 
 def test_names_of_rows_are_unique() -> None:
@@ -73,6 +97,33 @@ def test_a_scattered_source_is_read_in_the_order_of_its_memory() -> None:
 def test_a_source_with_gaps_is_refused() -> None:
     with pytest.raises(ValueError, match="leave gaps or overlap"):
         permute.row("", (2, 3), (1, 0), (1, 4))
+
+
+def test_the_limit_of_a_network_is_the_sum_of_what_each_step_takes_at_its_own_rate() -> None:
+    asked: list[tuple[str, dict[str, int]]] = []
+
+    def seconds(operation: str, arguments: Mapping[str, int]) -> float:
+        asked.append((operation, dict(arguments)))
+        return 1.0 if operation == "product" else 0.001
+
+    limits = Limits(seconds)
+    works = path_works("ij,jk,kl->il", [(200, 100), (100, 200), (200, 4000)], [(0, 1), (0, 1)])
+
+    found = [limits.seconds(work) for work in works]
+
+    assert found == pytest.approx([1.0, 4000 / 2048])
+    assert [arguments for operation, arguments in asked if operation == "product"] == [
+        {"m": 200, "n": 200, "k": 100, "stack": 1},
+        {"m": 2048, "n": 200, "k": 200, "stack": 1},
+    ]
+    assert limits.seconds(works[0]._replace(steps=3)) == pytest.approx(3.0)
+    assert len(asked) == 4  # each shape and each size once
+
+
+def test_a_step_that_sums_nothing_is_limited_by_its_bytes_alone() -> None:
+    limits = Limits(lambda operation, arguments: {"copy": 0.5}[operation])
+
+    assert limits.seconds(work_of(["i", "j"], "ij", {"i": 1 << 10, "j": 1 << 10})) == pytest.approx(0.5, rel=0.01)
 
 
 def test_results_that_differ_are_refused() -> None:

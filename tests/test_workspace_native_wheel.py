@@ -38,7 +38,7 @@ USE_OF_BACKEND = (
     "print(extension.AVAILABLE, tr.matmul(tr.ones((2, 3)), tr.ones((3, 2)))[1, 1].item())"
 )
 USE_OF_SEARCH = (
-    "from tensor_einsum.search import native\n"
+    "from tensor_einsum import native\n"
     "from tensor_einsum.search.engine import search\n"
     "from tensor_einsum.search.problem import Budget, Objective, Problem\n"
     "print(native.__file__)\n"
@@ -87,12 +87,12 @@ def test_a_compiler_that_fails_is_an_error(tmp_path: Path) -> None:
 def test_with_a_compiler_the_wheel_of_einsum_holds_the_search(tmp_path: Path) -> None:
     wheel = build_wheel(tmp_path, EINSUM)
     names = zipfile.ZipFile(wheel).namelist()
-    assert sum(name.startswith("tensor_einsum/_search.") and not name.endswith(".pyi") for name in names) == 1
-    assert "tensor_einsum/_search.pyi" in names
+    assert sum(name.startswith("tensor_einsum/_native.") and not name.endswith(".pyi") for name in names) == 1
+    assert "tensor_einsum/_native.pyi" in names
     assert describe(wheel, tmp_path, USE_OF_SEARCH) == "True ((0, 1),) native"
 
 
 def test_without_a_compiler_the_wheel_of_einsum_searches_in_python(tmp_path: Path) -> None:
     wheel = build_wheel(tmp_path, EINSUM, CC="no-such-compiler")
-    assert not any(name.startswith("tensor_einsum/_search.c") for name in zipfile.ZipFile(wheel).namelist())
+    assert not any(name.startswith("tensor_einsum/_native.c") for name in zipfile.ZipFile(wheel).namelist())
     assert describe(wheel, tmp_path, USE_OF_SEARCH) == "False ((0, 1),) python"

@@ -35,8 +35,10 @@ THREADED_TESTS: Final = [
     ),
 ]
 THREADS: Final = ("1", "2", "4")
-SEARCH_TESTS: Final = sorted(
-    str(file) for name in ("test_search_*.py", "test_layouts.py") for file in (SEARCH / "tests").glob(name)
+EINSUM_TESTS: Final = sorted(
+    str(path)
+    for pattern in ("search_*", "layouts", "cached_calls")
+    for path in (SEARCH / "tests").glob(f"test_{pattern}.py")
 )
 
 FUZZED_SECONDS: Final = "40"  # by all versions of the kernels together; others run for a quarter of it
@@ -78,7 +80,9 @@ def main() -> int:
 def without_build(compiler: str | None) -> Iterator[Suite]:
     """The suites that need nothing but what is installed."""
     yield Suite("kernels and conformance on NumPy alone", [str(TESTS)], {"TENSOR_CPU_NATIVE": "0"})
-    yield Suite("the search for contraction orders in Python alone", SEARCH_TESTS, {"TENSOR_EINSUM_NATIVE": "0"})
+    yield Suite(
+        "calls, and the search for contraction orders, in Python alone", EINSUM_TESTS, {"TENSOR_EINSUM_NATIVE": "0"}
+    )
     if compiler is not None:
         for threads in THREADS:
             yield Suite(
@@ -114,11 +118,11 @@ def sanitized(folder: Path, compiler: str) -> Suite:
 
 
 def sanitized_search(folder: Path, compiler: str) -> Suite:
-    """The search, watched; what takes long anyway is left out."""
+    """The extension of einsum, watched; what takes long anyway is left out."""
     built = extension(folder / "search", SEARCH, NATIVE_SANITIZE="1")
     environment = {**watched(compiler), "TENSOR_EINSUM_NATIVE": built}
-    what = "the search for contraction orders under the address and undefined-behaviour sanitizers"
-    return Suite(what, [*SEARCH_TESTS, "-m", "not slow"], environment)
+    what = "calls, and the search for contraction orders, under the address and undefined-behaviour sanitizers"
+    return Suite(what, [*EINSUM_TESTS, "-m", "not slow"], environment)
 
 
 def fuzzed(folder: Path, compiler: str) -> Suite:

@@ -1,20 +1,28 @@
-"""opt_einsum and cotengra: expressions prepared once along the path that everybody follows."""
+"""opt_einsum and cotengra: expressions prepared once, along the path that everybody follows or one of their own."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from benchmarks.contenders.base import Operations, Prepared
 from benchmarks.contenders.numpy_scipy import read
 from benchmarks.drawing import Array
 
+MANY: Final = 10**6
+"""Repeats of a search that ends by the clock."""
+
 
 def _expression(arguments: Mapping[str, Any], arrays: list[Array]) -> Any:
     import opt_einsum
 
-    path = [tuple(step) for step in arguments["path"]]
-    return opt_einsum.contract_expression(arguments["subscripts"], *[array.shape for array in arrays], optimize=path)
+    optimize: Any
+    if "path" in arguments:
+        optimize = [tuple(step) for step in arguments["path"]]
+    else:
+        optimize = opt_einsum.RandomGreedy(max_repeats=MANY, max_time=arguments["search_seconds"])
+    shapes = [array.shape for array in arrays]
+    return opt_einsum.contract_expression(arguments["subscripts"], *shapes, optimize=optimize)
 
 
 def on_numpy(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
@@ -43,9 +51,13 @@ def by_cotengra(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
     """cotengra's expression on NumPy."""
     import cotengra
 
-    path = [tuple(step) for step in arguments["path"]]
+    optimize: Any
+    if "path" in arguments:
+        optimize = [tuple(step) for step in arguments["path"]]
+    else:
+        optimize = cotengra.HyperOptimizer(max_time=arguments["search_seconds"], reconf_opts={}, parallel=False)
     shapes = [array.shape for array in arrays]
-    expression = cotengra.einsum_expression(arguments["subscripts"], *shapes, optimize=path)
+    expression = cotengra.einsum_expression(arguments["subscripts"], *shapes, optimize=optimize)
     return Prepared(lambda: expression(*arrays), read)
 
 

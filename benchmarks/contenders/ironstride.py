@@ -89,10 +89,14 @@ def matrices(function: str) -> Callable[[Mapping[str, Any], list[Array]], Prepar
 
 
 def einsum(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
-    """A plan along the given path, made once."""
+    """A plan along the given path, or one that is searched, made once."""
     tensors = [tr.asarray(array.T) for array in arrays]
-    path = [tuple(step) for step in arguments["path"]]
-    plan = tensor_einsum.plan(arguments["subscripts_colmajor"], *tensors, optimize=path)
+    options: dict[str, Any]
+    if "path" in arguments:
+        options = {"optimize": [tuple(step) for step in arguments["path"]]}
+    else:
+        options = {"seconds": arguments["search_seconds"]}
+    plan = tensor_einsum.plan(arguments["subscripts_colmajor"], *tensors, **options)
     return Prepared(lambda: plan(*tensors), read)
 
 

@@ -1,6 +1,6 @@
-"""The physical limits, measured by NumPy in the same run: a warm copy of as many bytes, and a large matrix product.
+"""The physical limits, measured by NumPy in the same run: a warm copy of as many bytes, and a matrix product.
 
-Both use all threads of the run: the product through its BLAS, the copy by one slice per thread.
+Both use all threads of the run: the product through its BLAS, the copy by one slice per thread where that pays.
 """
 
 from __future__ import annotations
@@ -17,6 +17,10 @@ from benchmarks.drawing import Array
 
 GEMM_EXTENT: Final = 2048
 GEMM_FLOPS: Final = 2.0 * GEMM_EXTENT**3
+SHARED_COPY: Final = 1 << 21
+"""Bytes that are worth a second thread."""
+SERIAL_PRODUCT: Final = 64**3
+"""Multiply-adds for which BLAS takes one thread; of a stack of such, each thread is timed with its share."""
 
 
 def nothing(result: Any) -> list[Any]:
@@ -28,7 +32,11 @@ def copy(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
     """Copy ``bytes`` into an array whose pages are mapped already."""
     source = np.ones(max(1, arguments["bytes"] // 8))
     target = np.zeros_like(source)
-    return Prepared(_in_slices(source, target, int(os.environ.get("OMP_NUM_THREADS", "1"))), nothing)
+    return Prepared(_in_slices(source, target, _threads() if source.nbytes >= SHARED_COPY else 1), nothing)
+
+
+def _threads() -> int:
+    return int(os.environ.get("OMP_NUM_THREADS", "1"))
 
 
 def _in_slices(source: Array, target: Array, threads: int) -> Callable[[], Any]:
@@ -40,9 +48,14 @@ def _in_slices(source: Array, target: Array, threads: int) -> Callable[[], Any]:
 
 
 def product(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
-    """A product of two square F64 matrices, into a warm array."""
-    a, b = np.random.default_rng(0).random((2, GEMM_EXTENT, GEMM_EXTENT))
-    out = np.zeros_like(a)
+    """A ``stack`` of F64 products of ``m`` by ``k`` and ``k`` by ``n`` into a warm array, of large squares unasked."""
+    m, n, k = (arguments.get(name, GEMM_EXTENT) for name in "mnk")
+    stack = arguments.get("stack", 1)
+    if m * n * k <= SERIAL_PRODUCT:
+        stack = -(-stack // _threads())
+    draw = np.random.default_rng(0).random
+    a, b = draw((stack, m, k)), draw((stack, k, n))
+    out = np.zeros((stack, m, n))
     return Prepared(lambda: np.matmul(a, b, out=out), nothing)
 
 

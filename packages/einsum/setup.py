@@ -1,8 +1,8 @@
-"""Builds the native search with the machine's C compiler; everything else stands in pyproject.toml.
+"""Builds the extension with the machine's C compiler; everything else stands in pyproject.toml.
 
-Without a C compiler nothing is built, and the package searches in Python alone; where one is found, failing to build
-is an error. ``CC``, ``CPPFLAGS``, ``CFLAGS``, ``LDFLAGS`` and ``ARCHFLAGS`` are honoured. ``NATIVE_SANITIZE=1`` builds
-with the address and undefined-behaviour sanitizers.
+Without a C compiler nothing is built, and the package searches and calls in Python alone; where one is found, failing
+to build is an error. ``CC``, ``CPPFLAGS``, ``CFLAGS``, ``LDFLAGS`` and ``ARCHFLAGS`` are honoured.
+``NATIVE_SANITIZE=1`` builds with the address and undefined-behaviour sanitizers.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def extensions() -> list[Extension]:
         sanitize = SANITIZE if os.environ.get("NATIVE_SANITIZE") == "1" else []
         return [
             Extension(
-                "tensor_einsum._search",
+                "tensor_einsum._native",
                 sources=sorted(map(str, SOURCES.glob("*.c"))),
                 depends=["setup.py", *sorted(map(str, SOURCES.glob("*.h")))],
                 extra_compile_args=[*FLAGS, *sanitize],
@@ -50,7 +50,7 @@ def extensions() -> list[Extension]:
             )
         ]
     why = f"no C compiler {compiler_command()[0]!r}" if os.name == "posix" else f"{platform.system()} is not supported"
-    print(f"tensor_einsum: {why}: built without the native search, it will search in Python", file=sys.stderr)
+    print(f"tensor_einsum: {why}: built without the extension, it will search and call in Python", file=sys.stderr)
     return []
 
 

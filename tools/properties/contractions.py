@@ -95,7 +95,7 @@ def a_memory_limit_is_kept_or_refused(rng: Random) -> None:
     drawn = network(rng)
     optimize = rng.choice(("auto", "greedy", False, _random_path(rng, len(drawn.inputs))))
     options: dict[str, Any] = {"algebra": drawn.algebra, "conj": drawn.conj, "optimize": optimize}
-    needed = plan(drawn.notation, *drawn.tensors, **options).peak_bytes_on(*drawn.tensors)
+    needed = plan(drawn.notation, *drawn.tensors, **options).peak_bytes
     found, limit = _within(drawn.notation, drawn.tensors, rng.randint(0, needed), options)
     expected = contracted(drawn)
     require(found(*drawn.tensors), expected, drawn, optimize, limit, found.slices)
@@ -111,8 +111,15 @@ def _within(notation: str, tensors: tuple[tr.Tensor, ...], limit: int, options: 
         assert limit < smallest, (notation, limit, smallest)
         limit = smallest
         found = plan(notation, *tensors, memory_limit=limit, **options)
-    peak, kernels = found.peak_bytes, found.peak_bytes_on(*tensors)
-    assert peak <= kernels <= limit, (notation, options, limit, peak, kernels, found.slices)
+    peak, kernels = found.intermediate_bytes, found.peak_bytes
+    assert peak <= kernels == found.peak_bytes_on(*tensors) <= limit, (
+        notation,
+        options,
+        limit,
+        peak,
+        kernels,
+        found.slices,
+    )
     return found, limit
 
 
@@ -133,7 +140,7 @@ def _a_large_plan_keeps_its_limit(rng: Random) -> None:
     options: dict[str, Any] = {"optimize": _random_path(rng, len(inputs)) if rng.random() < 0.9 else "auto"}
     whole = plan(notation, *tensors, **options)
     least = 8 * prod(extents[label] for label in output)
-    limit = max(least, whole.peak_bytes_on(*tensors) // rng.choice((1, 2, 4, 8, 64)))
+    limit = max(least, whole.peak_bytes // rng.choice((1, 2, 4, 8, 64)))
     found, limit = _within(notation, tensors, limit, options)
     if found.slices.count > _MOST_LARGE_SLICES:
         return
@@ -143,7 +150,7 @@ def _a_large_plan_keeps_its_limit(rng: Random) -> None:
     with tr.set_threads(1):
         result = found(*tensors)
     taken = pool.stats().peak_bytes - before
-    promised = found.peak_bytes_on(*tensors)
+    promised = found.peak_bytes
     assert taken <= _ROUNDING * promised + _PANELS, (notation, extents, options, limit, promised, taken, found.slices)
     require(result, expected, notation, extents, options, limit, found.slices)
 

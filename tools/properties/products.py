@@ -106,12 +106,12 @@ def a_native_contraction_is_the_sum_of_products(rng: Random) -> None:
     labels, forms, result = drawn.labels, drawn.forms, drawn.result
     x, y = native(forms[0], labels[0]), native(forms[1], labels[1])
     out = row_major(labels[2][::-1], result.shape[::-1], dtype.numpy_name)
-    axes = join(x, y, out)
+    axes, large = join(x, y, out), rng.choice([(), (0,), (1,), (2,), (0, 1, 2)])
     with some_processor(rng):
         kernels = [
             small_products.bind_contract(forms, result, ContractParams(*labels)),
-            contract.bind_pair(contract.plan_pair(axes, dtype.numpy_name), out),
-            contract.bind_scatter(contract.plan_scatter(axes, x, y), out),
+            contract.bind_pair(contract.plan_pair(axes, dtype.numpy_name, large), out),
+            contract.bind_scatter(contract.plan_scatter(axes, x, y, large), out),
         ]
         for place, kernel in enumerate(kernels):
             if kernel is not None:

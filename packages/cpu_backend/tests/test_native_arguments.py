@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensor_cpu.kernels.contraction.tiny import TinyProduct
 from tensor_cpu.kernels.reduction.native import Loops
 from tensor_cpu.storage import MOST_AXES
 from tensor_cpu.system import blas
@@ -24,22 +23,29 @@ def never(*arrays: Any) -> Any:
     raise AssertionError("the fallback was called")
 
 
-PRODUCT = (1, 2, 3, 4, 0, 4, 1, 0, 3, 1, 0, 3)  # 2 x 4 times 4 x 3
+PRODUCT = ("F64", 4096, (0, 1), (3, 4), (1, 3), (1, 2), (4, 2), (1, 4), (0, 2))  # 3 x 4 times 4 x 2
 
 
 @pytest.mark.parametrize(
-    ("place", "number"),
-    [(0, 2), (0, 0), (0, -1), (1, 3), (1, HUGE), (2, 2), (10, HUGE), (11, 4), (11, 0), (11, -3), (11, HUGE)],
+    ("place", "wrong"),
+    [
+        (1, 0),  # no multiplications at all
+        (1, HUGE),
+        (2, (0, 0)),  # a repeated label
+        (2, (0,)),  # fewer labels than axes
+        (3, (3, 5)),  # another extent of the label that is summed
+        (3, (-3, 4)),
+        (4, (1,)),
+        (5, (1, 2, 3)),
+        (8, (0, 3)),  # a label of the result that no operand has
+        (8, (0, 0)),
+    ],
 )
-def test_a_tiny_product_leads_to_the_elements_of_its_result_alone(place: int, number: int) -> None:
-    numbers = (*PRODUCT[:place], number, *PRODUCT[place + 1 :])
-    if (place, number) == (10, HUGE):  # a stride of an axis of extent 1 means nothing
-        LIBRARY.bind_tiny_product((2, 3), "F64", False, TinyProduct(*numbers))
-        return
-    with pytest.raises(ValueError, match="bind_tiny_product"):
-        LIBRARY.bind_tiny_product((2, 3), "F64", False, TinyProduct(*numbers))
-    kernel = LIBRARY.bind_tiny_product((2, 3), "F64", False, TinyProduct(*PRODUCT))
-    assert kernel(np.ones((2, 4)), np.ones((4, 3))).tolist() == [[4.0] * 3] * 2
+def test_a_tiny_contraction_refuses_operands_and_results_that_do_not_fit(place: int, wrong: Any) -> None:
+    with pytest.raises(ValueError, match=r"bind_tiny_contraction|negative"):
+        LIBRARY.bind_tiny_contraction(*PRODUCT[:place], wrong, *PRODUCT[place + 1 :])
+    kernel = LIBRARY.bind_tiny_contraction(*PRODUCT)
+    assert kernel is not None and kernel(np.ones((4, 3)), np.ones((2, 4))).tolist() == [[4.0] * 3] * 2
 
 
 @pytest.mark.parametrize(
@@ -103,7 +109,7 @@ def test_a_reduction_leads_to_the_elements_of_its_result_alone(inside: Any, kept
 
 
 BINDERS: dict[str, Callable[[Any, Any, Any], Any]] = {
-    "gemm": lambda rows, columns, inner: LIBRARY.bind_gemm("F64", (2, 3), (), rows, columns, inner, False),
+    "gemm": lambda rows, columns, inner: LIBRARY.bind_gemm("F64", (2, 3), (), rows, columns, inner, (), False),
     "pair": lambda rows, columns, inner: LIBRARY.bind_pair("F64", (2, 3), (*rows, *columns), inner),
     "semiring": lambda rows, columns, inner: LIBRARY.bind_semiring(
         "max_plus", "F64", (2, 3), ((), rows, columns, inner), False
@@ -187,8 +193,9 @@ def test_a_form_that_is_no_tuple_is_a_type_error() -> None:
         LIBRARY.bind_batched_simd("inv", "F64", (2, 2), 0, 8, (5,), True, never)
 
 
-def a_tiny_product(**numbers: int) -> TinyProduct:
-    return TinyProduct(*PRODUCT)._replace(**numbers)
+def a_tiny_product(strides_a: tuple[int, ...], strides_b: tuple[int, ...]) -> Any:
+    dtype, most, *_ = PRODUCT
+    return LIBRARY.bind_tiny_contraction(dtype, most, (0, 1), (3, 4), strides_a, (1, 2), (4, 2), strides_b, (0, 2))
 
 
 def a_reduction(**numbers: Any) -> Loops:
@@ -201,10 +208,10 @@ OUT_OF_RANGE: dict[str, Callable[[int], Any]] = {
     "copy_into a target": lambda far: LIBRARY.bind_copy_into((3, 2), (far, 1), (2, 1), "F64"),
     "convert": lambda far: LIBRARY.bind_convert((3, 2), (far, 1), "I32", "F64"),
     "elementwise": lambda far: LIBRARY.bind_elementwise((5,), "F64", (((far,), "F64"), VECTOR), (ADD,), ()),
-    "tiny left": lambda far: LIBRARY.bind_tiny_product((2, 3), "F64", False, a_tiny_product(left_row=far)),
-    "tiny right": lambda far: LIBRARY.bind_tiny_product((2, 3), "F64", False, a_tiny_product(right_column=far)),
+    "tiny left": lambda far: a_tiny_product((1, far), (1, 4)),
+    "tiny right": lambda far: a_tiny_product((1, 3), (1, far)),
     "pair": lambda far: LIBRARY.bind_pair("F64", (3,), ((3, far, 1, 1),), ()),
-    "gemm": lambda far: LIBRARY.bind_gemm("F64", (3,), (), ((3, 1, 0, 1),), (), ((2, 1, far, 0),), False),
+    "gemm": lambda far: LIBRARY.bind_gemm("F64", (3,), (), ((3, 1, 0, 1),), (), ((2, 1, far, 0),), (), False),
     "semiring": lambda far: LIBRARY.bind_semiring("max_plus", "F64", (3,), ((), ((3, far, 0, 1),), (), ()), False),
     "products a": lambda far: LIBRARY.bind_products("F64", (2, 3), (2, 3, 4), (), (far, 1), (3, 1), (3, 1)),
     "products b": lambda far: LIBRARY.bind_products("F64", (2, 3), (2, 3, 4), (), (4, 1), (far, 1), (3, 1)),
@@ -237,10 +244,10 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "bind_convert": ((2,), (1,), "I32", "F64"),
     "bind_tiny_binary": ("add", (2,), "F64", "F64", (1, 1), (False, False), never),
     "bind_tiny_unary": ("sqrt", (2,), "F64"),
-    "bind_tiny_product": ((2, 3), "F64", False, TinyProduct(*PRODUCT)),
+    "bind_tiny_contraction": PRODUCT,
     "bind_elementwise": ((5,), "F64", (VECTOR, VECTOR), (ADD,), ()),
     "bind_pair": ("F64", (3,), ((3, 1, 1, 1),), ()),
-    "bind_gemm": ("F64", (3,), (), ((3, 1, 0, 1),), (), ((2, 1, 1, 0),), False),
+    "bind_gemm": ("F64", (3,), (), ((3, 1, 0, 1),), (), ((2, 1, 1, 0),), (), False),
     "bind_semiring": ("max_plus", "F64", (3,), ((), ((3, 1, 0, 1),), (), ()), False),
     "bind_products": ("F64", (2, 3), (2, 3, 4), (), (4, 1), (3, 1), (3, 1)),
     "bind_reduce": ("sum", "F64", (4,), "F64", Loops(0, 4, 1, 3, 4, (), ())),
@@ -281,16 +288,16 @@ def test_a_wrong_number_of_arguments_is_a_type_error_that_names_the_function(bin
             bind(*arguments)
 
 
-@pytest.mark.parametrize("name", ["rows", "inner", "out_row"])
+@pytest.mark.parametrize("name", ["start", "columns", "row_stride"])
 def test_a_struct_without_one_of_its_members_is_a_type_error(name: str) -> None:
     class Partial:
-        def __getattr__(self, attribute: str) -> int:
+        def __getattr__(self, attribute: str) -> Any:
             if attribute == name:
                 raise AttributeError(attribute)
-            return int(getattr(TinyProduct(*PRODUCT), attribute))
+            return getattr(a_reduction(), attribute)
 
     with pytest.raises(TypeError, match=f"a struct with a member {name}"):
-        LIBRARY.bind_tiny_product((2, 3), "F64", False, Partial())  # type: ignore[arg-type]
+        LIBRARY.bind_reduce("sum", "F64", (4,), "F64", Partial())  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -311,7 +318,7 @@ def bound_kernels() -> dict[str, tuple[Any, list[Any]]]:
         "bind_convert": [np.ones(2, np.int32)],
         "bind_tiny_binary": [np.ones(2), np.ones(2)],
         "bind_tiny_unary": [np.ones(2)],
-        "bind_tiny_product": [np.ones((2, 4)), np.ones((4, 3))],
+        "bind_tiny_contraction": [np.ones((4, 3)), np.ones((2, 4))],
         "bind_elementwise": [np.ones(5), np.ones(5)],
         "bind_pair": [three, three],
         "bind_gemm": [np.ones(4), np.ones(2)],

@@ -80,14 +80,14 @@ class Case:
         return np.asarray(terms.any(summed) if terms.dtype == bool else terms.sum(summed, dtype=terms.dtype))
 
 
-def pair(case: Case) -> Kernel:
+def pair(case: Case, large: tuple[int, ...] = ()) -> Kernel:
     x, y, result = case.operands
-    return bind_pair(plan_pair(join(x, y, result), result.dtype), result)
+    return bind_pair(plan_pair(join(x, y, result), result.dtype, large), result)
 
 
-def scatter(case: Case) -> Kernel:
+def scatter(case: Case, large: tuple[int, ...] = ()) -> Kernel:
     x, y, result = case.operands
-    return bind_scatter(plan_scatter(join(x, y, result), x, y), result)
+    return bind_scatter(plan_scatter(join(x, y, result), x, y, large), result)
 
 
 def whole_numbers(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Array:
@@ -318,6 +318,53 @@ def test_groups_too_long_for_a_table_are_left_to_numpy() -> None:
         LIBRARY.bind_pair("I64", (), (), ((long, 1, 1, 0),))
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("large", [(1,), (0, 2), (0, 1, 2)])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_order_in_which_a_large_result_is_computed_changes_no_bit(
+    dtype: str, large: tuple[int, ...], threads: int
+) -> None:
+    LIBRARY.set_threads(threads)
+    for seed in range(40):
+        case = random_case(seed, dtype)
+        for bind in (pair, scatter):
+            found = bind(case, large)(case.x, case.y)
+            assert found.tobytes() == bind(case)(case.x, case.y).tobytes()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_stack_that_lies_inside_a_line_is_walked_within_blocks_of_rows_and_columns(threads: int) -> None:
+    LIBRARY.set_threads(threads)
+    case = named_case("bkms,nks->bnms", "float64", b=3, k=300, m=2, n=700, s=4)
+    x, y, result = case.operands
+    plan = plan_scatter(join(x, y, result), x, y, (0, 1, 2))
+
+    assert [axis.extent for axis in plan.near] == [4]
+    assert np.array_equal(bind_scatter(plan, result)(case.x, case.y), case.expected())
+
+
+def test_very_many_rows_are_stacked_and_nothing_is_refused() -> None:
+    case = named_case("ahk,kj->ahj", "float64", a=9, h=30_000, k=3, j=2)
+    x, y, result = case.operands
+    x = x._replace(strides=(3 * 30_001, 3, 1))  # so that the axes of rows are two
+    stored = np.zeros((9, 30_001, 3))
+    stored[:, :30_000] = case.x
+    plan = plan_scatter(join(x, y, result), x, y)
+
+    assert [axis.extent for axis in plan.stack] == [9]
+    assert np.array_equal(bind_scatter(plan, result)(stored[:, :30_000], case.y), case.expected())
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int64", "complex128"])
+def test_a_product_in_narrow_blocks_for_several_threads_has_the_bits_of_one(dtype: str) -> None:
+    case = named_case("ij,jk->ik", dtype, i=250, j=300, k=260)
+    LIBRARY.set_threads(1)
+    alone = scatter(case)(case.x, case.y).tobytes()
+    for threads in (2, 3, 5):
+        LIBRARY.set_threads(threads)
+        assert scatter(case)(case.x, case.y).tobytes() == alone
+
+
 HUGE = 1 << 62
 
 
@@ -338,8 +385,9 @@ HUGE = 1 << 62
 def test_axes_that_do_not_make_the_result_are_refused(kept: Any) -> None:
     makers: list[Callable[[], Kernel]] = [
         lambda: LIBRARY.bind_pair("F64", (2,), kept, ()),
-        lambda: LIBRARY.bind_gemm("F64", (2,), kept, (), (), (), False),
-        lambda: LIBRARY.bind_gemm("F64", (2,), (), kept, (), (), False),
+        lambda: LIBRARY.bind_gemm("F64", (2,), kept, (), (), (), (), False),
+        lambda: LIBRARY.bind_gemm("F64", (2,), (), kept, (), (), (), False),
+        lambda: LIBRARY.bind_gemm("F64", (2,), (), (), (), (), kept, False),
         lambda: LIBRARY.bind_semiring("max_plus", "F64", (2,), ((), kept, (), ()), False),
         lambda: LIBRARY.bind_semiring("max_plus", "F64", (2,), ((), (), kept, ()), False),
     ]

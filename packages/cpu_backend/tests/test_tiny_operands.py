@@ -175,12 +175,18 @@ def test_forms_without_a_small_kernel_are_left_to_numpy() -> None:
     )
 
 
-def test_a_product_whose_right_operand_is_not_tiny_is_refused() -> None:
+def test_a_product_whose_right_operand_is_not_tiny_is_left_to_others() -> None:
     def bind(inner: int, columns: int) -> Any:
-        product = small_products.TinyProduct(1, 1, columns, inner, 0, 0, 1, 0, 1, inner, 0, columns)
-        return extension.LIBRARY.bind_tiny_product((1, columns), "F64", False, product)
+        left, right = ((0, 1), (1, inner), (1, 1)), ((1, 2), (inner, columns), (columns, 1))
+        return extension.LIBRARY.bind_tiny_contraction("F64", 4096, *left, *right, (0, 2))
 
-    assert bind(32, 30)(np.ones((1, 32)), np.ones((32, 30))).tolist() == [[32.0] * 30]
-    for inner, columns in ((31, 31), (2**32, 2**32), (-1, 4)):
-        with pytest.raises(ValueError, match=r"at most|negative"):
-            bind(inner, columns)
+    assert bind(32, 30)(np.ones((32, 1)), np.ones((32, 30))).tolist() == [[32.0]] * 30
+    for inner, columns in ((31, 31), (961, 1), (2**32, 2**32), (0, 4)):
+        assert bind(inner, columns) is None
+
+
+def test_a_product_of_too_many_multiplications_is_left_to_others() -> None:
+    matrix = ((16, 16), (1, 16))
+    for most, found in ((16**3, True), (16**3 - 1, False)):
+        kernel = extension.LIBRARY.bind_tiny_contraction("F64", most, (0, 1), *matrix, (1, 2), *matrix, (0, 2))
+        assert (kernel is not None) is found

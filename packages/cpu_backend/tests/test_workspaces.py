@@ -11,6 +11,7 @@ import pytest
 
 import tensor_runtime as tr
 from tensor_core.dtypes import F64, I32, Bool, DType
+from tensor_cpu.kernels.contraction import choice
 from tensor_cpu.system.errstate import IGNORING_FP_ERRORS
 from tensor_cpu.system.extension import AVAILABLE
 from tensor_cpu.system.memory import pool
@@ -48,6 +49,12 @@ def one_thread() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def by_blas(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Our own products copy nothing, and are sometimes the faster ones."""
+    monkeypatch.setattr(choice, "plan_native", lambda *_: None)
+
+
 def bound(name: str, operands: tuple[Tensor, ...], shape: tuple[int, ...], dtype: DType, params: Any) -> Kernel:
     return registry.bind(name, tuple(x._form for x in operands), form_of(dtype, shape, CPU), params)
 
@@ -82,6 +89,7 @@ def test_a_product_of_matrices_that_blas_reads_takes_nothing(first: str, second:
     assert_announced(kernel, x, y)
 
 
+@pytest.mark.usefixtures("by_blas")
 @pytest.mark.parametrize("view", [name for name in VIEWS if name not in PLAIN])
 def test_a_product_announces_the_copy_of_an_operand_that_blas_cannot_read(view: str) -> None:
     for x, y in [(VIEWS[view](), VIEWS["plain"]()), (VIEWS["plain"](), VIEWS[view]())]:
@@ -97,6 +105,7 @@ def test_a_product_of_two_such_operands_announces_what_it_takes(view: str) -> No
         assert_announced(bound("contract", (x, y), (N, N), F64, labels), x, y)
 
 
+@pytest.mark.usefixtures("by_blas")
 def test_copies_of_both_operands_are_announced() -> None:
     x = tr.broadcast_to(tr.ones((1, 1)), (2 * N, 2 * N))
     kernel = bound("contract", (x, x), (2 * N, 2 * N), F64, PRODUCT)
@@ -111,6 +120,7 @@ def test_a_converted_operand_is_announced_in_the_dtype_of_the_result() -> None:
     assert_announced(kernel, x, y)
 
 
+@pytest.mark.usefixtures("by_blas")
 def test_a_result_that_is_permuted_is_announced_once() -> None:
     x, y = tr.ones((4, 256, 1024)), tr.ones((1024, 4, 256))
     kernel = bound("contract", (x, y), (4, 4, 256, 256), F64, ((0, 1, 2), (2, 3, 4), (0, 3, 1, 4)))

@@ -1,7 +1,5 @@
-/* The extension module tensor_einsum._search: functions from numbers to numbers. */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-
+/* The extension module tensor_einsum._native: functions from numbers to numbers, and the type of cached calls. */
+#include "calls.h"
 #include "layouts.h"
 #include "search.h"
 
@@ -123,16 +121,18 @@ static PyObject *result_of(const Outcome *outcome, int terms) {
 
 static PyObject *search(PyObject *module, PyObject *args) {
     PyObject *inputs, *output, *bits;
-    int smallest;
+    int smallest, timed;
     unsigned long long seed;
     Request request = {.begun = seconds_now(), .interrupted = interrupted};
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!O!O!pdddddddddKi", &PyTuple_Type, &inputs, &PyTuple_Type, &output, &PyTuple_Type,
-                          &bits, &smallest, &request.element_products, &request.product_rate, &request.element_rate,
-                          &request.step_seconds, &request.rotations, &request.share, &request.seconds,
-                          &request.most_rotations, &request.largest, &seed, &request.threads))
+    if (!PyArg_ParseTuple(args, "O!O!O!ppdddddddddddKi", &PyTuple_Type, &inputs, &PyTuple_Type, &output, &PyTuple_Type,
+                          &bits, &smallest, &timed, &request.element_products, &request.cache.bits,
+                          &request.cache.uncached, &request.product_rate, &request.element_rate, &request.step_seconds,
+                          &request.rotations, &request.share, &request.seconds, &request.most_rotations,
+                          &request.largest, &seed, &request.threads))
         return NULL;
     request.smallest = smallest;
+    request.timed = timed;
     request.seed = seed;
     if (request.threads < 1) request.threads = 1;
     Memory memory = {0};
@@ -272,6 +272,7 @@ static PyMethodDef functions[] = {
 };
 
 static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, (void *)calls_add_to},
 #ifdef Py_mod_multiple_interpreters
     {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
 #endif
@@ -280,12 +281,12 @@ static PyModuleDef_Slot slots[] = {
 
 static PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
-    .m_name = "tensor_einsum._search",
-    .m_doc = "The native search for contraction orders; tensor_einsum.search.engine calls it.",
+    .m_name = "tensor_einsum._native",
+    .m_doc = "The native search for contraction orders, and calls of kernels that are known.",
     .m_size = 0,
     .m_methods = functions,
     .m_slots = slots,
 };
 
-PyMODINIT_FUNC PyInit__search(void); /* found by its name */
-PyMODINIT_FUNC PyInit__search(void) { return PyModuleDef_Init(&definition); }
+PyMODINIT_FUNC PyInit__native(void); /* found by its name */
+PyMODINIT_FUNC PyInit__native(void) { return PyModuleDef_Init(&definition); }

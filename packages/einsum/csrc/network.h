@@ -66,6 +66,8 @@ typedef struct {
     bool products;  /* whether they count */
     int size_power; /* of the size of a result: 0, 1, or 2 where the largest is what counts */
     Log element;    /* weight of that power of the size */
+    Log cached;     /* results above take longer to move; INT32_MAX where that does not count */
+    Log uncached;   /* by so much more */
     Log largest;    /* results above are slowly priced out; INT32_MAX without a limit */
 } Aim;
 
@@ -78,7 +80,7 @@ static inline Log add_logs(Log a, Log b) {
 
 static inline Log cost_of(const Aim *aim, Log products, Log size) {
     if (!aim->size_power) return products;
-    Log moved = aim->size_power * size + aim->element;
+    Log moved = aim->size_power * size + aim->element + (size > aim->cached ? aim->uncached : 0);
     return aim->products ? add_logs(products, moved) : moved;
 }
 

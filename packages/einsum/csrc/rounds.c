@@ -7,8 +7,9 @@ enum { EPOCHS = 8, WARM_ROUNDS = 3, ROTATIONS_FOR_ALL = 2000 };
 static const double STARTS = 0.15, FRESH = 0.57,
                     FRESH_UNSLICED = 0.3;                /* parts of the search; the rest is for warm rounds */
 static const double HOT = 0.6, WARM = 0.25, COLD = 0.12; /* temperatures in bits */
-static const double MOST_BYTES = 256e6;                  /* of all trees; with larger ones there are fewer chains */
-static const double BEHIND = 1.0;                        /* bits, at which a chain gives up and follows the best */
+static const double PLAIN_BITS = 20, MORE_BITS = 40; /* by what a tree costs: once as hot for each of these, above */
+static const double MOST_BYTES = 256e6;              /* of all trees; with larger ones there are fewer chains */
+static const double BEHIND = 1.0;                    /* bits, at which a chain gives up and follows the best */
 
 bool rounds_make(Rounds *rounds, Memory *memory, const Network *network, const Aim *aim, uint64_t seed) {
     double bytes = 2.0 * network->terms * network->words * sizeof(Word) * (START_KINDS + 2); /* of a chain's trees */
@@ -140,11 +141,20 @@ static void exchange(Rounds *rounds) {
 
 static double fresh_part(const Rounds *rounds) { return rounds->largest < INFINITY ? FRESH_UNSLICED : FRESH; }
 
+/* By how much temperatures are higher: what a rotation changes grows with the bits of extents and of hyper-edges, and so
+   does what the best tree so far costs. */
+static double warmth(const Rounds *rounds) {
+    double least = rounds->best_cost;
+    for (int i = 0; i < rounds->active; i++) least = fmin(least, rounds->chains[i].best_cost);
+    return least < INFINITY ? fmax(1, (least / ONE - PLAIN_BITS) / MORE_BITS) : 1;
+}
+
 static void anneal_fresh(Rounds *rounds, Whole whole) {
     for (int epoch = 0; epoch < EPOCHS && !clock_over(rounds->clock); epoch++) {
+        const double scale = warmth(rounds);
         for (int i = 0; i < rounds->active; i++) {
-            rounds->hot[i] = HOT * pow(COLD / HOT, (double)epoch / EPOCHS);
-            rounds->cold[i] = HOT * pow(COLD / HOT, (epoch + 1.0) / EPOCHS);
+            rounds->hot[i] = scale * HOT * pow(COLD / HOT, (double)epoch / EPOCHS);
+            rounds->cold[i] = scale * HOT * pow(COLD / HOT, (epoch + 1.0) / EPOCHS);
         }
         all_do(rounds, ANNEAL, 0.95 * fresh_part(rounds) / EPOCHS, whole);
         if (rounds->largest == INFINITY) exchange(rounds); /* what is cheap unsliced may be dear when it is sliced */
@@ -153,13 +163,13 @@ static void anneal_fresh(Rounds *rounds, Whole whole) {
 }
 
 static void anneal_warm(Rounds *rounds, Whole whole) {
-    double part = (1 - STARTS - fresh_part(rounds)) / WARM_ROUNDS;
+    const double part = (1 - STARTS - fresh_part(rounds)) / WARM_ROUNDS, scale = warmth(rounds);
     for (int round = 0; round < WARM_ROUNDS && !clock_over(rounds->clock); round++) {
         for (int i = 0; i < rounds->active; i++) {
             Chain *chain = &rounds->chains[i];
             bool follows = i < rounds->active / 2 || round == WARM_ROUNDS - 1;
-            rounds->hot[i] = WARM * pow(1.1, (rounds->active - 1) / 2.0 - i);
-            rounds->cold[i] = COLD;
+            rounds->hot[i] = scale * WARM * pow(1.1, (rounds->active - 1) / 2.0 - i);
+            rounds->cold[i] = scale * COLD;
             if (follows || chain->best_cost == INFINITY) chain_begin(chain, &rounds->best, &rounds->best_slices);
             else chain_begin(chain, &chain->best, &chain->best_slices);
         }

@@ -53,7 +53,8 @@ static void assemble(Search *search, const Tree *reduced, const Slices *slices) 
 }
 
 static Measure measure(Search *search) {
-    return tree_measure(search->memory, &search->whole, sliced_labels(&search->slices), &search->tree);
+    return tree_measure(search->memory, &search->whole, sliced_labels(&search->slices), &search->request->cache,
+                        &search->tree);
 }
 
 static void note(void *data, Rounds *rounds) {
@@ -208,12 +209,16 @@ static void write_result(Search *search) {
 }
 
 static Aim aim_of(const Request *request) {
-    Aim aim = {.products = !request->smallest, .largest = INT32_MAX};
+    Aim aim = {.products = !request->smallest, .cached = INT32_MAX, .largest = INT32_MAX};
     if (request->smallest) {
         aim.size_power = 2;
     } else if (request->element_products > 0) { /* a result is written, and read again */
         aim.size_power = 1;
         aim.element = (Log)lrint(ONE * fmin(1000, fmax(-1000, log2(2 * request->element_products))));
+        if (request->timed) {
+            aim.cached = (Log)lrint(ONE * fmin(1000, request->cache.bits));
+            aim.uncached = (Log)lrint(ONE * request->cache.uncached);
+        }
     }
     return aim;
 }

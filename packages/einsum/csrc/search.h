@@ -7,7 +7,9 @@
 typedef struct {
     Description network;
     bool smallest;           /* the largest result is what counts */
+    bool timed;              /* time is what counts */
     double element_products; /* what moving an element costs beside a product */
+    Cache cache;
     /* how fast the tree found will be contracted */
     double product_rate, element_rate, step_seconds;
     /* how long to search: rotations, a part of the time of contracting, and seconds; INFINITY where another counts */

@@ -86,7 +86,7 @@ bool slices_add(Memory *memory, const Network *network, const Aim *aim, Log size
 bool slices_keep(Memory *memory, const Network *network, const Limit *limit, Tree *tree, const Slices *slices) {
     double peak = tree_peak(memory, network, sliced_labels(slices), tree);
     if (fabs(peak - limit->largest) > NEARLY) return peak < limit->largest;
-    return tree_measure(memory, network, sliced_labels(slices), tree).peak <= limit->largest + 1e-9;
+    return tree_measure(memory, network, sliced_labels(slices), NULL, tree).peak <= limit->largest + 1e-9;
 }
 
 bool slices_fit(Memory *memory, const Network *network, const Aim *aim, const Limit *limit, Random *random, Tree *tree,

@@ -20,7 +20,8 @@ static inline double power(Log exponent) {
 /* Of one contraction, in units of 2^base. A result above the limit costs four times as much for each bit above. */
 static inline double price(const Aim *aim, Log products, Log size, Log base) {
     double sum = aim->products ? power(products - base) : 0;
-    if (aim->size_power) sum += power(aim->size_power * size + aim->element - base);
+    if (aim->size_power)
+        sum += power(aim->size_power * size + aim->element + (size > aim->cached ? aim->uncached : 0) - base);
     return size > aim->largest ? sum * power(2 * (size - aim->largest)) : sum;
 }
 

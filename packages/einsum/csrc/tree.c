@@ -143,7 +143,7 @@ static void add(Sum *sum, double bits) {
 
 static double sum_bits(const Sum *sum) { return sum->factor > 0 ? sum->exponent + log2(sum->factor) : -INFINITY; }
 
-Measure tree_measure(Memory *memory, const Network *network, const Word *sliced, Tree *tree) {
+Measure tree_measure(Memory *memory, const Network *network, const Word *sliced, const Cache *cache, Tree *tree) {
     Mark mark = memory_mark(memory);
     int words = network->words, nodes = 2 * network->terms, *order = TAKE(memory, int, network->terms);
     double *bits = TAKE(memory, double, nodes), largest = -INFINITY, slices = sliced ? exact_bits(network, sliced) : 0;
@@ -161,9 +161,11 @@ Measure tree_measure(Memory *memory, const Network *network, const Word *sliced,
         int node = order[i], a = tree->left[node], b = tree->right[node];
         for (int w = 0; w < words; w++) joined[w] = row(tree->legs, a, words)[w] | row(tree->legs, b, words)[w];
         add(&products, exact_bits(network, joined));
-        add(&elements, bits[a]);
-        add(&elements, bits[b]);
-        add(&elements, bits[node]);
+        const int moved[] = {a, b, node};
+        for (int k = 0; k < 3; k++) {
+            const double size_bits = bits[moved[k]];
+            add(&elements, size_bits + (cache && size_bits > cache->bits ? cache->uncached : 0));
+        }
         size[node] = exp2(bits[node] - unit); /* terms are the caller's: they take nothing */
         double a_first = fmax(peak[a], size[a] + peak[b]), b_first = fmax(peak[b], size[b] + peak[a]);
         if (b_first < a_first) {

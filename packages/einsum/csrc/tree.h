@@ -12,9 +12,14 @@ typedef struct {
     Log *size;  /* of every node; kept only where the aim looks at sizes */
 } Tree;
 
+/* How large a tensor may be, log2 of its elements, that is moved in the cache; and by how many bits others are slower. */
+typedef struct {
+    double bits, uncached;
+} Cache;
+
 /* What a tree takes in all, exactly but for rounding; log2 of numbers. */
 typedef struct {
-    double products, elements; /* of all slices together */
+    double products, elements; /* of all slices together; elements moved, those beyond the cache several times */
     double size, peak;         /* of one slice; the peak has the whole result besides where there are slices */
 } Measure;
 
@@ -34,8 +39,9 @@ Log tree_size(const Tree *tree);    /* of the largest result */
 /* Log2 of the elements live at the peak, nearly: weights are rounded. */
 double tree_peak(Memory *memory, const Network *network, const Word *sliced, const Tree *tree);
 
-/* Counts exactly; swaps children so that the one that needs more room comes first. */
-Measure tree_measure(Memory *memory, const Network *network, const Word *sliced, Tree *tree);
+/* Counts exactly; swaps children so that the one that needs more room comes first. Without a cache, every element takes
+   as long to move. */
+Measure tree_measure(Memory *memory, const Network *network, const Word *sliced, const Cache *cache, Tree *tree);
 
 static inline bool is_term(const Tree *tree, int node) { return node < tree->terms; }
 

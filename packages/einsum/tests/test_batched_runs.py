@@ -15,7 +15,7 @@ import tensor_runtime as tr
 from network_cases import Case, networks, same, small_integers
 from tensor_core import C64, F32, F64, Bool
 from tensor_core.errors import ArgumentError, DTypeError
-from tensor_einsum import ExtentError, MemoryLimitError, Plan, plan
+from tensor_einsum import ExtentError, MemoryLimitError, Plan, Progress, plan
 from tensor_einsum.derivatives.running import BoundSweep
 from tensor_runtime.algebras import MAX_PLUS
 
@@ -102,7 +102,7 @@ def test_steps_that_no_operand_of_the_batch_reaches_run_once(monkeypatch: pytest
     runs: list[list[str]] = []
     run = BoundSweep.__call__
 
-    def noted(bound: BoundSweep, arrays: Any) -> Any:
+    def noted(bound: BoundSweep, arrays: Any, *done: Any) -> Any:
         runs.append([step.subscripts for step in bound.sweep.steps])
         return run(bound, arrays)
 
@@ -114,6 +114,34 @@ def test_steps_that_no_operand_of_the_batch_reaches_run_once(monkeypatch: pytest
     assert runs[0] == ["ij,jk->ik"]
     assert runs[1:] == [["ka,ik->ai", "i,ai->a"]] * 7
     assert result.to_numpy().tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("limit", [None, 30_000, 15_000])
+@pytest.mark.parametrize("cut", ["", "i"])
+def test_progress_counts_the_steps_of_all_parts(limit: int | None, cut: str) -> None:
+    a, vectors = tr.ones((20, 20)), tr.ones((20, 70))
+    found = plan("ij,jk,k->i", (20, 20), (20, 20), (20,), optimize=[(0, 1), (0, 1)]).with_slices(cut)
+    seen: list[Progress] = []
+    result = found.map([a, a, vectors], memory_limit=limit, progress=seen.append)
+
+    assert result.to_numpy().tolist() == found.map([a, a, vectors]).to_numpy().tolist()
+    assert [now.done for now in seen] == list(range(1, seen[-1].total + 1))
+    assert len({now.total for now in seen}) == 1
+    assert seen[-1].share == 1.0
+    with pytest.raises(ArgumentError, match=r"progress is 'yes'; accepted: True, False"):
+        found.map([a, a, vectors], memory_limit=limit, progress="yes")  # type: ignore[arg-type]
+
+
+def test_a_batch_of_no_values_keeps_a_limit() -> None:
+    a, none = tr.ones((20, 20)), tr.ones((20, 0))
+    found = plan("ij,jk,k->i", (20, 20), (20, 20), (20,))
+    for limit in (None, 0, 10, 5000):
+        try:
+            result = found.map([a, a, none], memory_limit=limit)
+        except MemoryLimitError as error:
+            assert limit is not None and error.smallest > limit
+            result = found.map([a, a, none], memory_limit=error.smallest)
+        assert result.shape == (20, 0)
 
 
 def test_a_limit_that_no_value_keeps_is_refused_with_one_that_works() -> None:

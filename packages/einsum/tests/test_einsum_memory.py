@@ -55,13 +55,13 @@ def test_no_step_runs_when_the_peak_is_more_than_there_can_be(
 
 
 def test_exactly_what_there_is_suffices(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(executor, "recently_usable_bytes", lambda: LARGE.peak_bytes)
-    executor.check_fits(LARGE, LARGE.peak_bytes)
-    monkeypatch.setattr(executor, "recently_usable_bytes", lambda: LARGE.peak_bytes - 1)
+    monkeypatch.setattr(executor, "recently_usable_bytes", lambda: LARGE.intermediate_bytes)
+    executor.check_fits(LARGE, LARGE.intermediate_bytes)
+    monkeypatch.setattr(executor, "recently_usable_bytes", lambda: LARGE.intermediate_bytes - 1)
     with pytest.raises(OutOfMemoryError):
-        executor.check_fits(LARGE, LARGE.peak_bytes)
+        executor.check_fits(LARGE, LARGE.intermediate_bytes)
     monkeypatch.setattr(executor, "recently_usable_bytes", lambda: None)
-    executor.check_fits(LARGE, LARGE.peak_bytes)
+    executor.check_fits(LARGE, LARGE.intermediate_bytes)
 
 
 def test_small_plans_never_ask(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,7 +133,7 @@ for call in (
         call()
     except OutOfMemoryError as error:
         found.append([error.needed, error.usable, "workspaces" in str(error), list(ran)])
-print(json.dumps([plan.peak_bytes, steps.peak_bytes, *found]))
+print(json.dumps([plan.intermediate_bytes, steps.intermediate_bytes, *found]))
 """
 """The kernels that are called are noted, from the first einsum on."""
 
@@ -154,25 +154,25 @@ def test_copies_that_the_limit_of_the_process_forbids_are_refused_before_a_kerne
 
 def test_a_plan_needs_the_copies_of_its_steps_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(executor, "_UNCHECKED", 0)
-    matrix = 8 * 640**2
-    x, repeated = tr.ones((640, 640)), tr.broadcast_to(tr.ones((640, 1)), (640, 640))
+    matrix = 8 * 1500**2
+    x, repeated = tr.ones((1500, 1500)), tr.broadcast_to(tr.ones((1500, 1)), (1500, 1500))
     found = plan("ij,(jk,kl)->il", repeated, x, x)
-    usable = [found.peak_bytes + matrix - 1]
+    usable = [found.intermediate_bytes + matrix - 1]
     monkeypatch.setattr(executor, "recently_usable_bytes", lambda: usable[0])
     calls: list[Callable[[], tr.Tensor]] = [
         lambda: found(repeated, x, x),
         lambda: einsum(found.notation, repeated, x, x),
     ]
     for call in calls:
-        usable[0] = found.peak_bytes + matrix - 1
-        with pytest.raises(OutOfMemoryError, match=r"beside the operands \(3.1 MiB of it for workspaces, such as"):
+        usable[0] = found.intermediate_bytes + matrix - 1
+        with pytest.raises(OutOfMemoryError, match=r"beside the operands \(17.2 MiB of it for workspaces, such as"):
             call()
         usable[0] += 1
-        assert call().shape == (640, 640)
+        assert call().shape == (1500, 1500)
 
-    assert found.peak_bytes == 2 * matrix
-    usable[0] = found.peak_bytes
-    assert found(x, x, x).shape == (640, 640)  # operands that are read as they lie
+    assert found.intermediate_bytes == 2 * matrix
+    usable[0] = found.intermediate_bytes
+    assert found(x, x, x).shape == (1500, 1500)  # operands that are read as they lie
 
 
 def test_a_workspace_counts_in_its_own_step_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,6 +180,6 @@ def test_a_workspace_counts_in_its_own_step_alone(monkeypatch: pytest.MonkeyPatc
     repeated = tr.broadcast_to(tr.ones((700, 1)), (700, 700))
     x, wide = tr.ones((700, 1)), tr.ones((1, 7000))
     found = plan("((ij,jk),kl)->il", repeated, x, wide)
-    assert found.peak_bytes > 8 * 700**2  # the last step's, in which nothing is copied
-    monkeypatch.setattr(executor, "recently_usable_bytes", lambda: found.peak_bytes)
+    assert found.intermediate_bytes > 8 * 700**2  # the last step's, in which nothing is copied
+    monkeypatch.setattr(executor, "recently_usable_bytes", lambda: found.intermediate_bytes)
     assert found(repeated, x, wide).shape == (700, 7000)

@@ -28,6 +28,18 @@ def test_white_space_means_nothing() -> None:
     assert parse(" i j ,\tjk\n-> i k ").output == parse("ij,jk->ik").output
 
 
+@given(st.text("aZ0é漢_,;", max_size=9), st.none() | st.text("aZ0é漢_", max_size=4))
+def test_a_blank_at_the_end_changes_nothing_but_the_text(inputs: str, output: str | None) -> None:
+    def read(text: str) -> object:
+        try:
+            return parse(text)._replace(text="")
+        except SubscriptsError as error:
+            return str(error).split("\n")[0], error.column
+
+    text = inputs if output is None else f"{inputs}->{output}"
+    assert read(text) == read(f"{text} ")
+
+
 @pytest.mark.parametrize(
     ("implicit", "explicit"),
     [

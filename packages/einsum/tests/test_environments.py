@@ -14,10 +14,11 @@ import tensor_runtime as tr
 from network_cases import Case, networks, same, small_integers
 from network_derivatives import environment
 from tensor_core import C64, F32, F64, I64
-from tensor_core.errors import ArgumentError, DTypeError, OutOfMemoryError, ShapeError
+from tensor_core.errors import ArgumentError, DTypeError, OutOfMemoryError, ShapeError, TensorError
 from tensor_einsum import ExtentError, MemoryLimitError, plan
 from tensor_einsum.derivatives import environments, running
 from tensor_einsum.execution import executor
+from tensor_einsum.execution.sequenced import Sequenced
 from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND, Semiring
 from tensor_runtime.backends.bindings import binding_cache
 
@@ -274,7 +275,32 @@ def test_running_out_of_memory_on_the_way_says_in_which_step() -> None:
 
     bound.instructions = (bound.instructions[0], bound.instructions[1]._replace(kernel=fails))
     with pytest.raises(OutOfMemoryError, match=r"environments: not enough memory in step 1 of 2, ij->ij, whose result"):
-        bound([a._array, a._array])
+        bound([a._array, a._array], done=lambda: None)
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_steps_of_a_sweep_that_run_at_once_fail_as_they_do_one_by_one(known: bool) -> None:
+    a = tr.ones((2, 2))
+    sweep = plan("ij,jk,kl,li->", a, a, a, a).environments_plan()
+    bound = running.BoundSweep("environments", sweep, [a._form] * 4)
+    raised = ShapeError("mine", shapes=()) if known else MemoryError()
+
+    def fails(*arrays: Any) -> Any:
+        raise raised
+
+    places = [(*one[:3], slot) for slot, one in enumerate(bound.instructions, 4)]
+    bound._at_once = Sequenced(bound.home, [*places[:3], (fails, *places[3][1:]), *places[4:]], sweep.results)
+    if not Sequenced(bound.home, places, sweep.results).run([*[a._array] * 4, *[None] * len(places)]):
+        return  # the backend has no sequences
+    with pytest.raises(TensorError) as caught:
+        bound([a._array] * 4)
+    if known:
+        assert caught.value is raised
+    else:
+        assert isinstance(caught.value, OutOfMemoryError)
+        assert caught.value.step == 3
+        assert "not enough memory in step 3" in str(caught.value)
+        assert caught.value.__cause__ is raised
 
 
 def test_results_are_inferred_without_computing() -> None:

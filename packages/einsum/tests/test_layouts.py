@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 import tensor_runtime as tr
 from network_cases import Case, cases, naive, networks, same, small_integers
 from network_derivatives import environment
-from tensor_einsum import Plan, plan
+from tensor_einsum import Plan, native, plan
 from tensor_einsum.notation.network import Labels
 from tensor_einsum.plans.plan import plan_cache
-from tensor_einsum.search import native
 from tensor_einsum.search.path import to_ids
 from tensor_einsum.steps import layouts
 from tensor_einsum.steps.steps import Step, build_steps

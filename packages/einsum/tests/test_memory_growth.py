@@ -35,8 +35,8 @@ for _ in range(runs):
     result = None
     result = found(*operands, strip_exponent=True)[0] if strips else found(*operands)
 print(json.dumps({
-    "growth": status("VmHWM") - before, "whole": whole.peak_bytes_on(*operands), "slices": found.slices.count,
-    "needs": found.peak_bytes_on(*operands), "pool": pool.stats().peak_bytes, "sum": tr.sum(tr.abs(result)).item(),
+    "growth": status("VmHWM") - before, "whole": whole.peak_bytes, "slices": found.slices.count,
+    "needs": found.peak_bytes, "pool": pool.stats().peak_bytes, "sum": tr.sum(tr.abs(result)).item(),
 }))
 """
 MEBIBYTE = 1 << 20

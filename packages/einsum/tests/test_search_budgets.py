@@ -10,7 +10,7 @@ from math import exp2
 
 import pytest
 
-from tensor_einsum.search import native
+from tensor_einsum import native
 from tensor_einsum.search.engine import search
 from tensor_einsum.search.measure import measure
 from tensor_einsum.search.problem import Budget, Objective, Problem

@@ -7,10 +7,10 @@ from math import exp2, inf, isclose, log2, prod
 
 import pytest
 
-from tensor_einsum.search import native
+from tensor_einsum import native
 from tensor_einsum.search.engine import search
 from tensor_einsum.search.measure import measure
-from tensor_einsum.search.problem import Budget, Found, Objective, Problem
+from tensor_einsum.search.problem import CACHED, UNCACHED, Budget, Found, Objective, Problem
 from tensor_einsum.testing.networks import drawn, lattice, of_edges, regular_graph
 
 Tree = int | tuple["Tree", "Tree"]
@@ -41,6 +41,10 @@ def tree_of(path: tuple[tuple[int, int], ...], operands: int) -> Tree:
     return nodes[-1]
 
 
+def as_moved(size: int) -> int:
+    return size if size <= CACHED else UNCACHED * size
+
+
 def leaves_of(tree: Tree) -> set[int]:
     return {tree} if isinstance(tree, int) else leaves_of(tree[0]) | leaves_of(tree[1])
 
@@ -61,7 +65,7 @@ def contractions(problem: Problem, tree: Tree) -> Iterator[tuple[int, int, int]]
         if not isinstance(node, int):
             a, b = (open_labels(leaves_of(child)) for child in node)
             result = open_labels(leaves_of(node))
-            yield size(a | b), size(a) + size(b) + size(result), size(result)
+            yield size(a | b), sum(map(as_moved, map(size, (a, b, result)))), size(result)
             yield from visit(node[0])
             yield from visit(node[1])
 
@@ -110,6 +114,25 @@ def test_what_is_reported_is_what_the_path_costs() -> None:
             steps = list(contractions(problem, tree_of(found.path, len(problem.inputs))))
             total = sum(step[0] for step in steps)
             assert isclose(record.log2_products, log2(total) if total else -inf, rel_tol=1e-9, abs_tol=1e-9)
+
+
+def test_tensors_beyond_the_cache_take_longer_to_move_by_the_estimate_and_in_the_search() -> None:
+    objective = Objective("seconds", step_seconds=1e-9)
+    beyond = 0
+    for seed in range(40):
+        network = drawn(seed, seed % 4 + 2)
+        problem = network._replace(extents=tuple(400 * extent for extent in network.extents))
+        found = search(problem, objective, SHORT)
+        counted, operands = measure(problem, found.path), len(problem.inputs)
+        tree = tree_of(found.path, operands)
+        moved = sum(step[1] for step in contractions(problem, tree))
+        assert isclose(counted.elements, log2(moved), rel_tol=1e-9)
+        estimated = objective.log2_seconds(counted.products, counted.elements, operands - 1)
+        assert isclose(found.record.log2_seconds, estimated, rel_tol=1e-9, abs_tol=1e-9)
+        best = min(cost(problem, other, objective) for other in trees(tuple(range(operands))))
+        assert cost(problem, tree, objective) <= best * 1.001
+        beyond += counted.size > log2(CACHED)
+    assert beyond > 10
 
 
 @pytest.mark.skipif(not native.AVAILABLE, reason="the native search was not built")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,8 +13,8 @@ import tensor_runtime as tr
 from network_cases import Case, networks, same, small_integers
 from network_derivatives import environment, marginal
 from tensor_core import F64
-from tensor_core.errors import DTypeError, ShapeError
-from tensor_einsum import ExtentError, MemoryLimitError, Plan, plan
+from tensor_core.errors import ArgumentError, DTypeError, ShapeError
+from tensor_einsum import ExtentError, MemoryLimitError, Plan, Progress, plan
 from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND, PLUS_TIMES, Semiring
 
 
@@ -63,6 +65,7 @@ def test_limits_count_the_results_of_all_slices(case: Case, data: st.DataObject)
         limit = 0
     except MemoryLimitError as error:
         limit = error.smallest
+    limit += data.draw(st.integers(0, 2000))
     sweep = found.environments_plan(memory_limit=limit)
 
     assert sweep.peak_bytes <= limit
@@ -128,3 +131,76 @@ def test_a_sweep_is_planned_without_a_list_of_its_slices() -> None:
     found = plan("i,j,k->", (1000,), (1000,), (1000,)).with_slices("ijk")
 
     assert found.environments_plan(0).slices == 10**9
+
+
+RING = ",".join("abcdefgh"[k] + "abcdefgh"[(k + 1) % 8] for k in range(8)) + "->"
+INSIDE = [(1, 2), (1, 2), (1, 2), (2, 3), (2, 3), (0, 2), (0, 1)]  # all that has no label a first
+MATRICES = [tr.tensor(np.random.default_rng(k).integers(-2, 3, (12, 12)).astype(float)) for k in range(8)]
+
+
+@pytest.mark.parametrize("part", [1, 4, 5])  # of an extent of 12: the last two parts of 5 are one of 2
+def test_what_no_cut_label_reaches_is_computed_once(part: int) -> None:
+    whole = plan(RING, *MATRICES, optimize=INSIDE)
+    found = whole.with_slices({"a": part})
+    sweep = found.environments_plan()
+    seen: list[Progress] = []
+    environments = found.environments(*MATRICES, progress=seen.append)
+    steps, kinds = len(sweep.steps), 1 + (12 % part > 0)
+
+    assert len(sweep.shared) >= 4
+    once = kinds * len(sweep.shared) if part < 5 else len(sweep.shared)  # nothing is shared by the one slice of 2
+    alone = found.slices.count * (steps - len(sweep.shared)) + (len(sweep.shared) if part == 5 else 0)
+    assert [now.done for now in seen] == list(range(1, once + alone + 1))
+    assert {now.total for now in seen} == {once + alone}
+    assert seen[-1].share == 1.0 and all(a.share < b.share for a, b in pairwise(seen))
+    for one, other in zip(environments, whole.environments(*MATRICES), strict=True):
+        assert one.to_numpy().tolist() == other.to_numpy().tolist()
+    each = sum(step.flops for step in sweep.steps)
+    assert sweep.flops < found.slices.count * each
+    assert f"{len(sweep.shared)} of them once" in str(sweep)
+
+
+def test_slices_share_as_much_as_a_limit_allows() -> None:
+    found = plan(RING, *MATRICES, optimize=INSIDE).with_slices("a")
+    free = found.environments_plan()
+    with pytest.raises(MemoryLimitError) as refused:
+        found.environments_plan(memory_limit=0)
+    smallest = refused.value.__dict__["smallest"]
+    expected = [one.to_numpy().tolist() for one in found.environments(*MATRICES)]
+    shared = []
+    for limit in range(smallest, free.peak_bytes + 500, 500):
+        sweep = found.environments_plan(memory_limit=limit)
+        shared.append(len(sweep.shared))
+        assert sweep.peak_bytes <= limit
+        assert [one.to_numpy().tolist() for one in found.environments(*MATRICES, memory_limit=limit)] == expected
+
+    assert shared[0] < shared[-1] == len(free.shared)
+
+
+def test_what_listens_to_a_sweep_may_stop_it() -> None:
+    def stop(now: Progress) -> None:
+        raise KeyError(now.done)
+
+    x = tr.ones((3, 3))
+    whole = plan("ij,jk,ki->", x, x, x)
+    for found in (whole, whole.with_slices("i")):
+        with pytest.raises(KeyError):
+            found.environments(x, x, x, progress=stop)
+        with pytest.raises(KeyError):
+            found.marginals(x, x, x, progress=stop)
+        with pytest.raises(ArgumentError, match="environments: progress is 3; accepted: True, False, and a function"):
+            found.environments(x, x, x, progress=3)  # type: ignore[arg-type]
+        assert found.environments(x, x, x)[0].to_numpy().tolist() == [[9.0 / 3] * 3] * 3
+
+
+def test_a_sweep_without_slices_tells_its_steps() -> None:
+    seen: list[Progress] = []
+    x = tr.ones((3, 3))
+    found = plan("ij,jk,ki->", x, x, x)
+    found.environments(x, x, x, progress=seen.append)
+    found.marginals(x, x, x, labels="i", progress=seen.append)
+
+    assert [now.done for now in seen] == [
+        *range(1, len(found.environments_plan().steps) + 1),
+        *range(1, len(found.marginals_plan("i").steps) + 1),
+    ]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import suppress
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -22,7 +26,9 @@ from hypothesis import strategies as st
 import tensor_runtime as tr
 from network_cases import LAYOUTS, Case, cases, laid_out, naive, same
 from tensor_core.errors import ArgumentError, BackendError, FormatError, LoadError, SaveError
-from tensor_einsum import ExtentError, Plan, einsum, plan
+from tensor_einsum import ExtentError, Plan, Progress, einsum, plan
+from tensor_einsum.slices import sending
+from tensor_einsum.slices.sending import Work
 
 
 @pytest.fixture(scope="module")
@@ -76,8 +82,139 @@ def test_only_what_slices_read_goes_to_workers() -> None:
     operands = operands_of(SLICED)
     SLICED.map_slices(Recording(), *operands)
     assert len({id(work) for work in sent}) == 1
-    shapes = [tensor.shape for _, tensor in sent[0].slots]
+    shapes = [tensor.shape for _, tensor in sent[0].work.slots]
     assert shapes == [(6, 40), (40, 30), (30, 5)]  # operands 0 and 1, and kl,lm->km
+
+
+class Pickling:
+    """An executor in this process that hands tasks over as another process gets them, and notes how long they are."""
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+
+    def submit(self, *task: Any) -> Any:
+        message = pickle.dumps(task)
+        self.sizes.append(len(message))
+        function, *arguments = pickle.loads(message)
+        future: Any = Future()
+        try:
+            future.set_result(pickle.loads(pickle.dumps(function(*arguments))))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+LARGE = plan("ij,jk->", (300, 400), (400, 200)).with_slices({"j": 10})
+
+
+def test_operands_are_written_once_whatever_the_number_of_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[Work] = []
+    write = sending._write
+    monkeypatch.setattr(sending, "_write", lambda file, token, work: (written.append(work), write(file, token, work)))
+    operands, tasks = operands_of(LARGE), Pickling()
+    found = LARGE.map_slices(tasks, *operands)
+
+    assert found.to_numpy().tobytes() == LARGE(*operands).to_numpy().tobytes()
+    assert len(tasks.sizes) == 40 and max(tasks.sizes) < 500
+    assert len(written) == 1
+
+
+def test_a_worker_that_cannot_open_the_file_gets_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    def elsewhere(*where: Any) -> Work:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(sending, "_read", elsewhere)
+    operands, tasks = operands_of(LARGE), Pickling()
+    found = LARGE.map_slices(tasks, *operands)
+
+    assert found.to_numpy().tobytes() == LARGE(*operands).to_numpy().tobytes()
+    assert max(tasks.sizes) > sum(x.nbytes for x in operands)
+
+
+def test_another_file_under_the_same_name_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"f" * 1000)
+    (tmp_path / "empty").write_bytes(b"")
+
+    for name in ("file", "empty", "none"):
+        assert sending.received("0" * 32, str(tmp_path / name)).work is None
+
+
+def test_where_no_file_can_be_written_the_data_goes_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(sending, "_write", full)
+    operands = operands_of(LARGE)
+    assert LARGE.map_slices(Pickling(), *operands).item() == LARGE(*operands).item()
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_nothing_is_left_of_what_was_sent(tmp_path: Path, named: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    if named:  # as where a process's open files have no names
+        monkeypatch.setattr(sending.os.path, "isdir", lambda path: False)
+    operands = operands_of(LARGE)
+    seen: list[int] = []
+
+    def stop(done: int, total: int) -> None:
+        seen.append(len(list(tmp_path.iterdir())))
+        if done == 3:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        LARGE.map_slices(Pickling(), *operands, on_slice=stop)
+    assert LARGE.map_slices(Pickling(), *operands, on_slice=lambda *now: None).item() == LARGE(*operands).item()
+
+    assert seen == [int(named)] * 3
+    assert list(tmp_path.iterdir()) == []
+
+
+@settings(max_examples=60, deadline=None)
+@given(cases(max_operands=4), st.data())
+def test_anything_can_be_sent(case: Case, data: st.DataObject) -> None:
+    operands = [laid_out(array, data.draw(st.sampled_from(LAYOUTS))) for array in case.arrays]
+    whole = plan(case.notation, *operands)
+    labels = data.draw(st.lists(st.sampled_from(whole.names), unique=True, max_size=3)) if whole.names else []
+    assert same(whole.with_slices(labels).map_slices(Pickling(), *operands), naive(case))
+
+
+MAPPING = """
+import os, signal, sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+import tensor_runtime as tr
+from tensor_einsum import plan
+
+if __name__ == "__main__":
+    found = plan("ij,jk->", (300, 400), (400, 200)).with_slices({"j": 10})
+    def kill(done, total):
+        if done == 3:
+            print(*[process.pid for process in executor._processes.values()], flush=True)
+            os.kill(os.getpid(), signal.SIGKILL)
+    on_slice = kill if sys.argv[2:] else None
+    with ProcessPoolExecutor(2, mp_context=get_context(sys.argv[1])) as executor:
+        print(found.map_slices(executor, tr.ones((300, 400)), tr.ones((400, 200)), on_slice=on_slice).item())
+"""
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="files without a name need a name of a process's files")
+@pytest.mark.parametrize("start", ["fork", "spawn"])
+def test_a_killed_process_leaves_no_file(tmp_path: Path, start: str) -> None:
+    (tmp_path / "temporary").mkdir()
+    (tmp_path / "script.py").write_text(MAPPING, encoding="utf-8")
+    command = [sys.executable, str(tmp_path / "script.py"), start]
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "temporary")}
+    with subprocess.Popen([*command, "killed"], env=environment, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        workers = list(map(int, running.stdout.readline().split()))
+        assert running.wait() == -signal.SIGKILL
+        for worker in workers:  # which wait for work until somebody ends them
+            with suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGKILL)
+    assert len(workers) == 2
+    assert list((tmp_path / "temporary").iterdir()) == []
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert float(done.stdout) == 300.0 * 400 * 200
 
 
 def test_an_error_of_a_slice_is_raised_and_nothing_more_is_submitted(processes: Executor) -> None:
@@ -226,6 +363,8 @@ def test_a_checkpoint_of_another_plan_or_of_other_operands_is_refused_and_left(t
         (lambda content: content + b"\0", "its elements are not those that were written"),
         (lambda content: content[:-8] + b"\1" * 8, "its elements are not those that were written"),
         (lambda content: b"", "it is no file of format"),
+        (lambda content: b"[" * 50_000 + b"\n", "it is no file of format"),
+        (lambda content: content.replace(b'"taken": ', b'"taken": 1'), "its elements are not those that were written"),
         (lambda content: b"\x93NUMPY\n", "it is no file of format"),
         (lambda content: content.replace(b'"taken": ', b'"taken": -'), "its first line is not what was written"),
         (lambda content: content.replace(b'"taken"', b'"takes"'), "its first line is not what was written"),
@@ -269,7 +408,7 @@ def test_einsum_takes_a_checkpoint_and_a_limit_together(tmp_path: Path) -> None:
         ({"checkpoint": "x", "checkpoint_seconds": float("nan")}, ArgumentError, "checkpoint_seconds is nan"),
         ({"checkpoint": "x", "strip_exponent": True}, ArgumentError, "strip_exponent=True together with checkpoint"),
         ({"checkpoint": "."}, LoadError, r"checkpoint '\.' cannot be read"),
-        ({"checkpoint": "none/x", "checkpoint_seconds": 0}, SaveError, "'none/x' cannot be written"),
+        ({"checkpoint": "none/x"}, SaveError, "'none/x' cannot be written: '.*none' is no folder"),
     ],
 )
 def test_what_is_no_checkpoint_is_refused(
@@ -311,6 +450,42 @@ def test_a_cluster_computes_slices_and_does_those_of_a_killed_worker_again() -> 
         result = SLICED.map_slices(client, *operands, on_slice=on_slice)
         assert killed
         assert np.allclose(result.to_numpy(), expected, rtol=1e-12)
+
+
+def test_an_executor_that_takes_no_task_is_told_of() -> None:
+    operands = operands_of(SLICED)
+    threads = ThreadPoolExecutor(1)
+    threads.shutdown()
+    with pytest.raises(BackendError, match="executor broke after 0 of 28 slices: RuntimeError: cannot schedule new"):
+        SLICED.map_slices(threads, *operands)
+
+    class Deferred:
+        def submit(self, *task: Any) -> Any:
+            return 3
+
+    with pytest.raises(ArgumentError, match=r"map_slices: submit\(\) gave 3; accepted: a future"):
+        SLICED.map_slices(Deferred(), *operands)
+
+
+def test_a_folder_that_is_not_there_is_refused_before_the_first_slice(tmp_path: Path) -> None:
+    seen: list[int] = []
+    operands = operands_of(SLICED)
+    with pytest.raises(SaveError):
+        SLICED(*operands, checkpoint=tmp_path / "none" / "sum", on_step=lambda *now: seen.append(1))
+    with ThreadPoolExecutor(1) as threads, pytest.raises(SaveError):
+        SLICED.map_slices(threads, *operands, checkpoint=tmp_path / "none" / "sum")
+    assert seen == []
+
+
+def test_progress_of_a_run_that_goes_on_ends_with_all_of_the_work(tmp_path: Path) -> None:
+    path, operands = tmp_path / "sum", operands_of(SLICED)
+    stopped(path, SLICED, operands)
+    seen: list[Progress] = []
+    SLICED(*operands, checkpoint=path, progress=seen.append)
+
+    assert seen[0].share > 0.2 and seen[-1].share == 1.0
+    assert seen[-1].done == seen[-1].total
+    assert all(now.seconds_left >= 0 for now in seen) and seen[-1].seconds_left == 0
 
 
 def test_options_of_slices_are_checked_before_the_first() -> None:

@@ -20,6 +20,7 @@ from tensor_einsum.slices.cutting import part_extents, slice_network, starts_of,
 from tensor_einsum.steps.steps import build_steps
 from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND, Semiring
 from tensor_runtime.backends.registry import registry
+from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.testing.simulated_device import SimulatedBackend
 
 
@@ -94,7 +95,7 @@ def test_many_labels_may_be_cut_unevenly_as_only_slices_that_run_are_bound() -> 
     vectors = [tr.tensor([1.0, 2.0, 3.0])] * 40
 
     assert found.slices.count == 2**40
-    assert found.peak_bytes_on(*vectors) > 0
+    assert found.peak_bytes > 0
     assert found.run_slice(0, *vectors).item() == 3.0**40  # every first part
     assert found.run_slice(2**40 - 1, *vectors).item() == 3.0**40  # every last one
     assert found.run_slice(1, *vectors, force=True).item() == 3.0**40
@@ -289,7 +290,7 @@ def test_nothing_is_computed_where_tensors_have_no_elements() -> None:
         (lambda p, x: p.with_slices("z"), ArgumentError, r"with_slices: found label 'z'; accepted: 'i', 'j', 'k'"),
         (lambda p, x: p.with_slices({"i": 0}), ArgumentError, r"parts of label 'i' have extent 0; accepted: an int of"),
         (lambda p, x: p.run_slice(4, x, x), ArgumentError, r"run_slice: found slice 4; accepted: 0 to 3, as the plan"),
-        (lambda p, x: p.run_slice(True, x, x), ArgumentError, r"run_slice: found slice True"),
+        (lambda p, x: p.run_slice(True, x, x), ArgumentError, r"run_slice: number is True; accepted: an int"),
         (lambda p, x: p.run_slice(0, x), ExtentError, r"operands have shapes \(4, 4\); this plan was made for"),
         (lambda p, x: p(x, tr.ones((4, 3))), ExtentError, r"this plan was made for \(4, 4\), \(4, 4\); plan again"),
         (lambda p, x: p(x, tr.ones((4, 4), dtype="F32")), DTypeError, r"operands are F64, F32; this plan was made for"),
@@ -306,3 +307,16 @@ def test_what_does_not_fit_is_refused(call: Any, error: type[Exception], message
     x = tr.ones((4, 4))
     with pytest.raises(error, match=message):
         call(plan("ij,jk->ik", x, x).with_slices("j"), x)
+
+
+def test_numbers_of_numpy_number_slices_and_parts() -> None:
+    x = tr.ones((6, 6))
+    found = plan("ij,jk->ik", x, x).with_slices({"j": np.int64(2)})
+
+    assert found.slices.count == 3
+    assert found.run_slice(np.int64(2), x, x).to_numpy().tolist() == [[2.0] * 6] * 6  # type: ignore[arg-type]
+    for number in (True, 1.0, "0", None):
+        with pytest.raises(ArgumentError, match=r"run_slice: number is .*; accepted: an int"):
+            found.run_slice(number, x, x)  # type: ignore[arg-type]
+    with pytest.raises(ForeignOperandError, match="gather: parts are 3; accepted: an iterable of tensors"):
+        found.gather(3)  # type: ignore[arg-type]

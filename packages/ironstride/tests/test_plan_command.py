@@ -226,7 +226,7 @@ def test_a_stopped_sum_of_slices_goes_on(
     monkeypatch: pytest.MonkeyPatch,
     interrupting_bar: Callable[[int], type],
 ) -> None:
-    whole, stopped, kept = tmp_path / "whole.npy", tmp_path / "stopped.npy", tmp_path / "sum"
+    whole, stopped, kept = tmp_path / "whole.npy", tmp_path / "stopped.npy", tmp_path / "new" / "sum"
     sliced = ["contract", "ij,jk->ik", "6x8", "8x5", "--slices", "j"]
     assert main([*sliced, "-o", str(whole)]) == 0
     with monkeypatch.context() as patched:

@@ -245,6 +245,20 @@ def test_conversions_of_one_element() -> None:
         hash(tr.zeros(2))
 
 
+@pytest.mark.parametrize("dtype", ["Bool", "I32", "I64", "F32", "F64", "C32", "C64"])
+def test_an_item_is_the_element_of_a_download_and_recorded_as_one(dtype: str) -> None:
+    number = tr.cast(tr.tensor([[[-1.7 + 0.3j]]]), dtype, overflow="saturate")
+    views = number, number[0, 0, 0], tr.broadcast_to(number, (1, 1, 1, 1)), number.T[::-1]
+    for view in views:
+        with tr.trace_transfers() as log:
+            element = view.item()
+        expected = tr.download(view)[(0,) * view.rank]
+        assert (type(element), element) == (type(expected), expected)
+        assert [(one.operation, one.source, one.target, one.nbytes) for one in log] == [
+            ("download", "cpu", "host", view.nbytes)
+        ]
+
+
 def test_dtype_sets_of_the_specs_are_what_the_tests_assume() -> None:
     assert Bool not in NUMERIC
     assert F64 in REAL

@@ -10,7 +10,9 @@
  * Sums of more than DEPTH products are taken block by block: the products of a block are added up one after the other,
  * in the order of k, and the sum of each further block is added to the element of the result, which is read again.
  *
- * Rows should be the axes among which the result's innermost one is: they become vectors.
+ * Rows should be the axes among which the result's innermost one is: they become vectors. Stacked axes whose elements
+ * share lines of the cache should be given as near ones: all their products of one block of rows and columns are
+ * computed before the next block, while its lines are in the cache.
  *
  * The plan holds two tables for each of rows, columns and depth, of 8 bytes an entry (groups.h): 48 MiB at most, a
  * group of more than LONGEST_TABLE elements being refused.
@@ -27,6 +29,8 @@
 #include <stdlib.h>
 
 enum { DEPTH = 256, ROW_PANELS = 8, BLOCK_COLUMNS = 512, WORTH_A_THREAD = 1 << 19, WORTH_RELEASING_THE_GIL = 1 << 16 };
+enum { FEWEST_COLUMNS = 32, MOST_LINES = 1 << 14 }; /* of a block whose elements lie in lines of their own */
+enum { PARTS_OF_A_THREAD = 2 };                     /* so that one that wakes late finds less left to do */
 
 enum { ROWS_X, ROWS_RESULT, COLUMNS_Y, COLUMNS_RESULT, DEPTH_X, DEPTH_Y, TABLES };
 
@@ -34,11 +38,10 @@ typedef struct {
     ArrayForm result;
     GemmLoop loop;
     Pack *pack;
-    Role x, y; /* which operand has the rows, and which the columns */
-    Group stack;
+    Role x, y;         /* which operand has the rows, and which the columns */
+    Group stack, near; /* the stacked axes, and those of them that are walked within a block */
     Index rows, columns, depth;
-    Index row_step, column_step; /* of a block */
-    Index row_blocks, column_blocks;
+    Index row_step, column_step; /* of a block, for one thread */
     Index *tables[TABLES];
     size_t x_bytes, y_bytes; /* of the packed blocks */
 } GemmPlan;
@@ -47,24 +50,33 @@ typedef struct {
     const GemmPlan *plan;
     const char *x, *y;
     char *result;
+    Index column_step; /* of a block; rows have that of the plan */
+    Index row_blocks, column_blocks;
     atomic_bool failed; /* for want of memory */
 } Call;
 
 /* Packs panels of `step` neighbours, the last one with as many whole multiples of `unit` as it needs. */
 static void pack_block(const GemmPlan *plan, char *panels, const char *source, const Index *across, const Index *along,
                        Index count, Index depth, Index step, Index unit) {
+    const Index bytes = ELEMENT_BYTES[plan->result.type];
     for (Index i = 0; i < count; i += step) {
         Index width = smaller(count - i, step), room = rounded_up(width, unit);
+        if (i + 2 * step < count) /* strides of pages are beyond what processors foresee */
+            for (Index k = 0; k < depth; k++) __builtin_prefetch(source + (across[i + 2 * step] + along[k]) * bytes);
         plan->pack(panels, source, across + i, along, width, depth, room);
-        panels += room * depth * ELEMENT_BYTES[plan->result.type];
+        panels += room * depth * bytes;
     }
 }
 
 /* Some row blocks of one column block. */
-static void multiply(const GemmPlan *plan, const char *x, const char *y, char *result, Index first_row, Index last_row,
-                     Index column, char *packed_x, char *packed_y) {
+static void multiply(const Call *call, const Index *offset, Index first_row, Index last_row, Index column,
+                     char *packed_x, char *packed_y) {
+    const GemmPlan *plan = call->plan;
+    const Index bytes = ELEMENT_BYTES[plan->result.type];
+    const char *x = call->x + offset[plan->x] * bytes, *y = call->y + offset[plan->y] * bytes;
+    char *result = call->result + offset[RESULT] * bytes;
     Index *const *tables = plan->tables;
-    GemmBlock block = {.columns = smaller(plan->columns - column, plan->column_step),
+    GemmBlock block = {.columns = smaller(plan->columns - column, call->column_step),
                        .along = tables[COLUMNS_RESULT] + column};
     for (Index k = 0; k < plan->depth; k += DEPTH) {
         block.depth = smaller(plan->depth - k, DEPTH);
@@ -84,7 +96,6 @@ static void multiply(const GemmPlan *plan, const char *x, const char *y, char *r
 static void compute(void *context, Index begin, Index end) {
     Call *call = context;
     const GemmPlan *plan = call->plan;
-    const Index bytes = ELEMENT_BYTES[plan->result.type];
     _Alignas(64) char little[LITTLE_WORKSPACE];
     const size_t needed = plan->x_bytes + plan->y_bytes;
     char *packed = workspace_acquire(little, needed);
@@ -92,43 +103,58 @@ static void compute(void *context, Index begin, Index end) {
         atomic_store(&call->failed, true);
         return;
     }
-    StridedWalk walk;
-    group_walk_start(&walk, &plan->stack, begin / (plan->row_blocks * plan->column_blocks));
+    /* Rows come fastest where nothing is near: then they share what is packed of the columns. */
+    const Index near_size = plan->near.size;
+    Index rest = begin / near_size, row = rest % call->row_blocks;
+    rest /= call->row_blocks;
+    Index column = rest % call->column_blocks, near_left = near_size - begin % near_size;
+    StridedWalk far, near;
+    group_walk_start(&far, &plan->stack, rest / call->column_blocks);
+    group_walk_start(&near, &plan->near, begin % near_size);
     while (begin < end) {
-        Index row = begin % plan->row_blocks, column = begin / plan->row_blocks % plan->column_blocks;
-        Index count = smaller(end - begin, plan->row_blocks - row);
-        multiply(plan, call->x + walk.offset[plan->x] * bytes, call->y + walk.offset[plan->y] * bytes,
-                 call->result + walk.offset[RESULT] * bytes, row * plan->row_step,
-                 smaller((row + count) * plan->row_step, plan->rows), column * plan->column_step, packed,
-                 packed + plan->x_bytes);
+        const Index count = near_size > 1 ? 1 : smaller(end - begin, call->row_blocks - row);
+        Index offset[ROLES];
+        for (int role = 0; role < ROLES; role++) offset[role] = far.offset[role] + near.offset[role];
+        multiply(call, offset, row * plan->row_step, smaller((row + count) * plan->row_step, plan->rows),
+                 column * call->column_step, packed, packed + plan->x_bytes);
         begin += count;
-        if (row + count == plan->row_blocks && column + 1 == plan->column_blocks) group_walk_step(&walk, &plan->stack);
+        if (near_size > 1) group_walk_step(&near, &plan->near);
+        if (--near_left > 0) continue;
+        near_left = near_size;
+        row += count;
+        if (row < call->row_blocks) continue;
+        row = 0;
+        if (++column < call->column_blocks) continue;
+        column = 0;
+        group_walk_step(&far, &plan->stack);
     }
     workspace_release(packed, needed);
 }
 
-static PyObject *call_gemm(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
-    if (!kernel_takes_arrays(self, flagged_count, names, arguments, 2)) return NULL;
-    const GemmPlan *plan = kernel_plan(self);
-    PyObject *result = array_new(&plan->result);
-    if (result == NULL) return NULL;
-    Call call = {.plan = plan,
-                 .x = array_data(arguments[plan->x]),
-                 .y = array_data(arguments[plan->y]),
-                 .result = array_data(result)};
-    atomic_init(&call.failed, false);
-    const Index parts = plan->stack.size * plan->row_blocks * plan->column_blocks;
-    const Index work = smaller(plan->rows, plan->row_step) * smaller(plan->columns, plan->column_step) * plan->depth;
-    if ((double)plan->result.size * (double)plan->depth < WORTH_RELEASING_THE_GIL) {
-        compute(&call, 0, parts);
-    } else {
-        Py_BEGIN_ALLOW_THREADS;
-        parallel_for(parts, 1 + WORTH_A_THREAD / work, compute, &call);
-        Py_END_ALLOW_THREADS;
+/* Narrower blocks than one thread would take, until there are some for each; their rows are packed for each of them. */
+static void choose_parts(Call *call, int threads) {
+    const GemmPlan *plan = call->plan;
+    const Index stacked = plan->stack.size * plan->near.size, unit = plan->loop.columns;
+    call->row_blocks = pieces(plan->rows, plan->row_step);
+    for (call->column_step = plan->column_step;; call->column_step = rounded_up(call->column_step / 2, unit)) {
+        call->column_blocks = pieces(plan->columns, call->column_step);
+        if (threads < 2 || stacked * call->row_blocks * call->column_blocks >= PARTS_OF_A_THREAD * threads) return;
+        if (call->column_step < 2 * FEWEST_COLUMNS) return;
     }
-    if (!atomic_load(&call.failed)) return result;
-    Py_DECREF(result);
-    return PyErr_NoMemory();
+}
+
+static double terms_of(const GemmPlan *plan) { return (double)plan->result.size * (double)plan->depth; }
+
+static bool compute_gemm(const void *gemm, const char *const *operands, char *result) {
+    const GemmPlan *plan = gemm;
+    Call call = {.plan = plan, .x = operands[plan->x], .y = operands[plan->y], .result = result};
+    atomic_init(&call.failed, false);
+    const double work = terms_of(plan);
+    choose_parts(&call, work < 2 * WORTH_A_THREAD ? 1 : threads_for_caller());
+    const Index parts = plan->stack.size * plan->near.size * call.row_blocks * call.column_blocks;
+    if (work < WORTH_RELEASING_THE_GIL) compute(&call, 0, parts);
+    else parallel_for(parts, 1 + (Index)(WORTH_A_THREAD * (double)parts / work), compute, &call);
+    return !atomic_load(&call.failed);
 }
 
 static void release(void *memory) {
@@ -149,10 +175,12 @@ static int make_tables(GemmPlan *plan, const Group *rows, const Group *columns, 
 
 static void choose_blocks(GemmPlan *plan) {
     const Index bytes = ELEMENT_BYTES[plan->result.type], depth = smaller(plan->depth, DEPTH);
-    plan->row_step = ROW_PANELS * plan->loop.rows;
-    plan->column_step = BLOCK_COLUMNS;
-    plan->row_blocks = pieces(plan->rows, plan->row_step);
-    plan->column_blocks = pieces(plan->columns, plan->column_step);
+    const Index panels = pieces(plan->rows, plan->loop.rows), blocks = pieces(panels, ROW_PANELS);
+    plan->row_step = pieces(panels, blocks) * plan->loop.rows; /* blocks of about equal height */
+    plan->column_step = smaller(BLOCK_COLUMNS, rounded_up(plan->columns, plan->loop.columns));
+    /* What is near an element is in its line of the cache, which then counts whole. */
+    while (plan->near.size > 1 && plan->column_step > FEWEST_COLUMNS && plan->column_step * depth > MOST_LINES)
+        plan->column_step = rounded_up(plan->column_step / 2, plan->loop.columns);
     const Index lanes = rounded_up(smaller(plan->rows, plan->row_step), plan->loop.lanes);
     plan->x_bytes = (size_t)rounded_up(lanes * depth * bytes, 64);
     plan->y_bytes = (size_t)(rounded_up(smaller(plan->columns, plan->column_step), plan->loop.columns) * depth * bytes);
@@ -161,14 +189,15 @@ static void choose_blocks(GemmPlan *plan) {
 static PyObject *bind_gemm(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
     Group rows, columns, depth;
-    if (!arguments_count("bind_gemm", count, 7, "a type, a shape, four groups of axes and a truth value")) return NULL;
+    if (!arguments_count("bind_gemm", count, 8, "a type, a shape, five groups of axes and a truth value")) return NULL;
     GemmPlan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) return PyErr_NoMemory();
-    const int rows_are_second = PyObject_IsTrue(arguments[6]);
+    const int rows_are_second = PyObject_IsTrue(arguments[7]);
     if (rows_are_second < 0 || array_form_read(&plan->result, arguments[1], arguments[0]) < 0 ||
         group_read(&plan->stack, arguments[2]) < 0 || group_read(&rows, arguments[3]) < 0 ||
         group_read(&columns, arguments[4]) < 0 || group_read(&depth, arguments[5]) < 0 ||
-        !groups_make_result((const Group *[]){&plan->stack, &rows, &columns}, 3, plan->result.size)) {
+        group_read(&plan->near, arguments[6]) < 0 ||
+        !groups_make_result((const Group *[]){&plan->stack, &plan->near, &rows, &columns}, 4, plan->result.size)) {
         release(plan);
         return NULL;
     }
@@ -186,8 +215,12 @@ static PyObject *bind_gemm(PyObject *module, PyObject *const *arguments, Py_ssiz
     }
     choose_blocks(plan);
     const Index entries = 2 * (rows.size + columns.size + depth.size);
-    const Group *const groups[] = {&plan->stack, &rows, &columns, &depth};
-    return kernel_with_groups(kernel_new("contract", call_gemm, plan, release), type, groups, 4, FIRST, entries);
+    const Group *const groups[] = {&plan->stack, &plan->near, &rows, &columns, &depth};
+    const double nanoseconds = WORTH_NO_GIL / WORTH_RELEASING_THE_GIL * terms_of(plan);
+    PyObject *kernel = kernel_new("contract_scatter", kernel_call, plan, release);
+    kernel = kernel_computes(kernel, compute_gemm, &plan->result, nanoseconds);
+    kernel = kernel_shared_from(kernel, 2.0 * WORTH_NO_GIL / WORTH_RELEASING_THE_GIL * WORTH_A_THREAD);
+    return kernel_with_groups(kernel, type, groups, 5, FIRST, entries);
 }
 
 PyMethodDef gemm_functions[] = {

@@ -24,6 +24,7 @@
 #include <stdlib.h>
 
 enum { MOST_LANES = 4096, TILE_WORK = 1 << 15, WORTH_A_THREAD = 1 << 18, WORTH_RELEASING_THE_GIL = 1 << 14 };
+enum { UNCACHED_BYTES = 1 << 21 }; /* a result that the second-level cache cannot hold */
 enum { STREAMED_BYTES = 1 << 24 }; /* a result that leaves the cache before anybody reads it */
 
 typedef struct {
@@ -70,22 +71,16 @@ static void compute(void *context, Index begin, Index end) {
     }
 }
 
-static PyObject *call_pair(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
-    if (!kernel_takes_arrays(self, flagged_count, names, arguments, 2)) return NULL;
-    const PairPlan *plan = kernel_plan(self);
-    PyObject *result = array_new(&plan->result);
-    if (result == NULL) return NULL;
-    Call call = {plan, array_data(arguments[plan->swapped]), array_data(arguments[!plan->swapped]), array_data(result)};
+static double terms_of(const PairPlan *plan) { return (double)plan->result.size * (double)plan->tile.depth; }
+
+static bool compute_pair(const void *pair, const char *const *operands, char *result) {
+    const PairPlan *plan = pair;
+    Call call = {plan, operands[plan->swapped], operands[!plan->swapped], result};
     const Index parts = plan->outer.size * plan->row_blocks * plan->lane_blocks;
     const Index work = plan->tile.rows * plan->tile.lanes * plan->tile.depth;
-    if ((double)plan->result.size * (double)plan->tile.depth < WORTH_RELEASING_THE_GIL) {
-        compute(&call, 0, parts);
-    } else {
-        Py_BEGIN_ALLOW_THREADS;
-        parallel_for(parts, 1 + WORTH_A_THREAD / work, compute, &call);
-        Py_END_ALLOW_THREADS;
-    }
-    return result;
+    if (terms_of(plan) < WORTH_RELEASING_THE_GIL) compute(&call, 0, parts);
+    else parallel_for(parts, 1 + WORTH_A_THREAD / work, compute, &call);
+    return true;
 }
 
 static void release(void *memory) {
@@ -145,15 +140,17 @@ static Group take_lanes(PairPlan *plan, Group *kept, const PairLoops *loops) {
     return lanes;
 }
 
-/* Takes one more axis as rows: if vectors can be shared along one, the longest such axis, else the longest. */
+/* Takes one more axis as rows: if vectors can be shared along one, the longest such axis, else the longest, or in a
+ * large result the one that is walked first. */
 static void take_rows(PairPlan *plan, Group *kept, const PairLoops *loops) {
     int best = -1;
     bool best_shares = false;
     for (int axis = 0; axis < kept->rank; axis++) {
         /* Without a sum, writing one row after another is what counts. */
         bool shares = plan->loop == loops->scaled && plan->tile.depth > 1 && kept->axes[axis].stride[FIRST] == 0;
-        if (best < 0 || (shares && !best_shares) ||
-            (shares == best_shares && kept->axes[axis].extent >= kept->axes[best].extent)) {
+        const bool longer = best < 0 || kept->axes[axis].extent >= kept->axes[best].extent;
+        const bool nearer = !shares && plan->result.bytes >= UNCACHED_BYTES; /* the axes are given in this order */
+        if (best < 0 || (shares && !best_shares) || (shares == best_shares && (longer || nearer))) {
             best = axis;
             best_shares = shares;
         }
@@ -229,7 +226,11 @@ static PyObject *bind_pair(PyObject *module, PyObject *const *arguments, Py_ssiz
     }
     const Index entries = 2 * (contracted.size + lanes.size);
     const Group *const groups[] = {&kept, &contracted}; /* neither swapping nor taking axes changes what they reach */
-    return kernel_with_groups(kernel_new("contract", call_pair, plan, release), type, groups, 2, FIRST, entries);
+    const double nanoseconds = WORTH_NO_GIL / WORTH_RELEASING_THE_GIL * terms_of(plan);
+    PyObject *kernel = kernel_new("contract_pair", kernel_call, plan, release);
+    kernel = kernel_computes(kernel, compute_pair, &plan->result, nanoseconds);
+    kernel = kernel_shared_from(kernel, 2.0 * WORTH_NO_GIL / WORTH_RELEASING_THE_GIL * WORTH_A_THREAD);
+    return kernel_with_groups(kernel, type, groups, 2, FIRST, entries);
 }
 
 PyMethodDef pair_functions[] = {

@@ -11,28 +11,29 @@ static const double WORTH_RELEASING_THE_GIL = 1e6; /* operations: about 20 micro
 typedef struct {
     Products products;
     ArrayForm result;
-    bool into; /* a third array is written to, which nobody else sees */
-    bool is_long;
 } ProductsPlan;
 
-static PyObject *call_kernel(PyObject *self, PyObject *const *operands, size_t flagged_count, PyObject *names) {
+static bool compute(const void *plan, const char *const *operands, char *result) {
+    const Products *products = &((const ProductsPlan *)plan)->products;
+    products_run(products, operands[products->left], operands[1 - products->left], result);
+    return true;
+}
+
+/* The call of a kernel that writes into a third array, which nobody else sees. */
+static PyObject *call_into(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
     const ProductsPlan *plan = kernel_plan(self);
-    const Py_ssize_t count = plan->into ? 3 : 2;
-    if (!kernel_takes_arrays(self, flagged_count, names, operands, count)) return NULL;
-    if (plan->into && !array_is_writable(operands[2]))
-        return PyErr_Format(PyExc_ValueError, "contract: the target is read-only");
-    PyObject *result = plan->into ? Py_NewRef(operands[2]) : array_new(&plan->result);
-    if (result == NULL) return NULL;
-    const Products *products = &plan->products;
-    const char *a = array_data(operands[products->left]), *b = array_data(operands[1 - products->left]);
-    if (plan->is_long) {
-        Py_BEGIN_ALLOW_THREADS;
-        products_run(products, a, b, array_data(result));
-        Py_END_ALLOW_THREADS;
+    if (!kernel_takes_arrays(self, flagged_count, names, arguments, 3)) return NULL;
+    if (!array_is_writable(arguments[2])) return PyErr_Format(PyExc_ValueError, "contract: the target is read-only");
+    const char *const operands[] = {array_data(arguments[0]), array_data(arguments[1])};
+    char *target = array_data(arguments[2]);
+    if (products_work(&plan->products) < WORTH_RELEASING_THE_GIL) {
+        compute(plan, operands, target);
     } else {
-        products_run(products, a, b, array_data(result));
+        Py_BEGIN_ALLOW_THREADS;
+        compute(plan, operands, target);
+        Py_END_ALLOW_THREADS;
     }
-    return result;
+    return Py_NewRef(arguments[2]);
 }
 
 /* Where nobody steps along an axis of extent 1, BLAS still wants a number above 0. */
@@ -132,11 +133,11 @@ static PyObject *bind_products(PyObject *module, PyObject *arguments) {
     if (blas_table() == NULL) return PyErr_Format(PyExc_RuntimeError, "no BLAS library has been opened");
     ProductsPlan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) return PyErr_NoMemory();
-    plan->into = shape == Py_None;
+    const bool into = shape == Py_None;
     Operand operands[ROLES];
     if (!products_read(&plan->products, type, extents, stack, steps) ||
-        (!plan->into && array_form_read(&plan->result, shape, type) < 0) ||
-        !reaches_read(&plan->products, plan->into ? NULL : &plan->result, operands)) {
+        (!into && array_form_read(&plan->result, shape, type) < 0) ||
+        !reaches_read(&plan->products, into ? NULL : &plan->result, operands)) {
         free(plan);
         return NULL;
     }
@@ -144,8 +145,10 @@ static PyObject *bind_products(PyObject *module, PyObject *arguments) {
         free(plan);
         Py_RETURN_NONE;
     }
-    plan->is_long = products_work(&plan->products) >= WORTH_RELEASING_THE_GIL;
-    return kernel_with_operands(kernel_new("contract", call_kernel, plan, free), operands, plan->into ? 3 : 2);
+    if (into) return kernel_with_operands(kernel_new("contract_products", call_into, plan, free), operands, 3);
+    const double nanoseconds = WORTH_NO_GIL / WORTH_RELEASING_THE_GIL * products_work(&plan->products);
+    PyObject *kernel = kernel_new("contract_products", kernel_call, plan, free);
+    return kernel_with_operands(kernel_computes(kernel, compute, &plan->result, nanoseconds), operands, 2);
 }
 
 PyMethodDef products_functions[] = {

@@ -229,30 +229,19 @@ static double terms_of(const SemiringPlan *plan) {
     return (double)groups[ROW].size * (double)groups[COLUMN].size * (double)groups[INNER].size;
 }
 
-static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
-    if (!kernel_takes_arrays(self, flagged_count, names, arguments, 2)) return NULL;
-    const SemiringPlan *plan = kernel_plan(self);
-    PyObject *result = array_new(&plan->result);
-    if (result == NULL) return NULL;
+static bool compute_product(const void *semiring, const char *const *operands, char *result) {
+    const SemiringPlan *plan = semiring;
     atomic_bool out_of_memory = false;
-    Product product = {
-        .plan = plan,
-        .operands = {array_data(arguments[plan->left_argument]), array_data(arguments[1 - plan->left_argument])},
-        .result = array_data(result),
-        .out_of_memory = &out_of_memory};
+    Product product = {.plan = plan,
+                       .operands = {operands[plan->left_argument], operands[1 - plan->left_argument]},
+                       .result = result,
+                       .out_of_memory = &out_of_memory};
     double terms = terms_of(plan);
     Index count = plan->groups[BATCH].size;
     Index grain = terms > TERMS_OF_LARGE_PRODUCT ? count : 1 + (Index)(WORTH_A_THREAD / terms);
-    if (terms * (double)count < WORTH_RELEASING_THE_GIL) {
-        multiply_batch(&product, 0, count);
-    } else {
-        Py_BEGIN_ALLOW_THREADS;
-        parallel_for(count, grain, multiply_batch, &product);
-        Py_END_ALLOW_THREADS;
-    }
-    if (!atomic_load(&out_of_memory)) return result;
-    Py_DECREF(result);
-    return PyErr_NoMemory();
+    if (terms * (double)count < WORTH_RELEASING_THE_GIL) multiply_batch(&product, 0, count);
+    else parallel_for(count, grain, multiply_batch, &product);
+    return !atomic_load(&out_of_memory);
 }
 
 static int semiring_read(PyObject *name) {
@@ -298,7 +287,10 @@ static PyObject *bind_semiring(PyObject *module, PyObject *const *arguments, Py_
     plan->is_line = groups[ROW].size == 1 && (is_consecutive(&groups[COLUMN]) || is_consecutive(&groups[INNER]));
     const Group *const all[] = {&groups[BATCH], &groups[ROW], &groups[COLUMN], &groups[INNER]};
     const ElementType type = plan->result.type;
-    PyObject *kernel = kernel_new("semiring_contract", call, plan, free);
+    const double nanoseconds =
+        WORTH_NO_GIL / WORTH_RELEASING_THE_GIL * terms_of(plan) * (double)plan->groups[BATCH].size;
+    PyObject *kernel = kernel_new("semiring_contract", kernel_call, plan, free);
+    kernel = kernel_computes(kernel, compute_product, &plan->result, nanoseconds);
     return kernel_with_groups(kernel, type, all, GROUPS, swapped ? SECOND : FIRST, 0);
 }
 

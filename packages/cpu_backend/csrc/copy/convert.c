@@ -33,11 +33,13 @@ static void convert_range(void *context, Index begin, Index end) {
     plan->loop(job->source + begin * plan->source_bytes, job->target + begin * plan->target_bytes, end - begin);
 }
 
-/* Whether there was memory. */
-static bool run(const ConvertPlan *plan, const char *source, char *target) {
+static bool run(const void *convert, const char *const *operands, char *target) {
+    const ConvertPlan *plan = convert;
+    const char *source = operands[0];
     const Index count = plan->result.size;
     const size_t bytes = (size_t)(count * plan->source_bytes);
     void *gathered = NULL;
+    if (count == 0) return true;
     if (plan->copy != NULL) {
         gathered = scratch_acquire(bytes);
         if (gathered == NULL) return false;
@@ -48,25 +50,6 @@ static bool run(const ConvertPlan *plan, const char *source, char *target) {
     parallel_for(count, WORTH_A_THREAD / (plan->source_bytes + plan->target_bytes), convert_range, &job);
     if (gathered != NULL) scratch_release(gathered, bytes);
     return true;
-}
-
-static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
-    const ConvertPlan *plan = kernel_plan(self);
-    if (!kernel_takes_arrays(self, flagged_count, names, arguments, 1)) return NULL;
-    PyObject *result = array_new(&plan->result);
-    if (result == NULL || plan->result.size == 0) return result;
-    const char *source = array_data(arguments[0]);
-    char *target = array_data(result);
-    bool done;
-    if (plan->result.size < WORTH_RELEASING_THE_GIL && (plan->copy == NULL || !copy_takes_long(plan->copy))) {
-        done = run(plan, source, target);
-    } else {
-        Py_BEGIN_ALLOW_THREADS done = run(plan, source, target);
-        Py_END_ALLOW_THREADS
-    }
-    if (done) return result;
-    Py_DECREF(result);
-    return PyErr_NoMemory();
 }
 
 static void release(void *plan) {
@@ -102,7 +85,10 @@ static PyObject *bind_convert(PyObject *module, PyObject *const *arguments, Py_s
         }
     }
     const Operand operand = {(ElementType)from, source.reach, false};
-    return kernel_with_operands(kernel_new("convert", call, plan, release), &operand, 1);
+    double nanoseconds = WORTH_NO_GIL / WORTH_RELEASING_THE_GIL * (double)result.size;
+    if (plan->copy != NULL && copy_takes_long(plan->copy) && nanoseconds < WORTH_NO_GIL) nanoseconds = WORTH_NO_GIL;
+    PyObject *kernel = kernel_new("convert", kernel_call, plan, release);
+    return kernel_with_operands(kernel_computes(kernel, run, &plan->result, nanoseconds), &operand, 1);
 }
 
 PyMethodDef convert_functions[] = {

@@ -11,8 +11,6 @@
 
 #include <stdlib.h>
 
-enum { LONG_BYTES = 1 << 17 }; /* worth other threads, and releasing the GIL */
-
 typedef struct {
     const CopyPlan *plan;
     const char *source;
@@ -65,11 +63,11 @@ void copy_run(const CopyPlan *plan, const void *source, void *target) {
     bool by_lines = plan->whole_lines && (uintptr_t)job.target % CACHE_LINE == 0;
     job.stream = plan->bytes >= STREAM_BYTES && (by_lines || plan->long_runs);
     job.staged = plan->row_buffer != NULL && !job.stream;
-    if (plan->bytes < LONG_BYTES) copy_tiles(&job, 0, plan->tiles);
+    if (plan->bytes < LONG_COPY) copy_tiles(&job, 0, plan->tiles);
     else parallel_for(plan->tiles, plan->grain, copy_tiles, &job);
 }
 
-bool copy_takes_long(const CopyPlan *plan) { return plan->bytes >= LONG_BYTES; }
+bool copy_takes_long(const CopyPlan *plan) { return plan->bytes >= LONG_COPY; }
 
 const char *copy_method(const CopyPlan *plan) {
     static const char *const NAMES[] = {"nothing",    "runs",         "spread", "transpose",

@@ -43,6 +43,8 @@ typedef struct {
 } CopyKernels;
 SIMD_TABLE(CopyKernels, copy_kernels);
 
+enum { LONG_COPY = 1 << 17 }; /* bytes; worth other threads, and releasing the GIL */
+
 typedef struct CopyPlan CopyPlan;
 
 /* Both layouts have the same extents and elements of 1, 2, 4, 8 or 16 bytes; elements of the target must not overlap.

@@ -32,12 +32,9 @@ static void run(const CopyPlan *plan, const void *source, void *target) {
     Py_END_ALLOW_THREADS
 }
 
-static PyObject *call_copy(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
-    const CopyKernelPlan *plan = kernel_plan(self);
-    if (!kernel_takes_arrays(self, flagged_count, names, arguments, 1)) return NULL;
-    PyObject *result = array_new(&plan->result);
-    if (result != NULL) run(plan->copy, array_data(arguments[0]), array_data(result));
-    return result;
+static bool compute_copy(const void *plan, const char *const *operands, char *result) {
+    copy_run(((const CopyKernelPlan *)plan)->copy, operands[0], result);
+    return true;
 }
 
 static PyObject *call_copy_into(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
@@ -91,7 +88,9 @@ static PyObject *bind_copy(PyObject *module, PyObject *const *arguments, Py_ssiz
         return PyErr_NoMemory();
     }
     const Operand operand = {form.type, source.reach, false};
-    return kernel_with_operands(kernel_new("copy", call_copy, plan, free_copy), &operand, 1);
+    const double nanoseconds = WORTH_NO_GIL / LONG_COPY * (double)form.bytes;
+    PyObject *kernel = kernel_new("copy", kernel_call, plan, free_copy);
+    return kernel_with_operands(kernel_computes(kernel, compute_copy, &plan->result, nanoseconds), &operand, 1);
 }
 
 /* The arguments (extents, target strides, source strides, dtype) of a binder. */

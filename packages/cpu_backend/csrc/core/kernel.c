@@ -1,6 +1,5 @@
 /* The type of kernels: how they are made, called and freed. */
 #include "core/kernel.h"
-#include "core/arrays.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -23,7 +22,46 @@ PyObject *kernel_new(const char *name, vectorcallfunc call, void *plan, void (*r
     kernel->operands = NULL;
     kernel->operand_count = 0;
     kernel->more_bytes = 0;
+    kernel->compute = NULL;
+    kernel->result = NULL;
+    kernel->nanoseconds = kernel->shared_from = 0.0;
     return (PyObject *)kernel;
+}
+
+PyObject *kernel_computes(PyObject *object, Compute *compute, const ArrayForm *result, double nanoseconds) {
+    Kernel *kernel = (Kernel *)object;
+    if (kernel == NULL) return NULL;
+    kernel->compute = compute;
+    kernel->result = result;
+    kernel->nanoseconds = nanoseconds;
+    kernel->shared_from = SHARED_FROM;
+    return object;
+}
+
+PyObject *kernel_shared_from(PyObject *object, double nanoseconds) {
+    if (object != NULL) ((Kernel *)object)->shared_from = nanoseconds;
+    return object;
+}
+
+PyObject *kernel_call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
+    const Kernel *kernel = (Kernel *)self;
+    if (!kernel_takes_arrays(self, flagged_count, names, arguments, kernel->operand_count)) return NULL;
+    PyObject *result = array_new(kernel->result);
+    if (result == NULL) return NULL;
+    const char *operands[MOST_READ];
+    for (int i = 0; i < kernel->operand_count; i++) operands[i] = array_data(arguments[i]);
+    char *target = array_data(result);
+    bool done;
+    if (kernel->nanoseconds < WORTH_NO_GIL) {
+        done = kernel->compute(kernel->plan, operands, target);
+    } else {
+        Py_BEGIN_ALLOW_THREADS;
+        done = kernel->compute(kernel->plan, operands, target);
+        Py_END_ALLOW_THREADS;
+    }
+    if (done) return result;
+    Py_DECREF(result);
+    return PyErr_NoMemory();
 }
 
 PyObject *kernel_with_tables(PyObject *kernel, long long entries) {

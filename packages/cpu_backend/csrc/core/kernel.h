@@ -9,6 +9,9 @@
  * and writability are those that it was bound to. What it writes is checked when it is bound: a binder refuses numbers
  * that lead outside the result. Where that is wanted, each call compares its arrays with what the kernel was bound to:
  * kernel_check_calls(), and tensor_cpu.call_checks with the forms of operands.
+ *
+ * Many kernels are a function of addresses that makes one array: kernel_computes(). Such a kernel is called with arrays
+ * by kernel_call(), or with addresses, as one of a sequence (sequence/sequence.h).
  */
 #ifndef TENSOR_CPU_KERNEL_H
 #define TENSOR_CPU_KERNEL_H
@@ -17,7 +20,16 @@
 #include <Python.h>
 #include <stddef.h>
 
+#include "core/arrays.h"
 #include "core/strided_layout.h"
+
+enum { MOST_READ = 2 };                     /* operands of a kernel that computes from addresses */
+static const double SHARED_FROM = 80000.0;  /* nanoseconds, from which most kernels are shared among threads */
+static const double WORTH_NO_GIL = 20000.0; /* nanoseconds that a kernel is thought to take, from which it lets go */
+
+/* Reads the operands, which are where its arguments would be, and writes all of the result. False where memory is
+ * short. Runs without the GIL if it is thought to take long, or else perhaps; in any number of threads at once. */
+typedef bool Compute(const void *plan, const char *const *operands, char *result);
 
 typedef struct {
     PyObject_HEAD vectorcallfunc call;
@@ -27,6 +39,9 @@ typedef struct {
     void *operands; /* kernel_with_operands(); NULL for none */
     int operand_count;
     size_t more_bytes; /* of tables that the plan holds; sys.getsizeof tells, and the cache of bindings counts it */
+    Compute *compute;  /* kernel_computes(); NULL for none */
+    const ArrayForm *result;
+    double nanoseconds, shared_from; /* that a call takes in one thread; from which it is shared among threads */
 } Kernel;
 
 extern PyTypeObject Kernel_Type;
@@ -35,6 +50,16 @@ extern PyTypeObject Kernel_Type;
 PyObject *kernel_new(const char *name, vectorcallfunc call, void *plan, void (*release)(void *plan));
 
 static inline void *kernel_plan(PyObject *self) { return ((Kernel *)self)->plan; }
+
+/* The kernel, which may be NULL, after noting what computes its result from addresses, of which form that is (a part of
+ * the plan), and how long it takes, within a factor of a few. */
+PyObject *kernel_computes(PyObject *kernel, Compute *compute, const ArrayForm *result, double nanoseconds);
+
+/* The same, after noting from which time on such a kernel shares its work among threads, if that is not SHARED_FROM. */
+PyObject *kernel_shared_from(PyObject *kernel, double nanoseconds);
+
+/* The call of a kernel that computes from addresses; kernel_with_operands() tells how many there are. */
+PyObject *kernel_call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names);
 
 /* The kernel, which may be NULL, after noting that its plan holds tables of so many entries. */
 PyObject *kernel_with_tables(PyObject *kernel, long long entries);

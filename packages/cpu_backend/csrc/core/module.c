@@ -5,12 +5,11 @@
 #include "contraction/groups.h"
 #include "contraction/pair.h"
 #include "elementwise/elementwise_plan.h"
-#include "elementwise/tiny.h"
 
 static PyMethodDef *const TOPICS[] = {
-    blas_functions,     batched_simd_functions, lapack_functions,  memory_functions, tiny_functions,
-    semiring_functions, permute_functions,      convert_functions, gemm_functions,   pair_functions,
-    products_functions, elementwise_functions,  reduce_functions,
+    blas_functions,     batched_simd_functions, lapack_functions,  memory_functions,   tiny_functions,
+    semiring_functions, permute_functions,      convert_functions, gemm_functions,     pair_functions,
+    products_functions, elementwise_functions,  reduce_functions,  sequence_functions, tiny_product_functions,
 };
 
 /* Limits that Python's binders keep to. */
@@ -22,7 +21,6 @@ static const struct {
     {"PAIR_TABLE", PAIR_TABLE},
     {"FEWEST_LANES", FEWEST_LANES},
     {"LONGEST_TABLE", LONGEST_TABLE},
-    {"TINY_PANEL", TINY_PANEL},
     {"MOST_OPERANDS", MOST_OPERANDS},
     {"MOST_REGISTERS", MOST_REGISTERS},
     {"MOST_INSTRUCTIONS", MOST_INSTRUCTIONS},

@@ -10,6 +10,7 @@ extern PyMethodDef batched_simd_functions[];
 extern PyMethodDef lapack_functions[];
 extern PyMethodDef memory_functions[];
 extern PyMethodDef tiny_functions[];
+extern PyMethodDef tiny_product_functions[];
 extern PyMethodDef semiring_functions[];
 extern PyMethodDef permute_functions[];
 extern PyMethodDef convert_functions[];
@@ -18,5 +19,6 @@ extern PyMethodDef pair_functions[];
 extern PyMethodDef products_functions[];
 extern PyMethodDef elementwise_functions[];
 extern PyMethodDef reduce_functions[];
+extern PyMethodDef sequence_functions[];
 
 #endif

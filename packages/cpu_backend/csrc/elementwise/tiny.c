@@ -1,6 +1,6 @@
-/* Kernels for tiny operands without gaps: what a call costs is all there is to it.
+/* Elementwise kernels for tiny operands without gaps: what a call costs is all there is to it.
  *
- * A ufunc or a matrix product of NumPy spends hundreds of nanoseconds before its first element. These kernels read two
+ * A ufunc of NumPy spends hundreds of nanoseconds before its first element. These kernels read two
  * addresses, make the result, and run one loop of tiny.h; they keep the GIL. Python numbers become elements here where
  * that is a plain conversion; whatever else is met goes to the fallback, which is NumPy's kernel and knows every error.
  */
@@ -18,11 +18,8 @@ typedef struct {
     ElementType type;  /* of the operands */
     bool is_number[2]; /* the operand is a Python number */
     Index step[2];     /* 0 for an operand of one element */
-    bool swapped;      /* the first argument of a product is the right operand */
     BinaryLoop binary;
     UnaryLoop unary;
-    ProductLoop multiply;
-    TinyProduct product;
     PyObject *fallback;
 } TinyPlan;
 
@@ -88,16 +85,6 @@ static PyObject *call_unary(PyObject *self, PyObject *const *arguments, size_t f
     return result;
 }
 
-static PyObject *call_product(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
-    const TinyPlan *plan = kernel_plan(self);
-    if (!kernel_takes_arrays(self, flagged_count, names, arguments, 2)) return NULL;
-    PyObject *result = array_new(&plan->result);
-    if (result != NULL)
-        plan->multiply(&plan->product, array_data(arguments[plan->swapped]), array_data(arguments[!plan->swapped]),
-                       array_data(result));
-    return result;
-}
-
 static TinyPlan *plan_new(PyObject *shape, PyObject *result_type, PyObject *type) {
     TinyPlan *plan = calloc(1, sizeof(TinyPlan));
     if (plan == NULL) return (TinyPlan *)PyErr_NoMemory();
@@ -160,72 +147,9 @@ static PyObject *bind_tiny_unary(PyObject *module, PyObject *const *arguments, P
     return kernel_with_operands(kernel_new(OPERATION_NAMES[operation], call_unary, plan, release), &operand, 1);
 }
 
-/* The struct of the same name in tensor_cpu.kernels.contraction.tiny. */
-static bool product_read(TinyProduct *p, PyObject *product) {
-    const Member members[] = {
-        {"batches", &p->batches},         {"rows", &p->rows},
-        {"columns", &p->columns},         {"inner", &p->inner},
-        {"left_batch", &p->left_batch},   {"left_row", &p->left_row},
-        {"left_inner", &p->left_inner},   {"right_batch", &p->right_batch},
-        {"right_inner", &p->right_inner}, {"right_column", &p->right_column},
-        {"out_batch", &p->out_batch},     {"out_row", &p->out_row},
-    };
-    return members_read(members, sizeof members / sizeof *members, product);
-}
-
-static bool factors_read(const TinyProduct *p, Reach *left, Reach *right) {
-    *left = *right = NO_AXES;
-    return reach_read(left, p->batches, p->left_batch) && reach_read(left, p->rows, p->left_row) &&
-           reach_read(left, p->inner, p->left_inner) && reach_read(right, p->batches, p->right_batch) &&
-           reach_read(right, p->inner, p->right_inner) && reach_read(right, p->columns, p->right_column);
-}
-
-/* Whether rows, columns and batches are at least one each and lead to every element of so many, and to no other. */
-static bool writes_result(const TinyProduct *p, Index elements) {
-    Reach out = NO_AXES;
-    const bool good = p->batches > 0 && p->rows > 0 && p->columns > 0 && p->out_batch >= 0 && p->out_row >= 0 &&
-                      reach_extend(&out, p->batches, p->out_batch) && reach_extend(&out, p->rows, p->out_row) &&
-                      reach_extend(&out, p->columns, 1);
-    return good && out.size == elements && out.high == elements - 1;
-}
-
-/* bind_tiny_product(shape, dtype, whether the first operand is the right factor, TinyProduct) */
-static PyObject *bind_tiny_product(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
-    (void)module;
-    if (!arguments_count("bind_tiny_product", count, 4, "a shape, an element type, a truth value and a TinyProduct"))
-        return NULL;
-    const int swapped = PyObject_IsTrue(arguments[2]);
-    TinyPlan *plan = swapped < 0 ? NULL : plan_new(arguments[0], arguments[1], arguments[1]);
-    if (plan == NULL) return NULL;
-    const TinyProduct *p = &plan->product;
-    plan->swapped = swapped;
-    plan->multiply = SIMD_CHOICE(tiny_kernels)->product[plan->type];
-    bool good = product_read(&plan->product, arguments[3]);
-    if (good && plan->multiply == NULL) {
-        PyErr_Format(PyExc_ValueError, "bind_tiny_product: there are no products of %R", arguments[1]);
-        good = false;
-    }
-    if (good && !writes_result(p, plan->result.size)) {
-        PyErr_Format(PyExc_ValueError, "bind_tiny_product: %R does not lead to the elements of a result of shape %R",
-                     arguments[3], arguments[0]);
-        good = false;
-    }
-    if (good && (p->inner < 0 || p->inner > TINY_PANEL / p->columns)) {
-        PyErr_Format(PyExc_ValueError, "bind_tiny_product takes at most %d elements of the right operand", TINY_PANEL);
-        good = false;
-    }
-    Operand factors[] = {{plan->type, NO_AXES, false}, {plan->type, NO_AXES, false}};
-    good = good && factors_read(p, &factors[swapped].reach, &factors[!swapped].reach);
-    if (good) return kernel_with_operands(kernel_new("contract", call_product, plan, release), factors, 2);
-    free(plan);
-    return NULL;
-}
-
 PyMethodDef tiny_functions[] = {
     {"bind_tiny_binary", bind_tiny_binary, METH_VARARGS, "Kernel of two tiny operands, element by element, or None."},
     {"bind_tiny_unary", (PyCFunction)(void (*)(void))bind_tiny_unary, METH_FASTCALL,
      "Kernel of one tiny operand, element by element, or None."},
-    {"bind_tiny_product", (PyCFunction)(void (*)(void))bind_tiny_product, METH_FASTCALL,
-     "Kernel of a tiny contraction."},
     {NULL, NULL, 0, NULL},
 };

@@ -4,17 +4,15 @@ Kernels are unsafe by contract: they trust that arrays are of the forms they wer
 in ``tensor_cpu.kernels`` make them; the modules of threads and memory call the rest.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from tensor_cpu.kernels.contraction.tiny import TinyProduct
 from tensor_cpu.kernels.reduction.native import Loops
 
 MOST_AXES: int
 PAIR_TABLE: int
 FEWEST_LANES: int
 LONGEST_TABLE: int
-TINY_PANEL: int
 MOST_OPERANDS: int
 MOST_REGISTERS: int
 MOST_INSTRUCTIONS: int
@@ -42,7 +40,18 @@ def bind_tiny_binary(
     /,
 ) -> Kernel | None: ...
 def bind_tiny_unary(name: str, shape: tuple[int, ...], dtype: str, /) -> Kernel | None: ...
-def bind_tiny_product(shape: tuple[int, ...], dtype: str, swapped: bool, product: TinyProduct, /) -> Kernel: ...
+def bind_tiny_contraction(
+    dtype: str,
+    most_terms: int,
+    labels_a: tuple[int, ...],
+    extents_a: tuple[int, ...],
+    strides_a: tuple[int, ...],
+    labels_b: tuple[int, ...],
+    extents_b: tuple[int, ...],
+    strides_b: tuple[int, ...],
+    labels_out: tuple[int, ...],
+    /,
+) -> Kernel | None: ...
 def bind_copy(extents: tuple[int, ...], strides: tuple[int, ...], dtype: str, /) -> Kernel: ...
 def bind_copy_into(
     extents: tuple[int, ...], target_strides: tuple[int, ...], source_strides: tuple[int, ...], dtype: str, /
@@ -64,6 +73,14 @@ def bind_batched_simd(
 
 Kernel = Callable[..., Any]
 
+def bind_sequence(
+    operands: int,
+    steps: Sequence[tuple[Kernel, int, int]],
+    results: int | tuple[int, ...],
+    failed: Callable[[int, Exception], BaseException],
+    /,
+) -> Kernel | None: ...
+def sequence_facts(sequence: Kernel, /) -> dict[str, int]: ...
 def blas_open(path: str, prefix: str, suffix: str, bits: int, ours: bool, /) -> str | None: ...
 def blas_provide(mappings: tuple[Any, ...], /) -> None: ...
 def blas_control_threads(path: str, getter: str, setter: str, here: str, ours: bool, /) -> str | None: ...
@@ -113,6 +130,7 @@ def bind_gemm(
     rows: _Group,
     columns: _Group,
     inner: _Group,
+    near: _Group,
     rows_are_second: bool,
     /,
 ) -> Kernel: ...

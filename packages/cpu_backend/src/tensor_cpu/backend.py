@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -18,7 +18,7 @@ from tensor_cpu.system import memory, threads
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY, WHY_NOT
 from tensor_runtime.form import Form
 from tensor_runtime.placement import CPU, DeviceKind, Placement
-from tensor_runtime.protocols import HostBackend, Kernel, Operand, Result
+from tensor_runtime.protocols import HostBackend, Kernel, KernelStep, Operand, Result, StepFailed
 from tensor_runtime.thread_counts import ThreadSetting
 
 threads.apply_environment()
@@ -62,6 +62,12 @@ class CpuBackend:
         except OverflowError as error:  # more bytes, or more elements with a workspace, than there are addresses
             raise MemoryError(str(error)) from error
         return checked(name, kernel, operands) if CHECKED else kernel
+
+    def bind_sequence(
+        self, operands: int, steps: Sequence[KernelStep], results: int | tuple[int, ...], failed: StepFailed, /
+    ) -> Kernel | None:
+        """One native kernel for all steps (csrc/sequence/sequence.h); None where fewer than two of them are native."""
+        return LIBRARY.bind_sequence(operands, steps, results, failed) if AVAILABLE else None
 
     def operations(self) -> frozenset[str]:
         """Every name in the kernel table."""

@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Final, Literal, TypeVar, Unpack, overload
 
-from tensor_core.dtypes import F64, DType, as_dtype
-from tensor_core.errors import TensorError, shortened
 from tensor_core.foreign import refuse_masked
 from tensor_core.promotion import promote, promote_scalar
-from tensor_core.shapes import as_shape
+from tensor_einsum.cached_calls import cached_call
 from tensor_einsum.errors import ExtentError
 from tensor_einsum.execution.accumulation import Accumulation
 from tensor_einsum.execution.executor import bind_call
-from tensor_einsum.notation.network import Shape
 from tensor_einsum.notation.reading import LabelLists, split_interleaved
 from tensor_einsum.options import EinsumOptions, PlanOptions
+from tensor_einsum.plans.operands import dtypes_of, forms_of, lie_as_usual, shapes_of
 from tensor_einsum.plans.plan import Plan, cached_plan
-from tensor_einsum.search.options import DEFAULT, SEARCH_KEYWORDS, SearchOptions, read_options
+from tensor_einsum.search.options import DEFAULT, read_options
 from tensor_einsum.steps.arithmetic import SUMS_OF_PRODUCTS, arithmetic_of
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
 from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
-from tensor_runtime.backends.error_translation import MISSES, call_translated, fail
+from tensor_runtime.backends.error_translation import MISSES, fail
 from tensor_runtime.dispatch.spec import PYTHON_NUMBERS
 from tensor_runtime.errors import ForeignOperandError
-from tensor_runtime.form import Form, form_of
+from tensor_runtime.form import Form
 from tensor_runtime.ops.creation import full
-from tensor_runtime.tensors.tensor import Number, Tensor, wrap
+from tensor_runtime.tensors.tensor import Number, Tensor
 
 Target = TypeVar("Target", bound=Tensor)
-
-_WITH_OPTIONS: Final = object()
-"""Begins the keys of calls with options, so that no notation of a user is taken for one."""
-
 
 _calls: Final[CacheTable[Binding]] = CacheTable(binding_cache)
 _found: Final = _calls.found  # read directly on the hot path
@@ -62,6 +57,7 @@ def einsum(
     strip_exponent: Literal[False] = ...,
     **options: Unpack[EinsumOptions],
 ) -> Tensor: ...
+@cached_call(_calls)
 def einsum(notation: Any, /, *operands: Any, **options: Any) -> Any:
     """Sum of products over labelled axes: Einstein's convention, with an explicit or an implicit output.
 
@@ -139,8 +135,8 @@ def einsum(notation: Any, /, *operands: Any, **options: Any) -> Any:
     >>> mantissa.item(), round(exponent, 4)
     (1.0, 600.301)
     """
-    if options:  # taken as a dictionary, which costs a quarter of what defaults of as many keywords do
-        return _einsum_with_options(notation, operands, options)
+    if options:
+        return _einsum_general(notation, operands, options)
     result = Tensor()
     # One, two and three operands have lines of their own: building lists costs more than the look-up.
     count = len(operands)
@@ -171,7 +167,7 @@ def einsum(notation: Any, /, *operands: Any, **options: Any) -> Any:
         except Exception as error:
             fail("einsum", error, result._form)
         return result
-    return _einsum_general(notation, operands, DEFAULT)
+    return _einsum_general(notation, operands, options)
 
 
 def plan(
@@ -195,7 +191,7 @@ def plan(
         optimize, seconds, objective: as for :func:`einsum`. A path optimizer is asked again at every call; everything
             else is cached.
         memory_limit: as for :func:`einsum`. Workspaces are those of kernels for the tensors given, or for compact
-            operands on ``cpu``; ``plan.peak_bytes_on`` tells for others.
+            operands on ``cpu``; ``plan.peak_bytes`` tells what is needed, ``plan.peak_bytes_on`` for other tensors.
         algebra, conj: as for :func:`einsum`.
 
     Returns:
@@ -207,15 +203,16 @@ def plan(
 
     >>> p = plan("ij,jk,kl->il", (2, 30), (30, 40), (40, 5))
     >>> p
-    <Plan 'ij,jk,kl->il': 2 steps, 5.6e+03 flops, largest intermediate 80 elements, peak 720 bytes>
+    <Plan 'ij,jk,kl->il': 2 steps, 5.6e+03 flops, largest intermediate 80 elements, 720 bytes of intermediates at once>
     """
     source, items = _arguments("plan", notation, operands)
     keywords = {"optimize": optimize, "seconds": seconds, "objective": objective, "memory_limit": memory_limit}
     options = read_options("plan", keywords)
-    shapes = tuple([_shape_of(position, item) for position, item in enumerate(items)])
-    dtypes = _dtypes_of(items, dtype)
+    shapes = shapes_of(items)
+    dtypes = dtypes_of(items, dtype)
     arithmetic = arithmetic_of("plan", algebra, conj, dtypes)
-    forms = _forms_of(items, shapes, dtypes) if options.limit is not None else ()
+    usual = options.limit is None and lie_as_usual(items)
+    forms = () if usual else forms_of(items, shapes, dtypes)
     return cached_plan("plan", source, shapes, dtypes, options, arithmetic, forms)
 
 
@@ -230,102 +227,107 @@ def _arguments(operation: str, notation: Any, operands: Sequence[Any]) -> tuple[
     return source, operands
 
 
-def _einsum_general(notation: Any, operands: Sequence[Any], options: SearchOptions) -> Tensor:
-    """Everything that is not bound yet, the interleaved form, Python numbers, other searches, mistakes.
+def _einsum_general(notation: Any, operands: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+    """Every call but those that are found at once: with options, interleaved, with numbers, not bound yet, mistaken.
 
     Straight down: read the arguments, plan, bind, run.
     """
-    source, items = _arguments("einsum", notation, operands)
-    tensors = _as_tensors(items)
-    forms, shapes, dtypes, arrays = [], [], [], []
-    for tensor in tensors:
-        form = tensor._form
-        forms.append(form)
-        shapes.append(form.shape)
-        dtypes.append(form.dtype)
-        arrays.append(tensor._array)
-    # The first kind of key is the one that the hot path looks up.
-    key = (source, *forms) if source is notation and options is DEFAULT else (_WITH_OPTIONS, source, options, *forms)
-    keeps = options is DEFAULT or options.keeps
-    binding = _calls.get(key) if keeps else None
+    key = _key_of(notation, operands, keywords) if keywords else None
+    binding = None if key is None else _calls.get(key)
     if binding is None:
-        limited = () if options.limit is None else forms
-        found = cached_plan("einsum", source, tuple(shapes), tuple(dtypes), options, SUMS_OF_PRODUCTS, limited)
-        if found.sliced:
-            from tensor_einsum.slices.running import bind_sliced
+        options, arithmetic, others, keeps = DEFAULT, SUMS_OF_PRODUCTS, _NO_NAMES, True
+        if keywords:
+            others = keywords.keys() - _OF_THE_PLAN
+            _check_known(others)
+            options = read_options("einsum", keywords)
+            keeps = options.keeps and others <= _WRITING
+        source, items = _arguments("einsum", notation, operands)
+        operands = _as_tensors(items)
+        forms, shapes, dtypes = [], [], []
+        for tensor in operands:
+            form = tensor._form
+            forms.append(form)
+            shapes.append(form.shape)
+            dtypes.append(form.dtype)
+        if "algebra" in keywords or "conj" in keywords:
+            arithmetic = arithmetic_of("einsum", keywords.get("algebra", PLUS_TIMES), keywords.get("conj", ()), dtypes)
+        if key is None and keeps:
+            if options is not DEFAULT or arithmetic is not SUMS_OF_PRODUCTS:
+                key = _READ, source, options, arithmetic, *forms
+            elif source is notation:
+                key = source, *forms
+            else:
+                key = _READ, source, *forms
+            binding = _calls.get(key)
+        if binding is None:
+            limited = () if options.limit is None else forms
+            found = cached_plan("einsum", source, tuple(shapes), tuple(dtypes), options, arithmetic, limited)
+            if not others <= _WRITING:
+                return found(*operands, **{name: keywords[name] for name in others})
+            if found.sliced:
+                from tensor_einsum.slices.running import bind_sliced
 
-            binding = bind_sliced(found, forms)
-        else:
-            binding = bind_call(found, forms)
-        if keeps:
-            binding = _calls.insert(key, binding)
+                binding = bind_sliced(found, forms)
+            else:
+                binding = bind_call(found, forms)
+            if key is not None:
+                binding = _calls.insert(key, binding)
     kernel, form = binding
+    accumulation = None
+    if keywords and not _WRITING.isdisjoint(keywords):
+        out, alpha, beta = keywords.get("out"), keywords.get("alpha", True), keywords.get("beta", 0)
+        accumulation = Accumulation(form, keywords.get("algebra", PLUS_TIMES), operands, out, alpha, beta)
     result = Tensor()
     result._form = form
     try:
-        result._array = kernel(*arrays)
+        result._array = kernel(*[tensor._array for tensor in operands])
     except Exception as error:
         fail("einsum", error, form)
-    return result
-
-
-def _einsum_with_options(notation: Any, operands: Sequence[Any], keywords: dict[str, Any]) -> Any:
-    """Every call with options; those that the plan does not take go to its call."""
-    key = _key_of(notation, operands, keywords)
-    binding = key and _calls.get(key)
-    if binding is None:
-        unknown = keywords.keys() - _OPTIONS
-        if unknown:
-            raise TypeError(
-                f"einsum() got an unexpected keyword argument {min(unknown)!r}; accepted: {', '.join(sorted(_OPTIONS))}"
-            )
-        options = read_options("einsum", {name: keywords[name] for name in SEARCH_KEYWORDS & keywords.keys()})
-        if key is None and not keywords.keys() - SEARCH_KEYWORDS:
-            return _einsum_general(notation, operands, options)
-        source, items = _arguments("einsum", notation, operands)
-        tensors = _as_tensors(items)
-        shapes, dtypes = tuple([x.shape for x in tensors]), tuple([x.dtype for x in tensors])
-        arithmetic = arithmetic_of("einsum", keywords.get("algebra", PLUS_TIMES), keywords.get("conj", ()), dtypes)
-        forms = [x._form for x in tensors]
-        found = cached_plan(
-            "einsum", source, shapes, dtypes, options, arithmetic, () if options.limit is None else forms
-        )
-        if key is None or found.sliced:
-            return found(*tensors, **{name: keywords[name] for name in keywords.keys() - PlanOptions.__annotations__})
-        binding = _calls.insert(key, bind_call(found, forms))
-    kernel, form = binding
-    accumulation = None
-    if not keywords.keys() <= _DECIDING:
-        out, alpha, beta = keywords.get("out"), keywords.get("alpha", True), keywords.get("beta", 0)
-        accumulation = Accumulation(form, keywords.get("algebra", PLUS_TIMES), operands, out, alpha, beta)
-    result = wrap(form, call_translated("einsum", form, kernel, *[x._array for x in operands]))
     return result if accumulation is None else accumulation.finish(result)
 
 
-def _key_of(notation: Any, operands: Sequence[Any], keywords: dict[str, Any]) -> tuple[Any, ...] | None:
-    """Under which the kernel of a call is kept that these options decide, as they were given; None for any others.
+def _key_of(notation: Any, operands: Sequence[Any], keywords: Mapping[str, Any]) -> tuple[Any, ...] | None:
+    """Under which a binding is kept, from what was given alone, as it is looked up natively; None if that takes more.
 
-    True equals 1, so that what is no position must not be looked up.
+    Nothing is checked here: what is found was accepted once. True equals 1, so that its kind stands beside it.
     """
-    if type(notation) is not str or not keywords.keys() <= _KEPT:
+    names = keywords.keys()
+    if type(notation) is not str or not names <= _KEPT:
         return None
-    optimize, conj = keywords.get("optimize", "auto"), keywords.get("conj", ())
-    positions = conj if type(conj) is tuple else (conj,)
-    if type(optimize) is not str or not {*map(type, positions)} <= {int}:
-        return None
-    algebra = keywords.get("algebra", PLUS_TIMES)
-    if type(algebra) is not Semiring:
-        return None
+    if not names <= _DECIDING:
+        keywords = {name: value for name, value in keywords.items() if name in _DECIDING}
+    values: list[Any] = []
+    for value in keywords.values():
+        kind = type(value)
+        if kind is bool:
+            values.append((bool, value))
+        elif kind is str or kind is int or kind is Semiring or (kind is tuple and {*map(type, value)} <= {int}):
+            values.append(value)
+        else:
+            return None
     try:
         forms = [operand._form for operand in operands]
-        return _WITH_OPTIONS, notation, optimize, algebra, positions, *forms
     except AttributeError:
         return None
+    return (notation, *forms, tuple(keywords), *values) if values else (notation, *forms)
 
 
+_READ: Final = object()
+"""Begins the keys of calls whose arguments had to be read, so that no notation of a user is taken for one."""
+_NO_NAMES: Final[AbstractSet[str]] = frozenset()
 _DECIDING: Final = frozenset(("optimize", "algebra", "conj"))
-_KEPT: Final = _DECIDING | {"out", "alpha", "beta"}
-_OPTIONS: Final = frozenset({*EinsumOptions.__annotations__, "out", "alpha", "beta", "strip_exponent"})
+_WRITING: Final = frozenset(("out", "alpha", "beta"))
+_KEPT: Final = _DECIDING | _WRITING
+_OF_THE_PLAN: Final = frozenset(PlanOptions.__annotations__)
+_OPTIONS: Final = _WRITING | {*EinsumOptions.__annotations__, "strip_exponent"}
+
+
+def _check_known(names: AbstractSet[str]) -> None:
+    if not names <= _OPTIONS:
+        raise TypeError(
+            f"einsum() got an unexpected keyword argument {min(names - _OPTIONS)!r}; accepted: "
+            f"{', '.join(sorted(_OPTIONS))}"
+        )
 
 
 def _as_tensors(items: Sequence[Any]) -> Sequence[Tensor]:
@@ -351,38 +353,3 @@ def _as_tensors(items: Sequence[Any]) -> Sequence[Tensor]:
 def _number_as_tensor(number: Number, forms: Sequence[Form]) -> Tensor:
     dtype = promote_scalar(promote(*[form.dtype for form in forms]), type(number))
     return full((), number, dtype=dtype, placement=forms[0].placement)
-
-
-def _shape_of(position: int, item: Any) -> Shape:
-    shape = getattr(item, "shape", item)
-    try:
-        return as_shape(shape)
-    except TensorError as error:
-        raise ExtentError(
-            f"plan: operand {position}: found {shortened(shape)}; accepted: a shape, such as (2, 3), or a tensor",
-            operands=(position,),
-            shapes=(),
-        ) from error
-
-
-def _forms_of(items: Sequence[Any], shapes: Sequence[Shape], dtypes: Sequence[DType]) -> tuple[Form, ...]:
-    """Forms of the tensors given; of a shape, compact beside the first tensor, or on ``cpu`` where there is none."""
-    from tensor_einsum.slices.limit import usual_home
-
-    home = next((item.placement for item in items if isinstance(item, Tensor)), None) or usual_home()
-    return tuple(
-        [
-            item._form if isinstance(item, Tensor) and item.dtype is dtype else form_of(dtype, shape, home)
-            for item, shape, dtype in zip(items, shapes, dtypes, strict=True)
-        ]
-    )
-
-
-def _dtypes_of(items: Sequence[Any], dtype: Any) -> tuple[DType, ...]:
-    if dtype is None:
-        return tuple([item.dtype if isinstance(item, Tensor) else F64 for item in items])
-    if isinstance(dtype, (list, tuple)):
-        if len(dtype) != len(items):
-            raise ExtentError(f"plan: found {len(dtype)} dtypes for {len(items)} operands; accepted: one, or one each")
-        return tuple(map(as_dtype, dtype))
-    return (as_dtype(dtype),) * len(items)

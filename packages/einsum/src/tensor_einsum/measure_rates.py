@@ -14,6 +14,7 @@ from tensor_core.dtypes import C32, C64, F32, F64, I64, DType
 from tensor_core.errors import ArgumentError, shortened
 from tensor_einsum.plans.plan import Plan
 from tensor_einsum.search.calibration import Calibration, fit
+from tensor_einsum.search.measure import moved
 from tensor_runtime.ops.creation import ones
 
 DTYPES: Final = (F32, F64, C32, C64, I64)
@@ -88,18 +89,18 @@ def _measured(dtype: DType, seconds: float) -> Iterator[tuple[float, float, floa
 
 
 def elements_moved(plan: Plan) -> float:
-    """Elements that the steps of a plan read and write.
+    """Elements that the steps of a plan read and write, as the cost model counts them.
 
     >>> from tensor_einsum import plan
     >>> elements_moved(plan("ij,jk->ik", (2, 3), (3, 4)))
     26.0
     """
     sizes = [prod(shape) for shape in plan.shapes]
-    moved = 0
+    total = 0
     for step in plan.steps:
-        moved += sum(sizes[slot] for slot in step.operands) + step.size
         sizes.append(step.size)
-    return float(moved)
+        total += sum(moved(sizes[slot]) for slot in (*step.operands, -1))
+    return float(total)
 
 
 def _fastest(plan: Plan, operands: Sequence[Any], seconds: float) -> float:

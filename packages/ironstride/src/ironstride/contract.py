@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 import tensor_einsum
 import tensor_runtime as tr
-from ironstride import json_report, plot, report
+from ironstride import json_report, report
 from ironstride.network_file import Network, printable
 from ironstride.operands import make_operands
 from ironstride.output_paths import check_output_path, make_folder
@@ -27,6 +27,8 @@ from ironstride.planning import OptionError, Planned, PlanOptions, check_options
 from ironstride.sources import read_source
 from tensor_core.errors import TensorError
 from tensor_core.formatting import readable_bytes
+from tensor_einsum.pictures import drawing
+from tensor_einsum.pictures.tree import tree_of
 from tensor_einsum.search.options import bytes_of
 from tensor_runtime.backends.memory_limits import available_bytes
 
@@ -160,8 +162,8 @@ def _check_output_paths(options: Options) -> None:
     if options.output is not None:
         check_output_path("-o", options.output, [".npy"])
     if options.plot is not None:
-        check_output_path("--plot", options.plot, plot.FORMATS)
-        plot.require_matplotlib()
+        check_output_path("--plot", options.plot, drawing.FORMATS)
+        drawing.require_matplotlib()
 
 
 def check_memory(network: Network, plan: tensor_einsum.Plan, available: int | None) -> None:
@@ -190,8 +192,8 @@ def check_memory(network: Network, plan: tensor_einsum.Plan, available: int | No
         )
     raise TooLargeError(
         f"the plan needs at least {readable_bytes(needed)} ({readable_bytes(network.operand_bytes)} for the operands, "
-        f"{readable_bytes(plan.peak_bytes)} at the peak for results of steps), but {readable_bytes(available)} are "
-        f"available{advice}",
+        f"{readable_bytes(plan.peak_bytes)} at the peak for intermediates and workspaces), but "
+        f"{readable_bytes(available)} are available{advice}",
         needed=needed,
         available=available,
     )
@@ -206,7 +208,10 @@ def _contract(
     """
     result: Any = None
     seconds: list[float] = []
-    keep: dict[str, Any] = {} if options.checkpoint is None else {"checkpoint": options.checkpoint}
+    keep: dict[str, Any] = {}
+    if options.checkpoint is not None and plan.sliced:
+        make_folder("--checkpoint", options.checkpoint)
+        keep["checkpoint"] = options.checkpoint
     with tqdm(total=plan.flops * options.repeat, unit="flop", unit_scale=True, disable=None, leave=False) as bar:
 
         def show(now: tensor_einsum.Progress) -> None:
@@ -232,7 +237,7 @@ def _write(network: Network, plan: tensor_einsum.Plan, options: Options) -> None
         make_folder("--plot", options.plot)
         memory = options.planning.memory
         limit = None if memory is None else bytes_of("--memory", memory)
-        plot.draw_plan(report.plan_tree(plan, limit), network.name, options.plot)
+        drawing.draw_plan(tree_of(plan, limit), network.name, options.plot)
         written.append(("drawn", options.plot))
     if not options.json:
         for what, file in written:

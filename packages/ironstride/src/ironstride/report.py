@@ -12,7 +12,6 @@ from statistics import median
 import tensor_einsum
 import tensor_runtime as tr
 from ironstride.network_file import Drawn, Network, Reference, printable
-from ironstride.tree import Tree
 from ironstride.units import count_text, scientific, table
 from tensor_core.dtypes import COMPLEX, F64, FLOATING
 from tensor_core.formatting import readable_bytes
@@ -182,33 +181,6 @@ def reference_text(reference: Reference, result: tr.Tensor) -> tuple[str, bool]:
         ("difference", f"{difference:.1e}, {'within' if agrees else 'MORE THAN'} {reference.tolerance:.0e}"),
     ]
     return table(rows, "<<"), agrees
-
-
-def plan_tree(plan: tensor_einsum.Plan, limit: int | None = None) -> Tree:
-    """The plan as the plain numbers that `plot` draws; of a sliced plan, its first slice.
-
-    >>> tree = plan_tree(tensor_einsum.plan("ij,jk->ik", (2, 3), (3, 4)))
-    >>> tree.steps, tree.elements, tree.nbytes, tree.flops, tree.texts
-    (((0, 1),), (6, 12, 8), (48, 96, 64), (48,), ('ij,jk->ik',))
-    """
-    itemsize = plan.output_dtype.itemsize
-    sizes = [math.prod(shape) for shape in plan.shapes]
-    return Tree(
-        operands=len(sizes),
-        steps=tuple(step.operands for step in plan.steps),
-        elements=(*sizes, *(step.size for step in plan.steps)),
-        nbytes=(*(size * itemsize for size in sizes), *(step.bytes for step in plan.steps)),
-        flops=tuple(step.flops for step in plan.steps),
-        texts=tuple(_cut(step.subscripts) for step in plan.steps),
-        limit=limit,
-        slices=plan.slices.count,
-    )
-
-
-def _cut(text: str) -> str:
-    """Subscripts as they fit into a tooltip, without characters that would break it."""
-    text = "".join(c if c.isprintable() else "?" for c in text)
-    return text if len(text) <= 60 else f"{text[:40]} … {text[-18:]}"
 
 
 def steps_text(plan: tensor_einsum.Plan) -> str:

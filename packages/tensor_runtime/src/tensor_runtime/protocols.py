@@ -2,12 +2,13 @@
 
 Backends satisfy these Protocols by structure; they inherit nothing. ``A`` is the backend's own array, opaque to
 everyone else. ``PROTOCOL_VERSION`` changes when a method is added or changes its meaning; a plug-in states the
-version it was written for in its info entry.
+version it was written for in its info entry. Protocols that are optional as a whole (:class:`ThreadedBackend`,
+:class:`SequencingBackend`) may come without it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
@@ -31,6 +32,15 @@ A kernel may have an attribute ``workspace_bytes``, an int: the most bytes that 
 results, such as copies of operands. Without one it counts as 0, and a few megabytes of fixed size may be left out.
 ``einsum`` refuses before the first step what cannot fit with them.
 """
+
+
+KernelStep = tuple[Kernel, int, int]
+"""One kernel of a sequence, and the slots of its operands; -1 for those that it has not.
+
+Slots hold the operands of the sequence, then the result of each step.
+"""
+StepFailed = Callable[[int, Exception], BaseException]
+"""From the number of a step and what its kernel raised to what is raised instead."""
 
 
 class Counted:
@@ -166,5 +176,32 @@ class ThreadedBackend(Protocol):
         """Let all of them use so many threads from now on; leaving the block restores what was in force before.
 
         ``count`` is an int of 1 or more. One that the backend cannot take raises ``ArgumentError`` and changes nothing.
+        """
+        ...
+
+
+@runtime_checkable
+class SequencingBackend(Protocol):
+    """What a backend adds, if it likes, that runs kernels one after another faster than a caller of each could.
+
+    ``tensor_runtime.backends.sequences`` asks for it; without it, the caller goes from step to step.
+    """
+
+    def bind_sequence(
+        self, operands: int, steps: Sequence[KernelStep], results: int | tuple[int, ...], failed: StepFailed, /
+    ) -> Kernel | None:
+        """One kernel that does what its steps do in this order, to the same bits; None where that is no gain.
+
+        Args:
+            operands: how many native arrays it is called with; they fill the first slots.
+            steps: kernels that :meth:`Backend.bind` gave, of at most two operands, or callables made of such; each
+                reads slots that are filled when it runs.
+            results: the slot of the array that it returns, or those of a tuple of arrays.
+            failed: called with what a step raised, if that is an ``Exception``; keeps no reference to the kernel.
+
+        A step's result is dropped as soon as no later step reads it and it is no result of the sequence, so that no
+        more is alive at one time than when the steps run one by one, but for a few megabytes of fixed size. Between
+        steps the kernel can be interrupted, at least every tenth of a second or so; an interruption is raised as it
+        is, and leaves nothing behind.
         """
         ...

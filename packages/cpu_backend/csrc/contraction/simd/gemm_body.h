@@ -32,7 +32,8 @@ static void NAME(scatter)(const GemmBlock *block, const NAME(Vector) * tile, Ind
 
 /* One tile, `vectors` high; a constant where this is inlined. */
 INLINE void NAME(tile)(const GemmBlock *block, const NAME(Part) * x, const NAME(Part) * y, NAME(Part) * result,
-                       const Index *across, const Index *along, Index rows, Index columns, const int vectors) {
+                       const Index *across, const Index *along, Index rows, Index columns, const bool in_run,
+                       const int vectors) {
     NAME(Sum) sums[TILE_VECTORS][NAME(COLUMNS)];
 #pragma GCC unroll 8
     for (int j = 0; j < NAME(COLUMNS); j++)
@@ -49,15 +50,23 @@ INLINE void NAME(tile)(const GemmBlock *block, const NAME(Part) * x, const NAME(
         x += vectors * NAME(LANES) * PARTS;
         y += NAME(COLUMNS) * PARTS;
     }
-    if (columns == NAME(COLUMNS) && rows == vectors * NAME(LANES) && offsets_are_consecutive(across, rows)) {
+    if (in_run) { /* the rows are neighbours in the result */
+        const Index part = rows - (vectors - 1) * NAME(LANES);
 #pragma GCC unroll 8
-        for (int j = 0; j < NAME(COLUMNS); j++)
+        for (int j = 0; j < NAME(COLUMNS); j++) {
+            if (j >= columns) return;
 #pragma GCC unroll 4
             for (int i = 0; i < vectors; i++) {
                 NAME(Part) *to = result + (across[0] + along[j] + i * NAME(LANES)) * PARTS;
                 NAME(Vector) value = NAME(value)(sums[i][j]);
-                NAME(store)(to, block->adds ? NAME(plus)(NAME(load)(to), value) : value);
+                if (i + 1 < vectors || part == NAME(LANES)) {
+                    NAME(store)(to, block->adds ? NAME(plus)(NAME(load)(to), value) : value);
+                } else {
+                    if (block->adds) value = NAME(plus)(NAME(load_part)(to, part), value);
+                    NAME(store_part)(to, value, part);
+                }
             }
+        }
         return;
     }
     NAME(Vector) values[NAME(COLUMNS)][TILE_VECTORS];
@@ -66,19 +75,7 @@ INLINE void NAME(tile)(const GemmBlock *block, const NAME(Part) * x, const NAME(
     for (int j = 0; j < NAME(COLUMNS); j++)
 #pragma GCC unroll 4
         for (int i = 0; i < vectors; i++) values[j][i] = NAME(value)(sums[i][j]);
-    if (!offsets_are_consecutive(across, rows)) {
-        NAME(scatter)(block, values[0], NAME(ROWS), result, across, along, rows, columns);
-        return;
-    }
-    for (Index j = 0; j < columns; j++)
-        for (Index row = 0; row < rows; row += NAME(LANES)) {
-            NAME(Part) *to = result + (across[0] + along[j] + row) * PARTS;
-            NAME(Vector) value = values[j][row / NAME(LANES)];
-            Index part = rows - row < NAME(LANES) ? rows - row : 0;
-            if (block->adds) value = NAME(plus)(part ? NAME(load_part)(to, part) : NAME(load)(to), value);
-            if (part) NAME(store_part)(to, value, part);
-            else NAME(store)(to, value);
-        }
+    NAME(scatter)(block, values[0], NAME(ROWS), result, across, along, rows, columns);
 }
 
 static void NAME(multiply)(const GemmBlock *block, const char *rows, const char *columns, char *result) {
@@ -92,9 +89,11 @@ static void NAME(multiply)(const GemmBlock *block, const char *rows, const char 
             const Index height = block->rows - row < NAME(ROWS) ? block->rows - row : NAME(ROWS);
             const Index *across = block->across + row;
             const Index vectors = (height + NAME(LANES) - 1) / NAME(LANES);
-            if (vectors == TILE_VECTORS) NAME(tile)(block, x, y, to, across, along, height, width, TILE_VECTORS);
-            else if (vectors == 2) NAME(tile)(block, x, y, to, across, along, height, width, 2);
-            else NAME(tile)(block, x, y, to, across, along, height, width, 1);
+            const bool in_run = offsets_are_consecutive(across, height);
+            if (vectors == TILE_VECTORS)
+                NAME(tile)(block, x, y, to, across, along, height, width, in_run, TILE_VECTORS);
+            else if (vectors == 2) NAME(tile)(block, x, y, to, across, along, height, width, in_run, 2);
+            else NAME(tile)(block, x, y, to, across, along, height, width, in_run, 1);
             x += vectors * NAME(LANES) * block->depth * PARTS;
         }
         y += NAME(COLUMNS) * block->depth * PARTS;

@@ -2,6 +2,10 @@
 #include "contraction/pack.h"
 #include "core/simd/moved.h"
 
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 /* The only type of one byte is Bool: true is whatever is not 0, and 1 in a panel. */
 #define T Byte
 #define NAME(f) f##_1
@@ -19,9 +23,13 @@
 #undef T
 #undef NAME
 
+#if defined(__AVX512F__)
+#define GATHER 8 /* offsets in a vector */
+#endif
 #define T Eight
 #define NAME(f) f##_8
 #include "contraction/simd/pack_body.h"
+#undef GATHER
 #undef T
 #undef NAME
 

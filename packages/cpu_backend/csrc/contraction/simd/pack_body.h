@@ -2,12 +2,18 @@
  * neighbours in memory, columns are transposed where `along` does, single elements are picked where neither does.
  * VALUE(x) is what an element becomes. */
 
+enum { NAME(RUN) = 8 };
+#define RUN NAME(RUN)
+
 /* Neighbours of a step are neighbours in the operand, too. */
 static void NAME(pack_rows)(T *restrict panel, const T *source, const Index *along, Index width, Index depth,
                             Index room) {
     for (Index k = 0; k < depth; k++, panel += room) {
         const T *row = source + along[k];
-        for (Index i = 0; i < width; i++) panel[i] = VALUE(row[i]);
+        Index i = 0;
+        for (; i + RUN <= width; i += RUN) /* of a constant length: no call, and no loop */
+            for (Index step = 0; step < RUN; step++) panel[i + step] = VALUE(row[i + step]);
+        for (; i < width; i++) panel[i] = VALUE(row[i]);
     }
 }
 
@@ -25,6 +31,23 @@ static void NAME(pack_columns)(T *restrict panel, const T *source, const Index *
         for (Index i = 0; i < width; i++) panel[k * room + i] = VALUE(source[across[i] + k]);
 }
 
+#if defined(GATHER)
+/* Neither are: some neighbours at once through a vector of their offsets; places without a neighbour become zero. */
+static void NAME(pack_gathered)(T *panel, const T *source, const Index *across, const Index *along, Index width,
+                                Index depth, Index room) {
+    for (Index i = 0; i < room; i += GATHER) {
+        const Index count = width - i;
+        const __mmask8 some = count >= GATHER ? 0xff : count > 0 ? (__mmask8)((1u << count) - 1) : 0;
+        const __m512i offsets = _mm512_maskz_loadu_epi64(some, across + i);
+        for (Index k = 0; k < depth; k++) {
+            const __m512i found =
+                _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), some, offsets, source + along[k], sizeof(T));
+            _mm512_storeu_si512(panel + k * room + i, found);
+        }
+    }
+}
+#endif
+
 static void NAME(pack)(void *panel, const void *source, const Index *across, const Index *along, Index width,
                        Index depth, Index room) {
     T *target = panel;
@@ -33,6 +56,11 @@ static void NAME(pack)(void *panel, const void *source, const Index *across, con
         NAME(pack_rows)(target, from + across[0], along, width, depth, room);
     } else if (offsets_are_consecutive(along, depth)) {
         NAME(pack_columns)(target, from + along[0], across, width, depth, room);
+#if defined(GATHER)
+    } else if (room % GATHER == 0) {
+        NAME(pack_gathered)(target, from, across, along, width, depth, room);
+        return;
+#endif
     } else {
         for (Index k = 0; k < depth; k++)
             for (Index i = 0; i < width; i++) target[k * room + i] = VALUE(from[across[i] + along[k]]);
@@ -41,3 +69,4 @@ static void NAME(pack)(void *panel, const void *source, const Index *across, con
     for (Index k = 0; width < room && k < depth; k++)
         for (Index i = width; i < room; i++) target[k * room + i] = zero;
 }
+#undef RUN

@@ -9,10 +9,20 @@ from tensor_core.errors import ArgumentError, DTypeError, ShapeError, shortened
 from tensor_core.promotion import promote
 from tensor_einsum.derivatives.planning import limit_error, plan_sweep
 from tensor_einsum.derivatives.running import BoundSweep
-from tensor_einsum.derivatives.sliced import parts_of, plan_of_slice, result_bytes, run_slices
+from tensor_einsum.derivatives.sharing import parted, shareable, shared_within
+from tensor_einsum.derivatives.sliced import (
+    Bound,
+    bind_kind,
+    cut_slots,
+    kinds_of,
+    plan_of_slice,
+    result_bytes,
+    run_slices,
+)
 from tensor_einsum.derivatives.sweep import Goal, SweepPlan
 from tensor_einsum.errors import MemoryLimitError
 from tensor_einsum.execution.executor import check_forms, needs_check
+from tensor_einsum.execution.progress import counted, reporting
 from tensor_einsum.search.options import bytes_of
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
@@ -26,6 +36,7 @@ if TYPE_CHECKING:
 
 _sweeps: Final[CacheTable[SweepPlan]] = CacheTable(binding_cache)
 _bound: Final[CacheTable[BoundSweep]] = CacheTable(binding_cache)
+_bound_slices: Final[CacheTable[list[Bound]]] = CacheTable(binding_cache)
 _SWEEP_BYTES: Final = 2000
 _STEP_BYTES: Final = 800  # a step, its labels and its text
 
@@ -78,17 +89,31 @@ def sweep_for(operation: str, plan: Plan, goal: Goal, memory_limit: Any) -> Swee
 def _sliced(operation: str, plan: Plan, goal: Goal, limit: int | None) -> SweepPlan:
     """The sweep over one slice, beside the results of all."""
     results = result_bytes(plan, goal)
+    within = None if limit is None else max(limit - results, 0)
+    full = kinds_of(plan)[0]
     try:
-        within = None if limit is None else max(limit - results, 0)
-        sweep = plan_sweep(operation, plan_of_slice(plan, next(parts_of(plan))), goal, within)
+        sweep = plan_sweep(operation, plan_of_slice(plan, next(full.parts())), goal, within)
     except MemoryLimitError as error:
-        smallest: Any = error.smallest
-        raise limit_error(operation, limit or 0, smallest + results) from None
-    return sweep._replace(plan=plan, peak_bytes=sweep.peak_bytes + results, slices=plan.slices.count)
+        raise _with_results(operation, error, limit, results) from None
+    shared = shareable(sweep, *cut_slots(plan, goal)) if full.slices > 1 else set()
+    shared = shared_within(sweep, shared, within)
+    peak = parted(sweep, shared).peak_bytes if shared else sweep.peak_bytes
+    return sweep._replace(plan=plan, peak_bytes=peak + results, slices=plan.slices.count, shared=tuple(sorted(shared)))
+
+
+def _with_results(operation: str, error: MemoryLimitError, limit: int | None, results: int) -> MemoryLimitError:
+    smallest: Any = error.smallest
+    return limit_error(operation, limit or 0, smallest + results)
 
 
 def run_sweep(
-    operation: str, plan: Plan, goal: Goal, operands: Sequence[Any], cotangent: Any, memory_limit: Any
+    operation: str,
+    plan: Plan,
+    goal: Goal,
+    operands: Sequence[Any],
+    cotangent: Any,
+    memory_limit: Any,
+    progress: Any = None,
 ) -> list[Tensor]:
     """The results of a sweep over tensors.
 
@@ -103,9 +128,9 @@ def run_sweep(
     [1.0, 1.0]
     """
     limit = None if memory_limit is None else bytes_of(operation, memory_limit)
-    if plan.sliced:
-        return _run_slices(operation, plan, goal, operands, cotangent, limit)
     given = operands if cotangent is None else (*operands, cotangent)
+    if plan.sliced:
+        return _run_slices(operation, plan, goal, given, limit, progress)
     try:
         forms = tuple([operand._form for operand in given])
     except AttributeError:  # no tensor; of a tensor, the call would take a third of a small sweep's time
@@ -113,13 +138,23 @@ def run_sweep(
     key = plan, goal, limit, operation, forms
     known = _bound.get(key)
     if known is None:
-        for operand in given:
-            unwrap(operation, operand)
-        check_forms(plan, forms[: len(operands)])
-        if cotangent is not None:
-            _check_cotangent(plan, cotangent)
+        _check(operation, plan, goal, given)
         known = _bound.insert(key, _bind(operation, plan, goal, forms, limit))
-    return known([operand._array for operand in given])
+    arrays = [operand._array for operand in given]
+    if progress is None or progress is False:
+        return known(arrays)
+    steps = known.sweep.steps
+    with reporting(operation, [(steps, 1)], progress) as on_step:
+        return known(arrays, counted(on_step, len(steps)))
+
+
+def _check(operation: str, plan: Plan, goal: Goal, given: Sequence[Any]) -> list[Form]:
+    """Refuse what a plan was not made for."""
+    forms = [unwrap(operation, operand)[0] for operand in given]
+    check_forms(plan, forms[:-1] if goal.cotangent else forms)
+    if goal.cotangent:
+        _check_cotangent(plan, given[-1])
+    return forms
 
 
 def _bind(operation: str, plan: Plan, goal: Goal, forms: Sequence[Form], limit: int | None) -> BoundSweep:
@@ -143,17 +178,26 @@ def _bind(operation: str, plan: Plan, goal: Goal, forms: Sequence[Form], limit: 
 
 
 def _run_slices(
-    operation: str, plan: Plan, goal: Goal, operands: Sequence[Any], cotangent: Any, limit: int | None
+    operation: str, plan: Plan, goal: Goal, given: Sequence[Any], limit: int | None, progress: Any
 ) -> list[Tensor]:
-    check_forms(plan, [unwrap(operation, operand)[0] for operand in operands])
-    if cotangent is not None:
-        unwrap(operation, cotangent)
-        _check_cotangent(plan, cotangent)
-    sweep_for(operation, plan, goal, limit)
-    left = None if limit is None else max(limit - result_bytes(plan, goal), 0)
-    return run_slices(
-        plan, goal, operands, cotangent, lambda part, x, weights: run_sweep(operation, part, goal, x, weights, left)
-    )
+    forms = _check(operation, plan, goal, given)
+    key = operation, plan, goal, limit, *forms
+    bound = _bound_slices.get(key)
+    if bound is None:
+        results = result_bytes(plan, goal)
+        left = None if limit is None else max(limit - results, 0)
+        try:
+            bound = [
+                bind_kind(operation, plan, goal, kind, given, left, lambda x, y: _bind(operation, x, goal, y, left))
+                for kind in kinds_of(plan)
+            ]
+        except MemoryLimitError as error:
+            raise _with_results(operation, error, limit, results) from None
+        bound = _bound_slices.insert(key, bound)
+    rounds = [one for kind in bound for one in kind.rounds]
+    with reporting(operation, rounds, progress) as on_step:
+        total = sum([len(steps) * times for steps, times in rounds])
+        return run_slices(plan, goal, bound, given, counted(on_step, total))
 
 
 def _check_cotangent(plan: Plan, cotangent: Tensor) -> None:

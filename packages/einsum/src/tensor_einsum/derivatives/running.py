@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tensor_core.dtypes import DType
@@ -11,6 +11,7 @@ from tensor_core.formatting import readable_bytes
 from tensor_einsum.derivatives.sweep import SweepPlan
 from tensor_einsum.execution.executor import BINDERS, needs_check
 from tensor_einsum.execution.semirings import binders_in
+from tensor_einsum.execution.sequenced import Sequenced, StepError
 from tensor_einsum.execution.unary_steps import StepBinder, conversion
 from tensor_einsum.steps.steps import Step
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
@@ -51,7 +52,7 @@ class BoundSweep:
     (2,)
     """
 
-    __slots__ = ("forms", "home", "instructions", "needed_bytes", "operation", "sweep")
+    __slots__ = ("_at_once", "forms", "home", "instructions", "needed_bytes", "operation", "sweep")
 
     def __init__(self, operation: str, sweep: SweepPlan, operands: Sequence[Form], converts: bool = True) -> None:
         home = operands[0].placement
@@ -78,33 +79,44 @@ class BoundSweep:
             workspaces.append(workspace_of(kernel))
             slots.append(form)
         self.instructions = tuple(instructions)
+        places = [(*instruction[:3], slot) for slot, instruction in enumerate(instructions, len(operands))]
+        self._at_once = Sequenced(home, places, sweep.results)
         self.forms = tuple([slots[slot] for slot in sweep.results])
         self.needed_bytes = sweep.peak_with(workspaces)
 
-    def __call__(self, arrays: Sequence[Any]) -> list[Tensor]:
-        """The results, of native arrays of the operands and perhaps the cotangent.
+    def __call__(self, arrays: Sequence[Any], done: Callable[[], object] | None = None) -> list[Tensor]:
+        """The results, of native arrays of the operands and perhaps the cotangent; ``done`` is called after each step.
 
         Raises:
             OutOfMemoryError: more than this process may have in all; or memory ran out, and the message says where.
         """
         if needs_check(self.needed_bytes, self.home):
             self._check_fits()
-        slots = list(arrays)
+        slots = [*arrays, *[None] * len(self.instructions)]
         try:
-            for kernel, first, second, dropped in self.instructions:
-                if second >= 0:
-                    slots.append(kernel(slots[first], slots[second]))
-                elif first >= 0:
-                    slots.append(kernel(slots[first]))
-                else:
-                    slots.append(kernel())
-                for slot in dropped:
-                    slots[slot] = None
-        except TensorError:
-            raise
-        except Exception as error:
-            raise self._failure(len(slots) - len(arrays), error) from error
+            if done is not None or not self._at_once.run(slots):
+                self._run_one_by_one(slots, len(arrays), done)
+        except StepError as step:
+            if isinstance(step.error, TensorError):
+                raise step.error from None
+            raise self._failure(step.place - len(arrays), step.error) from step.error
         return [wrap(form, slots[slot]) for form, slot in zip(self.forms, self.sweep.results, strict=True)]
+
+    def _run_one_by_one(self, slots: list[Any], operands: int, done: Callable[[], object] | None) -> None:
+        for slot, (kernel, first, second, dropped) in enumerate(self.instructions, operands):
+            try:
+                if second >= 0:
+                    slots[slot] = kernel(slots[first], slots[second])
+                elif first >= 0:
+                    slots[slot] = kernel(slots[first])
+                else:
+                    slots[slot] = kernel()
+            except Exception as error:
+                raise StepError(slot, error) from error
+            for gone in dropped:
+                slots[gone] = None
+            if done is not None:
+                done()
 
     def _check_fits(self) -> None:
         usable = recently_usable_bytes()

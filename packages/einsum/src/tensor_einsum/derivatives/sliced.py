@@ -1,20 +1,27 @@
 """Sweeps over sliced plans: one sweep for each slice, whose results are added up where they belong.
 
 An environment of a slice is a part of that of the whole along the sliced labels that it has, and one of the terms of a
-sum along those that it has not; so is a marginal. Each slice is a network of its own, with shorter axes.
+sum along those that it has not; so is a marginal. Each slice is a network of its own, with shorter axes. Slices of
+equal extents follow one another, and what no cut label reaches is computed once for all of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tensor_runtime as ops
 from tensor_core.dtypes import Bool
+from tensor_einsum.derivatives.running import BoundSweep
+from tensor_einsum.derivatives.sharing import parted, shareable, shared_within
 from tensor_einsum.derivatives.sweep import Goal
+from tensor_einsum.execution.executor import needs_check
+from tensor_einsum.execution.progress import Repeated
 from tensor_einsum.notation.network import Labels, Shape
-from tensor_einsum.slices.cutting import starts_of
+from tensor_runtime.backends.memory_limits import recently_usable_bytes
+from tensor_runtime.form import Form
 from tensor_runtime.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -39,18 +46,56 @@ def plan_of_slice(plan: Plan, parts: Parts) -> Plan:
     return plan.with_slices(()).reuse(*shapes)
 
 
-def parts_of(plan: Plan) -> Iterator[Parts]:
-    """Where every slice lies, one at a time, as there may be many; the first is as long as any.
+class Kind(NamedTuple):
+    """Slices of equal extents."""
+
+    labels: Labels
+    starts: tuple[range, ...]
+    """By label that is cut: where these slices start along it."""
+    lengths: Shape
+
+    @property
+    def slices(self) -> int:
+        """How many slices are of this kind."""
+        return prod(map(len, self.starts))
+
+    def parts(self) -> Iterator[Parts]:
+        """Where each of them lies, one at a time, as there may be many."""
+        for starts in product(*self.starts):
+            places = zip(self.labels, starts, self.lengths, strict=True)
+            yield {label: slice(start, start + length) for label, start, length in places}
+
+
+def kinds_of(plan: Plan) -> list[Kind]:
+    """All slices, by their extents; full ones first.
 
     >>> from tensor_einsum import plan
-    >>> list(parts_of(plan("i->", (5,)).with_slices({"i": 3})))
-    [{0: slice(0, 3, None)}, {0: slice(3, 5, None)}]
+    >>> [list(kind.parts()) for kind in kinds_of(plan("i->", (5,)).with_slices({"i": 2}))]
+    [[{0: slice(0, 2, None)}, {0: slice(2, 4, None)}], [{0: slice(4, 5, None)}]]
     """
-    for number in range(plan.slices.count):
-        starts = starts_of(number, plan.sliced, plan.extents)
-        yield {
-            label: slice(starts[label], min(starts[label] + part, plan.extents[label])) for label, part in plan.sliced
-        }
+    along: list[list[tuple[range, int]]] = []
+    for label, part in plan.sliced:
+        extent = plan.extents[label]
+        rest = extent % part
+        along.append(
+            [(range(0, extent - rest, part), part), *([(range(extent - rest, extent, rest), rest)] if rest else [])]
+        )
+    labels = tuple([label for label, _ in plan.sliced])
+    return [
+        Kind(labels, tuple([starts for starts, _ in each]), tuple([length for _, length in each]))
+        for each in product(*along)
+    ]
+
+
+def cut_slots(plan: Plan, goal: Goal) -> tuple[set[int], list[bool]]:
+    """Labels that are cut; of every operand, then of the cotangent, whether it differs from slice to slice.
+
+    >>> from tensor_einsum import plan
+    >>> cut_slots(plan("ij,j->i", (2, 3), (3,)).with_slices("i"), Goal((0,), cotangent=True))
+    ({0}, [True, False, True])
+    """
+    cut = {label for label, _ in plan.sliced}
+    return cut, [not cut.isdisjoint(term) for term in terms_read(plan, goal)]
 
 
 def result_axes(plan: Plan, goal: Goal) -> list[tuple[Labels, Shape]]:
@@ -80,49 +125,121 @@ def result_bytes(plan: Plan, goal: Goal) -> int:
     return sum(prod(shape) for _, shape in result_axes(plan, goal)) * plan.output_dtype.itemsize
 
 
+class Bound(NamedTuple):
+    """The sweep of slices of one kind, bound to forms."""
+
+    kind: Kind
+    before: BoundSweep | None
+    """Gives what these slices share; None where they share nothing."""
+    each: BoundSweep
+
+    @property
+    def rounds(self) -> list[Repeated]:
+        """Steps, in the order in which they are executed."""
+        before = [(self.before.sweep.steps, 1)] if self.before else []
+        return [*before, (self.each.sweep.steps, self.kind.slices)]
+
+
+def bind_kind(
+    operation: str,
+    plan: Plan,
+    goal: Goal,
+    kind: Kind,
+    given: Sequence[Tensor],
+    limit: int | None,
+    bind: Callable[[Plan, Sequence[Form]], BoundSweep],
+) -> Bound:
+    """Bind the sweep of slices of one kind; as much is shared as a limit allows, or what the process may use.
+
+    Args:
+        operation: the name for messages.
+        plan: sliced.
+        goal: what is wanted.
+        kind: whose slices are swept.
+        given: operands of the whole, and perhaps the cotangent.
+        limit: bytes that intermediates and results of a slice may take, with what is shared.
+        bind: gives the sweep of the plan of one slice.
+
+    Raises:
+        MemoryLimitError: not even a sweep that shares nothing keeps the limit.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_einsum.derivatives.planning import plan_sweep
+    >>> from tensor_runtime import ones
+    >>> x, goal = [ones((2, 3)), ones((3, 4)), ones((4,))], Goal((0,))
+    >>> p = plan("ij,jk,k->", *x).with_slices("i")
+    >>> alone = lambda part, forms: BoundSweep("environments", plan_sweep("environments", part, goal, None), forms)
+    >>> bound = bind_kind("environments", p, goal, kinds_of(p)[0], x, None, alone)
+    >>> [(len(steps), times) for steps, times in bound.rounds]
+    [(1, 1), (2, 2)]
+    """
+    first = next(kind.parts())
+    forms = [_part(*read, first)._form for read in zip(given, terms_read(plan, goal), strict=True)]
+    alone = bind(plan_of_slice(plan, first), forms)
+    shared = shareable(alone.sweep, *cut_slots(plan, goal)) if kind.slices > 1 else set()
+    aimed = limit
+    while shared := shared_within(alone.sweep, shared, aimed):
+        two = parted(alone.sweep, shared)
+        before = BoundSweep(operation, two.before, forms, converts=False)
+        each = BoundSweep(operation, two.each, [*forms, *before.forms])
+        needed = max(before.needed_bytes, two.kept_bytes + each.needed_bytes)
+        allowed = recently_usable_bytes() if limit is None and needs_check(needed, alone.home) else limit
+        if allowed is None or needed <= allowed:
+            return Bound(kind, before, each)
+        aimed = two.peak_bytes - needed + allowed
+    return Bound(kind, None, alone)
+
+
 def run_slices(
     plan: Plan,
     goal: Goal,
-    operands: Sequence[Tensor],
-    cotangent: Tensor | None,
-    run: Callable[[Plan, Sequence[Tensor], Tensor | None], Sequence[Tensor]],
+    bound: Sequence[Bound],
+    given: Sequence[Tensor],
+    done: Callable[[], object] | None,
 ) -> list[Tensor]:
     """Results of a goal, from those of all slices.
 
     Args:
         plan: sliced.
         goal: what is wanted.
-        operands: of the whole.
-        cotangent: of the whole, if there is one.
-        run: gives the results for the plan, the operands and the cotangent of a slice.
+        bound: the sweep of every kind of slices.
+        given: operands of the whole, and perhaps the cotangent.
+        done: called after each step.
 
     >>> from tensor_einsum import plan
-    >>> from tensor_runtime import ones
-    >>> whole = plan("i,i->", (3,), (3,)).with_slices("i")
-    >>> found = run_slices(whole, Goal((0,)), [ones((3,)), ones((3,))], None, lambda plan, x, _: [x[1]])
-    >>> found[0].to_numpy().tolist()
-    [1.0, 1.0, 1.0]
+    >>> p = plan("ij->", (2, 3)).with_slices("i")
+    >>> run_slices(p, Goal((0,)), [], [ops.ones((2, 3))], None)[0].to_numpy().tolist()  # of no slice
+    [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
     """
-    axes = result_axes(plan, goal)
+    axes, reads = result_axes(plan, goal), list(zip(given, terms_read(plan, goal), strict=True))
     zero = plan.algebra.zero_of(plan.output_dtype)
     add = _ADDITIONS[plan.algebra.addition if plan.output_dtype is not Bool else "logical_or"]
-    home = operands[0].placement
+    home = given[0].placement
     results = [ops.full(shape, zero, dtype=plan.output_dtype, placement=home) for _, shape in axes]
     targets = [result.mutable_view() for result in results]
-    terms = [labels for labels, _ in result_axes(plan, Goal(tuple(range(len(operands)))))]
-    plans: dict[Shape, Plan] = {}
-    for parts in parts_of(plan):
-        lengths = tuple([part.stop - part.start for part in parts.values()])
-        if lengths not in plans:
-            plans[lengths] = plan_of_slice(plan, parts)
-        read = [_part(operand, term, parts) for operand, term in zip(operands, terms, strict=True)]
-        weights = None if cotangent is None else _part(cotangent, plan.output, parts)
-        found = run(plans[lengths], read, weights)
-        for target, term, (labels, _) in zip(targets, found, axes, strict=True):
-            place: Any = _part(target, labels, parts)
-            # An axis of extent 1 that broadcasts over a label cut to extent 1 is no longer told from one that has it.
-            add(place, term.reshape(place.shape), out=place)
+    for kind, before, each in bound:
+        kept: list[Any] | None = None
+        for parts in kind.parts():
+            arrays = [_part(tensor, term, parts)._array for tensor, term in reads]
+            if kept is None:
+                kept = [tensor._array for tensor in before(arrays, done)] if before else []
+            found = each([*arrays, *kept], done)
+            for target, term, (labels, _) in zip(targets, found, axes, strict=True):
+                place: Any = _part(target, labels, parts)
+                # An axis of extent 1 that broadcasts over a label cut to extent 1 is not told from one that has it.
+                add(place, term.reshape(place.shape), out=place)
     return results
+
+
+def terms_read(plan: Plan, goal: Goal) -> list[Labels]:
+    """Labels of the operands, and of the cotangent if there is one, as :func:`result_axes` gives them.
+
+    >>> from tensor_einsum import plan
+    >>> terms_read(plan("ij,j->i", (2, 1), (3,)), Goal((0,), cotangent=True))
+    [(0, -1), (1,), (0,)]
+    """
+    operands = result_axes(plan, Goal(tuple(range(len(plan.inputs)))))
+    return [labels for labels, _ in operands] + [plan.output] * goal.cotangent
 
 
 _ADDITIONS: dict[str, Callable[..., Any]] = {

@@ -54,17 +54,22 @@ class SweepPlan(NamedTuple):
     results: tuple[int, ...]
     """Slots of the environments, then of the marginals, in the order of the goal."""
     peak_bytes: int
-    """The most bytes of intermediates and results alive at once; operands and cotangent not counted."""
+    """The most bytes of intermediates and results alive at once; operands and cotangent not counted, nor workspaces of
+    kernels, with which a run keeps its limit."""
     repeated: int = 0
     """How many steps are done again, because what they gave was dropped to keep a memory limit."""
 
     slices: int = 1
     """How often the steps are done, once for each slice of a sliced plan; they are those of a full slice."""
 
+    shared: tuple[int, ...] = ()
+    """Slots of the steps of a slice that are done once, for all slices of equal extents."""
+
     @property
     def flops(self) -> int:
         """Additions and multiplications of all steps, counted as in a plan; slices count as if all were full."""
-        return sum(step.flops for step in self.steps) * self.slices
+        once = sum([self.steps[slot - self.first_slot].flops for slot in self.shared])
+        return (sum([step.flops for step in self.steps]) - once) * self.slices + once
 
     def peak_with(self, workspaces: Sequence[int]) -> int:
         """The peak where every step takes so many bytes besides, while it runs."""

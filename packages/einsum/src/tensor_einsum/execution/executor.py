@@ -1,7 +1,8 @@
 """The executor: binds a plan to the forms of actual operands, and runs it by kernels on the backend's own arrays.
 
 No tensor exists between steps, and an intermediate is dropped as soon as the step that reads it is done. Kernels of
-equal steps are shared, within a network and between networks.
+equal steps are shared, within a network and between networks. Where the backend can run all steps as one kernel
+(``tensor_runtime.backends.sequences``), they are; else, and where somebody wants to be told of each, one by one.
 
 A plan that cannot end for want of memory is refused before its first step. What it needs is its peak, and what the
 kernels of its steps say that they take besides (``workspaces`` of the runtime): a backend may have to copy an operand,
@@ -11,6 +12,7 @@ such as one that is repeated along an axis.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from sys import getsizeof
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -28,6 +30,7 @@ from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.error_translation import translated
 from tensor_runtime.backends.memory_limits import recently_usable_bytes
 from tensor_runtime.backends.registry import registry
+from tensor_runtime.backends.sequences import bind_sequence
 from tensor_runtime.backends.workspaces import workspace_of
 from tensor_runtime.contracts.contraction import ContractParams
 from tensor_runtime.dispatch.spec import common_placement
@@ -40,7 +43,7 @@ if TYPE_CHECKING:
 
 _UNCHECKED: Final = 64 << 20
 """Needs up to here are never looked at, so that small plans pay nothing for the question."""
-_INSTRUCTION_BYTES: Final = 200  # with what closures of small kernels hold
+_INSTRUCTION_BYTES: Final = 400  # with what closures of small kernels hold, and a step of a sequence
 
 
 class Instruction(NamedTuple):
@@ -54,6 +57,11 @@ class Instruction(NamedTuple):
 class Executable:
     """A plan bound to forms. Slots hold the operands, then the result of every instruction.
 
+    Args:
+        plan: what is executed.
+        instructions: one for each step.
+        home: where the operands are, so that its backend may run all steps as one kernel; None for one by one.
+
     >>> from operator import add, mul
     >>> from tensor_einsum import plan
     >>> three = plan(",,", (), (), (), optimize=False)
@@ -61,12 +69,14 @@ class Executable:
     15
     """
 
-    __slots__ = ("instructions", "needed_bytes", "plan")
+    __slots__ = ("_sequence", "home", "instructions", "needed_bytes", "plan")
 
-    def __init__(self, plan: Plan, instructions: tuple[Instruction, ...]) -> None:
+    def __init__(self, plan: Plan, instructions: tuple[Instruction, ...], home: Placement | None = None) -> None:
         self.plan = plan
         self.instructions = instructions
-        self.needed_bytes = plan.peak_bytes  # beside the operands
+        self.home = home
+        self._sequence: Kernel | None = None
+        self.needed_bytes = plan.intermediate_bytes  # beside the operands
         for instruction in instructions:
             if hasattr(instruction.kernel, "workspace_bytes"):
                 workspaces = [workspace_of(instruction.kernel) for instruction in instructions]
@@ -83,6 +93,9 @@ class Executable:
 
     def run(self, arrays: Sequence[Any], on_step: OnStep | None) -> Any:
         """Run every instruction on native arrays; ``on_step(done, total)`` follows each one."""
+        sequence = self.sequence() if on_step is None else None
+        if sequence is not None:
+            return sequence(*arrays)
         slots = list(arrays)
         total = len(self.instructions)
         for done, (kernel, first, second) in enumerate(self.instructions, 1):
@@ -92,39 +105,57 @@ class Executable:
                 else:
                     slots.append(kernel(slots[first], slots[second]))
                     slots[second] = None
-            except TensorError:
-                raise
             except Exception as error:
-                raise self._failure(done - 1, error) from error
+                raise _failure(self.plan, self.needed_bytes, done - 1, error)  # noqa: B904 - it names its cause
             slots[first] = None
             if on_step is not None:
                 on_step(done, total)
         return slots[-1]
 
-    def _failure(self, number: int, error: Exception) -> TensorError:
-        if not isinstance(error, MemoryError):
-            return translated("einsum", error)
-        step = self.plan.steps[number]
-        return OutOfMemoryError(
-            f"einsum: not enough memory in step {number} of {len(self.plan.steps)}, {step.subscripts}, whose result "
-            f"takes {readable_bytes(step.bytes)}; the plan needs {readable_bytes(self.needed_bytes)} beside its "
-            "operands",
-            operation="einsum",
-            step=number,
-        )
+    def sequence(self) -> Kernel | None:
+        """All steps as one kernel, where the backend has one."""
+        if self._sequence is None and self.home is not None:
+            operands, steps = len(self.plan.inputs), self.instructions
+            failed = partial(_failure, self.plan, self.needed_bytes)
+            self._sequence = bind_sequence(self.home, operands, steps, operands + len(steps) - 1, failed)
+            if self._sequence is None:
+                self.home = None  # never ask again
+        return self._sequence
 
     def shortest(self) -> Kernel:
-        """The same as one callable: the kernel itself for one step, two nested kernels for three operands."""
+        """The same as one callable: one kernel, if possible, and two nested ones for three operands, if not."""
         if len(self.instructions) == 1:
             kernel, first, second = self.instructions[0]
             if (first, second) in ((0, -1), (0, 1)):
                 return kernel
+        sequence = self.sequence()
+        if sequence is not None:
+            return sequence
         if len(self.instructions) == 2 and len(self.plan.inputs) == 3:
             one, two = self.instructions
             nested = _NESTED.get((one.first, one.second))
             if nested and {two.first, two.second} == {3, 3 - one.first - one.second}:
                 return nested(one.kernel, two.kernel if two.second == 3 else _swapped(two.kernel))
         return self
+
+
+def _failure(plan: Plan, needed: int, number: int, error: Exception) -> TensorError:
+    """What is raised for what a step raised."""
+    if isinstance(error, TensorError):
+        return error
+    failure: TensorError
+    if isinstance(error, MemoryError):
+        step = plan.steps[number]
+        failure = OutOfMemoryError(
+            f"einsum: not enough memory in step {number} of {len(plan.steps)}, {step.subscripts}, whose result "
+            f"takes {readable_bytes(step.bytes)}; the plan needs {readable_bytes(needed)} beside its operands",
+            operation="einsum",
+            step=number,
+        )
+    else:
+        failure = translated("einsum", error)
+    failure.__cause__ = error
+    return failure
 
 
 def _swapped(kernel: Kernel) -> Kernel:
@@ -181,7 +212,7 @@ def bind_plan(plan: Plan, forms: Sequence[Form]) -> tuple[Executable, Form]:
     """
     check_placement(forms)
     instructions, slots = bind_steps(plan.steps, forms, plan.output_dtype, plan.algebra)
-    return Executable(plan, instructions), slots[-1]
+    return Executable(plan, instructions, slots[-1].placement), slots[-1]
 
 
 def check_placement(forms: Sequence[Form]) -> None:
@@ -309,7 +340,7 @@ def check_fits(plan: Plan, needed: int, /) -> None:
     """
     usable = recently_usable_bytes()
     if usable is not None and needed > usable:
-        copies = needed - plan.peak_bytes
+        copies = needed - plan.intermediate_bytes
         of_which = f" ({readable_bytes(copies)} of it for workspaces, such as copies of operands)" if copies else ""
         raise OutOfMemoryError(
             f"einsum: the plan needs {readable_bytes(needed)} at its peak beside the operands{of_which}, but this "

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 from time import perf_counter
 from typing import Any, Final, NamedTuple
 
 from tensor_core.errors import ArgumentError, BackendUnavailableError, shortened
 from tensor_einsum.steps.steps import Step
+
+Repeated = tuple[Sequence[Step], int]
+"""Steps, and how often all of them are executed, one round after the other."""
 
 OnStep = Callable[[int, int], object]
 """Called after each step, or slice, with how many are done and how many there are."""
@@ -34,28 +38,44 @@ class Progress(NamedTuple):
 class Meter:
     """Counts work as steps are done, and tells ``report``.
 
+    A contraction that goes on from a checkpoint begins with some steps done; the rate is that of the others.
+
     >>> from tensor_einsum import plan
-    >>> meter = Meter(plan("ij,jk,kl->il", (9, 9), (9, 9), (9, 9)).steps, lambda progress: print(progress.share))
+    >>> steps = plan("ij,jk,kl->il", (9, 9), (9, 9), (9, 9)).steps
+    >>> meter = Meter([(steps, 1)], lambda progress: print(progress.share))
     >>> meter(1, 2)
     0.5
     """
 
-    def __init__(
-        self, steps: Sequence[Step], report: Callable[[Progress], object], repeated: Sequence[Step] = (), times: int = 0
-    ) -> None:
-        self.work = [max(step.flops, _LEAST) for step in steps]
-        self.repeated = [max(step.flops, _LEAST) for step in repeated]
-        self.total = sum(self.work) + times * sum(self.repeated)
+    def __init__(self, rounds: Sequence[Repeated], report: Callable[[Progress], object]) -> None:
+        self.rounds = [
+            (list(accumulate([max(step.flops, _LEAST) for step in steps], initial=0)), times)
+            for steps, times in rounds
+            if steps and times
+        ]
+        self.total = sum([times * work[-1] for work, times in self.rounds])
         self.report = report
-        self.done = 0
+        self.before: float | None = None  # share of the work that was done when the contraction began
         self.started = perf_counter()
 
     def __call__(self, done: int, total: int) -> None:
         """Take note of one more step; whatever ``report`` raises stops the contraction."""
-        first = len(self.work)
-        self.done += self.work[done - 1] if done <= first else self.repeated[(done - first - 1) % len(self.repeated)]
-        share, seconds = self.done / self.total, perf_counter() - self.started
-        self.report(Progress(done, total, share, seconds, seconds / share - seconds))
+        if self.before is None:
+            self.before = self._share(done - 1)
+        share, seconds = self._share(done), perf_counter() - self.started
+        left = seconds * (1 - share) / (share - self.before)
+        self.report(Progress(done, total, share, seconds, left))
+
+    def _share(self, done: int) -> float:
+        found = 0
+        for work, times in self.rounds:
+            steps = len(work) - 1
+            if done < times * steps:
+                rounds, rest = divmod(done, steps)
+                return (found + rounds * work[-1] + work[rest]) / self.total
+            done -= times * steps
+            found += times * work[-1]
+        return found / self.total
 
 
 def check_function(operation: str, what: str, value: Any) -> None:
@@ -72,16 +92,30 @@ def check_function(operation: str, what: str, value: Any) -> None:
         )
 
 
+def counted(on_step: OnStep | None, total: int, done: int = 0) -> Callable[[], object] | None:
+    """What is to be called after each step without saying which, where ``done`` of ``total`` steps are done already.
+
+    >>> counted(print, 3, 1)()
+    2 3
+    """
+    if on_step is None:
+        return None
+
+    def one_more() -> None:
+        nonlocal done
+        done += 1
+        on_step(done, total)
+
+    return one_more
+
+
 @contextmanager
-def reporting(
-    operation: str, steps: Sequence[Step], progress: Any, repeated: Sequence[Step] = (), times: int = 0
-) -> Iterator[OnStep | None]:
+def reporting(operation: str, rounds: Sequence[Repeated], progress: Any) -> Iterator[OnStep | None]:
     """What is to be called after each step, for what a user gives as ``progress``.
 
     Args:
         operation: the name for messages.
-        steps: of the plan.
-        repeated, times: steps that are executed so often after those.
+        rounds: steps in the order in which they are executed.
         progress: False or None for nothing, True for a bar of tqdm on stderr, or a function of a :class:`Progress`.
 
     Raises:
@@ -103,9 +137,9 @@ def reporting(
                 bar.update(100 * now.share - shown)
                 shown = 100 * now.share
 
-            yield Meter(steps, advance, repeated, times)
+            yield Meter(rounds, advance)
     elif callable(progress):
-        yield Meter(steps, progress, repeated, times)
+        yield Meter(rounds, progress)
     else:
         raise ArgumentError(
             f"{operation}: progress is {shortened(progress)}; accepted: True, False, and a function of a Progress",

@@ -26,7 +26,7 @@ class Bracket(NamedTuple):
     name: str
 
 
-def read_brackets(text: str) -> tuple[str, Mapping[int, Bracket]]:
+def read_brackets(text: str, operation: str = "einsum") -> tuple[str, Mapping[int, Bracket]]:
     """Every name in brackets, by the column of its "[", and the text with these names blotted out.
 
     Raises:
@@ -40,39 +40,44 @@ def read_brackets(text: str) -> tuple[str, Mapping[int, Bracket]]:
     column = 0
     while column < len(text):
         if text[column] == "]":
-            fail(text, column, "']' without '['")
+            fail(operation, text, column, "']' without '['")
         if text[column] != "[":
             rest.append(text[column])
             column += 1
             continue
-        name, end = _read_name(text, column)
+        name, end = _read_name(operation, text, column)
         found[column] = Bracket(end, name)
         rest.append(f"[{'_' * (end - column - 2)}]")
         column = end
     return "".join(rest), found
 
 
-def _read_name(text: str, start: int) -> tuple[str, int]:
+def _read_name(operation: str, text: str, start: int) -> tuple[str, int]:
     """The name behind a "[", and the column behind its "]"."""
     chars: list[str] = []
     first, last = -1, 0  # which of the characters are no blanks, or have a backslash before them
     column = start + 1
     while True:
         if column == len(text):
-            fail(text, start, "'[' is never closed")
+            fail(operation, text, start, "'[' is never closed")
         char = text[column]
         if char == "]":
             if first < 0:
-                fail(text, start, "no name between '[' and ']'")
+                fail(operation, text, start, "no name between '[' and ']'")
             return "".join(chars[first:last]), column + 1
         if char == "[":
-            fail(text, column, "'[' inside a name; write '\\[' for the character, or close the name before with ']'")
+            fail(
+                operation,
+                text,
+                column,
+                "'[' inside a name; write '\\[' for the character, or close the name before with ']'",
+            )
         escaped = char == "\\" and column + 1 < len(text)
         if escaped:
             column += 1
             char = text[column]
         if not char.isprintable():
-            fail(text, column, f"{char!r} in a name; accepted: characters that can be printed")
+            fail(operation, text, column, f"{char!r} in a name; accepted: characters that can be printed")
         chars.append(char)
         if escaped or not char.isspace():
             first, last = first if first >= 0 else len(chars) - 1, len(chars)
@@ -148,13 +153,13 @@ def places(
     return tuple(starts), tuple(columns)
 
 
-def fail(text: str, column: int, message: str) -> NoReturn:
+def fail(operation: str, text: str, column: int, message: str) -> NoReturn:
     """Raise the error of a malformed notation, with a caret under the column to blame.
 
-    >>> fail("ij,%k", 3, "'%' is no label")
+    >>> fail("plan", "ij,%k", 3, "'%' is no label")
     Traceback (most recent call last):
-    tensor_einsum.errors.SubscriptsError: einsum: '%' is no label
+    tensor_einsum.errors.SubscriptsError: plan: '%' is no label
       ij,%k
          ^
     """
-    raise SubscriptsError(pointed(f"einsum: {message}", text, [column]), notation=text, column=column)
+    raise SubscriptsError(pointed(f"{operation}: {message}", text, [column]), notation=text, column=column)

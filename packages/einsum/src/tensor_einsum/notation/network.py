@@ -53,11 +53,19 @@ def resolve(operation: str, notation: Notation, shapes: Sequence[Shape]) -> Netw
             shapes=tuple(shapes),
         )
     inputs, output, names = notation.inputs, notation.output, notation.names
-    if ELLIPSIS in chain.from_iterable(inputs):
+    labels = [*chain.from_iterable(inputs)]
+    if ELLIPSIS in labels:
         inputs, output, names = _expand_ellipsis(operation, notation, shapes)
-    for operand, (term, shape) in enumerate(zip(inputs, shapes, strict=True)):
-        if len(term) != len(shape):
-            _wrong_rank(operation, notation, operand, shape)
+        labels = [*chain.from_iterable(inputs)]
+    if [*map(len, inputs)] != [*map(len, shapes)]:
+        for operand, (term, shape) in enumerate(zip(inputs, shapes, strict=True)):
+            if len(term) != len(shape):
+                _wrong_rank(operation, notation, operand, shape)
+    given = [*chain.from_iterable(shapes)]
+    known = dict(zip(labels, given, strict=True))
+    if [*map(known.__getitem__, labels)] == given:  # every label has one extent, as nearly always
+        plain = tuple([known.get(label, 1) for label in range(len(names))])
+        return Network(notation.text, inputs, output, names, tuple(shapes), plain, inputs)
     extents = [1] * len(names)
     for term, shape in zip(inputs, shapes, strict=True):
         for label, extent in zip(term, shape, strict=True):

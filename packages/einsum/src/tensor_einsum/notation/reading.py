@@ -13,6 +13,7 @@ a letter.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -36,6 +37,9 @@ LabelLists = tuple[tuple[tuple[Hashable, ...], ...], tuple[Hashable, ...] | None
 _ACCEPTED: Final = "accepted: letters, digits, any character beyond ASCII, '[a name]', and ',', '->', '...', '(', ')'"
 
 
+_LABEL: Final = r"[^\x00-/:-@\[-`{-\x7f\s\ud800-\udfff]"
+_PLAIN: Final = re.compile(rf"(?:{_LABEL}|,)*(?:->{_LABEL}*)?")
+"""Labels of one character, commas and one arrow, nothing else: what most notations are made of."""
 _NO_BRACKETS: Final[Mapping[int, Bracket]] = {}
 
 
@@ -57,8 +61,8 @@ class Notation(NamedTuple):
         return written(self.inputs[operand], self.names)
 
 
-def parse(text: str) -> Notation:
-    """Read a notation.
+def parse(text: str, operation: str = "einsum") -> Notation:
+    """Read a notation; ``operation`` is the name for messages.
 
     Returns:
         Numbered labels, with the implicit output filled in.
@@ -69,9 +73,11 @@ def parse(text: str) -> Notation:
     >>> parse("ij,jk").output, parse("ij,(jk,kl)->il").order
     ((0, 2), ((1, 2), (0, 3)))
     """
-    plain, brackets = read_brackets(text) if "[" in text or "]" in text else (text, _NO_BRACKETS)
-    inputs, arrow = _split(text, plain)
-    reader = _Reader(text, brackets)
+    if _PLAIN.fullmatch(text) and (found := _read_plain(text)) is not None:
+        return found
+    plain, brackets = read_brackets(text, operation) if "[" in text or "]" in text else (text, _NO_BRACKETS)
+    inputs, arrow = _split(operation, text, plain)
+    reader = _Reader(operation, text, brackets)
     column = 0
     while column < inputs:
         column = reader.read(column)
@@ -80,10 +86,31 @@ def parse(text: str) -> Notation:
     if arrow is None:
         output = implicit_output(terms, reader.names)
     else:
-        output = tuple(_output(text, arrow, brackets, reader.numbers, any(ELLIPSIS in term for term in terms)))
+        output = tuple(
+            _output(operation, text, arrow, brackets, reader.numbers, any(ELLIPSIS in term for term in terms))
+        )
     return Notation(
         text, terms, output, tuple(reader.numbers), tuple(map(tuple, reader.columns)), tuple(reader.starts), order
     )
+
+
+def _read_plain(text: str) -> Notation | None:
+    """A notation without groups, dots, blanks and long names, a term at a time; None for an unknown output label."""
+    inputs, arrow, output = text.partition("->")
+    names = tuple(dict.fromkeys(inputs.replace(",", "")))
+    numbers = dict(zip(names, range(len(names)), strict=True))
+    if not numbers.keys() >= {*output}:
+        return None
+    written_terms = inputs.split(",")
+    terms = tuple([tuple(map(numbers.__getitem__, term)) for term in written_terms])
+    result = tuple(map(numbers.__getitem__, output)) if arrow else implicit_output(terms, names)
+    start, starts, columns = 0, [], []
+    for term in written_terms:
+        end = start + len(term)
+        starts.append(start)
+        columns.append(tuple(range(start, end)))
+        start = end + 1
+    return Notation(text, terms, result, names, tuple(columns), tuple(starts), None)
 
 
 def implicit_output(inputs: Sequence[Sequence[int]], labels: Sequence[object]) -> tuple[int, ...]:
@@ -124,14 +151,15 @@ def read_notation(source: str | LabelLists, /, operation: str = "einsum") -> Not
     >>> read_notation("ij,jk").output, read_notation(((("x",), ("x",)), ())).text
     ((0, 2), 'x,x->')
     """
-    notation = parse(source) if isinstance(source, str) else number_labels(source, operation)
+    notation = parse(source, operation) if isinstance(source, str) else number_labels(source, operation)
     return notations.insert(source, notation, _NOTATION_BYTES + _CHARACTER_BYTES * len(notation.text))
 
 
 class _Reader:
     """Reads the inputs one character at a time; groups are kept on a stack, so nesting has no depth limit."""
 
-    def __init__(self, text: str, brackets: Mapping[int, Bracket]) -> None:
+    def __init__(self, operation: str, text: str, brackets: Mapping[int, Bracket]) -> None:
+        self.operation = operation
         self.text = text
         self.brackets = brackets
         self.numbers: dict[str, int] = {}
@@ -158,27 +186,27 @@ class _Reader:
         if char.isspace():
             return column + 1
         if self.closed and char not in ",)":
-            fail(self.text, column, f"{char!r} directly after ')'; put a ',' between them")
+            fail(self.operation, self.text, column, f"{char!r} directly after ')'; put a ',' between them")
         if char == ".":
-            _read_dots(self.text, column, self.labels, self.places)
+            _read_dots(self.operation, self.text, column, self.labels, self.places)
         elif char == ",":
             self._end_term(column)
             self.start, self.closed = column + 1, False
         elif char == "(":
             if self.labels:
-                fail(self.text, column, "'(' directly after a label; put a ',' between them")
+                fail(self.operation, self.text, column, "'(' directly after a label; put a ',' between them")
             self.groups.append([])
             self.opened.append(column)
             self.start = column + 1
         elif char == ")":
             if not self.opened:
-                fail(self.text, column, "')' without '('")
+                fail(self.operation, self.text, column, "')' without '('")
             self._end_term(column)
             self.opened.pop()
             self.groups[-2].append(self._close(self.groups.pop()))
             self.closed = True
         else:
-            end, name = self.brackets.get(column) or _bare(self.text, column)
+            end, name = self.brackets.get(column) or _bare(self.operation, self.text, column)
             self.labels.append(self.numbers.setdefault(name, len(self.numbers)))
             self.places.append(column)
             return end
@@ -187,7 +215,7 @@ class _Reader:
     def finish(self, end: int) -> tuple[tuple[int, ...], ...] | None:
         """End of the inputs; gives the order that parentheses ask for."""
         if self.opened:
-            fail(self.text, self.opened[-1], "'(' is never closed")
+            fail(self.operation, self.text, self.opened[-1], "'(' is never closed")
         self._end_term(end)
         grouped = bool(self.contractions)
         self._close(self.groups[0])
@@ -214,7 +242,7 @@ class _Reader:
         return -len(self.contractions)
 
 
-def _split(text: str, plain: str) -> tuple[int, int | None]:
+def _split(operation: str, text: str, plain: str) -> tuple[int, int | None]:
     """Where the inputs end, and where the output starts if there is one; ``plain`` is the text without long names."""
     arrow = plain.find("->")
     for mark in "->":
@@ -222,15 +250,14 @@ def _split(text: str, plain: str) -> tuple[int, int | None]:
         while stray >= 0 and stray in (arrow, arrow + 1) and arrow >= 0:
             stray = plain.find(mark, stray + 1)
         if stray >= 0:
-            second = plain.startswith("->", stray) and arrow >= 0
-            fail(
-                text, stray, "a second '->'; accepted: at most one" if second else f"a lone {mark!r}; the arrow is '->'"
-            )
+            if plain.startswith("->", stray) and arrow >= 0:
+                fail(operation, text, stray, "a second '->'; accepted: at most one")
+            fail(operation, text, stray, f"a lone {mark!r}; the arrow is '->'")
     return (len(text), None) if arrow < 0 else (arrow, arrow + 2)
 
 
 def _output(
-    text: str, start: int, brackets: Mapping[int, Bracket], numbers: dict[str, int], ellipsis: bool
+    operation: str, text: str, start: int, brackets: Mapping[int, Bracket], numbers: dict[str, int], ellipsis: bool
 ) -> list[int]:
     labels: list[int] = []
     places: list[int] = []
@@ -241,38 +268,38 @@ def _output(
         if char.isspace():
             continue
         if char == ".":
-            _read_dots(text, here, labels, places)
+            _read_dots(operation, text, here, labels, places)
         elif char in ",()":
-            fail(text, here, f"{char!r} in the output; accepted after '->': labels and '...'")
+            fail(operation, text, here, f"{char!r} in the output; accepted after '->': labels and '...'")
         else:
-            column, name = brackets.get(here) or _bare(text, here)
+            column, name = brackets.get(here) or _bare(operation, text, here)
             if name not in numbers:
                 known = ", ".join(map(repr, numbers)) or "none"
-                fail(text, here, f"output label {name!r} is in no operand; labels of the operands: {known}")
+                fail(operation, text, here, f"output label {name!r} is in no operand; labels of the operands: {known}")
             labels.append(numbers[name])
     # NumPy's meaning: an ellipsis that covers no axis of any operand covers none of the output.
     return labels if ellipsis else [label for label in labels if label != ELLIPSIS]
 
 
-def _read_dots(text: str, column: int, labels: list[int], places: list[int]) -> None:
+def _read_dots(operation: str, text: str, column: int, labels: list[int], places: list[int]) -> None:
     """Take one dot; an ellipsis is three in a row, once per operand."""
     start = column
     while start and text[start - 1] == ".":
         start -= 1
     if column == start:
         if not text.startswith("...", start) or text.startswith("....", start):
-            fail(text, start, "stray '.'; an ellipsis is three dots, '...'")
+            fail(operation, text, start, "stray '.'; an ellipsis is three dots, '...'")
         if ELLIPSIS in labels:
-            fail(text, start, "a second '...' in one operand; accepted: one")
+            fail(operation, text, start, "a second '...' in one operand; accepted: one")
         labels.append(ELLIPSIS)
         places.append(start)
 
 
-def _bare(text: str, column: int) -> Bracket:
+def _bare(operation: str, text: str, column: int) -> Bracket:
     """A name of one character."""
     char = text[column]
     if char in RESERVED or "\ud800" <= char <= "\udfff":
-        fail(text, column, f"{char!r} is no label; {_ACCEPTED}")
+        fail(operation, text, column, f"{char!r} is no label; {_ACCEPTED}")
     return Bracket(column + 1, char)
 
 
@@ -354,6 +381,7 @@ def number_labels(lists: LabelLists, operation: str = "einsum") -> Notation:
             named = names_of((*numbers, *unknown))
             front = written([extended[label] for label in output[: output.index(unknown[0])]], named)
             fail(
+                operation,
                 f"{shown}->{written([extended[label] for label in output], named)}",
                 len(shown) + 2 + len(front),
                 f"output label {unknown[0]!r} is in no operand; labels of the operands: {list(numbers)}",
@@ -367,5 +395,5 @@ def number_labels(lists: LabelLists, operation: str = "einsum") -> Notation:
     for position, term in enumerate((*terms, result)):
         if term.count(ELLIPSIS) > 1:
             where = starts[position] if position < len(terms) else len(shown) + 2
-            fail(text, where, "a second '...' in one operand; accepted: one")
+            fail(operation, text, where, "a second '...' in one operand; accepted: one")
     return Notation(text, tuple(terms), result, names, columns, starts, None)

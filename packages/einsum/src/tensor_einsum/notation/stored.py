@@ -34,7 +34,7 @@ def check_notation(
     tensor_core.errors.FormatError: Plan.from_json: the notation 'ij,jk' does not give the labels ij,jk->ki
     """
     try:
-        found = resolve("Plan.from_json", parse(text), shapes)
+        found = resolve("Plan.from_json", parse(text, "Plan.from_json"), shapes)
         same = _numbered((*found.inputs, found.output)) == _numbered((*inputs, output))
     except TensorError:
         same = False

@@ -7,18 +7,21 @@ batch is cut into parts: what is shared is computed first and kept, and each par
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tensor_core.errors import ArgumentError, shortened
 from tensor_core.formatting import readable_bytes
 from tensor_einsum.derivatives.running import BoundSweep
+from tensor_einsum.derivatives.sharing import section
 from tensor_einsum.derivatives.sweep import Goal, SweepPlan
 from tensor_einsum.errors import ExtentError, MemoryLimitError
 from tensor_einsum.execution.executor import check_forms, needs_check
+from tensor_einsum.execution.progress import Repeated, counted, reporting
 from tensor_einsum.notation.label_names import written
 from tensor_einsum.search.options import bytes_of
+from tensor_einsum.slices.cutting import parted_steps
 from tensor_einsum.slices.limit import needed_bytes
 from tensor_einsum.steps.remaking import remade
 from tensor_runtime.backends.bindings import binding_cache
@@ -125,7 +128,7 @@ def _fresh_name(names: Sequence[str]) -> str:
     return next(letter for letter in map(chr, (*range(97, 123), *range(192, 0xD800))) if letter not in names)
 
 
-def run_map(plan: Plan, operands: Sequence[Tensor], axis: Any, memory_limit: Any) -> Tensor:
+def run_map(plan: Plan, operands: Sequence[Tensor], axis: Any, memory_limit: Any, progress: Any = None) -> Tensor:
     """Contract a batch; see ``Plan.map``.
 
     >>> from tensor_einsum import plan
@@ -142,11 +145,14 @@ def run_map(plan: Plan, operands: Sequence[Tensor], axis: Any, memory_limit: Any
     at_once = batched_plan(plan, batch)
     forms = [unwrap("map", operand)[0] for operand in operands]
     check_forms(at_once, forms)
-    if limit is None and needs_check(at_once.peak_bytes, forms[0].placement):
+    if limit is None and needs_check(at_once.intermediate_bytes, forms[0].placement):
         limit = recently_usable_bytes()
     if limit is None or needed_bytes(at_once, forms) <= limit:
-        return at_once(*operands)
-    return _Parts(plan, batch, operands, limit).run()
+        return at_once(*operands) if progress is None or progress is False else at_once(*operands, progress=progress)
+    parts = _Parts(plan, batch, operands, limit)
+    rounds = parts.rounds()
+    with reporting("map", rounds, progress) as on_step:
+        return parts.run(counted(on_step, sum([len(steps) * times for steps, times in rounds])))
 
 
 class _Parts:
@@ -187,7 +193,7 @@ class _Parts:
         self.kept = [slot for slot in common if varying[readers[slot]]]
         self.held += sum(single.steps[slot - operands].bytes for slot in self.kept)
         forms = [operand._form for operand in self.operands]
-        self.shared = BoundSweep("map", _sweep_of(single, common, self.kept), forms, False)
+        self.shared = BoundSweep("map", self._section(single, common, self.kept), forms, False)
         return self.shared.needed_bytes
 
     def needed(self, extent: int) -> int:
@@ -197,6 +203,12 @@ class _Parts:
             whole = batched_plan(self.plan, self.batch._replace(extent=extent))
             return self.held + needed_bytes(whole, [operand._form for operand in given])
         return self.held + self.rest(self.shared, extent, given).needed_bytes
+
+    def _section(
+        self, plan: Plan, slots: Sequence[int], results: Sequence[int], given: Sequence[int] = ()
+    ) -> SweepPlan:
+        first = len(self.operands)
+        return section(plan, Goal(), first, {slot: plan.steps[slot - first] for slot in slots}, results, given)
 
     def given(self, start: int, stop: int) -> list[Tensor]:
         """Operands, those of the batch cut to a part."""
@@ -211,42 +223,40 @@ class _Parts:
         if known is None:
             plan = batched_plan(self.plan, self.batch._replace(extent=extent))
             chosen = [slot for slot in range(len(given), len(self.varying)) if self.varying[slot]]
-            sweep = _sweep_of(plan, chosen, [len(self.varying) - 1], self.kept)
+            sweep = self._section(plan, chosen, [len(self.varying) - 1], self.kept)
             known = BoundSweep("map", sweep, [*[operand._form for operand in given], *shared.forms])
             self.bound[extent] = known
         return known
 
-    def run(self) -> Tensor:
-        """The result, part after part."""
+    def rounds(self) -> list[Repeated]:
+        """The steps in the order in which they are executed."""
+        found: list[Repeated] = [] if self.shared is None else [(self.shared.sweep.steps, 1)]
+        whole, rest = divmod(self.batch.extent, self.part)
+        for extent, times in ((self.part, whole), (rest, min(rest, 1))):
+            if not times:
+                continue
+            if self.shared is None:
+                single = batched_plan(self.plan, self.batch._replace(extent=extent))
+                once, each = parted_steps(single._network, single.sliced, single.steps)
+                found += [(once, 1), (each, single.slices.count)] * times
+            else:
+                found.append((self.rest(self.shared, extent, self.given(0, extent)).sweep.steps, times))
+        return found
+
+    def run(self, done: Callable[[], object] | None) -> Tensor:
+        """The result, part after part; ``done`` is called after each step."""
         count, home = self.batch.extent, self.operands[0].placement
-        kept = self.shared([operand._array for operand in self.operands]) if self.shared else []
+        kept = self.shared([operand._array for operand in self.operands], done) if self.shared else []
         result = zeros((*self.plan.output_shape, count), dtype=self.plan.output_dtype, placement=home)
         target: Any = result.mutable_view()
         for start in range(0, count, self.part):
             stop = min(start + self.part, count)
             given = self.given(start, stop)
             if self.shared is None:
-                part = batched_plan(self.plan, self.batch._replace(extent=stop - start))(*given)
+                whole = batched_plan(self.plan, self.batch._replace(extent=stop - start))
+                part = whole(*given, on_step=None if done is None else lambda *_: done())
             else:
                 bound = self.rest(self.shared, stop - start, given)
-                (part,) = bound([tensor._array for tensor in (*given, *kept)])
+                (part,) = bound([tensor._array for tensor in (*given, *kept)], done)
             target[(..., slice(start, stop))] = part
         return result
-
-
-def _sweep_of(plan: Plan, chosen: Sequence[int], results: Sequence[int], given: Sequence[int] = ()) -> SweepPlan:
-    """Some steps of a plan as a sweep of their own, which reads operands and values of other steps that are given."""
-    operands = len(plan.inputs)
-    first = operands + len(given)
-    slots = {slot: slot for slot in range(operands)}
-    slots.update({slot: operands + place for place, slot in enumerate(given)})
-    slots.update({slot: first + place for place, slot in enumerate(chosen)})
-    steps = []
-    dropped = []
-    for slot in chosen:
-        step = plan.steps[slot - operands]
-        read = tuple([slots[other] for other in step.operands])
-        steps.append(step._replace(operands=read))
-        dropped.append(tuple([other for other in read if other >= first]))
-    found = SweepPlan(plan, Goal(), first, tuple(steps), tuple(dropped), tuple(map(slots.__getitem__, results)), 0)
-    return found._replace(peak_bytes=found.peak_with([0] * len(steps)))

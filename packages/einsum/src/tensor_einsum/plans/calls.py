@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.errors import ArgumentError
 from tensor_einsum.execution.accumulation import Accumulation
-from tensor_einsum.execution.executor import bind_plan, check_fits, check_forms, needs_check
+from tensor_einsum.execution.executor import bind_call, bind_plan, check_fits, check_forms, needs_check
 from tensor_einsum.execution.progress import OnStep, check_function, reporting
 from tensor_einsum.execution.scaling import run_scaled
 from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
+from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.form import form_of
 from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan
 
 _MINUTE: Final = 60.0
+plan_calls: Final[CacheTable[Binding]] = CacheTable(binding_cache)
+"""Kernels of calls without options, by (plan, *forms of the operands)."""
 _executables: Final[CacheTable[Binding]] = CacheTable(binding_cache)
 
 
@@ -32,13 +35,25 @@ def run_plan(plan: Plan, operands: Sequence[Tensor], on_step: OnStep | None, for
     1 1
     [3.0, 3.0]
     """
+    pairs = [unwrap("einsum", operand) for operand in operands]
+    forms = [form for form, _ in pairs]
+    key = (plan, *forms)
+    if on_step is None and not force:
+        binding = plan_calls.get(key)
+        if binding is None:
+            check_forms(plan, forms)
+            if plan.sliced:
+                from tensor_einsum.slices.running import bind_sliced
+
+                binding = plan_calls.insert(key, bind_sliced(plan, forms))
+            else:
+                binding = plan_calls.insert(key, bind_call(plan, forms))
+        kernel, form = binding
+        return wrap(form, call_translated("einsum", form, kernel, *[array for _, array in pairs]))
     if plan.sliced:
         from tensor_einsum.slices.running import run_sliced
 
         return run_sliced(plan, operands, on_step, force)
-    pairs = [unwrap("einsum", operand) for operand in operands]
-    forms = [form for form, _ in pairs]
-    key = (plan, *forms)
     binding = _executables.get(key)
     if binding is None:
         check_forms(plan, forms)
@@ -91,12 +106,13 @@ def call_plan(
         check_saving("einsum", checkpoint, checkpoint_seconds)
     result = form_of(plan.output_dtype, plan.output_shape, operands[0].placement)
     accumulation = Accumulation(result, plan.algebra, operands, out, alpha, beta)
-    once, repeated, times = plan.steps, plan.steps[:0], 0
+    rounds = [(plan.steps, 1)]
     if plan.sliced:
         from tensor_einsum.slices.cutting import parted_steps
 
-        (once, repeated), times = parted_steps(plan._network, plan.sliced, plan.steps), plan.slices.count
-    with reporting("einsum", once, progress, repeated, times) as report:
+        once, repeated = parted_steps(plan._network, plan.sliced, plan.steps)
+        rounds = [(once, 1), (repeated, plan.slices.count)]
+    with reporting("einsum", rounds, progress) as report:
         told = _both(on_step, report)
         if strips and plan.sliced:
             from tensor_einsum.slices.scaled import run_scaled_slices

@@ -9,7 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from tensor_einsum.derivatives.sweep import SweepPlan
+    from tensor_einsum.options import Report
     from tensor_einsum.plans.plan import Plan
     from tensor_runtime import Tensor
 
@@ -24,6 +27,34 @@ class PlanMethods:
 
     __slots__ = ()
 
+    def plot(
+        self, file: str | PathLike[str], /, *, title: str | None = None, memory_limit: int | str | None = None
+    ) -> None:
+        """Draw the contraction tree, the memory that is taken and the work of each step; notebooks show the same.
+
+        An SVG file has a tooltip for each marked node, and stays below 200 KB. Needs matplotlib (the extra ``plot``).
+
+        Args:
+            file: ends with ``.svg``, ``.png`` or ``.pdf``; it appears whole or not at all.
+            title: None for the notation.
+            memory_limit: bytes, or text such as ``"2GiB"``, to be drawn as a line.
+
+        Raises:
+            ArgumentError: another ending; ``memory_limit`` is none.
+            PlotError: matplotlib is missing.
+            SaveError: the file cannot be written.
+
+        >>> import os, tempfile
+        >>> from tensor_einsum import plan
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     plan("ij,jk,kl->il", (2, 3), (3, 4), (4, 5)).plot(os.path.join(folder, "plan.svg"))
+        ...     os.listdir(folder)
+        ['plan.svg']
+        """
+        from tensor_einsum.pictures.drawing import plot_plan
+
+        plot_plan(cast("Plan", self), file, title, memory_limit)
+
     def environments(
         self,
         /,
@@ -31,6 +62,7 @@ class PlanMethods:
         which: int | Sequence[int] | None = None,
         cotangent: Tensor | None = None,
         memory_limit: int | str | None = None,
+        progress: Report = False,
     ) -> tuple[Tensor, ...]:
         """Derivatives of the network with respect to its operands, all in one sweep over the plan's tree.
 
@@ -45,6 +77,7 @@ class PlanMethods:
                 keeps them: see below.
             memory_limit: bytes, or text such as ``"2GiB"``, that intermediates and results may take at once.
                 Intermediates are computed again where that keeps it. None for what the process may use.
+            progress: as for ``einsum``.
 
         Returns:
             One tensor for each position, owned, of the result's dtype. With a cotangent, or if the result has no axes,
@@ -73,7 +106,7 @@ class PlanMethods:
 
         plan = cast("Plan", self)
         goal = environments_goal(plan, which, cotangent is not None)
-        return tuple(run_sweep("environments", plan, goal, operands, cotangent, memory_limit))
+        return tuple(run_sweep("environments", plan, goal, operands, cotangent, memory_limit, progress))
 
     def environments_plan(
         self,
@@ -109,6 +142,7 @@ class PlanMethods:
         labels: str | Sequence[str] | None = None,
         normalize: bool = False,
         memory_limit: int | str | None = None,
+        progress: Report = False,
     ) -> dict[str, Tensor]:
         """The network with one label as its output, for every label, all in one sweep over the plan's tree.
 
@@ -121,7 +155,7 @@ class PlanMethods:
                 None for all.
             normalize: whether each marginal is divided by its sum (in max-plus and min-plus: its extremum is
                 subtracted). Where the sum is zero, that gives NaN.
-            memory_limit: as for :meth:`environments`.
+            memory_limit, progress: as for :meth:`environments`.
 
         Returns:
             A tensor of rank 1 for each label, by name, of the result's dtype. Labels of the plan's output are summed
@@ -146,7 +180,7 @@ class PlanMethods:
         plan = cast("Plan", self)
         divides = flag("marginals", "normalize", normalize)
         goal = marginals_goal(plan, labels)
-        found = run_sweep("marginals", plan, goal, operands, None, memory_limit)
+        found = run_sweep("marginals", plan, goal, operands, None, memory_limit, progress)
         if divides:
             found = [normalized("marginals", tensor, plan.algebra) for tensor in found]
         return {plan.names[label]: tensor for label, tensor in zip(goal.labels, found, strict=True)}
@@ -175,6 +209,7 @@ class PlanMethods:
         axis: int | Mapping[int, int] = -1,
         *,
         memory_limit: int | str | None = None,
+        progress: Report = False,
     ) -> Tensor:
         """Contract many networks at once that differ in some operands, such as amplitudes or likelihoods.
 
@@ -187,6 +222,7 @@ class PlanMethods:
                 negative ones count from the end.
             memory_limit: bytes, or text such as ``"2GiB"``, that intermediates and the result may take at once; None
                 for what the process may use.
+            progress: as for ``einsum``.
 
         Returns:
             Shape [the output's axes, batch], owned. What calling the plan for each value would give, side by side.
@@ -205,7 +241,7 @@ class PlanMethods:
         """
         from tensor_einsum.plans.batched import run_map
 
-        return run_map(cast("Plan", self), operands, axis, memory_limit)
+        return run_map(cast("Plan", self), operands, axis, memory_limit, progress)
 
     def reuse(self, *operands: Any, dtype: Any = None) -> Plan:
         """The same path for other inputs: a new plan for the same notation, with other shapes or dtypes.

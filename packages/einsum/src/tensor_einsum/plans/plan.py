@@ -1,8 +1,9 @@
 """Plans: everything about a contraction that shapes decide, before any data is touched.
 
-A plan is data: labels, shapes, dtypes and a path, and the steps and costs that follow from them. It holds no form and
-no kernel, so it can be hashed, pickled, written as JSON, and used on any backend; ``tensor_einsum.execution.executor``
-takes it and the forms of actual operands, binds it and runs it.
+A plan is data: labels, shapes, dtypes and a path, and the steps and costs that follow from them. It holds no kernel,
+so it can be hashed, pickled, written as JSON, and used on any backend; ``tensor_einsum.execution.executor`` takes it
+and the forms of actual operands, binds it and runs it. Where it was made for tensors that lie otherwise than usual it
+remembers their forms, for the one question that they answer: what memory it takes.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Unpack, overload
 
 from tensor_core.dtypes import DType
 from tensor_core.promotion import promote
+from tensor_einsum.cached_calls import cached_call
 from tensor_einsum.execution.progress import OnStep
 from tensor_einsum.notation.label_names import written
 from tensor_einsum.notation.network import Labels, Network, Shape, resolve
 from tensor_einsum.notation.reading import LabelLists, Notation, notations, read_notation
 from tensor_einsum.options import RunOptions
-from tensor_einsum.plans.calls import call_plan, run_plan
+from tensor_einsum.plans.calls import call_plan, plan_calls, run_plan
 from tensor_einsum.plans.methods import PlanMethods
 from tensor_einsum.plans.stored import parts_of_json, parts_of_pickle, pickled, to_json
 from tensor_einsum.search.optimizers import Order, find_order
@@ -27,7 +29,7 @@ from tensor_einsum.search.path import Path, to_linear
 from tensor_einsum.search.problem import SearchRecord
 from tensor_einsum.slices.methods import SliceMethods
 from tensor_einsum.steps.arithmetic import SUMS_OF_PRODUCTS, Arithmetic
-from tensor_einsum.steps.report import as_html, plan_table, report_of_plan
+from tensor_einsum.steps.report import plan_table
 from tensor_einsum.steps.steps import Step, build_steps, peak_bytes
 from tensor_runtime.algebras import Semiring
 from tensor_runtime.backends.bounded_cache import BoundedCache, CacheTable
@@ -57,8 +59,8 @@ class Plan(PlanMethods, SliceMethods):
             product that is not.
         opt_einsum_flops: the same contraction as opt_einsum counts it.
         largest_intermediate: elements of the largest step's result.
-        peak_bytes: the most bytes of intermediates and result alive at once; neither operands nor what kernels take
-            while they run are counted (``peak_bytes_on`` tells with those).
+        intermediate_bytes: the most bytes of intermediates and result alive at once, which shapes alone decide: neither
+            operands nor workspaces of kernels are counted. ``peak_bytes`` tells with those.
         search: what our own search tried, how long it took, how flops and size fell, and whether it would pay to search
             longer (:class:`SearchRecord`). None where nothing was searched, or by others, and of a plan that was read.
 
@@ -69,9 +71,9 @@ class Plan(PlanMethods, SliceMethods):
     """
 
     __slots__ = (
-        "_hash", "_network", "algebra", "conj", "dtypes", "extents", "flops", "inputs", "largest_intermediate", "names",
-        "notation", "opt_einsum_flops", "output", "output_dtype", "output_shape", "path", "peak_bytes", "search",
-        "shapes", "sliced", "steps",
+        "_forms", "_hash", "_network", "algebra", "conj", "dtypes", "extents", "flops", "inputs", "intermediate_bytes",
+        "largest_intermediate", "names", "notation", "opt_einsum_flops", "output", "output_dtype", "output_shape",
+        "path", "search", "shapes", "sliced", "steps",
     )  # fmt: skip
 
     notation: str
@@ -91,8 +93,9 @@ class Plan(PlanMethods, SliceMethods):
     flops: int
     opt_einsum_flops: int
     largest_intermediate: int
-    peak_bytes: int
+    intermediate_bytes: int
     search: SearchRecord | None
+    _forms: tuple[Form, ...]
     _network: Network
     _hash: int
 
@@ -132,8 +135,9 @@ class Plan(PlanMethods, SliceMethods):
         fill("flops", flops)
         fill("opt_einsum_flops", opt_einsum_flops)
         fill("largest_intermediate", max([prod(step.shape) for step in steps]))
-        fill("peak_bytes", peak)
+        fill("intermediate_bytes", peak)
         fill("search", order.search)
+        fill("_forms", ())
         fill("_network", network)
         fill("_hash", hash((network, self.dtypes, self.path, arithmetic, cuts)))
 
@@ -172,6 +176,7 @@ class Plan(PlanMethods, SliceMethods):
         strip_exponent: Literal[False] = ...,
         **options: Unpack[RunOptions],
     ) -> Tensor: ...
+    @cached_call(plan_calls)
     def __call__(self, /, *operands: Tensor, **options: Any) -> Any:
         """Contract tensors of the shapes and dtypes that this plan was made for.
 
@@ -189,9 +194,9 @@ class Plan(PlanMethods, SliceMethods):
             ShapeError: other shapes, or another number of operands.
             DTypeError: other dtypes.
             PlacementError: operands in different places.
-            OutOfMemoryError: ``peak_bytes``, with what kernels take besides (copies of operands that they cannot read
-                as they lie), is more memory than this process may have in all, whatever is taken at the moment; nothing
-                has been computed then. Or memory ran out on the way; the message says in which step.
+            OutOfMemoryError: ``peak_bytes_on`` these operands is more memory than this process may have in all,
+                whatever is taken at the moment; nothing has been computed then. Or memory ran out on the way; the
+                message says in which step.
         """
         if options:
             return call_plan(self, operands, **options)
@@ -223,14 +228,16 @@ class Plan(PlanMethods, SliceMethods):
         return self.table(40)
 
     def _repr_html_(self) -> str:
-        return as_html(report_of_plan(self, 40))
+        from tensor_einsum.pictures.notebook import page
+
+        return page(self, 40)
 
     def __repr__(self) -> str:
         text = self.notation if len(self.notation) <= 40 else self.notation[:39] + "…"
         slices = f"{self.slices.count} slices, " if self.sliced else ""
         return (
             f"<Plan {text!r}: {slices}{len(self.steps)} steps, {self.flops:.3g} flops, largest intermediate "
-            f"{self.largest_intermediate} elements, peak {self.peak_bytes} bytes>"
+            f"{self.largest_intermediate} elements, {self.intermediate_bytes} bytes of intermediates at once>"
         )
 
     def __eq__(self, other: object) -> bool:
@@ -240,6 +247,16 @@ class Plan(PlanMethods, SliceMethods):
 
     def __hash__(self) -> int:
         return self._hash
+
+    def _made_for(self, forms: Sequence[Form]) -> Plan:
+        """An equal plan that tells what it takes beside operands of these forms; () for compact ones on ``cpu``."""
+        if tuple(forms) == self._forms:
+            return self
+        made = object.__new__(Plan)
+        for name in Plan.__slots__:
+            object.__setattr__(made, name, getattr(self, name))
+        object.__setattr__(made, "_forms", tuple(forms))
+        return made
 
     def _content(self) -> tuple[object, ...]:
         """All that a plan is; the rest follows from it."""
@@ -280,7 +297,8 @@ def cached_plan(
 ) -> Plan:
     """The plan of a contraction, from the cache if it is there and the options let it be kept.
 
-    Under a memory limit it depends on the forms of the operands too: kernels for them say what they take.
+    Under a memory limit it depends on the forms of the operands: kernels for them say what they take. Without one they
+    decide nothing but what the plan tells of its memory; () for compact operands on ``cpu``.
 
     >>> from tensor_core import F64
     >>> cached_plan("plan", "ij,jk", ((2, 3), (3, 4)), (F64, F64), DEFAULT).output_shape
@@ -292,13 +310,15 @@ def cached_plan(
     if known is not None:
         return known
     notation = notations.find(source) or read_notation(source, operation)
-    if options.limit is None:
+    if options.limit is None and forms:
+        plan = cached_plan(operation, source, shapes, dtypes, options, arithmetic)._made_for(forms)
+    elif options.limit is None:
         plan = make_plan(operation, notation, shapes, dtypes, options, arithmetic)
     else:
         from tensor_einsum.slices.limit import plan_within
 
         plan = plan_within(
-            lambda other: make_plan(operation, notation, shapes, dtypes, other, arithmetic), options, forms
+            lambda other: make_plan(operation, notation, shapes, dtypes, other, arithmetic), options, forms, operation
         )
     return (
         plans.insert(key, plan, _PLAN_BYTES + _STEP_BYTES * len(plan.steps) + 2 * len(plan.notation)) if keeps else plan
@@ -323,7 +343,7 @@ def make_plan(
     network = resolve(operation, notation, shapes)
     if len(shapes) == 2 and notation.order is None and options is DEFAULT:  # nothing to choose
         return Plan(network, dtypes, Order(((0, 1),)), arithmetic)
-    return Plan(network, dtypes, find_order(network, notation.order, _common(dtypes), options), arithmetic)
+    return Plan(network, dtypes, find_order(network, notation.order, _common(dtypes), options, operation), arithmetic)
 
 
 def _common(dtypes: Sequence[DType]) -> DType:

@@ -11,13 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from tensor_core.dtypes import DType
 from tensor_core.errors import ArgumentError, shortened
-
-if TYPE_CHECKING:
-    from tensor_einsum.search.problem import Objective
+from tensor_einsum.search.problem import Objective
 
 Minimize = Literal["seconds", "flops", "size", "mixture"]
 
@@ -43,8 +41,11 @@ class CostModel(NamedTuple):
         >>> SHIPPED.of(F64).step_seconds
         1e-06
         """
-        known = dict(self.rates)
-        return known.get(dtype.name) or known.get("F64") or SHIPPED.of(dtype)
+        for wanted in (dtype.name, "F64"):
+            for name, rates in self.rates:
+                if name == wanted:
+                    return rates
+        return SHIPPED.of(dtype)
 
 
 SHIPPED: Final = CostModel(
@@ -76,8 +77,6 @@ class Target(NamedTuple):
         >>> Target("flops").objective(F64).minimize
         'flops'
         """
-        from tensor_einsum.search.problem import Objective
-
         return Objective(self.minimize, *self.model.of(dtype), self.element_flops)
 
 

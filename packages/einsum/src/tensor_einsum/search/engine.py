@@ -8,8 +8,10 @@ from math import exp2, inf, log2
 from time import perf_counter
 from typing import cast
 
-from tensor_einsum.search import native
+from tensor_einsum import native
 from tensor_einsum.search.problem import (
+    CACHED,
+    UNCACHED,
     Budget,
     Found,
     Objective,
@@ -52,11 +54,28 @@ def search(
     >>> found.path, found.record.stopped
     (((0, 1), (2, 3)), 'exact')
     """
-    begun = perf_counter()
     check(problem, budget, largest)
+    return search_checked(problem, objective, budget, largest, seed, threads)
+
+
+def search_checked(
+    problem: Problem,
+    objective: Objective,
+    budget: Budget,
+    largest: int | None,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Found:
+    """The same of what is known to be a problem and a budget.
+
+    >>> search_checked(Problem(((0, 1), (1,)), (0,), (2, 3)), Objective("flops"), Budget(rotations=0), None).path
+    ((0, 1),)
+    """
+    begun = perf_counter()
     if not native.AVAILABLE:
         return search_in_python(problem, objective, budget, largest, seed, begun)
-    return _search_natively(problem, objective, budget, largest, seed, threads or available_processors(), begun)
+    threads = 1 if budget.rotations == 0 else threads or available_processors()
+    return _search_natively(problem, objective, budget, largest, seed, threads, begun)
 
 
 def _search_natively(
@@ -74,7 +93,10 @@ def _search_natively(
         problem.output,
         tuple(log2(extent) if extent > 1 else 0.0 for extent in problem.extents),
         objective.minimize == "size",
+        objective.minimize == "seconds",
         objective.element_products,
+        log2(CACHED),
+        log2(UNCACHED),
         objective.flop_rate / 2,
         objective.element_rate,
         objective.step_seconds,

@@ -6,14 +6,15 @@ from collections.abc import Iterable, Sequence
 from math import inf, log2, prod
 from typing import NamedTuple
 
-from tensor_einsum.search.problem import Problem
+from tensor_einsum.search.problem import CACHED, UNCACHED, Problem
 
 
 class Measure(NamedTuple):
     """Costs of one path: log2 of numbers, -inf for none.
 
-    ``products`` and ``elements`` (moved: operands read, results written) are of all slices together, ``size`` and
-    ``peak`` of one; the peak has the whole result besides where there are slices.
+    ``products`` and ``elements`` are of all slices together, ``size`` and ``peak`` of one; the peak has the whole
+    result besides where there are slices. Elements are those moved, operands read and results written; those of tensors
+    larger than ``CACHED`` count ``UNCACHED`` times.
     """
 
     products: float
@@ -58,7 +59,7 @@ def measure(problem: Problem, path: Iterable[Sequence[int]], sliced: Iterable[in
         terms.append(kept)
         sizes.append(prod(extents[label] for label in kept))
         products += prod(extents[label] for label in joined)
-        elements += sizes[first] + sizes[second] + sizes[-1]
+        elements += sum(moved(sizes[one]) for one in (first, second, -1))
         size = max(size, sizes[-1])
         live += sizes[-1]
         peak = max(peak, live)
@@ -66,6 +67,15 @@ def measure(problem: Problem, path: Iterable[Sequence[int]], sliced: Iterable[in
     if cut:
         peak += prod(max(problem.extents[label], 1) for label in problem.output)
     return Measure(_log2(products * slices), _log2(elements * slices), _log2(size), _log2(peak))
+
+
+def moved(size: int) -> int:
+    """What moving a tensor counts as, in elements that are in the cache.
+
+    >>> moved(8), moved(2 * CACHED) // CACHED
+    (8, 6)
+    """
+    return size if size <= CACHED else UNCACHED * size
 
 
 def _log2(number: int) -> float:

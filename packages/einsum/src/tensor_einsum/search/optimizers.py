@@ -18,7 +18,7 @@ from tensor_core.dtypes import DType
 from tensor_core.errors import shortened
 from tensor_einsum.errors import PathError
 from tensor_einsum.notation.network import Labels, Network
-from tensor_einsum.search.engine import search
+from tensor_einsum.search.engine import search_checked
 from tensor_einsum.search.options import DEFAULT, SearchOptions
 from tensor_einsum.search.path import Path, in_pairs, to_ids
 from tensor_einsum.search.problem import Budget, Problem, SearchRecord
@@ -38,7 +38,9 @@ class Order(NamedTuple):
     sliced: tuple[tuple[int, int], ...] = ()  # labels that are cut, each with the extent of its parts
 
 
-def find_order(network: Network, order: Path | None, dtype: DType, options: SearchOptions) -> Order:
+def find_order(
+    network: Network, order: Path | None, dtype: DType, options: SearchOptions, operation: str = "einsum"
+) -> Order:
     """The order that options and parentheses ask for.
 
     Args:
@@ -46,6 +48,7 @@ def find_order(network: Network, order: Path | None, dtype: DType, options: Sear
         order: the ids that parentheses ask for, or None.
         dtype: in which elements are multiplied; it decides how long that takes.
         options: what the caller asks for.
+        operation: the name for messages.
 
     Raises:
         PathError: an unknown name, an invalid or incomplete path, a search that failed, or two orders at once.
@@ -61,31 +64,31 @@ def find_order(network: Network, order: Path | None, dtype: DType, options: Sear
     if order is not None:
         if options._replace(limit=None) != DEFAULT and optimize is not True:
             raise PathError(
-                f"einsum: the parentheses of the notation fix the order, and optimize={shortened(optimize)} asks for "
-                "another; remove one",
+                f"{operation}: the parentheses of the notation fix the order, and optimize={shortened(optimize)} asks "
+                "for another; remove one",
                 step=None,
             )
         return Order(in_pairs(order, operands))
     if optimize is False:
         return Order(in_pairs([tuple(range(operands))], operands))
     if isinstance(optimize, tuple):
-        return Order(in_pairs(to_ids(optimize, operands), operands))
+        return Order(in_pairs(to_ids(optimize, operands, operation), operands))
     budget = _budget(options)
     if operands <= 2:  # nothing to choose, and importing opt_einsum takes longer than most contractions
         if budget is None and isinstance(optimize, str) and optimize not in _OPT_EINSUM:
-            _named(optimize)
+            _named(operation, optimize)
         return Order(((0, 1),) if operands == 2 else ())
-    terms = tuple([tuple(dict.fromkeys(term)) for term in network.terms])
+    terms = tuple(map(tuple, map(dict.fromkeys, network.terms)))
     output = tuple(dict.fromkeys(network.output))
     if budget is not None:
         # Bytes beside the operands: workspaces are found when kernels are bound, and may take further slices.
         largest = None if options.limit is None else max(1, options.limit // dtype.itemsize)
-        found = search(
-            Problem(terms, output, network.extents), options.target.objective(dtype), budget, largest=largest
+        found = search_checked(
+            Problem(terms, output, network.extents), options.target.objective(dtype), budget, largest
         )
-        return Order(found.path, found.record, tuple((label, 1) for label in found.sliced))
-    path, cut = _ask(optimize, terms, output, network)
-    return Order(in_pairs(to_ids(path, operands), operands), None, tuple((label, 1) for label in cut))
+        return Order(found.path, found.record, tuple([(label, 1) for label in found.sliced]))
+    path, cut = _ask(operation, optimize, terms, output, network)
+    return Order(in_pairs(to_ids(path, operands, operation), operands), None, tuple((label, 1) for label in cut))
 
 
 def _budget(options: SearchOptions) -> Budget | None:
@@ -105,14 +108,16 @@ _OPT_EINSUM: Final = frozenset(
 _RANDOM: Final = re.compile(r"auto-hq|random-greedy(-([1-9]\d{0,5}))?")
 
 
-def _ask(optimize: Any, terms: Sequence[Labels], output: Labels, network: Network) -> tuple[Any, Labels]:
+def _ask(
+    operation: str, optimize: Any, terms: Sequence[Labels], output: Labels, network: Network
+) -> tuple[Any, Labels]:
     """A linear path by a search of opt_einsum, an optimizer, or a tree; and the labels that a tree slices."""
     # opt_einsum's cost functions divide by extents and take logarithms of them.
     sizes = {label: max(extent, 1) for label, extent in enumerate(network.extents)}
     problem = [frozenset(term) for term in terms], frozenset(output), sizes
     try:
         if isinstance(optimize, str):
-            function = _named(optimize)
+            function = _named(operation, optimize)
             return (_seeded(function, problem) if _RANDOM.fullmatch(optimize) else function(*problem, None)), ()
         names = network.names
         if not hasattr(optimize, "get_path") and hasattr(optimize, "search"):
@@ -120,26 +125,27 @@ def _ask(optimize: Any, terms: Sequence[Labels], output: Labels, network: Networ
             named = [tuple([names[label] for label in term]) for term in (*terms, output)]
             optimize = optimize.search(named[:-1], named[-1], {names[label]: sizes[label] for label in sizes})
         if hasattr(optimize, "get_path"):
-            return optimize.get_path(), _cut_by(optimize, names)
+            return optimize.get_path(), _cut_by(operation, optimize, names)
         return optimize(*problem, None), ()
     except PathError:
         raise
     except Exception as error:
         what = shortened(optimize) if isinstance(optimize, str) else type(optimize).__name__
         raise PathError(
-            f"einsum: the search by {what} failed: {type(error).__name__}: {error}; try 'greedy', or give a path",
+            f"{operation}: the search by {what} failed: {type(error).__name__}: {error}; try 'greedy', or give a path",
             step=None,
         ) from error
 
 
-def _cut_by(tree: Any, names: Sequence[str]) -> Labels:
+def _cut_by(operation: str, tree: Any, names: Sequence[str]) -> Labels:
     """The labels that a tree slices, by the names that it knows them under."""
     labels = {name: label for label, name in enumerate(names)}
     sliced = tuple(getattr(tree, "sliced_inds", ()))
     unknown = [name for name in sliced if name not in labels]
     if unknown:
         raise PathError(
-            f"einsum: the tree slices {unknown[0]!r}, which is no label of the notation; make the tree from its labels",
+            f"{operation}: the tree slices {unknown[0]!r}, which is no label of the notation; make the tree from its "
+            "labels",
             step=None,
         )
     return tuple(sorted([labels[name] for name in sliced]))
@@ -150,7 +156,7 @@ def _character(label: int) -> str:
     return chr(label if label < 0xD800 else label + 0x800)
 
 
-def _named(name: str) -> Callable[..., Any]:
+def _named(operation: str, name: str) -> Callable[..., Any]:
     """opt_einsum's search of that name, or one that was registered there."""
     import opt_einsum
     from opt_einsum.paths import get_path_fn
@@ -161,8 +167,8 @@ def _named(name: str) -> Callable[..., Any]:
         found = opt_einsum.RandomGreedy(max_repeats=int(drawn[2])) if drawn and drawn[2] else get_path_fn(name)
     except KeyError:
         raise PathError(
-            f"einsum: optimize={shortened(name)} is no search; accepted: {', '.join(sorted({*_OWN, *_OPT_EINSUM}))}, a "
-            "path, or a path optimizer",
+            f"{operation}: optimize={shortened(name)} is no search; accepted: "
+            f"{', '.join(sorted({*_OWN, *_OPT_EINSUM}))}, a path, or a path optimizer",
             step=None,
         ) from None
     return found

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from sys import float_info
 from typing import Any, Final, NamedTuple, TypedDict
 
 from tensor_core.errors import ArgumentError, shortened
 from tensor_einsum.search.cost_model import TIME, Target, read_objective
 from tensor_einsum.search.path import path_entries
+from tensor_runtime.dispatch.arguments import whole
 
 
 class SearchKeywords(TypedDict, total=False):
@@ -54,7 +56,7 @@ def read_options(operation: str, keywords: Mapping[str, Any]) -> SearchOptions:
     optimize = keywords.get("optimize", "auto")
     searches = callable(optimize) or hasattr(optimize, "search") or hasattr(optimize, "get_path")
     if not (isinstance(optimize, (str, bool)) or searches):
-        optimize = path_entries(optimize)
+        optimize = path_entries(optimize, operation)
     seconds = _seconds(operation, keywords.get("seconds"), optimize)
     limit = keywords.get("memory_limit")
     options = SearchOptions(
@@ -81,14 +83,17 @@ def bytes_of(operation: str, limit: Any, /) -> int:
     >>> bytes_of("plan", "2GiB") == 2 * 1024**3, bytes_of("plan", "1.5 MB"), bytes_of("plan", 4096)
     (True, 1500000, 4096)
     """
-    if type(limit) is int and limit >= 0:
-        return limit
     if isinstance(limit, str):
-        found = re.fullmatch(r"\s*(\d{1,30}(?:\.\d{0,30})?)\s*([A-Za-z]*)\s*", limit, re.ASCII)
+        found = re.fullmatch(r"\s*(\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})\s*([A-Za-z]*)\s*", limit, re.ASCII)
         if found and found[2] in _UNITS:
-            whole, _, rest = found[1].partition(".")
+            digits, _, rest = found[1].partition(".")
             scale: int = 10 ** len(rest)
-            return int(whole + rest) * _UNITS[found[2]] // scale
+            return int(digits + rest) * _UNITS[found[2]] // scale
+    else:
+        with suppress(ArgumentError):
+            count = whole(operation, "memory_limit", limit)
+            if count >= 0:
+                return count
     raise ArgumentError(
         f"{operation}: memory_limit is {shortened(limit)}; accepted: bytes as an int of 0 or more, or text such as "
         "'2GiB' or '500 MB'",

@@ -19,8 +19,8 @@ from tensor_einsum.errors import PathError
 Path = tuple[tuple[int, ...], ...]
 
 
-def to_ids(path: Any, operands: int) -> Path:
-    """Check a linear path and write it with ids.
+def to_ids(path: Any, operands: int, operation: str = "einsum") -> Path:
+    """Check a linear path and write it with ids; ``operation`` is the name for messages.
 
     Raises:
         PathError: not a sequence of sequences of ints, a position out of range or named twice, operands left over.
@@ -30,13 +30,13 @@ def to_ids(path: Any, operands: int) -> Path:
     """
     live = list(range(operands))
     result = []
-    for step, positions in enumerate(path_entries(path)):
+    for step, positions in enumerate(path_entries(path, operation)):
         if len(set(positions)) < len(positions):
-            raise PathError(f"einsum: step {step} of the path, {positions}, names a position twice", step=step)
+            raise PathError(f"{operation}: step {step} of the path, {positions}, names a position twice", step=step)
         for position in positions:
             if not 0 <= position < len(live):
                 raise PathError(
-                    f"einsum: step {step} of the path, {positions}, names position {position}; accepted: 0 to "
+                    f"{operation}: step {step} of the path, {positions}, names position {position}; accepted: 0 to "
                     f"{len(live) - 1}, as {len(live)} operands are left there",
                     step=step,
                 )
@@ -46,7 +46,7 @@ def to_ids(path: Any, operands: int) -> Path:
         live.append(operands + step)
     if len(live) > 1:
         raise PathError(
-            f"einsum: the path is incomplete: {len(live)} operands are left after its {len(result)} steps; "
+            f"{operation}: the path is incomplete: {len(live)} operands are left after its {len(result)} steps; "
             "accepted: a path that leaves one",
             step=None,
         )
@@ -60,12 +60,16 @@ def to_linear(path: Iterable[Sequence[int]], operands: int) -> Path:
     ((1, 2), (0, 1))
     """
     live = list(range(operands))  # always ascending, because a result has the largest id so far
-    result = []
+    result: list[tuple[int, ...]] = []
     for step, ids in enumerate(path):
-        positions = tuple(bisect_left(live, one) for one in ids)
-        result.append(positions)
-        for position in sorted(positions, reverse=True):
-            del live[position]
+        if len(ids) == 2:
+            first, second = positions = bisect_left(live, ids[0]), bisect_left(live, ids[1])
+            result.append(positions)
+            del live[max(first, second)], live[min(first, second)]
+        else:
+            result.append(tuple([bisect_left(live, one) for one in ids]))
+            for position in sorted(result[-1], reverse=True):
+                del live[position]
         live.append(operands + step)
     return tuple(result)
 
@@ -90,7 +94,7 @@ def in_pairs(path: Iterable[Sequence[int]], operands: int) -> Path:
     return tuple(result)
 
 
-def path_entries(path: Any) -> Path:
+def path_entries(path: Any, operation: str = "einsum") -> Path:
     """A path as it was given, as a tuple of tuples of ints; positions are not checked here.
 
     >>> path_entries(["einsum_path", [0, 1]])
@@ -103,11 +107,11 @@ def path_entries(path: Any) -> Path:
         result = [tuple(as_index(position) for position in entry) for entry in entries]
     except TypeError:
         raise PathError(
-            f"einsum: optimize is {shortened(path)}; accepted: the name of a search ('auto', 'greedy', 'optimal', "
+            f"{operation}: optimize is {shortened(path)}; accepted: the name of a search ('auto', 'greedy', 'optimal', "
             "...), a path such as [(0, 1), (0, 1)], or a path optimizer",
             step=None,
         ) from None
     for step, entry in enumerate(result):
         if not entry:
-            raise PathError(f"einsum: step {step} of the path names no operand", step=step)
+            raise PathError(f"{operation}: step {step} of the path names no operand", step=step)
     return tuple(result)

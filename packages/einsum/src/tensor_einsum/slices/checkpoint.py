@@ -16,7 +16,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.dtypes import Bool
-from tensor_core.errors import ArgumentError, FormatError, LoadError, shortened
+from tensor_core.errors import ArgumentError, FormatError, LoadError, SaveError, shortened
 from tensor_core.host.tensor import HostTensor, HostTensorView
 from tensor_einsum.slices.gathering import Gathering
 from tensor_runtime.backends.registry import registry
@@ -44,6 +44,7 @@ class Checkpoint:
 
     Raises:
         ArgumentError: ``path`` is no name, or ``seconds`` no number of 0 or more.
+        SaveError: its folder is not there, or may not be written into.
 
     >>> import tempfile
     >>> from tensor_einsum import plan
@@ -63,6 +64,12 @@ class Checkpoint:
     def __init__(self, plan: Plan, operands: Sequence[Tensor], path: Any, seconds: Any) -> None:
         check_saving("einsum", path, seconds)
         self.path = file_name("einsum", "checkpoint", path)
+        folder = os.path.dirname(os.path.realpath(self.path))
+        if not os.path.isdir(folder) or not os.access(folder, os.W_OK):  # before the first slice, not when one is saved
+            raise SaveError(
+                f"einsum: checkpoint {self.path!r} cannot be written: {folder!r} is no folder that may be written into",
+                path=self.path,
+            )
         self.plan, self.seconds = plan, seconds
         self._digests = {"plan": digest_of_plan(plan), "operands": digest_of_operands(operands)}
         self._saved = monotonic()
@@ -84,7 +91,7 @@ class Checkpoint:
                     if not count:
                         break
                     rest = rest[count:]
-                if rest or file.read(1) or header["elements"] != _digest([elements]):
+                if rest or file.read(1) or header["elements"] != _digest([_counted(header["taken"]), elements]):
                     raise self._refused("its elements are not those that were written")
         except FileNotFoundError:
             return
@@ -101,7 +108,7 @@ class Checkpoint:
     def _header(self, line: bytes) -> dict[str, Any]:
         try:
             header = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             header = None
         if not isinstance(header, dict) or header.get("format") != FORMAT:
             raise self._refused(f"it is no file of format {FORMAT!r}")
@@ -134,7 +141,8 @@ class Checkpoint:
         if making.taken == 0:
             return
         pieces = list(elements_of(wrap(making.form, making.array)))
-        header = {"format": FORMAT, **self._digests, "taken": making.taken, "elements": _digest(pieces)}
+        digest = _digest([_counted(making.taken), *pieces])
+        header = {"format": FORMAT, **self._digests, "taken": making.taken, "elements": digest}
         write_atomically(self.path, [json.dumps(header).encode() + b"\n", *pieces])
         self._saved = monotonic()
 
@@ -202,6 +210,11 @@ def elements_of(x: Tensor) -> Iterator[bytes | memoryview]:
         yield HostTensorView.borrow(lend("einsum", backend, x._array, form)).as_slice().cast("B")
     else:
         yield bytes(backend.download(x._array, form).raw)
+
+
+def _counted(taken: int) -> bytes:
+    """How many parts are in a sum, as it goes into its digest: one more or less is another sum."""
+    return f"{taken} ".encode()
 
 
 def _digest(pieces: Sequence[Any]) -> str:

@@ -20,6 +20,7 @@ from tensor_core.errors import ArgumentError, shortened
 from tensor_einsum.notation.network import Labels, Network, Shape
 from tensor_einsum.search.path import Path
 from tensor_einsum.steps.steps import Step, build_steps, peak_bytes
+from tensor_runtime.dispatch.arguments import whole
 
 Cut = tuple[int, int]
 """A label, and the extent of its parts."""
@@ -77,12 +78,16 @@ def named_cuts(labels: Iterable[Any] | Mapping[Any, int], names: Sequence[str], 
             raise ArgumentError(
                 f"with_slices: found label {shortened(name)}; accepted: {', '.join(map(repr, names))}", label=name
             )
-        if type(part) is not int or part < 1:
+        try:
+            extent = whole("with_slices", "part", part)
+        except ArgumentError:
+            extent = 0
+        if extent < 1:
             raise ArgumentError(
                 f"with_slices: parts of label {name!r} have extent {shortened(part)}; accepted: an int of 1 or more",
                 label=name,
             )
-        cuts.append((label, part))
+        cuts.append((label, extent))
     return tuple(cuts)
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tensor_core.errors import OutOfMemoryError, TensorError
 from tensor_core.formatting import readable_bytes
 from tensor_einsum.execution.executor import bind_steps, check_forms, check_placement
+from tensor_einsum.execution.sequenced import Sequenced, StepError
 from tensor_einsum.notation.network import Labels, Shape
 from tensor_einsum.search.path import to_ids
 from tensor_einsum.slices.cutting import largest_kinds, part_extents, slice_network, sliced_peak, starts_of, varying
@@ -60,6 +61,7 @@ class Kind(NamedTuple):
     readings: tuple[tuple[int, Reading], ...]
     tasks: tuple[Task, ...]
     result: Form
+    at_once: Sequenced | None = None  # the tasks of a slice
 
 
 class SlicedExecutable:
@@ -89,6 +91,8 @@ class SlicedExecutable:
         full = tuple(part for _, part in plan.sliced)
         bound, self._slot_forms = self._bind(full)
         self._before, self._shared_views = self._shared(bound)
+        kept = {task.result for task in self._before}.difference(*[task.forget for task in self._before])
+        self._before_at_once = Sequenced(self.home, [task[:4] for task in self._before], tuple(kept))
         self._full = self._own(bound)
         self._kinds = {full: self._full}
         self.shared_steps = len(self._before)
@@ -127,10 +131,13 @@ class SlicedExecutable:
 
     def _own(self, kind: Kind) -> Kind:
         """What a slice reads and does itself."""
+        tasks = tuple(task for task in kind.tasks if self._varies[task.result])
+        last = len(self.plan.inputs) + len(self.plan.steps) - 1
         return Kind(
             tuple((operand, reading) for operand, reading in kind.readings if self._varies[operand]),
-            tuple(task for task in kind.tasks if self._varies[task.result]),
+            tasks,
             kind.result,
+            Sequenced(self.home, [task[:4] for task in tasks], (last,)),
         )
 
     def _kind(self, parts: Shape) -> Kind:
@@ -165,7 +172,7 @@ class SlicedExecutable:
         slots = [*arrays, *[None] * len(self.plan.steps)]
         for operand, reading in self._shared_views:
             slots[operand] = reading(slots[operand], {})
-        self._execute(self._before, slots, done, None)
+        self._execute(self._before, self._before_at_once, slots, done, None)
         return slots
 
     def run(self, number: int, prepared: Sequence[Any], done: Callable[[], object] | None = None) -> Any:
@@ -176,7 +183,7 @@ class SlicedExecutable:
         slots = list(prepared)
         for operand, reading in kind.readings:
             slots[operand] = reading(slots[operand], starts)
-        self._execute(kind.tasks, slots, done, number)
+        self._execute(kind.tasks, kind.at_once, slots, done, number)
         return slots[-1]
 
     def read_by_slices(self) -> list[tuple[int, Form]]:
@@ -199,8 +206,23 @@ class SlicedExecutable:
         return self._kind_of(starts_of(number, self.plan.sliced, self.plan.extents)).result
 
     def _execute(
-        self, tasks: Sequence[Task], slots: list[Any], done: Callable[[], object] | None, number: int | None
+        self,
+        tasks: Sequence[Task],
+        at_once: Sequenced | None,
+        slots: list[Any],
+        done: Callable[[], object] | None,
+        number: int | None,
     ) -> None:
+        try:
+            if done is None and at_once is not None and at_once.run(slots):
+                for task in tasks:
+                    for slot in task.forget:
+                        slots[slot] = None
+                return
+        except StepError as step:
+            if isinstance(step.error, TensorError):
+                raise step.error from None
+            raise self._failure(step.place - len(self.plan.inputs), number, step.error) from step.error
         for kernel, first, second, result, forget in tasks:
             try:
                 slots[result] = kernel(slots[first]) if second < 0 else kernel(slots[first], slots[second])

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Final
 
-from tensor_core.errors import BackendUnavailableError, shortened
+from tensor_core.errors import BackendUnavailableError, SizeLimitError, UnsupportedOperationError, shortened
 from tensor_core.formatting import readable_bytes
 from tensor_einsum.errors import MemoryLimitError
 from tensor_einsum.execution.executor import bind_plan, check_forms
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan
     from tensor_einsum.search.options import SearchOptions
 
+_UNKNOWN: Final = (BackendUnavailableError, UnsupportedOperationError, SizeLimitError)
+"""What binding says where no kernels are there for a plan, or no memory has addresses for it."""
 _ROUNDS: Final = 12  # of measuring; two or three suffice as a rule
 
 
@@ -48,26 +50,69 @@ def usual_home() -> Placement:
     return CPU
 
 
+def usual_forms(plan: Plan) -> list[Form]:
+    """Forms of the operands that a plan was made for; compact ones where it knows of shapes alone.
+
+    >>> from tensor_einsum import plan
+    >>> usual_forms(plan("i->", (3,)))
+    [Form(F64, (3,), cpu)]
+    """
+    if plan._forms:
+        return list(plan._forms)
+    home = usual_home()
+    return [form_of(dtype, shape, home) for dtype, shape in zip(plan.dtypes, plan.shapes, strict=True)]
+
+
+def step_workspaces(plan: Plan) -> list[int]:
+    """Bytes that the kernel of each step takes besides; of a sliced plan, the most of the largest kinds of slices.
+
+    >>> from tensor_einsum import plan
+    >>> step_workspaces(plan("ij,jk->ik", (2, 3), (3, 4)))
+    [0]
+    """
+    try:
+        return _bound_workspaces(plan, usual_forms(plan))[1]
+    except _UNKNOWN:
+        return [0] * len(plan.steps)
+
+
+def _bound_workspaces(plan: Plan, forms: Sequence[Form]) -> tuple[int, list[int]]:
+    """What the plan needs, and the workspace of each step."""
+    if plan.sliced:
+        sliced = SlicedExecutable(plan, forms)
+        return sliced.needed_bytes, sliced.workspaces()
+    executable, _ = bind_plan(plan, forms)
+    return executable.needed_bytes, [workspace_of(instruction.kernel) for instruction in executable.instructions]
+
+
+def peak_bytes(plan: Plan) -> int:
+    """Bytes that a plan takes at once beside the operands that it was made for.
+
+    >>> from tensor_einsum import plan
+    >>> peak_bytes(plan("ij,jk->ik", (2, 3), (3, 4)))
+    64
+    """
+    try:
+        return needed_bytes(plan, usual_forms(plan))
+    except _UNKNOWN:
+        return plan.intermediate_bytes
+
+
 def needed_bytes(plan: Plan, forms: Sequence[Form]) -> int:
     """Bytes that a plan takes at once beside operands of these forms, with the workspaces of its kernels.
-
-    No forms stand for compact operands on ``cpu``.
 
     >>> from tensor_einsum import plan
     >>> from tensor_runtime import ones
     >>> needed_bytes(plan("ij,jk->ik", (2, 3), (3, 4)), [ones((2, 3))._form, ones((3, 4))._form])
     64
     """
-    if not forms:
-        home = usual_home()
-        forms = [form_of(dtype, shape, home) for dtype, shape in zip(plan.dtypes, plan.shapes, strict=True)]
     if plan.sliced:
         return SlicedExecutable(plan, forms).needed_bytes
     check_forms(plan, forms)
     return bind_plan(plan, forms)[0].needed_bytes
 
 
-def within(plan: Plan, limit: int, forms: Sequence[Form]) -> Plan:
+def within(plan: Plan, limit: int, forms: Sequence[Form], operation: str = "plan") -> Plan:
     """The plan, or the same path in slices, so that it needs at most ``limit`` bytes beside operands of these forms.
 
     Slices that the plan has already are kept if they suffice, and added to if not.
@@ -95,10 +140,10 @@ def within(plan: Plan, limit: int, forms: Sequence[Form]) -> Plan:
         if cuts is None:
             break
         tried = replaced(plan, cuts)
-        if tried.peak_bytes <= limit:
+        if tried.intermediate_bytes <= limit:
             needed, taken = _measured(tried, forms)
             if needed <= limit:
-                return tried
+                return tried._made_for(forms)
             learnt = False
             for place, share in zip(contractions, taken, strict=True):
                 if share > shares[place]:
@@ -107,21 +152,23 @@ def within(plan: Plan, limit: int, forms: Sequence[Form]) -> Plan:
                 continue
             aimed = aimed * limit // needed - 1
         else:  # the model is a little off where parts are rounded
-            aimed = aimed * limit // tried.peak_bytes - 1
+            aimed = aimed * limit // tried.intermediate_bytes - 1
         if aimed <= 0:
             break
     smallest = _smallest(plan, forms)
     if smallest[0] <= limit:
-        return smallest[1]
+        return smallest[1]._made_for(forms)
     raise MemoryLimitError(
-        f"plan: memory_limit is {readable_bytes(limit)}, and with every label cut {shortened(plan.notation)} still "
-        f"needs {readable_bytes(smallest[0])} beside its operands; accepted: {smallest[0]} bytes or more",
+        f"{operation}: memory_limit is {readable_bytes(limit)}, and with every label cut {shortened(plan.notation)} "
+        f"still needs {readable_bytes(smallest[0])} beside its operands; accepted: {smallest[0]} bytes or more",
         limit=limit,
         smallest=smallest[0],
     )
 
 
-def plan_within(make: Callable[[SearchOptions], Plan], options: SearchOptions, forms: Sequence[Form]) -> Plan:
+def plan_within(
+    make: Callable[[SearchOptions], Plan], options: SearchOptions, forms: Sequence[Form], operation: str = "plan"
+) -> Plan:
     """The plan that options ask for, in slices that keep their limit.
 
     Under another limit a search may find another path. So that the smallest limit of a refusal works when it is asked
@@ -131,6 +178,7 @@ def plan_within(make: Callable[[SearchOptions], Plan], options: SearchOptions, f
         make: plans under options; the limit is for the search alone.
         options: with a limit.
         forms: of the operands.
+        operation: the name for messages.
 
     Raises:
         MemoryLimitError: no slices keep the limit.
@@ -144,14 +192,14 @@ def plan_within(make: Callable[[SearchOptions], Plan], options: SearchOptions, f
     """
     limit = options.limit or 0
     try:
-        return within(make(options), limit, forms)
+        return within(make(options), limit, forms, operation)
     except MemoryLimitError:
         if not (options.optimize is True or isinstance(options.optimize, str)):  # the same path again
             raise
     refused: list[MemoryLimitError] = []
     for other in (None, 0):
         try:
-            return within(make(options._replace(limit=other)), limit, forms)
+            return within(make(options._replace(limit=other)), limit, forms, operation)
         except MemoryLimitError as error:
             refused.append(error)
     raise min(refused, key=lambda error: error.__dict__["smallest"])
@@ -159,13 +207,7 @@ def plan_within(make: Callable[[SearchOptions], Plan], options: SearchOptions, f
 
 def _measured(plan: Plan, forms: Sequence[Form]) -> tuple[int, list[float]]:
     """What the plan needs, and the workspace of every contraction as a share of the bytes that it reads and writes."""
-    if plan.sliced:
-        sliced = SlicedExecutable(plan, forms)
-        needed, workspaces = sliced.needed_bytes, sliced.workspaces()
-    else:
-        executable, _ = bind_plan(plan, forms)
-        needed = executable.needed_bytes
-        workspaces = [workspace_of(instruction.kernel) for instruction in executable.instructions]
+    needed, workspaces = _bound_workspaces(plan, forms)
     extents = slice_network(plan._network, plan.sliced).extents
     shares, waiting = [], 0  # what steps of one operand take counts with the contraction that follows
     for step, workspace in zip(plan.steps, workspaces, strict=True):
@@ -191,4 +233,5 @@ def replaced(plan: Plan, cuts: Cuts) -> Plan:
     3
     """
     order = Order(to_ids(plan.path, len(plan.inputs)), plan.search, cuts)
-    return type(plan)(plan._network, plan.dtypes, order, Arithmetic(plan.algebra, plan.conj))
+    made = type(plan)(plan._network, plan.dtypes, order, Arithmetic(plan.algebra, plan.conj))
+    return made._made_for(plan._forms)

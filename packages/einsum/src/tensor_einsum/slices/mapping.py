@@ -1,8 +1,9 @@
 """Slices that others compute: threads, processes, or the workers of a cluster.
 
-What all slices share is computed here, once. Workers get that and the operands that slices read, and give parts back,
-which are added in the order of the slices: the result does not depend on who was faster. A client of
-``dask.distributed`` (anything with ``scatter``) gets the data once; what a worker did that was killed is done again.
+What all slices share is computed here, once. Workers get that and the operands that slices read, each process once
+(``tensor_einsum.slices.sending``), and give parts back, which are added in the order of the slices: the result does not
+depend on who was faster. A client of ``dask.distributed`` (anything with ``scatter``) gets the data once; what a worker
+did that was killed is done again.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from math import prod
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.errors import ArgumentError, BackendError, TensorError, shortened
 from tensor_einsum.execution.progress import OnStep, check_function
@@ -20,9 +21,9 @@ from tensor_einsum.slices.checkpoint import Checkpoint, check_saving
 from tensor_einsum.slices.executable import SlicedExecutable
 from tensor_einsum.slices.gathering import Gathering
 from tensor_einsum.slices.running import bound, contract
+from tensor_einsum.slices.sending import Sent, Work
 from tensor_runtime.backends.meta import META
 from tensor_runtime.dispatch.arguments import flag
-from tensor_runtime.form import Form
 from tensor_runtime.ops.views import to_contiguous
 from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
 
@@ -35,16 +36,8 @@ _TASKS: Final = 512  # so many at least, where there are as many slices
 _AHEAD: Final = 2  # tasks in flight for each worker
 
 
-class Work(NamedTuple):
-    """What a worker needs to compute any slice."""
-
-    plan: Plan
-    forms: tuple[Form, ...]  # of the operands
-    slots: tuple[tuple[int, Tensor], ...]  # operands that slices read, and what all slices share
-
-
-def compute(work: Work, first: int, last: int) -> list[Tensor]:
-    """The parts of some slices; this is what is submitted.
+def compute(sent: Sent | Work, first: int, last: int) -> list[Tensor] | None:
+    """The parts of some slices, or None where the work did not arrive; this is what is submitted.
 
     >>> from tensor_einsum import plan
     >>> from tensor_runtime import ones
@@ -52,6 +45,9 @@ def compute(work: Work, first: int, last: int) -> list[Tensor]:
     >>> [part.item() for part in compute(Work(p, (x._form,), ((0, x),)), 1, 3)]
     [1.0, 1.0]
     """
+    work = sent.work if isinstance(sent, Sent) else sent
+    if work is None:
+        return None
     plan = work.plan
     executable = bound(plan, work.forms, force=True)
     slots: list[Any] = [None] * (len(plan.inputs) + len(plan.steps))
@@ -130,6 +126,7 @@ class _Mapping:
         plan = work.plan
         part = prod(executable.form_of_part(0).shape) * plan.output_dtype.itemsize
         self.chunk = max(1, min(self.count // _TASKS, _PART_BYTES // max(part, 1)))
+        self.sent = Sent(work)
         self.data: Any = None
 
     def run(self) -> None:
@@ -154,21 +151,31 @@ class _Mapping:
         finally:
             for _, _, future in flying:
                 future.cancel()
+            self.sent.close()
 
     def _hand_out(self) -> None:
-        self.data = self.executor.scatter(self.work, broadcast=True, hash=False) if self.scatters else self.work
+        self.data = self.executor.scatter(self.work, broadcast=True, hash=False) if self.scatters else self.sent
 
     def _submit(self, first: int, last: int) -> Any:
         try:
-            return self.executor.submit(compute, self.data, first, last, **self.options)
-        except BrokenExecutor as error:
+            future = self.executor.submit(compute, self.data, first, last, **self.options)
+        except Exception as error:
             raise self._broken(error) from error
+        if not callable(getattr(future, "result", None)) or not callable(getattr(future, "cancel", None)):
+            raise ArgumentError(
+                f"map_slices: submit() gave {shortened(future)}; accepted: a future, with result() and cancel()"
+            )
+        return future
 
     def _outcome(self, first: int, last: int, future: Any) -> list[Tensor]:
         """The parts of a task; one that a cluster lost, with its worker or its data, is submitted again."""
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                parts: list[Tensor] = future.result()
+                parts: list[Tensor] | None = future.result()
+                if parts is None:  # the worker is on another machine
+                    self.sent.by_value = True
+                    parts = self._submit(first, last).result()
+                    assert parts is not None
                 return parts
             except TensorError:
                 raise
@@ -188,7 +195,8 @@ class _Mapping:
             self.state.save(self.making)
         hint = "a new call with the same checkpoint goes on" if self.state else "give checkpoint= to go on in a new one"
         return BackendError(
-            f"map_slices: the executor broke after {self.making.taken} of {self.count} slices: {error}; {hint}"
+            f"map_slices: the executor broke after {self.making.taken} of {self.count} slices: {type(error).__name__}: "
+            f"{error}; {hint}"
         )
 
 

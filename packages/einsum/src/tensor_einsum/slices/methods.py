@@ -53,17 +53,36 @@ class SliceMethods:
         plan = cast("Plan", self)
         return replaced(plan, named_cuts(labels, plan.names, plan.extents))
 
-    def peak_bytes_on(self, *operands: Tensor) -> int:
-        """``peak_bytes`` and what the kernels for these tensors take besides, such as copies of operands; in bytes.
+    @property
+    def peak_bytes(self) -> int:
+        """The most bytes that a call takes at once beside its operands: intermediates, result, workspaces of kernels.
 
-        Args:
-            operands: tensors that the plan was made for; none for compact ones on ``cpu``.
-
-        Raises:
-            ExtentError, DTypeError, PlacementError: tensors that the plan was not made for.
+        Kernels say what they take, such as copies of operands that they cannot read as they lie. So this is worked out
+        when it is asked for, by binding them: those for the tensors that the plan was made for, or for compact operands
+        on ``cpu`` where it was made for shapes, or was read. Where there are none it is ``intermediate_bytes``, to
+        which workspaces are added otherwise.
 
         >>> from tensor_einsum import plan
-        >>> plan("ij,jk->ik", (20, 30), (30, 40)).peak_bytes_on()
+        >>> from tensor_runtime import broadcast_to, ones
+        >>> repeated, b = broadcast_to(ones((1500, 1)), (1500, 1500)), ones((1500, 1500))
+        >>> found = plan("ij,jk->ik", repeated, b)  # repeated elements are copied for BLAS
+        >>> found.intermediate_bytes, found.peak_bytes, plan("ij,jk->ik", (1500, 1500), b).peak_bytes
+        (18000000, 36000000, 18000000)
+        """
+        from tensor_einsum.slices.limit import peak_bytes
+
+        return peak_bytes(cast("Plan", self))
+
+    def peak_bytes_on(self, *operands: Tensor) -> int:
+        """``peak_bytes`` beside these tensors, which may lie otherwise than those that the plan was made for.
+
+        Raises:
+            ExtentError, DTypeError, PlacementError: tensors of other shapes or dtypes, or in different places.
+            UnsupportedOperationError: their backend lacks a kernel.
+
+        >>> from tensor_einsum import plan
+        >>> from tensor_runtime import ones
+        >>> plan("ij,jk->ik", (20, 30), (30, 40)).peak_bytes_on(ones((30, 20)).T, ones((30, 40)))
         6400
         """
         from tensor_einsum.slices.limit import needed_bytes
@@ -113,8 +132,8 @@ class SliceMethods:
 
         Args:
             executor: anything with ``submit``: an executor of ``concurrent.futures``, or a client of
-                ``dask.distributed`` (the extra ``distributed``). A client gets the data once, by ``scatter``, and
-                slices of a worker that was killed are computed again.
+                ``dask.distributed`` (the extra ``distributed``). Processes map the data from one temporary file. A
+                client gets it once, by ``scatter``, and slices of a worker that was killed are computed again.
             operands: as for a call. Each worker takes what one slice takes.
             on_slice: called as ``on_slice(done, total)`` as parts are added.
             checkpoint, checkpoint_seconds: as for a call.

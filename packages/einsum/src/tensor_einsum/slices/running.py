@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 from tensor_core.errors import ArgumentError, DTypeError, shortened
 from tensor_einsum.errors import ExtentError
 from tensor_einsum.execution.executor import check_fits, needs_check
-from tensor_einsum.execution.progress import OnStep, check_function
+from tensor_einsum.execution.progress import OnStep, check_function, counted
 from tensor_einsum.slices.cutting import part_extents, starts_of
 from tensor_einsum.slices.executable import SlicedExecutable
 from tensor_einsum.slices.gathering import Gathering
 from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.meta import META
-from tensor_runtime.dispatch.arguments import flag
+from tensor_runtime.dispatch.arguments import flag, whole
 from tensor_runtime.dispatch.spec import common_placement
+from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
 
@@ -144,18 +145,9 @@ def counting(
     >>> counting(bound(p, [x._form], False), print, taken=1)()
     2 3
     """
-    if on_step is None:
-        return None
     each = executable.slice_steps
-    steps = taken * each
     total = executable.shared_steps + each * (executable.count if slices is None else slices)
-
-    def done() -> None:
-        nonlocal steps
-        steps += 1
-        on_step(steps, total)
-
-    return done
+    return counted(on_step, total, taken * each)
 
 
 def run_slice(plan: Plan, number: int, operands: Sequence[Tensor], on_step: OnStep | None, force: bool) -> Tensor:
@@ -167,7 +159,7 @@ def run_slice(plan: Plan, number: int, operands: Sequence[Tensor], on_step: OnSt
     >>> run_slice(p, 2, [tensor([1, 2, 3], dtype="F64"), tensor([5, 6, 7], dtype="F64")], None, False).item()
     21.0
     """
-    check_number(plan, number)
+    number = checked_number(plan, number)
     forces = flag("run_slice", "force", force)
     check_function("run_slice", "on_step", on_step)
     pairs = [unwrap("einsum", operand) for operand in operands]
@@ -177,20 +169,21 @@ def run_slice(plan: Plan, number: int, operands: Sequence[Tensor], on_step: OnSt
     return wrap(executable.form_of_part(number), executable.run(number, prepared, done))
 
 
-def check_number(plan: Plan, number: Any) -> None:
-    """Refuse what numbers no slice.
+def checked_number(plan: Plan, number: Any) -> int:
+    """The number of a slice that a user wrote.
 
     >>> from tensor_einsum import plan
-    >>> check_number(plan("i->", (3,)), 1)
+    >>> checked_number(plan("i->", (3,)), 1)
     Traceback (most recent call last):
     tensor_core.errors.ArgumentError: run_slice: found slice 1; accepted: 0 to 0, as the plan has 1
     """
-    count = plan.slices.count
-    if type(number) is not int or not 0 <= number < count:
+    count, found = plan.slices.count, whole("run_slice", "number", number)
+    if not 0 <= found < count:
         raise ArgumentError(
-            f"run_slice: found slice {shortened(number)}; accepted: 0 to {count - 1}, as the plan has {count}",
-            number=number,
+            f"run_slice: found slice {shortened(found)}; accepted: 0 to {count - 1}, as the plan has {count}",
+            number=found,
         )
+    return found
 
 
 def part_shape(plan: Plan, number: int) -> Shape:
@@ -218,6 +211,10 @@ def gather(plan: Plan, parts: Iterable[Tensor]) -> Tensor:
     >>> gather(plan("i->i", (3,)).with_slices("i"), [ones(()) for _ in range(3)]).to_numpy()
     array([1., 1., 1.])
     """
+    if not isinstance(parts, Iterable):
+        raise ForeignOperandError(
+            f"gather: parts are {shortened(parts)}; accepted: an iterable of tensors", operation="gather"
+        )
     making: Gathering | None = None
     count, number = plan.slices.count, 0
     for number, part in enumerate(parts, 1):

@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from tensor_einsum import native
 from tensor_einsum.notation.network import Labels, Network
-from tensor_einsum.search import native
 
 if TYPE_CHECKING:
     from tensor_einsum.steps.steps import Step

@@ -94,10 +94,14 @@ def report_of_sweep(sweep: SweepPlan, max_steps: int | None) -> Report:
     totals = [(name, _cut(text, 60)) for name, text in kinds if text]
     again = f", {_number(sweep.repeated)} done again" if sweep.repeated else ""
     each = f", for each of {_number(sweep.slices)} slices" if sweep.slices > 1 else ""
+    each += f", {_number(len(sweep.shared))} of them once" if sweep.shared else ""
     totals += [
         ("steps", f"{_number(len(sweep.steps))}{again}{each}"),
         ("flops", f"{_number(sweep.flops)}; {_number(plan.flops)} of one contraction"),
-        ("peak memory", f"{readable_bytes(sweep.peak_bytes)}; {readable_bytes(plan.peak_bytes)} of one contraction"),
+        (
+            "peak memory",
+            f"{readable_bytes(sweep.peak_bytes)}; {readable_bytes(plan.intermediate_bytes)} of one contraction",
+        ),
     ]
     text = _cut(plan.notation, 100)
     return _report(text if text.strip() else repr(text), totals, sweep.steps, sweep.first_slot, max_steps)

@@ -92,6 +92,7 @@ class _Builder:
         self.network = network
         self.conjugated = {*conj}  # operands and steps whose elements stand for their conjugates
         self.itemsize = itemsize
+        self.operands = len(network.inputs)
         names = network.names
         plain = max(map(len, names), default=1) == 1 and RESERVED.isdisjoint(names)
         self.shown = names if plain else tuple(map(shown, names))
@@ -147,14 +148,14 @@ class _Builder:
         free_b: list[int] = []
         batch: list[int] = []
         summed = alone = False
-        space = whole = 1
+        size = depth = whole = 1  # of the result, of each sum, and of what one operand sums by itself
         for label in a:
             if counts[label]:
                 (batch if label in b else free_a).append(label)
-                space *= extents[label]
+                size *= extents[label]
             elif label in b:
                 summed = True
-                space *= extents[label]
+                depth *= extents[label]
             else:
                 alone = True
                 whole *= extents[label]
@@ -162,14 +163,15 @@ class _Builder:
             if label not in a:
                 if counts[label]:
                     free_b.append(label)
-                    space *= extents[label]
+                    size *= extents[label]
                 else:
                     alone = True
                     whole *= extents[label]
         if output is None:
-            output = consumers.arrange(len(self.terms), a, b, free_a, free_b, batch)
+            output = consumers.arrange(len(self.terms), a, b, free_a, free_b, batch, size)
         for label in output:
             counts[label] += 1
+        space = size * depth
         flops = 2 * space if summed else space
         if alone:  # which each operand sums by itself
             for term, other in ((a, b), (b, a)):
@@ -186,7 +188,7 @@ class _Builder:
     def _distinct(self, one: int) -> Labels:
         """A term without repeated labels: as it is, or its diagonal, with what only it has summed."""
         term = self.terms[one]
-        if len({*term}) < len(term):
+        if one < self.operands and len({*term}) < len(term):  # results have no label twice
             self._unary_einsum(one, self._kept(term))
             # Not an id of the path: take it off the end again, in place of the term it came from.
             self.terms[one], self.slots[one] = self.terms.pop(), self.slots.pop()
@@ -242,7 +244,7 @@ class Consumers:
 
     >>> terms, path = [(0, 1, 2), (2, 3, 4), (0, 3)], ((0, 1), (3, 2))
     >>> consumers = Consumers(terms, [2, 2, 2, 2, 2], (4, 4, 1, 4, 4), path)
-    >>> consumers.arrange(3, terms[0], terms[1], [0, 1], [3, 4], [])
+    >>> consumers.arrange(3, terms[0], terms[1], [0, 1], [3, 4], [], 4**4)
     (1, 0, 3, 4)
     """
 
@@ -267,22 +269,25 @@ class Consumers:
             self.summed_by.update(dict.fromkeys(gone, position))
             known.append(joined - gone)
 
-    def arrange(self, one: int, a: Labels, b: Labels, free_a: list[int], free_b: list[int], batch: list[int]) -> Labels:
-        """Labels of the result that gets the id given, contracted from distinct labels ``a`` and ``b``.
+    def arrange(
+        self, one: int, a: Labels, b: Labels, free_a: list[int], free_b: list[int], batch: list[int], size: int
+    ) -> Labels:
+        """Labels of the result that gets the id given, of so many elements, from distinct labels ``a`` and ``b``.
 
         They are those that only a has, only b, and both, each in the order of its operand; the lists are used up.
         """
         consumer = self.consumer.get(one)
         if consumer is not None:
-            summed = {label for label in (*free_a, *free_b, *batch) if self.summed_by.get(label) == consumer}
-            from_a, from_b = not summed.isdisjoint(free_a), not summed.isdisjoint(free_b)
-            if from_a or from_b:
-                size = self._size(free_a) * self._size(free_b) * self._size(batch)
-                # Sorting is stable, and False comes first.
-                if from_a and _SMALLER * self._size(a) <= size:
-                    free_a.sort(key=lambda label: (label in summed) is from_b)
-                if from_b and _SMALLER * self._size(b) <= size:
-                    free_b.sort(key=lambda label: (label in summed) is not from_a)
+            summed_by = self.summed_by.get
+            of_a = [label for label in free_a if summed_by(label) == consumer]
+            of_b = [label for label in free_b if summed_by(label) == consumer]
+            # Sorting is stable, and False comes first; where all or none are summed, it changes nothing.
+            if 0 < len(of_a) < len(free_a) and _SMALLER * self._size(a) <= size:
+                last = bool(of_b)
+                free_a.sort(key=lambda label: (label in of_a) is last)
+            if 0 < len(of_b) < len(free_b) and _SMALLER * self._size(b) <= size:
+                first = not of_a
+                free_b.sort(key=lambda label: (label in of_b) is first)
         return (*free_a, *free_b, *batch)
 
     def _size(self, labels: Sequence[int]) -> int:

@@ -181,10 +181,16 @@ class CacheTable(Generic[V]):
         """
         axes, waiting = 0, [key]
         for part in waiting:  # grows on the way
-            if type(part) is int:
+            kind = type(part)
+            if kind is Form:
+                axes += len(part.shape) or 1
+            elif kind is int or kind is str:
                 axes += 1
             elif isinstance(part, tuple):
-                waiting += part
+                if part and type(part[0]) is type(part[-1]) is int:  # labels, extents
+                    axes += len(part)
+                else:
+                    waiting += part
             else:
                 axes += len(getattr(part, "shape", ())) or 1
         return _ENTRY_BYTES + _AXIS_BYTES * axes + held_bytes(value)

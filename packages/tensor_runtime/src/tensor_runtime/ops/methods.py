@@ -25,7 +25,7 @@ from tensor_runtime.ops.views import copy, reshape, reversed_axes
 from tensor_runtime.tensors.formatting import html_text, tensor_text
 from tensor_runtime.tensors.pickling import reduce_tensor
 from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensorViewMut
-from tensor_runtime.tensors.transfer import download, to
+from tensor_runtime.tensors.transfer import only_element, to
 
 Operator = Callable[[Tensor, Any], Any]
 
@@ -116,8 +116,7 @@ def _element(operation: str, x: Tensor) -> Number:
             f"{operation}: shape {x.shape} has {x.size} elements; accepted: exactly one (index first, or to_numpy())",
             shape=x.shape,
         )
-    element: Number = download(x)[(0,) * x.rank]
-    return element
+    return only_element(x)
 
 
 def _bool(x: Tensor, /) -> bool:

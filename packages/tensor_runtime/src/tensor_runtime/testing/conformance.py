@@ -12,7 +12,7 @@ class TestMyBackend(BackendConformance):
 
 Every case runs with its operands as given, and as equal views: transposed, backwards, with gaps. Results are compared
 on the host, with the bits that an oracle in plain Python expects. What no result shows, ``memory_conformance``
-and ``facts_conformance`` ask.
+and ``facts_conformance`` ask; ``sequence_conformance`` asks backends that run several kernels as one.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ from tensor_runtime.testing.comparing import difference, inverted
 from tensor_runtime.testing.facts_conformance import FactsConformance
 from tensor_runtime.testing.layout_variants import VARIANTS
 from tensor_runtime.testing.memory_conformance import MemoryConformance, check_unsupported, require
+from tensor_runtime.testing.sequence_conformance import SequenceConformance
 from tensor_runtime.testing.strategies import ViewedTensor, tensors, viewed_tensors
 
 CASES = (*all_cases(), *family_cases())
@@ -64,7 +65,7 @@ ANYWHERE: Final[Mapping[str, Callable[[Tensor], Tensor]]] = {
 """Operations that take any tensor; of small whole numbers they are exact, whatever the order."""
 
 
-class BackendConformance(MemoryConformance, FactsConformance):
+class BackendConformance(MemoryConformance, FactsConformance, SequenceConformance):
     """Subclass it under a name that begins with ``Test``, beside a fixture ``placement`` that says where to compute.
 
     >>> "add-F64" in [case.id for case in CASES]

@@ -14,7 +14,7 @@ The kernels in C copy no operand; NumPy's copy each at most once. All write the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Any, Final
 
@@ -22,7 +22,20 @@ import numpy as np
 
 from tensor_core.errors import UnsupportedOperationError
 from tensor_cpu.kernel_table import Binder
-from tensor_cpu.kernels.axes import FIRST, RESULT, Axis, FormLike, Labels, Operand, extent_of, join, native, row_major
+from tensor_cpu.kernels.axes import (
+    FIRST,
+    RESULT,
+    SECOND,
+    Axis,
+    FormLike,
+    Labels,
+    Operand,
+    by_occurrence,
+    extent_of,
+    join,
+    native,
+    row_major,
+)
 from tensor_cpu.kernels.contraction import cost, gemm, numpy_products
 from tensor_cpu.kernels.contraction.broadcast_sum import (
     MOST_TERMS,
@@ -45,6 +58,8 @@ Plan = MatrixProduct | Accumulation | PairProduct | ScatterProduct
 
 _FEW_TERMS: Final = 4096
 """Multiply-adds up to which a kernel in C is looked at first, as it is likely to be taken."""
+_LEAST_SQUARE: Final = 1 << 15
+"""Multiply-adds of a product of a matrix and its transpose from which half of them are worth a choice."""
 
 
 def bind_contract(
@@ -179,7 +194,25 @@ def plan_contraction(x: Operand, y: Operand, result: Operand) -> Plan:
     plan = plan_numpy(axes, x, y, result, inf if native_plan is None else native_plan.cost)
     if terms > _FEW_TERMS and cost.least_native(terms, result.dtype) < plan.cost:  # nor ours
         native_plan = plan_native(axes, x, y, result)
-    return native_plan if native_plan is not None and native_plan.cost < plan.cost else plan
+    if native_plan is None or native_plan.cost >= plan.cost * (0.5 if _may_be_square(axes, x, y) else 1.0):
+        return plan
+    return native_plan
+
+
+def _may_be_square(axes: Sequence[Axis], x: Operand, y: Operand) -> bool:
+    """Whether the factors may turn out to be one large matrix and its transpose, of which BLAS computes half.
+
+    >>> x, y = row_major((0, 1), (99, 99), "float64"), row_major((2, 1), (99, 99), "float64")
+    >>> axes = join(x, y, row_major((0, 2), (99, 99), "float64"))
+    >>> _may_be_square(axes, x, y), _may_be_square(axes, x, y._replace(strides=(1, 99)))
+    (True, False)
+    """
+    stack, contracted, free_x, free_y = by_occurrence(axes)
+    return (
+        (x.shape, x.strides) == (y.shape, y.strides)
+        and extent_of((*contracted, *free_x, *free_y)) > _LEAST_SQUARE
+        and all(axis.strides[FIRST] == axis.strides[SECOND] for axis in (*stack, *contracted))
+    )
 
 
 def plan_numpy(

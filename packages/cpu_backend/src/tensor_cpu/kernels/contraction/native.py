@@ -34,7 +34,11 @@ _LONGEST_SUM: Final = 1024  # of products that make one number: the kernels here
 _PAIR_TABLE: Final = LIBRARY.PAIR_TABLE if AVAILABLE else 0  # lanes of the loop over tables
 _FEWEST_LANES: Final = LIBRARY.FEWEST_LANES if AVAILABLE else 0  # that are loaded as vectors rather than gathered
 _LONGEST_TABLE: Final = LIBRARY.LONGEST_TABLE if AVAILABLE else 0  # entries
+_LONG_TABLE: Final = 1 << 16  # entries of a table that the second-level cache keeps beside blocks
 _PANEL: Final = 8  # neighbours that are packed as a run
+_CACHED: Final = 1 << 17  # elements of an array that stays in the second-level cache
+_LINE: Final = 8  # elements of a line of the cache
+_FAR: Final = 1 << 62  # no step in any of some arrays
 
 
 class PairProduct(NamedTuple):
@@ -65,19 +69,21 @@ def plan_native(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) -
         return None
     if result.size == 1 and x.size > _LONGEST_SUM:
         return None
-    pairs = plan_pair(axes, result.dtype)
+    large = large_roles(x, y, result)
+    pairs = plan_pair(axes, result.dtype, large)
     if pairs.longest_table > _LONGEST_TABLE:  # then so is a table of the contracted axes in the other plan
         return None
     if pairs.cost <= cost.LEAST_SCATTER:
         return pairs
-    products = plan_scatter(axes, x, y)
+    products = plan_scatter(axes, x, y, large)
     return products if products.cost < pairs.cost and products.longest_table <= _LONGEST_TABLE else pairs
 
 
-def plan_pair(axes: Sequence[Axis], dtype: str) -> PairProduct:
+def plan_pair(axes: Sequence[Axis], dtype: str, large: Sequence[int] = ()) -> PairProduct:
     """The sum of broadcast products; ``axes`` as from ``join``.
 
-    The estimate follows the choices of csrc/contraction/pair.c: the innermost axis is the lanes, another one the rows.
+    ``large`` has the roles of arrays that leave the cache, which decide in which order the result is computed. The
+    estimate follows the choices of csrc/contraction/pair.c: the innermost axis is the lanes, another one the rows.
 
     >>> from tensor_cpu.kernels.axes import join, row_major
     >>> x, y, result = (row_major(labels, (8, 8), "float64") for labels in ((0, 1), (1, 2), (0, 2)))
@@ -98,6 +104,7 @@ def plan_pair(axes: Sequence[Axis], dtype: str) -> PairProduct:
         sharing = [axis for axis in others if not axis.strides[role]] if steps == [0, 1] and depth > 1 else []
         rows = max([axis.extent for axis in sharing or others], default=1)
         loop = "both" if steps == [1, 1] else "shared" if sharing else "scaled"
+        kept = (*by_nearness(others, large), lane)
         return PairProduct(kept, contracted, estimate(lane.extent, rows, size // lane.extent // rows, loop=loop))
     lanes, taken = min(lane.extent, _PAIR_TABLE), 1
     while taken < len(kept) and 2 * lanes <= _PAIR_TABLE:
@@ -106,7 +113,36 @@ def plan_pair(axes: Sequence[Axis], dtype: str) -> PairProduct:
     gathered = sum(_needs_table(kept[-taken:], role) for role in (FIRST, SECOND))
     rows = max([axis.extent for axis in kept[:-taken]], default=1)
     time = estimate(lanes, rows, max(1, size // (lanes * rows)), loop="tables", gathered=gathered)
+    kept = (*by_nearness(kept[:-taken], large), *kept[-taken:])
     return PairProduct(kept, contracted, time)
+
+
+def large_roles(x: Operand, y: Operand, result: Operand) -> tuple[int, ...]:
+    """Which arrays leave the second-level cache.
+
+    >>> from tensor_cpu.kernels.axes import row_major
+    >>> large_roles(*(row_major((0, 1), (2, extent), "float64") for extent in (9, 99_999, 9)))
+    (1,)
+    """
+    return tuple([role for role, one in enumerate((x, y, result)) if one.size > _CACHED])
+
+
+def by_nearness(axes: Group, roles: Sequence[int]) -> Group:
+    """The axes by the shortest of their steps in the arrays of these roles, the longest first.
+
+    Walked so, elements that lie in one line of the cache, in whichever array, come soon after one another.
+
+    >>> far, near = Axis((0,), 4, (64, 1, 16)), Axis((1,), 4, (16, 4, 4))
+    >>> [[axis.labels for axis in by_nearness((near, far), roles)] for roles in ((0, 2), (1,))]
+    [[(0,), (1,)], [(1,), (0,)]]
+    """
+    if len(axes) < 2 or not roles:
+        return axes
+    return tuple(sorted(axes, key=lambda axis: -_nearness(axis, roles)))
+
+
+def _nearness(axis: Axis, roles: Sequence[int]) -> int:
+    return min([abs(stride) for role in roles if (stride := axis.strides[role])], default=_FAR)
 
 
 def _needs_table(lanes: Group, role: int) -> bool:
@@ -136,6 +172,7 @@ class ScatterProduct(NamedTuple):
     rows: Group
     columns: Group
     inner: Group
+    near: Group  # stacked axes, too, that are walked within a block of rows and columns
     rows_are_second: bool  # whether the second operand has the rows
     cost: float  # estimated nanoseconds
 
@@ -145,10 +182,11 @@ class ScatterProduct(NamedTuple):
         return max(extent_of(group) for group in (self.rows, self.columns, self.inner))
 
 
-def plan_scatter(axes: Sequence[Axis], x: Operand, y: Operand) -> ScatterProduct:
+def plan_scatter(axes: Sequence[Axis], x: Operand, y: Operand, large: Sequence[int] = ()) -> ScatterProduct:
     """The matrix product without copies; ``axes`` as from ``join``.
 
-    Rows become vectors, so they are the axes of the operand that has the result's fastest one.
+    Rows become vectors, so they are the axes of the operand that has the result's fastest one; where there are very
+    many, outer ones are stacked. ``large`` has the roles of arrays that leave the cache.
 
     >>> from tensor_cpu.kernels.axes import join, row_major
     >>> x, y, result = (row_major(labels, (8, 8), "float64") for labels in ((0, 1), (1, 2), (0, 2)))
@@ -171,7 +209,26 @@ def plan_scatter(axes: Sequence[Axis], x: Operand, y: Operand) -> ScatterProduct
         packing=(_packing(rows, m, inner, k, role_of_rows), _packing(columns, n, inner, k, role_of_columns)),
         in_vectors=_run(rows, RESULT) >= min(_PANEL, m),
     )
-    return ScatterProduct(stack, rows, columns, inner, second, time)
+    (rows, outer_rows), (columns, outer_columns) = _short(rows), _short(columns)
+    stack = (*outer_rows, *outer_columns, *stack)
+    near = tuple([axis for axis in stack if _nearness(axis, large) < _LINE])
+    if near:
+        stack = tuple([axis for axis in stack if axis not in near])
+    columns = by_nearness(columns, large)
+    return ScatterProduct(by_nearness(stack, large), rows, columns, inner, by_nearness(near, large), second, time)
+
+
+def _short(axes: Group) -> tuple[Group, Group]:
+    """Axes whose table of offsets stays in the cache, if they are several, and outer ones, which are stacked.
+
+    >>> axes = [Axis((label,), 1000, (1000 ** (2 - label), None, 1000 ** (2 - label))) for label in range(3)]
+    >>> [[axis.labels for axis in group] for group in _short(tuple(axes))]
+    [[(2,)], [(0,), (1,)]]
+    """
+    taken = 0
+    while extent_of(axes[taken:]) > _LONG_TABLE and taken + 1 < len(axes):
+        taken += 1
+    return axes[taken:], axes[:taken]
 
 
 def _packing(across: Group, width: int, inner: Group, depth: int, role: int) -> str:
@@ -213,6 +270,7 @@ def bind_scatter(plan: ScatterProduct, result: Operand) -> Kernel:
         _group(plan.rows),
         _group(plan.columns),
         _group(plan.inner),
+        _group(plan.near),
         plan.rows_are_second,
     )
 

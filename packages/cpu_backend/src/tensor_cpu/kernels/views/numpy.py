@@ -34,11 +34,27 @@ def bind_transpose(form: Form, view: Form, axes: tuple[int, ...] | None, /) -> K
     if order == tuple(reversed(range(rank))):
         return _reverse_axes
     transposed_order = tuple(rank - 1 - axis for axis in reversed(order))
-    return lambda x: x.transpose(transposed_order)
+    return keeping_address(lambda x: x.transpose(transposed_order))
+
+
+def keeping_address(kernel: Kernel, /) -> Kernel:
+    """The kernel of a view that begins where its operand does, which now says so.
+
+    Where only addresses are read of the view, those are the operand's (csrc/sequence/sequence.h).
+
+    >>> keeping_address(lambda x: x.T).keeps_address
+    True
+    """
+    told: Any = kernel
+    told.keeps_address = True
+    return kernel
 
 
 def _reverse_axes(x: Array) -> Array:
     return x.T
+
+
+keeping_address(_reverse_axes)
 
 
 def bind_reshape(form: Form, view: Form, shape: Shape, /) -> Kernel:
@@ -54,13 +70,13 @@ def bind_reshape(form: Form, view: Form, shape: Shape, /) -> Kernel:
     """
     transposed_shape = view.shape[::-1]
     if form.is_compact:
-        return lambda x: x.reshape(transposed_shape)
-    return lambda x: restride(x, view)
+        return keeping_address(lambda x: x.reshape(transposed_shape))
+    return keeping_address(lambda x: restride(x, view))
 
 
 def bind_restride(form: Form, view: Form, params: Any, /) -> Kernel:
     """Any view that starts at the same element: broadcasts, diagonals."""
-    return lambda x: restride(x, view)
+    return keeping_address(lambda x: restride(x, view))
 
 
 def bind_reverse(form: Form, view: Form, axes: tuple[int, ...], /) -> Kernel:

@@ -1,4 +1,5 @@
-from typing import TypedDict
+from collections.abc import Callable
+from typing import Any, NoReturn, TypedDict
 
 class _Result(TypedDict):
     path: tuple[tuple[int, int], ...]
@@ -15,7 +16,10 @@ def search(
     output: tuple[int, ...],
     bits: tuple[float, ...],
     smallest: bool,
+    timed: bool,
     element_products: float,
+    cached: float,
+    uncached: float,
     product_rate: float,
     element_rate: float,
     step_seconds: float,
@@ -38,3 +42,14 @@ def layouts(
 def product_cost(
     extents: tuple[float, ...], a: tuple[int, ...], b: tuple[int, ...], c: tuple[int, ...], /
 ) -> float: ...
+
+class CachedCall:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        found: dict[Any, Any],
+        fail: Callable[[Exception, Any], NoReturn],
+        tensor: type,
+        /,
+    ) -> None: ...
+    def __call__(self, *arguments: Any, **options: Any) -> Any: ...

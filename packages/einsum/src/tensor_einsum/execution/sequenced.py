@@ -1,0 +1,81 @@
+"""Steps between numbered slots, run as one kernel where the backend can: those of slices, and of backward sweeps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tensor_runtime.backends.sequences import bind_sequence
+from tensor_runtime.placement import Placement
+from tensor_runtime.protocols import Kernel, KernelStep
+
+Place = tuple[Kernel, int, int, int]
+"""A kernel, the slots of its operands, or -1, and the slot of its result."""
+
+
+class StepError(Exception):
+    """What one of the steps raised; for who runs them, who knows what to tell of it."""
+
+    def __init__(self, place: int, error: Exception) -> None:
+        super().__init__(place)
+        self.place, self.error = place, error
+
+
+class Sequenced:
+    """Steps that are bound as one kernel when they run for the first time.
+
+    Args:
+        home: where they run.
+        places: the steps, in order; slots of results are filled once.
+        wanted: slots that must be filled afterwards; those that no step fills stay as they are.
+
+    >>> from tensor_runtime.backends.meta import META
+    >>> slots = [1, 2, None]
+    >>> Sequenced(META, [(max, 0, 1, 2)], [2]).run(slots), slots
+    (False, [1, 2, None])
+    """
+
+    __slots__ = ("_home", "_kernel", "_places", "_reads", "_results", "_wanted")
+
+    def __init__(self, home: Placement, places: Sequence[Place], wanted: Sequence[int]) -> None:
+        self._home: Placement | None = home if len(places) > 1 else None
+        self._places, self._wanted = tuple(places), tuple(wanted)
+        self._kernel: Kernel | None = None
+        self._reads: list[int] = []
+        self._results: list[int] = []
+
+    def run(self, slots: list[Any]) -> bool:
+        """Fill the slots that are wanted; False, and nothing has run, where the backend has no such kernel.
+
+        Raises:
+            StepError: with what a step raised.
+        """
+        if self._home is None:
+            return False
+        kernel = self._kernel or self._bind(self._home)
+        if kernel is None:
+            self._home = None
+            return False
+        found = kernel(*[slots[slot] for slot in self._reads])
+        for slot, array in zip(self._results, found, strict=True):
+            slots[slot] = array
+        return True
+
+    def _bind(self, home: Placement) -> Kernel | None:
+        made = {result for _, _, _, result in self._places}
+        read = {slot for _, first, second, _ in self._places for slot in (first, second)} - made - {-1}
+        reads, results = sorted(read), sorted(made.intersection(self._wanted))
+        numbers = {slot: number for number, slot in enumerate(reads)}
+        numbers[-1] = -1
+        steps: list[KernelStep] = []
+        for kernel, first, second, result in self._places:
+            steps.append((kernel, numbers[first], numbers[second]))
+            numbers[result] = len(reads) + len(steps) - 1
+        places = tuple(result for _, _, _, result in self._places)
+
+        def failed(number: int, error: Exception) -> Exception:
+            return StepError(places[number], error)
+
+        bound = bind_sequence(home, len(reads), steps, tuple(numbers[slot] for slot in results), failed)
+        self._reads, self._results, self._kernel = reads, results, bound
+        return bound
