@@ -6,9 +6,9 @@
  * Each multiplies, and moves the elements of three arrays. An element costs more in a short run, and more where a cache
  * line is fetched again for each of its elements. The cheapest of the three counts.
  *
- * The constants are nanoseconds on one core of a server with AVX-512, fitted by least squares of logarithms to about
- * nine hundred contractions with drawn orders, of 20 microseconds to a second; estimates are off by a factor of 1.4 in
- * the mean. Only ratios matter.
+ * The constants are nanoseconds on one core of a server with AVX-512, fitted by least squares of logarithms to nearly
+ * nine hundred times of steps in drawn orders, of 20 microseconds to a second; estimates are off by a factor of 1.5 in
+ * the mean square. Only ratios matter.
  */
 #include "layout_cost.h"
 

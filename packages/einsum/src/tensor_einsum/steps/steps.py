@@ -81,6 +81,8 @@ def build_steps(
     """
     builder = _Builder(network, itemsize, conj)
     steps = builder.build(path)
+    if len(steps) == 1:  # whose result has the order that was asked for
+        return steps
     orders = [step.output for step in like] if like else chosen_orders(network, steps)
     return steps if orders is None else reordered(steps, orders, network, builder.text)
 

@@ -193,7 +193,7 @@ def plan_contraction(x: Operand, y: Operand, result: Operand) -> Plan:
         return native_plan  # NumPy's need not be worked out
     plan = plan_numpy(axes, x, y, result, inf if native_plan is None else native_plan.cost)
     if terms > _FEW_TERMS and cost.least_native(terms, result.dtype) < plan.cost:  # nor ours
-        native_plan = plan_native(axes, x, y, result)
+        native_plan = plan_native(axes, x, y, result, plan.cost)
     if native_plan is None or native_plan.cost >= plan.cost * (0.5 if _may_be_square(axes, x, y) else 1.0):
         return plan
     return native_plan

@@ -226,6 +226,17 @@ def scatter(
     return _GEMM_CALL + stack * each
 
 
+def least_pair(terms: int, dtype: str) -> float:
+    """The least that :func:`pair` says for so many multiply-adds, whatever the layouts.
+
+    >>> not AVAILABLE or least_pair(64**3, "float64") < pair(64, 64, 1, 64, dtype="float64", loop="shared")
+    True
+    """
+    itemsize, parts = _BYTES[dtype], _PARTS.get(dtype, 1)
+    multiply_add = min(_SHARED, _SCALED, _BOTH) * parts * itemsize / _VECTOR_BYTES[LIBRARY.instruction_set()]
+    return _PAIR_CALL + terms * multiply_add
+
+
 def least_native(terms: int, dtype: str) -> float:
     """The least that :func:`pair` and :func:`scatter` say for so many multiply-adds, whatever the layouts.
 

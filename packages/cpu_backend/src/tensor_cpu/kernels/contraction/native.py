@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import inf
 from typing import Any, Final, NamedTuple
 
 from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND, Axis, Operand, by_occurrence, by_stride, extent_of, line
@@ -54,8 +55,10 @@ class PairProduct(NamedTuple):
         return extent_of(self.contracted)
 
 
-def plan_native(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) -> PairProduct | ScatterProduct | None:
-    """The cheaper of the two native kernels; None where an operand must be converted.
+def plan_native(
+    axes: Sequence[Axis], x: Operand, y: Operand, result: Operand, below: float = inf
+) -> PairProduct | ScatterProduct | None:
+    """The cheaper of the two native kernels, if it costs less than ``below``; None where an operand must be converted.
 
     None also where sums are so long that tables of offsets would take more memory than a kernel should keep.
 
@@ -70,13 +73,16 @@ def plan_native(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) -
     if result.size == 1 and x.size > _LONGEST_SUM:
         return None
     large = large_roles(x, y, result)
-    pairs = plan_pair(axes, result.dtype, large)
-    if pairs.longest_table > _LONGEST_TABLE:  # then so is a table of the contracted axes in the other plan
-        return None
-    if pairs.cost <= cost.LEAST_SCATTER:
-        return pairs
-    products = plan_scatter(axes, x, y, large)
-    return products if products.cost < pairs.cost and products.longest_table <= _LONGEST_TABLE else pairs
+    pairs = None
+    if below == inf or cost.least_pair(extent_of(axes), result.dtype) < below:
+        pairs = plan_pair(axes, result.dtype, large)
+        if pairs.longest_table > _LONGEST_TABLE:  # then so is a table of the contracted axes in the other plan
+            return None
+        if pairs.cost <= cost.LEAST_SCATTER:
+            return pairs
+        below = min(below, pairs.cost)
+    products = _cheap_scatter(axes, x, y, large, below)
+    return products if products and products.longest_table <= _LONGEST_TABLE else pairs
 
 
 def plan_pair(axes: Sequence[Axis], dtype: str, large: Sequence[int] = ()) -> PairProduct:
@@ -194,6 +200,15 @@ def plan_scatter(axes: Sequence[Axis], x: Operand, y: Operand, large: Sequence[i
     >>> [axis.labels for axis in plan.rows], plan.rows_are_second
     ([(2,)], True)
     """
+    plan = _cheap_scatter(axes, x, y, large, inf)
+    assert plan is not None  # nothing costs as much as that
+    return plan
+
+
+def _cheap_scatter(
+    axes: Sequence[Axis], x: Operand, y: Operand, large: Sequence[int], below: float
+) -> ScatterProduct | None:
+    """The same if it costs less than ``below``; else nothing but its cost is worked out."""
     stack, contracted, of_x, of_y = by_occurrence(axes)
     inner = by_stride(contracted, FIRST if x.size >= y.size else SECOND)
     second = bool(of_y) and (not of_x or _fastest(of_y) < _fastest(of_x))
@@ -209,6 +224,8 @@ def plan_scatter(axes: Sequence[Axis], x: Operand, y: Operand, large: Sequence[i
         packing=(_packing(rows, m, inner, k, role_of_rows), _packing(columns, n, inner, k, role_of_columns)),
         in_vectors=_run(rows, RESULT) >= min(_PANEL, m),
     )
+    if time >= below:
+        return None
     (rows, outer_rows), (columns, outer_columns) = _short(rows), _short(columns)
     stack = (*outer_rows, *outer_columns, *stack)
     near = tuple([axis for axis in stack if _nearness(axis, large) < _LINE])
