@@ -57,6 +57,7 @@ Sum = Callable[[Any], Any]
 Plan = MatrixProduct | Accumulation | PairProduct | ScatterProduct
 
 _FEW_TERMS: Final = 4096
+_TOO_LITTLE: Final = 150.0  # nanoseconds that no second estimate is worth, which takes hundreds of times as long
 """Multiply-adds up to which a kernel in C is looked at first, as it is likely to be taken."""
 _LEAST_SQUARE: Final = 1 << 15
 """Multiply-adds of a product of a matrix and its transpose from which half of them are worth a choice."""
@@ -189,7 +190,7 @@ def plan_contraction(x: Operand, y: Operand, result: Operand) -> Plan:
     if not AVAILABLE:
         return plan_numpy(axes, x, y, result)
     native_plan = plan_native(axes, x, y, result) if terms <= _FEW_TERMS else None
-    if native_plan is not None and native_plan.cost <= cost.least_numpy(terms, result.dtype):
+    if native_plan is not None and native_plan.cost <= cost.least_numpy(terms, result.dtype) + _TOO_LITTLE:
         return native_plan  # NumPy's need not be worked out
     plan = plan_numpy(axes, x, y, result, inf if native_plan is None else native_plan.cost)
     if terms > _FEW_TERMS and cost.least_native(terms, result.dtype) < plan.cost:  # nor ours
