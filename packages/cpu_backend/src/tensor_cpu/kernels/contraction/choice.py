@@ -56,8 +56,8 @@ Kernel = Callable[[Any, Any], Any]
 Sum = Callable[[Any], Any]
 Plan = MatrixProduct | Accumulation | PairProduct | ScatterProduct
 
-_FEW_TERMS: Final = 4096
 _TOO_LITTLE: Final = 150.0  # nanoseconds that no second estimate is worth, which takes hundreds of times as long
+_FEW_TERMS: Final = 4096
 """Multiply-adds up to which a kernel in C is looked at first, as it is likely to be taken."""
 _LEAST_SQUARE: Final = 1 << 15
 """Multiply-adds of a product of a matrix and its transpose from which half of them are worth a choice."""
