@@ -137,7 +137,7 @@ def test_the_threads_of_a_shared_library_are_never_changed_by_kernels_that_call_
 def test_nobody_finds_the_symbols_of_our_library_and_it_starts_no_thread(output: Output) -> None:
     code = (
         "import os, ctypes, sys, numpy as np, tensor_runtime as tr\n"
-        "x = tr.asarray(np.zeros((200, 200)))\n"
+        "x = tr.asarray(np.zeros((800, 800)))  # large enough to be left to BLAS\n"
         "before = len(os.listdir('/proc/self/task')) if os.path.isdir('/proc/self/task') else 0\n"
         "tr.matmul(x, x)\n"
         "from tensor_cpu.system import blas\n"
