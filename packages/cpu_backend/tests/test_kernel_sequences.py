@@ -277,6 +277,7 @@ def interrupted(signal_after: float, call: Callable[[], object]) -> BaseExceptio
     return None
 
 
+@pytest.mark.usefixtures("sigint_interrupts")
 def test_a_sequence_can_be_interrupted_while_it_computes() -> None:
     """Steps of some milliseconds each, without Python between; the last one must not run."""
     product = added_up(1500)
