@@ -180,7 +180,11 @@ def _first(options: argparse.Namespace) -> dict[str, Any]:
 
 def _sweeps(options: argparse.Namespace) -> dict[str, Any]:
     from benchmarks import report, sweeps
+    from benchmarks.measuring import THREAD_VARIABLES
 
+    one = dict.fromkeys(THREAD_VARIABLES, "1")
+    if not one.items() <= os.environ.items():  # NumPy's BLAS reads them when it is loaded
+        os.execve(sys.executable, [sys.executable, "-m", "benchmarks", *sys.argv[1:]], {**os.environ, **one})
     outcomes = []
     for outcome in sweeps.measure(options.rounds, options.only):
         print(report.progress(outcome), file=sys.stderr, flush=True)

@@ -36,7 +36,7 @@ HOPELESS: Final = 20.0  # whoever is slow and takes so many times the fastest is
 LIMIT_SECONDS: Final = 0.5  # about what measuring a product or a copy takes, for the limit of a step
 SHORTEST_LIMIT: Final = 0.001  # seconds: shorter ones are repeated
 PATIENCE: Final = 120.0  # seconds for one answer
-_THREADS: Final = (
+THREAD_VARIABLES: Final = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
     "MKL_NUM_THREADS",
@@ -82,7 +82,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, **dict.fromkeys(_THREADS, str(threads)), "JAX_PLATFORMS": "cpu"},
+            env={**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(threads)), "JAX_PLATFORMS": "cpu"},
         )
 
     def ask(self, do: str, **request: Any) -> dict[str, Any]:

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from importlib import import_module
 from itertools import pairwise
 from typing import Any, Final
 
@@ -245,9 +244,8 @@ def replay(parts: Sequence[Part]) -> None:
 
 
 def measure(rounds: int = 21, only: str = "") -> Iterator[Outcome]:
-    """Every sweep, whole and in parts, ours and NumPy's in turns, with one thread."""
-    threadpool_limits = import_module("threadpoolctl").threadpool_limits
-    with threadpool_limits(1), tr.set_threads(1):
+    """Every sweep, whole and in parts, in turns; ours with one thread, NumPy's as the process has it."""
+    with tr.set_threads(1):
         for name, sites, most in SIZES:
             title = f"{name}, {sites} sites, bond {most}"
             if only not in title:
