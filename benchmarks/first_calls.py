@@ -14,9 +14,9 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import opt_einsum
-from opt_einsum.testing import rand_equation
 
 import tensor_runtime as tr
+from benchmarks.networks import random_bonds
 from benchmarks.timing import Spread, median_spread
 from tensor_einsum import einsum, plan, plan_cache
 from tensor_einsum.notation.reading import notation_cache
@@ -39,8 +39,8 @@ def measure(rounds: int = 15) -> Iterator[Row]:
     """Chains and random networks of each size."""
     for size in SIZES:
         yield from _rows(f"chain of {size}", *_chain(size), rounds)
-        notation, shapes = rand_equation(size, 2, d_min=2, d_max=4, seed=size)[:2]
-        yield from _rows(f"random, {size} operands", notation, list(shapes), rounds)
+        network = random_bonds(size, seed=size)
+        yield from _rows(network.name, network.notation, network.shapes, rounds)
 
 
 def _chain(size: int) -> tuple[str, list[tuple[int, ...]]]:

@@ -115,6 +115,19 @@ def hyper(nodes: int, seed: int) -> Network:
     return Network(f"hyper-graph, {nodes} nodes", tuple(map(tuple, terms)), (0, 1), tuple(extents))
 
 
+def random_bonds(nodes: int, seed: int) -> Network:
+    """As many bonds of extent 2 to 4 as tensors: each joins a tensor, every one in its turn, with any other.
+
+    >>> network = random_bonds(10, 1)
+    >>> len(network.extents), min(map(len, network.inputs)) > 0, {*network.extents} <= {2, 3, 4}
+    (10, True, True)
+    """
+    draw = Random(seed)
+    pairs = [(node, (node + draw.randrange(1, nodes)) % nodes) for node in range(nodes)]
+    extents = tuple(draw.randint(2, 4) for _ in pairs)
+    return _graph(f"random, {nodes} operands", nodes, pairs, 2)._replace(extents=extents)
+
+
 def _graph(name: str, nodes: int, pairs: list[tuple[int, int]], bond: int) -> Network:
     terms: list[list[int]] = [[] for _ in range(nodes)]
     for label, pair in enumerate(pairs):
