@@ -17,7 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from check_c import SEARCH
+from check_c import EINSUM
 from native_builds import compiler_name, extension, plain_drivers, sanitized_drivers
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -37,8 +37,8 @@ THREADED_TESTS: Final = [
 THREADS: Final = ("1", "2", "4")
 EINSUM_TESTS: Final = sorted(
     str(path)
-    for pattern in ("search_*", "layouts", "cached_calls")
-    for path in (SEARCH / "tests").glob(f"test_{pattern}.py")
+    for pattern in ("search_*", "layouts", "cached_calls*")
+    for path in (EINSUM / "tests").glob(f"test_{pattern}.py")
 )
 
 FUZZED_SECONDS: Final = "40"  # by all versions of the kernels together; others run for a quarter of it
@@ -117,9 +117,9 @@ def sanitized(folder: Path, compiler: str) -> Suite:
     return Suite("native kernels under the address and undefined-behaviour sanitizers", KERNEL_TESTS, environment)
 
 
-def sanitized_search(folder: Path, compiler: str) -> Suite:
+def sanitized_einsum(folder: Path, compiler: str) -> Suite:
     """The extension of einsum, watched; what takes long anyway is left out."""
-    built = extension(folder / "search", SEARCH, NATIVE_SANITIZE="1")
+    built = extension(folder / "search", EINSUM, NATIVE_SANITIZE="1")
     environment = {**watched(compiler), "TENSOR_EINSUM_NATIVE": built}
     what = "calls, and the search for contraction orders, under the address and undefined-behaviour sanitizers"
     return Suite(what, [*EINSUM_TESTS, "-m", "not slow"], environment)
@@ -167,7 +167,7 @@ def library_of(compiler: str, name: str) -> str:
     return done.stdout.strip()
 
 
-MAKERS: Final = (strict, plain, sanitized, sanitized_search, fuzzed, fuzzed_by_clang, fuzzed_on_aarch64)
+MAKERS: Final = (strict, plain, sanitized, sanitized_einsum, fuzzed, fuzzed_by_clang, fuzzed_on_aarch64)
 
 
 if __name__ == "__main__":

@@ -199,6 +199,12 @@ static PyObject *chosen_orders(const Layout *steps, Py_ssize_t count) {
     return result;
 }
 
+/* Stops at what is no number, with an error set. */
+static void read_extents(PyObject *lengths, double *extents) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(lengths) && !PyErr_Occurred(); i++)
+        extents[i] = PyFloat_AsDouble(PyTuple_GET_ITEM(lengths, i));
+}
+
 static PyObject *layouts(PyObject *module, PyObject *args) {
     PyObject *lengths, *terms, *list;
     double worth;
@@ -218,8 +224,7 @@ static PyObject *layouts(PyObject *module, PyObject *args) {
         double *extents = TAKE(&memory, double, labels + 1);
         Order *orders = TAKE(&memory, Order, operands + 1);
         Layout *steps = TAKE(&memory, Layout, count + 1);
-        for (Py_ssize_t i = 0; i < labels && !PyErr_Occurred(); i++)
-            extents[i] = PyFloat_AsDouble(PyTuple_GET_ITEM(lengths, i));
+        read_extents(lengths, extents);
         for (Py_ssize_t i = 0; i < operands && !PyErr_Occurred(); i++)
             read_order(&memory, PyTuple_GET_ITEM(terms, i), (int)labels, &orders[i]);
         for (Py_ssize_t i = 0; i < count && !PyErr_Occurred(); i++)
@@ -249,8 +254,7 @@ static PyObject *product_cost(PyObject *module, PyObject *args) {
         memset(strides, 0, sizeof strides);
         Extents extents = {numbers, {strides[0], strides[1], strides[2]}};
         Order orders[3];
-        for (Py_ssize_t i = 0; i < labels && !PyErr_Occurred(); i++)
-            numbers[i] = PyFloat_AsDouble(PyTuple_GET_ITEM(lengths, i));
+        read_extents(lengths, numbers);
         for (int i = 0; i < 3 && !PyErr_Occurred(); i++) read_order(&memory, terms[i], (int)labels, &orders[i]);
         if (!PyErr_Occurred()) {
             Factors factors = factors_laid(&extents, orders[0], orders[1]);

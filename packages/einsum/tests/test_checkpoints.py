@@ -1,0 +1,223 @@
+"""Sums of slices that are kept in a file, and contractions that go on from there."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tensor_runtime as tr
+from network_cases import same
+from sliced_plans import SLICED, operands_of
+from tensor_core.errors import ArgumentError, BackendError, FormatError, LoadError, SaveError
+from tensor_einsum import Plan, Progress, einsum, plan
+
+
+def die(*arguments: Any) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_broken_executor_leaves_a_checkpoint_that_another_goes_on_from(tmp_path: Path) -> None:
+    operands = operands_of(SLICED)
+    path = tmp_path / "sum"
+
+    class Dying:
+        """Two processes of which one is killed after some slices."""
+
+        def __init__(self, inner: Executor) -> None:
+            self.inner, self.submitted = inner, 0
+
+        def submit(self, function: Any, *arguments: Any) -> Any:
+            self.submitted += 1
+            return self.inner.submit(die if self.submitted == 11 else function, *arguments)
+
+    with (
+        ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor,
+        pytest.raises(BackendError, match=r"broke after \d+ of 28 slices: .*; a new call with the same checkpoint"),
+    ):
+        SLICED.map_slices(Dying(executor), *operands, checkpoint=path)
+    left = json.loads(path.read_bytes().partition(b"\n")[0])["taken"]
+    assert 1 <= left <= 11
+
+    seen: list[int] = []
+    result = SLICED(*operands, checkpoint=path, on_step=lambda done, total: seen.append(done))
+    assert result.to_numpy().tobytes() == SLICED(*operands).to_numpy().tobytes()
+    assert len(seen) == 1 + 2 * (28 - left)  # the shared step, and two for each slice that was left
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("stop", [1, 2, 13, 28])
+def test_a_contraction_that_was_stopped_goes_on_to_the_same_bits(tmp_path: Path, stop: int) -> None:
+    operands = operands_of(SLICED)
+    expected = SLICED(*operands).to_numpy().tobytes()
+    steps = [0]
+
+    def stopping(done: int, total: int) -> None:
+        steps[0] += 1
+        if steps[0] == 1 + 2 * stop:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "sum"
+    with pytest.raises(KeyboardInterrupt):
+        SLICED(*operands, checkpoint=path, on_step=stopping)
+    assert path.exists() is (stop > 1)
+    assert SLICED(*operands, checkpoint=path).to_numpy().tobytes() == expected
+    assert list(tmp_path.iterdir()) == []
+
+
+KILLED = """
+import os, sys
+import numpy as np
+import tensor_runtime as tr
+from tensor_einsum import plan
+
+found = plan("ij,jk->ik", (40, 64), (64, 30)).with_slices("j")
+generator = np.random.default_rng(3)
+x, y = (tr.tensor(generator.standard_normal(shape)) for shape in found.shapes)
+def on_step(done, total):
+    if done == int(sys.argv[2]):
+        os.kill(os.getpid(), 9)
+result = found(x, y, checkpoint=sys.argv[1], checkpoint_seconds=0, on_step=on_step)
+print(result.to_numpy().tobytes().hex())
+"""
+
+
+def test_a_killed_process_goes_on_to_the_same_bits(tmp_path: Path) -> None:
+    path = tmp_path / "sum"
+    command = [sys.executable, "-c", KILLED, str(path)]
+    unbroken = subprocess.run([*command, "0"], capture_output=True, text=True, check=True).stdout
+    for at in ("20", "50"):
+        killed = subprocess.run([*command, at], check=False, capture_output=True, text=True)
+        assert killed.returncode == -signal.SIGKILL
+        assert json.loads(path.read_bytes().partition(b"\n")[0])["taken"] == int(at) - 1
+    resumed = subprocess.run([*command, "0"], capture_output=True, text=True, check=True).stdout
+
+    assert resumed == unbroken
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("dtype", ["F32", "F64", "C32", "C64", "I32", "I64", "Bool"])
+@pytest.mark.parametrize("labels", ["j", "i", "ij"])
+def test_a_sum_of_any_dtype_goes_on(tmp_path: Path, dtype: str, labels: str) -> None:
+    x = tr.tensor([[1, 0, 1], [0, 0, 1]], dtype="I64")
+    x = x if dtype == "I64" else tr.cast(x, dtype)
+    found = plan("ij,ij->i", x, x).with_slices(labels)
+    path = tmp_path / "sum"
+    with pytest.raises(ZeroDivisionError):
+        found(x, x, checkpoint=path, checkpoint_seconds=0, on_step=lambda done, total: 1 // (total - done))
+
+    assert same(found(x, x, checkpoint=path), plan("ij,ij->i", x, x)(x, x).to_numpy())
+
+
+def stopped(path: Path, found: Plan, operands: list[tr.Tensor]) -> None:
+    def stop(done: int, total: int) -> None:
+        if done == 20:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        found(*operands, checkpoint=path, on_step=stop)
+
+
+def test_a_checkpoint_of_another_plan_or_of_other_operands_is_refused_and_left(tmp_path: Path) -> None:
+    path, operands = tmp_path / "sum", operands_of(SLICED)
+    stopped(path, SLICED, operands)
+    content = path.read_bytes()
+
+    with pytest.raises(FormatError, match=r"checkpoint '.*sum' cannot be gone on from: it is of another plan; remove"):
+        SLICED.with_slices("j")(*operands, checkpoint=path)
+    other = [operands[0], tr.multiply(operands[1], 2.0), *operands[2:]]
+    with pytest.raises(FormatError, match="it is of other operands"):
+        SLICED(*other, checkpoint=path)
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda content: content[:-1], "its elements are not those that were written"),
+        (lambda content: content + b"\0", "its elements are not those that were written"),
+        (lambda content: content[:-8] + b"\1" * 8, "its elements are not those that were written"),
+        (lambda content: b"", "it is no file of format"),
+        (lambda content: b"[" * 50_000 + b"\n", "it is no file of format"),
+        (lambda content: content.replace(b'"taken": ', b'"taken": 1'), "its elements are not those that were written"),
+        (lambda content: b"\x93NUMPY\n", "it is no file of format"),
+        (lambda content: content.replace(b'"taken": ', b'"taken": -'), "its first line is not what was written"),
+        (lambda content: content.replace(b'"taken"', b'"takes"'), "its first line is not what was written"),
+    ],
+)
+def test_a_damaged_checkpoint_is_refused(tmp_path: Path, damage: Any, message: str) -> None:
+    path, operands = tmp_path / "sum", operands_of(SLICED)
+    stopped(path, SLICED, operands)
+    path.write_bytes(damage(path.read_bytes()))
+
+    with pytest.raises(FormatError, match=message):
+        SLICED(*operands, checkpoint=path)
+
+
+def test_checkpoints_are_written_at_intervals(tmp_path: Path) -> None:
+    path, operands = tmp_path / "sum", operands_of(SLICED)
+    seen: list[bool] = []
+    SLICED(*operands, checkpoint=path, checkpoint_seconds=1e9, on_step=lambda *step: seen.append(path.exists()))
+    assert not any(seen)
+    SLICED(*operands, checkpoint=path, checkpoint_seconds=0, on_step=lambda *step: seen.append(path.exists()))
+    assert any(seen)
+
+
+def test_einsum_takes_a_checkpoint_and_a_limit_together(tmp_path: Path) -> None:
+    x = tr.ones((50, 50))
+    path = tmp_path / "sum"
+    for limit in (21_000, "1GiB"):
+        result = einsum("ij,jk,kl->il", x, x, x, memory_limit=limit, checkpoint=path, checkpoint_seconds=0.0)
+        assert result.to_numpy().tolist() == [[2500.0] * 50] * 50
+        assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"checkpoint": 3}, ArgumentError, "checkpoint is 3; accepted: the name of a file"),
+        ({"checkpoint": ""}, ArgumentError, "checkpoint is ''"),
+        ({"checkpoint": "\ud800"}, ArgumentError, "checkpoint is .*; accepted: the name of a file"),
+        ({"checkpoint": "x", "checkpoint_seconds": -1}, ArgumentError, "checkpoint_seconds is -1; accepted: a number"),
+        ({"checkpoint": "x", "checkpoint_seconds": True}, ArgumentError, "checkpoint_seconds is True"),
+        ({"checkpoint": "x", "checkpoint_seconds": float("nan")}, ArgumentError, "checkpoint_seconds is nan"),
+        ({"checkpoint": "x", "strip_exponent": True}, ArgumentError, "strip_exponent=True together with checkpoint"),
+        ({"checkpoint": "."}, LoadError, r"checkpoint '\.' cannot be read"),
+        ({"checkpoint": "none/x"}, SaveError, "'none/x' cannot be written: '.*none' is no folder"),
+    ],
+)
+def test_what_is_no_checkpoint_is_refused(
+    options: dict[str, Any], error: type[Exception], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(error, match=message):
+        SLICED(*operands_of(SLICED), **options)
+
+
+def test_a_folder_that_is_not_there_is_refused_before_the_first_slice(tmp_path: Path) -> None:
+    seen: list[int] = []
+    operands = operands_of(SLICED)
+    with pytest.raises(SaveError):
+        SLICED(*operands, checkpoint=tmp_path / "none" / "sum", on_step=lambda *now: seen.append(1))
+    with ThreadPoolExecutor(1) as threads, pytest.raises(SaveError):
+        SLICED.map_slices(threads, *operands, checkpoint=tmp_path / "none" / "sum")
+    assert seen == []
+
+
+def test_progress_of_a_run_that_goes_on_ends_with_all_of_the_work(tmp_path: Path) -> None:
+    path, operands = tmp_path / "sum", operands_of(SLICED)
+    stopped(path, SLICED, operands)
+    seen: list[Progress] = []
+    SLICED(*operands, checkpoint=path, progress=seen.append)
+
+    assert seen[0].share > 0.2 and seen[-1].share == 1.0
+    assert seen[-1].done == seen[-1].total
+    assert all(now.seconds_left >= 0 for now in seen) and seen[-1].seconds_left == 0
