@@ -23,7 +23,7 @@ from types import ModuleType
 from typing import Any, Final
 
 PACKAGE: Final = Path(__file__).resolve().parents[1] / "packages" / "cpu_backend"
-SEARCH: Final = PACKAGE.with_name("einsum")  # the search for contraction orders: each file is compiled once
+EINSUM: Final = PACKAGE.with_name("einsum")  # the search for contraction orders: each file is compiled once
 STATE: Final = PACKAGE.parents[1] / ".c_check_cache"
 COMPILERS: Final = ("gcc", "clang")
 
@@ -42,7 +42,7 @@ WARNINGS: Final = (
 
 def main() -> int:
     """Print every complaint; 1 if there is one. What was found good and has not changed since is not read again."""
-    folders = PACKAGE / "csrc", PACKAGE / "fuzz", SEARCH / "csrc"
+    folders = PACKAGE / "csrc", PACKAGE / "fuzz", EINSUM / "csrc"
     sources = sorted(path for folder in folders for path in folder.rglob("*.[ch]"))
     build = build_script()
     for name in COMPILERS:
@@ -65,7 +65,7 @@ def digest(sources: Iterable[Path], compilers: Iterable[Any]) -> str:
     """Of all that the outcome depends on."""
     rules = [
         Path(__file__),
-        *(package / name for package in (PACKAGE, SEARCH) for name in ("setup.py", ".clang-format")),
+        *(package / name for package in (PACKAGE, EINSUM) for name in ("setup.py", ".clang-format")),
     ]
     versions = [*(compiler.version for compiler in compilers), sys.version, version("numpy"), version("clang-format")]
     parts = [*(str(path).encode() + path.read_bytes() for path in [*rules, *sources]), "\0".join(versions).encode()]
@@ -83,8 +83,8 @@ def complaints_of_compiler(compiler: Any) -> list[str]:
     """Its warnings about every file of the extensions, and about the fuzz drivers."""
     jobs = [reading(compiler, unit.source, unit.flags) for unit in compiler.units()]
     jobs += [reading(compiler, path) for path in sorted((PACKAGE / "fuzz").glob("*.c"))]
-    options = [*compiler.command, *build_script(SEARCH).FLAGS, "-isystem", sysconfig.get_path("include"), *WARNINGS]
-    jobs += [[*options, "-fsyntax-only", str(path)] for path in sorted((SEARCH / "csrc").glob("*.c"))]
+    options = [*compiler.command, *build_script(EINSUM).FLAGS, "-isystem", sysconfig.get_path("include"), *WARNINGS]
+    jobs += [[*options, "-fsyntax-only", str(path)] for path in sorted((EINSUM / "csrc").glob("*.c"))]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         failed = [done for done in pool.map(run, jobs) if done.returncode]
     return list(dict.fromkeys(done.stderr for done in failed))
