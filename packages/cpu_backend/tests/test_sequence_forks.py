@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import threading
+import weakref
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -297,3 +298,48 @@ print(LIBRARY.sequence_facts(sequence)["forks"], sum(states))
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_child_of_a_process_whose_branches_are_running_runs_them_too(output: Callable[..., str]) -> None:
     assert output(FORKED).split() == ["1", "0"]
+
+
+def test_a_branch_may_read_a_result_from_before_twice_in_one_step() -> None:
+    kernel, count = element_wise(60), 60
+    first, second = 4, 4 + count
+    steps = [
+        (kernel, 0, 1),
+        (np.copy, 0, -1),  # is called, and so ends the row
+        *row(kernel, first, 2, count),
+        *row(kernel, second, 1, count),
+        (kernel, second - 1, second + count - 1),
+        (kernel, second + count, 3),
+    ]
+    steps[2] = (kernel, 2, 2)
+    sequence = bound(2, steps, 1 + len(steps))
+    arrays = [np.full((60, 60), 1.0), np.full((60, 60), -1.0)]
+
+    assert forks(sequence) == 1
+    assert sequence(*arrays).tobytes() == one_by_one(steps, arrays)[-1].tobytes()
+
+
+def test_what_a_called_step_gave_is_let_go_once_the_last_step_has_read_it() -> None:
+    kernel, count, made, alive = element_wise(60), 60, [], []
+
+    def copied(x: Array) -> Array:
+        result = x.copy()
+        made.append(weakref.ref(result))
+        return result
+
+    def look(x: Array) -> Array:
+        alive.append(made[-1]() is not None)
+        return x.copy()
+
+    first, second = 3, 3 + count
+    steps = [
+        (copied, 0, -1),
+        *row(kernel, first, 2, count),
+        *row(kernel, second, 1, count),
+        (kernel, second - 1, second + count - 1),
+        (look, second + count, -1),
+    ]
+    ones = np.ones((60, 60))
+
+    assert (bound(2, steps, 1 + len(steps))(ones, ones) == 1.0).all()
+    assert alive == [False]

@@ -150,3 +150,12 @@ def test_the_operands_are_left_as_they_are() -> None:
     einsum("ij,jk->k", a, b, conj=1)
     assert np.array_equal(a.to_numpy(), x)
     assert np.array_equal(b.to_numpy(), y)
+
+
+def test_positions_may_be_numpys_integers_and_arrays_are_refused_in_words() -> None:
+    z = tr.tensor([1.0 + 2.0j, 3.0j])
+
+    assert einsum("i,i->", z, z, conj=np.int64(0)).item() == einsum("i,i->", z, z, conj=0).item()
+    assert plan("i,i->", z, z, conj=np.int64(1)) == plan("i,i->", z, z, conj=1)
+    with pytest.raises(tr.TensorError, match="conj"):
+        einsum("i,i->", z, z, conj=np.array([0]))

@@ -26,6 +26,7 @@ from tensor_core.errors import (
 )
 from tensor_cpu.system.memory import pool
 from tensor_einsum import Progress, einsum, plan
+from tensor_einsum.execution.progress import Meter
 from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.testing.simulated_device import SimulatedBackend
@@ -324,3 +325,14 @@ def test_the_kind_of_alpha_and_not_its_value_decides_the_dtype(alpha: complex, d
     if expected is not x.dtype:
         with pytest.raises(LossyConversionError):
             einsum("ij,jk->ik", x, x, alpha=alpha, out=tr.ones((2, 2), dtype=dtype))
+
+
+def test_a_step_that_is_nothing_beside_the_work_before_it_has_an_estimate_too() -> None:
+    large, small = plan("ij,jk->ik", (10**7, 10**6), (10**6, 10**7)).steps, plan("i,i->i", (2,), (2,)).steps
+    told: list[Progress] = []
+    meter = Meter([(large, 2), (small, 2)], told.append)
+    meter(3, 4)  # goes on after the large ones
+    meter(4, 4)
+
+    assert [progress.share for progress in told] == [1.0, 1.0]
+    assert told[-1].seconds_left == 0.0 <= told[0].seconds_left

@@ -296,3 +296,21 @@ def test_the_model_that_chooses_cuts_has_the_peak_of_the_sliced_plan(
 
     assert model.peak(parts) == found.intermediate_bytes
     assert model.peak({}) == whole.intermediate_bytes
+
+
+def test_a_plan_reused_for_tensors_has_their_peak() -> None:
+    x, repeated = tr.ones((1500, 1500)), tr.broadcast_to(tr.ones((1500, 1)), (1500, 1500))
+    reused = plan("ij,jk->ik", (2, 3), (3, 4)).reuse(repeated, x)
+
+    assert reused.peak_bytes == reused.peak_bytes_on(repeated, x) == 2 * MATRIX
+    assert reused.reuse(x, x).peak_bytes == MATRIX
+
+
+def test_plans_that_no_kernel_can_be_bound_to_are_shown_all_the_same() -> None:
+    apart = plan("ij,jk->ik", tr.ones((2, 3)), tr.ones((3, 4), placement="meta"))
+    assert "ij,jk->ik" in str(apart)
+    assert apart.peak_bytes == apart.intermediate_bytes == 64
+    vectors = [part for label in range(1100) for part in ((2,), (label,))]
+    huge = plan(*vectors, *vectors, (), optimize=False)  # an outer product of all of them on the way
+    assert "2^1102 flops" in repr(huge)
+    assert huge.peak_bytes == huge.intermediate_bytes

@@ -154,7 +154,7 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(builtins, "__import__", missing)
 
-    with pytest.raises(PlotError, match=r"pip install 'ironstride\[plot\]'"):
+    with pytest.raises(PlotError, match=r"pip install 'ironstride-tensor-einsum\[plot\]'"):
         require_matplotlib()
 
 
@@ -238,7 +238,7 @@ def test_a_notebook_shows_the_table_without_matplotlib(monkeypatch: pytest.Monke
 
     found = plan(RING, *[(3, 3)] * 8)
     assert found._repr_html_().startswith("<table>")
-    with pytest.raises(PlotError, match=r"pip install 'ironstride\[plot\]'"):
+    with pytest.raises(PlotError, match=r"pip install 'ironstride-tensor-einsum\[plot\]'"):
         found.plot("plan.svg")
 
 
@@ -261,3 +261,7 @@ def test_no_branches_cross_and_no_text_leaves_the_picture(tmp_path: Path, count:
         found = re.search(r"translate\(([-\d.]+) ([-\d.]+)\)", node.attrib.get("transform", ""))
         x, y = map(float, found.groups()) if found else (float(node.attrib["x"]), float(node.attrib["y"]))
         assert 0 <= x <= width and 0 <= y <= height
+
+
+def test_operands_of_other_dtypes_have_their_own_bytes() -> None:
+    assert tree_of(plan("ij,jk->ik", tr.ones((2, 3), dtype="F32"), tr.ones((3, 4)))).nbytes == (24, 96, 64)

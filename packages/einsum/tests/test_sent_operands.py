@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from network_cases import LAYOUTS, Case, cases, laid_out, naive, same
 from sliced_plans import SLICED, operands_of
+from tensor_core.errors import BackendError
 from tensor_einsum import plan
 from tensor_einsum.slices import sending
 from tensor_einsum.slices.sending import Work
@@ -140,6 +141,7 @@ import os, signal, sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 import tensor_runtime as tr
+from tensor_core.errors import BackendError
 from tensor_einsum import plan
 
 if __name__ == "__main__":
@@ -172,3 +174,21 @@ def test_a_killed_process_leaves_no_file(tmp_path: Path, start: str) -> None:
     assert list((tmp_path / "temporary").iterdir()) == []
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert float(done.stdout) == 300.0 * 400 * 200
+
+
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+
+    assert sending.received("0" * 32, str(tmp_path / "pipe")).work is None
+
+
+@pytest.mark.parametrize("given", [3, None, []])
+def test_an_executor_that_gives_something_else_is_told_of(given: Any) -> None:
+    class Wrong:
+        def submit(self, *arguments: Any, **options: Any) -> Future[Any]:
+            future: Future[Any] = Future()
+            future.set_result(given)
+            return future
+
+    with pytest.raises(BackendError, match="map_slices: the result of a task is"):
+        SLICED.map_slices(Wrong(), *operands_of(SLICED))  # type: ignore[arg-type]

@@ -9,13 +9,14 @@
  */
 #include "sequence/sequence_draft.h"
 
+#include "core/threads.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 static const double LEAST_SAVED = 100000, LEAST_SHARE = 0.1; /* nanoseconds; of the time of all steps in the row */
 static const double LONGEST_BRANCH = 50000000,
                     LONGEST_STEP = 10000000; /* nanoseconds; nobody looks at signals in one */
-static const double THREADS = 2;             /* of a step that is shared */
 enum { ROOM = 1 << 20 };                     /* bytes */
 
 /* Of the branch that ends in a step. */
@@ -33,6 +34,12 @@ static bool is_plain(const Draft *draft, int number) {
     return draft->maker[number].compute != NULL && !draft->needs_object[draft->maker[number].result];
 }
 
+/* Threads of a step that is shared: as many as now, two if there is one for now. */
+static double sharing_threads(void) {
+    const int threads = threads_for_caller();
+    return threads > 2 ? threads : 2;
+}
+
 static size_t bytes_of(const Draft *draft, int number) { return draft->maker[number].form->bytes; }
 
 /* The number of the step that made an operand; -1 for operands of the sequence. */
@@ -45,13 +52,13 @@ static void measure(const Draft *draft, Branch *branches, int begin, int number)
     const Step *step = draft->maker + number;
     const double takes = kernel_of(step)->nanoseconds;
     Branch here = {.alone = takes, .closed = takes < LONGEST_STEP};
-    here.shared = takes < kernel_of(step)->shared_from ? takes : takes / THREADS;
+    here.shared = takes < kernel_of(step)->shared_from ? takes : takes / sharing_threads();
     for (int i = 0; i < step->read_count; i++) {
         const int other = made_by(draft, step, i);
         if (other < 0 || reads_again(step, i)) continue;
         here.closed = here.closed && draft->readers[step->read[i]] == 1;
         if (other < begin) {
-            here.closed = here.closed && !draft->needs_object[step->read[i]];
+            here.closed = here.closed && is_plain(draft, other); /* no thread of a branch may drop an object */
             continue;
         }
         const Branch *read = branches + other;

@@ -2,8 +2,8 @@
  *
  * The arena's places are given out in the order of the steps, each the first that is free and large enough, so that it
  * is about as large as all that lies in it at one time. It holds results of less than ALLOCATOR_SMALLEST bytes, and is
- * never larger than LARGEST_ARENA: a call takes all of it from the first step to the last, beside buffers that come and
- * go. Offsets are multiples of a cache line.
+ * never larger than LARGEST_ARENA, or twice that where two branches have arenas of their own in it: a call takes all of
+ * it from the first step to the last, beside buffers that come and go. Offsets are multiples of a cache line.
  */
 #include "sequence/sequence_draft.h"
 
@@ -74,6 +74,7 @@ static void find_last_readers(Draft *draft) {
     for (int place = 0; place < sequence->step_count; place++) {
         const Step *step = draft->maker + draft->order[place];
         draft->last_read[step->result] = place;
+        if (step->compute == NULL && step->home == SAME_ADDRESS) continue; /* which is no step */
         for (int k = 0; k < step->read_count; k++) draft->last_read[step->read[k]] = place;
     }
     for (int i = 0; i < sequence->result_count; i++) draft->last_read[sequence->results[i]] = INT_MAX;
@@ -95,7 +96,8 @@ static Index arena_take(Draft *draft, size_t bytes, Index most) {
 
 static void arena_give_back(Draft *draft, Index begin) {
     int at = 0;
-    while (draft->used[at].begin != begin) at++;
+    while (at < draft->used_count && draft->used[at].begin != begin) at++;
+    if (at == draft->used_count) return;
     draft->used_count--;
     memmove(draft->used + at, draft->used + at + 1, (size_t)(draft->used_count - at) * sizeof *draft->used);
 }
@@ -184,8 +186,9 @@ static void give_back_read(Draft *draft, int first) {
     for (int kept = first; kept < sequence->kept_count; kept++)
         for (int k = 0; k < sequence->steps[kept].read_count; k++) {
             const int number = sequence->steps[kept].read[k] - sequence->operand_count;
+            if (number < 0 || reads_again(sequence->steps + kept, k)) continue;
             const Step *made = draft->maker + number;
-            if (number >= 0 && made->branch == 0 && made->home == IN_ARENA) arena_give_back(draft, made->place);
+            if (made->branch == 0 && made->home == IN_ARENA) arena_give_back(draft, made->place);
         }
 }
 

@@ -223,12 +223,21 @@ def run_slices(
             arrays = [_part(tensor, term, parts)._array for tensor, term in reads]
             if kept is None:
                 kept = [tensor._array for tensor in before(arrays, done)] if before else []
-            found = each([*arrays, *kept], done)
-            for target, term, (labels, _) in zip(targets, found, axes, strict=True):
-                place: Any = _part(target, labels, parts)
-                # An axis of extent 1 that broadcasts over a label cut to extent 1 is not told from one that has it.
-                add(place, term.reshape(place.shape), out=place)
+            _add_slice(
+                add,
+                [_part(target, labels, parts) for target, (labels, _) in zip(targets, axes, strict=True)],
+                each([*arrays, *kept], done),
+            )
+            del arrays  # so that nothing of this slice is alive beside the next one
     return results
+
+
+def _add_slice(add: Callable[..., Any], places: Sequence[Any], found: list[Tensor]) -> None:
+    """Add the results of a slice to their places; each is let go of as soon as it is added."""
+    found.reverse()
+    for place in places:
+        # An axis of extent 1 that broadcasts over a label cut to extent 1 is not told from one that has it.
+        add(place, found.pop().reshape(place.shape), out=place)
 
 
 def terms_read(plan: Plan, goal: Goal) -> list[Labels]:

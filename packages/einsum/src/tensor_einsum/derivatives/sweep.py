@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tensor_core.formatting import readable_bytes
 from tensor_einsum.notation.label_names import written
 from tensor_einsum.notation.network import Labels
-from tensor_einsum.steps.report import as_html, as_text, report_of_sweep
+from tensor_einsum.steps.report import as_html, as_text, report_of_sweep, rounded
 from tensor_einsum.steps.steps import VIEWS, Step
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class SweepPlan(NamedTuple):
         again = f", {self.repeated} of them done again" if self.repeated else ""
         return (
             f"<SweepPlan of {len(self.results)} results: {slices}{len(self.steps)} steps{again}, "
-            f"{self.flops:.3g} flops, peak {readable_bytes(self.peak_bytes)}>"
+            f"{rounded(self.flops)} flops, peak {readable_bytes(self.peak_bytes)}>"
         )
 
 

@@ -55,27 +55,27 @@ class Meter:
         ]
         self.total = sum([times * work[-1] for work, times in self.rounds])
         self.report = report
-        self.before: float | None = None  # share of the work that was done when the contraction began
+        self.before: int | None = None  # work that was done when the contraction began
         self.started = perf_counter()
 
     def __call__(self, done: int, total: int) -> None:
         """Take note of one more step; whatever ``report`` raises stops the contraction."""
         if self.before is None:
-            self.before = self._share(done - 1)
-        share, seconds = self._share(done), perf_counter() - self.started
-        left = seconds * (1 - share) / (share - self.before)
-        self.report(Progress(done, total, share, seconds, left))
+            self.before = self._work(done - 1)
+        work, seconds = self._work(done), perf_counter() - self.started
+        left = seconds * ((self.total - work) / (work - self.before))  # of ints, as shares may be equal when rounded
+        self.report(Progress(done, total, work / self.total, seconds, left))
 
-    def _share(self, done: int) -> float:
+    def _work(self, done: int) -> int:
         found = 0
         for work, times in self.rounds:
             steps = len(work) - 1
             if done < times * steps:
                 rounds, rest = divmod(done, steps)
-                return (found + rounds * work[-1] + work[rest]) / self.total
+                return found + rounds * work[-1] + work[rest]
             done -= times * steps
             found += times * work[-1]
-        return found / self.total
+        return found
 
 
 def check_function(operation: str, what: str, value: Any) -> None:

@@ -50,9 +50,10 @@ class Sequenced:
         Raises:
             StepError: with what a step raised.
         """
-        if self._home is None:
+        home = self._home  # read once: another thread may find out meanwhile that there is no such kernel
+        if home is None:
             return False
-        kernel = self._kernel or self._bind(self._home)
+        kernel = self._kernel or self._bind(home)
         if kernel is None:
             self._home = None
             return False

@@ -72,7 +72,9 @@ def require_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise PlotError("a picture needs matplotlib; install it with: pip install 'ironstride[plot]'") from None
+        raise PlotError(
+            "a picture needs matplotlib; install it with: pip install 'ironstride-tensor-einsum[plot]'"
+        ) from None
 
 
 def draw_plan(tree: Tree, title: str, file: Path) -> None:

@@ -53,6 +53,7 @@ def tree_of(plan: Plan, limit: int | None = None) -> Tree:
     """
     itemsize, operands = plan.output_dtype.itemsize, len(plan.shapes)
     sizes = [prod(shape) for shape in plan.shapes]
+    operand_bytes = [size * dtype.itemsize for size, dtype in zip(sizes, plan.dtypes, strict=True)]
     slices = plan.slices.count
     varies = varying(plan._network, plan.sliced, plan.steps)[operands:] if plan.sliced else ()
     shared = tuple([step for step, own in enumerate(varies) if not own])
@@ -61,7 +62,7 @@ def tree_of(plan: Plan, limit: int | None = None) -> Tree:
         operands=operands,
         steps=tuple([step.operands for step in plan.steps]),
         elements=(*sizes, *[step.size for step in plan.steps]),
-        nbytes=(*[size * itemsize for size in sizes], *[step.bytes for step in plan.steps]),
+        nbytes=(*operand_bytes, *[step.bytes for step in plan.steps]),
         flops=tuple(flops),
         texts=tuple([_cut(step.subscripts) for step in plan.steps]),
         limit=limit,

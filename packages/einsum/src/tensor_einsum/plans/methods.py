@@ -265,6 +265,8 @@ class PlanMethods:
         >>> large.path == small.path, large.output_shape
         (True, (20, 50))
         """
+        from tensor_einsum.plans.operands import forms_of, lie_as_usual
         from tensor_einsum.steps.remaking import reused
 
-        return reused(cast("Plan", self), operands, dtype)
+        made = reused(cast("Plan", self), operands, dtype)
+        return made if lie_as_usual(operands) else made._made_for(forms_of(operands, made.shapes, made.dtypes))

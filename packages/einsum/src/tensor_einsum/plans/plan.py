@@ -29,7 +29,7 @@ from tensor_einsum.search.path import Path, to_linear
 from tensor_einsum.search.problem import SearchRecord
 from tensor_einsum.slices.methods import SliceMethods
 from tensor_einsum.steps.arithmetic import SUMS_OF_PRODUCTS, Arithmetic
-from tensor_einsum.steps.report import plan_table
+from tensor_einsum.steps.report import plan_table, rounded
 from tensor_einsum.steps.steps import Step, build_steps, peak_bytes
 from tensor_runtime.algebras import Semiring
 from tensor_runtime.backends.bounded_cache import BoundedCache, CacheTable
@@ -236,7 +236,7 @@ class Plan(PlanMethods, SliceMethods):
         text = self.notation if len(self.notation) <= 40 else self.notation[:39] + "…"
         slices = f"{self.slices.count} slices, " if self.sliced else ""
         return (
-            f"<Plan {text!r}: {slices}{len(self.steps)} steps, {self.flops:.3g} flops, largest intermediate "
+            f"<Plan {text!r}: {slices}{len(self.steps)} steps, {rounded(self.flops)} flops, largest intermediate "
             f"{self.largest_intermediate} elements, {self.intermediate_bytes} bytes of intermediates at once>"
         )
 

@@ -11,7 +11,14 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Final
 
-from tensor_core.errors import BackendUnavailableError, SizeLimitError, UnsupportedOperationError, shortened
+from tensor_core.errors import (
+    BackendUnavailableError,
+    OutOfMemoryError,
+    PlacementError,
+    SizeLimitError,
+    UnsupportedOperationError,
+    shortened,
+)
 from tensor_core.formatting import readable_bytes
 from tensor_einsum.errors import MemoryLimitError
 from tensor_einsum.execution.executor import bind_plan, check_forms
@@ -32,8 +39,14 @@ if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan
     from tensor_einsum.search.options import SearchOptions
 
-_UNKNOWN: Final = (BackendUnavailableError, UnsupportedOperationError, SizeLimitError)
-"""What binding says where no kernels are there for a plan, or no memory has addresses for it."""
+_UNKNOWN: Final = (
+    BackendUnavailableError,
+    OutOfMemoryError,
+    PlacementError,
+    SizeLimitError,
+    UnsupportedOperationError,
+)
+"""What binding says where no kernels are there for a plan, its operands lie apart, or no memory is enough for it."""
 _ROUNDS: Final = 12  # of measuring; two or three suffice as a rule
 
 

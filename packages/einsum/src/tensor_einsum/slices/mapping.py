@@ -171,11 +171,15 @@ class _Mapping:
         """The parts of a task; one that a cluster lost, with its worker or its data, is submitted again."""
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                parts: list[Tensor] | None = future.result()
+                parts = future.result()
                 if parts is None:  # the worker is on another machine
                     self.sent.by_value = True
                     parts = self._submit(first, last).result()
-                    assert parts is not None
+                if not isinstance(parts, list) or len(parts) != last - first:
+                    raise BackendError(
+                        f"map_slices: the result of a task is {shortened(parts)}; accepted: what the "
+                        f"function gives that was submitted, here a list of {last - first} tensors"
+                    )
                 return parts
             except TensorError:
                 raise

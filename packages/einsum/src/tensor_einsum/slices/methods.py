@@ -59,8 +59,8 @@ class SliceMethods:
 
         Kernels say what they take, such as copies of operands that they cannot read as they lie. So this is worked out
         when it is asked for, by binding them: those for the tensors that the plan was made for, or for compact operands
-        on ``cpu`` where it was made for shapes, or was read. Where there are none it is ``intermediate_bytes``, to
-        which workspaces are added otherwise.
+        on ``cpu`` where it was made for shapes, or was read. Where none can be bound (no backend has them, operands lie
+        in different places, no memory has room), it is ``intermediate_bytes``, to which workspaces are added otherwise.
 
         >>> from tensor_einsum import plan
         >>> from tensor_runtime import broadcast_to, ones

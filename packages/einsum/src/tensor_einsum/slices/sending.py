@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
 from mmap import ACCESS_COPY, mmap
+from stat import S_ISREG
 from tempfile import NamedTemporaryFile, TemporaryFile
 from threading import Lock
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
@@ -112,6 +113,11 @@ def _write(file: IO[bytes], token: str, work: Work) -> None:
     file.flush()
 
 
+def _open_without_waiting(path: str, flags: int) -> int:
+    """Of another process's files, a pipe may have the number that is looked for."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
 @lru_cache(maxsize=1)
 def _read(token: str, path: str) -> Work:
     """The work in a file; kept until this process gets other work.
@@ -119,7 +125,9 @@ def _read(token: str, path: str) -> Work:
     Raises:
         OSError, ValueError: there is no such file here, or another one.
     """
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=_open_without_waiting) as file:
+        if not S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ValueError(f"{path} is no file")
         # Pages are shared by all who map them; nobody writes, but tensors want memory that could be written.
         content = memoryview(mmap(file.fileno(), 0, access=ACCESS_COPY))
     start = len(token) + 8

@@ -44,7 +44,7 @@ def arithmetic_of(operation: str, algebra: Any, conj: Any, dtypes: Sequence[DTyp
     >>> arithmetic_of("einsum", PLUS_TIMES, (-1, 0), [C64, F64, C64])
     Arithmetic(algebra=Semiring('plus_times'), conj=(0, 2))
     """
-    if algebra is PLUS_TIMES and conj == () and type(conj) is tuple:  # which every dtype has
+    if algebra is PLUS_TIMES and type(conj) is tuple and not conj:  # which every dtype has
         return SUMS_OF_PRODUCTS
     check_algebra(operation, algebra)
     found = promote(*dtypes)

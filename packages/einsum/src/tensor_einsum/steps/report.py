@@ -29,6 +29,15 @@ class Report(NamedTuple):
     head: int  # rows before those left out
 
 
+def rounded(number: int) -> str:
+    """Three digits of a count, however large.
+
+    >>> rounded(48), rounded(12_345_678), rounded(2**4000)
+    ('48', '1.23e+07', '2^4000')
+    """
+    return f"{number:.3g}" if number < 10**300 else f"2^{number.bit_length() - 1}"
+
+
 def plan_table(plan: Plan, max_steps: int | None = None) -> str:
     """Totals, and a row per step; ``max_steps`` leaves out the middle of a long plan.
 
