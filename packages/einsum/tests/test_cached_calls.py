@@ -359,3 +359,16 @@ def test_a_long_loop_takes_no_memory() -> None:
     finally:
         tracemalloc.stop()
     assert after - before < 5000
+
+
+def test_a_notation_that_claims_to_equal_others_answers_for_no_other() -> None:
+    class Liar(str):
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        def __hash__(self) -> int:
+            return hash("ij->i")
+
+    x = tr.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    assert einsum(Liar("ij->j"), x).to_numpy().tolist() == [9.0, 12.0]
+    assert einsum("ij->i", x).to_numpy().tolist() == [3.0, 7.0, 11.0]

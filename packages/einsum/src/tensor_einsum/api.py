@@ -219,7 +219,7 @@ def plan(
 def _arguments(operation: str, notation: Any, operands: Sequence[Any]) -> tuple[str | LabelLists, Sequence[Any]]:
     """The notation in either form, which is part of keys, and the operands."""
     if isinstance(notation, str):
-        source: str | LabelLists = notation
+        source: str | LabelLists = notation if type(notation) is str else str.__str__(notation)  # keys are plain
     else:
         source, operands = split_interleaved(operation, (notation, *operands))
     if not operands:
