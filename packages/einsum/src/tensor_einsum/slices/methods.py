@@ -133,8 +133,8 @@ class SliceMethods:
         Args:
             executor: anything with ``submit``: an executor of ``concurrent.futures``, or a client of
                 ``dask.distributed`` (the extra ``distributed``). Processes map the data from one temporary
-                file, and keep it mapped until they get other data. A
-                client gets it once, by ``scatter``, and slices of a worker that was killed are computed again.
+                file, and keep it mapped until they get other data. A client gets it once, by ``scatter``, and slices
+                of a worker that was killed are computed again.
             operands: as for a call. Each worker takes what one slice takes.
             on_slice: called as ``on_slice(done, total)`` as parts are added.
             checkpoint, checkpoint_seconds: as for a call.
