@@ -1,7 +1,7 @@
 """Builds the extension with the machine's C compiler; everything else stands in pyproject.toml.
 
 Without a C compiler nothing is built, and the package searches and calls in Python alone; where one is found, failing
-to build is an error. ``CC``, ``CPPFLAGS``, ``CFLAGS``, ``LDFLAGS`` and ``ARCHFLAGS`` are honoured.
+to build is an error. ``CC``, ``CPPFLAGS``, ``CFLAGS``, which come last, ``LDFLAGS`` and ``ARCHFLAGS`` are honoured.
 ``NATIVE_SANITIZE=1`` builds with the address and undefined-behaviour sanitizers.
 """
 
@@ -44,7 +44,7 @@ def extensions() -> list[Extension]:
                 "tensor_einsum._native",
                 sources=sorted(map(str, SOURCES.glob("*.c"))),
                 depends=["setup.py", *sorted(map(str, SOURCES.glob("*.h")))],
-                extra_compile_args=[*FLAGS, *sanitize],
+                extra_compile_args=[*FLAGS, *sanitize, *shlex.split(os.environ.get("CFLAGS", ""))],
                 extra_link_args=["-pthread", *sanitize[:1]],
                 libraries=["m"],
             )
