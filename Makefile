@@ -49,13 +49,11 @@ run: $(VENV)/.run
 	@mkdir -p out
 	$(VENV)/bin/ironstride contract examples/networks/ising_10x10.json --path sweep --plot out/ising_10x10.svg
 
+# What is tested is compiled without a warning.
+test check: export CFLAGS := $(strip $(CFLAGS) -Werror)
+
 test: $(VENV)/.dev
-	@mkdir -p out; echo "the suites of the native kernels and the tests in tests/ run meanwhile, and are shown afterwards"; \
-	{ $(VENV)/bin/python tools/native_suites.py; native=$$?; \
-	  $(VENV)/bin/python -m pytest tests; test $$? -eq 0 -a $$native -eq 0; } > out/meanwhile.log 2>&1 & meanwhile=$$!; \
-	trap 'kill $$meanwhile' INT TERM; \
-	$(VENV)/bin/python -m pytest packages tools; tests=$$?; \
-	wait $$meanwhile; others=$$?; cat out/meanwhile.log; test $$tests -eq 0 -a $$others -eq 0
+	$(VENV)/bin/python tools/all_suites.py
 
 # Each version in an environment of its own, .venv-3.12.4 and so on; the first interpreter of a version stands for it.
 # Without PYTHONS, those that a name on PATH starts.

@@ -53,7 +53,7 @@ def test_the_sanitizer_suite_compares_every_array_with_its_plan(
     monkeypatch.setattr(native_suites, "extension", lambda folder, **options: f"{folder} {sorted(options.items())}")
     monkeypatch.setattr(native_suites, "library_of", lambda compiler, name: name)
 
-    suite = native_suites.sanitized(tmp_path, "cc")
+    suite = native_suites.Watched(tmp_path, "cc").kernels()
 
     assert suite.environment["TENSOR_CPU_CHECK_CALLS"] == "1"
     assert "('NATIVE_SANITIZE', '1')" in suite.environment["TENSOR_CPU_NATIVE"]

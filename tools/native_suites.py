@@ -1,7 +1,8 @@
 """The suites that run native code another way: the CPU backend and the search without it, with sanitizers, in threads.
 
-``python tools/native_suites.py`` runs them all, one after the other, and prints what each one is. Without a C compiler
-the suites that need the extension are named and left out, as the extension itself is.
+``python tools/native_suites.py`` runs them all, two at a time, and prints what each one is. Without a C compiler the
+suites that need the extension are named and left out, as the extension itself is. So are tests that start programs in
+an environment of their own (``own_process``): no suite changes what those see.
 """
 
 from __future__ import annotations
@@ -10,15 +11,15 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from itertools import chain
+from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple
+from tempfile import TemporaryDirectory
+from threading import Lock
+from typing import Final
 
-from check_c import EINSUM
+from check_c import EINSUM, PACKAGE
 from native_builds import compiler_name, extension, plain_drivers, sanitized_drivers
+from suite_queue import Job, Suite, run_all
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 TESTS: Final = ROOT / "packages" / "cpu_backend" / "tests"
@@ -34,104 +35,124 @@ THREADED_TESTS: Final = [
         for name in ("threads_and_memory", "buffer_pool", "native_copies", "native_contraction")
     ),
 ]
-THREADS: Final = ("1", "2", "4")
+THREADS: Final = (1, 2, 4)
+OWN: Final = ("-m", "not own_process")
+NO_SKIPS: Final = ("-r", "fE")  # much does not apply to a suite; what is skipped otherwise, the tests as they are say
 EINSUM_TESTS: Final = sorted(
     str(path)
     for pattern in ("search_*", "layouts", "cached_calls*")
     for path in (EINSUM / "tests").glob(f"test_{pattern}.py")
 )
 
-FUZZED_SECONDS: Final = "40"  # by all versions of the kernels together; others run for a quarter of it
+FUZZED_SECONDS: Final = "20"  # by all versions of the kernels together; others run for a quarter of it
 SEED: Final = "1"  # the same examples in every run; `make test-long` draws others
 CROSS: Final = ("aarch64-linux-gnu-gcc", ("qemu-aarch64", "qemu-aarch64-static"))
 
 
-class Suite(NamedTuple):
-    """One run of pytest, or of a program."""
-
-    what: str
-    arguments: list[str]  # of pytest
-    environment: Mapping[str, str]
-    program: Sequence[str] = ()  # in place of pytest
-
-
 def main() -> int:
-    """Run every suite; the exit status of the first that fails. What has to be built is built meanwhile."""
-    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(1) as builder:
-        folder, compiler = Path(name), compiler_name()
-        makers = () if compiler is None else MAKERS
-        waiting = [builder.submit(make, folder, compiler or "") for make in makers]
-        if compiler is None:
-            print("no C compiler: the suites of the native kernels are left out, as the extension is")
-        for suite in chain(without_build(compiler), (future.result() for future in waiting)):
-            if isinstance(suite, str):
-                print(f"\n{suite}")
-                continue
-            print(f"\n{suite.what}", flush=True)
-            command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-r", "fE", *suite.arguments]
-            done = subprocess.run(
-                suite.program or command, env={**os.environ, **suite.environment}, cwd=ROOT, check=False
-            )
-            if done.returncode:
-                return done.returncode
-    return 0
+    """Run every suite; the exit status of the first that fails."""
+    with TemporaryDirectory() as name:
+        return run_all(native_jobs(Path(name)))
 
 
-def without_build(compiler: str | None) -> Iterator[Suite]:
-    """The suites that need nothing but what is installed."""
-    yield Suite("kernels and conformance on NumPy alone", [str(TESTS)], {"TENSOR_CPU_NATIVE": "0"})
-    yield Suite(
-        "calls, and the search for contraction orders, in Python alone", EINSUM_TESTS, {"TENSOR_EINSUM_NATIVE": "0"}
-    )
-    if compiler is not None:
-        for threads in THREADS:
-            yield Suite(
-                f"what runs in threads, with {threads} of them", THREADED_TESTS, {"TENSOR_CPU_THREADS": threads}
-            )
-
-
-def strict(folder: Path, compiler: str) -> Suite:
-    """Every version as users get it, in which a warning is an error, and so is a function that takes much stack."""
-    built = extension(folder / "strict", CFLAGS="-Werror")
-    what = "small stacks, every array compared with the form of its operand, and no warning of the compiler"
-    checked = [
-        str(TESTS / f"test_{name}.py")
-        for name in ("thread_stacks", "native_arguments", "call_checks", "native_regressions")
+def native_jobs(folder: Path) -> list[Job]:
+    """Every suite, those that take longest first; what is built for them goes into the folder."""
+    compiler = compiler_name()
+    if compiler is None:
+        return [numpy_alone, python_alone, left_out]
+    watched = Watched(folder, compiler)
+    return [
+        watched.kernels,
+        numpy_alone,
+        partial(plain, folder),
+        *(partial(threaded, count) for count in THREADS),
+        partial(sanitized_einsum, folder, compiler),
+        watched.fuzzed,
+        partial(strict, folder),
+        partial(fuzzed_by_clang, folder),
+        partial(fuzzed_on_aarch64, folder),
+        python_alone,
     ]
-    return Suite(what, checked, {"TENSOR_CPU_NATIVE": built, "TENSOR_CPU_CHECK_CALLS": "1"})
 
 
-def plain(folder: Path, compiler: str) -> Suite:
+def left_out() -> str:
+    """Said where nothing can be compiled."""
+    return "no C compiler: the suites of the native kernels are left out, as the extension is"
+
+
+def numpy_alone() -> Suite:
+    """The backend as it is where nothing was compiled."""
+    return Suite("kernels and conformance on NumPy alone", [str(TESTS), *NO_SKIPS, *OWN], {"TENSOR_CPU_NATIVE": "0"})
+
+
+def python_alone() -> Suite:
+    """Calls as they are where nothing was compiled."""
+    what = "calls, and the search for contraction orders, in Python alone"
+    return Suite(what, [*EINSUM_TESTS, *NO_SKIPS], {"TENSOR_EINSUM_NATIVE": "0"})
+
+
+def threaded(count: int) -> Suite | str:
+    """What runs in threads, with so many of them."""
+    if count == len(os.sched_getaffinity(0)):
+        return f"what runs in threads, with {count} of them: as many as processors, so all other suites ran so"
+    arguments = [*THREADED_TESTS, *NO_SKIPS, "-m", "not own_process and not own_threads"]
+    return Suite(f"what runs in threads, with {count} of them", arguments, {"TENSOR_CPU_THREADS": str(count)})
+
+
+def strict(folder: Path) -> Suite:
+    """Every version as users get it, in which a warning is an error, and so is a function that takes much stack.
+
+    ``make test`` and ``make check`` set the environment up so; what they compiled is taken where it is up to date.
+    """
+    for objects in (PACKAGE / "build").glob(f"editable.*-{sys.implementation.cache_tag}/native"):
+        shutil.copytree(objects, folder / "strict" / "objects" / "native")
+    built = extension(folder / "strict", CFLAGS="-Werror")
+    what = "every array compared with the form of its operand, and no warning of the compiler"
+    checked = [str(TESTS / f"test_{name}.py") for name in ("native_arguments", "call_checks", "native_regressions")]
+    return Suite(what, [*checked, *NO_SKIPS], {"TENSOR_CPU_NATIVE": built, "TENSOR_CPU_CHECK_CALLS": "1"})
+
+
+def plain(folder: Path) -> Suite:
     """The version for any processor."""
     built = extension(folder / "plain", NATIVE_PLAIN="1")
-    return Suite("native kernels in plain C, as any processor runs them", KERNEL_TESTS, {"TENSOR_CPU_NATIVE": built})
+    what = "native kernels in plain C, as any processor runs them"
+    return Suite(what, [*KERNEL_TESTS, *NO_SKIPS, *OWN], {"TENSOR_CPU_NATIVE": built})
 
 
-def sanitized(folder: Path, compiler: str) -> Suite:
-    """Every version, watched."""
-    environment = {
-        **watched(compiler),
-        "TENSOR_CPU_NATIVE": extension(folder / "sanitized", NATIVE_SANITIZE="1"),
-        "TENSOR_CPU_CHECK_CALLS": "1",
-    }
-    return Suite("native kernels under the address and undefined-behaviour sanitizers", KERNEL_TESTS, environment)
+class Watched:
+    """Every version under the address and undefined-behaviour sanitizers, compiled once for two suites."""
+
+    def __init__(self, folder: Path, compiler: str) -> None:
+        self._folder, self._compiler = folder / "sanitized", compiler
+        self._built, self._lock = "", Lock()
+
+    def _extension(self) -> str:
+        with self._lock:
+            self._built = self._built or extension(self._folder, NATIVE_SANITIZE="1")
+        return self._built
+
+    def kernels(self) -> Suite:
+        """The tests of kernels."""
+        what = "native kernels under the address and undefined-behaviour sanitizers"
+        environment = {"TENSOR_CPU_NATIVE": self._extension(), "TENSOR_CPU_CHECK_CALLS": "1"}
+        return Suite(what, [*KERNEL_TESTS, *NO_SKIPS, *OWN], watching(self._compiler) | environment)
+
+    def fuzzed(self) -> Suite:
+        """What knows no Python, on arrays drawn; made of the same objects."""
+        self._extension()
+        program = [sanitized_drivers(self._folder), FUZZED_SECONDS, SEED]
+        return Suite("kernels beside naive loops, on arrays drawn, under the sanitizers", [], {}, program)
 
 
 def sanitized_einsum(folder: Path, compiler: str) -> Suite:
     """The extension of einsum, watched; what takes long anyway is left out."""
     built = extension(folder / "search", EINSUM, NATIVE_SANITIZE="1")
-    environment = {**watched(compiler), "TENSOR_EINSUM_NATIVE": built}
     what = "calls, and the search for contraction orders, under the address and undefined-behaviour sanitizers"
-    return Suite(what, [*EINSUM_TESTS, "-m", "not slow"], environment)
+    environment = watching(compiler) | {"TENSOR_EINSUM_NATIVE": built}
+    return Suite(what, [*EINSUM_TESTS, *NO_SKIPS, "-m", "not slow"], environment)
 
 
-def fuzzed(folder: Path, compiler: str) -> Suite:
-    """What knows no Python, of every version, on arrays drawn; made of the objects of ``sanitized``."""
-    program = [sanitized_drivers(folder / "sanitized"), FUZZED_SECONDS, SEED]
-    return Suite("kernels beside naive loops, on arrays drawn, under the sanitizers", [], {}, program)
-
-
-def fuzzed_by_clang(folder: Path, compiler: str) -> Suite | str:
+def fuzzed_by_clang(folder: Path) -> Suite | str:
     """The same in plain C, as Clang compiles it."""
     clang = shutil.which("clang")
     if clang is None:
@@ -140,7 +161,7 @@ def fuzzed_by_clang(folder: Path, compiler: str) -> Suite | str:
     return Suite("kernels beside naive loops, in plain C, compiled by Clang", [], {}, program)
 
 
-def fuzzed_on_aarch64(folder: Path, compiler: str) -> Suite | str:
+def fuzzed_on_aarch64(folder: Path) -> Suite | str:
     """The same for another processor."""
     name, emulators = CROSS
     emulator = next(filter(None, map(shutil.which, emulators)), None)
@@ -151,7 +172,7 @@ def fuzzed_on_aarch64(folder: Path, compiler: str) -> Suite | str:
     return Suite("kernels beside naive loops, for aarch64 under an emulator", [], {}, program)
 
 
-def watched(compiler: str) -> dict[str, str]:
+def watching(compiler: str) -> dict[str, str]:
     """The environment in which a sanitized extension runs."""
     return {
         "LD_PRELOAD": library_of(compiler, "libasan.so"),
@@ -165,9 +186,6 @@ def library_of(compiler: str, name: str) -> str:
     """Where the compiler keeps one of its libraries."""
     done = subprocess.run([compiler, f"-print-file-name={name}"], capture_output=True, text=True, check=True)
     return done.stdout.strip()
-
-
-MAKERS: Final = (strict, plain, sanitized, sanitized_einsum, fuzzed, fuzzed_by_clang, fuzzed_on_aarch64)
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ WHERE_ACCEPTED = [
 ]
 SANITIZE = [
     "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer",
-    "-O1", "-g", "-Werror", "-Wno-frame-larger-than",  # sanitized frames are several times as large
+    "-O1", "-g1", "-Werror", "-Wno-frame-larger-than",  # reports tell lines; sanitized frames are several times larger
 ]  # fmt: skip
 INSTRUCTION_SETS = {
     "plain": [],

@@ -6,10 +6,22 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from tensor_cpu.system.extension import LIBRARY
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what no setting of this process reaches, so that suites with other settings leave it out."""
+    for item in items:
+        if isinstance(item, pytest.Function) and item.path.parent == Path(__file__).parent:
+            drawn = item.callspec.params if hasattr(item, "callspec") else {}
+            if not {"program", "output"}.isdisjoint(set(item.fixturenames) - set(drawn)):
+                item.add_marker("own_process")
+            if "threads" in item.fixturenames:
+                item.add_marker("own_threads")
 
 
 @pytest.fixture(params=["plain", "avx2", "avx512"])

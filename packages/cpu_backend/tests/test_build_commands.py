@@ -30,7 +30,10 @@ while [ "$#" -gt 0 ]; do
 done
 """
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="the kernels are built on POSIX systems")
+pytestmark = [
+    pytest.mark.own_process,
+    pytest.mark.skipif(os.name != "posix", reason="the kernels are built on POSIX systems"),
+]
 
 
 class Tree:

@@ -1,0 +1,46 @@
+"""Every test, two suites at a time: ``make test``.
+
+Packages and the tests of the workspace are suites of their own, beside those of ``native_suites.py``.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from native_suites import native_jobs
+from suite_queue import ROOT, Job, Suite, run_all
+
+# Packages with suites of their own, the slowest first; the others share one.
+APART: Final = ("cpu_backend", "einsum", "tensor_runtime")
+BUILDS: Final = "test_workspace_*.py"
+
+
+def jobs(folder: Path) -> list[Job]:
+    """Every suite, those that take longest first; what is built for them goes into the folder."""
+    slowest, *native = native_jobs(folder)
+    apart = [ROOT / "packages" / name for name in APART]
+    others = sorted({file.parent for file in (ROOT / "packages").glob("*/pyproject.toml")} - set(apart))
+    builds = sorted((ROOT / "tests").glob(BUILDS))
+    first = [
+        suite("tests of the workspace: what is built, installed and printed", *builds),
+        *(suite(f"tests and examples of {path.name}", path) for path in apart),
+        suite("tests of the workspace: the others", ROOT / "tests", f"--ignore-glob=*/{BUILDS}"),
+    ]
+    last = suite(
+        f"tests and examples of {', '.join(path.name for path in others)} and the tools", *others, ROOT / "tools"
+    )
+    return [slowest, *first, *native, last]
+
+
+def suite(what: str, *arguments: Path | str) -> Job:
+    """Pytest on what the arguments name."""
+    return partial(Suite, what, list(map(str, arguments)))
+
+
+if __name__ == "__main__":
+    with TemporaryDirectory() as name:
+        sys.exit(run_all(jobs(Path(name))))

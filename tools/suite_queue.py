@@ -1,0 +1,155 @@
+"""A queue of test suites: several processes at once, shown one after the other, and everything ends with Ctrl-C.
+
+What a suite needs is built when its turn comes. Its output goes to a file in ``out/suites`` while it runs, and is shown
+whole when those before it have been shown; lines of dots are left out. Every suite runs, whatever fails before it, and
+one that fails makes the exit status.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from threading import Lock
+from typing import Final, NamedTuple
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+LOGS: Final = ROOT / "out" / "suites"
+_DOTS: Final = re.compile(r"^[.sxXFE]+ *\[ *\d+%\]$\n?", re.MULTILINE)
+
+
+class Suite(NamedTuple):
+    """One run of pytest, or of a program."""
+
+    what: str
+    arguments: Sequence[str]  # of pytest
+    environment: Mapping[str, str] = {}
+    program: Sequence[str] = ()  # in place of pytest
+
+    @property
+    def command(self) -> list[str]:
+        """What the operating system runs."""
+        pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *self.arguments]
+        return list(self.program) or pytest
+
+
+Job = Callable[[], Suite | str]
+"""Builds what a suite needs and returns it, or says why it is left out."""
+
+
+class Outcome(NamedTuple):
+    """What became of a job."""
+
+    what: str
+    status: int
+    said: str
+    seconds: float
+
+
+class Processes:
+    """The processes that run; each leads a session, so that all that it started ends with it."""
+
+    def __init__(self) -> None:
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._ended = False
+        self._lock = Lock()
+
+    def run(self, suite: Suite, log: Path) -> int:
+        """Run a suite to its end; its exit status."""
+        with log.open("wb") as output:
+            with self._lock:
+                if self._ended:
+                    return 1
+                process = subprocess.Popen(
+                    suite.command,
+                    env={**os.environ, **suite.environment},
+                    cwd=ROOT,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+                self._running.add(process)
+            status = process.wait()
+        with self._lock:
+            self._running.remove(process)
+        return status
+
+    def end(self) -> None:
+        """Kill all that run, and start no more."""
+        with self._lock:
+            self._ended = True
+            for process in self._running:
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def run_all(jobs: Sequence[Job], logs: Path = LOGS, workers: int = 2) -> int:
+    """Run every job, ``workers`` of them at a time in their order; the exit status of the first that failed, or 0.
+
+    The order is that of starting and of showing. Long ones belong first, so that no processor waits for the last one.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     run_all([lambda: "nothing to run"], Path(folder))
+    <BLANKLINE>
+    nothing to run
+    0
+    """
+    logs.mkdir(parents=True, exist_ok=True)
+    processes, outcomes = Processes(), []
+    former = signal.signal(signal.SIGTERM, _interrupt)
+    pool = ThreadPoolExecutor(workers)
+    try:
+        waiting = [pool.submit(_outcome, job, processes, logs / f"{n:02}.log") for n, job in enumerate(jobs, 1)]
+        for future in waiting:
+            outcomes.append(_waited_for(future))
+            _show(outcomes[-1])
+    except KeyboardInterrupt:
+        processes.end()
+        print("\ninterrupted; every suite was ended", flush=True)
+        return 130
+    finally:
+        pool.shutdown(cancel_futures=True)
+        signal.signal(signal.SIGTERM, former)
+    failed = [outcome for outcome in outcomes if outcome.status]
+    for outcome in failed:
+        print(f"FAILED with status {outcome.status}: {outcome.what}", flush=True)
+    return failed[0].status if failed else 0
+
+
+def _outcome(job: Job, processes: Processes, log: Path) -> Outcome:
+    start = time.perf_counter()
+    try:
+        suite = job()
+        if isinstance(suite, str):
+            return Outcome(suite, 0, "", 0.0)
+        status = processes.run(suite, log)
+        said = log.read_text(encoding="utf-8", errors="replace")
+        return Outcome(suite.what, status, said, time.perf_counter() - start)
+    except Exception:  # building failed
+        return Outcome(getattr(job, "__name__", "a suite"), 1, traceback.format_exc(), time.perf_counter() - start)
+
+
+def _waited_for(future: Future[Outcome]) -> Outcome:
+    """The result; a signal is heard meanwhile."""
+    while True:
+        try:
+            return future.result(timeout=0.5)
+        except TimeoutError:
+            continue
+
+
+def _show(outcome: Outcome) -> None:
+    after = f" ({outcome.seconds:.0f} s)" if outcome.said else ""
+    print(f"\n{outcome.what}{after}\n{_DOTS.sub('', outcome.said)}", end="", flush=True)
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
