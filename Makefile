@@ -19,7 +19,8 @@ help:
 	@echo "make test    every test: unit, doctests, what the README prints, wheels; kernels without C, and under sanitizers"
 	@echo "make test-pythons  the unit tests and doctests on every Python installed; PYTHONS='python3.12 /opt/py/bin/python'"
 	@echo "make test-long  the properties at large counts, resumed where they ended, and fuzzed C kernels;"
-	@echo "               BUDGET=seconds for each of both, default to the end, and four hours"
+	@echo "               BUDGET=seconds for each of both, default to the end, and four hours; without BUDGET first"
+	@echo "               Hypothesis with 2,000 examples for each test that leaves their number to it"
 	@echo "make check   format, lint, types, import contracts, docstrings; C: format, and the warnings of GCC and Clang"
 	@echo "make format  let ruff write the format and its safe fixes"
 	@echo "make bench   the benchmarks, beside their peers in an environment of their own"
@@ -72,6 +73,9 @@ test-pythons:
 	done
 
 test-long: $(VENV)/.dev
+ifndef BUDGET
+	$(VENV)/bin/python -m pytest packages -m hypothesis --hypothesis-profile=long
+endif
 	$(VENV)/bin/python tools/long_tests.py $(if $(BUDGET),--budget $(BUDGET))
 	$(VENV)/bin/python tools/fuzz_kernels.py $(if $(BUDGET),--budget $(BUDGET))
 

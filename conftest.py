@@ -8,7 +8,9 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-settings.register_profile("workspace", deadline=None, print_blob=True)
+# A number of examples stands here and not beside a test; `make test-long` takes the second profile.
+settings.register_profile("workspace", deadline=None, print_blob=True, max_examples=50)
+settings.register_profile("long", parent=settings.get_profile("workspace"), max_examples=2000)
 settings.load_profile("workspace")
 
 

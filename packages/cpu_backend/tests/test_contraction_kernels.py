@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tensor_core import UnsupportedOperationError
@@ -127,13 +127,11 @@ def cases(draw: st.DrawFn, most_labels: int, extents: list[int]) -> tuple[Array,
     return x, y, tuple(x_labels), tuple(y_labels), tuple(out_labels)
 
 
-@settings(max_examples=300, deadline=None)
 @given(cases(4, [0, 1, 2, 3]))
 def test_every_contraction_equals_the_naive_sum(case: tuple[Array, Array, Labels, Labels, Labels]) -> None:
     assert np.array_equal(contract(*case), naive(*case))
 
 
-@settings(max_examples=500, deadline=None)
 @given(cases(8, [1, 2, 2, 3, 4]))
 def test_every_contraction_of_rank_six_equals_einsum(case: tuple[Array, Array, Labels, Labels, Labels]) -> None:
     assert np.array_equal(contract(*case), expected(*case))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tensor_core.dtypes import C32, C64, DTYPES, F32, F64, I32, I64, INTEGER, Bool, DType
@@ -205,7 +205,6 @@ def test_any_nonzero_part_makes_a_complex_number_true() -> None:
     assert kernel(bind_cast, C64, Bool, (4,), "error")(x).tolist() == [False, True, True, False]
 
 
-@settings(max_examples=200, deadline=None)
 @given(value=st.floats(width=64), target=st.sampled_from(sorted(INTEGER, key=str)), overflow=st.sampled_from(POLICIES))
 def test_any_float_is_cast_as_the_scalar_definition_says(value: float, target: DType, overflow: str) -> None:
     run = kernel(bind_cast, F64, target, (1,), overflow)

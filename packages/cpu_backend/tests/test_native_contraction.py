@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tensor_cpu.kernels.axes import Labels, Operand, extent_of, join, row_major
@@ -147,7 +147,6 @@ def named_case(subscripts: str, dtype: str, seed: int = 0, **extents: int) -> Ca
 @pytest.mark.parametrize("bind", [pair, scatter])
 @pytest.mark.parametrize("instructions", INSTRUCTION_SETS)
 @pytest.mark.parametrize("dtype", DTYPES)
-@settings(max_examples=150, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), threads=st.integers(1, 3), most=st.sampled_from([3, 9, 40, 1500]))
 def test_sums_of_broadcast_products_are_exact_for_whole_numbers(
     bind: Callable[[Case], Kernel], instructions: str, dtype: str, seed: int, threads: int, most: int
@@ -246,7 +245,6 @@ def test_results_larger_than_the_cache_are_written_whole() -> None:
 
 @pytest.mark.parametrize("instructions", INSTRUCTION_SETS)
 @pytest.mark.parametrize("dtype", DTYPES)
-@settings(max_examples=100, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), most=st.sampled_from([3, 9, 40, 1500]))
 def test_no_estimate_lies_below_the_least_by_which_they_are_passed_over(
     instructions: str, dtype: str, seed: int, most: int

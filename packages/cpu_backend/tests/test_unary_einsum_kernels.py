@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tensor_core.dtypes import as_dtype
@@ -65,7 +65,6 @@ def cases(draw: st.DrawFn) -> tuple[Array, Labels, Labels]:
     return np.asarray(np.flip(x) if draw(st.booleans()) else x), labels, out
 
 
-@settings(max_examples=400, deadline=None)
 @given(cases())
 def test_every_unary_einsum_equals_the_naive_loop(case: tuple[Array, Labels, Labels]) -> None:
     with np.errstate(all="raise"):

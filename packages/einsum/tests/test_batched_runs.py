@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tensor_runtime as tr
@@ -43,7 +43,6 @@ def one_by_one(found: Plan, axes: dict[int, int], arrays: list[np.ndarray[Any, A
     return results
 
 
-@settings(max_examples=300, deadline=None)
 @given(networks(), st.integers(0, 4), st.data())
 def test_a_batch_gives_what_its_values_give_one_by_one(case: Case, extent: int, data: st.DataObject) -> None:
     found = case.plan
@@ -52,7 +51,6 @@ def test_a_batch_gives_what_its_values_give_one_by_one(case: Case, extent: int, 
     assert same(found.map(list(map(tr.tensor, arrays)), axes), one_by_one(found, axes, arrays, extent))
 
 
-@settings(max_examples=300, deadline=None)
 @given(networks(), st.integers(1, 9), st.data())
 def test_a_batch_in_parts_gives_the_same(case: Case, extent: int, data: st.DataObject) -> None:
     found = case.plan
@@ -68,7 +66,6 @@ def test_a_batch_in_parts_gives_the_same(case: Case, extent: int, data: st.DataO
     assert same(result, one_by_one(found, axes, arrays, extent))
 
 
-@settings(max_examples=100, deadline=None)
 @given(networks(dtypes=("complex128",)), st.data())
 def test_batches_of_conjugated_operands(case: Case, data: st.DataObject) -> None:
     found = case.planned(conj=data.draw(st.sets(st.integers(0, len(case.inputs) - 1)).map(sorted)))
@@ -187,7 +184,6 @@ def test_a_batch_beside_labels_with_long_names() -> None:
     assert found.map([a, b]).shape == (2, 4)
 
 
-@settings(max_examples=100, deadline=None)
 @given(networks(), st.data())
 def test_a_plan_for_other_inputs_follows_the_same_path(case: Case, data: st.DataObject) -> None:
     small = case.plan

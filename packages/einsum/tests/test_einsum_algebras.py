@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tensor_runtime as tr
@@ -114,7 +114,6 @@ def by_definition(case: Case) -> Array:
     return made
 
 
-@settings(max_examples=300, deadline=None)
 @given(cases(), st.booleans())
 def test_every_algebra_gives_what_its_definition_says(case: Case, searched: bool) -> None:
     found = einsum(case.notation, *case.operands, algebra=case.algebra, optimize="auto" if searched else False)

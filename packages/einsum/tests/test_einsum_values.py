@@ -29,13 +29,11 @@ OPTIMIZERS = [
 ]
 
 
-@settings(max_examples=300, deadline=None)
 @given(cases())
 def test_einsum_is_the_sum_over_all_indices(case: Case) -> None:
     assert same(einsum(case.notation, *map(tr.tensor, case.arrays)), naive(case))
 
 
-@settings(max_examples=150, deadline=None)
 @given(cases(max_operands=4), st.data())
 def test_layouts_of_operands_do_not_matter(case: Case, data: st.DataObject) -> None:
     operands = [laid_out(array, data.draw(st.sampled_from(LAYOUTS))) for array in case.arrays]
@@ -43,7 +41,6 @@ def test_layouts_of_operands_do_not_matter(case: Case, data: st.DataObject) -> N
     assert same(einsum(case.notation, *operands), naive(case))
 
 
-@settings(max_examples=150, deadline=None)
 @given(cases(), st.data())
 def test_paths_do_not_matter(case: Case, data: st.DataObject) -> None:
     left, path = len(case.arrays), []
@@ -63,7 +60,6 @@ def test_searches_do_not_matter(optimize: Any, case: Case) -> None:
     assert same(einsum(case.notation, *map(tr.tensor, case.arrays), optimize=optimize), naive(case))
 
 
-@settings(max_examples=200, deadline=None)
 @given(cases(max_operands=4))
 def test_numpy_agrees_where_it_accepts(case: Case) -> None:
     assume(len(set(case.output)) == len(case.output))
@@ -74,7 +70,6 @@ def test_numpy_agrees_where_it_accepts(case: Case) -> None:
     assert same(einsum(case.notation, *map(tr.tensor, case.arrays)), expected)
 
 
-@settings(max_examples=100, deadline=None)
 @given(cases(max_operands=3))
 def test_a_plan_gives_what_einsum_gives(case: Case) -> None:
     operands = [tr.tensor(array) for array in case.arrays]
@@ -85,7 +80,6 @@ def test_a_plan_gives_what_einsum_gives(case: Case) -> None:
     assert (result.shape, result.dtype) == (found.output_shape, found.output_dtype)
 
 
-@settings(max_examples=100, deadline=None)
 @given(cases(max_operands=4), st.data())
 def test_interleaved_labels_mean_the_same(case: Case, data: st.DataObject) -> None:
     naming: list[Callable[[str], Any]] = [ord, lambda label: ("axis", label), str]

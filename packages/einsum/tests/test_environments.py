@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tensor_runtime as tr
@@ -23,21 +23,18 @@ from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND, Semir
 from tensor_runtime.backends.bindings import binding_cache
 
 
-@settings(max_examples=400, deadline=None)
 @given(networks(output=""))
 def test_environments_of_a_number_are_the_network_without_each_operand(case: Case) -> None:
     for operand, found in enumerate(case.plan.environments(*case.tensors)):
         assert same(found, environment(case, operand)), (case.notation, operand)
 
 
-@settings(max_examples=400, deadline=None)
 @given(networks())
 def test_environments_keep_the_labels_of_the_output(case: Case) -> None:
     for operand, found in enumerate(case.plan.environments(*case.tensors)):
         assert same(found, environment(case, operand)), (case.notation, operand)
 
 
-@settings(max_examples=400, deadline=None)
 @given(networks(), st.integers(0, 2**32 - 1))
 def test_environments_with_a_cotangent_are_those_of_the_weighted_result(case: Case, seed: int) -> None:
     found = case.plan
@@ -49,7 +46,6 @@ def test_environments_with_a_cotangent_are_those_of_the_weighted_result(case: Ca
 
 
 @pytest.mark.parametrize("algebra", [MAX_PLUS, MIN_PLUS, MAX_TIMES, OR_AND], ids=lambda algebra: algebra.name)
-@settings(max_examples=100, deadline=None)
 @given(data=st.data())
 def test_environments_in_any_algebra(algebra: Semiring, data: st.DataObject) -> None:
     case = data.draw(networks(dtypes=[dtype.numpy_name for dtype in algebra.accepts])).magnitudes
@@ -62,7 +58,6 @@ def test_environments_in_any_algebra(algebra: Semiring, data: st.DataObject) -> 
         assert same(given_back, environment(case, operand, cotangent, algebra)), (case.notation, operand)
 
 
-@settings(max_examples=200, deadline=None)
 @given(networks(dtypes=("complex128",)), st.data())
 def test_conjugated_operands_are_so_in_the_environments_of_others(case: Case, data: st.DataObject) -> None:
     conj = data.draw(st.sets(st.integers(0, len(case.inputs) - 1)))
@@ -73,7 +68,6 @@ def test_conjugated_operands_are_so_in_the_environments_of_others(case: Case, da
         assert same(given_back, environment(read, operand)), (case.notation, conj, operand)
 
 
-@settings(max_examples=200, deadline=None)
 @given(networks(), st.data())
 def test_environments_are_given_for_the_operands_named(case: Case, data: st.DataObject) -> None:
     count = len(case.inputs)
@@ -84,7 +78,6 @@ def test_environments_are_given_for_the_operands_named(case: Case, data: st.Data
     assert all(same(one, environment(case, at % count)) for one, at in zip(found, which, strict=True))
 
 
-@settings(max_examples=200, deadline=None)
 @given(networks(), st.data())
 def test_a_memory_limit_changes_no_environment_and_is_refused_only_with_one_that_works(
     case: Case, data: st.DataObject
@@ -110,7 +103,6 @@ def test_a_memory_limit_changes_no_environment_and_is_refused_only_with_one_that
         assert same(given_back, environment(case, operand))
 
 
-@settings(max_examples=200, deadline=None)
 @given(networks(output="", dtypes=("float64", "complex128")))
 def test_an_operand_times_its_environment_is_the_result(case: Case) -> None:
     found = case.plan

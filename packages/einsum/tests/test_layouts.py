@@ -83,13 +83,13 @@ def test_networks_in_other_orders_give_the_same_exact_integers(monkeypatch: pyte
     assert changed > 3
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=FIXTURES)
+@settings(suppress_health_check=FIXTURES)
 @given(case=cases())
 def test_any_network_gives_the_definition_when_every_step_is_looked_at(always: None, case: Case) -> None:
     assert same(plan(case.notation, *case.tensors)(*case.tensors), naive(case))
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=FIXTURES)
+@settings(suppress_health_check=FIXTURES)
 @given(case=cases(), data=st.data())
 def test_slices_of_uneven_parts_share_intermediates_in_one_order(always: None, case: Case, data: st.DataObject) -> None:
     whole = plan(case.notation, *case.tensors)
@@ -99,7 +99,7 @@ def test_slices_of_uneven_parts_share_intermediates_in_one_order(always: None, c
     assert same(sliced(*case.tensors), naive(case))
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=FIXTURES)
+@settings(suppress_health_check=FIXTURES)
 @given(case=networks())
 def test_environments_are_the_definition_in_any_orders(always: None, case: Case) -> None:
     for operand, found in enumerate(case.plan.environments(*case.tensors)):

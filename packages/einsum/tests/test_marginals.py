@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tensor_runtime as tr
@@ -19,7 +19,6 @@ from tensor_einsum import MemoryLimitError, einsum, plan
 from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND, Semiring
 
 
-@settings(max_examples=400, deadline=None)
 @given(networks())
 def test_every_label_as_the_output_in_one_sweep(case: Case) -> None:
     found = case.plan
@@ -31,7 +30,6 @@ def test_every_label_as_the_output_in_one_sweep(case: Case) -> None:
 
 
 @pytest.mark.parametrize("algebra", [MAX_PLUS, MIN_PLUS, MAX_TIMES, OR_AND], ids=lambda algebra: algebra.name)
-@settings(max_examples=100, deadline=None)
 @given(data=st.data())
 def test_every_label_in_any_algebra(algebra: Semiring, data: st.DataObject) -> None:
     case = data.draw(networks(dtypes=[dtype.numpy_name for dtype in algebra.accepts])).magnitudes
@@ -40,7 +38,6 @@ def test_every_label_in_any_algebra(algebra: Semiring, data: st.DataObject) -> N
         assert same(given_back, marginal(case, label, algebra)), (case.notation, label)
 
 
-@settings(max_examples=200, deadline=None)
 @given(networks(dtypes=("complex128",)), st.data())
 def test_marginals_of_conjugated_operands(case: Case, data: st.DataObject) -> None:
     conj = data.draw(st.sets(st.integers(0, len(case.inputs) - 1)))
@@ -50,7 +47,6 @@ def test_marginals_of_conjugated_operands(case: Case, data: st.DataObject) -> No
         assert same(given_back, marginal(read, label)), (case.notation, conj, label)
 
 
-@settings(max_examples=200, deadline=None)
 @given(networks(), st.data())
 def test_labels_are_given_in_the_order_asked_whatever_the_memory(case: Case, data: st.DataObject) -> None:
     found = case.plan

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tensor_runtime as tr
@@ -27,7 +27,6 @@ RESULT = 8 * 300 * 300
 MATRIX = 8 * 1500 * 1500
 
 
-@settings(max_examples=150, deadline=None)
 @given(cases(), st.integers(0, 8))
 def test_a_limit_is_kept_or_refused_and_never_changes_the_result(case: Case, share: int) -> None:
     operands = [tr.tensor(array) for array in case.arrays]
@@ -277,7 +276,6 @@ def test_so_many_labels_at_most_are_cut_unevenly(limit: int, most: int, monkeypa
     assert found(*[tr.ones((5, 5))] * 8).item() == 5.0**8
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 9), st.sampled_from(["greedy", "auto", False]), st.data())
 def test_the_model_that_chooses_cuts_has_the_peak_of_the_sliced_plan(
     seed: int, operands: int, optimize: Any, data: st.DataObject

@@ -9,7 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tensor_runtime as tr
@@ -161,7 +161,6 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
 RING = ",".join("abcdefgh"[k] + "abcdefgh"[(k + 1) % 8] for k in range(8)) + "->"
 
 
-@settings(max_examples=100, deadline=None)
 @given(networks(), st.data())
 def test_the_peak_that_is_drawn_is_that_of_the_plan(case: Case, data: st.DataObject) -> None:
     found = case.plan.with_slices(

@@ -24,7 +24,6 @@ def cut(data: st.DataObject, found: Plan) -> Plan:
     return found.with_slices({name: data.draw(st.integers(1, 3)) for name in found.names if data.draw(st.booleans())})
 
 
-@settings(max_examples=300, deadline=None)
 @given(networks(), st.data())
 def test_environments_are_added_up_over_slices(case: Case, data: st.DataObject) -> None:
     found = cut(data, case.plan)
@@ -33,7 +32,6 @@ def test_environments_are_added_up_over_slices(case: Case, data: st.DataObject) 
         assert same(given_back, environment(case, operand)), (case.notation, found.sliced, operand)
 
 
-@settings(max_examples=200, deadline=None)
 @given(networks(), st.data())
 def test_a_cotangent_is_sliced_with_the_result(case: Case, data: st.DataObject) -> None:
     found = cut(data, case.plan)
@@ -57,7 +55,6 @@ def test_slices_are_added_as_the_algebra_does(algebra: Semiring, data: st.DataOb
         assert same(given_back, marginal(case, label, algebra)), (case.notation, found.sliced, label)
 
 
-@settings(max_examples=100, deadline=None)
 @given(networks(), st.data())
 def test_limits_count_the_results_of_all_slices(case: Case, data: st.DataObject) -> None:
     found = cut(data, case.plan)
@@ -79,7 +76,6 @@ def test_limits_count_the_results_of_all_slices(case: Case, data: st.DataObject)
         assert same(given_back, environment(case, operand))
 
 
-@settings(max_examples=100, deadline=None)
 @given(networks(), st.data())
 def test_batches_go_through_slices(case: Case, data: st.DataObject) -> None:
     found = cut(data, case.plan)

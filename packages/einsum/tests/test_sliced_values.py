@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tensor_runtime as tr
@@ -31,7 +31,6 @@ def cuts(draw: st.DrawFn, found: Plan) -> dict[str, int]:
     return {label: draw(st.integers(1, 4)) for label in labels}
 
 
-@settings(max_examples=400, deadline=None)
 @given(cases(), st.data())
 def test_slices_of_any_labels_give_the_sum_over_all_indices(case: Case, data: st.DataObject) -> None:
     operands = [tr.tensor(array) for array in case.arrays]
@@ -42,7 +41,6 @@ def test_slices_of_any_labels_give_the_sum_over_all_indices(case: Case, data: st
     assert (sliced.output_shape, sliced.output_dtype) == (whole.output_shape, whole.output_dtype)
 
 
-@settings(max_examples=150, deadline=None)
 @given(cases(max_operands=4), st.data())
 def test_parts_computed_one_by_one_are_gathered_to_the_same(case: Case, data: st.DataObject) -> None:
     operands = [laid_out(array, data.draw(st.sampled_from(LAYOUTS))) for array in case.arrays]
@@ -70,7 +68,6 @@ def flops_by_slices(found: Plan) -> tuple[int, int]:
     return counts[0], counts[1]
 
 
-@settings(max_examples=200, deadline=None)
 @given(cases(), st.data())
 def test_flops_are_those_of_all_slices_whatever_their_extents(case: Case, data: st.DataObject) -> None:
     shapes = [array.shape for array in case.arrays]

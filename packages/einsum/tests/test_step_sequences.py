@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import tensor_runtime as tr
 from network_cases import Case, laid_out, naive, networks
@@ -45,7 +45,6 @@ def drawn(operands: int, seed: int, extents: tuple[int, ...] = (1, 2, 2, 3)) -> 
     return [tuple(term) for term in terms], found
 
 
-@settings(max_examples=150)
 @given(networks())
 def test_all_steps_at_once_give_what_the_definition_says(case: Case) -> None:
     for layout in ("owned", "backwards"):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ironstride.network_file import (
@@ -192,7 +192,6 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     member=st.sampled_from(["format_string", "shapes", "dtype", "paths", "operands", "reference", "name"]), value=JSON
 )

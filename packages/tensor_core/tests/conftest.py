@@ -1,8 +1,9 @@
-"""Hypothesis without a deadline: a busy machine is no failure."""
+"""Hypothesis without a deadline, as a busy machine is no failure; where nobody chose a profile before."""
 
 from __future__ import annotations
 
 from hypothesis import settings
 
-settings.register_profile("tensor_core", deadline=None)
-settings.load_profile("tensor_core")
+if settings.default.deadline is not None:
+    settings.register_profile("tensor_core", deadline=None)
+    settings.load_profile("tensor_core")

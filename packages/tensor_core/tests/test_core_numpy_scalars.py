@@ -6,7 +6,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tensor_core import (
@@ -65,7 +65,6 @@ def bits(element: Any, dtype: DType) -> bytes:
     return HostTensor.from_flat([element], 1, dtype).tobytes()
 
 
-@settings(max_examples=300)
 @given(st.data(), dtypes(), dtypes())
 def test_an_in_range_cast_equals_numpys_bit_for_bit(data: st.DataObject, source: DType, target: DType) -> None:
     element = data.draw(elements(source))
@@ -84,7 +83,6 @@ def test_an_in_range_cast_equals_numpys_bit_for_bit(data: st.DataObject, source:
         assert bits(ours, target) == theirs.tobytes()
 
 
-@settings(max_examples=300)
 @given(st.integers(-(2**63), 2**63 - 1))
 def test_integers_wrap_and_round_as_in_numpy(number: int) -> None:
     array = np.array([number], np.int64)

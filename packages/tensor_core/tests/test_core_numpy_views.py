@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tensor_core import SliceSpec, TensorLayout, ViewRequiresCopyError, canonical_strides, reshape_view
@@ -62,7 +62,6 @@ def assert_same(layout: TensorLayout, x: Any, memory_length: int) -> None:
     assert as_numpy(layout, memory_length).tolist() == x.tolist()
 
 
-@settings(max_examples=400)
 @given(layouts(), st.data())
 def test_any_chain_of_views_equals_numpys(drawn: Drawn, data: st.DataObject) -> None:
     layout, length = drawn
@@ -81,7 +80,6 @@ def test_any_chain_of_views_equals_numpys(drawn: Drawn, data: st.DataObject) -> 
         assert_same(layout, x, length)
 
 
-@settings(max_examples=400)
 @given(layouts(max_stride=12), st.data())
 def test_reshaping_needs_a_copy_exactly_when_numpy_says_so(drawn: Drawn, data: st.DataObject) -> None:
     layout, length = drawn
@@ -112,7 +110,6 @@ def nearly_compact(draw: st.DrawFn) -> Drawn:
     return layout, length
 
 
-@settings(max_examples=400)
 @given(nearly_compact(), st.data())
 def test_axes_that_continue_each_other_merge_and_split_as_in_numpy(drawn: Drawn, data: st.DataObject) -> None:
     layout, length = drawn

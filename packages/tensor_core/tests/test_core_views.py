@@ -6,7 +6,7 @@ import re
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tensor_core import (
@@ -99,7 +99,6 @@ def test_a_compact_layout_reshapes_to_anything_of_equal_size(shape: tuple[int, .
     assert reshape_view(TensorLayout(layout.size), shape).is_compact
 
 
-@settings(max_examples=200)
 @given(layouts(), st.data())
 def test_a_chain_of_views_stays_inside_the_allocation(drawn: tuple[TensorLayout, int], data: st.DataObject) -> None:
     layout, length = drawn

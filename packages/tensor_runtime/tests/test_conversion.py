@@ -7,7 +7,7 @@ from re import escape
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tensor_runtime as tr
@@ -63,7 +63,6 @@ def test_integers_beyond_2_to_53_are_rounded_by_convert() -> None:
     assert tr.convert(tr.tensor(2**53 + 1), "F64").item() == 2.0**53
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     values=st.lists(st.floats(width=64), min_size=1, max_size=8),
     target=st.sampled_from(DTYPES),

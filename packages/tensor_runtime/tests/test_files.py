@@ -149,7 +149,7 @@ def test_a_bool_that_is_neither_0_nor_1_is_refused(tmp_path: Path) -> None:
         tr.load(tmp_path / "x.npy")
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_damaged_file_gives_a_tensor_or_an_error_of_ours(data: st.DataObject, tmp_path: Path) -> None:
     content = bytearray(format_header(tr.I32, (2, 3)) + bytes(range(24)))
