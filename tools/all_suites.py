@@ -15,7 +15,7 @@ from native_suites import native_jobs
 from suite_queue import ROOT, Job, Suite, run_all
 
 # Packages with suites of their own, the slowest first; the others share one.
-APART: Final = ("cpu_backend", "einsum", "tensor_runtime")
+APART: Final = ("cpu_backend", "einsum", "tensor_runtime", "linalg")
 BUILDS: Final = "test_workspace_*.py"
 
 

@@ -163,7 +163,7 @@ assert pthread.pthread_attr_setstacksize(attributes, ctypes.c_size_t(16 * 1024))
 assert pthread.pthread_setattr_default_np(attributes) == 0
 LIBRARY.set_threads(4)
 a, b = draw((700, 800), tr.F64), draw((800, 900), tr.F64)
-for _ in range(20):
+for _ in range(5):
     tr.sum(a, axis=0), tr.sum(b, axis=1), tr.exp(a), tr.copy(tr.transpose(b))
     tr.dot_general(a, b, contracting=((1,), (0,)), algebra=MAX_PLUS)
     tl.svd(stack(9, 3000, tr.C64))
