@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -132,3 +133,29 @@ def test_threads_are_not_tested_twice_with_as_many_as_processors(monkeypatch: py
 
     assert isinstance(skipped, str) and "all other suites ran so" in skipped
     assert isinstance(run, Suite) and run.environment == {"TENSOR_CPU_THREADS": "4"}
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="no make here")
+@pytest.mark.parametrize(("target", "flags"), [("test", "-O2 -Werror"), ("check", "-O2 -Werror"), ("setup", "-O2")])
+def test_what_is_tested_was_compiled_without_a_warning(tmp_path: Path, target: str, flags: str) -> None:
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text('#!/bin/sh\ncase "$*" in *--no-build-isolation*) echo "built with $CFLAGS";; esac\n')
+    python.chmod(0o755)
+    (tmp_path / "requirements").mkdir()
+    for name in ("build", "run", "test", "dev"):
+        (tmp_path / "requirements" / f"{name}.txt").touch()
+    (tmp_path / ".venv" / ".made").touch()
+    # Run by another make, this one would take its flags.
+    mine = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+
+    made = subprocess.run(
+        ["make", "-s", "-k", "-f", str(ROOT / "Makefile"), target],
+        cwd=tmp_path,
+        env=mine | {"CFLAGS": "-O2"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert made.stdout.splitlines() == [f"built with {flags}"]

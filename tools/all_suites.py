@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from native_suites import native_jobs
-from suite_queue import ROOT, Job, Suite, run_all
+from suite_queue import LOGS, ROOT, Job, Suite, run_all
 
 # Packages with suites of their own, the slowest first; the others share one.
 APART: Final = ("cpu_backend", "einsum", "tensor_runtime", "linalg")
@@ -41,6 +41,15 @@ def suite(what: str, *arguments: Path | str) -> Job:
     return partial(Suite, what, list(map(str, arguments)))
 
 
-if __name__ == "__main__":
+def main() -> int:
+    """Run every suite; the exit status of the first that fails."""
     with TemporaryDirectory() as name:
-        sys.exit(run_all(jobs(Path(name))))
+        found = jobs(Path(name))
+        print(
+            f"{len(found)} suites, two at a time, shown in order; {LOGS.relative_to(ROOT)}/ shows what runs", flush=True
+        )
+        return run_all(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
