@@ -5,5 +5,5 @@ from __future__ import annotations
 from hypothesis import settings
 
 if settings.default.deadline is not None:
-    settings.register_profile("tensor_core", deadline=None)
+    settings.register_profile("tensor_core", deadline=None, max_examples=50)
     settings.load_profile("tensor_core")
