@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tensor_core.dtypes import C32, C64, F32, F64, DType
@@ -81,7 +81,6 @@ def test_every_element_has_the_documented_bits(dtype: DType, seed: int, stream: 
     assert found == [real(word(index, seed, stream), dtype) for index in range(len(found))]
 
 
-@settings(max_examples=50, deadline=None)
 @given(
     seed=st.integers(0, MASK),
     stream=st.integers(0, MASK),

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tensor_runtime as tr
@@ -47,7 +47,6 @@ def test_a_result_goes_into_an_owned_tensor_and_into_a_view() -> None:
     assert np.count_nonzero(memory.to_numpy()) == 4
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.sampled_from(["float32", "float64", "complex128", "int64"]),
     st.integers(-3, 3),

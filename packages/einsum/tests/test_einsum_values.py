@@ -180,7 +180,6 @@ def test_the_result_never_shares_memory_with_an_operand(notation: str) -> None:
     assert not np.shares_memory(einsum(notation, a).to_numpy(), a.to_numpy())
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(st.sampled_from((1, 2, 3)), max_size=3), min_size=1, max_size=3), st.booleans())
 def test_an_ellipsis_is_numpys(shapes: list[list[int]], explicit: bool) -> None:
     terms = ["...ij", "j...k", "..."][: len(shapes)]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from network_cases import LAYOUTS, Case, cases, laid_out, naive, same
@@ -127,7 +127,6 @@ def test_nothing_is_left_of_what_was_sent(tmp_path: Path, named: bool, monkeypat
     assert list(tmp_path.iterdir()) == []
 
 
-@settings(max_examples=60, deadline=None)
 @given(cases(max_operands=4), st.data())
 def test_anything_can_be_sent(case: Case, data: st.DataObject) -> None:
     operands = [laid_out(array, data.draw(st.sampled_from(LAYOUTS))) for array in case.arrays]

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tensor_runtime as tr
@@ -42,7 +42,6 @@ def test_a_cotangent_is_sliced_with_the_result(case: Case, data: st.DataObject) 
 
 
 @pytest.mark.parametrize("algebra", [PLUS_TIMES, MAX_PLUS, MIN_PLUS, MAX_TIMES, OR_AND], ids=lambda one: one.name)
-@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_slices_are_added_as_the_algebra_does(algebra: Semiring, data: st.DataObject) -> None:
     case = data.draw(networks(dtypes=[dtype.numpy_name for dtype in algebra.accepts]))

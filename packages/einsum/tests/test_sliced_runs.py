@@ -14,7 +14,7 @@ from unittest.mock import Mock
 import distributed
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tensor_runtime as tr
@@ -30,7 +30,6 @@ def processes() -> Iterator[Executor]:
         yield executor
 
 
-@settings(max_examples=60, deadline=None)
 @given(cases(max_operands=4), st.data())
 def test_threads_give_what_a_call_gives(case: Case, data: st.DataObject) -> None:
     operands = [laid_out(array, data.draw(st.sampled_from(LAYOUTS))) for array in case.arrays]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tensor_runtime as tr
@@ -18,7 +18,6 @@ from tensor_core.errors import ArgumentError, BackendUnavailableError, DTypeErro
 DTYPES = sorted(FLOATING, key=str)
 
 
-@settings(max_examples=50, deadline=None)
 @given(
     shape=st.lists(st.integers(0, 5), max_size=4).map(tuple),
     seed=st.integers(0, 2**64 - 1),
