@@ -96,7 +96,8 @@ def python_alone() -> Suite:
 
 def threaded(count: int) -> Suite | str:
     """What runs in threads, with so many of them."""
-    if count == len(os.sched_getaffinity(0)):
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    if count == processors:
         return f"what runs in threads, with {count} of them: as many as processors, so all other suites ran so"
     arguments = [*THREADED_TESTS, *NO_SKIPS, "-m", "not own_process and not own_threads"]
     return Suite(f"what runs in threads, with {count} of them", arguments, ORACLE | {"TENSOR_CPU_THREADS": str(count)})
