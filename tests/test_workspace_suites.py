@@ -128,9 +128,13 @@ def test_every_folder_of_tests_is_in_exactly_one_suite(monkeypatch: pytest.Monke
 
 def test_threads_are_not_tested_twice_with_as_many_as_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.delenv("TENSOR_CPU_THREADS", raising=False)
 
     skipped, run = native_suites.threaded(2), native_suites.threaded(4)
 
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # which all others then run with
+    assert isinstance(native_suites.threaded(2), Suite)
     assert isinstance(skipped, str) and "all other suites ran so" in skipped
     assert isinstance(run, Suite) and run.environment["TENSOR_CPU_THREADS"] == "4"
 

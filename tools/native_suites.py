@@ -97,7 +97,7 @@ def python_alone() -> Suite:
 def threaded(count: int) -> Suite | str:
     """What runs in threads, with so many of them."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    if count == processors:
+    if count == processors and os.environ.keys().isdisjoint(("TENSOR_CPU_THREADS", "OMP_NUM_THREADS")):
         return f"what runs in threads, with {count} of them: as many as processors, so all other suites ran so"
     arguments = [*THREADED_TESTS, *NO_SKIPS, "-m", "not own_process and not own_threads"]
     return Suite(f"what runs in threads, with {count} of them", arguments, ORACLE | {"TENSOR_CPU_THREADS": str(count)})
@@ -109,7 +109,7 @@ def strict(folder: Path) -> Suite:
     ``make test`` and ``make check`` set the environment up so; what they compiled is taken where it is up to date.
     """
     for objects in (PACKAGE / "build").glob(f"editable.*-{sys.implementation.cache_tag}/native"):
-        shutil.copytree(objects, folder / "strict" / "objects" / "native")
+        shutil.copytree(objects, folder / "strict" / "objects" / "native", dirs_exist_ok=True)
     built = extension(folder / "strict", CFLAGS="-Werror")
     what = "every array compared with the form of its operand, and no warning of the compiler"
     checked = [str(TESTS / f"test_{name}.py") for name in ("native_arguments", "call_checks", "native_regressions")]
