@@ -118,6 +118,8 @@ def test_what_cannot_receive_the_result_is_refused_before_anything_is_computed()
         einsum("ij,jk->ik", A, B, algebra=MAX_PLUS, alpha=2)
     with pytest.raises(TypeError, match="unexpected keyword argument 'output'"):
         einsum("ij,jk->ik", A, B, output=wide)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match=r"Plan.__call__\(\) got an unexpected keyword argument 'output'; accepted: a"):
+        found(A, B, output=wide)  # type: ignore[call-overload]
     assert not steps
     assert not wide.to_numpy().any()
 

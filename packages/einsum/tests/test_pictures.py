@@ -16,8 +16,8 @@ import tensor_runtime as tr
 from network_cases import Case, networks
 from tensor_core.errors import ArgumentError, SaveError, TensorError
 from tensor_core.formatting import readable_bytes
-from tensor_einsum import plan
-from tensor_einsum.pictures.drawing import PlotError, draw_plan, require_matplotlib
+from tensor_einsum import PlotError, plan
+from tensor_einsum.pictures.drawing import draw_plan, require_matplotlib
 from tensor_einsum.pictures.tree import (
     Tree,
     costliest,
@@ -264,3 +264,18 @@ def test_no_branches_cross_and_no_text_leaves_the_picture(tmp_path: Path, count:
 
 def test_operands_of_other_dtypes_have_their_own_bytes() -> None:
     assert tree_of(plan("ij,jk->ik", tr.ones((2, 3), dtype="F32"), tr.ones((3, 4)))).nbytes == (24, 96, 64)
+
+
+def test_a_picture_is_drawn_of_more_bytes_than_a_float_can_count(tmp_path: Path) -> None:
+    letters = [chr(192 + number) for number in range(40)]
+    found = plan(f"{','.join(letters)}->{''.join(letters)}", *[(1 << 60,)] * 40, optimize=False)
+
+    found.plot(tmp_path / "plan.svg")
+
+    assert {"2²⁴⁰⁰ B", "Memory of intermediates"} <= {*texts_of(tmp_path / "plan.svg")}
+
+
+def test_a_limit_beyond_floats_is_drawn(tmp_path: Path) -> None:
+    plan("ij,jk,kl->il", (2, 3), (3, 4), (4, 5)).plot(tmp_path / "plan.svg", memory_limit=10**400)
+
+    assert "limit 1.0e+400 B" in texts_of(tmp_path / "plan.svg")

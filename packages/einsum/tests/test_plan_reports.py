@@ -8,8 +8,12 @@ from html.parser import HTMLParser
 
 import pytest
 
+import tensor_einsum.plans.plan as plan_module
+from tensor_core import F64
 from tensor_core.errors import ArgumentError
 from tensor_einsum import Plan, plan
+from tensor_einsum.notation.reading import parse
+from tensor_einsum.search.options import DEFAULT
 from tensor_runtime.algebras import MAX_PLUS
 
 
@@ -105,3 +109,27 @@ def test_a_number_of_steps_that_is_none_is_refused() -> None:
     for table in (found.table, plan("ij,j->", (2, 3), (3,)).environments_plan().table):
         with pytest.raises(ArgumentError, match="table: max_steps is 'abc'; accepted: an int"):
             table("abc")  # type: ignore[arg-type]
+
+
+def test_steps_are_built_when_they_are_first_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    built = []
+    build = plan_module.build_steps
+    monkeypatch.setattr(plan_module, "build_steps", lambda *arguments: built.append(0) or build(*arguments))
+    made = plan_module.make_plan("plan", parse("ij,jk,kl"), [(2, 3), (3, 4), (4, 5)], [F64] * 3, DEFAULT)
+
+    assert (made.path, made.output_shape, built) == (((0, 1), (0, 1)), (2, 5), [])
+    assert (made.flops, made.largest_intermediate, made.intermediate_bytes) == (128, 10, 144)
+    assert [step.subscripts for step in made.steps] == ["ij,jk->ik", "kl,ik->il"]
+    assert built == [0]
+
+
+def test_a_plan_has_no_attributes_but_its_own() -> None:
+    with pytest.raises(AttributeError, match="'Plan' object has no attribute 'cost'"):
+        plan("ij,jk", (2, 3), (3, 4)).cost  # type: ignore[attr-defined]
+
+
+def test_a_plan_of_more_elements_than_text_of_integers_may_show_is_shown() -> None:
+    letters = [chr(192 + number) for number in range(300)]
+    huge = plan(f"{','.join(letters)}->{''.join(letters)}", *[(1 << 60,)] * 300, optimize=False)
+
+    assert "largest intermediate 2^18000 elements, 2^18003 bytes of intermediates" in repr(huge)

@@ -27,6 +27,12 @@ def test_seconds_are_refused_where_nothing_searches_for_so_long(optimize: Any) -
         plan(CHAIN, *SHAPES, optimize=optimize, seconds=1)
 
 
+@pytest.mark.parametrize("weights", [(10**400, 1), (1, 10**400), (0, 1), (1, -1), (float("nan"), 1), (1, float("inf"))])
+def test_weights_that_are_no_finite_numbers_are_refused(weights: tuple[Any, Any]) -> None:
+    with pytest.raises(ArgumentError, match=r"objective=.*; accepted: .*weights"):
+        plan(CHAIN, *SHAPES, objective=dict(zip(("flops", "elements"), weights, strict=True)))
+
+
 def test_an_unknown_option_is_refused_by_its_name() -> None:
     ones = [tr.ones(shape) for shape in SHAPES]
 

@@ -7,7 +7,7 @@ a search of our own, from opt_einsum or cotengra, or from the caller; only steps
 from __future__ import annotations
 
 from tensor_einsum.api import einsum, plan
-from tensor_einsum.errors import ExtentError, MemoryLimitError, PathError, SubscriptsError
+from tensor_einsum.errors import ExtentError, MemoryLimitError, PathError, PlotError, SubscriptsError
 from tensor_einsum.execution.progress import Progress
 from tensor_einsum.measure_rates import calibrate
 from tensor_einsum.plans.plan import Plan, plan_cache
@@ -22,6 +22,7 @@ __all__ = [
     "MemoryLimitError",
     "PathError",
     "Plan",
+    "PlotError",
     "Progress",
     "SearchRecord",
     "Step",

@@ -4,6 +4,7 @@
 TensorError
 ├── SubscriptsError (ValueError)   the notation itself is malformed
 ├── PathError (ValueError)         a contraction path is invalid or incomplete, or its search failed
+├── PlotError (ValueError)         a picture cannot be drawn
 ├── OutOfMemoryError (MemoryError)
 │   └── MemoryLimitError           no slices keep the memory limit that was asked for
 └── ShapeError (ValueError)
@@ -35,6 +36,10 @@ class MemoryLimitError(OutOfMemoryError):
 
 class PathError(TensorError, ValueError):
     """A contraction path is invalid, incomplete, or was not found. Field: ``step``, None if no step is to blame."""
+
+
+class PlotError(TensorError, ValueError):
+    """A picture that cannot be drawn or written; the message says what is missing."""
 
 
 def pointed(message: str, notation: str, columns: Sequence[int]) -> str:

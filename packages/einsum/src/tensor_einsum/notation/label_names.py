@@ -131,9 +131,11 @@ def _can_stand(name: str) -> bool:
     return bool(name) and name.isprintable()
 
 
-def places(
-    terms: Sequence[tuple[int, ...]], names: Sequence[str]
-) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
+Places = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
+"""Columns of a text: where each operand starts, and where each of its labels stands."""
+
+
+def places(terms: Sequence[tuple[int, ...]], names: Sequence[str]) -> Places:
     """Columns of the operands, and of their labels, in the text that ``written`` gives, with commas between.
 
     >>> places([(0, 1), (1,)], ("left", "i"))

@@ -23,6 +23,7 @@ from tensor_einsum.notation.label_names import (
     ELLIPSIS,
     RESERVED,
     Bracket,
+    Places,
     fail,
     names_of,
     places,
@@ -35,8 +36,6 @@ LabelLists = tuple[tuple[tuple[Hashable, ...], ...], tuple[Hashable, ...] | None
 """Labels of each operand, then of the output; None for the implicit output. Hashable, so it serves as a key."""
 
 _ACCEPTED: Final = "accepted: letters, digits, any character beyond ASCII, '[a name]', and ',', '->', '...', '(', ')'"
-
-
 _LABEL: Final = r"[^\x00-/:-@\[-`{-\x7f\s\ud800-\udfff]"
 _PLAIN: Final = re.compile(rf"(?:{_LABEL}|,)*(?:->{_LABEL}*)?")
 """Labels of one character, commas and one arrow, nothing else: what most notations are made of."""
@@ -50,11 +49,20 @@ class Notation(NamedTuple):
     inputs: tuple[tuple[int, ...], ...]  # labels of each operand, ELLIPSIS for "..."
     output: tuple[int, ...]  # the implicit output already filled in
     names: tuple[str, ...]  # of each label, for messages and tables
-    columns: tuple[tuple[int, ...], ...]  # where each label of each operand stands in the text
-    starts: tuple[int, ...]  # where each operand starts in the text
     order: tuple[tuple[int, ...], ...] | None
     """What parentheses ask for: ids to contract, operands first, then the result of each entry; None without
     parentheses."""
+    placed: Places | None = None  # in the text; None where that is as ``written`` gives it
+
+    @property
+    def starts(self) -> tuple[int, ...]:
+        """Where each operand starts in the text."""
+        return (self.placed or places(self.inputs, self.names))[0]
+
+    @property
+    def columns(self) -> tuple[tuple[int, ...], ...]:
+        """Where each label of each operand stands in the text."""
+        return (self.placed or places(self.inputs, self.names))[1]
 
     def written(self, operand: int) -> str:
         """The subscripts of one operand, as they are shown in messages."""
@@ -89,9 +97,8 @@ def parse(text: str, operation: str = "einsum") -> Notation:
         output = tuple(
             _output(operation, text, arrow, brackets, reader.numbers, any(ELLIPSIS in term for term in terms))
         )
-    return Notation(
-        text, terms, output, tuple(reader.numbers), tuple(map(tuple, reader.columns)), tuple(reader.starts), order
-    )
+    placed = tuple(reader.starts), tuple(map(tuple, reader.columns))
+    return Notation(text, terms, output, tuple(reader.numbers), order, placed)
 
 
 def _read_plain(text: str) -> Notation | None:
@@ -101,16 +108,9 @@ def _read_plain(text: str) -> Notation | None:
     numbers = dict(zip(names, range(len(names)), strict=True))
     if not numbers.keys() >= {*output}:
         return None
-    written_terms = inputs.split(",")
-    terms = tuple([tuple(map(numbers.__getitem__, term)) for term in written_terms])
+    terms = tuple([tuple(map(numbers.__getitem__, term)) for term in inputs.split(",")])
     result = tuple(map(numbers.__getitem__, output)) if arrow else implicit_output(terms, names)
-    start, starts, columns = 0, [], []
-    for term in written_terms:
-        end = start + len(term)
-        starts.append(start)
-        columns.append(tuple(range(start, end)))
-        start = end + 1
-    return Notation(text, terms, result, names, tuple(columns), tuple(starts), None)
+    return Notation(text, terms, result, names, None)
 
 
 def implicit_output(inputs: Sequence[Sequence[int]], labels: Sequence[object]) -> tuple[int, ...]:
@@ -391,9 +391,9 @@ def number_labels(lists: LabelLists, operation: str = "einsum") -> Notation:
             numbers[label] if label is not ... else ELLIPSIS for label in output if label is not ... or ellipsis
         )
     text = f"{shown}->{written(result, names)}"
-    starts, columns = places(terms, names)
+    placed = places(terms, names)
     for position, term in enumerate((*terms, result)):
         if term.count(ELLIPSIS) > 1:
-            where = starts[position] if position < len(terms) else len(shown) + 2
+            where = placed[0][position] if position < len(terms) else len(shown) + 2
             fail(operation, text, where, "a second '...' in one operand; accepted: one")
-    return Notation(text, tuple(terms), result, names, columns, starts, None)
+    return Notation(text, tuple(terms), result, names, None, placed)

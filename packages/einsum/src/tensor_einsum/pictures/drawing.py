@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from xml.sax.saxutils import escape
 
-from tensor_core.errors import ArgumentError, TensorError, shortened
+from tensor_core.errors import ArgumentError, shortened
 from tensor_core.formatting import readable_bytes
+from tensor_einsum.errors import PlotError
 from tensor_einsum.pictures.tree import (
     Tree,
     costliest,
@@ -25,6 +26,7 @@ from tensor_einsum.pictures.tree import (
     execution_order,
     memory_over_steps,
     positions,
+    raised,
     totals,
     tree_of,
     unit_of,
@@ -58,10 +60,6 @@ _STYLE: Final[Any] = {
     "axes.titlesize": 11,
     "axes.titleweight": "bold",
 }
-
-
-class PlotError(TensorError, ValueError):
-    """A picture that cannot be drawn or written; the message says what is missing."""
 
 
 def require_matplotlib() -> None:
@@ -265,8 +263,7 @@ def _powers(base: int) -> Any:
     """What writes the ticks of an axis of exponents."""
     from matplotlib.ticker import FuncFormatter
 
-    raised = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
-    return FuncFormatter(lambda exponent, _: f"{base}{str(round(exponent)).translate(raised)}")
+    return FuncFormatter(lambda exponent, _: f"{base}{raised(round(exponent))}")
 
 
 def _by_steps(values: Sequence[int]) -> tuple[list[int], list[int]]:
@@ -298,7 +295,7 @@ def _draw_memory(axes: Any, tree: Tree, history: Sequence[int], taken: Sequence[
     listed = f"{', '.join(parts[:-1])} and {parts[-1]}" if parts[1:] else parts[0]
     axes.set(title=f"Memory of {listed}", ylabel=name)
     axes.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=unit == 1))
-    axes.set_ylim(0, 1.3 * max(peak, tree.limit or 0, 1) / unit)
+    axes.set_ylim(0, 1.3 * (max(peak, tree.limit or 0, 1) / unit))
     _step_axis(axes, tree)
     at = next((place for place, step in enumerate(order) if taken[step] == peak), 0)
     late = at > 0.6 * len(history)
@@ -314,7 +311,7 @@ def _draw_memory(axes: Any, tree: Tree, history: Sequence[int], taken: Sequence[
             fontsize=9,
         )
     if history:
-        near = tree.limit is not None and peak <= tree.limit <= 1.25 * peak  # then the text stands above the limit
+        near = tree.limit is not None and 4 * peak <= 4 * tree.limit <= 5 * peak  # then the text stands above it
         axes.plot([at + 0.5], [peak / unit], "o", color="#b5283c", markersize=5, zorder=3)
         axes.annotate(
             f"peak {readable_bytes(peak)}, step {order[at]}",

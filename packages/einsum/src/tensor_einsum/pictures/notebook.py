@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tensor_einsum.pictures.drawing import PlotError, inline_svg, require_matplotlib
+from tensor_einsum.errors import PlotError
+from tensor_einsum.pictures.drawing import inline_svg, require_matplotlib
 from tensor_einsum.pictures.tree import tree_of
 from tensor_einsum.steps.report import as_html, report_of_plan
 

@@ -188,12 +188,25 @@ def costliest(tree: Tree) -> list[int]:
 
 
 def unit_of(most: int) -> tuple[int, str]:
-    """The binary unit in which a number of bytes has one to four digits.
+    """The binary unit in which a number of bytes has one to four digits; beyond names, a power of two.
 
-    >>> unit_of(5000), unit_of(3 << 30)
-    ((1024, 'KiB'), (1073741824, 'GiB'))
+    >>> unit_of(5000), unit_of(3 << 30), unit_of(3 << 4000)[1]
+    ((1024, 'KiB'), (1073741824, 'GiB'), '2⁴⁰⁰⁰ B')
     """
-    power = min(max(most, 1).bit_length() // 10, 6) if most >= 1024 else 0
+    power = max(most, 1).bit_length() // 10
     while power and most < 1 << (10 * power):
         power -= 1
-    return 1 << (10 * power), ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")[power]
+    names = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+    return 1 << (10 * power), names[power] if power < len(names) else f"2{raised(10 * power)} B"
+
+
+def raised(exponent: int) -> str:
+    """An exponent as it is written above the line.
+
+    >>> raised(-12)
+    '⁻¹²'
+    """
+    return str(exponent).translate(_RAISED)
+
+
+_RAISED: Final = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")

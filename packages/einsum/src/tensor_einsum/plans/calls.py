@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.errors import ArgumentError
@@ -62,6 +62,21 @@ def run_plan(plan: Plan, operands: Sequence[Tensor], on_step: OnStep | None, for
     if not force and needs_check(executable.needed_bytes, binding[1].placement):
         check_fits(plan, executable.needed_bytes)
     return wrap(binding[1], executable.run([array for _, array in pairs], on_step))
+
+
+def check_known(names: Collection[str]) -> None:
+    """Refuse keywords that a plan's call has not.
+
+    >>> check_known(["out", "optimize"])  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    TypeError: Plan.__call__() got an unexpected keyword argument 'optimize'; accepted: alpha, beta, ...
+    """
+    known: dict[str, object] = call_plan.__kwdefaults__ or {}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise TypeError(
+            f"Plan.__call__() got an unexpected keyword argument {unknown[0]!r}; accepted: {', '.join(sorted(known))}"
+        )
 
 
 def call_plan(

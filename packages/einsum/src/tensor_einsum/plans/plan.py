@@ -20,16 +20,16 @@ from tensor_einsum.notation.label_names import written
 from tensor_einsum.notation.network import Labels, Network, Shape, resolve
 from tensor_einsum.notation.reading import LabelLists, Notation, notations, read_notation
 from tensor_einsum.options import RunOptions
-from tensor_einsum.plans.calls import call_plan, plan_calls, run_plan
+from tensor_einsum.plans.calls import call_plan, check_known, plan_calls, run_plan
 from tensor_einsum.plans.methods import PlanMethods
 from tensor_einsum.plans.stored import parts_of_json, parts_of_pickle, pickled, to_json
-from tensor_einsum.search.optimizers import Order, find_order
+from tensor_einsum.search.optimizers import OWN, Order, find_order
 from tensor_einsum.search.options import DEFAULT, SearchOptions
 from tensor_einsum.search.path import Path, to_linear
 from tensor_einsum.search.problem import SearchRecord
 from tensor_einsum.slices.methods import SliceMethods
 from tensor_einsum.steps.arithmetic import SUMS_OF_PRODUCTS, Arithmetic
-from tensor_einsum.steps.report import plan_table, rounded
+from tensor_einsum.steps.report import counted, plan_table, rounded
 from tensor_einsum.steps.steps import Step, build_steps, peak_bytes
 from tensor_runtime.algebras import Semiring
 from tensor_runtime.backends.bounded_cache import BoundedCache, CacheTable
@@ -71,9 +71,9 @@ class Plan(PlanMethods, SliceMethods):
     """
 
     __slots__ = (
-        "_forms", "_hash", "_network", "algebra", "conj", "dtypes", "extents", "flops", "inputs", "intermediate_bytes",
-        "largest_intermediate", "names", "notation", "opt_einsum_flops", "output", "output_dtype", "output_shape",
-        "path", "search", "shapes", "sliced", "steps",
+        "_forms", "_hash", "_ids", "_network", "algebra", "conj", "dtypes", "extents", "flops", "inputs",
+        "intermediate_bytes", "largest_intermediate", "names", "notation", "opt_einsum_flops", "output", "output_dtype",
+        "output_shape", "path", "search", "shapes", "sliced", "steps",
     )  # fmt: skip
 
     notation: str
@@ -96,28 +96,13 @@ class Plan(PlanMethods, SliceMethods):
     intermediate_bytes: int
     search: SearchRecord | None
     _forms: tuple[Form, ...]
+    _ids: Path
     _network: Network
     _hash: int
 
     def __init__(self, network: Network, dtypes: Sequence[DType], order: Order, arithmetic: Arithmetic) -> None:
         ids = order.ids
         fill = super().__setattr__
-        output_dtype = _common(dtypes)
-        operands = len(network.inputs)
-        cuts: tuple[tuple[int, int], ...] = ()
-        if order.sliced:
-            from tensor_einsum.slices.cutting import sliced_steps
-
-            cuts, steps, flops, opt_einsum_flops, peak = sliced_steps(
-                network, order.sliced, ids, output_dtype.itemsize, arithmetic.conj
-            )
-        else:
-            steps = build_steps(network, ids, output_dtype.itemsize, arithmetic.conj)
-            flops = opt_einsum_flops = 0
-            for step in steps:
-                flops += step.flops
-                opt_einsum_flops += step.opt_einsum_flops
-            peak = peak_bytes(steps, operands)
         fill("notation", network.notation)
         fill("inputs", network.inputs)
         fill("output", network.output)
@@ -126,20 +111,53 @@ class Plan(PlanMethods, SliceMethods):
         fill("shapes", network.shapes)
         fill("dtypes", tuple(dtypes))
         fill("output_shape", tuple(map(network.extents.__getitem__, network.output)))
-        fill("output_dtype", output_dtype)
+        fill("output_dtype", _common(dtypes))
         fill("algebra", arithmetic.algebra)
         fill("conj", arithmetic.conj)
-        fill("path", ids if len(ids) < 2 else to_linear(ids, operands))
-        fill("sliced", cuts)
-        fill("steps", steps)
+        fill("path", ids if len(ids) < 2 else to_linear(ids, len(network.inputs)))
+        fill("search", order.search)
+        fill("_forms", ())
+        fill("_ids", ids)
+        fill("_network", network)
+        if order.sliced:
+            self._fill_sliced(order.sliced)
+        else:
+            fill("sliced", ())
+
+    if not TYPE_CHECKING:  # where it would say that every attribute is there
+
+        def __getattr__(self, name: str) -> Any:
+            """What nobody asked for yet: a slot that is empty."""
+            if name not in _DERIVED:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            if name == "_hash":
+                arithmetic = Arithmetic(self.algebra, self.conj)
+                super().__setattr__("_hash", hash((self._network, self.dtypes, self.path, arithmetic, self.sliced)))
+            else:
+                steps = build_steps(self._network, self._ids, self.output_dtype.itemsize, self.conj)
+                flops = opt_einsum_flops = 0
+                for step in steps:
+                    flops += step.flops
+                    opt_einsum_flops += step.opt_einsum_flops
+                self._fill_steps(steps, flops, opt_einsum_flops, peak_bytes(steps, len(self.inputs)))
+            return object.__getattribute__(self, name)
+
+    def _fill_sliced(self, asked: Sequence[tuple[int, int]]) -> None:
+        from tensor_einsum.slices.cutting import sliced_steps
+
+        cuts, steps, flops, opt_einsum_flops, peak = sliced_steps(
+            self._network, asked, self._ids, self.output_dtype.itemsize, self.conj
+        )
+        super().__setattr__("sliced", cuts)
+        self._fill_steps(steps, flops, opt_einsum_flops, peak)
+
+    def _fill_steps(self, steps: tuple[Step, ...], flops: int, opt_einsum_flops: int, peak: int) -> None:
+        fill = super().__setattr__
         fill("flops", flops)
         fill("opt_einsum_flops", opt_einsum_flops)
         fill("largest_intermediate", max([prod(step.shape) for step in steps]))
         fill("intermediate_bytes", peak)
-        fill("search", order.search)
-        fill("_forms", ())
-        fill("_network", network)
-        fill("_hash", hash((network, self.dtypes, self.path, arithmetic, cuts)))
+        fill("steps", steps)
 
     @property
     def subscripts(self) -> str:
@@ -199,6 +217,7 @@ class Plan(PlanMethods, SliceMethods):
                 message says in which step.
         """
         if options:
+            check_known(options)
             return call_plan(self, operands, **options)
         return run_plan(self, operands, None)
 
@@ -237,7 +256,8 @@ class Plan(PlanMethods, SliceMethods):
         slices = f"{self.slices.count} slices, " if self.sliced else ""
         return (
             f"<Plan {text!r}: {slices}{len(self.steps)} steps, {rounded(self.flops)} flops, largest intermediate "
-            f"{self.largest_intermediate} elements, {self.intermediate_bytes} bytes of intermediates at once>"
+            f"{counted(self.largest_intermediate)} elements, {counted(self.intermediate_bytes)} bytes of intermediates "
+            "at once>"
         )
 
     def __eq__(self, other: object) -> bool:
@@ -278,6 +298,11 @@ class Plan(PlanMethods, SliceMethods):
     def __deepcopy__(self, memo: object) -> Plan:
         return self
 
+
+_DERIVED: Final = frozenset(
+    ("_hash", "flops", "intermediate_bytes", "largest_intermediate", "opt_einsum_flops", "steps")
+)
+"""Slots that are filled when they are first read; what they hold follows from the others."""
 
 plan_cache: Final = BoundedCache("plan_cache")
 """The plans of this process; ``.stats()``, ``.set_limit()``, ``.clear()``."""
@@ -320,9 +345,7 @@ def cached_plan(
         plan = plan_within(
             lambda other: make_plan(operation, notation, shapes, dtypes, other, arithmetic), options, forms, operation
         )
-    return (
-        plans.insert(key, plan, _PLAN_BYTES + _STEP_BYTES * len(plan.steps) + 2 * len(plan.notation)) if keeps else plan
-    )
+    return plans.insert(key, plan, _PLAN_BYTES + _STEP_BYTES * len(shapes) + 2 * len(plan.notation)) if keeps else plan
 
 
 def make_plan(
@@ -341,7 +364,8 @@ def make_plan(
     (2, 4)
     """
     network = resolve(operation, notation, shapes)
-    if len(shapes) == 2 and notation.order is None and options is DEFAULT:  # nothing to choose
+    searches = type(options.optimize) is str and options.optimize in OWN
+    if len(shapes) == 2 and searches and notation.order is None:  # nothing to choose
         return Plan(network, dtypes, Order(((0, 1),)), arithmetic)
     return Plan(network, dtypes, find_order(network, notation.order, _common(dtypes), options, operation), arithmetic)
 

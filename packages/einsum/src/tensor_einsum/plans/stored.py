@@ -152,4 +152,4 @@ def _cuts(sliced: Any, count: int) -> tuple[tuple[int, int], ...]:
 
 def _expanded(text: str, inputs: tuple[Labels, ...], output: Labels, names: tuple[str, ...]) -> Notation:
     """A notation whose ellipsis is written out already; only messages look at its columns."""
-    return Notation(text, inputs, output, names, tuple((0,) * len(term) for term in inputs), (0,) * len(inputs), None)
+    return Notation(text, inputs, output, names, None, ((0,) * len(inputs), tuple((0,) * len(term) for term in inputs)))

@@ -10,7 +10,7 @@ measured or read behind a caller's back, so a plan is the same in every run.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import isfinite
+from sys import float_info
 from typing import Any, Final, Literal, NamedTuple
 
 from tensor_core.dtypes import DType
@@ -100,7 +100,9 @@ def read_objective(operation: str, objective: Any) -> Target:
         return Target(model=model)
     if isinstance(objective, Mapping) and {*objective} == {"flops", "elements"}:
         flops, elements = weights = objective["flops"], objective["elements"]
-        if all(type(weight) in (int, float) and isfinite(weight) for weight in weights) and flops > 0 <= elements:
+        # Comparing, unlike isfinite, takes ints of any length.
+        known = all(type(weight) in (int, float) and weight <= float_info.max for weight in weights)
+        if known and flops > 0 <= elements:
             return Target("mixture", element_flops=elements / flops)
     raise ArgumentError(
         f"{operation}: objective={shortened(objective)}; accepted: {', '.join(map(repr, _NAMES))}, a calibration, or "

@@ -100,7 +100,8 @@ def _budget(options: SearchOptions) -> Budget | None:
     return Budget(rotations=0) if options.optimize == "greedy" else None
 
 
-_OWN: Final = ("auto", "greedy")
+OWN: Final = ("auto", "greedy")
+"""Names of searches of our own."""
 _OPT_EINSUM: Final = frozenset(
     ("auto-hq", "branch-1", "branch-2", "branch-all", "dp", "dynamic-programming", "eager", "opportunistic", "optimal",
      "random-greedy", "random-greedy-128")
@@ -168,7 +169,7 @@ def _named(operation: str, name: str) -> Callable[..., Any]:
     except KeyError:
         raise PathError(
             f"{operation}: optimize={shortened(name)} is no search; accepted: "
-            f"{', '.join(sorted({*_OWN, *_OPT_EINSUM}))}, a path, or a path optimizer",
+            f"{', '.join(sorted({*OWN, *_OPT_EINSUM}))}, a path, or a path optimizer",
             step=None,
         ) from None
     return found

@@ -10,7 +10,7 @@ The same question always has the same answer: random numbers are seeded.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import inf, log, prod
 from random import Random
 from typing import Final
@@ -55,17 +55,19 @@ class Model:
         below = [{*term} for term in network.terms]
         for step in steps:
             below.append(set().union(*[below[operand] for operand in step.operands]))
-        tables = [bytearray(len(steps)) for _ in (*labels, *labels, *labels)]
-        self.written, self.touched, self.under = (tables[first::3] for first in range(3))
-        """By label, then step: whether the result has it, whether an operand has it, whether anything below has it."""
+        self.written: list[list[int]] = [[] for _ in labels]
+        self.touched: list[list[int]] = [[] for _ in labels]
+        """By label: the steps whose result has it; those of which an operand has it."""
+        under = [bytearray(len(steps)) for _ in labels]
         for place, step in enumerate(steps):
-            for table, found in (
-                (self.written, {*step.output}),
-                (self.touched, {label for term in step.inputs for label in term}),
-                (self.under, below[len(network.inputs) + place]),
-            ):
-                for label in found:
-                    table[label][place] = 1
+            for label in {*step.output}:
+                self.written[label].append(place)
+            for label in {label for term in step.inputs for label in term}:
+                self.touched[label].append(place)
+            for label in below[len(network.inputs) + place]:
+                under[label][place] = 1
+        self.under = [int.from_bytes(steps_below, "little") for steps_below in under]
+        """By label: whether anything below a step has it, a byte for each step, as one number."""
 
     def sizes(self, parts: Parts) -> list[int]:
         """Bytes of every step's result."""
@@ -76,15 +78,17 @@ class Model:
 
     def scaled(self, sizes: Sequence[int], label: int, part: int) -> list[int]:
         """Sizes, when one more label is cut."""
-        extent = self.network.extents[label]
-        return [size // extent * part if has else size for size, has in zip(sizes, self.written[label], strict=True)]
-
-    def varies(self, parts: Parts) -> list[int]:
-        """Of every step, whether it differs from slice to slice."""
-        found = [0] * len(self.steps)
-        for label in parts:
-            found = [one | other for one, other in zip(found, self.under[label], strict=True)]
+        extent, found = self.network.extents[label], [*sizes]
+        for place in self.written[label]:
+            found[place] = found[place] // extent * part
         return found
+
+    def varies(self, parts: Iterable[int]) -> bytes:
+        """Of every step, whether it differs from slice to slice where these labels are cut."""
+        found = 0
+        for label in parts:
+            found |= self.under[label]
+        return found.to_bytes(len(self.steps), "little")
 
     def lives(self, parts: Parts, sizes: Sequence[int], varies: Sequence[int]) -> list[int]:
         """Bytes that are alive in every step, beside the operands: of the shared steps, then of those of a slice."""
@@ -128,7 +132,8 @@ class Model:
         for label, part in parts.items():
             extent = self.network.extents[label]
             slices *= -(-extent // part)
-            flops = [one * part / extent if has else one for one, has in zip(flops, self.touched[label], strict=True)]
+            for place in self.touched[label]:
+                flops[place] = flops[place] * part / extent
         return sum([one * slices if own else one for one, own in zip(flops, self.varies(parts), strict=True)])
 
 
@@ -154,13 +159,18 @@ def find_cuts(model: Model, limit: int, start: Cuts = ()) -> Cuts | None:
             return None
     best: Parts | None = None
     least, work = inf, 0
+    known: set[frozenset[tuple[int, int]]] = set()
     for seed in range(_TRIES):
         parts, looked = _descend(model, limit, dict(first), candidates, Random(seed) if seed else None)
         work += looked
-        _relax(model, limit, parts)
-        flops = model.flops(parts)
-        if flops < least:
-            best, least = parts, flops
+        chosen = frozenset(parts.items())
+        if chosen not in known:  # few cuts behind those to begin with are often the same ones again
+            known.add(chosen)
+            work += 3 * len(parts) * len(model.steps)
+            _relax(model, limit, parts)
+            flops = model.flops(parts)
+            if flops < least:
+                best, least = parts, flops
         if work * _TRIES > _WORK * (seed + 1) or not looked:
             break
     assert best is not None  # the first try ends with every label cut, if need be
@@ -192,7 +202,7 @@ def _descend(
             smaller = model.scaled(sizes, label, 1)
             if smaller == sizes:
                 continue
-            lives = model.lives(tried, smaller, [a | b for a, b in zip(varies, model.under[label], strict=True)])
+            lives = model.lives(tried, smaller, model.varies(tried))
             gain = log(limit + 1 + over) - log(limit + 1 + _excess(lives, limit))
             looked += 2 * len(lives)
             if gain > 1e-12:

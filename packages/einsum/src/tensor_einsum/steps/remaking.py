@@ -73,8 +73,8 @@ def remade(
     >>> remade("plan", p, p.notation, p.inputs, p.output, p.names, p.shapes, p.dtypes) == p
     True
     """
-    columns = tuple((0,) * len(term) for term in inputs)
-    network = resolve(operation, Notation(text, inputs, output, names, columns, (0,) * len(inputs), None), shapes)
+    placed = (0,) * len(inputs), tuple((0,) * len(term) for term in inputs)
+    network = resolve(operation, Notation(text, inputs, output, names, None, placed), shapes)
     arithmetic = arithmetic_of(operation, plan.algebra, plan.conj, dtypes)
     return type(plan)(network, dtypes, Order(to_ids(plan.path, len(inputs)), None, tuple(cuts)), arithmetic)
 

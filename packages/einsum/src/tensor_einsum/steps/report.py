@@ -38,6 +38,15 @@ def rounded(number: int) -> str:
     return f"{number:.3g}" if number < 10**300 else f"2^{number.bit_length() - 1}"
 
 
+def counted(number: int) -> str:
+    """All digits of a count that memory could have, and three of what is beyond it.
+
+    >>> counted(12_345_678), counted(2**63)
+    ('12345678', '9.22e+18')
+    """
+    return str(number) if number < 1 << 63 else rounded(number)
+
+
 def plan_table(plan: Plan, max_steps: int | None = None) -> str:
     """Totals, and a row per step; ``max_steps`` leaves out the middle of a long plan.
 
