@@ -69,6 +69,7 @@ static void compute(void *context, Index begin, Index end) {
             group_walk_step(&walk, &plan->outer);
         }
     }
+    if (tile.streams) SIMD_CHOICE(pair_kernels)->finish_stream();
 }
 
 static double terms_of(const PairPlan *plan) { return (double)plan->result.size * (double)plan->tile.depth; }

@@ -80,7 +80,6 @@ INLINE void NAME(rows)(const PairTile *tile, const char *first, const char *seco
     for (Index row = 0; row < tile->rows; row++)
         NAME(strip)(tile, x + row * tile->row_first * PARTS, y + row * tile->row_second * PARTS,
                     to + row * tile->row_result * PARTS, 1, false, both);
-    if (tile->streams) stream_end();
 }
 
 static void NAME(scaled)(const PairTile *tile, const char *first, const char *second, char *result) {
@@ -98,7 +97,6 @@ static void NAME(shared)(const PairTile *tile, const char *first, const char *se
     if (tile->rows - row == 3) NAME(strip)(tile, x, y, to, 3, true, false);
     else if (tile->rows - row == 2) NAME(strip)(tile, x, y, to, 2, true, false);
     else if (tile->rows - row == 1) NAME(strip)(tile, x, y, to, 1, true, false);
-    if (tile->streams) stream_end();
 }
 
 static void NAME(both)(const PairTile *tile, const char *first, const char *second, char *result) {
