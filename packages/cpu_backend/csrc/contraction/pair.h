@@ -33,7 +33,6 @@ enum { FEWEST_LANES = 3 };                             /* that are loaded as vec
 
 typedef struct {
     PairLoops of_type[ELEMENT_TYPES];
-    void (*finish_stream)(void); /* makes what was written past the cache visible to other threads: not once a tile */
 } PairKernels;
 
 SIMD_TABLE(PairKernels, pair_kernels);

@@ -52,6 +52,15 @@ def bind_tiny_contraction(
     labels_out: tuple[int, ...],
     /,
 ) -> Kernel | None: ...
+def bind_copied(
+    dtype: str,
+    shape: tuple[int, ...],
+    kernel: Kernel,
+    first: Kernel | None,
+    second: Kernel | None,
+    result: Kernel | None,
+    /,
+) -> Kernel: ...
 def bind_copy(extents: tuple[int, ...], strides: tuple[int, ...], dtype: str, /) -> Kernel: ...
 def bind_copy_into(
     extents: tuple[int, ...], target_strides: tuple[int, ...], source_strides: tuple[int, ...], dtype: str, /

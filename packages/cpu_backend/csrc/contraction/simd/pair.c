@@ -6,8 +6,6 @@
 #define BODY "contraction/simd/pair_body.h"
 #include "core/simd/every_type.h"
 
-static void finish_stream(void) { stream_end(); }
-
 const PairKernels SIMD_NAME(pair_kernels) = {{
     [F32] = {scaled_f32, shared_f32, both_f32, tables_f32},
     [F64] = {scaled_f64, shared_f64, both_f64, tables_f64},
@@ -16,4 +14,4 @@ const PairKernels SIMD_NAME(pair_kernels) = {{
     [I32] = {scaled_i32, shared_i32, both_i32, tables_i32},
     [I64] = {scaled_i64, shared_i64, both_i64, tables_i64},
     [BOOL] = {scaled_bool, shared_bool, both_bool, tables_bool},
-}, finish_stream};
+}};

@@ -88,7 +88,8 @@ def plan_native(
 def plan_pair(axes: Sequence[Axis], dtype: str, large: Sequence[int] = ()) -> PairProduct:
     """The sum of broadcast products; ``axes`` as from ``join``.
 
-    ``large`` has the roles of arrays that leave the cache, which decide in which order the result is computed. The
+    ``large`` has the roles of arrays that leave the cache, the largest first, which decide in which order the result is
+    computed: whole lines of the cache as they lie in the largest one, shorter runs so that lines are used at once. The
     estimate follows the choices of csrc/contraction/pair.c: the innermost axis is the lanes, another one the rows.
 
     >>> from tensor_cpu.kernels.axes import join, row_major
@@ -110,7 +111,8 @@ def plan_pair(axes: Sequence[Axis], dtype: str, large: Sequence[int] = ()) -> Pa
         sharing = [axis for axis in others if not axis.strides[role]] if steps == [0, 1] and depth > 1 else []
         rows = max([axis.extent for axis in sharing or others], default=1)
         loop = "both" if steps == [1, 1] else "shared" if sharing else "scaled"
-        kept = (*by_nearness(others, large), lane)
+        whole_lines = lane.extent >= _LINE
+        kept = (*(_by_steps(others, large[0]) if large and whole_lines else by_nearness(others, large)), lane)
         return PairProduct(kept, contracted, estimate(lane.extent, rows, size // lane.extent // rows, loop=loop))
     lanes, taken = min(lane.extent, _PAIR_TABLE), 1
     while taken < len(kept) and 2 * lanes <= _PAIR_TABLE:
@@ -124,13 +126,14 @@ def plan_pair(axes: Sequence[Axis], dtype: str, large: Sequence[int] = ()) -> Pa
 
 
 def large_roles(x: Operand, y: Operand, result: Operand) -> tuple[int, ...]:
-    """Which arrays leave the second-level cache.
+    """Which arrays leave the second-level cache, the largest first.
 
     >>> from tensor_cpu.kernels.axes import row_major
     >>> large_roles(*(row_major((0, 1), (2, extent), "float64") for extent in (9, 99_999, 9)))
     (1,)
     """
-    return tuple([role for role, one in enumerate((x, y, result)) if one.size > _CACHED])
+    sizes = x.size, y.size, result.size
+    return tuple(sorted([role for role, size in enumerate(sizes) if size > _CACHED], key=lambda role: -sizes[role]))
 
 
 def by_nearness(axes: Group, roles: Sequence[int]) -> Group:
@@ -145,6 +148,11 @@ def by_nearness(axes: Group, roles: Sequence[int]) -> Group:
     if len(axes) < 2 or not roles:
         return axes
     return tuple(sorted(axes, key=lambda axis: -_nearness(axis, roles)))
+
+
+def _by_steps(axes: Group, role: int) -> Group:
+    """The axes as they lie in the array of a role, those that it lacks innermost."""
+    return tuple(sorted(axes, key=lambda axis: -abs(axis.strides[role] or 0)))
 
 
 def _nearness(axis: Axis, roles: Sequence[int]) -> int:
