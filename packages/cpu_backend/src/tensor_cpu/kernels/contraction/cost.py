@@ -29,7 +29,7 @@ their number.
 - Pair kernel, per call, per rectangle and per strip of a row: 250, 13 and 3. A gathered factor: 0.25.
 - Scatter GEMM, per call and per product of a stack: 300 and 30. Packing an element: 0.4 where rows are neighbours, 0.5
   where steps of the sum are, else 0.45, gathered eight at once. Writing one: 0.12 in vectors, else 1.6.
-- A copy for BLAS: 1200, most of it Python, 0.9 an element beyond the cache, and 1.1 for one that leaves its neighbours.
+- A copy for BLAS: 120, 0.9 an element beyond the cache, and 1.1 for one that leaves its neighbours.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _UFUNC_CALL: Final = 700.0  # with the indexing around it
 _INNER_LOOP: Final = 12.0  # each time a ufunc starts on another run of elements
 _CONTIGUOUS: Final = 0.5  # one element of a multiply or an add, in the cache
 _STRIDED: Final = 1.2
-_COPY_CALL: Final = 1200.0 if AVAILABLE else 700.0
+_COPY_CALL: Final = 120.0 if AVAILABLE else 700.0
 _COPIED_RUN: Final = 0.15 if AVAILABLE else 1.0  # per element, when long runs are copied
 _COPIED_RUN_UNCACHED: Final = 0.9 if AVAILABLE else 2.5  # what does not fit into the second-level cache
 _CACHED: Final = 1 << 16  # elements
