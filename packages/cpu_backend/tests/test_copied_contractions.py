@@ -9,7 +9,7 @@ import pytest
 
 from tensor_cpu.kernels.axes import Operand, join, row_major
 from tensor_cpu.kernels.contraction.gemm import bind_product, plan_product
-from tensor_cpu.kernels.contraction.native import bind_pair, large_roles, plan_pair
+from tensor_cpu.kernels.contraction.native import bind_pair, large_roles, plan_pair, plan_scatter
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.backends.workspaces import workspace_of
 
@@ -102,3 +102,11 @@ def test_large_results_whose_rows_end_amid_lines_are_whole(what: str, threads: i
         assert np.array_equal(kernel(first, second), np.einsum(subscripts, first, second))
     finally:
         LIBRARY.set_threads(before)
+
+
+def test_long_groups_of_axes_are_stacked_only_where_full_blocks_are_left() -> None:
+    """Else each product of a stack has three rows, and packing them takes ten times as long."""
+    for last, kept in [(3, (1 << 17, 3)), (256, (256,))]:
+        x, y, result = three("bsa,s->ba", {"b": 1 << 17, "s": 3, "a": last}, "float64")
+        plan = plan_scatter(join(x, y, result), x, y)
+        assert tuple(axis.extent for axis in plan.rows) == kept

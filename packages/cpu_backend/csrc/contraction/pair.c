@@ -26,9 +26,8 @@
 #include <stdlib.h>
 
 enum { MOST_LANES = 4096, TILE_WORK = 1 << 15, WORTH_A_THREAD = 1 << 18, WORTH_RELEASING_THE_GIL = 1 << 14 };
-enum { UNCACHED_BYTES = 1 << 21 }; /* a result that the second-level cache cannot hold */
 enum { STREAMED_BYTES = 1 << 24 }; /* a result that leaves the cache before anybody reads it */
-enum { LINE = 64, SHORTEST_STAGED = 4 * LINE, STAGED_BYTES = 1 << 14 };
+enum { SHORTEST_STAGED = 4 * CACHE_LINE, STAGED_BYTES = 1 << 14 };
 
 typedef struct {
     ArrayForm result;
@@ -170,7 +169,7 @@ static Group take_lanes(PairPlan *plan, Group *kept, const PairLoops *loops) {
  * most. */
 static bool goes_on(const PairPlan *plan, const GroupAxis *axis) {
     return plan->result.bytes >= STREAMED_BYTES && plan->lanes == plan->tile.lanes &&
-           plan->lanes * ELEMENT_BYTES[plan->result.type] % LINE != 0 && axis->stride[RESULT] == plan->lanes;
+           plan->lanes * ELEMENT_BYTES[plan->result.type] % CACHE_LINE != 0 && axis->stride[RESULT] == plan->lanes;
 }
 
 /* Takes one more axis as rows: one that goes on where lanes end; else, if vectors can be shared along one, the longest
@@ -182,7 +181,8 @@ static void take_rows(PairPlan *plan, Group *kept, const PairLoops *loops) {
         /* Without a sum, writing one row after another is what counts. */
         bool shares = plan->loop == loops->scaled && plan->tile.depth > 1 && kept->axes[axis].stride[FIRST] == 0;
         const bool longer = best < 0 || kept->axes[axis].extent >= kept->axes[best].extent;
-        const bool nearer = !shares && plan->result.bytes >= UNCACHED_BYTES; /* the axes are given in this order */
+        /* The axes are given in the order in which they lie near one another; four rows share vectors. */
+        const bool nearer = plan->result.bytes > CACHED_BYTES && (!shares || kept->axes[axis].extent >= 4);
         const bool goes = goes_on(plan, kept->axes + axis);
         if (best < 0 || goes ||
             (!best_goes_on && ((shares && !best_shares) || (shares == best_shares && (longer || nearer))))) {
@@ -209,8 +209,8 @@ static void choose_staging(PairPlan *plan) {
     const Index run = plan->rows_are_a_run ? tile->lanes * tile->rows : tile->lanes;
     tile->streams = plan->result.bytes >= STREAMED_BYTES;
     if (!tile->streams || run * bytes < SHORTEST_STAGED) return;
-    if (plan->loop != SIMD_CHOICE(pair_kernels)->of_type[plan->result.type].tables && tile->lanes * bytes % LINE == 0 &&
-        tile->row_result * bytes % LINE == 0)
+    if (plan->loop != SIMD_CHOICE(pair_kernels)->of_type[plan->result.type].tables &&
+        tile->lanes * bytes % CACHE_LINE == 0 && tile->row_result * bytes % CACHE_LINE == 0)
         return;
     const Index rows = STAGED_BYTES / (tile->lanes * bytes) / 4 * 4;
     tile->rows = smaller(tile->rows, rows < 4 ? 4 : rows);

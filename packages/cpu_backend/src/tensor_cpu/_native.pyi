@@ -9,6 +9,8 @@ from typing import Any
 
 from tensor_cpu.kernels.reduction.native import Loops
 
+CACHE_LINE: int
+CACHED_BYTES: int
 MOST_AXES: int
 PAIR_TABLE: int
 FEWEST_LANES: int

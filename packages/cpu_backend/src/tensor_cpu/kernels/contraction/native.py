@@ -36,9 +36,9 @@ _PAIR_TABLE: Final = LIBRARY.PAIR_TABLE if AVAILABLE else 0  # lanes of the loop
 _FEWEST_LANES: Final = LIBRARY.FEWEST_LANES if AVAILABLE else 0  # that are loaded as vectors rather than gathered
 _LONGEST_TABLE: Final = LIBRARY.LONGEST_TABLE if AVAILABLE else 0  # entries
 _LONG_TABLE: Final = 1 << 16  # entries of a table that the second-level cache keeps beside blocks
+_FULL_BLOCK: Final = 192  # rows or columns: fewer in a product of a stack cost more than a long table
 _PANEL: Final = 8  # neighbours that are packed as a run
-_CACHED: Final = 1 << 17  # elements of an array that stays in the second-level cache
-_LINE: Final = 8  # elements of a line of the cache
+_LINE: Final = LIBRARY.CACHE_LINE // 8 if AVAILABLE else 0  # elements of 8 bytes in a line of the cache
 _FAR: Final = 1 << 62  # no step in any of some arrays
 
 
@@ -133,7 +133,8 @@ def large_roles(x: Operand, y: Operand, result: Operand) -> tuple[int, ...]:
     (1,)
     """
     sizes = x.size, y.size, result.size
-    return tuple(sorted([role for role, size in enumerate(sizes) if size > _CACHED], key=lambda role: -sizes[role]))
+    most = cost.CACHED_BYTES // cost.ITEMSIZE[result.dtype]
+    return tuple(sorted([role for role, size in enumerate(sizes) if size > most], key=lambda role: -sizes[role]))
 
 
 def by_nearness(axes: Group, roles: Sequence[int]) -> Group:
@@ -244,14 +245,14 @@ def _cheap_scatter(
 
 
 def _short(axes: Group) -> tuple[Group, Group]:
-    """Axes whose table of offsets stays in the cache, if they are several, and outer ones, which are stacked.
+    """Axes whose table of offsets stays in the cache, if those fill a block, and outer ones, which are stacked.
 
     >>> axes = [Axis((label,), 1000, (1000 ** (2 - label), None, 1000 ** (2 - label))) for label in range(3)]
     >>> [[axis.labels for axis in group] for group in _short(tuple(axes))]
     [[(2,)], [(0,), (1,)]]
     """
     taken = 0
-    while extent_of(axes[taken:]) > _LONG_TABLE and taken + 1 < len(axes):
+    while extent_of(axes[taken:]) > _LONG_TABLE and extent_of(axes[taken + 1 :]) >= _FULL_BLOCK:
         taken += 1
     return axes[taken:], axes[:taken]
 
