@@ -27,7 +27,7 @@
 
 enum { MOST_LANES = 4096, TILE_WORK = 1 << 15, WORTH_A_THREAD = 1 << 18, WORTH_RELEASING_THE_GIL = 1 << 14 };
 enum { STREAMED_BYTES = 1 << 24 }; /* a result that leaves the cache before anybody reads it */
-enum { SHORTEST_STAGED = 4 * CACHE_LINE, STAGED_BYTES = 1 << 14 };
+enum { SHORTEST_STAGED = 4 * CACHE_LINE, STAGED_BYTES = 1 << 14, SHORT_SUM = 4 };
 
 typedef struct {
     ArrayForm result;
@@ -52,24 +52,43 @@ typedef struct {
     char *result;
 } Call;
 
-/* Computes a rectangle beside the result, and writes it there past the cache. */
+/* What waits in a buffer to be written past the cache, and where. */
+typedef struct {
+    char *buffer, *target;
+    Index bytes;
+} Staged;
+
+static void flush(Staged *staged) {
+    if (staged->bytes > 0) SIMD_CHOICE(copy_kernels)->stream_run(staged->buffer, staged->target, staged->bytes);
+    staged->bytes = 0;
+}
+
+/* Computes a rectangle beside the result. Where its rows follow one another, it waits for others that follow it. */
 static void compute_staged(const PairPlan *plan, const PairTile *tile, const char *first, const char *second,
-                           char *result, char *buffer) {
-    const Index bytes = ELEMENT_BYTES[plan->result.type], row_bytes = tile->row_result * bytes;
+                           char *result, Staged *staged) {
+    const Index item = ELEMENT_BYTES[plan->result.type], row_bytes = tile->lanes * item;
     PairTile inside = *tile;
     inside.streams = false;
-    if (!plan->rows_are_a_run) inside.row_result = tile->lanes;
-    plan->loop(&inside, first, second, buffer);
-    void (*const stream)(const char *, char *, Index) = SIMD_CHOICE(copy_kernels)->stream_run;
-    if (plan->rows_are_a_run) stream(buffer, result, tile->rows * row_bytes);
-    for (Index row = 0; row < tile->rows && !plan->rows_are_a_run; row++)
-        stream(buffer + row * tile->lanes * bytes, result + row * row_bytes, tile->lanes * bytes);
+    inside.row_result = tile->lanes;
+    const bool waits = plan->rows_are_a_run || tile->rows == 1;
+    if (!waits || result != staged->target + staged->bytes ||
+        staged->bytes + tile->rows * row_bytes > plan->staged_bytes)
+        flush(staged);
+    if (staged->bytes == 0) staged->target = result;
+    plan->loop(&inside, first, second, staged->buffer + staged->bytes);
+    if (waits) {
+        staged->bytes += tile->rows * row_bytes;
+        return;
+    }
+    for (Index row = 0; row < tile->rows; row++)
+        SIMD_CHOICE(copy_kernels)
+            ->stream_run(staged->buffer + row * row_bytes, result + row * tile->row_result * item, row_bytes);
 }
 
 static void compute(void *context, Index begin, Index end) {
     const Call *call = context;
     const PairPlan *plan = call->plan;
-    char *buffer = plan->staged_bytes > 0 ? scratch_acquire((size_t)plan->staged_bytes) : NULL;
+    Staged staged = {.buffer = plan->staged_bytes > 0 ? scratch_acquire((size_t)plan->staged_bytes) : NULL};
     const Index bytes = ELEMENT_BYTES[plan->result.type];
     const Index blocks = plan->row_blocks * plan->lane_blocks;
     StridedWalk walk;
@@ -85,15 +104,16 @@ static void compute(void *context, Index begin, Index end) {
         tile.lanes = smaller(plan->lanes - lane_block * plan->tile.lanes, plan->tile.lanes);
         const char *first = call->first + offset[FIRST] * bytes, *second = call->second + offset[SECOND] * bytes;
         char *result = call->result + offset[RESULT] * bytes;
-        if (buffer != NULL) compute_staged(plan, &tile, first, second, result, buffer);
+        if (staged.buffer != NULL) compute_staged(plan, &tile, first, second, result, &staged);
         else plan->loop(&tile, first, second, result);
         if (++block == blocks) {
             block = 0;
             group_walk_step(&walk, &plan->outer);
         }
     }
+    if (staged.buffer != NULL) flush(&staged);
     if (tile.streams) SIMD_CHOICE(copy_kernels)->finish_stream();
-    if (buffer != NULL) scratch_release(buffer, (size_t)plan->staged_bytes);
+    if (staged.buffer != NULL) scratch_release(staged.buffer, (size_t)plan->staged_bytes);
 }
 
 static double terms_of(const PairPlan *plan) { return (double)plan->result.size * (double)plan->tile.depth; }
@@ -166,9 +186,9 @@ static Group take_lanes(PairPlan *plan, Group *kept, const PairLoops *loops) {
 }
 
 /* Whether rows along this axis follow one another in a result that is written past the cache, where lines in part cost
- * most. */
+ * most: not where sums are long. */
 static bool goes_on(const PairPlan *plan, const GroupAxis *axis) {
-    return plan->result.bytes >= STREAMED_BYTES && plan->lanes == plan->tile.lanes &&
+    return plan->result.bytes >= STREAMED_BYTES && plan->tile.depth <= SHORT_SUM && plan->lanes == plan->tile.lanes &&
            plan->lanes * ELEMENT_BYTES[plan->result.type] % CACHE_LINE != 0 && axis->stride[RESULT] == plan->lanes;
 }
 
@@ -215,6 +235,7 @@ static void choose_staging(PairPlan *plan) {
     const Index rows = STAGED_BYTES / (tile->lanes * bytes) / 4 * 4;
     tile->rows = smaller(tile->rows, rows < 4 ? 4 : rows);
     plan->staged_bytes = tile->lanes * tile->rows * bytes;
+    if (plan->staged_bytes < STAGED_BYTES) plan->staged_bytes = STAGED_BYTES;
 }
 
 static int make_tables(PairPlan *plan, const Group *contracted, const Group *lanes) {
