@@ -103,6 +103,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--seconds", type=float, default=5.0, help="about how long each network runs")
     command.add_argument("--only", default="", help="networks whose name contains this")
     command.add_argument("--top", type=int, default=20, help="how many steps are shown, those first that lose most")
+    command.add_argument("--drawn", action="store_true", help="networks that nothing was tuned on, too")
     command.add_argument("--folder", type=Path, default=None, help="default: the environment's IRONSTRIDE_NETWORKS")
     command = commands.add_parser("sliced", help="a network too large for memory, under a limit, killed and resumed")
     command.add_argument("--nodes", type=int, default=244, help="of a random 3-regular graph")
@@ -231,7 +232,8 @@ def _steps(options: argparse.Namespace) -> dict[str, Any]:
 
     folder = options.folder or os.environ.get("IRONSTRIDE_NETWORKS")
     profiles = []
-    for one in steps.measure(Path(folder) if folder else None, options.only, options.threads, options.seconds):
+    found = Path(folder) if folder else None
+    for one in steps.measure(found, options.only, options.threads, options.seconds, with_drawn=options.drawn):
         print(steps.as_markdown(one, options.top) + "\n", flush=True)
         profiles.append({**one._asdict(), "steps": [step._asdict() for step in one.steps]})
     return {"profiles": profiles}

@@ -7,6 +7,7 @@ are in a call. Steps with one kernel are one line. Limits are those of ``benchma
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -15,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 import tensor_einsum
 import tensor_runtime as tr
-from benchmarks import einsum
+from benchmarks import drawn, einsum
 from benchmarks.drawing import draw
 from benchmarks.measuring import Crew
 from benchmarks.report import duration
@@ -48,13 +49,18 @@ class Profile(NamedTuple):
     steps: tuple[StepTime, ...]
 
 
-def measure(folder: Path | None, only: str, threads: Sequence[int], seconds: float) -> Iterator[Profile]:
-    """Every network whose name contains ``only`` at every number of threads, each for about so many seconds."""
+def measure(
+    folder: Path | None, only: str, threads: Sequence[int], seconds: float, *, with_drawn: bool = False
+) -> Iterator[Profile]:
+    """Every network whose name contains ``only`` at every number of threads, each for about so many seconds.
+
+    ``with_drawn`` adds those of ``benchmarks.drawn``.
+    """
     for count in threads:
         crew = Crew(count, {})
         try:
             with tr.set_threads(count):
-                for row in einsum.rows(folder):
+                for row in chain(einsum.rows(folder), drawn.rows(folder) if with_drawn else ()):
                     if only in row.name:
                         yield _profile(row, count, seconds, crew.limits)
         finally:

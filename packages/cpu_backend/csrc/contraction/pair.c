@@ -17,15 +17,17 @@
 #include "contraction/pair.h"
 #include "core/arguments.h"
 #include "contraction/groups.h"
+#include "core/caching_allocator.h"
 #include "core/kernel.h"
 #include "core/threads.h"
 #include "core/topics.h"
+#include "copy/permute.h"
 
 #include <stdlib.h>
 
 enum { MOST_LANES = 4096, TILE_WORK = 1 << 15, WORTH_A_THREAD = 1 << 18, WORTH_RELEASING_THE_GIL = 1 << 14 };
-enum { UNCACHED_BYTES = 1 << 21 }; /* a result that the second-level cache cannot hold */
 enum { STREAMED_BYTES = 1 << 24 }; /* a result that leaves the cache before anybody reads it */
+enum { SHORTEST_STAGED = 4 * CACHE_LINE, STAGED_BYTES = 1 << 14, SHORT_SUM = 4 };
 
 typedef struct {
     ArrayForm result;
@@ -38,6 +40,10 @@ typedef struct {
     Index lane_step[ROLES]; /* offsets from a rectangle to the next one along the lanes */
     Index row_blocks, lane_blocks;
     Index *tables[4]; /* along and across, of the first and the second operand */
+    /* Of a large result whose rows are no whole lines of the cache: rectangles go through a buffer, and from there past
+     * the cache, all but the lines in part at the ends of runs. */
+    Index staged_bytes;  /* of the buffer; 0 for none */
+    bool rows_are_a_run; /* they follow one another in the result */
 } PairPlan;
 
 typedef struct {
@@ -46,9 +52,43 @@ typedef struct {
     char *result;
 } Call;
 
+/* What waits in a buffer to be written past the cache, and where. */
+typedef struct {
+    char *buffer, *target;
+    Index bytes;
+} Staged;
+
+static void flush(Staged *staged) {
+    if (staged->bytes > 0) SIMD_CHOICE(copy_kernels)->stream_run(staged->buffer, staged->target, staged->bytes);
+    staged->bytes = 0;
+}
+
+/* Computes a rectangle beside the result. Where its rows follow one another, it waits for others that follow it. */
+static void compute_staged(const PairPlan *plan, const PairTile *tile, const char *first, const char *second,
+                           char *result, Staged *staged) {
+    const Index item = ELEMENT_BYTES[plan->result.type], row_bytes = tile->lanes * item;
+    PairTile inside = *tile;
+    inside.streams = false;
+    inside.row_result = tile->lanes;
+    const bool waits = plan->rows_are_a_run || tile->rows == 1;
+    if (!waits || result != staged->target + staged->bytes ||
+        staged->bytes + tile->rows * row_bytes > plan->staged_bytes)
+        flush(staged);
+    if (staged->bytes == 0) staged->target = result;
+    plan->loop(&inside, first, second, staged->buffer + staged->bytes);
+    if (waits) {
+        staged->bytes += tile->rows * row_bytes;
+        return;
+    }
+    for (Index row = 0; row < tile->rows; row++)
+        SIMD_CHOICE(copy_kernels)
+            ->stream_run(staged->buffer + row * row_bytes, result + row * tile->row_result * item, row_bytes);
+}
+
 static void compute(void *context, Index begin, Index end) {
     const Call *call = context;
     const PairPlan *plan = call->plan;
+    Staged staged = {.buffer = plan->staged_bytes > 0 ? scratch_acquire((size_t)plan->staged_bytes) : NULL};
     const Index bytes = ELEMENT_BYTES[plan->result.type];
     const Index blocks = plan->row_blocks * plan->lane_blocks;
     StridedWalk walk;
@@ -62,13 +102,18 @@ static void compute(void *context, Index begin, Index end) {
             offset[role] = walk.offset[role] + row * plan->row.stride[role] + lane_block * plan->lane_step[role];
         tile.rows = smaller(plan->row.extent - row, plan->tile.rows);
         tile.lanes = smaller(plan->lanes - lane_block * plan->tile.lanes, plan->tile.lanes);
-        plan->loop(&tile, call->first + offset[FIRST] * bytes, call->second + offset[SECOND] * bytes,
-                   call->result + offset[RESULT] * bytes);
+        const char *first = call->first + offset[FIRST] * bytes, *second = call->second + offset[SECOND] * bytes;
+        char *result = call->result + offset[RESULT] * bytes;
+        if (staged.buffer != NULL) compute_staged(plan, &tile, first, second, result, &staged);
+        else plan->loop(&tile, first, second, result);
         if (++block == blocks) {
             block = 0;
             group_walk_step(&walk, &plan->outer);
         }
     }
+    if (staged.buffer != NULL) flush(&staged);
+    if (tile.streams) SIMD_CHOICE(copy_kernels)->finish_stream();
+    if (staged.buffer != NULL) scratch_release(staged.buffer, (size_t)plan->staged_bytes);
 }
 
 static double terms_of(const PairPlan *plan) { return (double)plan->result.size * (double)plan->tile.depth; }
@@ -140,19 +185,30 @@ static Group take_lanes(PairPlan *plan, Group *kept, const PairLoops *loops) {
     return lanes;
 }
 
-/* Takes one more axis as rows: if vectors can be shared along one, the longest such axis, else the longest, or in a
- * large result the one that is walked first. */
+/* Whether rows along this axis follow one another in a result that is written past the cache, where lines in part cost
+ * most: not where sums are long. */
+static bool goes_on(const PairPlan *plan, const GroupAxis *axis) {
+    return plan->result.bytes >= STREAMED_BYTES && plan->tile.depth <= SHORT_SUM && plan->lanes == plan->tile.lanes &&
+           plan->lanes * ELEMENT_BYTES[plan->result.type] % CACHE_LINE != 0 && axis->stride[RESULT] == plan->lanes;
+}
+
+/* Takes one more axis as rows: one that goes on where lanes end; else, if vectors can be shared along one, the longest
+ * such axis, else the longest, or in a large result the one that is walked first. */
 static void take_rows(PairPlan *plan, Group *kept, const PairLoops *loops) {
     int best = -1;
-    bool best_shares = false;
+    bool best_shares = false, best_goes_on = false;
     for (int axis = 0; axis < kept->rank; axis++) {
         /* Without a sum, writing one row after another is what counts. */
         bool shares = plan->loop == loops->scaled && plan->tile.depth > 1 && kept->axes[axis].stride[FIRST] == 0;
         const bool longer = best < 0 || kept->axes[axis].extent >= kept->axes[best].extent;
-        const bool nearer = !shares && plan->result.bytes >= UNCACHED_BYTES; /* the axes are given in this order */
-        if (best < 0 || (shares && !best_shares) || (shares == best_shares && (longer || nearer))) {
+        /* The axes are given in the order in which they lie near one another; four rows share vectors. */
+        const bool nearer = plan->result.bytes > CACHED_BYTES && (!shares || kept->axes[axis].extent >= 4);
+        const bool goes = goes_on(plan, kept->axes + axis);
+        if (best < 0 || goes ||
+            (!best_goes_on && ((shares && !best_shares) || (shares == best_shares && (longer || nearer))))) {
             best = axis;
             best_shares = shares;
+            best_goes_on = goes;
         }
     }
     plan->row = best < 0 ? (GroupAxis){1, {0, 0, 0}} : take_axis(kept, best);
@@ -163,6 +219,23 @@ static void take_rows(PairPlan *plan, Group *kept, const PairLoops *loops) {
     plan->tile.row_first = plan->row.stride[FIRST];
     plan->tile.row_second = plan->row.stride[SECOND];
     plan->tile.row_result = plan->row.stride[RESULT];
+}
+
+/* Whether rectangles pass through a buffer, and which. */
+static void choose_staging(PairPlan *plan) {
+    PairTile *tile = &plan->tile;
+    const Index bytes = ELEMENT_BYTES[plan->result.type];
+    plan->rows_are_a_run = tile->row_result == plan->lanes && plan->lanes == tile->lanes;
+    const Index run = plan->rows_are_a_run ? tile->lanes * tile->rows : tile->lanes;
+    tile->streams = plan->result.bytes >= STREAMED_BYTES;
+    if (!tile->streams || run * bytes < SHORTEST_STAGED) return;
+    if (plan->loop != SIMD_CHOICE(pair_kernels)->of_type[plan->result.type].tables &&
+        tile->lanes * bytes % CACHE_LINE == 0 && tile->row_result * bytes % CACHE_LINE == 0)
+        return;
+    const Index rows = STAGED_BYTES / (tile->lanes * bytes) / 4 * 4;
+    tile->rows = smaller(tile->rows, rows < 4 ? 4 : rows);
+    plan->staged_bytes = tile->lanes * tile->rows * bytes;
+    if (plan->staged_bytes < STAGED_BYTES) plan->staged_bytes = STAGED_BYTES;
 }
 
 static int make_tables(PairPlan *plan, const Group *contracted, const Group *lanes) {
@@ -214,9 +287,9 @@ static PyObject *bind_pair(PyObject *module, PyObject *const *arguments, Py_ssiz
     const PairLoops *loops = &SIMD_CHOICE(pair_kernels)->of_type[type];
     if (prefers_second(&kept)) swap_operands(plan, &kept, &contracted);
     plan->tile.depth = contracted.size;
-    plan->tile.streams = plan->result.bytes >= STREAMED_BYTES;
     Group lanes = take_lanes(plan, &kept, loops);
     take_rows(plan, &kept, loops);
+    choose_staging(plan);
     plan->outer = kept;
     plan->row_blocks = pieces(plan->row.extent, plan->tile.rows);
     plan->lane_blocks = pieces(plan->lanes, plan->tile.lanes);

@@ -6,7 +6,6 @@
 #include "copy/permute.h"
 
 enum {
-    CACHE_LINE = 64,
     STREAM_BYTES = 4 << 20 /* of a target that is written past the cache */
 };
 

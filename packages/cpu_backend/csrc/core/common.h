@@ -13,7 +13,8 @@
 typedef int64_t Index;
 _Static_assert(sizeof(void *) == 8, "lengths and offsets of 64 bits are used as sizes and addresses");
 
-enum { MAX_RANK = 64 }; /* of a NumPy array, and so of a transposed array */
+enum { CACHE_LINE = 64, CACHED_BYTES = 1 << 20 }; /* what stays in the second-level cache beside other arrays */
+enum { MAX_RANK = 64 };                           /* of a NumPy array, and so of a transposed array */
 
 typedef enum { F32, F64, C32, C64, I32, I64, BOOL, ELEMENT_TYPES } ElementType;
 

@@ -2,6 +2,7 @@
 #include "core/kernel.h"
 
 #include <stdatomic.h>
+#include <structmember.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,7 @@ PyObject *kernel_new(const char *name, vectorcallfunc call, void *plan, void (*r
     kernel->compute = NULL;
     kernel->result = NULL;
     kernel->nanoseconds = kernel->shared_from = 0.0;
+    kernel->workspace_bytes = 0;
     return (PyObject *)kernel;
 }
 
@@ -150,6 +152,12 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static PyMemberDef members[] = {
+    {"workspace_bytes", T_PYSSIZET, offsetof(Kernel, workspace_bytes), READONLY,
+     "Bytes that a call takes besides its result."},
+    {NULL, 0, 0, 0, NULL},
+};
+
 PyTypeObject Kernel_Type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "tensor_cpu._native.Kernel",
     .tp_doc = "A kernel bound to the forms of its operands: arrays in, array out.",
@@ -158,6 +166,7 @@ PyTypeObject Kernel_Type = {
     .tp_repr = represent,
     .tp_call = PyVectorcall_Call,
     .tp_methods = methods,
+    .tp_members = members,
     .tp_vectorcall_offset = offsetof(Kernel, call),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
 };

@@ -42,6 +42,7 @@ typedef struct {
     Compute *compute;  /* kernel_computes(); NULL for none */
     const ArrayForm *result;
     double nanoseconds, shared_from; /* that a call takes in one thread; from which it is shared among threads */
+    size_t workspace_bytes;          /* that a call takes besides its result, where it tells; Python reads it */
 } Kernel;
 
 extern PyTypeObject Kernel_Type;

@@ -16,6 +16,7 @@ extern PyMethodDef permute_functions[];
 extern PyMethodDef convert_functions[];
 extern PyMethodDef gemm_functions[];
 extern PyMethodDef pair_functions[];
+extern PyMethodDef copied_functions[];
 extern PyMethodDef products_functions[];
 extern PyMethodDef elementwise_functions[];
 extern PyMethodDef reduce_functions[];

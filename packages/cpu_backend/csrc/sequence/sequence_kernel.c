@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 enum { MOST_STEPS = 1 << 24, FEWEST_STEPS = 2 /* that compute, for a sequence to be worth it */ };
-enum { OTHER_KERNEL_BYTES = 200, LINE = 64 }; /* what a kernel is counted for whose size is not known; of a cache */
+enum { OTHER_KERNEL_BYTES = 200 }; /* what a kernel is counted for whose size is not known */
 
 bool sequence_refuse(const char *what, int number) {
     PyErr_Format(PyExc_ValueError, "bind_sequence: step %d %s", number, what);
@@ -135,7 +135,7 @@ static PyObject *bind_sequence(PyObject *module, PyObject *const *arguments, Py_
         Py_RETURN_NONE;
     }
     const size_t held = (size_t)sequence->owner_count * sizeof(void *);
-    sequence->space_bytes = (size_t)rounded_up((Index)(sequence_addresses(sequence) + held), LINE);
+    sequence->space_bytes = (size_t)rounded_up((Index)(sequence_addresses(sequence) + held), CACHE_LINE);
     sequence->space_bytes += sequence->arena_bytes;
     const long long entries = (long long)(bytes_of(sequence) / sizeof(int64_t));
     return kernel_with_tables(kernel_new("sequence", sequence_call, sequence, release), entries);

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LARGEST_ARENA = 1 << 20, LINE = 64 };   /* bytes */
+enum { LARGEST_ARENA = 1 << 20 };              /* bytes */
 static const double LONGEST_STRETCH = 1000000; /* nanoseconds, after which signals are looked at */
 
 /* Whether the kernel says that it gives a view that begins where its operand does. */
@@ -82,7 +82,7 @@ static void find_last_readers(Draft *draft) {
 
 /* The first place that is free; -1 where there is none that ends within so many bytes. */
 static Index arena_take(Draft *draft, size_t bytes, Index most) {
-    const Index size = rounded_up(bytes > 0 ? (Index)bytes : 1, LINE);
+    const Index size = rounded_up(bytes > 0 ? (Index)bytes : 1, CACHE_LINE);
     Index begin = 0;
     int at = 0;
     for (; at < draft->used_count && draft->used[at].begin - begin < size; at++) begin = draft->used[at].end;

@@ -9,6 +9,8 @@ from typing import Any
 
 from tensor_cpu.kernels.reduction.native import Loops
 
+CACHE_LINE: int
+CACHED_BYTES: int
 MOST_AXES: int
 PAIR_TABLE: int
 FEWEST_LANES: int
@@ -52,6 +54,15 @@ def bind_tiny_contraction(
     labels_out: tuple[int, ...],
     /,
 ) -> Kernel | None: ...
+def bind_copied(
+    dtype: str,
+    shape: tuple[int, ...],
+    kernel: Kernel,
+    first: Kernel | None,
+    second: Kernel | None,
+    result: Kernel | None,
+    /,
+) -> Kernel: ...
 def bind_copy(extents: tuple[int, ...], strides: tuple[int, ...], dtype: str, /) -> Kernel: ...
 def bind_copy_into(
     extents: tuple[int, ...], target_strides: tuple[int, ...], source_strides: tuple[int, ...], dtype: str, /

@@ -12,7 +12,7 @@ INLINE NAME(Vector) NAME(mask)(NAME(Vector) x) {
 #endif
 }
 
-/* A block of `rows` by `vectors` vectors of the result, the last of which has only `part` lanes unless that is 0. All
+/* A block of `rows` by `vectors` vectors of the result, of which the last has only `part` lanes unless that is 0. All
  * numbers but part are constants where this is inlined. */
 INLINE void NAME(block)(const PairTile *tile, const NAME(Part) * first, const NAME(Part) * second, NAME(Part) * result,
                         const int rows, const int vectors, const bool shared, const bool both, const Index part) {
@@ -31,12 +31,13 @@ INLINE void NAME(block)(const PairTile *tile, const NAME(Part) * first, const NA
             for (int i = 0; i < vectors; i++) {
                 if (row == 0 || !shared) {
                     const NAME(Part) *from = x + row * tile->row_first * PARTS + i * step;
-                    factors[i] = NAME(mask)(part ? NAME(load_part)(from, part) : NAME(load)(from));
+                    factors[i] = NAME(mask)(part && i + 1 == vectors ? NAME(load_part)(from, part) : NAME(load)(from));
                 }
                 const NAME(Part) *other = y + row * tile->row_second * PARTS;
                 if (both) {
                     other += i * step;
-                    NAME(Vector) factor = part ? NAME(load_part)(other, part) : NAME(load)(other);
+                    NAME(Vector)
+                    factor = part && i + 1 == vectors ? NAME(load_part)(other, part) : NAME(load)(other);
                     sums[row][i] = NAME(add_product)(sums[row][i], factors[i], factor);
                 } else {
                     sums[row][i] = NAME(add_scaled)(sums[row][i], factors[i], other);
@@ -50,7 +51,7 @@ INLINE void NAME(block)(const PairTile *tile, const NAME(Part) * first, const NA
         for (int i = 0; i < vectors; i++) {
             NAME(Part) *to = result + row * tile->row_result * PARTS + i * step;
             NAME(Vector) value = NAME(truth)(NAME(value)(sums[row][i]));
-            if (part) NAME(store_part)(to, value, part);
+            if (part && i + 1 == vectors) NAME(store_part)(to, value, part);
             else if (tile->streams && (uintptr_t)to % VECTOR_BYTES == 0) stream_words(to, (Words)value);
             else NAME(store)(to, value);
         }
@@ -65,12 +66,14 @@ INLINE void NAME(strip)(const PairTile *tile, const NAME(Part) * first, const NA
     for (; lane + vectors * step <= tile->lanes; lane += vectors * step)
         NAME(block)(tile, first + lane * PARTS, both ? second + lane * PARTS : second, result + lane * PARTS, rows,
                     vectors, shared, both, 0);
-    for (; lane + step <= tile->lanes; lane += step)
-        NAME(block)(tile, first + lane * PARTS, both ? second + lane * PARTS : second, result + lane * PARTS, rows, 1,
-                    shared, both, 0);
-    if (lane < tile->lanes)
-        NAME(block)(tile, first + lane * PARTS, both ? second + lane * PARTS : second, result + lane * PARTS, rows, 1,
-                    shared, both, tile->lanes - lane);
+    if (lane == tile->lanes) return;
+    const Index left = tile->lanes - lane, part = left % step;
+    const NAME(Part) *x = first + lane * PARTS, *y = both ? second + lane * PARTS : second;
+    NAME(Part) *to = result + lane * PARTS;
+    if (left > 3 * step) NAME(block)(tile, x, y, to, rows, 4, shared, both, part);
+    else if (left > 2 * step) NAME(block)(tile, x, y, to, rows, 3, shared, both, part);
+    else if (left > step) NAME(block)(tile, x, y, to, rows, 2, shared, both, part);
+    else NAME(block)(tile, x, y, to, rows, 1, shared, both, part);
 }
 
 /* Row by row. */
@@ -80,7 +83,6 @@ INLINE void NAME(rows)(const PairTile *tile, const char *first, const char *seco
     for (Index row = 0; row < tile->rows; row++)
         NAME(strip)(tile, x + row * tile->row_first * PARTS, y + row * tile->row_second * PARTS,
                     to + row * tile->row_result * PARTS, 1, false, both);
-    if (tile->streams) stream_end();
 }
 
 static void NAME(scaled)(const PairTile *tile, const char *first, const char *second, char *result) {
@@ -98,7 +100,6 @@ static void NAME(shared)(const PairTile *tile, const char *first, const char *se
     if (tile->rows - row == 3) NAME(strip)(tile, x, y, to, 3, true, false);
     else if (tile->rows - row == 2) NAME(strip)(tile, x, y, to, 2, true, false);
     else if (tile->rows - row == 1) NAME(strip)(tile, x, y, to, 1, true, false);
-    if (tile->streams) stream_end();
 }
 
 static void NAME(both)(const PairTile *tile, const char *first, const char *second, char *result) {

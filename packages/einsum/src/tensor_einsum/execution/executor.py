@@ -78,7 +78,7 @@ class Executable:
         self._sequence: Kernel | None = None
         self.needed_bytes = plan.intermediate_bytes  # beside the operands
         for instruction in instructions:
-            if hasattr(instruction.kernel, "workspace_bytes"):
+            if getattr(instruction.kernel, "workspace_bytes", 0):
                 workspaces = [workspace_of(instruction.kernel) for instruction in instructions]
                 self.needed_bytes = peak_bytes(plan.steps, len(plan.inputs), workspaces)
                 break

@@ -166,8 +166,15 @@ def _bind(x: Operand, y: Operand, result: Operand) -> Kernel:
             return bind_scatter(plan, result)
         case MatrixProduct():
             product = gemm.bind_product(plan, x, y, result) or numpy_products.bind_product(plan, x, y, result)
-            return with_workspace(product, plan.workspace_bytes(x, y, result)) if plan.copies else product
+            return _telling_workspace(product, plan, x, y, result)
     return bind_broadcast_sum(plan, x, y, result)
+
+
+def _telling_workspace(kernel: Kernel, plan: MatrixProduct, x: Operand, y: Operand, result: Operand) -> Kernel:
+    """The kernel, which now says what it takes; a native one does by itself."""
+    if not plan.copies or workspace_of(kernel):
+        return kernel
+    return with_workspace(kernel, plan.workspace_bytes(x, y, result))
 
 
 def _bind_conjugated(x: Operand, y: Operand, result: Operand) -> Kernel | None:
@@ -175,7 +182,7 @@ def _bind_conjugated(x: Operand, y: Operand, result: Operand) -> Kernel | None:
     if not isinstance(plan, MatrixProduct):
         return None
     kernel = gemm.bind_product(plan, x, y, result, FIRST)
-    return kernel and with_workspace(kernel, plan.workspace_bytes(x, y, result))
+    return kernel and _telling_workspace(kernel, plan, x, y, result)
 
 
 def plan_contraction(x: Operand, y: Operand, result: Operand) -> Plan:

@@ -29,7 +29,7 @@ their number.
 - Pair kernel, per call, per rectangle and per strip of a row: 250, 13 and 3. A gathered factor: 0.25.
 - Scatter GEMM, per call and per product of a stack: 300 and 30. Packing an element: 0.4 where rows are neighbours, 0.5
   where steps of the sum are, else 0.45, gathered eight at once. Writing one: 0.12 in vectors, else 1.6.
-- A copy for BLAS: 1200, most of it Python, 0.9 an element beyond the cache, and 1.1 for one that leaves its neighbours.
+- A copy for BLAS: 120, 0.9 an element beyond the cache, and 1.1 for one that leaves its neighbours.
 """
 
 from __future__ import annotations
@@ -38,6 +38,9 @@ from typing import Final
 
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 
+CACHED_BYTES: Final = LIBRARY.CACHED_BYTES if AVAILABLE else 1 << 20
+"""Bytes of an array that stays in the second-level cache beside others."""
+_CACHED_ELEMENTS: Final = CACHED_BYTES // 8
 _PRODUCTS_CALL: Final = 150.0 if AVAILABLE else 1000.0  # a matrix product or a stack of them; NumPy makes views
 _LOOPS_CALL: Final = 1000.0
 _PRODUCT_CALL: Final = 40.0  # one more matrix product in a stack
@@ -52,15 +55,13 @@ _ALONG_CALL: Final = 50.0  # more, for a small product that sums along both fact
 _ALONG_FLOP: Final = 0.5
 _SMALL_PRODUCT: Final = 64**3  # multiply-adds up to which BLAS packs nothing
 _INTERLEAVED_RUN: Final = 20.0
-_INTERLEAVED_BYTES: Final = 1 << 21
 _UFUNC_CALL: Final = 700.0  # with the indexing around it
 _INNER_LOOP: Final = 12.0  # each time a ufunc starts on another run of elements
 _CONTIGUOUS: Final = 0.5  # one element of a multiply or an add, in the cache
 _STRIDED: Final = 1.2
-_COPY_CALL: Final = 1200.0 if AVAILABLE else 700.0
+_COPY_CALL: Final = 120.0 if AVAILABLE else 700.0
 _COPIED_RUN: Final = 0.15 if AVAILABLE else 1.0  # per element, when long runs are copied
 _COPIED_RUN_UNCACHED: Final = 0.9 if AVAILABLE else 2.5  # what does not fit into the second-level cache
-_CACHED: Final = 1 << 16  # elements
 _COPIED_ELEMENT: Final = 1.1 if AVAILABLE else 5.0  # when neighbours go far apart
 
 _PACKED: Final = 0.225  # one multiply-add of a vector, by loop
@@ -81,10 +82,10 @@ _WRITE_VECTOR: Final = 0.12
 _WRITE_SCATTERED: Final = 1.6
 LEAST_SCATTER: Final = _GEMM_CALL + _PRODUCT
 """The least that :func:`scatter` says."""
-_CACHED_BYTES: Final = 1 << 19  # bytes that stay in the second-level cache
 _UNCACHED: Final = 6.0  # how much slower vectors come from beyond it
 
-_BYTES: Final = {"bool": 1, "int32": 4, "int64": 8, "float32": 4, "float64": 8, "complex64": 8, "complex128": 16}
+ITEMSIZE: Final = {"bool": 1, "int32": 4, "int64": 8, "float32": 4, "float64": 8, "complex64": 8, "complex128": 16}
+"""Bytes of an element, by NumPy's name of its type."""
 _PARTS: Final = {"complex64": 2, "complex128": 2}  # that are multiplied; 1 of other types
 _VECTOR_BYTES: Final = {"avx512": 64, "avx2": 32, "plain": 16}
 _TILE: Final = {"avx512": (3, 8), "avx2": (3, 4), "plain": (2, 4)}  # vectors and columns; simd/gemm.c
@@ -100,7 +101,7 @@ def product(m: int, n: int, k: int, dtype: str) -> float:
     """
     flop = _BLAS_FLOP.get(dtype, _LOOP_FLOP)
     call = _PRODUCT_CALL if m * n > 1 else _PRODUCT_CALL / 4  # a lone dot product is called directly
-    written = m * n * _WRITTEN if min(m, n) > 1 and m * n > _CACHED else 0.0
+    written = m * n * _WRITTEN if min(m, n) > 1 and m * n > _CACHED_ELEMENTS else 0.0
     traffic = _TRAFFIC if m * n * k <= _SMALL_PRODUCT else _PACKED_TRAFFIC
     return call + 2 * m * n * k * flop + (m * n + m * k + n * k) * traffic + written
 
@@ -131,7 +132,7 @@ def interleaved(size: int, run: int, dtype: str) -> float:
     >>> interleaved(1 << 20, 16, "float64") > interleaved(1 << 10, 16, "float64")
     True
     """
-    return size / run * _INTERLEAVED_RUN if size * _BYTES[dtype] > _INTERLEAVED_BYTES else 0.0
+    return size / run * _INTERLEAVED_RUN if size * ITEMSIZE[dtype] > CACHED_BYTES else 0.0
 
 
 def loops(count: int, m: int, n: int, k: int) -> float:
@@ -154,7 +155,7 @@ def copy(size: int, run: int) -> float:
     >>> copy(1000, 100) < copy(1000, 2)
     True
     """
-    along = _COPIED_RUN if size < _CACHED else _COPIED_RUN_UNCACHED
+    along = _COPIED_RUN if size < _CACHED_ELEMENTS else _COPIED_RUN_UNCACHED
     return _COPY_CALL + size * (along + _COPIED_ELEMENT / run)
 
 
@@ -178,13 +179,13 @@ def pair(lanes: int, rows: int, others: int, depth: int, *, dtype: str, loop: st
     >>> not AVAILABLE or pair(**shape, **shared) < pair(**shape, **scaled) < pair(**shape, loop="tables", gathered=1)
     True
     """
-    itemsize, parts = _BYTES[dtype], _PARTS.get(dtype, 1)
+    itemsize, parts = ITEMSIZE[dtype], _PARTS.get(dtype, 1)
     vectors = -(-lanes * itemsize // _VECTOR_BYTES[LIBRARY.instruction_set()])
     if loop == "tables":
         each = lanes * gathered * _GATHERED + vectors * (_BOTH + _SCALED) * parts
         return _PAIR_CALL + others * (_RECTANGLE + rows * depth * (each + _STRIP))
     multiply_add = {"shared": _SHARED, "scaled": _SCALED, "both": _BOTH}[loop] * parts
-    if depth * lanes * itemsize > _CACHED_BYTES and rows > 1:
+    if depth * lanes * itemsize > CACHED_BYTES and rows > 1:
         multiply_add *= _UNCACHED
     strips = -(-rows // 4) if loop == "shared" else rows
     row = vectors * multiply_add
@@ -210,7 +211,7 @@ def scatter(
     >>> not AVAILABLE or scatter(**shape, **packed) < scatter(**shape, **scattered)
     True
     """
-    itemsize, parts = _BYTES[dtype], _PARTS.get(dtype, 1)
+    itemsize, parts = ITEMSIZE[dtype], _PARTS.get(dtype, 1)
     vectors, width = _TILE[LIBRARY.instruction_set()]
     width //= parts
     high = -(-rows * itemsize // _VECTOR_BYTES[LIBRARY.instruction_set()])
@@ -232,7 +233,7 @@ def least_pair(terms: int, dtype: str) -> float:
     >>> not AVAILABLE or least_pair(64**3, "float64") < pair(64, 64, 1, 64, dtype="float64", loop="shared")
     True
     """
-    itemsize, parts = _BYTES[dtype], _PARTS.get(dtype, 1)
+    itemsize, parts = ITEMSIZE[dtype], _PARTS.get(dtype, 1)
     multiply_add = min(_SHARED, _SCALED, _BOTH) * parts * itemsize / _VECTOR_BYTES[LIBRARY.instruction_set()]
     return _PAIR_CALL + terms * multiply_add
 
@@ -243,7 +244,7 @@ def least_native(terms: int, dtype: str) -> float:
     >>> not AVAILABLE or least_native(64**3, "float64") < pair(64, 64, 1, 64, dtype="float64", loop="shared")
     True
     """
-    itemsize, parts = _BYTES[dtype], _PARTS.get(dtype, 1)
+    itemsize, parts = ITEMSIZE[dtype], _PARTS.get(dtype, 1)
     multiply_add = min(_PACKED, _SHARED, _SCALED, _BOTH) * parts * itemsize / _VECTOR_BYTES[LIBRARY.instruction_set()]
     return min(_PAIR_CALL, _GEMM_CALL) + terms * multiply_add
 

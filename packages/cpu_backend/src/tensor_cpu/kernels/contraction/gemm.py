@@ -29,7 +29,14 @@ from tensor_cpu.kernels.axes import (
 )
 from tensor_cpu.kernels.contraction import cost
 from tensor_cpu.kernels.contraction.native import TYPE_NAMES
-from tensor_cpu.kernels.copy.matrix_copies import Strides, bind_rearranged, copy_strides, look_at
+from tensor_cpu.kernels.copy.matrix_copies import (
+    Strides,
+    bind_rearranged,
+    copy_strides,
+    gathered,
+    look_at,
+    rearranged,
+)
 from tensor_cpu.system.blas import blas_limit, open_blas
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
@@ -216,6 +223,8 @@ def bind_product(
     kernel = bind_matrices(result.dtype, shape, extents, stacked, *steps, conjugated)
     if kernel is None or not plan.copies:
         return kernel
+    if x.dtype == y.dtype == result.dtype:
+        return _between_copies(kernel, plan, result)
     groups = [(axis,) for axis in stack]
     if plan.copies_first:
         kernel = _after_first(kernel, look_at(x, groups, inner, columns, FIRST, copy_as=result.dtype))
@@ -224,6 +233,18 @@ def bind_product(
     if plan.permutes_result:
         kernel = _before(kernel, bind_rearranged((*stack, *rows, *columns), result))
     return ignoring_fp_errors(kernel)
+
+
+def _between_copies(kernel: Kernel, plan: MatrixProduct, result: Operand) -> Kernel:
+    """The same as one native kernel, which may be a step of a sequence."""
+    stack, rows, inner, columns = plan.stack, plan.rows, plan.inner, plan.columns
+    name = TYPE_NAMES[result.dtype]
+    copies = (
+        LIBRARY.bind_copy(*gathered(stack, inner, columns, FIRST), name) if plan.copies_first else None,
+        LIBRARY.bind_copy(*gathered(stack, rows, inner, SECOND), name) if plan.copies_second else None,
+        LIBRARY.bind_copy(*rearranged((*stack, *rows, *columns)), name) if plan.permutes_result else None,
+    )
+    return LIBRARY.bind_copied(name, result.shape, kernel, *copies)
 
 
 def _after_first(kernel: Kernel, copy: Callable[[Any], Any]) -> Kernel:

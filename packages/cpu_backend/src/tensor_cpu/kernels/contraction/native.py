@@ -36,9 +36,9 @@ _PAIR_TABLE: Final = LIBRARY.PAIR_TABLE if AVAILABLE else 0  # lanes of the loop
 _FEWEST_LANES: Final = LIBRARY.FEWEST_LANES if AVAILABLE else 0  # that are loaded as vectors rather than gathered
 _LONGEST_TABLE: Final = LIBRARY.LONGEST_TABLE if AVAILABLE else 0  # entries
 _LONG_TABLE: Final = 1 << 16  # entries of a table that the second-level cache keeps beside blocks
+_FULL_BLOCK: Final = 192  # rows or columns: fewer in a product of a stack cost more than a long table
 _PANEL: Final = 8  # neighbours that are packed as a run
-_CACHED: Final = 1 << 17  # elements of an array that stays in the second-level cache
-_LINE: Final = 8  # elements of a line of the cache
+_LINE: Final = LIBRARY.CACHE_LINE // 8 if AVAILABLE else 0  # elements of 8 bytes in a line of the cache
 _FAR: Final = 1 << 62  # no step in any of some arrays
 
 
@@ -88,7 +88,8 @@ def plan_native(
 def plan_pair(axes: Sequence[Axis], dtype: str, large: Sequence[int] = ()) -> PairProduct:
     """The sum of broadcast products; ``axes`` as from ``join``.
 
-    ``large`` has the roles of arrays that leave the cache, which decide in which order the result is computed. The
+    ``large`` has the roles of arrays that leave the cache, the largest first, which decide in which order the result is
+    computed: whole lines of the cache as they lie in the largest one, shorter runs so that lines are used at once. The
     estimate follows the choices of csrc/contraction/pair.c: the innermost axis is the lanes, another one the rows.
 
     >>> from tensor_cpu.kernels.axes import join, row_major
@@ -110,7 +111,8 @@ def plan_pair(axes: Sequence[Axis], dtype: str, large: Sequence[int] = ()) -> Pa
         sharing = [axis for axis in others if not axis.strides[role]] if steps == [0, 1] and depth > 1 else []
         rows = max([axis.extent for axis in sharing or others], default=1)
         loop = "both" if steps == [1, 1] else "shared" if sharing else "scaled"
-        kept = (*by_nearness(others, large), lane)
+        whole_lines = lane.extent >= _LINE
+        kept = (*(_by_steps(others, large[0]) if large and whole_lines else by_nearness(others, large)), lane)
         return PairProduct(kept, contracted, estimate(lane.extent, rows, size // lane.extent // rows, loop=loop))
     lanes, taken = min(lane.extent, _PAIR_TABLE), 1
     while taken < len(kept) and 2 * lanes <= _PAIR_TABLE:
@@ -124,13 +126,15 @@ def plan_pair(axes: Sequence[Axis], dtype: str, large: Sequence[int] = ()) -> Pa
 
 
 def large_roles(x: Operand, y: Operand, result: Operand) -> tuple[int, ...]:
-    """Which arrays leave the second-level cache.
+    """Which arrays leave the second-level cache, the largest first.
 
     >>> from tensor_cpu.kernels.axes import row_major
     >>> large_roles(*(row_major((0, 1), (2, extent), "float64") for extent in (9, 99_999, 9)))
     (1,)
     """
-    return tuple([role for role, one in enumerate((x, y, result)) if one.size > _CACHED])
+    sizes = x.size, y.size, result.size
+    most = cost.CACHED_BYTES // cost.ITEMSIZE[result.dtype]
+    return tuple(sorted([role for role, size in enumerate(sizes) if size > most], key=lambda role: -sizes[role]))
 
 
 def by_nearness(axes: Group, roles: Sequence[int]) -> Group:
@@ -145,6 +149,11 @@ def by_nearness(axes: Group, roles: Sequence[int]) -> Group:
     if len(axes) < 2 or not roles:
         return axes
     return tuple(sorted(axes, key=lambda axis: -_nearness(axis, roles)))
+
+
+def _by_steps(axes: Group, role: int) -> Group:
+    """The axes as they lie in the array of a role, those that it lacks innermost."""
+    return tuple(sorted(axes, key=lambda axis: -abs(axis.strides[role] or 0)))
 
 
 def _nearness(axis: Axis, roles: Sequence[int]) -> int:
@@ -236,14 +245,14 @@ def _cheap_scatter(
 
 
 def _short(axes: Group) -> tuple[Group, Group]:
-    """Axes whose table of offsets stays in the cache, if they are several, and outer ones, which are stacked.
+    """Axes whose table of offsets stays in the cache, if those fill a block, and outer ones, which are stacked.
 
     >>> axes = [Axis((label,), 1000, (1000 ** (2 - label), None, 1000 ** (2 - label))) for label in range(3)]
     >>> [[axis.labels for axis in group] for group in _short(tuple(axes))]
     [[(2,)], [(0,), (1,)]]
     """
     taken = 0
-    while extent_of(axes[taken:]) > _LONG_TABLE and taken + 1 < len(axes):
+    while extent_of(axes[taken:]) > _LONG_TABLE and extent_of(axes[taken + 1 :]) >= _FULL_BLOCK:
         taken += 1
     return axes[taken:], axes[:taken]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tensor_cpu.kernels.axes import RESULT, Axis, Look, Operand, access, by_stride, look
+from tensor_cpu.kernels.axes import RESULT, Axis, Look, Operand, Shape, access, by_stride, look
 from tensor_cpu.kernels.copy.permute import bind_copy, bind_fill
 
 Group = tuple[Axis, ...]
@@ -33,8 +33,9 @@ def bind_rearranged(made: Group, result: Operand) -> Callable[[Any], Any]:
     """
     final = by_stride(made, RESULT)
     order = tuple(made.index(axis) for axis in final)
-    extents, extents_out = tuple(axis.extent for axis in made), tuple(axis.extent for axis in final)
-    fill = bind_fill(extents_out, tuple(prod(extents[place + 1 :]) for place in order))
+    extents = tuple(axis.extent for axis in made)
+    extents_out, strides = rearranged(made)
+    fill = bind_fill(extents_out, strides)
     shape, dtype, empty = result.shape, np.dtype(result.dtype), np.empty
 
     def put(product: Any) -> Any:
@@ -43,6 +44,32 @@ def bind_rearranged(made: Group, result: Operand) -> Callable[[Any], Any]:
         return out
 
     return put
+
+
+def rearranged(made: Group) -> tuple[Shape, Shape]:
+    """Extents of the result, outermost first, and the strides of a product without gaps along them.
+
+    >>> rearranged((Axis((0,), 2, (3, None, 1)), Axis((1,), 3, (None, 1, 2))))
+    ((3, 2), (1, 3))
+    """
+    final, strides, step = by_stride(made, RESULT), {}, 1
+    for axis in reversed(made):
+        strides[axis] = step
+        step *= axis.extent
+    return tuple([axis.extent for axis in final]), tuple([strides[axis] for axis in final])
+
+
+def gathered(stack: Group, outer: Group, inner: Group, role: int) -> tuple[Shape, Shape]:
+    """Extents of the copy that :func:`look_at` makes, outermost first, and the strides of the operand along them.
+
+    >>> from tensor_cpu.kernels.axes import FIRST
+    >>> rows, columns = Axis((1,), 3, (1, None, 1)), Axis((0,), 2, (3, 2, None))
+    >>> gathered((), (rows,), (columns,), FIRST)
+    ((2, 3), (3, 1))
+    """
+    axes = (*stack, *inner, *outer) if _swaps(outer, role) else (*stack, *outer, *inner)
+    present = [(axis.extent, stride) for axis in axes if (stride := axis.strides[role]) is not None]
+    return tuple([extent for extent, _ in present]), tuple([stride for _, stride in present])
 
 
 def look_at(

@@ -1,0 +1,112 @@
+"""Products between copies of operands or result as one kernel, and large results whose rows end amid lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensor_cpu.kernels.axes import Operand, join, row_major
+from tensor_cpu.kernels.contraction.gemm import bind_product, plan_product
+from tensor_cpu.kernels.contraction.native import bind_pair, large_roles, plan_pair, plan_scatter
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
+from tensor_runtime.backends.workspaces import workspace_of
+
+if not AVAILABLE:
+    pytest.skip("the extension is absent", allow_module_level=True)
+
+Array = np.ndarray[Any, Any]
+
+
+def three(subscripts: str, extents: dict[str, int], dtype: str) -> list[Operand]:
+    terms = subscripts.replace("->", ",").split(",")
+    return [row_major(tuple(map(ord, term)), tuple(extents[label] for label in term), dtype) for term in terms]
+
+
+def whole_numbers(seed: int, like: Operand) -> Array:
+    return np.random.default_rng(seed).integers(-4, 5, like.shape).astype(like.dtype)
+
+
+COPIED = {
+    "first": ("aibj,ijc->abc", (True, False, False)),
+    "second": ("ija,bicj->abc", (False, True, False)),
+    "both": ("aibj,icjd->abcd", (True, True, False)),
+    "result": ("leh,gfl->gefh", (False, False, True)),
+    "second and result": ("ijeh,gfji->gefh", (False, True, True)),
+}
+EXTENTS = dict(zip("abcdijefghl", (12, 20, 14, 18, 13, 16, 64, 4, 64, 4, 256), strict=True))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex64"])
+@pytest.mark.parametrize("what", COPIED)
+def test_products_between_copies_are_exact_and_compute_from_addresses(what: str, dtype: str) -> None:
+    subscripts, copied = COPIED[what]
+    x, y, result = three(subscripts, EXTENTS, dtype)
+    plan = plan_product(join(x, y, result), x, y, result)
+    assert (plan.copies_first, plan.copies_second, plan.permutes_result) == copied
+    kernel = bind_product(plan, x, y, result)
+    assert kernel is not None
+    first, second = whole_numbers(1, x), whole_numbers(2, y)
+    expected = np.einsum(subscripts, first, second)
+    assert np.array_equal(kernel(first, second), expected)
+    sizes = [one.size if flag else 0 for one, flag in zip((x, y, result), copied, strict=True)]
+    assert workspace_of(kernel) == sum(sizes) * np.dtype(dtype).itemsize
+    twice = LIBRARY.bind_sequence(2, [(kernel, 0, 1), (kernel, 0, 1)], 3, ValueError)
+    assert twice is not None  # as only kernels that compute from addresses are
+    assert np.array_equal(twice(first, second), expected)
+
+
+def test_a_kernel_between_copies_refuses_what_does_not_fit() -> None:
+    outer = LIBRARY.bind_pair("F64", (2, 3), ((2, 1, 0, 3), (3, 0, 1, 1)), ())
+    two, three, wrong = (LIBRARY.bind_copy((extent,), (1,), "F64") for extent in (2, 3, 1))
+    copied = LIBRARY.bind_copied("F64", (2, 3), outer, two, three, None)
+    assert copied(np.ones(2), np.ones(3)).tolist() == [[1.0] * 3] * 2
+    six = LIBRARY.bind_copy((3, 2), (1, 3), "F64")
+    turned = LIBRARY.bind_copied("F64", (3, 2), outer, None, None, six)
+    assert turned(np.array([1.0, 2.0]), np.array([1.0, 3.0, 5.0])).tolist() == [[1.0, 2.0], [3.0, 6.0], [5.0, 10.0]]
+    for copies in [(wrong, None, None), (None, wrong, None), (LIBRARY.bind_copy((2,), (1,), "F32"), None, None)]:
+        with pytest.raises(ValueError, match="a copy is not what is read"):
+            LIBRARY.bind_copied("F64", (2, 3), outer, *copies)
+    for shape, dtype in [((2, 2), "F64"), ((2, 3), "F32")]:
+        with pytest.raises(ValueError, match="another type or number of elements"):
+            LIBRARY.bind_copied(dtype, shape, outer, None, None, None)
+    with pytest.raises(TypeError, match="computes from 1 addresses"):
+        LIBRARY.bind_copied("F64", (2, 3), outer, outer, None, None)
+    with pytest.raises(TypeError, match="computes from 2 addresses"):
+        LIBRARY.bind_copied("F64", (2, 3), two, None, None, None)
+
+
+LARGE = {
+    "rows that follow one another": ("ij,k->kij", {"i": 27, "j": 81, "k": 1001}),
+    "rows apart": ("ij,kj->jki", {"i": 81, "j": 27, "k": 1001}),
+    "rows longer than a rectangle": ("i,k->ki", {"i": 5001, "k": 450}),
+    "both vectors": ("kij,jk->kij", {"i": 27, "j": 81, "k": 1001}),
+    "sums": ("mij,km->kij", {"i": 27, "j": 81, "k": 1001, "m": 3}),
+    "an operand in another order": ("kij,jik->kij", {"i": 27, "j": 81, "k": 1001}),
+    "rows that share vectors": ("mij,kml->kilj", {"i": 81, "j": 27, "k": 333, "l": 3, "m": 2}),
+}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("what", LARGE)
+def test_large_results_whose_rows_end_amid_lines_are_whole(what: str, threads: int) -> None:
+    subscripts, extents = LARGE[what]
+    x, y, result = three(subscripts, extents, "float64")
+    assert result.size * 8 >= 1 << 24
+    kernel = bind_pair(plan_pair(join(x, y, result), "float64", large_roles(x, y, result)), result)
+    first, second = whole_numbers(1, x), whole_numbers(2, y)
+    before = LIBRARY.threads()
+    LIBRARY.set_threads(threads)
+    try:
+        assert np.array_equal(kernel(first, second), np.einsum(subscripts, first, second))
+    finally:
+        LIBRARY.set_threads(before)
+
+
+def test_long_groups_of_axes_are_stacked_only_where_full_blocks_are_left() -> None:
+    """Else each product of a stack has three rows, and packing them takes ten times as long."""
+    for last, kept in [(3, (1 << 17, 3)), (256, (256,))]:
+        x, y, result = three("bsa,s->ba", {"b": 1 << 17, "s": 3, "a": last}, "float64")
+        plan = plan_scatter(join(x, y, result), x, y)
+        assert tuple(axis.extent for axis in plan.rows) == kept
