@@ -39,8 +39,9 @@ static PyObject *new_array(const Run *run, const Step *step) {
     const size_t bytes = step->form->bytes;
     if (run->region == NULL || bytes < ALLOCATOR_LARGE) return array_new(step->form);
     char *place = place_of(run, step);
-    return array_in_buffer(step->form, place ? allocator_acquire_at(place, bytes)
-                                             : allocator_acquire_outside(run->region, run->sequence->region_bytes, bytes));
+    void *buffer = place ? allocator_acquire_at(place, bytes)
+                         : allocator_acquire_outside(run->region, run->sequence->region_bytes, bytes);
+    return array_in_buffer(step->form, buffer);
 }
 
 static bool is_buffer(const Run *run, int owner) { return run->sequence->owner_bytes[owner] > 0; }

@@ -156,7 +156,7 @@ static PyObject *sequence_facts(PyObject *module, PyObject *kernel) {
 }
 
 PyMethodDef sequence_functions[] = {
-    {"sequence_facts", sequence_facts, METH_O, "Steps, stretches and forks of a sequence, bytes of its arena and of the region of its buffers."},
+    {"sequence_facts", sequence_facts, METH_O, "Steps, stretches and forks of a sequence, bytes of arena and region."},
     {"bind_sequence", (PyCFunction)(void (*)(void))bind_sequence, METH_FASTCALL,
      "A kernel that runs others one after another; None where that is no gain."},
     {NULL, NULL, 0, NULL},
