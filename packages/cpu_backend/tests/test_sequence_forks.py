@@ -174,6 +174,27 @@ def test_results_that_branches_read_are_given_back_once() -> None:
         assert bound(2, steps, results)(*arrays).tobytes() == one_by_one(steps, arrays)[results].tobytes()
 
 
+def test_what_branches_have_read_serves_again_once_both_are_done() -> None:
+    """Each branch reads a result from before the fork; the one that joins them lies where the first of those lay."""
+    kernel, count, bytes_of_one = element_wise(60), 60, 60 * 60 * 8
+    first, second = 5, 5 + count
+    steps: list[Step] = [
+        (kernel, 0, 1),
+        (kernel, 1, 1),
+        (np.copy, 0, -1),  # is called, and so ends the row
+        *row(kernel, first, 2, count),
+        *row(kernel, second, 3, count),
+        (kernel, second - 1, second + count - 1),
+    ]
+    steps += [(np.copy, 1, -1), (kernel, len(steps) + 1, len(steps) + 2)]
+    sequence = bound(2, steps, 1 + len(steps))
+    arrays = [np.random.default_rng(seed).uniform(0.9, 1.1, (60, 60)) for seed in range(2)]
+
+    assert forks(sequence) == 1
+    assert LIBRARY.sequence_facts(sequence)["arena_bytes"] == (2 + 2 * 2) * bytes_of_one  # two in each branch
+    assert sequence(*arrays).tobytes() == one_by_one(steps, arrays)[-1].tobytes()
+
+
 SHORT = """
 import resource, sys
 import numpy as np
@@ -258,6 +279,7 @@ def test_facts_are_those_of_sequences() -> None:
         "stretches": 2,
         "forks": 0,
         "arena_bytes": 64,
+        "region_bytes": 0,
     }
     for other in (kernel, len, 3):
         with pytest.raises(TypeError, match="is no sequence"):

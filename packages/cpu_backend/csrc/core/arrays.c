@@ -49,8 +49,12 @@ static void return_buffer(PyObject *capsule) {
     allocator_release(PyCapsule_GetPointer(capsule, BUFFER), bytes);
 }
 
-static PyObject *new_in_buffer(PyArray_Descr *type, const ArrayForm *form) {
-    void *buffer = allocator_acquire(form->bytes);
+PyObject *array_in_buffer(const ArrayForm *form, void *buffer) {
+    PyArray_Descr *type = PyArray_DescrFromType(TYPE_NUMBERS[form->type]);
+    if (type == NULL) {
+        allocator_release(buffer, form->bytes);
+        return NULL;
+    }
     if (buffer == NULL)
         PyErr_Format(PyExc_MemoryError, "unable to allocate %zu bytes for an array of %lld elements", form->bytes,
                      (long long)form->size);
@@ -75,9 +79,9 @@ static PyObject *new_in_buffer(PyArray_Descr *type, const ArrayForm *form) {
 }
 
 PyObject *array_new(const ArrayForm *form) {
+    if (form->bytes >= ALLOCATOR_SMALLEST) return array_in_buffer(form, allocator_acquire(form->bytes));
     PyArray_Descr *type = PyArray_DescrFromType(TYPE_NUMBERS[form->type]);
     if (type == NULL) return NULL;
-    if (form->bytes >= ALLOCATOR_SMALLEST) return new_in_buffer(type, form);
     return PyArray_NewFromDescr(&PyArray_Type, type, form->rank, (const npy_intp *)form->shape, NULL, NULL, 0, NULL);
 }
 

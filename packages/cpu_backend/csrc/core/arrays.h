@@ -40,6 +40,10 @@ void array_bounds(PyObject *array, Index *low, Index *end);
 /* Uninitialised, or NULL with a MemoryError set. */
 PyObject *array_new(const ArrayForm *form);
 
+/* The same in a buffer that allocator_release() takes back, which is the array's from here on, also when this fails; NULL
+ * where memory was short. */
+PyObject *array_in_buffer(const ArrayForm *form, void *buffer);
+
 /* Makes NumPy allocate the data of arrays in cached buffers, in the present context; arrays made before are as
  * they were. */
 int arrays_use_caching_allocator(void);

@@ -15,12 +15,11 @@
 #include <string.h>
 
 enum { ALIGNMENT = 64, CLASSES = 4 * 64, POISON = 0xDB };
-enum { LARGE = 1 << 20 }; /* bytes; a span from here on */
 /* Bytes of scratch that come from the cache: the system's allocator may give larger blocks back each time. */
 enum { CACHED_SCRATCH = 1 << 14 };
 /* Bytes. Of small buffers at most the second is kept. Spans that are kept make, with all that is used, at most what was
- * in use at one time, a 32nd of that and the third. */
-enum { FIRST_LIMIT = 1 << 28, SMALL_KEPT = 1 << 25, SPARE = 1 << 24, SPARE_SHARE = 32 };
+ * in use at one time, a 32nd of that and ALLOCATOR_SPARE. */
+enum { FIRST_LIMIT = 1 << 28, SMALL_KEPT = 1 << 25, SPARE_SHARE = 32 };
 
 typedef struct Kept Kept;
 struct Kept {
@@ -125,11 +124,11 @@ static Dropped evict(void) {
 
 /* Unlinks spans to make room for a buffer that none of them holds, so that there is never much more than the buffers in
  * use at one time need. */
-static Dropped make_room(int64_t bytes) {
+static Dropped make_room(int64_t bytes, int64_t spare) {
     Dropped dropped = {NULL, NULL};
     const int64_t used = allocator.stats.used_bytes + bytes;
     const int64_t peak = used > allocator.stats.peak_bytes ? used : allocator.stats.peak_bytes;
-    const int64_t most = peak + peak / SPARE_SHARE + SPARE;
+    const int64_t most = peak + peak / SPARE_SHARE + spare;
     drop_spans(&dropped, used + allocator.stats.kept_bytes - allocator.small_bytes - most);
     return dropped;
 }
@@ -161,11 +160,13 @@ static void note_use(int64_t bytes) {
         allocator.stats.peak_bytes = allocator.stats.used_bytes;
 }
 
-static void *acquire_large(size_t bytes) {
+/* At an address, if there is one and it is free; else outside of a range, if there is one. */
+static void *acquire_large(void *place, const void *range, size_t range_bytes, size_t bytes) {
     const size_t rounded = spans_rounded(bytes);
     lock();
     const int64_t before = spans_count();
-    Span *span = spans_take(rounded);
+    Span *span = place ? spans_take_at(place, rounded) : NULL;
+    if (span == NULL) span = spans_take(rounded, range, range_bytes);
     Dropped dropped = {NULL, NULL};
     if (span) {
         allocator.stats.hits++;
@@ -174,7 +175,7 @@ static void *acquire_large(size_t bytes) {
         note_use((int64_t)rounded);
     } else {
         allocator.stats.misses++;
-        dropped = make_room((int64_t)rounded);
+        dropped = make_room((int64_t)rounded, ALLOCATOR_SPARE);
     }
     unlock();
     free_all(dropped);
@@ -194,7 +195,38 @@ static void *acquire_large(size_t bytes) {
     return buffer;
 }
 
-static void release_large(void *buffer, size_t bytes) {
+void *allocator_acquire_at(void *place, size_t bytes) { return acquire_large(place, NULL, 0, bytes); }
+
+void *allocator_acquire_outside(const void *range, size_t range_bytes, size_t bytes) {
+    return bytes < ALLOCATOR_LARGE ? allocator_acquire(bytes) : acquire_large(NULL, range, range_bytes, bytes);
+}
+
+void *allocator_reserve(size_t bytes) {
+    const size_t rounded = spans_rounded(bytes);
+    Dropped dropped = {NULL, NULL};
+    lock();
+    void *found = spans_find(rounded);
+    const bool fits = (int64_t)rounded <= allocator.stats.limit_bytes;
+    if (found == NULL && fits) dropped = make_room((int64_t)rounded, 0);
+    unlock();
+    free_all(dropped);
+    if (found != NULL || !fits) return found;
+    void *mapped = spans_map(rounded);
+    if (mapped == NULL) return NULL;
+    lock();
+    const int64_t before = spans_count();
+    allocator.stats.misses++;
+    spans_keep(mapped, rounded, false, POISON);
+    allocator.stats.kept_bytes += (int64_t)rounded;
+    allocator.stats.kept_buffers += spans_count() - before;
+    dropped = evict();
+    unlock();
+    free_all(dropped);
+    return mapped;
+}
+
+void allocator_release_at(void *buffer, size_t bytes) {
+    if (buffer == NULL) return;
     const size_t rounded = spans_rounded(bytes);
     const bool poisoned = atomic_load_explicit(&allocator.poisoning, memory_order_relaxed);
     if (poisoned) memset(buffer, POISON, rounded);
@@ -213,7 +245,7 @@ static void release_large(void *buffer, size_t bytes) {
 void *allocator_acquire(size_t bytes) {
     size_t rounded;
     if (bytes > SIZE_MAX / 4) return NULL;
-    if (bytes >= LARGE) return acquire_large(bytes);
+    if (bytes >= ALLOCATOR_LARGE) return acquire_large(NULL, NULL, 0, bytes);
     int class_index = class_of(bytes, &rounded);
     lock();
     Kept *kept = allocator.top[class_index];
@@ -239,8 +271,8 @@ void *allocator_acquire(size_t bytes) {
 
 void allocator_release(void *buffer, size_t bytes) {
     if (buffer == NULL) return;
-    if (bytes >= LARGE) {
-        release_large(buffer, bytes);
+    if (bytes >= ALLOCATOR_LARGE) {
+        allocator_release_at(buffer, bytes);
         return;
     }
     size_t rounded;

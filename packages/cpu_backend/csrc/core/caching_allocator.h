@@ -21,13 +21,28 @@ typedef struct {
     int64_t peak_bytes;               /* most that was in use at one time, since allocator_clear() */
 } AllocatorStats;
 
-enum { ALLOCATOR_SMALLEST = 1 << 16 }; /* bytes; the system's allocator is as fast below, and keeps what it has */
+enum {
+    ALLOCATOR_SMALLEST = 1 << 16, /* bytes; the system's allocator is as fast below, and keeps what it has */
+    ALLOCATOR_LARGE = 1 << 20,    /* whole grains from here on */
+    ALLOCATOR_SPARE = 1 << 24     /* kept beside what was in use at one time */
+};
 
 /* A buffer of at least so many bytes with any contents, or NULL. */
 void *allocator_acquire(size_t bytes);
 
 /* Give back what allocator_acquire returned for this size. */
 void allocator_release(void *buffer, size_t bytes);
+
+/* Buffers at chosen addresses, for callers who know beforehand which ones they need, and when. allocator_reserve() finds
+ * or maps memory for so many bytes in a row, which stays free for everybody; NULL if it cannot be kept. A buffer is taken
+ * at an address there if that is free, else anywhere (at NULL, too), always of whole grains; and goes back by the
+ * function beside it. A buffer of a mebibyte and more is like those of allocator_acquire(). */
+void *allocator_reserve(size_t bytes);
+void *allocator_acquire_at(void *place, size_t bytes);
+void allocator_release_at(void *buffer, size_t bytes);
+
+/* As allocator_acquire(), but not from what is kept of this range. */
+void *allocator_acquire_outside(const void *range, size_t range_bytes, size_t bytes);
 
 /* Workspace of any size, aligned to 64 bytes: from the cache where that is worth it, else from the system's allocator.
  * NULL when memory is short; give it back with the same size. */

@@ -17,22 +17,58 @@ static int64_t count;
 
 static Span *end_of(Span *span) { return (Span *)((char *)span + span->bytes); }
 
-Span *spans_take(size_t bytes) {
+/* What points to the smallest span of so many bytes that does not touch a range; NULL if there is none. */
+static Span **smallest(size_t bytes, const char *avoided, size_t avoided_bytes) {
     Span **best = NULL;
-    for (Span **place = &first; *place; place = &(*place)->next)
-        if ((*place)->bytes >= bytes && (best == NULL || (*place)->bytes < (*best)->bytes)) best = place;
-    if (best == NULL) return NULL;
-    Span *found = *best;
+    for (Span **place = &first; *place; place = &(*place)->next) {
+        Span *span = *place;
+        if (span->bytes < bytes || (best != NULL && span->bytes >= (*best)->bytes)) continue;
+        const bool touches = (char *)span < avoided + avoided_bytes && avoided < (char *)end_of(span);
+        if (avoided_bytes == 0 || !touches) best = place;
+    }
+    return best;
+}
+
+/* The front of a span, which is unlinked; the rest stays. */
+static Span *take_front(Span **place, size_t bytes) {
+    Span *found = *place;
     if (found->bytes > bytes) {
         Span *rest = (Span *)((char *)found + bytes);
         *rest = (Span){found->next, found->bytes - bytes, found->age, found->poisoned};
-        *best = rest;
+        *place = rest;
         found->bytes = bytes;
     } else {
-        *best = found->next;
+        *place = found->next;
         count--;
     }
     return found;
+}
+
+Span *spans_take(size_t bytes, const void *avoided, size_t avoided_bytes) {
+    Span **best = smallest(bytes, avoided, avoided_bytes);
+    return best == NULL ? NULL : take_front(best, bytes);
+}
+
+Span *spans_take_at(void *start, size_t bytes) {
+    Span *wanted = start;
+    Span **place = &first;
+    while (*place && end_of(*place) <= wanted) place = &(*place)->next;
+    Span *span = *place;
+    if (span == NULL || span > wanted || (char *)end_of(span) < (char *)start + bytes) return NULL;
+    if (span < wanted) { /* the part before it stays by itself */
+        const size_t before = (size_t)((char *)wanted - (char *)span);
+        *wanted = (Span){span->next, span->bytes - before, span->age, span->poisoned};
+        span->next = wanted;
+        span->bytes = before;
+        count++;
+        place = &span->next;
+    }
+    return take_front(place, bytes);
+}
+
+void *spans_find(size_t bytes) {
+    Span **best = smallest(bytes, NULL, 0);
+    return best == NULL ? NULL : *best;
 }
 
 /* Joins a span with the next one, if they touch. */

@@ -22,9 +22,15 @@ struct Span {
 
 static inline size_t spans_rounded(size_t bytes) { return (bytes + SPAN_GRAIN - 1) / SPAN_GRAIN * SPAN_GRAIN; }
 
-/* So many bytes, a multiple of the grain, off the smallest span that has them; NULL if none has. What is taken is
- * described as a span for the moment. */
-Span *spans_take(size_t bytes);
+/* So many bytes, a multiple of the grain, off the smallest span that has them and lies outside of a range (of 0 bytes for
+ * none); NULL if none has. What is taken is described as a span for the moment. */
+Span *spans_take(size_t bytes, const void *avoided, size_t avoided_bytes);
+
+/* The same at one address, whole grains behind the beginning of a span; NULL if not all of it is kept. */
+Span *spans_take_at(void *start, size_t bytes);
+
+/* Where the smallest span begins that has so many bytes; NULL if none has. */
+void *spans_find(size_t bytes);
 
 /* Keep a buffer of so many bytes, a multiple of the grain; `poison` fills where two poisoned ones are joined. */
 void spans_keep(void *start, size_t bytes, bool poisoned, unsigned char poison);

@@ -14,16 +14,34 @@ typedef struct {
     char **address; /* of every slot */
     void **held;    /* by owner: an object or a buffer, NULL for none */
     char *arena;
+    char *region; /* NULL for none */
 } Run;
 
-static void *buffer_acquire(size_t bytes) {
-    return bytes < ALLOCATOR_SMALLEST ? aligned_alloc(64, (size_t)rounded_up((Index)bytes, 64))
-                                      : allocator_acquire(bytes);
+static char *place_of(const Run *run, const Step *step) {
+    return run->region != NULL && step->place >= 0 ? run->region + step->place : NULL;
 }
 
-static void buffer_release(void *buffer, size_t bytes) {
+static void *buffer_acquire(const Run *run, const Step *step) {
+    const size_t bytes = step->form->bytes;
+    if (bytes < ALLOCATOR_SMALLEST) return aligned_alloc(64, (size_t)rounded_up((Index)bytes, 64));
+    return run->sequence->region_bytes > 0 ? allocator_acquire_at(place_of(run, step), bytes)
+                                           : allocator_acquire(bytes);
+}
+
+static void buffer_release(const Run *run, void *buffer, size_t bytes) {
     if (bytes < ALLOCATOR_SMALLEST) free(buffer);
+    else if (run->sequence->region_bytes > 0) allocator_release_at(buffer, bytes);
     else allocator_release(buffer, bytes);
+}
+
+/* What has no place stays out of the region, which would not be found again while somebody keeps it. */
+static PyObject *new_array(const Run *run, const Step *step) {
+    const size_t bytes = step->form->bytes;
+    if (run->region == NULL || bytes < ALLOCATOR_LARGE) return array_new(step->form);
+    char *place = place_of(run, step);
+    void *buffer = place ? allocator_acquire_at(place, bytes)
+                         : allocator_acquire_outside(run->region, run->sequence->region_bytes, bytes);
+    return array_in_buffer(step->form, buffer);
 }
 
 static bool is_buffer(const Run *run, int owner) { return run->sequence->owner_bytes[owner] > 0; }
@@ -32,7 +50,7 @@ static void drop(const Run *run, int owner) {
     void *held = run->held[owner];
     run->held[owner] = NULL;
     if (held == NULL) return;
-    if (is_buffer(run, owner)) buffer_release(held, run->sequence->owner_bytes[owner]);
+    if (is_buffer(run, owner)) buffer_release(run, held, run->sequence->owner_bytes[owner]);
     else Py_DECREF((PyObject *)held);
 }
 
@@ -51,7 +69,7 @@ static PyObject *object_in(const Run *run, int slot) {
 static bool compute_step(const Run *run, const Step *step) {
     char *target = run->address[step->result]; /* of an array that is there already */
     if (step->home == IN_ARENA) target = run->arena + step->place;
-    if (step->home == IN_BUFFER) target = run->held[step->owner] = buffer_acquire(step->form->bytes);
+    if (step->home == IN_BUFFER) target = run->held[step->owner] = buffer_acquire(run, step);
     if (target == NULL) return false;
     run->address[step->result] = target;
     const char *operands[MOST_READ];
@@ -118,7 +136,7 @@ static int run_stretch(const Run *run, const Stretch *stretch) {
         drop_read(run, first, true);
         done++;
     } else {
-        if (first->home == IN_ARRAY && !hold(run, first, array_new(first->form))) return done;
+        if (first->home == IN_ARRAY && !hold(run, first, new_array(run, first))) return done;
         if (stretch->lets_go) {
             Py_BEGIN_ALLOW_THREADS;
             done = compute_stretch(run, stretch);
@@ -190,7 +208,8 @@ PyObject *sequence_call(PyObject *self, PyObject *const *arguments, size_t flagg
                .arguments = arguments,
                .address = (char **)(void *)space,
                .held = (void **)(void *)(space + addresses),
-               .arena = space + sequence->space_bytes - sequence->arena_bytes};
+               .arena = space + sequence->space_bytes - sequence->arena_bytes,
+               .region = sequence->region_bytes > 0 ? allocator_reserve(sequence->region_bytes) : NULL};
     memset(run.held, 0, held);
     PyObject *results = run_all(&run) ? results_of(&run) : NULL;
     for (int owner = 0; owner < sequence->owner_count; owner++) drop(&run, owner);

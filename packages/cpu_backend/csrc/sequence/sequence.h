@@ -3,14 +3,14 @@
  *
  * A slot holds an operand of the sequence, or the result of a step. Steps that compute from addresses (kernel.h) follow
  * one another in *stretches*: no Python object is made, results that only such steps read lie in one arena, whose places
- * are used again once nobody reads them any more, or in buffers of the caching allocator where they are large; and the
- * GIL is let go once for all of them where they are thought to take long. Every other kernel is called with arrays. A
+ * are used again once nobody reads them any more, or in buffers of the caching allocator where they are large, at places
+ * that are chosen beforehand; and the GIL is let go once for all of them where they are thought to take long. Every other kernel is called with arrays. A
  * result is dropped as soon as the last step that reads it is done. Signals are looked at after every stretch, which
  * ends after a millisecond or so.
  *
  * Two branches of steps that are too short to be shared among threads may run side by side (sequence_fork.c).
  *
- * sequence_kernel.c reads the steps, sequence_plan.c plans where and when, sequence.c runs them.
+ * sequence_kernel.c reads the steps, sequence_plan.c and sequence_places.c plan where and when, sequence.c runs them.
  */
 #ifndef TENSOR_CPU_SEQUENCE_H
 #define TENSOR_CPU_SEQUENCE_H
@@ -33,7 +33,7 @@ typedef struct {
     int number;                              /* of the step, as it was given */
     int read[MOST_READ], read_count, result; /* slots */
     Home home;                               /* of the result */
-    Index place;                             /* in the arena */
+    Index place;                             /* in the arena, or of what is large in the region; -1 for none */
     int owner;                               /* of what has to be given back, -1 for none */
     int branch;                              /* of a fork, 1 or 2; 0 for none */
     bool is_address_read;                    /* the result's, by steps that compute; or written, where this one does */
@@ -60,7 +60,8 @@ typedef struct {
     Reading *readings;
     int *results; /* slots */
     size_t arena_bytes, space_bytes;
-    PyObject *failed; /* from the number of a step and what it raised to what is raised */
+    size_t region_bytes; /* of the places of large results (sequence_places.c); 0 where none have one */
+    PyObject *failed;    /* from the number of a step and what it raised to what is raised */
 } Sequence;
 
 /* The space of a call: the address of every slot, what every owner holds, the arena; aligned to 64 bytes. */

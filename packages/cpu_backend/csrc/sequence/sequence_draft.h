@@ -28,6 +28,9 @@ static inline bool reads_again(const Step *step, int place) { return place > 0 &
 /* Fills in everything but operands, steps as they were read, results and what is raised; false with an exception set. */
 bool sequence_plan(Sequence *sequence);
 
+/* Chooses places for what is large, once all else is planned; false with an exception set. */
+bool sequence_place(Sequence *sequence);
+
 /* Sets a ValueError; false. */
 bool sequence_refuse(const char *what, int number);
 

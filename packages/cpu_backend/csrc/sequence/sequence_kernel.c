@@ -150,12 +150,13 @@ static PyObject *sequence_facts(PyObject *module, PyObject *kernel) {
     int forks = 0;
     for (int i = 0; i < sequence->stretch_count; i++)
         forks += sequence->stretches[i].middle < sequence->stretches[i].end;
-    return Py_BuildValue("{s:i,s:i,s:i,s:n}", "steps", sequence->step_count, "stretches", sequence->stretch_count,
-                         "forks", forks, "arena_bytes", (Py_ssize_t)sequence->arena_bytes);
+    return Py_BuildValue("{s:i,s:i,s:i,s:n,s:n}", "steps", sequence->step_count, "stretches", sequence->stretch_count,
+                         "forks", forks, "arena_bytes", (Py_ssize_t)sequence->arena_bytes, "region_bytes",
+                         (Py_ssize_t)sequence->region_bytes);
 }
 
 PyMethodDef sequence_functions[] = {
-    {"sequence_facts", sequence_facts, METH_O, "Steps, stretches, forks and bytes of the arena of a sequence."},
+    {"sequence_facts", sequence_facts, METH_O, "Steps, stretches and forks of a sequence, bytes of arena and region."},
     {"bind_sequence", (PyCFunction)(void (*)(void))bind_sequence, METH_FASTCALL,
      "A kernel that runs others one after another; None where that is no gain."},
     {NULL, NULL, 0, NULL},

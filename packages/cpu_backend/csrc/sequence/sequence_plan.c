@@ -103,6 +103,7 @@ static void arena_give_back(Draft *draft, Index begin) {
 }
 
 static void own(Sequence *sequence, Step *step, size_t bytes) {
+    step->place = -1;
     step->owner = sequence->owner_count++;
     sequence->owner_bytes[step->owner] = bytes;
     sequence->owners[step->result] = step->owner;
@@ -276,6 +277,7 @@ bool sequence_plan(Sequence *sequence) {
     if (good) {
         find_last_readers(&draft);
         arrange(&draft);
+        good = sequence_place(sequence);
     }
     free(draft.root);
     free(draft.readers);
