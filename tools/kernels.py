@@ -16,7 +16,10 @@ from types import ModuleType
 from typing import Any, Final
 
 import tensor_einsum.contracts
-import tensor_linalg.contracts
+import tensor_linalg.contracts.common
+import tensor_linalg.contracts.decompositions
+import tensor_linalg.contracts.functions
+import tensor_linalg.contracts.solving
 from tensor_runtime.contracts import (
     contraction,
     creation,
@@ -65,10 +68,13 @@ FAMILIES: Final[Mapping[str, ModuleType]] = {
     "Indices, sorting": gather_scatter,
     "Contraction, convolution and pooling": contraction,
     "Substitution": linalg,
-    "Linear algebra (`tensor_linalg`)": tensor_linalg.contracts,
+    "Linear algebra (`tensor_linalg`)": tensor_linalg.contracts.common,
+    "Linear algebra: decompositions": tensor_linalg.contracts.decompositions,
+    "Linear algebra: solving": tensor_linalg.contracts.solving,
+    "Linear algebra: functions": tensor_linalg.contracts.functions,
     "Einsum (`tensor_einsum`)": tensor_einsum.contracts,
 }
-"""The modules that declare contracts, by the titles of their sections."""
+"""The modules that declare contracts, or what several of them say, by the titles of their sections."""
 
 
 def field_texts(params: type, /) -> Mapping[str, tuple[str, str]]:
@@ -160,7 +166,7 @@ def family_lines(title: str, module: ModuleType, /) -> Iterator[str]:
     yield ""
     if title == "Elementwise":
         yield from elementwise_lines()
-    for contract in module.KERNELS:
+    for contract in getattr(module, "KERNELS", ()):
         yield from lines_of(contract)
     for params in types_in(module):
         yield f"**`{params.__name__}`** (`{module.__name__}`). {_paragraph(getdoc(params))}"

@@ -66,7 +66,7 @@ def test_a_factor_that_is_not_owned_fails_though_its_product_is_right() -> None:
 
 
 def test_the_oracles_factor_times_its_adjoint_is_the_matrix() -> None:
-    from tensor_linalg.testing.cases import factor, hermitian, shifted
+    from tensor_linalg.testing.cases.matrices import factor, hermitian, shifted
     from tensor_runtime.testing.oracle import whole_numbers
 
     a: HostTensor[tr.C64] = shifted(hermitian(whole_numbers((3, 3), tr.C64)), 24)

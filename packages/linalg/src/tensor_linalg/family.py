@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-_OPERATIONS: Final = ("cholesky", "det", "eigh", "inv", "qr", "solve", "svd")
+_KERNELS: Final = ("cholesky", "det", "eigh", "inv", "qr", "solve", "svd")
+_COMPOSED: Final = ("mH", "mT", "matmul", "matvec", "outer", "vecdot")
 
 FAMILY: Final = {
     "id": "ironstride.linalg/1",
-    "operations": {name: f"tensor_linalg:{name}" for name in _OPERATIONS},
+    "operations": {name: f"tensor_linalg:{name}" for name in (*_KERNELS, *_COMPOSED)},
+    "kernels": _KERNELS,
     "specs": "tensor_linalg.specs",
     "cases": "tensor_linalg.testing.cases",
 }

@@ -1,0 +1,21 @@
+"""What several contracts say: operands, results and parameters.
+
+Matrix axes come first, batch axes last: [M, N, B...]; K is the smaller of M and N. What the results guarantee stands
+with the public function of the same name. A kernel names the batch index of the matrix in every error that it raises.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class CheckParams(NamedTuple):
+    """What is looked for before anything is computed."""
+
+    check: bool
+    """Whether elements that are not finite are refused with ``NonFiniteError``."""
+
+
+MATRICES: Final = {"a": "[M, N, B...], F32, F64, C32 or C64, any layout"}
+SQUARE: Final = {"a": "[N, N, B...], F32, F64, C32 or C64, any layout"}
+OWNED: Final = "owned, compact, of the operand's dtype"

@@ -1,0 +1,40 @@
+"""Cholesky factors over trailing batch axes."""
+
+from __future__ import annotations
+
+from tensor_linalg.specs.decompositions import CHOLESKY
+from tensor_runtime.dispatch.arguments import flag
+from tensor_runtime.dispatch.call import execute_with_params
+from tensor_runtime.tensors.tensor import Tensor
+
+
+def cholesky(a: Tensor, /, *, check: bool = True) -> Tensor:
+    """Lower Cholesky factor of Hermitian (real: symmetric) positive definite matrices, A = L Lᴴ.
+
+    Only the lower triangle is read, and the imaginary part of the diagonal is ignored, as LAPACK does. What stands
+    elsewhere need not mirror it, but must be finite unless ``check=False``.
+
+    Args:
+        a: shape [N, N, B...]; F32, F64, C32 or C64.
+        check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
+
+    Returns:
+        L [N, N, B...] with a real, positive diagonal and exact zeros above it. The residual is a few rounding units
+        of the dtype times N times the norm of A.
+
+    Raises:
+        DTypeError: an integer or Bool tensor; convert it first.
+        ShapeError: fewer than two axes, or matrices that are not square.
+        NonFiniteError: NaN or an infinity anywhere, with ``batch_index`` and ``element_index``.
+        NotPositiveDefiniteError: the matrix at ``batch_index``, the first such in column-major order, is not positive
+            definite to working precision; ``element_index`` is the last diagonal element of its smallest bad leading
+            block.
+        SizeLimitError: more elements than the LAPACK in use can count.
+
+    Source: LAPACK xPOTRF; Golub and Van Loan, Matrix Computations, 4th ed., §4.2.
+
+    >>> import tensor_runtime as tr
+    >>> cholesky(tr.tensor([[4.0, 99.0], [2.0, 5.0]])).to_numpy().tolist()
+    [[2.0, 0.0], [1.0, 2.0]]
+    """
+    return execute_with_params(CHOLESKY, a, flag("cholesky", "check", check))

@@ -1,0 +1,42 @@
+"""Determinants over trailing batch axes, by LU decomposition."""
+
+from __future__ import annotations
+
+from tensor_linalg.specs.functions import DET
+from tensor_runtime.dispatch.arguments import flag
+from tensor_runtime.dispatch.call import execute_with_params
+from tensor_runtime.tensors.tensor import Tensor
+
+
+def det(a: Tensor, /, *, check: bool = True) -> Tensor:
+    """Determinants of square matrices, by LU decomposition with partial pivoting.
+
+    Args:
+        a: shape [N, N, B...]; F32, F64, C32 or C64.
+        check: raise when an element is not finite.
+
+    Returns:
+        One number for each matrix, shape [B...]; owned, compact. It is the determinant of a matrix that differs from A
+        by a few rounding units of the dtype times N times its norm, times 1 plus rounding units times N and times the
+        logarithm of the result. Exactly 0 where a pivot is exactly zero; 1 for a 0 x 0 matrix; values beyond the
+        dtype's range become infinite or zero, the factors on the way do not.
+
+        A matrix that is singular on paper need not have a pivot of zero once multipliers are rounded: [[0.1, 0.3],
+        [0.2, 0.6]] may have one, or one of about a rounding unit. What the CPU backend eliminates itself (small
+        matrices; all of side 2 to 4) it rounds step by step, without fused products, so that the answer depends neither
+        on the processor nor on the batch; larger or fewer matrices go to LAPACK, whose answer is its own. For the rank,
+        look at the singular values.
+
+    Raises:
+        DTypeError: an integer or Bool tensor; convert it first.
+        ShapeError: fewer than two axes, or matrices that are not square.
+        NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
+        SizeLimitError: more elements than the LAPACK in use can count.
+
+    Source: LAPACK xGETRF; Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., §14.6.
+
+    >>> import tensor_runtime as tr
+    >>> det(tr.tensor([[2.0, 0.0], [0.0, 4.0]])).to_numpy().round(12).tolist()
+    8.0
+    """
+    return execute_with_params(DET, a, flag("det", "check", check))

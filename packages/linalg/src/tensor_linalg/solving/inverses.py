@@ -1,0 +1,40 @@
+"""Inverses over trailing batch axes, by LU decomposition."""
+
+from __future__ import annotations
+
+from tensor_linalg.specs.solving import INV
+from tensor_runtime.dispatch.arguments import flag
+from tensor_runtime.dispatch.call import execute_with_params
+from tensor_runtime.tensors.tensor import Tensor
+
+
+def inv(a: Tensor, /, *, check: bool = True) -> Tensor:
+    """Inverses of square matrices, by LU decomposition with partial pivoting.
+
+    To solve a system, :func:`solve` is faster and its residual is smaller.
+
+    Args:
+        a: shape [N, N, B...]; F32, F64, C32 or C64.
+        check: raise when an element is not finite.
+
+    Returns:
+        X [N, N, B...] with A X ≈ X A ≈ 1; owned, compact. Of A X - 1 and X A - 1 at least one is a few rounding units
+        of the dtype times N times the norms of A and X; which one, LAPACK decides. The error of X grows with the
+        condition number of A. Values beyond the dtype's range become infinite. The inverse of a 0 x 0 matrix is empty.
+
+    Raises:
+        DTypeError: an integer or Bool tensor; convert it first.
+        ShapeError: fewer than two axes, or matrices that are not square.
+        NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
+        SingularMatrixError: the matrix at ``batch_index``, the first such in column-major order, has an exactly zero
+            pivot, which is what is looked for, not the rank: see :func:`det`. A nearly singular matrix raises nothing.
+        SizeLimitError: more elements than the LAPACK in use can count.
+
+    Source: LAPACK xGETRF with xGETRI, or xGESV with the identity; Higham, Accuracy and Stability of Numerical
+    Algorithms, 2nd ed., §14.3.
+
+    >>> import tensor_runtime as tr
+    >>> inv(tr.tensor([[1.0, 1.0], [1.0, 2.0]])).to_numpy().tolist()
+    [[2.0, -1.0], [-1.0, 1.0]]
+    """
+    return execute_with_params(INV, a, flag("inv", "check", check))

@@ -1,0 +1,45 @@
+"""Linear systems over trailing batch axes, by LU decomposition."""
+
+from __future__ import annotations
+
+from tensor_linalg.specs.solving import SOLVE
+from tensor_runtime.dispatch.arguments import flag
+from tensor_runtime.dispatch.call import execute_pair
+from tensor_runtime.tensors.tensor import Tensor
+
+
+def solve(a: Tensor, b: Tensor, /, *, check: bool = True) -> Tensor:
+    """The x with A x = b, by LU decomposition with partial pivoting.
+
+    ``b`` has a column axis, so that a batch of vectors is never taken for a matrix: [N, M, B...] holds M right-hand
+    sides for each matrix. The one exception is a vector [N] for a single matrix [N, N].
+
+    Args:
+        a: shape [N, N, B...]; F32, F64, C32 or C64.
+        b: shape [N, M, B...] of any of these dtypes, or [N] when ``a`` is [N, N]. The batch shapes are equal or
+            broadcast among themselves, aligned at the last axis; a single [N, N] is factored once for all batches of
+            ``b``.
+        check: raise when an element is not finite.
+
+    Returns:
+        x [N, M, B...], or [N]; owned, compact, of the promoted dtype. The residual b - A x is a few rounding units of
+        the dtype times N times the norms of A and x (backward stable in practice); the error of x grows with the
+        condition number of A. Values beyond the dtype's range become infinite, as in all floating-point arithmetic.
+
+    Raises:
+        DTypeError: an integer or Bool tensor; convert it first.
+        ShapeError: matrices that are not square, shapes that do not fit, or no column axis.
+        NonFiniteError: NaN or an infinity, with ``operand``, ``batch_index`` and ``element_index``.
+        SingularMatrixError: the matrix at ``batch_index`` (of ``a``, the first such in column-major order) has an
+            exactly zero pivot, which is what is looked for, not the rank: see :func:`det`. A nearly singular matrix
+            raises nothing.
+        PlacementError: the operands live in different places.
+        SizeLimitError: more elements than the LAPACK in use can count.
+
+    Source: LAPACK xGESV; Golub and Van Loan, Matrix Computations, 4th ed., §3.4.
+
+    >>> import tensor_runtime as tr
+    >>> solve(tr.tensor([[2.0, 0.0], [0.0, 4.0]]), tr.tensor([2.0, 2.0])).to_numpy().tolist()
+    [1.0, 0.5]
+    """
+    return execute_pair(SOLVE, a, b, flag("solve", "check", check))

@@ -1,0 +1,10 @@
+"""What each operation of the family accepts and the shapes it gives, by the rooms of its functions; no data."""
+
+from __future__ import annotations
+
+from tensor_linalg import contracts as contracts  # declares them before anything is bound
+from tensor_linalg.specs.decompositions import CHOLESKY, EIGH, QR, SVD
+from tensor_linalg.specs.functions import DET
+from tensor_linalg.specs.solving import INV, SOLVE
+
+__all__ = ["CHOLESKY", "DET", "EIGH", "INV", "QR", "SOLVE", "SVD"]

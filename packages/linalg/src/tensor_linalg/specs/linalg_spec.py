@@ -1,0 +1,55 @@
+"""The spec of linear algebra: floating and complex operands only, each of which may be refused for its values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tensor_core.dtypes import FLOATING, DType
+from tensor_core.errors import DTypeError
+from tensor_runtime.backends.kernel_facts import KernelFacts
+from tensor_runtime.dispatch.spec import OpSpec
+from tensor_runtime.form import Form
+from tensor_runtime.protocols import Operand, Result
+
+
+def _not_finite(kernel: str, operands: tuple[Any, ...], result: Result, params: Any, /) -> str | None:
+    return f"{kernel} refuses elements that are not finite" if params.check else None
+
+
+def _no_result(kernel: str, operands: tuple[Any, ...], result: Result, params: Any, /) -> str:
+    return _not_finite(kernel, operands, result, params) or f"{kernel} refuses matrices that have no result"
+
+
+class LinalgSpec(OpSpec):
+    """A spec whose operands each have a floating or complex dtype: no integer is promoted behind the caller's back.
+
+    Args:
+        total: every finite matrix has a result, which the method always finds.
+        options: as for ``OpSpec``.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, name: str, *, total: bool = False, **options: Any) -> None:
+        super().__init__(name, facts=KernelFacts(refuses=_not_finite if total else _no_result), **options)
+
+    def common_dtype(self, operands: Sequence[Operand], /) -> DType:
+        """Promotion of the operands, each of which must be F32, F64, C32 or C64.
+
+        >>> from tensor_core import F32, C64
+        >>> from tensor_linalg.specs.solving import SOLVE
+        >>> from tensor_runtime.form import form_of
+        >>> from tensor_runtime.placement import CPU
+        >>> SOLVE.common_dtype((form_of(F32, (2, 2), CPU), form_of(C64, (2, 2), CPU)))
+        C64
+        """
+        for position, operand in enumerate(operands):
+            if isinstance(operand, Form) and operand.dtype not in FLOATING:
+                which = "operand" if len(operands) == 1 else f"operand {'ab'[position]}"
+                raise DTypeError(
+                    f"{self.name}: {which} is {operand.dtype}; accepted: C32, C64, F32, F64; convert(x, F64) first",
+                    operation=self.name,
+                    dtype=operand.dtype,
+                )
+        return super().common_dtype(operands)

@@ -1,0 +1,46 @@
+"""The axes of matrices and of batches in a shape ``[M, N, B...]``."""
+
+from __future__ import annotations
+
+from tensor_core.errors import ShapeError
+from tensor_runtime.form import Shape
+
+
+def matrix_axes(operation: str, shape: Shape, /) -> tuple[int, int, Shape]:
+    """M, N and the batch shape of ``[M, N, B...]``.
+
+    Raises:
+        ShapeError: fewer than two axes.
+
+    >>> matrix_axes("svd", (4, 3, 10))
+    (4, 3, (10,))
+    """
+    if len(shape) < 2:
+        raise ShapeError(
+            f"{operation}: operand of shape {shape} holds no matrices; accepted: [M, N, B...], batch axes last",
+            operation=operation,
+            shape=shape,
+        )
+    return shape[0], shape[1], shape[2:]
+
+
+def square_axes(operation: str, shape: Shape, /) -> tuple[int, Shape]:
+    """N and the batch shape of ``[N, N, B...]``.
+
+    Raises:
+        ShapeError: fewer than two axes, or the first two differ.
+
+    >>> square_axes("eigh", (3, 3, 10))
+    (3, (10,))
+    """
+    rows, columns, batch = matrix_axes(operation, shape)
+    if rows != columns:
+        leading = len(shape) > 2 and shape[-1] == shape[-2]
+        advice = "; move the leading batch axes to the end with permute_axes()" if leading else ""
+        raise ShapeError(
+            f"{operation}: operand of shape {shape} holds {rows}x{columns} matrices, which are not square; "
+            f"accepted: [N, N, B...], batch axes last{advice}",
+            operation=operation,
+            shape=shape,
+        )
+    return rows, batch

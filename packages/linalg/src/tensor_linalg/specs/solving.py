@@ -1,0 +1,58 @@
+"""What solvers accept and the shapes they give; no data."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tensor_core.dtypes import FLOATING
+from tensor_core.errors import ShapeError
+from tensor_core.shapes import broadcast_shapes
+from tensor_linalg.specs.linalg_spec import LinalgSpec
+from tensor_linalg.specs.shapes import square_axes
+from tensor_runtime.form import Shape
+
+
+def inv_shape(operation: str, shape: Shape, check: bool, /) -> Shape:
+    """``[N, N, B...]``.
+
+    >>> inv_shape("inv", (3, 3, 10), True)
+    (3, 3, 10)
+    """
+    square_axes(operation, shape)
+    return shape
+
+
+def solve_shape(operation: str, a: Shape, b: Shape, check: bool, /) -> Shape:
+    """``[N, M, B...]``, or ``[N]`` when ``b`` is a vector; batch shapes broadcast among themselves.
+
+    >>> solve_shape("solve", (3, 3, 1, 10), (3, 2, 5, 1), True)
+    (3, 2, 5, 10)
+    """
+    size, batch = square_axes(operation, a)
+    if b[:1] != (size,) or (len(b) == 1 and len(a) != 2):
+        vector = "[N] or " if len(a) == 2 else ""
+        column = "" if len(b) != 1 or len(a) == 2 else "; expand_dims(b, 1) adds the column axis"
+        raise ShapeError(
+            f"{operation}: a of shape {a} and b of shape {b} do not fit; "
+            f"accepted: b of shape {vector}[N, M, B...] with N = {size}{column}",
+            operation=operation,
+            shapes=(a, b),
+        )
+    if len(b) == 1:
+        return b
+    if batch == b[2:]:
+        return b
+    try:
+        return (size, b[1], *broadcast_shapes(batch, b[2:]))
+    except ShapeError as error:
+        raise ShapeError(
+            f"{operation}: batch shapes {batch} of a and {b[2:]} of b do not broadcast; "
+            "accepted: extents that are equal or 1, aligned at the last axis",
+            operation=operation,
+            shapes=(a, b),
+        ) from error
+
+
+SOLVE: Final = LinalgSpec("solve", accepts=FLOATING, result_shape=solve_shape, takes_params=True)
+INV: Final = LinalgSpec("inv", accepts=FLOATING, result_shape=inv_shape, takes_params=True)
+"""The params of each is ``check``: whether the elements are first checked to be finite."""
