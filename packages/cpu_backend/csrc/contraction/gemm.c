@@ -59,9 +59,10 @@ typedef struct {
 static void pack_block(const GemmPlan *plan, char *panels, const char *source, const Index *across, const Index *along,
                        Index count, Index depth, Index step, Index unit) {
     const Index bytes = ELEMENT_BYTES[plan->result.type];
+    const bool is_far = depth > 1 && along[1] != along[0] + 1;
     for (Index i = 0; i < count; i += step) {
         Index width = smaller(count - i, step), room = rounded_up(width, unit);
-        if (i + 2 * step < count) /* strides of pages are beyond what processors foresee */
+        if (i + 2 * step < count && is_far) /* strides of pages are beyond what processors foresee */
             for (Index k = 0; k < depth; k++) __builtin_prefetch(source + (across[i + 2 * step] + along[k]) * bytes);
         plan->pack(panels, source, across + i, along, width, depth, room);
         panels += room * depth * bytes;

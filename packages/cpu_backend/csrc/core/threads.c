@@ -1,4 +1,13 @@
-/* The thread pool: workers sleep on a condition, and take ranges of the one job there is from an atomic counter.
+/* The thread pool: workers take ranges of the one job there is from an atomic counter.
+ *
+ * Nobody waits for who has not begun: a job has a *door* with seats, one for each worker that it admits, and the caller
+ * closes it when no range is left. Whoever has come through it works on ranges of its own; only for those is there
+ * anything to wait for. So a worker that does not get to run, for another process has the processor, costs nothing.
+ *
+ * Waking a sleeping thread takes the scheduler from 20 microseconds to some hundreds, which is as long as many a job. A
+ * worker therefore looks for the next job for a while before it sleeps, provided that it has a processor which its
+ * caller does not need; so does a caller who waits for the last ranges. Steps of a contraction follow each other
+ * within that while, and a program that computes nothing uses no processor.
  *
  * A scheduler may queue a worker behind the thread that wakes it, on one processor, though another one is idle, and
  * then it gets to run when the work is done (seen on Linux 6.18 with two processors, most often after another library
@@ -14,12 +23,17 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <time.h>
 #include <unistd.h>
 #if defined(__linux__)
 #include <sys/syscall.h>
 #endif
 
 enum { RANGES_PER_THREAD = 4 };
+enum {
+    LOOK = 200,
+    LOOKS = 16
+}; /* microseconds that a thread looks for what it waits for; looks between two of the clock */
 enum { STACK_BYTES = 1 << 21 }; /* of a worker; LAPACK runs there, and systems differ in what they give unasked */
 
 #if defined(__linux__)
@@ -34,20 +48,25 @@ typedef struct {
 typedef char Clearance;
 #endif
 
+/* A job's door: how many workers are inside, and above that how many it still admits. */
+static const unsigned long INSIDE = 0xffffffff, SEAT = 0x100000000;
+_Static_assert(sizeof(unsigned long) == 8, "the seats lie above 32 bits");
+
 static struct {
-    pthread_mutex_t lock;   /* guards everything below but the atomics */
-    pthread_cond_t begin;   /* a job has come */
-    pthread_cond_t end;     /* a worker has left the job */
     pthread_mutex_t caller; /* held by the thread whose job it is */
-    ParallelBody body;
+    ParallelBody body;      /* read by those inside, and written while there is nobody inside */
     void *context;
     Index parts, step;
-    atomic_llong next;  /* first part that nobody has taken */
-    unsigned long jobs; /* a worker joins each job once */
-    int wanted;         /* workers that the job still admits */
-    int active;         /* workers inside the job */
-    int started;        /* workers that exist */
-    bool registered;    /* the handler of forks */
+    atomic_llong next; /* first part that nobody has taken */
+    atomic_ulong door;
+    atomic_int looking;   /* workers that look for a job and do not sleep */
+    atomic_bool waits;    /* the caller sleeps until nobody is inside */
+    atomic_bool looks;    /* there is a processor for each of the workers, and another one for the caller */
+    pthread_mutex_t lock; /* guards everything below */
+    pthread_cond_t begin; /* there are seats */
+    pthread_cond_t end;   /* nobody is inside */
+    int started;          /* workers that exist */
+    bool registered;      /* the handler of forks */
     Clearance clearance;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
           .begin = PTHREAD_COND_INITIALIZER,
@@ -81,7 +100,9 @@ static void place_workers(int count) {
     if (sched_getaffinity(0, sizeof mine, &mine) != 0) return;
     allowed = mine;
     if (here >= 0 && here < CPU_SETSIZE) CPU_CLR((size_t)here, &allowed);
-    if (CPU_COUNT(&allowed) < count) allowed = mine;
+    const bool is_clear = CPU_COUNT(&allowed) >= count;
+    atomic_store_explicit(&pool.looks, is_clear && pool.started <= CPU_COUNT(&allowed), memory_order_relaxed);
+    if (!is_clear) allowed = mine;
     if (clearance->known && CPU_EQUAL(&allowed, &clearance->allowed)) return;
     clearance->known = true;
     clearance->allowed = allowed;
@@ -99,23 +120,74 @@ static void place_workers(int count) { (void)count; }
 static void join_workers(void) {}
 #endif
 
+/* Microseconds of a clock that never goes back. */
+static long long now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * 1000000LL + time.tv_nsec / 1000;
+}
+
+static void pause_processor(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Looks for a while until the door is so: somebody admitted, or nobody inside. Whether it came to that. */
+static bool comes(unsigned long part, bool wanted) {
+    if (!atomic_load_explicit(&pool.looks, memory_order_relaxed)) return false;
+    const long long until = now() + LOOK;
+    do {
+        for (int k = 0; k < LOOKS; k++) {
+            if (((atomic_load_explicit(&pool.door, memory_order_relaxed) & part) != 0) == wanted) return true;
+            pause_processor();
+        }
+    } while (now() < until);
+    return false;
+}
+
+static bool enter(void) {
+    unsigned long door = atomic_load(&pool.door);
+    while (door >= SEAT)
+        if (atomic_compare_exchange_weak(&pool.door, &door, door - SEAT + 1)) return true;
+    return false;
+}
+
+/* Nothing is left to do: closes the door behind it. */
+static void leave(void) {
+    unsigned long door = atomic_load(&pool.door);
+    while (!atomic_compare_exchange_weak(&pool.door, &door, (door & INSIDE) - 1)) continue;
+    if ((door & INSIDE) > 1 || !atomic_load(&pool.waits)) return;
+    pthread_mutex_lock(&pool.lock);
+    pthread_cond_signal(&pool.end);
+    pthread_mutex_unlock(&pool.lock);
+}
+
+/* Who is about to sleep is counted as awake until then, and looks once more after that: who opens the door and then
+ * counts, or the one who sleeps, sees what the other did. */
+static void sleep_until_admitted(void) {
+    pthread_mutex_lock(&pool.lock);
+    atomic_fetch_sub(&pool.looking, 1);
+    while (atomic_load(&pool.door) < SEAT) pthread_cond_wait(&pool.begin, &pool.lock);
+    atomic_fetch_add(&pool.looking, 1);
+    pthread_mutex_unlock(&pool.lock);
+}
+
 static void *work(void *unused) {
     (void)unused;
-    unsigned long seen = 0;
     pthread_mutex_lock(&pool.lock);
     join_workers();
+    pthread_mutex_unlock(&pool.lock);
     for (;;) {
-        while (pool.jobs == seen || pool.wanted == 0) {
-            seen = pool.jobs;
-            pthread_cond_wait(&pool.begin, &pool.lock);
+        while (enter()) {
+            atomic_fetch_sub(&pool.looking, 1);
+            take_ranges();
+            atomic_fetch_add(&pool.looking, 1);
+            leave();
         }
-        seen = pool.jobs;
-        pool.wanted--;
-        pool.active++;
-        pthread_mutex_unlock(&pool.lock);
-        take_ranges();
-        pthread_mutex_lock(&pool.lock);
-        if (--pool.active == 0) pthread_cond_signal(&pool.end);
+        if (!comes(~INSIDE, true)) sleep_until_admitted();
     }
     return NULL;
 }
@@ -125,7 +197,10 @@ static void forget_workers(void) { /* in the child of a fork, where only the for
     pthread_mutex_init(&pool.caller, NULL);
     pthread_cond_init(&pool.begin, NULL);
     pthread_cond_init(&pool.end, NULL);
-    pool.started = pool.active = pool.wanted = 0;
+    pool.started = 0;
+    atomic_store(&pool.door, 0);
+    atomic_store(&pool.looking, 0);
+    atomic_store(&pool.waits, false);
     pool.clearance = (Clearance){0};
 }
 
@@ -147,10 +222,34 @@ static void start_workers(int count) { /* under the lock; fewer than asked for i
     signals_of_others(&blocked);
     if (pthread_sigmask(SIG_BLOCK, &blocked, &former) == 0) {
         pthread_t thread;
-        while (pool.started < count && pthread_create(&thread, &attributes, work, NULL) == 0) pool.started++;
+        while (pool.started < count && pthread_create(&thread, &attributes, work, NULL) == 0) {
+            atomic_fetch_add(&pool.looking, 1);
+            pool.started++;
+        }
         pthread_sigmask(SIG_SETMASK, &former, NULL);
     }
     pthread_attr_destroy(&attributes);
+}
+
+static void open_door(int seats) {
+    atomic_store(&pool.door, (unsigned long)seats * SEAT);
+    const int asleep = seats - atomic_load(&pool.looking);
+    if (asleep <= 0) return;
+    pthread_mutex_lock(&pool.lock);
+    for (int k = 0; k < asleep; k++) pthread_cond_signal(&pool.begin);
+    pthread_mutex_unlock(&pool.lock);
+}
+
+static void close_door(void) {
+    if ((atomic_fetch_and(&pool.door, INSIDE) & INSIDE) == 0 || comes(INSIDE, false)) {
+        atomic_thread_fence(memory_order_acquire); /* of what the others wrote */
+        return;
+    }
+    pthread_mutex_lock(&pool.lock);
+    atomic_store(&pool.waits, true);
+    while (atomic_load(&pool.door) > 0) pthread_cond_wait(&pool.end, &pool.lock);
+    atomic_store(&pool.waits, false);
+    pthread_mutex_unlock(&pool.lock);
 }
 
 void parallel_for(Index parts, Index grain, ParallelBody body, void *context) {
@@ -162,26 +261,19 @@ void parallel_for(Index parts, Index grain, ParallelBody body, void *context) {
         body(context, 0, parts);
         return;
     }
-    pthread_mutex_lock(&pool.lock);
-    place_workers(count - 1);
-    start_workers(count - 1);
     pool.body = body;
     pool.context = context;
     pool.parts = parts;
     pool.step = parts / ((Index)count * RANGES_PER_THREAD);
     if (pool.step < grain) pool.step = grain;
     atomic_store(&pool.next, 0);
-    pool.wanted = count - 1;
-    pool.jobs++;
-    pthread_cond_broadcast(&pool.begin);
-    pthread_mutex_unlock(&pool.lock);
-
-    take_ranges();
-
     pthread_mutex_lock(&pool.lock);
-    pool.wanted = 0; /* who has not woken up yet need not */
-    while (pool.active > 0) pthread_cond_wait(&pool.end, &pool.lock);
+    start_workers(count - 1);
+    place_workers(count - 1);
     pthread_mutex_unlock(&pool.lock);
+    open_door(count - 1);
+    take_ranges();
+    close_door();
     pthread_mutex_unlock(&pool.caller);
 }
 

@@ -17,16 +17,42 @@ static void NAME(pack_rows)(T *restrict panel, const T *source, const Index *alo
     }
 }
 
+#if defined(GATHER)
+/* Eight steps of eight neighbours, transposed in registers. */
+static void NAME(transpose)(T *panel, const T *source, const Index *across, Index room) {
+    __m512i x[8], pairs[8], fours[8];
+    for (int i = 0; i < 8; i++) x[i] = _mm512_loadu_si512(source + across[i]);
+    for (int i = 0; i < 8; i += 2) {
+        pairs[i] = _mm512_unpacklo_epi64(x[i], x[i + 1]); /* steps 0, 2, 4, 6 of two neighbours */
+        pairs[i + 1] = _mm512_unpackhi_epi64(x[i], x[i + 1]);
+    }
+    for (int i = 0; i < 8; i += 4)
+        for (int odd = 0; odd < 2; odd++) {
+            fours[i + odd] = _mm512_shuffle_i64x2(pairs[i + odd], pairs[i + 2 + odd], 0x88); /* 0, 4 */
+            fours[i + 2 + odd] = _mm512_shuffle_i64x2(pairs[i + odd], pairs[i + 2 + odd], 0xdd);
+        }
+    for (int step = 0; step < 4; step++) { /* of a few neighbours, the first four and the last */
+        _mm512_storeu_si512(panel + step * room, _mm512_shuffle_i64x2(fours[step], fours[4 + step], 0x88));
+        _mm512_storeu_si512(panel + (step + 4) * room, _mm512_shuffle_i64x2(fours[step], fours[4 + step], 0xdd));
+    }
+}
+#endif
+
 /* Steps are neighbours in the operand: a transposition, a few steps at a time so that the panel's lines stay near. */
 static void NAME(pack_columns)(T *restrict panel, const T *source, const Index *across, Index width, Index depth,
                                Index room) {
     enum { STEPS = 8 };
     Index k = 0;
-    for (; k + STEPS <= depth; k += STEPS)
-        for (Index i = 0; i < width; i++) {
+    for (; k + STEPS <= depth; k += STEPS) {
+        Index i = 0;
+#if defined(GATHER)
+        for (; i + STEPS <= width; i += STEPS) NAME(transpose)(panel + k * room + i, source + k, across + i, room);
+#endif
+        for (; i < width; i++) {
             const T *column = source + across[i] + k;
             for (Index step = 0; step < STEPS; step++) panel[(k + step) * room + i] = VALUE(column[step]);
         }
+    }
     for (; k < depth; k++)
         for (Index i = 0; i < width; i++) panel[k * room + i] = VALUE(source[across[i] + k]);
 }
