@@ -77,8 +77,9 @@ def test_networks_in_other_orders_give_the_same_exact_integers(monkeypatch: pyte
         with monkeypatch.context() as patch:
             patch.setattr(native, "AVAILABLE", False)
             expected = plan(found.notation, *found.shapes, dtype="I64", optimize=found.path)
+            assert expected.steps == before  # made when they are first read
         plan_cache.clear()
-        assert (ours.steps, expected.steps) == (found.steps, before)
+        assert ours.steps == found.steps
         assert np.array_equal(ours(*arrays).to_numpy(), expected(*arrays).to_numpy())
     assert changed > 3
 
@@ -203,7 +204,7 @@ def test_small_networks_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert plan("ij,jk,kl->il", (4, 4), (4, 4), (4, 4), optimize=False).steps
     with pytest.raises(AssertionError):
-        plan("ij,jk,kl->il", (400, 400), (400, 400), (400, 400), optimize=False)
+        _ = plan("ij,jk,kl->il", (400, 400), (400, 400), (400, 400), optimize=False).steps
 
 
 def test_extents_beyond_any_number_leave_the_usual_orders() -> None:
