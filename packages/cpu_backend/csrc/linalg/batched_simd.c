@@ -229,8 +229,8 @@ static Index room_numbers(Routine routine, const LaneProblem *problem) {
     case INV: return INV_ROOM(side);
     case DET: return DET_ROOM(side);
     case QR: return QR_ROOM(side);
-    case EIGH: return EIGH_ROOM(side);
-    case SVD: return SVD_ROOM(side);
+    case EIGH: return side > LARGEST_JACOBI_SIDE ? EIGH_LARGE_ROOM(side) : EIGH_ROOM(side);
+    case SVD: return side > LARGEST_JACOBI_SIDE ? SVD_LARGE_ROOM(side) : SVD_ROOM(side);
     default: return CHOLESKY_ROOM(side);
     }
 }

@@ -15,9 +15,10 @@
 #include "core/cpu.h"
 #include "linalg/routines.h"
 
-/* Of a matrix. Two groups of such matrices take 32 KiB, a first-level cache, with real elements and AVX-512, or complex
- * ones and AVX2; with complex ones and AVX-512 they take twice that. */
-enum { LARGEST_SIDE = 16 };
+/* Of a matrix. Two groups of matrices with the smaller side take 32 KiB, a first-level cache, with real elements and
+ * AVX-512, or complex ones and AVX2; with complex ones and AVX-512 they take twice that. Of larger ones two groups take
+ * half a MiB, a part of a second-level cache, or a whole one. */
+enum { LARGEST_JACOBI_SIDE = 16, LARGEST_SIDE = 64 };
 
 typedef struct {
     int rows, columns; /* of each matrix of the first operand */
@@ -30,10 +31,12 @@ typedef struct {
 #define SOLVE_ROOM(side, columns) ((side) * ((side) + (columns) + 1))
 #define INV_ROOM(side) ((side) * (2 * (side) + 1))
 #define DET_ROOM(side) ((side) * ((side) + 1))
-#define QR_ROOM(side) ((side) * (2 * (side) + 2))
+#define QR_ROOM(side) (((side) + 1) * (2 * (side) + 5))
 #define EIGH_ROOM(side) ((side) * (2 * (side) + 1))
+#define EIGH_LARGE_ROOM(side) (((side) + 1) * (2 * (side) + 15))
 #define SVD_ROOM(side) ((side) * (3 * (side) + 1))
-enum { RIGHT_AT_ONCE = LARGEST_SIDE }; /* columns of right-hand sides in lanes at the same time */
+#define SVD_LARGE_ROOM(side) (((side) + 1) * (4 * (side) + 34))
+enum { RIGHT_AT_ONCE = 16 }; /* columns of right-hand sides in lanes at the same time */
 
 /* Square matrices of 2 to this many rows bring room of their own. */
 enum { LARGEST_CONSTANT_SIDE = 4 };

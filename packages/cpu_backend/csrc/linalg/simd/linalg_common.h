@@ -21,6 +21,12 @@ INLINE void set_identity(Number *a, int n) {
     for (int i = 0; i < n * n; i++) a[i] = number(broadcast(i % (n + 1) == 0));
 }
 
+/* The adjoint of a matrix; the columns of both are so many numbers apart. */
+INLINE void adjoint(Number *to, Index to_stride, const Number *from, Index from_stride, int rows, int columns) {
+    for (int j = 0; j < columns; j++)
+        for (int i = 0; i < rows; i++) to[j + i * to_stride] = conjugate(from[i + j * from_stride]);
+}
+
 /* Scales so many numbers by the power of two that makes the largest of them about 2^target; answers that power. */
 INLINE Lane scale_numbers(Number *numbers, int count, double target) {
     Lane most = broadcast(0.0);

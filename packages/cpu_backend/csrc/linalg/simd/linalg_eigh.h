@@ -47,6 +47,7 @@ INLINE Mask eigh_iterate_group(Number *a, Lane *values, Number *v, int n) {
 
 INLINE bool eigh_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
                         Number *room, int n) {
+    if (n > LARGEST_JACOBI_SIDE) return eigh_large(problem, operands, results, groups, room);
     const Index bytes = matrix_bytes(problem, n, n), value_bytes = matrix_bytes(problem, n, 1) / PARTS;
     Mask bad = no_lane();
     for (Index group = 0; group < groups; group++) {

@@ -7,7 +7,11 @@
 #include "linalg/simd/linalg_common.h"
 
 #include "linalg/simd/linalg_cholesky.h"
+#include "linalg/simd/linalg_reflections.h"
 #include "linalg/simd/linalg_qr.h"
 #include "linalg/simd/linalg_jacobi.h"
+#include "linalg/simd/linalg_sweeps.h"
+#include "linalg/simd/linalg_tridiagonal.h"
 #include "linalg/simd/linalg_eigh.h"
+#include "linalg/simd/linalg_bidiagonal.h"
 #include "linalg/simd/linalg_svd.h"

@@ -52,7 +52,7 @@ INLINE Mask svd_iterate_group(Number *a, Lane *squares, Number *v, int m, int n)
 /* Puts a unit vector orthogonal to the columns before j into column j where the mask says so: of the unit vectors
  * along axes, the one that is farthest from those columns, after two rounds of Gram-Schmidt. */
 static __attribute__((noinline)) void svd_complete_column(Number *u, int m, int j, Mask missing) {
-    Number fresh[LARGEST_SIDE];
+    Number fresh[LARGEST_JACOBI_SIDE];
     Lane most = broadcast(-1.0), row = broadcast(0.0);
     for (int i = 0; i < m; i++) {
         Lane outside = broadcast(1.0);
@@ -89,13 +89,9 @@ INLINE void svd_finish_group(Number *u, Lane *squares, Number *v, int m, int n) 
     }
 }
 
-INLINE void adjoint(Number *to, const Number *from, int rows, int columns) {
-    for (int j = 0; j < columns; j++)
-        for (int i = 0; i < rows; i++) to[j + i * columns] = conjugate(from[i + j * rows]);
-}
-
 INLINE bool svd_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
                        Number *room, int m, int n) {
+    if (m > LARGEST_JACOBI_SIDE || n > LARGEST_JACOBI_SIDE) return svd_large(problem, operands, results, groups, room);
     const bool wide = m < n;
     const int k = wide ? m : n, longer = wide ? n : m;
     const Index bytes = matrix_bytes(problem, m, n), u_bytes = matrix_bytes(problem, m, k);
@@ -105,11 +101,11 @@ INLINE bool svd_groups(const LaneProblem *problem, const char *const *operands, 
         Number *const a = room, *const other = a + m * n, *const v = other + m * n;
         Lane *const values = (Lane *)(v + k * k);
         bad |= load_numbers(problem, operands[0] + group * LANES * bytes, bytes, wide ? other : a, m * n);
-        if (wide) adjoint(a, other, m, n);
+        if (wide) adjoint(a, n, other, m, m, n);
         const Lane back = inverse_power(scale_numbers(a, m * n, SVD_SCALE));
         bad |= svd_iterate_group(a, values, v, longer, k);
         svd_finish_group(a, values, v, longer, k);
-        adjoint(other, wide ? a : v, wide ? longer : k, k);
+        adjoint(other, k, wide ? a : v, wide ? longer : k, wide ? longer : k, k);
         for (int i = 0; i < k; i++) values[i] *= back;
         store_numbers(problem, results[0] + group * LANES * u_bytes, u_bytes, wide ? v : a, m * k);
         store_lanes(results[1] + group * LANES * s_bytes, values, s_bytes, k, problem->narrow);

@@ -40,8 +40,8 @@ def eigh(a: Tensor, /, *, check: bool = True) -> EighResult:
         NotConvergedError: LAPACK's iteration failed for the matrix at ``batch_index``.
         SizeLimitError: more elements than the LAPACK in use can count.
 
-    Source: LAPACK xSYEVD / xHEEVD (divide and conquer), and Jacobi rotations for small matrices on the CPU; Golub and
-    Van Loan, Matrix Computations, 4th ed., §8.4 and §8.5.
+    Source: LAPACK xSYEVD / xHEEVD (divide and conquer); for batches on the CPU Jacobi rotations up to 16 rows, implicit
+    QR iterations up to 64; Golub and Van Loan, Matrix Computations, 4th ed., §8.3 to §8.5.
 
     >>> import tensor_runtime as tr
     >>> w, v = eigh(tr.tensor([[2.0, 99.0], [1.0, 2.0]]))

@@ -25,8 +25,19 @@ from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
-_LARGEST: Final = 16
-"""Rows or columns of the largest matrices that fit into lanes."""
+_LARGEST: Final[Mapping[str, int]] = {
+    "cholesky": 48,
+    "det": 48,
+    "eigh": 64,
+    "inv": 32,
+    "qr": 64,
+    "solve": 48,
+    "svd": 64,
+}
+"""Rows or columns of the largest matrices for which lanes are faster than LAPACK."""
+
+_SMALL: Final = 16
+"""Rows or columns up to which a group of matrices stays in the first-level cache."""
 
 _FILLING: Final[Mapping[str, int]] = {
     "cholesky": 64,
@@ -37,9 +48,11 @@ _FILLING: Final[Mapping[str, int]] = {
     "solve": 100,
     "svd": 64,
 }
-"""Numbers in a matrix, or in its right-hand sides, per matrix in the batch. With more, LAPACK is done before a group of
-mostly copies is."""
+"""Numbers in a small matrix, or in its right-hand sides, per matrix in the batch. With more, LAPACK is done before a
+group of mostly copies is."""
 
+_FEWEST: Final = 6
+"""Larger matrices in a batch with which a group of them is done before LAPACK is."""
 
 _ALWAYS_HERE: Final = range(2, 5)
 """Sides of systems that are solved here however many there are, so that each finds the same pivots of zero as det."""
@@ -87,13 +100,16 @@ def _bind_equal(name: str, forms: list[Form], result: Result, numpys: Kernel) ->
         right = prod(b[1:2])
         if b[2:] != batch:
             return None
-    if not (0 < rows <= _LARGEST and 0 < columns <= _LARGEST and count and (right or len(forms) == 1)):
+    if not (0 < rows <= _LARGEST[name] and 0 < columns <= _LARGEST[name] and count and (right or len(forms) == 1)):
         return None
     parts = 1 if a.dtype is a.dtype.component else 2
     enough = count * _FILLING[name]
     if name == "solve" and rows in _ALWAYS_HERE:
         enough = max(enough, _WIDE)
-    if parts * rows * max(columns, right) > enough:
+    if max(rows, columns) > _SMALL:
+        if count < _FEWEST or right > rows:
+            return None
+    elif parts * rows * max(columns, right) > enough:
         return None
     kernel = LIBRARY.bind_batched_simd(
         name,

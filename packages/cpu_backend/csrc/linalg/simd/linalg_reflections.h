@@ -1,0 +1,85 @@
+/* Householder reflections H = I - tau v vᴴ of columns, several columns at a time so that no sum waits for the one
+ * before; for linalg_tridiagonal.h and linalg_bidiagonal.h. v starts with a 1.
+ */
+
+/* Numbers from one column to the next of a larger matrix: odd, for columns a power of two apart share few sets of a
+ * cache. Columns of small matrices follow one another. */
+INLINE Index padded(int rows) { return rows > LARGEST_JACOBI_SIDE ? rows | 1 : rows; }
+
+/* Between such columns and the matrices of a group; loading answers which are not finite. */
+INLINE Mask load_columns(const LaneProblem *problem, const char *from, Index matrix, Number *a, Index stride, int rows,
+                         int columns) {
+    if (stride == rows) return load_numbers(problem, from, matrix, a, rows * columns);
+    Mask bad = no_lane();
+    for (int j = 0; j < columns; j++)
+        bad |= load_numbers(problem, from + j * matrix_bytes(problem, rows, 1), matrix, a + j * stride, rows);
+    return bad;
+}
+
+INLINE void store_padded(const LaneProblem *problem, char *to, Index matrix, const Number *a, Index stride, int rows,
+                         int columns) {
+    if (stride == rows) store_numbers(problem, to, matrix, a, rows * columns);
+    else
+        for (int j = 0; j < columns; j++)
+            store_numbers(problem, to + j * matrix_bytes(problem, rows, 1), matrix, a + j * stride, rows);
+}
+
+static const double NOTHING = 0x1p-400; /* a square that counts as zero, in a matrix whose largest element is about 1 */
+
+/* The reflection with Hᴴ x = beta e1 and a real beta, as LAPACK's xLARFG makes it: x becomes v. */
+INLINE Lane reflection(Number *x, int count, Number *tau) {
+    const Number alpha = x[0], zero = number(broadcast(0.0));
+    Lane rest = square_of_imaginary(alpha);
+    for (int i = 1; i < count; i++) rest = add_square(rest, x[i]);
+    const Lane real = real_part(alpha), norm = root(real * real + rest);
+    const Mask useful = greater(rest, broadcast(NOTHING));
+    const Lane beta = pick(useful, with_sign(norm, -real), real), safe = pick(useful, beta, broadcast(1.0));
+    const Number distance = subtract(alpha, number(safe));
+    *tau = choose(useful, minus(divide_by_real(distance, safe)), zero);
+    const Number factor = choose(useful, reciprocal(distance), zero);
+    for (int i = 1; i < count; i++) x[i] = times(x[i], factor);
+    x[0] = number(broadcast(1.0));
+    return beta;
+}
+
+/* So many columns, a constant, of so many rows: x -= v tau (vᴴ x). */
+INLINE void reflect_few(const Number *v, Number tau, Number *columns, Index stride, int rows, int few) {
+    Number sums[4];
+    for (int c = 0; c < few; c++) sums[c] = number(broadcast(0.0));
+    for (int i = 0; i < rows; i++) {
+        const Number mirrored = conjugate(v[i]);
+        for (int c = 0; c < few; c++) sums[c] = add_product(sums[c], mirrored, columns[c * stride + i]);
+    }
+    for (int c = 0; c < few; c++) sums[c] = times(sums[c], tau);
+    for (int i = 0; i < rows; i++)
+        for (int c = 0; c < few; c++)
+            columns[c * stride + i] = subtract_product(columns[c * stride + i], v[i], sums[c]);
+}
+
+INLINE void reflect_columns(const Number *v, Number tau, Number *columns, Index stride, int rows, int count) {
+    int c = 0;
+    for (; c + 4 <= count; c += 4) reflect_few(v, tau, columns + c * stride, stride, rows, 4);
+    for (; c < count; c++) reflect_few(v, tau, columns + c * stride, stride, rows, 1);
+}
+
+/* The first columns of H(0) H(1) ... H(count - 1) into q, rows x columns; v of H(j) are the elements from `below + j` of
+ * column j of the reflectors, with their 1. Columns of both are so many numbers apart. */
+INLINE void expand_reflections(const Number *reflectors, const Number *tau, int count, int below, Number *q,
+                               Index stride, int rows, int columns) {
+    for (int j = 0; j < columns; j++)
+        for (int i = 0; i < rows; i++) q[i + j * stride] = number(broadcast(i == j));
+    for (int j = count - 1; j >= 0; j--) {
+        const int first = below + j; /* row, and column, that the reflection begins with */
+        const Number *v = reflectors + first + j * stride;
+        if (first < columns)
+            reflect_columns(v, tau[j], q + first + first * stride, stride, rows - first, columns - first);
+    }
+}
+
+/* rows x columns becomes columns x rows, nothing conjugated. */
+INLINE void transpose_numbers(Number *to, Index to_stride, const Number *from, Index from_stride, int rows,
+                              int columns) {
+    for (int block = 0; block < columns; block += 8)
+        for (int i = 0; i < rows; i++)
+            for (int j = block; j < columns && j < block + 8; j++) to[j + i * to_stride] = from[i + j * from_stride];
+}
