@@ -18,6 +18,7 @@ import numpy as np
 
 from tensor_core.dtypes import FLOATING
 from tensor_cpu.kernel_table import NativeBinder
+from tensor_cpu.kernels.linalg import drivers
 from tensor_cpu.kernels.linalg import numpy as linalg
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES
@@ -69,7 +70,7 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
     forms = [operand for operand in operands if isinstance(operand, Form)]
     if len(forms) != len(operands) or driver not in ("auto", "jacobi"):
         return None
-    numpys = linalg.bind(name, operands, result, check, driver)
+    numpys = drivers.bind(name, operands, result, check, driver)
     kernel = _bind_equal(name, forms, result, numpys)
     if kernel is None and name == "solve" and forms[0].shape[0] in _ALWAYS_HERE:
         return _bind_solve(forms, result, numpys)

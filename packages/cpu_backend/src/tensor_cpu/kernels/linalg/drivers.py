@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
+from tensor_cpu.kernel_table import Binder
+from tensor_cpu.kernels.linalg import numpy as linalg
 from tensor_cpu.kernels.linalg.factors import require_countable, stacked
+from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import Array
 from tensor_cpu.system import lapack
+from tensor_runtime.errors import NotConvergedError
 from tensor_runtime.form import Form
-from tensor_runtime.protocols import Kernel
+from tensor_runtime.protocols import Kernel, Operand, Result
 
 
-def bind(driver: str, operands: Any, result: Any, check: bool) -> Kernel:
-    """The kernel of ``svd`` by "gesvd" or "jacobi".
+def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, driver: str = "auto") -> Kernel:
+    """NumPy's kernel of a decomposition; of ``svd`` that of a driver, and where "auto" fails, QR iteration.
+
+    Args:
+        name: a key of ``numpy.ROUTINES``.
+        operands: see there, as for the result.
+        result: for ``svd`` a tuple of three forms.
+        check: whether to check that the elements are finite.
+        driver: of ``svd``: "auto", "gesdd", "gesvd" or "jacobi".
 
     Raises:
         SizeLimitError: LAPACK's integers are too short for the shapes.
@@ -24,12 +36,26 @@ def bind(driver: str, operands: Any, result: Any, check: bool) -> Kernel:
     >>> from tensor_runtime.form import form_of
     >>> from tensor_runtime.placement import CPU
     >>> form, values = form_of(F64, (1, 1), CPU), form_of(F64, (1,), CPU)
-    >>> bind("jacobi", (form,), (form, values, form), True)(np.array([[-2.0]]))[1].tolist()
+    >>> bind("svd", (form,), (form, values, form), True, "jacobi")(np.array([[-2.0]]))[1].tolist()
     [2.0]
     """
-    form: Form = operands[0]
-    require_countable("svd", form, _elements)
-    return stacked("svd", form, result, check, gesvd if driver == "gesvd" else jacobi)
+    if name != "svd" or driver == "gesdd":
+        return linalg.bind(name, operands, result, check)
+    form = operands[0]
+    if driver != "auto" and isinstance(form, Form) and isinstance(result, tuple):
+        require_countable("svd", form, _elements)
+        return stacked("svd", form, result, check, gesvd if driver == "gesvd" else jacobi)
+    first = linalg.bind(name, operands, result, check)
+
+    def kernel(a: Array) -> Any:
+        try:
+            return first(a)
+        except NotConvergedError:
+            if not np.isfinite(a).all():  # from which QR iteration may never return
+                raise
+        return bind(name, operands, result, False, "gesvd")(a)
+
+    return kernel
 
 
 def _elements(rows: int, columns: int) -> int:
@@ -91,3 +117,6 @@ def _tall(a: Array, u: Array, s: Array, v: Array) -> int:
         scale = work[:2]
     s *= scale[0] / scale[1]
     return info
+
+
+BINDERS: Final[Mapping[str, Binder]] = {"svd": taking_fields(partial(bind, "svd"))}

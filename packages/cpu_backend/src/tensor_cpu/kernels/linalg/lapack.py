@@ -11,6 +11,7 @@ from typing import Final
 
 from tensor_core.dtypes import FLOATING
 from tensor_cpu.kernel_table import NativeBinder
+from tensor_cpu.kernels.linalg import drivers
 from tensor_cpu.kernels.linalg import numpy as linalg
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.system.blas import open_blas
@@ -77,7 +78,7 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
         b_strides=b_strides,
         results=tuple((form.shape[::-1], form.dtype.name) for form in results),
         check=check,
-        fallback=linalg.bind(name, operands, result, check, driver),
+        fallback=drivers.bind(name, operands, result, check, driver),
     )
 
 

@@ -330,7 +330,7 @@ _PUBLIC: Final = {"svd_full": "svd", "qr_complete": "qr"}
 """What errors call kernels that options ask for."""
 
 
-def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, driver: str = "auto") -> Kernel:
+def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool) -> Kernel:
     """The kernel of one decomposition for these forms.
 
     Args:
@@ -338,7 +338,6 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
         operands: forms of floating or complex tensors whose shapes the operation's spec has accepted.
         result: a form, or a tuple of them; decides whether the kernel returns an array or a tuple.
         check: whether to check that the elements are finite.
-        driver: of ``svd``, its method; where "auto" fails, one that may succeed is tried.
 
     Raises:
         SizeLimitError: LAPACK's integers are too short for the shapes.
@@ -354,10 +353,7 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
     Traceback (most recent call last):
     tensor_runtime.errors.NotPositiveDefiniteError: cholesky: the leading 2x2 block is not positive definite; ...
     """
-    if driver not in ("auto", "gesdd"):
-        return bind_driver(driver, operands, result, check)
     routine, operation = ROUTINES[name], _PUBLIC.get(name, name)
-    second = "gesvd" if name == "svd" and driver == "auto" else ""
     shapes = tuple(operand.shape for operand in operands if isinstance(operand, Form))
     require_indexable(operation, shapes[0], routine.elements(*shapes))
     checked = tuple(("ab"[i], min(2, len(shape))) for i, shape in enumerate(shapes)) if check else ()
@@ -375,18 +371,11 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
             results = routine.compute(*arrays)
             return _compact(results[0]) if single else tuple(map(_compact, results))
         except LinAlgError:
-            if second and np.isfinite(arrays[0]).all():  # it may never return from what is not finite
-                return bind_driver(second, operands, result, False)(*arrays)
             raise routine.explain(*arrays) from None
 
     return ignoring_fp_errors(kernel)
 
 
-def bind_driver(driver: str, operands: tuple[Operand, ...], result: Result, check: bool) -> Kernel:
-    """The kernel of ``svd`` by a method that NumPy lacks."""
-    from tensor_cpu.kernels.linalg import drivers  # which imports this module
-
-    return drivers.bind(driver, operands, result, check)
-
-
-BINDERS: Final[Mapping[str, Binder]] = {name: taking_fields(partial(bind, name)) for name in ROUTINES}
+BINDERS: Final[Mapping[str, Binder]] = {
+    name: taking_fields(partial(bind, name)) for name in ROUTINES if name != "svd"
+}  # svd has drivers
