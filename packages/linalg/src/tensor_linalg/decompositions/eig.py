@@ -33,8 +33,9 @@ def eig(a: Tensor, /, *, check: bool = True) -> EigResult:
     Returns:
         eigenvalues [N, B...] in no order, eigenvectors [N, N, B...], one per column, of norm 1; both complex, C32 for
         F32 and C32, else C64, also where all are real. Owned, compact. The eigenvalues are those of a matrix that
-        differs from A by a few rounding units of the dtype times N times its norm; a defective matrix has eigenvectors
-        that are linearly dependent to working precision, which is no error.
+        differs from A, after both are balanced by one diagonal scaling, by a few rounding units of the dtype times N
+        times the norm. A defective matrix has eigenvectors that are linearly dependent to working precision, which is
+        no error.
 
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.

@@ -63,6 +63,8 @@ def _eliminating(name: str, form: Form, result: tuple[Form, ...], check: bool) -
             require_finite("lu" if complete else name, "a", x)
         stack = np.asarray(x).reshape(count, columns, rows).transpose(2, 1, 0)
         a: Any = np.array(stack, wide, order="C")  # [M, N, batch], neighbours of one step side by side
+        power = np.frexp(_size(a).reshape(rows * columns, count).max(axis=0, initial=0.0))[1]
+        a = factors.scaled(a, -power)  # so that no reciprocal is infinite and no product overflows
         of_rows = np.repeat(np.arange(rows)[:, None], count, axis=1)
         of_columns = np.repeat(np.arange(columns)[:, None], count, axis=1)
         for step in range(min(rows, columns)):
@@ -79,6 +81,8 @@ def _eliminating(name: str, form: Form, result: tuple[Form, ...], check: bool) -
             _exchange(of_rows[:, None], step, row, each)
             a[step + 1 :, step] /= np.where(a[step, step] == 0, 1, a[step, step])
             a[step + 1 :, step + 1 :] -= a[step + 1 :, step, None] * a[step, step + 1 :]
+        upper = np.arange(rows)[:, None] <= np.arange(columns)
+        a[upper] = factors.scaled(a[upper], power)
         parts = (a.transpose(2, 1, 0), of_rows.T, *((of_columns.T,) if complete else ()))
         return tuple(
             np.array(part, NUMPY_DTYPES[one.dtype], order="C").reshape(one.shape[::-1])

@@ -44,8 +44,12 @@ def lu_factor(a: Array, packed: Array, permutation: Array) -> int:
     """
     columns, rows = a.shape
     pivots = lapack.integers(min(rows, columns))
+    power = scale_away_from_limits(a)
     lapack.call(_name("getrf", a), rows, columns, a, rows, pivots)  # a pivot of zero is no failure
     packed[...] = a
+    if power:
+        upper = np.triu(np.ones((rows, columns), bool)).T
+        packed[upper] = scaled(packed[upper], power)
     permutation[...] = np.arange(rows)
     for step, pivot in enumerate(pivots.tolist()):
         if pivot - 1 != step:
@@ -80,6 +84,7 @@ def ldl(a: Array, lower: Array, diagonal: Array, permutation: Array) -> int:
     """
     size = len(a)
     pivots, beside = lapack.integers(size), np.zeros(size, a.dtype)
+    power = scale_away_from_limits(a)
     _call_with_work(_name("sytrf", a, "hetrf"), "L", size, a, size, pivots)  # a block of zero is no failure
     lapack.call(_name("syconv", a), "L", "C", size, a, size, pivots, beside)
     matrix = a.T
@@ -88,6 +93,7 @@ def ldl(a: Array, lower: Array, diagonal: Array, permutation: Array) -> int:
     steps = np.arange(size - 1)
     diagonal.T[steps + 1, steps] = beside[:-1]
     diagonal.T[steps, steps + 1] = beside[:-1].conj()
+    diagonal[...] = scaled(diagonal, power)
     order, step = np.arange(size), 0
     while step < size:
         pivot, width = (pivots[step] - 1, 1) if pivots[step] > 0 else (-pivots[step] - 1, 2)
@@ -131,6 +137,34 @@ def hessenberg(a: Array, triangle: Array, vectors: Array) -> int:
     triangle.T[...] = np.triu(a.T, -1)
     vectors[...] = a
     return info or _call_with_work(_name("orghr", a, "unghr"), size, 1, size, vectors, size, tau)
+
+
+def scale_away_from_limits(a: Array) -> int:
+    """Scale a matrix by a power of two where it lies near the limits of binary64; the power that takes it back.
+
+    LAPACK's eliminations leave columns as they are where the reciprocal of a pivot would be infinite.
+
+    >>> a = np.array([[2.0**-1040]])
+    >>> scale_away_from_limits(a), a.tolist(), scale_away_from_limits(a)
+    (-1039, [[0.5]], 0)
+    """
+    largest = max(float(np.abs(a.real).max()), float(np.abs(a.imag).max()))
+    if not 0.0 < largest < np.inf or 2.0**-900 < largest < 2.0**900:
+        return 0
+    power = int(np.frexp(largest)[1])
+    a[...] = scaled(a, -power)
+    return power
+
+
+def scaled(a: Array, power: Any) -> Array:
+    """A times a power of two, or each matrix (..., N, M) of a stack times its own.
+
+    >>> scaled(np.array([3.0]), 2).tolist(), scaled(np.array([1j]), -1).tolist()
+    ([12.0], [0.5j])
+    """
+    if a.dtype.kind != "c":
+        return np.asarray(np.ldexp(a, power))
+    return np.asarray(np.ldexp(a.real, power) + 1j * np.ldexp(a.imag, power))
 
 
 def _name(real: str, a: Array, other: str = "") -> str:
