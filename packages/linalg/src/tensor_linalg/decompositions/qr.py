@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from tensor_linalg.decompositions.gauges import with_positive_diagonal
 from tensor_linalg.results import fields_text
+from tensor_linalg.specs.composed import matrices
 from tensor_linalg.specs.decompositions import QR, QR_COMPLETE
 from tensor_runtime.dispatch.arguments import choice, flag
 from tensor_runtime.dispatch.call import execute_many
@@ -55,6 +56,9 @@ def qr(a: Tensor, /, *, mode: str = "thin", positive: bool = False, check: bool 
     >>> qr(tr.ones((3, 1)), mode="complete").q.shape
     (3, 3)
     """
-    spec = QR if mode == "thin" or choice("qr", "mode", mode, MODES) == "thin" else QR_COMPLETE
+    spec = QR
+    if mode != "thin" and choice("qr", "mode", mode, MODES) == "complete":
+        rows, columns, _ = matrices("qr", a)
+        spec = QR_COMPLETE if rows > columns else QR  # else thin factors are complete
     factors = execute_many(spec, (a,), flag("qr", "check", check))
     return QRResult(*(with_positive_diagonal(*factors) if flag("qr", "positive", positive) else factors))

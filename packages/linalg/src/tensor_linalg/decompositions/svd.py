@@ -80,7 +80,11 @@ def svd(
     checked = flag("svd", "check", check)
     if driver != "auto":
         choice("svd", "driver", driver, DRIVERS)
-    if not flag("svd", "full", full):
+    beyond = False  # thin factors of square matrices are full
+    if flag("svd", "full", full):
+        rows, columns, _ = matrices("svd", a)
+        beyond = rows != columns
+    if not beyond:
         u, s, vh = execute_many(SVD, (a,), (checked, driver))
     elif driver == "auto":
         u, s, vh = execute_many(SVD_FULL, (a,), checked)
