@@ -59,18 +59,18 @@ def arrays(found: tuple[tr.Tensor, ...]) -> list[Array]:
 
 
 @EACH_DTYPE
-@pytest.mark.parametrize("shape", SHAPES)
-def test_lu_reorders_rows_and_its_factors_are_triangles(dtype: str, shape: tuple[int, ...]) -> None:
-    x = numbers(dtype, shape)
-    for view in views(x):
-        permutation, lower, upper = arrays(tl.lu(view))
-        reordered = np.take_along_axis(x, permutation[:, None], 0)
+def test_lu_reorders_rows_and_its_factors_are_triangles(dtype: str) -> None:
+    for shape in SHAPES:
+        x = numbers(dtype, shape)
+        for view in views(x):
+            permutation, lower, upper = arrays(tl.lu(view))
+            reordered = np.take_along_axis(x, permutation[:, None], 0)
 
-        assert near(product(lower, upper), reordered, dtype)
-        assert (np.moveaxis(np.triu(np.moveaxis(lower, (0, 1), (-2, -1)), 1), (-2, -1), (0, 1)) == 0).all()
-        assert (np.abs(lower.real) + np.abs(lower.imag) <= 2).all()
-        assert np.iscomplexobj(x) or (np.abs(lower) <= 1).all()
-        assert sorted({*permutation.ravel().tolist()}) == (list(range(shape[0])) if permutation.size else [])
+            assert near(product(lower, upper), reordered, dtype)
+            assert (np.moveaxis(np.triu(np.moveaxis(lower, (0, 1), (-2, -1)), 1), (-2, -1), (0, 1)) == 0).all()
+            assert (np.abs(lower.real) + np.abs(lower.imag) <= 2).all()
+            assert np.iscomplexobj(x) or (np.abs(lower) <= 1).all()
+            assert sorted({*permutation.ravel().tolist()}) == (list(range(shape[0])) if permutation.size else [])
 
 
 @EACH_DTYPE
@@ -86,16 +86,14 @@ def test_lu_gives_scipys_factors_one_by_one_and_for_many_at_once(dtype: str) -> 
 
 
 @EACH_DTYPE
-@pytest.mark.parametrize("shape", SHAPES)
-def test_complete_pivoting_reorders_rows_and_columns_and_its_pivots_do_not_grow(
-    dtype: str, shape: tuple[int, ...]
-) -> None:
-    x = numbers(dtype, shape)
-    rows, columns, lower, upper = arrays(tl.lu(tr.asarray(x), pivoting="complete"))
-    reordered = np.take_along_axis(np.take_along_axis(x, rows[:, None], 0), columns[None], 1)
+def test_complete_pivoting_reorders_rows_and_columns_and_its_pivots_do_not_grow(dtype: str) -> None:
+    for shape in SHAPES:
+        x = numbers(dtype, shape)
+        rows, columns, lower, upper = arrays(tl.lu(tr.asarray(x), pivoting="complete"))
+        reordered = np.take_along_axis(np.take_along_axis(x, rows[:, None], 0), columns[None], 1)
 
-    assert near(product(lower, upper), reordered, dtype)
-    assert (np.abs(upper) <= np.abs(np.einsum("ii...->i...", upper[:, : len(upper)]))[:, None] * (1 + 1e-5)).all()
+        assert near(product(lower, upper), reordered, dtype)
+        assert (np.abs(upper) <= np.abs(np.einsum("ii...->i...", upper[:, : len(upper)]))[:, None] * (1 + 1e-5)).all()
 
 
 def test_complete_pivoting_shows_the_rank() -> None:
@@ -154,21 +152,21 @@ def test_lu_solve_refuses_factors_that_do_not_belong_together() -> None:
 
 
 @EACH_DTYPE
-@pytest.mark.parametrize("shape", SQUARE)
-def test_ldl_reads_the_lower_triangle_and_gives_blocks_of_at_most_two(dtype: str, shape: tuple[int, ...]) -> None:
-    x = numbers(dtype, shape)
-    x[(np.arange(shape[0]),) * 2] *= 0.01  # so that some pivots are blocks of two
-    lower, d, order = arrays(tl.ldl(tr.asarray(x)))
-    below = np.moveaxis(np.tril(np.moveaxis(x, (0, 1), (-2, -1)), -1), (-2, -1), (0, 1))
-    full = below + adjoint(below) + identities(shape) * x.real
-    reordered = np.take_along_axis(np.take_along_axis(full, order[:, None], 0), order[None], 1)
+def test_ldl_reads_the_lower_triangle_and_gives_blocks_of_at_most_two(dtype: str) -> None:
+    for shape in SQUARE:
+        x = numbers(dtype, shape)
+        x[(np.arange(shape[0]),) * 2] *= 0.01  # so that some pivots are blocks of two
+        lower, d, order = arrays(tl.ldl(tr.asarray(x)))
+        below = np.moveaxis(np.tril(np.moveaxis(x, (0, 1), (-2, -1)), -1), (-2, -1), (0, 1))
+        full = below + adjoint(below) + identities(shape) * x.real
+        reordered = np.take_along_axis(np.take_along_axis(full, order[:, None], 0), order[None], 1)
 
-    assert near(product(lower, d, adjoint(lower)), reordered, dtype)
-    assert (d == adjoint(d)).all()
-    if len(shape) == 2 and shape[0] > 2:
-        beside = np.diagonal(d, -1) != 0
-        assert not (beside[1:] & beside[:-1]).any()
-        assert (np.tril(d, -2) == 0).all()
+        assert near(product(lower, d, adjoint(lower)), reordered, dtype)
+        assert (d == adjoint(d)).all()
+        if len(shape) == 2 and shape[0] > 2:
+            beside = np.diagonal(d, -1) != 0
+            assert not (beside[1:] & beside[:-1]).any()
+            assert (np.tril(d, -2) == 0).all()
 
 
 def test_ldl_of_an_indefinite_matrix_has_its_inertia_and_scipys_blocks() -> None:
@@ -184,18 +182,18 @@ def test_ldl_of_an_indefinite_matrix_has_its_inertia_and_scipys_blocks() -> None
 
 
 @EACH_DTYPE
-@pytest.mark.parametrize("shape", SHAPES)
-def test_pivoted_qr_takes_the_longest_column_first(dtype: str, shape: tuple[int, ...]) -> None:
-    x = numbers(dtype, shape)
-    for view in views(x):
-        q, r, order, rank = arrays(tl.qr_pivoted(view))
-        diagonal = np.abs(np.einsum("ii...->i...", r[:, : len(r)]))
+def test_pivoted_qr_takes_the_longest_column_first(dtype: str) -> None:
+    for shape in SHAPES:
+        x = numbers(dtype, shape)
+        for view in views(x):
+            q, r, order, rank = arrays(tl.qr_pivoted(view))
+            diagonal = np.abs(np.einsum("ii...->i...", r[:, : len(r)]))
 
-        assert near(product(q, r), np.take_along_axis(x, order[None], 1), dtype)
-        assert near(product(adjoint(q), q), identities((q.shape[1], *q.shape[1:])), dtype)
-        assert (diagonal[1:] <= diagonal[:-1] * (1 + 1e-5)).all()
-        assert (rank == min(shape[:2])).all()
-        assert rank.shape == shape[2:]
+            assert near(product(q, r), np.take_along_axis(x, order[None], 1), dtype)
+            assert near(product(adjoint(q), q), identities((q.shape[1], *q.shape[1:])), dtype)
+            assert (diagonal[1:] <= diagonal[:-1] * (1 + 1e-5)).all()
+            assert (rank == min(shape[:2])).all()
+            assert rank.shape == shape[2:]
 
 
 def test_pivoted_qr_tells_the_rank_of_each_matrix_and_takes_a_tolerance() -> None:
@@ -208,59 +206,62 @@ def test_pivoted_qr_tells_the_rank_of_each_matrix_and_takes_a_tolerance() -> Non
 
 
 @EACH_DTYPE
-@pytest.mark.parametrize("shape", SQUARE)
-def test_eig_satisfies_its_equation_with_columns_of_norm_one(dtype: str, shape: tuple[int, ...]) -> None:
-    x = numbers(dtype, shape)
-    for view in views(x):
-        w, v = arrays(tl.eig(view))
-        values = tl.eigvals(view).to_numpy()
+def test_eig_satisfies_its_equation_with_columns_of_norm_one(dtype: str) -> None:
+    for shape in SQUARE:
+        x = numbers(dtype, shape)
+        for view in views(x):
+            w, v = arrays(tl.eig(view))
+            values = tl.eigvals(view).to_numpy()
 
-        assert w.dtype == v.dtype == values.dtype == np.result_type(dtype, np.complex64)
-        assert near(product(x, v), v * w[None], dtype)
-        assert near(np.sqrt((np.abs(v) ** 2).sum(0)), np.ones(w.shape), dtype)
-        order, other = np.argsort(w.real + 1e-3 * w.imag, axis=0), np.argsort(values.real + 1e-3 * values.imag, axis=0)
-        assert near(np.take_along_axis(values, other, 0), np.take_along_axis(w, order, 0), dtype, 500)
+            assert w.dtype == v.dtype == values.dtype == np.result_type(dtype, np.complex64)
+            assert near(product(x, v), v * w[None], dtype)
+            assert near(np.sqrt((np.abs(v) ** 2).sum(0)), np.ones(w.shape), dtype)
+            order, other = (
+                np.argsort(w.real + 1e-3 * w.imag, axis=0),
+                np.argsort(values.real + 1e-3 * values.imag, axis=0),
+            )
+            assert near(np.take_along_axis(values, other, 0), np.take_along_axis(w, order, 0), dtype, 500)
 
 
 @EACH_DTYPE
 @pytest.mark.parametrize("form", ["real", "complex"])
-@pytest.mark.parametrize("shape", SQUARE)
-def test_schur_gives_a_triangle_or_one_with_blocks_of_two(dtype: str, form: str, shape: tuple[int, ...]) -> None:
-    x = numbers(dtype, shape)
-    t, z = arrays(tl.schur(tr.asarray(x), form=form))
-    is_complex = form == "complex" or "complex" in dtype
+def test_schur_gives_a_triangle_or_one_with_blocks_of_two(dtype: str, form: str) -> None:
+    for shape in SQUARE:
+        x = numbers(dtype, shape)
+        t, z = arrays(tl.schur(tr.asarray(x), form=form))
+        is_complex = form == "complex" or "complex" in dtype
 
-    assert np.iscomplexobj(t) == is_complex
-    assert near(product(z, t, adjoint(z)), x, dtype)
-    assert near(product(adjoint(z), z), identities(shape), dtype)
-    lowest = np.moveaxis(np.tril(np.moveaxis(t, (0, 1), (-2, -1)), -1 if is_complex else -2), (-2, -1), (0, 1))
-    assert (lowest == 0).all()
+        assert np.iscomplexobj(t) == is_complex
+        assert near(product(z, t, adjoint(z)), x, dtype)
+        assert near(product(adjoint(z), z), identities(shape), dtype)
+        lowest = np.moveaxis(np.tril(np.moveaxis(t, (0, 1), (-2, -1)), -1 if is_complex else -2), (-2, -1), (0, 1))
+        assert (lowest == 0).all()
 
 
 @EACH_DTYPE
-@pytest.mark.parametrize("shape", SQUARE)
-def test_hessenberg_leaves_one_diagonal_below(dtype: str, shape: tuple[int, ...]) -> None:
-    x = numbers(dtype, shape)
-    h, q = arrays(tl.hessenberg(tr.asarray(x)))
+def test_hessenberg_leaves_one_diagonal_below(dtype: str) -> None:
+    for shape in SQUARE:
+        x = numbers(dtype, shape)
+        h, q = arrays(tl.hessenberg(tr.asarray(x)))
 
-    assert near(product(q, h, adjoint(q)), x, dtype)
-    assert near(product(adjoint(q), q), identities(shape), dtype)
-    assert (np.moveaxis(np.tril(np.moveaxis(h, (0, 1), (-2, -1)), -2), (-2, -1), (0, 1)) == 0).all()
+        assert near(product(q, h, adjoint(q)), x, dtype)
+        assert near(product(adjoint(q), q), identities(shape), dtype)
+        assert (np.moveaxis(np.tril(np.moveaxis(h, (0, 1), (-2, -1)), -2), (-2, -1), (0, 1)) == 0).all()
 
 
 @EACH_DTYPE
 @pytest.mark.parametrize("side", ["right", "left"])
-@pytest.mark.parametrize("shape", SHAPES)
-def test_polar_factors_are_those_of_scipy(dtype: str, side: str, shape: tuple[int, ...]) -> None:
-    x = numbers(dtype, shape)
-    u, p = arrays(tl.polar(tr.asarray(x), side=side))
+def test_polar_factors_are_those_of_scipy(dtype: str, side: str) -> None:
+    for shape in SHAPES:
+        x = numbers(dtype, shape)
+        u, p = arrays(tl.polar(tr.asarray(x), side=side))
 
-    assert near(product(u, p) if side == "right" else product(p, u), x, dtype)
-    assert (p == adjoint(p)).all()
-    if len(shape) == 2 and x.size:
-        expected_u, expected_p = sl.polar(x.astype(np.result_type(dtype, np.float64)), side=side)
-        assert near(u, expected_u, dtype, 2000)
-        assert near(p, expected_p, dtype, 2000)
+        assert near(product(u, p) if side == "right" else product(p, u), x, dtype)
+        assert (p == adjoint(p)).all()
+        if len(shape) == 2 and x.size:
+            expected_u, expected_p = sl.polar(x.astype(np.result_type(dtype, np.float64)), side=side)
+            assert near(u, expected_u, dtype, 2000)
+            assert near(p, expected_p, dtype, 2000)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,12 @@ def near(found: Array, expected: Array, dtype: str, times: float = 60.0) -> bool
     )
 
 
+def orthonormal(columns: Array, dtype: str) -> bool:
+    gram = np.einsum("ki...,kj...->ij...", columns.conj(), columns)
+    one = np.eye(columns.shape[1]).reshape(gram.shape[:2] + (1,) * (gram.ndim - 2))
+    return near(gram, np.broadcast_to(one, gram.shape), dtype)
+
+
 @EACH_DTYPE
 @pytest.mark.parametrize("shape", [(5, 3), (3, 5), (4, 4, 3), (3, 2, 40), (40, 30), (0, 2), (2, 2, 0), (1, 1)])
 def test_values_alone_are_numpys(dtype: str, shape: tuple[int, ...]) -> None:
@@ -52,19 +59,17 @@ def test_values_alone_are_numpys(dtype: str, shape: tuple[int, ...]) -> None:
 
 @EACH_DTYPE
 @pytest.mark.parametrize("driver", ["auto", "gesdd", "gesvd", "jacobi"])
-@pytest.mark.parametrize("shape", [(5, 3), (3, 5), (30, 20), (2, 3, 4), (0, 2), (2, 0, 3)])
-def test_every_driver_decomposes_thin_and_full(dtype: str, driver: str, shape: tuple[int, ...]) -> None:
-    x = numbers(dtype, *shape)
-    for full in (False, True):
-        u, s, vh = (part.to_numpy() for part in tl.svd(tr.asarray(x), driver=driver, full=full))
-        short = min(shape[:2])
-        assert u.shape[:2] == (shape[0], shape[0] if full else short)
-        assert vh.shape[:2] == (shape[1] if full else short, shape[1])
-        assert near(np.einsum("ik...,k...,kj...->ij...", u[:, :short], s, vh[:short]), x, dtype)
-        for columns in (u, vh.swapaxes(0, 1)):
-            gram = np.einsum("ki...,kj...->ij...", columns.conj(), columns)
-            one = np.eye(columns.shape[1]).reshape(gram.shape[:2] + (1,) * (gram.ndim - 2))
-            assert near(gram, np.broadcast_to(one, gram.shape), dtype)
+def test_every_driver_decomposes_thin_and_full(dtype: str, driver: str) -> None:
+    for shape in ((5, 3), (3, 5), (30, 20), (2, 3, 4), (0, 2), (2, 0, 3)):
+        x = numbers(dtype, *shape)
+        for full in (False, True):
+            u, s, vh = (part.to_numpy() for part in tl.svd(tr.asarray(x), driver=driver, full=full))
+            short = min(shape[:2])
+            assert u.shape[:2] == (shape[0], shape[0] if full else short)
+            assert vh.shape[:2] == (shape[1] if full else short, shape[1])
+            assert near(np.einsum("ik...,k...,kj...->ij...", u[:, :short], s, vh[:short]), x, dtype)
+            assert orthonormal(u, dtype)
+            assert orthonormal(vh.swapaxes(0, 1), dtype)
 
 
 def test_jacobi_finds_small_values_of_a_graded_matrix_where_divide_and_conquer_has_no_digit() -> None:
@@ -145,29 +150,22 @@ def test_a_reference_keeps_vectors_continuous_along_a_path(dtype: str) -> None:
 
 
 @EACH_DTYPE
-@pytest.mark.parametrize("mode", ["thin", "complete"])
 @pytest.mark.parametrize("name", ["qr", "rq", "lq", "ql"])
-@pytest.mark.parametrize("shape", [(5, 3), (3, 5), (3, 3, 2), (0, 2), (2, 0)])
-def test_a_positive_diagonal_makes_triangular_factors_unique(
-    dtype: str, mode: str, name: str, shape: tuple[int, ...]
-) -> None:
-    x = numbers(dtype, *shape)
-    left, right = (part.to_numpy() for part in getattr(tl, name)(tr.asarray(x), mode=mode, positive=True))
-    triangle, columns = (left, right.swapaxes(0, 1)) if name in ("rq", "lq") else (right, left)
-    corner = triangle.shape[1] - triangle.shape[0] if name in ("rq", "ql") else 0
-    if mode == "complete" and name in ("rq", "ql"):
-        corner = triangle.shape[1] - triangle.shape[0]
-    matrices = np.moveaxis(triangle, (0, 1), (-2, -1))
-    diagonal = np.diagonal(matrices, corner, -2, -1)
-    outside = np.tril(matrices, corner - 1) if name in ("qr", "rq") else np.triu(matrices, corner + 1)
-    gram = np.einsum("ki...,kj...->ij...", columns.conj(), columns)
-    one = np.eye(columns.shape[1]).reshape(gram.shape[:2] + (1,) * (gram.ndim - 2))
+def test_a_positive_diagonal_makes_triangular_factors_unique(dtype: str, name: str) -> None:
+    for mode, shape in product(("thin", "complete"), ((5, 3), (3, 5), (3, 3, 2), (0, 2), (2, 0))):
+        x = numbers(dtype, *shape)
+        left, right = (part.to_numpy() for part in getattr(tl, name)(tr.asarray(x), mode=mode, positive=True))
+        triangle, columns = (left, right.swapaxes(0, 1)) if name in ("rq", "lq") else (right, left)
+        corner = triangle.shape[1] - triangle.shape[0] if name in ("rq", "ql") else 0
+        matrices = np.moveaxis(triangle, (0, 1), (-2, -1))
+        diagonal = np.diagonal(matrices, corner, -2, -1)
+        outside = np.tril(matrices, corner - 1) if name in ("qr", "rq") else np.triu(matrices, corner + 1)
 
-    assert near(np.einsum("ik...,kj...->ij...", left, right), x, dtype)
-    assert near(gram, np.broadcast_to(one, gram.shape), dtype)
-    assert (outside == 0).all()
-    assert (diagonal.real >= 0).all()
-    assert (diagonal.imag == 0).all()
+        assert near(np.einsum("ik...,kj...->ij...", left, right), x, dtype)
+        assert orthonormal(columns, dtype)
+        assert (outside == 0).all()
+        assert (diagonal.real >= 0).all()
+        assert (diagonal.imag == 0).all()
 
 
 @EACH_DTYPE
