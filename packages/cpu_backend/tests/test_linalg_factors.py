@@ -20,9 +20,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def forget() -> None:
-    for cached in (lapack.library, lapack._routine, lapack._integer_type):
-        cached.cache_clear()
-    factors._work_sizes.clear()
+    lapack.library.cache_clear()
+    factors._work_size.cache_clear()
 
 
 @pytest.fixture(params=["in use", "numpy", "scipy"])

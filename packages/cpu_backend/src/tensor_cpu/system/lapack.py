@@ -51,7 +51,8 @@ def call(name: str, /, *arguments: int | float | str | Any) -> int:
     >>> call("dgetrf", 2, 2, a, 2, pivots), a.tolist(), pivots.tolist()
     (0, [[4.0, 0.5], [0.0, 5.0]], [1, 2])
     """
-    integer = _integer_type()
+    opened = library()
+    integer = ctypes.c_int64 if opened.integer_bits == 64 else ctypes.c_int32
     given: list[Any] = []
     lengths = 0
     for argument in arguments:
@@ -67,7 +68,13 @@ def call(name: str, /, *arguments: int | float | str | Any) -> int:
         else:
             given.append(argument)
     info = integer(0)
-    _routine(name)(*given, ctypes.byref(info), *[ctypes.c_size_t(1)] * lengths)  # gfortran's lengths of characters
+    routine = opened.find(name)
+    if routine is None:
+        raise BackendUnavailableError(
+            f"LAPACK's {name} is not in the library in use; pip install scipy-openblas32", routine=name
+        )
+    routine.restype = None
+    routine(*given, ctypes.byref(info), *[ctypes.c_size_t(1)] * lengths)  # gfortran's lengths of characters
     return int(info.value)
 
 
@@ -146,19 +153,3 @@ def _from_capsule(capsule: Any) -> Any:
     api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
     address = api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule))
     return ctypes.CFUNCTYPE(None)(address)
-
-
-@cache
-def _integer_type() -> Any:
-    return ctypes.c_int64 if library().integer_bits == 64 else ctypes.c_int32
-
-
-@cache
-def _routine(name: str) -> Any:
-    found = library().find(name)
-    if found is None:
-        raise BackendUnavailableError(
-            f"LAPACK's {name} is not in the library in use; pip install scipy-openblas32", routine=name
-        )
-    found.restype = None
-    return found

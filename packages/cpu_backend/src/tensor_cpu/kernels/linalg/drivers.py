@@ -10,7 +10,7 @@ import numpy as np
 
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.linalg import numpy as linalg
-from tensor_cpu.kernels.linalg.factors import require_countable, stacked
+from tensor_cpu.kernels.linalg.factors import require_countable, scale_away_from_limits, scaled, stacked
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import Array
 from tensor_cpu.system import lapack
@@ -74,11 +74,14 @@ def gesvd(a: Array, u: Array, s: Array, vh: Array) -> int:
     short, is_complex = len(s), a.dtype.kind == "c"
     routine = "zgesvd" if is_complex else "dgesvd"
     rest = (np.empty(5 * short),) if is_complex else ()
+    power = scale_away_from_limits(a)
     call = partial(lapack.call, routine, "S", "S", rows, columns, a, rows, s, u, rows, vh, short)
     asked = np.zeros(1, a.dtype)
     call(asked, -1, *rest)
     size = max(int(asked[0].real), 1)
-    return call(np.empty(size, a.dtype), size, *rest)
+    info = call(np.empty(size, a.dtype), size, *rest)
+    s[...] = scaled(s, power)
+    return info
 
 
 def jacobi(a: Array, u: Array, s: Array, vh: Array) -> int:
@@ -103,6 +106,7 @@ def jacobi(a: Array, u: Array, s: Array, vh: Array) -> int:
 
 def _tall(a: Array, u: Array, s: Array, v: Array) -> int:
     columns, rows = a.shape
+    power = scale_away_from_limits(a)
     integers = lapack.integers(2 * rows + 4 * columns + 8)
     size = 2 * rows + 7 * columns + 2 * columns * columns + 64 * columns + 8
     jobs = ("F", "U", "V", "N", "N", "N")
@@ -115,7 +119,7 @@ def _tall(a: Array, u: Array, s: Array, v: Array) -> int:
         work = np.empty(size)
         info = lapack.call("dgejsv", *given, work, size, integers)
         scale = work[:2]
-    s *= scale[0] / scale[1]
+    s[...] = scaled(s * (scale[0] / scale[1]), power)
     return info
 
 

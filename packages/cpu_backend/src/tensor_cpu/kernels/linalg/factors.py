@@ -7,7 +7,7 @@ C-contiguous array (N, M), which LAPACK reads as column-major [M, N].
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache, partial
+from functools import lru_cache, partial
 from math import prod
 from typing import Any, Final, NamedTuple
 
@@ -173,21 +173,21 @@ def _name(real: str, a: Array, other: str = "") -> str:
 
 def _call_with_work(name: str, *before: Any, after: tuple[Any, ...] = ()) -> int:
     """Call a routine whose arguments end in a workspace of the size that it asks for, and what comes after that."""
-    dtype = np.complex128 if name[0] == "z" else np.float64
-    extents = tuple(argument for argument in before if isinstance(argument, int))
-    size = _work_sizes.get((name, extents))
-    if size is None:
-        asked = np.zeros(1, dtype)
-        lapack.call(name, *before, asked, -1, *after)
-        if len(_work_sizes) >= _MOST_SIZES:
-            _work_sizes.clear()
-        size = _work_sizes[name, extents] = max(int(asked[0].real), 1)
-    return lapack.call(name, *before, np.empty(size, dtype), size, *after)
+    arguments = tuple(None if isinstance(one, np.ndarray) else one for one in before)
+    size = _work_size(name, arguments, len(after))
+    return lapack.call(name, *before, np.empty(size, _wide_of(name)), size, *after)
 
 
-_MOST_SIZES: Final = 256
-_work_sizes: Final[dict[tuple[str, tuple[int, ...]], int]] = {}
-"""What routines asked for, by name and extents; forgotten when there are many."""
+@lru_cache(maxsize=256)
+def _work_size(name: str, before: tuple[Any, ...], after: int) -> int:
+    """What a routine asks for; it looks at no array then."""
+    asked = np.zeros(1, _wide_of(name))
+    lapack.call(name, *before, asked, -1, *[None] * after)
+    return max(int(asked[0].real), 1)
+
+
+def _wide_of(name: str) -> Any:
+    return np.complex128 if name[0] == "z" else np.float64
 
 
 def _matrix(rows: int, columns: int) -> int:
@@ -267,7 +267,7 @@ def stacked(
     rows, columns, *batch = form.shape
     count = prod(batch)
     cores = [one.shape[: one.rank - len(batch)][::-1] for one in result]
-    wide = [_wide(one) for one in result]
+    wide, of_operand = [_wide(one) for one in result], _wide(form)
 
     def kernel(x: Array) -> tuple[Array, ...]:
         if check:
@@ -277,7 +277,7 @@ def stacked(
             for part in parts:  # an order of nothing is the order that there was
                 part[...] = np.arange(part.shape[-1]) if part.dtype.kind == "i" else 0
         else:
-            stack = np.array(x, _wide(form), order="C").reshape(count, columns, rows)
+            stack = np.array(x, of_operand, order="C").reshape(count, columns, rows)
             for number in range(count):
                 if compute(stack[number], *[part[number] for part in parts]):
                     index = np.unravel_index(number, batch[::-1]) if batch else ()
@@ -290,7 +290,6 @@ def stacked(
     return ignoring_fp_errors(kernel)
 
 
-@cache
 def _wide(form: Form) -> Any:
     """NumPy's dtype in which a form's elements are computed."""
     if form.dtype not in FLOATING:
