@@ -42,7 +42,7 @@ def cholesky(a: Tensor, /, *, upper: bool = False, check: bool = True) -> Tensor
     [[2.0, 0.0], [1.0, 2.0]]
     """
     checked = flag("cholesky", "check", check)
-    if not flag("cholesky", "upper", upper):
+    if upper is False or not flag("cholesky", "upper", upper):
         return execute_with_params(CHOLESKY, a, checked)
     matrices("cholesky", a, square=True)
     with failing_as("cholesky", lambda row, column: (column, row)):

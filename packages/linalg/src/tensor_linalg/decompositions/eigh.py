@@ -8,7 +8,7 @@ from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_core.promotion import promote
 from tensor_core.shapes import broadcast_shapes
 from tensor_linalg.decompositions.cholesky import cholesky
-from tensor_linalg.decompositions.gauges import turning
+from tensor_linalg.decompositions.gauges import RAW, turning
 from tensor_linalg.products import mH
 from tensor_linalg.results import fields_text
 from tensor_linalg.specs.composed import failing_as, floating, require_finite, with_batch
@@ -45,7 +45,7 @@ def eigh(
     *,
     subset_by_index: tuple[int, int] | None = None,
     subset_by_value: tuple[float, float] | None = None,
-    gauge: str | Tensor = "raw",
+    gauge: str | Tensor = RAW,
     check: bool = True,
 ) -> EighResult:
     """Eigenvalues and eigenvectors of Hermitian (real: symmetric) matrices, A = V diag(w) Vᴴ.
@@ -100,7 +100,7 @@ def eigh(
         values, vectors = _generalized(a, b, checked)
     if subset_by_index is not None or subset_by_value is not None:
         values, vectors = _subset(values, vectors, subset_by_index, subset_by_value)
-    if isinstance(gauge, Tensor) or gauge != "raw":
+    if gauge is not RAW and (isinstance(gauge, Tensor) or gauge != RAW):
         vectors = multiply(vectors, expand_dims(turning("eigh", vectors, gauge), 0))
     return EighResult(values, vectors)
 

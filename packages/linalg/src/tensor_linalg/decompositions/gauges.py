@@ -21,6 +21,8 @@ from tensor_runtime.ops.statistics import argmax
 from tensor_runtime.ops.views import broadcast_in_dim, expand_dims, move_axes, squeeze
 from tensor_runtime.tensors.tensor import Tensor
 
+RAW: Final = "raw"
+"""Whatever the method gives."""
 _NEARLY: Final = 1 - 1e-3
 """Elements of this part of the largest one count as large: which of two equal ones is larger, rounding decides."""
 
@@ -63,7 +65,7 @@ def turning(operation: str, vectors: Tensor, gauge: str | Tensor, /) -> Tensor:
                 shapes=(gauge.shape, vectors.shape),
             )
         return conj(phases(convert(sum(multiply(conj(gauge), vectors), 0), vectors.dtype)))
-    choice(operation, "gauge", gauge, ("raw", "canonical"))
+    choice(operation, "gauge", gauge, (RAW, "canonical"))
     if 0 in vectors.shape:
         return ones(vectors.shape[1:], dtype=vectors.dtype, placement=vectors.placement)
     sizes = abs(vectors)

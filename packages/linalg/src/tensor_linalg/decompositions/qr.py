@@ -61,4 +61,6 @@ def qr(a: Tensor, /, *, mode: str = "thin", positive: bool = False, check: bool 
         rows, columns, _ = matrices("qr", a)
         spec = QR_COMPLETE if rows > columns else QR  # else thin factors are complete
     factors = execute_many(spec, (a,), flag("qr", "check", check))
-    return QRResult(*(with_positive_diagonal(*factors) if flag("qr", "positive", positive) else factors))
+    if positive is False or not flag("qr", "positive", positive):
+        return QRResult(*factors)
+    return QRResult(*with_positive_diagonal(*factors))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from tensor_linalg.decompositions.gauges import turning
+from tensor_linalg.decompositions.gauges import RAW, turning
 from tensor_linalg.products import matmul, mH, mT
 from tensor_linalg.results import fields_text
 from tensor_linalg.specs.composed import failing_as, matrices
@@ -17,7 +17,9 @@ from tensor_runtime.ops.joining import concatenate
 from tensor_runtime.ops.views import broadcast_in_dim, copy, expand_dims
 from tensor_runtime.tensors.tensor import Tensor
 
-DRIVERS: Final = ("auto", "gesdd", "gesvd", "jacobi")
+_AUTO: Final = "auto"
+DRIVERS: Final = (_AUTO, "gesdd", "gesvd", "jacobi")
+_AS_USUAL: Final = (True, _AUTO)
 
 
 class SVDResult(NamedTuple):
@@ -36,8 +38,8 @@ def svd(
     /,
     *,
     full: bool = False,
-    driver: str = "auto",
-    gauge: str | Tensor = "raw",
+    driver: str = _AUTO,
+    gauge: str | Tensor = RAW,
     check: bool = True,
 ) -> SVDResult:
     """Singular value decomposition, A = u diag(s) vh, thin unless ``full``.
@@ -77,6 +79,8 @@ def svd(
     >>> u.shape, s.to_numpy().round(12).tolist(), vh.shape
     ((3, 2), [4.0, 3.0], (2, 2))
     """
+    if full is False and driver is _AUTO and gauge is RAW and check is True:  # 0.3 µs less
+        return SVDResult(*execute_many(SVD, (a,), _AS_USUAL))
     checked = flag("svd", "check", check)
     if driver != "auto":
         choice("svd", "driver", driver, DRIVERS)
@@ -91,7 +95,7 @@ def svd(
     else:
         u, s, vh = execute_many(SVD, (a,), (checked, driver))
         u, vh = completed(u), copy(mT(completed(mT(vh))))
-    if isinstance(gauge, Tensor) or gauge != "raw":
+    if isinstance(gauge, Tensor) or gauge != RAW:
         u, vh = _turned(u, vh, gauge)
     return SVDResult(u, s, vh)
 
