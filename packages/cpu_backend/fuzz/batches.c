@@ -112,20 +112,23 @@ static Index room_of(Routine routine, Index side, Index right) {
     case INV: return INV_ROOM(side);
     case DET: return DET_ROOM(side);
     case QR: return QR_ROOM(side);
+    case EIGVALSH:
     case EIGH: return EIGH_ROOM(side);
     default: return SVD_ROOM(side);
     }
 }
 
+static bool is_rectangular(Routine routine) { return routine == QR || routine == SVD || routine == SVDVALS; }
+
 /* Well conditioned: positive definite where that is asked for, or diagonally dominant. */
 static Matrix operand_drawn(Routine routine, Index rows, Index columns) {
     Matrix matrix = random_matrix(rows, columns);
-    if (routine == QR || routine == SVD) return matrix;
-    if (routine == CHOLESKY || routine == EIGH) {
+    if (is_rectangular(routine)) return matrix;
+    if (routine == CHOLESKY || routine == EIGH || routine == EIGVALSH) {
         const Matrix other = adjoint(&matrix);
         matrix = product(&matrix, &other);
     }
-    if (routine != EIGH)
+    if (routine != EIGH && routine != EIGVALSH)
         for (Index i = 0; i < rows; i++) matrix.at[i * rows + i] += 2 * (double)rows;
     return matrix;
 }
@@ -143,10 +146,29 @@ static Value determinant(Matrix matrix) { /* by elimination; no pivot is small *
     return result;
 }
 
+/* Whether values alone are in order, and their squares sum up to those of the matrix, as they do for a Hermitian one. */
+static bool values_hold(Routine routine, const Matrix *a, const Matrix *values) {
+    double of_values = 0.0, of_matrix = 0.0;
+    for (Index i = 0; i < values->rows; i++) {
+        const double value = creal(values->at[i * (values->rows + 1)]);
+        of_values += value * value;
+        if (i == 0) continue;
+        const double last = creal(values->at[(i - 1) * (values->rows + 1)]);
+        if (routine == EIGVALSH ? value < last : value > last) return false;
+    }
+    for (Index i = 0; i < a->rows * a->columns; i++) of_matrix += creal(a->at[i] * conj(a->at[i]));
+    const double bound = type == F32 || type == C32 ? 1e-3 : 1e-9;
+    return fabs(of_values - of_matrix) <= bound * of_matrix;
+}
+
 /* Whether the factors, or the solution, are those of the matrix of this number. */
 static bool holds(Routine routine, const LaneProblem *problem, char *const *operands, char *const *results, Index i) {
     const Index m = problem->rows, n = problem->columns, k = smaller(m, n);
     const Matrix a = matrix_read(operands[0], i, m, n), one = identity(k);
+    if (routine == EIGVALSH || routine == SVDVALS) {
+        const Matrix values = diagonal_read(results[0], i, k);
+        return values_hold(routine, &a, &values);
+    }
     Matrix x = matrix_read(results[0], i, m, routine == SOLVE ? problem->right : k), y, z;
     switch (routine) {
     case CHOLESKY: y = adjoint(&x), z = product(&x, &y); return near(&z, &a);
@@ -172,8 +194,8 @@ void fuzz_batches(void) {
     const Routine routine = (Routine)draw(0, ROUTINES - 1);
     const LaneKernels *kernels = kernels_of(routine);
     const Index m = draw(2, one_in(3) ? LARGEST_SIDE : 6), right = draw(1, LARGEST_SIDE);
-    const bool is_square = routine != QR && routine != SVD;
-    const Index n = is_square || one_in(3) ? m : draw(2, LARGEST_SIDE), side = m > n ? m : n, k = smaller(m, n);
+    const Index n = !is_rectangular(routine) || one_in(3) ? m : draw(2, LARGEST_SIDE), side = m > n ? m : n,
+                k = smaller(m, n);
     const LaneProblem problem = {(int)m, (int)n, right, type == F32 || type == C32};
     const Index groups = draw(1, 2), count = groups * kernels->width, item = ELEMENT_BYTES[type];
     char *const operands[] = {room_for(count * m * n * item), room_for(count * m * right * item)};

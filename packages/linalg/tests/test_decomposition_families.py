@@ -68,6 +68,27 @@ FAMILIES: dict[str, Family] = {
     "graded rows": lambda m, n, draw: draw(m, n) * 10.0 ** -np.linspace(0.0, 12.0, m)[:, None],
     "graded columns": lambda m, n, draw: draw(m, n) * 10.0 ** -np.linspace(0.0, 12.0, n),
     "zero row and column": lambda m, n, draw: draw(m, n) * np.outer(np.arange(m) != 0, np.arange(n) != n - 1),
+    "cyclic shift": lambda m, n, draw: np.roll(np.eye(m, n), 1, 0),
+    "reversal": lambda m, n, draw: np.fliplr(np.eye(m, n)),
+    "Jordan block": lambda m, n, draw: 2.0 * np.eye(m, n) + np.eye(m, n, 1),
+    "second difference": lambda m, n, draw: 2.0 * np.eye(m, n) - np.eye(m, n, 1) - np.eye(m, n, -1),
+    "Wilkinson": lambda m, n, draw: (
+        np.eye(m, n) * np.abs(np.arange(n) - (n - 1) / 2) + np.eye(m, n, 1) + np.eye(m, n, -1)
+    ),
+    "Clement": lambda m, n, draw: np.eye(m, n, 1) * np.arange(n) + np.eye(m, n, -1) * (n - np.arange(n)),
+    "Kahan": lambda m, n, draw: 0.8 ** np.arange(m)[:, None] * (np.eye(m, n) - 0.6 * np.triu(np.ones((m, n)), 1)),
+    "Frank": lambda m, n, draw: np.triu(n - np.maximum.outer(np.arange(m), np.arange(n)), -1).astype(float),
+    "Lehmer": lambda m, n, draw: (
+        np.minimum.outer(np.arange(m) + 1.0, np.arange(n) + 1.0)
+        / np.maximum.outer(np.arange(m) + 1.0, np.arange(n) + 1.0)
+    ),
+    "Vandermonde": lambda m, n, draw: np.linspace(-1.0, 1.0, m)[:, None] ** np.arange(n),
+    "cosines": lambda m, n, draw: np.cos(np.pi * np.multiply.outer(np.arange(m), np.arange(n) + 0.5) / max(n, 1)),
+    "arrowhead": lambda m, n, draw: np.eye(m, n) + np.eye(m, 1) * np.ones(n) + np.eye(1, n) * np.ones((m, 1)),
+    "chessboard": lambda m, n, draw: draw(m, n) * (np.add.outer(np.arange(m), np.arange(n)) % 2),
+    "reflector": lambda m, n, draw: np.eye(m, n) - 2.0 / max(m, n) * np.ones((m, n)),
+    "skew": lambda m, n, draw: np.sign(np.subtract.outer(np.arange(m), np.arange(n))).astype(float),
+    "nearly ones": lambda m, n, draw: 1.0 + 1e-10 * draw(m, n),
     "huge": lambda m, n, draw: draw(m, n),  # these four: see SCALES
     "tiny": lambda m, n, draw: draw(m, n),
     "subnormal": lambda m, n, draw: draw(m, n),
@@ -239,3 +260,91 @@ def test_matrices_without_elements_have_factors_without_elements(dtype: str) -> 
     assert tl.cholesky(empty).shape == (0, 0)
     assert tl.solve(empty, tr.zeros((0,), dtype=dtype)).shape == (0,)
     assert tl.solve(empty, tr.zeros((0, 4), dtype=dtype)).shape == (0, 4)
+
+
+EACH_FAMILY = pytest.mark.parametrize("family", FAMILIES)  # for tests that go through the dtypes themselves
+
+
+@EACH_FAMILY
+def test_lu_and_pivoted_qr_reconstruct_with_rows_and_columns_in_another_order(family: str) -> None:
+    for dtype in DTYPES:
+        for rows, columns in SHAPES:
+            matrix = member(family, dtype, rows, columns)
+            reference, scale = scaled(matrix)
+            tolerance, slack = bound(dtype, rows, columns), subnormal_slack(dtype, scale)
+            order, lower, upper = tl.lu(tr.asarray(matrix))
+            low, up = lower.to_numpy(), divided(*numbers(upper), scale)
+            growth = max(1.0, float(np.abs(up).max()))
+            assert np.abs(low @ up - reference[order.to_numpy()]).max() <= tolerance * growth + slack * rows
+
+            of_rows, of_columns, lower, upper = tl.lu(tr.asarray(matrix), pivoting="complete")
+            whole = lower.to_numpy() @ divided(*numbers(upper), scale)
+            wanted = reference[of_rows.to_numpy()][:, of_columns.to_numpy()]
+            assert np.abs(whole - wanted).max() <= tolerance + slack * rows
+
+            q, r, order, rank = tl.qr_pivoted(tr.asarray(matrix))
+            whole = q.to_numpy() @ divided(*numbers(r), scale)
+            assert np.abs(whole - reference[:, order.to_numpy()]).max() <= tolerance + slack
+            assert departure(*numbers(q)) <= tolerance
+            assert 0 <= rank.item() <= min(rows, columns)
+
+
+@EACH_FAMILY
+def test_ldl_schur_and_hessenberg_reconstruct(family: str) -> None:
+    for dtype in DTYPES:
+        for size in (1, 2, 6, 33):
+            matrix = member(family, dtype, size, size)
+            reference, scale = scaled(matrix)
+            tolerance, slack = bound(dtype, size), subnormal_slack(dtype, scale) * size
+            for middle, outer in (tl.schur(tr.asarray(matrix)), tl.hessenberg(tr.asarray(matrix))):
+                (z,) = numbers(outer)
+                assert np.abs(z @ divided(*numbers(middle), scale) @ z.conj().T - reference).max() <= tolerance + slack
+                assert departure(z) <= tolerance
+            hermitian = matrix / 2 + matrix.conj().T / 2
+            reference, scale = scaled(hermitian)
+            lower, d, order = tl.ldl(tr.asarray(hermitian))
+            (low,) = numbers(lower)
+            rows = order.to_numpy()
+            growth = max(1.0, float(np.abs(low).max()) ** 2)
+            whole = low @ divided(*numbers(d), scale) @ low.conj().T
+            assert np.abs(whole - reference[rows][:, rows]).max() <= (tolerance + slack) * growth
+
+
+@EACH_FAMILY
+def test_values_alone_are_those_that_come_with_vectors(family: str) -> None:
+    for dtype in DTYPES:
+        for rows, columns in SHAPES:
+            matrix = member(family, dtype, rows, columns)
+            (alone,), (beside,) = numbers(tl.svdvals(tr.asarray(matrix))), numbers(tl.svd(tr.asarray(matrix)).s)
+            assert np.abs(alone - beside).max() <= bound(dtype, rows, columns) * beside.max() + 1e-307
+            assert (np.diff(alone) <= 0).all()
+            if rows == columns:
+                hermitian = tr.asarray(matrix / 2 + matrix.conj().T / 2)
+                (alone,), (beside,) = numbers(tl.eigvalsh(hermitian)), numbers(tl.eigh(hermitian).eigenvalues)
+                assert np.abs(alone - beside).max() <= bound(dtype, rows) * np.abs(beside).max() + 1e-307
+
+
+@EACH_FAMILY
+@pytest.mark.parametrize("driver", ["gesvd", "jacobi"])
+def test_svd_by_a_chosen_driver_reconstructs(family: str, driver: str) -> None:
+    for dtype in DTYPES:
+        for rows, columns in SHAPES:
+            matrix = member(family, dtype, rows, columns)
+            reference, scale = scaled(matrix)
+            u, s, vh = numbers(*tl.svd(tr.asarray(matrix), driver=driver))
+            tolerance = bound(dtype, rows, columns)
+            assert np.abs((u * (s / scale)) @ vh - reference).max() <= tolerance + subnormal_slack(dtype, scale)
+            assert max(departure(u), departure(vh.conj().T)) <= tolerance
+            assert (np.diff(s) <= 0).all()
+
+
+# LAPACK balances first, which makes another matrix of one with huge and tiny columns.
+@pytest.mark.parametrize("family", sorted(FAMILIES.keys() - {"huge and tiny"}))
+def test_eig_leaves_a_residual_of_a_few_rounding_units(family: str) -> None:
+    for dtype in DTYPES:
+        for size in (1, 2, 6, 33):
+            matrix = member(family, dtype, size, size)
+            reference, scale = scaled(matrix)
+            w, v = numbers(*tl.eig(tr.asarray(matrix)))
+            residual = reference @ v - v * divided(w, scale)
+            assert np.abs(residual).max() <= bound(dtype, size) + subnormal_slack(dtype, scale) * size

@@ -25,8 +25,21 @@ OPERATIONS: dict[str, Callable[[tr.Tensor], tuple[tr.Tensor, ...]]] = {
     "solve": lambda a: (tl.solve(a, a),),
     "inv": lambda a: (tl.inv(a),),
     "det": lambda a: (tl.det(a),),
+    "svdvals": lambda a: (tl.svdvals(a),),
+    "eigvalsh": lambda a: (tl.eigvalsh(a),),
+    "lu": tl.lu,
+    "lu complete": lambda a: tl.lu(a, pivoting="complete"),
+    "ldl": tl.ldl,
+    "qr_pivoted": tl.qr_pivoted,
+    "rq": lambda a: tl.rq(a, positive=True),
+    "ql": lambda a: tl.ql(a, positive=True),
+    "eig": tl.eig,
+    "schur": tl.schur,
+    "hessenberg": tl.hessenberg,
+    "polar": tl.polar,
 }
-SQUARE = ("eigh", "cholesky", "solve", "inv", "det")
+HERMITIAN = ("eigh", "cholesky", "eigvalsh", "ldl")
+SQUARE = (*HERMITIAN, "solve", "inv", "det", "eig", "schur", "hessenberg")
 VIEWS: dict[str, Callable[[Array], tuple[tr.Tensor, Array]]] = {
     "compact": lambda x: (tr.asarray(x, copy=True), x),
     "row-major": lambda x: (tr.asarray(np.ascontiguousarray(x)), x),
@@ -45,7 +58,7 @@ def matrices(operation: str, dtype: str, rows: int, columns: int, batch: tuple[i
     x = rng.standard_normal((rows, columns, *batch)) + 1j * rng.standard_normal((rows, columns, *batch))
     if np.dtype(dtype).kind != "c":
         x = x.real
-    if operation in ("eigh", "cholesky"):
+    if operation in HERMITIAN:
         x = np.einsum("ij...,kj...->ik...", x, x.conj())
     if operation in SQUARE:
         x = x + (rows * np.eye(rows)).reshape(rows, rows, *[1] * len(batch))
@@ -59,6 +72,8 @@ def at(array: Array, batch: tuple[int, ...]) -> Array:
 
 
 def close(found: Array, expected: Array) -> bool:
+    if expected.dtype.kind == "i":
+        return bool((found == expected).all())
     unit = float(np.finfo(expected.dtype).eps)
     return bool(np.abs(found - expected).max(initial=0.0) <= 16 * unit * max(1.0, np.abs(expected).max(initial=0.0)))
 

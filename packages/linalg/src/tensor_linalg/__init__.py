@@ -1,13 +1,51 @@
 """Linear algebra for runtime tensors, matrix axes first and batch axes last: ``[M, N, B...]``.
 
-``svd qr eigh cholesky solve inv det`` take F32, F64, C32 (two F32) and C64 (two F64) on any backend that binds
-them; ``matmul matvec vecdot outer mT mH`` take every dtype. Every error names the batch index of the matrix that
+Decompositions, solvers and functions take F32, F64, C32 (two F32) and C64 (two F64) on any backend that binds them;
+``matmul matvec vecdot outer mT mH`` take every dtype. Every error names the batch index of the matrix that
 caused it; the classes live in ``tensor_runtime.errors`` and are offered here too.
 """
 
 from __future__ import annotations
 
-from tensor_linalg.decompositions import EighResult, QRResult, SVDResult, cholesky, eigh, qr, svd
+from tensor_linalg.decompositions import (
+    CompleteLUResult,
+    EighResult,
+    EigResult,
+    HessenbergResult,
+    LDLResult,
+    LQResult,
+    LUFactors,
+    LUResult,
+    PivotedQRResult,
+    PolarResult,
+    QLResult,
+    QRResult,
+    RQResult,
+    SchurResult,
+    SVDResult,
+    cholesky,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    hessenberg,
+    ldl,
+    lq,
+    lu,
+    lu_factor,
+    lu_solve,
+    polar,
+    ql,
+    qr,
+    qr_append,
+    qr_pivoted,
+    randomized_eigh,
+    randomized_svd,
+    rq,
+    schur,
+    svd,
+    svdvals,
+)
 from tensor_linalg.functions import det
 from tensor_linalg.products import matmul, matvec, mH, mT, outer, vecdot
 from tensor_linalg.solving import inv, solve
@@ -21,25 +59,55 @@ from tensor_runtime.errors import (
 )
 
 __all__ = [
+    "CompleteLUResult",
+    "EigResult",
     "EighResult",
+    "HessenbergResult",
+    "LDLResult",
+    "LQResult",
+    "LUFactors",
+    "LUResult",
     "LinalgError",
     "NonFiniteError",
     "NotConvergedError",
     "NotPositiveDefiniteError",
+    "PivotedQRResult",
+    "PolarResult",
+    "QLResult",
     "QRResult",
+    "RQResult",
     "SVDResult",
+    "SchurResult",
     "SingularMatrixError",
     "cholesky",
     "det",
+    "eig",
     "eigh",
+    "eigvals",
+    "eigvalsh",
+    "hessenberg",
     "inv",
+    "ldl",
+    "lq",
+    "lu",
+    "lu_factor",
+    "lu_solve",
     "mH",
     "mT",
     "matmul",
     "matvec",
     "outer",
+    "polar",
+    "ql",
     "qr",
+    "qr_append",
+    "qr_pivoted",
+    "randomized_eigh",
+    "randomized_svd",
+    "rq",
+    "schur",
     "solve",
     "svd",
+    "svdvals",
     "vecdot",
 ]

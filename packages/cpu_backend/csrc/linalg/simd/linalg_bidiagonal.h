@@ -148,8 +148,8 @@ INLINE void bidiagonal_sweep(Lane *d, Lane *e, Window window, Lane least, PlaneR
     }
 }
 
-/* Makes a bidiagonal matrix diagonal, and rotates the rows of u (m of them) and v. Answers which matrices have not
- * converged. */
+/* Makes a bidiagonal matrix diagonal, and rotates the rows of u (m of them) and v, unless they are NULL. Answers which
+ * matrices have not converged. */
 INLINE Mask bidiagonal_iterate_group(Lane *d, Lane *e, Number *u, int m, Number *v, Index stride, PlaneRotation *kept,
                                      int n) {
     Sweep left[SWEEPS_AT_ONCE], right[SWEEPS_AT_ONCE];
@@ -167,14 +167,14 @@ INLINE Mask bidiagonal_iterate_group(Lane *d, Lane *e, Number *u, int m, Number 
         right[count] = (Sweep){window.from, window.to, rotations};
         left[count] = (Sweep){window.from, window.to, rotations + n};
         bidiagonal_sweep(d, e, window, least, rotations, rotations + n);
-        if (++count == SWEEPS_AT_ONCE) {
+        if (u != NULL && ++count == SWEEPS_AT_ONCE) {
             sweep_all(u, m, stride, left, count);
             sweep_all(v, n, stride, right, count);
             count = 0;
         }
     }
-    sweep_all(u, m, stride, left, count);
-    sweep_all(v, n, stride, right, count);
+    if (u != NULL) sweep_all(u, m, stride, left, count);
+    if (u != NULL) sweep_all(v, n, stride, right, count);
     return window.from < 0 ? no_lane() : greater(window.last, broadcast(-1.0));
 }
 
@@ -200,7 +200,7 @@ INLINE void store_adjoint(const LaneProblem *problem, char *to, Index matrix, co
 }
 
 static __attribute__((noinline)) bool svd_large(const LaneProblem *problem, const char *const *operands,
-                                                char *const *results, Index groups, Number *room) {
+                                                char *const *results, Index groups, Number *room, bool vectors) {
     const int rows = problem->rows, columns = problem->columns;
     const bool wide = rows < columns;
     const int n = wide ? rows : columns, m = wide ? columns : rows;
@@ -221,11 +221,13 @@ static __attribute__((noinline)) bool svd_large(const LaneProblem *problem, cons
             for (Index i = m; i < stride; i++) a[i + j * stride] = number(broadcast(0.0));
         const Lane back = inverse_power(scale_numbers(a, n * (int)stride, 0.0));
         bidiagonalise_group(a, stride, m, n, d, e, tau, tau + n, right, short_stride, work);
-        expand_reflections(a, tau, n, 0, other, stride, m, n);
-        transpose_numbers(a, short_stride, other, stride, m, n);
-        expand_reflections(right, tau + n, n - 1, 1, v, short_stride, n, n);
-        transpose_numbers(right, short_stride, v, short_stride, n, n);
-        bad |= bidiagonal_iterate_group(d, e, a, m, right, short_stride, kept, n);
+        if (vectors) {
+            expand_reflections(a, tau, n, 0, other, stride, m, n);
+            transpose_numbers(a, short_stride, other, stride, m, n);
+            expand_reflections(right, tau + n, n - 1, 1, v, short_stride, n, n);
+            transpose_numbers(right, short_stride, v, short_stride, n, n);
+        }
+        bad |= bidiagonal_iterate_group(d, e, vectors ? a : NULL, m, right, short_stride, kept, n);
         for (int i = 0; i < n; i++) { /* their order is found in their opposites, which ascend */
             signs[i] = with_sign(broadcast(1.0), d[i]);
             d[i] = -size_of(d[i]);
@@ -235,7 +237,8 @@ static __attribute__((noinline)) bool svd_large(const LaneProblem *problem, cons
             for (int i = 0; i < n; i++) sorted[place[lane][i]][lane] = -d[i][lane];
         }
         for (int i = 0; i < n; i++) sorted[i] *= back;
-        store_lanes(results[1] + group * LANES * s_bytes, sorted, s_bytes, n, problem->narrow);
+        store_lanes(results[vectors ? 1 : 0] + group * LANES * s_bytes, sorted, s_bytes, n, problem->narrow);
+        if (!vectors) continue;
         char *const u_to = results[0] + group * LANES * u_bytes, *const vh_to = results[2] + group * LANES * vh_bytes;
         transpose_numbers(other, padded(rows), wide ? right : a, short_stride, n, rows);
         store_columns(problem, u_to, u_bytes, other, padded(rows), rows, n, place, (char *)work);

@@ -126,7 +126,8 @@ INLINE void tridiagonal_sweep(Lane *d, Lane *e, Window window, PlaneRotation *ke
     }
 }
 
-/* Makes a tridiagonal matrix diagonal, and rotates the rows of z. Answers which matrices have not converged. */
+/* Makes a tridiagonal matrix diagonal, and rotates the rows of z, unless it is NULL. Answers which matrices have not
+ * converged. */
 INLINE Mask tridiagonal_iterate_group(Lane *d, Lane *e, Number *z, Index stride, PlaneRotation *kept, int n) {
     Sweep sweeps[SWEEPS_AT_ONCE];
     Lane most = broadcast(0.0);
@@ -141,12 +142,12 @@ INLINE Mask tridiagonal_iterate_group(Lane *d, Lane *e, Number *z, Index stride,
         if (window.from < 0) break;
         sweeps[count] = (Sweep){window.from, window.to, kept + (Index)count * n};
         tridiagonal_sweep(d, e, window, sweeps[count].rotations);
-        if (++count == SWEEPS_AT_ONCE) {
+        if (z != NULL && ++count == SWEEPS_AT_ONCE) {
             sweep_all(z, n, stride, sweeps, count);
             count = 0;
         }
     }
-    sweep_all(z, n, stride, sweeps, count);
+    if (z != NULL) sweep_all(z, n, stride, sweeps, count);
     return window.from < 0 ? no_lane() : greater(window.last, broadcast(-1.0));
 }
 
@@ -162,7 +163,7 @@ INLINE void store_columns(const LaneProblem *problem, char *to, Index matrix, co
 }
 
 static __attribute__((noinline)) bool eigh_large(const LaneProblem *problem, const char *const *operands,
-                                                 char *const *results, Index groups, Number *room) {
+                                                 char *const *results, Index groups, Number *room, bool vectors) {
     const int n = problem->rows;
     const Index bytes = matrix_bytes(problem, n, n), value_bytes = matrix_bytes(problem, n, 1) / PARTS;
     const Index stride = padded(n);
@@ -180,16 +181,19 @@ static __attribute__((noinline)) bool eigh_large(const LaneProblem *problem, con
         }
         const Lane back = inverse_power(scale_numbers(a, n * (int)stride, 0.0));
         tridiagonalise_group(a, stride, d, e, tau, work, n);
-        expand_reflections(a, tau, n - 1, 1, z, stride, n, n);
-        transpose_numbers(a, stride, z, stride, n, n);
-        bad |= tridiagonal_iterate_group(d, e, a, stride, kept, n);
-        transpose_numbers(z, stride, a, stride, n, n);
+        if (vectors) {
+            expand_reflections(a, tau, n - 1, 1, z, stride, n, n);
+            transpose_numbers(a, stride, z, stride, n, n);
+        }
+        bad |= tridiagonal_iterate_group(d, e, vectors ? a : NULL, stride, kept, n);
         for (int lane = 0; lane < LANES; lane++) {
             order_values(d, lane, n, place[lane]);
             for (int i = 0; i < n; i++) sorted[place[lane][i]][lane] = d[i][lane];
         }
         for (int i = 0; i < n; i++) sorted[i] *= back;
         store_lanes(results[0] + group * LANES * value_bytes, sorted, value_bytes, n, problem->narrow);
+        if (!vectors) continue;
+        transpose_numbers(z, stride, a, stride, n, n);
         store_columns(problem, results[1] + group * LANES * bytes, bytes, z, stride, n, n, place, (char *)work);
     }
     return !any(bad);
