@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 _KERNELS: Final = ("cholesky", "det", "eigh", "inv", "qr", "solve", "svd")
-_COMPOSED: Final = ("mH", "mT", "matmul", "matvec", "outer", "vecdot")
+_COMPOSED: Final = ("mH", "mT", "matmul", "matvec", "outer", "split", "svd_truncated", "vecdot")
 
 FAMILY: Final = {
     "id": "ironstride.linalg/1",
