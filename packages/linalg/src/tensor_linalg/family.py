@@ -5,7 +5,23 @@ from __future__ import annotations
 from typing import Final
 
 _KERNELS: Final = ("cholesky", "det", "eigh", "inv", "qr", "solve", "svd")
-_COMPOSED: Final = ("mH", "mT", "matmul", "matvec", "outer", "split", "svd_truncated", "vecdot")
+_COMPOSED: Final = (
+    "cg",
+    "eigsh",
+    "expm_multiply",
+    "gmres",
+    "lsmr",
+    "mH",
+    "mT",
+    "matmul",
+    "matvec",
+    "minres",
+    "outer",
+    "split",
+    "svd_truncated",
+    "svds",
+    "vecdot",
+)
 
 FAMILY: Final = {
     "id": "ironstride.linalg/1",

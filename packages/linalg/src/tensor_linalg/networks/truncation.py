@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError, shortened
-from tensor_linalg.networks.host import numbers
+from tensor_linalg.host import numbers
 from tensor_runtime.dispatch.arguments import choice, flag, whole
 
 _EPS: Final[dict[tr.DType, float]] = {tr.F32: 2.0**-23, tr.F64: 2.0**-52}
