@@ -13,7 +13,7 @@ import tensor_runtime as tr
 from tensor_core.errors import ArgumentError, AxisError
 
 DTYPES = (tr.F32, tr.F64, tr.C32, tr.C64)
-TOLERANCE = {tr.F32: 2e-5, tr.F64: 4e-14, tr.C32: 2e-5, tr.C64: 4e-14}
+TOLERANCE: dict[tr.DType, float] = {tr.F32: 2e-5, tr.F64: 4e-14, tr.C32: 2e-5, tr.C64: 4e-14}
 METHODS = (
     ("svd", None),
     ("svd", "left"),
@@ -116,7 +116,7 @@ def test_a_truncated_split_is_the_best_approximation_of_its_rank(
     wanted = ((u[:, :3] * s[:3]) @ vh[:3] * scale).reshape(x.shape, order="F")
     np.testing.assert_allclose(contracted(found), wanted, atol=1e-12)
     assert found.discarded is not None
-    assert found.discarded.item() == pytest.approx((s[3:] ** 2).sum() / (s**2).sum(), rel=1e-10)
+    assert float(found.discarded) == pytest.approx((s[3:] ** 2).sum() / (s**2).sum(), rel=1e-10)
 
 
 def test_batch_axes_split_each_tensor_alone() -> None:
@@ -140,7 +140,7 @@ def test_batch_axes_split_each_tensor_alone() -> None:
 
 def test_an_empty_group_of_axes_gives_a_factor_with_the_new_axis_alone() -> None:
     found = tl.split(tr.tensor([3.0, 4.0]), (), absorb="left")
-    assert found.left.shape == (1,) and abs(found.left.item()) == pytest.approx(5)
+    assert found.left.shape == (1,) and abs(float(found.left)) == pytest.approx(5)
 
 
 def test_a_matrix_state_by_splits_gives_the_vector_back_and_has_its_entanglement() -> None:
@@ -169,9 +169,8 @@ def test_the_state_made_of_right_isometries_is_canonical_whatever_the_method() -
         carry, canonical = tr.eye(1), []
         for tensor in reversed(tensors):
             carried = tr.tensordot(tensor, carry, axes=1)
-            carry, _, right, _ = tl.split(
-                carried, 0, method=method, absorb="left", **({} if method[-1] == "q" else {"cutoff": 1e-25})
-            )
+            options: dict[str, Any] = {} if method[-1] == "q" else {"cutoff": 1e-25}
+            carry, _, right, _ = tl.split(carried, 0, method=method, absorb="left", **options)
             canonical.append(right)
         for right in canonical:
             flat = right.reshape((right.shape[0], -1)).to_numpy()

@@ -49,14 +49,14 @@ def test_the_rank_is_the_smallest_that_loses_no_more_than_the_cutoff(dtype: Any,
         np.testing.assert_allclose(found.s.to_numpy(), s[: found.rank], rtol=20 * EPS[dtype])
         lost = (s[found.rank :] ** 2).sum()
         wanted = lost / (s**2).sum() if relative else lost
-        np.testing.assert_allclose(found.discarded.item(), wanted, rtol=200 * EPS[dtype])
+        np.testing.assert_allclose(float(found.discarded), wanted, rtol=200 * EPS[dtype])
 
 
 def test_what_is_left_out_is_the_error_of_the_product() -> None:
     a = tr.normal((9, 7), seed=1, dtype="C64")
     u, s, vh, discarded, rank = tl.svd_truncated(a, max_rank=4, relative=False)
     error = np.linalg.norm(a.to_numpy() - (u.to_numpy() * s.to_numpy()) @ vh.to_numpy())
-    assert rank == 4 and error == pytest.approx(discarded.item() ** 0.5, rel=1e-12)
+    assert rank == 4 and error == pytest.approx(float(discarded) ** 0.5, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -101,26 +101,26 @@ def test_a_batch_gets_the_rank_that_its_neediest_matrix_needs(
     for k in range(3):
         alone = tl.svd_truncated(a[..., k], max_rank=found.rank, relative=relative, renormalize=renormalize)
         np.testing.assert_allclose(found.s[:, k].to_numpy(), alone.s.to_numpy(), rtol=1e-13, atol=1e-15)
-        np.testing.assert_allclose(found.discarded[k].item(), alone.discarded.item(), rtol=1e-12, atol=1e-30)
+        np.testing.assert_allclose(float(found.discarded[k]), float(alone.discarded), rtol=1e-12, atol=1e-30)
 
 
 def test_what_is_kept_can_be_given_the_norm_of_all() -> None:
     a = tr.normal((9, 7), seed=1)
     found = tl.svd_truncated(a, max_rank=3, renormalize=True)
-    assert tr.norm(found.s).item() == pytest.approx(tr.norm(a).item(), rel=1e-14)
-    assert (found.s[0] / found.s[2]).item() == pytest.approx((tl.svd(a).s[0] / tl.svd(a).s[2]).item(), rel=1e-14)
+    assert float(tr.norm(found.s)) == pytest.approx(float(tr.norm(a)), rel=1e-14)
+    assert float(found.s[0] / found.s[2]) == pytest.approx(float(tl.svd(a).s[0] / tl.svd(a).s[2]), rel=1e-14)
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e200])
 def test_squares_of_extreme_values_neither_overflow_nor_vanish(scale: float) -> None:
     a = with_values([4.0, 2.0, 1.0]) * scale
     found = tl.svd_truncated(a, cutoff=0.06)
-    assert found.rank == 2 and found.discarded.item() == pytest.approx(1 / 21, rel=1e-12)
+    assert found.rank == 2 and float(found.discarded) == pytest.approx(1 / 21, rel=1e-12)
 
 
 def test_of_a_zero_matrix_one_value_stays_and_nothing_is_lost() -> None:
     found = tl.svd_truncated(tr.zeros((4, 3)), cutoff=0.5)
-    assert (found.rank, found.s.to_numpy().tolist(), found.discarded.item()) == (1, [0.0], 0.0)
+    assert (found.rank, found.s.to_numpy().tolist(), float(found.discarded)) == (1, [0.0], 0.0)
 
 
 def test_the_factors_do_not_keep_the_discarded_vectors_alive() -> None:

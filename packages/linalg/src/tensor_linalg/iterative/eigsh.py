@@ -96,7 +96,7 @@ def eigsh(
     return _result(lanczos, k, start.shape, sigma, converged, interrupted)
 
 
-def start_vector(operation: str, a: Operator, x0: tr.Tensor | None, seed: int, /) -> tr.Tensor:
+def start_vector(operation: str, a: Operator, x0: Any, seed: int, /) -> tr.Tensor:
     """The start that was given, or normal numbers of the shape that a matrix takes.
 
     >>> start_vector("demo", tr.eye(3), None, 0).shape

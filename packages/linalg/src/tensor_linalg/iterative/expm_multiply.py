@@ -9,11 +9,13 @@ import tensor_runtime as tr
 from tensor_core.errors import ArgumentError
 from tensor_linalg.decompositions.eigh import eigh
 from tensor_linalg.iterative.basis import Basis
-from tensor_linalg.iterative.operators import LinearMap, Operator, flat, over, parted
+from tensor_linalg.iterative.operators import EPS, LinearMap, Operator, flat, over, parted
 from tensor_linalg.iterative.results import Callback, Progress, Stop
 from tensor_linalg.products import matmul, matvec
 from tensor_runtime.dispatch.arguments import flag, whole
 
+_LOOK = 3
+"""The error is estimated whenever so many vectors have come."""
 _TAYLOR_DEGREE = 16
 """Of a matrix of norm at most 1/2, what is left out is below 2⁻¹⁷ / 17! or 2e-20."""
 
@@ -82,7 +84,7 @@ def expm_multiply(
     stop = Stop("expm_multiply", tol, maxiter, callback, v.dtype, 0.75)
     x = flat(v, core, batch)
     if isinstance(t, complex):
-        x = tr.convert(x, {tr.F32: tr.C32, tr.F64: tr.C64}.get(x.dtype, x.dtype))
+        x = tr.convert(x, tr.promote(x.dtype, tr.C32))
     size = min(size, max(x.shape[0], 1))
     errors, reached, interrupted = tr.multiply(tr.norm(x, axis=0), 0.0), 0.0, False
     small: type[_Small] = _HermitianSmall if flag("expm_multiply", "hermitian", hermitian) else _Small
@@ -131,7 +133,7 @@ class _HermitianSmall(_Small):
     """The same by eigenvalues, which are found once."""
 
     def __init__(self, h: tr.Tensor, /) -> None:
-        self._values, self._vectors = eigh(h)
+        self._values, self._vectors = eigh(_adjoint(h))  # coefficients stand in the upper triangle, the lower is read
         self._first = tr.conj(self._vectors[0])
 
     def columns(self, t: complex, /) -> tuple[tr.Tensor, tr.Tensor]:
@@ -162,18 +164,26 @@ def _exponential(a: tr.Tensor) -> tr.Tensor:
     return result
 
 
-_Part = tuple[tr.Tensor, tr.Tensor, float]
-"""Coefficients of the vectors after a part of the time, what they lose, and its ratio to what may be lost."""
+class _Part(NamedTuple):
+    """A part of the time: coefficients of the vectors after it, what they lose, and its ratio to what may be lost."""
+
+    step: float
+    coefficients: tr.Tensor
+    lost: tr.Tensor
+    excess: float
+
+
+def _part(small: _Small, t: complex, step: float, next_length: tr.Tensor, tol: float) -> _Part:
+    """What is lost is about the first vector that the space does not hold, for unit vectors at the start."""
+    coefficients, phi = small.columns(t * step)
+    lost = tr.multiply(tr.multiply(next_length, abs(t) * step), tr.abs(phi[-1]))
+    allowed = tr.multiply(tr.maximum(tr.norm(coefficients, axis=0), 1.0), tol * step)
+    excess = float(tr.max(over(lost, allowed)))
+    return _Part(step, coefficients, lost, excess if isfinite(excess) else inf)
 
 
 def _grown(
-    apply: LinearMap,
-    x: tr.Tensor,
-    size: int,
-    small: type[_Small],
-    t: complex,
-    left: float,
-    stop: Stop,
+    apply: LinearMap, x: tr.Tensor, size: int, make: type[_Small], t: complex, left: float, stop: Stop
 ) -> tuple[float, tr.Tensor, tr.Tensor]:
     """One space: the share of t it goes through, what is lost, and the vectors there."""
     length = tr.norm(x, axis=0)
@@ -184,41 +194,35 @@ def _grown(
     basis.set(0, first)
     h = tr.zeros((size + 1, size, *like.shape[1:]), dtype=like.dtype, placement=like.placement)
     write = tr.mutable_view(h)
-    scale = tr.norm(w, axis=0)
-    count = 0
+    scale, count = tr.norm(w, axis=0), 0
     while True:
         rest, coefficients = basis.orthogonalized(w, count + 1)
         beta = tr.norm(rest, axis=0)
-        beta = tr.where(beta > tr.multiply(scale, 1e-14 if like.dtype.component is tr.F64 else 1e-6), beta, 0.0)
+        beta = tr.where(beta > tr.multiply(scale, 10 * EPS[like.dtype]), beta, 0.0)
         write[: count + 1, count] = coefficients
         write[count + 1, count] = beta
         count += 1
         full = count == size or apply.products >= stop.maxiter
-        if full or count % 3 == 0:
-            matrix = small(_hermitian(h[:count, :count]) if small is _HermitianSmall else h[:count, :count])
-            weight = tr.multiply(tr.multiply(beta, length), abs(t))
-
-            def part(step: float, matrix: _Small = matrix, weight: tr.Tensor = weight) -> _Part:
-                exponential, phi = matrix.columns(t * step)
-                lost = tr.multiply(tr.multiply(weight, step), tr.abs(phi[-1]))
-                allowed = tr.multiply(tr.multiply(length, stop.tol * step), tr.maximum(tr.norm(exponential, axis=0), 1))
-                excess = float(tr.max(over(lost, allowed)))
-                return exponential, lost, excess if isfinite(excess) else inf
-
-            exponential, lost, excess = part(left)
-            if excess <= 1 or full:
-                break
+        if full or count % _LOOK == 0:
+            small = make(h[:count, :count])
+            part = _part(small, t, left, beta, stop.tol)
+            if part.excess <= 1 or full:
+                part = _shortened(part, small, t, beta, stop.tol, count)
+                whole_part = basis.combined(tr.multiply(part.coefficients, length))
+                return part.step, tr.multiply(part.lost, length), whole_part
         basis.set(count, over(rest, beta))
         w = apply(basis[count])
         scale = tr.maximum(scale, tr.norm(w, axis=0))
-    step = left
-    while excess > 1:
-        step *= max(0.1, min(0.8, 0.9 * excess ** (-1 / (count + 1))))
-        exponential, lost, excess = part(step)
-    return step, lost, basis.combined(tr.multiply(exponential, length))
 
 
-def _hermitian(h: tr.Tensor) -> tr.Tensor:
-    """What is read of a matrix is its lower triangle; coefficients stand in the upper one."""
+def _shortened(part: _Part, small: _Small, t: complex, next_length: tr.Tensor, tol: float, count: int) -> _Part:
+    """A part so short that it loses no more than it may; an error goes with the power ``count`` of the step."""
+    while part.excess > 1:
+        step = part.step * max(0.1, min(0.8, 0.9 * part.excess ** (-1 / (count + 1))))
+        part = _part(small, t, step, next_length, tol)
+    return part
+
+
+def _adjoint(h: tr.Tensor) -> tr.Tensor:
     turned = tr.permute_axes(h, (1, 0, *range(2, h.rank)))
     return tr.conj(turned) if h.dtype.kind == "complex" else turned

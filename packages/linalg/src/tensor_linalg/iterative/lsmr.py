@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import tensor_runtime as tr
 from tensor_core.errors import ShapeError
 from tensor_linalg.iterative.operators import LinearMap, Operator, Shape, adjoint_of, flat, over, parted
@@ -105,7 +107,7 @@ def _domain(back: Operator, b: tr.Tensor, core: Shape, batch: Shape) -> Shape:
     """The shape of x."""
     if isinstance(back, tr.Tensor):
         return back.shape[: back.rank - len(core)]
-    y = back(b)
+    y: Any = back(b)
     if not isinstance(y, tr.Tensor) or y.shape[y.rank - len(batch) :] != batch:
         raise ShapeError(
             f"lsmr: adjoint gave {getattr(y, 'shape', type(y).__name__)} for b of shape {b.shape}; accepted: a tensor "

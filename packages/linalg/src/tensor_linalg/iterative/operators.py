@@ -68,7 +68,7 @@ class LinearMap:
         given, wanted = (*self.domain, *self.batch), (*self.target, *self.batch)
 
         def applied(x: tr.Tensor) -> tr.Tensor:
-            y = a(x.reshape(given))
+            y: Any = a(x.reshape(given))
             if not isinstance(y, tr.Tensor) or y.shape != wanted or y.dtype not in FLOATING:
                 found = f"{y.dtype} of shape {y.shape}" if isinstance(y, tr.Tensor) else f"a {type(y).__name__}"
                 raise ShapeError(
@@ -145,7 +145,7 @@ def started(apply: LinearMap, right: tr.Tensor, x0: tr.Tensor | None, /) -> tupl
     return x, tr.subtract(right, apply(x))
 
 
-def same_shape(apply: LinearMap, x0: tr.Tensor, /) -> tr.Tensor:
+def same_shape(apply: LinearMap, x0: Any, /) -> tr.Tensor:
     """A start of the shape that the map takes.
 
     >>> same_shape(LinearMap("demo", tr.eye(2), (2,), ()), tr.ones((2,))).shape

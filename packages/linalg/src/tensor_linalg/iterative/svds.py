@@ -6,13 +6,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import tensor_runtime as tr
-from tensor_core.errors import ArgumentError
 from tensor_linalg.decompositions.svd import svd
 from tensor_linalg.iterative.eigsh import eigsh, start_vector
 from tensor_linalg.iterative.operators import Operator, adjoint_of
 from tensor_linalg.iterative.results import Callback
 from tensor_linalg.products import matmul, mH
-from tensor_runtime.dispatch.arguments import choice
+from tensor_runtime.dispatch.arguments import choice, whole
 
 
 class SingularResult(NamedTuple):
@@ -74,12 +73,10 @@ def svds(
     back = adjoint_of("svds", a, adjoint)
     start = start_vector("svds", a, x0, seed)
     forth, turn = _function(a), _function(back)
-    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
-        raise ArgumentError(f"svds: k is {k!r}; accepted: an int from 1 on", operation="svds")
     found = eigsh(
         lambda x: turn(forth(x)),
         start,
-        k=k,
+        k=whole("svds", "k", k),
         which="LA" if which == "LM" else "SA",
         tol=tol,
         maxiter=maxiter,
