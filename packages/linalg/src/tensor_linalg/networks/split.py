@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError
 from tensor_linalg.decompositions.eigh import eigh
 from tensor_linalg.decompositions.qr import qr
 from tensor_linalg.decompositions.svd import svd
-from tensor_linalg.networks.matricize import Groups, groups, matricized
+from tensor_linalg.networks.matricize import groups, matricized
 from tensor_linalg.networks.svd_truncated import truncated
 from tensor_linalg.networks.truncation import Truncation, kept, truncation
 from tensor_linalg.products import matmul, mH
@@ -18,15 +18,16 @@ from tensor_runtime.dispatch.arguments import choice, flag
 
 
 class SplitResult(NamedTuple):
-    """Two tensors that share a new axis, the singular values unless they were absorbed, and what was left out."""
+    """Two tensors that share a new axis, the singular values, absorbed or not, and what was left out."""
 
     left: tr.Tensor
-    s: tr.Tensor | None
+    s: Any  # a tensor; None where the method has no singular values
     right: tr.Tensor
-    discarded: tr.Tensor | None
+    discarded: tr.Tensor
 
 
 Factors = tuple[tr.Tensor, tr.Tensor | None, tr.Tensor, tr.Tensor | None]
+"""Left, singular values, right, and what was discarded, None for nothing."""
 
 
 def split(
@@ -54,7 +55,7 @@ def split(
 
     | method | factors | isometry | absorb |
     |---|---|---|---|
-    | "svd" | u, s, vh | both | None returns s; "left", "right", "both" (roots) multiply it in |
+    | "svd" | u, s, vh | both | None leaves s apart; "left", "right", "both" (roots) multiply it in |
     | "eigh" | the same, by eigenvectors of the smaller Gram matrix | the side without s | as "svd" |
     | "qr" | q, r with r upper triangular | left | None or "right" |
     | "lq" | l, q with l lower triangular | right | None or "left" |
@@ -77,10 +78,10 @@ def split(
         check: raise when an element is not finite.
 
     Returns:
-        left [left axes..., K, batch axes...]; s [K, batch axes...], None where it is absorbed or the method has none;
-        right [K, right axes..., batch axes...]; discarded [batch axes...], as ``svd_truncated`` has it, None where the
-        method discards nothing. K is the number of values kept; of "qr", "lq" and "rq" the smaller of rows and columns;
-        of "polar" the extent of the side of p.
+        left [left axes..., K, batch axes...]; s [K, batch axes...], whether it is absorbed or not, None where the
+        method has none; right [K, right axes..., batch axes...]; discarded [batch axes...], as ``svd_truncated`` has
+        it. K is the number of values kept; of "qr", "lq" and "rq" the smaller of rows and columns; of "polar" the
+        extent of the side of p.
 
     Raises:
         ArgumentError: an axis in two groups or none, an unknown option, or one that the method does not take.
@@ -117,39 +118,26 @@ def split(
     if not isinstance(tensor, tr.Tensor):
         raise ArgumentError(f"split: found a {type(tensor).__name__}; accepted: a tensor")
     axes = groups("split", tensor.rank, left_axes, right_axes, batch_axes)
-    left, s, right, discarded = decompose(matricized(tensor, axes), absorb, how, flag("split", "check", check))
-    return SplitResult(*_restored(tensor, axes, left, right, s), discarded)
-
-
-def _restored(
-    tensor: tr.Tensor, axes: Groups, left: tr.Tensor, right: tr.Tensor, s: tr.Tensor | None
-) -> tuple[tr.Tensor, tr.Tensor | None, tr.Tensor]:
-    """The factors with the axes that they were made of."""
+    matrix = matricized(tensor, axes)
+    left, s, right, discarded = decompose(matrix, absorb, how, flag("split", "check", check))
+    if discarded is None:
+        discarded = tr.zeros(matrix.shape[2:], dtype=left.dtype.component, placement=left.placement)
     rows, columns, batch = (tuple(tensor.shape[axis] for axis in group) for group in axes)
-    return (
-        tr.to_contiguous(left).reshape((*rows, left.shape[1], *batch)),
-        s,
-        tr.to_contiguous(right).reshape((right.shape[0], *columns, *batch)),
-    )
+    left = tr.to_contiguous(left).reshape((*rows, left.shape[1], *batch))
+    right = tr.to_contiguous(right).reshape((right.shape[0], *columns, *batch))
+    return SplitResult(left, s, right, discarded)
 
 
 def _svd(a: tr.Tensor, absorb: str | None, how: Truncation, check: bool) -> Factors:
     u, s, vh, discarded, _ = truncated(svd(a, check=check), how)
-    return *_absorbed(u, s, vh, absorb), None if how.keeps_all else discarded
+    left, right = _absorbed(u, s, vh, absorb)
+    return left, s, right, discarded
 
 
-def _absorbed(
-    u: tr.Tensor, s: tr.Tensor, vh: tr.Tensor, absorb: str | None
-) -> tuple[tr.Tensor, tr.Tensor | None, tr.Tensor]:
-    if absorb is None:
-        return u, s, vh
-    if absorb == "both":
-        s = tr.sqrt(s)
-    return (
-        u if absorb == "right" else tr.multiply(u, tr.expand_dims(s, 0)),
-        None,
-        vh if absorb == "left" else tr.multiply(tr.expand_dims(s, 1), vh),
-    )
+def _absorbed(u: tr.Tensor, s: tr.Tensor, vh: tr.Tensor, absorb: str | None) -> tuple[tr.Tensor, tr.Tensor]:
+    weight = tr.sqrt(s) if absorb == "both" else s
+    left = tr.multiply(u, tr.expand_dims(weight, 0)) if absorb in ("left", "both") else u
+    return left, tr.multiply(tr.expand_dims(weight, 1), vh) if absorb in ("right", "both") else vh
 
 
 def _eigh(a: tr.Tensor, absorb: str | None, how: Truncation, check: bool) -> Factors:
@@ -163,12 +151,12 @@ def _eigh(a: tr.Tensor, absorb: str | None, how: Truncation, check: bool) -> Fac
     s = tr.norm(carried, axis=1 if wide else 0)  # exact to rounding of its own size, other than roots of eigenvalues
     unit = tr.divide(carried, tr.expand_dims(tr.where(s > 0, s, 1.0), 1 if wide else 0))
     u, vh = (isometry, unit) if wide else (unit, mH(isometry))
-    lost = None if how.keeps_all else discarded
     if how.renormalize:
         s = tr.copy(stay)
     elif absorb == ("right" if wide else "left"):
-        return (u, None, carried, lost) if wide else (carried, None, vh, lost)
-    return *_absorbed(u, s, vh, absorb), lost
+        return (u, s, carried, discarded) if wide else (carried, s, vh, discarded)
+    left, right = _absorbed(u, s, vh, absorb)
+    return left, s, right, discarded
 
 
 def _qr(a: tr.Tensor, absorb: str | None, how: Truncation, check: bool) -> Factors:

@@ -30,11 +30,6 @@ class Truncation(NamedTuple):
     multiplets: str = "keep"
     renormalize: bool = False
 
-    @property
-    def keeps_all(self) -> bool:
-        """Whether nothing is ever discarded."""
-        return self.max_rank is None and self.cutoff is None
-
 
 class Kept(NamedTuple):
     """What is kept and what is lost."""
