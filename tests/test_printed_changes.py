@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-LU = """
+UDU = """
 from pathlib import Path
 import runpy
 import sys
@@ -24,13 +24,13 @@ from tensor_runtime.testing.conformance import check_case
 from tensor_runtime.testing.kernel_contracts import ContractBackend
 device = ContractBackend(tr.backend("cpu"), "by-contract")
 tr.register_backend("by-contract", device)
-chosen = [case for case in cases() if case.operation == "linalg.lu"]
+chosen = [case for case in cases() if case.operation == "linalg.udu"]
 for case in chosen:
     for place in (CPU, device.placement()):
         check_case(case, place)
-assert "lu" in device.bound
+assert "udu" in device.bound
 kernels = runpy.run_path(str(Path(sys.argv[1]) / "tools" / "kernels.py"), run_name="kernels")
-print(len(chosen) > 10, "### `lu`" in kernels["page"]())
+print(len(chosen) > 10, "### `udu`" in kernels["page"]())
 """
 
 
@@ -103,6 +103,6 @@ def test_the_change_that_adds_an_elementwise_operation_passes_the_tests_of_the_h
 def test_the_change_that_adds_a_structured_operation_passes_its_cases_and_keeps_its_contract(copy: Path) -> None:
     apply(copy, "docs/structured-operation.md")
 
-    assert run(copy, sys.executable, "-W", "error", "-c", LU, str(copy)).split() == ["True", "True"]
+    assert run(copy, sys.executable, "-W", "error", "-c", UDU, str(copy)).split() == ["True", "True"]
     run(copy, sys.executable, "-m", "ruff", "check", "packages")
     run(copy, sys.executable, "-m", "ruff", "format", "--check", "packages")
