@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import tensor_runtime as tr
 
 
@@ -31,26 +33,34 @@ class Basis:
         """Write a column, or several."""
         self._writable[:, index] = x
 
-    def coefficients(self, w: tr.Tensor, count: int, /) -> tr.Tensor:
-        """The inner products of the first ``count`` columns with a vector: [count], or [count, C]."""
-        used = self._view[:, :count]
-        batch = ((2,), (1,)) if used.rank == 3 else ((), ())
-        if not self._complex:
-            return tr.dot_general(used, w, contracting=([0], [0]), batch=batch)
-        return tr.conj(tr.dot_general(used, tr.conj(w), contracting=([0], [0]), batch=batch))  # no copy of the basis
-
     def combined(self, y: tr.Tensor, start: int = 0, /) -> tr.Tensor:
         """Columns from ``start`` on times y: [k] gives [n], [k, p] gives [n, p]; of C bases [k, C] gives [n, C]."""
-        used = self._view[:, start : start + y.shape[0]]
-        batch = ((2,), (1,)) if used.rank == 3 else ((), ())
-        return tr.dot_general(used, y, contracting=([1], [0]), batch=batch)
+        return _combined(self._view[:, start : start + y.shape[0]], y)
 
     def orthogonalized(self, w: tr.Tensor, count: int, /) -> tuple[tr.Tensor, tr.Tensor]:
         """What of a vector is orthogonal to the first ``count`` columns, and the coefficients of the rest.
 
         Twice is enough: L. Giraud, J. Langou and M. Rozložník, Comput. Math. Appl. 50, 1069 (2005).
         """
-        h = self.coefficients(w, count)
-        w = tr.subtract(w, self.combined(h))
-        again = self.coefficients(w, count)
-        return tr.subtract(w, self.combined(again)), tr.add(h, again)
+        used = self._view[:, :count]
+        h = self._coefficients(used, w)
+        w = tr.subtract(w, _combined(used, h))
+        again = self._coefficients(used, w)
+        return tr.subtract(w, _combined(used, again)), tr.add(h, again)
+
+    def _coefficients(self, used: tr.Tensor, w: tr.Tensor) -> tr.Tensor:
+        """The inner products of columns with a vector: [count], or [count, C]."""
+        batch = _BATCH if used.rank == 3 else _NO_BATCH
+        if not self._complex:
+            return tr.dot_general(used, w, contracting=_ROWS, batch=batch)
+        return tr.conj(tr.dot_general(used, tr.conj(w), contracting=_ROWS, batch=batch))  # no copy of the basis
+
+
+def _combined(used: tr.Tensor, y: tr.Tensor) -> tr.Tensor:
+    return tr.dot_general(used, y, contracting=_COLUMNS, batch=_BATCH if used.rank == 3 else _NO_BATCH)
+
+
+_ROWS: Final = ((0,), (0,))
+_COLUMNS: Final = ((1,), (0,))
+_BATCH: Final = ((2,), (1,))
+_NO_BATCH: Final = ((), ())

@@ -153,7 +153,8 @@ class Lanczos:
                     following = self._orthonormal(following, j + 1)
             self._basis.set(j + 1, following)
         start = len(self._locked)
-        self._write_h[j, start : j + 1] = tr.conj(h[start:])
+        active = h[start:] if start else h
+        self._write_h[j, start : j + 1] = tr.conj(active) if active.dtype.kind == "complex" else active
         self._beta, self._count = 0.0 if invariant else beta, j + 1
 
     def _ritz(self) -> _Ritz:
