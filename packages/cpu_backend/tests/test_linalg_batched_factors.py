@@ -279,3 +279,24 @@ def test_without_the_check_values_that_are_not_finite_go_to_numpy() -> None:
         expected = bind(name, a, False, with_lanes=False)(a.swapaxes(1, 2).copy())
         for found, part in zip(run(name, a, check=False), expected, strict=True):
             np.testing.assert_array_equal(found, part if part.ndim == 2 else part.swapaxes(1, 2))
+
+
+@EACH_DTYPE
+@pytest.mark.parametrize("name", ["eigvalsh", "svdvals"])
+def test_values_alone_are_those_that_come_with_vectors(name: str, dtype: str) -> None:
+    for rows, columns in SHAPES:
+        if name == "eigvalsh" and rows != columns:
+            continue
+        stack = family(dtype, rows, columns)
+        if name == "eigvalsh":
+            stack = (stack / 2 + adjoint(stack) / 2).astype(dtype)
+        count, short = len(stack), min(rows, columns)
+        operand = form_of(DTYPES[dtype], (rows, columns, count), CPU)
+        values = form_of(DTYPES[dtype].component, (short, count), CPU)
+        kernel: Any = batched_simd.bind(name, (operand,), values, True)
+        found = wide(kernel(np.ascontiguousarray(stack.swapaxes(1, 2))))
+        expected = run("eigh", stack)[0] if name == "eigvalsh" else run("svd", stack)[1]
+
+        size = np.abs(expected).max(axis=1, keepdims=True)
+        assert (np.abs(found - expected) <= 8 * max(rows, columns) * float(np.finfo(dtype).eps) * size).all()
+        assert ((found[:, 1:] >= found[:, :-1]) if name == "eigvalsh" else (found[:, 1:] <= found[:, :-1])).all()

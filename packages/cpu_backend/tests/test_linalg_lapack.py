@@ -25,12 +25,14 @@ from tensor_runtime.placement import CPU
 pytestmark = [pytest.mark.skipif(not AVAILABLE, reason=WHY_NOT), pytest.mark.usefixtures("threads")]
 
 Array = np.ndarray[Any, np.dtype[Any]]
-NAMES = tuple(linalg.ROUTINES)
+NAMES = tuple(lapack.BINDERS)
 UNIQUE = (
     "cholesky",
     "solve",
     "inv",
     "det",
+    "eigvalsh",
+    "svdvals",
 )  # decompositions with one answer; the others are tested by what they promise
 FLOATING = pytest.mark.parametrize("dtype", [F32, F64, C32, C64])
 DTYPES = {dtype.numpy_name: dtype for dtype in (F32, F64, C32, C64)}
@@ -58,6 +60,10 @@ def result_of(name: str, operands: tuple[Form, ...]) -> Any:
             return one(m, k, *batch), one(k, n, *batch)
         case "eigh":
             return one(n, *batch, real=True), one(*a.shape)
+        case "eigvalsh":
+            return one(n, *batch, real=True)
+        case "svdvals":
+            return one(k, *batch, real=True)
         case "det":
             return one(*batch)
         case "solve":
@@ -86,10 +92,10 @@ def numbers(dtype: DType, shape: tuple[int, ...], seed: int) -> Array:
 
 def matrices(name: str, dtype: DType, rows: int, columns: int, batch: tuple[int, ...], seed: int) -> Array:
     """Such as the operation wants, well conditioned."""
-    if name not in ("svd", "qr"):
+    if name not in ("svd", "svdvals", "qr"):
         columns = rows
     x = numbers(dtype, (rows, columns, *batch), seed)
-    if name in ("cholesky", "eigh"):
+    if name in ("cholesky", "eigh", "eigvalsh"):
         x = np.einsum("ij...,kj...->ik...", x, x.conj())
     if name in ("cholesky", "solve", "inv", "det"):
         x = x + 2 * rows * np.eye(rows).reshape(rows, rows, *[1] * len(batch))

@@ -155,6 +155,61 @@ def test_residuals_bound_the_errors_of_eigenvalues() -> None:
         assert error <= float(found.residuals) <= tol * abs(exact).max()
 
 
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("which", ["LM", "LR", "SR", "LI", "SI"])
+def test_eigenvalues_of_any_matrix_are_those_that_lapack_finds(dtype: Any, which: str) -> None:
+    a = tr.normal((60, 60), seed=8, dtype=dtype)
+    found = tl.eigs(a, k=4, which=which)
+    m = a.to_numpy().astype(complex)
+    every = np.linalg.eigvals(m)
+    rank = {"LM": -abs(every), "LR": -every.real, "SR": every.real, "LI": -every.imag, "SI": every.imag}[which]
+    wanted = np.sort(rank)[:4]
+    single = dtype in (tr.F32, tr.C32)
+    w, x = found.eigenvalues.to_numpy(), found.eigenvectors.to_numpy()
+    ranks = {"LM": -abs(w), "LR": -w.real, "SR": w.real, "LI": -w.imag, "SI": w.imag}[which]
+    assert found.converged and found.eigenvalues.dtype is tr.promote(dtype, tr.C32)
+    np.testing.assert_allclose(ranks, wanted, rtol=1e-3 if single else 1e-8)
+    assert abs(m @ x - x * w).max() <= (1e-3 if single else 1e-9)
+    np.testing.assert_allclose(np.linalg.norm(x, axis=0), 1, rtol=1e-5)
+
+
+def test_the_fixed_point_of_a_channel_on_matrices_is_found_as_a_matrix() -> None:
+    kraus = tr.normal((3, 4, 4), seed=9, dtype="C64")
+
+    def channel(x: tr.Tensor) -> tr.Tensor:
+        parts = [kraus[k] @ x @ tl.mH(kraus[k]) for k in range(3)]
+        return parts[0] + parts[1] + parts[2]
+
+    found = tl.eigs(channel, tr.eye(4), k=1)
+    matrix = found.eigenvectors[..., 0].to_numpy()
+    value = found.eigenvalues.to_numpy()[0]
+    assert found.converged and abs(value.imag) < 1e-9
+    np.testing.assert_allclose(channel(found.eigenvectors[..., 0]).to_numpy(), value * matrix, atol=1e-8 * abs(value))
+    hermitian_form = matrix / np.trace(matrix)
+    np.testing.assert_allclose(hermitian_form, hermitian_form.conj().T, atol=1e-8)  # positive, as Perron says
+
+
+def test_arnoldi_leaves_invariant_spaces_and_stops_with_the_best_so_far() -> None:
+    a = tr.tensor(np.diag([1.0, 2.0, 3.0]) + np.diag([1.0, 1.0], 1))
+    found = tl.eigs(a, tr.tensor([1.0, 0.0, 0.0]), k=3)
+    np.testing.assert_allclose(np.sort(found.eigenvalues.to_numpy().real), [1, 2, 3], atol=1e-12)
+    large = tr.normal((100, 100), seed=10)
+    seen: list[int] = []
+
+    def interrupting(progress: tl.Progress) -> None:
+        seen.append(progress.iterations)
+        if len(seen) == 12:
+            raise KeyboardInterrupt
+
+    stopped = tl.eigs(large, k=2, callback=interrupting)
+    x, w = stopped.eigenvectors.to_numpy(), stopped.eigenvalues.to_numpy()
+    assert stopped.interrupted and not stopped.converged
+    residuals = np.linalg.norm(large.to_numpy() @ x - x * w, axis=0)
+    np.testing.assert_allclose(stopped.residuals.to_numpy(), residuals, rtol=1e-6)
+    with pytest.raises(ArgumentError, match="k is 4"):
+        tl.eigs(tr.eye(3), k=4)
+
+
 @pytest.mark.parametrize("which", ["LM", "SM"])
 def test_singular_values_and_vectors_of_a_map_between_tensors(which: str) -> None:
     a = tr.normal((4, 5, 3, 6), seed=6, dtype="C64")  # [4, 5] of [3, 6]

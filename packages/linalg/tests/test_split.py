@@ -95,6 +95,10 @@ def test_triangular_and_positive_factors_are_what_their_names_say() -> None:
     lower = tl.split(x, (0, 1), method="lq").left.reshape((12, 5)).to_numpy()
     upper = tl.split(x, 0, method="rq").left.to_numpy()
     assert not np.tril(r, -1).any() and not np.triu(lower, 1).any() and not np.tril(upper, -1).any()
+    for method, side in (("qr", "right"), ("lq", "left"), ("rq", "left")):
+        triangle = getattr(tl.split(x, 0, method=method, positive=True), side).reshape((3, -1)).to_numpy()
+        diagonal = np.diag(triangle[:, :3])
+        assert (diagonal.real > 0).all() and abs(diagonal.imag).max() < 1e-15
     tall = tl.split(x, (0, 1), method="rq").left.reshape((12, 5)).to_numpy()
     assert not np.tril(tall, -8).any()
     p = tl.split(x, (0, 1), method="polar").right.to_numpy()
@@ -183,6 +187,7 @@ def test_the_state_made_of_right_isometries_is_canonical_whatever_the_method() -
     [
         ((0, 1), {"method": "cholesky"}, "method is 'cholesky'"),
         ((0, 1), {"method": "qr", "absorb": "left"}, "absorb is 'left'; accepted for method 'qr': None, 'right'"),
+        ((0, 1), {"positive": True}, "positive beside method 'svd'"),
         ((0, 1), {"method": "qr", "max_rank": 2}, "discards nothing"),
         ((0, None), {"batch_axes": 0}, "every axis in exactly one"),
         ((0, 1), {}, "every axis in exactly one"),

@@ -159,7 +159,13 @@ static const LaneKernels *kernels_for(Routine routine, bool has_parts) {
 static Index group_time(Routine routine, const LaneProblem *problem) {
     const Index side = problem->rows > problem->columns ? problem->rows : problem->columns;
     const Index steps = side * side * (side + 4 + (routine == SOLVE ? problem->right : 0));
-    return steps * (routine == EIGH || routine == SVD ? 10 : 1); /* those iterate */
+    switch (routine) {
+    case EIGH:
+    case SVD: return 10 * steps; /* those iterate */
+    case EIGVALSH:
+    case SVDVALS: return 6 * steps;
+    default: return steps;
+    }
 }
 
 static Index elements(Index rows, Index columns) { return rows * columns; }
@@ -179,6 +185,8 @@ static void measure(BatchedPlan *plan, Routine routine, ElementType type) {
         plan->result_bytes[0] = each * elements(m, k);
         plan->result_bytes[1] = each * elements(k, n);
         break;
+    case EIGVALSH:
+    case SVDVALS: plan->result_bytes[0] = part * k; break;
     case EIGH:
         plan->result_bytes[0] = part * m;
         plan->result_bytes[1] = each * elements(m, m);
@@ -229,7 +237,9 @@ static Index room_numbers(Routine routine, const LaneProblem *problem) {
     case INV: return INV_ROOM(side);
     case DET: return DET_ROOM(side);
     case QR: return QR_ROOM(side);
+    case EIGVALSH:
     case EIGH: return EIGH_ROOM(side);
+    case SVDVALS:
     case SVD: return SVD_ROOM(side);
     default: return CHOLESKY_ROOM(side);
     }
@@ -248,7 +258,7 @@ static PyObject *bind_batched_simd(PyObject *module, PyObject *arguments, PyObje
     const int routine = routine_read(name), type = routine < 0 ? -1 : element_type_read(type_name);
     if (type < 0) return NULL;
     if (type > C64 || m < 1 || n < 1 || m > LARGEST_SIDE || n > LARGEST_SIDE || right < 0 || right > MOST_COLUMNS ||
-        count < 1 || (m != n && routine != QR && routine != SVD))
+        count < 1 || (m != n && routine != QR && routine != SVD && routine != SVDVALS))
         return PyErr_Format(PyExc_ValueError, "%S: no lanes for %d x %d matrices of %S", name, m, n, type_name);
     BatchedPlan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) return PyErr_NoMemory();

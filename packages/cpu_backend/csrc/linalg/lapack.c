@@ -1,4 +1,5 @@
-/* Kernels that loop over LAPACK: cholesky, solve, inv, det, qr, eigh, svd of stacks of matrices of any size.
+/* Kernels that loop over LAPACK: cholesky, solve, inv, det, qr, eigh, svd of stacks of matrices of any size, and eigh and
+ * svd without vectors.
  *
  * Each matrix is copied once, into the column-major block of a result (where LAPACK then factors it in place) or into
  * scratch memory; elements are checked to be finite on the way. Stacks are shared among our threads, while the library
@@ -20,13 +21,13 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-static const int RESULT_COUNTS[ROUTINES] = {1, 1, 1, 1, 2, 2, 3};
+static const int RESULT_COUNTS[ROUTINES] = {1, 1, 1, 1, 2, 2, 3, 1, 1};
 /* Floating-point operations over rows * columns * shorter, roughly. */
-static const double WORK[ROUTINES] = {0.4, 0.7, 2.0, 0.7, 3.0, 9.0, 20.0};
+static const double WORK[ROUTINES] = {0.4, 0.7, 2.0, 0.7, 3.0, 9.0, 20.0, 2.0, 4.0};
 static const double WORTH_A_THREAD = 40e3; /* operations: about 20 microseconds of small matrices */
 /* Sides of a square matrix from which the library's threads are worth it. Those that decompose by vectors wait for one
  * another so often that beside other work two of them take fifty times as long as one. */
-static const double WORTH_ITS_THREADS[ROUTINES] = {700, 700, 700, 700, 1000, 1000, 800};
+static const double WORTH_ITS_THREADS[ROUTINES] = {700, 700, 700, 700, 1000, 1000, 800, 1000, 800};
 
 typedef enum { FINE, REFUSED, NO_MEMORY } Outcome;
 
@@ -40,7 +41,9 @@ typedef struct {
 /* Lays the parts out behind one another from memory on, at multiples of 64 bytes from it; returns the bytes of all. */
 static size_t scratch_layout(const LapackPlan *plan, double *memory, Scratch *scratch) {
     Index width = plan->pairs ? 2 : 1, used = 0;
-    bool copies = plan->routine == SOLVE || plan->routine == DET || plan->routine == SVD;
+    const Routine routine = plan->routine;
+    const bool copies =
+        routine == SOLVE || routine == DET || routine == SVD || routine == EIGVALSH || routine == SVDVALS;
     Index a = used;
     used += copies ? (width * plan->rows * plan->columns + 7) / 8 * 8 : 0;
     Index out[MOST_RESULTS];
@@ -49,7 +52,7 @@ static size_t scratch_layout(const LapackPlan *plan, double *memory, Scratch *sc
         used += plan->narrow ? (plan->block[i] * (plan->shared ? plan->count : 1) + 7) / 8 * 8 : 0;
     }
     Index tau = used;
-    used += plan->routine == QR ? (width * plan->shorter + 7) / 8 * 8 : 0;
+    used += routine == QR ? (width * plan->shorter + 7) / 8 * 8 : 0;
     Index work = used;
     used += (width * plan->work_size + 7) / 8 * 8;
     Index reals = used;
@@ -228,6 +231,8 @@ static void elements_of_results(const LapackPlan *plan, Index *elements) {
     switch (plan->routine) {
     case SOLVE: elements[0] = m * plan->right; break;
     case DET: elements[0] = 1; break;
+    case EIGVALSH:
+    case SVDVALS: elements[0] = k; break;
     case QR:
         elements[0] = m * k;
         elements[1] = k * n;
@@ -245,9 +250,11 @@ static void elements_of_results(const LapackPlan *plan, Index *elements) {
     }
 }
 
-/* The second result of svd and the first of eigh are real whatever the matrices are. */
+/* The second result of svd, the first of eigh, and values alone are real whatever the matrices are. */
 static ElementType type_of_result(const LapackPlan *plan, int number) {
-    const bool is_real = (plan->routine == SVD && number == 1) || (plan->routine == EIGH && number == 0);
+    const Routine routine = plan->routine;
+    const bool is_real = (routine == SVD && number == 1) || (routine == EIGH && number == 0) || routine == EIGVALSH ||
+                         routine == SVDVALS;
     return !is_real || !plan->pairs ? plan->type : plan->type == C32 ? F32 : F64;
 }
 
@@ -333,7 +340,7 @@ static bool plan_read(LapackPlan *plan, PyObject *arguments, PyObject *named) {
         PyErr_SetString(PyExc_ValueError, "matrices of floating or complex numbers, none of them empty");
         return false;
     }
-    if (rows != columns && routine != QR && routine != SVD) {
+    if (rows != columns && routine != QR && routine != SVD && routine != SVDVALS) {
         PyErr_Format(PyExc_ValueError, "%S takes square matrices, found %lld x %lld", name, rows, columns);
         return false;
     }

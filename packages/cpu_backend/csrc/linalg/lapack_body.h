@@ -122,6 +122,32 @@ static bool NAME(svd)(const LapackPlan *plan, const Scratch *scratch) {
     return info == 0;
 }
 
+static bool NAME(eigvalsh)(const LapackPlan *plan, const Scratch *scratch) {
+    BlasInt info = 0, n = plan->rows;
+#if WIDTH == 1
+    blas_table()->syevd("N", "L", &n, scratch->a, &n, scratch->out[0], scratch->work, &plan->work_size,
+                        scratch->integers, &plan->integers_size, &info);
+#else
+    blas_table()->heevd("N", "L", &n, scratch->a, &n, scratch->out[0], scratch->work, &plan->work_size, scratch->reals,
+                        &plan->reals_size, scratch->integers, &plan->integers_size, &info);
+#endif
+    return info == 0;
+}
+
+static bool NAME(svdvals)(const LapackPlan *plan, const Scratch *scratch) {
+    BlasInt info = 0, one = 1;
+    const BlasInt *rows = &plan->rows, *columns = &plan->columns;
+    double none[2];
+#if WIDTH == 1
+    blas_table()->dgesdd("N", rows, columns, scratch->a, rows, scratch->out[0], none, &one, none, &one, scratch->work,
+                         &plan->work_size, scratch->integers, &info);
+#else
+    blas_table()->zgesdd("N", rows, columns, scratch->a, rows, scratch->out[0], none, &one, none, &one, scratch->work,
+                         &plan->work_size, scratch->reals, scratch->integers, &info);
+#endif
+    return info == 0;
+}
+
 /* Sizes of workspaces: LAPACK writes the best one into work[0] when it is told that there is none (-1). */
 static void NAME(query)(LapackPlan *plan) {
     const Blas *blas = blas_table();
@@ -140,20 +166,26 @@ static void NAME(query)(LapackPlan *plan) {
         blas->orgqr[KIND](rows, &shorter, &shorter, any, rows, any, second, &none, &info);
         if (second[0] > best[0]) best[0] = second[0];
         break;
-    case EIGH:
+    case EIGVALSH:
+    case EIGH: {
+        const char *vectors = plan->routine == EIGH ? "V" : "N";
 #if WIDTH == 1
-        blas->syevd("V", "L", rows, any, rows, any, best, &none, integers, &none, &info);
+        blas->syevd(vectors, "L", rows, any, rows, any, best, &none, integers, &none, &info);
 #else
-        blas->heevd("V", "L", rows, any, rows, any, best, &none, reals, &none, integers, &none, &info);
+        blas->heevd(vectors, "L", rows, any, rows, any, best, &none, reals, &none, integers, &none, &info);
 #endif
         plan->reals_size = (BlasInt)reals[0];
         plan->integers_size = blas_integer(integers, 0);
         break;
+    }
+    case SVDVALS:
     case SVD: {
+        const char *vectors = plan->routine == SVD ? "S" : "N";
 #if WIDTH == 1
-        blas->dgesdd("S", rows, columns, any, rows, any, any, rows, any, &shorter, best, &none, integers, &info);
+        blas->dgesdd(vectors, rows, columns, any, rows, any, any, rows, any, &shorter, best, &none, integers, &info);
 #else
-        blas->zgesdd("S", rows, columns, any, rows, any, any, rows, any, &shorter, best, &none, reals, integers, &info);
+        blas->zgesdd(vectors, rows, columns, any, rows, any, any, rows, any, &shorter, best, &none, reals, integers,
+                     &info);
         const BlasInt longer = *rows > *columns ? *rows : *columns;
         plan->reals_size = 5 * shorter * shorter + 7 * shorter; /* from the documentation: no query tells it */
         if (plan->reals_size < 2 * longer * shorter + 2 * shorter * shorter + shorter)
@@ -175,6 +207,8 @@ static bool NAME(run)(const LapackPlan *plan, const Scratch *scratch) {
     case DET: return NAME(det)(plan, scratch);
     case QR: return NAME(qr)(plan, scratch);
     case EIGH: return NAME(eigh)(plan, scratch);
+    case EIGVALSH: return NAME(eigvalsh)(plan, scratch);
+    case SVDVALS: return NAME(svdvals)(plan, scratch);
     default: return NAME(svd)(plan, scratch);
     }
 }

@@ -9,7 +9,9 @@
     X(DET, det)                                                                                                        \
     X(QR, qr)                                                                                                          \
     X(EIGH, eigh)                                                                                                      \
-    X(SVD, svd)
+    X(SVD, svd)                                                                                                        \
+    X(EIGVALSH, eigvalsh)                                                                                              \
+    X(SVDVALS, svdvals)
 
 #define ROUTINE_VALUE(value, name) value,
 typedef enum { LINALG_ROUTINES(ROUTINE_VALUE) ROUTINES } Routine;

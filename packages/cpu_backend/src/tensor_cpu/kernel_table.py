@@ -128,7 +128,12 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     },
     "joining": dict.fromkeys(("concatenate", "stack", "repeat", "tile", "roll"), Row("joining")),
     "linalg": {
-        **dict.fromkeys(("svd", "qr", "eigh", "cholesky", "solve", "inv", "det"), _LINALG),
+        **dict.fromkeys(
+            ("svd", "svdvals", "qr", "eigh", "eigvalsh", "cholesky", "solve", "inv", "det"), _LINALG
+        ),
+        **dict.fromkeys(("eig", "eigvals", "qr_complete", "svd_full"), Row("linalg.numpy")),
+        **dict.fromkeys(("hessenberg", "ldl", "qr_pivoted", "schur"), Row("linalg.factors")),
+        **dict.fromkeys(("lu_complete", "lu_factor"), Row("linalg.elimination")),
         "triangular_solve": Row("linalg.triangular"),
     },
     "padding": dict.fromkeys(("pad", "pad_edge"), Row("padding")),

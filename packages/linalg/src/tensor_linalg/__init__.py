@@ -1,14 +1,52 @@
 """Linear algebra for runtime tensors, matrix axes first and batch axes last: ``[M, N, B...]``.
 
-``svd qr eigh cholesky svd_truncated split solve inv det`` take F32, F64, C32 (two F32) and C64 (two F64) on any
-backend that binds them, ``cg minres gmres lsmr eigsh svds expm_multiply`` a function of yours as well; ``matmul matvec
-vecdot outer mT mH`` take every dtype. Every error names the batch index of the matrix that caused it; the classes live
-in ``tensor_runtime.errors`` and are offered here too.
+Decompositions, solvers and functions take F32, F64, C32 (two F32) and C64 (two F64) on any backend that binds them;
+``cg minres gmres lsmr eigsh eigs svds expm_multiply`` take a function of yours as well. ``matmul matvec vecdot outer mT
+mH`` take every dtype. Every error names the batch index of the matrix that caused it; the classes live in
+``tensor_runtime.errors`` and are offered here too.
 """
 
 from __future__ import annotations
 
-from tensor_linalg.decompositions import EighResult, QRResult, SVDResult, cholesky, eigh, qr, svd
+from tensor_linalg.decompositions import (
+    CompleteLUResult,
+    EighResult,
+    EigResult,
+    HessenbergResult,
+    LDLResult,
+    LQResult,
+    LUFactors,
+    LUResult,
+    PivotedQRResult,
+    PolarResult,
+    QLResult,
+    QRResult,
+    RQResult,
+    SchurResult,
+    SVDResult,
+    cholesky,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    hessenberg,
+    ldl,
+    lq,
+    lu,
+    lu_factor,
+    lu_solve,
+    polar,
+    ql,
+    qr,
+    qr_append,
+    qr_pivoted,
+    randomized_eigh,
+    randomized_svd,
+    rq,
+    schur,
+    svd,
+    svdvals,
+)
 from tensor_linalg.functions import det
 from tensor_linalg.iterative import (
     EigenResult,
@@ -17,6 +55,7 @@ from tensor_linalg.iterative import (
     SingularResult,
     SolverResult,
     cg,
+    eigs,
     eigsh,
     expm_multiply,
     gmres,
@@ -37,16 +76,28 @@ from tensor_runtime.errors import (
 )
 
 __all__ = [
+    "CompleteLUResult",
+    "EigResult",
     "EigenResult",
     "EighResult",
     "ExponentialResult",
+    "HessenbergResult",
+    "LDLResult",
+    "LQResult",
+    "LUFactors",
+    "LUResult",
     "LinalgError",
     "NonFiniteError",
     "NotConvergedError",
     "NotPositiveDefiniteError",
+    "PivotedQRResult",
+    "PolarResult",
     "Progress",
+    "QLResult",
     "QRResult",
+    "RQResult",
     "SVDResult",
+    "SchurResult",
     "SingularMatrixError",
     "SingularResult",
     "SolverResult",
@@ -55,23 +106,42 @@ __all__ = [
     "cg",
     "cholesky",
     "det",
+    "eig",
     "eigh",
+    "eigs",
     "eigsh",
+    "eigvals",
+    "eigvalsh",
     "expm_multiply",
     "gmres",
+    "hessenberg",
     "inv",
+    "ldl",
+    "lq",
     "lsmr",
+    "lu",
+    "lu_factor",
+    "lu_solve",
     "mH",
     "mT",
     "matmul",
     "matvec",
     "minres",
     "outer",
+    "polar",
+    "ql",
     "qr",
+    "qr_append",
+    "qr_pivoted",
+    "randomized_eigh",
+    "randomized_svd",
+    "rq",
+    "schur",
     "solve",
     "split",
     "svd",
     "svd_truncated",
     "svds",
+    "svdvals",
     "vecdot",
 ]

@@ -4,19 +4,48 @@ from __future__ import annotations
 
 from typing import Final
 
-_KERNELS: Final = ("cholesky", "det", "eigh", "inv", "qr", "solve", "svd")
+_KERNELS: Final = (
+    "cholesky",
+    "det",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "hessenberg",
+    "inv",
+    "ldl",
+    "lu_factor",
+    "qr",
+    "qr_pivoted",
+    "schur",
+    "solve",
+    "svd",
+    "svdvals",
+)
+_OPTIONS: Final = ("lu_complete", "qr_complete", "svd_full")
+"""Kernels that options of operations ask for."""
 _COMPOSED: Final = (
     "cg",
+    "eigs",
     "eigsh",
     "expm_multiply",
     "gmres",
+    "lq",
     "lsmr",
+    "lu",
+    "lu_solve",
     "mH",
     "mT",
     "matmul",
     "matvec",
     "minres",
     "outer",
+    "polar",
+    "ql",
+    "qr_append",
+    "randomized_eigh",
+    "randomized_svd",
+    "rq",
     "split",
     "svd_truncated",
     "svds",
@@ -26,7 +55,7 @@ _COMPOSED: Final = (
 FAMILY: Final = {
     "id": "ironstride.linalg/1",
     "operations": {name: f"tensor_linalg:{name}" for name in (*_KERNELS, *_COMPOSED)},
-    "kernels": _KERNELS,
+    "kernels": (*_KERNELS, *_OPTIONS),
     "specs": "tensor_linalg.specs",
     "cases": "tensor_linalg.testing.cases",
 }

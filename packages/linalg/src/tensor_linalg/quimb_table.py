@@ -10,6 +10,7 @@ here, as NumPy has them, and are moved to the end for this package and back, wit
 | ``linalg.svdvals`` | ``(x)`` | s |
 | ``linalg.eigh``, ``linalg.eigvalsh`` | ``(x)`` | ascending eigenvalues, eigenvectors |
 | ``linalg.qr`` | ``(x)`` | q, r |
+| ``linalg.eig`` | ``(x)`` | eigenvalues, eigenvectors |
 | ``linalg.cholesky``, ``linalg.inv``, ``linalg.det`` | ``(x)`` | as NumPy |
 | ``linalg.solve`` | ``(a, b)`` | as NumPy: b of rank 1 is a vector, else matrices |
 | ``linalg.norm`` | ``(x)`` | the square root of the sum of squares |
@@ -30,7 +31,7 @@ from typing import Any, Final
 
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError
-from tensor_linalg.decompositions import cholesky, eigh, qr, svd
+from tensor_linalg.decompositions import cholesky, eig, eigh, eigvalsh, qr, svd, svdvals
 from tensor_linalg.functions import det
 from tensor_linalg.networks.split import split
 from tensor_linalg.solving import inv, solve
@@ -66,14 +67,17 @@ def _one(function: Callable[[tr.Tensor], tr.Tensor], core: int) -> Callable[[tr.
 
 
 def _svd(x: tr.Tensor, full_matrices: bool = False) -> tuple[tr.Tensor, ...]:
-    if full_matrices and x.shape[-1] != x.shape[-2]:
-        raise ArgumentError("linalg.svd: full_matrices=True; accepted: False, which quimb asks for")
-    u, s, vh = svd(_trailing(x, 2))
+    u, s, vh = svd(_trailing(x, 2), full=full_matrices)
     return _leading(u, 2), _leading(s, 1), _leading(vh, 2)
 
 
 def _eigh(x: tr.Tensor) -> tuple[tr.Tensor, ...]:
     values, vectors = eigh(_trailing(x, 2))
+    return _leading(values, 1), _leading(vectors, 2)
+
+
+def _eig(x: tr.Tensor) -> tuple[tr.Tensor, ...]:
+    values, vectors = eig(_trailing(x, 2))
     return _leading(values, 1), _leading(vectors, 2)
 
 
@@ -123,27 +127,20 @@ def _truncated(method: str) -> Callable[..., Three]:
     return function
 
 
-def _factors(method: str, absorb: str | None = None) -> Callable[..., Three]:
-    """The two factors; triangular ones with a positive diagonal, as quimb stabilises them."""
-
+def _factors(method: str, absorb: str | None = None, positive: bool = False) -> Callable[..., Three]:
     def function(x: tr.Tensor, **options: Any) -> Three:
-        left, _, right, _ = split(x, 0, 1, method=method, absorb=absorb)
-        if method == "polar":
-            return left, None, right
-        diagonal = tr.extract_diagonal(left if method == "lq" else right)
-        size = tr.abs(diagonal)
-        phase = tr.where(size > 0, tr.divide(diagonal, tr.where(size > 0, size, 1.0)), 1.0)
-        turn, back = (tr.conj(phase), phase) if method == "lq" else (phase, tr.conj(phase))
-        return tr.multiply(left, turn), None, tr.multiply(tr.expand_dims(back, 1), right)
+        left, _, right, _ = split(x, 0, 1, method=method, absorb=absorb, positive=positive)
+        return left, None, right
 
     return function
 
 
 QUIMB: Final[Mapping[str, Callable[..., Any]]] = {
     "linalg.svd": _svd,
-    "linalg.svdvals": _one(lambda x: svd(x).s, 1),
+    "linalg.svdvals": _one(svdvals, 1),
     "linalg.eigh": _eigh,
-    "linalg.eigvalsh": _one(lambda x: eigh(x).eigenvalues, 1),
+    "linalg.eigvalsh": _one(eigvalsh, 1),
+    "linalg.eig": _eig,
     "linalg.qr": _qr,
     "linalg.cholesky": _one(cholesky, 2),
     "linalg.inv": _one(inv, 2),
@@ -152,8 +149,8 @@ QUIMB: Final[Mapping[str, Callable[..., Any]]] = {
     "linalg.norm": tr.norm,
     "svd_truncated": _truncated("svd"),
     "svd_via_eig_truncated": _truncated("eigh"),
-    "qr_stabilized": _factors("qr"),
-    "lq_stabilized": _factors("lq"),
+    "qr_stabilized": _factors("qr", positive=True),
+    "lq_stabilized": _factors("lq", positive=True),
     "polar_right": _factors("polar", "right"),
     "polar_left": _factors("polar", "left"),
 }

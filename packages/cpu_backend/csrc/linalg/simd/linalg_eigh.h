@@ -10,11 +10,11 @@
 static const double EIGH_SCALE = 500.0;   /* exponent of the largest element; squares and their sums fit */
 static const double EIGH_TINY = 0x1p-800; /* a square that is as good as zero */
 
-/* Makes the lower triangle of a diagonal; values get the diagonal, v the eigenvectors. Answers which matrices have
- * not converged. */
+/* Makes the lower triangle of a diagonal; values get the diagonal, v, where it is not NULL, the eigenvectors. Answers
+ * which matrices have not converged. */
 INLINE Mask eigh_iterate_group(Number *a, Lane *values, Number *v, int n) {
     for (int i = 0; i < n; i++) values[i] = real_part(a[i + i * n]);
-    set_identity(v, n);
+    if (v != NULL) set_identity(v, n);
     Mask rotated = no_lane();
     for (int sweep = 0; sweep < MOST_SWEEPS; sweep++) {
         rotated = no_lane();
@@ -38,11 +38,22 @@ INLINE Mask eigh_iterate_group(Number *a, Lane *values, Number *v, int n) {
                 a[q + k * n] = conjugate(mirrored);
             }
             for (int k = q + 1; k < n; k++) rotate(a + k + p * n, a + k + q * n, r.cosine, r.sine);
-            rotate_columns(v + p * n, v + q * n, n, r.cosine, r.sine);
+            if (v != NULL) rotate_columns(v + p * n, v + q * n, n, r.cosine, r.sine);
         }
         if (!any(rotated)) break;
     }
     return rotated;
+}
+
+/* Loads a group, of which nothing above the diagonal counts, and scales it; answers which matrices are not finite. */
+INLINE Mask eigh_load_group(const LaneProblem *problem, const char *from, Number *a, int n, Lane *back) {
+    const Mask bad = load_numbers(problem, from, matrix_bytes(problem, n, n), a, n * n);
+    for (int j = 0; j < n; j++) { /* what is not read must not count for the scale */
+        a[j + j * n] = number(real_part(a[j + j * n]));
+        for (int i = 0; i < j; i++) a[i + j * n] = number(broadcast(0.0));
+    }
+    *back = inverse_power(scale_numbers(a, n * n, EIGH_SCALE));
+    return bad;
 }
 
 INLINE bool eigh_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
@@ -52,12 +63,8 @@ INLINE bool eigh_groups(const LaneProblem *problem, const char *const *operands,
     for (Index group = 0; group < groups; group++) {
         Number *const a = room, *const v = a + n * n;
         Lane *const values = (Lane *)(v + n * n);
-        bad |= load_numbers(problem, operands[0] + group * LANES * bytes, bytes, a, n * n);
-        for (int j = 0; j < n; j++) { /* what is not read must not count for the scale */
-            a[j + j * n] = number(real_part(a[j + j * n]));
-            for (int i = 0; i < j; i++) a[i + j * n] = number(broadcast(0.0));
-        }
-        const Lane back = inverse_power(scale_numbers(a, n * n, EIGH_SCALE));
+        Lane back;
+        bad |= eigh_load_group(problem, operands[0] + group * LANES * bytes, a, n, &back);
         bad |= eigh_iterate_group(a, values, v, n);
         for (int i = 0; i < n; i++)
             for (int j = i + 1; j < n; j++) put_in_order(values + i, values + j, v + i * n, v + j * n, n);
@@ -68,4 +75,22 @@ INLINE bool eigh_groups(const LaneProblem *problem, const char *const *operands,
     return !any(bad);
 }
 
+/* The values alone: the same rotations, of which nothing is kept. */
+INLINE bool eigvalsh_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
+                            Number *room, int n) {
+    const Index bytes = matrix_bytes(problem, n, n), value_bytes = matrix_bytes(problem, n, 1) / PARTS;
+    Mask bad = no_lane();
+    for (Index group = 0; group < groups; group++) {
+        Number *const a = room;
+        Lane *const values = (Lane *)(a + n * n), back;
+        bad |= eigh_load_group(problem, operands[0] + group * LANES * bytes, a, n, &back);
+        bad |= eigh_iterate_group(a, values, NULL, n);
+        sort_lanes(values, n);
+        for (int i = 0; i < n; i++) values[i] *= back;
+        store_lanes(results[0] + group * LANES * value_bytes, values, value_bytes, n, problem->narrow);
+    }
+    return !any(bad);
+}
+
 SQUARE_ROUTINE(eigh, EIGH_ROOM(LARGEST_CONSTANT_SIDE))
+SQUARE_ROUTINE(eigvalsh, EIGH_ROOM(LARGEST_CONSTANT_SIDE))

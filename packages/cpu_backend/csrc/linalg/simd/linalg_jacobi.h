@@ -68,6 +68,12 @@ INLINE void swap_lanes(Lane *x, Lane *y, Mask mask) {
     *y = pick(mask, former, *y);
 }
 
+/* Sorts so many values ascending. */
+INLINE void sort_lanes(Lane *values, int count) {
+    for (int i = 0; i < count; i++)
+        for (int j = i + 1; j < count; j++) swap_lanes(values + i, values + j, greater(values[i], values[j]));
+}
+
 /* Exchanges two values where the first is the larger one, and columns x and y with them; answers where. */
 INLINE Mask put_in_order(Lane *smaller, Lane *larger, Number *x, Number *y, int count) {
     const Mask wrong = greater(*smaller, *larger);

@@ -6,5 +6,13 @@
 const LaneKernels SIMD_NAME(linalg_real) = {
     .width = LANES,
     .number_bytes = sizeof(Number),
-    .routines = {[CHOLESKY] = cholesky, [QR] = qr, [EIGH] = eigh, [SVD] = svd},
+    .routines =
+        {
+            [CHOLESKY] = cholesky,
+            [QR] = qr,
+            [EIGH] = eigh,
+            [SVD] = svd,
+            [EIGVALSH] = eigvalsh,
+            [SVDVALS] = svdvals,
+        },
 };

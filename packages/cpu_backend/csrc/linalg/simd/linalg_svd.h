@@ -9,7 +9,7 @@ static const double SVD_SCALE = 250.0;   /* exponent of the largest element; fou
 static const double SVD_TINY = 0x1p-460; /* the square of the norm of a column that is as good as zero */
 
 /* Makes columns x and y of a, of m elements, orthogonal in the matrices where they are not, and adds these to rotated;
- * the columns of v, of n elements, are rotated with them. */
+ * the columns of v, of n elements, are rotated with them where there are any. */
 INLINE void svd_rotate_pair(Number *x, Number *y, int m, Number *v_of_x, Number *v_of_y, int n, Mask *rotated) {
     Number g = number(broadcast(0.0));
     Lane p = broadcast(0.0), q = broadcast(0.0);
@@ -25,20 +25,22 @@ INLINE void svd_rotate_pair(Number *x, Number *y, int m, Number *v_of_x, Number 
     *rotated |= active;
     const Rotation r = rotation(p, q, g, square, active);
     rotate_columns(x, y, m, r.cosine, r.sine);
-    rotate_columns(v_of_x, v_of_y, n, r.cosine, r.sine);
+    if (v_of_x != NULL) rotate_columns(v_of_x, v_of_y, n, r.cosine, r.sine);
 }
 
-/* Orthogonalises the columns of a, m x n with m >= n; squares get the squares of their norms, v the rotations.
- * Answers which matrices have not converged. */
+/* Orthogonalises the columns of a, m x n with m >= n; squares get the squares of their norms, v, where it is not NULL,
+ * the rotations. Answers which matrices have not converged. */
 INLINE Mask svd_iterate_group(Number *a, Lane *squares, Number *v, int m, int n) {
-    set_identity(v, n);
+    if (v != NULL) set_identity(v, n);
     Mask rotated = no_lane();
     for (int sweep = 0; sweep < MOST_SWEEPS; sweep++) {
         rotated = no_lane();
         SWEEP(n) {
             int first, second;
             tournament_pair(n, round, pair, &first, &second);
-            svd_rotate_pair(a + first * m, a + second * m, m, v + first * n, v + second * n, n, &rotated);
+            Number *const v_of_first = v != NULL ? v + first * n : NULL, *const v_of_second =
+                                                                             v != NULL ? v + second * n : NULL;
+            svd_rotate_pair(a + first * m, a + second * m, m, v_of_first, v_of_second, n, &rotated);
         }
         if (!any(rotated)) break;
     }
@@ -118,4 +120,27 @@ INLINE bool svd_groups(const LaneProblem *problem, const char *const *operands, 
     return !any(bad);
 }
 
+/* The values alone: the same rotations of columns, without V. */
+INLINE bool svdvals_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
+                           Number *room, int m, int n) {
+    const bool wide = m < n;
+    const int k = wide ? m : n, longer = wide ? n : m;
+    const Index bytes = matrix_bytes(problem, m, n), value_bytes = matrix_bytes(problem, k, 1) / PARTS;
+    Mask bad = no_lane();
+    for (Index group = 0; group < groups; group++) {
+        Number *const a = room, *const other = a + m * n;
+        Lane *const values = (Lane *)(other + m * n);
+        bad |= load_numbers(problem, operands[0] + group * LANES * bytes, bytes, wide ? other : a, m * n);
+        if (wide) adjoint(a, other, m, n);
+        const Lane back = inverse_power(scale_numbers(a, m * n, SVD_SCALE));
+        bad |= svd_iterate_group(a, values, NULL, longer, k);
+        for (int i = 0; i < k; i++) values[i] = -values[i];
+        sort_lanes(values, k);
+        for (int i = 0; i < k; i++) values[i] = root(-values[i]) * back;
+        store_lanes(results[0] + group * LANES * value_bytes, values, value_bytes, k, problem->narrow);
+    }
+    return !any(bad);
+}
+
 RECTANGULAR_ROUTINE(svd, SVD_ROOM(LARGEST_CONSTANT_SIDE))
+RECTANGULAR_ROUTINE(svdvals, SVD_ROOM(LARGEST_CONSTANT_SIDE))

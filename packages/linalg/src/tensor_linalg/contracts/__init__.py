@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from tensor_linalg.contracts import decompositions, functions, solving
-from tensor_linalg.contracts.common import CheckParams
+from tensor_linalg.contracts.common import CheckParams, SVDParams
 
-__all__ = ["KERNELS", "CheckParams"]
+__all__ = ["KERNELS", "CheckParams", "SVDParams"]
 
 KERNELS: Final = (*decompositions.KERNELS, *solving.KERNELS, *functions.KERNELS)
 """The contracts of this family, in the order of ``docs/kernels.md``."""

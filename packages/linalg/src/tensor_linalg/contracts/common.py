@@ -16,6 +16,15 @@ class CheckParams(NamedTuple):
     """Whether elements that are not finite are refused with ``NonFiniteError``."""
 
 
+class SVDParams(NamedTuple):
+    """By which method, after which check."""
+
+    check: bool
+    """Whether elements that are not finite are refused with ``NonFiniteError``."""
+    driver: str
+    """"auto", "gesdd", "gesvd" or "jacobi"; a backend that has no such method refuses."""
+
+
 MATRICES: Final = {"a": "[M, N, B...], F32, F64, C32 or C64, any layout"}
 SQUARE: Final = {"a": "[N, N, B...], F32, F64, C32 or C64, any layout"}
 OWNED: Final = "owned, compact, of the operand's dtype"

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from tensor_linalg.products import mH
+from tensor_linalg.specs.composed import failing_as, matrices
 from tensor_linalg.specs.decompositions import CHOLESKY
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_with_params
+from tensor_runtime.ops.views import copy
 from tensor_runtime.tensors.tensor import Tensor
 
 
-def cholesky(a: Tensor, /, *, check: bool = True) -> Tensor:
-    """Lower Cholesky factor of Hermitian (real: symmetric) positive definite matrices, A = L Lᴴ.
+def cholesky(a: Tensor, /, *, upper: bool = False, check: bool = True) -> Tensor:
+    """Cholesky factor of Hermitian (real: symmetric) positive definite matrices, A = L Lᴴ or Uᴴ U.
 
-    Only the lower triangle is read, and the imaginary part of the diagonal is ignored, as LAPACK does. What stands
-    elsewhere need not mirror it, but must be finite unless ``check=False``.
+    Only the triangle of the factor is read, the lower one unless ``upper``, and the imaginary part of the diagonal is
+    ignored, as LAPACK does. What stands elsewhere need not mirror it, but must be finite unless ``check=False``.
 
     Args:
         a: shape [N, N, B...]; F32, F64, C32 or C64.
+        upper: whether the upper triangle is read and the factor is U, as ``numpy.linalg.cholesky`` has it.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
 
     Returns:
-        L [N, N, B...] with a real, positive diagonal and exact zeros above it. The residual is a few rounding units
-        of the dtype times N times the norm of A.
+        L or U [N, N, B...] with a real, positive diagonal and exact zeros on its other side; owned, compact. The
+        residual is a few rounding units of the dtype times N times the norm of A.
 
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
@@ -37,4 +41,9 @@ def cholesky(a: Tensor, /, *, check: bool = True) -> Tensor:
     >>> cholesky(tr.tensor([[4.0, 99.0], [2.0, 5.0]])).to_numpy().tolist()
     [[2.0, 0.0], [1.0, 2.0]]
     """
-    return execute_with_params(CHOLESKY, a, flag("cholesky", "check", check))
+    checked = flag("cholesky", "check", check)
+    if not flag("cholesky", "upper", upper):
+        return execute_with_params(CHOLESKY, a, checked)
+    matrices("cholesky", a, square=True)
+    with failing_as("cholesky", lambda row, column: (column, row)):
+        return copy(mH(execute_with_params(CHOLESKY, mH(a), checked)))

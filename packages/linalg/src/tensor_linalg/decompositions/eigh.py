@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from tensor_linalg.specs.decompositions import EIGH
-from tensor_runtime.dispatch.arguments import flag
-from tensor_runtime.dispatch.call import execute_many
+from tensor_core.errors import ArgumentError, ShapeError, shortened
+from tensor_core.promotion import promote
+from tensor_core.shapes import broadcast_shapes
+from tensor_linalg.decompositions.cholesky import cholesky
+from tensor_linalg.decompositions.gauges import turning
+from tensor_linalg.products import mH
+from tensor_linalg.results import fields_text
+from tensor_linalg.specs.composed import failing_as, floating, require_finite, with_batch
+from tensor_linalg.specs.decompositions import EIGH, EIGVALSH
+from tensor_linalg.specs.shapes import square_axes
+from tensor_runtime.dispatch.arguments import flag, wholes
+from tensor_runtime.dispatch.call import execute_many, execute_with_params
+from tensor_runtime.dispatch.conversion import convert
+from tensor_runtime.ops.arithmetic import add, multiply
+from tensor_runtime.ops.comparison import greater, less_equal
+from tensor_runtime.ops.complex_parts import real
+from tensor_runtime.ops.diagonals import embed_diagonal, extract_diagonal, tril
+from tensor_runtime.ops.gather_scatter import nonzero
+from tensor_runtime.ops.logic import logical_and
+from tensor_runtime.ops.views import copy, expand_dims
+from tensor_runtime.primitives.linalg import triangular_solve
 from tensor_runtime.tensors.tensor import Tensor
 
 
@@ -16,36 +34,172 @@ class EighResult(NamedTuple):
     eigenvalues: Tensor
     eigenvectors: Tensor
 
+    def __repr__(self) -> str:
+        return fields_text(self)
 
-def eigh(a: Tensor, /, *, check: bool = True) -> EighResult:
+
+def eigh(
+    a: Tensor,
+    /,
+    b: Tensor | None = None,
+    *,
+    subset_by_index: tuple[int, int] | None = None,
+    subset_by_value: tuple[float, float] | None = None,
+    gauge: str | Tensor = "raw",
+    check: bool = True,
+) -> EighResult:
     """Eigenvalues and eigenvectors of Hermitian (real: symmetric) matrices, A = V diag(w) Vᴴ.
+
+    With ``b``, the generalized problem A V = B V diag(w) with a positive definite B, and Vᴴ B V = 1.
 
     Only the lower triangle is read, as NumPy does by default; the imaginary part of the diagonal is ignored, as
     LAPACK does. What stands elsewhere need not mirror it, but must be finite unless ``check=False``.
 
     Args:
         a: shape [N, N, B...]; F32, F64, C32 or C64.
+        b: shape [N, N, B...] of such a dtype, of which the lower triangle is read; its batch shape and that of ``a``
+            are equal or broadcast among themselves, aligned at the last axis.
+        subset_by_index: the first and the last index of the eigenvalues wanted, both counted, as in SciPy.
+        subset_by_value: (low, high] for the eigenvalues wanted, of a single matrix.
+        gauge: "raw", or what fixes signs and phases: "canonical" makes the element of each vector that is largest, or
+            the first of those within a thousandth of that, real and positive; a tensor of the eigenvectors' shape makes
+            each inner product with its column real and not negative, which follows a slow change.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
 
     Returns:
-        eigenvalues [N, B...] real and ascending, eigenvectors [N, N, B...], one per column and orthonormal. The
+        eigenvalues [N, B...] real and ascending, eigenvectors [N, N, B...], one per column and orthonormal; of a subset
+        as many as are in it. The
         residual is a few rounding units of the dtype times N times the norm of A, and orthonormality holds to a few
         rounding units times N. Always up to one sign or phase per column, and freely for equal eigenvalues, the
         vectors are not unique: they are what the method gives.
 
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
-        ShapeError: fewer than two axes, or matrices that are not square.
+        ShapeError: fewer than two axes, matrices that are not square, shapes that do not fit, or a batch where
+            eigenvalues are chosen by value.
+        ArgumentError: a subset or gauge that is none.
         NonFiniteError: NaN or an infinity anywhere, with ``batch_index`` and ``element_index``.
+        NotPositiveDefiniteError: the matrix of ``b`` at ``batch_index`` is not.
         NotConvergedError: LAPACK's iteration failed for the matrix at ``batch_index``.
         SizeLimitError: more elements than the LAPACK in use can count.
 
+    The error of generalized eigenvalues grows with the condition number of B, from whose Cholesky factor they come.
+
     Source: LAPACK xSYEVD / xHEEVD (divide and conquer), and Jacobi rotations for small matrices on the CPU; Golub and
-    Van Loan, Matrix Computations, 4th ed., §8.4 and §8.5.
+    Van Loan, Matrix Computations, 4th ed., §8.4, §8.5 and, for two matrices, §8.7.
 
     >>> import tensor_runtime as tr
     >>> w, v = eigh(tr.tensor([[2.0, 99.0], [1.0, 2.0]]))
     >>> w.to_numpy().round(12).tolist()
     [1.0, 3.0]
     """
-    return EighResult(*execute_many(EIGH, (a,), flag("eigh", "check", check)))
+    checked = flag("eigh", "check", check)
+    if b is None:
+        values, vectors = execute_many(EIGH, (a,), checked)
+    else:
+        values, vectors = _generalized(a, b, checked)
+    if subset_by_index is not None or subset_by_value is not None:
+        values, vectors = _subset(values, vectors, subset_by_index, subset_by_value)
+    if isinstance(gauge, Tensor) or gauge != "raw":
+        vectors = multiply(vectors, expand_dims(turning("eigh", vectors, gauge), 0))
+    return EighResult(values, vectors)
+
+
+def _generalized(a: Tensor, b: Tensor, check: bool) -> tuple[Tensor, Tensor]:
+    """By C = L⁻¹ A L⁻ᴴ with B = L Lᴴ."""
+    size, batch_a = square_axes("eigh", floating("eigh", a, "operand a").shape)
+    size_b, batch_b = square_axes("eigh", floating("eigh", b, "operand b").shape)
+    if size != size_b:
+        raise ShapeError(
+            f"eigh: a of shape {a.shape} and b of shape {b.shape} differ in N; accepted: one size of matrices",
+            operation="eigh",
+            shapes=(a.shape, b.shape),
+        )
+    batch = batch_a if batch_a == batch_b else broadcast_shapes(batch_a, batch_b)
+    dtype = promote(a.dtype, b.dtype)
+    if check:
+        require_finite("eigh", a)
+    with failing_as("eigh", None, "b"):
+        factor = with_batch(cholesky(convert(b, dtype), check=check), 2, batch)
+    options = {"lower": True, "transpose": False, "conjugate": False, "unit_diagonal": False}
+    half = triangular_solve(factor, with_batch(hermitian_of_lower(convert(a, dtype)), 2, batch), **options)
+    with failing_as("eigh"):
+        values, vectors = execute_many(EIGH, (triangular_solve(factor, mH(half), **options),), False)
+    back = {**options, "transpose": True, "conjugate": True}
+    return values, triangular_solve(factor, vectors, **back)
+
+
+def hermitian_of_lower(a: Tensor, /) -> Tensor:
+    """Hermitian matrices with the lower triangles of these, and the real parts of their diagonals.
+
+    >>> import tensor_runtime as tr
+    >>> hermitian_of_lower(tr.tensor([[1.0, 99.0], [2.0, 3.0]])).to_numpy().tolist()
+    [[1.0, 2.0], [2.0, 3.0]]
+    """
+    below = tril(a, -1, axes=(0, 1))
+    return add(add(below, mH(below)), embed_diagonal(real(extract_diagonal(a))))
+
+
+def _subset(values: Tensor, vectors: Tensor, by_index: Any, by_value: Any) -> tuple[Tensor, Tensor]:
+    size = values.shape[0]
+    if by_index is not None and by_value is not None:
+        raise ArgumentError("eigh: subset_by_index and subset_by_value are given; accepted: one of them")
+    if by_index is not None:
+        ends = wholes("eigh", "subset_by_index", by_index)
+        if len(ends) != 2 or not 0 <= ends[0] <= ends[1] < size:
+            raise ArgumentError(
+                f"eigh: subset_by_index is {by_index}; accepted: (first, last) with 0 <= first <= last < {size}",
+                operation="eigh",
+            )
+        first, stop = ends[0], ends[1] + 1
+    else:
+        low, high = _interval(by_value)
+        if values.rank != 1:
+            raise ShapeError(
+                f"eigh: subset_by_value of a batch of shape {values.shape[1:]}, whose matrices may have different "
+                "numbers of such eigenvalues; accepted: one matrix, or subset_by_index",
+                operation="eigh",
+                shape=values.shape,
+            )
+        inside = nonzero(logical_and(greater(values, low), less_equal(values, high)))[0]
+        stop = nonzero(less_equal(values, high))[0].shape[0]
+        first = stop - inside.shape[0]
+    return copy(values[first:stop]), copy(vectors[:, first:stop])
+
+
+def _interval(ends: Any) -> tuple[float, float]:
+    try:
+        low, high = (float(end) for end in ends)
+    except (TypeError, ValueError):
+        low, high = 1.0, 0.0
+    if not low < high:
+        raise ArgumentError(
+            f"eigh: subset_by_value is {shortened(ends)}; accepted: (low, high) with low < high", operation="eigh"
+        )
+    return low, high
+
+
+def eigvalsh(a: Tensor, /, *, check: bool = True) -> Tensor:
+    """Eigenvalues alone of Hermitian (real: symmetric) matrices, which cost a fraction of the whole decomposition.
+
+    The lower triangle is read, as :func:`eigh` does.
+
+    Args:
+        a: shape [N, N, B...]; F32, F64, C32 or C64.
+        check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
+
+    Returns:
+        Shape [N, B...], real and ascending; owned, compact. Each is within a few rounding units of the dtype times N
+        times the norm of A.
+
+    Raises:
+        DTypeError, ShapeError, NonFiniteError, NotConvergedError, SizeLimitError: as for :func:`eigh`.
+
+    Source: LAPACK xSYEVD / xHEEVD, and Jacobi rotations for small matrices on the CPU; Golub and Van Loan, Matrix
+    Computations, 4th ed., §8.3 and §8.5.
+
+    >>> import tensor_runtime as tr
+    >>> eigvalsh(tr.tensor([[2.0, 99.0], [1.0, 2.0]])).to_numpy().round(12).tolist()
+    [1.0, 3.0]
+    """
+    return execute_with_params(EIGVALSH, a, flag("eigvalsh", "check", check))

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tensor_linalg.specs.decompositions import QR
-from tensor_runtime.dispatch.arguments import flag
+from tensor_linalg.decompositions.gauges import with_positive_diagonal
+from tensor_linalg.results import fields_text
+from tensor_linalg.specs.decompositions import QR, QR_COMPLETE
+from tensor_runtime.dispatch.arguments import choice, flag
 from tensor_runtime.dispatch.call import execute_many
 from tensor_runtime.tensors.tensor import Tensor
+
+MODES = ("thin", "complete")
 
 
 class QRResult(NamedTuple):
@@ -16,31 +20,41 @@ class QRResult(NamedTuple):
     q: Tensor
     r: Tensor
 
+    def __repr__(self) -> str:
+        return fields_text(self)
 
-def qr(a: Tensor, /, *, check: bool = True) -> QRResult:
-    """Thin QR decomposition, A = q r, by Householder reflections.
+
+def qr(a: Tensor, /, *, mode: str = "thin", positive: bool = False, check: bool = True) -> QRResult:
+    """QR decomposition, A = q r, by Householder reflections.
 
     Args:
         a: shape [M, N, B...]; F32, F64, C32 or C64.
+        mode: "thin", or "complete" for a square q, whose last columns are any basis of what the thin ones leave.
+        positive: whether the diagonal of r is made real and not negative, which makes the factors of a matrix of full
+            rank unique and continuous; else it has any sign or phase.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
 
     Returns:
         q [M, K, B...] with orthonormal columns and r [K, N, B...], zero below its diagonal; K is the smaller of M and
-        N. The residual is a few rounding units of the dtype times max(M, N) times the norm of A, and orthonormality
-        holds to a few rounding units times max(M, N), whatever the rank of A. The diagonal of r may have any sign or
-        phase; nothing is pivoted.
+        N, or M when complete. The residual is a few rounding units of the dtype times max(M, N) times the norm of A,
+        and orthonormality holds to a few rounding units times max(M, N), whatever the rank of A. Nothing is pivoted.
 
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
         ShapeError: fewer than two axes.
+        ArgumentError: another mode.
         NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
         SizeLimitError: more elements than the LAPACK in use can count.
 
     Source: LAPACK xGEQRF and xORGQR / xUNGQR; Golub and Van Loan, Matrix Computations, 4th ed., §5.2.
 
     >>> import tensor_runtime as tr
-    >>> q, r = qr(tr.tensor([[3.0, 1.0], [4.0, 2.0]]))
-    >>> abs(r).to_numpy().round(12).tolist()
+    >>> q, r = qr(tr.tensor([[3.0, 1.0], [4.0, 2.0]]), positive=True)
+    >>> r.to_numpy().round(12).tolist()
     [[5.0, 2.2], [0.0, 0.4]]
+    >>> qr(tr.ones((3, 1)), mode="complete").q.shape
+    (3, 3)
     """
-    return QRResult(*execute_many(QR, (a,), flag("qr", "check", check)))
+    spec = QR if mode == "thin" or choice("qr", "mode", mode, MODES) == "thin" else QR_COMPLETE
+    factors = execute_many(spec, (a,), flag("qr", "check", check))
+    return QRResult(*(with_positive_diagonal(*factors) if flag("qr", "positive", positive) else factors))

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from tensor_linalg.specs.decompositions import SVD
-from tensor_runtime.dispatch.arguments import flag
-from tensor_runtime.dispatch.call import execute_many
+from tensor_linalg.decompositions.gauges import turning
+from tensor_linalg.products import matmul, mH, mT
+from tensor_linalg.results import fields_text
+from tensor_linalg.specs.composed import failing_as, matrices
+from tensor_linalg.specs.decompositions import QR, SVD, SVD_FULL, SVDVALS
+from tensor_runtime.dispatch.arguments import choice, flag
+from tensor_runtime.dispatch.call import execute_many, execute_with_params
+from tensor_runtime.ops.arithmetic import add, conj, multiply
+from tensor_runtime.ops.creation import eye, ones
+from tensor_runtime.ops.joining import concatenate
+from tensor_runtime.ops.views import broadcast_in_dim, copy, expand_dims
 from tensor_runtime.tensors.tensor import Tensor
+
+DRIVERS: Final = ("auto", "gesdd", "gesvd", "jacobi")
 
 
 class SVDResult(NamedTuple):
@@ -17,34 +27,159 @@ class SVDResult(NamedTuple):
     s: Tensor
     vh: Tensor
 
+    def __repr__(self) -> str:
+        return fields_text(self)
 
-def svd(a: Tensor, /, *, check: bool = True) -> SVDResult:
-    """Thin singular value decomposition, A = u diag(s) vh.
+
+def svd(
+    a: Tensor,
+    /,
+    *,
+    full: bool = False,
+    driver: str = "auto",
+    gauge: str | Tensor = "raw",
+    check: bool = True,
+) -> SVDResult:
+    """Singular value decomposition, A = u diag(s) vh, thin unless ``full``.
 
     Args:
         a: shape [M, N, B...]; F32, F64, C32 or C64.
+        full: whether u and vh are square, with orthonormal columns and rows beyond the thin factors; those are any
+            basis of what is left, such as of the null space.
+        driver: "gesdd" is divide and conquer, fast; "gesvd" is QR iteration, slower, which converges for some matrices
+            for which the former fails; "jacobi" finds also small values of graded matrices to high relative accuracy.
+            "auto" takes Jacobi's rotations for batches of small matrices, else gesdd, and gesvd where that fails.
+        gauge: "raw", or what fixes signs and phases: "canonical" makes the element of each column of u that is
+            largest, or the first of those within a thousandth of that, real and positive; a tensor of the shape of u
+            makes each inner product with its column real and not negative, which follows a slow change.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
 
     Returns:
         u [M, K, B...] with orthonormal columns, s [K, B...] real, non-negative and descending, vh [K, N, B...] with
-        orthonormal rows; K is the smaller of M and N. The residual is a few rounding units of the dtype times max(M,
-        N) times the norm of A, and orthonormality holds to a few rounding units times max(M, N). Always up to one
-        sign or phase per column of u and row of vh, and freely for equal singular values, the vectors are not unique:
-        they are what the method gives.
+        orthonormal rows; K is the smaller of M and N. With ``full``, u is [M, M, B...] and vh [N, N, B...]. The
+        residual is a few rounding units of the dtype times max(M, N) times the norm of A, and orthonormality holds to a
+        few rounding units times max(M, N). Always up to one sign or phase per column of u and row of vh, and freely for
+        equal singular values, the vectors are not unique: they are what the method gives.
 
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
-        ShapeError: fewer than two axes.
+        ShapeError: fewer than two axes, or a gauge of another shape than u.
+        ArgumentError: another driver or gauge.
         NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
         NotConvergedError: LAPACK's iteration failed for the matrix at ``batch_index``.
         SizeLimitError: more elements than the LAPACK in use can count.
 
-    Source: LAPACK xGESDD (divide and conquer), and one-sided Jacobi rotations for small matrices on the CPU; Golub and
-    Van Loan, Matrix Computations, 4th ed., §8.6.
+    Source: LAPACK xGESDD (divide and conquer), xGESVD and xGEJSV, and one-sided Jacobi rotations for small matrices on
+    the CPU; Golub and Van Loan, Matrix Computations, 4th ed., §8.6.
 
     >>> import tensor_runtime as tr
     >>> u, s, vh = svd(tr.tensor([[3.0, 0.0], [0.0, 4.0], [0.0, 0.0]]))
     >>> u.shape, s.to_numpy().round(12).tolist(), vh.shape
     ((3, 2), [4.0, 3.0], (2, 2))
     """
-    return SVDResult(*execute_many(SVD, (a,), flag("svd", "check", check)))
+    checked = flag("svd", "check", check)
+    if driver != "auto":
+        choice("svd", "driver", driver, DRIVERS)
+    if not flag("svd", "full", full):
+        u, s, vh = execute_many(SVD, (a,), (checked, driver))
+    elif driver == "auto":
+        u, s, vh = execute_many(SVD_FULL, (a,), checked)
+    else:
+        u, s, vh = execute_many(SVD, (a,), (checked, driver))
+        u, vh = completed(u), copy(mT(completed(mT(vh))))
+    if isinstance(gauge, Tensor) or gauge != "raw":
+        u, vh = _turned(u, vh, gauge)
+    return SVDResult(u, s, vh)
+
+
+def _turned(u: Tensor, vh: Tensor, gauge: str | Tensor) -> tuple[Tensor, Tensor]:
+    phases = turning("svd", u, gauge)
+    shared = min(u.shape[1], vh.shape[0])
+    backs = conj(phases[:shared])
+    if vh.shape[0] > shared:  # full: rows that belong to no column of u
+        rest = ones((vh.shape[0] - shared, *vh.shape[2:]), dtype=vh.dtype, placement=vh.placement)
+        backs = concatenate([backs, rest], 0)
+    return multiply(u, expand_dims(phases, 0)), multiply(vh, expand_dims(backs, 1))
+
+
+def completed(q: Tensor, /) -> Tensor:
+    """Square unitary matrices that begin with these orthonormal columns.
+
+    >>> import tensor_runtime as tr
+    >>> abs(completed(tr.tensor([[1.0], [0.0]]))).to_numpy().tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    rows, columns, *batch = q.shape
+    if columns == rows:
+        return q
+    identity = broadcast_in_dim(eye(rows, dtype=q.dtype, placement=q.placement), (rows, rows, *batch), (0, 1))
+    basis = execute_many(QR, (concatenate([q, identity], 1),), False)[0]
+    return concatenate([q, basis[:, columns:]], 1)
+
+
+def svdvals(a: Tensor, /, *, check: bool = True) -> Tensor:
+    """Singular values alone, which cost a fraction of the whole decomposition.
+
+    Args:
+        a: shape [M, N, B...]; F32, F64, C32 or C64.
+        check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
+
+    Returns:
+        Shape [K, B...], real, non-negative and descending; owned, compact. K is the smaller of M and N. Each is within
+        a few rounding units of the dtype times max(M, N) times the norm of A.
+
+    Raises:
+        DTypeError, ShapeError, NonFiniteError, NotConvergedError, SizeLimitError: as for :func:`svd`.
+
+    Source: LAPACK xGESDD, and one-sided Jacobi rotations for small matrices on the CPU; Golub and Van Loan, Matrix
+    Computations, 4th ed., §8.6.
+
+    >>> import tensor_runtime as tr
+    >>> svdvals(tr.tensor([[3.0, 0.0], [0.0, -4.0]])).to_numpy().round(12).tolist()
+    [4.0, 3.0]
+    """
+    return execute_with_params(SVDVALS, a, flag("svdvals", "check", check))
+
+
+class PolarResult(NamedTuple):
+    """Factors of A = u p, or of A = p u."""
+
+    u: Tensor
+    p: Tensor
+
+    def __repr__(self) -> str:
+        return fields_text(self)
+
+
+def polar(a: Tensor, /, *, side: str = "right", check: bool = True) -> PolarResult:
+    """Polar decomposition, A = u p with a unitary u and a positive semidefinite p.
+
+    Args:
+        a: shape [M, N, B...]; F32, F64, C32 or C64.
+        side: "right" for A = u p with p [N, N, B...], "left" for A = p u with p [M, M, B...].
+        check: raise when an element is not finite.
+
+    Returns:
+        u [M, N, B...] with orthonormal columns, or rows where M is smaller, the nearest such matrix to A; and p,
+        exactly Hermitian, with no eigenvalue below 0 but for rounding. Owned, compact; as accurate as :func:`svd`. u is
+        unique where A has full rank.
+
+    Raises:
+        DTypeError, ShapeError, NonFiniteError, NotConvergedError, SizeLimitError: as for :func:`svd`.
+        ArgumentError: another side.
+
+    Source: Golub and Van Loan, Matrix Computations, 4th ed., §9.4.3; N. J. Higham, Functions of Matrices, SIAM 2008,
+    chapter 8.
+
+    >>> import tensor_runtime as tr
+    >>> u, p = polar(tr.tensor([[0.0, -2.0], [3.0, 0.0]]))
+    >>> u.to_numpy().round(12).tolist(), p.to_numpy().round(12).tolist()
+    ([[0.0, -1.0], [1.0, 0.0]], [[3.0, 0.0], [0.0, 2.0]])
+    """
+    matrices("polar", a)
+    right = choice("polar", "side", side, ("right", "left")) == "right"
+    with failing_as("polar"):
+        u, s, vh = svd(a, check=flag("polar", "check", check))
+    vectors = mH(vh) if right else u
+    p = matmul(multiply(vectors, expand_dims(s, 0)), mH(vectors))
+    return PolarResult(matmul(u, vh), multiply(add(p, mH(p)), 0.5))

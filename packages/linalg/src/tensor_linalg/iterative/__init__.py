@@ -13,6 +13,7 @@ returned, with ``interrupted=True``. Nothing is raised where an iteration does n
 from __future__ import annotations
 
 from tensor_linalg.iterative.cg import cg
+from tensor_linalg.iterative.eigs import eigs
 from tensor_linalg.iterative.eigsh import eigsh
 from tensor_linalg.iterative.expm_multiply import ExponentialResult, expm_multiply
 from tensor_linalg.iterative.gmres import gmres
@@ -28,6 +29,7 @@ __all__ = [
     "SingularResult",
     "SolverResult",
     "cg",
+    "eigs",
     "eigsh",
     "expm_multiply",
     "gmres",

@@ -12,6 +12,7 @@ from tensor_linalg.iterative.basis import Basis
 from tensor_linalg.iterative.operators import EPS, LinearMap, Operator, flat, over, parted
 from tensor_linalg.iterative.results import Callback, Progress, Stop
 from tensor_linalg.products import matmul, matvec
+from tensor_linalg.results import fields_text
 from tensor_runtime.dispatch.arguments import flag, whole
 
 _LOOK = 3
@@ -29,6 +30,9 @@ class ExponentialResult(NamedTuple):
     errors: tr.Tensor
     reached: float
     interrupted: bool
+
+    def __repr__(self) -> str:
+        return fields_text(self)
 
 
 def expm_multiply(

@@ -9,6 +9,7 @@ import tensor_runtime as tr
 from tensor_core.errors import ArgumentError
 from tensor_linalg.iterative.operators import EPS
 from tensor_linalg.networks.truncation import number
+from tensor_linalg.results import fields_text
 from tensor_runtime.dispatch.arguments import whole
 
 
@@ -18,6 +19,9 @@ class Progress(NamedTuple):
     iterations: int
     residuals: tr.Tensor
     values: tr.Tensor | None = None
+
+    def __repr__(self) -> str:
+        return fields_text(self)
 
 
 class SolverResult(NamedTuple):
@@ -29,6 +33,9 @@ class SolverResult(NamedTuple):
     residuals: tr.Tensor
     interrupted: bool
 
+    def __repr__(self) -> str:
+        return fields_text(self)
+
 
 class EigenResult(NamedTuple):
     """Eigenvalues and eigenvectors, the best found, and how good they are."""
@@ -39,6 +46,9 @@ class EigenResult(NamedTuple):
     iterations: int
     residuals: tr.Tensor
     interrupted: bool
+
+    def __repr__(self) -> str:
+        return fields_text(self)
 
 
 Callback = Callable[[Progress], Any]

@@ -11,6 +11,7 @@ from tensor_linalg.iterative.eigsh import eigsh, start_vector
 from tensor_linalg.iterative.operators import Operator, adjoint_of
 from tensor_linalg.iterative.results import Callback
 from tensor_linalg.products import matmul, mH
+from tensor_linalg.results import fields_text
 from tensor_runtime.dispatch.arguments import choice, whole
 
 
@@ -24,6 +25,9 @@ class SingularResult(NamedTuple):
     iterations: int
     residuals: tr.Tensor
     interrupted: bool
+
+    def __repr__(self) -> str:
+        return fields_text(self)
 
 
 def svds(

@@ -7,13 +7,12 @@ from typing import Any, Final, NamedTuple
 
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError
-from tensor_linalg.decompositions.eigh import eigh
-from tensor_linalg.decompositions.qr import qr
-from tensor_linalg.decompositions.svd import svd
+from tensor_linalg.decompositions import eigh, lq, polar, qr, rq, svd
 from tensor_linalg.networks.matricize import groups, matricized
 from tensor_linalg.networks.svd_truncated import truncated
 from tensor_linalg.networks.truncation import Truncation, kept, truncation
 from tensor_linalg.products import matmul, mH
+from tensor_linalg.results import fields_text
 from tensor_runtime.dispatch.arguments import choice, flag
 
 
@@ -24,6 +23,9 @@ class SplitResult(NamedTuple):
     s: Any  # a tensor; None where the method has no singular values
     right: tr.Tensor
     discarded: tr.Tensor
+
+    def __repr__(self) -> str:
+        return fields_text(self)
 
 
 Factors = tuple[tr.Tensor, tr.Tensor | None, tr.Tensor, tr.Tensor | None]
@@ -44,6 +46,7 @@ def split(
     norm: float = 2,
     multiplets: str = "keep",
     renormalize: bool = False,
+    positive: bool = False,
     batch_axes: Sequence[int] | int = (),
     check: bool = True,
 ) -> SplitResult:
@@ -74,6 +77,8 @@ def split(
         absorb: where the singular values go, or the factor that is no isometry.
         max_rank, cutoff, relative, norm, multiplets, renormalize: what is discarded, as for ``svd_truncated``; for
             "svd" and "eigh".
+        positive: of "qr", "lq" and "rq", whether the diagonal of the triangle is made real and not negative, by which
+            the factors of a matrix of full rank are unique.
         batch_axes: axes of independent tensors; they come last in all results.
         check: raise when an element is not finite.
 
@@ -115,11 +120,14 @@ def split(
     )
     if not truncates and how != Truncation():
         raise ArgumentError(f"split: method {method!r} discards nothing; accepted with a truncation: 'svd' and 'eigh'")
+    if positive and method not in ("qr", "lq", "rq"):
+        raise ArgumentError(f"split: positive beside method {method!r}; accepted with 'qr', 'lq' and 'rq'")
     if not isinstance(tensor, tr.Tensor):
         raise ArgumentError(f"split: found a {type(tensor).__name__}; accepted: a tensor")
     axes = groups("split", tensor.rank, left_axes, right_axes, batch_axes)
     matrix = matricized(tensor, axes)
-    left, s, right, discarded = decompose(matrix, absorb, how, flag("split", "check", check))
+    checks, positive = flag("split", "check", check), flag("split", "positive", positive)
+    left, s, right, discarded = decompose(matrix, absorb, how, checks, positive)
     if discarded is None:
         discarded = tr.zeros(matrix.shape[2:], dtype=left.dtype.component, placement=left.placement)
     rows, columns, batch = (tuple(tensor.shape[axis] for axis in group) for group in axes)
@@ -128,7 +136,7 @@ def split(
     return SplitResult(left, s, right, discarded)
 
 
-def _svd(a: tr.Tensor, absorb: str | None, how: Truncation, check: bool) -> Factors:
+def _svd(a: tr.Tensor, absorb: str | None, how: Truncation, check: bool, positive: bool) -> Factors:
     u, s, vh, discarded, _ = truncated(svd(a, check=check), how)
     left, right = _absorbed(u, s, vh, absorb)
     return left, s, right, discarded
@@ -140,7 +148,7 @@ def _absorbed(u: tr.Tensor, s: tr.Tensor, vh: tr.Tensor, absorb: str | None) -> 
     return left, tr.multiply(tr.expand_dims(weight, 1), vh) if absorb in ("right", "both") else vh
 
 
-def _eigh(a: tr.Tensor, absorb: str | None, how: Truncation, check: bool) -> Factors:
+def _eigh(a: tr.Tensor, absorb: str | None, how: Truncation, check: bool, positive: bool) -> Factors:
     """By the Gram matrix of the shorter side; what it does not give is the product with the matrix."""
     wide = a.shape[0] <= a.shape[1]
     adjoint = mH(a)
@@ -159,28 +167,24 @@ def _eigh(a: tr.Tensor, absorb: str | None, how: Truncation, check: bool) -> Fac
     return left, s, right, discarded
 
 
-def _qr(a: tr.Tensor, absorb: str | None, how: Truncation, check: bool) -> Factors:
-    q, r = qr(a, check=check)
+def _qr(a: tr.Tensor, absorb: str | None, how: Truncation, check: bool, positive: bool) -> Factors:
+    q, r = qr(a, positive=positive, check=check)
     return q, None, r, None
 
 
-def _lq(a: tr.Tensor, absorb: str | None, how: Truncation, check: bool) -> Factors:
-    q, r = qr(mH(a), check=check)
-    return mH(r), None, mH(q), None
+def _lq(a: tr.Tensor, absorb: str | None, how: Truncation, check: bool, positive: bool) -> Factors:
+    l, q = lq(a, positive=positive, check=check)
+    return l, None, q, None
 
 
-def _rq(a: tr.Tensor, absorb: str | None, how: Truncation, check: bool) -> Factors:
-    """The lower triangular factor of the rows in reverse order, reversed, is upper triangular."""
-    left, _, q, _ = _lq(a[::-1], absorb, how, check)
-    return tr.copy(left[::-1, ::-1]), None, tr.copy(q[::-1]), None
+def _rq(a: tr.Tensor, absorb: str | None, how: Truncation, check: bool, positive: bool) -> Factors:
+    r, q = rq(a, positive=positive, check=check)
+    return r, None, q, None
 
 
-def _polar(a: tr.Tensor, absorb: str | None, how: Truncation, check: bool) -> Factors:
-    u, s, vh = svd(a, check=check)
-    isometry = matmul(u, vh)
-    if absorb == "left":
-        return matmul(tr.multiply(u, tr.expand_dims(s, 0)), mH(u)), None, isometry, None
-    return isometry, None, matmul(mH(vh), tr.multiply(tr.expand_dims(s, 1), vh)), None
+def _polar(a: tr.Tensor, absorb: str | None, how: Truncation, check: bool, positive: bool) -> Factors:
+    u, p = polar(a, side=absorb or "right", check=check)
+    return (p, None, u, None) if absorb == "left" else (u, None, p, None)
 
 
 _ANYWHERE: Final = (None, "left", "right", "both")

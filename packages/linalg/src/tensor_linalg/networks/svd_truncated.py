@@ -7,6 +7,7 @@ from typing import NamedTuple
 import tensor_runtime as tr
 from tensor_linalg.decompositions.svd import SVDResult, svd
 from tensor_linalg.networks.truncation import Truncation, kept, truncation
+from tensor_linalg.results import fields_text
 
 
 class TruncatedSVDResult(NamedTuple):
@@ -17,6 +18,9 @@ class TruncatedSVDResult(NamedTuple):
     vh: tr.Tensor
     discarded: tr.Tensor
     rank: int
+
+    def __repr__(self) -> str:
+        return fields_text(self)
 
 
 def svd_truncated(

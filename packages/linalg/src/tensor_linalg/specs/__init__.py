@@ -3,8 +3,45 @@
 from __future__ import annotations
 
 from tensor_linalg import contracts as contracts  # declares them before anything is bound
-from tensor_linalg.specs.decompositions import CHOLESKY, EIGH, QR, SVD
+from tensor_linalg.specs.decompositions import (
+    CHOLESKY,
+    EIG,
+    EIGH,
+    EIGVALS,
+    EIGVALSH,
+    HESSENBERG,
+    LDL,
+    LU_COMPLETE,
+    LU_FACTOR,
+    QR,
+    QR_COMPLETE,
+    QR_PIVOTED,
+    SCHUR,
+    SVD,
+    SVD_FULL,
+    SVDVALS,
+)
 from tensor_linalg.specs.functions import DET
 from tensor_linalg.specs.solving import INV, SOLVE
 
-__all__ = ["CHOLESKY", "DET", "EIGH", "INV", "QR", "SOLVE", "SVD"]
+__all__ = [
+    "CHOLESKY",
+    "DET",
+    "EIG",
+    "EIGH",
+    "EIGVALS",
+    "EIGVALSH",
+    "HESSENBERG",
+    "INV",
+    "LDL",
+    "LU_COMPLETE",
+    "LU_FACTOR",
+    "QR",
+    "QR_COMPLETE",
+    "QR_PIVOTED",
+    "SCHUR",
+    "SOLVE",
+    "SVD",
+    "SVDVALS",
+    "SVD_FULL",
+]

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from tensor_core.dtypes import FLOATING, DType
+from tensor_core.dtypes import FLOATING, I64, DType
 from tensor_linalg.specs.linalg_spec import LinalgSpec
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
 from tensor_runtime.form import Shape
+from tensor_runtime.ops.complex_parts import paired
 
 
-def svd_shapes(operation: str, shape: Shape, check: bool, /) -> tuple[Shape, Shape, Shape]:
+def svd_shapes(operation: str, shape: Shape, params: object, /) -> tuple[Shape, Shape, Shape]:
     """``[M, K, B...]``, ``[K, B...]``, ``[K, N, B...]``.
 
     >>> svd_shapes("svd", (4, 3, 10), True)
@@ -23,6 +24,25 @@ def svd_shapes(operation: str, shape: Shape, check: bool, /) -> tuple[Shape, Sha
     rows, columns, batch = matrix_axes(operation, shape)
     short = min(rows, columns)
     return (rows, short, *batch), (short, *batch), (short, columns, *batch)
+
+
+def svd_full_shapes(operation: str, shape: Shape, check: bool, /) -> tuple[Shape, Shape, Shape]:
+    """``[M, M, B...]``, ``[K, B...]``, ``[N, N, B...]``.
+
+    >>> svd_full_shapes("svd", (4, 3, 10), True)
+    ((4, 4, 10), (3, 10), (3, 3, 10))
+    """
+    rows, columns, batch = matrix_axes(operation, shape)
+    return (rows, rows, *batch), (min(rows, columns), *batch), (columns, columns, *batch)
+
+
+def svdvals_shape(operation: str, shape: Shape, check: bool, /) -> Shape:
+    """``[K, B...]``.
+
+    >>> svdvals_shape("svdvals", (4, 3, 10), True)
+    (3, 10)
+    """
+    return svd_shapes(operation, shape, check)[1]
 
 
 def qr_shapes(operation: str, shape: Shape, check: bool, /) -> tuple[Shape, Shape]:
@@ -35,6 +55,63 @@ def qr_shapes(operation: str, shape: Shape, check: bool, /) -> tuple[Shape, Shap
     return left, right
 
 
+def qr_complete_shapes(operation: str, shape: Shape, check: bool, /) -> tuple[Shape, Shape]:
+    """``[M, M, B...]`` and ``[M, N, B...]``.
+
+    >>> qr_complete_shapes("qr", (4, 3, 10), True)
+    ((4, 4, 10), (4, 3, 10))
+    """
+    rows, _, batch = matrix_axes(operation, shape)
+    return (rows, rows, *batch), shape
+
+
+def qr_pivoted_shapes(operation: str, shape: Shape, check: bool, /) -> tuple[Shape, Shape, Shape]:
+    """``[M, K, B...]``, ``[K, N, B...]`` and ``[N, B...]``.
+
+    >>> qr_pivoted_shapes("qr_pivoted", (4, 3, 10), True)
+    ((4, 3, 10), (3, 3, 10), (3, 10))
+    """
+    return *qr_shapes(operation, shape, check), shape[1:]
+
+
+def lu_factor_shapes(operation: str, shape: Shape, check: bool, /) -> tuple[Shape, Shape]:
+    """``[M, N, B...]`` and ``[M, B...]``.
+
+    >>> lu_factor_shapes("lu_factor", (4, 3, 10), True)
+    ((4, 3, 10), (4, 10))
+    """
+    rows, _, batch = matrix_axes(operation, shape)
+    return shape, (rows, *batch)
+
+
+def lu_complete_shapes(operation: str, shape: Shape, check: bool, /) -> tuple[Shape, Shape, Shape]:
+    """``[M, N, B...]``, ``[M, B...]`` and ``[N, B...]``.
+
+    >>> lu_complete_shapes("lu", (4, 3, 10), True)
+    ((4, 3, 10), (4, 10), (3, 10))
+    """
+    return *lu_factor_shapes(operation, shape, check), shape[1:]
+
+
+def square_pair_shapes(operation: str, shape: Shape, check: bool, /) -> tuple[Shape, Shape]:
+    """``[N, N, B...]`` twice.
+
+    >>> square_pair_shapes("schur", (3, 3, 10), True)
+    ((3, 3, 10), (3, 3, 10))
+    """
+    square_axes(operation, shape)
+    return shape, shape
+
+
+def ldl_shapes(operation: str, shape: Shape, check: bool, /) -> tuple[Shape, Shape, Shape]:
+    """``[N, N, B...]`` twice, and ``[N, B...]``.
+
+    >>> ldl_shapes("ldl", (3, 3, 10), True)
+    ((3, 3, 10), (3, 3, 10), (3, 10))
+    """
+    return *square_pair_shapes(operation, shape, check), shape[1:]
+
+
 def eigh_shapes(operation: str, shape: Shape, check: bool, /) -> tuple[Shape, Shape]:
     """``[N, B...]`` and ``[N, N, B...]``.
 
@@ -43,6 +120,15 @@ def eigh_shapes(operation: str, shape: Shape, check: bool, /) -> tuple[Shape, Sh
     """
     size, batch = square_axes(operation, shape)
     return (size, *batch), shape
+
+
+def eigvalsh_shape(operation: str, shape: Shape, check: bool, /) -> Shape:
+    """``[N, B...]``.
+
+    >>> eigvalsh_shape("eigvalsh", (3, 3, 10), True)
+    (3, 10)
+    """
+    return eigh_shapes(operation, shape, check)[0]
 
 
 def cholesky_shape(operation: str, shape: Shape, check: bool, /) -> Shape:
@@ -63,18 +149,105 @@ def _twice(dtype: DType, /) -> tuple[DType, DType]:
     return dtype, dtype
 
 
+def _component(dtype: DType, /) -> DType:
+    return dtype.component
+
+
 def _with_eigenvalues(dtype: DType, /) -> tuple[DType, DType]:
     return dtype.component, dtype
+
+
+def _with_order(dtype: DType, /) -> tuple[DType, DType]:
+    return dtype, I64
+
+
+def _with_orders(dtype: DType, /) -> tuple[DType, DType, DType]:
+    return dtype, I64, I64
+
+
+def _twice_with_order(dtype: DType, /) -> tuple[DType, DType, DType]:
+    return dtype, dtype, I64
+
+
+def _complex(dtype: DType, /) -> DType:
+    return paired(dtype.component)
+
+
+def _complex_twice(dtype: DType, /) -> tuple[DType, DType]:
+    return _complex(dtype), _complex(dtype)
 
 
 SVD: Final = LinalgSpec(
     "svd", accepts=FLOATING, result_dtype=_with_singular_values, result_shape=svd_shapes, takes_params=True
 )
+SVD_FULL: Final = LinalgSpec(
+    "svd",
+    kernel="svd_full",
+    accepts=FLOATING,
+    result_dtype=_with_singular_values,
+    result_shape=svd_full_shapes,
+    takes_params=True,
+)
+SVDVALS: Final = LinalgSpec(
+    "svdvals", accepts=FLOATING, result_dtype=_component, result_shape=svdvals_shape, takes_params=True
+)
 QR: Final = LinalgSpec(
     "qr", total=True, accepts=FLOATING, result_dtype=_twice, result_shape=qr_shapes, takes_params=True
 )
+QR_COMPLETE: Final = LinalgSpec(
+    "qr",
+    kernel="qr_complete",
+    total=True,
+    accepts=FLOATING,
+    result_dtype=_twice,
+    result_shape=qr_complete_shapes,
+    takes_params=True,
+)
+QR_PIVOTED: Final = LinalgSpec(
+    "qr_pivoted",
+    total=True,
+    accepts=FLOATING,
+    result_dtype=_twice_with_order,
+    result_shape=qr_pivoted_shapes,
+    takes_params=True,
+)
+LU_FACTOR: Final = LinalgSpec(
+    "lu_factor",
+    total=True,
+    accepts=FLOATING,
+    result_dtype=_with_order,
+    result_shape=lu_factor_shapes,
+    takes_params=True,
+)
+LU_COMPLETE: Final = LinalgSpec(
+    "lu",
+    kernel="lu_complete",
+    total=True,
+    accepts=FLOATING,
+    result_dtype=_with_orders,
+    result_shape=lu_complete_shapes,
+    takes_params=True,
+)
+LDL: Final = LinalgSpec(
+    "ldl", total=True, accepts=FLOATING, result_dtype=_twice_with_order, result_shape=ldl_shapes, takes_params=True
+)
+EIG: Final = LinalgSpec(
+    "eig", accepts=FLOATING, result_dtype=_complex_twice, result_shape=eigh_shapes, takes_params=True
+)
+EIGVALS: Final = LinalgSpec(
+    "eigvals", accepts=FLOATING, result_dtype=_complex, result_shape=eigvalsh_shape, takes_params=True
+)
+SCHUR: Final = LinalgSpec(
+    "schur", accepts=FLOATING, result_dtype=_twice, result_shape=square_pair_shapes, takes_params=True
+)
+HESSENBERG: Final = LinalgSpec(
+    "hessenberg", total=True, accepts=FLOATING, result_dtype=_twice, result_shape=square_pair_shapes, takes_params=True
+)
 EIGH: Final = LinalgSpec(
     "eigh", accepts=FLOATING, result_dtype=_with_eigenvalues, result_shape=eigh_shapes, takes_params=True
+)
+EIGVALSH: Final = LinalgSpec(
+    "eigvalsh", accepts=FLOATING, result_dtype=_component, result_shape=eigvalsh_shape, takes_params=True
 )
 CHOLESKY: Final = LinalgSpec("cholesky", accepts=FLOATING, result_shape=cholesky_shape, takes_params=True)
 """The params of each is ``check``: whether the elements are first checked to be finite."""

@@ -32,10 +32,12 @@ _FILLING: Final[Mapping[str, int]] = {
     "cholesky": 64,
     "det": 60,
     "eigh": 64,
+    "eigvalsh": 64,
     "inv": 48,
     "qr": 200,
     "solve": 100,
     "svd": 64,
+    "svdvals": 64,
 }
 """Numbers in a matrix, or in its right-hand sides, per matrix in the batch. With more, LAPACK is done before a group of
 mostly copies is."""
@@ -51,7 +53,7 @@ _PARTS: Final = 16
 _NAMES: Final = {NUMPY_DTYPES[dtype]: dtype.name for dtype in FLOATING}
 
 
-def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool) -> Kernel | None:
+def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, driver: str = "auto") -> Kernel | None:
     """The kernel for these forms, or None where the matrices are not small, or too few, or their batches differ.
 
     >>> from tensor_core import F64
@@ -65,9 +67,9 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool) 
     True
     """
     forms = [operand for operand in operands if isinstance(operand, Form)]
-    if len(forms) != len(operands):
+    if len(forms) != len(operands) or driver not in ("auto", "jacobi"):
         return None
-    numpys = linalg.bind(name, operands, result, check)
+    numpys = linalg.bind(name, operands, result, check, driver)
     kernel = _bind_equal(name, forms, result, numpys)
     if kernel is None and name == "solve" and forms[0].shape[0] in _ALWAYS_HERE:
         return _bind_solve(forms, result, numpys)

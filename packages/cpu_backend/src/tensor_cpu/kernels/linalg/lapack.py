@@ -21,14 +21,15 @@ from tensor_runtime.protocols import Kernel, Operand, Result
 _Strides = tuple[int, ...]
 
 
-def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool) -> Kernel | None:
+def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, driver: str = "auto") -> Kernel | None:
     """The native kernel, or None for matrices without elements and for what the library's integers cannot count.
 
     Args:
-        name: cholesky, solve, inv, det, qr, eigh or svd.
+        name: a key of :data:`BINDERS`.
         operands: forms of one dtype.
         result: a form, or a tuple of them.
         check: whether to check that the elements are finite.
+        driver: of ``svd``, its method, which here is "gesdd".
 
     Raises:
         ArgumentError: the environment names a BLAS that does not exist.
@@ -46,13 +47,15 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool) 
     forms = [operand for operand in operands if isinstance(operand, Form)]
     results = result if isinstance(result, tuple) else (result,)
     a, dtype = forms[0], forms[0].dtype
+    if driver not in ("auto", "gesdd"):
+        return None
     if any(form.size == 0 for form in (*forms, *results)) or len({form.dtype for form in forms}) > 1:
         return None
     if len(forms) != len(operands) or dtype not in FLOATING:
         return None
     if linalg.ROUTINES[name].elements(*(form.shape for form in forms)) > open_blas().limit:
         return None
-    batch: Shape = results[0].shape[1:] if name == "eigh" else results[0].shape[2:]
+    batch: Shape = results[0].shape[1:] if name in ("eigh", "eigvalsh", "svdvals") else results[0].shape[2:]
     right = 0
     b_strides: _Strides = (0, 0)
     if name == "det":
@@ -74,7 +77,7 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool) 
         b_strides=b_strides,
         results=tuple((form.shape[::-1], form.dtype.name) for form in results),
         check=check,
-        fallback=linalg.bind(name, operands, result, check),
+        fallback=linalg.bind(name, operands, result, check, driver),
     )
 
 
@@ -93,5 +96,6 @@ def _stack_strides(form: Form, batch: Shape) -> _Strides:
 
 
 BINDERS: Final[Mapping[str, NativeBinder]] = {
-    name: taking_fields(partial(bind, name)) for name in ("svd", "qr", "eigh", "cholesky", "solve", "inv", "det")
+    name: taking_fields(partial(bind, name))
+    for name in ("svd", "svdvals", "qr", "eigh", "eigvalsh", "cholesky", "solve", "inv", "det")
 }

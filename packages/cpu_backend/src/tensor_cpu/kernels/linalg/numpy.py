@@ -1,4 +1,4 @@
-"""Dense linear algebra on NumPy: ``svd``, ``qr``, ``eigh``, ``cholesky``, ``solve``, ``inv``, ``det``.
+"""Dense linear algebra on NumPy: decompositions, their values alone, ``solve``, ``inv`` and ``det``.
 
 Tensors are ``[M, N, B...]``; their transposed arrays, which these kernels get and return, are ``(...B, N, M)``: stacks
 of transposed matrices in the batch order of ``numpy.linalg``. Where the transposed problem has the same answer
@@ -62,6 +62,25 @@ def svd(a: Array) -> tuple[Array, ...]:
     return right, values, left
 
 
+def svd_full(a: Array) -> tuple[Array, ...]:
+    """Transposes of the square u, of s and of the square vh.
+
+    >>> [part.shape for part in svd_full(np.ones((2, 3)))]
+    [(3, 3), (2,), (2, 2)]
+    """
+    left, values, right = np.linalg.svd(a, full_matrices=True)
+    return right, values, left
+
+
+def svdvals(a: Array) -> tuple[Array, ...]:
+    """Singular values, which are those of the transposed arrays.
+
+    >>> svdvals(np.array([[3.0, 0.0], [0.0, 4.0]]))[0].tolist()
+    [4.0, 3.0]
+    """
+    return (np.linalg.svd(a, compute_uv=False),)
+
+
 def qr(a: Array) -> tuple[Array, ...]:
     """Transposed arrays of q and r; the transposed problem would be an LQ factorisation, which NumPy lacks.
 
@@ -73,6 +92,16 @@ def qr(a: Array) -> tuple[Array, ...]:
     return _swap(q), _swap(r)
 
 
+def qr_complete(a: Array) -> tuple[Array, ...]:
+    """Transposed arrays of the square q and of r with as many rows as the matrix.
+
+    >>> [part.shape for part in qr_complete(np.ones((2, 3)))]
+    [(3, 3), (2, 3)]
+    """
+    q, r = np.linalg.qr(_swap(a), mode="complete")
+    return _swap(q), _swap(r)
+
+
 def eigh(a: Array) -> tuple[Array, ...]:
     """Ascending eigenvalues and the transposed eigenvectors; reads the lower triangle of each tensor matrix.
 
@@ -81,6 +110,34 @@ def eigh(a: Array) -> tuple[Array, ...]:
     """
     values, vectors = np.linalg.eigh(_swap(a), UPLO="L")
     return values, _swap(vectors)
+
+
+def eigvalsh(a: Array) -> tuple[Array, ...]:
+    """Ascending eigenvalues of the lower triangle of each tensor matrix, which is the array's upper one.
+
+    >>> eigvalsh(np.array([[2.0, 0.0], [7.0, 1.0]]))[0].tolist()
+    [1.0, 2.0]
+    """
+    return (np.linalg.eigvalsh(a, UPLO="U"),)
+
+
+def eig(a: Array) -> tuple[Array, ...]:
+    """Eigenvalues and the transposed eigenvectors, complex whatever they are.
+
+    >>> eig(np.array([[2.0, 0.0], [0.0, 1.0]]))[0].tolist()
+    [(2+0j), (1+0j)]
+    """
+    values, vectors = np.linalg.eig(_swap(a))
+    return _complex(values), _swap(_complex(vectors))
+
+
+def eigvals(a: Array) -> tuple[Array, ...]:
+    """Eigenvalues, which are those of the transposed arrays, complex whatever they are.
+
+    >>> eigvals(np.array([[2.0, 7.0], [0.0, 1.0]]))[0].tolist()
+    [(2+0j), (1+0j)]
+    """
+    return (_complex(np.linalg.eigvals(a)),)
 
 
 def cholesky(a: Array) -> tuple[Array, ...]:
@@ -140,28 +197,36 @@ def _pad_batch(transposed: Array, rank: int) -> Array:
     return transposed.reshape(transposed.shape[:-2] + (1,) * (rank - transposed.ndim) + transposed.shape[-2:])
 
 
+def _complex(array: Array) -> Array:
+    return array.astype(np.result_type(array.dtype, np.complex64), copy=False)
+
+
 def _compact(array: Array) -> Array:
     return np.asarray(array, order="C")  # ascontiguousarray would give a determinant an axis
 
 
-def _explain_svd(a: Array) -> LinalgError:
-    batch, _ = first_failure(lambda x: np.linalg.svd(x, full_matrices=False), a)
+def not_converged(operation: str, batch: tuple[int, ...], /) -> NotConvergedError:
+    """The error of an iteration that failed on the matrix at a batch index.
+
+    >>> print(not_converged("svd", (3,)))
+    svd: the iteration of the matrix at batch index (3,) did not converge
+    """
     return NotConvergedError(
-        f"svd: the iteration{place(batch)} did not converge", operation="svd", batch_index=batch, element_index=None
+        f"{operation}: the iteration{place(batch)} did not converge",
+        operation=operation,
+        batch_index=batch,
+        element_index=None,
     )
+
+
+def _explain_iteration(operation: str, compute: Callable[[Array], object], a: Array) -> LinalgError:
+    return not_converged(operation, first_failure(compute, a)[0])
 
 
 def _explain_qr(a: Array) -> LinalgError:
-    batch, _ = first_failure(np.linalg.qr, _swap(a))
+    batch, _ = first_failure(qr, a)
     return LinalgError(
         f"qr: LAPACK refused the input{place(batch)}", operation="qr", batch_index=batch, element_index=None
-    )
-
-
-def _explain_eigh(a: Array) -> LinalgError:
-    batch, _ = first_failure(lambda x: np.linalg.eigh(x, UPLO="U"), a)
-    return NotConvergedError(
-        f"eigh: the iteration{place(batch)} did not converge", operation="eigh", batch_index=batch, element_index=None
     )
 
 
@@ -222,6 +287,10 @@ def _svd_elements(a: Shape) -> int:
     return max(short * long, 5 * short * short + 7 * short, 2 * long * short + 2 * short * short + short)
 
 
+def _svd_full_elements(a: Shape) -> int:
+    return max(_svd_elements(a), max(a[:2]) ** 2)
+
+
 def _eigh_elements(a: Shape) -> int:
     return 2 * a[0] * a[0] + 6 * a[0] + 1  # xSYEVD and xHEEVD
 
@@ -230,15 +299,25 @@ def _matrix_elements(a: Shape) -> int:
     return a[0] * a[1]
 
 
+def _complete_elements(a: Shape) -> int:
+    return a[0] * max(a[:2])
+
+
 def _solve_elements(a: Shape, b: Shape) -> int:
     columns = prod(b[1:] if len(a) == 2 else b[1:2])  # one matrix: the batch of b becomes columns
     return max(a[0] * a[1], a[0] * columns)
 
 
 ROUTINES: Final[Mapping[str, Routine]] = {
-    "svd": Routine(svd, _explain_svd, _svd_elements),
+    "svd": Routine(svd, partial(_explain_iteration, "svd", svd), _svd_elements),
+    "svd_full": Routine(svd_full, partial(_explain_iteration, "svd", svd_full), _svd_full_elements),
+    "svdvals": Routine(svdvals, partial(_explain_iteration, "svdvals", svdvals), _svd_elements),
     "qr": Routine(qr, _explain_qr, _matrix_elements),
-    "eigh": Routine(eigh, _explain_eigh, _eigh_elements),
+    "qr_complete": Routine(qr_complete, _explain_qr, _complete_elements),
+    "eigh": Routine(eigh, partial(_explain_iteration, "eigh", eigh), _eigh_elements),
+    "eigvalsh": Routine(eigvalsh, partial(_explain_iteration, "eigvalsh", eigvalsh), _eigh_elements),
+    "eig": Routine(eig, partial(_explain_iteration, "eig", eig), _matrix_elements),
+    "eigvals": Routine(eigvals, partial(_explain_iteration, "eigvals", eigvals), _matrix_elements),
     "cholesky": Routine(cholesky, _explain_cholesky, _matrix_elements),
     "solve": Routine(solve, _explain_solve, _solve_elements),
     "inv": Routine(inv, _explain_inv, _matrix_elements),
@@ -247,7 +326,11 @@ ROUTINES: Final[Mapping[str, Routine]] = {
 """The decompositions by kernel name."""
 
 
-def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool) -> Kernel:
+_PUBLIC: Final = {"svd_full": "svd", "qr_complete": "qr"}
+"""What errors call kernels that options ask for."""
+
+
+def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, driver: str = "auto") -> Kernel:
     """The kernel of one decomposition for these forms.
 
     Args:
@@ -255,6 +338,7 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool) 
         operands: forms of floating or complex tensors whose shapes the operation's spec has accepted.
         result: a form, or a tuple of them; decides whether the kernel returns an array or a tuple.
         check: whether to check that the elements are finite.
+        driver: of ``svd``, its method; where "auto" fails, one that may succeed is tried.
 
     Raises:
         SizeLimitError: LAPACK's integers are too short for the shapes.
@@ -270,27 +354,39 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool) 
     Traceback (most recent call last):
     tensor_runtime.errors.NotPositiveDefiniteError: cholesky: the leading 2x2 block is not positive definite; ...
     """
-    routine = ROUTINES[name]
+    if driver not in ("auto", "gesdd"):
+        return bind_driver(driver, operands, result, check)
+    routine, operation = ROUTINES[name], _PUBLIC.get(name, name)
+    second = "gesvd" if name == "svd" and driver == "auto" else ""
     shapes = tuple(operand.shape for operand in operands if isinstance(operand, Form))
-    require_indexable(name, shapes[0], routine.elements(*shapes))
+    require_indexable(operation, shapes[0], routine.elements(*shapes))
     checked = tuple(("ab"[i], min(2, len(shape))) for i, shape in enumerate(shapes)) if check else ()
     single = isinstance(result, Form)
 
     def kernel(*arrays: Array) -> Any:
         for (operand, core_rank), array in zip(checked, arrays, strict=False):  # nothing when unchecked
-            require_finite(name, operand, array, core_rank)
+            require_finite(operation, operand, array, core_rank)
         if max(array.ndim for array in arrays) > _MOST_OPERAND_AXES:
             raise UnsupportedOperationError(
-                f"{name}: NumPy's kernel takes at most {_MOST_OPERAND_AXES} axes; reshape the batch axes to one",
-                operation=name,
+                f"{operation}: NumPy's kernel takes at most {_MOST_OPERAND_AXES} axes; reshape the batch axes to one",
+                operation=operation,
             )
         try:
             results = routine.compute(*arrays)
             return _compact(results[0]) if single else tuple(map(_compact, results))
         except LinAlgError:
+            if second and np.isfinite(arrays[0]).all():  # it may never return from what is not finite
+                return bind_driver(second, operands, result, False)(*arrays)
             raise routine.explain(*arrays) from None
 
     return ignoring_fp_errors(kernel)
+
+
+def bind_driver(driver: str, operands: tuple[Operand, ...], result: Result, check: bool) -> Kernel:
+    """The kernel of ``svd`` by a method that NumPy lacks."""
+    from tensor_cpu.kernels.linalg import drivers  # which imports this module
+
+    return drivers.bind(driver, operands, result, check)
 
 
 BINDERS: Final[Mapping[str, Binder]] = {name: taking_fields(partial(bind, name)) for name in ROUTINES}

@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Final
 
-from tensor_core.dtypes import C64, F32, F64, I64
+from tensor_core.dtypes import C32, C64, F32, F64, I64
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError
-from tensor_linalg.iterative import cg, eigsh, expm_multiply, gmres, lsmr, minres, svds
+from tensor_linalg.iterative import cg, eigs, eigsh, expm_multiply, gmres, lsmr, minres, svds
 from tensor_linalg.testing.cases.matrices import hermitian, identity, shifted
 from tensor_linalg.testing.cases.rows import adjoint, applied, product
 from tensor_runtime.ops.arithmetic import multiply
 from tensor_runtime.ops.views import expand_dims
 from tensor_runtime.tensors.tensor import Tensor
 from tensor_runtime.testing.case import Case, refused
-from tensor_runtime.testing.oracle import Host, whole_numbers
+from tensor_runtime.testing.oracle import Host, tabulated, whole_numbers
 
 _TIGHT: Final = {F32: 1e-6, F64: 1e-14, C64: 1e-14}
 _ULPS: Final = 2000
@@ -35,6 +35,7 @@ def cases() -> Iterator[Case]:
         yield _case(
             eigsh, str(dtype), (a,), partial(_pairs, tol=_TIGHT[dtype]), _eigen_parts, partial(_eigen_wanted, a)
         )
+        yield _case(eigs, str(dtype), (a,), partial(_any_pairs, tol=_TIGHT[dtype]), _any_parts, partial(_real_of, a))
         yield _case(svds, str(dtype), (a,), partial(_values, tol=_TIGHT[dtype]), _svd_parts, partial(_svd_wanted, a))
         v = whole_numbers((3, 2), dtype)
         for hermitian_map in (False, True):  # forth and back again
@@ -46,7 +47,7 @@ def cases() -> Iterator[Case]:
         yield refused(name, "shapes that differ", (usual, whole_numbers((4,), F64)), function, ShapeError)
         yield refused(name, "I64", (usual, whole_numbers((3,), I64)), function, DTypeError)
         yield refused(name, "maxiter 0", (usual, vector), partial(function, maxiter=0), ArgumentError)
-    for function in (eigsh, svds):
+    for function in (eigs, eigsh, svds):
         yield refused(_name(function), "k 0", (usual,), partial(function, k=0), ArgumentError)
 
 
@@ -89,6 +90,19 @@ def _eigen_parts(a: Tensor, values: Tensor, vectors: Tensor) -> tuple[Tensor, ..
 
 def _eigen_wanted(a: Host) -> tuple[Host, ...]:
     return a, identity((3, 3), a.dtype)
+
+
+def _any_pairs(a: Tensor, tol: float) -> tuple[Tensor, ...]:
+    return eigs(a, k=3, tol=tol)[:2]
+
+
+def _any_parts(a: Tensor, values: Tensor, vectors: Tensor) -> Tensor:
+    """Of a Hermitian matrix, whose eigenvectors are orthogonal where eigenvalues differ."""
+    return product(multiply(vectors, expand_dims(values, 0)), adjoint(vectors))
+
+
+def _real_of(a: Host) -> Host:
+    return tabulated(a.shape, C32 if a.dtype is F32 else C64, lambda index: a[index])
 
 
 def _values(a: Tensor, tol: float) -> tuple[Tensor, ...]:

@@ -11,6 +11,7 @@ from math import prod, sqrt
 from typing import Any
 
 from tensor_core.dtypes import Bool, DType
+from tensor_runtime.ops.complex_parts import paired
 from tensor_runtime.testing.oracle import Host, Index, indices, tabulated
 
 
@@ -32,6 +33,26 @@ def shifted(a: Host, number: float, /) -> Host:
     [[3.0, 0.0], [0.0, 3.0]]
     """
     return tabulated(a.shape, a.dtype, lambda index: a[index] + number * (index[0] == index[1]))
+
+
+def separated(a: Host, /) -> Host:
+    """Matrices with 24, 48, ... added on the diagonal, whose eigenvalues lie well apart.
+
+    >>> from tensor_core import F64, HostTensor
+    >>> separated(HostTensor.zeros((2, 2), F64)).to_nested()
+    [[24.0, 0.0], [0.0, 48.0]]
+    """
+    return tabulated(a.shape, a.dtype, lambda index: a[index] + 24 * (index[0] + 1) * (index[0] == index[1]))
+
+
+def widened(a: Host, /) -> Host:
+    """The same matrices with complex elements.
+
+    >>> from tensor_core import F32, HostTensor
+    >>> widened(HostTensor.zeros((2, 2), F32)).dtype
+    C32
+    """
+    return tabulated(a.shape, paired(a.dtype.component), lambda index: a[index])
 
 
 def hermitian(a: Host, /) -> Host:
@@ -80,6 +101,17 @@ def factor(a: Host, /) -> Host:
                 left = a[i, j, *batch] - sum(lower[i, k, *batch] * lower[j, k, *batch].conjugate() for k in range(j))
                 lower[i, j, *batch] = sqrt(left.real) if i == j else left / lower[j, j, *batch]
     return tabulated(a.shape, a.dtype, lambda index: lower.get(index, 0))
+
+
+def squares(a: Host, /) -> Host:
+    """Sums of the squares of magnitudes of each matrix, real.
+
+    >>> from tensor_core import C64, HostTensor
+    >>> squares(HostTensor.from_nested([[3j, 4.0]], C64)).item()
+    25.0
+    """
+    places = [(i, j) for i in range(a.shape[0]) for j in range(a.shape[1])]
+    return tabulated(a.shape[2:], a.dtype.component, lambda batch: sum(abs(a[i, j, *batch]) ** 2 for i, j in places))
 
 
 def determinants(a: Host, /) -> Host:

@@ -1,0 +1,93 @@
+"""Singular value decompositions by methods that NumPy lacks: QR iteration, and Jacobi's rotations for any size."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tensor_cpu.kernels.linalg.factors import require_countable, stacked
+from tensor_cpu.storage import Array
+from tensor_cpu.system import lapack
+from tensor_runtime.form import Form
+from tensor_runtime.protocols import Kernel
+
+
+def bind(driver: str, operands: Any, result: Any, check: bool) -> Kernel:
+    """The kernel of ``svd`` by "gesvd" or "jacobi".
+
+    Raises:
+        SizeLimitError: LAPACK's integers are too short for the shapes.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form, values = form_of(F64, (1, 1), CPU), form_of(F64, (1,), CPU)
+    >>> bind("jacobi", (form,), (form, values, form), True)(np.array([[-2.0]]))[1].tolist()
+    [2.0]
+    """
+    form: Form = operands[0]
+    require_countable("svd", form, _elements)
+    return stacked("svd", form, result, check, gesvd if driver == "gesvd" else jacobi)
+
+
+def _elements(rows: int, columns: int) -> int:
+    short, long = sorted((rows, columns))
+    return 2 * long + 7 * short + 8 * short * max(short, long)
+
+
+def gesvd(a: Array, u: Array, s: Array, vh: Array) -> int:
+    """By reduction to two diagonals and QR iteration.
+
+    >>> s = np.empty(1)
+    >>> gesvd(np.array([[3.0, 4.0]]), np.empty((1, 2)), s, np.empty((1, 1))), s.tolist()
+    (0, [5.0])
+    """
+    columns, rows = a.shape
+    short, is_complex = len(s), a.dtype.kind == "c"
+    routine = "zgesvd" if is_complex else "dgesvd"
+    rest = (np.empty(5 * short),) if is_complex else ()
+    call = partial(lapack.call, routine, "S", "S", rows, columns, a, rows, s, u, rows, vh, short)
+    asked = np.zeros(1, a.dtype)
+    call(asked, -1, *rest)
+    size = max(int(asked[0].real), 1)
+    return call(np.empty(size, a.dtype), size, *rest)
+
+
+def jacobi(a: Array, u: Array, s: Array, vh: Array) -> int:
+    """By one-sided rotations after two pivoted QR decompositions.
+
+    >>> s = np.empty(1)
+    >>> jacobi(np.array([[3.0, 4.0]]), np.empty((1, 2)), s, np.empty((1, 1))), s.tolist()
+    (0, [5.0])
+    """
+    columns, rows = a.shape
+    if rows >= columns:
+        v = np.empty((columns, columns), a.dtype)
+        info = _tall(a, u, s, v)
+        vh[...] = v.T.conj()
+        return info
+    left, v = np.empty((rows, columns), a.dtype), np.empty((rows, rows), a.dtype)
+    info = _tall(np.ascontiguousarray(a.T.conj()), left, s, v)  # of the adjoint
+    u[...] = v
+    vh[...] = left.T.conj()
+    return info
+
+
+def _tall(a: Array, u: Array, s: Array, v: Array) -> int:
+    columns, rows = a.shape
+    integers = lapack.integers(2 * rows + 4 * columns + 8)
+    size = 2 * rows + 7 * columns + 2 * columns * columns + 64 * columns + 8
+    jobs = ("F", "U", "V", "N", "N", "N")
+    given = (*jobs, rows, columns, a, rows, s, u, rows, v, columns)
+    if a.dtype.kind == "c":
+        reals = np.empty(2 * rows + 8 * columns + 8)
+        info = lapack.call("zgejsv", *given, np.empty(size, a.dtype), size, reals, len(reals), integers)
+        scale = reals[:2]
+    else:
+        work = np.empty(size)
+        info = lapack.call("dgejsv", *given, work, size, integers)
+        scale = work[:2]
+    s *= scale[0] / scale[1]
+    return info

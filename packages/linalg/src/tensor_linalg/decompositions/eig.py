@@ -1,0 +1,75 @@
+"""Eigenvalues and eigenvectors of any matrices over trailing batch axes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tensor_linalg.results import fields_text
+from tensor_linalg.specs.decompositions import EIG, EIGVALS
+from tensor_runtime.dispatch.arguments import flag
+from tensor_runtime.dispatch.call import execute_many, execute_with_params
+from tensor_runtime.tensors.tensor import Tensor
+
+
+class EigResult(NamedTuple):
+    """Eigenvalues and right eigenvectors: A v = v diag(eigenvalues), one eigenvector per column."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+    def __repr__(self) -> str:
+        return fields_text(self)
+
+
+def eig(a: Tensor, /, *, check: bool = True) -> EigResult:
+    """Eigenvalues and right eigenvectors of any square matrices, A V = V diag(w).
+
+    For Hermitian matrices :func:`eigh` is faster, and its vectors are orthonormal.
+
+    Args:
+        a: shape [N, N, B...]; F32, F64, C32 or C64.
+        check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
+
+    Returns:
+        eigenvalues [N, B...] in no order, eigenvectors [N, N, B...], one per column, of norm 1; both complex, C32 for
+        F32 and C32, else C64, also where all are real. Owned, compact. The eigenvalues are those of a matrix that
+        differs from A by a few rounding units of the dtype times N times its norm; a defective matrix has eigenvectors
+        that are linearly dependent to working precision, which is no error.
+
+    Raises:
+        DTypeError: an integer or Bool tensor; convert it first.
+        ShapeError: fewer than two axes, or matrices that are not square.
+        NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
+        NotConvergedError: LAPACK's iteration failed for the matrix at ``batch_index``.
+        SizeLimitError: more elements than the LAPACK in use can count.
+
+    Source: LAPACK xGEEV; Golub and Van Loan, Matrix Computations, 4th ed., §7.5 and §7.6.
+
+    >>> import tensor_runtime as tr
+    >>> w, v = eig(tr.tensor([[0.0, -1.0], [1.0, 0.0]]))
+    >>> sorted(w.to_numpy().round(12).tolist(), key=lambda z: z.imag)
+    [-1j, 1j]
+    """
+    return EigResult(*execute_many(EIG, (a,), flag("eig", "check", check)))
+
+
+def eigvals(a: Tensor, /, *, check: bool = True) -> Tensor:
+    """Eigenvalues alone of any square matrices, which cost a fraction of those with vectors.
+
+    Args:
+        a: shape [N, N, B...]; F32, F64, C32 or C64.
+        check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
+
+    Returns:
+        Shape [N, B...] in no order, complex as those of :func:`eig`; owned, compact.
+
+    Raises:
+        DTypeError, ShapeError, NonFiniteError, NotConvergedError, SizeLimitError: as for :func:`eig`.
+
+    Source: LAPACK xGEEV; Golub and Van Loan, Matrix Computations, 4th ed., §7.5.
+
+    >>> import tensor_runtime as tr
+    >>> sorted(eigvals(tr.tensor([[2.0, 1.0], [0.0, 3.0]])).to_numpy().real.round(12).tolist())
+    [2.0, 3.0]
+    """
+    return execute_with_params(EIGVALS, a, flag("eigvals", "check", check))

@@ -1,0 +1,93 @@
+"""Signs and phases of factors, chosen so that they are reproducible or continuous. Composed of tensor operations."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tensor_core.dtypes import I32, Bool
+from tensor_core.errors import ShapeError
+from tensor_runtime.dispatch.arguments import choice
+from tensor_runtime.dispatch.conversion import cast, convert
+from tensor_runtime.ops.arithmetic import abs, conj, multiply, sign
+from tensor_runtime.ops.comparison import equal, greater_equal
+from tensor_runtime.ops.complex_parts import real
+from tensor_runtime.ops.creation import eye, ones
+from tensor_runtime.ops.diagonals import extract_diagonal
+from tensor_runtime.ops.gather_scatter import take_along_axis
+from tensor_runtime.ops.joining import concatenate
+from tensor_runtime.ops.reduction import max, sum
+from tensor_runtime.ops.selection import where
+from tensor_runtime.ops.statistics import argmax
+from tensor_runtime.ops.views import broadcast_in_dim, expand_dims, move_axes, squeeze
+from tensor_runtime.tensors.tensor import Tensor
+
+_NEARLY: Final = 1 - 1e-3
+"""Elements of this part of the largest one count as large: which of two equal ones is larger, rounding decides."""
+
+
+def phases(z: Tensor, /) -> Tensor:
+    """z / |z|, and 1 for 0; of a real number its sign.
+
+    >>> from tensor_runtime.ops.creation import tensor
+    >>> phases(tensor([-2.0, 0.0, 3.0])).to_numpy().tolist(), phases(tensor([2j])).to_numpy().tolist()
+    ([-1.0, 1.0, 1.0], [1j])
+    """
+    found = sign(sign(z))  # the first is not quite a phase where z is subnormal
+    return where(equal(found, 0.0), 1.0, found)
+
+
+def turning(operation: str, vectors: Tensor, gauge: str | Tensor, /) -> Tensor:
+    """The phases by which columns have to be multiplied, for a gauge other than "raw".
+
+    Args:
+        operation: the name that errors bear.
+        vectors: shape [M, K, B...].
+        gauge: "canonical", or a tensor of that shape to which the columns are aligned.
+
+    Returns:
+        Shape [K, B...], numbers of magnitude 1.
+
+    Raises:
+        ArgumentError: another gauge.
+        ShapeError: a tensor of another shape.
+
+    >>> from tensor_runtime.ops.creation import tensor
+    >>> turning("svd", tensor([[0.6, 0.8], [-0.8, 0.6]]), "canonical").to_numpy().tolist()
+    [-1.0, 1.0]
+    """
+    if isinstance(gauge, Tensor):
+        if gauge.shape != vectors.shape:
+            raise ShapeError(
+                f"{operation}: gauge of shape {gauge.shape} for vectors of shape {vectors.shape}; accepted: that one",
+                operation=operation,
+                shapes=(gauge.shape, vectors.shape),
+            )
+        return conj(phases(convert(sum(multiply(conj(gauge), vectors), 0), vectors.dtype)))
+    choice(operation, "gauge", gauge, ("raw", "canonical"))
+    if 0 in vectors.shape:
+        return ones(vectors.shape[1:], dtype=vectors.dtype, placement=vectors.placement)
+    sizes = abs(vectors)
+    among_largest = greater_equal(sizes, multiply(max(sizes, 0, keepdims=True), _NEARLY))
+    first = argmax(cast(among_largest, I32), 0, keepdims=True)
+    return conj(phases(squeeze(take_along_axis(vectors, first, axis=0), 0)))
+
+
+def with_positive_diagonal(q: Tensor, r: Tensor, /) -> tuple[Tensor, Tensor]:
+    """The factors of q r with phases moved from r to q, so that the diagonal of r is real and not negative.
+
+    >>> from tensor_runtime.ops.creation import tensor
+    >>> q, r = with_positive_diagonal(tensor([[-1.0]]), tensor([[-2.0, 3.0]]))
+    >>> q.to_numpy().tolist(), r.to_numpy().tolist()
+    ([[1.0]], [[2.0, -3.0]])
+    """
+    rows, columns = r.shape[:2]
+    diagonal = move_axes(extract_diagonal(r), -1, 0)
+    moved = phases(diagonal)
+    if rows > columns:  # a square q has columns that meet no row of r but zeros
+        rest = ones((rows - columns, *r.shape[2:]), dtype=r.dtype, placement=r.placement)
+        moved = concatenate([moved, rest], 0)
+    turned = multiply(r, expand_dims(conj(moved), 1))
+    if r.dtype is not r.dtype.component:  # rounding leaves an imaginary part
+        on_diagonal = broadcast_in_dim(eye(rows, columns, dtype=Bool, placement=r.placement), r.shape, (0, 1))
+        turned = where(on_diagonal, real(turned), turned)
+    return multiply(q, expand_dims(moved, 0)), turned

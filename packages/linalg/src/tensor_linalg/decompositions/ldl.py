@@ -1,0 +1,57 @@
+"""LDL decompositions of Hermitian matrices, indefinite ones too, over trailing batch axes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tensor_linalg.results import fields_text
+from tensor_linalg.specs.decompositions import LDL
+from tensor_runtime.dispatch.arguments import flag
+from tensor_runtime.dispatch.call import execute_many
+from tensor_runtime.tensors.tensor import Tensor
+
+
+class LDLResult(NamedTuple):
+    """Factors of A with rows and columns in another order, A[permutation][:, permutation] = l d lᴴ."""
+
+    l: Tensor
+    d: Tensor
+    permutation: Tensor
+
+    def __repr__(self) -> str:
+        return fields_text(self)
+
+
+def ldl(a: Tensor, /, *, check: bool = True) -> LDLResult:
+    """LDL decomposition of Hermitian (real: symmetric) matrices, which need not be definite.
+
+    Only the lower triangle is read; the imaginary part of the diagonal is ignored. What stands elsewhere must be finite
+    unless ``check=False``.
+
+    Args:
+        a: shape [N, N, B...]; F32, F64, C32 or C64. Complex symmetric matrices are not meant: they are read as
+            Hermitian.
+        check: raise when an element is not finite.
+
+    Returns:
+        l [N, N, B...] lower triangular with ones on its diagonal; d [N, N, B...] Hermitian, with blocks of one or two
+        rows on its diagonal and zeros elsewhere; and permutation [N, B...] of I64, with A[permutation][:, permutation]
+        = l d lᴴ. Owned, compact. SciPy's ``ldl`` has l with its rows in the order of A instead. The residual is a few
+        rounding units of the dtype times N times the norm of A. A block that is exactly 0 is no error. d has as many
+        negative eigenvalues as A (Sylvester).
+
+    Raises:
+        DTypeError: an integer or Bool tensor; convert it first.
+        ShapeError: fewer than two axes, or matrices that are not square.
+        NonFiniteError: NaN or an infinity anywhere, with ``batch_index`` and ``element_index``.
+        SizeLimitError: more elements than the LAPACK in use can count.
+
+    Source: LAPACK xSYTRF / xHETRF, the diagonal pivoting of Bunch and Kaufman; Golub and Van Loan, Matrix
+    Computations, 4th ed., §4.4.
+
+    >>> import tensor_runtime as tr
+    >>> l, d, permutation = ldl(tr.tensor([[4.0, 99.0], [2.0, -1.0]]))
+    >>> l.to_numpy().tolist(), d.to_numpy().tolist(), permutation.to_numpy().tolist()
+    ([[1.0, 0.0], [0.5, 1.0]], [[4.0, 0.0], [0.0, -2.0]], [0, 1])
+    """
+    return LDLResult(*execute_many(LDL, (a,), flag("ldl", "check", check)))

@@ -1,0 +1,140 @@
+"""RQ, LQ and QL decompositions over trailing batch axes: QR decompositions of the reversed or adjoint matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from tensor_linalg.decompositions.qr import MODES, QRResult, qr
+from tensor_linalg.products import mH
+from tensor_linalg.results import fields_text
+from tensor_linalg.specs.composed import Index, failing_as, matrices
+from tensor_runtime.dispatch.arguments import choice, flag
+from tensor_runtime.ops.views import copy
+from tensor_runtime.tensors.tensor import Tensor
+
+
+class RQResult(NamedTuple):
+    """Factors of A = r q."""
+
+    r: Tensor
+    q: Tensor
+
+    def __repr__(self) -> str:
+        return fields_text(self)
+
+
+class LQResult(NamedTuple):
+    """Factors of A = l q."""
+
+    l: Tensor
+    q: Tensor
+
+    def __repr__(self) -> str:
+        return fields_text(self)
+
+
+class QLResult(NamedTuple):
+    """Factors of A = q l."""
+
+    q: Tensor
+    l: Tensor
+
+    def __repr__(self) -> str:
+        return fields_text(self)
+
+
+def rq(a: Tensor, /, *, mode: str = "thin", positive: bool = False, check: bool = True) -> RQResult:
+    """RQ decomposition, A = r q: an upper triangle times orthonormal rows.
+
+    Args:
+        a: shape [M, N, B...]; F32, F64, C32 or C64.
+        mode: "thin", or "complete" for a square q.
+        positive: whether the diagonal of r that ends in its last corner is made real and not negative; see :func:`qr`.
+        check: raise when an element is not finite.
+
+    Returns:
+        r [M, K, B...], zero below the diagonal that ends in its last corner, and q [K, N, B...] with orthonormal rows;
+        K is the smaller of M and N, or N when complete. Owned, compact; as accurate as :func:`qr`.
+
+    Raises:
+        DTypeError, ShapeError, ArgumentError, NonFiniteError, SizeLimitError: as for :func:`qr`.
+
+    Source: LAPACK xGERQF, of which this is the QR decomposition of the reversed adjoint; Golub and Van Loan, Matrix
+    Computations, 4th ed., §5.2.
+
+    >>> import tensor_runtime as tr
+    >>> r, q = rq(tr.tensor([[3.0, 4.0]]), positive=True)
+    >>> r.to_numpy().round(12).tolist(), q.to_numpy().round(12).tolist()
+    ([[5.0]], [[0.6, 0.8]])
+    """
+    rows, _, _ = matrices("rq", a)
+    factors = _factors("rq", mH(a[::-1]), mode, positive, check, lambda i, j: (rows - 1 - j, i))
+    return RQResult(copy(mH(factors.r)[::-1, ::-1]), copy(mH(factors.q)[::-1]))
+
+
+def lq(a: Tensor, /, *, mode: str = "thin", positive: bool = False, check: bool = True) -> LQResult:
+    """LQ decomposition, A = l q: a lower triangle times orthonormal rows.
+
+    Args:
+        a: shape [M, N, B...]; F32, F64, C32 or C64.
+        mode: "thin", or "complete" for a square q.
+        positive: whether the diagonal of l is made real and not negative; see :func:`qr`.
+        check: raise when an element is not finite.
+
+    Returns:
+        l [M, K, B...], zero above its diagonal, and q [K, N, B...] with orthonormal rows; K is the smaller of M and N,
+        or N when complete. Owned, compact; as accurate as :func:`qr`.
+
+    Raises:
+        DTypeError, ShapeError, ArgumentError, NonFiniteError, SizeLimitError: as for :func:`qr`.
+
+    Source: LAPACK xGELQF, of which this is the QR decomposition of the adjoint; Golub and Van Loan, Matrix
+    Computations, 4th ed., §5.2.
+
+    >>> import tensor_runtime as tr
+    >>> l, q = lq(tr.tensor([[3.0, 4.0]]), positive=True)
+    >>> l.to_numpy().round(12).tolist(), q.to_numpy().round(12).tolist()
+    ([[5.0]], [[0.6, 0.8]])
+    """
+    matrices("lq", a)
+    factors = _factors("lq", mH(a), mode, positive, check, lambda i, j: (j, i))
+    return LQResult(copy(mH(factors.r)), copy(mH(factors.q)))
+
+
+def ql(a: Tensor, /, *, mode: str = "thin", positive: bool = False, check: bool = True) -> QLResult:
+    """QL decomposition, A = q l: orthonormal columns times a lower triangle.
+
+    Args:
+        a: shape [M, N, B...]; F32, F64, C32 or C64.
+        mode: "thin", or "complete" for a square q.
+        positive: whether the diagonal of l that ends in its last corner is made real and not negative; see :func:`qr`.
+        check: raise when an element is not finite.
+
+    Returns:
+        q [M, K, B...] with orthonormal columns, and l [K, N, B...], zero above the diagonal that ends in its last
+        corner; K is the smaller of M and N, or M when complete. Owned, compact; as accurate as :func:`qr`.
+
+    Raises:
+        DTypeError, ShapeError, ArgumentError, NonFiniteError, SizeLimitError: as for :func:`qr`.
+
+    Source: LAPACK xGEQLF, of which this is the QR decomposition of the columns reversed; Golub and Van Loan, Matrix
+    Computations, 4th ed., §5.2.
+
+    >>> import tensor_runtime as tr
+    >>> q, l = ql(tr.tensor([[3.0], [4.0]]), positive=True)
+    >>> q.to_numpy().round(12).tolist(), l.to_numpy().round(12).tolist()
+    ([[0.6], [0.8]], [[5.0]])
+    """
+    _, columns, _ = matrices("ql", a)
+    factors = _factors("ql", a[:, ::-1], mode, positive, check, lambda i, j: (i, columns - 1 - j))
+    return QLResult(copy(factors.q[:, ::-1]), copy(factors.r[::-1, ::-1]))
+
+
+def _factors(
+    operation: str, a: Tensor, mode: str, positive: bool, check: bool, element: Callable[[int, int], Index]
+) -> QRResult:
+    choice(operation, "mode", mode, MODES)
+    flag(operation, "positive", positive)
+    with failing_as(operation, element):
+        return qr(a, mode=mode, positive=positive, check=flag(operation, "check", check))

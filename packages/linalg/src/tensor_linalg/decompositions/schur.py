@@ -1,0 +1,98 @@
+"""Schur and Hessenberg decompositions over trailing batch axes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tensor_linalg.results import fields_text
+from tensor_linalg.specs.composed import matrices
+from tensor_linalg.specs.decompositions import HESSENBERG, SCHUR
+from tensor_runtime.dispatch.arguments import choice, flag
+from tensor_runtime.dispatch.call import execute_many
+from tensor_runtime.dispatch.conversion import convert
+from tensor_runtime.ops.complex_parts import paired
+from tensor_runtime.tensors.tensor import Tensor
+
+_FORMS = ("real", "complex")
+
+
+class SchurResult(NamedTuple):
+    """Factors of A = z t zᴴ."""
+
+    t: Tensor
+    z: Tensor
+
+    def __repr__(self) -> str:
+        return fields_text(self)
+
+
+class HessenbergResult(NamedTuple):
+    """Factors of A = q h qᴴ."""
+
+    h: Tensor
+    q: Tensor
+
+    def __repr__(self) -> str:
+        return fields_text(self)
+
+
+def schur(a: Tensor, /, *, form: str = "real", check: bool = True) -> SchurResult:
+    """Schur decomposition, A = z t zᴴ, with a unitary z.
+
+    Args:
+        a: shape [N, N, B...]; F32, F64, C32 or C64.
+        form: "real" leaves real matrices real, with a block of two rows on the diagonal for each pair of complex
+            eigenvalues; "complex" gives a complex triangle. Complex matrices have the latter alone.
+        check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
+
+    Returns:
+        t [N, N, B...], upper triangular but for those blocks, with the eigenvalues on its diagonal in no order, and z
+        [N, N, B...] unitary; owned, compact. The residual is a few rounding units of the dtype times N times the norm
+        of A, and orthonormality holds to a few rounding units times N.
+
+    Raises:
+        DTypeError: an integer or Bool tensor; convert it first.
+        ShapeError: fewer than two axes, or matrices that are not square.
+        ArgumentError: another form.
+        NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
+        NotConvergedError: LAPACK's iteration failed for the matrix at ``batch_index``.
+        SizeLimitError: more elements than the LAPACK in use can count.
+
+    Source: LAPACK xGEES; Golub and Van Loan, Matrix Computations, 4th ed., §7.4 and §7.5.
+
+    >>> import tensor_runtime as tr
+    >>> schur(tr.tensor([[1.0, 2.0], [0.0, 3.0]])).t.to_numpy().tolist()
+    [[1.0, 2.0], [0.0, 3.0]]
+    """
+    matrices("schur", a, square=True)
+    complex_form = choice("schur", "form", form, _FORMS) == "complex"
+    operand = convert(a, paired(a.dtype.component)) if complex_form else a
+    return SchurResult(*execute_many(SCHUR, (operand,), flag("schur", "check", check)))
+
+
+def hessenberg(a: Tensor, /, *, check: bool = True) -> HessenbergResult:
+    """Hessenberg decomposition, A = q h qᴴ, with a unitary q.
+
+    Args:
+        a: shape [N, N, B...]; F32, F64, C32 or C64.
+        check: raise when an element is not finite.
+
+    Returns:
+        h [N, N, B...], zero below its first subdiagonal, and q [N, N, B...] unitary; owned, compact. The residual is a
+        few rounding units of the dtype times N times the norm of A. A Hermitian A gives a tridiagonal h, up to
+        rounding.
+
+    Raises:
+        DTypeError: an integer or Bool tensor; convert it first.
+        ShapeError: fewer than two axes, or matrices that are not square.
+        NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
+        SizeLimitError: more elements than the LAPACK in use can count.
+
+    Source: LAPACK xGEHRD; Golub and Van Loan, Matrix Computations, 4th ed., §7.4.
+
+    >>> import tensor_runtime as tr
+    >>> h, q = hessenberg(tr.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    >>> h.to_numpy().tolist(), q.to_numpy().tolist()
+    ([[1.0, 2.0], [3.0, 4.0]], [[1.0, 0.0], [0.0, 1.0]])
+    """
+    return HessenbergResult(*execute_many(HESSENBERG, (a,), flag("hessenberg", "check", check)))

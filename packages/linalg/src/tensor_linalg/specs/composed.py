@@ -1,0 +1,166 @@
+"""Checks of operations that are composed of others, so that errors name what the user called, and his indices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from tensor_core.dtypes import FLOATING
+from tensor_core.errors import DTypeError, UnsupportedOperationError
+from tensor_linalg.specs.shapes import matrix_axes, square_axes
+from tensor_runtime.errors import LinalgError, NonFiniteError, SingularMatrixError
+from tensor_runtime.form import Form, Shape
+from tensor_runtime.ops.comparison import equal
+from tensor_runtime.ops.gather_scatter import nonzero
+from tensor_runtime.ops.logic import logical_not
+from tensor_runtime.ops.reduction import any
+from tensor_runtime.ops.rounding import isfinite
+from tensor_runtime.ops.views import broadcast_to, reshape_view
+from tensor_runtime.tensors.tensor import Tensor, unwrap
+
+Index = tuple[int, ...]
+
+
+def matrices(operation: str, a: Tensor, /, *, square: bool = False) -> tuple[int, int, Shape]:
+    """M, N and the batch shape of an operand [M, N, B...].
+
+    Raises:
+        DTypeError: an integer or Bool tensor.
+        ShapeError: fewer than two axes, or matrices that are not square though they have to be.
+
+    >>> from tensor_runtime.ops.creation import zeros
+    >>> matrices("rq", zeros((2, 3, 7)))
+    (2, 3, (7,))
+    """
+    form = floating(operation, a)
+    if square:
+        size, batch = square_axes(operation, form.shape)
+        return size, size, batch
+    return matrix_axes(operation, form.shape)
+
+
+def floating(operation: str, a: Tensor, which: str = "operand", /) -> Form:
+    """The form of an operand, which must be floating or complex.
+
+    Raises:
+        DTypeError: an integer or Bool tensor.
+
+    >>> from tensor_runtime.ops.creation import zeros
+    >>> floating("rq", zeros(3)).shape
+    (3,)
+    """
+    form, _ = unwrap(operation, a)
+    if form.dtype not in FLOATING:
+        raise DTypeError(
+            f"{operation}: {which} is {form.dtype}; accepted: C32, C64, F32, F64; convert(x, F64) first",
+            operation=operation,
+            dtype=form.dtype,
+        )
+    return form
+
+
+@contextmanager
+def failing_as(
+    operation: str, element: Callable[[int, int], Index] | None = None, operand: str = "a", /
+) -> Iterator[None]:
+    """Errors of what is called inside bear this operation's name, and name elements of its own operand.
+
+    Args:
+        operation: what the user called.
+        element: from the row and column of the operand that was given to the operation inside to those of the user's;
+            None where they are the same.
+        operand: the user's name of what is given to the operation inside.
+
+    >>> with failing_as("lq", lambda i, j: (j, i)):
+    ...     raise NonFiniteError("qr: ...", element_index=(0, 1))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tensor_runtime.errors.NonFiniteError: lq: operand a holds NaN or an infinity at element (1, 0); accepted: finite ...
+    """
+    try:
+        yield
+    except LinalgError as error:
+        raise _renamed(operation, error, element, operand) from None
+
+
+def _renamed(
+    operation: str, error: LinalgError, element: Callable[[int, int], Index] | None, operand: str
+) -> LinalgError:
+    facts = vars(error)
+    index, batch = facts.get("element_index"), facts.get("batch_index", ())
+    if isinstance(error, NonFiniteError) and index is not None:
+        if element is not None:
+            index = element(*index)
+        return _not_finite(operation, operand, index, batch)
+    told = f"{operation}:" if operand == "a" else f"{operation}: of operand {operand},"
+    message = str(error).replace(f"{facts.get('operation')}:", told, 1)
+    return type(error)(message, **{**facts, "operation": operation})
+
+
+def with_batch(x: Tensor, core: int, batch: Shape, /) -> Tensor:
+    """A view with the batch axes of a result, to which those after the ``core`` axes are aligned at the last one.
+
+    >>> from tensor_runtime.ops.creation import ones
+    >>> with_batch(ones((2, 2, 5)), 2, (3, 5)).shape
+    (2, 2, 3, 5)
+    """
+    missing = len(batch) - (x.rank - core)
+    aligned = reshape_view(x, (*x.shape[:core], *[1] * missing, *x.shape[core:])) if missing else x
+    return broadcast_to(aligned, (*x.shape[:core], *batch))
+
+
+def require_nonsingular(operation: str, pivots: Tensor, /) -> None:
+    """Refuse pivots [B..., N] of which one is exactly 0; tensors without elements pass.
+
+    Raises:
+        SingularMatrixError: with the batch index of the first such matrix in column-major order.
+
+    >>> from tensor_runtime.ops.creation import tensor
+    >>> require_nonsingular("lu_solve", tensor([[1.0, 2.0], [3.0, 0.0]]))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tensor_runtime.errors.SingularMatrixError: lu_solve: the matrix at batch index (1,) is exactly singular; ...
+    """
+    index = _first(any(equal(pivots, 0.0), axis=-1))
+    if index is None:
+        return
+    where = f"the matrix at batch index {index}" if index else "the matrix"
+    raise SingularMatrixError(
+        f"{operation}: {where} is exactly singular; the least-squares solution comes from svd",
+        operation=operation,
+        batch_index=index,
+        element_index=None,
+    )
+
+
+def require_finite(operation: str, a: Tensor, /) -> None:
+    """Refuse matrices [M, N, B...] with an element that is not finite; tensors without elements pass.
+
+    Raises:
+        NonFiniteError: with the indices of the first offender in column-major order.
+
+    >>> from tensor_runtime.ops.creation import ones
+    >>> require_finite("randomized_svd", ones((2, 2)))
+    """
+    index = _first(logical_not(isfinite(a)))
+    if index is not None:
+        raise _not_finite(operation, "a", index[:2], index[2:])
+
+
+def _first(wrong: Tensor) -> Index | None:
+    """The first index in column-major order where something is wrong; None where nothing is, or nobody knows."""
+    try:
+        places = nonzero(reshape_view(any(wrong), (1,)))
+    except UnsupportedOperationError:  # asked for the form of the result alone
+        return None
+    if not places[0].size:
+        return None
+    found = [place.to("cpu").to_numpy().tolist() for place in nonzero(wrong)] if wrong.rank else []
+    return min(zip(*found, strict=True), key=lambda index: index[::-1], default=())
+
+
+def _not_finite(operation: str, operand: str, index: Index, batch: Index) -> NonFiniteError:
+    where = f" of the matrix at batch index {batch}" if batch else ""
+    message = (
+        f"{operation}: operand {operand} holds NaN or an infinity at element {index}{where}; "
+        "accepted: finite values only (check=False skips this check, and the answer may then be nonsense)"
+    )
+    return NonFiniteError(message, operation=operation, operand=operand, batch_index=batch, element_index=index)
