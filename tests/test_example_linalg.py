@@ -1,4 +1,4 @@
-"""The examples of spin chains: their programs' answers beside exact ones, and the pictures they draw."""
+"""The examples of linear algebra: their programs' answers beside exact ones, and the pictures they draw."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ import importlib.util
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
+
+import tensor_linalg as tl
+import tensor_runtime as tr
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
@@ -20,7 +24,7 @@ def example(name: str) -> ModuleType:
     return module
 
 
-dmrg, tebd = example("dmrg"), example("tebd")
+dmrg, tebd, compression, kalman = map(example, ("dmrg", "tebd", "compression", "kalman"))
 
 
 def test_sweeps_end_at_the_exact_energy_and_more_rank_is_nearer() -> None:
@@ -67,7 +71,44 @@ def test_a_chain_without_enough_rank_says_what_it_lost(tmp_path: Path, capsys: p
     assert lost > 1e-8 and (tmp_path / "tebd.png").stat().st_size > 1000
 
 
-@pytest.mark.parametrize("module", [dmrg, tebd])
+def test_an_image_takes_fewer_numbers_and_errs_no_more_than_was_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = {}
+    for error in ("0.2", "0.05"):
+        picture = tmp_path / "compression.png"
+        compression.main(["--rows", "48", "--columns", "64", "--error", error, "--picture", str(picture)])
+        lines = capsys.readouterr().out.splitlines()
+        assert picture.stat().st_size > 1000
+        found[error] = [int(line.split(": ")[1].split()[0]) for line in lines[:2]]
+        assert all(float(line.split()[-1]) <= float(error) for line in lines[:2])
+    assert found["0.2"] < found["0.05"] and max(found["0.05"]) < 48 * 64 * 3 / 4
+    monkeypatch.setattr(compression, "by_tucker", lambda x, error: (x * 0.5, 1))
+    with pytest.raises(SystemExit) as stopped:
+        compression.main(["--rows", "8", "--columns", "8"])
+    assert stopped.value.code == 1
+
+
+def test_filters_follow_their_targets_as_well_as_they_say_and_as_numpy_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    picture = tmp_path / "kalman.png"
+    kalman.main(["--filters", "500", "--steps", "12", "--picture", str(picture)])
+    assert "allowed" in capsys.readouterr().out and picture.stat().st_size > 1000
+    mean, spread = tr.normal((6, 3), seed=1), tr.normal((6, 6, 3), seed=2)
+    spread = tl.matmul(spread, tl.mT(spread)) + tr.expand_dims(tr.eye(6), 2)
+    seen = tr.normal((2, 3), seed=3)
+    state = kalman.step(kalman.State(mean, spread), seen)
+    f, q, h, r = (one.to_numpy() for one in kalman.model())
+    for k in range(3):
+        m = f @ mean[:, k].to_numpy()
+        p = f @ spread[..., k].to_numpy() @ f.T + q
+        gain = p @ h.T @ np.linalg.inv(h @ p @ h.T + r)
+        np.testing.assert_allclose(state.mean[:, k].to_numpy(), m + gain @ (seen[:, k].to_numpy() - h @ m), atol=1e-12)
+        np.testing.assert_allclose(state.covariance[..., k].to_numpy(), p - gain @ h @ p, atol=1e-12)
+
+
+@pytest.mark.parametrize("module", [dmrg, tebd, compression, kalman])
 def test_the_examples_in_the_scripts_run(module: ModuleType) -> None:
     results = doctest.testmod(module)
     assert results.failed == 0 and results.attempted > 0
