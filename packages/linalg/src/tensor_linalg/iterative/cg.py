@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tensor_runtime as tr
 from tensor_linalg.iterative.operators import LinearMap, Operator, flat, parted, started
-from tensor_linalg.iterative.results import Callback, Progress, SolverResult, Stop
+from tensor_linalg.iterative.results import Callback, SolverResult, Stop
 from tensor_linalg.products import vecdot
 from tensor_runtime.errors import NotPositiveDefiniteError
 
@@ -67,7 +67,7 @@ def cg(
             if not tr.any(active):
                 converged = True
                 break
-            if stop.asked(Progress(apply.products, residuals.reshape(batch))):
+            if stop.reached(apply.products, residuals, batch):
                 break
             q = apply(p)
             pq = tr.real(vecdot(p, q))

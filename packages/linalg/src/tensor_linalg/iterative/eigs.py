@@ -9,7 +9,7 @@ from typing import Any, Final
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError
 from tensor_linalg.decompositions import eig, qr
-from tensor_linalg.host import numbers
+from tensor_linalg.host import numbers, placed
 from tensor_linalg.iterative.basis import Basis
 from tensor_linalg.iterative.eigsh import start_vector
 from tensor_linalg.iterative.operators import EPS, LinearMap, Operator
@@ -94,11 +94,11 @@ def eigs(
         interrupted = True
     values, residuals, vectors = arnoldi.pairs(k)
     return EigenResult(
-        tr.tensor(values, dtype=vectors.dtype, placement=vectors.placement),
+        placed(values, vectors, vectors.dtype),
         vectors.reshape((*start.shape, len(values))),
         converged,
         apply.products,
-        tr.tensor(residuals, dtype=vectors.dtype.component, placement=vectors.placement),
+        placed(residuals, vectors, vectors.dtype.component),
         interrupted,
     )
 
@@ -150,12 +150,17 @@ class _Arnoldi:
             bound = self._stop.tol * self._scale
             if all(residual <= bound for residual in ritz.residuals[:k]) or self._count == self._like.size:
                 return True
-            values = tr.tensor(ritz.values[:k], dtype=self._h.dtype)
-            residuals = tr.tensor(ritz.residuals[:k], dtype=self._h.dtype.component)
-            if self._stop.asked(Progress(self._apply.products, residuals, values)):
+            if self._asked(ritz, k):
                 return False
             if full:
                 self._restart(ritz, k)
+
+    def _asked(self, ritz: _Ritz, k: int) -> bool:
+        def progress() -> Progress:
+            residuals = placed(ritz.residuals[:k], self._h, self._h.dtype.component)
+            return Progress(self._apply.products, residuals, placed(ritz.values[:k], self._h, self._h.dtype))
+
+        return self._stop.asked(self._apply.products, progress)
 
     def pairs(self, k: int) -> tuple[list[complex], list[float], tr.Tensor]:
         """The best k values, their residuals, and vectors [n, k]."""

@@ -9,6 +9,7 @@ from typing import Any
 import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ArgumentError, DTypeError
+from tensor_linalg.host import placed
 from tensor_linalg.iterative.lanczos import Lanczos
 from tensor_linalg.iterative.operators import LinearMap, Operator
 from tensor_linalg.iterative.results import Callback, EigenResult, Stop
@@ -138,17 +139,14 @@ def _result(
     if sigma is not None:
         values = [sigma + 1 / value for value in values]
     order = sorted(range(len(values)), key=values.__getitem__)
-    vectors = tr.take(vectors, tr.tensor(order, dtype=tr.I64).to(vectors.placement), axis=1) if order else vectors
+    if order != list(range(len(values))):
+        vectors = tr.stack([vectors[:, position] for position in order], axis=1)
     component = vectors.dtype.component
-
-    def placed(numbers: list[float]) -> tr.Tensor:
-        return tr.tensor([numbers[position] for position in order], dtype=component, placement=vectors.placement)
-
     return EigenResult(
-        placed(values),
+        placed([values[position] for position in order], vectors, component),
         vectors.reshape((*shape, len(order))),
         converged,
         lanczos.apply.products,
-        placed(residuals),
+        placed([residuals[position] for position in order], vectors, component),
         interrupted,
     )

@@ -10,7 +10,7 @@ from tensor_core.errors import ArgumentError
 from tensor_linalg.decompositions.eigh import eigh
 from tensor_linalg.iterative.basis import Basis
 from tensor_linalg.iterative.operators import EPS, LinearMap, Operator, flat, over, parted
-from tensor_linalg.iterative.results import Callback, Progress, Stop
+from tensor_linalg.iterative.results import Callback, Stop
 from tensor_linalg.products import matmul, matvec
 from tensor_linalg.results import fields_text
 from tensor_runtime.dispatch.arguments import flag, whole
@@ -97,7 +97,7 @@ def expm_multiply(
             space = _grown(apply, x, size, small, t, 1 - reached, stop)
             step, lost, x_next = space
             x, errors, reached = x_next, tr.add(errors, lost), 1.0 if step >= 1 - reached else reached + step
-            if reached < 1 and stop.asked(Progress(apply.products, errors.reshape(batch))):
+            if reached < 1 and stop.reached(apply.products, errors, batch):
                 break
     except KeyboardInterrupt:
         interrupted = True

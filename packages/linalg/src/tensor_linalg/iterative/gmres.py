@@ -9,7 +9,7 @@ from tensor_core.errors import ArgumentError
 from tensor_linalg.decompositions.svd import svd
 from tensor_linalg.iterative.basis import Basis
 from tensor_linalg.iterative.operators import EPS, LinearMap, Operator, flat, parted, started
-from tensor_linalg.iterative.results import Callback, Progress, SolverResult, Stop
+from tensor_linalg.iterative.results import Callback, SolverResult, Stop
 from tensor_linalg.products import matvec, vecdot
 from tensor_runtime.dispatch.arguments import whole
 
@@ -116,7 +116,7 @@ def _cycle(
             count += 1
             residuals = tr.where(active & there, tr.divide(start, tr.sqrt(square)), 0.0)
             active = residuals > bound
-            asked = stop.asked(Progress(apply.products, residuals.reshape(batch)))
+            asked = stop.reached(apply.products, residuals, batch)
             if asked or count == size or not tr.any(active):
                 break
             v = basis[count]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import tensor_runtime as tr
 from tensor_linalg.decompositions.eigh import eigh
-from tensor_linalg.host import numbers
+from tensor_linalg.host import numbers, placed
 from tensor_linalg.iterative.basis import Basis
 from tensor_linalg.iterative.operators import EPS, LinearMap
 from tensor_linalg.iterative.results import Progress, Stop
@@ -60,6 +60,7 @@ class Lanczos:
         self._locked: list[tuple[float, float]] = []  # values and residuals
         self._count = self._drawn = 0
         self._beta = self._scale = 0.0
+        self._found: _Ritz | None = None  # of the search as it is
         length = tr.norm(start).item()
         v = tr.divide(start, length) if length else start
         first = apply(v)  # its dtype is that of all vectors
@@ -129,12 +130,15 @@ class Lanczos:
                 self._restart(ritz, k)
 
     def _asked(self, ritz: _Ritz, k: int) -> bool:
-        values = [value for value, _ in self._locked] + ritz.values[:k]
-        residuals = [residual for _, residual in self._locked] + ritz.residuals[:k]
-        component = self._h.dtype.component
-        return self._stop.asked(
-            Progress(self.apply.products, tr.tensor(residuals, dtype=component), tr.tensor(values, dtype=component))
-        )
+        def progress() -> Progress:
+            values = [value for value, _ in self._locked] + ritz.values[:k]
+            residuals = [residual for _, residual in self._locked] + ritz.residuals[:k]
+            component = self._h.dtype.component
+            return Progress(
+                self.apply.products, placed(residuals, self._h, component), placed(values, self._h, component)
+            )
+
+        return self._stop.asked(self.apply.products, progress)
 
     def _grow(self) -> None:
         """One product, and a new direction."""
@@ -155,15 +159,18 @@ class Lanczos:
         start = len(self._locked)
         active = h[start:] if start else h
         self._write_h[j, start : j + 1] = tr.conj(active) if active.dtype.kind == "complex" else active
-        self._beta, self._count = 0.0 if invariant else beta, j + 1
+        self._beta, self._count, self._found = 0.0 if invariant else beta, j + 1, None
 
     def _ritz(self) -> _Ritz:
+        if self._found is not None:
+            return self._found
         start = len(self._locked)
         values, coefficients = eigh(self._h[start : self._count, start : self._count])
         found: list[float] = numbers(values)
         last: list[float] = numbers(tr.abs(coefficients[-1]))
         order = sorted(range(len(found)), key=lambda position: self._order(found[position]))
-        return _Ritz([found[k] for k in order], [self._beta * last[k] for k in order], coefficients, order)
+        self._found = _Ritz([found[k] for k in order], [self._beta * last[k] for k in order], coefficients, order)
+        return self._found
 
     def _vectors(self, ritz: _Ritz, count: int) -> tr.Tensor:
         columns = [ritz.coefficients[:, position] for position in ritz.order[:count]]
@@ -200,7 +207,7 @@ class Lanczos:
         locked = len(self._locked)
         for position, value in enumerate(values, locked):
             self._write_h[position, position] = value
-        self._count = locked + len(values)
+        self._count, self._found = locked + len(values), None
 
     def _direction(self, count: int | None = None) -> tr.Tensor:
         """A drawn direction that is orthogonal to all columns in use."""

@@ -7,7 +7,7 @@ from typing import Any
 import tensor_runtime as tr
 from tensor_core.errors import ShapeError
 from tensor_linalg.iterative.operators import LinearMap, Operator, Shape, adjoint_of, flat, over, parted
-from tensor_linalg.iterative.results import Callback, Progress, SolverResult, Stop
+from tensor_linalg.iterative.results import Callback, SolverResult, Stop
 from tensor_linalg.networks.truncation import number
 
 
@@ -72,7 +72,7 @@ def lsmr(
             if not tr.any(active):
                 converged = True
                 break
-            if stop.asked(Progress(apply.products, tr.abs(zeta_bar).reshape(batch))):
+            if stop.reached(apply.products, tr.abs(zeta_bar), batch):
                 break
             u = tr.subtract(apply(v), tr.multiply(alpha, u))
             beta = tr.norm(u, axis=0)

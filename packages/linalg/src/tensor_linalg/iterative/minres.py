@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tensor_runtime as tr
 from tensor_linalg.iterative.operators import LinearMap, Operator, flat, over, parted, started
-from tensor_linalg.iterative.results import Callback, Progress, SolverResult, Stop
+from tensor_linalg.iterative.results import Callback, SolverResult, Stop
 from tensor_linalg.products import vecdot
 
 
@@ -65,7 +65,7 @@ def minres(
             if not tr.any(active):
                 converged = True
                 break
-            if stop.asked(Progress(given.products, residuals.reshape(batch))):
+            if stop.reached(given.products, residuals, batch):
                 break
             y = tr.subtract(apply(v), tr.multiply(beta, v_before))
             alpha = tr.real(vecdot(v, y))

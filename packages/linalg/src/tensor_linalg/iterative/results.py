@@ -58,7 +58,7 @@ class Stop:
     """When to stop: a tolerance, a number of products, a callback that answers True.
 
     >>> stop = Stop("demo", None, 10, None, tr.F64, 0.5)
-    >>> stop.tol == 2.0**-26, stop.asked(Progress(10, tr.ones(())))
+    >>> stop.tol == 2.0**-26, stop.asked(10, lambda: Progress(10, tr.ones(())))
     (True, True)
     """
 
@@ -75,7 +75,15 @@ class Stop:
             raise ArgumentError(f"{operation}: callback is no function; accepted: a function of Progress")
         self._callback = callback
 
-    def asked(self, progress: Progress, /) -> bool:
+    def asked(self, products: int, progress: Callable[[], Progress], /) -> bool:
         """Whether somebody wants no more: the callback, which is called, or the limit."""
-        told = self._callback is not None and self._callback(progress) is True
-        return told or progress.iterations >= self.maxiter
+        told = self._callback is not None and self._callback(progress()) is True
+        return told or products >= self.maxiter
+
+    def reached(self, products: int, residuals: tr.Tensor, batch: tuple[int, ...], /) -> bool:
+        """The same, with one residual for each column; nothing is made where nobody looks.
+
+        >>> Stop("demo", None, 10, None, tr.F64, 0.5).reached(9, tr.ones(()), ())
+        False
+        """
+        return self.asked(products, lambda: Progress(products, residuals.reshape(batch)))
