@@ -56,7 +56,8 @@ def eigs(
         tol: stop when every residual |A x - w x| is at most ``tol`` times the largest eigenvalue seen; None for the
             rounding unit to the power 3/4.
         maxiter: products with A at most.
-        basis: vectors that are kept, each as large as ``x0``; None for max(20, 2 k + 4).
+        basis: vectors that are kept, each as large as ``x0``; None for max(20, 2 k + 4). With few beyond k, what
+            converges may be other eigenvalues than those wanted, as with any restarted method.
         seed: of starts that are drawn.
         callback: called with ``Progress`` whenever residuals are looked at; True stops.
 
