@@ -1,8 +1,9 @@
 """Linear algebra for runtime tensors, matrix axes first and batch axes last: ``[M, N, B...]``.
 
 Decompositions, solvers and functions take F32, F64, C32 (two F32) and C64 (two F64) on any backend that binds them;
-``matmul matvec vecdot outer mT mH`` take every dtype. Every error names the batch index of the matrix that
-caused it; the classes live in ``tensor_runtime.errors`` and are offered here too.
+``cg minres gmres lsmr eigsh eigs svds expm_multiply`` take a function of yours as well. ``matmul matvec vecdot outer mT
+mH`` take every dtype. Every error names the batch index of the matrix that caused it; the classes live in
+``tensor_runtime.errors`` and are offered here too.
 """
 
 from __future__ import annotations
@@ -47,6 +48,22 @@ from tensor_linalg.decompositions import (
     svdvals,
 )
 from tensor_linalg.functions import det
+from tensor_linalg.iterative import (
+    EigenResult,
+    ExponentialResult,
+    Progress,
+    SingularResult,
+    SolverResult,
+    cg,
+    eigs,
+    eigsh,
+    expm_multiply,
+    gmres,
+    lsmr,
+    minres,
+    svds,
+)
+from tensor_linalg.networks import SplitResult, TruncatedSVDResult, split, svd_truncated
 from tensor_linalg.products import matmul, matvec, mH, mT, outer, vecdot
 from tensor_linalg.solving import inv, solve
 from tensor_linalg.version import __version__ as __version__
@@ -61,7 +78,9 @@ from tensor_runtime.errors import (
 __all__ = [
     "CompleteLUResult",
     "EigResult",
+    "EigenResult",
     "EighResult",
+    "ExponentialResult",
     "HessenbergResult",
     "LDLResult",
     "LQResult",
@@ -73,22 +92,33 @@ __all__ = [
     "NotPositiveDefiniteError",
     "PivotedQRResult",
     "PolarResult",
+    "Progress",
     "QLResult",
     "QRResult",
     "RQResult",
     "SVDResult",
     "SchurResult",
     "SingularMatrixError",
+    "SingularResult",
+    "SolverResult",
+    "SplitResult",
+    "TruncatedSVDResult",
+    "cg",
     "cholesky",
     "det",
     "eig",
     "eigh",
+    "eigs",
+    "eigsh",
     "eigvals",
     "eigvalsh",
+    "expm_multiply",
+    "gmres",
     "hessenberg",
     "inv",
     "ldl",
     "lq",
+    "lsmr",
     "lu",
     "lu_factor",
     "lu_solve",
@@ -96,6 +126,7 @@ __all__ = [
     "mT",
     "matmul",
     "matvec",
+    "minres",
     "outer",
     "polar",
     "ql",
@@ -107,7 +138,10 @@ __all__ = [
     "rq",
     "schur",
     "solve",
+    "split",
     "svd",
+    "svd_truncated",
+    "svds",
     "svdvals",
     "vecdot",
 ]

@@ -25,13 +25,20 @@ _KERNELS: Final = (
 _OPTIONS: Final = ("lu_complete", "qr_complete", "svd_full")
 """Kernels that options of operations ask for."""
 _COMPOSED: Final = (
+    "cg",
+    "eigs",
+    "eigsh",
+    "expm_multiply",
+    "gmres",
     "lq",
+    "lsmr",
     "lu",
     "lu_solve",
     "mH",
     "mT",
     "matmul",
     "matvec",
+    "minres",
     "outer",
     "polar",
     "ql",
@@ -39,6 +46,9 @@ _COMPOSED: Final = (
     "randomized_eigh",
     "randomized_svd",
     "rq",
+    "split",
+    "svd_truncated",
+    "svds",
     "vecdot",
 )
 

@@ -25,6 +25,7 @@ class Case(NamedTuple):
     ulps: int = 0  # rounding units of the dtype allowed, relative to the largest element; 0 means the same bits
     error: type[TensorError] | None = None  # what the call raises instead
     shares: bool = False  # the result may share the operand's elements: a view, or the operand itself
+    reads: bool = False  # the call may bring elements to the host, as what decides by them must
     compared: Callable[..., Any] | None = None  # from operands and results to the tensors expected; None: the results
 
     @property

@@ -1,0 +1,30 @@
+"""Small results as Python numbers: by them iterations and truncations decide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensor_runtime as tr
+
+
+def numbers(x: tr.Tensor, /) -> list[Any]:
+    """The elements as nested lists of Python numbers; a download where the tensor lies on a device.
+
+    >>> numbers(tr.tensor([1.0, 2.0]))
+    [1.0, 2.0]
+    """
+    here = x if x.placement is tr.CPU else tr.to(x, tr.CPU)
+    found: list[Any] = here.to_numpy().tolist()
+    return found
+
+
+def placed(values: Sequence[complex], like: tr.Tensor, dtype: tr.DType, /) -> tr.Tensor:
+    """A tensor of rank 1 of these numbers, where another tensor lies.
+
+    >>> placed([1.0, 2.0], tr.ones(()), tr.F64).to_numpy().tolist()
+    [1.0, 2.0]
+    """
+    if len(values) == 1:  # much the cheapest
+        return tr.full((1,), values[0], dtype=dtype, placement=like.placement)
+    return tr.tensor(list(values), dtype=dtype, placement=like.placement)

@@ -1,0 +1,39 @@
+"""Krylov methods for a caller's function on tensors of any rank: systems, eigenvalues, singular values, exponentials.
+
+A map is a function from a tensor to a tensor of the same shape, whatever its rank, or a tensor ``[*shape, *shape]``;
+nobody flattens anything. Vectors lie in one tensor, products with them are ``dot_general``, and each step reads a
+number or two back to the host, by which it decides. The same start gives the same bits on one machine.
+
+Where a right-hand side has trailing batch axes, each column is iterated with numbers of its own.
+
+A callback is told ``Progress`` and stops the iteration by returning True. Ctrl-C stops it too: the best so far is
+returned, with ``interrupted=True``. Nothing is raised where an iteration does not converge: ``converged`` says so.
+"""
+
+from __future__ import annotations
+
+from tensor_linalg.iterative.cg import cg
+from tensor_linalg.iterative.eigs import eigs
+from tensor_linalg.iterative.eigsh import eigsh
+from tensor_linalg.iterative.expm_multiply import ExponentialResult, expm_multiply
+from tensor_linalg.iterative.gmres import gmres
+from tensor_linalg.iterative.lsmr import lsmr
+from tensor_linalg.iterative.minres import minres
+from tensor_linalg.iterative.results import EigenResult, Progress, SolverResult
+from tensor_linalg.iterative.svds import SingularResult, svds
+
+__all__ = [
+    "EigenResult",
+    "ExponentialResult",
+    "Progress",
+    "SingularResult",
+    "SolverResult",
+    "cg",
+    "eigs",
+    "eigsh",
+    "expm_multiply",
+    "gmres",
+    "lsmr",
+    "minres",
+    "svds",
+]

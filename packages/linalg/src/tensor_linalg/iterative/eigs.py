@@ -1,0 +1,224 @@
+"""Some eigenvalues of any square maps, by the restarted Arnoldi process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any, Final
+
+import tensor_runtime as tr
+from tensor_core.errors import ArgumentError
+from tensor_linalg.decompositions import eig, qr
+from tensor_linalg.host import numbers, placed
+from tensor_linalg.iterative.basis import Basis
+from tensor_linalg.iterative.eigsh import start_vector
+from tensor_linalg.iterative.operators import EPS, LinearMap, Operator
+from tensor_linalg.iterative.results import Callback, EigenResult, Progress, Stop
+from tensor_linalg.products import matmul, mH
+from tensor_runtime.dispatch.arguments import choice, whole
+
+_ORDERS: Final[dict[str, Callable[[complex], tuple[float, float]]]] = {
+    "LM": lambda z: (-abs(z), -z.imag),
+    "SM": lambda z: (abs(z), -z.imag),
+    "LR": lambda z: (-z.real, -z.imag),
+    "SR": lambda z: (z.real, -z.imag),
+    "LI": lambda z: (-z.imag, -z.real),
+    "SI": lambda z: (z.imag, -z.real),
+}
+"""What is smallest for the eigenvalue wanted first."""
+
+
+def eigs(
+    a: Operator,
+    x0: tr.Tensor | None = None,
+    /,
+    *,
+    k: int = 1,
+    which: str = "LM",
+    tol: float | None = None,
+    maxiter: int = 3000,
+    basis: int | None = None,
+    seed: int = 0,
+    callback: Callback | None = None,
+) -> EigenResult:
+    """Some eigenvalues and right eigenvectors of any square map that is known by its products.
+
+    The Arnoldi process in complex arithmetic, in a basis of fixed size: when it is full, the span of the best
+    approximations stays, and the rest begins anew.
+
+    Args:
+        a: a function from a tensor of the shape of ``x0``, whatever its rank, to one of that shape, or a tensor
+            [*shape, *shape]. A function is given complex tensors.
+        x0: where to start; it also says shape and place of vectors. Beside a matrix it may be left out.
+        k: how many eigenpairs.
+        which: "LM" and "SM" for the largest and smallest magnitude, "LR" and "SR" for real parts, "LI" and "SI" for
+            imaginary parts (not their magnitudes).
+        tol: stop when every residual |A x - w x| is at most ``tol`` times the largest eigenvalue seen; None for the
+            rounding unit to the power 3/4.
+        maxiter: products with A at most.
+        basis: vectors that are kept, each as large as ``x0``; None for max(20, 2 k + 4). With few beyond k, what
+            converges may be other eigenvalues than those wanted, as with any restarted method.
+        seed: of starts that are drawn.
+        callback: called with ``Progress`` whenever residuals are looked at; True stops.
+
+    Returns:
+        As ``eigsh``, with complex eigenvalues [k], the wanted first, and eigenvectors [*shape, k] of norm 1 that are
+        not orthogonal in general. Of an eigenvalue with several eigenvectors one is found.
+
+    Raises:
+        ShapeError, DTypeError, ArgumentError: what the function gave, or an option, does not fit.
+        NotConvergedError: LAPACK's iteration failed for the small matrix.
+
+    Source: G. W. Stewart, SIAM J. Matrix Anal. Appl. 23, 601 (2002): the restart, here on a basis of the wanted
+    eigenvectors in place of ordered Schur vectors.
+
+    >>> found = eigs(tr.tensor([[0.0, -2.0], [2.0, 0.0]]), k=2)
+    >>> [complex(round(w.real, 9), round(w.imag, 9)) for w in found.eigenvalues.to_numpy().tolist()]
+    [2j, -2j]
+    """
+    start = start_vector("eigs", a, x0, seed)
+    size = prod(start.shape)
+    k = whole("eigs", "k", k)
+    if not 1 <= k <= size:
+        raise ArgumentError(f"eigs: k is {k}; accepted: 1 to {size}, the extent of the space", operation="eigs")
+    choice("eigs", "which", which, tuple(_ORDERS))
+    room = max(20, 2 * k + 4) if basis is None else whole("eigs", "basis", basis)
+    if room < k + 3:
+        raise ArgumentError(f"eigs: basis is {room}; accepted: at least k + 3, which is {k + 3}", operation="eigs")
+    apply = LinearMap("eigs", a, start.shape, ())
+    stop = Stop("eigs", tol, maxiter, callback, start.dtype, 0.75)
+    arnoldi = _Arnoldi(apply, start.reshape((size,)), min(room, size), _ORDERS[which], stop, seed)
+    converged = interrupted = False
+    try:
+        converged = arnoldi.search(k)
+    except KeyboardInterrupt:
+        interrupted = True
+    values, residuals, vectors = arnoldi.pairs(k)
+    return EigenResult(
+        placed(values, vectors, vectors.dtype),
+        vectors.reshape((*start.shape, len(values))),
+        converged,
+        apply.products,
+        placed(residuals, vectors, vectors.dtype.component),
+        interrupted,
+    )
+
+
+class _Ritz:
+    """Approximations with the wanted first: values, residuals, and the vectors' coefficients, of norm 1."""
+
+    def __init__(self, h: tr.Tensor, growth: tr.Tensor, order: Callable[[complex], Any]) -> None:
+        values, vectors = eig(h)
+        last = tr.abs(tr.dot_general(growth, vectors, contracting=((0,), (0,))))
+        found, lengths = numbers(values), numbers(last)
+        self.order = sorted(range(len(found)), key=lambda position: order(found[position]))
+        self.values: list[complex] = [found[position] for position in self.order]
+        self.residuals: list[float] = [lengths[position] for position in self.order]
+        self._vectors = vectors
+
+    def coefficients(self, count: int) -> tr.Tensor:
+        """Of the first so many."""
+        return tr.stack([self._vectors[:, position] for position in self.order[:count]], axis=1)
+
+
+class _Arnoldi:
+    """A V = V H + v g: a basis V, its matrix H, the next direction v, and the row g that says how A leaves the span."""
+
+    def __init__(
+        self, apply: LinearMap, start: tr.Tensor, size: int, order: Callable[[complex], Any], stop: Stop, seed: int
+    ) -> None:
+        self._apply, self._size, self._order, self._stop, self._seed = apply, size, order, stop, seed
+        dtype = tr.promote(start.dtype, tr.C32)
+        self._like = tr.convert(start, dtype)
+        self._eps, self._drawn, self._count, self._scale = EPS[dtype], 0, 0, 0.0
+        self._basis = Basis(self._like, size + 1)
+        self._h = tr.zeros((size, size), dtype=dtype, placement=start.placement)
+        self._growth = tr.zeros((size,), dtype=dtype, placement=start.placement)
+        self._write_h, self._write_growth = tr.mutable_view(self._h), tr.mutable_view(self._growth)
+        length = float(tr.norm(start))
+        self._basis.set(0, tr.divide(self._like, length) if length else self._direction(0))
+
+    def search(self, k: int) -> bool:
+        """Grow the space until k pairs of it have converged."""
+        while True:
+            invariant = self._grow()
+            full = self._count == self._size
+            left = invariant and self._count < self._like.size  # an invariant space, left by one more product
+            if self._count < k or ((self._count % 2 or left) and not full):
+                continue
+            ritz = self._ritz()
+            self._scale = max(self._scale, *map(abs, ritz.values))
+            bound = self._stop.tol * self._scale
+            if all(residual <= bound for residual in ritz.residuals[:k]) or self._count == self._like.size:
+                return True
+            if self._asked(ritz, k):
+                return False
+            if full:
+                self._restart(ritz, k)
+
+    def _asked(self, ritz: _Ritz, k: int) -> bool:
+        def progress() -> Progress:
+            residuals = placed(ritz.residuals[:k], self._h, self._h.dtype.component)
+            return Progress(self._apply.products, residuals, placed(ritz.values[:k], self._h, self._h.dtype))
+
+        return self._stop.asked(self._apply.products, progress)
+
+    def pairs(self, k: int) -> tuple[list[complex], list[float], tr.Tensor]:
+        """The best k values, their residuals, and vectors [n, k]."""
+        if not self._count:
+            return [], [], self._basis[:0]
+        ritz = self._ritz()
+        count = min(k, self._count)
+        return ritz.values[:count], ritz.residuals[:count], self._basis.combined(ritz.coefficients(count))
+
+    def _ritz(self) -> _Ritz:
+        return _Ritz(self._h[: self._count, : self._count], self._growth[: self._count], self._order)
+
+    def _grow(self) -> bool:
+        """One product and a new direction; whether the space is invariant."""
+        j = self._count
+        w = self._apply(self._basis[j])
+        rest, h = self._basis.orthogonalized(w, j + 1)
+        beta, whole_length = float(tr.norm(rest)), float(tr.norm(w))
+        invariant = beta <= 10 * self._eps * max(whole_length, self._scale)
+        if j + 1 < self._like.size:
+            if invariant:
+                following = self._direction(j + 1)
+            else:
+                following = tr.divide(rest, beta)
+                if beta < self._eps**0.5 * whole_length:  # what rounding left has grown by the division
+                    following = self._orthonormal(following, j + 1)
+            self._basis.set(j + 1, following)
+        self._write_h[j, :j] = self._growth[:j]  # what led out of the span leads to its new column
+        self._write_h[: j + 1, j] = h
+        self._write_growth[...] = 0.0
+        self._write_growth[j] = 0.0 if invariant else beta
+        self._count = j + 1
+        return invariant
+
+    def _restart(self, ritz: _Ritz, k: int) -> None:
+        """Keep the span of what is wanted and of half of the rest; the direction of growth stays."""
+        keep = k + (self._size - k) // 2
+        turn = qr(ritz.coefficients(keep)).q
+        small = matmul(mH(turn), matmul(self._h, turn))
+        growth = tr.dot_general(self._growth, turn, contracting=((0,), (0,)))
+        direction, vectors = tr.copy(self._basis[self._count]), self._basis.combined(turn)
+        self._basis.set(slice(0, keep), vectors)
+        self._basis.set(keep, direction)
+        self._write_h[...] = 0.0
+        self._write_h[:keep, :keep] = small
+        self._write_growth[...] = 0.0
+        self._write_growth[:keep] = growth
+        self._count = keep
+
+    def _direction(self, count: int) -> tr.Tensor:
+        """A drawn direction that is orthogonal to the first columns."""
+        self._drawn += 1
+        like = self._like
+        drawn = tr.normal(like.shape, seed=self._seed, stream=self._drawn, dtype=like.dtype, placement=like.placement)
+        return self._orthonormal(drawn, count)
+
+    def _orthonormal(self, v: tr.Tensor, count: int) -> tr.Tensor:
+        if count:
+            v, _ = self._basis.orthogonalized(v, count)
+        return tr.divide(v, tr.norm(v))

@@ -1,0 +1,152 @@
+"""Some eigenvalues of Hermitian maps, by thick-restart Lanczos."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import tensor_runtime as tr
+from tensor_core.dtypes import FLOATING
+from tensor_core.errors import ArgumentError, DTypeError
+from tensor_linalg.host import placed
+from tensor_linalg.iterative.lanczos import Lanczos
+from tensor_linalg.iterative.operators import LinearMap, Operator
+from tensor_linalg.iterative.results import Callback, EigenResult, Stop
+from tensor_linalg.solving import inv
+from tensor_runtime.dispatch.arguments import choice, flag, whole
+
+_ORDERS: dict[str, Callable[[float], float]] = {"SA": lambda w: w, "LA": lambda w: -w, "LM": lambda w: -abs(w)}
+"""What is smallest for the eigenvalue wanted first."""
+
+
+def eigsh(
+    a: Operator,
+    x0: tr.Tensor | None = None,
+    /,
+    *,
+    k: int = 1,
+    which: str = "SA",
+    sigma: float | None = None,
+    solve: Operator | None = None,
+    tol: float | None = None,
+    maxiter: int = 3000,
+    basis: int | None = None,
+    multiplets: bool = True,
+    seed: int = 0,
+    callback: Callback | None = None,
+) -> EigenResult:
+    """Some eigenvalues and eigenvectors of a Hermitian map that is known by its products.
+
+    Lanczos with full reorthogonalisation in a basis of fixed size: when it is full, the best approximations stay and
+    the rest begins anew. Eigenvectors that have been found are locked.
+
+    Args:
+        a: a function from a tensor of the shape of ``x0``, whatever its rank, to one of that shape, or a tensor
+            [*shape, *shape].
+        x0: where to start; it also says shape, dtype and place of vectors. Beside a matrix it may be left out: normal
+            numbers are drawn from ``seed``.
+        k: how many eigenpairs.
+        which: "SA" for the smallest eigenvalues, "LA" for the largest, "LM" for those of largest magnitude; of
+            ``sigma``, those nearest.
+        sigma: a real number; look for the eigenvalues nearest to it, by products with the inverse of A - sigma.
+        solve: that inverse as a function, such as one that calls ``minres``; a matrix is inverted without it.
+        tol: stop when every residual |A x - w x| is at most ``tol`` times the largest eigenvalue seen (with ``sigma``
+            of the inverse). None for the rounding unit to the power 3/4. The error of an eigenvalue is about the
+            square of its residual over its distance to the next.
+        maxiter: products with A at most.
+        basis: vectors that are kept, each as large as ``x0``; None for max(20, 2 k + 4).
+        multiplets: with ``k`` above 1, search what is orthogonal to all that was found, from another start, until
+            nothing that belongs among it is left. A Krylov space holds one vector of each multiplet alone; without
+            this search, which about doubles the products, copies are found by rounding or not at all.
+        seed: of starts that are drawn.
+        callback: called with ``Progress`` whenever residuals are looked at; True stops.
+
+    Returns:
+        eigenvalues [k] real and ascending; eigenvectors [*shape, k], orthonormal; whether all have converged; the
+        number of products; residuals [k], as the recurrence has them (with ``sigma`` those of the inverse); and whether
+        Ctrl-C stopped it. Where it was stopped, the best so far, perhaps fewer than k. Phases are as they come.
+
+    Raises:
+        ShapeError, DTypeError, ArgumentError: what the function gave, or an option, does not fit.
+
+    Source: K. Wu and H. Simon, SIAM J. Matrix Anal. Appl. 22, 602 (2000).
+
+    >>> def second_difference(x):
+    ...     return x * 2.0 - tr.roll(x, 1, 0) - tr.roll(x, -1, 0)
+    >>> found = eigsh(second_difference, tr.normal((100,), seed=1), k=3)
+    >>> found.eigenvalues.to_numpy().round(6).tolist()  # 2 - 2 cos(2 π j / 100), twice each but for j = 0
+    [0.0, 0.003947, 0.003947]
+    """
+    start = start_vector("eigsh", a, x0, seed)
+    size = prod(start.shape)
+    k = whole("eigsh", "k", k)
+    if not 1 <= k <= size:
+        raise ArgumentError(f"eigsh: k is {k}; accepted: 1 to {size}, the extent of the space", operation="eigsh")
+    choice("eigsh", "which", which, tuple(_ORDERS))
+    room = max(20, 2 * k + 4) if basis is None else whole("eigsh", "basis", basis)
+    if room < k + 3:
+        raise ArgumentError(f"eigsh: basis is {room}; accepted: at least k + 3, which is {k + 3}", operation="eigsh")
+    if sigma is None:
+        apply, order = LinearMap("eigsh", a, start.shape, ()), _ORDERS[which]
+    else:
+        apply, order = LinearMap("eigsh", _inverse(a, solve, sigma, size), start.shape, ()), _ORDERS["LM"]
+    stop = Stop("eigsh", tol, maxiter, callback, start.dtype, 0.75)
+    lanczos = Lanczos(apply, start.reshape((size,)), min(room, size), order, stop, seed)
+    converged, interrupted = lanczos.run(k, flag("eigsh", "multiplets", multiplets) and k > 1)
+    return _result(lanczos, k, start.shape, sigma, converged, interrupted)
+
+
+def start_vector(operation: str, a: Operator, x0: Any, seed: int, /) -> tr.Tensor:
+    """The start that was given, or normal numbers of the shape that a matrix takes.
+
+    >>> start_vector("demo", tr.eye(3), None, 0).shape
+    (3,)
+    """
+    if x0 is None:
+        if not isinstance(a, tr.Tensor):
+            raise ArgumentError(
+                f"{operation}: beside a function x0 is needed, for shape and dtype: normal(shape, seed=1) will do",
+                operation=operation,
+            )
+        return tr.normal(a.shape[a.rank // 2 :], seed=seed, dtype=a.dtype, placement=a.placement)
+    if not isinstance(x0, tr.Tensor) or x0.dtype not in FLOATING:
+        found = x0.dtype if isinstance(x0, tr.Tensor) else type(x0).__name__
+        raise DTypeError(f"{operation}: x0 is {found}; accepted: C32, C64, F32, F64", operation=operation)
+    return x0
+
+
+def _inverse(a: Operator, solve: Operator | None, sigma: Any, size: int) -> Operator:
+    if not isinstance(sigma, (int, float)) or isinstance(sigma, bool):
+        raise ArgumentError(f"eigsh: sigma is a {type(sigma).__name__}; accepted: a real number", operation="eigsh")
+    if solve is not None:
+        return solve
+    if not isinstance(a, tr.Tensor):
+        raise ArgumentError(
+            "eigsh: sigma beside a function needs solve=, a function that applies the inverse of A - sigma, such as "
+            "lambda b: minres(a, b, shift=sigma, tol=1e-12).x",
+            operation="eigsh",
+        )
+    matrix = a.reshape((size, size))
+    one = tr.eye(size, dtype=a.dtype, placement=a.placement)
+    return inv(tr.subtract(matrix, tr.multiply(one, float(sigma)))).reshape(a.shape)
+
+
+def _result(
+    lanczos: Lanczos, k: int, shape: tuple[int, ...], sigma: float | None, converged: bool, interrupted: bool
+) -> EigenResult:
+    values, residuals, vectors = lanczos.pairs(k)
+    if sigma is not None:
+        values = [sigma + 1 / value for value in values]
+    order = sorted(range(len(values)), key=values.__getitem__)
+    if order != list(range(len(values))):
+        vectors = tr.stack([vectors[:, position] for position in order], axis=1)
+    component = vectors.dtype.component
+    return EigenResult(
+        placed([values[position] for position in order], vectors, component),
+        vectors.reshape((*shape, len(order))),
+        converged,
+        lanczos.apply.products,
+        placed([residuals[position] for position in order], vectors, component),
+        interrupted,
+    )

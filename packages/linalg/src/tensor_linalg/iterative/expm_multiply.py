@@ -1,0 +1,232 @@
+"""The exponential of a map times vectors, in Krylov spaces."""
+
+from __future__ import annotations
+
+from math import ceil, inf, isfinite, log2
+from typing import Any, NamedTuple
+
+import tensor_runtime as tr
+from tensor_core.errors import ArgumentError
+from tensor_linalg.decompositions.eigh import eigh
+from tensor_linalg.iterative.basis import Basis
+from tensor_linalg.iterative.operators import EPS, LinearMap, Operator, flat, over, parted
+from tensor_linalg.iterative.results import Callback, Stop
+from tensor_linalg.products import matmul, matvec
+from tensor_linalg.results import fields_text
+from tensor_runtime.dispatch.arguments import flag, whole
+
+_LOOK = 3
+"""The error is estimated whenever so many vectors have come."""
+_TAYLOR_DEGREE = 16
+"""Of a matrix of norm at most 1/2, what is left out is below 2⁻¹⁷ / 17! or 2e-20."""
+
+
+class ExponentialResult(NamedTuple):
+    """exp(t A) v, or where it was stopped, exp(reached t A) v."""
+
+    x: tr.Tensor
+    converged: bool
+    iterations: int
+    errors: tr.Tensor
+    reached: float
+    interrupted: bool
+
+    def __repr__(self) -> str:
+        return fields_text(self)
+
+
+def expm_multiply(
+    a: Operator,
+    v: tr.Tensor,
+    /,
+    t: complex = 1.0,
+    *,
+    hermitian: bool = False,
+    tol: float | None = None,
+    maxiter: int = 3000,
+    basis: int = 30,
+    batch_rank: int = 0,
+    callback: Callback | None = None,
+) -> ExponentialResult:
+    """exp(t A) v for an A that is known by its products, in Krylov spaces with an estimate of the error.
+
+    A space grows until the estimate is small enough; when it is full, only a part of the time is gone through, as
+    large as the estimate allows, and the next space starts there. Of Hermitian maps the small exponentials are made of
+    eigenvalues, so that with an imaginary ``t`` the norm is kept to rounding.
+
+    Args:
+        a: a function from a tensor of the shape of ``v`` to one of that shape, or a tensor [*shape, *shape].
+        v: any shape, of which the last ``batch_rank`` axes count independent vectors.
+        t: a number, complex where it is a time of quantum mechanics: -1j * time.
+        hermitian: whether A is; of a map that is not, the result is then wrong.
+        tol: the estimated errors of all parts add up to at most ``tol`` times a norm, of each part the larger of those
+            before and after it; None for the dtype's rounding unit to the power 3/4.
+        maxiter: products with A at most.
+        basis: vectors that are kept, each as large as ``v``.
+        batch_rank: see ``v``.
+        callback: called with ``Progress`` (residuals: the errors so far) after each space; True stops.
+
+    Returns:
+        x as ``v``, complex where ``v``, A or ``t`` is; whether all the time was gone through; the number of products;
+        the estimated errors [B...]; which share of ``t`` was reached; and whether Ctrl-C stopped it.
+
+    Raises:
+        ShapeError, DTypeError, ArgumentError: what the function gave, or an option, does not fit.
+
+    Source: R. B. Sidje, ACM Trans. Math. Softw. 24, 130 (1998); Y. Saad, SIAM J. Numer. Anal. 29, 209 (1992).
+
+    >>> a = tr.tensor([[0.0, 1.0], [-1.0, 0.0]])  # turns by t
+    >>> expm_multiply(a, tr.tensor([1.0, 0.0]), 0.5).x.to_numpy().round(9).tolist()
+    [0.877582562, -0.479425539]
+    """
+    core, batch = parted("expm_multiply", a, v, batch_rank)
+    apply = LinearMap("expm_multiply", a, core, batch)
+    t = _time(t)
+    size = whole("expm_multiply", "basis", basis)
+    if size < 2:
+        raise ArgumentError(f"expm_multiply: basis is {basis}; accepted: at least 2", operation="expm_multiply")
+    stop = Stop("expm_multiply", tol, maxiter, callback, v.dtype, 0.75)
+    x = flat(v, core, batch)
+    if isinstance(t, complex):
+        x = tr.convert(x, tr.promote(x.dtype, tr.C32))
+    size = min(size, max(x.shape[0], 1))
+    errors, reached, interrupted = tr.multiply(tr.norm(x, axis=0), 0.0), 0.0, False
+    small: type[_Small] = _HermitianSmall if flag("expm_multiply", "hermitian", hermitian) else _Small
+    try:
+        while reached < 1 and x.size:
+            space = _grown(apply, x, size, small, t, 1 - reached, stop)
+            step, lost, x_next = space
+            x, errors, reached = x_next, tr.add(errors, lost), 1.0 if step >= 1 - reached else reached + step
+            if reached < 1 and stop.reached(apply.products, errors, batch):
+                break
+    except KeyboardInterrupt:
+        interrupted = True
+    done = reached >= 1 or not x.size
+    return ExponentialResult(
+        x.reshape(v.shape), done, apply.products, errors.reshape(batch), 1.0 if done else reached, interrupted
+    )
+
+
+def _time(t: Any) -> float | complex:
+    if isinstance(t, (int, float)) and not isinstance(t, bool) and isfinite(t):
+        return float(t)
+    if isinstance(t, complex) and isfinite(t.real) and isfinite(t.imag):
+        return t
+    raise ArgumentError("expm_multiply: t is no finite number; accepted: a float or complex", operation="expm_multiply")
+
+
+class _Small:
+    """exp(t H) e₁ and φ₁(t H) e₁ of small matrices [m, m, C...], with φ₁(z) = (exp(z) - 1) / z, for several t."""
+
+    def __init__(self, h: tr.Tensor, /) -> None:
+        self._h = h
+
+    def columns(self, t: complex, /) -> tuple[tr.Tensor, tr.Tensor]:
+        """Both of one exponential: that of t H with e₁ as one more column, over a row of zeros."""
+        m, _, *columns = self._h.shape
+        h = tr.multiply(self._h, t)
+        whole_matrix = tr.zeros((m + 1, m + 1, *columns), dtype=h.dtype, placement=h.placement)
+        write = tr.mutable_view(whole_matrix)
+        write[:m, :m] = h
+        write[0, m] = 1.0
+        found = _exponential(whole_matrix)
+        return found[:m, 0], found[:m, m]
+
+
+class _HermitianSmall(_Small):
+    """The same by eigenvalues, which are found once."""
+
+    def __init__(self, h: tr.Tensor, /) -> None:
+        self._values, self._vectors = eigh(_adjoint(h))  # coefficients stand in the upper triangle, the lower is read
+        self._first = tr.conj(self._vectors[0])
+
+    def columns(self, t: complex, /) -> tuple[tr.Tensor, tr.Tensor]:
+        """As above."""
+        z = tr.multiply(self._values, t)
+        less_one = tr.expm1(z)
+        there = tr.abs(z) > 0
+        phi = tr.where(there, tr.divide(less_one, tr.where(there, z, 1.0)), 1.0)
+        exponential, phi = (tr.multiply(one, self._first) for one in (tr.exp(z), phi))
+        return matvec(self._vectors, exponential), matvec(self._vectors, phi)
+
+
+def _exponential(a: tr.Tensor) -> tr.Tensor:
+    """By squaring a Taylor polynomial."""
+    largest = float(tr.max(tr.sum(tr.abs(a), axis=0)))
+    squarings = max(0, ceil(log2(largest)) + 1) if largest else 0
+    scaled = tr.multiply(a, 2.0**-squarings)
+    one = (
+        tr.expand_dims(tr.eye(a.shape[0], dtype=a.dtype, placement=a.placement), 2)
+        if a.rank == 3
+        else tr.eye(a.shape[0], dtype=a.dtype, placement=a.placement)
+    )
+    result = tr.add(one, tr.multiply(scaled, 1 / _TAYLOR_DEGREE))
+    for degree in range(_TAYLOR_DEGREE - 1, 0, -1):  # Horner's rule
+        result = tr.add(one, tr.multiply(matmul(scaled, result), 1 / degree))
+    for _ in range(squarings):
+        result = matmul(result, result)
+    return result
+
+
+class _Part(NamedTuple):
+    """A part of the time: coefficients of the vectors after it, what they lose, and its ratio to what may be lost."""
+
+    step: float
+    coefficients: tr.Tensor
+    lost: tr.Tensor
+    excess: float
+
+
+def _part(small: _Small, t: complex, step: float, next_length: tr.Tensor, tol: float) -> _Part:
+    """What is lost is about the first vector that the space does not hold, for unit vectors at the start."""
+    coefficients, phi = small.columns(t * step)
+    lost = tr.multiply(tr.multiply(next_length, abs(t) * step), tr.abs(phi[-1]))
+    allowed = tr.multiply(tr.maximum(tr.norm(coefficients, axis=0), 1.0), tol * step)
+    excess = float(tr.max(over(lost, allowed)))
+    return _Part(step, coefficients, lost, excess if isfinite(excess) else inf)
+
+
+def _grown(
+    apply: LinearMap, x: tr.Tensor, size: int, make: type[_Small], t: complex, left: float, stop: Stop
+) -> tuple[float, tr.Tensor, tr.Tensor]:
+    """One space: the share of t it goes through, what is lost, and the vectors there."""
+    length = tr.norm(x, axis=0)
+    first = over(x, length)
+    w = apply(first)
+    like = tr.add(tr.multiply(w, 0.0), tr.multiply(first, 0.0))
+    basis = Basis(like, size + 1)
+    basis.set(0, first)
+    h = tr.zeros((size + 1, size, *like.shape[1:]), dtype=like.dtype, placement=like.placement)
+    write = tr.mutable_view(h)
+    scale, count = tr.norm(w, axis=0), 0
+    while True:
+        rest, coefficients = basis.orthogonalized(w, count + 1)
+        beta = tr.norm(rest, axis=0)
+        beta = tr.where(beta > tr.multiply(scale, 10 * EPS[like.dtype]), beta, 0.0)
+        write[: count + 1, count] = coefficients
+        write[count + 1, count] = beta
+        count += 1
+        full = count == size or apply.products >= stop.maxiter
+        if full or count % _LOOK == 0:
+            small = make(h[:count, :count])
+            part = _part(small, t, left, beta, stop.tol)
+            if part.excess <= 1 or full:
+                part = _shortened(part, small, t, beta, stop.tol, count)
+                whole_part = basis.combined(tr.multiply(part.coefficients, length))
+                return part.step, tr.multiply(part.lost, length), whole_part
+        basis.set(count, over(rest, beta))
+        w = apply(basis[count])
+        scale = tr.maximum(scale, tr.norm(w, axis=0))
+
+
+def _shortened(part: _Part, small: _Small, t: complex, next_length: tr.Tensor, tol: float, count: int) -> _Part:
+    """A part so short that it loses no more than it may; an error goes with the power ``count`` of the step."""
+    while part.excess > 1:
+        step = part.step * max(0.1, min(0.8, 0.9 * part.excess ** (-1 / (count + 1))))
+        part = _part(small, t, step, next_length, tol)
+    return part
+
+
+def _adjoint(h: tr.Tensor) -> tr.Tensor:
+    turned = tr.permute_axes(h, (1, 0, *range(2, h.rank)))
+    return tr.conj(turned) if h.dtype.kind == "complex" else turned

@@ -1,0 +1,140 @@
+"""Minimal residuals over Krylov spaces by the Arnoldi process, restarted: any square system."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import tensor_runtime as tr
+from tensor_core.errors import ArgumentError
+from tensor_linalg.decompositions.svd import svd
+from tensor_linalg.iterative.basis import Basis
+from tensor_linalg.iterative.operators import EPS, LinearMap, Operator, flat, parted, started
+from tensor_linalg.iterative.results import Callback, SolverResult, Stop
+from tensor_linalg.products import matvec, vecdot
+from tensor_runtime.dispatch.arguments import whole
+
+
+def gmres(
+    a: Operator,
+    b: tr.Tensor,
+    /,
+    x0: tr.Tensor | None = None,
+    *,
+    preconditioner: Operator | None = None,
+    restart: int = 30,
+    tol: float | None = None,
+    maxiter: int = 1000,
+    batch_rank: int = 0,
+    callback: Callback | None = None,
+) -> SolverResult:
+    """Solve A x = b for a square A that is known by its products, by restarted GMRES.
+
+    Args:
+        a: a function from a tensor of the shape of ``b`` to one of that shape, or a tensor [*shape, *shape].
+        b, x0, tol, maxiter, batch_rank, callback: as for ``cg``.
+        preconditioner: the same of a map that is about the inverse of A. It is applied on the right, so that residuals
+            are those of the system itself.
+        restart: vectors that are kept, each as large as ``b``.
+
+    Returns:
+        As ``cg``; the residuals are computed from x.
+
+    Raises:
+        ShapeError, DTypeError, ArgumentError: what the function gave, or an option, does not fit.
+
+    Source: Y. Saad and M. H. Schultz, SIAM J. Sci. Stat. Comput. 7, 856 (1986); the residual of each step by the vector
+    that the Hessenberg matrix maps to zero, E. H. Ayachour, J. Comput. Appl. Math. 159, 269 (2003).
+
+    >>> a = tr.tensor([[1.0, 2.0], [0.0, 1.0]])
+    >>> gmres(a, tr.tensor([3.0, 1.0])).x.to_numpy().round(6).tolist()
+    [1.0, 1.0]
+    """
+    core, batch = parted("gmres", a, b, batch_rank)
+    apply = LinearMap("gmres", a, core, batch)
+    precondition = None if preconditioner is None else LinearMap("gmres", preconditioner, core, batch)
+    right = flat(b, core, batch)
+    stop = Stop("gmres", tol, maxiter, callback, b.dtype, 0.5)
+    if whole("gmres", "restart", restart) < 1:
+        raise ArgumentError(f"gmres: restart is {restart}; accepted: at least 1", operation="gmres")
+    size = min(restart, max(right.shape[0], 1))
+    x, r = started(apply, right, x0)
+    bound = tr.multiply(tr.norm(right, axis=0), stop.tol)
+    converged = interrupted = asked = False
+    while not (converged := not tr.any(tr.norm(r, axis=0) > bound)) and not (interrupted or asked):
+        found = _cycle(apply, precondition, r, bound, size, stop, batch)
+        interrupted, asked = found.interrupted, found.asked
+        try:
+            x = tr.add(x, found.change)
+            r = tr.subtract(right, apply(x))
+        except KeyboardInterrupt:
+            interrupted = True
+    return SolverResult(x.reshape(b.shape), converged, apply.products, tr.norm(r, axis=0).reshape(batch), interrupted)
+
+
+class _Cycle(NamedTuple):
+    change: tr.Tensor
+    interrupted: bool
+    asked: bool
+
+
+def _cycle(
+    apply: LinearMap,
+    precondition: LinearMap | None,
+    r: tr.Tensor,
+    bound: tr.Tensor,
+    size: int,
+    stop: Stop,
+    batch: tuple[int, ...],
+) -> _Cycle:
+    """The best change of x within one Krylov space; columns that have converged contribute nothing."""
+    start = tr.norm(r, axis=0)
+    active = start > bound
+    v = tr.where(active, tr.divide(r, tr.where(active, start, 1.0)), 0.0)
+    w = apply(v if precondition is None else precondition(v))
+    like = tr.add(tr.multiply(w, 0.0), tr.multiply(v, 0.0))  # of the dtype that vectors have from here on
+    basis = Basis(like, size + 1)
+    basis.set(0, v)
+    columns = like.shape[1:]
+    h = tr.zeros((size + 1, size, *columns), dtype=like.dtype, placement=like.placement)
+    null = tr.zeros((size + 1, *columns), dtype=like.dtype, placement=like.placement)  # null h = 0, column by column
+    write_h, write_null = tr.mutable_view(h), tr.mutable_view(null)
+    write_null[0] = 1.0
+    square = tr.multiply(start, 0.0) + 1.0
+    tiny = EPS[like.dtype]
+    count, interrupted, asked = 0, False, False
+    try:
+        while True:
+            rest, coefficients = basis.orthogonalized(w, count + 1)
+            length = tr.norm(rest, axis=0)
+            there = length > tr.multiply(tr.norm(w, axis=0), tiny)  # else the space holds the solution
+            write_h[: count + 1, count] = coefficients
+            write_h[count + 1, count] = tr.where(there, length, 0.0)
+            basis.set(count + 1, tr.where(there, tr.divide(rest, tr.where(there, length, 1.0)), 0.0))
+            next_null = tr.divide(vecdot(tr.conj(null[: count + 1]), coefficients), tr.where(there, length, 1.0))
+            write_null[count + 1] = tr.where(there, tr.negative(next_null), 0.0)
+            square = tr.add(square, tr.multiply(tr.abs(next_null), tr.abs(next_null)))
+            count += 1
+            residuals = tr.where(active & there, tr.divide(start, tr.sqrt(square)), 0.0)
+            active = residuals > bound
+            asked = stop.reached(apply.products, residuals, batch)
+            if asked or count == size or not tr.any(active):
+                break
+            v = basis[count]
+            w = apply(v if precondition is None else precondition(v))
+    except KeyboardInterrupt:
+        interrupted = True
+    y = _least_squares(h[: count + 1, :count], start)
+    change = basis.combined(y) if count else like
+    return _Cycle(change if precondition is None else precondition(change), interrupted, asked)
+
+
+def _least_squares(h: tr.Tensor, start: tr.Tensor) -> tr.Tensor:
+    """The shortest y with the least norm of start e₁ - h y, for each column; no step where h is zero."""
+    if h.shape[1] == 0:
+        return tr.zeros(h.shape[1:], dtype=h.dtype, placement=h.placement)
+    u, s, vh = svd(h)
+    small = tr.multiply(tr.max(s, axis=0, keepdims=True), h.shape[1] * EPS[h.dtype])
+    inverse = tr.where(s > small, tr.divide(1.0, tr.where(s > small, s, 1.0)), 0.0)
+    weights = tr.multiply(tr.multiply(tr.conj(u[0]), inverse), start)
+    order = (1, 0, *range(2, vh.rank))
+    return matvec(tr.conj(tr.permute_axes(vh, order)), weights)

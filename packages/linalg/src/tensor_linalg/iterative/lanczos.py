@@ -1,0 +1,222 @@
+"""The thick-restart Lanczos process: a basis, the map's matrix in it, and what is locked.
+
+The first ``locked`` columns of the basis are eigenvectors that were found; the next ``count - locked`` span the space
+that is searched, and column ``count`` is the direction in which it grows. The map's matrix between the columns of the
+search is kept in full, in its lower triangle: restarts leave an arrow in it, which the next coefficients write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import tensor_runtime as tr
+from tensor_linalg.decompositions.eigh import eigh
+from tensor_linalg.host import numbers, placed
+from tensor_linalg.iterative.basis import Basis
+from tensor_linalg.iterative.operators import EPS, LinearMap
+from tensor_linalg.iterative.results import Progress, Stop
+
+
+class _Ritz(NamedTuple):
+    """Approximations within the search: values and residuals with the wanted first, and the vectors' coefficients."""
+
+    values: list[float]
+    residuals: list[float]
+    coefficients: tr.Tensor
+    order: list[int]
+
+
+class Lanczos:
+    """One search; see the module.
+
+    Args:
+        apply: the map.
+        start: flat; drawn if it is zero.
+        size: columns at most.
+        order: what is smallest for the eigenvalue wanted first.
+        stop: when to stop.
+        seed: of directions that are drawn where the map gives none.
+
+    >>> stop = Stop("demo", None, 99, None, tr.F64, 0.75)
+    >>> a = tr.tensor([[2.0, 1.0], [1.0, 2.0]])
+    >>> lanczos = Lanczos(LinearMap("demo", a, (2,), ()), tr.tensor([1.0, 0.0]), 2, lambda w: w, stop, 0)
+    >>> lanczos.run(1, False), round(lanczos.pairs(1)[0][0], 12)
+    ((True, False), 1.0)
+    """
+
+    def __init__(
+        self,
+        apply: LinearMap,
+        start: tr.Tensor,
+        size: int,
+        order: Callable[[float], float],
+        stop: Stop,
+        seed: int,
+        /,
+    ) -> None:
+        self.apply = apply
+        self._size, self._order, self._stop, self._seed = size, order, stop, seed
+        self._locked: list[tuple[float, float]] = []  # values and residuals
+        self._count = self._drawn = 0
+        self._beta = self._scale = 0.0
+        self._found: _Ritz | None = None  # of the search as it is
+        length = tr.norm(start).item()
+        v = tr.divide(start, length) if length else start
+        first = apply(v)  # its dtype is that of all vectors
+        dtype = tr.promote(v.dtype, first.dtype)
+        self._first: tr.Tensor | None = tr.convert(first, dtype) if length else None
+        self._eps = EPS[dtype]
+        self._like = tr.convert(v, dtype)
+        self._basis = Basis(self._like, size + 1)
+        self._basis.set(0, self._like)
+        self._h = tr.zeros((size, size), dtype=dtype, placement=v.placement)
+        self._write_h = tr.mutable_view(self._h)
+        if not length:
+            self._basis.set(0, self._direction())
+
+    def run(self, k: int, multiplets: bool, /) -> tuple[bool, bool]:
+        """Search k pairs; whether they have converged, and whether Ctrl-C came."""
+        try:
+            found = self._search(k, None)
+            if found and multiplets:
+                self._lock(k)
+            while found and multiplets:
+                if len(self._locked) == self._like.size:
+                    break
+                self._basis.set(self._count, self._direction())
+                worst = max(self._order(value) for value, _ in self._locked)
+                found = self._search(1, worst)
+                margin = self._stop.tol * self._scale  # equal up to this, so that no two of a multiplet take turns
+                if not found or self._order(self._ritz().values[0]) >= worst - margin:
+                    break
+                self._lock(1)
+                self._drop_worst()
+        except KeyboardInterrupt:
+            return False, True
+        return found, False
+
+    def pairs(self, k: int, /) -> tuple[list[float], list[float], tr.Tensor]:
+        """The best k values, their residuals, and vectors [n, k]; fewer where fewer were found."""
+        locked = len(self._locked)
+        values, residuals = [value for value, _ in self._locked[:k]], [residual for _, residual in self._locked[:k]]
+        vectors = self._basis[: min(locked, k)]
+        if locked < k and self._count > locked:
+            ritz = self._ritz()
+            more = min(k - locked, len(ritz.values))
+            values, residuals = values + ritz.values[:more], residuals + ritz.residuals[:more]
+            vectors = tr.concatenate([vectors, self._vectors(ritz, more)], axis=1)
+        return values, residuals, vectors
+
+    def _search(self, k: int, worst: float | None) -> bool:
+        """Grow the space until k pairs of it have converged, or until none can be better than the worst locked."""
+        while True:
+            self._grow()
+            active = self._count - len(self._locked)
+            full = self._count == self._size
+            left = self._beta == 0 and self._count < self._like.size  # an invariant space, left by one more product
+            if active < k or ((active % 2 or left) and not full):
+                continue
+            ritz = self._ritz()
+            self._scale = max(self._scale, *map(abs, ritz.values))
+            bound = self._stop.tol * self._scale
+            if all(residual <= bound for residual in ritz.residuals[:k]) or self._count == self._like.size:
+                return True
+            if worst is not None and ritz.residuals[0] <= 0.05 * (self._order(ritz.values[0]) - worst):
+                return True
+            if self._asked(ritz, k):
+                return False
+            if full:
+                self._restart(ritz, k)
+
+    def _asked(self, ritz: _Ritz, k: int) -> bool:
+        def progress() -> Progress:
+            values = [value for value, _ in self._locked] + ritz.values[:k]
+            residuals = [residual for _, residual in self._locked] + ritz.residuals[:k]
+            component = self._h.dtype.component
+            return Progress(
+                self.apply.products, placed(residuals, self._h, component), placed(values, self._h, component)
+            )
+
+        return self._stop.asked(self.apply.products, progress)
+
+    def _grow(self) -> None:
+        """One product, and a new direction."""
+        j = self._count
+        w = self.apply(self._basis[j]) if self._first is None else self._first
+        self._first = None
+        rest, h = self._basis.orthogonalized(w, j + 1)
+        beta, whole = float(tr.norm(rest)), float(tr.norm(w))
+        invariant = beta <= 10 * self._eps * max(whole, self._scale)
+        if j + 1 < self._like.size:
+            if invariant:
+                following = self._direction(j + 1)
+            else:
+                following = tr.divide(rest, beta)
+                if beta < self._eps**0.5 * whole:  # what rounding left of other directions has grown by the division
+                    following = self._orthonormal(following, j + 1)
+            self._basis.set(j + 1, following)
+        start = len(self._locked)
+        active = h[start:] if start else h
+        self._write_h[j, start : j + 1] = tr.conj(active) if active.dtype.kind == "complex" else active
+        self._beta, self._count, self._found = 0.0 if invariant else beta, j + 1, None
+
+    def _ritz(self) -> _Ritz:
+        if self._found is not None:
+            return self._found
+        start = len(self._locked)
+        values, coefficients = eigh(self._h[start : self._count, start : self._count])
+        found: list[float] = numbers(values)
+        last: list[float] = numbers(tr.abs(coefficients[-1]))
+        order = sorted(range(len(found)), key=lambda position: self._order(found[position]))
+        self._found = _Ritz([found[k] for k in order], [self._beta * last[k] for k in order], coefficients, order)
+        return self._found
+
+    def _vectors(self, ritz: _Ritz, count: int) -> tr.Tensor:
+        columns = [ritz.coefficients[:, position] for position in ritz.order[:count]]
+        return self._basis.combined(tr.stack(columns, axis=1), len(self._locked))
+
+    def _restart(self, ritz: _Ritz, k: int) -> None:
+        """Keep what is wanted and half of the rest; the direction of growth stays."""
+        locked = len(self._locked)
+        keep = k + (self._size - locked - k) // 2
+        growth, vectors = tr.copy(self._basis[self._count]), self._vectors(ritz, keep)
+        self._basis.set(slice(locked, locked + keep), vectors)
+        self._basis.set(locked + keep, growth)
+        self._rewrite(ritz.values[:keep])
+
+    def _lock(self, k: int) -> None:
+        """Lock the k best of the search, and forget the others."""
+        ritz, start = self._ritz(), len(self._locked)
+        k = min(k, len(ritz.values))
+        self._basis.set(slice(start, start + k), self._vectors(ritz, k))
+        self._locked += zip(ritz.values[:k], ritz.residuals[:k], strict=True)
+        self._rewrite([])
+
+    def _drop_worst(self) -> None:
+        """Give up the locked pair that is wanted least."""
+        worst = max(range(len(self._locked)), key=lambda position: self._order(self._locked[position][0]))
+        self._basis.set(worst, tr.copy(self._basis[len(self._locked) - 1]))
+        self._locked[worst] = self._locked[-1]
+        self._locked.pop()
+        self._rewrite([])
+
+    def _rewrite(self, values: list[float]) -> None:
+        """The matrix of a search that has only these approximations."""
+        self._write_h[...] = 0.0
+        locked = len(self._locked)
+        for position, value in enumerate(values, locked):
+            self._write_h[position, position] = value
+        self._count, self._found = locked + len(values), None
+
+    def _direction(self, count: int | None = None) -> tr.Tensor:
+        """A drawn direction that is orthogonal to all columns in use."""
+        self._drawn += 1
+        like = self._like
+        drawn = tr.normal(like.shape, seed=self._seed, stream=self._drawn, dtype=like.dtype, placement=like.placement)
+        return self._orthonormal(drawn, self._count if count is None else count)
+
+    def _orthonormal(self, v: tr.Tensor, count: int) -> tr.Tensor:
+        if count:
+            v, _ = self._basis.orthogonalized(v, count)
+        return tr.divide(v, tr.norm(v))

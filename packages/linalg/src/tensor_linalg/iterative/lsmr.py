@@ -1,0 +1,121 @@
+"""Least squares by Golub-Kahan bidiagonalisation: any system, of any shape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensor_runtime as tr
+from tensor_core.errors import ShapeError
+from tensor_linalg.iterative.operators import LinearMap, Operator, Shape, adjoint_of, flat, over, parted
+from tensor_linalg.iterative.results import Callback, SolverResult, Stop
+from tensor_linalg.networks.truncation import number
+
+
+def lsmr(
+    a: Operator,
+    b: tr.Tensor,
+    /,
+    *,
+    adjoint: Operator | None = None,
+    damp: float = 0.0,
+    tol: float | None = None,
+    maxiter: int = 1000,
+    batch_rank: int = 0,
+    callback: Callback | None = None,
+) -> SolverResult:
+    """The x with the least |b - A x|² + damp² |x|², the shortest such from a start at zero.
+
+    Args:
+        a: a function from tensors of the shape of x to those of the shape of ``b``, or a tensor [*shape of b, *shape of
+            x] with as many axes on either side.
+        b: any shape; batch axes as for ``cg``.
+        adjoint: the function of Aᴴ, from the shape of ``b`` to that of x; needed beside a function.
+        damp: how strongly large x are avoided, from 0 on.
+        tol: stop where |Aᴴ r| (of the damped problem |Aᴴ r - damp² x|) is at most ``tol`` times |Aᴴ b|; None for the
+            square root of the dtype's rounding unit.
+        maxiter: products with A at most; there are as many with Aᴴ.
+        batch_rank, callback: as for ``cg``; the residuals told are |Aᴴ r|.
+
+    Returns:
+        As ``cg``, with x of the shape that ``adjoint`` gives, and residuals |Aᴴ r| [B...].
+
+    Raises:
+        ShapeError, DTypeError, ArgumentError: what a function gave, or an option, does not fit.
+
+    Source: D. C.-L. Fong and M. Saunders, SIAM J. Sci. Comput. 33, 2950 (2011).
+
+    >>> a = tr.tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])  # a straight line through three points
+    >>> lsmr(a, tr.tensor([1.0, 3.0, 5.0])).x.to_numpy().round(6).tolist()
+    [1.0, 2.0]
+    """
+    core, batch = parted("lsmr", a, b, batch_rank)
+    back = adjoint_of("lsmr", a, adjoint)
+    domain = _domain(back, b, core, batch)
+    apply, turn = LinearMap("lsmr", a, domain, batch, core), LinearMap("lsmr", back, core, batch, domain)
+    damp = number("lsmr", "damp", damp)
+    stop = Stop("lsmr", tol, maxiter, callback, b.dtype, 0.5)
+    u = flat(b, core, batch)
+    beta = tr.norm(u, axis=0)
+    u = over(u, beta)
+    v = turn(u)
+    alpha = alpha_bar = tr.norm(v, axis=0)
+    v = over(v, alpha)
+    h, h_bar, x = v, tr.multiply(v, 0.0), tr.multiply(v, 0.0)
+    zeta_bar = tr.multiply(alpha, beta)  # |Aᴴ r|, with a sign
+    bound = tr.multiply(zeta_bar, stop.tol)
+    sin_bar = tr.multiply(alpha, 0.0)
+    rho = rho_bar = cos_bar = tr.add(sin_bar, 1.0)
+    converged = interrupted = False
+    try:
+        while True:
+            active = tr.abs(zeta_bar) > bound
+            if not tr.any(active):
+                converged = True
+                break
+            if stop.reached(apply.products, tr.abs(zeta_bar), batch):
+                break
+            u = tr.subtract(apply(v), tr.multiply(alpha, u))
+            beta = tr.norm(u, axis=0)
+            u = over(u, beta)
+            v = tr.subtract(turn(u), tr.multiply(beta, v))
+            alpha = tr.norm(v, axis=0)
+            v = over(v, alpha)
+            alpha_hat = _hypot(alpha_bar, damp)
+            rho_old, rho = rho, _hypot(alpha_hat, beta)
+            theta, alpha_bar = tr.multiply(over(beta, rho), alpha), tr.multiply(over(alpha_hat, rho, 1.0), alpha)
+            theta_bar, carried = tr.multiply(sin_bar, rho), tr.multiply(cos_bar, rho)
+            rho_bar_old, rho_bar = rho_bar, _hypot(carried, theta)
+            cos_bar, sin_bar = over(carried, rho_bar), over(theta, rho_bar)
+            zeta = tr.multiply(cos_bar, zeta_bar)
+            h_bar = tr.subtract(
+                h, tr.multiply(over(tr.multiply(theta_bar, rho), tr.multiply(rho_old, rho_bar_old)), h_bar)
+            )
+            step = tr.where(active, over(zeta, tr.multiply(rho, rho_bar)), 0.0)
+            x, zeta_bar = (
+                tr.add(x, tr.multiply(step, h_bar)),
+                tr.where(active, tr.negative(tr.multiply(sin_bar, zeta_bar)), zeta_bar),
+            )
+            h = tr.subtract(v, tr.multiply(over(theta, rho), h))
+    except KeyboardInterrupt:
+        interrupted = True
+    return SolverResult(
+        x.reshape((*domain, *batch)), converged, apply.products, tr.abs(zeta_bar).reshape(batch), interrupted
+    )
+
+
+def _domain(back: Operator, b: tr.Tensor, core: Shape, batch: Shape) -> Shape:
+    """The shape of x."""
+    if isinstance(back, tr.Tensor):
+        return back.shape[: back.rank - len(core)]
+    y: Any = back(b)
+    if not isinstance(y, tr.Tensor) or y.shape[y.rank - len(batch) :] != batch:
+        raise ShapeError(
+            f"lsmr: adjoint gave {getattr(y, 'shape', type(y).__name__)} for b of shape {b.shape}; accepted: a tensor "
+            f"whose last axes are {batch}",
+            operation="lsmr",
+        )
+    return y.shape[: y.rank - len(batch)]
+
+
+def _hypot(x: tr.Tensor, y: tr.Tensor | float) -> tr.Tensor:
+    return tr.sqrt(tr.add(tr.multiply(x, x), y * y))

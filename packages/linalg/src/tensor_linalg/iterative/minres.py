@@ -1,0 +1,88 @@
+"""Minimal residuals by the Lanczos recurrence: Hermitian systems, definite or not."""
+
+from __future__ import annotations
+
+import tensor_runtime as tr
+from tensor_linalg.iterative.operators import LinearMap, Operator, flat, over, parted, started
+from tensor_linalg.iterative.results import Callback, SolverResult, Stop
+from tensor_linalg.products import vecdot
+
+
+def minres(
+    a: Operator,
+    b: tr.Tensor,
+    /,
+    x0: tr.Tensor | None = None,
+    *,
+    shift: float = 0.0,
+    tol: float | None = None,
+    maxiter: int = 1000,
+    batch_rank: int = 0,
+    callback: Callback | None = None,
+) -> SolverResult:
+    """Solve (A - shift) x = b for a Hermitian A that is known by its products, with the least residual.
+
+    Args:
+        a: a function from a tensor of the shape of ``b`` to one of that shape, or a tensor [*shape, *shape].
+        b, x0, tol, maxiter, batch_rank, callback: as for ``cg``.
+        shift: a real number.
+
+    Returns:
+        As ``cg``. The residuals are those that the recurrence tells, which in rounding may be a little below the true
+        ones.
+
+    Raises:
+        ShapeError, DTypeError, ArgumentError: what the function gave, or an option, does not fit.
+
+    Source: C. C. Paige and M. A. Saunders, SIAM J. Numer. Anal. 12, 617 (1975).
+
+    >>> a = tr.tensor([[1.0, 2.0], [2.0, 1.0]])  # eigenvalues 3 and -1
+    >>> minres(a, tr.tensor([3.0, 3.0])).x.to_numpy().round(6).tolist()
+    [1.0, 1.0]
+    """
+    core, batch = parted("minres", a, b, batch_rank)
+    given = LinearMap("minres", a, core, batch)
+
+    def apply(x: tr.Tensor) -> tr.Tensor:
+        return tr.subtract(given(x), tr.multiply(x, shift)) if shift else given(x)
+
+    right = flat(b, core, batch)
+    stop = Stop("minres", tol, maxiter, callback, b.dtype, 0.5)
+    x, r = started(given, right, x0)
+    if x0 is not None and shift:
+        r = tr.add(r, tr.multiply(x, shift))
+    bound = tr.multiply(tr.norm(right, axis=0), stop.tol)
+    residuals = tr.norm(r, axis=0)
+    nothing = tr.zeros(r.shape, dtype=r.dtype, placement=r.placement)
+    v_before, v = nothing, over(r, residuals)
+    w_before = w = nothing
+    beta = dbar = epsilon = sine = tr.multiply(residuals, 0.0)
+    cosine = tr.subtract(dbar, 1.0)
+    converged = interrupted = False
+    try:
+        while True:
+            active = residuals > bound
+            if not tr.any(active):
+                converged = True
+                break
+            if stop.reached(given.products, residuals, batch):
+                break
+            y = tr.subtract(apply(v), tr.multiply(beta, v_before))
+            alpha = tr.real(vecdot(v, y))
+            y = tr.subtract(y, tr.multiply(alpha, v))
+            beta = tr.norm(y, axis=0)
+            old = epsilon  # the rotation of the last two steps, applied to the new column of the tridiagonal matrix
+            delta = tr.add(tr.multiply(cosine, dbar), tr.multiply(sine, alpha))
+            gbar = tr.subtract(tr.multiply(sine, dbar), tr.multiply(cosine, alpha))
+            epsilon, dbar = tr.multiply(sine, beta), tr.negative(tr.multiply(cosine, beta))
+            gamma = tr.sqrt(tr.add(tr.multiply(gbar, gbar), tr.multiply(beta, beta)))
+            cosine, sine = over(gbar, gamma), over(beta, gamma, 1.0)  # where both are 0 nothing more is found
+            w_next = tr.subtract(tr.subtract(v, tr.multiply(old, w_before)), tr.multiply(delta, w))
+            w_before, w = w, over(w_next, gamma)
+            v_before, v = v, over(y, beta)
+            phi = tr.where(active, tr.multiply(cosine, residuals), 0.0)
+            x = tr.add(x, tr.multiply(phi, w))
+            residuals = tr.where(active, tr.multiply(sine, residuals), residuals)
+    except KeyboardInterrupt:
+        interrupted = True
+    return SolverResult(x.reshape(b.shape), converged, given.products, residuals.reshape(batch), interrupted)

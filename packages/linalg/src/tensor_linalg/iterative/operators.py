@@ -1,0 +1,170 @@
+"""Linear maps that a caller gives, as functions of flat vectors.
+
+A map is a function from a tensor of any shape to one of the same shape (or of another stated one), or a tensor
+``[*range, *domain]``. Inside, a vector is flat, [n] in column-major order, or [n, C] for C independent columns, which
+are the trailing batch axes of what the caller sees; neither way is an element copied where results are compact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any, Final
+
+import tensor_runtime as tr
+from tensor_core.dtypes import FLOATING
+from tensor_core.errors import ArgumentError, DTypeError, ShapeError
+from tensor_runtime.dispatch.arguments import whole
+
+Operator = tr.Tensor | Callable[[tr.Tensor], tr.Tensor]
+Shape = tuple[int, ...]
+
+EPS: Final[dict[tr.DType, float]] = {tr.F32: 2.0**-23, tr.F64: 2.0**-52, tr.C32: 2.0**-23, tr.C64: 2.0**-52}
+"""Rounding units of the dtypes; of a complex one those of its parts."""
+
+
+class LinearMap:
+    """A linear map of flat vectors; ``products`` counts how often it was applied.
+
+    >>> twice = LinearMap("demo", lambda x: x * 2.0, (2, 3), ())
+    >>> twice(tr.ones((6,))).shape, twice.products
+    ((6,), 1)
+    """
+
+    __slots__ = ("_apply", "batch", "domain", "operation", "products", "target")
+
+    def __init__(self, operation: str, a: Any, domain: Shape, batch: Shape, target: Shape | None = None, /) -> None:
+        self.operation, self.domain, self.batch = operation, domain, batch
+        self.target = domain if target is None else target
+        self.products = 0
+        if isinstance(a, tr.Tensor):
+            self._apply = self._of_matrix(a)
+        elif callable(a):
+            self._apply = self._of_function(a)
+        else:
+            raise ArgumentError(
+                f"{operation}: the operator is a {type(a).__name__}; accepted: a function from tensor to tensor, or a "
+                "tensor that holds a matrix",
+                operation=operation,
+            )
+
+    def __call__(self, x: tr.Tensor, /) -> tr.Tensor:
+        """The image of a flat vector, or of each column."""
+        self.products += 1
+        return self._apply(x)
+
+    def _of_matrix(self, a: tr.Tensor) -> Callable[[tr.Tensor], tr.Tensor]:
+        if a.shape != (*self.target, *self.domain) or a.dtype not in FLOATING:
+            raise ShapeError(
+                f"{self.operation}: the operator is {a.dtype} of shape {a.shape}, for vectors of shape {self.domain}; "
+                f"accepted: C32, C64, F32 or F64 of shape {(*self.target, *self.domain)}",
+                operation=self.operation,
+                shape=a.shape,
+            )
+        matrix = a.reshape((prod(self.target), prod(self.domain)))
+        return lambda x: tr.dot_general(matrix, x, contracting=([1], [0]))
+
+    def _of_function(self, a: Callable[[tr.Tensor], tr.Tensor]) -> Callable[[tr.Tensor], tr.Tensor]:
+        given, wanted = (*self.domain, *self.batch), (*self.target, *self.batch)
+
+        def applied(x: tr.Tensor) -> tr.Tensor:
+            y: Any = a(x.reshape(given))
+            if not isinstance(y, tr.Tensor) or y.shape != wanted or y.dtype not in FLOATING:
+                found = f"{y.dtype} of shape {y.shape}" if isinstance(y, tr.Tensor) else f"a {type(y).__name__}"
+                raise ShapeError(
+                    f"{self.operation}: the operator gave {found} for a tensor of shape {given}; accepted: a floating "
+                    f"or complex tensor of shape {wanted}",
+                    operation=self.operation,
+                )
+            return flat(y, self.target, self.batch)
+
+        return applied
+
+
+def flat(x: tr.Tensor, core: Shape, batch: Shape, /) -> tr.Tensor:
+    """[n], or [n, C] where there are batch axes.
+
+    >>> flat(tr.zeros((2, 3, 4)), (2, 3), (4,)).shape, flat(tr.zeros((2, 3)), (2, 3), ()).shape
+    ((6, 4), (6,))
+    """
+    return x.reshape((prod(core), prod(batch)) if batch else (prod(core),))
+
+
+def parted(operation: str, a: Any, b: Any, batch_rank: Any, what: str = "b", /) -> tuple[Shape, Shape]:
+    """The shape of one right-hand side, and of the trailing axes that count them.
+
+    Of a matrix [N, N] all axes of ``b`` but as many as the matrix's halves have are batch axes.
+
+    Raises:
+        DTypeError: ``b`` is no floating or complex tensor.
+        ArgumentError: more batch axes than there are.
+
+    >>> parted("cg", tr.eye(3), tr.zeros((3, 5)), 0)
+    ((3,), (5,))
+    """
+    if not isinstance(b, tr.Tensor) or b.dtype not in FLOATING:
+        found = b.dtype if isinstance(b, tr.Tensor) else type(b).__name__
+        raise DTypeError(f"{operation}: {what} is {found}; accepted: C32, C64, F32, F64", operation=operation)
+    count = whole(operation, "batch_rank", batch_rank)
+    if isinstance(a, tr.Tensor) and count == 0:
+        count = max(b.rank - a.rank // 2, 0)
+    if not 0 <= count <= b.rank:
+        raise ArgumentError(
+            f"{operation}: batch_rank is {count} for {what} of rank {b.rank}; accepted: 0 to {b.rank}",
+            operation=operation,
+        )
+    cut = b.rank - count
+    return b.shape[:cut], b.shape[cut:]
+
+
+def adjoint_of(operation: str, a: Any, adjoint: Any, /) -> Any:
+    """What maps back: the function given, or the conjugated matrix with its halves exchanged.
+
+    >>> adjoint_of("lsmr", tr.ones((2, 3)), None).shape
+    (3, 2)
+    """
+    if adjoint is not None:
+        return adjoint
+    if not isinstance(a, tr.Tensor):
+        raise ArgumentError(f"{operation}: a function needs adjoint=, the function of its adjoint", operation=operation)
+    half = a.rank // 2
+    turned = tr.permute_axes(a, (*range(half, a.rank), *range(half)))
+    return tr.conj(turned) if a.dtype.kind == "complex" else turned
+
+
+def started(apply: LinearMap, right: tr.Tensor, x0: tr.Tensor | None, /) -> tuple[tr.Tensor, tr.Tensor]:
+    """Where an iteration starts, and the residual there, both of the dtype that products have.
+
+    >>> x, r = started(LinearMap("demo", tr.eye(2), (2,), ()), tr.ones((2,)), None)
+    >>> x.to_numpy().tolist(), r.to_numpy().tolist()
+    ([0.0, 0.0], [1.0, 1.0])
+    """
+    if x0 is None:
+        return tr.zeros(right.shape, dtype=right.dtype, placement=right.placement), right
+    x = flat(same_shape(apply, x0), apply.domain, apply.batch)
+    return x, tr.subtract(right, apply(x))
+
+
+def same_shape(apply: LinearMap, x0: Any, /) -> tr.Tensor:
+    """A start of the shape that the map takes.
+
+    >>> same_shape(LinearMap("demo", tr.eye(2), (2,), ()), tr.ones((2,))).shape
+    (2,)
+    """
+    wanted = (*apply.domain, *apply.batch)
+    if not isinstance(x0, tr.Tensor) or x0.shape != wanted:
+        raise ShapeError(
+            f"{apply.operation}: x0 is {getattr(x0, 'shape', type(x0).__name__)}; accepted: a tensor of shape {wanted}",
+            operation=apply.operation,
+        )
+    return x0
+
+
+def over(x: tr.Tensor, divisor: tr.Tensor, otherwise: float = 0.0, /) -> tr.Tensor:
+    """The quotient; where the divisor is 0 another number.
+
+    >>> over(tr.tensor([1.0, 1.0]), tr.tensor([2.0, 0.0])).to_numpy().tolist()
+    [0.5, 0.0]
+    """
+    there = divisor > 0
+    return tr.where(there, tr.divide(x, tr.where(there, divisor, 1.0)), otherwise)

@@ -1,0 +1,89 @@
+"""What iterations return and tell their callers: results, progress, and when to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import tensor_runtime as tr
+from tensor_core.errors import ArgumentError
+from tensor_linalg.iterative.operators import EPS
+from tensor_linalg.networks.truncation import number
+from tensor_linalg.results import fields_text
+from tensor_runtime.dispatch.arguments import whole
+
+
+class Progress(NamedTuple):
+    """What a callback is told: products so far, the residuals as they are, and eigenvalues where they are sought."""
+
+    iterations: int
+    residuals: tr.Tensor
+    values: tr.Tensor | None = None
+
+    def __repr__(self) -> str:
+        return fields_text(self)
+
+
+class SolverResult(NamedTuple):
+    """The best solution found, and how good it is."""
+
+    x: tr.Tensor
+    converged: bool
+    iterations: int
+    residuals: tr.Tensor
+    interrupted: bool
+
+    def __repr__(self) -> str:
+        return fields_text(self)
+
+
+class EigenResult(NamedTuple):
+    """Eigenvalues and eigenvectors, the best found, and how good they are."""
+
+    eigenvalues: tr.Tensor
+    eigenvectors: tr.Tensor
+    converged: bool
+    iterations: int
+    residuals: tr.Tensor
+    interrupted: bool
+
+    def __repr__(self) -> str:
+        return fields_text(self)
+
+
+Callback = Callable[[Progress], Any]
+
+
+class Stop:
+    """When to stop: a tolerance, a number of products, a callback that answers True.
+
+    >>> stop = Stop("demo", None, 10, None, tr.F64, 0.5)
+    >>> stop.tol == 2.0**-26, stop.asked(10, lambda: Progress(10, tr.ones(())))
+    (True, True)
+    """
+
+    __slots__ = ("_callback", "maxiter", "tol")
+
+    def __init__(
+        self, operation: str, tol: Any, maxiter: Any, callback: Callback | None, dtype: tr.DType, power: float, /
+    ) -> None:
+        self.tol = EPS[dtype] ** power if tol is None else number(operation, "tol", tol)
+        self.maxiter = whole(operation, "maxiter", maxiter)
+        if self.maxiter < 1:
+            raise ArgumentError(f"{operation}: maxiter is {maxiter}; accepted: at least 1", operation=operation)
+        if callback is not None and not callable(callback):
+            raise ArgumentError(f"{operation}: callback is no function; accepted: a function of Progress")
+        self._callback = callback
+
+    def asked(self, products: int, progress: Callable[[], Progress], /) -> bool:
+        """Whether somebody wants no more: the callback, which is called, or the limit."""
+        told = self._callback is not None and self._callback(progress()) is True
+        return told or products >= self.maxiter
+
+    def reached(self, products: int, residuals: tr.Tensor, batch: tuple[int, ...], /) -> bool:
+        """The same, with one residual for each column; nothing is made where nobody looks.
+
+        >>> Stop("demo", None, 10, None, tr.F64, 0.5).reached(9, tr.ones(()), ())
+        False
+        """
+        return self.asked(products, lambda: Progress(products, residuals.reshape(batch)))

@@ -1,0 +1,103 @@
+"""Singular value decompositions that keep the largest values only."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import tensor_runtime as tr
+from tensor_linalg.decompositions.svd import SVDResult, svd
+from tensor_linalg.networks.truncation import Truncation, kept, truncation
+from tensor_linalg.results import fields_text
+
+
+class TruncatedSVDResult(NamedTuple):
+    """The R largest singular values with their vectors, A ≈ u diag(s) vh, and what was left out."""
+
+    u: tr.Tensor
+    s: tr.Tensor
+    vh: tr.Tensor
+    discarded: tr.Tensor
+    rank: int
+
+    def __repr__(self) -> str:
+        return fields_text(self)
+
+
+def svd_truncated(
+    a: tr.Tensor,
+    /,
+    *,
+    max_rank: int | None = None,
+    cutoff: float | None = None,
+    relative: bool = True,
+    norm: float = 2,
+    multiplets: str = "keep",
+    renormalize: bool = False,
+    check: bool = True,
+) -> TruncatedSVDResult:
+    """Singular value decomposition without the smallest values: the best approximation of its rank.
+
+    Values are discarded, the smallest first, as long as what is lost stays within ``cutoff``; then ``max_rank`` counts.
+    At least one value stays. The matrices of a batch get one rank, the largest that one of them needs; the others keep
+    more values than they need, and lose less.
+
+    | norm, relative | what is lost | elsewhere |
+    |---|---|---|
+    | 2, True | sum of the discarded squares, over the sum of all | ITensor's cutoff, quimb's ``rsum2`` |
+    | 2, False | sum of the discarded squares | quimb's ``sum2``; TeNPy's ``trunc_cut`` is its square root |
+    | 1, True or False | sum of the discarded values, over the sum of all or not | ``rsum1``, ``sum1`` |
+    | inf, True | the largest discarded value, over the largest | quimb's ``rel`` |
+    | inf, False | the largest discarded value | quimb's ``abs``, TeNPy's ``svd_min`` |
+
+    Args:
+        a: shape [M, N, B...]; F32, F64, C32 or C64.
+        max_rank: how many values may stay at most; None for any number.
+        cutoff: how much may be lost; None discards nothing, 0 only what is exactly zero.
+        relative: whether ``cutoff``, and ``discarded``, are shares of the whole.
+        norm: 1, 2 or inf, see above.
+        multiplets: what becomes of values that are equal up to 16 rounding units of the largest, where the cutoff
+            would part them: "keep" keeps them all, "cut" leaves the choice to rounding. ``max_rank`` parts them in
+            either case; with "drop" it discards the multiplet that it would part, unless that is the first.
+        renormalize: scale what is kept so that the sum of squares is that of all values, as states are.
+        check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
+
+    Returns:
+        u [M, R, B...], s [R, B...] and vh [R, N, B...], as ``svd`` has them; ``discarded`` [B...], the sum of squares
+        of the discarded values, over the sum of all squares unless ``relative=False`` (for a zero matrix 0); and
+        ``rank``, which is R. Without ``renormalize``, the square root of the absolute one is the Frobenius norm of
+        A - u diag(s) vh.
+
+    Raises:
+        ArgumentError: an option that is none of those above.
+        DTypeError, ShapeError, NonFiniteError, NotConvergedError, SizeLimitError: as ``svd``.
+
+    Source: C. Eckart and G. Young, Psychometrika 1, 211 (1936); U. Schollwöck, Ann. Phys. 326, 96 (2011), §4.1.
+
+    >>> u, s, vh, discarded, rank = svd_truncated(tr.tensor([[3.0, 0.0], [0.0, 1.0]]), max_rank=1)
+    >>> u.shape, s.to_numpy().round(12).tolist(), round(discarded.item(), 12), rank
+    ((2, 1), [3.0], 0.1, 1)
+    """
+    how = truncation(
+        "svd_truncated",
+        max_rank=max_rank,
+        cutoff=cutoff,
+        relative=relative,
+        norm=norm,
+        multiplets=multiplets,
+        renormalize=renormalize,
+    )
+    return truncated(svd(a, check=check), how)
+
+
+def truncated(whole: SVDResult, how: Truncation, /) -> TruncatedSVDResult:
+    """A decomposition without its smallest values; the discarded vectors are not kept alive behind views.
+
+    >>> from tensor_linalg.networks.truncation import Truncation
+    >>> truncated(svd(tr.ones((2, 2))), Truncation(max_rank=1)).u.shape
+    (2, 1)
+    """
+    u, s, vh = whole
+    rank, stay, discarded = kept(s, how)
+    if rank == s.shape[0]:
+        return TruncatedSVDResult(u, s, vh, discarded, rank)
+    return TruncatedSVDResult(tr.copy(u[:, :rank]), tr.copy(stay), tr.copy(vh[:rank]), discarded, rank)

@@ -1,0 +1,157 @@
+"""The array functions that quimb asks for and that need linear algebra, under quimb's names and with its results.
+
+quimb finds functions by name (through autoray): NumPy's names with matrices in the last two axes, and a few of its
+own, of which each backend may bring its version. ``QUIMB`` answers them; an adapter registers its rows. Batch axes lead
+here, as NumPy has them, and are moved to the end for this package and back, without a copy.
+
+| name | asked as | given |
+|---|---|---|
+| ``linalg.svd`` | ``(x, full_matrices=False)`` | u, s, vh |
+| ``linalg.svdvals`` | ``(x)`` | s |
+| ``linalg.eigh``, ``linalg.eigvalsh`` | ``(x)`` | ascending eigenvalues, eigenvectors |
+| ``linalg.qr`` | ``(x)`` | q, r |
+| ``linalg.eig`` | ``(x)`` | eigenvalues, eigenvectors |
+| ``linalg.cholesky``, ``linalg.inv``, ``linalg.det`` | ``(x)`` | as NumPy |
+| ``linalg.solve`` | ``(a, b)`` | as NumPy: b of rank 1 is a vector, else matrices |
+| ``linalg.norm`` | ``(x)`` | the square root of the sum of squares |
+| ``svd_truncated`` | ``(x, cutoff, cutoff_mode, max_bond, absorb, renorm)`` | left, s or None, right |
+| ``svd_via_eig_truncated`` | the same | the same, by the smaller Gram matrix |
+| ``qr_stabilized`` | ``(x)`` | q, None, r with a positive diagonal |
+| ``lq_stabilized`` | ``(x)`` | l with a positive diagonal, None, q |
+| ``polar_right``, ``polar_left`` | ``(x)`` | u, None, p; or p, None, u |
+
+Source: J. Gray, quimb, J. Open Source Softw. 3, 819 (2018); its module ``quimb.tensor.decomp``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import inf
+from typing import Any, Final
+
+import tensor_runtime as tr
+from tensor_core.errors import ArgumentError
+from tensor_linalg.decompositions import cholesky, eig, eigh, eigvalsh, qr, svd, svdvals
+from tensor_linalg.functions import det
+from tensor_linalg.networks.split import split
+from tensor_linalg.solving import inv, solve
+
+_MODES: Final[dict[int, tuple[float, bool]]] = {
+    1: (inf, False),
+    2: (inf, True),
+    3: (2, False),
+    4: (2, True),
+    5: (1, False),
+    6: (1, True),
+}
+"""quimb's numbers of cutoffs, as ``norm`` and ``relative``: abs, rel, sum2, rsum2, sum1, rsum1."""
+_SIDES: Final[dict[int | None, str | None]] = {-1: "left", 0: "both", 1: "right", None: None}
+"""quimb's numbers of where singular values go."""
+
+Three = tuple[tr.Tensor, tr.Tensor | None, tr.Tensor]
+
+
+def _trailing(x: tr.Tensor, core: int) -> tr.Tensor:
+    """Leading batch axes moved to the end."""
+    lead = x.rank - core
+    return tr.permute_axes(x, (*range(lead, x.rank), *range(lead))) if lead > 0 else x
+
+
+def _leading(x: tr.Tensor, core: int) -> tr.Tensor:
+    """Trailing batch axes moved to the front."""
+    return tr.permute_axes(x, (*range(core, x.rank), *range(core))) if x.rank > core else x
+
+
+def _one(function: Callable[[tr.Tensor], tr.Tensor], core: int) -> Callable[[tr.Tensor], tr.Tensor]:
+    return lambda x: _leading(function(_trailing(x, 2)), core)
+
+
+def _svd(x: tr.Tensor, full_matrices: bool = False) -> tuple[tr.Tensor, ...]:
+    u, s, vh = svd(_trailing(x, 2), full=full_matrices)
+    return _leading(u, 2), _leading(s, 1), _leading(vh, 2)
+
+
+def _eigh(x: tr.Tensor) -> tuple[tr.Tensor, ...]:
+    values, vectors = eigh(_trailing(x, 2))
+    return _leading(values, 1), _leading(vectors, 2)
+
+
+def _eig(x: tr.Tensor) -> tuple[tr.Tensor, ...]:
+    values, vectors = eig(_trailing(x, 2))
+    return _leading(values, 1), _leading(vectors, 2)
+
+
+def _qr(x: tr.Tensor) -> tuple[tr.Tensor, ...]:
+    q, r = qr(_trailing(x, 2))
+    return _leading(q, 2), _leading(r, 2)
+
+
+def _solve(a: tr.Tensor, b: tr.Tensor) -> tr.Tensor:
+    if b.rank == 1:
+        column = solve(_trailing(a, 2), tr.expand_dims(b, 1))[:, 0]
+        return _leading(column, 1)
+    return _leading(solve(_trailing(a, 2), _trailing(b, 2)), 2)
+
+
+def _truncated(method: str) -> Callable[..., Three]:
+    def function(
+        x: tr.Tensor,
+        cutoff: float = -1.0,
+        cutoff_mode: int = 3,
+        max_bond: int = -1,
+        absorb: int | None = 0,
+        renorm: int = 0,
+        **options: Any,
+    ) -> Three:
+        if cutoff_mode not in _MODES or absorb not in _SIDES or options.keys() - {"backend"}:
+            raise ArgumentError(
+                f"svd_truncated: cutoff_mode {cutoff_mode!r}, absorb {absorb!r}, {sorted(options)}; accepted: 1 to 6, "
+                "-1, 0, 1 or None, and backend"
+            )
+        norm, relative = _MODES[cutoff_mode]
+        left, s, right, _ = split(
+            x,
+            0,
+            1,
+            method=method,
+            absorb=_SIDES[absorb],
+            max_rank=max_bond if max_bond > 0 else None,
+            cutoff=cutoff if cutoff > 0 else None,
+            relative=relative,
+            norm=norm,
+            multiplets="cut",
+            renormalize=renorm > 0,
+        )
+        return left, s if absorb is None else None, right
+
+    return function
+
+
+def _factors(method: str, absorb: str | None = None, positive: bool = False) -> Callable[..., Three]:
+    def function(x: tr.Tensor, **options: Any) -> Three:
+        left, _, right, _ = split(x, 0, 1, method=method, absorb=absorb, positive=positive)
+        return left, None, right
+
+    return function
+
+
+QUIMB: Final[Mapping[str, Callable[..., Any]]] = {
+    "linalg.svd": _svd,
+    "linalg.svdvals": _one(svdvals, 1),
+    "linalg.eigh": _eigh,
+    "linalg.eigvalsh": _one(eigvalsh, 1),
+    "linalg.eig": _eig,
+    "linalg.qr": _qr,
+    "linalg.cholesky": _one(cholesky, 2),
+    "linalg.inv": _one(inv, 2),
+    "linalg.det": _one(det, 0),
+    "linalg.solve": _solve,
+    "linalg.norm": tr.norm,
+    "svd_truncated": _truncated("svd"),
+    "svd_via_eig_truncated": _truncated("eigh"),
+    "qr_stabilized": _factors("qr", positive=True),
+    "lq_stabilized": _factors("lq", positive=True),
+    "polar_right": _factors("polar", "right"),
+    "polar_left": _factors("polar", "left"),
+}
+"""Each name that quimb asks for, and what answers it."""

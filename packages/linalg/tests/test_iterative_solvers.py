@@ -1,0 +1,228 @@
+"""Iterative solvers and exponentials beside NumPy and SciPy: dtypes, shapes, batches, stops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.sparse.linalg
+
+import tensor_linalg as tl
+import tensor_runtime as tr
+from tensor_core.errors import ArgumentError, ShapeError
+from tensor_linalg import NotPositiveDefiniteError
+
+DTYPES = (tr.F32, tr.F64, tr.C32, tr.C64)
+TIGHT: dict[tr.DType, float] = {tr.F32: 2e-6, tr.F64: 1e-12, tr.C32: 2e-6, tr.C64: 1e-12}
+SOLVERS: dict[str, Callable[..., Any]] = {"cg": tl.cg, "minres": tl.minres, "gmres": tl.gmres, "lsmr": tl.lsmr}
+
+
+def matrix(kind: str, n: int, dtype: tr.DType, seed: int = 1) -> tr.Tensor:
+    """Positive definite, Hermitian indefinite, or general, none of them close to singular."""
+    g = tr.normal((n, n), seed=seed, dtype=dtype)
+    if kind == "definite":
+        return tl.matmul(g, tl.mH(g)) / n + tr.eye(n, dtype=dtype)
+    if kind == "indefinite":
+        sign = tr.tensor([(-1.0) ** k for k in range(n)], dtype=dtype)
+        return (g + tl.mH(g)) * 0.05 + tr.embed_diagonal(sign)
+    return g * 0.1 + tr.eye(n, dtype=dtype) * 2.0
+
+
+KINDS = {"cg": "definite", "minres": "indefinite", "gmres": "general", "lsmr": "general"}
+
+
+def given(name: str, a: tr.Tensor, shape: tuple[int, ...], batch: tuple[int, ...]) -> tuple[Any, dict[str, Any]]:
+    """The matrix as a function of tensors of that shape, with its adjoint where one is needed."""
+
+    def function_of(m: tr.Tensor) -> Callable[[tr.Tensor], tr.Tensor]:
+        def apply(x: tr.Tensor) -> tr.Tensor:
+            assert x.shape == (*shape, *batch)
+            return tr.tensordot(m, x.reshape((m.shape[1], *batch)), axes=1).reshape(x.shape)
+
+        return apply
+
+    return function_of(a), {"adjoint": function_of(tl.mH(a))} if name == "lsmr" else {}
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("name", SOLVERS)
+def test_a_matrix_and_a_function_on_tensors_of_any_rank_give_the_solution(name: str, dtype: Any) -> None:
+    a = matrix(KINDS[name], 24, dtype)
+    wanted = tr.normal((2, 3, 4), seed=3, dtype=dtype)
+    b = tr.tensordot(a, wanted.reshape((24,)), axes=1).reshape((2, 3, 4))
+    function, options = given(name, a, (2, 3, 4), ())
+    for operator, more in ((function, options), (a.reshape((2, 3, 4, 2, 3, 4)), {})):
+        found = SOLVERS[name](operator, b, tol=TIGHT[dtype], **more)
+        assert found.converged and not found.interrupted and found.x.shape == (2, 3, 4) and found.x.dtype is dtype
+        assert found.iterations <= 40
+        assert float(tr.norm(found.x - wanted)) <= 60 * TIGHT[dtype] * float(tr.norm(wanted))
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_each_column_is_solved_with_numbers_of_its_own(name: str) -> None:
+    a = matrix(KINDS[name], 12, tr.C64)
+    scales = tr.tensor([1.0, 1e-9, 0.0, 1e9]).reshape((2, 2))
+    b = tr.normal((3, 4, 2, 2), seed=4, dtype="C64") * scales
+    function, options = given(name, a, (3, 4), (2, 2))
+    found = SOLVERS[name](function, b, tol=1e-11, batch_rank=2, **options)
+    assert found.converged and found.residuals.shape == (2, 2)
+    for i in range(2):
+        for j in range(2):
+            alone = SOLVERS[name](a.reshape((3, 4, 3, 4)), b[..., i, j], tol=1e-11)
+            scale = max(float(tr.norm(alone.x)), 1e-300)
+            assert float(tr.norm(found.x[..., i, j] - alone.x)) <= 1e-9 * scale
+            assert alone.converged and alone.iterations <= found.iterations
+
+
+@pytest.mark.parametrize("name", ["cg", "minres", "gmres"])
+def test_a_start_near_the_solution_needs_fewer_products(name: str) -> None:
+    a = matrix(KINDS[name], 30, tr.F64)
+    wanted = tr.normal((30,), seed=5)
+    b = tl.matvec(a, wanted)
+    cold = SOLVERS[name](a, b, tol=1e-8)
+    warm = SOLVERS[name](a, b, wanted + 1e-6 * tr.normal((30,), seed=6), tol=1e-8)
+    assert cold.converged and warm.converged and warm.iterations < cold.iterations
+    np.testing.assert_allclose(warm.x.to_numpy(), wanted.to_numpy(), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["cg", "gmres"])
+def test_a_preconditioner_saves_products(name: str) -> None:
+    graded = tr.tensor([10.0 ** (k / 8) for k in range(40)])
+    a = tr.embed_diagonal(graded) + matrix("definite", 40, tr.F64) * 0.1
+    b = tr.normal((40,), seed=7)
+    plain = SOLVERS[name](a, b, tol=1e-9)
+    better = SOLVERS[name](a, b, tol=1e-9, preconditioner=lambda x: x / graded)
+    assert plain.converged and better.converged and 2 * better.iterations < plain.iterations
+    np.testing.assert_allclose(better.x.to_numpy(), np.linalg.solve(a.to_numpy(), b.to_numpy()), rtol=1e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["cg", "minres", "gmres"])
+def test_as_many_products_are_made_as_scipy_makes(name: str) -> None:
+    a, b = matrix("definite", 60, tr.F64), tr.normal((60,), seed=8)
+    calls = 0
+
+    def product(x: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        return a.to_numpy() @ x
+
+    operator = scipy.sparse.linalg.LinearOperator((60, 60), matvec=product, dtype=float)
+    theirs = getattr(scipy.sparse.linalg, name)(operator, b.to_numpy(), rtol=1e-8)[0]
+    ours = SOLVERS[name](a, b, tol=1e-8)
+    assert ours.iterations <= calls + 2
+    assert float(tr.norm(b - tl.matvec(a, ours.x))) <= 1.01e-8 * float(tr.norm(b))
+    np.testing.assert_allclose(ours.x.to_numpy(), theirs, atol=1e-6)
+
+
+def test_minres_shifts_and_gmres_restarts() -> None:
+    a, b = matrix("indefinite", 30, tr.C64), tr.normal((30,), seed=9)
+    shifted = a.to_numpy() - 0.3 * np.eye(30)
+    found = tl.minres(a, b, tr.ones((30,)), shift=0.3, tol=1e-11)
+    np.testing.assert_allclose(found.x.to_numpy(), np.linalg.solve(shifted, b.to_numpy()), atol=1e-8)
+    general = matrix("general", 30, tr.F64)
+    restarted = tl.gmres(general, b, restart=4, tol=1e-10)
+    whole = tl.gmres(general, b, restart=30, tol=1e-10)
+    assert restarted.converged and whole.converged and whole.iterations < restarted.iterations
+    np.testing.assert_allclose(restarted.x.to_numpy(), np.linalg.solve(general.to_numpy(), b.to_numpy()), atol=1e-8)
+
+
+@pytest.mark.parametrize("shape", [(15, 6), (6, 15)])
+@pytest.mark.parametrize("damp", [0.0, 0.7])
+def test_lsmr_finds_the_shortest_least_squares_solution(shape: tuple[int, int], damp: float) -> None:
+    a, b = tr.normal(shape, seed=10, dtype="C64"), tr.normal((shape[0],), seed=11, dtype="C64")
+    found = tl.lsmr(a, b, damp=damp, tol=1e-13)
+    m = a.to_numpy()
+    stacked = np.vstack([m, damp * np.eye(shape[1])]) if damp else m
+    right = np.concatenate([b.to_numpy(), np.zeros(shape[1])]) if damp else b.to_numpy()
+    np.testing.assert_allclose(found.x.to_numpy(), np.linalg.lstsq(stacked, right)[0], atol=1e-10)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_a_zero_right_hand_side_needs_no_iteration_and_an_empty_one_no_elements(name: str) -> None:
+    found = SOLVERS[name](tr.eye(3), tr.zeros((3,)))
+    assert found.converged and not found.x.to_numpy().any() and float(found.residuals) == 0
+    assert SOLVERS[name](tr.zeros((0, 0)), tr.zeros((0,))).x.shape == (0,)
+    assert SOLVERS[name](tr.eye(3), tr.zeros((3, 0))).x.shape == (3, 0)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_ctrl_c_gives_the_best_so_far_and_a_callback_stops(name: str) -> None:
+    a, wanted = matrix(KINDS[name], 40, tr.F64), tr.normal((40,), seed=12)
+    b = tl.matvec(a, wanted)
+    seen: list[float] = []
+
+    def interrupting(progress: tl.Progress) -> None:
+        seen.append(float(progress.residuals))
+        if len(seen) == 6:
+            raise KeyboardInterrupt
+
+    found = SOLVERS[name](a, b, tol=1e-14, callback=interrupting)
+    assert found.interrupted and not found.converged and len(seen) == 6 and seen[-1] < seen[0]
+    assert float(tr.norm(found.x - wanted)) < 0.9 * float(tr.norm(wanted))
+    stopped = SOLVERS[name](a, b, tol=1e-14, callback=lambda progress: progress.iterations >= 4)
+    assert not stopped.interrupted and not stopped.converged and stopped.iterations in (4, 5)
+    limited = SOLVERS[name](a, b, tol=1e-14, maxiter=3)
+    assert not limited.converged and limited.iterations in (3, 4)
+
+
+def test_conjugate_gradients_refuse_what_is_not_positive_definite() -> None:
+    with pytest.raises(NotPositiveDefiniteError, match="not positive definite; minres"):
+        tl.cg(tr.tensor([[1.0, 0.0], [0.0, -1.0]]), tr.tensor([1.0, 2.0]))
+
+
+def test_what_a_function_gives_is_checked() -> None:
+    with pytest.raises(ShapeError, match=r"cg: the operator gave F64 of shape \(3,\) for a tensor of shape \(2,\)"):
+        tl.cg(lambda x: tr.zeros((3,)), tr.ones((2,)))
+    with pytest.raises(ShapeError, match="gave a NoneType"):
+        tl.gmres(lambda x: None, tr.ones((2,)))  # type: ignore[arg-type, return-value]
+    with pytest.raises(ArgumentError, match="the operator is a str"):
+        tl.minres("a", tr.ones((2,)))  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="needs adjoint="):
+        tl.lsmr(lambda x: x, tr.ones((2,)))
+    with pytest.raises(ShapeError, match="x0 is"):
+        tl.cg(tr.eye(2), tr.ones((2,)), tr.ones((3,)))
+    with pytest.raises(ArgumentError, match="batch_rank is 2"):
+        tl.cg(lambda x: x, tr.ones((2,)), batch_rank=2 + 0)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("t", [0.3, -2.0, -1.5j, 0.5 + 0.5j, 0.0])
+@pytest.mark.parametrize("hermitian", [True, False])
+def test_an_exponential_times_vectors_is_what_the_dense_one_gives(dtype: Any, t: complex, hermitian: bool) -> None:
+    a = matrix("indefinite" if hermitian else "general", 24, dtype)
+    v = tr.normal((24, 2), seed=13, dtype=dtype)
+    found = tl.expm_multiply(a, v, t, hermitian=hermitian)
+    wanted = scipy.linalg.expm(t * a.to_numpy().astype(complex)) @ v.to_numpy()
+    eps = 1.2e-7 if dtype in (tr.F32, tr.C32) else 2.3e-16
+    assert found.converged and found.reached == 1 and found.errors.shape == (2,)
+    assert np.linalg.norm(found.x.to_numpy() - wanted) <= 4 * eps**0.75 * max(np.linalg.norm(wanted), float(tr.norm(v)))
+    assert found.x.dtype is (tr.promote(dtype, tr.C32) if isinstance(t, complex) else dtype)  # type: ignore[redundant-expr]
+
+
+def test_long_times_are_gone_through_in_parts_and_keep_the_norm() -> None:
+    a, v = matrix("indefinite", 60, tr.F64) * 10.0, tr.normal((3, 20), seed=14)
+    function, _ = given("cg", a, (3, 20), ())
+    parts: list[float] = []
+    found = tl.expm_multiply(
+        function, v, -6j, hermitian=True, callback=lambda progress: parts.append(progress.iterations)
+    )
+    wanted = scipy.linalg.expm(-6j * a.to_numpy()) @ v.to_numpy().reshape(60, order="F")
+    assert len(parts) > 1 and found.converged
+    np.testing.assert_allclose(found.x.to_numpy().reshape(60, order="F"), wanted, atol=1e-10)
+    assert float(tr.norm(found.x)) == pytest.approx(float(tr.norm(v)), rel=1e-12)
+    assert np.linalg.norm(found.x.to_numpy().ravel(order="F") - wanted) <= 10 * float(found.errors) + 1e-11
+
+
+def test_an_exponential_that_is_interrupted_says_how_far_it_came() -> None:
+    a, v = matrix("indefinite", 60, tr.F64) * 10.0, tr.normal((60,), seed=14)
+
+    def interrupting(progress: tl.Progress) -> None:
+        raise KeyboardInterrupt
+
+    found = tl.expm_multiply(a, v, 6.0, callback=interrupting)
+    assert found.interrupted and not found.converged and 0 < found.reached < 1
+    wanted = scipy.linalg.expm(6.0 * found.reached * a.to_numpy()) @ v.to_numpy()
+    np.testing.assert_allclose(found.x.to_numpy(), wanted, rtol=1e-9, atol=1e-9 * float(np.linalg.norm(wanted)))

@@ -1,0 +1,109 @@
+"""What quimb asks for by name, beside NumPy: leading batch axes, its cutoffs, its results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensor_runtime as tr
+from tensor_core.errors import ArgumentError
+from tensor_linalg import quimb_table
+from tensor_linalg.quimb_table import QUIMB
+
+
+def random(*shape: int) -> Any:
+    rng = np.random.default_rng(len(shape) * 100 + shape[-1])
+    return rng.normal(size=shape) + 1j * rng.normal(size=shape)
+
+
+def called(name: str, *arrays: Any, **options: Any) -> Any:
+    found = QUIMB[name](*(tr.tensor(array) for array in arrays), **options)
+    if isinstance(found, tuple):
+        return tuple(None if one is None else one.to_numpy() for one in found)
+    return found.to_numpy()
+
+
+@pytest.mark.parametrize("batch", [(), (3,), (2, 3)])
+def test_functions_with_numpys_names_have_numpys_batches_and_values(batch: tuple[int, ...]) -> None:
+    x = random(*batch, 4, 4)
+    positive = x @ np.conj(np.swapaxes(x, -1, -2)) + np.eye(4)
+    u, s, vh = called("linalg.svd", x[..., :3])
+    assert u.shape == (*batch, 4, 3) and vh.shape == (*batch, 3, 3)
+    np.testing.assert_allclose((u * s[..., None, :]) @ vh, x[..., :3], atol=1e-13)
+    np.testing.assert_allclose(called("linalg.svdvals", x), np.linalg.svd(x, compute_uv=False), atol=1e-13)
+    w, v = called("linalg.eigh", positive)
+    np.testing.assert_allclose(positive @ v, v * w[..., None, :], atol=1e-12)
+    np.testing.assert_allclose(called("linalg.eigvalsh", positive), np.linalg.eigvalsh(positive), atol=1e-12)
+    u, s, vh = called("linalg.svd", x[..., :3], full_matrices=True)
+    assert u.shape == (*batch, 4, 4)
+    w, v = called("linalg.eig", x)
+    np.testing.assert_allclose(x @ v, v * w[..., None, :], atol=1e-12)
+    q, r = called("linalg.qr", x[..., :3])
+    np.testing.assert_allclose(q @ r, x[..., :3], atol=1e-13)
+    for name in ("cholesky", "inv", "det"):
+        given = positive if name == "cholesky" else x
+        wanted = getattr(np.linalg, name)(given)
+        np.testing.assert_allclose(called(f"linalg.{name}", given), wanted, rtol=1e-10, atol=1e-11)
+    b = random(*batch, 4, 2)
+    np.testing.assert_allclose(called("linalg.solve", x, b), np.linalg.solve(x, b), rtol=1e-9)
+    np.testing.assert_allclose(
+        called("linalg.solve", x, b[(0,) * len(batch)][:, 0]), np.linalg.solve(x, b[(0,) * len(batch)][:, 0]), rtol=1e-9
+    )
+    assert called("linalg.norm", x) == pytest.approx(np.linalg.norm(x.ravel()))
+
+
+def quimb_rank(s: Any, cutoff: float, mode: int) -> int:
+    """quimb's rules, in plain NumPy: discard from the end as long as what is lost is not above the target."""
+    if mode in (1, 2):
+        return max(1, int(np.sum(s > cutoff * (s[0] if mode == 2 else 1))))
+    power = 2 if mode in (3, 4) else 1
+    target = cutoff * (np.sum(s**power) if mode in (4, 6) else 1)
+    lost = np.cumsum(s[::-1] ** power)[::-1]
+    return max(1, int(np.sum(lost > target)))
+
+
+@pytest.mark.parametrize("name", ["svd_truncated", "svd_via_eig_truncated"])
+@pytest.mark.parametrize("mode", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize("absorb", [-1, 0, 1, None])
+def test_truncated_decompositions_keep_what_quimb_keeps(name: str, mode: int, absorb: int | None) -> None:
+    x = random(7, 5)
+    s = np.linalg.svd(x, compute_uv=False)
+    for cutoff, max_bond, renorm in ((0.5, -1, 0), (0.05, 3, 0), (-1.0, 2, 2), (-1.0, -1, 0)):
+        left, values, right = called(
+            name, x, cutoff=cutoff, cutoff_mode=mode, max_bond=max_bond, absorb=absorb, renorm=renorm
+        )
+        rank = quimb_rank(s, cutoff, mode) if cutoff > 0 else 5
+        rank = min(rank, max_bond) if max_bond > 0 else rank
+        assert left.shape == (7, rank) and right.shape == (rank, 5) and (values is None) == (absorb is not None)
+        u, _, vh = np.linalg.svd(x, full_matrices=False)
+        scale = np.linalg.norm(s) / np.linalg.norm(s[:rank]) if renorm else 1.0
+        wanted = (u[:, :rank] * s[:rank] * scale) @ vh[:rank]
+        np.testing.assert_allclose(left @ right if values is None else (left * values) @ right, wanted, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (3, 5), (4, 4)])
+def test_stabilised_factors_have_a_positive_diagonal(shape: tuple[int, int]) -> None:
+    x = random(*shape)
+    q, none, r = called("qr_stabilized", x)
+    assert none is None
+    np.testing.assert_allclose(q @ r, x, atol=1e-13)
+    low, none, q = called("lq_stabilized", x)
+    np.testing.assert_allclose(low @ q, x, atol=1e-13)
+    for factor in (r, low):
+        diagonal = np.diag(factor)
+        assert (diagonal.real > 0).all() and abs(diagonal.imag).max() < 1e-14
+    for name in ("polar_right", "polar_left"):
+        left, _, right = called(name, x)
+        np.testing.assert_allclose(left @ right, x, atol=1e-13)
+
+
+def test_the_page_of_the_table_names_every_row() -> None:
+    text = quimb_table.__doc__ or ""
+    assert {name for name in QUIMB if f"``{name}``" not in text} == set()
+
+
+def test_what_quimb_does_not_ask_for_is_refused() -> None:
+    with pytest.raises(ArgumentError, match="cutoff_mode 7"):
+        QUIMB["svd_truncated"](tr.ones((2, 3)), cutoff_mode=7)
