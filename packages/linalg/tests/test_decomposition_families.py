@@ -130,6 +130,11 @@ def subnormal_slack(dtype: str, scale: float) -> float:
     return 64 * float(np.finfo(dtype).smallest_subnormal) / scale
 
 
+def relative(x: tr.Tensor, scale: float) -> Array:
+    """A factor divided by the scale of its matrix."""
+    return divided(numbers(x)[0], scale)
+
+
 def numbers(*tensors: tr.Tensor) -> tuple[Array, ...]:
     arrays = tuple(tensor.to_numpy() for tensor in tensors)
     return tuple(array.astype(np.result_type(array.dtype, np.float64)) for array in arrays)
@@ -273,20 +278,20 @@ def test_lu_and_pivoted_qr_reconstruct_with_rows_and_columns_in_another_order(fa
             reference, scale = scaled(matrix)
             tolerance, slack = bound(dtype, rows, columns), subnormal_slack(dtype, scale)
             order, lower, upper = tl.lu(tr.asarray(matrix))
-            low, up = lower.to_numpy(), divided(*numbers(upper), scale)
+            low, up = lower.to_numpy(), relative(upper, scale)
             growth = max(1.0, float(np.abs(up).max()))
             assert np.abs(low @ up - reference[order.to_numpy()]).max() <= tolerance * growth + slack * rows
 
             of_rows, of_columns, lower, upper = tl.lu(tr.asarray(matrix), pivoting="complete")
-            whole = lower.to_numpy() @ divided(*numbers(upper), scale)
+            whole = lower.to_numpy() @ relative(upper, scale)
             wanted = reference[of_rows.to_numpy()][:, of_columns.to_numpy()]
             assert np.abs(whole - wanted).max() <= tolerance + slack * rows
 
             q, r, order, rank = tl.qr_pivoted(tr.asarray(matrix))
-            whole = q.to_numpy() @ divided(*numbers(r), scale)
+            whole = q.to_numpy() @ relative(r, scale)
             assert np.abs(whole - reference[:, order.to_numpy()]).max() <= tolerance + slack
             assert departure(*numbers(q)) <= tolerance
-            assert 0 <= rank.item() <= min(rows, columns)
+            assert 0 <= int(rank) <= min(rows, columns)
 
 
 @EACH_FAMILY
@@ -298,7 +303,7 @@ def test_ldl_schur_and_hessenberg_reconstruct(family: str) -> None:
             tolerance, slack = bound(dtype, size), subnormal_slack(dtype, scale) * size
             for middle, outer in (tl.schur(tr.asarray(matrix)), tl.hessenberg(tr.asarray(matrix))):
                 (z,) = numbers(outer)
-                assert np.abs(z @ divided(*numbers(middle), scale) @ z.conj().T - reference).max() <= tolerance + slack
+                assert np.abs(z @ relative(middle, scale) @ z.conj().T - reference).max() <= tolerance + slack
                 assert departure(z) <= tolerance
             hermitian = matrix / 2 + matrix.conj().T / 2
             reference, scale = scaled(hermitian)
@@ -306,7 +311,7 @@ def test_ldl_schur_and_hessenberg_reconstruct(family: str) -> None:
             (low,) = numbers(lower)
             rows = order.to_numpy()
             growth = max(1.0, float(np.abs(low).max()) ** 2)
-            whole = low @ divided(*numbers(d), scale) @ low.conj().T
+            whole = low @ relative(d, scale) @ low.conj().T
             assert np.abs(whole - reference[rows][:, rows]).max() <= (tolerance + slack) * growth
 
 

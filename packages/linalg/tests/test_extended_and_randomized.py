@@ -22,7 +22,7 @@ def numbers(dtype: str, *shape: int) -> Array:
 
 
 def product(a: Array, b: Array) -> Array:
-    return np.einsum("ij...,jk...->ik...", a, b)
+    return np.asarray(np.einsum("ij...,jk...->ik...", a, b))
 
 
 def check_extended(x: Array, rank: int, dtype: str) -> Array:
@@ -118,7 +118,7 @@ def test_ranks_and_numbers_that_are_none_are_refused() -> None:
     x = tr.ones((3, 2))
     for options in ({"rank": 3}, {"rank": -1}, {"rank": 1, "oversampling": -1}, {"rank": 1, "iterations": -1}):
         with pytest.raises(ArgumentError, match="randomized_svd: rank is"):
-            tl.randomized_svd(x, seed=1, **options)
+            tl.randomized_svd(x, seed=1, **options)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="seed"):
         tl.randomized_svd(x, 1, seed=-1)
     assert tl.randomized_svd(x, 0, seed=1).u.shape == (3, 0)

@@ -13,7 +13,7 @@ import scipy.linalg as sl
 import tensor_linalg as tl
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError
-from tensor_cpu.kernels.linalg import drivers
+from tensor_cpu.system import lapack
 from tensor_linalg.testing.cases import cases
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.placement import Placement
@@ -96,7 +96,7 @@ def test_where_divide_and_conquer_fails_another_driver_is_tried(monkeypatch: pyt
     assert near(bind_numpy("svd", (form,), (form, values, form), SVDParams(True, "auto"))(x)[1], expected, "float64")
     with pytest.raises(tl.NotConvergedError, match=r"svd: the iteration .* at batch index \(0,\) did not converge"):
         bind_numpy("svd", (form,), (form, values, form), SVDParams(True, "gesdd"))(x)
-    monkeypatch.setattr(drivers.lapack, "call", lambda *arguments: 1)
+    monkeypatch.setattr(lapack, "call", lambda *arguments: 1)
     with pytest.raises(tl.NotConvergedError, match=r"svd: the iteration .* at batch index \(0,\) did not converge"):
         bind_numpy("svd", (form,), (form, values, form), SVDParams(True, "auto"))(x)
 
@@ -215,9 +215,9 @@ def test_a_subset_that_is_none_is_refused() -> None:
     for ends in ((2, 1), (0, 3), (-1, 1), (1,)):
         with pytest.raises(ArgumentError, match=r"eigh: subset_by_index is .* with 0 <= first <= last < 3"):
             tl.eigh(x, subset_by_index=ends)  # type: ignore[arg-type]
-    for ends in ((2.0, 1.0), (0.0,), (0.0, float("nan")), 3):
+    for interval in ((2.0, 1.0), (0.0,), (0.0, float("nan")), 3):
         with pytest.raises(ArgumentError, match="eigh: subset_by_value is"):
-            tl.eigh(x, subset_by_value=ends)  # type: ignore[arg-type]
+            tl.eigh(x, subset_by_value=interval)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="accepted: one of them"):
         tl.eigh(x, subset_by_index=(0, 1), subset_by_value=(0.0, 1.0))
     with pytest.raises(ShapeError, match="eigh: subset_by_value of a batch"):
