@@ -10,7 +10,20 @@ from __future__ import annotations
 from tensor_linalg.decompositions import EighResult, QRResult, SVDResult, cholesky, eigh, qr, svd
 from tensor_linalg.functions import det
 from tensor_linalg.products import matmul, matvec, mH, mT, outer, vecdot
-from tensor_linalg.solving import inv, solve
+from tensor_linalg.solving import (
+    IllConditionedWarning,
+    LstsqResult,
+    cho_solve,
+    inv,
+    lstsq,
+    pinv,
+    solve,
+    solve_banded,
+    solve_toeplitz,
+    tensorinv,
+    tensorsolve,
+    triangular_solve,
+)
 from tensor_linalg.version import __version__ as __version__
 from tensor_runtime.errors import (
     LinalgError,
@@ -22,24 +35,34 @@ from tensor_runtime.errors import (
 
 __all__ = [
     "EighResult",
+    "IllConditionedWarning",
     "LinalgError",
+    "LstsqResult",
     "NonFiniteError",
     "NotConvergedError",
     "NotPositiveDefiniteError",
     "QRResult",
     "SVDResult",
     "SingularMatrixError",
+    "cho_solve",
     "cholesky",
     "det",
     "eigh",
     "inv",
+    "lstsq",
     "mH",
     "mT",
     "matmul",
     "matvec",
     "outer",
+    "pinv",
     "qr",
     "solve",
+    "solve_banded",
+    "solve_toeplitz",
     "svd",
+    "tensorinv",
+    "tensorsolve",
+    "triangular_solve",
     "vecdot",
 ]

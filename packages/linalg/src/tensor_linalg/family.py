@@ -4,8 +4,22 @@ from __future__ import annotations
 
 from typing import Final
 
-_KERNELS: Final = ("cholesky", "det", "eigh", "inv", "qr", "solve", "svd")
-_COMPOSED: Final = ("mH", "mT", "matmul", "matvec", "outer", "vecdot")
+_KERNELS: Final = ("cholesky", "det", "eigh", "inv", "qr", "solve", "solve_banded", "svd")
+_COMPOSED: Final = (
+    "cho_solve",
+    "lstsq",
+    "mH",
+    "mT",
+    "matmul",
+    "matvec",
+    "outer",
+    "pinv",
+    "solve_toeplitz",
+    "tensorinv",
+    "tensorsolve",
+    "triangular_solve",
+    "vecdot",
+)
 
 FAMILY: Final = {
     "id": "ironstride.linalg/1",

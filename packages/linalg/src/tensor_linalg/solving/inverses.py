@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from tensor_linalg.solving.condition import warn_if_ill_conditioned
 from tensor_linalg.specs.solving import INV
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.tensors.tensor import Tensor
 
 
-def inv(a: Tensor, /, *, check: bool = True) -> Tensor:
+def inv(a: Tensor, /, *, check: bool = True, condition: bool = False) -> Tensor:
     """Inverses of square matrices, by LU decomposition with partial pivoting.
 
     To solve a system, :func:`solve` is faster and its residual is smaller.
@@ -16,11 +17,16 @@ def inv(a: Tensor, /, *, check: bool = True) -> Tensor:
     Args:
         a: shape [N, N, B...]; F32, F64, C32 or C64.
         check: raise when an element is not finite.
+        condition: warn where the condition number of a matrix, in the 1-norm, is so large that the result may have no
+            correct digit; this reads one word back from the device.
 
     Returns:
         X [N, N, B...] with A X ≈ X A ≈ 1; owned, compact. Of A X - 1 and X A - 1 at least one is a few rounding units
         of the dtype times N times the norms of A and X; which one, LAPACK decides. The error of X grows with the
         condition number of A. Values beyond the dtype's range become infinite. The inverse of a 0 x 0 matrix is empty.
+
+    Warns:
+        IllConditionedWarning: on request, for the first such matrix.
 
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
@@ -37,4 +43,7 @@ def inv(a: Tensor, /, *, check: bool = True) -> Tensor:
     >>> inv(tr.tensor([[1.0, 1.0], [1.0, 2.0]])).to_numpy().tolist()
     [[2.0, -1.0], [-1.0, 1.0]]
     """
-    return execute_with_params(INV, a, flag("inv", "check", check))
+    x = execute_with_params(INV, a, flag("inv", "check", check))
+    if flag("inv", "condition", condition):
+        warn_if_ill_conditioned("inv", a, x)
+    return x

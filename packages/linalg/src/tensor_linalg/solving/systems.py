@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from tensor_linalg.solving.condition import warn_if_ill_conditioned
+from tensor_linalg.solving.inverses import inv
 from tensor_linalg.specs.solving import SOLVE
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_pair
 from tensor_runtime.tensors.tensor import Tensor
 
 
-def solve(a: Tensor, b: Tensor, /, *, check: bool = True) -> Tensor:
+def solve(a: Tensor, b: Tensor, /, *, check: bool = True, condition: bool = False) -> Tensor:
     """The x with A x = b, by LU decomposition with partial pivoting.
 
     ``b`` has a column axis, so that a batch of vectors is never taken for a matrix: [N, M, B...] holds M right-hand
@@ -20,11 +22,16 @@ def solve(a: Tensor, b: Tensor, /, *, check: bool = True) -> Tensor:
             broadcast among themselves, aligned at the last axis; a single [N, N] is factored once for all batches of
             ``b``.
         check: raise when an element is not finite.
+        condition: warn where the condition number of a matrix, in the 1-norm, is so large that the result may have no
+            correct digit; this takes the inverses, some three times the work.
 
     Returns:
         x [N, M, B...], or [N]; owned, compact, of the promoted dtype. The residual b - A x is a few rounding units of
         the dtype times N times the norms of A and x (backward stable in practice); the error of x grows with the
         condition number of A. Values beyond the dtype's range become infinite, as in all floating-point arithmetic.
+
+    Warns:
+        IllConditionedWarning: on request, for the first such matrix.
 
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
@@ -42,4 +49,7 @@ def solve(a: Tensor, b: Tensor, /, *, check: bool = True) -> Tensor:
     >>> solve(tr.tensor([[2.0, 0.0], [0.0, 4.0]]), tr.tensor([2.0, 2.0])).to_numpy().tolist()
     [1.0, 0.5]
     """
-    return execute_pair(SOLVE, a, b, flag("solve", "check", check))
+    x = execute_pair(SOLVE, a, b, flag("solve", "check", check))
+    if flag("solve", "condition", condition):
+        warn_if_ill_conditioned("solve", a, inv(a, check=False))
+    return x

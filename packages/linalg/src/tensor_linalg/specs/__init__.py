@@ -5,6 +5,6 @@ from __future__ import annotations
 from tensor_linalg import contracts as contracts  # declares them before anything is bound
 from tensor_linalg.specs.decompositions import CHOLESKY, EIGH, QR, SVD
 from tensor_linalg.specs.functions import DET
-from tensor_linalg.specs.solving import INV, SOLVE
+from tensor_linalg.specs.solving import INV, SOLVE, SOLVE_BANDED
 
-__all__ = ["CHOLESKY", "DET", "EIGH", "INV", "QR", "SOLVE", "SVD"]
+__all__ = ["CHOLESKY", "DET", "EIGH", "INV", "QR", "SOLVE", "SOLVE_BANDED", "SVD"]

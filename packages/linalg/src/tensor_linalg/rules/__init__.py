@@ -1,0 +1,1 @@
+"""Rules for the family's operations, found by entry points."""
