@@ -129,6 +129,7 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     "joining": dict.fromkeys(("concatenate", "stack", "repeat", "tile", "roll"), Row("joining")),
     "linalg": {
         **dict.fromkeys(("svd", "qr", "eigh", "cholesky", "solve", "inv", "det"), _LINALG),
+        "slogdet": Row("linalg.numpy"),
         "solve_banded": Row("linalg.banded"),
         "triangular_solve": Row("linalg.triangular"),
     },

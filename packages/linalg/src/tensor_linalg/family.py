@@ -4,21 +4,35 @@ from __future__ import annotations
 
 from typing import Final
 
-_KERNELS: Final = ("cholesky", "det", "eigh", "inv", "qr", "solve", "solve_banded", "svd")
+_KERNELS: Final = ("cholesky", "det", "eigh", "inv", "qr", "slogdet", "solve", "solve_banded", "svd")
 _COMPOSED: Final = (
+    "block_diag",
     "cho_solve",
+    "cross",
+    "diagonal",
+    "kron",
     "lstsq",
     "mH",
     "mT",
     "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
     "matvec",
+    "multi_dot",
+    "norm",
+    "null_space",
+    "orth",
     "outer",
     "pinv",
     "solve_toeplitz",
     "tensorinv",
     "tensorsolve",
+    "trace",
     "triangular_solve",
+    "vander",
     "vecdot",
+    "vector_norm",
 )
 
 FAMILY: Final = {

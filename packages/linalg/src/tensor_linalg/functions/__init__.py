@@ -2,6 +2,28 @@
 
 from __future__ import annotations
 
-from tensor_linalg.functions.determinants import det
+from tensor_linalg.functions.arrangements import block_diag, cross, diagonal, kron, trace, vander
+from tensor_linalg.functions.determinants import SlogdetResult, det, slogdet
+from tensor_linalg.functions.norms import matrix_norm, norm, vector_norm
+from tensor_linalg.functions.powers import matrix_power, multi_dot
+from tensor_linalg.functions.ranks import matrix_rank, null_space, orth
 
-__all__ = ["det"]
+__all__ = [
+    "SlogdetResult",
+    "block_diag",
+    "cross",
+    "det",
+    "diagonal",
+    "kron",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "multi_dot",
+    "norm",
+    "null_space",
+    "orth",
+    "slogdet",
+    "trace",
+    "vander",
+    "vector_norm",
+]

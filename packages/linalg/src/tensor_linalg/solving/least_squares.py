@@ -80,7 +80,7 @@ def pinv(a: Tensor, /, *, rtol: float | Tensor | None = None, hermitian: bool = 
     else:
         u, values, vh = svd(a, check=False)
         sizes, left, right = values, mH(vh), mH(u)
-    kept = _counted(operation, sizes, (rows, columns), rtol)
+    kept = counted(operation, sizes, (rows, columns), rtol)
     inverted = where(kept, divide(1.0, values), 0.0)
     return matmul(multiply(left, expand_dims(inverted, 0)), right)
 
@@ -149,7 +149,7 @@ def lstsq(
         rank, values = full(batch, min(columns, rows), dtype=I64, placement=a.placement), None
     else:
         u, values, vh = svd(a, check=False)
-        kept = _counted(operation, values, (rows, columns), rtol)
+        kept = counted(operation, values, (rows, columns), rtol)
         inverted = expand_dims(where(kept, divide(1.0, values), 0.0), 0)
         solution = matmul(multiply(mH(vh), inverted), matmul(mH(u), sides))
         rank = sum(kept, 0)
@@ -171,21 +171,21 @@ def _by_qr(operation: str, a: Tensor, b: Tensor) -> Tensor:
     return matmul(q, substituted(operation, r, b, False, True, True, False, False))
 
 
-def _counted(operation: str, sizes: Tensor, sides: tuple[int, int], rtol: float | Tensor | None) -> Tensor:
-    """Which singular values [K, B...] count: those above ``rtol`` times the largest."""
-    largest = max(sizes, 0)
-    return greater(sizes, expand_dims(multiply(largest, relative_tolerance(operation, largest, sides, rtol)), 0))
-
-
-def relative_tolerance(
-    operation: str, largest: Tensor, sides: tuple[int, int], rtol: float | Tensor | None
-) -> float | Tensor:
-    """The tolerance given, or the larger side times the rounding unit of the dtype.
+def counted(operation: str, sizes: Tensor, sides: tuple[int, int], rtol: float | Tensor | None) -> Tensor:
+    """Which singular values [K, B...] count: those above ``rtol`` times the largest, Bool.
 
     >>> import tensor_runtime as tr
-    >>> relative_tolerance("pinv", tr.ones(()), (2, 4), None) == 2.0**-50
-    True
+    >>> counted("pinv", tr.tensor([1.0, 1e-20]), (2, 2), None).to_numpy().tolist()
+    [True, False]
     """
+    largest = max(sizes, 0)
+    return greater(sizes, expand_dims(multiply(largest, _relative_tolerance(operation, largest, sides, rtol)), 0))
+
+
+def _relative_tolerance(
+    operation: str, largest: Tensor, sides: tuple[int, int], rtol: float | Tensor | None
+) -> float | Tensor:
+    """The tolerance given, or the larger side times the rounding unit of the dtype."""
     if rtol is None:
         return sorted(sides)[1] * (2.0**-52 if largest.dtype is F64 else 2.0**-23)
     if isinstance(rtol, Tensor):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tensor_linalg import contracts as contracts  # declares them before anything is bound
 from tensor_linalg.specs.decompositions import CHOLESKY, EIGH, QR, SVD
-from tensor_linalg.specs.functions import DET
+from tensor_linalg.specs.functions import DET, SLOGDET
 from tensor_linalg.specs.solving import INV, SOLVE, SOLVE_BANDED
 
-__all__ = ["CHOLESKY", "DET", "EIGH", "INV", "QR", "SOLVE", "SOLVE_BANDED", "SVD"]
+__all__ = ["CHOLESKY", "DET", "EIGH", "INV", "QR", "SLOGDET", "SOLVE", "SOLVE_BANDED", "SVD"]
