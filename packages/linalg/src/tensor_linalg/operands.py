@@ -6,7 +6,7 @@ tensors of any backend. On tensors without elements (``tensor_runtime.infer``) n
 
 from __future__ import annotations
 
-from tensor_core.dtypes import DType
+from tensor_core.dtypes import F64, DType
 from tensor_core.errors import UnsupportedOperationError
 from tensor_core.promotion import promote
 from tensor_linalg.specs.linalg_spec import require_floating
@@ -46,6 +46,16 @@ def promoted(operation: str, *operands: Tensor) -> tuple[Tensor, ...]:
     """
     dtype = floating(operation, *operands)
     return tuple(x if x.dtype is dtype else convert(x, dtype) for x in operands)
+
+
+def unit_of(dtype: DType, /) -> float:
+    """The rounding unit, the distance from 1 to the next number.
+
+    >>> from tensor_core import C32
+    >>> unit_of(C32) == 2.0**-23
+    True
+    """
+    return 2.0**-52 if dtype.component is F64 else 2.0**-23
 
 
 def with_batch(x: Tensor, core_rank: int, batch: Shape, /) -> Tensor:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-from tensor_core.dtypes import F64
-from tensor_linalg.operands import first, holds
+from tensor_linalg.operands import first, holds, unit_of
 from tensor_runtime.ops.arithmetic import abs, multiply
 from tensor_runtime.ops.comparison import greater
 from tensor_runtime.ops.reduction import any, max, sum
@@ -30,7 +29,7 @@ def warn_if_ill_conditioned(operation: str, a: Tensor, inverse: Tensor, /) -> No
     if 0 in a.shape:
         return
     condition = multiply(one_norm(a), one_norm(inverse))
-    limit = 2.0**52 if condition.dtype is F64 else 2.0**23
+    limit = 1 / unit_of(condition.dtype)
     bad = greater(condition, limit)
     if not holds(any(bad)):
         return

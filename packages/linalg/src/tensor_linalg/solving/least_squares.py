@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import isfinite
 from typing import NamedTuple
 
-from tensor_core.dtypes import F64, I64
+from tensor_core.dtypes import I64
 from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_core.shapes import broadcast_shapes
 from tensor_linalg.decompositions import eigh, qr, svd
-from tensor_linalg.operands import promoted, require_finite, require_regular
+from tensor_linalg.operands import promoted, require_finite, require_regular, unit_of
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.solving.triangular import substituted
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
@@ -187,7 +187,7 @@ def _relative_tolerance(
 ) -> float | Tensor:
     """The tolerance given, or the larger side times the rounding unit of the dtype."""
     if rtol is None:
-        return sorted(sides)[1] * (2.0**-52 if largest.dtype is F64 else 2.0**-23)
+        return sorted(sides)[1] * unit_of(largest.dtype)
     if isinstance(rtol, Tensor):
         unwrap(operation, rtol)
         if rtol.shape not in ((), largest.shape):

@@ -12,10 +12,14 @@ from tensor_core.errors import ArgumentError, DTypeError, ShapeError
 from tensor_core.host.tensor import HostTensor
 from tensor_linalg.functions import (
     block_diag,
+    cosm,
     cross,
     det,
     diagonal,
+    expm,
+    funm,
     kron,
+    logm,
     matrix_norm,
     matrix_power,
     matrix_rank,
@@ -23,14 +27,17 @@ from tensor_linalg.functions import (
     norm,
     null_space,
     orth,
+    sinm,
     slogdet,
+    sqrtm,
     trace,
     vander,
     vector_norm,
 )
-from tensor_linalg.testing.cases.matrices import determinants, identity, shifted
+from tensor_linalg.testing.cases.matrices import determinants, hermitian, identity, shifted
 from tensor_linalg.testing.cases.rows import DTYPES, SQUARE, Row, adjoint, case, cases_of, product
-from tensor_runtime.errors import SingularMatrixError
+from tensor_runtime.errors import NotConvergedError, NotPositiveDefiniteError, SingularMatrixError
+from tensor_runtime.ops.arithmetic import multiply
 from tensor_runtime.tensors.tensor import Tensor
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.oracle import Host, Index, tabulated, whole_numbers
@@ -48,6 +55,7 @@ def cases() -> Iterator[Case]:
     yield from _ranks()
     yield from _arrangements()
     yield from _powers()
+    yield from _transcendental()
 
 
 def _logarithms() -> Iterator[Case]:
@@ -174,6 +182,42 @@ def _powers() -> Iterator[Case]:
     yield refused("linalg.matrix_power", "singular", (HostTensor.zeros((2, 2), F64),), inverse, SingularMatrixError)
     yield refused("linalg.matrix_power", "not square", (whole_numbers((2, 3), F64),), inverse, ShapeError)
     yield refused("linalg.multi_dot", "do not fit", (a, whole_numbers((2, 2), F64)), _both, ShapeError)
+
+
+def _transcendental() -> Iterator[Case]:
+    for dtype in DTYPES:
+        for shape in ((2, 2), (2, 2, 2), (0, 0), (2, 2, 0)):
+            label = f"{dtype} shape {shape}"
+            upper = tabulated(shape, dtype, lambda k: 2 + k[1] + sum(k[2:]) if k[0] < k[1] else 0)  # its square is 0
+            risen = _table(shape, dtype, partial(_plus_unit, upper))
+            yield case("linalg.expm", label, (upper,), expm, None, risen)
+            yield case("linalg.cosm", label, (upper,), cosm, None, partial(identity, shape, dtype))
+            yield case("linalg.sinm", label, (upper,), sinm, None, partial(_itself, upper))
+            yield case("linalg.logm", label, (risen(),), logm, None, partial(_itself, upper))
+            a = shifted(whole_numbers(shape, dtype), 24)
+            yield case("linalg.sqrtm", label, (a,), sqrtm, lambda a, x: product(x, x), partial(_itself, a))
+            b = hermitian(a)
+            yield case("linalg.funm", label, (b,), _squared, None, partial(_product, b, b))
+    several: tuple[Callable[[Tensor], Tensor], ...] = (expm, cosm, sinm, logm, sqrtm, _squared)
+    for function in several:
+        name = "linalg.funm" if function is _squared else f"linalg.{function.__name__}"
+        yield refused(name, "integers refused", (whole_numbers((2, 2), I64),), function, DTypeError)
+        yield refused(name, "not square", (whole_numbers((2, 3), F64),), function, ShapeError)
+    zeros = HostTensor.zeros((2, 2, 2), F64)
+    yield refused("linalg.sqrtm", "singular", (zeros,), sqrtm, NotConvergedError)
+    yield refused("linalg.logm", "singular", (zeros,), partial(logm, hermitian=True), NotPositiveDefiniteError)
+
+
+def _squared(a: Tensor) -> Tensor:
+    return funm(a, lambda values: multiply(values, values))
+
+
+def _plus_unit(a: Host, index: Index) -> Any:
+    return a[index] + (index[0] == index[1])
+
+
+def _itself(x: Host) -> Host:
+    return x
 
 
 def _both(a: Tensor, b: Tensor) -> Tensor:
