@@ -8,9 +8,13 @@ caused it; the classes live in ``tensor_runtime.errors`` and are offered here to
 from __future__ import annotations
 
 from tensor_linalg.decompositions import EighResult, QRResult, SVDResult, cholesky, eigh, qr, svd
+from tensor_linalg.decompositions.eigh import MaskedEighResult
+from tensor_linalg.decompositions.qr import MaskedQRResult
+from tensor_linalg.decompositions.svd import MaskedSVDResult
 from tensor_linalg.functions import (
     SlogdetResult,
     block_diag,
+    cond,
     cosm,
     cross,
     det,
@@ -33,6 +37,7 @@ from tensor_linalg.functions import (
     vander,
     vector_norm,
 )
+from tensor_linalg.masking import MaskedResult
 from tensor_linalg.products import matmul, matvec, mH, mT, outer, vecdot
 from tensor_linalg.solving import (
     IllConditionedWarning,
@@ -62,6 +67,10 @@ __all__ = [
     "IllConditionedWarning",
     "LinalgError",
     "LstsqResult",
+    "MaskedEighResult",
+    "MaskedQRResult",
+    "MaskedResult",
+    "MaskedSVDResult",
     "NonFiniteError",
     "NotConvergedError",
     "NotPositiveDefiniteError",
@@ -72,6 +81,7 @@ __all__ = [
     "block_diag",
     "cho_solve",
     "cholesky",
+    "cond",
     "cosm",
     "cross",
     "det",

@@ -8,6 +8,7 @@ _KERNELS: Final = ("cholesky", "det", "eigh", "inv", "qr", "slogdet", "solve", "
 _COMPOSED: Final = (
     "block_diag",
     "cho_solve",
+    "cond",
     "cosm",
     "cross",
     "diagonal",

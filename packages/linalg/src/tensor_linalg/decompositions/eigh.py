@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple, overload
 
+from tensor_linalg.masking import Check, masked
 from tensor_linalg.specs.decompositions import EIGH
+from tensor_linalg.specs.shapes import matrix_axes
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_many
-from tensor_runtime.tensors.tensor import Tensor
+from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 
 class EighResult(NamedTuple):
@@ -17,7 +19,19 @@ class EighResult(NamedTuple):
     eigenvectors: Tensor
 
 
-def eigh(a: Tensor, /, *, check: bool = True) -> EighResult:
+class MaskedEighResult(NamedTuple):
+    """Eigenvalues and eigenvectors, NaN where the status is not 0: 0 fine, 1 not finite, 2 not converged."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+    status: Tensor
+
+
+@overload
+def eigh(a: Tensor, /, *, check: bool = True) -> EighResult: ...
+@overload
+def eigh(a: Tensor, /, *, check: Literal["mask"]) -> MaskedEighResult: ...
+def eigh(a: Tensor, /, *, check: Check = True) -> EighResult | MaskedEighResult:
     """Eigenvalues and eigenvectors of Hermitian (real: symmetric) matrices, A = V diag(w) Vᴴ.
 
     Only the lower triangle is read, as NumPy does by default; the imaginary part of the diagonal is ignored, as
@@ -26,6 +40,7 @@ def eigh(a: Tensor, /, *, check: bool = True) -> EighResult:
     Args:
         a: shape [N, N, B...]; F32, F64, C32 or C64.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
+            "mask" raises for no matrix of a batch, and gives a ``status`` of each, I32 [B...], beside the results.
 
     Returns:
         eigenvalues [N, B...] real and ascending, eigenvectors [N, N, B...], one per column and orthonormal. The
@@ -48,4 +63,8 @@ def eigh(a: Tensor, /, *, check: bool = True) -> EighResult:
     >>> w.to_numpy().round(12).tolist()
     [1.0, 3.0]
     """
+    if check == "mask":
+        matrix_axes("eigh", unwrap("eigh", a)[0].shape)
+        found, status = masked(lambda x: eigh(x, check=False), "eigh", a)
+        return MaskedEighResult._make((*found, status))
     return EighResult(*execute_many(EIGH, (a,), flag("eigh", "check", check)))

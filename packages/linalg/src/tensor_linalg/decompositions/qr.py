@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple, overload
 
+from tensor_linalg.masking import Check, masked
 from tensor_linalg.specs.decompositions import QR
+from tensor_linalg.specs.shapes import matrix_axes
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_many
-from tensor_runtime.tensors.tensor import Tensor
+from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 
 class QRResult(NamedTuple):
@@ -17,12 +19,25 @@ class QRResult(NamedTuple):
     r: Tensor
 
 
-def qr(a: Tensor, /, *, check: bool = True) -> QRResult:
+class MaskedQRResult(NamedTuple):
+    """Factors of A = q r, NaN where the status is not 0: 0 fine, 1 not finite."""
+
+    q: Tensor
+    r: Tensor
+    status: Tensor
+
+
+@overload
+def qr(a: Tensor, /, *, check: bool = True) -> QRResult: ...
+@overload
+def qr(a: Tensor, /, *, check: Literal["mask"]) -> MaskedQRResult: ...
+def qr(a: Tensor, /, *, check: Check = True) -> QRResult | MaskedQRResult:
     """Thin QR decomposition, A = q r, by Householder reflections.
 
     Args:
         a: shape [M, N, B...]; F32, F64, C32 or C64.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
+            "mask" raises for no matrix of a batch, and gives a ``status`` of each, I32 [B...], beside the results.
 
     Returns:
         q [M, K, B...] with orthonormal columns and r [K, N, B...], zero below its diagonal; K is the smaller of M and
@@ -43,4 +58,8 @@ def qr(a: Tensor, /, *, check: bool = True) -> QRResult:
     >>> abs(r).to_numpy().round(12).tolist()
     [[5.0, 2.2], [0.0, 0.4]]
     """
+    if check == "mask":
+        matrix_axes("qr", unwrap("qr", a)[0].shape)
+        found, status = masked(lambda x: qr(x, check=False), "qr", a)
+        return MaskedQRResult._make((*found, status))
     return QRResult(*execute_many(QR, (a,), flag("qr", "check", check)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tensor_linalg.functions.arrangements import block_diag, cross, diagonal, kron, trace, vander
 from tensor_linalg.functions.determinants import SlogdetResult, det, slogdet
 from tensor_linalg.functions.exponentials import cosm, expm, sinm
-from tensor_linalg.functions.norms import matrix_norm, norm, vector_norm
+from tensor_linalg.functions.norms import cond, matrix_norm, norm, vector_norm
 from tensor_linalg.functions.powers import matrix_power, multi_dot
 from tensor_linalg.functions.ranks import matrix_rank, null_space, orth
 from tensor_linalg.functions.roots import funm, logm, sqrtm
@@ -13,6 +13,7 @@ from tensor_linalg.functions.roots import funm, logm, sqrtm
 __all__ = [
     "SlogdetResult",
     "block_diag",
+    "cond",
     "cosm",
     "cross",
     "det",

@@ -7,12 +7,16 @@ from math import inf
 from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_linalg.decompositions import svd
 from tensor_linalg.operands import floating, require_finite
-from tensor_linalg.specs.shapes import matrix_axes
+from tensor_linalg.solving.inverses import inv
+from tensor_linalg.specs.shapes import matrix_axes, square_axes
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.dtype_rules import inexact
 from tensor_runtime.ops import statistics
+from tensor_runtime.ops.arithmetic import divide, multiply
+from tensor_runtime.ops.comparison import equal, greater
 from tensor_runtime.ops.creation import full
 from tensor_runtime.ops.reduction import max, min, sum
+from tensor_runtime.ops.selection import where
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 Order = float | str
@@ -123,6 +127,58 @@ def norm(a: Tensor, /, ord: Order | None = None, *, check: bool = True) -> Tenso
     if isinstance(ord, str):
         raise ArgumentError(f"norm: ord is {ord!r} for a vector; accepted: a number", operation="norm")
     return vector_norm(a, 2 if ord is None else ord)
+
+
+def cond(a: Tensor, /, p: Order | None = None, *, check: bool = True) -> Tensor:
+    """Condition numbers of matrices: by how much a relative error may grow in a solution.
+
+    Args:
+        a: shape [M, N, B...]; F32, F64, C32 or C64; square unless ``p`` is 2, -2 or None.
+        p: the norm, as for :func:`matrix_norm`; None and 2 give the largest singular value divided by the smallest,
+            -2 the reciprocal of that; others the product of the norms of A and of its inverse.
+        check: raise when an element is not finite.
+
+    Returns:
+        Shape [B...], real; infinity for matrices without inverse or, for 2, with a singular value of 0. Owned.
+
+    Raises:
+        DTypeError: an integer or Bool tensor; convert it first.
+        ShapeError: fewer than two axes, matrices without elements, or that are not square where they must be.
+        ArgumentError: another order.
+        NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
+        NotConvergedError: LAPACK's iteration failed for the matrix at ``batch_index``.
+
+    Source: Golub and Van Loan, Matrix Computations, 4th ed., §2.6.2.
+
+    >>> import tensor_runtime as tr
+    >>> cond(tr.tensor([[2.0, 0.0], [0.0, 0.5]])).item(), cond(tr.zeros((2, 2)), 1).item()
+    (4.0, inf)
+    """
+    operation = "cond"
+    check = flag(operation, "check", check)
+    rows, columns, _ = matrix_axes(operation, unwrap(operation, a)[0].shape)
+    order = 2.0 if p is None else _order(operation, p)
+    floating(operation, a)
+    if order not in (2, -2):
+        square_axes(operation, a.shape)
+    if 0 in (rows, columns):
+        raise ShapeError(
+            f"{operation}: operand of shape {a.shape} has no elements; accepted: one row and one column at least",
+            operation=operation,
+            shape=a.shape,
+        )
+    if check:
+        require_finite(operation, "a", a)
+    if order in (2, -2):
+        values = svd(a, check=False).s
+        first, last = (values[0], values[-1]) if order == 2 else (values[-1], values[0])
+        found = divide(first, last)
+        return where(equal(values[0], 0.0), inf, found)
+    inverse, status = inv(a, check="mask")
+    singular = greater(status, 1)
+    inverse = where(singular, 0.0, inverse)
+    found = multiply(matrix_norm(a, order, check=False), matrix_norm(inverse, order, check=False))
+    return where(singular, inf, found)
 
 
 def _order(operation: str, value: object) -> Order:

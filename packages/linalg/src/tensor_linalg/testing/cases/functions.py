@@ -12,6 +12,7 @@ from tensor_core.errors import ArgumentError, DTypeError, ShapeError
 from tensor_core.host.tensor import HostTensor
 from tensor_linalg.functions import (
     block_diag,
+    cond,
     cosm,
     cross,
     det,
@@ -111,6 +112,13 @@ def _norms() -> Iterator[Case]:
         call = partial(lambda order, a: norm(a, order), order)
         steps = tabulated((3, 2), F64, lambda index: 4 if index == (1, 0) else 3 if index == (2, 1) else 0)
         yield case("linalg.norm", f"order {order}", (steps,), call, None, partial(_number, value))
+    for order in (2, 1, inf, "fro", -2, "nuc"):
+        a = tabulated((2, 2, 2), F64, lambda index: (index[0] == index[1]) * (2 if index[2] else 4 * index[0]))
+        value = {"fro": 2.0, "nuc": 4.0}.get(str(order), 1.0)
+        found = partial(tabulated, (2,), F64, partial(_infinite_first, 0.0 if order == -2 else inf, value))
+        yield case("linalg.cond", f"order {order}", (a,), partial(_condition, order), None, found)
+    yield refused("linalg.cond", "integers refused", (whole_numbers((2, 2), I64),), cond, DTypeError)
+    yield refused("linalg.cond", "not square", (whole_numbers((2, 3), F64),), partial(_condition, 1), ShapeError)
     a = whole_numbers((2, 2), F64)
     yield refused("linalg.matrix_norm", "no order", (a,), lambda a: matrix_norm(a, 3), ArgumentError)
     yield refused(
@@ -206,6 +214,14 @@ def _transcendental() -> Iterator[Case]:
     zeros = HostTensor.zeros((2, 2, 2), F64)
     yield refused("linalg.sqrtm", "singular", (zeros,), sqrtm, NotConvergedError)
     yield refused("linalg.logm", "singular", (zeros,), partial(logm, hermitian=True), NotPositiveDefiniteError)
+
+
+def _condition(order: Any, a: Tensor) -> Tensor:
+    return cond(a, order)
+
+
+def _infinite_first(first: float, value: float, index: Index) -> float:
+    return value if index[0] else first
 
 
 def _squared(a: Tensor) -> Tensor:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from math import nan
-from typing import Final
+from typing import Any, Final, Literal
 
-from tensor_core.dtypes import C32, C64, F32, F64, I64
+from tensor_core.dtypes import C32, C64, F32, F64, I32, I64
 from tensor_core.errors import DTypeError, ShapeError, TensorError
 from tensor_core.host.tensor import HostTensor
+from tensor_linalg.decompositions import cholesky, eigh, qr, svd
+from tensor_linalg.masking import MaskedResult
 from tensor_linalg.solving import (
     cho_solve,
     inv,
@@ -41,6 +43,7 @@ def cases() -> Iterator[Case]:
     yield from _least_squares()
     yield from _structured()
     yield from _tensors()
+    yield from _masked()
     yield refused("linalg.inv", "singular", (HostTensor.zeros((2, 2, 2), F64),), inv, SingularMatrixError)
 
 
@@ -179,6 +182,28 @@ def _tensors() -> Iterator[Case]:
     cube = whole_numbers((2, 3, 4), F64)
     yield refused("linalg.tensorsolve", "unknowns missing", (cube, whole_numbers((2, 3), F64)), tensorsolve, ShapeError)
     yield refused("linalg.tensorinv", "unknowns missing", (cube,), tensorinv, ShapeError)
+
+
+def _masked() -> Iterator[Case]:
+    """The first matrix is fine, the second holds NaN, the third has neither an inverse nor a Cholesky factor."""
+
+    def system(a: Tensor, check: Literal["mask"]) -> MaskedResult:
+        return solve(a, a, check=check)
+
+    functions: tuple[tuple[str, Callable[..., Any], int], ...] = (
+        ("solve", system, 2),
+        ("inv", inv, 2),
+        ("cholesky", cholesky, 2),
+        ("svd", svd, 0),
+        ("qr", qr, 0),
+        ("eigh", eigh, 0),
+    )
+    for dtype in DTYPES:
+        a = tabulated((2, 2, 3), dtype, lambda k: (k[0] == k[1]) * (4, nan if k[0] else 1, -k[0])[k[2]])
+        for name, function, failed in functions:
+            expected = partial(tabulated, (3,), I32, partial(lambda failed, k: (0, 1, failed)[k[0]], failed))
+            call = partial(lambda function, a: function(a, check="mask").status, function)
+            yield Case(f"linalg.{name}", f"status {dtype}", (a,), call, expected)
 
 
 def applied_last(a: Tensor, b: Tensor, x: Tensor) -> Tensor:
