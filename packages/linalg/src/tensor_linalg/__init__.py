@@ -7,6 +7,7 @@ caused it; the classes live in ``tensor_runtime.errors`` and are offered here to
 
 from __future__ import annotations
 
+from tensor_linalg.bridges import batch_first, batch_last
 from tensor_linalg.decompositions import EighResult, QRResult, SVDResult, cholesky, eigh, qr, svd
 from tensor_linalg.decompositions.eigh import MaskedEighResult
 from tensor_linalg.decompositions.qr import MaskedQRResult
@@ -78,6 +79,8 @@ __all__ = [
     "SVDResult",
     "SingularMatrixError",
     "SlogdetResult",
+    "batch_first",
+    "batch_last",
     "block_diag",
     "cho_solve",
     "cholesky",

@@ -6,6 +6,8 @@ from typing import Final
 
 _KERNELS: Final = ("cholesky", "det", "eigh", "inv", "qr", "slogdet", "solve", "solve_banded", "svd")
 _COMPOSED: Final = (
+    "batch_first",
+    "batch_last",
     "block_diag",
     "cho_solve",
     "cond",
