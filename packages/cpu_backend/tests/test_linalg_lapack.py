@@ -25,7 +25,7 @@ from tensor_runtime.placement import CPU
 pytestmark = [pytest.mark.skipif(not AVAILABLE, reason=WHY_NOT), pytest.mark.usefixtures("threads")]
 
 Array = np.ndarray[Any, np.dtype[Any]]
-NAMES = tuple(linalg.ROUTINES)
+NAMES = tuple(lapack.BINDERS)
 UNIQUE = (
     "cholesky",
     "solve",

@@ -21,7 +21,7 @@ enum { LARGEST_SIDE = 16 };
 
 typedef struct {
     int rows, columns; /* of each matrix of the first operand */
-    Index right;       /* columns of the second operand, for SOLVE alone */
+    Index right;       /* columns of the second operand, for SOLVE and substitutions alone */
     bool narrow;       /* elements of F32 or C32 */
 } LaneProblem;
 
@@ -33,6 +33,7 @@ typedef struct {
 #define QR_ROOM(side) ((side) * (2 * (side) + 2))
 #define EIGH_ROOM(side) ((side) * (2 * (side) + 1))
 #define SVD_ROOM(side) ((side) * (3 * (side) + 1))
+#define SUBSTITUTION_ROOM(side, columns) ((side) * ((side) + (columns)))
 enum { RIGHT_AT_ONCE = LARGEST_SIDE }; /* columns of right-hand sides in lanes at the same time */
 
 /* Square matrices of 2 to this many rows bring room of their own. */
@@ -51,7 +52,7 @@ typedef struct {
 
 SIMD_TABLE(LaneKernels, linalg_real);
 SIMD_TABLE(LaneKernels, linalg_complex);
-SIMD_TABLE(LaneKernels, linalg_lu_real); /* solve, inv and det */
+SIMD_TABLE(LaneKernels, linalg_lu_real); /* solve, inv, det and substitutions */
 SIMD_TABLE(LaneKernels, linalg_lu_complex);
 
 #endif

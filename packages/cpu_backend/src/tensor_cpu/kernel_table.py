@@ -131,7 +131,7 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
         **dict.fromkeys(("svd", "qr", "eigh", "cholesky", "solve", "inv", "det"), _LINALG),
         "slogdet": Row("linalg.numpy"),
         "solve_banded": Row("linalg.banded"),
-        "triangular_solve": Row("linalg.triangular"),
+        "triangular_solve": Row("linalg.triangular", ("linalg.triangular_simd",)),
     },
     "padding": dict.fromkeys(("pad", "pad_edge"), Row("padding")),
     "pooling": dict.fromkeys(("max_pool", "mean_pool"), Row("pooling")),
