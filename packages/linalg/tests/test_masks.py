@@ -120,6 +120,14 @@ def test_masks_have_forms_without_data_and_refuse_bad_operands(name: str) -> Non
         OPERATIONS[name](tr.eye(3), check="masked")
 
 
+def test_results_of_many_matrices_are_owned_and_may_not_be_written() -> None:
+    a = tr.asarray(matrices("float64", 1200))
+    found = tl.cholesky(a, check="mask").result
+    assert found._form is tl.cholesky(a)._form
+    with pytest.raises(tr.TensorError, match="mutable_view"):
+        found[0, 0, 0] = 1.0  # type: ignore[index]
+
+
 def test_a_condition_is_not_asked_for_beside_a_mask() -> None:
     with pytest.raises(ArgumentError, match="condition=True and check='mask'"):
         tl.solve(tr.eye(2), tr.ones(2), check="mask", condition=True)  # type: ignore[call-overload]

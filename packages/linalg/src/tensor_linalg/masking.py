@@ -18,6 +18,7 @@ from tensor_runtime.errors import LinalgError
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.comparison import equal
 from tensor_runtime.ops.creation import eye, full, zeros
+from tensor_runtime.ops.indexing import mutable_view
 from tensor_runtime.ops.joining import concatenate
 from tensor_runtime.ops.logic import logical_and, logical_not
 from tensor_runtime.ops.reduction import all, any
@@ -111,25 +112,31 @@ def _alone(run: Run, operands: list[Tensor], harmless: list[Tensor]) -> tuple[tu
 def _in_parts(
     run: Run, operands: list[Tensor], harmless: list[Tensor], count: int
 ) -> tuple[tuple[Tensor, ...], Tensor]:
-    found: list[tuple[Tensor, ...]] = []
+    whole: tuple[Tensor, ...] = ()
     bad: list[int] = []
     for start in range(0, count, _PART):
         part = [_slice(x, start, start + _PART) for x in operands]
         try:
-            found.append(run(*part))
+            found = run(*part)
         except LinalgError as error:
             length = min(_PART, count - start)
             blamed = list(_blamed(run, part, error, 0, length))
-            status = _status(blamed, length, part[0])
-            fine = equal(status, 0)
-            mended = [
-                where(fine, x, _over(one, 3)) if x.rank > 2 else one if len(blamed) == length else x
-                for x, one in zip(part, harmless, strict=True)
-            ]
-            found.append(run(*mended))
+            fine = equal(_status(blamed, length, part[0]), 0)
+            found = run(
+                *(
+                    where(fine, x, _over(one, 3)) if x.rank > 2 else one if len(blamed) == length else x
+                    for x, one in zip(part, harmless, strict=True)
+                )
+            )
             bad += [start + one for one in blamed]
-    results = found[0] if len(found) == 1 else tuple(concatenate(each, -1) for each in zip(*found, strict=True))
-    return results, _status(bad, count, operands[0])
+        if count <= _PART:
+            return found, _status(bad, count, operands[0])
+        whole = whole or tuple(
+            zeros((*one.shape[:-1], count), dtype=one.dtype, placement=one.placement) for one in found
+        )
+        for into, one in zip(whole, found, strict=True):
+            mutable_view(into)[..., start : start + _PART] = one
+    return whole, _status(bad, count, operands[0])
 
 
 def _slice(x: Tensor, start: int, stop: int) -> Tensor:
