@@ -149,8 +149,19 @@ static int routine_read(PyObject *name) {
     return routine;
 }
 
+static bool is_system(Routine routine) {
+    switch (routine) {
+    case SOLVE:
+    case FORWARD:
+    case BACKWARD:
+    case FORWARD_TRANSPOSED:
+    case BACKWARD_TRANSPOSED: return true;
+    default: return false;
+    }
+}
+
 static const LaneKernels *kernels_for(Routine routine, bool has_parts) {
-    if (routine == SOLVE || routine == INV || routine == DET)
+    if (is_system(routine) || routine == INV || routine == DET)
         return has_parts ? SIMD_CHOICE(linalg_lu_complex) : SIMD_CHOICE(linalg_lu_real);
     return has_parts ? SIMD_CHOICE(linalg_complex) : SIMD_CHOICE(linalg_real);
 }
@@ -158,7 +169,7 @@ static const LaneKernels *kernels_for(Routine routine, bool has_parts) {
 /* Nanoseconds that a group takes, roughly; only ever compared with WORTH_A_THREAD. */
 static Index group_time(Routine routine, const LaneProblem *problem) {
     const Index side = problem->rows > problem->columns ? problem->rows : problem->columns;
-    const Index steps = side * side * (side + 4 + (routine == SOLVE ? problem->right : 0));
+    const Index steps = side * side * (side + 4 + (is_system(routine) ? problem->right : 0));
     switch (routine) {
     case EIGH:
     case SVD: return 10 * steps; /* those iterate */
@@ -174,11 +185,15 @@ static Index elements(Index rows, Index columns) { return rows * columns; }
 static void measure(BatchedPlan *plan, Routine routine, ElementType type) {
     const Index m = plan->problem.rows, n = plan->problem.columns, k = m < n ? m : n, right = plan->problem.right;
     const Index each = ELEMENT_BYTES[type], part = type == C32 || type == C64 ? each / 2 : each;
-    plan->operands = routine == SOLVE ? 2 : 1;
+    plan->operands = is_system(routine) ? 2 : 1;
     plan->results = routine == SVD ? 3 : routine == QR || routine == EIGH ? 2 : 1;
     plan->operand_bytes[0] = each * elements(m, n);
     plan->operand_bytes[1] = each * elements(m, right);
     switch (routine) {
+    case FORWARD:
+    case BACKWARD:
+    case FORWARD_TRANSPOSED:
+    case BACKWARD_TRANSPOSED:
     case SOLVE: plan->result_bytes[0] = each * elements(m, right); break;
     case DET: plan->result_bytes[0] = each; break;
     case QR:
@@ -234,6 +249,10 @@ static Index room_numbers(Routine routine, const LaneProblem *problem) {
     if (m == n && n > 1 && n <= LARGEST_CONSTANT_SIDE) return 0;
     switch (routine) {
     case SOLVE: return SOLVE_ROOM(side, smaller(problem->right, RIGHT_AT_ONCE));
+    case FORWARD:
+    case BACKWARD:
+    case FORWARD_TRANSPOSED:
+    case BACKWARD_TRANSPOSED: return SUBSTITUTION_ROOM(side, smaller(problem->right, RIGHT_AT_ONCE));
     case INV: return INV_ROOM(side);
     case DET: return DET_ROOM(side);
     case QR: return QR_ROOM(side);

@@ -22,7 +22,7 @@ enum { LARGEST_JACOBI_SIDE = 16, LARGEST_SIDE = 64 };
 
 typedef struct {
     int rows, columns; /* of each matrix of the first operand */
-    Index right;       /* columns of the second operand, for SOLVE alone */
+    Index right;       /* columns of the second operand, for SOLVE and substitutions alone */
     bool narrow;       /* elements of F32 or C32 */
 } LaneProblem;
 
@@ -36,6 +36,7 @@ typedef struct {
 #define EIGH_LARGE_ROOM(side) (((side) + 1) * (2 * (side) + 15))
 #define SVD_ROOM(side) ((side) * (3 * (side) + 1))
 #define SVD_LARGE_ROOM(side) (((side) + 1) * (4 * (side) + 34))
+#define SUBSTITUTION_ROOM(side, columns) ((side) * ((side) + (columns)))
 enum { RIGHT_AT_ONCE = 16 }; /* columns of right-hand sides in lanes at the same time */
 
 /* Square matrices of 2 to this many rows bring room of their own. */
@@ -54,7 +55,7 @@ typedef struct {
 
 SIMD_TABLE(LaneKernels, linalg_real);
 SIMD_TABLE(LaneKernels, linalg_complex);
-SIMD_TABLE(LaneKernels, linalg_lu_real); /* solve, inv and det */
+SIMD_TABLE(LaneKernels, linalg_lu_real); /* solve, inv, det and substitutions */
 SIMD_TABLE(LaneKernels, linalg_lu_complex);
 
 #endif

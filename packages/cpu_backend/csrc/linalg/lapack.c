@@ -284,7 +284,7 @@ static bool results_read(LapackPlan *plan, PyObject *forms) {
 }
 
 static int routine_read(PyObject *name) {
-    const int routine = name_read(name, ROUTINE_NAMES, ROUTINES);
+    const int routine = name_read(name, ROUTINE_NAMES, LAPACK_ROUTINES);
     if (routine < 0) PyErr_Format(PyExc_ValueError, "there is no routine %R", name);
     return routine;
 }

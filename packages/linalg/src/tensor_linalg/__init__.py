@@ -8,6 +8,10 @@ mH`` take every dtype. Every error names the batch index of the matrix that caus
 
 from __future__ import annotations
 
+from tensor_linalg.bridges import (
+    batch_first,
+    batch_last,
+)
 from tensor_linalg.decompositions import (
     CompleteLUResult,
     EighResult,
@@ -47,7 +51,41 @@ from tensor_linalg.decompositions import (
     svd,
     svdvals,
 )
-from tensor_linalg.functions import det
+from tensor_linalg.decompositions.eigh import (
+    MaskedEighResult,
+)
+from tensor_linalg.decompositions.qr import (
+    MaskedQRResult,
+)
+from tensor_linalg.decompositions.svd import (
+    MaskedSVDResult,
+)
+from tensor_linalg.functions import (
+    SlogdetResult,
+    block_diag,
+    cond,
+    cosm,
+    cross,
+    det,
+    diagonal,
+    expm,
+    funm,
+    kron,
+    logm,
+    matrix_norm,
+    matrix_power,
+    matrix_rank,
+    multi_dot,
+    norm,
+    null_space,
+    orth,
+    sinm,
+    slogdet,
+    sqrtm,
+    trace,
+    vander,
+    vector_norm,
+)
 from tensor_linalg.iterative import (
     EigenResult,
     ExponentialResult,
@@ -63,10 +101,40 @@ from tensor_linalg.iterative import (
     minres,
     svds,
 )
-from tensor_linalg.networks import SplitResult, TruncatedSVDResult, split, svd_truncated
-from tensor_linalg.products import matmul, matvec, mH, mT, outer, vecdot
-from tensor_linalg.solving import inv, solve
-from tensor_linalg.version import __version__ as __version__
+from tensor_linalg.masking import (
+    MaskedResult,
+)
+from tensor_linalg.networks import (
+    SplitResult,
+    TruncatedSVDResult,
+    split,
+    svd_truncated,
+)
+from tensor_linalg.products import (
+    matmul,
+    matvec,
+    mH,
+    mT,
+    outer,
+    vecdot,
+)
+from tensor_linalg.solving import (
+    IllConditionedWarning,
+    LstsqResult,
+    cho_solve,
+    inv,
+    lstsq,
+    pinv,
+    solve,
+    solve_banded,
+    solve_toeplitz,
+    tensorinv,
+    tensorsolve,
+    triangular_solve,
+)
+from tensor_linalg.version import (
+    __version__ as __version__,
+)
 from tensor_runtime.errors import (
     LinalgError,
     NonFiniteError,
@@ -82,11 +150,17 @@ __all__ = [
     "EighResult",
     "ExponentialResult",
     "HessenbergResult",
+    "IllConditionedWarning",
     "LDLResult",
     "LQResult",
     "LUFactors",
     "LUResult",
     "LinalgError",
+    "LstsqResult",
+    "MaskedEighResult",
+    "MaskedQRResult",
+    "MaskedResult",
+    "MaskedSVDResult",
     "NonFiniteError",
     "NotConvergedError",
     "NotPositiveDefiniteError",
@@ -100,34 +174,56 @@ __all__ = [
     "SchurResult",
     "SingularMatrixError",
     "SingularResult",
+    "SlogdetResult",
     "SolverResult",
     "SplitResult",
     "TruncatedSVDResult",
+    "batch_first",
+    "batch_last",
+    "block_diag",
     "cg",
+    "cho_solve",
     "cholesky",
+    "cond",
+    "cosm",
+    "cross",
     "det",
+    "diagonal",
     "eig",
     "eigh",
     "eigs",
     "eigsh",
     "eigvals",
     "eigvalsh",
+    "expm",
     "expm_multiply",
+    "funm",
     "gmres",
     "hessenberg",
     "inv",
+    "kron",
     "ldl",
+    "logm",
     "lq",
     "lsmr",
+    "lstsq",
     "lu",
     "lu_factor",
     "lu_solve",
     "mH",
     "mT",
     "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
     "matvec",
     "minres",
+    "multi_dot",
+    "norm",
+    "null_space",
+    "orth",
     "outer",
+    "pinv",
     "polar",
     "ql",
     "qr",
@@ -137,11 +233,22 @@ __all__ = [
     "randomized_svd",
     "rq",
     "schur",
+    "sinm",
+    "slogdet",
     "solve",
+    "solve_banded",
+    "solve_toeplitz",
     "split",
+    "sqrtm",
     "svd",
     "svd_truncated",
     "svds",
     "svdvals",
+    "tensorinv",
+    "tensorsolve",
+    "trace",
+    "triangular_solve",
+    "vander",
     "vecdot",
+    "vector_norm",
 ]

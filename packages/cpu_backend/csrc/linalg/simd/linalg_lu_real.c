@@ -8,9 +8,16 @@
 
 #include "linalg/simd/linalg_common.h"
 #include "linalg/simd/linalg_lu.h"
+#include "linalg/simd/linalg_triangular.h"
 
 const LaneKernels SIMD_NAME(linalg_lu_real) = {
     .width = LANES,
     .number_bytes = sizeof(Number),
-    .routines = {[SOLVE] = solve, [INV] = inv, [DET] = det},
+    .routines = {[SOLVE] = solve,
+                 [INV] = inv,
+                 [DET] = det,
+                 [FORWARD] = forward,
+                 [BACKWARD] = backward,
+                 [FORWARD_TRANSPOSED] = forward_transposed,
+                 [BACKWARD_TRANSPOSED] = backward_transposed},
 };

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from tensor_linalg.contracts.common import OWNED, SQUARE, CheckParams
 from tensor_runtime.contracts.contract import Contract, declare
+
+
+class BandedParams(NamedTuple):
+    """Which diagonals are given, and what is looked for before anything is computed."""
+
+    lower: int
+    """Diagonals below the main one."""
+    upper: int
+    """Diagonals above the main one."""
+    check: bool
+    """Whether elements that are not finite are refused with ``NonFiniteError``."""
+
 
 KERNELS: Final = declare(
     [
@@ -22,6 +34,16 @@ KERNELS: Final = declare(
             SQUARE,
             f"[N, N, B...]; {OWNED}",
             CheckParams,
+        ),
+        Contract(
+            "solve_banded",
+            "The x with A x = b of banded matrices; raises SingularMatrixError where a pivot is exactly 0.",
+            {
+                "ab": "[l + u + 1, N, B...], ab[u + i - j, j] = A[i, j]; F32, F64, C32 or C64, any layout",
+                "b": "[N, M, B...] of such a dtype, batch axes that broadcast; or [N] for one matrix",
+            },
+            "of the promoted dtype, [N, M, B...] with the batch shapes broadcast, or [N]; owned, compact",
+            BandedParams,
         ),
     ]
 )

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Literal, overload
+
+from tensor_linalg.masking import Check, MaskedResult, masked
 from tensor_linalg.products import mH
 from tensor_linalg.specs.composed import failing_as, matrices
 from tensor_linalg.specs.decompositions import CHOLESKY
+from tensor_linalg.specs.shapes import matrix_axes
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.ops.views import copy
-from tensor_runtime.tensors.tensor import Tensor
+from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 
-def cholesky(a: Tensor, /, *, upper: bool = False, check: bool = True) -> Tensor:
+@overload
+def cholesky(a: Tensor, /, *, upper: bool = False, check: bool = True) -> Tensor: ...
+@overload
+def cholesky(a: Tensor, /, *, upper: bool = False, check: Literal["mask"]) -> MaskedResult: ...
+def cholesky(a: Tensor, /, *, upper: bool = False, check: Check = True) -> Tensor | MaskedResult:
     """Cholesky factor of Hermitian (real: symmetric) positive definite matrices, A = L Lᴴ or Uᴴ U.
 
     Only the triangle of the factor is read, the lower one unless ``upper``, and the imaginary part of the diagonal is
@@ -21,6 +29,7 @@ def cholesky(a: Tensor, /, *, upper: bool = False, check: bool = True) -> Tensor
         a: shape [N, N, B...]; F32, F64, C32 or C64.
         upper: whether the upper triangle is read and the factor is U, as ``numpy.linalg.cholesky`` has it.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
+            "mask" raises for no matrix of a batch, and gives a ``status`` of each, I32 [B...], beside the results.
 
     Returns:
         L or U [N, N, B...] with a real, positive diagonal and exact zeros on its other side; owned, compact. The
@@ -41,6 +50,10 @@ def cholesky(a: Tensor, /, *, upper: bool = False, check: bool = True) -> Tensor
     >>> cholesky(tr.tensor([[4.0, 99.0], [2.0, 5.0]])).to_numpy().tolist()
     [[2.0, 0.0], [1.0, 2.0]]
     """
+    if check is not True and check == "mask":
+        matrix_axes("cholesky", unwrap("cholesky", a)[0].shape)
+        (factor,), status = masked(lambda x: (cholesky(x, upper=upper, check=False),), "cholesky", a)
+        return MaskedResult(factor, status)
     checked = flag("cholesky", "check", check)
     if upper is False or not flag("cholesky", "upper", upper):
         return execute_with_params(CHOLESKY, a, checked)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_core.promotion import promote
 from tensor_core.shapes import broadcast_shapes
 from tensor_linalg.decompositions.cholesky import cholesky
 from tensor_linalg.decompositions.gauges import RAW, turning
+from tensor_linalg.masking import Check, masked
 from tensor_linalg.products import mH
 from tensor_linalg.results import fields_text
 from tensor_linalg.specs.composed import failing_as, floating, require_finite, with_batch
 from tensor_linalg.specs.decompositions import EIGH, EIGVALSH
-from tensor_linalg.specs.shapes import square_axes
+from tensor_linalg.specs.shapes import matrix_axes, square_axes
 from tensor_runtime.dispatch.arguments import flag, wholes
 from tensor_runtime.dispatch.call import execute_many, execute_with_params
 from tensor_runtime.dispatch.conversion import convert
@@ -25,7 +26,7 @@ from tensor_runtime.ops.gather_scatter import nonzero
 from tensor_runtime.ops.logic import logical_and
 from tensor_runtime.ops.views import copy, expand_dims
 from tensor_runtime.primitives.linalg import triangular_solve
-from tensor_runtime.tensors.tensor import Tensor
+from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 
 class EighResult(NamedTuple):
@@ -38,6 +39,18 @@ class EighResult(NamedTuple):
         return fields_text(self)
 
 
+class MaskedEighResult(NamedTuple):
+    """Eigenvalues and eigenvectors, NaN where the status is not 0: 0 fine, 1 not finite, 2 not converged."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+    status: Tensor
+
+    def __repr__(self) -> str:
+        return fields_text(self)
+
+
+@overload
 def eigh(
     a: Tensor,
     /,
@@ -47,7 +60,19 @@ def eigh(
     subset_by_value: tuple[float, float] | None = None,
     gauge: str | Tensor = RAW,
     check: bool = True,
-) -> EighResult:
+) -> EighResult: ...
+@overload
+def eigh(a: Tensor, /, *, gauge: str = RAW, check: Literal["mask"]) -> MaskedEighResult: ...
+def eigh(
+    a: Tensor,
+    /,
+    b: Tensor | None = None,
+    *,
+    subset_by_index: tuple[int, int] | None = None,
+    subset_by_value: tuple[float, float] | None = None,
+    gauge: str | Tensor = RAW,
+    check: Check = True,
+) -> EighResult | MaskedEighResult:
     """Eigenvalues and eigenvectors of Hermitian (real: symmetric) matrices, A = V diag(w) Vᴴ.
 
     With ``b``, the generalized problem A V = B V diag(w) with a positive definite B, and Vᴴ B V = 1.
@@ -65,6 +90,7 @@ def eigh(
             the first of those within a thousandth of that, real and positive; a tensor of the eigenvectors' shape makes
             each inner product with its column real and not negative, which follows a slow change.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
+            "mask" raises for no matrix of a batch, and gives a ``status`` of each, I32 [B...], beside the results.
 
     Returns:
         eigenvalues [N, B...] real and ascending, eigenvectors [N, N, B...], one per column and orthonormal; of a subset
@@ -93,6 +119,8 @@ def eigh(
     >>> w.to_numpy().round(12).tolist()
     [1.0, 3.0]
     """
+    if check is not True and check == "mask":
+        return _masked(a, b, subset_by_index, subset_by_value, gauge)
     checked = flag("eigh", "check", check)
     if b is None:
         values, vectors = execute_many(EIGH, (a,), checked)
@@ -103,6 +131,18 @@ def eigh(
     if gauge is not RAW and (isinstance(gauge, Tensor) or gauge != RAW):
         vectors = multiply(vectors, expand_dims(turning("eigh", vectors, gauge), 0))
     return EighResult(values, vectors)
+
+
+def _masked(a: Tensor, b: Any, by_index: Any, by_value: Any, gauge: Any) -> MaskedEighResult:
+    if b is not None or by_index is not None or by_value is not None or isinstance(gauge, Tensor):
+        raise ArgumentError(
+            'eigh: check="mask" with a second matrix, a subset or a reference for the gauge; accepted: one operand, '
+            "and a gauge by name",
+            operation="eigh",
+        )
+    matrix_axes("eigh", unwrap("eigh", a)[0].shape)
+    found, status = masked(lambda x: eigh(x, gauge=gauge, check=False), "eigh", a)
+    return MaskedEighResult._make((*found, status))
 
 
 def _generalized(a: Tensor, b: Tensor, check: bool) -> tuple[Tensor, Tensor]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple, overload
 
 from tensor_linalg.decompositions.gauges import with_positive_diagonal
+from tensor_linalg.masking import Check, masked
 from tensor_linalg.results import fields_text
 from tensor_linalg.specs.composed import matrices
 from tensor_linalg.specs.decompositions import QR, QR_COMPLETE
+from tensor_linalg.specs.shapes import matrix_axes
 from tensor_runtime.dispatch.arguments import choice, flag
 from tensor_runtime.dispatch.call import execute_many
-from tensor_runtime.tensors.tensor import Tensor
+from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 MODES = ("thin", "complete")
 
@@ -25,7 +27,22 @@ class QRResult(NamedTuple):
         return fields_text(self)
 
 
-def qr(a: Tensor, /, *, mode: str = "thin", positive: bool = False, check: bool = True) -> QRResult:
+class MaskedQRResult(NamedTuple):
+    """Factors of A = q r, NaN where the status is not 0: 0 fine, 1 not finite."""
+
+    q: Tensor
+    r: Tensor
+    status: Tensor
+
+    def __repr__(self) -> str:
+        return fields_text(self)
+
+
+@overload
+def qr(a: Tensor, /, *, mode: str = "thin", positive: bool = False, check: bool = True) -> QRResult: ...
+@overload
+def qr(a: Tensor, /, *, mode: str = "thin", positive: bool = False, check: Literal["mask"]) -> MaskedQRResult: ...
+def qr(a: Tensor, /, *, mode: str = "thin", positive: bool = False, check: Check = True) -> QRResult | MaskedQRResult:
     """QR decomposition, A = q r, by Householder reflections.
 
     Args:
@@ -34,6 +51,7 @@ def qr(a: Tensor, /, *, mode: str = "thin", positive: bool = False, check: bool 
         positive: whether the diagonal of r is made real and not negative, which makes the factors of a matrix of full
             rank unique and continuous; else it has any sign or phase.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
+            "mask" raises for no matrix of a batch, and gives a ``status`` of each, I32 [B...], beside the results.
 
     Returns:
         q [M, K, B...] with orthonormal columns and r [K, N, B...], zero below its diagonal; K is the smaller of M and
@@ -56,6 +74,10 @@ def qr(a: Tensor, /, *, mode: str = "thin", positive: bool = False, check: bool 
     >>> qr(tr.ones((3, 1)), mode="complete").q.shape
     (3, 3)
     """
+    if check is not True and check == "mask":
+        matrix_axes("qr", unwrap("qr", a)[0].shape)
+        found, status = masked(lambda x: qr(x, mode=mode, positive=positive, check=False), "qr", a)
+        return MaskedQRResult._make((*found, status))
     spec = QR
     if mode != "thin" and choice("qr", "mode", mode, MODES) == "complete":
         rows, columns, _ = matrices("qr", a)

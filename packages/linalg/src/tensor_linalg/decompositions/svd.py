@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, overload
 
+from tensor_core.errors import ArgumentError
 from tensor_linalg.decompositions.gauges import RAW, turning
+from tensor_linalg.masking import Check, masked
 from tensor_linalg.products import matmul, mH, mT
 from tensor_linalg.results import fields_text
 from tensor_linalg.specs.composed import failing_as, matrices
 from tensor_linalg.specs.decompositions import QR, SVD, SVD_FULL, SVDVALS
+from tensor_linalg.specs.shapes import matrix_axes
 from tensor_runtime.dispatch.arguments import choice, flag
 from tensor_runtime.dispatch.call import execute_many, execute_with_params
 from tensor_runtime.ops.arithmetic import add, conj, multiply
 from tensor_runtime.ops.creation import eye, ones
 from tensor_runtime.ops.joining import concatenate
 from tensor_runtime.ops.views import broadcast_in_dim, copy, expand_dims
-from tensor_runtime.tensors.tensor import Tensor
+from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 _AUTO: Final = "auto"
 DRIVERS: Final = (_AUTO, "gesdd", "gesvd", "jacobi")
@@ -33,6 +36,26 @@ class SVDResult(NamedTuple):
         return fields_text(self)
 
 
+class MaskedSVDResult(NamedTuple):
+    """Factors of A = u diag(s) vh, NaN where the status is not 0: 0 fine, 1 not finite, 2 not converged."""
+
+    u: Tensor
+    s: Tensor
+    vh: Tensor
+    status: Tensor
+
+    def __repr__(self) -> str:
+        return fields_text(self)
+
+
+@overload
+def svd(
+    a: Tensor, /, *, full: bool = False, driver: str = _AUTO, gauge: str | Tensor = RAW, check: bool = True
+) -> SVDResult: ...
+@overload
+def svd(
+    a: Tensor, /, *, full: bool = False, driver: str = _AUTO, gauge: str = RAW, check: Literal["mask"]
+) -> MaskedSVDResult: ...
 def svd(
     a: Tensor,
     /,
@@ -40,8 +63,8 @@ def svd(
     full: bool = False,
     driver: str = _AUTO,
     gauge: str | Tensor = RAW,
-    check: bool = True,
-) -> SVDResult:
+    check: Check = True,
+) -> SVDResult | MaskedSVDResult:
     """Singular value decomposition, A = u diag(s) vh, thin unless ``full``.
 
     Args:
@@ -55,6 +78,7 @@ def svd(
             largest, or the first of those within a thousandth of that, real and positive; a tensor of the shape of u
             makes each inner product with its column real and not negative, which follows a slow change.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
+            "mask" raises for no matrix of a batch, and gives a ``status`` of each, I32 [B...], beside the results.
 
     Returns:
         u [M, K, B...] with orthonormal columns, s [K, B...] real, non-negative and descending, vh [K, N, B...] with
@@ -81,6 +105,8 @@ def svd(
     """
     if full is False and driver is _AUTO and gauge is RAW and check is True:  # 0.3 µs less
         return SVDResult(*execute_many(SVD, (a,), _AS_USUAL))
+    if check is not True and check == "mask":
+        return _masked(a, full, driver, gauge)
     checked = flag("svd", "check", check)
     if driver != "auto":
         choice("svd", "driver", driver, DRIVERS)
@@ -98,6 +124,16 @@ def svd(
     if isinstance(gauge, Tensor) or gauge != RAW:
         u, vh = _turned(u, vh, gauge)
     return SVDResult(u, s, vh)
+
+
+def _masked(a: Tensor, full: bool, driver: str, gauge: Any) -> MaskedSVDResult:
+    if isinstance(gauge, Tensor):
+        raise ArgumentError(
+            'svd: check="mask" with a reference for the gauge; accepted: a gauge by name', operation="svd"
+        )
+    matrix_axes("svd", unwrap("svd", a)[0].shape)
+    found, status = masked(lambda x: svd(x, full=full, driver=driver, gauge=gauge, check=False), "svd", a)
+    return MaskedSVDResult._make((*found, status))
 
 
 def _turned(u: Tensor, vh: Tensor, gauge: str | Tensor) -> tuple[Tensor, Tensor]:

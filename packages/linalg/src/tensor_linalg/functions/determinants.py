@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from tensor_linalg.specs.functions import DET
+from typing import NamedTuple
+
+from tensor_linalg.specs.functions import DET, SLOGDET
 from tensor_runtime.dispatch.arguments import flag
-from tensor_runtime.dispatch.call import execute_with_params
+from tensor_runtime.dispatch.call import execute_many, execute_with_params
 from tensor_runtime.tensors.tensor import Tensor
+
+
+class SlogdetResult(NamedTuple):
+    """The determinant as sign times exp(logabsdet)."""
+
+    sign: Tensor
+    logabsdet: Tensor
 
 
 def det(a: Tensor, /, *, check: bool = True) -> Tensor:
@@ -40,3 +49,32 @@ def det(a: Tensor, /, *, check: bool = True) -> Tensor:
     8.0
     """
     return execute_with_params(DET, a, flag("det", "check", check))
+
+
+def slogdet(a: Tensor, /, *, check: bool = True) -> SlogdetResult:
+    """Signs and logarithms of determinants, of any size without overflow.
+
+    Args:
+        a: shape [N, N, B...]; F32, F64, C32 or C64.
+        check: raise when an element is not finite.
+
+    Returns:
+        sign [B...], of the operand's dtype: 1, -1, a complex number of size 1, or 0 where a pivot is exactly zero; and
+        logabsdet [B...], real, the logarithm of the size of the determinant, minus infinity where the sign is 0. Both
+        are those of a matrix that differs from A by a few rounding units of the dtype times N times its norm; the sum
+        of N logarithms adds N rounding units of their sizes. 1 and 0 for a 0 x 0 matrix.
+
+    Raises:
+        DTypeError: an integer or Bool tensor; convert it first.
+        ShapeError: fewer than two axes, or matrices that are not square.
+        NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
+        SizeLimitError: more elements than the LAPACK in use can count.
+
+    Source: LAPACK xGETRF; Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., §14.6.
+
+    >>> import tensor_runtime as tr
+    >>> sign, logabsdet = slogdet(-1e200 * tr.eye(3))
+    >>> sign.item(), round(logabsdet.item(), 6)
+    (-1.0, 1381.551056)
+    """
+    return SlogdetResult(*execute_many(SLOGDET, (a,), flag("slogdet", "check", check)))

@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
+from tensor_linalg.solving.condition import IllConditionedWarning
 from tensor_linalg.solving.inverses import inv
+from tensor_linalg.solving.least_squares import LstsqResult, lstsq, pinv
+from tensor_linalg.solving.structured import solve_banded, solve_toeplitz
 from tensor_linalg.solving.systems import solve
+from tensor_linalg.solving.tensors import tensorinv, tensorsolve
+from tensor_linalg.solving.triangular import cho_solve, triangular_solve
 
-__all__ = ["inv", "solve"]
+__all__ = [
+    "IllConditionedWarning",
+    "LstsqResult",
+    "cho_solve",
+    "inv",
+    "lstsq",
+    "pinv",
+    "solve",
+    "solve_banded",
+    "solve_toeplitz",
+    "tensorinv",
+    "tensorsolve",
+    "triangular_solve",
+]

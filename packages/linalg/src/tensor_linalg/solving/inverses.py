@@ -2,27 +2,44 @@
 
 from __future__ import annotations
 
+from typing import Literal, overload
+
+from tensor_core.errors import ArgumentError
+from tensor_linalg.masking import Check, MaskedResult, masked
+from tensor_linalg.solving.condition import warn_if_ill_conditioned
+from tensor_linalg.specs.shapes import square_axes
 from tensor_linalg.specs.solving import INV
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_with_params
-from tensor_runtime.tensors.tensor import Tensor
+from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 
-def inv(a: Tensor, /, *, check: bool = True) -> Tensor:
+@overload
+def inv(a: Tensor, /, *, check: bool = True, condition: bool = False) -> Tensor: ...
+@overload
+def inv(a: Tensor, /, *, check: Literal["mask"]) -> MaskedResult: ...
+def inv(a: Tensor, /, *, check: Check = True, condition: bool = False) -> Tensor | MaskedResult:
     """Inverses of square matrices, by LU decomposition with partial pivoting.
 
     To solve a system, :func:`solve` is faster and its residual is smaller.
 
     Args:
         a: shape [N, N, B...]; F32, F64, C32 or C64.
-        check: raise when an element is not finite.
+        check: raise when an element is not finite. "mask" raises for no matrix of a batch, and gives a ``status`` of
+            each, I32 [B...], beside the results: 0 fine, 1 not finite, 2 exactly singular; NaN where it is not 0.
+        condition: warn where the condition number of a matrix, in the 1-norm, is so large that the result may have no
+            correct digit; this reads one word back from the device.
 
     Returns:
         X [N, N, B...] with A X ≈ X A ≈ 1; owned, compact. Of A X - 1 and X A - 1 at least one is a few rounding units
         of the dtype times N times the norms of A and X; which one, LAPACK decides. The error of X grows with the
         condition number of A. Values beyond the dtype's range become infinite. The inverse of a 0 x 0 matrix is empty.
 
+    Warns:
+        IllConditionedWarning: on request, for the first such matrix.
+
     Raises:
+        ArgumentError: both ``condition`` and ``check="mask"``.
         DTypeError: an integer or Bool tensor; convert it first.
         ShapeError: fewer than two axes, or matrices that are not square.
         NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
@@ -37,4 +54,17 @@ def inv(a: Tensor, /, *, check: bool = True) -> Tensor:
     >>> inv(tr.tensor([[1.0, 1.0], [1.0, 2.0]])).to_numpy().tolist()
     [[2.0, -1.0], [-1.0, 1.0]]
     """
-    return execute_with_params(INV, a, flag("inv", "check", check))
+    condition = flag("inv", "condition", condition)
+    if check is not True and check == "mask":
+        if condition:
+            raise ArgumentError(
+                "inv: condition=True and check='mask'; accepted: one of them, and cond() for each matrix",
+                operation="inv",
+            )
+        square_axes("inv", unwrap("inv", a)[0].shape)
+        (x,), status = masked(lambda each: (inv(each, check=False),), "inv", a)
+        return MaskedResult(x, status)
+    x = execute_with_params(INV, a, flag("inv", "check", check))
+    if condition:
+        warn_if_ill_conditioned("inv", a, x)
+    return x

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from tensor_linalg.specs.solving import SOLVE
+from typing import Literal, overload
+
+from tensor_core.errors import ArgumentError
+from tensor_linalg.masking import Check, MaskedResult, masked
+from tensor_linalg.operands import promoted
+from tensor_linalg.solving.condition import warn_if_ill_conditioned
+from tensor_linalg.solving.inverses import inv
+from tensor_linalg.specs.solving import SOLVE, solve_shape
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_pair
 from tensor_runtime.tensors.tensor import Tensor
 
 
-def solve(a: Tensor, b: Tensor, /, *, check: bool = True) -> Tensor:
+@overload
+def solve(a: Tensor, b: Tensor, /, *, check: bool = True, condition: bool = False) -> Tensor: ...
+@overload
+def solve(a: Tensor, b: Tensor, /, *, check: Literal["mask"]) -> MaskedResult: ...
+def solve(a: Tensor, b: Tensor, /, *, check: Check = True, condition: bool = False) -> Tensor | MaskedResult:
     """The x with A x = b, by LU decomposition with partial pivoting.
 
     ``b`` has a column axis, so that a batch of vectors is never taken for a matrix: [N, M, B...] holds M right-hand
@@ -19,14 +30,21 @@ def solve(a: Tensor, b: Tensor, /, *, check: bool = True) -> Tensor:
         b: shape [N, M, B...] of any of these dtypes, or [N] when ``a`` is [N, N]. The batch shapes are equal or
             broadcast among themselves, aligned at the last axis; a single [N, N] is factored once for all batches of
             ``b``.
-        check: raise when an element is not finite.
+        check: raise when an element is not finite. "mask" raises for no matrix of a batch, and gives a ``status`` of
+            each, I32 [B...], beside the results: 0 fine, 1 not finite, 2 exactly singular; NaN where it is not 0.
+        condition: warn where the condition number of a matrix, in the 1-norm, is so large that the result may have no
+            correct digit; this takes the inverses, some three times the work.
 
     Returns:
         x [N, M, B...], or [N]; owned, compact, of the promoted dtype. The residual b - A x is a few rounding units of
         the dtype times N times the norms of A and x (backward stable in practice); the error of x grows with the
         condition number of A. Values beyond the dtype's range become infinite, as in all floating-point arithmetic.
 
+    Warns:
+        IllConditionedWarning: on request, for the first such matrix.
+
     Raises:
+        ArgumentError: both ``condition`` and ``check="mask"``.
         DTypeError: an integer or Bool tensor; convert it first.
         ShapeError: matrices that are not square, shapes that do not fit, or no column axis.
         NonFiniteError: NaN or an infinity, with ``operand``, ``batch_index`` and ``element_index``.
@@ -42,4 +60,18 @@ def solve(a: Tensor, b: Tensor, /, *, check: bool = True) -> Tensor:
     >>> solve(tr.tensor([[2.0, 0.0], [0.0, 4.0]]), tr.tensor([2.0, 2.0])).to_numpy().tolist()
     [1.0, 0.5]
     """
-    return execute_pair(SOLVE, a, b, flag("solve", "check", check))
+    condition = flag("solve", "condition", condition)
+    if check is not True and check == "mask":
+        if condition:
+            raise ArgumentError(
+                "solve: condition=True and check='mask'; accepted: one of them, and cond() for each matrix",
+                operation="solve",
+            )
+        a, b = promoted("solve", a, b)
+        solve_shape("solve", a.shape, b.shape, False)
+        (x,), status = masked(lambda *each: (solve(*each, check=False),), "solve", a, b)
+        return MaskedResult(x, status)
+    x = execute_pair(SOLVE, a, b, flag("solve", "check", check))
+    if condition:
+        warn_if_ill_conditioned("solve", a, inv(a, check=False))
+    return x

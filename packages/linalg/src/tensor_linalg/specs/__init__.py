@@ -21,8 +21,8 @@ from tensor_linalg.specs.decompositions import (
     SVD_FULL,
     SVDVALS,
 )
-from tensor_linalg.specs.functions import DET
-from tensor_linalg.specs.solving import INV, SOLVE
+from tensor_linalg.specs.functions import DET, SLOGDET
+from tensor_linalg.specs.solving import INV, SOLVE, SOLVE_BANDED
 
 __all__ = [
     "CHOLESKY",
@@ -40,7 +40,9 @@ __all__ = [
     "QR_COMPLETE",
     "QR_PIVOTED",
     "SCHUR",
+    "SLOGDET",
     "SOLVE",
+    "SOLVE_BANDED",
     "SVD",
     "SVDVALS",
     "SVD_FULL",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tensor_core.dtypes import FLOATING
+from tensor_core.dtypes import FLOATING, DType
 from tensor_linalg.specs.linalg_spec import LinalgSpec
 from tensor_linalg.specs.shapes import square_axes
 from tensor_runtime.form import Shape
@@ -19,5 +19,27 @@ def det_shape(operation: str, shape: Shape, check: bool, /) -> Shape:
     return square_axes(operation, shape)[1]
 
 
+def slogdet_shapes(operation: str, shape: Shape, check: bool, /) -> tuple[Shape, Shape]:
+    """``[B...]`` twice.
+
+    >>> slogdet_shapes("slogdet", (3, 3, 10), True)
+    ((10,), (10,))
+    """
+    batch = square_axes(operation, shape)[1]
+    return batch, batch
+
+
+def _with_logarithms(dtype: DType, /) -> tuple[DType, DType]:
+    return dtype, dtype.component
+
+
 DET: Final = LinalgSpec("det", total=True, accepts=FLOATING, result_shape=det_shape, takes_params=True)
+SLOGDET: Final = LinalgSpec(
+    "slogdet",
+    total=True,
+    accepts=FLOATING,
+    result_dtype=_with_logarithms,
+    result_shape=slogdet_shapes,
+    takes_params=True,
+)
 """The params of each is ``check``: whether the elements are first checked to be finite."""

@@ -44,12 +44,21 @@ class LinalgSpec(OpSpec):
         >>> SOLVE.common_dtype((form_of(F32, (2, 2), CPU), form_of(C64, (2, 2), CPU)))
         C64
         """
-        for position, operand in enumerate(operands):
-            if isinstance(operand, Form) and operand.dtype not in FLOATING:
-                which = "operand" if len(operands) == 1 else f"operand {'ab'[position]}"
-                raise DTypeError(
-                    f"{self.name}: {which} is {operand.dtype}; accepted: C32, C64, F32, F64; convert(x, F64) first",
-                    operation=self.name,
-                    dtype=operand.dtype,
-                )
+        require_floating(self.name, [operand.dtype for operand in operands if isinstance(operand, Form)])
         return super().common_dtype(operands)
+
+
+def require_floating(operation: str, dtypes: Sequence[DType], /) -> None:
+    """Raise unless each operand's dtype is F32, F64, C32 or C64.
+
+    >>> from tensor_core import F64
+    >>> require_floating("svd", [F64])
+    """
+    for position, dtype in enumerate(dtypes):
+        if dtype not in FLOATING:
+            which = "operand" if len(dtypes) == 1 else f"operand {'ab'[position]}"
+            raise DTypeError(
+                f"{operation}: {which} is {dtype}; accepted: C32, C64, F32, F64; convert(x, F64) first",
+                operation=operation,
+                dtype=dtype,
+            )

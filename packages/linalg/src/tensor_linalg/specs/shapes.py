@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tensor_core.errors import ShapeError
+from tensor_core.shapes import broadcast_shapes
 from tensor_runtime.form import Shape
 
 
@@ -44,3 +45,25 @@ def square_axes(operation: str, shape: Shape, /) -> tuple[int, Shape]:
             shape=shape,
         )
     return rows, batch
+
+
+def broadcast_batches(operation: str, of_a: Shape, of_b: Shape, /) -> Shape:
+    """The common batch shape of two operands.
+
+    Raises:
+        ShapeError: extents that differ, and are not 1.
+
+    >>> broadcast_batches("solve", (5, 1), (3,))
+    (5, 3)
+    """
+    if of_a == of_b:
+        return of_a
+    try:
+        return broadcast_shapes(of_a, of_b)
+    except ShapeError as error:
+        raise ShapeError(
+            f"{operation}: batch shapes {of_a} of a and {of_b} of b do not broadcast; "
+            "accepted: extents that are equal or 1, aligned at the last axis",
+            operation=operation,
+            shapes=(of_a, of_b),
+        ) from error

@@ -6,9 +6,9 @@ from typing import Final
 
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ShapeError
-from tensor_core.shapes import broadcast_shapes
+from tensor_linalg.contracts.solving import BandedParams
 from tensor_linalg.specs.linalg_spec import LinalgSpec
-from tensor_linalg.specs.shapes import square_axes
+from tensor_linalg.specs.shapes import broadcast_batches, matrix_axes, square_axes
 from tensor_runtime.form import Shape
 
 
@@ -42,17 +42,28 @@ def solve_shape(operation: str, a: Shape, b: Shape, check: bool, /) -> Shape:
         return b
     if batch == b[2:]:
         return b
-    try:
-        return (size, b[1], *broadcast_shapes(batch, b[2:]))
-    except ShapeError as error:
+    return (size, b[1], *broadcast_batches(operation, batch, b[2:]))
+
+
+def banded_shape(operation: str, ab: Shape, b: Shape, params: BandedParams, /) -> Shape:
+    """``[N, M, B...]``, or ``[N]`` when ``b`` is a vector; batch shapes broadcast among themselves.
+
+    >>> banded_shape("solve_banded", (3, 5, 10), (5, 2, 1), BandedParams(1, 1, True))
+    (5, 2, 10)
+    """
+    diagonals, size, batch = matrix_axes(operation, ab)
+    expected = params.lower + params.upper + 1
+    if diagonals != expected:
         raise ShapeError(
-            f"{operation}: batch shapes {batch} of a and {b[2:]} of b do not broadcast; "
-            "accepted: extents that are equal or 1, aligned at the last axis",
+            f"{operation}: ab of shape {ab} has {diagonals} diagonals; accepted: {expected} for bandwidths "
+            f"({params.lower}, {params.upper})",
             operation=operation,
-            shapes=(a, b),
-        ) from error
+            shape=ab,
+        )
+    return solve_shape(operation, (size, size, *batch), b, params.check)
 
 
 SOLVE: Final = LinalgSpec("solve", accepts=FLOATING, result_shape=solve_shape, takes_params=True)
 INV: Final = LinalgSpec("inv", accepts=FLOATING, result_shape=inv_shape, takes_params=True)
 """The params of each is ``check``: whether the elements are first checked to be finite."""
+SOLVE_BANDED: Final = LinalgSpec("solve_banded", accepts=FLOATING, result_shape=banded_shape, takes_params=True)

@@ -1,10 +1,10 @@
-"""Dense linear algebra on NumPy: decompositions, their values alone, ``solve``, ``inv`` and ``det``.
+"""Dense linear algebra on NumPy: decompositions, their values alone, ``solve``, ``inv``, ``det`` and ``slogdet``.
 
 Tensors are ``[M, N, B...]``; their transposed arrays, which these kernels get and return, are ``(...B, N, M)``: stacks
 of transposed matrices in the batch order of ``numpy.linalg``. Where the transposed problem has the same answer
-(``svd``, ``cholesky``, ``inv``, ``det``) the transposed array goes in as it is and the results come out as transposed
-arrays; ``qr``, ``eigh`` and ``solve`` need one transposition of the result. NumPy copies each matrix once, computes F32
-in F64 and C32 in C64, and rounds at the end.
+(``svd``, ``cholesky``, ``inv``, ``det``, ``slogdet``) the transposed array goes in as it is and the results come out as
+transposed arrays; ``qr``, ``eigh`` and ``solve`` need one transposition of the result. NumPy copies each matrix once,
+computes F32 in F64 and C32 in C64, and rounds at the end.
 
 A kernel checks its input (unless ``check`` is false), never writes to it, and returns compact arrays of its own.
 """
@@ -188,6 +188,15 @@ def det(a: Array) -> tuple[Array, ...]:
     return (np.linalg.det(a),)
 
 
+def slogdet(a: Array) -> tuple[Array, ...]:
+    """Signs and logarithms of the sizes of determinants, which are those of the transposed arrays.
+
+    >>> [part.round(12).tolist() for part in slogdet(np.array([[-2.0, 0.0], [7.0, 1.0]]))]
+    [-1.0, 0.69314718056]
+    """
+    return tuple(np.linalg.slogdet(a))
+
+
 def _swap(stack: Array) -> Array:
     """View with the two matrix axes exchanged: transposed array to tensor matrix and back."""
     return stack.swapaxes(-1, -2)
@@ -322,6 +331,7 @@ ROUTINES: Final[Mapping[str, Routine]] = {
     "solve": Routine(solve, _explain_solve, _solve_elements),
     "inv": Routine(inv, _explain_inv, _matrix_elements),
     "det": Routine(det, _explain_det, _matrix_elements),
+    "slogdet": Routine(slogdet, _explain_det, _matrix_elements),
 }
 """The decompositions by kernel name."""
 

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool
 from tensor_core.errors import ShapeError
+from tensor_linalg.bridges import batch_first, batch_last
 from tensor_linalg.products import matmul, matvec, mH, mT, outer, vecdot
 from tensor_runtime.tensors.tensor import Tensor
 from tensor_runtime.testing.case import Case, refused
@@ -53,6 +54,16 @@ def cases() -> Iterator[Case]:
                 view = not (conjugates and dtype is C64)
                 yield Case(_name(function), label, (a,), function, expected, shares=view)
         yield refused(_name(function), "rank 1", (whole_numbers((3,), F64),), function, ShapeError)
+    a = whole_numbers((2, 3, 4, 1), F64)
+    for bridge, moved in ((batch_first, (1, 2, 3, 0)), (batch_last, (3, 0, 1, 2))):
+        for n, axes in ((0, (0, 1, 2, 3)), (3, moved)):
+            call = partial(lambda bridge, n, a: bridge(a, n), bridge, n)
+            yield Case(_name(bridge), str(n), (a,), call, partial(_permuted, a, axes), shares=True)
+        yield refused(_name(bridge), "too few axes", (a,), partial(lambda bridge, a: bridge(a, 5), bridge), ShapeError)
+
+
+def _permuted(a: Host, axes: Index) -> Host:
+    return tabulated([a.shape[axis] for axis in axes], a.dtype, lambda k: a[tuple(k[axes.index(i)] for i in range(4))])
 
 
 def _name(function: Callable[..., Any]) -> str:

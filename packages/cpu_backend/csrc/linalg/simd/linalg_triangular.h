@@ -1,0 +1,45 @@
+/* Substitution: systems of triangular matrices (Golub and Van Loan, Matrix Computations, 4th ed., §3.1).
+ *
+ * Forward goes down from the first unknown, backward up from the last one. Transposed, the matrix is the other triangle,
+ * read along its rows. The other triangle may hold anything. A zero on the diagonal gives what IEEE 754 says, so no
+ * matrix needs another look.
+ */
+
+INLINE bool substitute_groups(const LaneProblem *problem, const char *const *operands, char *const *results,
+                              Index groups, Number *room, int n, bool forward, bool transposed) {
+    const Index bytes = matrix_bytes(problem, n, n), column_bytes = matrix_bytes(problem, n, 1);
+    const Index right_bytes = problem->right * column_bytes;
+    const int down = transposed ? n : 1, along = transposed ? 1 : n; /* from one row or column to the next */
+    for (Index group = 0; group < groups; group++) {
+        Number *const a = room, *const x = a + n * n;
+        load_numbers(problem, operands[0] + group * LANES * bytes, bytes, a, n * n);
+        for (Index first = 0; first < problem->right; first += RIGHT_AT_ONCE) {
+            const int columns = (int)(problem->right - first < RIGHT_AT_ONCE ? problem->right - first : RIGHT_AT_ONCE);
+            const Index offset = group * LANES * right_bytes + first * column_bytes;
+            load_numbers(problem, operands[1] + offset, right_bytes, x, n * columns);
+            for (int step = 0; step < n; step++) {
+                const int j = forward ? step : n - 1 - step, from = forward ? j + 1 : 0, to = forward ? n : j;
+                const Divisor pivot = divisor(a[j + j * n]);
+                for (int c = 0; c < columns; c++) {
+                    Number *const right = x + c * n;
+                    right[j] = divide(right[j], pivot);
+                    for (int i = from; i < to; i++)
+                        right[i] = subtract_product(right[i], a[i * down + j * along], right[j]);
+                }
+            }
+            store_numbers(problem, results[0] + offset, right_bytes, x, n * columns);
+        }
+    }
+    return true;
+}
+
+#define SUBSTITUTION(name, forward, transposed)                                                                        \
+    INLINE bool name##_groups(const LaneProblem *problem, const char *const *operands, char *const *results,           \
+                              Index groups, Number *room, int n) {                                                     \
+        return substitute_groups(problem, operands, results, groups, room, n, forward, transposed);                    \
+    }                                                                                                                  \
+    SQUARE_ROUTINE(name, SUBSTITUTION_ROOM(LARGEST_CONSTANT_SIDE, RIGHT_AT_ONCE))
+SUBSTITUTION(forward, true, false)
+SUBSTITUTION(backward, false, false)
+SUBSTITUTION(forward_transposed, true, true)
+SUBSTITUTION(backward_transposed, false, true)

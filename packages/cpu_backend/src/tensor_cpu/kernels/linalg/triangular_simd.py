@@ -1,0 +1,71 @@
+"""Substitution for batches of small matrices, each in one lane of a vector register (csrc/linalg)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+
+from tensor_core.dtypes import FLOATING
+from tensor_cpu.kernel_table import NativeBinder
+from tensor_cpu.kernels.linalg import triangular
+from tensor_cpu.storage import Array
+from tensor_cpu.system.extension import LIBRARY
+from tensor_runtime.contracts.linalg import TriangularSolveParams
+from tensor_runtime.form import Form
+from tensor_runtime.protocols import Kernel, Operand
+
+_LARGEST: Final = 16
+"""Rows of the largest matrices that fit into lanes."""
+_FILLING: Final = 100
+"""Numbers in a matrix, or in its right-hand sides, per matrix in the batch. With more, BLAS is done before a group of
+mostly copies is."""
+
+
+def bind(operands: tuple[Operand, ...], result: Any, params: TriangularSolveParams, /) -> Kernel | None:
+    """The kernel for these forms, or None where the matrices are not small or too few, or their diagonal is not read.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> a, b = form_of(F64, (2, 2, 1), CPU), form_of(F64, (2, 1, 1), CPU)
+    >>> upper = TriangularSolveParams(lower=False, transpose=False, conjugate=False, unit_diagonal=False)
+    >>> bind((a, b), b, upper)(np.array([[[2.0, 9.0], [1.0, 4.0]]]), np.array([[[4.0, 8.0]]])).tolist()
+    [[[1.0, 2.0]]]
+    """
+    a, b = operands
+    if not isinstance(a, Form) or not isinstance(b, Form) or params.unit_diagonal or a.dtype not in FLOATING:
+        return None
+    rows, columns, count = b.shape[0], b.shape[1], prod(b.shape[2:])
+    complex_parts = 1 if a.dtype is a.dtype.component else 2
+    if not (0 < rows <= _LARGEST and columns and complex_parts * rows * max(rows, columns) <= count * _FILLING):
+        return None
+    forward = params.lower != params.transpose
+    kernel = LIBRARY.bind_batched_simd(
+        ("forward" if forward else "backward") + ("_transposed" if params.transpose else ""),
+        a.dtype.name,
+        sides=(rows, rows),
+        right=columns,
+        count=count,
+        results=((result.shape[::-1], result.dtype.name),),
+        single=True,
+        fallback=triangular.bind_triangular_solve((a, b), result, params),
+    )
+    if params.conjugate and complex_parts == 2:
+        return _conjugated(kernel)
+    return kernel if a.is_compact and b.is_compact else lambda *arrays: kernel(*map(np.ascontiguousarray, arrays))
+
+
+def _conjugated(kernel: Kernel) -> Kernel:
+    """conj(A) X = B is A conj(X) = conj(B)."""
+
+    def conjugated(a: Array, b: Array) -> Array:
+        found: Array = kernel(np.ascontiguousarray(a), np.conjugate(b, order="C"))
+        return np.conjugate(found, out=found)
+
+    return conjugated
+
+
+BINDERS: Final[Mapping[str, NativeBinder]] = {"triangular_solve": bind}

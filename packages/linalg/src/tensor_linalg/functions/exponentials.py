@@ -1,0 +1,252 @@
+"""Exponentials, sines and cosines of square matrices over trailing batch axes, by scaling and squaring.
+
+F32 and C32 are computed in F64 and C64, and rounded once.
+"""
+
+from __future__ import annotations
+
+from math import log
+from typing import Final
+
+from tensor_core.dtypes import C64, F64, DType
+from tensor_linalg.operands import floating, holds, require_finite
+from tensor_linalg.products import matmul, matvec, mT
+from tensor_linalg.solving.condition import one_norm
+from tensor_linalg.solving.systems import solve
+from tensor_linalg.specs.shapes import square_axes
+from tensor_runtime.dispatch.arguments import flag
+from tensor_runtime.dispatch.conversion import cast, convert
+from tensor_runtime.ops import complex_parts, exponential
+from tensor_runtime.ops.arithmetic import abs, add, divide, multiply, pow, subtract
+from tensor_runtime.ops.comparison import greater, less, less_equal
+from tensor_runtime.ops.creation import eye, full
+from tensor_runtime.ops.logic import logical_and
+from tensor_runtime.ops.reduction import any, max
+from tensor_runtime.ops.rounding import ceil
+from tensor_runtime.ops.selection import maximum, minimum, where
+from tensor_runtime.ops.views import copy
+from tensor_runtime.tensors.tensor import Tensor, unwrap
+
+_PADE: Final = (
+    64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0,
+    10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0,
+)  # fmt: skip
+"""Coefficients of the numerator of the Padé approximant of degree 13."""
+_LARGEST: Final = 5.371920351148152
+"""Norm up to which that approximant is exact to a rounding unit of F64."""
+_REMAINDER: Final = 1 / 113250775606021113483283660800000000.0
+"""Size of the first coefficient that the approximant gets wrong, that of power 27."""
+_MOST: Final = 1100
+"""Halvings after which every number of F64 is small."""
+_MOST_DOUBLED: Final = 2.0**150
+"""A factor whose sixth power does not overflow."""
+
+
+def expm(a: Tensor, /, *, check: bool = True) -> Tensor:
+    """Exponentials of square matrices, by a Padé approximant with scaling and squaring.
+
+    Each matrix of a batch is scaled by a power of two of its own, so that it has the digits that it has alone.
+
+    Args:
+        a: shape [N, N, B...]; F32, F64, C32 or C64.
+        check: raise when an element is not finite.
+
+    Returns:
+        Shape [N, N, B...], of the operand's dtype; owned, compact. It is the exponential of a matrix that differs from
+        A by a rounding unit of F64 times its norm, but for the rounding errors of the squarings, which for matrices
+        that are far from normal may be larger. Values beyond the dtype's range become infinite or NaN.
+
+    Raises:
+        DTypeError: an integer or Bool tensor; convert it first.
+        ShapeError: fewer than two axes, or matrices that are not square.
+        NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
+
+    Source: Al-Mohy and Higham, A new scaling and squaring algorithm for the matrix exponential, SIAM J. Matrix Anal.
+    Appl. 31 (2009), 970-989, with the approximant of degree 13 alone; Higham, Functions of Matrices, SIAM 2008, §10.3.
+
+    >>> import tensor_runtime as tr
+    >>> expm(tr.tensor([[0.0, 1.0], [0.0, 0.0]])).to_numpy().tolist()
+    [[1.0, 1.0], [0.0, 1.0]]
+    """
+    return cast_back(_exponential(prepared("expm", a, check)), a.dtype)
+
+
+def cosm(a: Tensor, /, *, check: bool = True) -> Tensor:
+    """Cosines of square matrices, by exponentials of i A.
+
+    Args:
+        a: shape [N, N, B...]; F32, F64, C32 or C64.
+        check: raise when an element is not finite.
+
+    Returns:
+        Shape [N, N, B...], of the operand's dtype; owned, compact. The error is that of the exponentials of i A and
+        -i A, which for complex matrices may be much larger than the cosine.
+
+    Raises:
+        DTypeError, ShapeError, NonFiniteError: as for :func:`expm`.
+
+    Source: Higham, Functions of Matrices, SIAM 2008, §12.
+
+    >>> import tensor_runtime as tr
+    >>> cosm(tr.zeros((2, 2))).to_numpy().tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    return _circular("cosm", a, check)
+
+
+def sinm(a: Tensor, /, *, check: bool = True) -> Tensor:
+    """Sines of square matrices, by exponentials of i A.
+
+    Args:
+        a: shape [N, N, B...]; F32, F64, C32 or C64.
+        check: raise when an element is not finite.
+
+    Returns:
+        Shape [N, N, B...], of the operand's dtype; owned, compact. The error is that of the exponentials of i A and
+        -i A less the identity, which for complex matrices may be much larger than the sine.
+
+    Raises:
+        DTypeError, ShapeError, NonFiniteError: as for :func:`expm`.
+
+    Source: Higham, Functions of Matrices, SIAM 2008, §12.
+
+    >>> import tensor_runtime as tr
+    >>> sinm(tr.zeros((2, 2))).to_numpy().tolist()
+    [[0.0, 0.0], [0.0, 0.0]]
+    """
+    return _circular("sinm", a, check)
+
+
+def prepared(operation: str, a: Tensor, check: bool) -> Tensor:
+    """The operand in F64 or C64, after the checks that all functions of square matrices make.
+
+    >>> import tensor_runtime as tr
+    >>> prepared("expm", tr.ones((1, 1), dtype="F32"), True).dtype
+    F64
+    """
+    check = flag(operation, "check", check)
+    square_axes(operation, unwrap(operation, a)[0].shape)
+    dtype = floating(operation, a)
+    if check:
+        require_finite(operation, "a", a)
+    wide = C64 if dtype.kind == "complex" else F64
+    return a if a.dtype is wide else convert(a, wide)
+
+
+def cast_back(x: Tensor, dtype: DType, /) -> Tensor:
+    """The result in the operand's dtype.
+
+    >>> import tensor_runtime as tr
+    >>> cast_back(tr.ones(1), tr.F32).dtype
+    F32
+    """
+    return x if x.dtype is dtype else cast(x, dtype)
+
+
+def identities(a: Tensor, /) -> Tensor:
+    """One identity that broadcasts against matrices [N, N, B...], shape [N, N, 1...].
+
+    >>> import tensor_runtime as tr
+    >>> identities(tr.zeros((2, 2, 5))).shape
+    (2, 2, 1)
+    """
+    one = eye(a.shape[0], dtype=a.dtype, placement=a.placement)
+    return one.reshape(*one.shape, *(1,) * (a.rank - 2))
+
+
+def _circular(operation: str, a: Tensor, check: bool) -> Tensor:
+    wide = prepared(operation, a, check)
+    sine = operation == "sinm"
+    forward = _exponential(multiply(wide, 1j), sine)
+    if wide.dtype is F64:
+        part = complex_parts.imag(forward) if sine else complex_parts.real(forward)
+        return cast_back(part, a.dtype) if a.dtype is not F64 else copy(part)
+    backward = _exponential(multiply(wide, -1j), sine)
+    if sine:
+        return cast_back(multiply(subtract(forward, backward), -0.5j), a.dtype)
+    return cast_back(multiply(add(forward, backward), 0.5), a.dtype)
+
+
+def _exponential(a: Tensor, less_one: bool = False) -> Tensor:
+    """exp(A), or exp(A) - 1 with the digits of its own that a small A leaves it."""
+    if 0 in a.shape:
+        return copy(a)
+    scale, halvings, powers = _scaled(a)
+    b = multiply(a, scale)
+    b2, b4, b6 = powers
+    one = identities(a)
+
+    def combined(*terms: tuple[int, Tensor]) -> Tensor:
+        found: Tensor | None = None
+        for k, power in terms:
+            term = multiply(power, _PADE[k])
+            found = term if found is None else add(found, term)
+        assert found is not None
+        return found
+
+    odd = add(matmul(b6, combined((13, b6), (11, b4), (9, b2))), combined((7, b6), (5, b4), (3, b2), (1, one)))
+    odd = matmul(b, odd)
+    even = add(matmul(b6, combined((12, b6), (10, b4), (8, b2))), combined((6, b6), (4, b4), (2, b2), (0, one)))
+    x = solve(subtract(even, odd), multiply(odd, 2.0) if less_one else add(even, odd), check=False)
+    for k in range(_MOST):
+        more = greater(halvings, float(k))
+        if not holds(any(more)):
+            break
+        squared = matmul(x, x)
+        x = where(more, add(squared, multiply(x, 2.0)) if less_one else squared, x)
+    return x
+
+
+def _scaled(a: Tensor) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
+    """A power of two for each matrix, how often it halves, and the powers 2, 4 and 6 of the scaled matrix."""
+    size = one_norm(a)
+    scale = full(size.shape, 1.0, dtype=F64, placement=a.placement)
+    halvings = multiply(scale, 0.0)
+    for _ in range(_MOST):
+        large = greater(multiply(size, scale), _LARGEST)
+        if not holds(any(large)):
+            break
+        scale, halvings = where(large, multiply(scale, 0.5), scale), where(large, add(halvings, 1.0), halvings)
+    b = multiply(a, scale)
+    b2 = matmul(b, b)
+    b4 = matmul(b2, b2)
+    b6 = matmul(b4, b2)
+    if not holds(any(greater(halvings, 0.0))):
+        return scale, halvings, (b2, b4, b6)
+    # Roots of norms of powers may be much smaller than the norm, where a matrix is far from normal; what is scaled by
+    # the norm then loses digits in squarings that it does not need.
+    roots = [pow(one_norm(power), 1 / k) for k, power in ((6, b6), (8, matmul(b4, b4)), (10, matmul(b4, b6)))]
+    needed = minimum(maximum(roots[0], roots[1]), maximum(roots[1], roots[2]))
+    doubled = full(size.shape, 1.0, dtype=F64, placement=a.placement)
+    for _ in range(_MOST):
+        room = logical_and(less(doubled, _MOST_DOUBLED), less_equal(multiply(needed, multiply(doubled, 2.0)), _LARGEST))
+        room = logical_and(greater(halvings, 0.0), room)
+        if not holds(any(room)):
+            break
+        doubled = where(room, multiply(doubled, 2.0), doubled)
+        halvings = where(room, subtract(halvings, 1.0), halvings)
+    again = _lost(multiply(abs(b), doubled))
+    for _ in range(_MOST):
+        much = greater(again, 0.0)
+        if not holds(any(much)):
+            break
+        doubled = where(much, multiply(doubled, 0.5), doubled)
+        halvings = where(much, add(halvings, 1.0), halvings)
+        again = subtract(again, 1.0)
+    square = multiply(doubled, doubled)
+    fourth = multiply(square, square)
+    powers = multiply(b2, square), multiply(b4, fourth), multiply(b6, multiply(fourth, square))
+    return multiply(scale, doubled), halvings, powers
+
+
+def _lost(sizes: Tensor) -> Tensor:
+    """How many more halvings the approximant needs, from the norm of power 27 of the sizes of the elements."""
+    column = full(sizes.shape[1:], 1.0, dtype=F64, placement=sizes.placement)
+    turned = mT(sizes)
+    whole = max(matvec(turned, column), 0)
+    sums = divide(matvec(turned, column), where(greater(whole, 0.0), whole, 1.0))
+    for _ in range(26):
+        sums = matvec(turned, sums)
+    error = multiply(max(sums, 0), _REMAINDER * 2.0**53)
+    bits = divide(exponential.log(where(greater(error, 0.0), error, 1.0)), 26 * log(2))
+    return maximum(ceil(bits), 0.0)

@@ -1,0 +1,191 @@
+"""Norms of vectors and of matrices over trailing batch axes."""
+
+from __future__ import annotations
+
+from math import inf
+
+from tensor_core.errors import ArgumentError, ShapeError, shortened
+from tensor_linalg.decompositions import svd
+from tensor_linalg.operands import floating, require_finite
+from tensor_linalg.solving.inverses import inv
+from tensor_linalg.specs.shapes import matrix_axes, square_axes
+from tensor_runtime.dispatch.arguments import flag
+from tensor_runtime.dispatch.dtype_rules import inexact
+from tensor_runtime.ops import statistics
+from tensor_runtime.ops.arithmetic import divide, multiply
+from tensor_runtime.ops.comparison import equal, greater
+from tensor_runtime.ops.creation import full
+from tensor_runtime.ops.reduction import max, min, sum
+from tensor_runtime.ops.selection import where
+from tensor_runtime.tensors.tensor import Tensor, unwrap
+
+Order = float | str
+
+_OF_SINGULAR_VALUES = (2, -2, "nuc")
+
+
+def vector_norm(x: Tensor, /, ord: float = 2) -> Tensor:
+    """Norms of vectors over the first axis, batch axes last.
+
+    Args:
+        x: shape [N, B...], any dtype.
+        ord: p, as for ``tensor_runtime.norm``: 2 for the square root of the sum of |x|², 1, inf, -inf, 0 for the number
+            of elements that are not 0, or any other number.
+
+    Returns:
+        Shape [B...]; F64 for integers and Bool, else real of the operand's precision. Nothing overflows or underflows
+        on the way to a result that does not. The bounds are those of ``tensor_runtime.norm``.
+
+    Raises:
+        ShapeError: no axes.
+        ArgumentError: an order that is NaN or no Python number; vectors without elements for minus infinity.
+
+    Source: Python array API standard, ``vector_norm``, which has its vectors where ``axis`` says.
+
+    >>> import tensor_runtime as tr
+    >>> vector_norm(tr.tensor([[3.0, 1.0], [4.0, 0.0]])).to_numpy().tolist()
+    [5.0, 1.0]
+    """
+    if unwrap("vector_norm", x)[0].rank == 0:
+        raise ShapeError("vector_norm: a scalar; accepted: vectors [N, B...]", operation="vector_norm", shape=())
+    return statistics.norm(x, ord, 0)
+
+
+def matrix_norm(a: Tensor, /, ord: Order = "fro", *, check: bool = True) -> Tensor:
+    """Norms of matrices, batch axes last.
+
+    Args:
+        a: shape [M, N, B...]; any dtype, but F32, F64, C32 or C64 where singular values are needed.
+        ord: "fro" (Frobenius), the root of the sum of |a|²; "nuc" (nuclear), the sum of the singular values; 2 and -2,
+            the largest and the smallest of the min(M, N) singular values; 1 and -1, the largest and the smallest sum of
+            |a| over a column; inf and -inf, over a row.
+        check: for "nuc", 2 and -2, raise when an element is not finite; the others give NaN or infinity then.
+
+    Returns:
+        Shape [B...]; F64 for integers and Bool, else real of the operand's precision. Of matrices without elements 0,
+        or infinity for negative orders. Orders by singular values are right to a few rounding units times max(M, N) and
+        the largest singular value.
+
+    Raises:
+        ShapeError: fewer than two axes.
+        DTypeError: an integer or Bool tensor where singular values are needed.
+        ArgumentError: another order.
+        NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
+        NotConvergedError: LAPACK's iteration failed for the matrix at ``batch_index``.
+
+    Source: Golub and Van Loan, Matrix Computations, 4th ed., §2.3.
+
+    >>> import tensor_runtime as tr
+    >>> a = tr.tensor([[1.0, -2.0], [0.0, 2.0]])
+    >>> matrix_norm(a).item(), matrix_norm(a, 1).item(), matrix_norm(a, float("inf")).item()
+    (3.0, 4.0, 3.0)
+    """
+    operation = "matrix_norm"
+    check = flag(operation, "check", check)
+    rows, columns, batch = matrix_axes(operation, unwrap(operation, a)[0].shape)
+    order = _order(operation, ord)
+    if order in _OF_SINGULAR_VALUES:
+        floating(operation, a)
+        if check:
+            require_finite(operation, "a", a)
+    if 0 in (rows, columns) and order != "fro":
+        negative = isinstance(order, float) and order < 0
+        return full(batch, inf if negative else 0.0, dtype=inexact(a.dtype).component, placement=a.placement)
+    if order == "fro":
+        return statistics.norm(a, 2, (0, 1))
+    if order in _OF_SINGULAR_VALUES:
+        values = svd(a, check=False).s
+        return sum(values, 0) if order == "nuc" else values[0 if order == 2 else -1]
+    sums = statistics.norm(a, 1, 0 if order in (1, -1) else 1)
+    return (max if order in (1, inf) else min)(sums, 0)
+
+
+def norm(a: Tensor, /, ord: Order | None = None, *, check: bool = True) -> Tensor:
+    """Norm of one vector, or norms of matrices, batch axes last.
+
+    A vector is a tensor of rank 1; for a batch of vectors see :func:`vector_norm`.
+
+    Args:
+        a: shape [N], or [M, N, B...].
+        ord: as for :func:`vector_norm`, by default 2, or for :func:`matrix_norm`, by default "fro".
+        check: as for :func:`matrix_norm`.
+
+    Returns:
+        Shape [B...], as of these functions.
+
+    Raises:
+        ShapeError: a scalar.
+        ArgumentError: an order that is not defined for vectors or for matrices.
+        DTypeError, NonFiniteError, NotConvergedError: as for :func:`matrix_norm`.
+
+    >>> import tensor_runtime as tr
+    >>> norm(tr.tensor([3.0, 4.0])).item(), norm(tr.tensor([[3.0, 0.0], [0.0, 4.0]]), "nuc").item()
+    (5.0, 7.0)
+    """
+    if unwrap("norm", a)[0].rank != 1:
+        return matrix_norm(a, "fro" if ord is None else ord, check=check)
+    if isinstance(ord, str):
+        raise ArgumentError(f"norm: ord is {ord!r} for a vector; accepted: a number", operation="norm")
+    return vector_norm(a, 2 if ord is None else ord)
+
+
+def cond(a: Tensor, /, p: Order | None = None, *, check: bool = True) -> Tensor:
+    """Condition numbers of matrices: by how much a relative error may grow in a solution.
+
+    Args:
+        a: shape [M, N, B...]; F32, F64, C32 or C64; square unless ``p`` is 2, -2 or None.
+        p: the norm, as for :func:`matrix_norm`; None and 2 give the largest singular value divided by the smallest,
+            -2 the reciprocal of that; others the product of the norms of A and of its inverse.
+        check: raise when an element is not finite.
+
+    Returns:
+        Shape [B...], real; infinity for matrices without inverse or, for 2, with a singular value of 0. Owned.
+
+    Raises:
+        DTypeError: an integer or Bool tensor; convert it first.
+        ShapeError: fewer than two axes, matrices without elements, or that are not square where they must be.
+        ArgumentError: another order.
+        NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
+        NotConvergedError: LAPACK's iteration failed for the matrix at ``batch_index``.
+
+    Source: Golub and Van Loan, Matrix Computations, 4th ed., §2.6.2.
+
+    >>> import tensor_runtime as tr
+    >>> cond(tr.tensor([[2.0, 0.0], [0.0, 0.5]])).item(), cond(tr.zeros((2, 2)), 1).item()
+    (4.0, inf)
+    """
+    operation = "cond"
+    check = flag(operation, "check", check)
+    rows, columns, _ = matrix_axes(operation, unwrap(operation, a)[0].shape)
+    order = 2.0 if p is None else _order(operation, p)
+    floating(operation, a)
+    if order not in (2, -2):
+        square_axes(operation, a.shape)
+    if 0 in (rows, columns):
+        raise ShapeError(
+            f"{operation}: operand of shape {a.shape} has no elements; accepted: one row and one column at least",
+            operation=operation,
+            shape=a.shape,
+        )
+    if check:
+        require_finite(operation, "a", a)
+    if order in (2, -2):
+        values = svd(a, check=False).s
+        first, last = (values[0], values[-1]) if order == 2 else (values[-1], values[0])
+        found = divide(first, last)
+        return where(equal(values[0], 0.0), inf, found)
+    inverse, status = inv(a, check="mask")
+    singular = greater(status, 1)
+    inverse = where(singular, 0.0, inverse)
+    found = multiply(matrix_norm(a, order, check=False), matrix_norm(inverse, order, check=False))
+    return where(singular, inf, found)
+
+
+def _order(operation: str, value: object) -> Order:
+    if value in ("fro", "nuc"):
+        return str(value)
+    if type(value) in (int, float) and value in (1, -1, 2, -2, inf, -inf):
+        return float(value)
+    raise ArgumentError(
+        f"{operation}: ord is {shortened(value)}; accepted: 'fro', 'nuc', 1, -1, 2, -2, inf, -inf", operation=operation
+    )

@@ -1,0 +1,139 @@
+"""Powers of a matrix, and products of several in the cheapest order; batch axes last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from tensor_core.errors import ArgumentError, ShapeError
+from tensor_linalg.operands import with_batch
+from tensor_linalg.products import matmul
+from tensor_linalg.solving.inverses import inv
+from tensor_linalg.specs.shapes import matrix_axes, square_axes
+from tensor_runtime.dispatch.arguments import flag, whole
+from tensor_runtime.ops.creation import eye
+from tensor_runtime.ops.views import copy, expand_dims, squeeze
+from tensor_runtime.tensors.tensor import Tensor, unwrap
+
+
+def matrix_power(a: Tensor, n: int, /, *, check: bool = True) -> Tensor:
+    """Powers of square matrices by repeated squaring, batch axes last.
+
+    Args:
+        a: shape [N, N, B...]; any dtype, of which integers wrap and Bool is multiplied by and and or. F32, F64, C32 or
+            C64 for negative powers.
+        n: the exponent; 0 gives identities, negative ones powers of the inverse.
+        check: for negative ``n``, raise when an element is not finite.
+
+    Returns:
+        Shape [N, N, B...], of the operand's dtype; owned, compact. It takes at most 2 log2 |n| products, whose errors
+        each are N rounding units times the norms of the factors; powers beyond the dtype's range become infinite.
+
+    Raises:
+        ShapeError: fewer than two axes, or matrices that are not square.
+        ArgumentError: an exponent that is no int.
+        DTypeError: an integer or Bool tensor with a negative exponent.
+        NonFiniteError: NaN or an infinity under a negative exponent.
+        SingularMatrixError: a matrix without inverse under a negative exponent.
+
+    Source: Golub and Van Loan, Matrix Computations, 4th ed., §9.2.5.
+
+    >>> import tensor_runtime as tr
+    >>> matrix_power(tr.tensor([[1, 1], [1, 0]]), 10).to_numpy().tolist()
+    [[89, 55], [55, 34]]
+    """
+    name = "matrix_power"
+    size, batch = square_axes(name, unwrap(name, a)[0].shape)
+    exponent, check = whole(name, "n", n), flag(name, "check", check)
+    if exponent == 0:
+        return copy(with_batch(eye(size, dtype=a.dtype, placement=a.placement), 2, batch))
+    square = inv(a, check=check) if exponent < 0 else a
+    exponent = abs(exponent)
+    found: Tensor | None = None
+    while True:
+        if exponent & 1:
+            found = square if found is None else matmul(found, square)
+        exponent >>= 1
+        if not exponent:
+            return copy(found) if found is a else found  # type: ignore[return-value]
+        square = matmul(square, square)
+
+
+def multi_dot(matrices: Sequence[Tensor], /) -> Tensor:
+    """Product of several matrices, in the order that takes the fewest multiplications; batch axes last.
+
+    Args:
+        matrices: two or more of shapes [M, K, B...], [K, L, B...], …; any dtype. Batch shapes broadcast among
+            themselves, aligned at the last axis. The first may be a vector, a row [K], and the last one a column [L].
+
+    Returns:
+        Shape [M, N, B...], without the axes that vectors lack; of the promoted dtype, owned, compact. The order is that
+        of the extents alone, so equal shapes give equal results.
+
+    Raises:
+        ArgumentError: fewer than two matrices.
+        ShapeError: inner extents that differ, batch shapes that do not broadcast, or a vector between matrices.
+        PlacementError: the operands live in different places.
+
+    Source: Cormen, Leiserson, Rivest and Stein, Introduction to Algorithms, 3rd ed., §15.2.
+
+    >>> import tensor_runtime as tr
+    >>> multi_dot([tr.ones((2, 100)), tr.ones((100, 3)), tr.ones(3)]).to_numpy().tolist()
+    [300.0, 300.0]
+    """
+    name = "multi_dot"
+    given = list(matrices)
+    if len(given) < 2:
+        raise ArgumentError(f"{name}: {len(given)} matrices; accepted: two or more", operation=name)
+    shapes = [unwrap(name, one)[0].shape for one in given]
+    row, column = len(shapes[0]) == 1, len(shapes[-1]) == 1
+    if row:
+        given[0] = expand_dims(given[0], 0)
+    if column:
+        given[-1] = expand_dims(given[-1], 1)
+    sides = [matrix_axes(name, one.shape)[:2] for one in given]
+    for k, ((_, inner), (outer, _)) in enumerate(pairwise(sides)):
+        if inner != outer:
+            raise ShapeError(
+                f"{name}: matrices {k} and {k + 1} of shapes {shapes[k]} and {shapes[k + 1]} do not fit; "
+                "accepted: [M, K, B...] and [K, L, B...], batch axes last",
+                operation=name,
+                shapes=tuple(shapes),
+            )
+    parts = cheapest_split((sides[0][0], *(n for _, n in sides)))
+
+    def product(start: int, stop: int) -> Tensor:
+        """Of the matrices from ``start`` to ``stop``, which is not among them."""
+        if stop - start == 1:
+            return given[start]
+        middle = parts[start, stop]
+        return matmul(product(start, middle), product(middle, stop))
+
+    found = product(0, len(given))
+    axes = [axis for axis, gone in ((0, row), (1, column)) if gone]
+    return squeeze(found, axes) if axes else found
+
+
+def cheapest_split(extents: tuple[int, ...], /) -> dict[tuple[int, int], int]:
+    """Where each chain of matrices is cut last, so that it takes the fewest multiplications.
+
+    Args:
+        extents: of matrix k ``extents[k]`` rows and ``extents[k + 1]`` columns.
+
+    Returns:
+        For each chain (start, stop) of two or more where its right factor starts; the first of equals.
+
+    >>> cheapest_split((2, 100, 3, 1))[0, 3]
+    1
+    """
+    cost: dict[tuple[int, int], int] = {(k, k + 1): 0 for k in range(len(extents) - 1)}
+    parts: dict[tuple[int, int], int] = {}
+    for length in range(2, len(extents)):
+        for start in range(len(extents) - length):
+            stop = start + length
+            price, middle = min(
+                (cost[start, cut] + cost[cut, stop] + extents[start] * extents[cut] * extents[stop], cut)
+                for cut in range(start + 1, stop)
+            )
+            cost[start, stop], parts[start, stop] = price, middle
+    return parts

@@ -1,0 +1,136 @@
+"""Ranks, ranges and null spaces, by singular values."""
+
+from __future__ import annotations
+
+from tensor_core.dtypes import I64
+from tensor_core.errors import ShapeError
+from tensor_linalg.decompositions import eigh, svd
+from tensor_linalg.operands import floating, require_finite
+from tensor_linalg.products import mH
+from tensor_linalg.solving.least_squares import counted
+from tensor_linalg.specs.shapes import matrix_axes, square_axes
+from tensor_runtime.dispatch.arguments import flag
+from tensor_runtime.ops.arithmetic import abs
+from tensor_runtime.ops.creation import eye, zeros
+from tensor_runtime.ops.gather_scatter import nonzero
+from tensor_runtime.ops.joining import concatenate
+from tensor_runtime.ops.reduction import sum
+from tensor_runtime.ops.views import copy
+from tensor_runtime.tensors.tensor import Tensor, unwrap
+
+
+def matrix_rank(
+    a: Tensor, /, *, rtol: float | Tensor | None = None, hermitian: bool = False, check: bool = True
+) -> Tensor:
+    """Ranks of matrices: how many singular values are above a tolerance.
+
+    Args:
+        a: shape [M, N, B...]; F32, F64, C32 or C64.
+        rtol: singular values up to this times the largest one of the same matrix do not count: a number, or a tensor
+            [B...]. None is max(M, N) times the dtype's rounding unit.
+        hermitian: take the matrices to be Hermitian, of which the lower triangle is read; this is faster.
+        check: raise when an element is not finite.
+
+    Returns:
+        I64 of shape [B...]; owned.
+
+    Raises:
+        DTypeError: an integer or Bool tensor; convert it first.
+        ShapeError: fewer than two axes; matrices that are not square where ``hermitian`` says so.
+        ArgumentError: an ``rtol`` that is negative or not finite.
+        NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
+        NotConvergedError: LAPACK's iteration failed for the matrix at ``batch_index``.
+
+    Source: Golub and Van Loan, Matrix Computations, 4th ed., §5.4.1.
+
+    >>> import tensor_runtime as tr
+    >>> matrix_rank(tr.tensor([[1.0, 2.0], [2.0, 4.0]])).item()
+    1
+    """
+    operation = "matrix_rank"
+    hermitian, check = flag(operation, "hermitian", hermitian), flag(operation, "check", check)
+    rows, columns, batch = matrix_axes(operation, unwrap(operation, a)[0].shape)
+    floating(operation, a)
+    if hermitian:
+        square_axes(operation, a.shape)
+    if check:
+        require_finite(operation, "a", a)
+    if 0 in (rows, columns):
+        return zeros(batch, dtype=I64, placement=a.placement)
+    sizes = abs(eigh(a, check=False).eigenvalues) if hermitian else svd(a, check=False).s
+    return sum(counted(operation, sizes, (rows, columns), rtol), 0)
+
+
+def orth(a: Tensor, /, *, rtol: float | None = None, check: bool = True) -> Tensor:
+    """Orthonormal basis of the range of one matrix.
+
+    Args:
+        a: shape [M, N], without batch axes, as ranks differ from matrix to matrix; F32, F64, C32 or C64.
+        rtol: as for :func:`matrix_rank`.
+        check: raise when an element is not finite.
+
+    Returns:
+        Shape [M, rank], the left singular vectors that count; owned, compact. The rank is a value, which the
+        host waits for.
+
+    Raises:
+        ShapeError: not two axes.
+        DTypeError, ArgumentError, NonFiniteError, NotConvergedError: as for :func:`matrix_rank`.
+
+    Source: Golub and Van Loan, Matrix Computations, 4th ed., §2.4.2; SciPy's ``orth``.
+
+    >>> import tensor_runtime as tr
+    >>> abs(orth(tr.tensor([[1.0, 1.0], [0.0, 0.0]]))).to_numpy().round(12).tolist()
+    [[1.0], [0.0]]
+    """
+    _prepare("orth", a, check)
+    if 0 in a.shape:
+        return zeros((a.shape[0], 0), dtype=a.dtype, placement=a.placement)
+    u, s, _ = svd(a, check=False)
+    rank = nonzero(counted("orth", s, (a.shape[0], a.shape[1]), rtol))[0].shape[0]
+    return copy(u[:, :rank])
+
+
+def null_space(a: Tensor, /, *, rtol: float | None = None, check: bool = True) -> Tensor:
+    """Orthonormal basis of the vectors that one matrix takes to zero.
+
+    Args:
+        a: shape [M, N], without batch axes, as ranks differ from matrix to matrix; F32, F64, C32 or C64.
+        rtol: as for :func:`matrix_rank`.
+        check: raise when an element is not finite.
+
+    Returns:
+        X of shape [N, N - rank] with A X ≈ 0, the right singular vectors that do not count; owned, compact. The rank is
+        a value: the host waits for it.
+
+    Raises:
+        ShapeError: not two axes.
+        DTypeError, ArgumentError, NonFiniteError, NotConvergedError: as for :func:`matrix_rank`.
+
+    Source: Golub and Van Loan, Matrix Computations, 4th ed., §2.4.2; SciPy's ``null_space``.
+
+    >>> import tensor_runtime as tr
+    >>> abs(null_space(tr.tensor([[1.0, 0.0]]))).to_numpy().round(12).tolist()
+    [[0.0], [1.0]]
+    """
+    _prepare("null_space", a, check)
+    rows, columns = a.shape
+    if 0 in a.shape:
+        return eye(columns, dtype=a.dtype, placement=a.placement)
+    if rows < columns:  # rows of zeros leave the null space as it is, and make the thin decomposition a full one
+        a = concatenate([a, zeros((columns - rows, columns), dtype=a.dtype, placement=a.placement)])
+    _, s, vh = svd(a, check=False)
+    rank = nonzero(counted("null_space", s, (rows, columns), rtol))[0].shape[0]
+    return copy(mH(vh[rank:]))
+
+
+def _prepare(operation: str, a: Tensor, check: bool) -> None:
+    if unwrap(operation, a)[0].rank != 2:
+        raise ShapeError(
+            f"{operation}: operand of shape {a.shape}; accepted: one matrix [M, N], without batch axes",
+            operation=operation,
+            shape=a.shape,
+        )
+    floating(operation, a)
+    if flag(operation, "check", check):
+        require_finite(operation, "a", a)

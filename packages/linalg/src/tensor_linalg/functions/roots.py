@@ -1,0 +1,246 @@
+"""Square roots, logarithms and other functions of square matrices over trailing batch axes.
+
+F32 and C32 are computed in F64 and C64, and rounded once, but for functions of eigenvalues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from tensor_core.errors import ArgumentError, ShapeError
+from tensor_linalg.decompositions import eigh
+from tensor_linalg.functions.determinants import slogdet
+from tensor_linalg.functions.exponentials import cast_back, identities, prepared
+from tensor_linalg.operands import first, floating, holds, require_finite, unit_of
+from tensor_linalg.products import matmul, mH
+from tensor_linalg.solving.condition import one_norm
+from tensor_linalg.solving.inverses import inv
+from tensor_linalg.solving.systems import solve
+from tensor_linalg.specs.shapes import square_axes
+from tensor_runtime.dispatch.arguments import flag
+from tensor_runtime.errors import NotConvergedError, NotPositiveDefiniteError
+from tensor_runtime.ops import exponential
+from tensor_runtime.ops.arithmetic import abs, add, divide, multiply, negative, subtract
+from tensor_runtime.ops.comparison import greater, less, less_equal
+from tensor_runtime.ops.logic import logical_not
+from tensor_runtime.ops.reduction import any, max
+from tensor_runtime.ops.selection import maximum, where
+from tensor_runtime.ops.views import copy, expand_dims
+from tensor_runtime.tensors.tensor import Tensor, unwrap
+
+_MOST_STEPS: Final = 40
+"""Steps of an iteration that doubles its digits; one that needs more has no limit."""
+_MOST_ROOTS: Final = 60
+_NEAR: Final = 0.25
+"""Distance from the identity within which eight nodes integrate the logarithm to a rounding unit of F64."""
+_NODES: Final = (
+    (0.01985507175123188, 0.05061426814518813), (0.10166676129318663, 0.11119051722668724),
+    (0.2372337950418355, 0.15685332293894366), (0.4082826787521751, 0.18134189168918100),
+    (0.5917173212478249, 0.18134189168918100), (0.7627662049581645, 0.15685332293894366),
+    (0.8983332387068134, 0.11119051722668724), (0.9801449282487681, 0.05061426814518813),
+)  # fmt: skip
+"""Nodes and weights of Gauss and Legendre on [0, 1]."""
+_REMEDY: Final = (
+    "accepted: matrices without eigenvalues on the closed negative real axis; hermitian=True for Hermitian ones"
+)
+
+
+def sqrtm(a: Tensor, /, *, hermitian: bool = False, check: bool = True) -> Tensor:
+    """Principal square roots of square matrices, whose eigenvalues have positive real parts.
+
+    Args:
+        a: shape [N, N, B...] without eigenvalues on the closed negative real axis; F32, F64, C32 or C64. A real matrix
+            has a real root.
+        hermitian: take the matrices to be Hermitian and positive semidefinite, of which the lower triangle is read;
+            they may be singular.
+        check: raise when an element is not finite.
+
+    Returns:
+        X [N, N, B...] with X X ≈ A, of the operand's dtype; owned, compact. The error of X is some rounding units of
+        F64 times N and the condition number of X, times its norm.
+
+    Raises:
+        DTypeError: an integer or Bool tensor; convert it first.
+        ShapeError: fewer than two axes, or matrices that are not square.
+        NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
+        NotConvergedError: the matrix at ``batch_index`` has an eigenvalue on the closed negative real axis, or so near
+            it that the iteration has no limit.
+        NotPositiveDefiniteError: with ``hermitian``, the matrix at ``batch_index`` has a negative eigenvalue.
+
+    Source: Denman and Beavers' iteration in product form with scaling: Cheng, Higham, Kenney and Laub, Approximating
+    the logarithm of a matrix to specified accuracy, SIAM J. Matrix Anal. Appl. 22 (2001), 1112-1125; Higham, Functions
+    of Matrices, SIAM 2008, §6.3.
+
+    >>> import tensor_runtime as tr
+    >>> sqrtm(tr.tensor([[4.0, 5.0], [0.0, 9.0]])).to_numpy().round(12).tolist()
+    [[2.0, 1.0], [0.0, 3.0]]
+    """
+    wide = prepared("sqrtm", a, check)
+    if flag("sqrtm", "hermitian", hermitian):
+        return cast_back(_of_positive("sqrtm", wide, exponential.sqrt, unit_of(a.dtype)), a.dtype)
+    return cast_back(_root("sqrtm", wide), a.dtype)
+
+
+def logm(a: Tensor, /, *, hermitian: bool = False, check: bool = True) -> Tensor:
+    """Principal logarithms of square matrices, whose eigenvalues have imaginary parts between -π and π.
+
+    Args:
+        a: shape [N, N, B...] without eigenvalues on the closed negative real axis; F32, F64, C32 or C64. A real matrix
+            has a real logarithm.
+        hermitian: take the matrices to be Hermitian and positive definite, of which the lower triangle is read.
+        check: raise when an element is not finite.
+
+    Returns:
+        X [N, N, B...] with exp(X) ≈ A, of the operand's dtype; owned, compact. The error is that of repeated square
+        roots: some rounding units of F64 times N and the condition number of the first root, times the norm of X.
+
+    Raises:
+        DTypeError: an integer or Bool tensor; convert it first.
+        ShapeError: fewer than two axes, or matrices that are not square.
+        NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
+        NotConvergedError: the matrix at ``batch_index`` has an eigenvalue on the closed negative real axis, or so near
+            it that it has no square root here.
+        NotPositiveDefiniteError: with ``hermitian``, the matrix at ``batch_index`` has an eigenvalue that is not
+            positive.
+
+    Source: inverse scaling and squaring, Higham, Functions of Matrices, SIAM 2008, §11.5, with the approximant of
+    degree 8 in partial fractions.
+
+    >>> import tensor_runtime as tr
+    >>> abs(logm(tr.tensor([[1.0, 3.0], [0.0, 1.0]]))).to_numpy().round(12).tolist()
+    [[0.0, 3.0], [0.0, 0.0]]
+    """
+    wide = prepared("logm", a, check)
+    if flag("logm", "hermitian", hermitian):
+        return cast_back(_of_positive("logm", wide, exponential.log, None), a.dtype)
+    if 0 in a.shape:
+        return copy(a)
+    one = identities(wide)
+    factor: Tensor | None = None
+    for _ in range(_MOST_ROOTS):
+        far = greater(one_norm(subtract(wide, one)), _NEAR)
+        if not holds(any(far)):
+            break
+        wide = where(far, _root("logm", where(far, wide, one)), wide)
+        twice = where(far, 2.0, 1.0)
+        factor = twice if factor is None else multiply(factor, twice)
+    rest = subtract(wide, one)
+    found: Tensor | None = None
+    for node, weight in _NODES:
+        term = multiply(solve(add(multiply(rest, node), one), rest, check=False), weight)
+        found = term if found is None else add(found, term)
+    assert found is not None
+    return cast_back(found if factor is None else multiply(found, factor), a.dtype)
+
+
+def funm(a: Tensor, function: Callable[[Tensor], Tensor], /, *, check: bool = True) -> Tensor:
+    """A function of Hermitian matrices, V f(w) Vᴴ, by their eigenvalues and eigenvectors.
+
+    Args:
+        a: shape [N, N, B...], Hermitian, of which the lower triangle is read; F32, F64, C32 or C64.
+        function: from the eigenvalues, a real tensor [N, B...], to a floating or complex tensor of that shape, element
+            by element, such as ``tensor_runtime.exp``.
+        check: raise when an element is not finite.
+
+    Returns:
+        Shape [N, N, B...], of the dtype that ``a`` and the function's values promote to; owned, compact. The error is
+        that of the function and of :func:`eigh`: some rounding units times N and the largest value of the function,
+        and what the function makes of errors of the eigenvalues.
+
+    Raises:
+        DTypeError: an integer or Bool tensor; convert it first.
+        ShapeError: fewer than two axes, or matrices that are not square; a function that gives another shape.
+        ArgumentError: a function that gives no tensor.
+        NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
+        NotConvergedError: LAPACK's iteration failed for the matrix at ``batch_index``.
+
+    Source: Higham, Functions of Matrices, SIAM 2008, §4.5.
+
+    >>> import tensor_runtime as tr
+    >>> funm(tr.tensor([[2.0, 1.0], [1.0, 2.0]]), tr.log).to_numpy().round(6).tolist()
+    [[0.549306, 0.549306], [0.549306, 0.549306]]
+    """
+    check = flag("funm", "check", check)
+    square_axes("funm", unwrap("funm", a)[0].shape)
+    floating("funm", a)
+    if check:
+        require_finite("funm", "a", a)
+    values, vectors = eigh(a, check=False)
+    found = function(values)
+    if not isinstance(found, Tensor):
+        raise ArgumentError(
+            f"funm: the function gave a {type(found).__name__}; accepted: a tensor, one element for each eigenvalue",
+            operation="funm",
+        )
+    if found.shape != values.shape:
+        raise ShapeError(
+            f"funm: the function gave shape {found.shape}; accepted: that of the eigenvalues, {values.shape}",
+            operation="funm",
+            shape=found.shape,
+        )
+    return _with_values(vectors, found)
+
+
+def _with_values(vectors: Tensor, values: Tensor) -> Tensor:
+    return matmul(multiply(vectors, expand_dims(values, 0)), mH(vectors))
+
+
+def _of_positive(operation: str, a: Tensor, function: Callable[[Tensor], Tensor], unit: float | None) -> Tensor:
+    """The function of positive definite matrices; given a rounding unit, of semidefinite ones that are rounded so."""
+    values, vectors = eigh(a, check=False)
+    if a.shape[0]:
+        smallest = values[0]
+        if unit is not None:
+            bad = less(smallest, negative(multiply(max(abs(values), 0), a.shape[0] * unit)))
+            values = maximum(values, 0.0)
+        else:
+            bad = less_equal(smallest, 0.0)
+        if holds(any(bad)):
+            batch = first(bad)
+            kind = "definite" if unit is None else "semidefinite"
+            raise NotPositiveDefiniteError(
+                f"{operation}: the matrix{f' at batch index {batch}' if batch else ''} has the eigenvalue "
+                f"{smallest[batch].item():.3g}; accepted: positive {kind} matrices with hermitian=True",
+                operation=operation,
+                batch_index=batch,
+                element_index=None,
+            )
+    return _with_values(vectors, function(values))
+
+
+def _root(operation: str, a: Tensor) -> Tensor:
+    """Denman and Beavers' iteration: X goes to the root, and M, the product of X and its partner, to the identity."""
+    if 0 in a.shape:
+        return copy(a)
+    size = a.shape[0]
+    one = identities(a)
+    x = m = a
+    near = unfinished = less(one_norm(a), 0.0)  # of no matrix
+    for _ in range(_MOST_STEPS):
+        sign, logarithm = slogdet(m, check=False)
+        lost = logical_not(greater(abs(sign), 0.5))  # 0 or NaN: no inverse, so no limit
+        if holds(any(lost)):
+            raise _without_root(operation, lost)
+        # scaling by the determinant helps far from the limit, and disturbs near it
+        scaled = where(near, 1.0, exponential.exp(multiply(logarithm, -0.5 / size)))
+        square = multiply(scaled, scaled)
+        inverse = divide(inv(m, check=False), square)
+        x = multiply(matmul(x, add(inverse, one)), multiply(scaled, 0.5))
+        m = multiply(add(one, multiply(add(multiply(m, square), inverse), 0.5)), 0.5)
+        away = one_norm(subtract(m, one))
+        near, unfinished = less(away, 1e-2), logical_not(less_equal(away, size * 2.0**-50))
+        if not holds(any(unfinished)):
+            return x
+    raise _without_root(operation, unfinished)
+
+
+def _without_root(operation: str, bad: Tensor) -> NotConvergedError:
+    batch = first(bad)
+    which = f" at batch index {batch}" if batch else ""
+    return NotConvergedError(
+        f"{operation}: the iteration for the square root of the matrix{which} has no limit; {_REMEDY}",
+        operation=operation,
+        batch_index=batch,
+        element_index=None,
+    )

@@ -1,0 +1,168 @@
+"""What functions that are composed of others look at before they compute: dtypes, batch shapes, values.
+
+A kernel's operands are checked by its spec and by the kernel; these are the same checks, with the same words, on
+tensors of any backend. On tensors without elements (``tensor_runtime.infer``) nothing is looked at.
+"""
+
+from __future__ import annotations
+
+from tensor_core.dtypes import F64, DType
+from tensor_core.errors import UnsupportedOperationError
+from tensor_core.promotion import promote
+from tensor_linalg.specs.linalg_spec import require_floating
+from tensor_runtime.dispatch.conversion import convert
+from tensor_runtime.errors import NonFiniteError, SingularMatrixError
+from tensor_runtime.form import Shape
+from tensor_runtime.ops.gather_scatter import nonzero
+from tensor_runtime.ops.logic import logical_not
+from tensor_runtime.ops.reduction import any
+from tensor_runtime.ops.rounding import isfinite
+from tensor_runtime.ops.views import broadcast_to, reshape_view
+from tensor_runtime.tensors.tensor import Tensor, unwrap
+from tensor_runtime.tensors.transfer import download
+
+
+def floating(operation: str, *operands: Tensor) -> DType:
+    """The promoted dtype of operands that are each F32, F64, C32 or C64.
+
+    Raises:
+        DTypeError: an integer or Bool tensor, or no tensor at all.
+
+    >>> import tensor_runtime as tr
+    >>> floating("lstsq", tr.ones(2, dtype="F32"), tr.ones(2, dtype="C64"))
+    C64
+    """
+    dtypes = [unwrap(operation, operand)[0].dtype for operand in operands]
+    require_floating(operation, dtypes)
+    return promote(*dtypes)
+
+
+def promoted(operation: str, *operands: Tensor) -> tuple[Tensor, ...]:
+    """The operands in their promoted dtype, which is F32, F64, C32 or C64.
+
+    >>> import tensor_runtime as tr
+    >>> [x.dtype for x in promoted("lstsq", tr.ones(2, dtype="F32"), tr.ones(2))]
+    [F64, F64]
+    """
+    dtype = floating(operation, *operands)
+    return tuple(x if x.dtype is dtype else convert(x, dtype) for x in operands)
+
+
+def unit_of(dtype: DType, /) -> float:
+    """The rounding unit, the distance from 1 to the next number.
+
+    >>> from tensor_core import C32
+    >>> unit_of(C32) == 2.0**-23
+    True
+    """
+    return 2.0**-52 if dtype.component is F64 else 2.0**-23
+
+
+def with_batch(x: Tensor, core_rank: int, batch: Shape, /) -> Tensor:
+    """The operand with its batch axes broadcast to ``batch``, as a view.
+
+    >>> import tensor_runtime as tr
+    >>> with_batch(tr.ones((2, 2)), 2, (5,)).shape
+    (2, 2, 5)
+    """
+    core = x.shape[:core_rank]
+    if x.shape[core_rank:] == batch:
+        return x
+    missing = (1,) * (core_rank + len(batch) - x.rank)
+    return broadcast_to(reshape_view(x, (*core, *missing, *x.shape[core_rank:])), (*core, *batch))
+
+
+def holds(x: Tensor, /) -> bool:
+    """Whether the one element of a Bool tensor is true; the device answers with a count, and no element is moved.
+
+    False where tensors have no elements, so that what depends on values is taken to go well.
+
+    >>> import tensor_runtime as tr
+    >>> holds(tr.any(tr.tensor([False, True])))
+    True
+    """
+    try:
+        return nonzero(reshape_view(x, (1,)))[0].shape[0] == 1
+    except UnsupportedOperationError:
+        return False
+
+
+def require_finite(operation: str, operand: str, x: Tensor, core_rank: int = 2) -> None:
+    """Raise unless every element is finite; one word is read back from the device.
+
+    Args:
+        operation: the name that the error bears.
+        operand: the parameter that it is passed as.
+        x: shape [core axes..., B...].
+        core_rank: how many leading axes are not batch axes.
+
+    Raises:
+        NonFiniteError: with ``batch_index`` and ``element_index`` of the first offender in column-major order.
+
+    >>> import tensor_runtime as tr
+    >>> require_finite("lstsq", "a", tr.ones((2, 2)))
+    """
+    wrong = logical_not(isfinite(x))
+    if not holds(any(wrong)):
+        return
+    index = first(wrong)
+    element, batch = index[:core_rank], index[core_rank:]
+    raise NonFiniteError(
+        f"{operation}: operand {operand} holds {x[index].item()!r} at element {element}{place(batch)}; "
+        "accepted: finite values only (check=False skips this check)",
+        operation=operation,
+        operand=operand,
+        batch_index=batch,
+        element_index=element,
+    )
+
+
+def require_regular(operation: str, bad: Tensor, found: str, instead: str) -> None:
+    """Raise where a matrix is singular.
+
+    Args:
+        operation: the name that the error bears.
+        bad: Bool of shape [B...].
+        found: what was found, as the tail of "the matrix at batch index (3,) ...".
+        instead: what to do.
+
+    Raises:
+        SingularMatrixError: with ``batch_index`` of the first such matrix in column-major order.
+
+    >>> import tensor_runtime as tr
+    >>> bad = tr.tensor([False, True])
+    >>> require_regular("cho_solve", bad, "has a zero on its diagonal", "use pinv()")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tensor_runtime.errors.SingularMatrixError: cho_solve: the matrix at batch index (1,) has a zero on its diagonal; ...
+    """
+    if not holds(any(bad)):
+        return
+    batch = first(bad)
+    raise SingularMatrixError(
+        f"{operation}: the matrix{f' at batch index {batch}' if batch else ''} {found}; {instead}",
+        operation=operation,
+        batch_index=batch,
+        element_index=None,
+    )
+
+
+def first(chosen: Tensor, /) -> tuple[int, ...]:
+    """Index of the first true element in column-major order.
+
+    >>> import tensor_runtime as tr
+    >>> first(tr.tensor([[False, True], [True, False]]))
+    (1, 0)
+    """
+    if not chosen.rank:
+        return ()
+    listed = zip(*(download(one).to_nested() for one in nonzero(chosen)), strict=True)
+    return min(listed, key=lambda index: index[::-1])
+
+
+def place(batch: Shape, /) -> str:
+    """Where a matrix is, as the tail of a noun phrase; empty without batch axes.
+
+    >>> place((17, 0))
+    ' of the matrix at batch index (17, 0)'
+    """
+    return f" of the matrix at batch index {batch}" if batch else ""

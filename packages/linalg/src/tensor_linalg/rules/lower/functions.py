@@ -1,0 +1,33 @@
+"""``slogdet`` by QR decomposition."""
+
+from __future__ import annotations
+
+from tensor_linalg.contracts.common import CheckParams
+from tensor_linalg.decompositions.qr import qr
+from tensor_linalg.functions.determinants import det
+from tensor_runtime.dispatch.conversion import cast
+from tensor_runtime.ops.arithmetic import abs, divide, multiply
+from tensor_runtime.ops.comparison import equal
+from tensor_runtime.ops.diagonals import extract_diagonal
+from tensor_runtime.ops.exponential import log
+from tensor_runtime.ops.reduction import prod, sum
+from tensor_runtime.ops.selection import where
+from tensor_runtime.tensors.tensor import Tensor
+
+
+def slogdet(a: Tensor, params: CheckParams, /) -> tuple[Tensor, Tensor]:
+    """The size from the diagonal of R, the sign from there and from the determinant of Q, which cannot overflow.
+
+    The sign is 0 where a diagonal element of R is exactly zero, which rounding mostly prevents.
+
+    >>> from tensor_runtime import tensor
+    >>> [part.item() for part in slogdet(tensor([[-2.0]]), CheckParams(True))]
+    [-1.0, 0.6931471805599453]
+    """
+    q, r = qr(a, check=params.check)
+    diagonal = extract_diagonal(r)
+    size = abs(diagonal)
+    phase = where(equal(size, 0.0), 0.0, divide(diagonal, where(equal(size, 0.0), 1.0, size)))
+    of_q = det(q, check=False)
+    sign = multiply(divide(of_q, abs(of_q)), prod(phase, -1))
+    return sign if sign.dtype is a.dtype else cast(sign, a.dtype), sum(log(size), -1)

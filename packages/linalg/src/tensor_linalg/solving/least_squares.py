@@ -1,0 +1,217 @@
+"""Pseudo-inverses and least-squares solutions over trailing batch axes, by singular values or QR."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import NamedTuple
+
+from tensor_core.dtypes import I64
+from tensor_core.errors import ArgumentError, ShapeError, shortened
+from tensor_core.shapes import broadcast_shapes
+from tensor_linalg.decompositions import eigh, qr, svd
+from tensor_linalg.operands import promoted, require_finite, require_regular, unit_of
+from tensor_linalg.products import matmul, mH
+from tensor_linalg.solving.triangular import substituted
+from tensor_linalg.specs.shapes import matrix_axes, square_axes
+from tensor_runtime.dispatch.arguments import choice, flag
+from tensor_runtime.dispatch.conversion import cast
+from tensor_runtime.form import Shape
+from tensor_runtime.ops.arithmetic import abs, divide, multiply, subtract
+from tensor_runtime.ops.comparison import equal, greater
+from tensor_runtime.ops.creation import full, zeros
+from tensor_runtime.ops.diagonals import extract_diagonal
+from tensor_runtime.ops.reduction import any, max, sum
+from tensor_runtime.ops.selection import where
+from tensor_runtime.ops.views import expand_dims, squeeze
+from tensor_runtime.tensors.tensor import Tensor, unwrap
+
+
+class LstsqResult(NamedTuple):
+    """The x of smallest norm that minimises the norm of b - A x, and how well it does."""
+
+    solution: Tensor
+    residuals: Tensor
+    rank: Tensor
+    singular_values: Tensor | None
+
+
+def pinv(a: Tensor, /, *, rtol: float | Tensor | None = None, hermitian: bool = False, check: bool = True) -> Tensor:
+    """Pseudo-inverses (Moore and Penrose) of matrices, by singular values.
+
+    Args:
+        a: shape [M, N, B...]; F32, F64, C32 or C64.
+        rtol: singular values below this times the largest one of the same matrix count as zero: a number, or a tensor
+            [B...]. None is max(M, N) times the dtype's rounding unit.
+        hermitian: take the matrices to be Hermitian, of which the lower triangle is read; their eigenvalues are then
+            found in place of singular values, which is faster.
+        check: raise when an element is not finite.
+
+    Returns:
+        X [N, M, B...] with A X A ≈ A, X A X ≈ X, and A X and X A Hermitian; owned, compact, of the operand's dtype.
+        Its error is a few rounding units times max(M, N) times its norm and the ratio of the largest singular value
+        to the smallest that counts. Zeros for a matrix of zeros.
+
+    Raises:
+        DTypeError: an integer or Bool tensor; convert it first.
+        ShapeError: fewer than two axes; matrices that are not square where ``hermitian`` says so.
+        ArgumentError: an ``rtol`` that is negative or not finite.
+        NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
+        NotConvergedError: LAPACK's iteration failed for the matrix at ``batch_index``.
+
+    Source: Golub and Van Loan, Matrix Computations, 4th ed., §5.5.2.
+
+    >>> import tensor_runtime as tr
+    >>> pinv(tr.tensor([[2.0, 0.0], [0.0, 0.0], [0.0, 0.0]])).to_numpy().tolist()
+    [[0.5, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    """
+    operation = "pinv"
+    hermitian, check = flag(operation, "hermitian", hermitian), flag(operation, "check", check)
+    (a,) = promoted(operation, a)
+    rows, columns, batch = matrix_axes(operation, a.shape)
+    if hermitian:
+        square_axes(operation, a.shape)
+    if check:
+        require_finite(operation, "a", a)
+    if 0 in (rows, columns):
+        return zeros((columns, rows, *batch), dtype=a.dtype, placement=a.placement)
+    if hermitian:
+        values, vectors = eigh(a, check=False)
+        sizes, left, right = abs(values), vectors, mH(vectors)
+    else:
+        u, values, vh = svd(a, check=False)
+        sizes, left, right = values, mH(vh), mH(u)
+    kept = counted(operation, sizes, (rows, columns), rtol)
+    inverted = where(kept, divide(1.0, values), 0.0)
+    return matmul(multiply(left, expand_dims(inverted, 0)), right)
+
+
+def lstsq(
+    a: Tensor,
+    b: Tensor,
+    /,
+    *,
+    driver: str = "svd",
+    rtol: float | Tensor | None = None,
+    check: bool = True,
+) -> LstsqResult:
+    """The x that minimises the norm of b - A x; among several, the one of smallest norm.
+
+    Args:
+        a: shape [M, N, B...]; F32, F64, C32 or C64. M may be larger or smaller than N.
+        b: shape [M, K, B...] of any of these dtypes, or [M] when ``a`` is [M, N]. The batch shapes are equal or
+            broadcast among themselves, aligned at the last axis.
+        driver: "svd" takes any matrix; "qr" is several times faster, and takes matrices of full rank alone.
+        rtol: singular values below this times the largest one of the same matrix count as zero: a number, or a tensor
+            with the batch shape of ``a``. None is max(M, N) times the dtype's rounding unit. "qr" looks at none.
+        check: raise when an element is not finite.
+
+    Returns:
+        solution [N, K, B...] or [N], of the promoted dtype; residuals [K, B...] or [], the sum of |b - A x|² for each
+        column, real; rank I64 and singular_values [min(M, N), ...] of ``a``, with its batch axes. All are owned and
+        compact. The solution is that of a problem within a few rounding units times max(M, N) of the norms of A and b.
+        With "qr" the rank is min(M, N), which is taken for granted, and ``singular_values`` is None.
+
+    Raises:
+        DTypeError: an integer or Bool tensor; convert it first.
+        ShapeError: shapes that do not fit, or no column axis.
+        ArgumentError: another driver; an ``rtol`` that is negative or not finite.
+        NonFiniteError: NaN or an infinity, with ``operand``, ``batch_index`` and ``element_index``.
+        SingularMatrixError: driver "qr" met a zero on the diagonal of R in the matrix at ``batch_index``.
+        NotConvergedError: LAPACK's iteration failed for the matrix at ``batch_index``.
+        PlacementError: the operands live in different places.
+
+    Source: LAPACK xGELSD and xGELS compute the same; Golub and Van Loan, Matrix Computations, 4th ed., §5.3 and §5.5.
+
+    >>> import tensor_runtime as tr
+    >>> fit = lstsq(tr.tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]]), tr.tensor([1.0, 3.0, 5.0]))
+    >>> fit.solution.to_numpy().round(12).tolist(), fit.rank.item(), round(fit.residuals.item(), 12)
+    ([1.0, 2.0], 2, 0.0)
+    """
+    operation = "lstsq"
+    check = flag(operation, "check", check)
+    by_qr = choice(operation, "driver", driver, ("svd", "qr")) == "qr"
+    a, b = promoted(operation, a, b)
+    rows, columns, batch = matrix_axes(operation, a.shape)
+    _require_fitting(operation, a.shape, b.shape)
+    if check:
+        require_finite(operation, "a", a)
+        require_finite(operation, "b", b, min(2, b.rank))
+    vector = b.rank == 1
+    sides = expand_dims(b, 1) if vector else b
+    values: Tensor | None
+    if 0 in (rows, columns):
+        shape = broadcast_shapes(batch, sides.shape[2:])
+        solution = zeros((columns, sides.shape[1], *shape), dtype=a.dtype, placement=a.placement)
+        rank = zeros(batch, dtype=I64, placement=a.placement)
+        values = zeros((0, *batch), dtype=a.dtype.component, placement=a.placement)
+    elif by_qr:
+        solution = _by_qr(operation, a, sides)
+        rank, values = full(batch, min(columns, rows), dtype=I64, placement=a.placement), None
+    else:
+        u, values, vh = svd(a, check=False)
+        kept = counted(operation, values, (rows, columns), rtol)
+        inverted = expand_dims(where(kept, divide(1.0, values), 0.0), 0)
+        solution = matmul(multiply(mH(vh), inverted), matmul(mH(u), sides))
+        rank = sum(kept, 0)
+    missed = abs(subtract(sides, matmul(a, solution)))
+    residuals = sum(multiply(missed, missed), 0)
+    if vector:
+        solution, residuals = squeeze(solution, 1), squeeze(residuals, 0)
+    return LstsqResult(solution, residuals, rank, None if by_qr else values)
+
+
+def _by_qr(operation: str, a: Tensor, b: Tensor) -> Tensor:
+    """R⁻¹ Qᴴ b for A = Q R, or Q R⁻ᴴ b for Aᴴ = Q R, which has the smallest norm."""
+    tall = a.shape[0] >= a.shape[1]
+    q, r = qr(a if tall else mH(a), check=False)
+    zero = any(equal(extract_diagonal(r), 0.0), -1)
+    require_regular(operation, zero, "does not have full rank", "driver='svd' takes any matrix")
+    if tall:
+        return substituted(operation, r, matmul(mH(q), b), False, False, False, False, False)
+    return matmul(q, substituted(operation, r, b, False, True, True, False, False))
+
+
+def counted(operation: str, sizes: Tensor, sides: tuple[int, int], rtol: float | Tensor | None) -> Tensor:
+    """Which singular values [K, B...] count: those above ``rtol`` times the largest, Bool.
+
+    >>> import tensor_runtime as tr
+    >>> counted("pinv", tr.tensor([1.0, 1e-20]), (2, 2), None).to_numpy().tolist()
+    [True, False]
+    """
+    largest = max(sizes, 0)
+    return greater(sizes, expand_dims(multiply(largest, _relative_tolerance(operation, largest, sides, rtol)), 0))
+
+
+def _relative_tolerance(
+    operation: str, largest: Tensor, sides: tuple[int, int], rtol: float | Tensor | None
+) -> float | Tensor:
+    """The tolerance given, or the larger side times the rounding unit of the dtype."""
+    if rtol is None:
+        return sorted(sides)[1] * unit_of(largest.dtype)
+    if isinstance(rtol, Tensor):
+        unwrap(operation, rtol)
+        if rtol.shape not in ((), largest.shape):
+            raise ShapeError(
+                f"{operation}: rtol of shape {rtol.shape}; accepted: a number, or one for each matrix, shape "
+                f"{largest.shape}",
+                operation=operation,
+                shape=rtol.shape,
+            )
+        return cast(rtol, largest.dtype)
+    if type(rtol) not in (int, float) or not isfinite(rtol) or rtol < 0:
+        raise ArgumentError(
+            f"{operation}: rtol is {shortened(rtol)}; accepted: None, a number from 0 on, or a tensor",
+            operation=operation,
+        )
+    return float(rtol)
+
+
+def _require_fitting(operation: str, a: Shape, b: Shape) -> None:
+    if b[:1] != a[:1] or (len(b) == 1 and len(a) != 2):
+        vector = "[M] or " if len(a) == 2 else ""
+        raise ShapeError(
+            f"{operation}: a of shape {a} and b of shape {b} do not fit; "
+            f"accepted: b of shape {vector}[M, K, B...] with M = {a[0]}",
+            operation=operation,
+            shapes=(a, b),
+        )

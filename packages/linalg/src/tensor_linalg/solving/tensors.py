@@ -1,0 +1,105 @@
+"""Linear systems whose unknowns and equations have several axes; the one place without batch axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from tensor_core.errors import ArgumentError, ShapeError
+from tensor_core.shapes import normalize_axes
+from tensor_linalg.operands import promoted
+from tensor_linalg.solving.inverses import inv
+from tensor_linalg.solving.systems import solve
+from tensor_runtime.dispatch.arguments import flag, whole, wholes
+from tensor_runtime.ops.views import permute_axes, reshape
+from tensor_runtime.tensors.tensor import Tensor
+
+
+def tensorsolve(a: Tensor, b: Tensor, /, axes: Sequence[int] | None = None, *, check: bool = True) -> Tensor:
+    """The tensor x with ``tensordot(a, x, x.rank) == b``.
+
+    Args:
+        a: shape [equations..., unknowns...], where the equations have the shape of ``b`` and there are as many unknowns
+            as equations; F32, F64, C32 or C64. There are no batch axes.
+        b: the right-hand side, any shape.
+        axes: axes of ``a`` that are moved to its end first, in this order.
+        check: raise when an element is not finite.
+
+    Returns:
+        x of the shape [unknowns...]; owned, compact, of the promoted dtype, with the bound of :func:`solve`.
+
+    Raises:
+        DTypeError: an integer or Bool tensor; convert it first.
+        ShapeError: the first axes of ``a`` are not those of ``b``, or there are not as many unknowns as equations.
+        AxisError: an axis out of range or named twice.
+        NonFiniteError: NaN or an infinity.
+        SingularMatrixError: an exactly zero pivot.
+        PlacementError: the operands live in different places.
+
+    Source: NumPy's ``tensorsolve``; LAPACK xGESV.
+
+    >>> import tensor_runtime as tr
+    >>> a = tr.reshape_view(tr.eye(4), (2, 2, 4))
+    >>> tensorsolve(a, tr.tensor([[1.0, 3.0], [2.0, 4.0]])).to_numpy().tolist()
+    [1.0, 2.0, 3.0, 4.0]
+    """
+    operation = "tensorsolve"
+    check = flag(operation, "check", check)
+    a, b = promoted(operation, a, b)
+    if axes is not None:
+        last = normalize_axes(wholes(operation, "axes", axes), a.rank, operation)
+        a = permute_axes(a, (*(axis for axis in range(a.rank) if axis not in last), *last))
+    unknowns = a.shape[b.rank :]
+    if a.shape[: b.rank] != b.shape or prod(unknowns) != prod(b.shape):
+        raise ShapeError(
+            f"{operation}: a of shape {a.shape} and b of shape {b.shape} do not fit; accepted: the axes of b, then "
+            f"axes of {prod(b.shape)} elements together",
+            operation=operation,
+            shapes=(a.shape, b.shape),
+        )
+    size = prod(b.shape)
+    return reshape(solve(reshape(a, (size, size)), reshape(b, (size,)), check=check), unknowns)
+
+
+def tensorinv(a: Tensor, /, ind: int = 2, *, check: bool = True) -> Tensor:
+    """The tensor x with which ``tensordot(x, b, ind)`` solves ``tensorsolve(a, b)``.
+
+    Args:
+        a: shape [equations..., unknowns...], as many elements of the one as of the other; F32, F64, C32 or C64. There
+            are no batch axes.
+        ind: how many of the axes are those of the equations.
+        check: raise when an element is not finite.
+
+    Returns:
+        Shape [unknowns..., equations...]; owned, compact, with the bound of :func:`inv`.
+
+    Raises:
+        DTypeError: an integer or Bool tensor; convert it first.
+        ShapeError: not as many unknowns as equations.
+        ArgumentError: ``ind`` is no int between 1 and the rank.
+        NonFiniteError: NaN or an infinity.
+        SingularMatrixError: an exactly zero pivot.
+
+    Source: NumPy's ``tensorinv``; LAPACK xGETRI.
+
+    >>> import tensor_runtime as tr
+    >>> tensorinv(tr.reshape_view(2.0 * tr.eye(6), (2, 3, 6))).shape
+    (6, 2, 3)
+    """
+    operation = "tensorinv"
+    check, ind = flag(operation, "check", check), whole(operation, "ind", ind)
+    (a,) = promoted(operation, a)
+    if not 1 <= ind <= a.rank:
+        raise ArgumentError(
+            f"{operation}: ind is {ind} for a tensor of rank {a.rank}; accepted: 1 to its rank", operation=operation
+        )
+    equations, unknowns = a.shape[:ind], a.shape[ind:]
+    size = prod(equations)
+    if prod(unknowns) != size:
+        raise ShapeError(
+            f"{operation}: {size} equations in axes {equations} and {prod(unknowns)} unknowns in {unknowns}; "
+            "accepted: as many of the one as of the other",
+            operation=operation,
+            shape=a.shape,
+        )
+    return reshape(inv(reshape(a, (size, size)), check=check), (*unknowns, *equations))

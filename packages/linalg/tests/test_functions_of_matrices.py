@@ -1,0 +1,174 @@
+"""Exponentials, sines, cosines, roots and logarithms of matrices beside SciPy's and series of rational numbers."""
+
+from __future__ import annotations
+
+import warnings
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+import tensor_linalg as tl
+import tensor_runtime as tr
+from tensor_core import ArgumentError, ShapeError
+
+Array = np.ndarray[Any, np.dtype[Any]]
+DTYPES = ("float32", "float64", "complex64", "complex128")
+EACH = pytest.mark.parametrize("dtype", DTYPES)
+
+
+def numbers(shape: tuple[int, ...], dtype: str = "float64", seed: int = 0) -> Array:
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal(shape) + (1j * rng.standard_normal(shape) if np.dtype(dtype).kind == "c" else 0)
+    return x.astype(dtype)
+
+
+def error(found: tr.Tensor, expected: Array) -> float:
+    """In rounding units of the result's dtype, beside the largest element."""
+    array = found.to_numpy()
+    assert array.shape == expected.shape
+    unit = float(np.finfo(array.dtype).eps)
+    return float(np.abs(array - expected).max(initial=0.0) / (unit * max(1e-30, np.abs(expected).max(initial=0.0))))
+
+
+def exact_exponential(a: list[list[Fraction]]) -> Array:
+    """The series of rational numbers, after eight halvings."""
+    size, halved = len(a), [[one / 256 for one in row] for row in a]
+
+    def times(x: list[list[Fraction]], y: list[list[Fraction]]) -> list[list[Fraction]]:
+        rounded = [
+            [sum((x[i][k] * y[k][j] for k in range(size)), Fraction(0)) for j in range(size)] for i in range(size)
+        ]
+        return [[Fraction(round(one * 2**250), 2**250) for one in row] for row in rounded]
+
+    term = total = [[Fraction(int(i == j)) for j in range(size)] for i in range(size)]
+    for k in range(1, 60):
+        term = [[one / k for one in row] for row in times(term, halved)]
+        total = [[x + y for x, y in zip(*rows, strict=True)] for rows in zip(total, term, strict=True)]
+    for _ in range(8):
+        total = times(total, total)
+    return np.array([[float(one) for one in row] for row in total])
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [[1, 2], [3, 4]],
+        [[-49, 24], [-64, 31]],  # Moler and Van Loan's, on which series without scaling fail
+        [[1, 1000000], [0, -1]],  # far from normal: scaling by the norm loses six digits
+        [[0, 6, 0, 0], [-6, 0, 1, 0], [0, -1, 0, 9], [0, 0, -9, 0]],
+    ],
+)
+def test_an_exponential_has_the_digits_of_the_exact_one(rows: list[list[int]]) -> None:
+    expected = exact_exponential([[Fraction(one) for one in row] for row in rows])
+    a = np.array(rows, float)
+    among_others = np.stack([np.eye(len(rows)) * 1e-3, a, 50 * np.eye(len(rows))], -1)
+
+    assert error(tl.expm(tr.asarray(a)), expected) < 300
+    found = tl.expm(tr.asarray(among_others)).to_numpy()[..., 1]
+    assert np.abs(found - expected).max() <= 300 * 2.0**-52 * np.abs(expected).max()
+
+
+@EACH
+@pytest.mark.parametrize("size", [1e-3, 1.0, 12.0])
+def test_exponentials_are_scipys_for_each_matrix_whatever_the_size(dtype: str, size: float) -> None:
+    a = (numbers((5, 5, 2, 2), dtype) * np.array([size, 1.0]) / 3).astype(dtype)
+    found = tl.expm(tr.asarray(a))
+    wide = a.astype("complex128" if np.dtype(dtype).kind == "c" else "float64")
+    for k in np.ndindex(2, 2):
+        index: tuple[Any, ...] = (..., *k)
+        assert error(found[index], scipy.linalg.expm(wide[index])) < (1000 if wide.dtype == a.dtype else 4)
+
+
+def test_exponentials_of_skew_matrices_are_orthogonal_and_nothing_overflows_on_the_way() -> None:
+    x = numbers((4, 4)) * 1000
+    found = tl.expm(tr.asarray(x - x.T)).to_numpy()
+    assert np.abs(found @ found.T - np.eye(4)).max() < 1e-12
+    far = tl.expm(tr.asarray(np.array([[0.0, 1e200], [0.0, 0.0]]))).to_numpy()
+    assert far.tolist() == [[1.0, 1e200], [0.0, 1.0]]
+    decayed = tl.expm(tr.asarray(np.diag([-1e5, 0.0]))).to_numpy()
+    assert decayed.tolist() == [[0.0, 0.0], [0.0, 1.0]]
+
+
+@EACH
+def test_sines_and_cosines_are_scipys_and_small_ones_keep_their_digits(dtype: str) -> None:
+    a = numbers((4, 4, 2), dtype)
+    wide = a.astype("complex128" if np.dtype(dtype).kind == "c" else "float64")
+    for k in range(2):
+        assert error(tl.cosm(tr.asarray(a))[..., k], scipy.linalg.cosm(wide[..., k])) < 300
+        assert error(tl.sinm(tr.asarray(a))[..., k], scipy.linalg.sinm(wide[..., k])) < 300
+    small = (a[..., 0] * np.dtype(dtype).type(1e-5)).astype(dtype)
+    cube = small.astype(wide.dtype)
+    assert error(tl.sinm(tr.asarray(small)), cube - cube @ cube @ cube / 6) < 20
+
+
+@EACH
+def test_roots_and_logarithms_are_scipys(dtype: str) -> None:
+    x = numbers((5, 5, 3), dtype)
+    a = np.einsum("ijb,kjb->ikb", x, x.conj()) + 2 * x + 8 * np.eye(5)[..., None]
+    a = (a * np.array([1e-3, 1.0, 1e4])).astype(dtype)
+    wide = a.astype("complex128" if np.dtype(dtype).kind == "c" else "float64")
+    roots, logarithms = tl.sqrtm(tr.asarray(a)), tl.logm(tr.asarray(a))
+
+    for k in range(3):
+        assert error(roots[..., k], scipy.linalg.sqrtm(wide[..., k])) < 200
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # SciPy estimates its own error to be large
+            expected = scipy.linalg.logm(wide[..., k])
+        assert error(logarithms[..., k], expected) < 500
+
+
+def test_a_rotation_has_its_principal_root_and_logarithm() -> None:
+    turn = np.array([[np.cos(3), -np.sin(3)], [np.sin(3), np.cos(3)]])
+
+    half = tl.sqrtm(tr.asarray(turn)).to_numpy()
+    assert np.allclose(half, [[np.cos(1.5), -np.sin(1.5)], [np.sin(1.5), np.cos(1.5)]], rtol=0, atol=1e-14)
+    assert np.allclose(tl.logm(tr.asarray(turn)).to_numpy(), [[0, -3], [3, 0]], rtol=0, atol=1e-13)
+
+
+@EACH
+def test_hermitian_roots_and_logarithms_take_what_is_singular_and_refuse_what_is_negative(dtype: str) -> None:
+    x = numbers((4, 2), dtype)
+    a = (x @ x.conj().T).astype(dtype)
+    root = tl.sqrtm(tr.asarray(a), hermitian=True).to_numpy()
+    assert np.abs(root @ root - a).max() < 200 * np.finfo(dtype).eps * np.abs(a).max()
+    bad = np.stack([np.eye(4), np.diag([1.0, 1.0, -2.0, 1.0])], -1).astype(dtype)
+    for function in (tl.sqrtm, tl.logm):
+        with pytest.raises(tl.NotPositiveDefiniteError, match=r"index \(1,\) has the eigenvalue -2") as info:
+            function(tr.asarray(bad), hermitian=True)
+        assert info.value.batch_index == (1,)
+
+
+@pytest.mark.parametrize("bad", [np.diag([-1.0, 1.0]), np.zeros((2, 2)), np.array([[0.0, 1.0], [0.0, 0.0]])])
+def test_a_matrix_without_a_principal_root_is_named(bad: Array) -> None:
+    batch = np.stack([np.eye(2), np.eye(2), bad], -1)
+    for function in (tl.sqrtm, tl.logm):
+        with pytest.raises(tl.NotConvergedError, match="closed negative real axis") as info:
+            function(tr.asarray(batch))
+        assert info.value.batch_index == (2,)
+
+
+@EACH
+def test_a_function_of_hermitian_matrices_is_made_of_its_eigenvalues(dtype: str) -> None:
+    x = numbers((4, 4, 3), dtype)
+    a = (x + np.conj(np.swapaxes(x, 0, 1))).astype(dtype)
+    found = tl.funm(tr.asarray(a), tr.exp)
+    turned = tl.funm(tr.asarray(a), lambda w: tr.exp(1j * w)).to_numpy()
+
+    assert error(found, tl.expm(tr.asarray(a)).to_numpy()) < 200
+    assert turned.dtype.kind == "c"
+    assert np.abs(np.einsum("ijb,kjb->ikb", turned, turned.conj()) - np.eye(4)[..., None]).max() < 1e-5
+    with pytest.raises(ShapeError, match=r"the function gave shape \(3,\)"):
+        tl.funm(tr.asarray(a), lambda w: w[0])
+    with pytest.raises(ArgumentError, match="the function gave a float"):
+        tl.funm(tr.asarray(a), lambda w: 1.0)  # type: ignore[arg-type, return-value]
+
+
+@pytest.mark.parametrize("function", [tl.expm, tl.cosm, tl.sinm, tl.sqrtm, tl.logm, lambda a: tl.funm(a, tr.exp)])
+def test_forms_are_inferred_and_elements_checked(function: Any) -> None:
+    found = tr.infer(function, (tr.C32, (3, 3, 7)))
+    assert (found.dtype, found.shape) == (tr.C32, (3, 3, 7))
+    with pytest.raises(tl.NonFiniteError, match=r"operand a holds inf at element \(1, 0\)"):
+        function(tr.asarray(np.array([[1.0, 0.0], [np.inf, 1.0]])))
