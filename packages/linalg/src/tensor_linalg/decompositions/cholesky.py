@@ -46,7 +46,7 @@ def cholesky(a: Tensor, /, *, check: Check = True) -> Tensor | MaskedResult:
     >>> cholesky(tr.tensor([[4.0, 99.0], [2.0, 5.0]])).to_numpy().tolist()
     [[2.0, 0.0], [1.0, 2.0]]
     """
-    if check == "mask":
+    if check is not True and check == "mask":
         matrix_axes("cholesky", unwrap("cholesky", a)[0].shape)
         (factor,), status = masked(lambda x: (cholesky(x, check=False),), "cholesky", a)
         return MaskedResult(factor, status)

@@ -63,7 +63,7 @@ def eigh(a: Tensor, /, *, check: Check = True) -> EighResult | MaskedEighResult:
     >>> w.to_numpy().round(12).tolist()
     [1.0, 3.0]
     """
-    if check == "mask":
+    if check is not True and check == "mask":
         matrix_axes("eigh", unwrap("eigh", a)[0].shape)
         found, status = masked(lambda x: eigh(x, check=False), "eigh", a)
         return MaskedEighResult._make((*found, status))

@@ -58,7 +58,7 @@ def qr(a: Tensor, /, *, check: Check = True) -> QRResult | MaskedQRResult:
     >>> abs(r).to_numpy().round(12).tolist()
     [[5.0, 2.2], [0.0, 0.4]]
     """
-    if check == "mask":
+    if check is not True and check == "mask":
         matrix_axes("qr", unwrap("qr", a)[0].shape)
         found, status = masked(lambda x: qr(x, check=False), "qr", a)
         return MaskedQRResult._make((*found, status))

@@ -63,7 +63,7 @@ def svd(a: Tensor, /, *, check: Check = True) -> SVDResult | MaskedSVDResult:
     >>> u.shape, s.to_numpy().round(12).tolist(), vh.shape
     ((3, 2), [4.0, 3.0], (2, 2))
     """
-    if check == "mask":
+    if check is not True and check == "mask":
         matrix_axes("svd", unwrap("svd", a)[0].shape)
         found, status = masked(lambda x: svd(x, check=False), "svd", a)
         return MaskedSVDResult._make((*found, status))
