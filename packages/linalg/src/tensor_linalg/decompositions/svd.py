@@ -95,8 +95,8 @@ def svd(
         NotConvergedError: LAPACK's iteration failed for the matrix at ``batch_index``.
         SizeLimitError: more elements than the LAPACK in use can count.
 
-    Source: LAPACK xGESDD (divide and conquer), xGESVD and xGEJSV; for batches on the CPU one-sided Jacobi rotations up to
-    16 rows and columns, implicit QR iterations up to 64; Golub and Van Loan, Matrix Computations, 4th ed., §8.6.
+    Source: LAPACK xGESDD (divide and conquer), xGESVD and xGEJSV; for batches on the CPU one-sided Jacobi rotations up
+    to 16 rows and columns, implicit QR iterations up to 64; Golub and Van Loan, Matrix Computations, 4th ed., §8.6.
 
     >>> import tensor_runtime as tr
     >>> u, s, vh = svd(tr.tensor([[3.0, 0.0], [0.0, 4.0], [0.0, 0.0]]))

@@ -54,6 +54,8 @@ def inv(a: Tensor, /, *, check: Check = True, condition: bool = False) -> Tensor
     >>> inv(tr.tensor([[1.0, 1.0], [1.0, 2.0]])).to_numpy().tolist()
     [[2.0, -1.0], [-1.0, 1.0]]
     """
+    if check is True and condition is False:
+        return execute_with_params(INV, a, True)
     condition = flag("inv", "condition", condition)
     if check is not True and check == "mask":
         if condition:

@@ -60,6 +60,8 @@ def solve(a: Tensor, b: Tensor, /, *, check: Check = True, condition: bool = Fal
     >>> solve(tr.tensor([[2.0, 0.0], [0.0, 4.0]]), tr.tensor([2.0, 2.0])).to_numpy().tolist()
     [1.0, 0.5]
     """
+    if check is True and condition is False:
+        return execute_pair(SOLVE, a, b, True)
     condition = flag("solve", "condition", condition)
     if check is not True and check == "mask":
         if condition:
