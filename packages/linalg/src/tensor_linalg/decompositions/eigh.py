@@ -10,9 +10,10 @@ from tensor_core.shapes import broadcast_shapes
 from tensor_linalg.decompositions.cholesky import cholesky
 from tensor_linalg.decompositions.gauges import RAW, turning
 from tensor_linalg.masking import Check, masked
+from tensor_linalg.operands import require_finite, with_batch
 from tensor_linalg.products import mH
 from tensor_linalg.results import fields_text
-from tensor_linalg.specs.composed import failing_as, floating, require_finite, with_batch
+from tensor_linalg.specs.composed import failing_as, floating
 from tensor_linalg.specs.decompositions import EIGH, EIGVALSH
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
 from tensor_runtime.dispatch.arguments import flag, wholes
@@ -158,7 +159,7 @@ def _generalized(a: Tensor, b: Tensor, check: bool) -> tuple[Tensor, Tensor]:
     batch = batch_a if batch_a == batch_b else broadcast_shapes(batch_a, batch_b)
     dtype = promote(a.dtype, b.dtype)
     if check:
-        require_finite("eigh", a)
+        require_finite("eigh", "a", a)
     with failing_as("eigh", None, "b"):
         factor = with_batch(cholesky(convert(b, dtype), check=check), 2, batch)
     options = {"lower": True, "transpose": False, "conjugate": False, "unit_diagonal": False}

@@ -7,16 +7,19 @@ from typing import Literal, NamedTuple, overload
 from tensor_core.dtypes import Bool
 from tensor_core.errors import ShapeError
 from tensor_core.promotion import promote
+from tensor_linalg.operands import require_regular, with_batch
 from tensor_linalg.results import fields_text
-from tensor_linalg.specs.composed import failing_as, floating, matrices, require_nonsingular, with_batch
+from tensor_linalg.specs.composed import failing_as, floating, matrices
 from tensor_linalg.specs.decompositions import LU_COMPLETE, LU_FACTOR
 from tensor_linalg.specs.solving import solve_shape
 from tensor_runtime.dispatch.arguments import choice, flag
 from tensor_runtime.dispatch.call import execute_many
 from tensor_runtime.dispatch.conversion import convert
+from tensor_runtime.ops.comparison import equal
 from tensor_runtime.ops.creation import eye
 from tensor_runtime.ops.diagonals import extract_diagonal, tril, triu
 from tensor_runtime.ops.gather_scatter import take_along_axis
+from tensor_runtime.ops.reduction import any
 from tensor_runtime.ops.selection import where
 from tensor_runtime.ops.sort import argsort
 from tensor_runtime.ops.views import broadcast_in_dim, expand_dims, reshape_view
@@ -179,7 +182,8 @@ def lu_solve(
             shapes=(form_a.shape, permutation.shape),
         )
     if flag("lu_solve", "check", check):
-        require_nonsingular("lu_solve", extract_diagonal(packed))
+        zero = any(equal(extract_diagonal(packed), 0.0), -1)
+        require_regular("lu_solve", zero, "is exactly singular", "the least-squares solution comes from lstsq")
     dtype = promote(form_a.dtype, form_b.dtype)
     vector = len(shape) == 1
     columns = expand_dims(b, 1) if vector else b

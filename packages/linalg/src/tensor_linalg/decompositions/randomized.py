@@ -6,8 +6,9 @@ from tensor_core.errors import ArgumentError
 from tensor_linalg.decompositions.eigh import EighResult, eigh, hermitian_of_lower
 from tensor_linalg.decompositions.qr import qr
 from tensor_linalg.decompositions.svd import SVDResult, svd
+from tensor_linalg.operands import require_finite
 from tensor_linalg.products import matmul, mH
-from tensor_linalg.specs.composed import failing_as, matrices, require_finite
+from tensor_linalg.specs.composed import failing_as, matrices
 from tensor_runtime.dispatch.arguments import flag, whole
 from tensor_runtime.ops.arithmetic import abs
 from tensor_runtime.ops.gather_scatter import take_along_axis
@@ -55,7 +56,7 @@ def randomized_svd(
     """
     rows, columns, _ = matrices("randomized_svd", a)
     if flag("randomized_svd", "check", check):
-        require_finite("randomized_svd", a)
+        require_finite("randomized_svd", "a", a)
     width = _width("randomized_svd", rank, oversampling, iterations, min(rows, columns))
     with failing_as("randomized_svd"):
         start = _range(a, columns, width, seed)
@@ -101,7 +102,7 @@ def randomized_eigh(
     """
     size, _, _ = matrices("randomized_eigh", a, square=True)
     if flag("randomized_eigh", "check", check):
-        require_finite("randomized_eigh", a)
+        require_finite("randomized_eigh", "a", a)
     width = _width("randomized_eigh", rank, oversampling, iterations, size)
     with failing_as("randomized_eigh"):
         whole_matrix = hermitian_of_lower(a)

@@ -6,16 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from tensor_core.dtypes import FLOATING
-from tensor_core.errors import DTypeError, UnsupportedOperationError
+from tensor_core.errors import DTypeError
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
-from tensor_runtime.errors import LinalgError, NonFiniteError, SingularMatrixError
+from tensor_runtime.errors import LinalgError, NonFiniteError
 from tensor_runtime.form import Form, Shape
-from tensor_runtime.ops.comparison import equal
-from tensor_runtime.ops.gather_scatter import nonzero
-from tensor_runtime.ops.logic import logical_not
-from tensor_runtime.ops.reduction import any
-from tensor_runtime.ops.rounding import isfinite
-from tensor_runtime.ops.views import broadcast_to, reshape_view
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 Index = tuple[int, ...]
@@ -94,67 +88,6 @@ def _renamed(
     told = f"{operation}:" if operand == "a" else f"{operation}: of operand {operand},"
     message = str(error).replace(f"{facts.get('operation')}:", told, 1)
     return type(error)(message, **{**facts, "operation": operation})
-
-
-def with_batch(x: Tensor, core: int, batch: Shape, /) -> Tensor:
-    """A view with the batch axes of a result, to which those after the ``core`` axes are aligned at the last one.
-
-    >>> from tensor_runtime.ops.creation import ones
-    >>> with_batch(ones((2, 2, 5)), 2, (3, 5)).shape
-    (2, 2, 3, 5)
-    """
-    missing = len(batch) - (x.rank - core)
-    aligned = reshape_view(x, (*x.shape[:core], *[1] * missing, *x.shape[core:])) if missing else x
-    return broadcast_to(aligned, (*x.shape[:core], *batch))
-
-
-def require_nonsingular(operation: str, pivots: Tensor, /) -> None:
-    """Refuse pivots [B..., N] of which one is exactly 0; tensors without elements pass.
-
-    Raises:
-        SingularMatrixError: with the batch index of the first such matrix in column-major order.
-
-    >>> from tensor_runtime.ops.creation import tensor
-    >>> require_nonsingular("lu_solve", tensor([[1.0, 2.0], [3.0, 0.0]]))  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    tensor_runtime.errors.SingularMatrixError: lu_solve: the matrix at batch index (1,) is exactly singular; ...
-    """
-    index = _first(any(equal(pivots, 0.0), axis=-1))
-    if index is None:
-        return
-    where = f"the matrix at batch index {index}" if index else "the matrix"
-    raise SingularMatrixError(
-        f"{operation}: {where} is exactly singular; the least-squares solution comes from svd",
-        operation=operation,
-        batch_index=index,
-        element_index=None,
-    )
-
-
-def require_finite(operation: str, a: Tensor, /) -> None:
-    """Refuse matrices [M, N, B...] with an element that is not finite; tensors without elements pass.
-
-    Raises:
-        NonFiniteError: with the indices of the first offender in column-major order.
-
-    >>> from tensor_runtime.ops.creation import ones
-    >>> require_finite("randomized_svd", ones((2, 2)))
-    """
-    index = _first(logical_not(isfinite(a)))
-    if index is not None:
-        raise _not_finite(operation, "a", index[:2], index[2:])
-
-
-def _first(wrong: Tensor) -> Index | None:
-    """The first index in column-major order where something is wrong; None where nothing is, or nobody knows."""
-    try:
-        places = nonzero(reshape_view(any(wrong), (1,)))
-    except UnsupportedOperationError:  # asked for the form of the result alone
-        return None
-    if not places[0].size:
-        return None
-    found = [place.to("cpu").to_numpy().tolist() for place in nonzero(wrong)] if wrong.rank else []
-    return min(zip(*found, strict=True), key=lambda index: index[::-1], default=())
 
 
 def _not_finite(operation: str, operand: str, index: Index, batch: Index) -> NonFiniteError:
