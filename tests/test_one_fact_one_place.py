@@ -26,6 +26,7 @@ ALLOWED: Final = {
     "tensor_cpu.kernels.elementwise.native.ANY_SIZE": "where this backend's two implementations round differently",
     "tensor_cpu.kernels.elementwise.native._OF_PARTS": "in which instructions the operand keeps its dtype",
     "tensor_cpu.kernels.linalg.batched_simd._FILLING": "from which size of batch LAPACK is slower, measured",
+    "tensor_cpu.kernels.linalg.batched_simd._LARGEST": "up to which size LAPACK is slower, measured",
     "tensor_cpu.kernels.linalg.lapack.BINDERS": "which routines of LAPACK the extension calls",
     "tensor_runtime.backends.xp_tables.elementwise.BINARY": "what computes a kernel in an array namespace",
     "tensor_runtime.backends.xp_tables.elementwise.COMPARISONS": "what computes a kernel in an array namespace",
