@@ -149,17 +149,6 @@ static int routine_read(PyObject *name) {
     return routine;
 }
 
-static bool is_system(Routine routine) {
-    switch (routine) {
-    case SOLVE:
-    case FORWARD:
-    case BACKWARD:
-    case FORWARD_TRANSPOSED:
-    case BACKWARD_TRANSPOSED: return true;
-    default: return false;
-    }
-}
-
 static const LaneKernels *kernels_for(Routine routine, bool has_parts) {
     if (is_system(routine) || routine == INV || routine == DET)
         return has_parts ? SIMD_CHOICE(linalg_lu_complex) : SIMD_CHOICE(linalg_lu_real);
@@ -244,26 +233,6 @@ static int results_read(BatchedPlan *plan, PyObject *results) {
     return 0;
 }
 
-static Index room_numbers(Routine routine, const LaneProblem *problem) {
-    const int m = problem->rows, n = problem->columns, side = m > n ? m : n;
-    if (m == n && n > 1 && n <= LARGEST_CONSTANT_SIDE) return 0;
-    switch (routine) {
-    case SOLVE: return SOLVE_ROOM(side, smaller(problem->right, RIGHT_AT_ONCE));
-    case FORWARD:
-    case BACKWARD:
-    case FORWARD_TRANSPOSED:
-    case BACKWARD_TRANSPOSED: return SUBSTITUTION_ROOM(side, smaller(problem->right, RIGHT_AT_ONCE));
-    case INV: return INV_ROOM(side);
-    case DET: return DET_ROOM(side);
-    case QR: return QR_ROOM(side);
-    case EIGVALSH:
-    case EIGH: return side > LARGEST_JACOBI_SIDE ? EIGH_LARGE_ROOM(side) : EIGH_ROOM(side);
-    case SVDVALS:
-    case SVD: return side > LARGEST_JACOBI_SIDE ? SVD_LARGE_ROOM(side) : SVD_ROOM(side);
-    default: return CHOLESKY_ROOM(side);
-    }
-}
-
 static PyObject *bind_batched_simd(PyObject *module, PyObject *arguments, PyObject *named) {
     (void)module;
     static const char *const members[] = {"routine", "dtype",  "sides",    "right", "count",
@@ -285,7 +254,7 @@ static PyObject *bind_batched_simd(PyObject *module, PyObject *arguments, PyObje
     plan->problem = (LaneProblem){m, n, right, type == F32 || type == C32};
     plan->routine = kernels->routines[routine];
     plan->width = kernels->width;
-    plan->room_bytes = (size_t)room_numbers((Routine)routine, &plan->problem) * (size_t)kernels->number_bytes;
+    plan->room_bytes = (size_t)lane_room((Routine)routine, &plan->problem) * (size_t)kernels->number_bytes;
     plan->count = count;
     plan->grain = WORTH_A_THREAD / group_time((Routine)routine, &plan->problem) + 1;
     plan->single = single;

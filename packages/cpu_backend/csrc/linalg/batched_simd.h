@@ -42,6 +42,39 @@ enum { RIGHT_AT_ONCE = 16 }; /* columns of right-hand sides in lanes at the same
 /* Square matrices of 2 to this many rows bring room of their own. */
 enum { LARGEST_CONSTANT_SIDE = 4 };
 
+/* Whether it has right-hand sides. */
+static inline bool is_system(Routine routine) {
+    switch (routine) {
+    case SOLVE:
+    case FORWARD:
+    case BACKWARD:
+    case FORWARD_TRANSPOSED:
+    case BACKWARD_TRANSPOSED: return true;
+    default: return false;
+    }
+}
+
+/* Numbers of room for one group; none where the routine brings its own. */
+static inline Index lane_room(Routine routine, const LaneProblem *problem) {
+    const int m = problem->rows, n = problem->columns, side = m > n ? m : n;
+    if (m == n && n > 1 && n <= LARGEST_CONSTANT_SIDE) return 0;
+    switch (routine) {
+    case SOLVE: return SOLVE_ROOM(side, smaller(problem->right, RIGHT_AT_ONCE));
+    case FORWARD:
+    case BACKWARD:
+    case FORWARD_TRANSPOSED:
+    case BACKWARD_TRANSPOSED: return SUBSTITUTION_ROOM(side, smaller(problem->right, RIGHT_AT_ONCE));
+    case INV: return INV_ROOM(side);
+    case DET: return DET_ROOM(side);
+    case QR: return QR_ROOM(side);
+    case EIGVALSH:
+    case EIGH: return side > LARGEST_JACOBI_SIDE ? EIGH_LARGE_ROOM(side) : EIGH_ROOM(side);
+    case SVDVALS:
+    case SVD: return side > LARGEST_JACOBI_SIDE ? SVD_LARGE_ROOM(side) : SVD_ROOM(side);
+    default: return CHOLESKY_ROOM(side);
+    }
+}
+
 /* Operands and results are arrays of compact column-major matrices; the pointers are to the first of them. The room is
  * aligned to 64 bytes. */
 typedef bool (*LaneRoutine)(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,

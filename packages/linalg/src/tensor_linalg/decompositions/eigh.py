@@ -120,7 +120,7 @@ def eigh(
     >>> w.to_numpy().round(12).tolist()
     [1.0, 3.0]
     """
-    if check is not True and check == "mask":
+    if isinstance(check, str) and check == "mask":
         return _masked(a, b, subset_by_index, subset_by_value, gauge)
     checked = flag("eigh", "check", check)
     if b is None:

@@ -74,7 +74,7 @@ def qr(a: Tensor, /, *, mode: str = "thin", positive: bool = False, check: Check
     >>> qr(tr.ones((3, 1)), mode="complete").q.shape
     (3, 3)
     """
-    if check is not True and check == "mask":
+    if isinstance(check, str) and check == "mask":
         matrix_axes("qr", unwrap("qr", a)[0].shape)
         found, status = masked(lambda x: qr(x, mode=mode, positive=positive, check=False), "qr", a)
         return MaskedQRResult._make((*found, status))

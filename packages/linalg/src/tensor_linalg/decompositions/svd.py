@@ -105,7 +105,7 @@ def svd(
     """
     if full is False and driver is _AUTO and gauge is RAW and check is True:  # 0.3 µs less
         return SVDResult(*execute_many(SVD, (a,), _AS_USUAL))
-    if check is not True and check == "mask":
+    if isinstance(check, str) and check == "mask":
         return _masked(a, full, driver, gauge)
     checked = flag("svd", "check", check)
     if driver != "auto":

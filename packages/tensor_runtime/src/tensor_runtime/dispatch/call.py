@@ -172,10 +172,10 @@ def execute_many(spec: OpSpec, operands: Sequence[Tensor], params: Hashable, /) 
     """Any number of tensors and params; several results.
 
     >>> from tensor_runtime.dispatch.spec import OpSpec
-    >>> shapes = lambda name, a, params: ((a[0], 1), (1,), (1, a[1]))
-    >>> thin = OpSpec("svd", result_dtype=lambda dtype: (dtype,) * 3, result_shape=shapes, takes_params=True)
+    >>> shapes = lambda name, a, params: ((a[0], 1), (1, a[1]))
+    >>> thin = OpSpec("qr", result_dtype=lambda dtype: (dtype,) * 2, result_shape=shapes, takes_params=True)
     >>> [part.shape for part in execute_many(thin, [ones((2, 1))], True)]
-    [(2, 1), (1,), (1, 1)]
+    [(2, 1), (1, 1)]
     """
     pairs = [unwrap(spec.name, operand) for operand in operands]
     kernel, forms = spec.bindings[(*[form for form, _ in pairs], params)]

@@ -38,7 +38,7 @@ from tensor_linalg.functions import (
 from tensor_linalg.testing.cases.matrices import determinants, hermitian, identity, shifted
 from tensor_linalg.testing.cases.rows import DTYPES, SQUARE, Row, adjoint, case, cases_of, product
 from tensor_runtime.errors import NotConvergedError, NotPositiveDefiniteError, SingularMatrixError
-from tensor_runtime.ops.arithmetic import multiply
+from tensor_runtime.ops.arithmetic import add, multiply
 from tensor_runtime.tensors.tensor import Tensor
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.oracle import Host, Index, tabulated, whole_numbers
@@ -138,8 +138,8 @@ def _ranks() -> Iterator[Case]:
         line = tabulated((3, 2), dtype, lambda index: (1 + index[1]) * (index[0] + 1))
         unit = partial(identity, (1, 1), dtype)
         yield case("linalg.orth", str(dtype), (line,), orth, lambda a, u: product(adjoint(u), u), unit)
-        nothing = partial(HostTensor.zeros, (3, 1), dtype)
-        yield case("linalg.null_space", str(dtype), (line,), null_space, product, nothing)
+        ones = partial(tabulated, (3, 1), dtype, lambda index: 1)
+        yield case("linalg.null_space", str(dtype), (line,), null_space, lambda a, v: add(product(a, v), 1), ones)
     for function in (matrix_rank, orth, null_space):
         name = f"linalg.{function.__name__}"
         yield refused(name, "integers refused", (whole_numbers((2, 2), I64),), function, DTypeError)
