@@ -50,7 +50,7 @@ def cholesky(a: Tensor, /, *, upper: bool = False, check: Check = True) -> Tenso
     >>> cholesky(tr.tensor([[4.0, 99.0], [2.0, 5.0]])).to_numpy().tolist()
     [[2.0, 0.0], [1.0, 2.0]]
     """
-    if check is not True and check == "mask":
+    if isinstance(check, str) and check == "mask":
         matrix_axes("cholesky", unwrap("cholesky", a)[0].shape)
         (factor,), status = masked(lambda x: (cholesky(x, upper=upper, check=False),), "cholesky", a)
         return MaskedResult(factor, status)

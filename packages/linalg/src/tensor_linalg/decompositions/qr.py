@@ -74,12 +74,12 @@ def qr(a: Tensor, /, *, mode: str = "thin", positive: bool = False, check: Check
     >>> qr(tr.ones((3, 1)), mode="complete").q.shape
     (3, 3)
     """
-    if check is not True and check == "mask":
+    if isinstance(check, str) and check == "mask":
         matrix_axes("qr", unwrap("qr", a)[0].shape)
         found, status = masked(lambda x: qr(x, mode=mode, positive=positive, check=False), "qr", a)
         return MaskedQRResult._make((*found, status))
     spec = QR
-    if mode != "thin" and choice("qr", "mode", mode, MODES) == "complete":
+    if choice("qr", "mode", mode, MODES) == "complete":
         rows, columns, _ = matrices("qr", a)
         spec = QR_COMPLETE if rows > columns else QR  # else thin factors are complete
     factors = execute_many(spec, (a,), flag("qr", "check", check))

@@ -162,6 +162,10 @@ def funm(a: Tensor, function: Callable[[Tensor], Tensor], /, *, check: bool = Tr
     [[0.549306, 0.549306], [0.549306, 0.549306]]
     """
     check = flag("funm", "check", check)
+    if not callable(function):
+        raise ArgumentError(
+            f"funm: function is a {type(function).__name__}; accepted: a function of a tensor", operation="funm"
+        )
     square_axes("funm", unwrap("funm", a)[0].shape)
     floating("funm", a)
     if check:

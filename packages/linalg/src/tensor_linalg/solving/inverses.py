@@ -57,7 +57,7 @@ def inv(a: Tensor, /, *, check: Check = True, condition: bool = False) -> Tensor
     if check is True and condition is False:
         return execute_with_params(INV, a, True)
     condition = flag("inv", "condition", condition)
-    if check is not True and check == "mask":
+    if isinstance(check, str) and check == "mask":
         if condition:
             raise ArgumentError(
                 "inv: condition=True and check='mask'; accepted: one of them, and cond() for each matrix",

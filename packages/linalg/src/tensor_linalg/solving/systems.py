@@ -63,7 +63,7 @@ def solve(a: Tensor, b: Tensor, /, *, check: Check = True, condition: bool = Fal
     if check is True and condition is False:
         return execute_pair(SOLVE, a, b, True)
     condition = flag("solve", "condition", condition)
-    if check is not True and check == "mask":
+    if isinstance(check, str) and check == "mask":
         if condition:
             raise ArgumentError(
                 "solve: condition=True and check='mask'; accepted: one of them, and cond() for each matrix",
