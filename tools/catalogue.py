@@ -152,7 +152,7 @@ def _kernels_instead_of(name: str) -> list[str]:
 
 
 def _cases_binding(name: str) -> list[Case]:
-    """Cases of a family's operation that asks for a kernel, whose name need not be its own."""
+    """Cases of a family's operation that asks for a kernel: of that of its name, where there is one."""
     found = []
     with tracing_device() as (device, place):
         for case in family_cases():
@@ -162,7 +162,7 @@ def _cases_binding(name: str) -> list[Case]:
                 _traced(case, place)
             if name in device.kernels:
                 found.append(case)
-    return found
+    return [case for case in found if case.operation.endswith(f".{name}")] or found
 
 
 def _traced(case: Case, place: Placement) -> None:

@@ -172,3 +172,33 @@ def test_forms_are_inferred_and_elements_checked(function: Any) -> None:
     assert (found.dtype, found.shape) == (tr.C32, (3, 3, 7))
     with pytest.raises(tl.NonFiniteError, match=r"operand a holds inf at element \(1, 0\)"):
         function(tr.asarray(np.array([[1.0, 0.0], [np.inf, 1.0]])))
+
+
+NEGATIVE = {
+    "diagonal": np.diag([-1.0, -4.0, 9.0]),
+    "general": np.random.default_rng(3).standard_normal((6, 6)) - 2 * np.eye(6),
+    "defective": -np.eye(3) + np.eye(3, k=1),
+    "one number": np.array([[-2.0]]),
+}
+
+
+@pytest.mark.parametrize("name", NEGATIVE)
+def test_complex_matrices_with_negative_eigenvalues_have_scipys_roots_and_logarithms(name: str) -> None:
+    a = NEGATIVE[name].astype(complex)
+    assert np.allclose(tl.sqrtm(tr.tensor(a)).to_numpy(), scipy.linalg.sqrtm(a), atol=1e-12)
+    assert np.allclose(tl.logm(tr.tensor(a)).to_numpy(), scipy.linalg.logm(a), atol=1e-11)
+
+
+def test_roots_by_triangles_are_each_matrix_its_own() -> None:
+    a = np.stack([NEGATIVE["diagonal"], NEGATIVE["defective"], np.diag([0.0, 1.0, -2.0])], axis=-1).astype(complex)
+    root = tl.sqrtm(tr.tensor(a)).to_numpy()
+    assert np.allclose(np.einsum("ijb,jkb->ikb", root, root), a, atol=1e-14)
+    with pytest.raises(tl.NotConvergedError, match=r"logm: the matrix at batch index \(2,\) has no square root"):
+        tl.logm(tr.tensor(a))
+
+
+def test_a_nilpotent_matrix_has_no_root_and_a_real_one_no_real_root() -> None:
+    with pytest.raises(tl.NotConvergedError, match="sqrtm: the matrix has no square root that can be found"):
+        tl.sqrtm(tr.tensor(np.eye(3, k=1).astype(complex)))
+    with pytest.raises(tl.NotConvergedError, match="converted to C64"):
+        tl.sqrtm(tr.tensor(NEGATIVE["diagonal"]))

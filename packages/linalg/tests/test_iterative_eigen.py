@@ -237,7 +237,7 @@ def test_singular_values_and_vectors_of_a_map_between_tensors(which: str) -> Non
         ({"which": "SM"}, "which is 'SM'"),
         ({"basis": 2}, "basis is 2"),
         ({"tol": -1.0}, "tol is -1.0"),
-        ({"sigma": 1j}, "sigma is a complex"),
+        ({"sigma": 1j}, "sigma is 1j"),
     ],
 )
 def test_options_that_mean_nothing_are_refused(options: dict[str, Any], message: str) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError
@@ -46,12 +47,25 @@ def test_functions_with_numpys_names_have_numpys_batches_and_values(batch: tuple
         given = positive if name == "cholesky" else x
         wanted = getattr(np.linalg, name)(given)
         np.testing.assert_allclose(called(f"linalg.{name}", given), wanted, rtol=1e-10, atol=1e-11)
+    np.testing.assert_allclose(called("linalg.pinv", x[..., :3]), np.linalg.pinv(x[..., :3]), rtol=1e-9)
+    np.testing.assert_allclose(called("linalg.expm", x), scipy.linalg.expm(x), rtol=1e-9)
     b = random(*batch, 4, 2)
     np.testing.assert_allclose(called("linalg.solve", x, b), np.linalg.solve(x, b), rtol=1e-9)
     np.testing.assert_allclose(
         called("linalg.solve", x, b[(0,) * len(batch)][:, 0]), np.linalg.solve(x, b[(0,) * len(batch)][:, 0]), rtol=1e-9
     )
     assert called("linalg.norm", x) == pytest.approx(np.linalg.norm(x.ravel()))
+
+
+@pytest.mark.parametrize("columns", [(), (2,)])
+def test_least_squares_are_numpys(columns: tuple[int, ...]) -> None:
+    a, b = random(5, 3), random(5, *columns)
+    x, residuals, rank, s = called("linalg.lstsq", a, b)
+    wanted = np.linalg.lstsq(a, b, rcond=None)
+    np.testing.assert_allclose(x, wanted[0], rtol=1e-9)
+    np.testing.assert_allclose(residuals, wanted[1].reshape(columns), rtol=1e-9)
+    assert rank == wanted[2]
+    np.testing.assert_allclose(s, wanted[3], rtol=1e-9)
 
 
 def quimb_rank(s: Any, cutoff: float, mode: int) -> int:

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from tensor_core.dtypes import I32, Bool
 from tensor_linalg.operands import holds, with_batch
+from tensor_linalg.results import fields_text
 from tensor_linalg.specs.shapes import broadcast_batches
 from tensor_runtime.errors import LinalgError
 from tensor_runtime.form import Shape
@@ -41,6 +42,9 @@ class MaskedResult(NamedTuple):
 
     result: Tensor
     status: Tensor
+
+    def __repr__(self) -> str:
+        return fields_text(self)
 
 
 def masked(run: Run, operation: str, a: Tensor, b: Tensor | None = None) -> tuple[tuple[Tensor, ...], Tensor]:

@@ -6,8 +6,11 @@ tensors of any backend. On tensors without elements (``tensor_runtime.infer``) n
 
 from __future__ import annotations
 
+from math import isfinite as finite
+from typing import Any
+
 from tensor_core.dtypes import F64, DType
-from tensor_core.errors import UnsupportedOperationError
+from tensor_core.errors import ArgumentError, UnsupportedOperationError, shortened
 from tensor_core.promotion import promote
 from tensor_linalg.specs.linalg_spec import require_floating
 from tensor_runtime.dispatch.conversion import convert
@@ -46,6 +49,30 @@ def promoted(operation: str, *operands: Tensor) -> tuple[Tensor, ...]:
     """
     dtype = floating(operation, *operands)
     return tuple(x if x.dtype is dtype else convert(x, dtype) for x in operands)
+
+
+def number(operation: str, what: str, value: Any, accepted: str = "a number from 0 on", least: float = 0.0) -> float:
+    """A finite real number that a user wrote.
+
+    Args:
+        operation: the name that the error bears.
+        what: the parameter that it is passed as.
+        value: what the user wrote.
+        accepted: the tail of the error's text.
+        least: the smallest that is accepted.
+
+    Raises:
+        ArgumentError: no int or float, one that is not finite or beyond F64, or one below ``least``.
+
+    >>> number("split", "cutoff", 1)
+    1.0
+    """
+    try:
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and finite(value) and value >= least:
+            return float(value)
+    except OverflowError:
+        pass
+    raise ArgumentError(f"{operation}: {what} is {shortened(value)}; accepted: {accepted}", operation=operation)
 
 
 def unit_of(dtype: DType, /) -> float:

@@ -13,6 +13,8 @@ here, as NumPy has them, and are moved to the end for this package and back, wit
 | ``linalg.eig`` | ``(x)`` | eigenvalues, eigenvectors |
 | ``linalg.cholesky``, ``linalg.inv``, ``linalg.det`` | ``(x)`` | as NumPy |
 | ``linalg.solve`` | ``(a, b)`` | as NumPy: b of rank 1 is a vector, else matrices |
+| ``linalg.pinv``, ``linalg.expm`` | ``(x)`` | as NumPy and SciPy |
+| ``linalg.lstsq`` | ``(a, b)``, without batch axes | solution, residuals, rank, s |
 | ``linalg.norm`` | ``(x)`` | the square root of the sum of squares |
 | ``svd_truncated`` | ``(x, cutoff, cutoff_mode, max_bond, absorb, renorm)`` | left, s or None, right |
 | ``svd_via_eig_truncated`` | the same | the same, by the smaller Gram matrix |
@@ -32,9 +34,9 @@ from typing import Any, Final
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError
 from tensor_linalg.decompositions import cholesky, eig, eigh, eigvalsh, qr, svd, svdvals
-from tensor_linalg.functions import det
+from tensor_linalg.functions import det, expm
 from tensor_linalg.networks.split import split
-from tensor_linalg.solving import inv, solve
+from tensor_linalg.solving import inv, lstsq, pinv, solve
 
 _MODES: Final[dict[int, tuple[float, bool]]] = {
     1: (inf, False),
@@ -144,6 +146,9 @@ QUIMB: Final[Mapping[str, Callable[..., Any]]] = {
     "linalg.qr": _qr,
     "linalg.cholesky": _one(cholesky, 2),
     "linalg.inv": _one(inv, 2),
+    "linalg.pinv": _one(pinv, 2),
+    "linalg.expm": _one(expm, 2),
+    "linalg.lstsq": lstsq,
     "linalg.det": _one(det, 0),
     "linalg.solve": _solve,
     "linalg.norm": tr.norm,

@@ -129,7 +129,7 @@ def eigh(
         values, vectors = _generalized(a, b, checked)
     if subset_by_index is not None or subset_by_value is not None:
         values, vectors = _subset(values, vectors, subset_by_index, subset_by_value)
-    if gauge is not RAW and (isinstance(gauge, Tensor) or gauge != RAW):
+    if gauge is not RAW and not (isinstance(gauge, str) and gauge == RAW):
         vectors = multiply(vectors, expand_dims(turning("eigh", vectors, gauge), 0))
     return EighResult(values, vectors)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, overload
+from typing import Any, Literal, NamedTuple, overload
 
 from tensor_core.dtypes import Bool
-from tensor_core.errors import ShapeError
+from tensor_core.errors import ArgumentError, ShapeError
 from tensor_core.promotion import promote
 from tensor_linalg.operands import require_regular, with_batch
 from tensor_linalg.results import fields_text
@@ -24,7 +24,7 @@ from tensor_runtime.ops.selection import where
 from tensor_runtime.ops.sort import argsort
 from tensor_runtime.ops.views import broadcast_in_dim, expand_dims, reshape_view
 from tensor_runtime.primitives.linalg import triangular_solve
-from tensor_runtime.tensors.tensor import Tensor
+from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 _PIVOTING = ("partial", "complete")
 
@@ -170,11 +170,16 @@ def lu_solve(
     >>> lu_solve(factors, tr.tensor([4.0, 6.0])).to_numpy().tolist()
     [1.0, 1.0]
     """
+    given: Any = factors
+    if not isinstance(given, tuple) or len(given) != 2:
+        raise ArgumentError(
+            f"lu_solve: factors are a {type(factors).__name__}; accepted: what lu_factor gives", operation="lu_solve"
+        )
     packed, permutation = factors
     transposes, conjugates = flag("lu_solve", "transpose", transpose), flag("lu_solve", "conjugate", conjugate)
     form_a, form_b = floating("lu_solve", packed, "operand lu"), floating("lu_solve", b, "operand b")
     shape = solve_shape("lu_solve", form_a.shape, form_b.shape, True)
-    if permutation.shape != form_a.shape[1:]:
+    if unwrap("lu_solve", permutation)[0].shape != form_a.shape[1:]:
         raise ShapeError(
             f"lu_solve: lu of shape {form_a.shape} and permutation of shape {permutation.shape} are of different "
             "decompositions; accepted: what lu_factor gives",

@@ -79,7 +79,7 @@ def qr(a: Tensor, /, *, mode: str = "thin", positive: bool = False, check: Check
         found, status = masked(lambda x: qr(x, mode=mode, positive=positive, check=False), "qr", a)
         return MaskedQRResult._make((*found, status))
     spec = QR
-    if mode != "thin" and choice("qr", "mode", mode, MODES) == "complete":
+    if mode is not MODES[0] and choice("qr", "mode", mode, MODES) == "complete":
         rows, columns, _ = matrices("qr", a)
         spec = QR_COMPLETE if rows > columns else QR  # else thin factors are complete
     factors = execute_many(spec, (a,), flag("qr", "check", check))

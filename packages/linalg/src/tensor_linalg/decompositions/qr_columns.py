@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import NamedTuple
 
-from tensor_core.dtypes import F32, F64, I64, DType
-from tensor_core.errors import ArgumentError, DTypeError, ShapeError, shortened
+from tensor_core.dtypes import I64
+from tensor_core.errors import DTypeError, ShapeError
 from tensor_linalg.decompositions.qr import QRResult
+from tensor_linalg.operands import number, unit_of
 from tensor_linalg.products import matvec, mH
 from tensor_linalg.results import fields_text
 from tensor_linalg.specs.composed import floating, matrices
@@ -27,7 +27,6 @@ from tensor_runtime.ops.statistics import norm
 from tensor_runtime.ops.views import copy, expand_dims
 from tensor_runtime.tensors.tensor import Tensor
 
-_ROUNDING_UNIT: dict[DType, float] = {F32: 2.0**-23, F64: 2.0**-52}
 _SEED = 0x5152
 
 
@@ -76,22 +75,16 @@ def qr_pivoted(a: Tensor, /, *, rtol: float | None = None, check: bool = True) -
     ([1, 0], 1)
     """
     rows, columns, batch = matrices("qr_pivoted", a)
-    part = max(rows, columns) * _ROUNDING_UNIT[a.dtype.component] if rtol is None else _tolerance(rtol)
+    if rtol is None:
+        part = max(rows, columns) * unit_of(a.dtype)
+    else:
+        part = number("qr_pivoted", "rtol", rtol, "None, or a number from 0 on")
     q, r, permutation = execute_many(QR_PIVOTED, (a,), flag("qr_pivoted", "check", check))
     if min(rows, columns) == 0:
         return PivotedQRResult(q, r, permutation, zeros(batch, dtype=I64, placement=a.placement))
     sizes = abs(extract_diagonal(r))
     counted = greater(sizes, multiply(sizes[..., :1], part))
     return PivotedQRResult(q, r, permutation, sum(cast(counted, I64), -1))
-
-
-def _tolerance(rtol: object) -> float:
-    if isinstance(rtol, bool) or not isinstance(rtol, (int, float)) or not (isfinite(rtol) and rtol >= 0):
-        raise ArgumentError(
-            f"qr_pivoted: rtol is {shortened(rtol)}; accepted: a number that is 0 or more, or None",
-            operation="qr_pivoted",
-        )
-    return float(rtol)
 
 
 def qr_append(q: Tensor, r: Tensor, columns: Tensor, /) -> QRResult:
@@ -122,8 +115,7 @@ def qr_append(q: Tensor, r: Tensor, columns: Tensor, /) -> QRResult:
     """
     forms = [floating("qr_append", x, name) for x, name in ((q, "q"), (r, "r"), (columns, "columns"))]
     fits = all(form.rank >= 2 and form.shape[2:] == forms[0].shape[2:] for form in forms)
-    (rows, rank), inner = q.shape[:2], r.shape[:1]
-    if not fits or inner != (rank,) or columns.shape[0] != rows or rank > rows:
+    if not fits or r.shape[0] != q.shape[1] or columns.shape[0] != q.shape[0] or q.shape[1] > q.shape[0]:
         raise ShapeError(
             f"qr_append: q of shape {q.shape}, r of shape {r.shape} and columns of shape {columns.shape} do not fit; "
             "accepted: [M, K, B...] with K at most M, [K, N, B...] and [M, P, B...]",
@@ -136,8 +128,8 @@ def qr_append(q: Tensor, r: Tensor, columns: Tensor, /) -> QRResult:
             operation="qr_append",
         )
     lines = []
-    for number in range(columns.shape[1]):
-        q, line = _extended(q, columns[:, number])
+    for column in range(columns.shape[1]):
+        q, line = _extended(q, columns[:, column])
         lines.append(line)
     height = q.shape[1]
     padded = [_padded(r, height), *(expand_dims(_padded(line, height), 1) for line in lines)]
@@ -151,7 +143,7 @@ def _extended(q: Tensor, column: Tensor) -> tuple[Tensor, Tensor]:
     if rank == rows:
         return q, along
     size = norm(rest, axis=0, keepdims=True)
-    unit = _ROUNDING_UNIT[q.dtype.component]
+    unit = unit_of(q.dtype)
     has_rest = greater(size, multiply(norm(column, axis=0, keepdims=True), rows * unit))
     any_vector = normal(column.shape, seed=_SEED, stream=rank, dtype=q.dtype, placement=q.placement)
     spare, _ = _outside(q, any_vector)

@@ -108,7 +108,7 @@ def svd(
     if isinstance(check, str) and check == "mask":
         return _masked(a, full, driver, gauge)
     checked = flag("svd", "check", check)
-    if driver != "auto":
+    if driver is not _AUTO:
         choice("svd", "driver", driver, DRIVERS)
     beyond = False  # thin factors of square matrices are full
     if flag("svd", "full", full):
@@ -121,7 +121,7 @@ def svd(
     else:
         u, s, vh = execute_many(SVD, (a,), (checked, driver))
         u, vh = completed(u), copy(mT(completed(mT(vh))))
-    if isinstance(gauge, Tensor) or gauge != RAW:
+    if not (isinstance(gauge, str) and gauge == RAW):
         u, vh = _turned(u, vh, gauge)
     return SVDResult(u, s, vh)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tensor_core.dtypes import Bool
 from tensor_core.errors import ArgumentError, ShapeError
 from tensor_core.promotion import promote
+from tensor_core.shapes import as_shape
 from tensor_linalg.operands import with_batch
 from tensor_linalg.specs.shapes import broadcast_batches, matrix_axes
 from tensor_runtime.dispatch.arguments import flag, whole
@@ -198,6 +199,7 @@ def vander(x: Tensor, /, n: int | None = None, *, increasing: bool = False) -> T
     count = shape[0] if n is None else whole(name, "n", n)
     if count < 0:
         raise ArgumentError(f"{name}: n is {count}; accepted: None, or an int from 0 on", operation=name)
+    as_shape((shape[0], count, *shape[1:]))  # refuses more elements than can be counted, before any is computed
     if count == 0:
         return zeros((shape[0], 0, *shape[1:]), dtype=x.dtype, placement=x.placement)
     powers = [full(shape, 1, dtype=x.dtype, placement=x.placement)]

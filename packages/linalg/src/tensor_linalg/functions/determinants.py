@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tensor_linalg.results import fields_text
 from tensor_linalg.specs.functions import DET, SLOGDET
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_many, execute_with_params
@@ -15,6 +16,9 @@ class SlogdetResult(NamedTuple):
 
     sign: Tensor
     logabsdet: Tensor
+
+    def __repr__(self) -> str:
+        return fields_text(self)
 
 
 def det(a: Tensor, /, *, check: bool = True) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 
 from tensor_core.errors import ArgumentError, ShapeError, shortened
-from tensor_linalg.decompositions import svd
+from tensor_linalg.decompositions import svdvals
 from tensor_linalg.operands import floating, require_finite
 from tensor_linalg.solving.inverses import inv
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
@@ -94,7 +94,7 @@ def matrix_norm(a: Tensor, /, ord: Order = "fro", *, check: bool = True) -> Tens
     if order == "fro":
         return statistics.norm(a, 2, (0, 1))
     if order in _OF_SINGULAR_VALUES:
-        values = svd(a, check=False).s
+        values = svdvals(a, check=False)
         return sum(values, 0) if order == "nuc" else values[0 if order == 2 else -1]
     sums = statistics.norm(a, 1, 0 if order in (1, -1) else 1)
     return (max if order in (1, inf) else min)(sums, 0)
@@ -170,7 +170,7 @@ def cond(a: Tensor, /, p: Order | None = None, *, check: bool = True) -> Tensor:
     if check:
         require_finite(operation, "a", a)
     if order in (2, -2):
-        values = svd(a, check=False).s
+        values = svdvals(a, check=False)
         first, last = (values[0], values[-1]) if order == 2 else (values[-1], values[0])
         found = divide(first, last)
         return where(equal(values[0], 0.0), inf, found)
@@ -182,9 +182,9 @@ def cond(a: Tensor, /, p: Order | None = None, *, check: bool = True) -> Tensor:
 
 
 def _order(operation: str, value: object) -> Order:
-    if value in ("fro", "nuc"):
-        return str(value)
-    if type(value) in (int, float) and value in (1, -1, 2, -2, inf, -inf):
+    if isinstance(value, str) and value in ("fro", "nuc"):
+        return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and value in (1, -1, 2, -2, inf, -inf):
         return float(value)
     raise ArgumentError(
         f"{operation}: ord is {shortened(value)}; accepted: 'fro', 'nuc', 1, -1, 2, -2, inf, -inf", operation=operation

@@ -71,7 +71,7 @@ def multi_dot(matrices: Sequence[Tensor], /) -> Tensor:
         of the extents alone, so equal shapes give equal results.
 
     Raises:
-        ArgumentError: fewer than two matrices.
+        ArgumentError: fewer than two matrices, or no tuple or list of them.
         ShapeError: inner extents that differ, batch shapes that do not broadcast, or a vector between matrices.
         PlacementError: the operands live in different places.
 
@@ -82,7 +82,11 @@ def multi_dot(matrices: Sequence[Tensor], /) -> Tensor:
     [300.0, 300.0]
     """
     name = "multi_dot"
-    given = list(matrices)
+    if not isinstance(matrices, (tuple, list)):
+        raise ArgumentError(
+            f"{name}: found a {type(matrices).__name__}; accepted: a sequence of two tensors or more", operation=name
+        )
+    given: list[Tensor] = list(matrices)
     if len(given) < 2:
         raise ArgumentError(f"{name}: {len(given)} matrices; accepted: two or more", operation=name)
     shapes = [unwrap(name, one)[0].shape for one in given]

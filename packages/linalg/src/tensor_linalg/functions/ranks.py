@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tensor_core.dtypes import I64
 from tensor_core.errors import ShapeError
-from tensor_linalg.decompositions import eigh, svd
+from tensor_linalg.decompositions import eigvalsh, svd, svdvals
 from tensor_linalg.operands import floating, require_finite
 from tensor_linalg.products import mH
 from tensor_linalg.solving.least_squares import counted
@@ -57,7 +57,7 @@ def matrix_rank(
         require_finite(operation, "a", a)
     if 0 in (rows, columns):
         return zeros(batch, dtype=I64, placement=a.placement)
-    sizes = abs(eigh(a, check=False).eigenvalues) if hermitian else svd(a, check=False).s
+    sizes = abs(eigvalsh(a, check=False)) if hermitian else svdvals(a, check=False)
     return sum(counted(operation, sizes, (rows, columns), rtol), 0)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from tensor_core.errors import ArgumentError, ShapeError
-from tensor_linalg.decompositions import eigh
+from tensor_linalg.decompositions import eigh, schur
 from tensor_linalg.functions.determinants import slogdet
 from tensor_linalg.functions.exponentials import cast_back, identities, prepared
 from tensor_linalg.operands import first, floating, holds, require_finite, unit_of
@@ -17,16 +17,21 @@ from tensor_linalg.products import matmul, mH
 from tensor_linalg.solving.condition import one_norm
 from tensor_linalg.solving.inverses import inv
 from tensor_linalg.solving.systems import solve
+from tensor_linalg.solving.triangular import triangular_solve
 from tensor_linalg.specs.shapes import square_axes
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.errors import NotConvergedError, NotPositiveDefiniteError
 from tensor_runtime.ops import exponential
 from tensor_runtime.ops.arithmetic import abs, add, divide, multiply, negative, subtract
-from tensor_runtime.ops.comparison import greater, less, less_equal
+from tensor_runtime.ops.comparison import equal, greater, less, less_equal
+from tensor_runtime.ops.creation import zeros
+from tensor_runtime.ops.diagonals import extract_diagonal
+from tensor_runtime.ops.joining import concatenate, stack
 from tensor_runtime.ops.logic import logical_not
-from tensor_runtime.ops.reduction import any, max
+from tensor_runtime.ops.reduction import all, any, max
+from tensor_runtime.ops.rounding import isfinite
 from tensor_runtime.ops.selection import maximum, where
-from tensor_runtime.ops.views import copy, expand_dims
+from tensor_runtime.ops.views import copy, expand_dims, move_axes
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 _MOST_STEPS: Final = 40
@@ -42,16 +47,19 @@ _NODES: Final = (
 )  # fmt: skip
 """Nodes and weights of Gauss and Legendre on [0, 1]."""
 _REMEDY: Final = (
-    "accepted: matrices without eigenvalues on the closed negative real axis; hermitian=True for Hermitian ones"
+    "accepted: real matrices without eigenvalues on the closed negative real axis (converted to C64, invertible ones "
+    "with any); hermitian=True for Hermitian ones"
 )
+_REMEDY_COMPLEX: Final = "accepted: complex matrices that are not singular; hermitian=True for Hermitian ones"
 
 
 def sqrtm(a: Tensor, /, *, hermitian: bool = False, check: bool = True) -> Tensor:
-    """Principal square roots of square matrices, whose eigenvalues have positive real parts.
+    """Principal square roots of square matrices, whose eigenvalues have no negative real parts.
 
     Args:
-        a: shape [N, N, B...] without eigenvalues on the closed negative real axis; F32, F64, C32 or C64. A real matrix
-            has a real root.
+        a: shape [N, N, B...]; F32, F64, C32 or C64. Real matrices have real roots, and no eigenvalues on the closed
+            negative real axis; complex ones may have such, whose roots lie on the positive imaginary axis, but 0 once
+            at most.
         hermitian: take the matrices to be Hermitian and positive semidefinite, of which the lower triangle is read;
             they may be singular.
         check: raise when an element is not finite.
@@ -64,13 +72,14 @@ def sqrtm(a: Tensor, /, *, hermitian: bool = False, check: bool = True) -> Tenso
         DTypeError: an integer or Bool tensor; convert it first.
         ShapeError: fewer than two axes, or matrices that are not square.
         NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
-        NotConvergedError: the matrix at ``batch_index`` has an eigenvalue on the closed negative real axis, or so near
-            it that the iteration has no limit.
+        NotConvergedError: the real matrix at ``batch_index`` has an eigenvalue on the closed negative real axis, or so
+            near it that the iteration has no limit; or the complex one has the eigenvalue 0 more than once.
         NotPositiveDefiniteError: with ``hermitian``, the matrix at ``batch_index`` has a negative eigenvalue.
 
     Source: Denman and Beavers' iteration in product form with scaling: Cheng, Higham, Kenney and Laub, Approximating
     the logarithm of a matrix to specified accuracy, SIAM J. Matrix Anal. Appl. 22 (2001), 1112-1125; Higham, Functions
-    of Matrices, SIAM 2008, §6.3.
+    of Matrices, SIAM 2008, §6.3. Where it has no limit, complex matrices take Björck and Hammarling's method on Schur's
+    triangle: Linear Algebra Appl. 52/53 (1983), 127-140; Higham, §6.2.
 
     >>> import tensor_runtime as tr
     >>> sqrtm(tr.tensor([[4.0, 5.0], [0.0, 9.0]])).to_numpy().round(12).tolist()
@@ -83,11 +92,11 @@ def sqrtm(a: Tensor, /, *, hermitian: bool = False, check: bool = True) -> Tenso
 
 
 def logm(a: Tensor, /, *, hermitian: bool = False, check: bool = True) -> Tensor:
-    """Principal logarithms of square matrices, whose eigenvalues have imaginary parts between -π and π.
+    """Principal logarithms of square matrices, whose eigenvalues have imaginary parts from -π, excluded, to π.
 
     Args:
-        a: shape [N, N, B...] without eigenvalues on the closed negative real axis; F32, F64, C32 or C64. A real matrix
-            has a real logarithm.
+        a: shape [N, N, B...], invertible; F32, F64, C32 or C64. Real matrices have real logarithms, and no eigenvalues
+            on the negative real axis; complex ones may have such, whose logarithms have the imaginary part π.
         hermitian: take the matrices to be Hermitian and positive definite, of which the lower triangle is read.
         check: raise when an element is not finite.
 
@@ -99,8 +108,8 @@ def logm(a: Tensor, /, *, hermitian: bool = False, check: bool = True) -> Tensor
         DTypeError: an integer or Bool tensor; convert it first.
         ShapeError: fewer than two axes, or matrices that are not square.
         NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
-        NotConvergedError: the matrix at ``batch_index`` has an eigenvalue on the closed negative real axis, or so near
-            it that it has no square root here.
+        NotConvergedError: the real matrix at ``batch_index`` has an eigenvalue on the closed negative real axis, or so
+            near it that it has no square root here; or the complex one is singular.
         NotPositiveDefiniteError: with ``hermitian``, the matrix at ``batch_index`` has an eigenvalue that is not
             positive.
 
@@ -162,6 +171,10 @@ def funm(a: Tensor, function: Callable[[Tensor], Tensor], /, *, check: bool = Tr
     [[0.549306, 0.549306], [0.549306, 0.549306]]
     """
     check = flag("funm", "check", check)
+    if not callable(function):
+        raise ArgumentError(
+            f"funm: function is a {type(function).__name__}; accepted: a function of a tensor", operation="funm"
+        )
     square_axes("funm", unwrap("funm", a)[0].shape)
     floating("funm", a)
     if check:
@@ -210,9 +223,22 @@ def _of_positive(operation: str, a: Tensor, function: Callable[[Tensor], Tensor]
 
 
 def _root(operation: str, a: Tensor) -> Tensor:
-    """Denman and Beavers' iteration: X goes to the root, and M, the product of X and its partner, to the identity."""
+    """By Denman and Beavers' iteration; of complex matrices for which it has no limit by Schur's decomposition."""
     if 0 in a.shape:
         return copy(a)
+    x, lost = _iterated_root(a)
+    if lost is None:
+        return x
+    if a.dtype.kind != "complex":
+        raise _without_root(operation, lost, _REMEDY)
+    x, lost = _schur_root(a, singular=operation == "sqrtm")
+    if lost is not None:
+        raise _without_root(operation, lost, _REMEDY_COMPLEX)
+    return x
+
+
+def _iterated_root(a: Tensor) -> tuple[Tensor, Tensor | None]:
+    """X goes to the root, and M, X times its partner, to the identity; and which have no limit, or None."""
     size = a.shape[0]
     one = identities(a)
     x = m = a
@@ -221,7 +247,7 @@ def _root(operation: str, a: Tensor) -> Tensor:
         sign, logarithm = slogdet(m, check=False)
         lost = logical_not(greater(abs(sign), 0.5))  # 0 or NaN: no inverse, so no limit
         if holds(any(lost)):
-            raise _without_root(operation, lost)
+            return x, lost
         # scaling by the determinant helps far from the limit, and disturbs near it
         scaled = where(near, 1.0, exponential.exp(multiply(logarithm, -0.5 / size)))
         square = multiply(scaled, scaled)
@@ -231,15 +257,48 @@ def _root(operation: str, a: Tensor) -> Tensor:
         away = one_norm(subtract(m, one))
         near, unfinished = less(away, 1e-2), logical_not(less_equal(away, size * 2.0**-50))
         if not holds(any(unfinished)):
-            return x
-    raise _without_root(operation, unfinished)
+            return x, None
+    return x, unfinished
 
 
-def _without_root(operation: str, bad: Tensor) -> NotConvergedError:
+def _schur_root(a: Tensor, singular: bool) -> tuple[Tensor, Tensor | None]:
+    """The root of a triangle, column after column, turned back (Björck and Hammarling); and which have none, or None.
+
+    Column j of the root R of T has (R' + r_jj) x = t above its diagonal, with R' the columns before it.
+    """
+    size = a.shape[0]
+    t, z = schur(a, form="complex", check=False)
+    roots = move_axes(exponential.sqrt(extract_diagonal(t)), -1, 0)
+    zero = equal(roots, 0.0)
+    if not singular and holds(any(zero)):
+        return a, any(zero, 0)
+    one = identities(a)
+    columns = [_below(roots[:1], size)]
+    for j in range(1, size):
+        before = stack([column[:j] for column in columns], 1)
+        shifted = add(before, multiply(one[:j, :j], roots[j]))
+        above = triangular_solve(shifted, t[:j, j : j + 1], check=False)[:, 0]
+        columns.append(_below(concatenate([above, roots[j : j + 1]], 0), size))
+    r = stack(columns, 1)
+    lost = logical_not(all(isfinite(r), (0, 1)))  # two roots of 0, and something beside them
+    x = matmul(matmul(z, r), mH(z))
+    return x, lost if holds(any(lost)) else None
+
+
+def _below(column: Tensor, size: int) -> Tensor:
+    missing = size - column.shape[0]
+    if not missing:
+        return column
+    return concatenate([column, zeros((missing, *column.shape[1:]), dtype=column.dtype, placement=column.placement)], 0)
+
+
+def _without_root(operation: str, bad: Tensor, remedy: str) -> NotConvergedError:
     batch = first(bad)
     which = f" at batch index {batch}" if batch else ""
+    found = "has no square root that can be found" if remedy is _REMEDY_COMPLEX else "has no limit"
+    iterated = "the matrix" if remedy is _REMEDY_COMPLEX else "the iteration for the square root of the matrix"
     return NotConvergedError(
-        f"{operation}: the iteration for the square root of the matrix{which} has no limit; {_REMEDY}",
+        f"{operation}: {iterated}{which} {found}; {remedy}",
         operation=operation,
         batch_index=batch,
         element_index=None,

@@ -65,7 +65,7 @@ def cg(
             residuals = tr.norm(r, axis=0)
             active = residuals > bound
             if not tr.any(active):
-                converged = True
+                converged = bool(tr.all(residuals <= bound))  # not where they are NaN
                 break
             if stop.reached(apply.products, residuals, batch):
                 break

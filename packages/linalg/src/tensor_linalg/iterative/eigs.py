@@ -12,7 +12,7 @@ from tensor_linalg.decompositions import eig, qr
 from tensor_linalg.host import numbers, placed
 from tensor_linalg.iterative.basis import Basis
 from tensor_linalg.iterative.eigsh import start_vector
-from tensor_linalg.iterative.operators import EPS, LinearMap, Operator
+from tensor_linalg.iterative.operators import EPS, LinearMap, Operator, finite_images
 from tensor_linalg.iterative.results import Callback, EigenResult, Progress, Stop
 from tensor_linalg.products import matmul, mH
 from tensor_runtime.dispatch.arguments import choice, whole
@@ -67,6 +67,7 @@ def eigs(
 
     Raises:
         ShapeError, DTypeError, ArgumentError: what the function gave, or an option, does not fit.
+        NonFiniteError: what the function gave holds NaN or an infinity.
         NotConvergedError: LAPACK's iteration failed for the small matrix.
 
     Source: G. W. Stewart, SIAM J. Matrix Anal. Appl. 23, 601 (2002): the restart, here on a basis of the wanted
@@ -108,7 +109,8 @@ class _Ritz:
     """Approximations with the wanted first: values, residuals, and the vectors' coefficients, of norm 1."""
 
     def __init__(self, h: tr.Tensor, growth: tr.Tensor, order: Callable[[complex], Any]) -> None:
-        values, vectors = eig(h)
+        with finite_images("eigs"):
+            values, vectors = eig(h)
         last = tr.abs(tr.dot_general(growth, vectors, contracting=((0,), (0,))))
         found, lengths = numbers(values), numbers(last)
         self.order = sorted(range(len(found)), key=lambda position: order(found[position]))

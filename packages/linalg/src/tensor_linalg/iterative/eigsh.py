@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ArgumentError, DTypeError
+from tensor_linalg.decompositions.lu import lu_factor, lu_solve
 from tensor_linalg.host import placed
 from tensor_linalg.iterative.lanczos import Lanczos
 from tensor_linalg.iterative.operators import LinearMap, Operator
 from tensor_linalg.iterative.results import Callback, EigenResult, Stop
-from tensor_linalg.solving import inv
+from tensor_linalg.operands import number, require_regular
 from tensor_runtime.dispatch.arguments import choice, flag, whole
+from tensor_runtime.ops.diagonals import extract_diagonal
 
 _ORDERS: dict[str, Callable[[float], float]] = {"SA": lambda w: w, "LA": lambda w: -w, "LM": lambda w: -abs(w)}
 """What is smallest for the eigenvalue wanted first."""
@@ -49,7 +51,7 @@ def eigsh(
         k: how many eigenpairs.
         which: "SA" for the smallest eigenvalues, "LA" for the largest, "LM" for those of largest magnitude; of
             ``sigma``, those nearest.
-        sigma: a real number; look for the eigenvalues nearest to it, by products with the inverse of A - sigma.
+        sigma: a real number; look for the eigenvalues nearest to it, by solving with A - sigma.
         solve: that inverse as a function, such as one that calls ``minres``; a matrix is inverted without it.
         tol: stop when every residual |A x - w x| is at most ``tol`` times the largest eigenvalue seen (with ``sigma``
             of the inverse). None for the rounding unit to the power 3/4. The error of an eigenvalue is about the
@@ -69,6 +71,8 @@ def eigsh(
 
     Raises:
         ShapeError, DTypeError, ArgumentError: what the function gave, or an option, does not fit.
+        NonFiniteError: what the function gave holds NaN or an infinity.
+        SingularMatrixError: a matrix less ``sigma`` is exactly singular.
 
     Source: K. Wu and H. Simon, SIAM J. Matrix Anal. Appl. 22, 602 (2000).
 
@@ -90,7 +94,8 @@ def eigsh(
     if sigma is None:
         apply, order = LinearMap("eigsh", a, start.shape, ()), _ORDERS[which]
     else:
-        apply, order = LinearMap("eigsh", _inverse(a, solve, sigma, size), start.shape, ()), _ORDERS["LM"]
+        sigma = number("eigsh", "sigma", sigma, "a finite real number, or None", -inf)
+        apply, order = LinearMap("eigsh", _inverse(a, solve, sigma, start.shape), start.shape, ()), _ORDERS["LM"]
     stop = Stop("eigsh", tol, maxiter, callback, start.dtype, 0.75)
     lanczos = Lanczos(apply, start.reshape((size,)), min(room, size), order, stop, seed)
     converged, interrupted = lanczos.run(k, flag("eigsh", "multiplets", multiplets) and k > 1)
@@ -116,9 +121,7 @@ def start_vector(operation: str, a: Operator, x0: Any, seed: int, /) -> tr.Tenso
     return x0
 
 
-def _inverse(a: Operator, solve: Operator | None, sigma: Any, size: int) -> Operator:
-    if not isinstance(sigma, (int, float)) or isinstance(sigma, bool):
-        raise ArgumentError(f"eigsh: sigma is a {type(sigma).__name__}; accepted: a real number", operation="eigsh")
+def _inverse(a: Operator, solve: Operator | None, sigma: float, shape: tuple[int, ...]) -> Operator:
     if solve is not None:
         return solve
     if not isinstance(a, tr.Tensor):
@@ -127,9 +130,13 @@ def _inverse(a: Operator, solve: Operator | None, sigma: Any, size: int) -> Oper
             "lambda b: minres(a, b, shift=sigma, tol=1e-12).x",
             operation="eigsh",
         )
-    matrix = a.reshape((size, size))
+    LinearMap("eigsh", a, shape, ())  # refuses what is no matrix for these vectors
+    size = prod(shape)
     one = tr.eye(size, dtype=a.dtype, placement=a.placement)
-    return inv(tr.subtract(matrix, tr.multiply(one, float(sigma)))).reshape(a.shape)
+    factors = lu_factor(tr.subtract(a.reshape((size, size)), tr.multiply(one, sigma)))
+    zero = tr.any(tr.equal(extract_diagonal(factors.lu), 0.0))
+    require_regular("eigsh", zero, "less sigma is exactly singular", "sigma is an eigenvalue; take one beside it")
+    return lambda x: lu_solve(factors, x.reshape((size,)), check=False).reshape(shape)
 
 
 def _result(
@@ -137,7 +144,7 @@ def _result(
 ) -> EigenResult:
     values, residuals, vectors = lanczos.pairs(k)
     if sigma is not None:
-        values = [sigma + 1 / value for value in values]
+        values = [sigma + 1 / value if value else inf for value in values]
     order = sorted(range(len(values)), key=values.__getitem__)
     if order != list(range(len(values))):
         vectors = tr.stack([vectors[:, position] for position in order], axis=1)

@@ -9,11 +9,13 @@ import tensor_runtime as tr
 from tensor_core.errors import ArgumentError
 from tensor_linalg.decompositions.eigh import eigh
 from tensor_linalg.iterative.basis import Basis
-from tensor_linalg.iterative.operators import EPS, LinearMap, Operator, flat, over, parted
+from tensor_linalg.iterative.operators import EPS, LinearMap, Operator, finite_images, flat, over, parted
 from tensor_linalg.iterative.results import Callback, Stop
+from tensor_linalg.operands import number
 from tensor_linalg.products import matmul, matvec
 from tensor_linalg.results import fields_text
 from tensor_runtime.dispatch.arguments import flag, whole
+from tensor_runtime.errors import NonFiniteError
 
 _LOOK = 3
 """The error is estimated whenever so many vectors have come."""
@@ -72,6 +74,7 @@ def expm_multiply(
 
     Raises:
         ShapeError, DTypeError, ArgumentError: what the function gave, or an option, does not fit.
+        NonFiniteError: what the function gave holds NaN or an infinity.
 
     Source: R. B. Sidje, ACM Trans. Math. Softw. 24, 130 (1998); Y. Saad, SIAM J. Numer. Anal. 29, 209 (1992).
 
@@ -108,11 +111,9 @@ def expm_multiply(
 
 
 def _time(t: Any) -> float | complex:
-    if isinstance(t, (int, float)) and not isinstance(t, bool) and isfinite(t):
-        return float(t)
     if isinstance(t, complex) and isfinite(t.real) and isfinite(t.imag):
         return t
-    raise ArgumentError("expm_multiply: t is no finite number; accepted: a float or complex", operation="expm_multiply")
+    return number("expm_multiply", "t", t, "a finite number, real or complex", -inf)
 
 
 class _Small:
@@ -137,7 +138,8 @@ class _HermitianSmall(_Small):
     """The same by eigenvalues, which are found once."""
 
     def __init__(self, h: tr.Tensor, /) -> None:
-        self._values, self._vectors = eigh(_adjoint(h))  # coefficients stand in the upper triangle, the lower is read
+        with finite_images("expm_multiply"):  # coefficients stand in the upper triangle, the lower is read
+            self._values, self._vectors = eigh(_adjoint(h))
         self._first = tr.conj(self._vectors[0])
 
     def columns(self, t: complex, /) -> tuple[tr.Tensor, tr.Tensor]:
@@ -153,6 +155,9 @@ class _HermitianSmall(_Small):
 def _exponential(a: tr.Tensor) -> tr.Tensor:
     """By squaring a Taylor polynomial."""
     largest = float(tr.max(tr.sum(tr.abs(a), axis=0)))
+    with finite_images("expm_multiply"):
+        if not isfinite(largest):
+            raise NonFiniteError
     squarings = max(0, ceil(log2(largest)) + 1) if largest else 0
     scaled = tr.multiply(a, 2.0**-squarings)
     one = (

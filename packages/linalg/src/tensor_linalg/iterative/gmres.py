@@ -8,7 +8,7 @@ import tensor_runtime as tr
 from tensor_core.errors import ArgumentError
 from tensor_linalg.decompositions.svd import svd
 from tensor_linalg.iterative.basis import Basis
-from tensor_linalg.iterative.operators import EPS, LinearMap, Operator, flat, parted, started
+from tensor_linalg.iterative.operators import EPS, LinearMap, Operator, finite_images, flat, parted, started
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
 from tensor_linalg.products import matvec, vecdot
 from tensor_runtime.dispatch.arguments import whole
@@ -41,6 +41,7 @@ def gmres(
 
     Raises:
         ShapeError, DTypeError, ArgumentError: what the function gave, or an option, does not fit.
+        NonFiniteError: what the function gave holds NaN or an infinity.
 
     Source: Y. Saad and M. H. Schultz, SIAM J. Sci. Stat. Comput. 7, 856 (1986); the residual of each step by the vector
     that the Hessenberg matrix maps to zero, E. H. Ayachour, J. Comput. Appl. Math. 159, 269 (2003).
@@ -59,8 +60,8 @@ def gmres(
     size = min(restart, max(right.shape[0], 1))
     x, r = started(apply, right, x0)
     bound = tr.multiply(tr.norm(right, axis=0), stop.tol)
-    converged = interrupted = asked = False
-    while not (converged := not tr.any(tr.norm(r, axis=0) > bound)) and not (interrupted or asked):
+    interrupted = asked = False
+    while tr.any(tr.norm(r, axis=0) > bound) and not (interrupted or asked):
         found = _cycle(apply, precondition, r, bound, size, stop, batch)
         interrupted, asked = found.interrupted, found.asked
         try:
@@ -68,7 +69,9 @@ def gmres(
             r = tr.subtract(right, apply(x))
         except KeyboardInterrupt:
             interrupted = True
-    return SolverResult(x.reshape(b.shape), converged, apply.products, tr.norm(r, axis=0).reshape(batch), interrupted)
+    residuals = tr.norm(r, axis=0)
+    converged = bool(tr.all(residuals <= bound))  # not where they are NaN
+    return SolverResult(x.reshape(b.shape), converged, apply.products, residuals.reshape(batch), interrupted)
 
 
 class _Cycle(NamedTuple):
@@ -132,7 +135,8 @@ def _least_squares(h: tr.Tensor, start: tr.Tensor) -> tr.Tensor:
     """The shortest y with the least norm of start e₁ - h y, for each column; no step where h is zero."""
     if h.shape[1] == 0:
         return tr.zeros(h.shape[1:], dtype=h.dtype, placement=h.placement)
-    u, s, vh = svd(h)
+    with finite_images("gmres"):
+        u, s, vh = svd(h)
     small = tr.multiply(tr.max(s, axis=0, keepdims=True), h.shape[1] * EPS[h.dtype])
     inverse = tr.where(s > small, tr.divide(1.0, tr.where(s > small, s, 1.0)), 0.0)
     weights = tr.multiply(tr.multiply(tr.conj(u[0]), inverse), start)

@@ -14,7 +14,7 @@ import tensor_runtime as tr
 from tensor_linalg.decompositions.eigh import eigh
 from tensor_linalg.host import numbers, placed
 from tensor_linalg.iterative.basis import Basis
-from tensor_linalg.iterative.operators import EPS, LinearMap
+from tensor_linalg.iterative.operators import EPS, LinearMap, finite_images
 from tensor_linalg.iterative.results import Progress, Stop
 
 
@@ -165,7 +165,8 @@ class Lanczos:
         if self._found is not None:
             return self._found
         start = len(self._locked)
-        values, coefficients = eigh(self._h[start : self._count, start : self._count])
+        with finite_images(self.apply.operation):
+            values, coefficients = eigh(self._h[start : self._count, start : self._count])
         found: list[float] = numbers(values)
         last: list[float] = numbers(tr.abs(coefficients[-1]))
         order = sorted(range(len(found)), key=lambda position: self._order(found[position]))

@@ -8,7 +8,7 @@ import tensor_runtime as tr
 from tensor_core.errors import ShapeError
 from tensor_linalg.iterative.operators import LinearMap, Operator, Shape, adjoint_of, flat, over, parted
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
-from tensor_linalg.networks.truncation import number
+from tensor_linalg.operands import number
 
 
 def lsmr(
@@ -70,7 +70,7 @@ def lsmr(
         while True:
             active = tr.abs(zeta_bar) > bound
             if not tr.any(active):
-                converged = True
+                converged = bool(tr.all(tr.abs(zeta_bar) <= bound))  # not where they are NaN
                 break
             if stop.reached(apply.products, tr.abs(zeta_bar), batch):
                 break

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import tensor_runtime as tr
 from tensor_linalg.iterative.operators import LinearMap, Operator, flat, over, parted, started
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
+from tensor_linalg.operands import number
 from tensor_linalg.products import vecdot
 
 
@@ -46,6 +49,7 @@ def minres(
     def apply(x: tr.Tensor) -> tr.Tensor:
         return tr.subtract(given(x), tr.multiply(x, shift)) if shift else given(x)
 
+    shift = number("minres", "shift", shift, "a finite real number", -inf)
     right = flat(b, core, batch)
     stop = Stop("minres", tol, maxiter, callback, b.dtype, 0.5)
     x, r = started(given, right, x0)
@@ -63,7 +67,7 @@ def minres(
         while True:
             active = residuals > bound
             if not tr.any(active):
-                converged = True
+                converged = bool(tr.all(residuals <= bound))  # not where they are NaN
                 break
             if stop.reached(given.products, residuals, batch):
                 break

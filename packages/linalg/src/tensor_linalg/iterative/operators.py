@@ -7,7 +7,8 @@ are the trailing batch axes of what the caller sees; neither way is an element c
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from math import prod
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError
 from tensor_runtime.dispatch.arguments import whole
+from tensor_runtime.errors import NonFiniteError
 
 Operator = tr.Tensor | Callable[[tr.Tensor], tr.Tensor]
 Shape = tuple[int, ...]
@@ -81,6 +83,25 @@ class LinearMap:
         return applied
 
 
+@contextmanager
+def finite_images(operation: str, /) -> Iterator[None]:
+    """What a decomposition inside says of NaN and infinities becomes an error about the map, where they came from.
+
+    >>> with finite_images("demo"):
+    ...     raise NonFiniteError("eigh: ...")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tensor_runtime.errors.NonFiniteError: demo: the operator or the start holds NaN or an infinity, or products ...
+    """
+    try:
+        yield
+    except NonFiniteError:
+        raise NonFiniteError(
+            f"{operation}: the operator or the start holds NaN or an infinity, or products overflow; "
+            "accepted: finite images of finite tensors",
+            operation=operation,
+        ) from None
+
+
 def flat(x: tr.Tensor, core: Shape, batch: Shape, /) -> tr.Tensor:
     """[n], or [n, C] where there are batch axes.
 
@@ -123,8 +144,14 @@ def adjoint_of(operation: str, a: Any, adjoint: Any, /) -> Any:
     >>> adjoint_of("lsmr", tr.ones((2, 3)), None).shape
     (3, 2)
     """
-    if adjoint is not None:
+    if isinstance(adjoint, tr.Tensor) or callable(adjoint):
         return adjoint
+    if adjoint is not None:
+        raise ArgumentError(
+            f"{operation}: adjoint is a {type(adjoint).__name__}; accepted: a function from tensor to tensor, a tensor "
+            "that holds a matrix, or None",
+            operation=operation,
+        )
     if not isinstance(a, tr.Tensor):
         raise ArgumentError(f"{operation}: a function needs adjoint=, the function of its adjoint", operation=operation)
     half = a.rank // 2

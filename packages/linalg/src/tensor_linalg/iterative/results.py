@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError
 from tensor_linalg.iterative.operators import EPS
-from tensor_linalg.networks.truncation import number
+from tensor_linalg.operands import number
 from tensor_linalg.results import fields_text
 from tensor_runtime.dispatch.arguments import whole
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import tensor_runtime as tr
 from tensor_linalg.decompositions.svd import svd
 from tensor_linalg.iterative.eigsh import eigsh, start_vector
-from tensor_linalg.iterative.operators import Operator, adjoint_of
+from tensor_linalg.iterative.operators import Operator, adjoint_of, finite_images
 from tensor_linalg.iterative.results import Callback
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.results import fields_text
@@ -66,6 +66,7 @@ def svds(
 
     Raises:
         ShapeError, DTypeError, ArgumentError: what a function gave, or an option, does not fit.
+        NonFiniteError: what a function gave holds NaN or an infinity.
 
     Source: Golub and Van Loan, Matrix Computations, 4th ed., §10.4.
 
@@ -77,18 +78,19 @@ def svds(
     back = adjoint_of("svds", a, adjoint)
     start = start_vector("svds", a, x0, seed)
     forth, turn = _function(a), _function(back)
-    found = eigsh(
-        lambda x: turn(forth(x)),
-        start,
-        k=whole("svds", "k", k),
-        which="LA" if which == "LM" else "SA",
-        tol=tol,
-        maxiter=maxiter,
-        basis=basis,
-        multiplets=multiplets,
-        seed=seed,
-        callback=callback,
-    )
+    with finite_images("svds"):
+        found = eigsh(
+            lambda x: turn(forth(x)),
+            start,
+            k=whole("svds", "k", k),
+            which="LA" if which == "LM" else "SA",
+            tol=tol,
+            maxiter=maxiter,
+            basis=basis,
+            multiplets=multiplets,
+            seed=seed,
+            callback=callback,
+        )
     count = found.eigenvalues.size
     vectors = found.eigenvectors
     images = [forth(vectors[..., position]) for position in range(count)]

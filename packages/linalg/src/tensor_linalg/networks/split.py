@@ -6,13 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 import tensor_runtime as tr
-from tensor_core.errors import ArgumentError
+from tensor_core.errors import ArgumentError, shortened
 from tensor_linalg.decompositions import eigh, lq, polar, qr, rq, svd
 from tensor_linalg.networks.matricize import groups, matricized
 from tensor_linalg.networks.svd_truncated import truncated
 from tensor_linalg.networks.truncation import Truncation, kept, truncation
+from tensor_linalg.operands import holds, require_finite
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.results import fields_text
+from tensor_linalg.specs.composed import failing_as, floating
 from tensor_runtime.dispatch.arguments import choice, flag
 
 
@@ -106,9 +108,10 @@ def split(
     """
     choice("split", "method", method, tuple(_METHODS))
     decompose, accepted, truncates = _METHODS[method]
-    if absorb not in accepted:
+    side: Any = absorb
+    if not (side is None or isinstance(side, str)) or side not in accepted:
         listed = ", ".join(map(repr, accepted))
-        raise ArgumentError(f"split: absorb is {absorb!r}; accepted for method {method!r}: {listed}")
+        raise ArgumentError(f"split: absorb is {shortened(absorb)}; accepted for method {method!r}: {listed}")
     how = truncation(
         "split",
         max_rank=max_rank,
@@ -120,20 +123,31 @@ def split(
     )
     if not truncates and how != Truncation():
         raise ArgumentError(f"split: method {method!r} discards nothing; accepted with a truncation: 'svd' and 'eigh'")
-    if positive and method not in ("qr", "lq", "rq"):
+    if flag("split", "positive", positive) and method not in ("qr", "lq", "rq"):
         raise ArgumentError(f"split: positive beside method {method!r}; accepted with 'qr', 'lq' and 'rq'")
     if not isinstance(tensor, tr.Tensor):
         raise ArgumentError(f"split: found a {type(tensor).__name__}; accepted: a tensor")
     axes = groups("split", tensor.rank, left_axes, right_axes, batch_axes)
     matrix = matricized(tensor, axes)
-    checks, positive = flag("split", "check", check), flag("split", "positive", positive)
-    left, s, right, discarded = decompose(matrix, absorb, how, checks, positive)
+    checks = flag("split", "check", check)
+    rows, columns, batch = (tuple(tensor.shape[axis] for axis in group) for group in axes)
+    floating("split", tensor)
+    with failing_as("split", lambda i, j: (*_unraveled(i, rows), *_unraveled(j, columns)), "tensor"):
+        left, s, right, discarded = decompose(matrix, absorb, how, checks, positive)
     if discarded is None:
         discarded = tr.zeros(matrix.shape[2:], dtype=left.dtype.component, placement=left.placement)
-    rows, columns, batch = (tuple(tensor.shape[axis] for axis in group) for group in axes)
     left = tr.to_contiguous(left).reshape((*rows, left.shape[1], *batch))
     right = tr.to_contiguous(right).reshape((right.shape[0], *columns, *batch))
     return SplitResult(left, s, right, discarded)
+
+
+def _unraveled(number: int, extents: tuple[int, ...]) -> tuple[int, ...]:
+    """The indices of an element that was counted in column-major order."""
+    index = []
+    for extent in extents:
+        number, one = divmod(number, extent)
+        index.append(one)
+    return tuple(index)
 
 
 def _svd(a: tr.Tensor, absorb: str | None, how: Truncation, check: bool, positive: bool) -> Factors:
@@ -151,13 +165,22 @@ def _absorbed(u: tr.Tensor, s: tr.Tensor, vh: tr.Tensor, absorb: str | None) -> 
 def _eigh(a: tr.Tensor, absorb: str | None, how: Truncation, check: bool, positive: bool) -> Factors:
     """By the Gram matrix of the shorter side; what it does not give is the product with the matrix."""
     wide = a.shape[0] <= a.shape[1]
-    adjoint = mH(a)
-    weights, vectors = eigh(matmul(a, adjoint) if wide else matmul(adjoint, a), check=check)
-    rank, stay, discarded = kept(tr.copy(tr.sqrt(tr.maximum(weights, 0.0))[::-1]), how)
+    if check:
+        require_finite("split", "tensor", a)
+    scale = _scale(a)
+    near_one = a if scale is None else tr.multiply(a, tr.divide(1.0, scale))
+
+    def sized(x: tr.Tensor) -> tr.Tensor:
+        return x if scale is None else tr.multiply(x, scale)
+
+    adjoint = mH(near_one)
+    weights, vectors = eigh(matmul(near_one, adjoint) if wide else matmul(adjoint, near_one), check=False)
+    rank, stay, discarded = kept(sized(tr.copy(tr.sqrt(tr.maximum(weights, 0.0))[::-1])), how)
     isometry = tr.copy(vectors[:, ::-1][:, :rank])
-    carried = matmul(mH(isometry), a) if wide else matmul(a, isometry)
+    carried = matmul(mH(isometry), near_one) if wide else matmul(near_one, isometry)
     s = tr.norm(carried, axis=1 if wide else 0)  # exact to rounding of its own size, other than roots of eigenvalues
     unit = tr.divide(carried, tr.expand_dims(tr.where(s > 0, s, 1.0), 1 if wide else 0))
+    s, carried = sized(s), sized(carried)
     u, vh = (isometry, unit) if wide else (unit, mH(isometry))
     if how.renormalize:
         s = tr.copy(stay)
@@ -170,6 +193,17 @@ def _eigh(a: tr.Tensor, absorb: str | None, how: Truncation, check: bool, positi
 def _qr(a: tr.Tensor, absorb: str | None, how: Truncation, check: bool, positive: bool) -> Factors:
     q, r = qr(a, positive=positive, check=check)
     return q, None, r, None
+
+
+def _scale(a: tr.Tensor) -> tr.Tensor | None:
+    """The largest element of each matrix [B...], where squares of some would overflow or vanish."""
+    if not a.size:
+        return None
+    double = a.dtype.component is tr.F64
+    limit, least = (2.0**400, 2.0**-1020) if double else (2.0**40, 2.0**-120)
+    largest = tr.max(tr.abs(a), (0, 1))
+    far = tr.logical_or(largest > limit, tr.logical_and(largest < 1 / limit, largest > 0))
+    return tr.where(largest > 0, tr.maximum(largest, least), 1.0) if holds(tr.any(far)) else None
 
 
 def _lq(a: tr.Tensor, absorb: str | None, how: Truncation, check: bool, positive: bool) -> Factors:

@@ -8,6 +8,8 @@ import tensor_runtime as tr
 from tensor_linalg.decompositions.svd import SVDResult, svd
 from tensor_linalg.networks.truncation import Truncation, kept, truncation
 from tensor_linalg.results import fields_text
+from tensor_linalg.specs.composed import failing_as
+from tensor_runtime.dispatch.arguments import flag
 
 
 class TruncatedSVDResult(NamedTuple):
@@ -86,7 +88,9 @@ def svd_truncated(
         multiplets=multiplets,
         renormalize=renormalize,
     )
-    return truncated(svd(a, check=check), how)
+    check = flag("svd_truncated", "check", check)
+    with failing_as("svd_truncated"):
+        return truncated(svd(a, check=check), how)
 
 
 def truncated(whole: SVDResult, how: Truncation, /) -> TruncatedSVDResult:

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError, shortened
 from tensor_linalg.host import numbers
+from tensor_linalg.operands import number
 from tensor_runtime.dispatch.arguments import choice, flag, whole
 
 _EPS: Final[dict[tr.DType, float]] = {tr.F32: 2.0**-23, tr.F64: 2.0**-52}
@@ -56,7 +57,8 @@ def truncation(operation: str, /, **options: Any) -> Truncation:
             raise ArgumentError(f"{operation}: max_rank is {max_rank}; accepted: at least 1, or None")
     if cutoff is not None:
         cutoff = number(operation, "cutoff", cutoff)
-    if isinstance(how.norm, bool) or how.norm not in (1, 2, inf):
+    order: Any = how.norm
+    if not isinstance(order, (int, float)) or isinstance(order, bool) or order not in (1, 2, inf):
         raise ArgumentError(f"{operation}: norm is {shortened(how.norm)}; accepted: 1, 2 and inf", operation=operation)
     return Truncation(
         max_rank,
@@ -66,17 +68,6 @@ def truncation(operation: str, /, **options: Any) -> Truncation:
         choice(operation, "multiplets", how.multiplets, ("keep", "drop", "cut")),
         flag(operation, "renormalize", how.renormalize),
     )
-
-
-def number(operation: str, what: str, value: Any, /) -> float:
-    """A finite number from 0 on that a user wrote.
-
-    >>> number("split", "cutoff", 1)
-    1.0
-    """
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < inf:
-        return float(value)
-    raise ArgumentError(f"{operation}: {what} is {shortened(value)}; accepted: a number from 0 on", operation=operation)
 
 
 def kept(s: tr.Tensor, how: Truncation, /) -> Kept:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import NamedTuple
 
 from tensor_core.dtypes import I64
-from tensor_core.errors import ArgumentError, ShapeError, shortened
+from tensor_core.errors import ShapeError
 from tensor_core.shapes import broadcast_shapes
 from tensor_linalg.decompositions import eigh, qr, svd
-from tensor_linalg.operands import promoted, require_finite, require_regular, unit_of
+from tensor_linalg.operands import number, promoted, require_finite, require_regular, unit_of, with_batch
 from tensor_linalg.products import matmul, mH
+from tensor_linalg.results import fields_text
 from tensor_linalg.solving.triangular import substituted
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
 from tensor_runtime.dispatch.arguments import choice, flag
@@ -33,6 +33,9 @@ class LstsqResult(NamedTuple):
     residuals: Tensor
     rank: Tensor
     singular_values: Tensor | None
+
+    def __repr__(self) -> str:
+        return fields_text(self)
 
 
 def pinv(a: Tensor, /, *, rtol: float | Tensor | None = None, hermitian: bool = False, check: bool = True) -> Tensor:
@@ -153,7 +156,8 @@ def lstsq(
         inverted = expand_dims(where(kept, divide(1.0, values), 0.0), 0)
         solution = matmul(multiply(mH(vh), inverted), matmul(mH(u), sides))
         rank = sum(kept, 0)
-    missed = abs(subtract(sides, matmul(a, solution)))
+    near = matmul(a, solution)
+    missed = abs(subtract(with_batch(sides, 2, near.shape[2:]), near))
     residuals = sum(multiply(missed, missed), 0)
     if vector:
         solution, residuals = squeeze(solution, 1), squeeze(residuals, 0)
@@ -198,12 +202,7 @@ def _relative_tolerance(
                 shape=rtol.shape,
             )
         return cast(rtol, largest.dtype)
-    if type(rtol) not in (int, float) or not isfinite(rtol) or rtol < 0:
-        raise ArgumentError(
-            f"{operation}: rtol is {shortened(rtol)}; accepted: None, a number from 0 on, or a tensor",
-            operation=operation,
-        )
-    return float(rtol)
+    return number(operation, "rtol", rtol, "None, a number from 0 on, or a tensor")
 
 
 def _require_fitting(operation: str, a: Shape, b: Shape) -> None:

@@ -1,0 +1,157 @@
+"""What is no argument at all is refused by an error of this tree, whatever it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensor_linalg as tl
+import tensor_runtime as tr
+from tensor_core.errors import ArgumentError, ShapeError, SizeLimitError, TensorError
+
+_A = tr.tensor([[4.0, 1.0], [1.0, 3.0]])
+_B = tr.tensor([1.0, 2.0])
+_ARRAY: Any = np.eye(2)
+_HUGE = 10**400
+
+
+@pytest.mark.parametrize("name", ["svd", "qr", "eigh", "cholesky", "inv", "solve"])
+def test_an_array_as_check_is_refused(name: str) -> None:
+    with pytest.raises(ArgumentError, match="check is"):
+        getattr(tl, name)(*((_A, _B) if name == "solve" else (_A,)), check=_ARRAY)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: tl.qr(_A, mode=_ARRAY),
+        lambda: tl.svd(_A, driver=_ARRAY),
+        lambda: tl.svd(_A, gauge=_ARRAY),
+        lambda: tl.eigh(_A, gauge=_ARRAY),
+        lambda: tl.matrix_norm(_A, _ARRAY),
+        lambda: tl.cond(_A, _ARRAY),
+        lambda: tl.split(_A, 0, 1, absorb=_ARRAY),
+        lambda: tl.split(_A, 0, 1, positive=_ARRAY),
+        lambda: tl.svd_truncated(_A, norm=_ARRAY),
+        lambda: tl.minres(_A, _B, shift=_ARRAY),
+        lambda: tl.minres(_A, _B, shift=float("nan")),
+    ],
+)
+def test_an_array_or_a_nan_as_an_option_is_refused(call: Callable[[], Any]) -> None:
+    with pytest.raises(ArgumentError, match="accepted"):
+        call()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: tl.pinv(_A, rtol=_HUGE),
+        lambda: tl.qr_pivoted(_A, rtol=_HUGE),
+        lambda: tl.cg(_A, _B, tol=_HUGE),
+        lambda: tl.svd_truncated(_A, cutoff=_HUGE),
+        lambda: tl.eigsh(_A, sigma=_HUGE),
+        lambda: tl.expm_multiply(_A, _B, _HUGE),
+    ],
+)
+def test_an_int_beyond_every_float_is_refused(call: Callable[[], Any]) -> None:
+    with pytest.raises(ArgumentError, match="accepted"):
+        call()
+
+
+@pytest.mark.parametrize("rtol", [np.float64(0.5), 0.5])
+def test_a_number_of_numpy_is_a_tolerance(rtol: float) -> None:
+    assert tl.matrix_rank(tr.tensor([[1.0, 0.0], [0.0, 0.4]]), rtol=rtol).item() == 1
+
+
+@pytest.mark.parametrize("wrong", [None, 3, "x", _ARRAY, _A])
+def test_what_is_no_function_is_refused_before_anything_is_computed(wrong: Any) -> None:
+    with pytest.raises(ArgumentError, match="function is a"):
+        tl.funm(_A, wrong)
+    if wrong is not None and wrong is not _A:
+        with pytest.raises(ArgumentError, match="adjoint is a"):
+            tl.lsmr(_A, _B, adjoint=wrong)
+
+
+@pytest.mark.parametrize("wrong", [None, 3, "x", (), (1,), _ARRAY, _A, (_A, 3), (_A, _ARRAY[0])])
+def test_factors_that_are_none_are_refused(wrong: Any) -> None:
+    with pytest.raises(TensorError, match="lu_solve"):
+        tl.lu_solve(wrong, _B)
+
+
+@pytest.mark.parametrize("wrong", [None, 3, _A, lambda x: x])
+def test_a_product_of_what_is_no_sequence_is_refused(wrong: Any) -> None:
+    with pytest.raises(ArgumentError, match="multi_dot: found a"):
+        tl.multi_dot(wrong)
+
+
+def test_scalars_have_no_columns_to_append_to() -> None:
+    with pytest.raises(ShapeError, match="qr_append"):
+        tl.qr_append(tr.ones(()), tr.ones(()), tr.ones(()))
+
+
+def test_a_vandermonde_matrix_beyond_every_memory_is_refused_at_once() -> None:
+    with pytest.raises(SizeLimitError):
+        tl.vander(_B, 2**70)
+
+
+def test_gauges_and_drivers_may_be_strings_made_at_run_time() -> None:
+    raw, auto = "".join(["r", "aw"]), "".join(["au", "to"])
+    assert np.array_equal(tl.svd(_A, gauge=raw, driver=auto).u.to_numpy(), tl.svd(_A).u.to_numpy())
+    assert np.array_equal(tl.eigh(_A, gauge=raw)[1].to_numpy(), tl.eigh(_A)[1].to_numpy())
+
+
+def test_a_shift_that_is_an_eigenvalue_is_told_as_such() -> None:
+    with pytest.raises(tl.SingularMatrixError, match="eigsh: the matrix less sigma is exactly singular"):
+        tl.eigsh(tr.tensor([[1.0, 2.0], [2.0, 4.0]]), sigma=0.0)
+
+
+@pytest.mark.parametrize("result", [tl.slogdet(_A), tl.lstsq(_A, _B), tl.inv(_A, check="mask")])
+def test_results_print_one_field_after_the_other(result: Any) -> None:
+    lines = repr(result).split("\n")
+    assert lines[0] == f"{type(result).__name__}:"
+    assert [line.split(":")[0].strip() for line in lines if line.startswith("  ") and line[2] != " "] == [
+        *result._fields
+    ]
+
+
+@pytest.mark.parametrize("solver", [tl.cg, tl.minres, tl.gmres, tl.lsmr])
+def test_what_is_not_a_number_has_not_converged(solver: Callable[..., Any]) -> None:
+    options = {"adjoint": lambda x: x} if solver is tl.lsmr else {}
+    assert not solver(lambda x: x, tr.tensor([1.0, float("nan")]), maxiter=9, **options).converged
+
+
+@pytest.mark.parametrize("name", ["eigsh", "eigs", "svds", "gmres", "expm_multiply"])
+def test_maps_that_give_infinities_are_told_as_such(name: str) -> None:
+    options: dict[str, Any] = {"adjoint": lambda x: x} if name == "svds" else {}
+    with pytest.raises(tl.NonFiniteError, match=f"{name}: the operator or the start holds NaN"):
+        getattr(tl, name)(lambda x: x * float("inf"), tr.ones(3), **options)
+
+
+def test_residuals_of_a_batch_of_matrices_with_one_right_hand_side_are_each_matrix_its_own() -> None:
+    a, b = np.random.default_rng(0).standard_normal((4, 2, 4)), np.random.default_rng(1).standard_normal((4, 4))
+    found = tl.lstsq(tr.tensor(a), tr.tensor(b))
+    for k in range(4):
+        alone = np.linalg.lstsq(a[..., k], b, rcond=None)
+        assert np.allclose(found.solution.to_numpy()[..., k], alone[0])
+        assert np.allclose(found.residuals.to_numpy()[..., k], alone[1])
+
+
+@pytest.mark.parametrize("scale", [1e200, 1e-200, 1e-310])
+def test_gram_matrices_neither_overflow_nor_vanish(scale: float) -> None:
+    x = np.random.default_rng(0).standard_normal((4, 5)) * scale
+    found, expected = (tl.split(tr.tensor(x), 0, 1, method=method, max_rank=2) for method in ("eigh", "svd"))
+    assert np.allclose(found.s.to_numpy() / scale, expected.s.to_numpy() / scale, rtol=1e-4, atol=0)
+    assert abs(found.discarded.item() - expected.discarded.item()) < 1e-4
+
+
+@pytest.mark.parametrize("method", ["svd", "eigh", "qr", "lq", "rq", "polar"])
+def test_what_is_not_finite_is_named_by_its_place_in_the_tensor(method: str) -> None:
+    x = np.ones((2, 3, 4))
+    x[1, 2, 3] = np.nan
+    with pytest.raises(tl.NonFiniteError, match=r"split: operand tensor holds NaN or an infinity at .*\(1, 2, 3\)"):
+        tl.split(tr.tensor(x), (0, 1), 2, method=method)
+    with pytest.raises(tl.NonFiniteError, match=r"svd_truncated: operand a holds NaN or an infinity at .*\(1, 3\)"):
+        tl.svd_truncated(tr.tensor(x[:, 2]))
