@@ -48,7 +48,8 @@ def rows(folder: Path | None = None) -> Iterator[Row]:
             matrix = Operand((batch, extent, extent), kind)
             operands = (matrix, Operand((batch, extent, 1), "signed")) if operation == "solve" else (matrix,)
             alone, shared = bounds[min(most for most in bounds if most >= extent)]
-            targets = (Target(BEST, {1: alone, 2: shared}),)
+            against = ("numpy", "scipy") if batch == 1 else (BEST,)  # of one matrix PyTorch's MKL is only shown
+            targets = tuple(Target(peer, {1: alone, 2: shared}) for peer in against)
             moved = sum(operand.bytes for operand in operands) + int(results * matrix.bytes)
             limit = Limit(moved=moved, flops=cubes * extent**3 * batch)
             name = f"{operation} {extent}×{extent}×{batch}"
