@@ -108,10 +108,6 @@ INLINE void bidiagonal_sweep(Lane *d, Lane *e, Window window, Lane least, PlaneR
         below = pick(at_end, d[i + 1], below);
         link = pick(at_end, e[i], link);
     }
-    if (window.to >= 0) {
-        const Mask at_end = equal(window.last, broadcast(window.to));
-        smallest = pick(at_end & greater(smallest, size_of(d[window.to])), size_of(d[window.to]), smallest);
-    }
     Lane shift = smaller_value(above, link, below);
     const Lane ratio = shift / pick(equal(top, broadcast(0.0)), broadcast(1.0), top);
     /* A shift that changes nothing, or that a singular block does not need: with none its last value is found at once. */
