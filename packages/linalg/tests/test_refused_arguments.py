@@ -10,7 +10,9 @@ import pytest
 
 import tensor_linalg as tl
 import tensor_runtime as tr
-from tensor_core.errors import ArgumentError, ShapeError, SizeLimitError, TensorError
+from tensor_core.errors import ArgumentError, ShapeError, SizeLimitError, TensorError, UnsupportedOperationError
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.testing.simulated_device import SimulatedBackend
 
 _A = tr.tensor([[4.0, 1.0], [1.0, 3.0]])
 _B = tr.tensor([1.0, 2.0])
@@ -155,3 +157,38 @@ def test_what_is_not_finite_is_named_by_its_place_in_the_tensor(method: str) -> 
         tl.split(tr.tensor(x), (0, 1), 2, method=method)
     with pytest.raises(tl.NonFiniteError, match=r"svd_truncated: operand a holds NaN or an infinity at .*\(1, 3\)"):
         tl.svd_truncated(tr.tensor(x[:, 2]))
+
+
+def test_a_list_as_right_hand_side_is_refused_on_either_side() -> None:
+    right: Any = [1.0, 2.0]
+    for side in ("left", "right"):
+        with pytest.raises(TensorError, match="triangular_solve: found list"):
+            tl.triangular_solve(_A, right, side=side)
+
+
+@pytest.mark.parametrize("function", [tl.matrix_rank, tl.pinv])
+@pytest.mark.parametrize("rtol", [-1.0, float("nan"), float("inf")])
+def test_tolerances_in_a_tensor_are_looked_at(function: Callable[..., Any], rtol: float) -> None:
+    with pytest.raises(ArgumentError, match="negative or not finite"):
+        function(_A, rtol=tr.tensor(rtol))
+
+
+@pytest.mark.parametrize("function", [tl.orth, tl.null_space])
+def test_a_tolerance_is_looked_at_where_there_is_no_element(function: Callable[..., Any]) -> None:
+    with pytest.raises(ArgumentError, match="rtol is 'x'"):
+        function(tr.zeros((0, 3)), rtol="x")
+
+
+def test_a_matrix_whose_upper_triangle_is_read_is_said_to_be_so() -> None:
+    with pytest.raises(tl.NotPositiveDefiniteError, match="of which the upper triangle is read"):
+        tl.cholesky(tr.tensor([[1.0, 2.0], [0.0, 1.0]]), upper=True)
+
+
+def test_a_backend_that_cannot_look_at_values_is_told_of_and_not_taken_for_one_without_values() -> None:
+    poor = SimulatedBackend(tr.backend("cpu"), "blind", {"nonzero": "no such unit"})
+    tr.register_backend("blind", poor)
+    try:
+        with pytest.raises(UnsupportedOperationError, match="no such unit"):
+            tl.expm(tr.to(_A, poor.placement()))
+    finally:
+        registry.unregister("blind")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from math import nan, prod
 from typing import Any, Final, Literal, NamedTuple
 
-from tensor_core.dtypes import I32, Bool
+from tensor_core.dtypes import I32
 from tensor_linalg.operands import holds, with_batch
 from tensor_linalg.results import fields_text
 from tensor_linalg.specs.shapes import broadcast_batches
@@ -72,7 +72,7 @@ def masked(run: Run, operation: str, a: Tensor, b: Tensor | None = None) -> tupl
     if b is not None:
         harmless.append(zeros(b.shape[:2], dtype=b.dtype, placement=b.placement))
     clean = [
-        where(_over(ok, x.rank), x, _over(stand_in, x.rank)) if holds(any(logical_not(ok))) else x
+        where(ok, x, _as_batch(stand_in, x.rank)) if holds(any(logical_not(ok))) else x
         for ok, x, stand_in in zip(finite, operands, harmless, strict=True)
     ]
     good = finite[0] if b is None else logical_and(*(_spread(ok, batch) for ok in finite))
@@ -86,15 +86,15 @@ def masked(run: Run, operation: str, a: Tensor, b: Tensor | None = None) -> tupl
     status = where(good, status, full((), 1, dtype=I32, placement=a.placement))
     fine = equal(status, 0)
     if holds(any(logical_not(fine))):
-        found = tuple(where(_over(fine, one.rank), one, nan) for one in found)
+        found = tuple(where(fine, one, nan) for one in found)
     return found, status
 
 
-def _over(x: Tensor, rank: int) -> Tensor:
-    """Batch axes aligned at the last one already broadcast; a matrix gets axes for those of the batch."""
-    while x.dtype is not Bool and x.rank < rank:
-        x = expand_dims(x, x.rank)
-    return x
+def _as_batch(matrix: Tensor, rank: int) -> Tensor:
+    """One matrix with an axis of extent 1 for every batch axis of a tensor of that rank."""
+    while matrix.rank < rank:
+        matrix = expand_dims(matrix, matrix.rank)
+    return matrix
 
 
 def _spread(ok: Tensor, batch: Shape) -> Tensor:
@@ -110,7 +110,7 @@ def _alone(run: Run, operands: list[Tensor], harmless: list[Tensor]) -> tuple[tu
     try:
         return run(*operands), False
     except LinalgError:
-        return run(*(_over(one, x.rank) for one, x in zip(harmless, operands, strict=True))), True
+        return run(*(_as_batch(one, x.rank) for one, x in zip(harmless, operands, strict=True))), True
 
 
 def _in_parts(
@@ -128,7 +128,7 @@ def _in_parts(
             fine = equal(_status(blamed, length, part[0]), 0)
             found = run(
                 *(
-                    where(fine, x, _over(one, 3)) if x.rank > 2 else one if len(blamed) == length else x
+                    where(fine, x, _as_batch(one, 3)) if x.rank > 2 else one if len(blamed) == length else x
                     for x, one in zip(part, harmless, strict=True)
                 )
             )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal, overload
 
+from tensor_linalg.composed import failing_as, matrices
 from tensor_linalg.masking import Check, MaskedResult, masked
 from tensor_linalg.products import mH
-from tensor_linalg.specs.composed import failing_as, matrices
 from tensor_linalg.specs.decompositions import CHOLESKY
 from tensor_linalg.specs.shapes import matrix_axes
 from tensor_runtime.dispatch.arguments import flag
@@ -58,5 +58,5 @@ def cholesky(a: Tensor, /, *, upper: bool = False, check: Check = True) -> Tenso
     if upper is False or not flag("cholesky", "upper", upper):
         return execute_with_params(CHOLESKY, a, checked)
     matrices("cholesky", a, square=True)
-    with failing_as("cholesky", lambda row, column: (column, row)):
+    with failing_as("cholesky", lambda row, column: (column, row), instead=("lower", "upper")):
         return copy(mH(execute_with_params(CHOLESKY, mH(a), checked)))

@@ -7,13 +7,13 @@ from typing import Any, Literal, NamedTuple, overload
 from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_core.promotion import promote
 from tensor_core.shapes import broadcast_shapes
+from tensor_linalg.composed import failing_as, floating_form
 from tensor_linalg.decompositions.cholesky import cholesky
 from tensor_linalg.decompositions.gauges import RAW, turning
 from tensor_linalg.masking import Check, masked
 from tensor_linalg.operands import require_finite, with_batch
 from tensor_linalg.products import mH
 from tensor_linalg.results import fields_text
-from tensor_linalg.specs.composed import failing_as, floating
 from tensor_linalg.specs.decompositions import EIGH, EIGVALSH
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
 from tensor_runtime.dispatch.arguments import flag, wholes
@@ -148,8 +148,8 @@ def _masked(a: Tensor, b: Any, by_index: Any, by_value: Any, gauge: Any) -> Mask
 
 def _generalized(a: Tensor, b: Tensor, check: bool) -> tuple[Tensor, Tensor]:
     """By C = L⁻¹ A L⁻ᴴ with B = L Lᴴ."""
-    size, batch_a = square_axes("eigh", floating("eigh", a, "operand a").shape)
-    size_b, batch_b = square_axes("eigh", floating("eigh", b, "operand b").shape)
+    size, batch_a = square_axes("eigh", floating_form("eigh", a, "operand a").shape)
+    size_b, batch_b = square_axes("eigh", floating_form("eigh", b, "operand b").shape)
     if size != size_b:
         raise ShapeError(
             f"eigh: a of shape {a.shape} and b of shape {b.shape} differ in N; accepted: one size of matrices",

@@ -7,9 +7,9 @@ from typing import Any, Literal, NamedTuple, overload
 from tensor_core.dtypes import Bool
 from tensor_core.errors import ArgumentError, ShapeError
 from tensor_core.promotion import promote
+from tensor_linalg.composed import failing_as, floating_form, matrices
 from tensor_linalg.operands import require_regular, with_batch
 from tensor_linalg.results import fields_text
-from tensor_linalg.specs.composed import failing_as, floating, matrices
 from tensor_linalg.specs.decompositions import LU_COMPLETE, LU_FACTOR
 from tensor_linalg.specs.solving import solve_shape
 from tensor_runtime.dispatch.arguments import choice, flag
@@ -177,7 +177,7 @@ def lu_solve(
         )
     packed, permutation = factors
     transposes, conjugates = flag("lu_solve", "transpose", transpose), flag("lu_solve", "conjugate", conjugate)
-    form_a, form_b = floating("lu_solve", packed, "operand lu"), floating("lu_solve", b, "operand b")
+    form_a, form_b = floating_form("lu_solve", packed, "operand lu"), floating_form("lu_solve", b, "operand b")
     shape = solve_shape("lu_solve", form_a.shape, form_b.shape, True)
     if unwrap("lu_solve", permutation)[0].shape != form_a.shape[1:]:
         raise ShapeError(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, overload
 
+from tensor_linalg.composed import matrices
 from tensor_linalg.decompositions.gauges import with_positive_diagonal
 from tensor_linalg.masking import Check, masked
 from tensor_linalg.results import fields_text
-from tensor_linalg.specs.composed import matrices
 from tensor_linalg.specs.decompositions import QR, QR_COMPLETE
 from tensor_linalg.specs.shapes import matrix_axes
 from tensor_runtime.dispatch.arguments import choice, flag

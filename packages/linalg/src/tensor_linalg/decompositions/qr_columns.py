@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from tensor_core.dtypes import I64
 from tensor_core.errors import DTypeError, ShapeError
+from tensor_linalg.composed import floating_form, matrices
 from tensor_linalg.decompositions.qr import QRResult
 from tensor_linalg.operands import number, unit_of
 from tensor_linalg.products import matvec, mH
 from tensor_linalg.results import fields_text
-from tensor_linalg.specs.composed import floating, matrices
 from tensor_linalg.specs.decompositions import QR_PIVOTED
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_many
@@ -113,7 +113,7 @@ def qr_append(q: Tensor, r: Tensor, columns: Tensor, /) -> QRResult:
     >>> q.to_numpy().tolist(), r.to_numpy().tolist()
     ([[1.0, 0.0], [0.0, 1.0]], [[2.0, 3.0], [0.0, 4.0]])
     """
-    forms = [floating("qr_append", x, name) for x, name in ((q, "q"), (r, "r"), (columns, "columns"))]
+    forms = [floating_form("qr_append", x, name) for x, name in ((q, "q"), (r, "r"), (columns, "columns"))]
     fits = all(form.rank >= 2 and form.shape[2:] == forms[0].shape[2:] for form in forms)
     if not fits or r.shape[0] != q.shape[1] or columns.shape[0] != q.shape[0] or q.shape[1] > q.shape[0]:
         raise ShapeError(

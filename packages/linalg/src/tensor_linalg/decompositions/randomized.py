@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from tensor_core.errors import ArgumentError
+from tensor_linalg.composed import failing_as, matrices
 from tensor_linalg.decompositions.eigh import EighResult, eigh, hermitian_of_lower
 from tensor_linalg.decompositions.qr import qr
 from tensor_linalg.decompositions.svd import SVDResult, svd
 from tensor_linalg.operands import require_finite
 from tensor_linalg.products import matmul, mH
-from tensor_linalg.specs.composed import failing_as, matrices
 from tensor_runtime.dispatch.arguments import flag, whole
 from tensor_runtime.ops.arithmetic import abs
 from tensor_runtime.ops.gather_scatter import take_along_axis

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from tensor_linalg.composed import Index, failing_as, matrices
 from tensor_linalg.decompositions.qr import MODES, QRResult, qr
 from tensor_linalg.products import mH
 from tensor_linalg.results import fields_text
-from tensor_linalg.specs.composed import Index, failing_as, matrices
 from tensor_runtime.dispatch.arguments import choice, flag
 from tensor_runtime.ops.views import copy
 from tensor_runtime.tensors.tensor import Tensor

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tensor_linalg.composed import matrices
 from tensor_linalg.results import fields_text
-from tensor_linalg.specs.composed import matrices
 from tensor_linalg.specs.decompositions import HESSENBERG, SCHUR
 from tensor_runtime.dispatch.arguments import choice, flag
 from tensor_runtime.dispatch.call import execute_many

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, Final, Literal, NamedTuple, overload
 
 from tensor_core.errors import ArgumentError
+from tensor_linalg.composed import failing_as, matrices
 from tensor_linalg.decompositions.gauges import RAW, turning
 from tensor_linalg.masking import Check, masked
 from tensor_linalg.products import matmul, mH, mT
 from tensor_linalg.results import fields_text
-from tensor_linalg.specs.composed import failing_as, matrices
 from tensor_linalg.specs.decompositions import QR, SVD, SVD_FULL, SVDVALS
 from tensor_linalg.specs.shapes import matrix_axes
 from tensor_runtime.dispatch.arguments import choice, flag

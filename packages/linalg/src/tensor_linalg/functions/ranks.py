@@ -5,7 +5,7 @@ from __future__ import annotations
 from tensor_core.dtypes import I64
 from tensor_core.errors import ShapeError
 from tensor_linalg.decompositions import eigvalsh, svd, svdvals
-from tensor_linalg.operands import floating, require_finite
+from tensor_linalg.operands import floating, number, require_finite
 from tensor_linalg.products import mH
 from tensor_linalg.solving.least_squares import counted
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
@@ -83,7 +83,7 @@ def orth(a: Tensor, /, *, rtol: float | None = None, check: bool = True) -> Tens
     >>> abs(orth(tr.tensor([[1.0, 1.0], [0.0, 0.0]]))).to_numpy().round(12).tolist()
     [[1.0], [0.0]]
     """
-    _prepare("orth", a, check)
+    _prepare("orth", a, check, rtol)
     if 0 in a.shape:
         return zeros((a.shape[0], 0), dtype=a.dtype, placement=a.placement)
     u, s, _ = svd(a, check=False)
@@ -113,7 +113,7 @@ def null_space(a: Tensor, /, *, rtol: float | None = None, check: bool = True) -
     >>> abs(null_space(tr.tensor([[1.0, 0.0]]))).to_numpy().round(12).tolist()
     [[0.0], [1.0]]
     """
-    _prepare("null_space", a, check)
+    _prepare("null_space", a, check, rtol)
     rows, columns = a.shape
     if 0 in a.shape:
         return eye(columns, dtype=a.dtype, placement=a.placement)
@@ -124,7 +124,7 @@ def null_space(a: Tensor, /, *, rtol: float | None = None, check: bool = True) -
     return copy(mH(vh[rank:]))
 
 
-def _prepare(operation: str, a: Tensor, check: bool) -> None:
+def _prepare(operation: str, a: Tensor, check: bool, rtol: float | None) -> None:
     if unwrap(operation, a)[0].rank != 2:
         raise ShapeError(
             f"{operation}: operand of shape {a.shape}; accepted: one matrix [M, N], without batch axes",
@@ -132,5 +132,7 @@ def _prepare(operation: str, a: Tensor, check: bool) -> None:
             shape=a.shape,
         )
     floating(operation, a)
+    if rtol is not None and not isinstance(rtol, Tensor):
+        number(operation, "rtol", rtol, "None or a number from 0 on")
     if flag(operation, "check", check):
         require_finite(operation, "a", a)

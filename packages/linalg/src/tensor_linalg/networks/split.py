@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError, shortened
+from tensor_linalg.composed import failing_as, floating_form
 from tensor_linalg.decompositions import eigh, lq, polar, qr, rq, svd
 from tensor_linalg.networks.matricize import groups, matricized
 from tensor_linalg.networks.svd_truncated import truncated
@@ -14,7 +15,6 @@ from tensor_linalg.networks.truncation import Truncation, kept, truncation
 from tensor_linalg.operands import holds, require_finite
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.results import fields_text
-from tensor_linalg.specs.composed import failing_as, floating
 from tensor_runtime.dispatch.arguments import choice, flag
 
 
@@ -131,7 +131,7 @@ def split(
     matrix = matricized(tensor, axes)
     checks = flag("split", "check", check)
     rows, columns, batch = (tuple(tensor.shape[axis] for axis in group) for group in axes)
-    floating("split", tensor)
+    floating_form("split", tensor)
     with failing_as("split", lambda i, j: (*_unraveled(i, rows), *_unraveled(j, columns)), "tensor"):
         left, s, right, discarded = decompose(matrix, absorb, how, checks, positive)
     if discarded is None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import tensor_runtime as tr
+from tensor_linalg.composed import failing_as
 from tensor_linalg.decompositions.svd import SVDResult, svd
 from tensor_linalg.networks.truncation import Truncation, kept, truncation
 from tensor_linalg.results import fields_text
-from tensor_linalg.specs.composed import failing_as
 from tensor_runtime.dispatch.arguments import flag
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tensor_core.dtypes import I64
-from tensor_core.errors import ShapeError
+from tensor_core.errors import ArgumentError, ShapeError
 from tensor_core.shapes import broadcast_shapes
 from tensor_linalg.decompositions import eigh, qr, svd
-from tensor_linalg.operands import number, promoted, require_finite, require_regular, unit_of, with_batch
+from tensor_linalg.operands import holds, number, promoted, require_finite, require_regular, unit_of, with_batch
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.results import fields_text
 from tensor_linalg.solving.triangular import substituted
@@ -17,10 +17,12 @@ from tensor_runtime.dispatch.arguments import choice, flag
 from tensor_runtime.dispatch.conversion import cast
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.arithmetic import abs, divide, multiply, subtract
-from tensor_runtime.ops.comparison import equal, greater
+from tensor_runtime.ops.comparison import equal, greater, greater_equal
 from tensor_runtime.ops.creation import full, zeros
 from tensor_runtime.ops.diagonals import extract_diagonal
+from tensor_runtime.ops.logic import logical_and, logical_not
 from tensor_runtime.ops.reduction import any, max, sum
+from tensor_runtime.ops.rounding import isfinite
 from tensor_runtime.ops.selection import where
 from tensor_runtime.ops.views import expand_dims, squeeze
 from tensor_runtime.tensors.tensor import Tensor, unwrap
@@ -201,7 +203,13 @@ def _relative_tolerance(
                 operation=operation,
                 shape=rtol.shape,
             )
-        return cast(rtol, largest.dtype)
+        given = cast(rtol, largest.dtype)
+        if holds(any(logical_not(logical_and(greater_equal(given, 0.0), isfinite(given))))):
+            raise ArgumentError(
+                f"{operation}: rtol holds a number that is negative or not finite; accepted: numbers from 0 on",
+                operation=operation,
+            )
+        return given
     return number(operation, "rtol", rtol, "None, a number from 0 on, or a tensor")
 
 

@@ -12,7 +12,7 @@ from tensor_runtime.ops.diagonals import extract_diagonal
 from tensor_runtime.ops.reduction import any
 from tensor_runtime.ops.views import copy, expand_dims, squeeze
 from tensor_runtime.primitives.linalg import triangular_solve as substitute
-from tensor_runtime.tensors.tensor import Tensor
+from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 
 def triangular_solve(
@@ -77,7 +77,7 @@ def triangular_solve(
         raise ArgumentError(f"{operation}: both transpose and adjoint; accepted: one of them", operation=operation)
     if choice(operation, "side", side, ("left", "right")) == "left":
         return substituted(operation, a, b, lower, transpose or adjoint, adjoint, unit_diagonal, check)
-    if b.rank < 2:
+    if unwrap(operation, b)[0].rank < 2:
         raise ShapeError(
             f"{operation}: b of shape {b.shape} has no rows; accepted: [M, N, B...] for side='right'",
             operation=operation,

@@ -48,15 +48,15 @@ class LinalgSpec(OpSpec):
         return super().common_dtype(operands)
 
 
-def require_floating(operation: str, dtypes: Sequence[DType], /) -> None:
-    """Raise unless each operand's dtype is F32, F64, C32 or C64.
+def require_floating(operation: str, dtypes: Sequence[DType], named: str = "", /) -> None:
+    """Raise unless each operand's dtype is F32, F64, C32 or C64; ``named`` is what an error calls a single one.
 
     >>> from tensor_core import F64
     >>> require_floating("svd", [F64])
     """
     for position, dtype in enumerate(dtypes):
         if dtype not in FLOATING:
-            which = "operand" if len(dtypes) == 1 else f"operand {'ab'[position]}"
+            which = named or ("operand" if len(dtypes) == 1 else f"operand {'ab'[position]}")
             raise DTypeError(
                 f"{operation}: {which} is {dtype}; accepted: C32, C64, F32, F64; convert(x, F64) first",
                 operation=operation,

@@ -5,13 +5,13 @@ Bounds are those of the public functions; what is called costs more than a kerne
 
 from __future__ import annotations
 
+from tensor_linalg.composed import failing_as
 from tensor_linalg.contracts.common import CheckParams
 from tensor_linalg.decompositions.eig import eig
 from tensor_linalg.decompositions.eigh import eigh
 from tensor_linalg.decompositions.qr import qr
 from tensor_linalg.decompositions.svd import completed, svd
 from tensor_linalg.products import mT
-from tensor_linalg.specs.composed import failing_as
 from tensor_runtime.ops.creation import eye
 from tensor_runtime.ops.joining import concatenate
 from tensor_runtime.ops.views import broadcast_in_dim, copy

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from tensor_core.dtypes import FLOATING
-from tensor_core.errors import DTypeError
+from tensor_linalg.specs.linalg_spec import require_floating
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
 from tensor_runtime.errors import LinalgError, NonFiniteError
 from tensor_runtime.form import Form, Shape
@@ -26,36 +25,36 @@ def matrices(operation: str, a: Tensor, /, *, square: bool = False) -> tuple[int
     >>> matrices("rq", zeros((2, 3, 7)))
     (2, 3, (7,))
     """
-    form = floating(operation, a)
+    form = floating_form(operation, a)
     if square:
         size, batch = square_axes(operation, form.shape)
         return size, size, batch
     return matrix_axes(operation, form.shape)
 
 
-def floating(operation: str, a: Tensor, which: str = "operand", /) -> Form:
+def floating_form(operation: str, a: Tensor, which: str = "operand", /) -> Form:
     """The form of an operand, which must be floating or complex.
 
     Raises:
         DTypeError: an integer or Bool tensor.
 
     >>> from tensor_runtime.ops.creation import zeros
-    >>> floating("rq", zeros(3)).shape
+    >>> floating_form("rq", zeros(3)).shape
     (3,)
     """
     form, _ = unwrap(operation, a)
-    if form.dtype not in FLOATING:
-        raise DTypeError(
-            f"{operation}: {which} is {form.dtype}; accepted: C32, C64, F32, F64; convert(x, F64) first",
-            operation=operation,
-            dtype=form.dtype,
-        )
+    require_floating(operation, [form.dtype], which)
     return form
 
 
 @contextmanager
 def failing_as(
-    operation: str, element: Callable[[int, int], Index] | None = None, operand: str = "a", /
+    operation: str,
+    element: Callable[[int, int], Index] | None = None,
+    operand: str = "a",
+    /,
+    *,
+    instead: tuple[str, str] | None = None,
 ) -> Iterator[None]:
     """Errors of what is called inside bear this operation's name, and name elements of its own operand.
 
@@ -64,6 +63,7 @@ def failing_as(
         element: from the row and column of the operand that was given to the operation inside to those of the user's;
             None where they are the same.
         operand: the user's name of what is given to the operation inside.
+        instead: a word of the error that is untrue of the user's operand, and what is true.
 
     >>> with failing_as("lq", lambda i, j: (j, i)):
     ...     raise NonFiniteError("qr: ...", element_index=(0, 1))  # doctest: +ELLIPSIS
@@ -73,11 +73,15 @@ def failing_as(
     try:
         yield
     except LinalgError as error:
-        raise _renamed(operation, error, element, operand) from None
+        raise _renamed(operation, error, element, operand, instead or ("", "")) from None
 
 
 def _renamed(
-    operation: str, error: LinalgError, element: Callable[[int, int], Index] | None, operand: str
+    operation: str,
+    error: LinalgError,
+    element: Callable[[int, int], Index] | None,
+    operand: str,
+    instead: tuple[str, str],
 ) -> LinalgError:
     facts = vars(error)
     index, batch = facts.get("element_index"), facts.get("batch_index", ())
@@ -87,6 +91,8 @@ def _renamed(
         return _not_finite(operation, operand, index, batch)
     told = f"{operation}:" if operand == "a" else f"{operation}: of operand {operand},"
     message = str(error).replace(f"{facts.get('operation')}:", told, 1)
+    if instead[0]:
+        message = message.replace(*instead)
     return type(error)(message, **{**facts, "operation": operation})
 
 
