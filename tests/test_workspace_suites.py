@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -55,20 +56,20 @@ def test_two_suites_run_at_once(tmp_path: Path) -> None:
 def test_a_failure_stops_no_other_suite_and_is_named_at_the_end(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def unbuilt() -> Suite:
-        raise OSError("the compiler is gone")
+    def unbuilt(name: str) -> Suite:
+        raise OSError(f"the compiler of {name} is gone")
 
     jobs = [
         program("good", "print('fine')"),
         program("bad", "raise SystemExit(3)"),
-        unbuilt,
+        partial(unbuilt, "kernels"),
         program("late", "print(7)"),
     ]
 
     assert run_all(jobs, tmp_path) == 3
 
     said = capsys.readouterr().out
-    assert "the compiler is gone" in said and "\n7\n" in said
+    assert "the compiler of kernels is gone" in said and "\n7\n" in said
     assert said.splitlines()[-2:] == ["FAILED with status 3: bad", "FAILED with status 1: unbuilt"]
 
 
@@ -92,7 +93,7 @@ def test_a_signal_ends_every_suite_and_what_it_started(tmp_path: Path, number: s
     said, _ = running.communicate(timeout=60)
 
     assert running.returncode == 130
-    assert said == "\ninterrupted; every suite was ended\n"
+    assert said == "\ninterrupted; every suite was ended, and what is being built is waited for\n"
     for process in map(int, (tmp_path / "ids").read_text().split()[:2]):
         assert is_gone(process)
 

@@ -16,6 +16,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import Final, NamedTuple
@@ -87,7 +88,8 @@ class Processes:
         with self._lock:
             self._ended = True
             for process in self._running:
-                os.killpg(process.pid, signal.SIGKILL)
+                with suppress(ProcessLookupError):  # it has ended by itself, and nobody has said so yet
+                    os.killpg(process.pid, signal.SIGKILL)
 
 
 def run_all(jobs: Sequence[Job], logs: Path = LOGS, workers: int = 2) -> int:
@@ -113,7 +115,7 @@ def run_all(jobs: Sequence[Job], logs: Path = LOGS, workers: int = 2) -> int:
             _show(outcomes[-1])
     except KeyboardInterrupt:
         processes.end()
-        print("\ninterrupted; every suite was ended", flush=True)
+        print("\ninterrupted; every suite was ended, and what is being built is waited for", flush=True)
         return 130
     finally:
         pool.shutdown(cancel_futures=True)
@@ -134,7 +136,8 @@ def _outcome(job: Job, processes: Processes, log: Path) -> Outcome:
         said = log.read_text(encoding="utf-8", errors="replace")
         return Outcome(suite.what, status, said, time.perf_counter() - start)
     except Exception:  # building failed
-        return Outcome(getattr(job, "__name__", "a suite"), 1, traceback.format_exc(), time.perf_counter() - start)
+        name = getattr(getattr(job, "func", job), "__name__", "a suite")  # of a partial, that of its function
+        return Outcome(name, 1, traceback.format_exc(), time.perf_counter() - start)
 
 
 def _waited_for(future: Future[Outcome]) -> Outcome:

@@ -98,19 +98,17 @@ static Matrix diagonal_read(const char *array, Index number, Index side) {
     return matrix;
 }
 
-static const LaneKernels *kernels_of(Routine routine) {
-    const bool has_parts = type == C32 || type == C64;
-    if (is_system(routine) || routine == INV || routine == DET)
-        return has_parts ? SIMD_CHOICE(linalg_lu_complex) : SIMD_CHOICE(linalg_lu_real);
-    return has_parts ? SIMD_CHOICE(linalg_complex) : SIMD_CHOICE(linalg_real);
-}
-
 static bool is_rectangular(Routine routine) { return routine == QR || routine == SVD || routine == SVDVALS; }
 
 /* Well conditioned: positive definite where that is asked for, or diagonally dominant. */
 static Matrix operand_drawn(Routine routine, Index rows, Index columns) {
     Matrix matrix = random_matrix(rows, columns);
-    if (is_rectangular(routine)) return matrix;
+    if (is_rectangular(routine)) { /* of any rank: sometimes a column is the one before, or zero */
+        for (Index j = 0; one_in(3) && j < columns; j++)
+            for (Index i = 0; one_in(2) && i < rows; i++)
+                matrix.at[j * rows + i] = j > 0 && one_in(2) ? matrix.at[(j - 1) * rows + i] : 0;
+        return matrix;
+    }
     if (routine == CHOLESKY || routine == EIGH || routine == EIGVALSH) {
         const Matrix other = adjoint(&matrix);
         matrix = product(&matrix, &other);
@@ -196,11 +194,11 @@ void fuzz_batches(void) {
     static const ElementType TYPES[] = {F32, F64, C32, C64};
     type = TYPES[draw(0, 3)];
     const Routine routine = (Routine)draw(0, ROUTINES - 1);
-    const LaneKernels *kernels = kernels_of(routine);
+    const LaneKernels *kernels = lane_kernels(routine, type == C32 || type == C64);
     /* Determinants of larger matrices leave the range of F32. */
     const Index most = one_in(8) && routine != DET ? LARGEST_SIDE : LARGEST_JACOBI_SIDE;
-    const Index m = draw(2, one_in(3) ? most : 6), right = draw(1, most);
-    const Index n = !is_rectangular(routine) || one_in(3) ? m : draw(2, most), side = m > n ? m : n, k = smaller(m, n);
+    const Index m = draw(1, one_in(3) ? most : 6), right = draw(1, most);
+    const Index n = !is_rectangular(routine) || one_in(3) ? m : draw(1, most), side = m > n ? m : n, k = smaller(m, n);
     const LaneProblem problem = {(int)m, (int)n, right, type == F32 || type == C32};
     const Index groups = draw(1, 2), count = groups * kernels->width, item = ELEMENT_BYTES[type];
     char *const operands[] = {room_for(count * m * n * item), room_for(count * m * right * item)};

@@ -109,9 +109,11 @@ static PyObject *bind_copied(PyObject *module, PyObject *const *arguments, Py_ss
     }
     double nanoseconds = inner->nanoseconds, shared_from = inner->shared_from;
     size_t workspace = inner->workspace_bytes + (last == NULL ? 0 : inner->result->bytes);
+    size_t kept = sizeof *plan + sizeof *inner + inner->more_bytes;
     for (int i = 0; i < COPIES; i++) {
         if (plan->copies[i] == NULL) continue;
         nanoseconds += kernel_of(plan->copies[i])->nanoseconds;
+        kept += sizeof(Kernel) + kernel_of(plan->copies[i])->more_bytes;
         if (i != COPY_RESULT) workspace += kernel_of(plan->copies[i])->result->bytes;
     }
     PyObject *kernel =
@@ -119,7 +121,6 @@ static PyObject *bind_copied(PyObject *module, PyObject *const *arguments, Py_ss
     kernel = kernel_with_operands(kernel_shared_from(kernel, shared_from), operands, MOST_READ);
     if (kernel == NULL) return NULL;
     ((Kernel *)kernel)->workspace_bytes = workspace;
-    const size_t kept = sizeof *plan + inner->more_bytes;
     return kernel_with_tables(kernel, (long long)(kept / sizeof(int64_t)));
 }
 

@@ -19,7 +19,7 @@ enum { ALIGNMENT = 64, CLASSES = 4 * 64, POISON = 0xDB };
 enum { CACHED_SCRATCH = 1 << 14 };
 /* Bytes. Of small buffers at most the second is kept. Spans that are kept make, with all that is used, at most what was
  * in use at one time, a 32nd of that and ALLOCATOR_SPARE. */
-enum { FIRST_LIMIT = 1 << 28, SMALL_KEPT = 1 << 25, SPARE_SHARE = 32 };
+enum { FIRST_LIMIT = 1 << 28, SMALL_KEPT = 1 << 25 };
 
 typedef struct Kept Kept;
 struct Kept {
@@ -128,7 +128,7 @@ static Dropped make_room(int64_t bytes, int64_t spare) {
     Dropped dropped = {NULL, NULL};
     const int64_t used = allocator.stats.used_bytes + bytes;
     const int64_t peak = used > allocator.stats.peak_bytes ? used : allocator.stats.peak_bytes;
-    const int64_t most = peak + peak / SPARE_SHARE + spare;
+    const int64_t most = peak + peak / ALLOCATOR_SPARE_SHARE + spare;
     drop_spans(&dropped, used + allocator.stats.kept_bytes - allocator.small_bytes - most);
     return dropped;
 }

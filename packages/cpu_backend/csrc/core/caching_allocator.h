@@ -24,7 +24,8 @@ typedef struct {
 enum {
     ALLOCATOR_SMALLEST = 1 << 16, /* bytes; the system's allocator is as fast below, and keeps what it has */
     ALLOCATOR_LARGE = 1 << 20,    /* whole grains from here on */
-    ALLOCATOR_SPARE = 1 << 24     /* kept beside what was in use at one time */
+    ALLOCATOR_SPARE = 1 << 24,    /* kept beside what was in use at one time, */
+    ALLOCATOR_SPARE_SHARE = 32    /* and such a part of that */
 };
 
 /* A buffer of at least so many bytes with any contents, or NULL. */

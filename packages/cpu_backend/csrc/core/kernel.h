@@ -1,6 +1,6 @@
 /* The kernel object: what bind returns for one combination of forms.
  *
- * A callable of arrays (those for tiny operands take Python numbers, too) without attributes; its repr tells its name.
+ * A callable of arrays (those for tiny operands take Python numbers, too) with one attribute, workspace_bytes; its repr tells its name.
  * The plan behind it is a C structure made once by the topic that made the kernel, and never changed afterwards, so
  * that any number of threads may call it at once. The garbage collector does not look into kernels: a Python object in
  * a plan, such as the fallback, must not refer to the kernel, or neither is ever freed.

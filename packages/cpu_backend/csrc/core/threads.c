@@ -5,8 +5,8 @@
  * anything to wait for. So a worker that does not get to run, for another process has the processor, costs nothing.
  *
  * Waking a sleeping thread takes the scheduler from 20 microseconds to some hundreds, which is as long as many a job. A
- * worker therefore looks for the next job for a while before it sleeps, provided that it has a processor which its
- * caller does not need; so does a caller who waits for the last ranges. Steps of a contraction follow each other
+ * worker therefore looks for the next job for a while before it sleeps, provided that it is known (on Linux) to have a
+ * processor which its caller does not need; so does a caller who waits for the last ranges. Steps of a contraction follow each other
  * within that while, and a program that computes nothing uses no processor.
  *
  * A scheduler may queue a worker behind the thread that wakes it, on one processor, though another one is idle, and

@@ -149,12 +149,6 @@ static int routine_read(PyObject *name) {
     return routine;
 }
 
-static const LaneKernels *kernels_for(Routine routine, bool has_parts) {
-    if (is_system(routine) || routine == INV || routine == DET)
-        return has_parts ? SIMD_CHOICE(linalg_lu_complex) : SIMD_CHOICE(linalg_lu_real);
-    return has_parts ? SIMD_CHOICE(linalg_complex) : SIMD_CHOICE(linalg_real);
-}
-
 /* Nanoseconds that a group takes, roughly; only ever compared with WORTH_A_THREAD. */
 static Index group_time(Routine routine, const LaneProblem *problem) {
     const Index side = problem->rows > problem->columns ? problem->rows : problem->columns;
@@ -250,7 +244,7 @@ static PyObject *bind_batched_simd(PyObject *module, PyObject *arguments, PyObje
         return PyErr_Format(PyExc_ValueError, "%S: no lanes for %d x %d matrices of %S", name, m, n, type_name);
     BatchedPlan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) return PyErr_NoMemory();
-    const LaneKernels *kernels = kernels_for((Routine)routine, type == C32 || type == C64);
+    const LaneKernels *kernels = lane_kernels((Routine)routine, type == C32 || type == C64);
     plan->problem = (LaneProblem){m, n, right, type == F32 || type == C32};
     plan->routine = kernels->routines[routine];
     plan->width = kernels->width;

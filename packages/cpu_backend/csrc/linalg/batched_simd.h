@@ -91,4 +91,11 @@ SIMD_TABLE(LaneKernels, linalg_complex);
 SIMD_TABLE(LaneKernels, linalg_lu_real); /* solve, inv, det and substitutions */
 SIMD_TABLE(LaneKernels, linalg_lu_complex);
 
+/* Those that have the routine, for this processor. */
+static inline const LaneKernels *lane_kernels(Routine routine, bool has_parts) {
+    if (is_system(routine) || routine == INV || routine == DET)
+        return has_parts ? SIMD_CHOICE(linalg_lu_complex) : SIMD_CHOICE(linalg_lu_real);
+    return has_parts ? SIMD_CHOICE(linalg_complex) : SIMD_CHOICE(linalg_real);
+}
+
 #endif

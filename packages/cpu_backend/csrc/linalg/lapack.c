@@ -21,13 +21,18 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-static const int RESULT_COUNTS[ROUTINES] = {1, 1, 1, 1, 2, 2, 3, 1, 1};
+static const int RESULT_COUNTS[LAPACK_ROUTINES] = {[CHOLESKY] = 1, [SOLVE] = 1, [INV] = 1,      [DET] = 1,    [QR] = 2,
+                                                   [EIGH] = 2,     [SVD] = 3,   [EIGVALSH] = 1, [SVDVALS] = 1};
 /* Floating-point operations over rows * columns * shorter, roughly. */
-static const double WORK[ROUTINES] = {0.4, 0.7, 2.0, 0.7, 3.0, 9.0, 20.0, 2.0, 4.0};
+static const double WORK[LAPACK_ROUTINES] = {[CHOLESKY] = 0.4, [SOLVE] = 0.7,    [INV] = 2.0,
+                                             [DET] = 0.7,      [QR] = 3.0,       [EIGH] = 9.0,
+                                             [SVD] = 20.0,     [EIGVALSH] = 2.0, [SVDVALS] = 4.0};
 static const double WORTH_A_THREAD = 40e3; /* operations: about 20 microseconds of small matrices */
 /* Sides of a square matrix from which the library's threads are worth it. Those that decompose by vectors wait for one
  * another so often that beside other work two of them take fifty times as long as one. */
-static const double WORTH_ITS_THREADS[ROUTINES] = {700, 700, 700, 700, 1000, 1000, 800, 1000, 800};
+static const double WORTH_ITS_THREADS[LAPACK_ROUTINES] = {[CHOLESKY] = 700, [SOLVE] = 700,     [INV] = 700,
+                                                          [DET] = 700,      [QR] = 1000,       [EIGH] = 1000,
+                                                          [SVD] = 800,      [EIGVALSH] = 1000, [SVDVALS] = 800};
 
 typedef enum { FINE, REFUSED, NO_MEMORY } Outcome;
 

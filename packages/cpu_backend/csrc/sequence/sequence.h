@@ -4,9 +4,9 @@
  * A slot holds an operand of the sequence, or the result of a step. Steps that compute from addresses (kernel.h) follow
  * one another in *stretches*: no Python object is made, results that only such steps read lie in one arena, whose places
  * are used again once nobody reads them any more, or in buffers of the caching allocator where they are large, at places
- * that are chosen beforehand; and the GIL is let go once for all of them where they are thought to take long. Every other kernel is called with arrays. A
- * result is dropped as soon as the last step that reads it is done. Signals are looked at after every stretch, which
- * ends after a millisecond or so.
+ * that are chosen beforehand; and the GIL is let go once for all of them where they are thought to take long. Every
+ * other kernel is called with arrays. A result is dropped as soon as the last step that reads it is done. Signals are
+ * looked at after every stretch, which ends after a millisecond or so.
  *
  * Two branches of steps that are too short to be shared among threads may run side by side (sequence_fork.c).
  *

@@ -17,7 +17,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-enum { MOST_TENANTS = 4096, SPARE_SHARE = 32 };
+enum { MOST_TENANTS = 4096 };
 
 typedef struct {
     int step, begin, end; /* there from one step to another, both included; INT_MAX for results of the sequence */
@@ -97,7 +97,7 @@ bool sequence_place(Sequence *sequence) {
     if (!good) PyErr_NoMemory();
     if (count > 1 && count <= MOST_TENANTS) {
         const Index without = pack(tenants, count, INT64_MAX, order);
-        const Index bytes = pack(tenants, count, ALLOCATOR_SPARE / 2 + without / SPARE_SHARE, order);
+        const Index bytes = pack(tenants, count, ALLOCATOR_SPARE / 2 + without / ALLOCATOR_SPARE_SHARE, order);
         if (bytes >= ALLOCATOR_LARGE) {
             sequence->region_bytes = (size_t)bytes;
             for (int t = 0; t < count; t++) sequence->steps[tenants[t].step].place = tenants[t].place;

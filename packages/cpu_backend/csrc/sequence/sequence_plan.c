@@ -94,6 +94,7 @@ static Index arena_take(Draft *draft, size_t bytes, Index most) {
     return begin;
 }
 
+/* What several steps of two branches read comes back once for each of them; only the first finds it there. */
 static void arena_give_back(Draft *draft, Index begin) {
     int at = 0;
     while (at < draft->used_count && draft->used[at].begin != begin) at++;

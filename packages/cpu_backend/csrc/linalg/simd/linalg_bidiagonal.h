@@ -17,7 +17,7 @@ typedef struct {
  * new left vector, and adds their share to the product with the conjugated first row. */
 INLINE void update_and_multiply_twice(Number *a, Index stride, int m, int k, int j, int few, const Pair *last,
                                       const Number *v, Number tau, Number *y, Number *row, Number *product) {
-    Number last_y[4], last_u[4], sums[4];
+    Number last_y[COLUMNS_AT_ONCE], last_u[COLUMNS_AT_ONCE], sums[COLUMNS_AT_ONCE];
     for (int c = 0; c < few; c++) {
         last_y[c] = last->y[j + c];
         last_u[c] = conjugate(last->u[j + c]);
@@ -43,7 +43,7 @@ INLINE void update_and_multiply_twice(Number *a, Index stride, int m, int k, int
 }
 
 /* Makes a, m x n with m >= n, bidiagonal. The left vectors stay on and below its diagonal, with their 1; the right ones
- * go into the columns of `right`, n x n, below its diagonal. The room is of 4 m + 4 n numbers. */
+ * go into the columns of `right`, n x n, below its diagonal. The room is of 3 m + 4 n numbers. */
 INLINE void bidiagonalise_group(Number *a, Index stride, int m, int n, Lane *diagonal, Lane *off_diagonal,
                                 Number *tau_left, Number *tau_right, Number *right, Index right_stride, Number *room) {
     const Number zero = number(broadcast(0.0));
@@ -205,13 +205,13 @@ static __attribute__((noinline)) bool svd_large(const LaneProblem *problem, cons
     const Index stride = padded(m), short_stride = padded(n), area = (n | 1) * (Index)(m | 1); /* either way round */
     Number *const a = room, *const other = a + area, *const right = other + area, *const v = right + n * short_stride;
     Number *const tau = v + n * short_stride, *const work = tau + 2 * n;
-    Lane *const d = (Lane *)(work + 4 * m + 4 * n), *const e = d + n, *const sorted = e + n, *const signs = sorted + n;
+    Lane *const d = (Lane *)(work + 3 * m + 4 * n), *const e = d + n, *const sorted = e + n, *const signs = sorted + n;
     PlaneRotation *const kept = (PlaneRotation *)(signs + n);
     int place[LANES][LARGEST_SIDE];
     Mask bad = no_lane();
     for (Index group = 0; group < groups; group++) {
         const char *const from = operands[0] + group * LANES * bytes;
-        bad |= load_columns(problem, from, bytes, wide ? other : a, wide ? short_stride : stride, rows, columns);
+        bad |= load_padded(problem, from, bytes, wide ? other : a, wide ? short_stride : stride, rows, columns);
         if (wide) adjoint(a, stride, other, short_stride, rows, columns);
         for (int j = 0; j < n; j++)
             for (Index i = m; i < stride; i++) a[i + j * stride] = number(broadcast(0.0));
@@ -237,7 +237,7 @@ static __attribute__((noinline)) bool svd_large(const LaneProblem *problem, cons
         if (!vectors) continue;
         char *const u_to = results[0] + group * LANES * u_bytes, *const vh_to = results[2] + group * LANES * vh_bytes;
         transpose_numbers(other, padded(rows), wide ? right : a, short_stride, n, rows);
-        store_columns(problem, u_to, u_bytes, other, padded(rows), rows, n, place, (char *)work);
+        place_columns(problem, u_to, u_bytes, other, padded(rows), rows, n, place, (char *)work);
         store_adjoint(problem, vh_to, vh_bytes, wide ? a : right, short_stride, columns, n, signs, place, work);
     }
     return !any(bad);

@@ -1,4 +1,4 @@
-/* Eigenvalues and eigenvectors of Hermitian matrices by Jacobi's method (Golub and Van Loan, Matrix Computations, 4th
+/* Eigenvalues and eigenvectors of Hermitian matrices, of larger ones as linalg_tridiagonal.h has it, else by Jacobi's method (Golub and Van Loan, Matrix Computations, 4th
  * ed., §8.5).
  *
  * An off-diagonal element is rotated away while it is large next to both diagonal elements, which also finds small

@@ -27,7 +27,7 @@ INLINE bool qr_groups(const LaneProblem *problem, const char *const *operands, c
     for (Index group = 0; group < groups; group++) {
         Number *const a = room, *const q = a + area, *const tau = q + area;
         Lane *const scales = (Lane *)(tau + k), *const diagonal = scales + n;
-        bad |= load_columns(problem, operands[0] + group * LANES * bytes, bytes, a, stride, m, n);
+        bad |= load_padded(problem, operands[0] + group * LANES * bytes, bytes, a, stride, m, n);
         for (int c = 0; c < n; c++) scales[c] = scale_numbers(a + c * stride, m, 0.0);
         qr_reflect_group(a, stride, diagonal, tau, m, n);
         expand_reflections(a, tau, k, 0, q, stride, m, k);

@@ -1,14 +1,16 @@
 /* Householder reflections H = I - tau v vᴴ of columns, several columns at a time so that no sum waits for the one
- * before; for linalg_tridiagonal.h and linalg_bidiagonal.h. v starts with a 1.
+ * before, and how larger matrices lie in lanes. v starts with a 1.
  */
+
+#include <string.h>
 
 /* Numbers from one column to the next of a larger matrix: odd, for columns a power of two apart share few sets of a
  * cache. Columns of small matrices follow one another. */
 INLINE Index padded(int rows) { return rows > LARGEST_JACOBI_SIDE ? rows | 1 : rows; }
 
 /* Between such columns and the matrices of a group; loading answers which are not finite. */
-INLINE Mask load_columns(const LaneProblem *problem, const char *from, Index matrix, Number *a, Index stride, int rows,
-                         int columns) {
+INLINE Mask load_padded(const LaneProblem *problem, const char *from, Index matrix, Number *a, Index stride, int rows,
+                        int columns) {
     if (stride == rows) return load_numbers(problem, from, matrix, a, rows * columns);
     Mask bad = no_lane();
     for (int j = 0; j < columns; j++)
@@ -23,6 +25,9 @@ INLINE void store_padded(const LaneProblem *problem, char *to, Index matrix, con
         for (int j = 0; j < columns; j++)
             store_numbers(problem, to + j * matrix_bytes(problem, rows, 1), matrix, a + j * stride, rows);
 }
+
+/* Columns that a loop goes over together; one with more numbers of each in registers takes COLUMNS_AT_ONCE. */
+enum { MOST_COLUMNS_AT_ONCE = 4, COLUMNS_AT_ONCE = PARTS == 1 ? 4 : 2 };
 
 static const double NOTHING = 0x1p-400; /* a square that counts as zero, in a matrix whose largest element is about 1 */
 
@@ -44,7 +49,7 @@ INLINE Lane reflection(Number *x, int count, Number *tau) {
 
 /* So many columns, a constant, of so many rows: x -= v tau (vᴴ x). */
 INLINE void reflect_few(const Number *v, Number tau, Number *columns, Index stride, int rows, int few) {
-    Number sums[4];
+    Number sums[MOST_COLUMNS_AT_ONCE];
     for (int c = 0; c < few; c++) sums[c] = number(broadcast(0.0));
     for (int i = 0; i < rows; i++) {
         const Number mirrored = conjugate(v[i]);
@@ -58,7 +63,8 @@ INLINE void reflect_few(const Number *v, Number tau, Number *columns, Index stri
 
 INLINE void reflect_columns(const Number *v, Number tau, Number *columns, Index stride, int rows, int count) {
     int c = 0;
-    for (; c + 4 <= count; c += 4) reflect_few(v, tau, columns + c * stride, stride, rows, 4);
+    for (; c + MOST_COLUMNS_AT_ONCE <= count; c += MOST_COLUMNS_AT_ONCE)
+        reflect_few(v, tau, columns + c * stride, stride, rows, MOST_COLUMNS_AT_ONCE);
     for (; c < count; c++) reflect_few(v, tau, columns + c * stride, stride, rows, 1);
 }
 
@@ -82,4 +88,15 @@ INLINE void transpose_numbers(Number *to, Index to_stride, const Number *from, I
     for (int block = 0; block < columns; block += 8)
         for (int i = 0; i < rows; i++)
             for (int j = block; j < columns && j < block + 8; j++) to[j + i * to_stride] = from[i + j * from_stride];
+}
+
+/* The columns of a, of so many numbers each, where `place` of a lane puts them. The room is that of one column. */
+INLINE void place_columns(const LaneProblem *problem, char *to, Index matrix, const Number *a, Index stride, int rows,
+                          int columns, int (*place)[LARGEST_SIDE], char *room) {
+    const Index bytes = matrix_bytes(problem, rows, 1);
+    for (int j = 0; j < columns; j++) {
+        store_numbers(problem, room, bytes, a + j * stride, rows);
+        for (int lane = 0; lane < LANES; lane++)
+            memcpy(to + lane * matrix + place[lane][j] * bytes, room + lane * bytes, (size_t)bytes);
+    }
 }

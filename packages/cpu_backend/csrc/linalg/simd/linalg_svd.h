@@ -1,4 +1,4 @@
-/* Thin singular value decomposition by one-sided Jacobi rotations (Hestenes 1958; Demmel and Veselić, SIAM J. Matrix
+/* Thin singular value decomposition, of larger matrices as linalg_bidiagonal.h has it, else by one-sided Jacobi rotations (Hestenes 1958; Demmel and Veselić, SIAM J. Matrix
  * Anal. Appl. 13, 1992): rotate pairs of columns of A until all are orthogonal. Their norms are the singular values,
  * their directions U, and the product of the rotations is V. Singular values are sorted descending, and the columns
  * with them; where one is zero, U gets a unit vector orthogonal to its other columns. Wide matrices are taken as their

@@ -17,6 +17,10 @@ typedef struct {
     PlaneRotation *rotations; /* of columns j and j + 1 at j */
 } Sweep;
 
+enum { MOST_SWEEPS_A_VALUE = 30 };
+
+static const double UNIT = 0x1p-53; /* of rounding */
+
 static const double NO_ROTATION = 0x1p-900; /* a square of elements that are zero beside the others, of about 1 */
 
 /* The rotation with c f + s g = r and c g - s f = 0, in the lanes of the mask; the identity elsewhere. */
@@ -81,6 +85,15 @@ INLINE Window window_of(const Lane *off_diagonal, int n) {
         }
     }
     return window;
+}
+
+/* Sets to zero what is negligible beside its neighbours on the diagonal. */
+INLINE void drop_negligible(const Lane *diagonal, Lane *off_diagonal, int n, Lane least) {
+    for (int i = 0; i + 1 < n; i++) {
+        const Lane beside = UNIT * (size_of(diagonal[i]) + size_of(diagonal[i + 1]));
+        const Mask matters = greater(size_of(off_diagonal[i]), larger(beside, least));
+        off_diagonal[i] = pick(matters, off_diagonal[i], broadcast(0.0));
+    }
 }
 
 /* Where each of n values of one lane goes in ascending order; equal ones keep theirs. */

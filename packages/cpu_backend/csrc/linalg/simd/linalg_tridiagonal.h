@@ -6,12 +6,6 @@
  * rounding units of the norm of the matrix, as LAPACK's is.
  */
 
-#include <string.h>
-
-enum { COLUMNS_AT_ONCE = PARTS == 1 ? 4 : 2, MOST_SWEEPS_A_VALUE = 30 };
-
-static const double UNIT = 0x1p-53; /* of rounding */
-
 /* What is yet to be subtracted from a matrix: v wᴴ + w vᴴ. */
 typedef struct {
     const Number *v, *w;
@@ -21,7 +15,7 @@ typedef struct {
  * triangle, taken as a Hermitian matrix, with x. */
 INLINE void update_and_multiply(Number *a, Index stride, int n, int j, int few, Update update, const Number *x,
                                 Number *p) {
-    Number v[4], w[4], sums[4];
+    Number v[COLUMNS_AT_ONCE], w[COLUMNS_AT_ONCE], sums[COLUMNS_AT_ONCE];
     for (int c = 0; c < few; c++) {
         v[c] = conjugate(update.v[j + c]);
         w[c] = conjugate(update.w[j + c]);
@@ -77,15 +71,6 @@ INLINE void tridiagonalise_group(Number *a, Index stride, Lane *diagonal, Lane *
         }
         along = scaled(times(along, tau[k]), broadcast(-0.5));
         for (int i = k + 1; i < n; i++) w[i] = add_product(w[i], along, v[i]);
-    }
-}
-
-/* Sets to zero what is negligible beside its neighbours on the diagonal. */
-INLINE void drop_negligible(const Lane *diagonal, Lane *off_diagonal, int n, Lane least) {
-    for (int i = 0; i + 1 < n; i++) {
-        const Lane beside = UNIT * (size_of(diagonal[i]) + size_of(diagonal[i + 1]));
-        const Mask matters = greater(size_of(off_diagonal[i]), larger(beside, least));
-        off_diagonal[i] = pick(matters, off_diagonal[i], broadcast(0.0));
     }
 }
 
@@ -151,17 +136,6 @@ INLINE Mask tridiagonal_iterate_group(Lane *d, Lane *e, Number *z, Index stride,
     return window.from < 0 ? no_lane() : greater(window.last, broadcast(-1.0));
 }
 
-/* The columns of a, of so many numbers each, where `place` of a lane puts them. The room is that of one column. */
-INLINE void store_columns(const LaneProblem *problem, char *to, Index matrix, const Number *a, Index stride, int rows,
-                          int columns, int (*place)[LARGEST_SIDE], char *room) {
-    const Index bytes = matrix_bytes(problem, rows, 1);
-    for (int j = 0; j < columns; j++) {
-        store_numbers(problem, room, bytes, a + j * stride, rows);
-        for (int lane = 0; lane < LANES; lane++)
-            memcpy(to + lane * matrix + place[lane][j] * bytes, room + lane * bytes, (size_t)bytes);
-    }
-}
-
 static __attribute__((noinline)) bool eigh_large(const LaneProblem *problem, const char *const *operands,
                                                  char *const *results, Index groups, Number *room, bool vectors) {
     const int n = problem->rows;
@@ -173,7 +147,7 @@ static __attribute__((noinline)) bool eigh_large(const LaneProblem *problem, con
     int place[LANES][LARGEST_SIDE];
     Mask bad = no_lane();
     for (Index group = 0; group < groups; group++) {
-        bad |= load_columns(problem, operands[0] + group * LANES * bytes, bytes, a, stride, n, n);
+        bad |= load_padded(problem, operands[0] + group * LANES * bytes, bytes, a, stride, n, n);
         for (int j = 0; j < n; j++) { /* what is not read must not count for the scale */
             a[j + j * stride] = number(real_part(a[j + j * stride]));
             for (Index i = 0; i < j; i++) a[i + j * stride] = number(broadcast(0.0));
@@ -194,7 +168,7 @@ static __attribute__((noinline)) bool eigh_large(const LaneProblem *problem, con
         store_lanes(results[0] + group * LANES * value_bytes, sorted, value_bytes, n, problem->narrow);
         if (!vectors) continue;
         transpose_numbers(z, stride, a, stride, n, n);
-        store_columns(problem, results[1] + group * LANES * bytes, bytes, z, stride, n, n, place, (char *)work);
+        place_columns(problem, results[1] + group * LANES * bytes, bytes, z, stride, n, n, place, (char *)work);
     }
     return !any(bad);
 }

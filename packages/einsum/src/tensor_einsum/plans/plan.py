@@ -9,6 +9,7 @@ remembers their forms, for the one question that they answer: what memory it tak
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from math import prod
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Unpack, overload
 
@@ -274,7 +275,8 @@ class Plan(PlanMethods, SliceMethods):
             return self
         made = object.__new__(Plan)
         for name in Plan.__slots__:
-            object.__setattr__(made, name, getattr(self, name))
+            with suppress(AttributeError):  # what was not asked for yet is made when it is
+                object.__setattr__(made, name, vars(Plan)[name].__get__(self))
         object.__setattr__(made, "_forms", tuple(forms))
         return made
 
