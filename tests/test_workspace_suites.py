@@ -59,7 +59,7 @@ def test_a_failure_stops_no_other_suite_and_is_named_at_the_end(
     def unbuilt(name: str) -> Suite:
         raise OSError(f"the compiler of {name} is gone")
 
-    jobs = [
+    jobs: list[Job] = [
         program("good", "print('fine')"),
         program("bad", "raise SystemExit(3)"),
         partial(unbuilt, "kernels"),
