@@ -6,7 +6,7 @@ from typing import Any
 
 import tensor_runtime as tr
 from tensor_core.errors import ShapeError
-from tensor_linalg.iterative.operators import LinearMap, Operator, Shape, adjoint_of, flat, over, parted
+from tensor_linalg.iterative.operators import LinearMap, Operator, Shape, adjoint_of, flat, hypotenuse, over, parted
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
 from tensor_linalg.operands import number
 
@@ -55,13 +55,13 @@ def lsmr(
     damp = number("lsmr", "damp", damp)
     stop = Stop("lsmr", tol, maxiter, callback, b.dtype, 0.5)
     u = flat(b, core, batch)
-    beta = tr.norm(u, axis=0)
-    u = over(u, beta)
+    length = tr.norm(u, axis=0)
+    u = over(u, length)  # from here on b has norm 1, so that its size meets no squares
     v = turn(u)
     alpha = alpha_bar = tr.norm(v, axis=0)
     v = over(v, alpha)
     h, h_bar, x = v, tr.multiply(v, 0.0), tr.multiply(v, 0.0)
-    zeta_bar = tr.multiply(alpha, beta)  # |Aᴴ r|, with a sign
+    zeta_bar = alpha  # |Aᴴ r| over the norm of b, with a sign
     bound = tr.multiply(zeta_bar, stop.tol)
     sin_bar = tr.multiply(alpha, 0.0)
     rho = rho_bar = cos_bar = tr.add(sin_bar, 1.0)
@@ -72,7 +72,7 @@ def lsmr(
             if not tr.any(active):
                 converged = bool(tr.all(tr.abs(zeta_bar) <= bound))  # not where they are NaN
                 break
-            if stop.reached(apply.products, tr.abs(zeta_bar), batch):
+            if stop.reached(apply.products, tr.multiply(tr.abs(zeta_bar), length), batch):
                 break
             u = tr.subtract(apply(v), tr.multiply(alpha, u))
             beta = tr.norm(u, axis=0)
@@ -80,17 +80,16 @@ def lsmr(
             v = tr.subtract(turn(u), tr.multiply(beta, v))
             alpha = tr.norm(v, axis=0)
             v = over(v, alpha)
-            alpha_hat = _hypot(alpha_bar, damp)
-            rho_old, rho = rho, _hypot(alpha_hat, beta)
+            alpha_hat = hypotenuse(alpha_bar, damp)
+            rho_old, rho = rho, hypotenuse(alpha_hat, beta)
             theta, alpha_bar = tr.multiply(over(beta, rho), alpha), tr.multiply(over(alpha_hat, rho, 1.0), alpha)
             theta_bar, carried = tr.multiply(sin_bar, rho), tr.multiply(cos_bar, rho)
-            rho_bar_old, rho_bar = rho_bar, _hypot(carried, theta)
+            rho_bar_old, rho_bar = rho_bar, hypotenuse(carried, theta)
             cos_bar, sin_bar = over(carried, rho_bar), over(theta, rho_bar)
             zeta = tr.multiply(cos_bar, zeta_bar)
-            h_bar = tr.subtract(
-                h, tr.multiply(over(tr.multiply(theta_bar, rho), tr.multiply(rho_old, rho_bar_old)), h_bar)
-            )
-            step = tr.where(active, over(zeta, tr.multiply(rho, rho_bar)), 0.0)
+            kept = tr.multiply(over(theta_bar, rho_old), over(rho, rho_bar_old))  # products of two rho may overflow
+            h_bar = tr.subtract(h, tr.multiply(kept, h_bar))
+            step = tr.where(active, over(over(zeta, rho), rho_bar), 0.0)
             x, zeta_bar = (
                 tr.add(x, tr.multiply(step, h_bar)),
                 tr.where(active, tr.negative(tr.multiply(sin_bar, zeta_bar)), zeta_bar),
@@ -98,9 +97,9 @@ def lsmr(
             h = tr.subtract(v, tr.multiply(over(theta, rho), h))
     except KeyboardInterrupt:
         interrupted = True
-    return SolverResult(
-        x.reshape((*domain, *batch)), converged, apply.products, tr.abs(zeta_bar).reshape(batch), interrupted
-    )
+    residuals = tr.multiply(tr.abs(zeta_bar), length).reshape(batch)
+    x = tr.multiply(x, length).reshape((*domain, *batch))
+    return SolverResult(x, converged, apply.products, residuals, interrupted)
 
 
 def _domain(back: Operator, b: tr.Tensor, core: Shape, batch: Shape) -> Shape:
@@ -115,7 +114,3 @@ def _domain(back: Operator, b: tr.Tensor, core: Shape, batch: Shape) -> Shape:
             operation="lsmr",
         )
     return y.shape[: y.rank - len(batch)]
-
-
-def _hypot(x: tr.Tensor, y: tr.Tensor | float) -> tr.Tensor:
-    return tr.sqrt(tr.add(tr.multiply(x, x), y * y))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 
 import tensor_runtime as tr
-from tensor_linalg.iterative.operators import LinearMap, Operator, flat, over, parted, started
+from tensor_linalg.iterative.operators import LinearMap, Operator, flat, hypotenuse, over, parted, started
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
 from tensor_linalg.operands import number
 from tensor_linalg.products import vecdot
@@ -79,7 +79,7 @@ def minres(
             delta = tr.add(tr.multiply(cosine, dbar), tr.multiply(sine, alpha))
             gbar = tr.subtract(tr.multiply(sine, dbar), tr.multiply(cosine, alpha))
             epsilon, dbar = tr.multiply(sine, beta), tr.negative(tr.multiply(cosine, beta))
-            gamma = tr.sqrt(tr.add(tr.multiply(gbar, gbar), tr.multiply(beta, beta)))
+            gamma = hypotenuse(gbar, beta)
             cosine, sine = over(gbar, gamma), over(beta, gamma, 1.0)  # where both are 0 nothing more is found
             w_next = tr.subtract(tr.subtract(v, tr.multiply(old, w_before)), tr.multiply(delta, w))
             w_before, w = w, over(w_next, gamma)

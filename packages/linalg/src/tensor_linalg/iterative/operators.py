@@ -195,3 +195,16 @@ def over(x: tr.Tensor, divisor: tr.Tensor, otherwise: float = 0.0, /) -> tr.Tens
     """
     there = divisor > 0
     return tr.where(there, tr.divide(x, tr.where(there, divisor, 1.0)), otherwise)
+
+
+def hypotenuse(x: tr.Tensor, y: tr.Tensor | float, /) -> tr.Tensor:
+    """The square root of x² + y², whose squares neither overflow nor vanish.
+
+    >>> hypotenuse(tr.tensor([3e-200, 0.0]), tr.tensor([4e-200, 0.0])).to_numpy().tolist()
+    [5e-200, 0.0]
+    """
+    x, y = tr.abs(x), tr.abs(y) if isinstance(y, tr.Tensor) else abs(y)
+    larger = tr.maximum(x, y)
+    divisor = tr.where(larger > 0, larger, 1.0)
+    ratio = tr.divide(tr.minimum(x, y), divisor)
+    return tr.multiply(larger, tr.sqrt(tr.add(tr.multiply(ratio, ratio), 1.0)))
