@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tensor_runtime as tr
-from tensor_linalg.iterative.operators import EPS, LinearMap, Operator, Shape, flat, parted, started
+from tensor_linalg.iterative.operators import EPS, LinearMap, Operator, Shape, flat, parted, share, started
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
 from tensor_linalg.operands import first
 from tensor_linalg.products import vecdot
@@ -60,12 +60,12 @@ def cg(
     length = tr.norm(r, axis=0)
     scale = tr.where(length > 0, length, 1.0)  # what is sought is a change, for residuals of norm 1 to begin with
     x, r = tr.multiply(r, 0.0), tr.divide(r, scale)
-    bound = tr.multiply(tr.divide(tr.norm(right, axis=0), scale), stop.tol)
+    bound = share(tr.divide(tr.norm(right, axis=0), scale), stop.tol)
     tiny = EPS[r.dtype]
-    z = r if precondition is None else precondition(r)
-    p, rz = z, tr.real(vecdot(r, z))
     converged = interrupted = False
     try:
+        z = r if precondition is None else precondition(r)
+        p, rz = z, tr.real(vecdot(r, z))
         while True:
             residuals = tr.norm(r, axis=0)
             active = residuals > bound
@@ -90,6 +90,8 @@ def cg(
             turning = active & (before > 0)
             p = tr.add(z, tr.multiply(tr.where(turning, tr.divide(rz, tr.where(turning, before, 1.0)), 0.0), p))
     except KeyboardInterrupt:
+        if not apply.products:
+            raise
         interrupted = True
     residuals = tr.multiply(tr.norm(r, axis=0), scale).reshape(batch)
     x = tr.add(start, tr.multiply(x, scale)).reshape(b.shape)

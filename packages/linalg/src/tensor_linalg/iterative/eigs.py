@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import prod
 from typing import Any, Final
 
 import tensor_runtime as tr
-from tensor_core.errors import ArgumentError
 from tensor_linalg.decompositions import eig, qr
 from tensor_linalg.host import numbers, placed
 from tensor_linalg.iterative.basis import Basis
-from tensor_linalg.iterative.eigsh import start_vector
+from tensor_linalg.iterative.eigsh import sizes, start_vector
 from tensor_linalg.iterative.operators import EPS, LinearMap, Operator, finite_images
 from tensor_linalg.iterative.results import Callback, EigenResult, Progress, Stop
 from tensor_linalg.products import matmul, mH
-from tensor_runtime.dispatch.arguments import choice, whole
+from tensor_runtime.dispatch.arguments import choice
 
 _ORDERS: Final[dict[str, Callable[[complex], tuple[float, float]]]] = {
     "LM": lambda z: (-abs(z), -z.imag),
@@ -78,21 +76,17 @@ def eigs(
     [2j, -2j]
     """
     start = start_vector("eigs", a, x0, seed)
-    size = prod(start.shape)
-    k = whole("eigs", "k", k)
-    if not 1 <= k <= size:
-        raise ArgumentError(f"eigs: k is {k}; accepted: 1 to {size}, the extent of the space", operation="eigs")
+    k, room = sizes("eigs", k, basis, start)
     choice("eigs", "which", which, tuple(_ORDERS))
-    room = max(20, 2 * k + 4) if basis is None else whole("eigs", "basis", basis)
-    if room < k + 3:
-        raise ArgumentError(f"eigs: basis is {room}; accepted: at least k + 3, which is {k + 3}", operation="eigs")
     apply = LinearMap("eigs", a, start.shape, ())
     stop = Stop("eigs", tol, maxiter, callback, start.dtype, 0.75)
-    arnoldi = _Arnoldi(apply, start.reshape((size,)), min(room, size), _ORDERS[which], stop, seed)
+    arnoldi = _Arnoldi(apply, start.reshape((start.size,)), room, _ORDERS[which], stop, seed)
     converged = interrupted = False
     try:
         converged = arnoldi.search(k)
     except KeyboardInterrupt:
+        if not apply.products:
+            raise
         interrupted = True
     values, residuals, vectors = arnoldi.pairs(k)
     return EigenResult(
@@ -146,12 +140,15 @@ class _Arnoldi:
             invariant = self._grow()
             full = self._count == self._size
             left = invariant and self._count < self._like.size  # an invariant space, left by one more product
-            if self._count < k or ((self._count % 2 or left) and not full):
+            last = self._apply.products >= self._stop.maxiter
+            if (self._count < k or ((self._count % 2 or left) and not full)) and not last:
                 continue
             ritz = self._ritz()
             self._scale = max(self._scale, *map(abs, ritz.values))
             bound = self._stop.tol * self._scale
-            if all(residual <= bound for residual in ritz.residuals[:k]) or self._count == self._like.size:
+            few = self._count < k or (left and not full)
+            found = not few and all(residual <= bound for residual in ritz.residuals[:k])
+            if found or self._count == self._like.size:
                 return True
             if self._asked(ritz, k):
                 return False

@@ -108,6 +108,8 @@ def expm_multiply(
             if reached < 1 and stop.reached(apply.products, errors, batch):
                 break
     except KeyboardInterrupt:
+        if not apply.products:
+            raise
         interrupted = True
     done = reached >= 1 or not x.size
     return ExponentialResult(

@@ -62,18 +62,17 @@ class Lanczos:
         self._beta = self._scale = 0.0
         self._found: _Ritz | None = None  # of the search as it is
         length = tr.norm(start).item()
-        v = tr.divide(start, length) if length else start
+        self._like = start
+        v = tr.divide(start, length) if length else self._direction()
         first = apply(v)  # its dtype is that of all vectors
         dtype = tr.promote(v.dtype, first.dtype)
-        self._first: tr.Tensor | None = tr.convert(first, dtype) if length else None
+        self._first: tr.Tensor | None = tr.convert(first, dtype)
         self._eps = EPS[dtype]
         self._like = tr.convert(v, dtype)
         self._basis = Basis(self._like, size + 1)
         self._basis.set(0, self._like)
         self._h = tr.zeros((size, size), dtype=dtype, placement=v.placement)
         self._write_h = tr.mutable_view(self._h)
-        if not length:
-            self._basis.set(0, self._direction())
 
     def run(self, k: int, multiplets: bool, /) -> tuple[bool, bool]:
         """Search k pairs; whether they have converged, and whether Ctrl-C came."""
@@ -111,16 +110,21 @@ class Lanczos:
     def _search(self, k: int, worst: float | None) -> bool:
         """Grow the space until k pairs of it have converged, or until none can be better than the worst locked."""
         while True:
+            if worst is not None and self.apply.products >= self._stop.maxiter:
+                return False
             self._grow()
             active = self._count - len(self._locked)
             full = self._count == self._size
             left = self._beta == 0 and self._count < self._like.size  # an invariant space, left by one more product
-            if active < k or ((active % 2 or left) and not full):
+            last = self.apply.products >= self._stop.maxiter
+            if (active < k or ((active % 2 or left) and not full)) and not last:
                 continue
             ritz = self._ritz()
             self._scale = max(self._scale, *map(abs, ritz.values))
             bound = self._stop.tol * self._scale
-            if all(residual <= bound for residual in ritz.residuals[:k]) or self._count == self._like.size:
+            few = active < k or (left and not full)
+            found = not few and all(residual <= bound for residual in ritz.residuals[:k])
+            if found or self._count == self._like.size:
                 return True
             if worst is not None and ritz.residuals[0] <= 0.05 * (self._order(ritz.values[0]) - worst):
                 return True

@@ -5,8 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import tensor_runtime as tr
+from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ShapeError
-from tensor_linalg.iterative.operators import LinearMap, Operator, Shape, adjoint_of, flat, hypotenuse, over, parted
+from tensor_linalg.iterative.operators import (
+    LinearMap,
+    Operator,
+    Shape,
+    adjoint_of,
+    flat,
+    hypotenuse,
+    over,
+    parted,
+    share,
+)
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
 from tensor_linalg.operands import number
 
@@ -33,7 +44,7 @@ def lsmr(
         damp: how strongly large x are avoided, from 0 on.
         tol: stop where |Aᴴ r| (of the damped problem |Aᴴ r - damp² x|) is at most ``tol`` times |Aᴴ b|; None for the
             square root of the dtype's rounding unit.
-        maxiter: products with A at most; there are as many with Aᴴ.
+        maxiter: products with A at most; there is one more with Aᴴ.
         batch_rank, callback: as for ``cg``; the residuals told are |Aᴴ r|.
 
     Returns:
@@ -50,19 +61,18 @@ def lsmr(
     """
     core, batch = parted("lsmr", a, b, batch_rank)
     back = adjoint_of("lsmr", a, adjoint)
-    domain = _domain(back, b, core, batch)
-    apply, turn = LinearMap("lsmr", a, domain, batch, core), LinearMap("lsmr", back, core, batch, domain)
-    damp = number("lsmr", "damp", damp)
-    stop = Stop("lsmr", tol, maxiter, callback, b.dtype, 0.5)
     u = flat(b, core, batch)
     length = tr.norm(u, axis=0)
     u = over(u, length)  # from here on b has norm 1, so that its size meets no squares
-    v = turn(u)
+    domain, v = _first_image(back, u, core, batch)
+    apply, turn = LinearMap("lsmr", a, domain, batch, core), LinearMap("lsmr", back, core, batch, domain)
+    damp = number("lsmr", "damp", damp)
+    stop = Stop("lsmr", tol, maxiter, callback, b.dtype, 0.5)
     alpha = alpha_bar = tr.norm(v, axis=0)
     v = over(v, alpha)
     h, h_bar, x = v, tr.multiply(v, 0.0), tr.multiply(v, 0.0)
     zeta_bar = alpha  # |Aᴴ r| over the norm of b, with a sign
-    bound = tr.multiply(zeta_bar, stop.tol)
+    bound = tr.add(share(zeta_bar, stop.tol), tr.multiply(length, 0.0))  # NaN where b is not finite
     sin_bar = tr.multiply(alpha, 0.0)
     rho = rho_bar = cos_bar = tr.add(sin_bar, 1.0)
     converged = interrupted = False
@@ -96,21 +106,27 @@ def lsmr(
             )
             h = tr.subtract(v, tr.multiply(over(theta, rho), h))
     except KeyboardInterrupt:
+        if not apply.products:
+            raise
         interrupted = True
     residuals = tr.multiply(tr.abs(zeta_bar), length).reshape(batch)
     x = tr.multiply(x, length).reshape((*domain, *batch))
     return SolverResult(x, converged, apply.products, residuals, interrupted)
 
 
-def _domain(back: Operator, b: tr.Tensor, core: Shape, batch: Shape) -> Shape:
-    """The shape of x."""
+def _first_image(back: Operator, u: tr.Tensor, core: Shape, batch: Shape) -> tuple[Shape, tr.Tensor]:
+    """The shape of x, which of a function only an image tells, and the image of u."""
     if isinstance(back, tr.Tensor):
-        return back.shape[: back.rank - len(core)]
-    y: Any = back(b)
-    if not isinstance(y, tr.Tensor) or y.shape[y.rank - len(batch) :] != batch:
+        domain = back.shape[: back.rank - len(core)]
+        return domain, LinearMap("lsmr", back, core, batch, domain)(u)
+    given = (*core, *batch)
+    y: Any = back(u.reshape(given))
+    if not isinstance(y, tr.Tensor) or y.shape[max(y.rank - len(batch), 0) :] != batch or y.dtype not in FLOATING:
+        found = f"{y.dtype} of shape {y.shape}" if isinstance(y, tr.Tensor) else f"a {type(y).__name__}"
         raise ShapeError(
-            f"lsmr: adjoint gave {getattr(y, 'shape', type(y).__name__)} for b of shape {b.shape}; accepted: a tensor "
-            f"whose last axes are {batch}",
+            f"lsmr: adjoint gave {found} for a tensor of shape {given}; accepted: a floating or complex tensor whose "
+            f"last axes are {batch}",
             operation="lsmr",
         )
-    return y.shape[: y.rank - len(batch)]
+    domain = y.shape[: y.rank - len(batch)]
+    return domain, flat(y, domain, batch)

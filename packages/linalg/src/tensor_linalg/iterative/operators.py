@@ -26,7 +26,7 @@ EPS: Final[dict[tr.DType, float]] = {tr.F32: 2.0**-23, tr.F64: 2.0**-52, tr.C32:
 
 
 class LinearMap:
-    """A linear map of flat vectors; ``products`` counts how often it was applied.
+    """A linear map of flat vectors; ``products`` counts the images it has given.
 
     >>> twice = LinearMap("demo", lambda x: x * 2.0, (2, 3), ())
     >>> twice(tr.ones((6,))).shape, twice.products
@@ -52,8 +52,9 @@ class LinearMap:
 
     def __call__(self, x: tr.Tensor, /) -> tr.Tensor:
         """The image of a flat vector, or of each column."""
+        y = self._apply(x)
         self.products += 1
-        return self._apply(x)
+        return y
 
     def _of_matrix(self, a: tr.Tensor) -> Callable[[tr.Tensor], tr.Tensor]:
         if a.shape != (*self.target, *self.domain) or a.dtype not in FLOATING:
@@ -208,3 +209,12 @@ def hypotenuse(x: tr.Tensor, y: tr.Tensor | float, /) -> tr.Tensor:
     divisor = tr.where(larger > 0, larger, 1.0)
     ratio = tr.divide(tr.minimum(x, y), divisor)
     return tr.multiply(larger, tr.sqrt(tr.add(tr.multiply(ratio, ratio), 1.0)))
+
+
+def share(length: tr.Tensor, tol: float, /) -> tr.Tensor:
+    """``tol`` times a length, below which residuals shall come; NaN, which no residual is below, of an infinite one.
+
+    >>> share(tr.tensor([2.0, float("inf")]), 0.5).to_numpy().tolist()
+    [1.0, nan]
+    """
+    return tr.add(tr.multiply(length, tol), tr.multiply(length, 0.0))
