@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import tensor_runtime as tr
-from tensor_linalg.iterative.operators import EPS, LinearMap, Operator, Shape, flat, parted, share, started
+from tensor_linalg.iterative.operators import LinearMap, Operator, Shape, flat, parted, share, started
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
-from tensor_linalg.operands import first
+from tensor_linalg.operands import first, unit_of
 from tensor_linalg.products import vecdot
 from tensor_runtime.errors import NotPositiveDefiniteError
 
@@ -61,7 +61,7 @@ def cg(
     scale = tr.where(length > 0, length, 1.0)  # what is sought is a change, for residuals of norm 1 to begin with
     x, r = tr.multiply(r, 0.0), tr.divide(r, scale)
     bound = share(tr.divide(tr.norm(right, axis=0), scale), stop.tol)
-    tiny = EPS[r.dtype]
+    tiny = unit_of(r.dtype)
     converged = interrupted = False
     try:
         z = r if precondition is None else precondition(r)
@@ -72,23 +72,22 @@ def cg(
             if not tr.any(active):
                 converged = bool(tr.all(residuals <= bound))  # not where they are NaN
                 break
-            if stop.reached(apply.products, tr.multiply(residuals, scale), batch):
+            if stop.reached(apply.products, residuals, batch, scale):
                 break
             q = apply(p)
             pq = tr.real(vecdot(p, q))
-            wrong = active & ((pq <= 0) | (rz <= 0))
+            moving, wrong = active, active & ((pq <= 0) | (rz <= 0))
             if tr.any(wrong):
                 resolved = residuals > tiny  # else squares of what is left have vanished, and the column rests
                 _require_positive(active & ((rz < 0) | (resolved & (rz <= 0))), batch, "preconditioner", "leave it out")
                 remedy = "minres takes any Hermitian"
                 _require_positive(active & ((pq < 0) | (resolved & (pq <= 0))), batch, "operator", remedy)
-            moving = active & (pq > 0)
+                moving = active & (pq > 0) & (rz > 0)
             step = tr.where(moving, tr.divide(rz, tr.where(moving, pq, 1.0)), 0.0)
             x, r = tr.add(x, tr.multiply(step, p)), tr.subtract(r, tr.multiply(step, q))
             z = r if precondition is None else precondition(r)
             before, rz = rz, tr.real(vecdot(r, z))
-            turning = active & (before > 0)
-            p = tr.add(z, tr.multiply(tr.where(turning, tr.divide(rz, tr.where(turning, before, 1.0)), 0.0), p))
+            p = tr.add(z, tr.multiply(tr.where(moving, tr.divide(rz, tr.where(moving, before, 1.0)), 0.0), p))
     except KeyboardInterrupt:
         if not apply.products:
             raise

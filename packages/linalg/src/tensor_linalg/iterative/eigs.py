@@ -10,8 +10,9 @@ from tensor_linalg.decompositions import eig, qr
 from tensor_linalg.host import numbers, placed
 from tensor_linalg.iterative.basis import Basis
 from tensor_linalg.iterative.eigsh import sizes, start_vector
-from tensor_linalg.iterative.operators import EPS, LinearMap, Operator, finite_images
+from tensor_linalg.iterative.operators import LinearMap, Operator, finite_images
 from tensor_linalg.iterative.results import Callback, EigenResult, Progress, Stop
+from tensor_linalg.operands import unit_of
 from tensor_linalg.products import matmul, mH
 from tensor_runtime.dispatch.arguments import choice
 
@@ -126,7 +127,7 @@ class _Arnoldi:
         self._apply, self._size, self._order, self._stop, self._seed = apply, size, order, stop, seed
         dtype = tr.promote(start.dtype, tr.C32)
         self._like = tr.convert(start, dtype)
-        self._eps, self._drawn, self._count, self._scale = EPS[dtype], 0, 0, 0.0
+        self._eps, self._drawn, self._count, self._scale = unit_of(dtype), 0, 0, 0.0
         self._basis = Basis(self._like, size + 1)
         self._h = tr.zeros((size, size), dtype=dtype, placement=start.placement)
         self._growth = tr.zeros((size,), dtype=dtype, placement=start.placement)

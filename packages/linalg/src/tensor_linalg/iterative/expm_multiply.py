@@ -9,10 +9,10 @@ import tensor_runtime as tr
 from tensor_core.errors import ArgumentError
 from tensor_linalg.decompositions.eigh import eigh
 from tensor_linalg.iterative.basis import Basis
-from tensor_linalg.iterative.operators import EPS, LinearMap, Operator, finite_images, flat, over, parted
+from tensor_linalg.iterative.operators import LinearMap, Operator, finite_images, flat, over, parted
 from tensor_linalg.iterative.results import Callback, Stop
-from tensor_linalg.operands import number
-from tensor_linalg.products import matmul, matvec
+from tensor_linalg.operands import number, unit_of
+from tensor_linalg.products import matmul, matvec, mH
 from tensor_linalg.results import fields_text
 from tensor_runtime.dispatch.arguments import flag, whole
 from tensor_runtime.errors import NonFiniteError
@@ -91,7 +91,7 @@ def expm_multiply(
     if size < 2:
         raise ArgumentError(f"expm_multiply: basis is {basis}; accepted: at least 2", operation="expm_multiply")
     stop = Stop("expm_multiply", tol, maxiter, callback, v.dtype, 0.75)
-    stop.tol = max(stop.tol, EPS[v.dtype])
+    stop.tol = max(stop.tol, unit_of(v.dtype))
     x = flat(v, core, batch)
     if isinstance(t, complex):
         x = tr.convert(x, tr.promote(x.dtype, tr.C32))
@@ -146,7 +146,7 @@ class _HermitianSmall(_Small):
 
     def __init__(self, h: tr.Tensor, /) -> None:
         with finite_images("expm_multiply"):  # coefficients stand in the upper triangle, the lower is read
-            self._values, self._vectors = eigh(_adjoint(h))
+            self._values, self._vectors = eigh(mH(h))
         self._first = tr.conj(self._vectors[0])
 
     def columns(self, t: complex, /) -> tuple[tr.Tensor, tr.Tensor]:
@@ -160,7 +160,7 @@ class _HermitianSmall(_Small):
 
 
 def _exponential(a: tr.Tensor) -> tr.Tensor:
-    """By squaring a Taylor polynomial."""
+    """By squaring a Taylor polynomial: of the small matrices here it takes half the time of ``expm``."""
     largest = float(tr.max(tr.sum(tr.abs(a), axis=0)))
     with finite_images("expm_multiply"):
         if not isfinite(largest):
@@ -214,7 +214,7 @@ def _grown(
     while True:
         rest, coefficients = basis.orthogonalized(w, count + 1)
         beta = tr.norm(rest, axis=0)
-        beta = tr.where(beta > tr.multiply(scale, 10 * EPS[like.dtype]), beta, 0.0)
+        beta = tr.where(beta > tr.multiply(scale, 10 * unit_of(like.dtype)), beta, 0.0)
         write[: count + 1, count] = coefficients
         write[count + 1, count] = beta
         count += 1
@@ -244,8 +244,3 @@ def _shortened(part: _Part, small: _Small, t: complex, next_length: tr.Tensor, t
         step = part.step * max(0.1, min(0.8, 0.9 * part.excess ** (-1 / (count + 1))))
         part = _part(small, t, step, next_length, tol)
     return part
-
-
-def _adjoint(h: tr.Tensor) -> tr.Tensor:
-    turned = tr.permute_axes(h, (1, 0, *range(2, h.rank)))
-    return tr.conj(turned) if h.dtype.kind == "complex" else turned

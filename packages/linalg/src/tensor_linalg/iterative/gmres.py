@@ -8,8 +8,9 @@ import tensor_runtime as tr
 from tensor_core.errors import ArgumentError
 from tensor_linalg.decompositions.svd import svd
 from tensor_linalg.iterative.basis import Basis
-from tensor_linalg.iterative.operators import EPS, LinearMap, Operator, finite_images, flat, parted, share, started
+from tensor_linalg.iterative.operators import LinearMap, Operator, finite_images, flat, parted, share, started
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
+from tensor_linalg.operands import unit_of
 from tensor_linalg.products import matvec, vecdot
 from tensor_runtime.dispatch.arguments import whole
 
@@ -115,7 +116,7 @@ def _cycle(
     write_h, write_null = tr.mutable_view(h), tr.mutable_view(null)
     write_null[0] = 1.0
     square = tr.multiply(start, 0.0) + 1.0
-    tiny = EPS[like.dtype]
+    tiny = unit_of(like.dtype)
     count, interrupted, asked = 0, False, False
     try:
         while True:
@@ -152,7 +153,7 @@ def _least_squares(h: tr.Tensor, start: tr.Tensor) -> tr.Tensor:
     """The shortest y with the least norm of start e₁ - h y, for each column; no step where h is zero."""
     with finite_images("gmres"):
         u, s, vh = svd(h)
-    small = tr.multiply(tr.max(s, axis=0, keepdims=True), h.shape[1] * EPS[h.dtype])
+    small = tr.multiply(tr.max(s, axis=0, keepdims=True), h.shape[1] * unit_of(h.dtype))
     inverse = tr.where(s > small, tr.divide(1.0, tr.where(s > small, s, 1.0)), 0.0)
     weights = tr.multiply(tr.multiply(tr.conj(u[0]), inverse), start)
     order = (1, 0, *range(2, vh.rank))

@@ -14,8 +14,9 @@ import tensor_runtime as tr
 from tensor_linalg.decompositions.eigh import eigh
 from tensor_linalg.host import numbers, placed
 from tensor_linalg.iterative.basis import Basis
-from tensor_linalg.iterative.operators import EPS, LinearMap, finite_images
+from tensor_linalg.iterative.operators import LinearMap, finite_images
 from tensor_linalg.iterative.results import Progress, Stop
+from tensor_linalg.operands import unit_of
 
 
 class _Ritz(NamedTuple):
@@ -67,7 +68,7 @@ class Lanczos:
         first = apply(v)  # its dtype is that of all vectors
         dtype = tr.promote(v.dtype, first.dtype)
         self._first: tr.Tensor | None = tr.convert(first, dtype)
-        self._eps = EPS[dtype]
+        self._eps = unit_of(dtype)
         self._like = tr.convert(v, dtype)
         self._basis = Basis(self._like, size + 1)
         self._basis.set(0, self._like)

@@ -82,7 +82,7 @@ def lsmr(
             if not tr.any(active):
                 converged = bool(tr.all(tr.abs(zeta_bar) <= bound))  # not where they are NaN
                 break
-            if stop.reached(apply.products, tr.multiply(tr.abs(zeta_bar), length), batch):
+            if stop.reached(apply.products, tr.abs(zeta_bar), batch, length):
                 break
             u = tr.subtract(apply(v), tr.multiply(alpha, u))
             beta = tr.norm(u, axis=0)
@@ -90,7 +90,7 @@ def lsmr(
             v = tr.subtract(turn(u), tr.multiply(beta, v))
             alpha = tr.norm(v, axis=0)
             v = over(v, alpha)
-            alpha_hat = hypotenuse(alpha_bar, damp)
+            alpha_hat = hypotenuse(alpha_bar, tr.add(tr.multiply(alpha_bar, 0.0), damp)) if damp else alpha_bar
             rho_old, rho = rho, hypotenuse(alpha_hat, beta)
             theta, alpha_bar = tr.multiply(over(beta, rho), alpha), tr.multiply(over(alpha_hat, rho, 1.0), alpha)
             theta_bar, carried = tr.multiply(sin_bar, rho), tr.multiply(cos_bar, rho)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import prod
-from typing import Any, Final
+from typing import Any
 
 import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
@@ -20,9 +20,6 @@ from tensor_runtime.errors import NonFiniteError
 
 Operator = tr.Tensor | Callable[[tr.Tensor], tr.Tensor]
 Shape = tuple[int, ...]
-
-EPS: Final[dict[tr.DType, float]] = {tr.F32: 2.0**-23, tr.F64: 2.0**-52, tr.C32: 2.0**-23, tr.C64: 2.0**-52}
-"""Rounding units of the dtypes; of a complex one those of its parts."""
 
 
 class LinearMap:
@@ -198,17 +195,13 @@ def over(x: tr.Tensor, divisor: tr.Tensor, otherwise: float = 0.0, /) -> tr.Tens
     return tr.where(there, tr.divide(x, tr.where(there, divisor, 1.0)), otherwise)
 
 
-def hypotenuse(x: tr.Tensor, y: tr.Tensor | float, /) -> tr.Tensor:
+def hypotenuse(x: tr.Tensor, y: tr.Tensor, /) -> tr.Tensor:
     """The square root of x² + y², whose squares neither overflow nor vanish.
 
     >>> hypotenuse(tr.tensor([3e-200, 0.0]), tr.tensor([4e-200, 0.0])).to_numpy().tolist()
     [5e-200, 0.0]
     """
-    x, y = tr.abs(x), tr.abs(y) if isinstance(y, tr.Tensor) else abs(y)
-    larger = tr.maximum(x, y)
-    divisor = tr.where(larger > 0, larger, 1.0)
-    ratio = tr.divide(tr.minimum(x, y), divisor)
-    return tr.multiply(larger, tr.sqrt(tr.add(tr.multiply(ratio, ratio), 1.0)))
+    return tr.abs(tr.complex(x, y))
 
 
 def share(length: tr.Tensor, tol: float, /) -> tr.Tensor:
