@@ -144,6 +144,12 @@ def test_a_right_hand_side_that_is_not_finite_does_not_pass_for_convergence() ->
             assert not solve(tr.eye(3), b).converged
 
 
+def test_images_that_are_not_finite_do_not_pass_for_convergence() -> None:
+    for solve in (tl.cg, tl.minres):
+        assert not solve(lambda x: x * np.nan, tr.ones((3,))).converged
+    assert not tl.lsmr(lambda x: x * np.nan, tr.ones((3,)), adjoint=lambda x: x).converged
+
+
 def test_singular_values_are_refused_under_their_own_name() -> None:
     with pytest.raises(ArgumentError, match="svds: the operator is a int"):
         tl.svds(3, B, adjoint=product)  # type: ignore[arg-type]

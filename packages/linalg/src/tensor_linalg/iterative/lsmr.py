@@ -74,7 +74,7 @@ def lsmr(
     zeta_bar = alpha  # |Aᴴ r| over the norm of b, with a sign
     bound = tr.add(share(zeta_bar, stop.tol), tr.multiply(length, 0.0))  # NaN where b is not finite
     sin_bar = tr.multiply(alpha, 0.0)
-    rho = rho_bar = cos_bar = tr.add(sin_bar, 1.0)
+    divisor = divisor_bar = cos_bar = tr.add(sin_bar, 1.0)
     converged = interrupted = False
     try:
         while True:
@@ -91,20 +91,23 @@ def lsmr(
             alpha = tr.norm(v, axis=0)
             v = over(v, alpha)
             alpha_hat = hypotenuse(alpha_bar, tr.add(tr.multiply(alpha_bar, 0.0), damp)) if damp else alpha_bar
-            rho_old, rho = rho, hypotenuse(alpha_hat, beta)
-            theta, alpha_bar = tr.multiply(over(beta, rho), alpha), tr.multiply(over(alpha_hat, rho, 1.0), alpha)
+            rho = hypotenuse(alpha_hat, beta)
+            divisor_old, divisor = divisor, tr.where(rho > 0, rho, 1.0)  # where rho is 0, so is what it divides
+            theta = tr.multiply(tr.divide(beta, divisor), alpha)
+            alpha_bar = tr.multiply(tr.divide(alpha_hat, divisor), alpha)
             theta_bar, carried = tr.multiply(sin_bar, rho), tr.multiply(cos_bar, rho)
-            rho_bar_old, rho_bar = rho_bar, hypotenuse(carried, theta)
-            cos_bar, sin_bar = over(carried, rho_bar), over(theta, rho_bar)
+            rho_bar = hypotenuse(carried, theta)
+            divisor_bar_old, divisor_bar = divisor_bar, tr.where(rho_bar > 0, rho_bar, 1.0)
+            cos_bar, sin_bar = tr.divide(carried, divisor_bar), tr.divide(theta, divisor_bar)
             zeta = tr.multiply(cos_bar, zeta_bar)
-            kept = tr.multiply(over(theta_bar, rho_old), over(rho, rho_bar_old))  # products of two rho may overflow
+            kept = tr.multiply(tr.divide(theta_bar, divisor_old), tr.divide(rho, divisor_bar_old))
             h_bar = tr.subtract(h, tr.multiply(kept, h_bar))
-            step = tr.where(active, over(over(zeta, rho), rho_bar), 0.0)
+            step = tr.where(active, tr.divide(tr.divide(zeta, divisor), divisor_bar), 0.0)
             x, zeta_bar = (
                 tr.add(x, tr.multiply(step, h_bar)),
                 tr.where(active, tr.negative(tr.multiply(sin_bar, zeta_bar)), zeta_bar),
             )
-            h = tr.subtract(v, tr.multiply(over(theta, rho), h))
+            h = tr.subtract(v, tr.multiply(tr.divide(theta, divisor), h))
     except KeyboardInterrupt:
         if not apply.products:
             raise
