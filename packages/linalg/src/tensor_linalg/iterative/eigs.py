@@ -187,7 +187,7 @@ class _Arnoldi:
             else:
                 following = tr.divide(rest, beta)
                 if beta < self._eps**0.5 * whole_length:  # what rounding left has grown by the division
-                    following = self._orthonormal(following, j + 1)
+                    following = self._basis.orthonormal(following, j + 1)
             self._basis.set(j + 1, following)
         self._write_h[j, :j] = self._growth[:j]  # what led out of the span leads to its new column
         self._write_h[: j + 1, j] = h
@@ -212,13 +212,5 @@ class _Arnoldi:
         self._count = keep
 
     def _direction(self, count: int) -> tr.Tensor:
-        """A drawn direction that is orthogonal to the first columns."""
         self._drawn += 1
-        like = self._like
-        drawn = tr.normal(like.shape, seed=self._seed, stream=self._drawn, dtype=like.dtype, placement=like.placement)
-        return self._orthonormal(drawn, count)
-
-    def _orthonormal(self, v: tr.Tensor, count: int) -> tr.Tensor:
-        if count:
-            v, _ = self._basis.orthogonalized(v, count)
-        return tr.divide(v, tr.norm(v))
+        return self._basis.direction(self._seed, self._drawn, count)

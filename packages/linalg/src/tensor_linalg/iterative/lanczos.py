@@ -63,8 +63,7 @@ class Lanczos:
         self._beta = self._scale = 0.0
         self._found: _Ritz | None = None  # of the search as it is
         length = tr.norm(start).item()
-        self._like = start
-        v = tr.divide(start, length) if length else self._direction()
+        v = tr.divide(start, length) if length else Basis(start, 1).direction(seed, 0, 0)
         first = apply(v)  # its dtype is that of all vectors
         dtype = tr.promote(v.dtype, first.dtype)
         self._first: tr.Tensor | None = tr.convert(first, dtype)
@@ -84,7 +83,7 @@ class Lanczos:
             while found and multiplets:
                 if len(self._locked) == self._like.size:
                     break
-                self._basis.set(self._count, self._direction())
+                self._basis.set(self._count, self._direction(self._count))
                 worst = max(self._order(value) for value, _ in self._locked)
                 found = self._search(1, worst)
                 margin = self._stop.tol * self._scale  # equal up to this, so that no two of a multiplet take turns
@@ -159,7 +158,7 @@ class Lanczos:
             else:
                 following = tr.divide(rest, beta)
                 if beta < self._eps**0.5 * whole:  # what rounding left of other directions has grown by the division
-                    following = self._orthonormal(following, j + 1)
+                    following = self._basis.orthonormal(following, j + 1)
             self._basis.set(j + 1, following)
         start = len(self._locked)
         active = h[start:] if start else h
@@ -215,14 +214,7 @@ class Lanczos:
             self._write_h[position, position] = value
         self._count, self._found = locked + len(values), None
 
-    def _direction(self, count: int | None = None) -> tr.Tensor:
-        """A drawn direction that is orthogonal to all columns in use."""
+    def _direction(self, count: int) -> tr.Tensor:
+        """A drawn direction that is orthogonal to the first columns."""
         self._drawn += 1
-        like = self._like
-        drawn = tr.normal(like.shape, seed=self._seed, stream=self._drawn, dtype=like.dtype, placement=like.placement)
-        return self._orthonormal(drawn, self._count if count is None else count)
-
-    def _orthonormal(self, v: tr.Tensor, count: int) -> tr.Tensor:
-        if count:
-            v, _ = self._basis.orthogonalized(v, count)
-        return tr.divide(v, tr.norm(v))
+        return self._basis.direction(self._seed, self._drawn, count)
