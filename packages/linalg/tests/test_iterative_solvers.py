@@ -168,9 +168,38 @@ def test_ctrl_c_gives_the_best_so_far_and_a_callback_stops(name: str) -> None:
     assert not limited.converged and limited.iterations in (3, 4)
 
 
-def test_conjugate_gradients_refuse_what_is_not_positive_definite() -> None:
-    with pytest.raises(NotPositiveDefiniteError, match="not positive definite; minres"):
-        tl.cg(tr.tensor([[1.0, 0.0], [0.0, -1.0]]), tr.tensor([1.0, 2.0]))
+@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize(
+    ("dtype", "scale"), [(tr.F64, 1e-200), (tr.F64, 1e200), (tr.F32, 1e-24), (tr.F32, 1e20), (tr.F32, 1e24)], ids=str
+)
+def test_the_sizes_of_a_matrix_and_of_a_right_hand_side_do_not_matter(name: str, dtype: Any, scale: float) -> None:
+    m, b = np.array([[2.0, 1.0, 0.0], [1.0, 3.0, 1.0], [0.0, 1.0, 4.0]]), np.array([1.0, -2.0, 3.0])
+    wanted = np.linalg.solve(m, b)
+    for of_matrix, of_right in ((scale, 1.0), (1.0, scale), (scale, scale)):
+        operator, right = (tr.cast(tr.tensor(one), dtype) for one in (m * of_matrix, b * of_right))
+        found = SOLVERS[name](operator, right, tol=1e-6)
+        assert found.converged
+        np.testing.assert_allclose(found.x.to_numpy() * (of_matrix / of_right), wanted, rtol=2e-5)
+
+
+@pytest.mark.parametrize("dtype", [tr.F32, tr.F64], ids=str)
+def test_conjugate_gradients_go_on_to_rounding_without_calling_it_indefinite(dtype: Any) -> None:
+    a, b = tr.cast(tr.tensor(np.diag([1.0, 2.0, 3.0])), dtype), tr.ones((3,), dtype=dtype)
+    found = tl.cg(a, b, tol=0.0, maxiter=200)
+    np.testing.assert_allclose(found.x.to_numpy(), [1, 1 / 2, 1 / 3], rtol=1e-6)
+
+
+def test_conjugate_gradients_tell_which_map_is_not_positive_definite_and_for_which_column() -> None:
+    a, indefinite = tr.eye(2), tr.tensor([[1.0, 0.0], [0.0, -1.0]])
+    b = tr.tensor([[1.0, 1.0], [0.0, 2.0]])
+    with pytest.raises(NotPositiveDefiniteError, match=r"operator .* batch index \(1,\) shows; minres") as caught:
+        tl.cg(indefinite, b)
+    assert caught.value.operation == "cg" and caught.value.batch_index == (1,)
+    with pytest.raises(NotPositiveDefiniteError, match=r"preconditioner .* leave it out") as caught:
+        tl.cg(a * 2.0, b[:, 1], preconditioner=indefinite)
+    assert caught.value.operation == "cg" and caught.value.batch_index == ()
+    with pytest.raises(NotPositiveDefiniteError, match="operator"):  # p · A p is exactly zero
+        tl.cg(tr.tensor([[0.0, 1.0], [1.0, 0.0]]), tr.tensor([1.0, 0.0]))
 
 
 def test_what_a_function_gives_is_checked() -> None:
@@ -226,3 +255,19 @@ def test_an_exponential_that_is_interrupted_says_how_far_it_came() -> None:
     assert found.interrupted and not found.converged and 0 < found.reached < 1
     wanted = scipy.linalg.expm(6.0 * found.reached * a.to_numpy()) @ v.to_numpy()
     np.testing.assert_allclose(found.x.to_numpy(), wanted, rtol=1e-9, atol=1e-9 * float(np.linalg.norm(wanted)))
+
+
+@pytest.mark.parametrize("dtype", [tr.F32, tr.F64], ids=str)
+@pytest.mark.parametrize("hermitian", [True, False])
+def test_an_exponential_without_tolerance_is_exact_to_rounding_or_says_that_it_is_not(
+    hermitian: bool, dtype: Any
+) -> None:
+    a, v = matrix("indefinite" if hermitian else "general", 60, tr.F64), tr.normal((60,), seed=15)
+    found = tl.expm_multiply(
+        tr.cast(a, dtype), tr.cast(v, dtype), 2.0, hermitian=hermitian, tol=0.0, basis=10, maxiter=400
+    )
+    wanted = scipy.linalg.expm(2.0 * found.reached * a.to_numpy()) @ v.to_numpy()
+    error = np.linalg.norm(found.x.to_numpy() - wanted) / np.linalg.norm(wanted)
+    assert error <= (1e-4 if dtype is tr.F32 else 1e-12)
+    assert found.converged == (found.reached == 1)
+    assert found.converged or hermitian or dtype is tr.F32

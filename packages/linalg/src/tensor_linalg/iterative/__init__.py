@@ -7,7 +7,12 @@ number or two back to the host, by which it decides. The same start gives the sa
 Where a right-hand side has trailing batch axes, each column is iterated with numbers of its own.
 
 A callback is told ``Progress`` and stops the iteration by returning True. Ctrl-C stops it too: the best so far is
-returned, with ``interrupted=True``. Nothing is raised where an iteration does not converge: ``converged`` says so.
+returned, with ``interrupted=True``. Before the first product with A has ended (``svds``: with AᴴA) there is nothing to
+return, and ``KeyboardInterrupt`` goes on to the caller.
+
+No more than ``maxiter`` products with A are made (``svds``: with AᴴA), that for the residual of ``x0`` among them;
+``svds`` makes up to ``k`` more with A at its end, for left vectors. ``iterations`` counts those that ended. Nothing is
+raised where an iteration does not converge: ``converged`` says so.
 """
 
 from __future__ import annotations

@@ -48,6 +48,18 @@ class Basis:
         again = self._coefficients(used, w)
         return tr.subtract(w, _combined(used, again)), tr.add(h, again)
 
+    def orthonormal(self, v: tr.Tensor, count: int, /) -> tr.Tensor:
+        """The direction of a vector less what of it lies in the first ``count`` columns."""
+        if count:
+            v, _ = self.orthogonalized(v, count)
+        return tr.divide(v, tr.norm(v))
+
+    def direction(self, seed: int, stream: int, count: int, /) -> tr.Tensor:
+        """A drawn direction that is orthogonal to the first ``count`` columns."""
+        like = self._view[:, 0]
+        drawn = tr.normal(like.shape, seed=seed, stream=stream, dtype=like.dtype, placement=like.placement)
+        return self.orthonormal(drawn, count)
+
     def _coefficients(self, used: tr.Tensor, w: tr.Tensor) -> tr.Tensor:
         """The inner products of columns with a vector: [count], or [count, C]."""
         batch = _BATCH if used.rank == 3 else _NO_BATCH

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tensor_runtime as tr
-from tensor_linalg.iterative.operators import LinearMap, Operator, flat, parted, started
+from tensor_linalg.iterative.operators import LinearMap, Operator, Shape, flat, parted, share, started
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
+from tensor_linalg.operands import first, unit_of
 from tensor_linalg.products import vecdot
 from tensor_runtime.errors import NotPositiveDefiniteError
 
@@ -55,29 +56,55 @@ def cg(
     precondition = None if preconditioner is None else LinearMap("cg", preconditioner, core, batch)
     right = flat(b, core, batch)
     stop = Stop("cg", tol, maxiter, callback, b.dtype, 0.5)
-    x, r = started(apply, right, x0)
-    bound = tr.multiply(tr.norm(right, axis=0), stop.tol)
-    z = r if precondition is None else precondition(r)
-    p, rz = z, tr.real(vecdot(r, z))
+    start, r = started(apply, right, x0)
+    length = tr.norm(r, axis=0)
+    scale = tr.where(length > 0, length, 1.0)  # what is sought is a change, for residuals of norm 1 to begin with
+    x, r = tr.multiply(r, 0.0), tr.divide(r, scale)
+    bound = share(tr.divide(tr.norm(right, axis=0), scale), stop.tol)
+    tiny = unit_of(r.dtype)
     converged = interrupted = False
     try:
+        z = r if precondition is None else precondition(r)
+        p, rz = z, tr.real(vecdot(r, z))
         while True:
             residuals = tr.norm(r, axis=0)
             active = residuals > bound
             if not tr.any(active):
                 converged = bool(tr.all(residuals <= bound))  # not where they are NaN
                 break
-            if stop.reached(apply.products, residuals, batch):
+            if stop.reached(apply.products, residuals, batch, scale):
                 break
             q = apply(p)
             pq = tr.real(vecdot(p, q))
-            if tr.any(active & ((pq <= 0) | (rz <= 0))):
-                raise NotPositiveDefiniteError("cg: the operator is not positive definite; minres takes any Hermitian")
-            step = tr.where(active, tr.divide(rz, tr.where(active, pq, 1.0)), 0.0)
+            moving, wrong = active, active & ((pq <= 0) | (rz <= 0))
+            if tr.any(wrong):
+                resolved = residuals > tiny  # else squares of what is left have vanished, and the column rests
+                _require_positive(active & ((rz < 0) | (resolved & (rz <= 0))), batch, "preconditioner", "leave it out")
+                remedy = "minres takes any Hermitian"
+                _require_positive(active & ((pq < 0) | (resolved & (pq <= 0))), batch, "operator", remedy)
+                moving = active & (pq > 0) & (rz > 0)
+            step = tr.where(moving, tr.divide(rz, tr.where(moving, pq, 1.0)), 0.0)
             x, r = tr.add(x, tr.multiply(step, p)), tr.subtract(r, tr.multiply(step, q))
             z = r if precondition is None else precondition(r)
             before, rz = rz, tr.real(vecdot(r, z))
-            p = tr.add(z, tr.multiply(tr.where(active, tr.divide(rz, tr.where(active, before, 1.0)), 0.0), p))
+            p = tr.add(z, tr.multiply(tr.where(moving, tr.divide(rz, tr.where(moving, before, 1.0)), 0.0), p))
     except KeyboardInterrupt:
+        if not apply.products:
+            raise
         interrupted = True
-    return SolverResult(x.reshape(b.shape), converged, apply.products, tr.norm(r, axis=0).reshape(batch), interrupted)
+    residuals = tr.multiply(tr.norm(r, axis=0), scale).reshape(batch)
+    x = tr.add(start, tr.multiply(x, scale)).reshape(b.shape)
+    return SolverResult(x, converged, apply.products, residuals, interrupted)
+
+
+def _require_positive(bad: tr.Tensor, batch: Shape, what: str, remedy: str) -> None:
+    """Raise where a column has met a square that is not positive."""
+    if not tr.any(bad):
+        return
+    index = first(bad.reshape(batch))
+    column = f" at batch index {index}" if index else ""
+    raise NotPositiveDefiniteError(
+        f"cg: the {what} is not positive definite, as the right-hand side{column} shows; {remedy}",
+        operation="cg",
+        batch_index=index,
+    )

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import prod
 from typing import Any, Final
 
 import tensor_runtime as tr
-from tensor_core.errors import ArgumentError
 from tensor_linalg.decompositions import eig, qr
 from tensor_linalg.host import numbers, placed
 from tensor_linalg.iterative.basis import Basis
-from tensor_linalg.iterative.eigsh import start_vector
-from tensor_linalg.iterative.operators import EPS, LinearMap, Operator, finite_images
+from tensor_linalg.iterative.eigsh import sizes, start_vector
+from tensor_linalg.iterative.operators import LinearMap, Operator, finite_images
 from tensor_linalg.iterative.results import Callback, EigenResult, Progress, Stop
+from tensor_linalg.operands import unit_of
 from tensor_linalg.products import matmul, mH
-from tensor_runtime.dispatch.arguments import choice, whole
+from tensor_runtime.dispatch.arguments import choice
 
 _ORDERS: Final[dict[str, Callable[[complex], tuple[float, float]]]] = {
     "LM": lambda z: (-abs(z), -z.imag),
@@ -78,21 +77,17 @@ def eigs(
     [2j, -2j]
     """
     start = start_vector("eigs", a, x0, seed)
-    size = prod(start.shape)
-    k = whole("eigs", "k", k)
-    if not 1 <= k <= size:
-        raise ArgumentError(f"eigs: k is {k}; accepted: 1 to {size}, the extent of the space", operation="eigs")
+    k, room = sizes("eigs", k, basis, start)
     choice("eigs", "which", which, tuple(_ORDERS))
-    room = max(20, 2 * k + 4) if basis is None else whole("eigs", "basis", basis)
-    if room < k + 3:
-        raise ArgumentError(f"eigs: basis is {room}; accepted: at least k + 3, which is {k + 3}", operation="eigs")
     apply = LinearMap("eigs", a, start.shape, ())
     stop = Stop("eigs", tol, maxiter, callback, start.dtype, 0.75)
-    arnoldi = _Arnoldi(apply, start.reshape((size,)), min(room, size), _ORDERS[which], stop, seed)
+    arnoldi = _Arnoldi(apply, start.reshape((start.size,)), room, _ORDERS[which], stop, seed)
     converged = interrupted = False
     try:
         converged = arnoldi.search(k)
     except KeyboardInterrupt:
+        if not apply.products:
+            raise
         interrupted = True
     values, residuals, vectors = arnoldi.pairs(k)
     return EigenResult(
@@ -132,7 +127,7 @@ class _Arnoldi:
         self._apply, self._size, self._order, self._stop, self._seed = apply, size, order, stop, seed
         dtype = tr.promote(start.dtype, tr.C32)
         self._like = tr.convert(start, dtype)
-        self._eps, self._drawn, self._count, self._scale = EPS[dtype], 0, 0, 0.0
+        self._eps, self._drawn, self._count, self._scale = unit_of(dtype), 0, 0, 0.0
         self._basis = Basis(self._like, size + 1)
         self._h = tr.zeros((size, size), dtype=dtype, placement=start.placement)
         self._growth = tr.zeros((size,), dtype=dtype, placement=start.placement)
@@ -146,12 +141,15 @@ class _Arnoldi:
             invariant = self._grow()
             full = self._count == self._size
             left = invariant and self._count < self._like.size  # an invariant space, left by one more product
-            if self._count < k or ((self._count % 2 or left) and not full):
+            last = self._apply.products >= self._stop.maxiter
+            if (self._count < k or ((self._count % 2 or left) and not full)) and not last:
                 continue
             ritz = self._ritz()
             self._scale = max(self._scale, *map(abs, ritz.values))
             bound = self._stop.tol * self._scale
-            if all(residual <= bound for residual in ritz.residuals[:k]) or self._count == self._like.size:
+            few = self._count < k or (left and not full)
+            found = not few and all(residual <= bound for residual in ritz.residuals[:k])
+            if found or self._count == self._like.size:
                 return True
             if self._asked(ritz, k):
                 return False
@@ -189,7 +187,7 @@ class _Arnoldi:
             else:
                 following = tr.divide(rest, beta)
                 if beta < self._eps**0.5 * whole_length:  # what rounding left has grown by the division
-                    following = self._orthonormal(following, j + 1)
+                    following = self._basis.orthonormal(following, j + 1)
             self._basis.set(j + 1, following)
         self._write_h[j, :j] = self._growth[:j]  # what led out of the span leads to its new column
         self._write_h[: j + 1, j] = h
@@ -214,13 +212,5 @@ class _Arnoldi:
         self._count = keep
 
     def _direction(self, count: int) -> tr.Tensor:
-        """A drawn direction that is orthogonal to the first columns."""
         self._drawn += 1
-        like = self._like
-        drawn = tr.normal(like.shape, seed=self._seed, stream=self._drawn, dtype=like.dtype, placement=like.placement)
-        return self._orthonormal(drawn, count)
-
-    def _orthonormal(self, v: tr.Tensor, count: int) -> tr.Tensor:
-        if count:
-            v, _ = self._basis.orthogonalized(v, count)
-        return tr.divide(v, tr.norm(v))
+        return self._basis.direction(self._seed, self._drawn, count)

@@ -83,23 +83,60 @@ def eigsh(
     [0.0, 0.003947, 0.003947]
     """
     start = start_vector("eigsh", a, x0, seed)
-    size = prod(start.shape)
-    k = whole("eigsh", "k", k)
-    if not 1 <= k <= size:
-        raise ArgumentError(f"eigsh: k is {k}; accepted: 1 to {size}, the extent of the space", operation="eigsh")
+    k, room = sizes("eigsh", k, basis, start)
     choice("eigsh", "which", which, tuple(_ORDERS))
-    room = max(20, 2 * k + 4) if basis is None else whole("eigsh", "basis", basis)
-    if room < k + 3:
-        raise ArgumentError(f"eigsh: basis is {room}; accepted: at least k + 3, which is {k + 3}", operation="eigsh")
-    if sigma is None:
-        apply, order = LinearMap("eigsh", a, start.shape, ()), _ORDERS[which]
-    else:
-        sigma = number("eigsh", "sigma", sigma, "a finite real number, or None", -inf)
-        apply, order = LinearMap("eigsh", _inverse(a, solve, sigma, start.shape), start.shape, ()), _ORDERS["LM"]
     stop = Stop("eigsh", tol, maxiter, callback, start.dtype, 0.75)
-    lanczos = Lanczos(apply, start.reshape((size,)), min(room, size), order, stop, seed)
-    converged, interrupted = lanczos.run(k, flag("eigsh", "multiplets", multiplets) and k > 1)
+    if sigma is None:
+        return hermitian_pairs("eigsh", a, start, k, which, room, multiplets, seed, stop)
+    sigma = number("eigsh", "sigma", sigma, "a finite real number, or None", -inf)
+    inverse = _inverse(a, solve, sigma, start.shape)
+    return hermitian_pairs("eigsh", inverse, start, k, "LM", room, multiplets, seed, stop, sigma)
+
+
+def hermitian_pairs(
+    operation: str,
+    a: Operator,
+    start: tr.Tensor,
+    k: int,
+    which: str,
+    room: int,
+    multiplets: bool,
+    seed: int,
+    stop: Stop,
+    sigma: float | None = None,
+    /,
+) -> EigenResult:
+    """What ``eigsh`` computes of arguments that were looked at; errors bear the name of who asks.
+
+    >>> stop = Stop("demo", None, 9, None, tr.F64, 0.75)
+    >>> hermitian_pairs("demo", tr.eye(1), tr.ones((1,)), 1, "SA", 1, False, 0, stop).eigenvalues.to_numpy().tolist()
+    [1.0]
+    """
+    apply = LinearMap(operation, a, start.shape, ())
+    more = flag(operation, "multiplets", multiplets) and k > 1
+    lanczos = Lanczos(apply, start.reshape((start.size,)), room, _ORDERS[which], stop, seed)
+    converged, interrupted = lanczos.run(k, more)
     return _result(lanczos, k, start.shape, sigma, converged, interrupted)
+
+
+def sizes(operation: str, k: Any, basis: Any, start: tr.Tensor, /) -> tuple[int, int]:
+    """How many pairs are sought, and how many vectors are kept.
+
+    >>> sizes("demo", 2, None, tr.ones((5, 6)))
+    (2, 20)
+    """
+    size = start.size
+    k = whole(operation, "k", k)
+    if not 1 <= k <= size:
+        raise ArgumentError(
+            f"{operation}: k is {k}; accepted: 1 to {size}, the extent of the space", operation=operation
+        )
+    room = max(20, 2 * k + 4) if basis is None else whole(operation, "basis", basis)
+    if room < k + 3:
+        raise ArgumentError(
+            f"{operation}: basis is {room}; accepted: at least k + 3, which is {k + 3}", operation=operation
+        )
+    return k, min(room, size)
 
 
 def start_vector(operation: str, a: Operator, x0: Any, seed: int, /) -> tr.Tensor:
@@ -113,6 +150,10 @@ def start_vector(operation: str, a: Operator, x0: Any, seed: int, /) -> tr.Tenso
             raise ArgumentError(
                 f"{operation}: beside a function x0 is needed, for shape and dtype: normal(shape, seed=1) will do",
                 operation=operation,
+            )
+        if a.dtype not in FLOATING:
+            raise DTypeError(
+                f"{operation}: the operator is {a.dtype}; accepted: C32, C64, F32, F64", operation=operation
             )
         return tr.normal(a.shape[a.rank // 2 :], seed=seed, dtype=a.dtype, placement=a.placement)
     if not isinstance(x0, tr.Tensor) or x0.dtype not in FLOATING:

@@ -8,8 +8,9 @@ import tensor_runtime as tr
 from tensor_core.errors import ArgumentError
 from tensor_linalg.decompositions.svd import svd
 from tensor_linalg.iterative.basis import Basis
-from tensor_linalg.iterative.operators import EPS, LinearMap, Operator, finite_images, flat, parted, started
+from tensor_linalg.iterative.operators import LinearMap, Operator, finite_images, flat, parted, share, started
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
+from tensor_linalg.operands import unit_of
 from tensor_linalg.products import matvec, vecdot
 from tensor_runtime.dispatch.arguments import whole
 
@@ -37,7 +38,8 @@ def gmres(
         restart: vectors that are kept, each as large as ``b``.
 
     Returns:
-        As ``cg``; the residuals are computed from x.
+        As ``cg``; the residuals are computed from x, but where ``maxiter`` or Ctrl-C left no product for that: then
+        they are those within the last Krylov space.
 
     Raises:
         ShapeError, DTypeError, ArgumentError: what the function gave, or an option, does not fit.
@@ -59,23 +61,29 @@ def gmres(
         raise ArgumentError(f"gmres: restart is {restart}; accepted: at least 1", operation="gmres")
     size = min(restart, max(right.shape[0], 1))
     x, r = started(apply, right, x0)
-    bound = tr.multiply(tr.norm(right, axis=0), stop.tol)
-    interrupted = asked = False
-    while tr.any(tr.norm(r, axis=0) > bound) and not (interrupted or asked):
-        found = _cycle(apply, precondition, r, bound, size, stop, batch)
-        interrupted, asked = found.interrupted, found.asked
-        try:
-            x = tr.add(x, found.change)
-            r = tr.subtract(right, apply(x))
-        except KeyboardInterrupt:
-            interrupted = True
+    bound = share(tr.norm(right, axis=0), stop.tol)
     residuals = tr.norm(r, axis=0)
+    interrupted = asked = False
+    try:
+        while tr.any(residuals > bound) and not asked and apply.products < stop.maxiter:
+            found = _cycle(apply, precondition, r, bound, size, stop, batch)
+            x, residuals = tr.add(x, found.change), found.residuals
+            interrupted, asked = found.interrupted, found.asked
+            if interrupted or apply.products >= stop.maxiter:
+                break
+            r = tr.subtract(right, apply(x))
+            residuals = tr.norm(r, axis=0)
+    except KeyboardInterrupt:
+        if not apply.products:
+            raise
+        interrupted = True
     converged = bool(tr.all(residuals <= bound))  # not where they are NaN
     return SolverResult(x.reshape(b.shape), converged, apply.products, residuals.reshape(batch), interrupted)
 
 
 class _Cycle(NamedTuple):
     change: tr.Tensor
+    residuals: tr.Tensor
     interrupted: bool
     asked: bool
 
@@ -93,7 +101,12 @@ def _cycle(
     start = tr.norm(r, axis=0)
     active = start > bound
     v = tr.where(active, tr.divide(r, tr.where(active, start, 1.0)), 0.0)
-    w = apply(v if precondition is None else precondition(v))
+    try:
+        w = apply(v if precondition is None else precondition(v))
+    except KeyboardInterrupt:
+        if not apply.products:
+            raise
+        return _Cycle(tr.multiply(r, 0.0), start, True, False)
     like = tr.add(tr.multiply(w, 0.0), tr.multiply(v, 0.0))  # of the dtype that vectors have from here on
     basis = Basis(like, size + 1)
     basis.set(0, v)
@@ -103,7 +116,7 @@ def _cycle(
     write_h, write_null = tr.mutable_view(h), tr.mutable_view(null)
     write_null[0] = 1.0
     square = tr.multiply(start, 0.0) + 1.0
-    tiny = EPS[like.dtype]
+    tiny = unit_of(like.dtype)
     count, interrupted, asked = 0, False, False
     try:
         while True:
@@ -126,18 +139,21 @@ def _cycle(
             w = apply(v if precondition is None else precondition(v))
     except KeyboardInterrupt:
         interrupted = True
-    y = _least_squares(h[: count + 1, :count], start)
-    change = basis.combined(y) if count else like
-    return _Cycle(change if precondition is None else precondition(change), interrupted, asked)
+    if not count:
+        return _Cycle(tr.multiply(like, 0.0), start, interrupted, asked)
+    used = h[: count + 1, :count]
+    y = _least_squares(used, start)
+    change = basis.combined(y)
+    rest = matvec(used, tr.negative(y))
+    tr.mutable_view(rest)[0] = tr.add(rest[0], start)
+    return _Cycle(change if precondition is None else precondition(change), tr.norm(rest, axis=0), interrupted, asked)
 
 
 def _least_squares(h: tr.Tensor, start: tr.Tensor) -> tr.Tensor:
     """The shortest y with the least norm of start e₁ - h y, for each column; no step where h is zero."""
-    if h.shape[1] == 0:
-        return tr.zeros(h.shape[1:], dtype=h.dtype, placement=h.placement)
     with finite_images("gmres"):
         u, s, vh = svd(h)
-    small = tr.multiply(tr.max(s, axis=0, keepdims=True), h.shape[1] * EPS[h.dtype])
+    small = tr.multiply(tr.max(s, axis=0, keepdims=True), h.shape[1] * unit_of(h.dtype))
     inverse = tr.where(s > small, tr.divide(1.0, tr.where(s > small, s, 1.0)), 0.0)
     weights = tr.multiply(tr.multiply(tr.conj(u[0]), inverse), start)
     order = (1, 0, *range(2, vh.rank))

@@ -14,8 +14,9 @@ import tensor_runtime as tr
 from tensor_linalg.decompositions.eigh import eigh
 from tensor_linalg.host import numbers, placed
 from tensor_linalg.iterative.basis import Basis
-from tensor_linalg.iterative.operators import EPS, LinearMap, finite_images
+from tensor_linalg.iterative.operators import LinearMap, finite_images
 from tensor_linalg.iterative.results import Progress, Stop
+from tensor_linalg.operands import unit_of
 
 
 class _Ritz(NamedTuple):
@@ -62,18 +63,16 @@ class Lanczos:
         self._beta = self._scale = 0.0
         self._found: _Ritz | None = None  # of the search as it is
         length = tr.norm(start).item()
-        v = tr.divide(start, length) if length else start
+        v = tr.divide(start, length) if length else Basis(start, 1).direction(seed, 0, 0)
         first = apply(v)  # its dtype is that of all vectors
         dtype = tr.promote(v.dtype, first.dtype)
-        self._first: tr.Tensor | None = tr.convert(first, dtype) if length else None
-        self._eps = EPS[dtype]
+        self._first: tr.Tensor | None = tr.convert(first, dtype)
+        self._eps = unit_of(dtype)
         self._like = tr.convert(v, dtype)
         self._basis = Basis(self._like, size + 1)
         self._basis.set(0, self._like)
         self._h = tr.zeros((size, size), dtype=dtype, placement=v.placement)
         self._write_h = tr.mutable_view(self._h)
-        if not length:
-            self._basis.set(0, self._direction())
 
     def run(self, k: int, multiplets: bool, /) -> tuple[bool, bool]:
         """Search k pairs; whether they have converged, and whether Ctrl-C came."""
@@ -84,7 +83,7 @@ class Lanczos:
             while found and multiplets:
                 if len(self._locked) == self._like.size:
                     break
-                self._basis.set(self._count, self._direction())
+                self._basis.set(self._count, self._direction(self._count))
                 worst = max(self._order(value) for value, _ in self._locked)
                 found = self._search(1, worst)
                 margin = self._stop.tol * self._scale  # equal up to this, so that no two of a multiplet take turns
@@ -111,16 +110,21 @@ class Lanczos:
     def _search(self, k: int, worst: float | None) -> bool:
         """Grow the space until k pairs of it have converged, or until none can be better than the worst locked."""
         while True:
+            if worst is not None and self.apply.products >= self._stop.maxiter:
+                return False
             self._grow()
             active = self._count - len(self._locked)
             full = self._count == self._size
             left = self._beta == 0 and self._count < self._like.size  # an invariant space, left by one more product
-            if active < k or ((active % 2 or left) and not full):
+            last = self.apply.products >= self._stop.maxiter
+            if (active < k or ((active % 2 or left) and not full)) and not last:
                 continue
             ritz = self._ritz()
             self._scale = max(self._scale, *map(abs, ritz.values))
             bound = self._stop.tol * self._scale
-            if all(residual <= bound for residual in ritz.residuals[:k]) or self._count == self._like.size:
+            few = active < k or (left and not full)
+            found = not few and all(residual <= bound for residual in ritz.residuals[:k])
+            if found or self._count == self._like.size:
                 return True
             if worst is not None and ritz.residuals[0] <= 0.05 * (self._order(ritz.values[0]) - worst):
                 return True
@@ -154,7 +158,7 @@ class Lanczos:
             else:
                 following = tr.divide(rest, beta)
                 if beta < self._eps**0.5 * whole:  # what rounding left of other directions has grown by the division
-                    following = self._orthonormal(following, j + 1)
+                    following = self._basis.orthonormal(following, j + 1)
             self._basis.set(j + 1, following)
         start = len(self._locked)
         active = h[start:] if start else h
@@ -210,14 +214,7 @@ class Lanczos:
             self._write_h[position, position] = value
         self._count, self._found = locked + len(values), None
 
-    def _direction(self, count: int | None = None) -> tr.Tensor:
-        """A drawn direction that is orthogonal to all columns in use."""
+    def _direction(self, count: int) -> tr.Tensor:
+        """A drawn direction that is orthogonal to the first columns."""
         self._drawn += 1
-        like = self._like
-        drawn = tr.normal(like.shape, seed=self._seed, stream=self._drawn, dtype=like.dtype, placement=like.placement)
-        return self._orthonormal(drawn, self._count if count is None else count)
-
-    def _orthonormal(self, v: tr.Tensor, count: int) -> tr.Tensor:
-        if count:
-            v, _ = self._basis.orthogonalized(v, count)
-        return tr.divide(v, tr.norm(v))
+        return self._basis.direction(self._seed, self._drawn, count)

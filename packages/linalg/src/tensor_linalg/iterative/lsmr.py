@@ -5,8 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import tensor_runtime as tr
+from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ShapeError
-from tensor_linalg.iterative.operators import LinearMap, Operator, Shape, adjoint_of, flat, over, parted
+from tensor_linalg.iterative.operators import (
+    LinearMap,
+    Operator,
+    Shape,
+    adjoint_of,
+    flat,
+    hypotenuse,
+    over,
+    parted,
+    share,
+)
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
 from tensor_linalg.operands import number
 
@@ -33,7 +44,7 @@ def lsmr(
         damp: how strongly large x are avoided, from 0 on.
         tol: stop where |Aᴴ r| (of the damped problem |Aᴴ r - damp² x|) is at most ``tol`` times |Aᴴ b|; None for the
             square root of the dtype's rounding unit.
-        maxiter: products with A at most; there are as many with Aᴴ.
+        maxiter: products with A at most; there is one more with Aᴴ.
         batch_rank, callback: as for ``cg``; the residuals told are |Aᴴ r|.
 
     Returns:
@@ -50,21 +61,20 @@ def lsmr(
     """
     core, batch = parted("lsmr", a, b, batch_rank)
     back = adjoint_of("lsmr", a, adjoint)
-    domain = _domain(back, b, core, batch)
+    u = flat(b, core, batch)
+    length = tr.norm(u, axis=0)
+    u = over(u, length)  # from here on b has norm 1, so that its size meets no squares
+    domain, v = _first_image(back, u, core, batch)
     apply, turn = LinearMap("lsmr", a, domain, batch, core), LinearMap("lsmr", back, core, batch, domain)
     damp = number("lsmr", "damp", damp)
     stop = Stop("lsmr", tol, maxiter, callback, b.dtype, 0.5)
-    u = flat(b, core, batch)
-    beta = tr.norm(u, axis=0)
-    u = over(u, beta)
-    v = turn(u)
     alpha = alpha_bar = tr.norm(v, axis=0)
     v = over(v, alpha)
     h, h_bar, x = v, tr.multiply(v, 0.0), tr.multiply(v, 0.0)
-    zeta_bar = tr.multiply(alpha, beta)  # |Aᴴ r|, with a sign
-    bound = tr.multiply(zeta_bar, stop.tol)
+    zeta_bar = alpha  # |Aᴴ r| over the norm of b, with a sign
+    bound = tr.add(share(zeta_bar, stop.tol), tr.multiply(length, 0.0))  # NaN where b is not finite
     sin_bar = tr.multiply(alpha, 0.0)
-    rho = rho_bar = cos_bar = tr.add(sin_bar, 1.0)
+    divisor = divisor_bar = cos_bar = tr.add(sin_bar, 1.0)
     converged = interrupted = False
     try:
         while True:
@@ -72,7 +82,7 @@ def lsmr(
             if not tr.any(active):
                 converged = bool(tr.all(tr.abs(zeta_bar) <= bound))  # not where they are NaN
                 break
-            if stop.reached(apply.products, tr.abs(zeta_bar), batch):
+            if stop.reached(apply.products, tr.abs(zeta_bar), batch, length):
                 break
             u = tr.subtract(apply(v), tr.multiply(alpha, u))
             beta = tr.norm(u, axis=0)
@@ -80,42 +90,46 @@ def lsmr(
             v = tr.subtract(turn(u), tr.multiply(beta, v))
             alpha = tr.norm(v, axis=0)
             v = over(v, alpha)
-            alpha_hat = _hypot(alpha_bar, damp)
-            rho_old, rho = rho, _hypot(alpha_hat, beta)
-            theta, alpha_bar = tr.multiply(over(beta, rho), alpha), tr.multiply(over(alpha_hat, rho, 1.0), alpha)
+            alpha_hat = hypotenuse(alpha_bar, tr.add(tr.multiply(alpha_bar, 0.0), damp)) if damp else alpha_bar
+            rho = hypotenuse(alpha_hat, beta)
+            divisor_old, divisor = divisor, tr.where(rho > 0, rho, 1.0)  # where rho is 0, so is what it divides
+            theta = tr.multiply(tr.divide(beta, divisor), alpha)
+            alpha_bar = tr.multiply(tr.divide(alpha_hat, divisor), alpha)
             theta_bar, carried = tr.multiply(sin_bar, rho), tr.multiply(cos_bar, rho)
-            rho_bar_old, rho_bar = rho_bar, _hypot(carried, theta)
-            cos_bar, sin_bar = over(carried, rho_bar), over(theta, rho_bar)
+            rho_bar = hypotenuse(carried, theta)
+            divisor_bar_old, divisor_bar = divisor_bar, tr.where(rho_bar > 0, rho_bar, 1.0)
+            cos_bar, sin_bar = tr.divide(carried, divisor_bar), tr.divide(theta, divisor_bar)
             zeta = tr.multiply(cos_bar, zeta_bar)
-            h_bar = tr.subtract(
-                h, tr.multiply(over(tr.multiply(theta_bar, rho), tr.multiply(rho_old, rho_bar_old)), h_bar)
-            )
-            step = tr.where(active, over(zeta, tr.multiply(rho, rho_bar)), 0.0)
+            kept = tr.multiply(tr.divide(theta_bar, divisor_old), tr.divide(rho, divisor_bar_old))
+            h_bar = tr.subtract(h, tr.multiply(kept, h_bar))
+            step = tr.where(active, tr.divide(tr.divide(zeta, divisor), divisor_bar), 0.0)
             x, zeta_bar = (
                 tr.add(x, tr.multiply(step, h_bar)),
                 tr.where(active, tr.negative(tr.multiply(sin_bar, zeta_bar)), zeta_bar),
             )
-            h = tr.subtract(v, tr.multiply(over(theta, rho), h))
+            h = tr.subtract(v, tr.multiply(tr.divide(theta, divisor), h))
     except KeyboardInterrupt:
+        if not apply.products:
+            raise
         interrupted = True
-    return SolverResult(
-        x.reshape((*domain, *batch)), converged, apply.products, tr.abs(zeta_bar).reshape(batch), interrupted
-    )
+    residuals = tr.multiply(tr.abs(zeta_bar), length).reshape(batch)
+    x = tr.multiply(x, length).reshape((*domain, *batch))
+    return SolverResult(x, converged, apply.products, residuals, interrupted)
 
 
-def _domain(back: Operator, b: tr.Tensor, core: Shape, batch: Shape) -> Shape:
-    """The shape of x."""
+def _first_image(back: Operator, u: tr.Tensor, core: Shape, batch: Shape) -> tuple[Shape, tr.Tensor]:
+    """The shape of x, which of a function only an image tells, and the image of u."""
     if isinstance(back, tr.Tensor):
-        return back.shape[: back.rank - len(core)]
-    y: Any = back(b)
-    if not isinstance(y, tr.Tensor) or y.shape[y.rank - len(batch) :] != batch:
+        domain = back.shape[: back.rank - len(core)]
+        return domain, LinearMap("lsmr", back, core, batch, domain)(u)
+    given = (*core, *batch)
+    y: Any = back(u.reshape(given))
+    if not isinstance(y, tr.Tensor) or y.shape[max(y.rank - len(batch), 0) :] != batch or y.dtype not in FLOATING:
+        found = f"{y.dtype} of shape {y.shape}" if isinstance(y, tr.Tensor) else f"a {type(y).__name__}"
         raise ShapeError(
-            f"lsmr: adjoint gave {getattr(y, 'shape', type(y).__name__)} for b of shape {b.shape}; accepted: a tensor "
-            f"whose last axes are {batch}",
+            f"lsmr: adjoint gave {found} for a tensor of shape {given}; accepted: a floating or complex tensor whose "
+            f"last axes are {batch}",
             operation="lsmr",
         )
-    return y.shape[: y.rank - len(batch)]
-
-
-def _hypot(x: tr.Tensor, y: tr.Tensor | float) -> tr.Tensor:
-    return tr.sqrt(tr.add(tr.multiply(x, x), y * y))
+    domain = y.shape[: y.rank - len(batch)]
+    return domain, flat(y, domain, batch)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 
 import tensor_runtime as tr
-from tensor_linalg.iterative.operators import LinearMap, Operator, flat, over, parted, started
+from tensor_linalg.iterative.operators import LinearMap, Operator, flat, hypotenuse, over, parted, share, started
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
 from tensor_linalg.operands import number
 from tensor_linalg.products import vecdot
@@ -55,7 +55,7 @@ def minres(
     x, r = started(given, right, x0)
     if x0 is not None and shift:
         r = tr.add(r, tr.multiply(x, shift))
-    bound = tr.multiply(tr.norm(right, axis=0), stop.tol)
+    bound = share(tr.norm(right, axis=0), stop.tol)
     residuals = tr.norm(r, axis=0)
     nothing = tr.zeros(r.shape, dtype=r.dtype, placement=r.placement)
     v_before, v = nothing, over(r, residuals)
@@ -79,7 +79,7 @@ def minres(
             delta = tr.add(tr.multiply(cosine, dbar), tr.multiply(sine, alpha))
             gbar = tr.subtract(tr.multiply(sine, dbar), tr.multiply(cosine, alpha))
             epsilon, dbar = tr.multiply(sine, beta), tr.negative(tr.multiply(cosine, beta))
-            gamma = tr.sqrt(tr.add(tr.multiply(gbar, gbar), tr.multiply(beta, beta)))
+            gamma = hypotenuse(gbar, beta)
             cosine, sine = over(gbar, gamma), over(beta, gamma, 1.0)  # where both are 0 nothing more is found
             w_next = tr.subtract(tr.subtract(v, tr.multiply(old, w_before)), tr.multiply(delta, w))
             w_before, w = w, over(w_next, gamma)
@@ -88,5 +88,7 @@ def minres(
             x = tr.add(x, tr.multiply(phi, w))
             residuals = tr.where(active, tr.multiply(sine, residuals), residuals)
     except KeyboardInterrupt:
+        if not given.products:
+            raise
         interrupted = True
     return SolverResult(x.reshape(b.shape), converged, given.products, residuals.reshape(batch), interrupted)

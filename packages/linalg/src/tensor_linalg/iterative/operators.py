@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import prod
-from typing import Any, Final
+from typing import Any
 
 import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
@@ -21,12 +21,9 @@ from tensor_runtime.errors import NonFiniteError
 Operator = tr.Tensor | Callable[[tr.Tensor], tr.Tensor]
 Shape = tuple[int, ...]
 
-EPS: Final[dict[tr.DType, float]] = {tr.F32: 2.0**-23, tr.F64: 2.0**-52, tr.C32: 2.0**-23, tr.C64: 2.0**-52}
-"""Rounding units of the dtypes; of a complex one those of its parts."""
-
 
 class LinearMap:
-    """A linear map of flat vectors; ``products`` counts how often it was applied.
+    """A linear map of flat vectors; ``products`` counts the images it has given.
 
     >>> twice = LinearMap("demo", lambda x: x * 2.0, (2, 3), ())
     >>> twice(tr.ones((6,))).shape, twice.products
@@ -52,8 +49,9 @@ class LinearMap:
 
     def __call__(self, x: tr.Tensor, /) -> tr.Tensor:
         """The image of a flat vector, or of each column."""
+        y = self._apply(x)
         self.products += 1
-        return self._apply(x)
+        return y
 
     def _of_matrix(self, a: tr.Tensor) -> Callable[[tr.Tensor], tr.Tensor]:
         if a.shape != (*self.target, *self.domain) or a.dtype not in FLOATING:
@@ -195,3 +193,21 @@ def over(x: tr.Tensor, divisor: tr.Tensor, otherwise: float = 0.0, /) -> tr.Tens
     """
     there = divisor > 0
     return tr.where(there, tr.divide(x, tr.where(there, divisor, 1.0)), otherwise)
+
+
+def hypotenuse(x: tr.Tensor, y: tr.Tensor, /) -> tr.Tensor:
+    """The square root of x² + y², whose squares neither overflow nor vanish.
+
+    >>> hypotenuse(tr.tensor([3e-200, 0.0]), tr.tensor([4e-200, 0.0])).to_numpy().tolist()
+    [5e-200, 0.0]
+    """
+    return tr.abs(tr.complex(x, y))
+
+
+def share(length: tr.Tensor, tol: float, /) -> tr.Tensor:
+    """``tol`` times a length, below which residuals shall come; NaN, which no residual is below, of an infinite one.
+
+    >>> share(tr.tensor([2.0, float("inf")]), 0.5).to_numpy().tolist()
+    [1.0, nan]
+    """
+    return tr.add(tr.multiply(length, tol), tr.multiply(length, 0.0))

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError
-from tensor_linalg.iterative.operators import EPS
-from tensor_linalg.operands import number
+from tensor_linalg.operands import number, unit_of
 from tensor_linalg.results import fields_text
 from tensor_runtime.dispatch.arguments import whole
 
@@ -67,7 +66,7 @@ class Stop:
     def __init__(
         self, operation: str, tol: Any, maxiter: Any, callback: Callback | None, dtype: tr.DType, power: float, /
     ) -> None:
-        self.tol = EPS[dtype] ** power if tol is None else number(operation, "tol", tol)
+        self.tol = unit_of(dtype) ** power if tol is None else number(operation, "tol", tol)
         self.maxiter = whole(operation, "maxiter", maxiter)
         if self.maxiter < 1:
             raise ArgumentError(f"{operation}: maxiter is {maxiter}; accepted: at least 1", operation=operation)
@@ -80,10 +79,12 @@ class Stop:
         told = self._callback is not None and self._callback(progress()) is True
         return told or products >= self.maxiter
 
-    def reached(self, products: int, residuals: tr.Tensor, batch: tuple[int, ...], /) -> bool:
+    def reached(
+        self, products: int, residuals: tr.Tensor, batch: tuple[int, ...], scale: tr.Tensor | float = 1.0, /
+    ) -> bool:
         """The same, with one residual for each column; nothing is made where nobody looks.
 
         >>> Stop("demo", None, 10, None, tr.F64, 0.5).reached(9, tr.ones(()), ())
         False
         """
-        return self.asked(products, lambda: Progress(products, residuals.reshape(batch)))
+        return self.asked(products, lambda: Progress(products, tr.multiply(residuals, scale).reshape(batch)))

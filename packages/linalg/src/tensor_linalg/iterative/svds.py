@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from math import prod
+from typing import Any, NamedTuple
 
 import tensor_runtime as tr
+from tensor_core.dtypes import FLOATING
+from tensor_core.errors import ArgumentError, ShapeError
 from tensor_linalg.decompositions.svd import svd
-from tensor_linalg.iterative.eigsh import eigsh, start_vector
+from tensor_linalg.iterative.eigsh import hermitian_pairs, sizes, start_vector
 from tensor_linalg.iterative.operators import Operator, adjoint_of, finite_images
-from tensor_linalg.iterative.results import Callback
+from tensor_linalg.iterative.results import Callback, Stop
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.results import fields_text
-from tensor_runtime.dispatch.arguments import choice, whole
+from tensor_runtime.dispatch.arguments import choice
 
 
 class SingularResult(NamedTuple):
@@ -57,7 +60,8 @@ def svds(
         x0: where to start, in the domain; may be left out beside a tensor.
         adjoint: the function of Aᴴ; needed beside a function.
         k: how many values; which: "LM" for the largest, "SM" for the smallest.
-        tol: as for ``eigsh``, of AᴴA; maxiter: products with A, and as many with Aᴴ.
+        tol: as for ``eigsh``, of AᴴA; maxiter: products with A, and as many with Aᴴ,
+            at most; up to k more with A follow, for the left vectors.
         basis, multiplets, seed, callback: as for ``eigsh``.
 
     Returns:
@@ -75,44 +79,87 @@ def svds(
     [4.0]
     """
     choice("svds", "which", which, ("LM", "SM"))
+    if isinstance(a, tr.Tensor) and a.rank % 2:
+        raise ShapeError(
+            f"svds: the operator has shape {a.shape}; accepted: as many axes of the range as of the domain",
+            operation="svds",
+        )
+    if not isinstance(a, tr.Tensor) and not callable(a):
+        raise ArgumentError(
+            f"svds: the operator is a {type(a).__name__}; accepted: a function from tensor to tensor, or a tensor that "
+            "holds a matrix",
+            operation="svds",
+        )
     back = adjoint_of("svds", a, adjoint)
     start = start_vector("svds", a, x0, seed)
-    forth, turn = _function(a), _function(back)
+    k, room = sizes("svds", k, basis, start)
+    stop = Stop("svds", tol, maxiter, callback, start.dtype, 0.75)
+    forth, turn = _function(a, "the operator"), _function(back, "adjoint")
+    target: tuple[int, ...] = ()
+
+    def normal(x: tr.Tensor) -> tr.Tensor:
+        nonlocal target
+        y = forth(x)
+        target = y.shape
+        return turn(y)
+
+    order = "LA" if which == "LM" else "SA"
+    found = hermitian_pairs("svds", normal, start, k, order, room, multiplets, seed, stop)
+    vectors, residuals = found.eigenvectors, found.residuals  # ascending
+    count, interrupted = found.eigenvalues.size, found.interrupted
+    images: list[tr.Tensor] = []
+    try:
+        while len(images) < count:  # what is wanted first
+            position = len(images) if which == "SM" else count - 1 - len(images)
+            images.append(forth(vectors[..., position]))
+    except KeyboardInterrupt:
+        interrupted = True
+        kept = slice(0, len(images)) if which == "SM" else slice(count - len(images), count)
+        vectors, residuals, count = vectors[..., kept], residuals[kept], len(images)
+    vectors = vectors.reshape((start.size, count))
+    image = tr.zeros((prod(target), 0), dtype=vectors.dtype, placement=vectors.placement)
+    if images:
+        ascending = images if which == "SM" else images[::-1]
+        image = tr.stack([one.reshape((one.size,)) for one in ascending], axis=1)
     with finite_images("svds"):
-        found = eigsh(
-            lambda x: turn(forth(x)),
-            start,
-            k=whole("svds", "k", k),
-            which="LA" if which == "LM" else "SA",
-            tol=tol,
-            maxiter=maxiter,
-            basis=basis,
-            multiplets=multiplets,
-            seed=seed,
-            callback=callback,
-        )
-    count = found.eigenvalues.size
-    vectors = found.eigenvectors
-    images = [forth(vectors[..., position]) for position in range(count)]
-    target = images[0].shape
-    image = tr.stack([one.reshape((one.size,)) for one in images], axis=1)
-    u, s, wh = svd(image)
-    vh = matmul(wh, mH(vectors.reshape((start.size, count))))
+        u, s, wh = svd(image)
+    vh = matmul(wh, mH(vectors))
     return SingularResult(
         u.reshape((*target, s.size)),
         s,
         tr.to_contiguous(vh).reshape((s.size, *start.shape)),
-        found.converged,
+        found.converged and not interrupted,
         found.iterations,
-        tr.copy(found.residuals[::-1]),
-        found.interrupted,
+        tr.copy(residuals[::-1]),
+        interrupted,
     )
 
 
-def _function(a: Operator) -> Callable[[tr.Tensor], tr.Tensor]:
-    """The map of tensors that a tensor stands for, or the function itself."""
-    if not isinstance(a, tr.Tensor):
-        return a
-    half = a.rank // 2
-    axes = (tuple(range(half, a.rank)), tuple(range(half)))
-    return lambda x: tr.dot_general(a, x, contracting=axes)
+def _function(a: Any, what: str) -> Callable[[tr.Tensor], tr.Tensor]:
+    """The map of tensors that a tensor stands for, or the function itself, with a look at what it gives."""
+    if isinstance(a, tr.Tensor):
+        half = a.rank // 2
+        axes = (tuple(range(half, a.rank)), tuple(range(half)))
+
+        def product(x: tr.Tensor) -> tr.Tensor:
+            if x.shape != a.shape[half:]:
+                raise ShapeError(
+                    f"svds: {what} has shape {a.shape}, for a vector of shape {x.shape}; accepted: a tensor "
+                    "[*range, *domain] with as many axes on either side",
+                    operation="svds",
+                )
+            return tr.dot_general(a, x, contracting=axes)
+
+        return product
+
+    def checked(x: tr.Tensor) -> tr.Tensor:
+        y: Any = a(x)
+        if not isinstance(y, tr.Tensor) or y.dtype not in FLOATING:
+            found = f"{y.dtype} of shape {y.shape}" if isinstance(y, tr.Tensor) else f"a {type(y).__name__}"
+            raise ShapeError(
+                f"svds: {what} gave {found} for a tensor of shape {x.shape}; accepted: a floating or complex tensor",
+                operation="svds",
+            )
+        return y
+
+    return checked

@@ -13,10 +13,9 @@ from typing import Any, Final, NamedTuple
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError, shortened
 from tensor_linalg.host import numbers
-from tensor_linalg.operands import number
+from tensor_linalg.operands import number, unit_of
 from tensor_runtime.dispatch.arguments import choice, flag, whole
 
-_EPS: Final[dict[tr.DType, float]] = {tr.F32: 2.0**-23, tr.F64: 2.0**-52}
 _GAP: Final = 16
 """Neighbours at most so many rounding units of the largest value apart are one multiplet: decompositions err as far."""
 
@@ -94,7 +93,7 @@ def _kept_of_one(s: tr.Tensor, how: Truncation) -> Kept:
     limit = most if how.max_rank is None else min(how.max_rank, most)
     scale = values[0] if values and values[0] > 0 else 1.0
     t = [value / scale for value in values]
-    gap = _GAP * _EPS[s.dtype]
+    gap = _GAP * unit_of(s.dtype)
     rank = limit
     if how.cutoff is not None and most:
         rank = _needed_of_one(t, scale, how.cutoff, how)
@@ -142,7 +141,7 @@ def _common_rank(s: tr.Tensor, how: Truncation) -> int:
     if how.multiplets == "cut":
         return limit if needed is None else min(limit, _largest(needed))
     ranks = tr.arange(1, most, placement=s.placement).reshape((most - 1, *(1,) * (s.rank - 1)))
-    gap = _GAP * _EPS[s.dtype]
+    gap = _GAP * unit_of(s.dtype)
     fair = (tr.subtract(t[:-1], t[1:]) > gap) | (t[1:] <= gap)  # as _apart
     if needed is not None:
         limit = min(limit, _largest(tr.min(tr.where(fair & (ranks >= needed), ranks, most), axis=0)))
