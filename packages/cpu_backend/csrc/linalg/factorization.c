@@ -21,7 +21,7 @@ typedef struct {
     double work, threads_from;
 } Facts;
 static const Facts FACTS[ROUTINES] = {
-    [LU_FACTOR] = {2, 0.7, 700},   [LU_COMPLETE] = {3, 3, 1e9}, [LDL] = {3, 0.5, 1000},
+    [LU_FACTOR] = {2, 0.7, 700}, [SLOGDET] = {2, 0.7, 700},   [LU_COMPLETE] = {3, 3, 1e9}, [LDL] = {3, 0.5, 1000},
     [QR_PIVOTED] = {3, 4, 1000},   [QR_COMPLETE] = {2, 4, 1000}, [SCHUR] = {2, 25, 1500},
     [HESSENBERG] = {2, 5, 1000},   [EIG] = {2, 25, 1500},       [EIGVALS] = {1, 10, 1500},
     [EIGH_RANGE] = {2, 2, 1000},   [SOLVE_BANDED] = {1, 2, 1e9}, [SOLVE_TOEPLITZ] = {1, 3, 1e9}};
@@ -196,6 +196,10 @@ static void expect_results(const FactorizationPlan *plan, ElementType *types, In
         elements[2] = n;
         break;
     case QR_COMPLETE: elements[0] = m * m; break;
+    case SLOGDET:
+        types[1] = real_of(plan->type);
+        elements[0] = elements[1] = 1;
+        break;
     case EIG:
     case EIGVALS:
         types[0] = types[1] = complex_of(plan->type);

@@ -20,6 +20,7 @@ from tensor_core.dtypes import FLOATING
 from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.kernels.linalg import drivers
 from tensor_cpu.kernels.linalg import numpy as linalg
+from tensor_cpu.kernels.linalg.scaling import minute_powers, scaled
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES
 from tensor_cpu.system.extension import LIBRARY
@@ -132,12 +133,18 @@ def _bind_equal(name: str, forms: list[Form], result: Result, numpys: Kernel) ->
 
 
 def _refusing_singular(name: str, numpys: Kernel) -> Kernel:
-    """What stands behind a kernel in lanes that found a matrix with an exactly zero pivot, or something not finite."""
+    """What stands behind a kernel in lanes that found a zero pivot, something not finite, or nothing but minute numbers."""
 
     def kernel(*arrays: Any) -> Any:
         if not all(np.isfinite(array).all() for array in arrays):
             return numpys(*arrays)
-        raise linalg.singular(name, arrays[0], _inverted)
+        powers = minute_powers(arrays[0])
+        matrices = arrays[0] if powers is None else scaled(arrays[0], -powers)
+        try:
+            _inverted(matrices.reshape(-1, *matrices.shape[-2:]))
+        except np.linalg.LinAlgError:
+            raise linalg.singular(name, matrices, _inverted) from None
+        return numpys(*arrays)
 
     return kernel
 
@@ -188,7 +195,7 @@ def _bind_solve(forms: list[Form], result: Result, numpys: Kernel) -> Kernel | N
 
 
 class _HandedBackError(Exception):
-    """The lanes found a matrix with an exactly zero pivot, or something that is not finite."""
+    """The lanes found a matrix with an exactly zero pivot, minute numbers, or something that is not finite."""
 
 
 def _hand_back(*arrays: Any) -> None:

@@ -1,8 +1,8 @@
 """Native loops over factorizations of all kinds of matrices: LU, LDL, pivoted and complete QR, Schur, Hessenberg, eig.
 
-Each matrix of a stack is factored in the memory of the results (csrc/linalg/factorization.c), by LAPACK, and where that
-costs more or divides wrongly, by eliminations of our own. Small matrices of F32 and C32 are computed in double precision
-and rounded once; larger ones in the precision of their elements.
+Each matrix of a stack is factored in the memory of the results (csrc/linalg/factorization.c), by LAPACK, and
+where that costs more or divides wrongly, by eliminations of our own. Small matrices of F32 and C32 are computed in
+double precision and rounded once; larger ones in the precision of their elements.
 
 NumPy's kernel of the same operation stands behind each: whatever is refused is given to it, and it raises.
 """
@@ -23,7 +23,7 @@ from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import Array
 from tensor_cpu.system.blas import open_blas
 from tensor_cpu.system.extension import LIBRARY
-from tensor_runtime.form import Form, Shape
+from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
 _WIDE: Final[Mapping[DType, DType]] = {F32: F64, C32: C64}
@@ -31,6 +31,7 @@ _LARGEST_WIDE: Final = 32
 """Rows or columns of the largest matrices that are computed in double precision whatever their dtype."""
 _ROUTINES: Final = (
     "eig", "eigvals", "hessenberg", "ldl", "lu_complete", "lu_factor", "qr_complete", "qr_pivoted", "schur",
+    "slogdet",
 )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from tensor_core.errors import SizeLimitError
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.linalg.checks import require_finite
 from tensor_cpu.kernels.linalg.numpy import not_converged
+from tensor_cpu.kernels.linalg.scaling import scale_away_from_limits, scaled
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES, Array
 from tensor_cpu.system import lapack
@@ -137,34 +138,6 @@ def hessenberg(a: Array, triangle: Array, vectors: Array) -> int:
     triangle.T[...] = np.triu(a.T, -1)
     vectors[...] = a
     return info or _call_with_work(_name("orghr", a, "unghr"), size, 1, size, vectors, size, tau)
-
-
-def scale_away_from_limits(a: Array) -> int:
-    """Scale a matrix by a power of two where it lies near the limits of binary64; the power that takes it back.
-
-    LAPACK's eliminations leave columns as they are where the reciprocal of a pivot would be infinite.
-
-    >>> a = np.array([[2.0**-1040]])
-    >>> scale_away_from_limits(a), a.tolist(), scale_away_from_limits(a)
-    (-1039, [[0.5]], 0)
-    """
-    largest = max(float(np.abs(a.real).max()), float(np.abs(a.imag).max()))
-    if not 0.0 < largest < np.inf or 2.0**-900 < largest < 2.0**900:
-        return 0
-    power = int(np.frexp(largest)[1])
-    a[...] = scaled(a, -power)
-    return power
-
-
-def scaled(a: Array, power: Any) -> Array:
-    """A times a power of two, or each matrix (..., N, M) of a stack times its own.
-
-    >>> scaled(np.array([3.0]), 2).tolist(), scaled(np.array([1j]), -1).tolist()
-    ([12.0], [0.5j])
-    """
-    if a.dtype.kind != "c":
-        return np.asarray(np.ldexp(a, power))
-    return np.asarray(np.ldexp(a.real, power) + 1j * np.ldexp(a.imag, power))
 
 
 def _name(real: str, a: Array, other: str = "") -> str:
