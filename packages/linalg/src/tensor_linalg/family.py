@@ -21,10 +21,11 @@ _KERNELS: Final = (
     "slogdet",
     "solve",
     "solve_banded",
+    "solve_toeplitz",
     "svd",
     "svdvals",
 )
-_OPTIONS: Final = ("lu_complete", "qr_complete", "svd_full")
+_OPTIONS: Final = ("eigh_range", "lu_complete", "qr_complete", "svd_full")
 """Kernels that options of operations ask for."""
 _COMPOSED: Final = (
     "batch_first",
@@ -70,7 +71,6 @@ _COMPOSED: Final = (
     "randomized_svd",
     "rq",
     "sinm",
-    "solve_toeplitz",
     "split",
     "sqrtm",
     "svd_truncated",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from tensor_core.dtypes import FLOATING, I64, DType
+from tensor_linalg.contracts.common import EighRangeParams
 from tensor_linalg.specs.linalg_spec import LinalgSpec
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
 from tensor_runtime.form import Shape
@@ -120,6 +121,17 @@ def eigh_shapes(operation: str, shape: Shape, check: bool, /) -> tuple[Shape, Sh
     """
     size, batch = square_axes(operation, shape)
     return (size, *batch), shape
+
+
+def eigh_range_shapes(operation: str, shape: Shape, params: EighRangeParams, /) -> tuple[Shape, Shape]:
+    """``[K, B...]`` and ``[N, K, B...]``, K the number of eigenvalues wanted.
+
+    >>> eigh_range_shapes("eigh", (3, 3, 10), EighRangeParams(1, 2, True))
+    ((2, 10), (3, 2, 10))
+    """
+    size, batch = square_axes(operation, shape)
+    count = params.last - params.first + 1
+    return (count, *batch), (size, count, *batch)
 
 
 def eigvalsh_shape(operation: str, shape: Shape, check: bool, /) -> Shape:
@@ -246,8 +258,16 @@ HESSENBERG: Final = LinalgSpec(
 EIGH: Final = LinalgSpec(
     "eigh", accepts=FLOATING, result_dtype=_with_eigenvalues, result_shape=eigh_shapes, takes_params=True
 )
+EIGH_RANGE: Final = LinalgSpec(
+    "eigh",
+    kernel="eigh_range",
+    accepts=FLOATING,
+    result_dtype=_with_eigenvalues,
+    result_shape=eigh_range_shapes,
+    takes_params=True,
+)
 EIGVALSH: Final = LinalgSpec(
     "eigvalsh", accepts=FLOATING, result_dtype=_component, result_shape=eigvalsh_shape, takes_params=True
 )
 CHOLESKY: Final = LinalgSpec("cholesky", accepts=FLOATING, result_shape=cholesky_shape, takes_params=True)
-"""The params of each is ``check``: whether the elements are first checked to be finite."""
+"""The params of most is ``check``: whether the elements are first checked to be finite."""

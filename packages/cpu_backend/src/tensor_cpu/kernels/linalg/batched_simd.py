@@ -133,7 +133,7 @@ def _bind_equal(name: str, forms: list[Form], result: Result, numpys: Kernel) ->
 
 
 def _refusing_singular(name: str, numpys: Kernel) -> Kernel:
-    """What stands behind a kernel in lanes that found a zero pivot, something not finite, or nothing but minute numbers."""
+    """What stands behind a kernel in lanes that found a zero pivot, something not finite, or minute numbers alone."""
 
     def kernel(*arrays: Any) -> Any:
         if not all(np.isfinite(array).all() for array in arrays):

@@ -16,6 +16,7 @@ import numpy as np
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import SizeLimitError
 from tensor_cpu.kernel_table import Binder
+from tensor_cpu.kernel_table import bind as bind_best
 from tensor_cpu.kernels.linalg.checks import require_finite
 from tensor_cpu.kernels.linalg.numpy import not_converged
 from tensor_cpu.kernels.linalg.scaling import scale_away_from_limits, scaled
@@ -23,7 +24,7 @@ from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES, Array
 from tensor_cpu.system import lapack
 from tensor_cpu.system.errstate import ignoring_fp_errors
-from tensor_runtime.form import Form
+from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel
 
 
@@ -270,4 +271,53 @@ def _wide(form: Form) -> Any:
     return np.result_type(NUMPY_DTYPES[form.dtype], np.float64)
 
 
-BINDERS: Final[Mapping[str, Binder]] = {name: taking_fields(partial(bind, name)) for name in ROUTINES}
+_LARGEST_IN_LANES: Final = 64
+_FEWEST_IN_LANES: Final = 6
+"""Rows and number of matrices within which eigh() computes in vector lanes, and all pairs are found first."""
+_SMALLEST: Final = 32
+"""Rows of the smallest matrices of which some pairs are found sooner than all."""
+
+
+def are_found_alone(form: Form, wanted: int) -> bool:
+    """Whether so many pairs of each matrix are found sooner than all of them.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.placement import CPU
+    >>> are_found_alone(form_of(F64, (300, 300), CPU), 3), are_found_alone(form_of(F64, (8, 8), CPU), 3)
+    (True, False)
+    """
+    size, count = form.shape[0], prod(form.shape[2:])
+    if size < _SMALLEST or (size <= _LARGEST_IN_LANES and count >= _FEWEST_IN_LANES):
+        return False
+    return 2 * wanted <= size
+
+
+def bind_eigh_range(operands: tuple[Form], result: tuple[Form, Form], first: int, last: int, check: bool, /) -> Kernel:
+    """The kernel that finds all pairs, and keeps those that are wanted.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(F64, (2, 2), CPU)
+    >>> kernel = bind_eigh_range((form,), (form_of(F64, (1,), CPU), form_of(F64, (2, 1), CPU)), 1, 1, True)
+    >>> kernel(np.array([[2.0, 0.0], [0.0, 1.0]]))[0].tolist()
+    [2.0]
+    """
+    a = operands[0]
+    size, *batch = a.shape[1:]
+    whole = (form_of(a.dtype.component, (size, *batch), a.placement), form_of(a.dtype, a.shape, a.placement))
+    kernel: Any = bind_best("eigh", operands, whole, (check,))
+
+    def some(x: Array) -> tuple[Array, Array]:
+        values, vectors = kernel(x)
+        return (
+            np.ascontiguousarray(values[..., first : last + 1]),
+            np.ascontiguousarray(vectors[..., first : last + 1, :]),
+        )
+
+    return some
+
+
+BINDERS: Final[Mapping[str, Binder]] = {
+    **{name: taking_fields(partial(bind, name)) for name in ROUTINES},
+    "eigh_range": taking_fields(bind_eigh_range),
+}

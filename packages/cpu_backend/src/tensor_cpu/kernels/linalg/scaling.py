@@ -14,8 +14,10 @@ import numpy as np
 from tensor_cpu.storage import Array
 
 _LOW: Final = -900
-_HIGH: Final = 900
-"""Binary exponents within which sizes are far from the limits."""
+_HIGH: Final = 1010
+_LARGE: Final = 1000
+"""Binary exponents within which sizes are far from the limits, and to which larger sizes are brought: further down,
+what is far smaller would vanish."""
 _NOTHING: Final = -(2**20)
 """The exponent of zero, below every other one."""
 _LN2: Final = 0.6931471805599453
@@ -26,16 +28,13 @@ Compute = Callable[..., tuple[Array, ...]]
 def scale_away_from_limits(a: Array) -> int:
     """Scale a matrix by a power of two where it lies near the limits of binary64; the power that takes it back.
 
-    LAPACK's eliminations leave columns as they are where the reciprocal of a pivot would be infinite.
-
     >>> a = np.array([[2.0**-1040]])
     >>> scale_away_from_limits(a), a.tolist(), scale_away_from_limits(a)
     (-1039, [[0.5]], 0)
     """
-    largest = max(float(np.abs(a.real).max()), float(np.abs(a.imag).max()))
-    if not 0.0 < largest < np.inf or 2.0**-900 < largest < 2.0**900:
+    power = int(_excess(_exponents(a).max()))
+    if power == 0 or not np.isfinite(a).all():
         return 0
-    power = int(np.frexp(largest)[1])
     a[...] = scaled(a, -power)
     return power
 
@@ -124,22 +123,23 @@ def safe_solve(compute: Compute, a: Array, b: Array) -> tuple[Array, ...]:
 
 
 def _balanced(a: Array) -> tuple[Array, Array, Array] | None:
-    """Transposed matrices (..., N, M), and the exponents of their rows [..., M] and columns [..., N] that were taken out.
+    """Transposed matrices (..., N, M), and the exponents of rows [..., M] and columns [..., N] that were taken out.
 
     None where no row and no column of any lies near the limits.
     """
     exponents = _exponents(a)
-    rows, columns = exponents.max(axis=-2, initial=_NOTHING), exponents.max(axis=-1, initial=_NOTHING)
-    extreme = np.zeros(a.shape[:-2], bool)
-    for one in (rows, columns):
-        extreme |= ((one > _NOTHING) & ((one < _LOW) | (one > _HIGH))).any(axis=-1)
-    if not extreme.any() or not np.isfinite(a).all():
+    rows, columns = (_excess(exponents.max(axis=axis, initial=_NOTHING)) for axis in (-2, -1))
+    if not (rows.any() or columns.any()) or not np.isfinite(a).all():
         return None
-    rows = np.where(extreme[..., None] & (rows > _NOTHING), rows, 0)
-    left = exponents - rows[..., None, :]
-    columns = left.max(axis=-1)
-    columns = np.where(extreme[..., None] & (columns > _NOTHING // 2), columns, 0)
+    left = np.where(exponents == _NOTHING, _NOTHING, exponents - rows[..., None, :])
+    columns = _excess(left.max(axis=-1))
     return scaled(a, -rows[..., None, :] - columns[..., :, None]), rows, columns
+
+
+def _excess(exponents: Any) -> Any:
+    """What is taken out of sizes with these exponents."""
+    tiny = (exponents < _LOW) & (exponents > _NOTHING)
+    return np.where(tiny, exponents, np.where(exponents > _HIGH, exponents - _LARGE, 0))
 
 
 def _exponents(a: Array) -> Any:
