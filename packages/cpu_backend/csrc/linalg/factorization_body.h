@@ -125,8 +125,7 @@ static bool NAME(ldl)(const FactorizationPlan *plan, const FactorizationScratch 
     int power = NAME(scale_away_from_limits)(lower, n * n);
     if (n <= LARGEST_ELIMINATION) {
         NAME(eliminate_hermitian)(lower, n, order, widths);
-    } else if (!NAME(block_hermitian)(plan, scratch, lower, order, widths) ||
-               NAME(has_extreme_pivots)(lower, n, n)) {
+    } else if (!NAME(block_hermitian)(plan, scratch, lower, order, widths) || NAME(has_extreme_pivots)(lower, n, n)) {
         (void)NAME(load_a)(plan, scratch, lower);
         power = NAME(scale_away_from_limits)(lower, n * n);
         for (Index j = 1; j < n; j++) memset(lower + n * j, 0, sizeof(NUMBER) * (size_t)j);
@@ -305,9 +304,7 @@ static void NAME(query)(FactorizationPlan *plan) {
         plan->integers_size = *n;
         plan->extra_size = *n * (Index)sizeof(BlasInt) / (Index)sizeof(REAL) + 1;
         break;
-    case QR_PIVOTED:
-        plan->integers_size = *n;
-        plan->copy_size = *m * *n;
+    case QR_PIVOTED: plan->integers_size = *n; plan->copy_size = *m * *n;
 #if WIDTH == 1
         lapack->real_geqp3[KIND](m, n, any, m, integers, any, best, &none, &info);
 #else
@@ -320,8 +317,7 @@ static void NAME(query)(FactorizationPlan *plan) {
         lapack->geqrf[KIND](m, n, any, m, any, best, &none, &info);
         lapack->orgqr[KIND](m, m, &k, any, m, any, second, &none, &info);
         break;
-    case SCHUR:
-        plan->integers_size = *n;
+    case SCHUR: plan->integers_size = *n;
 #if WIDTH == 1
         lapack->real_gees[KIND]("V", "N", NULL, n, any, n, integers, any, any, any, n, best, &none, integers, &info);
 #else

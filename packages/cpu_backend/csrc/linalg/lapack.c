@@ -328,7 +328,8 @@ static bool plan_read(LapackPlan *plan, PyObject *arguments, PyObject *named) {
         PyErr_Format(PyExc_ValueError, "%S takes square matrices, found %lld x %lld", name, rows, columns);
         return false;
     }
-    if (!matrices_are_addressable(rows, columns, plan->count) || !matrices_are_addressable(rows, right, plan->count)) return false;
+    if (!matrices_are_addressable(rows, columns, plan->count) || !matrices_are_addressable(rows, right, plan->count))
+        return false;
     plan->is_long = is_long(plan);
     const int rank = plan->batch_rank;
     if (!matrix_stack_read(&plan->a, a, rank, plan->batch, rows, columns)) return false;

@@ -39,8 +39,9 @@ static bool NAME(has_extreme_pivot)(const double *a, BlasInt n) {
 
 static bool NAME(run_carefully)(const LapackPlan *plan, const Scratch *scratch, double *a, int64_t *exchanges) {
     switch (plan->routine) {
-    case SOLVE: return CAREFUL(solve)(a, plan->rows, scratch->out[0],
-                                      plan->right * (plan->shared ? plan->count : 1), exchanges);
+    case SOLVE:
+        return CAREFUL(solve)(a, plan->rows, scratch->out[0], plan->right * (plan->shared ? plan->count : 1),
+                              exchanges);
     case INV: return CAREFUL(inv)(a, plan->rows, scratch->out[0], exchanges);
     default: CAREFUL(det)(a, plan->rows, scratch->out[0], exchanges); return true;
     }

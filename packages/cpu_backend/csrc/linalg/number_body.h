@@ -49,7 +49,8 @@ static inline REAL NAME(rough_size)(NUMBER x) {
 
 static inline REAL NAME(largest_part)(NUMBER x) {
     REAL size = 0;
-    for (int i = 0; i < WIDTH; i++) size = fabs((double)x.part[i]) > (double)size ? (REAL)fabs((double)x.part[i]) : size;
+    for (int i = 0; i < WIDTH; i++)
+        size = fabs((double)x.part[i]) > (double)size ? (REAL)fabs((double)x.part[i]) : size;
     return size;
 }
 

@@ -33,7 +33,7 @@
 #define ROUTINE_VALUE(value, name) value,
 typedef enum { LINALG_ROUTINES(ROUTINE_VALUE) ROUTINES } Routine;
 #undef ROUTINE_VALUE
-enum { LAPACK_ROUTINES = FORWARD };     /* before it: lapack.c; substitutions are for lanes alone */
+enum { LAPACK_ROUTINES = FORWARD };       /* before it: lapack.c; substitutions are for lanes alone */
 enum { FIRST_FACTORIZATION = LU_FACTOR }; /* from there on: factorization.c; LU_FACTOR is for lanes, too */
 
 #define ROUTINE_NAME(value, name) #name,

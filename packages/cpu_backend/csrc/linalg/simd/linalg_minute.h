@@ -15,6 +15,5 @@ static __attribute__((noinline)) bool one_is_minute(const LaneProblem *problem, 
 
 /* Whether one of a group is, given the first pivot of each: that is among the largest of its column. */
 INLINE bool are_minute(const LaneProblem *problem, const char *from, Index bytes, Number first_pivot, int count) {
-    return any(greater(broadcast(0x1p-900), largest_part(first_pivot))) &&
-           one_is_minute(problem, from, bytes, count);
+    return any(greater(broadcast(0x1p-900), largest_part(first_pivot))) && one_is_minute(problem, from, bytes, count);
 }
