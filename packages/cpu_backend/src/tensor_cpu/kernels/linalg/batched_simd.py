@@ -23,6 +23,7 @@ from tensor_cpu.kernels.linalg import numpy as linalg
 from tensor_cpu.kernels.linalg.scaling import minute_powers, scaled, side_powers
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES
+from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
@@ -152,6 +153,7 @@ def _rescaling(name: str, behind: Kernel, again: Callable[[], Kernel]) -> Kernel
     return kernel
 
 
+@ignoring_fp_errors
 def _rescaled(name: str, kernel: Kernel, powers: Any, arrays: tuple[Any, ...]) -> Any:
     """The result, for which the powers [..., 1, 1] of two are taken out of each matrix and given back."""
     a = scaled(arrays[0], -powers)

@@ -19,7 +19,7 @@ from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernel_table import bind as bind_best
 from tensor_cpu.kernels.linalg.checks import require_finite
 from tensor_cpu.kernels.linalg.numpy import not_converged
-from tensor_cpu.kernels.linalg.scaling import scale_away_from_limits, scaled
+from tensor_cpu.kernels.linalg.scaling import has_extreme_pivots, scale_away_from_limits, scaled
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES, Array
 from tensor_cpu.system import lapack
@@ -47,8 +47,12 @@ def lu_factor(a: Array, packed: Array, permutation: Array) -> int:
     columns, rows = a.shape
     pivots = lapack.integers(min(rows, columns))
     power = scale_away_from_limits(a)
-    lapack.call(_name("getrf", a), rows, columns, a, rows, pivots)  # a pivot of zero is no failure
     packed[...] = a
+    lapack.call(_name("getrf", a), rows, columns, a, rows, pivots)  # a pivot of zero is no failure
+    if has_extreme_pivots(a):
+        pivots[...] = _eliminate(packed)
+    else:
+        packed[...] = a
     if power:
         upper = np.triu(np.ones((rows, columns), bool)).T
         packed[upper] = scaled(packed[upper], power)
@@ -57,6 +61,21 @@ def lu_factor(a: Array, packed: Array, permutation: Array) -> int:
         if pivot - 1 != step:
             permutation[[step, pivot - 1]] = permutation[[pivot - 1, step]]
     return 0
+
+
+def _eliminate(a: Array) -> Array:
+    """Replace a matrix (N, M) by its factors, dividing by pivots; which row, from 1, each row was exchanged with."""
+    steps = min(a.shape)
+    pivots = np.empty(steps, int)
+    for step in range(steps):
+        column = a[step, step:]
+        row = step + int((np.abs(column.real) + np.abs(column.imag)).argmax())
+        pivots[step] = row + 1
+        a[:, [step, row]] = a[:, [row, step]]
+        if a[step, step] != 0:
+            a[step, step + 1 :] /= a[step, step]
+            a[step + 1 :, step + 1 :] -= a[step + 1 :, step, None] * a[step, step + 1 :]
+    return pivots
 
 
 def qr_pivoted(a: Array, q: Array, r: Array, permutation: Array) -> int:

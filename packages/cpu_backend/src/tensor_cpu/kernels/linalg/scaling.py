@@ -61,6 +61,25 @@ def minute_powers(a: Array) -> Array | None:
     return powers if powers.any() else None
 
 
+def has_extreme_pivots(a: Array) -> bool:
+    """Whether a pivot on the diagonal is so small that LAPACK's elimination with it may be wrong.
+
+    >>> has_extreme_pivots(np.diag([1.0, 2.0**-1040])), has_extreme_pivots(np.diag([1.0, 0.0]))
+    (True, False)
+    """
+    exponents = _exponents(a.diagonal())
+    return bool(((exponents < _LOW) & (exponents > _NOTHING)).any())
+
+
+def powers_of(a: Array) -> Any:
+    """The exponents [..., 1, 1] that are taken out of stacked matrices near the limits; 0 for others.
+
+    >>> powers_of(np.array([[2.0**-1040, 0.0]])).tolist(), powers_of(np.ones((1, 1))).tolist()
+    ([[-1039]], [[0]])
+    """
+    return _excess(_exponents(a).max(axis=(-2, -1), keepdims=True))
+
+
 def side_powers(b: Array, powers: Any) -> Any:
     """The exponents of right-hand sides, of a vector or [..., 1, 1] of each matrix, where powers are not 0.
 

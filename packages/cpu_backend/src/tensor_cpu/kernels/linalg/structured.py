@@ -14,6 +14,7 @@ import numpy as np
 
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.linalg.checks import require_finite, require_indexable
+from tensor_cpu.kernels.linalg.scaling import powers_of, scaled, side_powers
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES, Array
 from tensor_cpu.system.errstate import ignoring_fp_errors
@@ -51,7 +52,11 @@ def bind_solve_banded(operands: tuple[Form, Form], result: Form, lower: int, upp
         """Transposed solutions; ``band`` is [N, l + u + 1], ``right`` [M, N]."""
         work = np.zeros((size, 2 * lower + upper + 1), dtype)  # what the exchange of rows fills comes first
         work[:, lower:] = band
-        *_, x, info = gbsv(lower, upper, work.T, np.array(right, dtype, order="C").T, overwrite_ab=1, overwrite_b=1)
+        power = powers_of(work)
+        of_right = side_powers(right, power)
+        side = np.array(scaled(right, -of_right) if power.any() else right, dtype, order="C")
+        work = scaled(work, -power) if power.any() else work
+        *_, x, info = gbsv(lower, upper, work.T, side.T, overwrite_ab=1, overwrite_b=1)
         if info > 0:
             raise SingularMatrixError(
                 f"solve_banded: the matrix{f' at batch index {place}' if place else ''} is exactly singular; "
@@ -60,7 +65,7 @@ def bind_solve_banded(operands: tuple[Form, Form], result: Form, lower: int, upp
                 batch_index=place,
                 element_index=None,
             )
-        return np.asarray(x.T)
+        return scaled(x.T, of_right - power) if power.any() else np.asarray(x.T)
 
     def kernel(ab: Array, b: Array) -> Array:
         if check:
@@ -123,7 +128,12 @@ def bind_solve_toeplitz(operands: tuple[Form, Form], result: Form, check: bool, 
             require_finite("solve_toeplitz", "b", b, ranks[1])
         stack = _padded(np.asarray(diagonals, wide)[..., None, :], len(batch))
         sides = _padded(np.asarray(b, wide).reshape(*b.shape[:-2], columns, size), len(batch))
+        power = powers_of(stack)
+        of_sides = side_powers(sides, power)
+        if power.any():
+            stack, sides = scaled(stack, -power), scaled(sides, -of_sides)
         x, singular = levinson(stack[..., size - 1 :], stack[..., size - 1 :: -1], sides)
+        x = scaled(x, of_sides - power) if power.any() else x
         if check and singular.any():
             raise _singular(singular, given)
         out: Any = np.broadcast_to(x, (*batch, columns, size)).reshape(result.shape[::-1])
