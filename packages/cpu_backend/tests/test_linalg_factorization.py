@@ -130,6 +130,27 @@ def test_without_the_check_not_a_number_stays_one(name: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(5, 2), (2, 5), (3, 3), (1, 4), (24, 17)])
+def test_full_factors_of_batches_begin_with_thin_ones_and_are_unitary(dtype: str, shape: tuple[int, int]) -> None:
+    kind, (rows, columns) = DTYPES[dtype], shape
+    x = draw(kind, 8, columns, rows)
+    x[3] = 0  # of no rank
+    shapes = ((rows, rows, 8), (min(shape), 8), (columns, columns, 8))
+    real = kind.component
+    result = tuple(form_of(one, of, CPU) for one, of in zip((kind, real, kind), shapes, strict=True))
+    kernel = factorization.bind_svd_full((form_like(x, kind),), result, True)
+    assert kernel is not None
+    u, s, vh = (part.swapaxes(-1, -2) if part.ndim == 3 else part for part in kernel(x))
+
+    bound = 1e-5 if kind in (F32, C32) else 1e-13
+    for factor in (u, vh):
+        assert np.abs(factor.conj().swapaxes(1, 2) @ factor - np.eye(factor.shape[1])).max() < bound
+    short = min(shape)
+    whole = (u[..., :short] * s[:, None, :]) @ vh[:, :short]
+    assert np.abs(whole - x.swapaxes(1, 2)).max() < 30 * bound
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("size", [1, 2, 7, 16, 17, 50])
 def test_ldl_blocks_are_those_of_lapack_and_multiply_to_the_matrix(dtype: str, size: int) -> None:
     kind = DTYPES[dtype]
