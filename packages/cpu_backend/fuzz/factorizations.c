@@ -6,6 +6,7 @@
 #include <math.h>
 
 #define REAL float
+#define BITS uint32_t
 #define WIDTH 1
 #define NAME(f) f##_f32
 #include "linalg/number_body.h"
@@ -17,6 +18,7 @@
 #include "factorizations.h"
 
 #define REAL double
+#define BITS uint64_t
 #define WIDTH 1
 #define NAME(f) f##_f64
 #include "linalg/number_body.h"
@@ -28,6 +30,7 @@
 #include "factorizations.h"
 
 #define REAL float
+#define BITS uint32_t
 #define WIDTH 2
 #define NAME(f) f##_c32
 #include "linalg/number_body.h"
@@ -39,6 +42,7 @@
 #include "factorizations.h"
 
 #define REAL double
+#define BITS uint64_t
 #define WIDTH 2
 #define NAME(f) f##_c64
 #include "linalg/number_body.h"

@@ -30,7 +30,7 @@ static void NAME(check_factors)(const NUMBER *packed, const NUMBER *a, Index m, 
                 sum = NAME(add_product)(sum, packed[i + k * m], packed[k + j * m]);
             const NUMBER wanted = a[rows[i] + columns[j] * m];
             CHECK((double)NAME(rough_size)(NAME(add)(sum, NAME(scaled)(wanted, -1))) <= bound);
-        CHECK(i <= j || (double)NAME(rough_size)(packed[i + j * m]) <= 2.1);
+            CHECK(i <= j || (double)NAME(rough_size)(packed[i + j * m]) <= 2.1);
         }
 }
 
@@ -120,5 +120,6 @@ static void NAME(example)(void) {
 #undef NUMBER
 #undef DIVISOR
 #undef REAL
+#undef BITS
 #undef WIDTH
 #undef NAME

@@ -9,6 +9,7 @@
 #undef NUMBER
 #undef DIVISOR
 #undef REAL
+#undef BITS
 #undef WIDTH
 #undef KIND
 #undef NAME

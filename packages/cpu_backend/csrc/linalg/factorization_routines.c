@@ -9,24 +9,28 @@
 #include <string.h>
 
 #define REAL float
+#define BITS uint32_t
 #define WIDTH 1
 #define KIND 0
 #define NAME(f) f##_f32
 #include "linalg/factorization_kind.h"
 
 #define REAL double
+#define BITS uint64_t
 #define WIDTH 1
 #define KIND 1
 #define NAME(f) f##_f64
 #include "linalg/factorization_kind.h"
 
 #define REAL float
+#define BITS uint32_t
 #define WIDTH 2
 #define KIND 2
 #define NAME(f) f##_c32
 #include "linalg/factorization_kind.h"
 
 #define REAL double
+#define BITS uint64_t
 #define WIDTH 2
 #define KIND 3
 #define NAME(f) f##_c64
