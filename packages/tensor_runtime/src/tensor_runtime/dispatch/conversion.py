@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from tensor_core.dtypes import INTEGER, DType, as_dtype
 from tensor_core.errors import DTypeError, LossyConversionError
+from tensor_core.foreign import number_of, refuse_masked
 from tensor_core.promotion import can_convert, promote_scalar
 from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import call_translated
@@ -20,7 +21,7 @@ from tensor_runtime.dispatch.arguments import choice
 from tensor_runtime.dispatch.spec import PYTHON_NUMBERS
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Result
-from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
+from tensor_runtime.tensors.tensor import Number, Tensor, unwrap, wrap
 
 _EXPLICIT: Final = {"bool": "bool(x)", "int": "int(x)", "float": "x.real", "complex": "complex(x)"}
 OVERFLOW_POLICIES: Final = ("error", "saturate", "wrap")
@@ -144,13 +145,20 @@ def as_dtype_or(dtype: Any, default: DType, /) -> DType:
     return default if dtype is None else as_dtype(dtype)
 
 
-def check_number(operation: str, value: object, /) -> None:
-    """Refuse what is not exactly a Python bool, int, float or complex.
+def as_number(operation: str, value: object, /) -> Number:
+    """The Python number that a user wrote: plainly, as a NumPy scalar, or as an instance of a subclass.
 
-    >>> check_number("full", 2.5)
+    Raises:
+        DTypeError: it is none.
+
+    >>> as_number("full", 2.5)
+    2.5
     """
-    if type(value) not in PYTHON_NUMBERS:
+    number = number_of(value)
+    if number is None:
+        refuse_masked(operation, value)
         raise DTypeError(
             f"{operation}: the value is a {type(value).__name__}; accepted: Python's bool, int, float and complex",
             operation=operation,
         )
+    return number

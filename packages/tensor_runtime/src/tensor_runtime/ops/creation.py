@@ -28,7 +28,9 @@ from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.kernel_facts import state
 from tensor_runtime.backends.registry import registry
-from tensor_runtime.dispatch.conversion import as_dtype_or, check_number, convert
+from tensor_runtime.dispatch.arguments import whole
+from tensor_runtime.dispatch.conversion import as_dtype_or, as_number, convert
+from tensor_runtime.dispatch.spec import plain_operand
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.ops.views import copy as copied
 from tensor_runtime.placement import CPU, Placement, as_placement
@@ -240,9 +242,9 @@ def full(
     Tensor(I64, (2,), column-major, cpu)
      7  7
     """
-    check_number("full", value)
-    wanted = as_dtype_or(dtype, _NATURAL[type(value)])
-    return _create("full", wanted, as_shape(shape), placement, to_element(value, wanted))
+    number = as_number("full", value)
+    wanted = as_dtype_or(dtype, _NATURAL[type(number)])
+    return _create("full", wanted, as_shape(shape), placement, to_element(number, wanted))
 
 
 def zeros(shape: Sequence[int] | int, /, *, dtype: Any = F64, placement: Placement | str = CPU) -> Tensor:
@@ -313,6 +315,7 @@ def arange(
     """
     if stop is None:
         start, stop = 0, start
+    start, stop, step = (plain_operand(value) for value in (start, stop, step))
     for value in (start, stop, step):
         if type(value) not in (int, float) or (type(value) is float and not isfinite(value)):
             raise ArgumentError(
@@ -320,9 +323,9 @@ def arange(
             )
     if step == 0:
         raise SliceError("arange: the step is 0; give a positive or a negative one")
-    whole = all(type(value) is int for value in (start, stop, step))
+    ints = all(type(value) is int for value in (start, stop, step))
     extent = _steps_between(start, stop, step, inclusive)
-    wanted = as_dtype_or(dtype, I64 if whole else F64)
+    wanted = as_dtype_or(dtype, I64 if ints else F64)
     if extent:
         to_element(start, wanted)
         to_element(start + (extent - 1) * step, wanted)
@@ -380,14 +383,15 @@ def linspace(
     Tensor(F64, (5,), column-major, cpu)
       0.0  0.25   0.5  0.75   1.0
     """
-    ends = [_finite_end(value) for value in (start, stop)]
-    if type(num) is not int or num < 0:
-        raise ArgumentError(f"linspace: num is {shortened(num)}; accepted: an int of 0 or more", value=num)
+    ends = [_finite_end(plain_operand(value)) for value in (start, stop)]
+    count = whole("linspace", "num", num)
+    if count < 0:
+        raise ArgumentError(f"linspace: num is {count}; accepted: an int of 0 or more", value=num)
     wanted = as_dtype_or(dtype, C64 if complex in map(type, ends) else F64)
     if wanted not in FLOATING or (wanted.kind != "complex" and complex in map(type, ends)):
         accepted = "C32, C64" if complex in map(type, ends) else "C32, C64, F32, F64"
         raise DTypeError(f"linspace: dtype is {wanted}; accepted: {accepted}", operation="linspace")
-    return _create("linspace", wanted, (num,), placement, *ends, bool(endpoint))
+    return _create("linspace", wanted, (count,), placement, *ends, bool(endpoint))
 
 
 def _finite_end(value: Any) -> float | complex:

@@ -16,6 +16,7 @@ from tensor_core.host.tensor import HostTensor
 from tensor_core.shapes import as_shape, element_count
 from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.dispatch.arguments import whole
+from tensor_runtime.dispatch.spec import plain_operand
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.creation import as_dtype_or_none, natural_dtype
 from tensor_runtime.placement import CPU, Placement
@@ -103,7 +104,7 @@ def _tabulated(
     call_translated(
         operation, None, HostTensor.zeros, shape, Bool
     )  # refuses what no memory can hold, before the first call
-    found = list(numbers)
+    found = [plain_operand(number) for number in numbers]
     for position, number in enumerate(found):
         natural = natural_dtype(number)
         if natural is None:

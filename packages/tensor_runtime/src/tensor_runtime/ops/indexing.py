@@ -11,11 +11,11 @@ from operator import index as as_index
 from typing import Any, Final
 
 from tensor_core.errors import DTypeError, IndexingError, ShapeError, SliceError, shortened
-from tensor_core.foreign import refuse_masked
+from tensor_core.foreign import number_of, refuse_masked
 from tensor_runtime.dispatch.conversion import check_convertible
 from tensor_runtime.dispatch.dtype_rules import broadcast
 from tensor_runtime.dispatch.out import mutable_view_of, write
-from tensor_runtime.dispatch.spec import PYTHON_NUMBERS, ViewSpec
+from tensor_runtime.dispatch.spec import ViewSpec
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.ops.creation import full
 from tensor_runtime.ops.views import broadcast_to
@@ -218,15 +218,16 @@ def setitem(view: TypedTensorViewMut[Any], index: Any, value: Tensor | Number, /
 def _write(operation: str, view: TypedTensorViewMut[Any], source: Any) -> None:
     """Write a tensor of the view's shape, or a Python number, which fills it."""
     if not isinstance(source, Tensor) and isinstance(view, TypedTensorViewMut):
-        refuse_masked(operation, source)
-        if type(source) not in PYTHON_NUMBERS:
+        number = number_of(source)
+        if number is None:
+            refuse_masked(operation, source)
             raise DTypeError(
                 f"{operation}: the value is {_described(source)}; accepted: a tensor (tensor() makes one of a list, "
                 "asarray() of an array), and Python's bool, int, float and complex",
                 operation=operation,
             )
-        check_convertible(operation, type(source), view.dtype)
-        source = broadcast_to(full((), source, dtype=view.dtype, placement=view.placement), view.shape)
+        check_convertible(operation, type(number), view.dtype)
+        source = broadcast_to(full((), number, dtype=view.dtype, placement=view.placement), view.shape)
     write(view, source, operation)
 
 

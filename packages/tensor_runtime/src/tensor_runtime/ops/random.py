@@ -49,6 +49,7 @@ from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.kernel_facts import state
 from tensor_runtime.backends.registry import registry
+from tensor_runtime.dispatch.spec import plain_operand
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.ops.philox import philox
 from tensor_runtime.placement import CPU, Placement, as_placement
@@ -103,7 +104,7 @@ def uniform(
     True
     """
     wanted = _accepted("uniform", dtype, FLOATING)
-    _check_words("uniform", seed=seed, stream=stream)
+    seed, stream = _words("uniform", seed=seed, stream=stream)
     kernel, form = _UNIFORM[form_of(wanted, as_shape(shape), as_placement(placement))]
     return wrap(form, call_translated("uniform", form, kernel, seed, stream))
 
@@ -143,7 +144,8 @@ def integers(
     (1, 6)
     """
     wanted = _accepted("integers", dtype, INTEGER)
-    _check_words("integers", seed=seed, stream=stream)
+    seed, stream = _words("integers", seed=seed, stream=stream)
+    low, high = plain_operand(low), plain_operand(high)
     if type(low) is not int or type(high) is not int or low >= high:
         raise ArgumentError(
             f"integers: low is {_shown(low)} and high is {_shown(high)}; accepted: ints with low < high",
@@ -191,7 +193,7 @@ def normal(
     True
     """
     wanted = _accepted("normal", dtype, FLOATING)
-    _check_words("normal", seed=seed, stream=stream)
+    seed, stream = _words("normal", seed=seed, stream=stream)
     kernel, form = _NORMAL[form_of(wanted, as_shape(shape), as_placement(placement))]
     return wrap(form, call_translated("normal", form, kernel, seed, stream))
 
@@ -214,7 +216,7 @@ def fold_in(seed: int, number: int, /) -> int:
     >>> len({42, *layers, *steps})
     7
     """
-    _check_words("fold_in", seed=seed, number=number)
+    seed, number = _words("fold_in", seed=seed, number=number)
     return philox((number, 0, 0, 1), (seed, 0))[0]
 
 
@@ -226,10 +228,16 @@ def _accepted(operation: str, dtype: Any, accepted: frozenset[DType]) -> DType:
     return wanted
 
 
-def _check_words(operation: str, /, **words: object) -> None:
-    for name, value in words.items():
-        if type(value) is not int or not 0 <= value < 2**64:
-            raise ArgumentError(f"{operation}: the {name} is {_shown(value)}; accepted: an int from 0 to 2**64 - 1")
+def _words(operation: str, /, **words: object) -> tuple[int, int]:
+    first, second = words.items()
+    return _word(operation, *first), _word(operation, *second)
+
+
+def _word(operation: str, name: str, value: object) -> int:
+    number = plain_operand(value)
+    if type(number) is not int or not 0 <= number < 2**64:
+        raise ArgumentError(f"{operation}: the {name} is {_shown(value)}; accepted: an int from 0 to 2**64 - 1")
+    return number
 
 
 def _shown(value: object) -> str:

@@ -15,7 +15,7 @@ from tensor_core.promotion import promote_scalar
 from tensor_core.shapes import normalize_axis
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.dispatch.call import execute_with_params
-from tensor_runtime.dispatch.conversion import check_number
+from tensor_runtime.dispatch.conversion import as_number
 from tensor_runtime.dispatch.dtype_rules import accumulator
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import OpSpec
@@ -166,9 +166,9 @@ def _first_of(operation: str, x: Tensor, axis: int, initial: Tensor | Number) ->
     """What a fold begins with; a Python number fills a slice, in the dtype that arithmetic would give it."""
     if isinstance(initial, Tensor):
         return initial
-    check_number(operation, initial)
+    number = as_number(operation, initial)
     shape = (*x.shape[:axis], *x.shape[axis + 1 :])
-    return full(shape, initial, dtype=promote_scalar(x.dtype, type(initial)), placement=x.placement)
+    return full(shape, number, dtype=promote_scalar(x.dtype, type(number)), placement=x.placement)
 
 
 def _accumulated(

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from tensor_core.dtypes import ALL, I64, REAL, Bool, DType
 from tensor_core.errors import ArgumentError, shortened
+from tensor_core.foreign import number_of
 from tensor_runtime.dispatch.arguments import as_axes, flag, whole
 from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.dtype_rules import Axes, inexact, reduced
@@ -233,6 +234,7 @@ def _order(value: Any) -> float:
 def _as_float(value: Any) -> float:
     """NaN for what is no float."""
     try:
-        return float(value) if type(value) in (int, float) else float("nan")
+        number = number_of(value)
+        return float(number) if type(number) in (int, float) else float("nan")  # type: ignore[arg-type]
     except OverflowError:
         return float("nan")
