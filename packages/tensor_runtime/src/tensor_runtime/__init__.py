@@ -58,6 +58,7 @@ from tensor_runtime.ops.logic import (
     logical_or,
     logical_xor,
 )
+from tensor_runtime.ops.numpy_names import tell_of_functions as _tell_of_functions
 from tensor_runtime.ops.padding import pad
 from tensor_runtime.ops.pooling import max_pool, mean_pool
 from tensor_runtime.ops.products import dot, kron, outer
@@ -308,3 +309,12 @@ __all__ = [
     "where",
     "zeros",
 ]
+
+
+def __dir__() -> list[str]:
+    """The public names: modules and helpers are none."""
+    return sorted((*__all__, "__version__"))
+
+
+_tell_of_functions(__all__)
+del _tell_of_functions
