@@ -33,7 +33,23 @@ from tensor_runtime.io.npy import load, save
 from tensor_runtime.operations import einsum
 from tensor_runtime.ops import methods as _methods  # attaches the methods of Tensor
 from tensor_runtime.ops.activations import gelu, log_softmax, relu, sigmoid, silu, softmax, softplus
-from tensor_runtime.ops.arithmetic import abs, add, conj, divide, multiply, negative, positive, pow, sign, subtract
+from tensor_runtime.ops.arithmetic import (
+    abs,
+    add,
+    conj,
+    copysign,
+    divide,
+    multiply,
+    negative,
+    nextafter,
+    positive,
+    pow,
+    reciprocal,
+    sign,
+    signbit,
+    square,
+    subtract,
+)
 from tensor_runtime.ops.comparison import equal, greater, greater_equal, less, less_equal, not_equal
 from tensor_runtime.ops.complex_parts import complex, imag, real
 from tensor_runtime.ops.contraction import dot_general, matmul, tensordot
@@ -41,7 +57,21 @@ from tensor_runtime.ops.convolution import conv
 from tensor_runtime.ops.creation import arange, asarray, eye, from_flat, full, linspace, ones, tensor, to_numpy, zeros
 from tensor_runtime.ops.diagonals import embed_diagonal, extract_diagonal, trace, tril, triu
 from tensor_runtime.ops.division import floor_divide, fmod, remainder, trunc_divide
-from tensor_runtime.ops.exponential import erf, erfc, exp, expm1, log, log1p, rsqrt, sqrt
+from tensor_runtime.ops.exponential import (
+    cbrt,
+    erf,
+    erfc,
+    exp,
+    exp2,
+    expm1,
+    log,
+    log1p,
+    log2,
+    log10,
+    logaddexp,
+    rsqrt,
+    sqrt,
+)
 from tensor_runtime.ops.from_function import from_function, tabulate
 from tensor_runtime.ops.gather_scatter import gather, nonzero, put_along_axis, scatter, take, take_along_axis
 from tensor_runtime.ops.indexing import copy_into, mutable_view
@@ -79,7 +109,22 @@ from tensor_runtime.ops.sort import (
     unique_values,
 )
 from tensor_runtime.ops.statistics import argmax, argmin, mean, norm, std, var
-from tensor_runtime.ops.trigonometry import acos, asin, atan, atan2, cos, cosh, sin, sinh, tan, tanh
+from tensor_runtime.ops.trigonometry import (
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    cos,
+    cosh,
+    hypot,
+    sin,
+    sinh,
+    tan,
+    tanh,
+)
 from tensor_runtime.ops.views import (
     broadcast_in_dim,
     broadcast_to,
@@ -131,6 +176,7 @@ __all__ = [
     "TypedTensorViewMut",
     "abs",
     "acos",
+    "acosh",
     "add",
     "algebras",
     "all",
@@ -141,8 +187,10 @@ __all__ = [
     "argsort",
     "asarray",
     "asin",
+    "asinh",
     "atan",
     "atan2",
+    "atanh",
     "backend",
     "backends",
     "binding_cache",
@@ -155,6 +203,7 @@ __all__ = [
     "broadcast_in_dim",
     "broadcast_to",
     "cast",
+    "cbrt",
     "ceil",
     "clip",
     "complex",
@@ -164,6 +213,7 @@ __all__ = [
     "convert",
     "copy",
     "copy_into",
+    "copysign",
     "cos",
     "cosh",
     "cumprod",
@@ -181,6 +231,7 @@ __all__ = [
     "erf",
     "erfc",
     "exp",
+    "exp2",
     "expand_dims",
     "expm1",
     "extract_diagonal",
@@ -199,6 +250,7 @@ __all__ = [
     "gelu",
     "greater",
     "greater_equal",
+    "hypot",
     "imag",
     "infer",
     "integers",
@@ -211,8 +263,11 @@ __all__ = [
     "linspace",
     "load",
     "log",
+    "log10",
     "log1p",
+    "log2",
     "log_softmax",
+    "logaddexp",
     "logical_and",
     "logical_not",
     "logical_or",
@@ -229,6 +284,7 @@ __all__ = [
     "multiply",
     "mutable_view",
     "negative",
+    "nextafter",
     "nonzero",
     "norm",
     "normal",
@@ -244,6 +300,7 @@ __all__ = [
     "promote",
     "put_along_axis",
     "real",
+    "reciprocal",
     "refresh_backends",
     "register_backend",
     "register_kernel",
@@ -264,6 +321,7 @@ __all__ = [
     "set_threads",
     "sigmoid",
     "sign",
+    "signbit",
     "silu",
     "sin",
     "sinh",
@@ -272,6 +330,7 @@ __all__ = [
     "sort",
     "split",
     "sqrt",
+    "square",
     "squeeze",
     "stack",
     "std",
