@@ -50,12 +50,14 @@ from tensor_runtime.ops.arithmetic import (
     square,
     subtract,
 )
+from tensor_runtime.ops.arrangement import broadcast_arrays, flip, meshgrid, swapaxes, unstack
 from tensor_runtime.ops.comparison import equal, greater, greater_equal, less, less_equal, not_equal
 from tensor_runtime.ops.complex_parts import complex, imag, real
 from tensor_runtime.ops.contraction import dot_general, matmul, tensordot
 from tensor_runtime.ops.convolution import conv
-from tensor_runtime.ops.creation import arange, asarray, eye, from_flat, full, linspace, ones, tensor, to_numpy, zeros
-from tensor_runtime.ops.diagonals import embed_diagonal, extract_diagonal, trace, tril, triu
+from tensor_runtime.ops.creation import arange, asarray, from_flat, full, linspace, ones, tensor, to_numpy, zeros
+from tensor_runtime.ops.creation_like import empty, empty_like, full_like, ones_like, zeros_like
+from tensor_runtime.ops.diagonals import embed_diagonal, extract_diagonal, eye, trace, tril, triu
 from tensor_runtime.ops.division import floor_divide, fmod, remainder, trunc_divide
 from tensor_runtime.ops.exponential import (
     cbrt,
@@ -88,14 +90,16 @@ from tensor_runtime.ops.logic import (
     logical_or,
     logical_xor,
 )
+from tensor_runtime.ops.normalization import layer_norm, rms_norm
 from tensor_runtime.ops.numpy_names import tell_of_functions as _tell_of_functions
 from tensor_runtime.ops.padding import pad
 from tensor_runtime.ops.pooling import max_pool, mean_pool
-from tensor_runtime.ops.products import dot, kron, outer
+from tensor_runtime.ops.products import dot, kron, outer, vecdot
 from tensor_runtime.ops.random import fold_in, integers, normal, uniform
 from tensor_runtime.ops.reduction import all, any, max, min, prod, sum
 from tensor_runtime.ops.rounding import ceil, floor, isfinite, isinf, isnan, round, trunc
 from tensor_runtime.ops.scan import cumprod, cumsum, fold, scan
+from tensor_runtime.ops.selecting import count_nonzero, delete, diff, isin
 from tensor_runtime.ops.selection import clip, maximum, minimum, where
 from tensor_runtime.ops.slicing import dynamic_slice, dynamic_update_slice
 from tensor_runtime.ops.sort import (
@@ -200,6 +204,7 @@ __all__ = [
     "bitwise_or",
     "bitwise_right_shift",
     "bitwise_xor",
+    "broadcast_arrays",
     "broadcast_in_dim",
     "broadcast_to",
     "cast",
@@ -216,9 +221,12 @@ __all__ = [
     "copysign",
     "cos",
     "cosh",
+    "count_nonzero",
     "cumprod",
     "cumsum",
+    "delete",
     "diagonal_view",
+    "diff",
     "divide",
     "dot",
     "dot_general",
@@ -227,6 +235,8 @@ __all__ = [
     "dynamic_update_slice",
     "einsum",
     "embed_diagonal",
+    "empty",
+    "empty_like",
     "equal",
     "erf",
     "erfc",
@@ -237,6 +247,7 @@ __all__ = [
     "extract_diagonal",
     "eye",
     "families",
+    "flip",
     "floor",
     "floor_divide",
     "fmod",
@@ -245,6 +256,7 @@ __all__ = [
     "from_flat",
     "from_function",
     "full",
+    "full_like",
     "fuse",
     "gather",
     "gelu",
@@ -255,9 +267,11 @@ __all__ = [
     "infer",
     "integers",
     "isfinite",
+    "isin",
     "isinf",
     "isnan",
     "kron",
+    "layer_norm",
     "less",
     "less_equal",
     "linspace",
@@ -278,6 +292,7 @@ __all__ = [
     "maximum",
     "mean",
     "mean_pool",
+    "meshgrid",
     "min",
     "minimum",
     "move_axes",
@@ -290,6 +305,7 @@ __all__ = [
     "normal",
     "not_equal",
     "ones",
+    "ones_like",
     "outer",
     "pad",
     "permute_axes",
@@ -311,6 +327,7 @@ __all__ = [
     "reshape_view",
     "reverse",
     "reverse_view",
+    "rms_norm",
     "roll",
     "round",
     "rsqrt",
@@ -336,6 +353,7 @@ __all__ = [
     "std",
     "subtract",
     "sum",
+    "swapaxes",
     "synchronize",
     "tabulate",
     "take",
@@ -363,10 +381,13 @@ __all__ = [
     "unique_counts",
     "unique_inverse",
     "unique_values",
+    "unstack",
     "upload",
     "var",
+    "vecdot",
     "where",
     "zeros",
+    "zeros_like",
 ]
 
 
