@@ -20,9 +20,13 @@ if TYPE_CHECKING:
     from tensor_runtime.contracts.reduction import NormalizeParams
 
 
+_SMALL: Final = 2.0**-30
+
+
 def bind_layer_norm(operands: tuple[Form], result: Form, params: NormalizeParams, /) -> Kernel:
     """(x - mean) / sqrt(variance + epsilon); mean and variance are sums in F64.
 
+    >>> from tensor_core.dtypes import F64
     >>> from tensor_runtime.contracts.reduction import NormalizeParams
     >>> from tensor_runtime.placement import CPU
     >>> form = form_of(F64, (2,), CPU)
@@ -40,8 +44,9 @@ def bind_layer_norm(operands: tuple[Form], result: Form, params: NormalizeParams
 
     def normalised(x: Array) -> Array:
         factor = 1 / np.sqrt(spread(x) + dtype.type(epsilon))
-        out = np.subtract(x, mean(x), out=empty(result), dtype=dtype)
-        return np.multiply(out, factor, out=out)
+        out: Array = np.subtract(x, mean(x), out=empty(result), dtype=dtype)
+        out *= factor
+        return out
 
     return ignoring_fp_errors(normalised)
 
@@ -49,6 +54,7 @@ def bind_layer_norm(operands: tuple[Form], result: Form, params: NormalizeParams
 def bind_rms_norm(operands: tuple[Form], result: Form, params: NormalizeParams, /) -> Kernel:
     """x / sqrt(mean(x²) + epsilon), the root as the hypotenuse of the norm and of that of epsilon.
 
+    >>> from tensor_core.dtypes import F64
     >>> from tensor_runtime.contracts.reduction import NormalizeParams
     >>> from tensor_runtime.placement import CPU
     >>> form = form_of(F64, (2,), CPU)
@@ -59,13 +65,20 @@ def bind_rms_norm(operands: tuple[Form], result: Form, params: NormalizeParams, 
     axis, epsilon = params
     if not result.size:
         return lambda x: empty(result)
-    norm = bind("norm", (form,), _moments_form(form, result, axis), NormParams(axis, True, 2.0))
+    moments = _moments_form(form, result, axis)
+    norm = bind("norm", (form,), moments, NormParams(axis, True, 2.0))
     dtype = NUMPY_DTYPES[result.dtype]
     count = prod(form.shape[one] for one in reduced_axes("rms_norm", form.rank, axis))
     share, least = dtype.type(1 / sqrt(count)), dtype.type(sqrt(epsilon))
 
     def normalised(x: Array) -> Array:
-        return np.divide(x, np.hypot(norm(x) * share, least), out=empty(result), dtype=dtype)
+        roots = np.hypot(norm(x) * share, least)
+        if np.isinf(roots).any():  # of elements near the end of the range the norm overflows, but not its share
+            reduced_norm = bind("norm", (result,), moments, NormParams(axis, True, 2.0))
+            small = np.multiply(x, _SMALL, out=empty(result), dtype=dtype)
+            roots = np.hypot(reduced_norm(small) * share, least * _SMALL) / _SMALL
+        out: Array = np.divide(x, roots, out=empty(result), dtype=dtype)
+        return out
 
     return ignoring_fp_errors(normalised)
 
