@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tensor_core
+import tensor_einsum
+import tensor_linalg
 import tensor_runtime as tr
 from tensor_core.errors import MissingAttributeError, ReadOnlyError
 from tensor_runtime.errors import ForeignOperandError
@@ -111,10 +114,12 @@ def test_a_tensor_lists_what_it_has() -> None:
     assert pickle.loads(pickle.dumps(X)).shape == copy.copy(X).shape == (2, 2)
 
 
-def test_a_package_lists_its_public_names_and_no_modules() -> None:
-    names = dir(tr)
-    assert set(tr.__all__) <= set(names)
-    assert [name for name in names if inspect.ismodule(getattr(tr, name))] == ["algebras", "primitives"]
+@pytest.mark.parametrize("package", [tr, tensor_core, tensor_einsum, tensor_linalg], ids=lambda one: str(one.__name__))
+def test_a_package_lists_its_public_names_and_no_other_modules(package: Any) -> None:
+    names = dir(package)
+    assert set(names) == {*package.__all__, "__version__"}
+    modules = {name for name in names if inspect.ismodule(getattr(package, name))}
+    assert modules == ({"algebras", "primitives"} if package is tr else set())
 
 
 @pytest.mark.parametrize(

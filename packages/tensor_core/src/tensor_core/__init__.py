@@ -186,3 +186,8 @@ __all__ = [
     "validate_layout",
     "window_view",
 ]
+
+
+def __dir__() -> list[str]:
+    """The public names: modules and helpers are none."""
+    return sorted((*__all__, "__version__"))
