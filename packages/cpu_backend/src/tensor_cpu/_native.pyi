@@ -110,6 +110,20 @@ def bind_lapack(
     check: bool,
     fallback: Callable[..., Any],
 ) -> Kernel: ...
+def bind_factorization(
+    routine: str,
+    dtype: str,
+    computed: str,
+    sides: tuple[int, int],
+    right: tuple[int, int],
+    span: tuple[int, int],
+    batch: tuple[int, ...],
+    a_strides: tuple[int, ...],
+    b_strides: tuple[int, ...],
+    results: tuple[tuple[tuple[int, ...], str], ...],
+    check: bool,
+    fallback: Callable[..., Any],
+) -> Kernel: ...
 
 _Group = tuple[tuple[int, int, int, int], ...]
 
