@@ -16,6 +16,7 @@ extern PyMethodDef semiring_functions[];
 extern PyMethodDef permute_functions[];
 extern PyMethodDef convert_functions[];
 extern PyMethodDef gemm_functions[];
+extern PyMethodDef stack_functions[];
 extern PyMethodDef pair_functions[];
 extern PyMethodDef copied_functions[];
 extern PyMethodDef products_functions[];
