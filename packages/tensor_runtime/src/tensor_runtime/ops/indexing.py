@@ -19,6 +19,8 @@ from tensor_runtime.dispatch.spec import PYTHON_NUMBERS, ViewSpec
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.ops.creation import full
 from tensor_runtime.ops.views import broadcast_to
+from tensor_runtime.static_types.combined import mutable_dtype
+from tensor_runtime.static_types.results import same_dtype
 from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensorViewMut
 
 _ASSIGNMENT: Final = "view[...] = x"
@@ -43,6 +45,7 @@ def _sliced(form: Form, pattern: Pattern) -> tuple[Shape, Shape]:
 SLICE_VIEW: Final = ViewSpec("slice_view", _sliced)
 
 
+@same_dtype
 def getitem(x: Tensor, index: Any, /) -> Tensor:
     """The view that ``x[index]`` names.
 
@@ -163,6 +166,7 @@ def _instead_of(item: Any) -> str:
     )
 
 
+@mutable_dtype
 def mutable_view(x: Tensor, /) -> TypedTensorViewMut[Any]:
     """View of the same elements that may be written: ``mutable_view(x)[0, :] = 1``.
 
