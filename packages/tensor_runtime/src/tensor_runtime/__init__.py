@@ -26,7 +26,7 @@ from tensor_runtime.backends.registry import (
     register_rule,
 )
 from tensor_runtime.dispatch import lowering as _lowering  # says how rules become kernels
-from tensor_runtime.dispatch.conversion import cast, convert
+from tensor_runtime.dispatch.conversion import cast, convert, typed
 from tensor_runtime.dispatch.infer import infer
 from tensor_runtime.fusion.fuse import fuse
 from tensor_runtime.io.npy import load, save
@@ -297,6 +297,7 @@ __all__ = [
     "triu",
     "trunc",
     "trunc_divide",
+    "typed",
     "uniform",
     "unique",
     "unique_all",

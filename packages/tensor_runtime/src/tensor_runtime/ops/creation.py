@@ -11,7 +11,7 @@ from math import ceil, floor, inf, isfinite
 from sys import float_info
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from tensor_core.dtypes import C64, F64, FLOATING, I64, Bool, DType, as_dtype
+from tensor_core.dtypes import C64, F64, FLOATING, I64, Bool, DType, DTypeLike, as_dtype
 from tensor_core.errors import (
     ArgumentError,
     DTypeError,
@@ -34,6 +34,16 @@ from tensor_runtime.dispatch.spec import plain_operand
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.ops.views import copy as copied
 from tensor_runtime.placement import CPU, Placement, as_placement
+from tensor_runtime.static_types.creation import (
+    typed_arange,
+    typed_asarray,
+    typed_eye,
+    typed_from_flat,
+    typed_full,
+    typed_linspace,
+    typed_tensor,
+    typed_zeros,
+)
 from tensor_runtime.tensors.buffer import BackendBuffer, HostBuffer
 from tensor_runtime.tensors.tensor import Number, Tensor, unwrap, wrap
 from tensor_runtime.tensors.transfer import lend, to, upload
@@ -77,7 +87,8 @@ def _create(
     return wrap(form, call_translated(operation, form, kernel, *arguments))
 
 
-def tensor(data: Any, /, *, dtype: Any = None, placement: Placement | str = CPU) -> Tensor:
+@typed_tensor
+def tensor(data: Any, /, *, dtype: DTypeLike | None = None, placement: Placement | str = CPU) -> Tensor:
     """Owned tensor of nested lists, of a number, or of anything that :func:`asarray` takes; always a copy.
 
     Args:
@@ -104,12 +115,13 @@ def tensor(data: Any, /, *, dtype: Any = None, placement: Placement | str = CPU)
     return to(made, placement)
 
 
+@typed_from_flat
 def from_flat(
     data: Sequence[Any],
     shape: Sequence[int],
     /,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     order: Literal["F", "C"] = "F",
     placement: Placement | str = CPU,
 ) -> Tensor:
@@ -131,12 +143,13 @@ def from_flat(
     return upload(host, placement)
 
 
-def as_dtype_or_none(dtype: Any, /) -> DType | None:
+def as_dtype_or_none(dtype: DTypeLike | None, /) -> DType | None:
     """The dtype that a user names; None stays None."""
     return None if dtype is None else as_dtype(dtype)
 
 
-def asarray(x: Any, /, *, dtype: Any = None, copy: bool | None = None) -> Tensor:
+@typed_asarray
+def asarray(x: Any, /, *, dtype: DTypeLike | None = None, copy: bool | None = None) -> Tensor:
     """Tensor on ``cpu`` of an array, a nested list or a number; shares memory where it can.
 
     Column-major data is borrowed as it is: memory whose strides, of whatever sign, do not shrink from axis to axis.
@@ -223,8 +236,9 @@ def buffer_of(x: Tensor, /) -> HostBuffer | BackendBuffer:
     return BackendBuffer(x.placement, x.nbytes, x._array)
 
 
+@typed_full
 def full(
-    shape: Sequence[int] | int, value: Number, /, *, dtype: Any = None, placement: Placement | str = CPU
+    shape: Sequence[int] | int, value: Number, /, *, dtype: DTypeLike | None = None, placement: Placement | str = CPU
 ) -> Tensor:
     """Tensor of one value.
 
@@ -247,7 +261,8 @@ def full(
     return _create("full", wanted, as_shape(shape), placement, to_element(number, wanted))
 
 
-def zeros(shape: Sequence[int] | int, /, *, dtype: Any = F64, placement: Placement | str = CPU) -> Tensor:
+@typed_zeros
+def zeros(shape: Sequence[int] | int, /, *, dtype: DTypeLike = F64, placement: Placement | str = CPU) -> Tensor:
     """Tensor of zeros (of False for Bool).
 
     >>> zeros((2, 3), dtype="I32").dtype
@@ -256,7 +271,8 @@ def zeros(shape: Sequence[int] | int, /, *, dtype: Any = F64, placement: Placeme
     return _create("full", as_dtype(dtype), as_shape(shape), placement, 0, operation="zeros")
 
 
-def ones(shape: Sequence[int] | int, /, *, dtype: Any = F64, placement: Placement | str = CPU) -> Tensor:
+@typed_zeros
+def ones(shape: Sequence[int] | int, /, *, dtype: DTypeLike = F64, placement: Placement | str = CPU) -> Tensor:
     """Tensor of ones (of True for Bool).
 
     >>> ones(2)
@@ -266,7 +282,10 @@ def ones(shape: Sequence[int] | int, /, *, dtype: Any = F64, placement: Placemen
     return _create("full", as_dtype(dtype), as_shape(shape), placement, 1, operation="ones")
 
 
-def eye(rows: int, columns: int | None = None, /, *, dtype: Any = F64, placement: Placement | str = CPU) -> Tensor:
+@typed_eye
+def eye(
+    rows: int, columns: int | None = None, /, *, dtype: DTypeLike = F64, placement: Placement | str = CPU
+) -> Tensor:
     """Matrix with ones on the main diagonal.
 
     Args:
@@ -281,6 +300,7 @@ def eye(rows: int, columns: int | None = None, /, *, dtype: Any = F64, placement
     return _create("eye", as_dtype(dtype), as_shape((rows, rows if columns is None else columns)), placement)
 
 
+@typed_arange
 def arange(
     start: int | float,
     stop: int | float | None = None,
@@ -288,7 +308,7 @@ def arange(
     /,
     *,
     inclusive: bool = False,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     placement: Any = CPU,
 ) -> Tensor:
     """Numbers from ``start`` up to, and without, ``stop``; with one argument, from 0. Element k is start + k * step.
@@ -352,6 +372,7 @@ def _steps_between(start: int | float, stop: int | float, step: int | float, inc
     return max(0, ceil(count))
 
 
+@typed_linspace
 def linspace(
     start: Number,
     stop: Number,
@@ -359,7 +380,7 @@ def linspace(
     num: int = 50,
     *,
     endpoint: bool = True,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     placement: Placement | str = CPU,
 ) -> Tensor:
     """Numbers at equal distances from ``start`` to ``stop``.

@@ -59,7 +59,15 @@ def plan_stack(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) ->
     near = (fastest,) if fastest in batch else ()
     rest = [axis for axis in kept if axis not in (*rows, *columns, *near)]
     if not near and rest:
-        near = (min(rest, key=lambda axis: (axis.extent < _LONG_NEAR, -axis.extent if axis.extent < _LONG_NEAR else axis.strides[RESULT] or 0)),)
+        near = (
+            min(
+                rest,
+                key=lambda axis: (
+                    axis.extent < _LONG_NEAR,
+                    -axis.extent if axis.extent < _LONG_NEAR else axis.strides[RESULT] or 0,
+                ),
+            ),
+        )
         rest.remove(near[0])
     time = _estimate(tuple(rest), near, rows, columns, inner, second, x, y, result)
     return None if time is None else StackProduct(tuple(rest), near, rows, columns, inner, second, time)
@@ -71,7 +79,15 @@ def _longest(axes: Group) -> Group:
 
 
 def _estimate(
-    stack: Group, near: Group, rows: Group, columns: Group, inner: Group, second: bool, x: Operand, y: Operand, result: Operand
+    stack: Group,
+    near: Group,
+    rows: Group,
+    columns: Group,
+    inner: Group,
+    second: bool,
+    x: Operand,
+    y: Operand,
+    result: Operand,
 ) -> float | None:
     """Nanoseconds; None where more would be packed than the kernel takes."""
     of_rows, of_columns = (SECOND, FIRST) if second else (FIRST, SECOND)
@@ -79,11 +95,7 @@ def _estimate(
     itemsize = cost.ITEMSIZE[result.dtype]
     moved = (x.size + y.size + result.size) * itemsize
     if near and near[0].strides[RESULT] == 1:
-        packed = sum(
-            extent * k
-            for role, extent in ((of_rows, m), (of_columns, n))
-            if near[0].strides[role] != 1
-        )
+        packed = sum(extent * k for role, extent in ((of_rows, m), (of_columns, n)) if near[0].strides[role] != 1)
         if packed and max(m, n) * k * cost.vector_bytes() > _MOST_PACKED:
             return None
         return cost.lanes(extent_of(stack), near[0].extent, m, n, k, result.dtype, packed=packed, moved=moved)

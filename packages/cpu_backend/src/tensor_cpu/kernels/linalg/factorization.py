@@ -23,7 +23,7 @@ from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import Array
 from tensor_cpu.system.blas import open_blas
 from tensor_cpu.system.extension import LIBRARY
-from tensor_runtime.form import Form, Shape
+from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
 _WIDE: Final[Mapping[DType, DType]] = {F32: F64, C32: C64}
