@@ -110,10 +110,10 @@ UNARY = """abs any all argmax argmin argsort ceil conj copy cos cumprod cumsum e
 log logical_not max mean min negative norm permute_axes(_,(1,0)) prod real relu repeat(_,2) reshape_view(_,(4,)) reverse
 roll(_,1) round sigmoid sign sin softmax sort sqrt squeeze std sum take(_,tr.tensor([0]),0) tanh tile(_,2) trace
 transpose tril trunc unique_values var bitwise_invert pad(_,1) broadcast_to(_,(3,2,2)) mutable_view"""
-BINARY = """add subtract multiply divide floor_divide remainder pow maximum minimum equal less logical_and bitwise_and atan2
-bitwise_left_shift matmul tensordot outer kron fmod"""
-OPERATORS = """_ + _|_ - _|_ * _|_ / _|_ // _|_ % _|_ ** _|_ @ _|_ & _|_ == _|_ < _|-_|abs(_)|_.T|_[0]|_ + 1|1 + _|_ / 2
-_ * 1.5"""
+BINARY = """add subtract multiply divide floor_divide remainder pow maximum minimum equal less logical_and bitwise_and
+atan2 bitwise_left_shift matmul tensordot outer kron fmod"""
+OPERATORS = """_ + _|_ - _|_ * _|_ / _|_ // _|_ % _|_ ** _|_ @ _|_ & _|_ == _|_ < _|-_|abs(_)|_.T|_[0]|_ + 1|1 + _
+_ / 2|_ * 1.5"""
 
 
 def calls() -> list[str]:

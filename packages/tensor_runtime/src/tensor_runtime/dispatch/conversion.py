@@ -158,7 +158,7 @@ def typed(x: Tensor, dtype: DTypeLike, /) -> Tensor:
         DTypeError: ``x`` has another dtype; ``convert`` changes it.
 
     >>> x = tensor([1.0, 2.0])
-    >>> typed(x, F64) is x
+    >>> typed(x, "F64") is x
     True
     """
     found, wanted = unwrap("typed", x)[0].dtype, as_dtype(dtype)
