@@ -18,7 +18,7 @@ from tensor_cpu.system import memory, threads
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY, WHY_NOT
 from tensor_runtime.form import Form
 from tensor_runtime.placement import CPU, DeviceKind, Placement
-from tensor_runtime.protocols import HostBackend, Kernel, KernelStep, Operand, Result, StepFailed
+from tensor_runtime.protocols import HostBackend, Kernel, KernelChoice, KernelStep, Operand, Result, StepFailed
 from tensor_runtime.thread_counts import ThreadSetting
 
 threads.apply_environment()
@@ -68,6 +68,12 @@ class CpuBackend:
     ) -> Kernel | None:
         """One native kernel for all steps (csrc/sequence/sequence.h); None where fewer than two of them are native."""
         return LIBRARY.bind_sequence(operands, steps, results, failed) if AVAILABLE else None
+
+    def explain(self, name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> KernelChoice:
+        """Which kernel ``bind`` gives, what it copies, and why a faster one was not taken."""
+        from tensor_cpu.explanation import explain
+
+        return explain(name, operands, result, params)
 
     def operations(self) -> frozenset[str]:
         """Every name in the kernel table."""

@@ -28,6 +28,7 @@ from tensor_runtime.backends.registry import (
 from tensor_runtime.dispatch import lowering as _lowering  # says how rules become kernels
 from tensor_runtime.dispatch.conversion import cast, convert, typed
 from tensor_runtime.dispatch.infer import infer
+from tensor_runtime.explain import explain
 from tensor_runtime.fusion.fuse import fuse
 from tensor_runtime.io.npy import load, save
 from tensor_runtime.operations import einsum
@@ -183,6 +184,7 @@ __all__ = [
     "exp",
     "expand_dims",
     "expm1",
+    "explain",
     "extract_diagonal",
     "eye",
     "families",

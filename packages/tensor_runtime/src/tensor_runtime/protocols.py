@@ -3,14 +3,14 @@
 Backends satisfy these Protocols by structure; they inherit nothing. ``A`` is the backend's own array, opaque to
 everyone else. ``PROTOCOL_VERSION`` changes when a method is added or changes its meaning; a plug-in states the
 version it was written for in its info entry. Protocols that are optional as a whole (:class:`ThreadedBackend`,
-:class:`SequencingBackend`) may come without it.
+:class:`SequencingBackend`, :class:`ExplainingBackend`) may come without it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Final, Protocol, TypeVar, runtime_checkable
+from typing import Any, Final, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from tensor_core.dtypes import DType
 from tensor_core.host.tensor import HostTensor
@@ -204,4 +204,29 @@ class SequencingBackend(Protocol):
         steps the kernel can be interrupted, at least every tenth of a second or so; an interruption is raised as it
         is, and leaves nothing behind.
         """
+        ...
+
+
+class KernelChoice(NamedTuple):
+    """How a backend computes one operation on operands of given forms.
+
+    Attributes:
+        kernel: what computes, in words: "native loop", "NumPy", "BLAS".
+        threads: the most threads it may use; 1 for one that uses no others.
+        workspace_bytes: the most bytes taken at once besides the results.
+        notes: copies that are made first, and why a faster way was not taken; one sentence each.
+    """
+
+    kernel: str
+    threads: int = 1
+    workspace_bytes: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class ExplainingBackend(Protocol):
+    """What a backend adds, if it likes, that can say how it computes; ``tensor_runtime.explain`` asks for it."""
+
+    def explain(self, name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> KernelChoice:
+        """The kernel that :meth:`Backend.bind` gives for the same arguments; errors as there."""
         ...

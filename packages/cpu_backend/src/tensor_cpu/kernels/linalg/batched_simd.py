@@ -26,6 +26,7 @@ from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
+TAKES: Final = "batches of small matrices, of up to 64 rows, that fill the lanes of a register"
 _LARGEST: Final[Mapping[str, int]] = {
     "cholesky": 48,
     "det": 48,

@@ -22,6 +22,9 @@ from tensor_runtime.protocols import Kernel, Operand, Result
 _Strides = tuple[int, ...]
 
 
+TAKES: Final = "matrices with elements, of one floating dtype"
+
+
 def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, driver: str = "auto") -> Kernel | None:
     """The native kernel, or None for matrices without elements and for what the library's integers cannot count.
 
