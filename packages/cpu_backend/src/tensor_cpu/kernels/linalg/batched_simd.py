@@ -27,13 +27,13 @@ from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
 _LARGEST: Final[Mapping[str, int]] = {
-    "cholesky": 48,
-    "det": 48,
+    "cholesky": 64,
+    "det": 64,
     "eigh": 64,
     "eigvalsh": 64,
-    "inv": 32,
+    "inv": 64,
     "qr": 64,
-    "solve": 48,
+    "solve": 64,
     "svd": 64,
     "svdvals": 64,
 }
