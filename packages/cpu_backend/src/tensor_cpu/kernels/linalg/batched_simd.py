@@ -28,13 +28,13 @@ from tensor_runtime.protocols import Kernel, Operand, Result
 
 TAKES: Final = "batches of small matrices, of up to 64 rows, that fill the lanes of a register"
 _LARGEST: Final[Mapping[str, int]] = {
-    "cholesky": 48,
-    "det": 48,
+    "cholesky": 64,
+    "det": 64,
     "eigh": 64,
     "eigvalsh": 64,
-    "inv": 32,
+    "inv": 64,
     "qr": 64,
-    "solve": 48,
+    "solve": 64,
     "svd": 64,
     "svdvals": 64,
 }
