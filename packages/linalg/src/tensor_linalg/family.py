@@ -24,7 +24,7 @@ _KERNELS: Final = (
     "svd",
     "svdvals",
 )
-_OPTIONS: Final = ("lu_complete", "qr_complete", "svd_full")
+_OPTIONS: Final = ("cholesky_status", "inv_status", "lu_complete", "qr_complete", "solve_status", "svd_full")
 """Kernels that options of operations ask for."""
 _COMPOSED: Final = (
     "batch_first",

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, Literal, overload
+
+from tensor_core.dtypes import I32
 from tensor_core.errors import ArgumentError, ShapeError
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.operands import promoted, require_finite, require_regular, with_batch
 from tensor_linalg.products import mT
 from tensor_linalg.specs.solving import solve_shape
+from tensor_linalg.targets import placed
 from tensor_runtime.dispatch.arguments import choice, flag
+from tensor_runtime.dispatch.conversion import cast
+from tensor_runtime.dispatch.out import Out
+from tensor_runtime.ops.arithmetic import multiply
 from tensor_runtime.ops.comparison import equal
 from tensor_runtime.ops.diagonals import extract_diagonal
 from tensor_runtime.ops.reduction import any
@@ -15,6 +24,7 @@ from tensor_runtime.primitives.linalg import triangular_solve as substitute
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 
+@overload
 def triangular_solve(
     a: Tensor,
     b: Tensor,
@@ -26,7 +36,34 @@ def triangular_solve(
     unit_diagonal: bool = False,
     side: str = "left",
     check: bool = True,
-) -> Tensor:
+    out: Out = None,
+) -> Tensor: ...
+@overload
+def triangular_solve(
+    a: Tensor,
+    b: Tensor,
+    /,
+    *,
+    lower: bool = False,
+    transpose: bool = False,
+    adjoint: bool = False,
+    unit_diagonal: bool = False,
+    check: Literal["mask"],
+    out: MaskedResult[Tensor] | None = None,
+) -> MaskedResult[Tensor]: ...
+def triangular_solve(
+    a: Tensor,
+    b: Tensor,
+    /,
+    *,
+    lower: bool = False,
+    transpose: bool = False,
+    adjoint: bool = False,
+    unit_diagonal: bool = False,
+    side: str = "left",
+    check: Check = True,
+    out: Any = None,
+) -> Tensor | MaskedResult[Tensor]:
     """The x with op(A) x = b, or x op(A) = b, where A is triangular; by substitution.
 
     Only one triangle of A is read: what stands elsewhere may be anything finite, such as the other factor of a
@@ -43,6 +80,9 @@ def triangular_solve(
         side: "left" for op(A) x = b, "right" for x op(A) = b.
         check: raise when an element is not finite, or a diagonal element is exactly zero. Without it a zero gives
             infinities or NaN.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...].
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         x of the shape of ``b`` with the batch shapes broadcast; owned, compact, of the promoted dtype. Each column
@@ -63,6 +103,7 @@ def triangular_solve(
     [1.0, 2.0]
     """
     operation = "triangular_solve"
+    masks, check = check, check is True or (not asks_for_mask(check) and check)
     lower, transpose, adjoint, unit_diagonal, check = (
         flag(operation, name, value)
         for name, value in (
@@ -75,8 +116,17 @@ def triangular_solve(
     )
     if transpose and adjoint:
         raise ArgumentError(f"{operation}: both transpose and adjoint; accepted: one of them", operation=operation)
-    if choice(operation, "side", side, ("left", "right")) == "left":
-        return substituted(operation, a, b, lower, transpose or adjoint, adjoint, unit_diagonal, check)
+    left = choice(operation, "side", side, ("left", "right")) == "left"
+    if asks_for_mask(masks):
+        if not left:
+            raise ArgumentError(
+                f"{operation}: check='mask' with side='right'; accepted: side='left'", operation=operation
+            )
+        options = lower, transpose or adjoint, adjoint, unit_diagonal
+        return _masked(operation, a, b, lambda x, y: substituted(operation, x, y, *options, True), out, unit_diagonal)
+    if left:
+        found = substituted(operation, a, b, lower, transpose or adjoint, adjoint, unit_diagonal, check)
+        return placed(found, out, a, b)
     if unwrap(operation, b)[0].rank < 2:
         raise ShapeError(
             f"{operation}: b of shape {b.shape} has no rows; accepted: [M, N, B...] for side='right'",
@@ -85,10 +135,19 @@ def triangular_solve(
         )
     # x op(A) = b is op(A)ᵀ xᵀ = bᵀ; the transpose of Aᴴ is the conjugate of A
     plain = not (transpose or adjoint)
-    return copy(mT(substituted(operation, a, mT(b), lower, plain, adjoint, unit_diagonal, check)))
+    found = mT(substituted(operation, a, mT(b), lower, plain, adjoint, unit_diagonal, check))
+    return copy(found) if out is None else placed(found, out, a, b)
 
 
-def cho_solve(factor: Tensor, b: Tensor, /, *, lower: bool = True, check: bool = True) -> Tensor:
+@overload
+def cho_solve(factor: Tensor, b: Tensor, /, *, lower: bool = True, check: bool = True, out: Out = None) -> Tensor: ...
+@overload
+def cho_solve(
+    factor: Tensor, b: Tensor, /, *, lower: bool = True, check: Literal["mask"], out: MaskedResult[Tensor] | None = None
+) -> MaskedResult[Tensor]: ...
+def cho_solve(
+    factor: Tensor, b: Tensor, /, *, lower: bool = True, check: Check = True, out: Any = None
+) -> Tensor | MaskedResult[Tensor]:
     """The x with A x = b, given the Cholesky factor of A.
 
     Args:
@@ -97,6 +156,9 @@ def cho_solve(factor: Tensor, b: Tensor, /, *, lower: bool = True, check: bool =
             themselves, aligned at the last axis.
         lower: whether the factor is lower triangular; else it is U with A = Uᴴ U, and its upper triangle is read.
         check: raise when an element is not finite, or a diagonal element is exactly zero.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...].
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         x of the shape of ``b`` with the batch shapes broadcast; owned, compact, of the promoted dtype. The residual
@@ -117,9 +179,23 @@ def cho_solve(factor: Tensor, b: Tensor, /, *, lower: bool = True, check: bool =
     [1.0, 2.0]
     """
     operation = "cho_solve"
+    if check is not True and asks_for_mask(check):
+        return _masked(operation, factor, b, lambda x, y: cho_solve(x, y, lower=lower), out, False)
     lower, check = flag(operation, "lower", lower), flag(operation, "check", check)
     half = substituted(operation, factor, b, lower, not lower, not lower, False, check)
-    return substituted(operation, factor, half, lower, lower, lower, False, False)
+    return placed(substituted(operation, factor, half, lower, lower, lower, False, False), out, factor, b)
+
+
+def _masked(
+    operation: str, a: Tensor, b: Tensor, run: Callable[..., Tensor], out: Any, unit_diagonal: bool
+) -> MaskedResult[Tensor]:
+    given = promoted(operation, a, b)
+    solve_shape(operation, given[0].shape, given[1].shape, False)
+
+    def status(x: Tensor, y: Tensor) -> Tensor:
+        return multiply(cast(any(equal(extract_diagonal(x), 0.0), -1), I32), 0 if unit_diagonal else 2)
+
+    return masked_result(operation, run, *given, status=status, out=out)
 
 
 def substituted(
