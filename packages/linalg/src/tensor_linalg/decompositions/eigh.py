@@ -11,7 +11,7 @@ from tensor_linalg.composed import failing_as, floating_form
 from tensor_linalg.decompositions.cholesky import cholesky
 from tensor_linalg.decompositions.gauges import RAW, turning
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked, masked_result
-from tensor_linalg.operands import require_finite, with_batch
+from tensor_linalg.operands import plain, require_finite, with_batch
 from tensor_linalg.products import mH
 from tensor_linalg.results import fields_text
 from tensor_linalg.specs.decompositions import EIGH, EIGVALSH
@@ -192,7 +192,9 @@ def hermitian_of_lower(a: Tensor, /) -> Tensor:
 def _subset(values: Tensor, vectors: Tensor, by_index: Any, by_value: Any) -> tuple[Tensor, Tensor]:
     size = values.shape[0]
     if by_index is not None and by_value is not None:
-        raise ArgumentError("eigh: subset_by_index and subset_by_value are given; accepted: one of them")
+        raise ArgumentError(
+            "eigh: subset_by_index and subset_by_value are given; accepted: one of them", operation="eigh"
+        )
     if by_index is not None:
         ends = wholes("eigh", "subset_by_index", by_index)
         if len(ends) != 2 or not 0 <= ends[0] <= ends[1] < size:
@@ -218,7 +220,7 @@ def _subset(values: Tensor, vectors: Tensor, by_index: Any, by_value: Any) -> tu
 
 def _interval(ends: Any) -> tuple[float, float]:
     try:
-        low, high = (float(end) for end in ends)
+        low, high = (_end(plain(end)) for end in ends)
     except (TypeError, ValueError):
         low, high = 1.0, 0.0
     if not low < high:
@@ -226,6 +228,12 @@ def _interval(ends: Any) -> tuple[float, float]:
             f"eigh: subset_by_value is {shortened(ends)}; accepted: (low, high) with low < high", operation="eigh"
         )
     return low, high
+
+
+def _end(value: int | float | complex | bool | None) -> float:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    raise TypeError
 
 
 @overload

@@ -138,7 +138,7 @@ def svd(
         u, s, vh = execute_many(SVD_FULL, (a,), checked)
     else:
         u, s, vh = execute_many(SVD, (a,), (checked, driver))
-        u, vh = completed(u), copy(mT(completed(mT(vh))))
+        u, vh = full_factors(u, vh)
     if not (isinstance(gauge, str) and gauge == RAW):
         u, vh = _turned(u, vh, gauge)
     return delivered("svd", SVDResult(u, s, vh), out, a)
@@ -162,6 +162,16 @@ def _turned(u: Tensor, vh: Tensor, gauge: str | Tensor) -> tuple[Tensor, Tensor]
         rest = ones((vh.shape[0] - shared, *vh.shape[2:]), dtype=vh.dtype, placement=vh.placement)
         backs = concatenate([backs, rest], 0)
     return multiply(u, expand_dims(phases, 0)), multiply(vh, expand_dims(backs, 1))
+
+
+def full_factors(u: Tensor, vh: Tensor, /) -> tuple[Tensor, Tensor]:
+    """Square factors that begin with these thin ones.
+
+    >>> import tensor_runtime as tr
+    >>> [part.shape for part in full_factors(tr.eye(3, 2), tr.eye(2))]
+    [(3, 3), (2, 2)]
+    """
+    return completed(u), vh if vh.shape[0] == vh.shape[1] else copy(mT(completed(mT(vh))))
 
 
 def completed(q: Tensor, /) -> Tensor:

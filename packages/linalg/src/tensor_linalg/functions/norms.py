@@ -6,7 +6,7 @@ from math import inf
 
 from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_linalg.decompositions import svdvals
-from tensor_linalg.operands import floating, require_finite
+from tensor_linalg.operands import floating, plain, require_finite
 from tensor_linalg.solving.inverses import inv
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
 from tensor_linalg.targets import placed
@@ -191,8 +191,9 @@ def cond(a: Tensor, /, p: Order | None = None, *, check: bool = True, out: Out =
 def _order(operation: str, value: object) -> Order:
     if isinstance(value, str) and value in ("fro", "nuc"):
         return value
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and value in (1, -1, 2, -2, inf, -inf):
-        return float(value)
+    number = plain(value)
+    if isinstance(number, (int, float)) and not isinstance(number, bool) and number in (1, -1, 2, -2, inf, -inf):
+        return float(number)
     raise ArgumentError(
         f"{operation}: ord is {shortened(value)}; accepted: 'fro', 'nuc', 1, -1, 2, -2, inf, -inf", operation=operation
     )

@@ -7,7 +7,7 @@ from typing import Any, Literal, overload
 
 from tensor_core.errors import ArgumentError
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
-from tensor_linalg.solving.condition import warn_if_ill_conditioned
+from tensor_linalg.solving.condition import one_norm, warn_if_ill_conditioned
 from tensor_linalg.specs.shapes import square_axes
 from tensor_linalg.specs.solving import INV
 from tensor_linalg.specs.status import INV_STATUS
@@ -74,6 +74,6 @@ def inv(
         status = partial(execute_unary, INV_STATUS)
         return masked_result("inv", lambda each: inv(each, check=False), a, status=status, out=out)
     x = execute_with_params(INV, a, flag("inv", "check", check))
-    if condition:
-        warn_if_ill_conditioned("inv", a, x)
+    if condition and x.size:
+        warn_if_ill_conditioned("inv", one_norm(a), one_norm(x), 3)
     return placed(x, out, a)

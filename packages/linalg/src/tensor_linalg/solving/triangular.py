@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, overload
 
-from tensor_core.dtypes import I32
+from tensor_core.dtypes import I32, Bool
 from tensor_core.errors import ArgumentError, ShapeError
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.operands import promoted, require_finite, require_regular, with_batch
-from tensor_linalg.products import mT
+from tensor_linalg.products import matmul, mH, mT
+from tensor_linalg.solving.condition import Apply, estimated_one_norm, one_norm, warn_if_ill_conditioned
 from tensor_linalg.specs.solving import solve_shape
 from tensor_linalg.targets import placed
 from tensor_runtime.dispatch.arguments import choice, flag
@@ -17,9 +18,11 @@ from tensor_runtime.dispatch.conversion import cast
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.ops.arithmetic import multiply
 from tensor_runtime.ops.comparison import equal
-from tensor_runtime.ops.diagonals import extract_diagonal
+from tensor_runtime.ops.creation import eye
+from tensor_runtime.ops.diagonals import extract_diagonal, tril, triu
 from tensor_runtime.ops.reduction import any
-from tensor_runtime.ops.views import copy, expand_dims, squeeze
+from tensor_runtime.ops.selection import where
+from tensor_runtime.ops.views import broadcast_to, copy, expand_dims, squeeze
 from tensor_runtime.primitives.linalg import triangular_solve as substitute
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
@@ -36,6 +39,7 @@ def triangular_solve(
     unit_diagonal: bool = False,
     side: str = "left",
     check: bool = True,
+    condition: bool = False,
     out: Out = None,
 ) -> Tensor: ...
 @overload
@@ -62,6 +66,7 @@ def triangular_solve(
     unit_diagonal: bool = False,
     side: str = "left",
     check: Check = True,
+    condition: bool = False,
     out: Any = None,
 ) -> Tensor | MaskedResult[Tensor]:
     """The x with op(A) x = b, or x op(A) = b, where A is triangular; by substitution.
@@ -82,6 +87,8 @@ def triangular_solve(
             infinities or NaN.
             "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
             none, and a ``status`` of each, I32 [B...].
+        condition: warn where the condition number of a matrix, in the 1-norm, is so large that the result may have no
+            correct digit; it is estimated with six vectors.
         out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
@@ -124,6 +131,8 @@ def triangular_solve(
             )
         options = lower, transpose or adjoint, adjoint, unit_diagonal
         return _masked(operation, a, b, lambda x, y: substituted(operation, x, y, *options, True), out, unit_diagonal)
+    if flag(operation, "condition", condition):
+        _warn(operation, a, lower, unit_diagonal, False)
     if left:
         found = substituted(operation, a, b, lower, transpose or adjoint, adjoint, unit_diagonal, check)
         return placed(found, out, a, b)
@@ -140,13 +149,15 @@ def triangular_solve(
 
 
 @overload
-def cho_solve(factor: Tensor, b: Tensor, /, *, lower: bool = True, check: bool = True, out: Out = None) -> Tensor: ...
+def cho_solve(
+    factor: Tensor, b: Tensor, /, *, lower: bool = True, check: bool = True, condition: bool = False, out: Out = None
+) -> Tensor: ...
 @overload
 def cho_solve(
     factor: Tensor, b: Tensor, /, *, lower: bool = True, check: Literal["mask"], out: MaskedResult[Tensor] | None = None
 ) -> MaskedResult[Tensor]: ...
 def cho_solve(
-    factor: Tensor, b: Tensor, /, *, lower: bool = True, check: Check = True, out: Any = None
+    factor: Tensor, b: Tensor, /, *, lower: bool = True, check: Check = True, condition: bool = False, out: Any = None
 ) -> Tensor | MaskedResult[Tensor]:
     """The x with A x = b, given the Cholesky factor of A.
 
@@ -158,6 +169,8 @@ def cho_solve(
         check: raise when an element is not finite, or a diagonal element is exactly zero.
             "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
             none, and a ``status`` of each, I32 [B...].
+        condition: warn where the condition number of a matrix, in the 1-norm, is so large that the result may have no
+            correct digit; it is estimated with twelve vectors and the factor.
         out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
@@ -183,7 +196,39 @@ def cho_solve(
         return _masked(operation, factor, b, lambda x, y: cho_solve(x, y, lower=lower), out, False)
     lower, check = flag(operation, "lower", lower), flag(operation, "check", check)
     half = substituted(operation, factor, b, lower, not lower, not lower, False, check)
+    if flag(operation, "condition", condition):
+        _warn(operation, factor, lower, False, True)
     return placed(substituted(operation, factor, half, lower, lower, lower, False, False), out, factor, b)
+
+
+def _warn(operation: str, a: Tensor, lower: bool, unit_diagonal: bool, squared: bool) -> None:
+    """Warn where triangles are ill-conditioned, or where what they are a Cholesky factor of is."""
+    if 0 in a.shape:
+        return
+    part = (tril if lower else triu)(a, -1 if lower else 1, axes=(0, 1))
+    diagonal = broadcast_to(with_batch(eye(a.shape[0], dtype=Bool, placement=a.placement), 2, a.shape[2:]), a.shape)
+    triangle = where(diagonal, 1.0 if unit_diagonal else a, part)
+    facts = (a.shape[0], a.shape[2:], a.dtype, a.placement)
+    options = {"lower": lower, "unit_diagonal": unit_diagonal}
+
+    def solved(adjoint: bool) -> Apply:
+        def once(x: Tensor, turned: bool) -> Tensor:
+            return substitute(a, x, transpose=turned, conjugate=turned, **options)
+
+        if not squared:
+            return lambda x: once(x, adjoint)
+        return lambda x: once(once(x, not lower), lower)  # L⁻¹ or U⁻ᴴ comes first
+
+    if squared:
+        first, second = (mH(triangle), triangle) if lower else (triangle, mH(triangle))
+
+        def whole(x: Tensor) -> Tensor:
+            return matmul(second, matmul(first, x))
+
+        norm = estimated_one_norm(whole, whole, *facts)
+    else:
+        norm = one_norm(triangle)
+    warn_if_ill_conditioned(operation, norm, estimated_one_norm(solved(False), solved(True), *facts))
 
 
 def _masked(

@@ -11,7 +11,8 @@ from math import isfinite, isnan
 from typing import Any, Final
 
 from tensor_core.dtypes import ALL, I64, REAL, Bool, DType
-from tensor_core.errors import ArgumentError, shortened
+from tensor_core.errors import ArgumentError, DTypeError, shortened
+from tensor_core.foreign import python_number
 from tensor_runtime.dispatch.arguments import as_axes, flag, whole
 from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.dtype_rules import Axes, inexact, reduced
@@ -231,8 +232,9 @@ def _order(value: Any) -> float:
 
 
 def _as_float(value: Any) -> float:
-    """NaN for what is no float."""
+    """NaN for what is no real number of any library."""
     try:
-        return float(value) if type(value) in (int, float) else float("nan")
-    except OverflowError:
+        number = value if type(value) in (int, float) else python_number(value)
+        return float(number) if isinstance(number, (int, float)) and not isinstance(number, bool) else float("nan")
+    except (DTypeError, OverflowError):
         return float("nan")
