@@ -132,7 +132,7 @@ def masked(
     good = finite[0] if b is None else logical_and(*(_spread(ok, batch) for ok in finite))
     if not batch or count == 0:
         found, failed = _alone(run, clean, harmless)
-        status = full(batch, 2 if failed else 0, dtype=I32, placement=a.placement)
+        status: Tensor = full(batch, 2 if failed else 0, dtype=I32, placement=a.placement)
     else:
         found, status = _in_parts(run, [_flat(x, batch) for x in clean], harmless, count, status_of)
         found = tuple(one if one is None else reshape(one, (*one.shape[:-1], *batch)) for one in found)
@@ -181,7 +181,7 @@ def _in_parts(
         length = min(_PART, count - start)
         part = [_slice(x, start, start + length) for x in operands]
         found: tuple[Any, ...] = ()
-        status = full(length, 0, dtype=I32, placement=part[0].placement)
+        status: Tensor = full(length, 0, dtype=I32, placement=part[0].placement)
         try:
             if not suspicious:
                 found = run(*part)

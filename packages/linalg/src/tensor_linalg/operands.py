@@ -11,7 +11,7 @@ from typing import Any
 
 from tensor_core.dtypes import F64, DType
 from tensor_core.errors import ArgumentError, DTypeError, shortened
-from tensor_core.foreign import python_number
+from tensor_core.foreign import number_of, python_number
 from tensor_core.promotion import promote
 from tensor_linalg.specs.linalg_spec import require_floating
 from tensor_runtime.backends.meta import META_KIND
@@ -85,6 +85,9 @@ def plain(value: Any, /) -> int | float | complex | bool | None:
     >>> plain(Fraction(1, 2)), plain("1") is None
     (0.5, True)
     """
+    found = number_of(value)
+    if found is not None:
+        return found
     try:
         return python_number(value)
     except DTypeError:

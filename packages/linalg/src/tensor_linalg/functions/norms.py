@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import inf
+from typing import Any
 
 from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_linalg.decompositions import svdvals
@@ -51,7 +52,8 @@ def vector_norm(x: Tensor, /, ord: float = 2, *, out: Out = None) -> Tensor:
     """
     if unwrap("vector_norm", x)[0].rank == 0:
         raise ShapeError("vector_norm: a scalar; accepted: vectors [N, B...]", operation="vector_norm", shape=())
-    return statistics.norm(x, ord, 0, out=out)
+    order: Any = plain(ord)
+    return statistics.norm(x, ord if order is None else order, 0, out=out)
 
 
 def matrix_norm(a: Tensor, /, ord: Order = "fro", *, check: bool = True, out: Out = None) -> Tensor:

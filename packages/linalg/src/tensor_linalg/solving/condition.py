@@ -16,10 +16,11 @@ from tensor_runtime.dispatch.conversion import cast, convert
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.arithmetic import abs, add, divide, multiply, negative, sign
 from tensor_runtime.ops.comparison import equal, less_equal
-from tensor_runtime.ops.creation import arange, full
+from tensor_runtime.ops.creation import full
 from tensor_runtime.ops.division import remainder
 from tensor_runtime.ops.joining import concatenate
 from tensor_runtime.ops.logic import logical_not
+from tensor_runtime.ops.ranges import arange
 from tensor_runtime.ops.reduction import any, max, sum
 from tensor_runtime.ops.rounding import isfinite
 from tensor_runtime.ops.selection import maximum, where

@@ -45,6 +45,7 @@ from tensor_cpu.kernels.contraction.broadcast_sum import (
 )
 from tensor_cpu.kernels.contraction.gemm import MatrixProduct, plan_product
 from tensor_cpu.kernels.contraction.native import PairProduct, ScatterProduct, bind_pair, bind_scatter, plan_native
+from tensor_cpu.kernels.contraction.stack import StackProduct, bind_stack
 from tensor_cpu.kernels.contraction.unary_einsum import bind_rearrangement, bind_unary_einsum
 from tensor_cpu.storage import MOST_AXES
 from tensor_cpu.system.extension import AVAILABLE
@@ -54,7 +55,7 @@ __all__ = ["bind_contract", "bind_unary_einsum", "plan_contraction"]
 
 Kernel = Callable[[Any, Any], Any]
 Sum = Callable[[Any], Any]
-Plan = MatrixProduct | Accumulation | PairProduct | ScatterProduct
+Plan = MatrixProduct | Accumulation | PairProduct | ScatterProduct | StackProduct
 
 _TOO_LITTLE: Final = 150.0  # nanoseconds that no second estimate is worth, which takes hundreds of times as long
 _FEW_TERMS: Final = 4096
@@ -164,6 +165,8 @@ def _bind(x: Operand, y: Operand, result: Operand) -> Kernel:
             return bind_pair(plan, result)
         case ScatterProduct():
             return bind_scatter(plan, result)
+        case StackProduct():
+            return bind_stack(plan, result)
         case MatrixProduct():
             product = gemm.bind_product(plan, x, y, result) or numpy_products.bind_product(plan, x, y, result)
             return _telling_workspace(product, plan, x, y, result)

@@ -80,6 +80,12 @@ _PACK_STEPS: Final = 0.5
 _PACK_SCATTERED: Final = 0.45
 _WRITE_VECTOR: Final = 0.12
 _WRITE_SCATTERED: Final = 1.6
+_STACK_CALL: Final = 250.0
+_BLOCK: Final = 3.0
+_ROWS_TERM: Final = 0.25
+_ROW_LATENCY: Final = 0.5
+_LANES_TERM: Final = 0.35
+_STACK_PACKED: Final = 0.6
 LEAST_SCATTER: Final = _GEMM_CALL + _PRODUCT
 """The least that :func:`scatter` says."""
 _UNCACHED: Final = 6.0  # how much slower vectors come from beyond it
@@ -225,6 +231,28 @@ def scatter(
     slowness = 1.0 if high % vectors == 0 or high > 2 * vectors else 1.15
     each = _PRODUCT + multiply_adds * _PACKED * slowness + packing_rows + packing_columns + writing
     return _GEMM_CALL + stack * each
+
+
+def vector_bytes() -> int:
+    """Bytes of a vector of this processor."""
+    return _VECTOR_BYTES[LIBRARY.instruction_set()]
+
+
+def rows(count: int, m: int, n: int, k: int, dtype: str, *, packed: int, moved: int) -> float:
+    """A stack of products [m, k] [k, n] in vectors of rows, for which ``packed`` elements are packed."""
+    parts = _PARTS.get(dtype, 1)
+    vectors = -(-m * ITEMSIZE[dtype] // vector_bytes())
+    each = _BLOCK + max(vectors * n * k * parts * _ROWS_TERM, _ROW_LATENCY * k * (n * vectors < 4))
+    return _STACK_CALL + count * each + packed * _STACK_PACKED
+
+
+def lanes(stack: int, near: int, m: int, n: int, k: int, dtype: str, *, packed: int, moved: int) -> float:
+    """A stack of ``stack`` times ``near`` products [m, k] [k, n], vectors being neighbouring products."""
+    parts = _PARTS.get(dtype, 1)
+    width = vector_bytes() // ITEMSIZE[dtype]
+    groups = stack * -(-near // width)
+    each = _BLOCK + m * n * k * parts * _LANES_TERM
+    return _STACK_CALL + groups * (each + packed * width * _STACK_PACKED)
 
 
 def least_pair(terms: int, dtype: str) -> float:
