@@ -136,6 +136,7 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
         **dict.fromkeys(("lu_complete", "lu_factor"), Row("linalg.elimination", _FACTORIZATION)),
         **dict.fromkeys(("slogdet", "svd_full"), Row("linalg.numpy")),
         "solve_banded": Row("linalg.banded", _FACTORIZATION),
+        **dict.fromkeys(("cholesky_status", "inv_status", "solve_status"), Row("linalg.status")),
         "triangular_solve": Row("linalg.triangular", ("linalg.triangular_simd",)),
     },
     "padding": dict.fromkeys(("pad", "pad_edge"), Row("padding")),

@@ -9,8 +9,10 @@ from tensor_linalg.contracts.solving import BandedParams
 from tensor_linalg.operands import promoted, require_finite, require_regular, with_batch
 from tensor_linalg.specs.shapes import broadcast_batches
 from tensor_linalg.specs.solving import SOLVE_BANDED
+from tensor_linalg.targets import placed
 from tensor_runtime.dispatch.arguments import flag, whole
 from tensor_runtime.dispatch.call import execute_pair
+from tensor_runtime.dispatch.out import Out
 from tensor_runtime.ops.arithmetic import add, conj, divide, multiply, subtract
 from tensor_runtime.ops.comparison import equal
 from tensor_runtime.ops.creation import zeros
@@ -21,7 +23,7 @@ from tensor_runtime.ops.views import copy, expand_dims, reverse_view, squeeze
 from tensor_runtime.tensors.tensor import Tensor
 
 
-def solve_banded(bandwidths: Sequence[int], ab: Tensor, b: Tensor, /, *, check: bool = True) -> Tensor:
+def solve_banded(bandwidths: Sequence[int], ab: Tensor, b: Tensor, /, *, check: bool = True, out: Out = None) -> Tensor:
     """The x with A x = b for banded matrices, by LU decomposition with partial pivoting within the band.
 
     Args:
@@ -31,6 +33,7 @@ def solve_banded(bandwidths: Sequence[int], ab: Tensor, b: Tensor, /, *, check: 
         b: shape [N, M, B...] of any of these dtypes, or [N] when ``ab`` is [l + u + 1, N]. The batch shapes are equal
             or broadcast among themselves, aligned at the last axis.
         check: raise when an element is not finite.
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         x of the shape of ``b`` with the batch shapes broadcast; owned, compact, of the promoted dtype. The residual
@@ -61,10 +64,10 @@ def solve_banded(bandwidths: Sequence[int], ab: Tensor, b: Tensor, /, *, check: 
             f"{operation}: bandwidths is {shortened(bandwidths)}; accepted: two ints from 0 on, (lower, upper)",
             operation=operation,
         )
-    return execute_pair(SOLVE_BANDED, ab, b, BandedParams(lower, upper, flag(operation, "check", check)))
+    return execute_pair(SOLVE_BANDED, ab, b, BandedParams(lower, upper, flag(operation, "check", check)), out)
 
 
-def solve_toeplitz(c: Tensor, b: Tensor, /, r: Tensor | None = None, *, check: bool = True) -> Tensor:
+def solve_toeplitz(c: Tensor, b: Tensor, /, r: Tensor | None = None, *, check: bool = True, out: Out = None) -> Tensor:
     """The x with T x = b for Toeplitz matrices, T[i, j] = c[i - j] or r[j - i], by Levinson's recursion.
 
     It takes N² operations where :func:`solve` takes N³, all batches at once, and is stable for positive definite
@@ -77,6 +80,7 @@ def solve_toeplitz(c: Tensor, b: Tensor, /, r: Tensor | None = None, *, check: b
             among themselves, aligned at the last axis.
         r: first rows [N, B...], of which the first element is not read; None is the conjugate of ``c``.
         check: raise when an element is not finite.
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         x of the shape of ``b`` with the batch shapes broadcast; owned, compact, of the promoted dtype.
@@ -124,7 +128,7 @@ def solve_toeplitz(c: Tensor, b: Tensor, /, r: Tensor | None = None, *, check: b
         x = zeros((0, sides.shape[1], *batch), dtype=b.dtype, placement=b.placement)
     else:
         x = _levinson(operation, with_batch(c, 1, batch), with_batch(row, 1, batch), with_batch(sides, 2, batch), check)
-    return copy(squeeze(x, 1)) if vector else x
+    return placed(copy(squeeze(x, 1)) if vector else x, out, *given)
 
 
 def _levinson(operation: str, c: Tensor, r: Tensor, b: Tensor, check: bool) -> Tensor:
