@@ -21,10 +21,11 @@ typedef struct {
     double work, threads_from;
 } Facts;
 static const Facts FACTS[ROUTINES] = {
-    [LU_FACTOR] = {2, 0.7, 700},   [LU_COMPLETE] = {3, 3, 1e9}, [LDL] = {3, 0.5, 1000},
-    [QR_PIVOTED] = {3, 4, 1000},   [QR_COMPLETE] = {2, 4, 1000}, [SCHUR] = {2, 25, 1500},
-    [HESSENBERG] = {2, 5, 1000},   [EIG] = {2, 25, 1500},       [EIGVALS] = {1, 10, 1500},
-    [EIGH_RANGE] = {2, 2, 1000},   [SOLVE_BANDED] = {1, 2, 1e9}, [SOLVE_TOEPLITZ] = {1, 3, 1e9}};
+    [LU_FACTOR] = {2, 0.7, 700},   [SLOGDET] = {2, 0.7, 700},   [LU_COMPLETE] = {3, 3, 1e9},
+    [LDL] = {3, 0.5, 1000},        [QR_PIVOTED] = {3, 4, 1000}, [QR_COMPLETE] = {2, 4, 1000},
+    [SCHUR] = {2, 25, 1500},       [HESSENBERG] = {2, 5, 1000}, [EIG] = {2, 25, 1500},
+    [EIGVALS] = {1, 10, 1500},     [EIGH_RANGE] = {2, 2, 1000}, [SOLVE_BANDED] = {1, 2, 1e9},
+    [SOLVE_TOEPLITZ] = {1, 3, 1e9}};
 
 typedef enum { FINE, REFUSED, NO_MEMORY } Outcome;
 
@@ -90,7 +91,8 @@ static bool run_one(const Call *call, FactorizationScratch *scratch, Index numbe
     if (!factorization_run(plan, scratch)) return false;
     for (int i = 0; i < plan->result_count; i++) {
         const Index parts = plan->results[i].type == C32 ? 2 : 1;
-        if (plan->rounded[i]) matrix_round(scratch->out[i], plan->block[i] * parts, (float *)result_of(call, i, number));
+        if (plan->rounded[i])
+            matrix_round(scratch->out[i], plan->block[i] * parts, (float *)result_of(call, i, number));
     }
     return true;
 }
@@ -131,8 +133,7 @@ static void run_all(Call *call) {
 static PyObject *answer(const FactorizationPlan *plan, PyObject **results) {
     if (plan->result_count == 1) return Py_NewRef(results[0]);
     PyObject *tuple = PyTuple_New(plan->result_count);
-    for (int i = 0; tuple != NULL && i < plan->result_count; i++)
-        PyTuple_SET_ITEM(tuple, i, Py_NewRef(results[i]));
+    for (int i = 0; tuple != NULL && i < plan->result_count; i++) PyTuple_SET_ITEM(tuple, i, Py_NewRef(results[i]));
     return tuple;
 }
 
@@ -196,6 +197,10 @@ static void expect_results(const FactorizationPlan *plan, ElementType *types, In
         elements[2] = n;
         break;
     case QR_COMPLETE: elements[0] = m * m; break;
+    case SLOGDET:
+        types[1] = real_of(plan->type);
+        elements[0] = elements[1] = 1;
+        break;
     case EIG:
     case EIGVALS:
         types[0] = types[1] = complex_of(plan->type);
@@ -260,9 +265,8 @@ static bool is_possible(const FactorizationPlan *plan) {
 }
 
 static bool plan_read(FactorizationPlan *plan, PyObject *arguments, PyObject *named) {
-    static const char *const members[] = {"routine", "dtype",     "computed",  "sides",   "right", "span",
-                                          "batch",   "a_strides", "b_strides", "results", "check", "fallback",
-                                          NULL};
+    static const char *const members[] = {"routine",   "dtype",     "computed", "sides", "right",    "span", "batch",
+                                          "a_strides", "b_strides", "results",  "check", "fallback", NULL};
     PyObject *name, *type_name, *computed_name, *batch, *a, *b, *forms;
     long long rows, columns, order, right, first, last;
     int check;

@@ -20,12 +20,12 @@ enum { LARGEST_NARROW_BAND = 24 }; /* diagonals beside the main one up to which 
 
 typedef struct {
     Routine routine;
-    ElementType type, computed;   /* of the operands; of the numbers on the way */
-    bool check;                   /* refuse what is not finite */
-    bool is_long;                 /* worth letting other Python threads run */
-    BlasInt rows, columns;        /* M, N of a */
-    BlasInt order, right;         /* rows and columns of b */
-    BlasInt first, last;          /* diagonals below and above of a band; which eigenvalues, from 1 */
+    ElementType type, computed; /* of the operands; of the numbers on the way */
+    bool check;                 /* refuse what is not finite */
+    bool is_long;               /* worth letting other Python threads run */
+    BlasInt rows, columns;      /* M, N of a */
+    BlasInt order, right;       /* rows and columns of b */
+    BlasInt first, last;        /* diagonals below and above of a band; which eigenvalues, from 1 */
     int batch_rank;
     Index batch[MAX_RANK], count; /* transposed array order; matrices in all */
     MatrixStack a, b;

@@ -53,26 +53,34 @@ static void NAME(order_of)(const int64_t *exchanges, Index steps, Index count, i
     }
 }
 
-static bool NAME(lu_factor)(const FactorizationPlan *plan, const FactorizationScratch *scratch) {
+/* Factors of a, and which rows were exchanged; false, and a is as it was, where an elimination of our own does better. */
+static bool NAME(eliminate_by_lapack)(const FactorizationPlan *plan, const FactorizationScratch *scratch, NUMBER *a,
+                                      int64_t *exchanges) {
     const Index m = plan->rows, n = plan->columns, k = smaller(m, n);
+    BlasInt info = 0;
+    if (m <= LARGEST_ELIMINATION && n <= LARGEST_ELIMINATION) return false;
+    blas_table()->all.getrf[KIND](&plan->rows, &plan->columns, a, &plan->rows, scratch->integers, &info);
+    for (Index i = 0; i < k; i++) exchanges[i] = blas_integer(scratch->integers, i) - 1;
+    if (!NAME(has_extreme_pivots)(a, m, k)) return true;
+    (void)NAME(load_a)(plan, scratch, a);
+    return false;
+}
+
+static bool NAME(lu_factor)(const FactorizationPlan *plan, const FactorizationScratch *scratch) {
+    const Index m = plan->rows, n = plan->columns;
     NUMBER *packed = scratch->out[0];
     int64_t *exchanges = scratch->extra;
-    BlasInt info = 0;
     if (!NAME(load_a)(plan, scratch, packed)) return false;
-    const bool small = m <= LARGEST_ELIMINATION && n <= LARGEST_ELIMINATION;
-    if (!small) {
-        blas_table()->all.getrf[KIND](&plan->rows, &plan->columns, packed, &plan->rows, scratch->integers, &info);
-        for (Index i = 0; i < k; i++) exchanges[i] = blas_integer(scratch->integers, i) - 1;
-    }
-    if (small || NAME(has_extreme_pivots)(packed, m, k)) {
-        if (!small) (void)NAME(load_a)(plan, scratch, packed);
+    if (!NAME(eliminate_by_lapack)(plan, scratch, packed, exchanges)) {
         const int power = NAME(scale_away_from_limits)(packed, m * n);
         NAME(eliminate)(packed, m, n, exchanges);
         NAME(scale_upper_back)(packed, m, n, power);
     }
-    NAME(order_of)(exchanges, k, m, scratch->out[1]);
+    NAME(order_of)(exchanges, smaller(m, n), m, scratch->out[1]);
     return true;
 }
+
+#include "linalg/pivots_body.h"
 
 static bool NAME(lu_complete)(const FactorizationPlan *plan, const FactorizationScratch *scratch) {
     const Index m = plan->rows, n = plan->columns;
@@ -117,8 +125,7 @@ static bool NAME(ldl)(const FactorizationPlan *plan, const FactorizationScratch 
     int power = NAME(scale_away_from_limits)(lower, n * n);
     if (n <= LARGEST_ELIMINATION) {
         NAME(eliminate_hermitian)(lower, n, order, widths);
-    } else if (!NAME(block_hermitian)(plan, scratch, lower, order, widths) ||
-               NAME(has_extreme_pivots)(lower, n, n)) {
+    } else if (!NAME(block_hermitian)(plan, scratch, lower, order, widths) || NAME(has_extreme_pivots)(lower, n, n)) {
         (void)NAME(load_a)(plan, scratch, lower);
         power = NAME(scale_away_from_limits)(lower, n * n);
         for (Index j = 1; j < n; j++) memset(lower + n * j, 0, sizeof(NUMBER) * (size_t)j);
@@ -286,7 +293,9 @@ static void NAME(query)(FactorizationPlan *plan) {
     NUMBER best[4] = {0}, second[4] = {0}, any[4] = {0};
     plan->extra_size = *m + *n; /* of reflections */
     switch (plan->routine) {
+    case SLOGDET:
     case LU_FACTOR:
+        plan->copy_size = plan->routine == SLOGDET ? *n * *n : 0;
         plan->integers_size = k;
         plan->extra_size = k * (Index)sizeof(int64_t) / (Index)sizeof(REAL) + 1;
         break;
@@ -295,9 +304,7 @@ static void NAME(query)(FactorizationPlan *plan) {
         plan->integers_size = *n;
         plan->extra_size = *n * (Index)sizeof(BlasInt) / (Index)sizeof(REAL) + 1;
         break;
-    case QR_PIVOTED:
-        plan->integers_size = *n;
-        plan->copy_size = *m * *n;
+    case QR_PIVOTED: plan->integers_size = *n; plan->copy_size = *m * *n;
 #if WIDTH == 1
         lapack->real_geqp3[KIND](m, n, any, m, integers, any, best, &none, &info);
 #else
@@ -310,8 +317,7 @@ static void NAME(query)(FactorizationPlan *plan) {
         lapack->geqrf[KIND](m, n, any, m, any, best, &none, &info);
         lapack->orgqr[KIND](m, m, &k, any, m, any, second, &none, &info);
         break;
-    case SCHUR:
-        plan->integers_size = *n;
+    case SCHUR: plan->integers_size = *n;
 #if WIDTH == 1
         lapack->real_gees[KIND]("V", "N", NULL, n, any, n, integers, any, any, any, n, best, &none, integers, &info);
 #else
@@ -360,6 +366,7 @@ static void NAME(query)(FactorizationPlan *plan) {
 static bool NAME(run)(const FactorizationPlan *plan, const FactorizationScratch *scratch) {
     switch (plan->routine) {
     case LU_FACTOR: return NAME(lu_factor)(plan, scratch);
+    case SLOGDET: return NAME(slogdet)(plan, scratch);
     case LU_COMPLETE: return NAME(lu_complete)(plan, scratch);
     case LDL: return NAME(ldl)(plan, scratch);
     case QR_PIVOTED: return NAME(qr_pivoted)(plan, scratch);

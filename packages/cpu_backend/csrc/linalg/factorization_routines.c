@@ -1,5 +1,6 @@
 /* What kernels of factorizations do with one matrix, in each of four kinds of numbers. */
 #include "linalg/factorization.h"
+#include "linalg/careful.h"
 #include "copy/matrix_copy.h"
 
 #include <math.h>

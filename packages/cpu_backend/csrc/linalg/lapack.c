@@ -81,6 +81,26 @@ static bool load(const LapackPlan *plan, const MatrixStack *stack, const char *f
     return finite || !plan->check;
 }
 
+/* Where routine_is_doubtful(): once more from the operands. */
+static bool run_carefully(Call *call, const Scratch *scratch, Index number) {
+    const LapackPlan *plan = call->plan;
+    const size_t numbers = (size_t)((plan->pairs ? 2 : 1) * plan->rows * plan->rows);
+    const size_t bytes = sizeof(double) * numbers + sizeof(int64_t) * (size_t)plan->rows;
+    double *a = scratch_acquire(bytes);
+    if (a == NULL) {
+        atomic_store(&call->outcome, NO_MEMORY);
+        return true;
+    }
+    (void)load(plan, &plan->a, call->a, number, plan->columns, a);
+    if (plan->routine == SOLVE)
+        for (Index one = 0; one < (plan->shared ? plan->count : 1); one++)
+            (void)load(plan, &plan->b, call->b, plan->shared ? one : number, plan->right,
+                       scratch->out[0] + plan->block[0] * one);
+    const bool fine = routine_run_carefully(plan, scratch, a, (int64_t *)(a + numbers));
+    scratch_release(a, bytes);
+    return fine;
+}
+
 static bool run_one(Call *call, Scratch *scratch, Index number) {
     const LapackPlan *plan = call->plan;
     if (!plan->narrow)
@@ -88,7 +108,9 @@ static bool run_one(Call *call, Scratch *scratch, Index number) {
             scratch->out[i] = (double *)call->results[i] + plan->block[i] * number;
     if (!load(plan, &plan->a, call->a, number, plan->columns, routine_input(plan, scratch))) return false;
     if (plan->routine == SOLVE && !load(plan, &plan->b, call->b, number, plan->right, scratch->out[0])) return false;
-    if (!routine_run(plan, scratch)) return false;
+    bool fine = routine_run(plan, scratch);
+    if (routine_is_doubtful(plan, scratch, fine)) fine = run_carefully(call, scratch, number);
+    if (!fine) return false;
     if (plan->narrow)
         for (int i = 0; i < plan->result_count; i++)
             matrix_round(scratch->out[i], plan->block[i], (float *)call->results[i] + plan->block[i] * number);
@@ -124,8 +146,12 @@ static void run_shared(Call *call) {
     bool fine = load(plan, &plan->a, call->a, 0, plan->columns, scratch.a);
     for (Index number = 0; fine && number < plan->count; number++)
         fine = load(plan, &plan->b, call->b, number, plan->right, columns + plan->block[0] * number);
-    fine = fine && routine_factor(plan, &scratch) &&
-           routine_substitute(plan, &scratch, plan->right * plan->count, columns);
+    if (fine) {
+        scratch.out[0] = columns;
+        fine = routine_factor(plan, &scratch);
+        if (routine_is_doubtful(plan, &scratch, fine)) fine = run_carefully(call, &scratch, 0);
+        else fine = fine && routine_substitute(plan, &scratch, plan->right * plan->count, columns);
+    }
     if (!fine) atomic_store(&call->outcome, REFUSED);
     else if (plan->narrow) matrix_round(columns, plan->block[0] * plan->count, (float *)call->results[0]);
     scratch_release(memory, plan->scratch_bytes);
@@ -302,7 +328,8 @@ static bool plan_read(LapackPlan *plan, PyObject *arguments, PyObject *named) {
         PyErr_Format(PyExc_ValueError, "%S takes square matrices, found %lld x %lld", name, rows, columns);
         return false;
     }
-    if (!matrices_are_addressable(rows, columns, plan->count) || !matrices_are_addressable(rows, right, plan->count)) return false;
+    if (!matrices_are_addressable(rows, columns, plan->count) || !matrices_are_addressable(rows, right, plan->count))
+        return false;
     plan->is_long = is_long(plan);
     const int rank = plan->batch_rank;
     if (!matrix_stack_read(&plan->a, a, rank, plan->batch, rows, columns)) return false;

@@ -49,7 +49,8 @@ static inline REAL NAME(rough_size)(NUMBER x) {
 
 static inline REAL NAME(largest_part)(NUMBER x) {
     REAL size = 0;
-    for (int i = 0; i < WIDTH; i++) size = fabs((double)x.part[i]) > (double)size ? (REAL)fabs((double)x.part[i]) : size;
+    for (int i = 0; i < WIDTH; i++)
+        size = fabs((double)x.part[i]) > (double)size ? (REAL)fabs((double)x.part[i]) : size;
     return size;
 }
 
@@ -107,8 +108,8 @@ static bool NAME(are_finite)(const NUMBER *numbers, Index count) {
     return sum == 0;
 }
 
-/* Scales so many numbers by a power of two to sizes up to 1 if the largest of them lies near the limits of the range;
- * that power. */
+/* Scales so many numbers by a power of two if all of them lie near the lower end of the range, to sizes up to 1, or the
+ * largest of them at the upper end, so far that sums of a few are finite; that power. */
 static int NAME(scale_away_from_limits)(NUMBER *numbers, Index count) {
     REAL *parts = (REAL *)numbers;
     REAL most = 0;
@@ -116,11 +117,11 @@ static int NAME(scale_away_from_limits)(NUMBER *numbers, Index count) {
         const REAL size = (REAL)fabs((double)parts[i]);
         most = size > most ? size : most;
     }
-    const double limit = sizeof(REAL) == 4 ? 0x1p100 : 0x1p900;
-    if (most == 0 || !isfinite(most) || ((double)most < limit && (double)most > 1 / limit)) return 0;
-    const int power = ilogb((double)most) + 1;
-    for (Index i = 0; i < WIDTH * count; i++) parts[i] = (REAL)ldexp((double)parts[i], -power);
-    return power;
+    const int low = sizeof(REAL) == 4 ? -100 : -900, high = sizeof(REAL) == 4 ? 114 : 1010;
+    if (most == 0 || !isfinite(most) || ((double)most > ldexp(1, low) && (double)most < ldexp(1, high))) return 0;
+    const int power = ilogb((double)most) + 1, excess = power > 0 ? power - high + 10 : power;
+    for (Index i = 0; i < WIDTH * count; i++) parts[i] = (REAL)ldexp((double)parts[i], -excess);
+    return excess;
 }
 
 static void NAME(scale_back)(NUMBER *numbers, Index count, int power) {

@@ -17,6 +17,7 @@
     X(FORWARD_TRANSPOSED, forward_transposed)                                                                          \
     X(BACKWARD_TRANSPOSED, backward_transposed)                                                                        \
     X(LU_FACTOR, lu_factor)                                                                                            \
+    X(SLOGDET, slogdet)                                                                                                \
     X(LU_COMPLETE, lu_complete)                                                                                        \
     X(LDL, ldl)                                                                                                        \
     X(QR_PIVOTED, qr_pivoted)                                                                                          \
@@ -32,7 +33,7 @@
 #define ROUTINE_VALUE(value, name) value,
 typedef enum { LINALG_ROUTINES(ROUTINE_VALUE) ROUTINES } Routine;
 #undef ROUTINE_VALUE
-enum { LAPACK_ROUTINES = FORWARD };     /* before it: lapack.c; substitutions are for lanes alone */
+enum { LAPACK_ROUTINES = FORWARD };       /* before it: lapack.c; substitutions are for lanes alone */
 enum { FIRST_FACTORIZATION = LU_FACTOR }; /* from there on: factorization.c; LU_FACTOR is for lanes, too */
 
 #define ROUTINE_NAME(value, name) #name,

@@ -21,10 +21,11 @@ _KERNELS: Final = (
     "slogdet",
     "solve",
     "solve_banded",
+    "solve_toeplitz",
     "svd",
     "svdvals",
 )
-_OPTIONS: Final = ("lu_complete", "qr_complete", "svd_full")
+_OPTIONS: Final = ("eigh_range", "lu_complete", "qr_complete", "svd_full")
 """Kernels that options of operations ask for."""
 _FAILING: Final = ("cholesky", "inv", "solve")
 """Operations that have a kernel which tells for which matrices they have no result."""
@@ -72,7 +73,6 @@ _COMPOSED: Final = (
     "randomized_svd",
     "rq",
     "sinm",
-    "solve_toeplitz",
     "split",
     "sqrtm",
     "svd_truncated",

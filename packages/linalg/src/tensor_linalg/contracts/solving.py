@@ -52,5 +52,16 @@ KERNELS: Final = declare(
             "of the promoted dtype, [N, M, B...] with the batch shapes broadcast, or [N]; owned, compact",
             BandedParams,
         ),
+        Contract(
+            "solve_toeplitz",
+            "The x with T x = b of Toeplitz matrices; raises SingularMatrixError, if it checks, where a leading block "
+            "is exactly singular.",
+            {
+                "diagonals": "[2N - 1, B...], diagonals[N - 1 + i - j] = T[i, j]; F32, F64, C32 or C64, any layout",
+                "b": "[N, M, B...] of such a dtype, batch axes that broadcast; or [N] for one matrix",
+            },
+            "of the promoted dtype, [N, M, B...] with the batch shapes broadcast, or [N]; owned, compact",
+            CheckParams,
+        ),
     ]
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from tensor_core.dtypes import I64, DType
+from tensor_linalg.contracts.common import EighRangeParams
 from tensor_linalg.specs.linalg_spec import LinalgSpec
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
 from tensor_runtime.form import Shape
@@ -122,6 +123,17 @@ def eigh_shapes(operation: str, shape: Shape, check: bool, /) -> tuple[Shape, Sh
     return (size, *batch), shape
 
 
+def eigh_range_shapes(operation: str, shape: Shape, params: EighRangeParams, /) -> tuple[Shape, Shape]:
+    """``[K, B...]`` and ``[N, K, B...]``, K the number of eigenvalues wanted.
+
+    >>> eigh_range_shapes("eigh", (3, 3, 10), EighRangeParams(1, 2, True))
+    ((2, 10), (3, 2, 10))
+    """
+    size, batch = square_axes(operation, shape)
+    count = params.last - params.first + 1
+    return (count, *batch), (size, count, *batch)
+
+
 def eigvalsh_shape(operation: str, shape: Shape, check: bool, /) -> Shape:
     """``[N, B...]``.
 
@@ -218,6 +230,9 @@ EIGVALS: Final = LinalgSpec("eigvals", result_dtype=_complex, result_shape=eigva
 SCHUR: Final = LinalgSpec("schur", result_dtype=_twice, result_shape=square_pair_shapes)
 HESSENBERG: Final = LinalgSpec("hessenberg", total=True, result_dtype=_twice, result_shape=square_pair_shapes)
 EIGH: Final = LinalgSpec("eigh", result_dtype=_with_eigenvalues, result_shape=eigh_shapes)
+EIGH_RANGE: Final = LinalgSpec(
+    "eigh", kernel="eigh_range", result_dtype=_with_eigenvalues, result_shape=eigh_range_shapes
+)
 EIGVALSH: Final = LinalgSpec("eigvalsh", result_dtype=_component, result_shape=eigvalsh_shape)
 CHOLESKY: Final = LinalgSpec("cholesky", result_shape=cholesky_shape)
-"""The params of each is ``check``: whether the elements are first checked to be finite."""
+"""The params of most is ``check``: whether the elements are first checked to be finite."""

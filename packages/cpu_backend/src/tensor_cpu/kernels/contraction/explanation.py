@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensor_cpu.kernels.axes import join, native, row_major
-from tensor_cpu.kernels.contraction.choice import plan_contraction, plan_numpy
+from tensor_cpu.kernels.contraction.choice import Plan, plan_contraction, plan_numpy
 from tensor_cpu.kernels.contraction.gemm import MatrixProduct
 from tensor_cpu.kernels.contraction.native import PairProduct, ScatterProduct, plan_native
 from tensor_cpu.kernels.contraction.stack import StackProduct
@@ -64,7 +64,7 @@ def explain_contract(operands: tuple[Any, ...], result: Any, params: Any, /) -> 
                 )
         if plan.permutes_result:
             notes.append("the product is computed in another order of axes and then permuted")
-        other = plan_native(axes, x, y, out) if AVAILABLE else None
+        other: Plan | None = plan_native(axes, x, y, out) if AVAILABLE else None
     else:
         other = plan_numpy(axes, x, y, out)
     if other is not None:

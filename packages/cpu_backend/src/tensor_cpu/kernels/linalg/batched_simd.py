@@ -20,8 +20,10 @@ from tensor_core.dtypes import FLOATING
 from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.kernels.linalg import drivers
 from tensor_cpu.kernels.linalg import numpy as linalg
+from tensor_cpu.kernels.linalg.scaling import minute_powers, scaled, side_powers
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES
+from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
@@ -67,6 +69,7 @@ _WIDE: Final = 1200
 _PARTS: Final = 16
 """Of the columns of one system, so that they fill the lanes; the last may be filled up with zeros."""
 
+_ELIMINATIONS: Final = ("det", "inv", "solve")
 _NAMES: Final = {NUMPY_DTYPES[dtype]: dtype.name for dtype in FLOATING}
 
 
@@ -119,7 +122,8 @@ def _bind_equal(name: str, forms: list[Form], result: Result, numpys: Kernel) ->
             return None
     elif parts * rows * max(columns, right) > enough:
         return None
-    kernel = LIBRARY.bind_batched_simd(
+    bind_lanes = partial(
+        LIBRARY.bind_batched_simd,
         name,
         a.dtype.name,
         sides=(rows, columns),
@@ -127,18 +131,51 @@ def _bind_equal(name: str, forms: list[Form], result: Result, numpys: Kernel) ->
         count=count,
         results=tuple((form.shape[::-1], form.dtype.name) for form in results),
         single=not isinstance(result, tuple),
-        fallback=_refusing_singular(name, numpys) if name in ("solve", "inv") else numpys,
     )
+    if name not in _ELIMINATIONS:
+        kernel = bind_lanes(fallback=numpys)
+    else:
+        behind = _refusing_singular(name, numpys)
+
+        def again() -> Kernel:
+            return bind_lanes(fallback=behind)
+
+        kernel = bind_lanes(fallback=_rescaling(name, behind, again))
     return kernel if all(form.is_compact for form in forms) else _compacting(kernel)
+
+
+def _rescaling(name: str, behind: Kernel, again: Callable[[], Kernel]) -> Kernel:
+    """What stands behind an elimination in lanes, which leaves minute numbers alone: they are scaled first."""
+
+    def kernel(*arrays: Any) -> Any:
+        powers = minute_powers(arrays[0]) if all(np.isfinite(array).all() for array in arrays) else None
+        return behind(*arrays) if powers is None else _rescaled(name, again(), powers, arrays)
+
+    return kernel
+
+
+@ignoring_fp_errors
+def _rescaled(name: str, kernel: Kernel, powers: Any, arrays: tuple[Any, ...]) -> Any:
+    """The result, for which the powers [..., 1, 1] of two are taken out of each matrix and given back."""
+    a = scaled(arrays[0], -powers)
+    if name == "inv":
+        return scaled(kernel(a), -powers)
+    if name == "det":
+        return scaled(kernel(a), a.shape[-1] * powers[..., 0, 0])
+    if arrays[1].ndim == 1:
+        powers = powers.reshape(1)
+    of_sides = side_powers(arrays[1], powers)
+    return scaled(kernel(a, scaled(arrays[1], -of_sides)), of_sides - powers)
 
 
 def _refusing_singular(name: str, numpys: Kernel) -> Kernel:
     """What stands behind a kernel in lanes that found a matrix with an exactly zero pivot, or something not finite."""
 
     def kernel(*arrays: Any) -> Any:
-        if not all(np.isfinite(array).all() for array in arrays):
+        if name == "det" or not all(np.isfinite(array).all() for array in arrays):
             return numpys(*arrays)
-        raise linalg.singular(name, arrays[0], _inverted)
+        powers = minute_powers(arrays[0])
+        raise linalg.singular(name, arrays[0] if powers is None else scaled(arrays[0], -powers), _inverted)
 
     return kernel
 
@@ -178,8 +215,15 @@ def _bind_solve(forms: list[Form], result: Result, numpys: Kernel) -> Kernel | N
             matrices = np.ascontiguousarray(np.broadcast_to(matrices, (parts, side, side)))
         if missing:
             sides = np.concatenate([sides[0], np.zeros((missing, side), dtype)])
+        given = (matrices, sides.reshape(count, columns, side))
         try:
-            found = kernel(matrices, sides.reshape(count, columns, side))
+            try:
+                found = kernel(*given)
+            except _HandedBackError:
+                powers = minute_powers(matrices)
+                if powers is None or not all(np.isfinite(one).all() for one in given):
+                    raise
+                found = _rescaled("solve", kernel, powers, given)
             return (found.reshape(-1, side)[:right] if missing else found).reshape(result.shape[::-1])
         except _HandedBackError:
             pass
@@ -189,7 +233,7 @@ def _bind_solve(forms: list[Form], result: Result, numpys: Kernel) -> Kernel | N
 
 
 class _HandedBackError(Exception):
-    """The lanes found a matrix with an exactly zero pivot, or something that is not finite."""
+    """The lanes found a matrix with an exactly zero pivot, minute numbers, or something that is not finite."""
 
 
 def _hand_back(*arrays: Any) -> None:

@@ -1,8 +1,8 @@
 """Native loops over factorizations of all kinds of matrices: LU, LDL, pivoted and complete QR, Schur, Hessenberg, eig.
 
-Each matrix of a stack is factored in the memory of the results (csrc/linalg/factorization.c), by LAPACK, and where that
-costs more or divides wrongly, by eliminations of our own. Small matrices of F32 and C32 are computed in double precision
-and rounded once; larger ones in the precision of their elements.
+Each matrix of a stack is factored in the memory of the results (csrc/linalg/factorization.c), by LAPACK, and
+where that costs more or divides wrongly, by eliminations of our own. Small matrices of F32 and C32 are computed in
+double precision and rounded once; larger ones in the precision of their elements.
 
 NumPy's kernel of the same operation stands behind each: whatever is refused is given to it, and it raises.
 """
@@ -18,6 +18,7 @@ import numpy as np
 
 from tensor_core.dtypes import C32, C64, F32, F64, FLOATING, DType
 from tensor_cpu.kernel_table import NativeBinder, bind_numpy
+from tensor_cpu.kernels.linalg import factors, structured
 from tensor_cpu.kernels.linalg.lapack import stack_strides
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import Array
@@ -32,6 +33,7 @@ _LARGEST_WIDE: Final = 32
 """Rows or columns of the largest matrices that are computed in double precision whatever their dtype."""
 _ROUTINES: Final = (
     "eig", "eigvals", "hessenberg", "ldl", "lu_complete", "lu_factor", "qr_complete", "qr_pivoted", "schur",
+    "slogdet",
 )  # fmt: skip
 
 
@@ -169,13 +171,44 @@ def bind_banded(operands: tuple[Form, Form], result: Form, lower: int, upper: in
     >>> kernel(np.array([[0.0, 2.0], [1.0, 4.0]]), np.array([[4.0, 8.0]])).tolist()
     [[1.0, 2.0]]
     """
-    from tensor_cpu.kernels.linalg import banded
-
-    numpys = banded.bind_solve_banded(operands, result, lower, upper, check)
+    numpys = structured.bind_solve_banded(operands, result, lower, upper, check)
     return bind_system("solve_banded", operands, result, (lower, upper), check, numpys)
+
+
+def bind_toeplitz(operands: tuple[Form, Form], result: Form, check: bool, /) -> Kernel | None:
+    """The native kernel of Toeplitz systems, or None, as :func:`bind` says.
+
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> diagonals, sides = form_of(F64, (3,), CPU), form_of(F64, (2, 1), CPU)
+    >>> kernel = bind_toeplitz((diagonals, sides), sides, True)
+    >>> kernel(np.array([1.0, 2.0, 1.0]), np.array([[3.0, 3.0]])).tolist()
+    [[1.0, 1.0]]
+    """
+    behind = structured.bind_solve_toeplitz(operands, result, check)
+    return bind_system("solve_toeplitz", operands, result, (0, 0), check, behind)
+
+
+def bind_eigh_range(
+    operands: tuple[Form], result: tuple[Form, Form], first: int, last: int, check: bool, /
+) -> Kernel | None:
+    """The native kernel of some eigenvalues, or None, as :func:`bind` says, and where all are found as soon.
+
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form, values, vectors = (form_of(F64, shape, CPU) for shape in ((64, 64), (1,), (64, 1)))
+    >>> bind_eigh_range((form,), (values, vectors), 63, 63, True)(np.diag(np.arange(64.0)))[0].round(12).tolist()
+    [63.0]
+    """
+    if not factors.are_found_alone(operands[0], last - first + 1):
+        return None
+    behind = factors.bind_eigh_range(operands, result, first, last, check)
+    return factoring("eigh_range", operands[0], result, (first + 1, last + 1), check, behind)
 
 
 BINDERS: Final[Mapping[str, NativeBinder]] = {
     **{name: taking_fields(partial(bind, name)) for name in _ROUTINES},
+    "eigh_range": taking_fields(bind_eigh_range),
     "solve_banded": taking_fields(bind_banded),
+    "solve_toeplitz": taking_fields(bind_toeplitz),
 }

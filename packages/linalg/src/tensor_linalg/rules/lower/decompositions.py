@@ -6,7 +6,7 @@ Bounds are those of the public functions; what is called costs more than a kerne
 from __future__ import annotations
 
 from tensor_linalg.composed import failing_as
-from tensor_linalg.contracts.common import CheckParams
+from tensor_linalg.contracts.common import CheckParams, EighRangeParams
 from tensor_linalg.decompositions.eig import eig
 from tensor_linalg.decompositions.eigh import eigh
 from tensor_linalg.decompositions.qr import qr
@@ -37,6 +37,19 @@ def eigvalsh(a: Tensor, params: CheckParams, /) -> Tensor:
     """
     with failing_as("eigvalsh"):
         return eigh(a, check=params.check).eigenvalues
+
+
+def eigh_range(a: Tensor, params: EighRangeParams, /) -> tuple[Tensor, Tensor]:
+    """Some of all pairs.
+
+    >>> from tensor_runtime.ops.creation import tensor
+    >>> values, vectors = eigh_range(tensor([[3.0, 0.0], [0.0, -4.0]]), EighRangeParams(1, 1, True))
+    >>> values.to_numpy().round(12).tolist(), vectors.shape
+    ([3.0], (2, 1))
+    """
+    values, vectors = eigh(a, check=params.check)
+    stop = params.last + 1
+    return copy(values[params.first : stop]), copy(vectors[:, params.first : stop])
 
 
 def svd_full(a: Tensor, params: CheckParams, /) -> tuple[Tensor, Tensor, Tensor]:
