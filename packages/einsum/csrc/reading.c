@@ -1,11 +1,11 @@
 /* Notations as most are: letters, commas and an arrow, with extents that agree. Whatever else there may be to one (groups,
- * dots, blanks, long names, axes that broadcast, mistakes) is left to tensor_einsum.notation, which reads these too. */
+ * dots, blanks, long names, axes that broadcast, many of extent 1, mistakes) is left to tensor_einsum.notation, which reads these too. */
 #include "reading.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-enum { CHARACTERS = 1024, UNKNOWN = -1 }; /* those that opt_einsum names 884 labels with */
+enum { CHARACTERS = 1024, UNKNOWN = -1, MANY_OF_ONE = 20 }; /* those that opt_einsum names 884 labels with */
 
 /* Where the reading is, and what it has met: numbers of labels by character, characters and extents by label. */
 typedef struct {
@@ -114,7 +114,13 @@ static PyObject *names_of(const Reader *reader) {
 
 static PyObject *extents_of(const Reader *reader) {
     PyObject *extents = PyTuple_New(reader->labels);
-    for (int i = 0; extents && i < reader->labels; i++) PyTuple_SET_ITEM(extents, i, Py_NewRef(reader->extents[i]));
+    int ones = 0;
+    for (int i = 0; extents && i < reader->labels; i++) {
+        PyTuple_SET_ITEM(extents, i, Py_NewRef(reader->extents[i]));
+        int large = 0;
+        ones += PyLong_Check(reader->extents[i]) && PyLong_AsLongAndOverflow(reader->extents[i], &large) == 1;
+    }
+    if (ones > MANY_OF_ONE) Py_CLEAR(extents);
     return extents;
 }
 
@@ -134,7 +140,7 @@ PyObject *read_plain(PyObject *module, PyObject *const *arguments, Py_ssize_t co
     PyObject *inputs = inputs_of(&reader), *output = NULL, *names = NULL, *extents = NULL, *result = NULL;
     if (inputs) output = output_of(&reader);
     if (output) names = names_of(&reader);
-    if (names) extents = extents_of(&reader);
+    if (names) extents = extents_of(&reader); /* NULL where many are 1 */
     if (extents) result = PyTuple_Pack(4, inputs, output, names, extents);
     Py_XDECREF(inputs);
     Py_XDECREF(output);

@@ -58,6 +58,7 @@ def test_notations_are_read_as_in_python(case: tuple[str, tuple[tuple[int, ...],
         ("i\u00a0", ((2, 3),)),
         ("\ud800", ((2,),)),
         ("\u4e2d", ((2,),)),
+        ("abcdefghijklmnopqrstu", ((1,) * 21,)),
     ],
 )
 def test_whatever_is_not_as_usual_is_left_to_python(text: str, shapes: tuple[tuple[int, ...], ...]) -> None:

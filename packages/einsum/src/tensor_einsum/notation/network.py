@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import NamedTuple, NoReturn
+from typing import Final, NamedTuple, NoReturn
 
 from tensor_core.errors import shortened
 from tensor_einsum import native
@@ -21,6 +21,11 @@ Labels = tuple[int, ...]
 Shape = tuple[int, ...]
 
 
+MANY_OF_ONE: Final = 20
+"""Labels of extent 1 up to which they are labels as others. They weigh nothing in a search, so that it may collect more
+of them in an intermediate than an array has axes; with so few it cannot, as the others are of 2 and more."""
+
+
 class Network(NamedTuple):
     """Labels without ellipsis, and the extent of each."""
 
@@ -30,7 +35,7 @@ class Network(NamedTuple):
     names: tuple[str, ...]  # by label
     shapes: tuple[Shape, ...]
     extents: tuple[int, ...]  # by label
-    terms: tuple[Labels, ...]  # the inputs without the axes of extent 1 that broadcast
+    terms: tuple[Labels, ...]  # the inputs without the axes of extent 1 that broadcast, or that are too many
 
 
 def read_network(
@@ -89,7 +94,8 @@ def resolve(operation: str, notation: Notation, shapes: Sequence[Shape]) -> Netw
     known = dict(zip(labels, given, strict=True))
     if [*map(known.__getitem__, labels)] == given:  # every label has one extent, as nearly always
         plain = tuple([known.get(label, 1) for label in range(len(names))])
-        return Network(notation.text, inputs, output, names, tuple(shapes), plain, inputs)
+        terms = inputs if given.count(1) <= MANY_OF_ONE else _without_ones(inputs, output, plain)
+        return Network(notation.text, inputs, output, names, tuple(shapes), plain, terms)
     extents = [1] * len(names)
     for term, shape in zip(inputs, shapes, strict=True):
         for label, extent in zip(term, shape, strict=True):
@@ -97,17 +103,25 @@ def resolve(operation: str, notation: Notation, shapes: Sequence[Shape]) -> Netw
                 if extents[label] != 1 and extents[label] != extent:
                     _disagree(operation, notation, inputs, shapes, names, label)
                 extents[label] = extent
-    terms = list(inputs)
+    terms = list(_without_ones(inputs, output, extents))
     for operand, (term, shape) in enumerate(zip(inputs, shapes, strict=True)):
         if len(set(term)) < len(term):
             _check_diagonal(operation, notation, operand, term, shape, names)
         if 1 in shape:
-            terms[operand] = _without_broadcast(term, shape, extents)
+            terms[operand] = _without_broadcast(term, shape, extents, terms[operand])
     return Network(notation.text, inputs, output, names, tuple(shapes), tuple(extents), tuple(terms))
 
 
-def _without_broadcast(term: Labels, shape: Shape, extents: Sequence[int]) -> Labels:
-    return tuple([label for label, extent in zip(term, shape, strict=True) if extent == extents[label]])
+def _without_ones(inputs: tuple[Labels, ...], output: Labels, extents: Sequence[int]) -> tuple[Labels, ...]:
+    """Terms without axes of extent 1 that the result has not, where there are many labels of such axes."""
+    ones = {label for label, extent in enumerate(extents) if extent == 1}.difference(output)
+    if len(ones) <= MANY_OF_ONE:
+        return inputs
+    return tuple([tuple([label for label in term if label not in ones]) for term in inputs])
+
+
+def _without_broadcast(term: Labels, shape: Shape, extents: Sequence[int], kept: Labels) -> Labels:
+    return tuple([one for one, extent in zip(term, shape, strict=True) if extent == extents[one] and one in kept])
 
 
 def _expand_ellipsis(

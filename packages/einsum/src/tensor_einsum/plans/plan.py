@@ -24,6 +24,7 @@ from tensor_einsum.options import RunOptions
 from tensor_einsum.plans.calls import call_plan, check_known, plan_calls, run_plan
 from tensor_einsum.plans.methods import PlanMethods
 from tensor_einsum.plans.stored import parts_of_json, parts_of_pickle, pickled, to_json
+from tensor_einsum.search.engine import Searched
 from tensor_einsum.search.optimizers import OWN, Order, find_order
 from tensor_einsum.search.options import DEFAULT, SearchOptions
 from tensor_einsum.search.path import Path, to_linear
@@ -99,7 +100,7 @@ class Plan(PlanMethods, SliceMethods):
     _forms: tuple[Form, ...]
     _ids: Path
     _network: Network
-    _searched: Callable[[], SearchRecord | None] | None
+    _searched: Searched | None
     _hash: int
 
     def __init__(self, network: Network, dtypes: Sequence[DType], order: Order, arithmetic: Arithmetic) -> None:
@@ -300,7 +301,7 @@ _DERIVED: Final[Mapping[str, Callable[[Plan], Any]]] = {
     "output_dtype": lambda plan: _common(plan.dtypes),
     "output_shape": lambda plan: tuple(map(plan.extents.__getitem__, plan.output)),
     "path": lambda plan: plan._ids if len(plan._ids) < 2 else to_linear(plan._ids, len(plan.inputs)),
-    "search": lambda plan: None if plan._searched is None else plan._searched(),
+    "search": lambda plan: None if plan._searched is None else plan._searched.record,
 }
 """Slots that are filled when they are first read; what these three hold follows from the others."""
 

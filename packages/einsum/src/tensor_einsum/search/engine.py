@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Mapping
 from itertools import chain
 from math import exp2, inf, log2
 from time import perf_counter
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from tensor_einsum import native
 from tensor_einsum.search.problem import (
@@ -25,6 +24,40 @@ from tensor_einsum.search.problem import (
     Tried,
 )
 from tensor_einsum.search.python_search import search_in_python
+
+
+class Searched(NamedTuple):
+    """A search that is over, and its record, which few ask for: it takes as long as a search of three operands."""
+
+    made: SearchRecord | None
+    found: Mapping[str, Any] = {}  # what the extension said
+    objective: Objective = Objective()
+    steps: int = 0
+    seconds: float = 0.0
+
+    @property
+    def record(self) -> SearchRecord:
+        """How the search went."""
+        if self.made is not None:
+            return self.made
+        _, found, objective, steps, seconds = self
+        products, elements, size, peak = found["measure"]
+        history = tuple(Progress(*step) for step in found["history"])
+        estimated = objective.log2_seconds(products, elements, steps)
+        searches_on = found["stopped"] not in ("exact", "settled")
+        return SearchRecord(
+            "native",
+            tuple(Tried(*one) for one in found["tried"]),
+            history,
+            found["rotations"],
+            seconds,
+            products,
+            size,
+            peak,
+            estimated,
+            cast(Reason, found["stopped"]),
+            searches_on and would_pay(history, found["rotations"], found["rotation_seconds"], estimated),
+        )
 
 
 def search(
@@ -58,8 +91,8 @@ def search(
     (((0, 1), (2, 3)), 'exact')
     """
     check(problem, budget, largest)
-    path, sliced, record = search_checked(problem, objective, budget, largest, seed, threads)
-    return Found(path, sliced, record())
+    path, sliced, searched = search_checked(problem, objective, budget, largest, seed, threads)
+    return Found(path, sliced, searched.record)
 
 
 def search_checked(
@@ -69,7 +102,7 @@ def search_checked(
     largest: int | None,
     seed: int = 0,
     threads: int | None = None,
-) -> tuple[Pairs, tuple[int, ...], Callable[[], SearchRecord]]:
+) -> tuple[Pairs, tuple[int, ...], Searched]:
     """The same of what is known to be a problem and a budget, with a record that is made when it is asked for.
 
     >>> search_checked(Problem(((0, 1), (1,)), (0,), (2, 3)), Objective("flops"), Budget(rotations=0), None)[0]
@@ -78,7 +111,7 @@ def search_checked(
     begun = perf_counter()
     if not native.AVAILABLE:
         found = search_in_python(problem, objective, budget, largest, seed, begun)
-        return found.path, found.sliced, lambda: found.record
+        return found.path, found.sliced, Searched(found.record)
     threads = 1 if budget.rotations == 0 else threads or available_processors()
     return _search_natively(problem, objective, budget, largest, seed, threads, begun)
 
@@ -91,7 +124,7 @@ def _search_natively(
     seed: int,
     threads: int,
     begun: float,
-) -> tuple[Pairs, tuple[int, ...], Callable[[], SearchRecord]]:
+) -> tuple[Pairs, tuple[int, ...], Searched]:
     found = native.LIBRARY.search(
         problem.inputs,
         problem.output,
@@ -112,28 +145,8 @@ def _search_natively(
         seed & 0xFFFFFFFFFFFFFFFF,
         threads,
     )
-    made = partial(_record_of, found, objective, len(problem.inputs) - 1, perf_counter() - begun)
-    return found["path"], found["sliced"], made
-
-
-def _record_of(found: Any, objective: Objective, steps: int, seconds: float) -> SearchRecord:
-    products, elements, size, peak = found["measure"]
-    history = tuple(Progress(*step) for step in found["history"])
-    estimated = objective.log2_seconds(products, elements, steps)
-    searches_on = found["stopped"] not in ("exact", "settled")
-    return SearchRecord(
-        "native",
-        tuple(Tried(*one) for one in found["tried"]),
-        history,
-        found["rotations"],
-        seconds,
-        products,
-        size,
-        peak,
-        estimated,
-        cast(Reason, found["stopped"]),
-        searches_on and would_pay(history, found["rotations"], found["rotation_seconds"], estimated),
-    )
+    searched = Searched(None, found, objective, len(problem.inputs) - 1, perf_counter() - begun)
+    return found["path"], found["sliced"], searched
 
 
 def would_pay(history: tuple[Progress, ...], rotations: int, rotation_seconds: float, log2_seconds: float) -> bool:
