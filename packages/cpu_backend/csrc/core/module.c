@@ -2,6 +2,7 @@
 #include "core/arrays.h"
 #include "core/kernel.h"
 #include "core/topics.h"
+#include "calls/call.h"
 #include "contraction/groups.h"
 #include "contraction/pair.h"
 #include "contraction/stack.h"
@@ -37,6 +38,7 @@ static int fill(PyObject *module) {
         if (PyModule_AddFunctions(module, TOPICS[i]) < 0) return -1;
     for (size_t i = 0; i < sizeof LIMITS / sizeof *LIMITS; i++)
         if (PyModule_AddIntConstant(module, LIMITS[i].name, LIMITS[i].value) < 0) return -1;
+    if (calls_add_to(module) < 0) return -1;
     return PyModule_AddType(module, &Kernel_Type);
 }
 

@@ -5,7 +5,8 @@ in ``tensor_cpu.kernels`` make them; the modules of threads and memory call the 
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, Self
 
 from tensor_cpu.kernels.reduction.native import Loops
 
@@ -185,3 +186,22 @@ def bind_reduce(
     root: bool = ...,
     /,
 ) -> Kernel: ...
+
+CALLS: tuple[str, ...]
+
+class Call:
+    def __new__(
+        cls,
+        kind: str,
+        function: Callable[..., Any],
+        tensor: type,
+        mutable_view: type,
+        form: type,
+        placement: object,
+        found: dict[bytes, Any],
+        insert: Callable[[bytes, Any], object],
+        transfers: ContextVar[Any],
+        dtypes: tuple[object, ...],
+        /,
+    ) -> Self: ...
+    def __call__(self, *arguments: Any, **options: Any) -> Any: ...

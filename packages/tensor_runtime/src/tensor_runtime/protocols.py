@@ -3,13 +3,14 @@
 Backends satisfy these Protocols by structure; they inherit nothing. ``A`` is the backend's own array, opaque to
 everyone else. ``PROTOCOL_VERSION`` changes when a method is added or changes its meaning; a plug-in states the
 version it was written for in its info entry. Protocols that are optional as a whole (:class:`ThreadedBackend`,
-:class:`SequencingBackend`, :class:`ExplainingBackend`) may come without it.
+:class:`SequencingBackend`, :class:`ExplainingBackend`, :class:`CallingBackend`) may come without it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from contextvars import ContextVar
 from typing import Any, Final, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from tensor_core.dtypes import DType
@@ -176,6 +177,43 @@ class ThreadedBackend(Protocol):
         """Let all of them use so many threads from now on; leaving the block restores what was in force before.
 
         ``count`` is an int of 1 or more. One that the backend cannot take raises ``ArgumentError`` and changes nothing.
+        """
+        ...
+
+
+class CallParts(NamedTuple):
+    """What native calls are made of."""
+
+    tensor: type
+    """The class of tensors; its slots ``_form`` and ``_array`` are all that a tensor has."""
+    mutable_view: type
+    """Its one subclass."""
+    form: type
+    """The class of forms; ``placement`` is one of its slots."""
+    placement: Placement
+    """Of the tensors that the calls are for."""
+    found: dict[bytes, tuple[Any, Form]]
+    """Forms of results: by what was asked, the object that was asked for, which lives as long, and the form."""
+    insert: Callable[[bytes, tuple[Any, Form]], object]
+    """Puts an entry into that table, which may drop any of them at any time."""
+    transfers: ContextVar[Any]
+    """None unless transfers are recorded."""
+    dtypes: tuple[DType, ...]
+    """F32, F64, C32, C64, I32, I64, Bool."""
+
+
+@runtime_checkable
+class CallingBackend(Protocol):
+    """What a backend adds, if it likes, that makes views, new tensors and Python numbers faster than Python can.
+
+    ``tensor_runtime.ops.native_calls`` asks for it when the backend begins to serve ``cpu``.
+    """
+
+    def native_call(self, name: str, function: Callable[..., Any], parts: CallParts, /) -> Callable[..., Any] | None:
+        """A function that stands for one in Python, which bears this name among calls; None where there is none.
+
+        It does what the one in Python does, for every argument: what is not usual it hands over to it, and so all
+        mistakes. It is found in classes as functions are, and takes attributes.
         """
         ...
 

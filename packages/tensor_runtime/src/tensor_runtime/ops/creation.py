@@ -6,14 +6,12 @@ caller says otherwise. Everything lands on ``cpu`` unless a placement is given.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from tensor_core.dtypes import C64, F64, I64, Bool, DType, DTypeLike, as_dtype
+from tensor_core.dtypes import F64, DType, DTypeLike, as_dtype
 from tensor_core.errors import (
-    ArgumentError,
-    DTypeError,
-    PlacementError,
     UnsupportedOperationError,
 )
 from tensor_core.host.tensor import HostTensor
@@ -23,9 +21,12 @@ from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.kernel_facts import state
 from tensor_runtime.backends.registry import registry
-from tensor_runtime.dispatch.conversion import as_dtype_or, as_number, convert
+from tensor_runtime.dispatch.conversion import as_dtype_or, as_number
 from tensor_runtime.form import Form, form_of
-from tensor_runtime.ops.views import copy as copied
+from tensor_runtime.ops import host_data
+from tensor_runtime.ops.host_data import NATURAL as _NATURAL
+from tensor_runtime.ops.host_data import as_dtype_or_none
+from tensor_runtime.ops.native_calls import place
 from tensor_runtime.placement import CPU, Placement, as_placement
 from tensor_runtime.static_types.creation import (
     typed_asarray,
@@ -36,13 +37,11 @@ from tensor_runtime.static_types.creation import (
     typed_zeros,
 )
 from tensor_runtime.tensors.buffer import BackendBuffer, HostBuffer
-from tensor_runtime.tensors.tensor import Number, Tensor, unwrap, wrap
-from tensor_runtime.tensors.transfer import lend, to, upload
+from tensor_runtime.tensors.tensor import Number, Tensor, wrap
+from tensor_runtime.tensors.transfer import upload
 
 if TYPE_CHECKING:
     import numpy as np
-
-_NATURAL: Final[dict[type, DType]] = {bool: Bool, int: I64, float: F64, complex: C64}
 
 
 def natural_dtype(number: object, /) -> DType | None:
@@ -111,12 +110,7 @@ def tensor(data: Any, /, *, dtype: DTypeLike | None = None, placement: Placement
      1.0  2.0
      3.0  4.0
     """
-    if isinstance(data, (list, tuple)) or type(data) in _NATURAL:
-        return upload(HostTensor.from_nested(data, as_dtype_or_none(dtype)), placement)
-    made = asarray(data, dtype=dtype, copy=True)
-    if made.placement is as_placement(placement):
-        return made
-    return to(made, placement)
+    return _tensor_call(data, dtype, placement)
 
 
 @typed_from_flat
@@ -147,11 +141,6 @@ def from_flat(
     return upload(host, placement)
 
 
-def as_dtype_or_none(dtype: DTypeLike | None, /) -> DType | None:
-    """The dtype that a user names; None stays None."""
-    return None if dtype is None else as_dtype(dtype)
-
-
 @typed_asarray
 def asarray(x: Any, /, *, dtype: DTypeLike | None = None, copy: bool | None = None) -> Tensor:
     """Tensor on ``cpu`` of an array, a nested list or a number; shares memory where it can.
@@ -177,34 +166,7 @@ def asarray(x: Any, /, *, dtype: DTypeLike | None = None, copy: bool | None = No
     >>> np.shares_memory(asarray(a).to_numpy(), a)
     True
     """
-    wanted = as_dtype_or_none(dtype)
-    if isinstance(x, Tensor):
-        found, shared = x, True
-    else:
-        found, shared = _borrowed(x, wanted, copy)
-    if wanted is not None and found.dtype is not wanted:
-        if copy is False:
-            raise ArgumentError(
-                f"asarray: {found.dtype.name} to {wanted.name} needs a copy, and copy=False; pass copy=None"
-            )
-        return convert(found, wanted)
-    return copied(found) if copy and shared else found
-
-
-def _borrowed(x: Any, dtype: DType | None, copy: bool | None) -> tuple[Tensor, bool]:
-    """A tensor of foreign data, and whether it still shares memory with it."""
-    if isinstance(x, (list, tuple)) or type(x) in _NATURAL:
-        if copy is False:
-            raise ArgumentError(f"asarray: a {type(x).__name__} has no memory to share, and copy=False; pass copy=None")
-        return upload(HostTensor.from_nested(x, dtype), CPU), False
-    backend: Any = registry.backend_for(CPU)
-    lent = call_translated("asarray", None, backend.borrow, x, copy, dtype)
-    if lent is None:
-        raise DTypeError(
-            f"asarray: found a {type(x).__name__}; accepted: a tensor, an array, a buffer, nested lists, or a number"
-        )
-    array, form = lent
-    return wrap(form, array), copy is not True
+    return _asarray_call(x, dtype, copy)
 
 
 def to_numpy(x: Tensor, /) -> np.ndarray[Any, Any]:
@@ -216,17 +178,8 @@ def to_numpy(x: Tensor, /) -> np.ndarray[Any, Any]:
     >>> to_numpy(tensor([[1, 2], [3, 4]])).tolist()
     [[1, 2], [3, 4]]
     """
-    form, array = unwrap("to_numpy", x)
-    backend: Any = registry.backend_for(form.placement)
-    if not hasattr(backend, "lend"):
-        raise PlacementError(
-            f"to_numpy: the tensor is on {form.placement}, and nothing is moved silently; "
-            "use to(x, 'cpu') or download(x)",
-            operation="to_numpy",
-            placement=form.placement,
-        )
-    lent: np.ndarray[Any, Any] = lend("to_numpy", backend, array, form)
-    return lent
+    shared: np.ndarray[Any, Any] = _to_numpy_call(x)
+    return shared
 
 
 def buffer_of(x: Tensor, /) -> HostBuffer | BackendBuffer:
@@ -260,6 +213,10 @@ def full(
     Tensor(I64, (2,), column-major, cpu)
      7  7
     """
+    return _full_call(shape, value, dtype, placement)
+
+
+def _full(shape: Any, value: Any, dtype: Any, placement: Any) -> Tensor:
     number = as_number("full", value)
     wanted = as_dtype_or(dtype, _NATURAL[type(number)])
     return created("full", wanted, as_shape(shape), placement, to_element(number, wanted))
@@ -272,6 +229,10 @@ def zeros(shape: Sequence[int] | int, /, *, dtype: DTypeLike = F64, placement: P
     >>> zeros((2, 3), dtype="I32").dtype
     I32
     """
+    return _zeros_call(shape, dtype, placement)
+
+
+def _zeros(shape: Any, dtype: Any, placement: Any) -> Tensor:
     return created("full", as_dtype(dtype), as_shape(shape), placement, 0, operation="zeros")
 
 
@@ -283,6 +244,10 @@ def ones(shape: Sequence[int] | int, /, *, dtype: DTypeLike = F64, placement: Pl
     Tensor(F64, (2,), column-major, cpu)
      1.0  1.0
     """
+    return _ones_call(shape, dtype, placement)
+
+
+def _ones(shape: Any, dtype: Any, placement: Any) -> Tensor:
     return created("full", as_dtype(dtype), as_shape(shape), placement, 1, operation="ones")
 
 
@@ -302,3 +267,22 @@ def eye(
      0  1
     """
     return created("eye", as_dtype(dtype), as_shape((rows, rows if columns is None else columns)), placement)
+
+
+# What the functions above call: the ones in Python, or native ones that stand for them (``ops.native_calls``).
+_tensor_call: Callable[[Any, Any, Any], Tensor] = host_data.new_tensor
+_asarray_call: Callable[[Any, Any, Any], Tensor] = host_data.as_tensor
+_to_numpy_call: Callable[[Any], Any] = host_data.as_numpy
+_full_call: Callable[[Any, Any, Any, Any], Tensor] = _full
+_zeros_call: Callable[[Any, Any, Any], Tensor] = _zeros
+_ones_call: Callable[[Any, Any, Any], Tensor] = _ones
+_CALLS: Final[tuple[tuple[str, Callable[..., Any]], ...]] = (
+    ("tensor", host_data.new_tensor),
+    ("asarray", host_data.as_tensor),
+    ("to_numpy", host_data.as_numpy),
+    ("full", _full),
+    ("zeros", _zeros),
+    ("ones", _ones),
+)
+for _name, _function in _CALLS:
+    place(_name, _function, partial(globals().__setitem__, f"_{_name}_call"))

@@ -18,7 +18,8 @@ from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.dispatch.spec import plain_operand
 from tensor_runtime.form import Shape
-from tensor_runtime.ops.creation import as_dtype_or_none, natural_dtype
+from tensor_runtime.ops.creation import natural_dtype
+from tensor_runtime.ops.host_data import as_dtype_or_none
 from tensor_runtime.placement import CPU, Placement
 from tensor_runtime.static_types.creation import typed_from_function, typed_tabulate
 from tensor_runtime.tensors.tensor import Number, Tensor
