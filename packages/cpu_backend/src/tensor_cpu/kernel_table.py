@@ -102,7 +102,7 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     "convolution": {"conv": Row("convolution")},
     "creation": {
         "full": Row("creation.numpy", ("creation.native",)),
-        **dict.fromkeys(("eye", "arange", "linspace"), Row("creation.numpy")),
+        **dict.fromkeys(("empty", "eye", "arange", "linspace"), Row("creation.numpy")),
     },
     "diagonals": dict.fromkeys(("embed_diagonal", "tril", "triu"), Row("diagonals")),
     "division": dict.fromkeys(
@@ -141,6 +141,7 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
         **dict.fromkeys(("cholesky_status", "inv_status", "solve_status"), Row("linalg.status")),
         "triangular_solve": Row("linalg.triangular", ("linalg.triangular_simd",)),
     },
+    "normalization": dict.fromkeys(("layer_norm", "rms_norm"), Row("normalization")),
     "padding": dict.fromkeys(("pad", "pad_edge"), Row("padding")),
     "pooling": dict.fromkeys(("max_pool", "mean_pool"), Row("pooling")),
     "random": dict.fromkeys(("uniform", "integers", "normal"), Row("random")),
