@@ -158,6 +158,9 @@ def bind_elementwise(
     operands: tuple[tuple[tuple[int, ...], str], ...],
     program: tuple[tuple[str, str, int, int, int, int], ...],
     constants: tuple[bytes, ...],
+    arguments: tuple[tuple[int, bool], ...] = ...,
+    argument_count: int = ...,
+    fallback: Callable[..., Any] = ...,
     /,
 ) -> Kernel: ...
 def elementwise_operations() -> dict[str, list[str]]: ...

@@ -74,9 +74,10 @@ _TINY: Final = ("elementwise.tiny", _PROGRAM)
 _LINALG: Final = Row("linalg.numpy", ("linalg.batched_simd", "linalg.lapack"))
 
 FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
-    "activations": dict.fromkeys(
-        ("sigmoid", "silu", "softplus", "gelu", "relu", "softmax", "log_softmax"), Row("activations")
-    ),
+    "activations": {
+        **dict.fromkeys(("sigmoid", "silu", "softplus", "gelu"), Row("activations", (_PROGRAM,))),
+        **dict.fromkeys(("relu", "softmax", "log_softmax"), Row("activations")),
+    },
     "arithmetic": {
         **dict.fromkeys(("add", "subtract", "multiply", "divide", "negative", "abs"), Row(_UFUNC, _TINY)),
         "pow": Row("elementwise.arithmetic", (_PROGRAM,)),
