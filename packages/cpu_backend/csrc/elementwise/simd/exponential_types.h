@@ -48,5 +48,5 @@
 #include "elementwise/simd/exponential.h"
 #include "elementwise/simd/exponential_end.h"
 
-#undef INLINE
+
 #undef NAME
