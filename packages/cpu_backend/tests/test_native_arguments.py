@@ -254,7 +254,12 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "bind_lapack": ("inv", "F64", 2, 2, 0, (), (2, 1), (), (((2, 2), "F64"),), True, never),
     "bind_batched_simd": ("inv", "F64", (2, 2), 0, 1, (((2, 2), "F64"),), True, never),
 }
-FREE = {("bind_tiny_binary", 6), ("bind_lapack", 10), ("bind_batched_simd", 7)}  # a fallback is any object
+FREE = {
+    ("bind_tiny_binary", 6),
+    ("bind_convert", 4),
+    ("bind_lapack", 10),
+    ("bind_batched_simd", 7),
+}  # a fallback is any object
 
 
 def is_free(binder: str, place: int) -> bool:
@@ -283,7 +288,7 @@ def test_every_argument_of_another_kind_is_an_error_of_python(binder: str, wrong
 def test_a_wrong_number_of_arguments_is_a_type_error_that_names_the_function(binder: str) -> None:
     blas.open_blas()
     bind, good = getattr(LIBRARY, binder), ARGUMENTS[binder]
-    for arguments in ((), good[:-1], (*good, 1, 2, 3)):
+    for arguments in ((), good[:-1], (*good, 1, 2, 3, 4)):
         with pytest.raises(TypeError, match=binder):
             bind(*arguments)
 

@@ -23,5 +23,6 @@ extern PyMethodDef products_functions[];
 extern PyMethodDef elementwise_functions[];
 extern PyMethodDef reduce_functions[];
 extern PyMethodDef sequence_functions[];
+extern PyMethodDef lines_functions[];
 
 #endif

@@ -167,12 +167,29 @@ def bind_gemm(
     rows_are_second: bool,
     /,
 ) -> Kernel: ...
+def bind_lines(
+    operation: str, dtype: str, lines: tuple[int, int, int], shape: tuple[int, ...], result: str, /
+) -> Kernel | None: ...
+def bind_short_lines(
+    fold: str,
+    dtype: str,
+    lines: tuple[int, int, int],
+    shape: tuple[int, ...],
+    result: str,
+    divisor: float,
+    root: bool,
+    /,
+) -> Kernel | None: ...
+def bind_place(operation: str, dtype: str, extents: tuple[int, ...], shape: tuple[int, ...], /) -> Kernel | None: ...
 def bind_elementwise(
     shape: tuple[int, ...],
     dtype: str,
     operands: tuple[tuple[tuple[int, ...], str], ...],
     program: tuple[tuple[str, str, int, int, int, int], ...],
     constants: tuple[bytes, ...],
+    arguments: tuple[tuple[int, bool], ...] = ...,
+    argument_count: int = ...,
+    fallback: Callable[..., Any] = ...,
     /,
 ) -> Kernel: ...
 def elementwise_operations() -> dict[str, list[str]]: ...

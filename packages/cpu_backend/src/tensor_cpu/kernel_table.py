@@ -75,9 +75,11 @@ _FACTORIZATION: Final = ("linalg.factorization",)
 _LINALG: Final = Row("linalg.numpy", ("linalg.batched_simd", "linalg.lapack"))
 
 FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
-    "activations": dict.fromkeys(
-        ("sigmoid", "silu", "softplus", "gelu", "relu", "softmax", "log_softmax"), Row("activations")
-    ),
+    "activations": {
+        **dict.fromkeys(("sigmoid", "silu", "softplus", "gelu"), Row("activations", (_PROGRAM,))),
+        "relu": Row("activations"),
+        **dict.fromkeys(("softmax", "log_softmax"), Row("activations", ("lines",))),
+    },
     "arithmetic": {
         **dict.fromkeys(("add", "subtract", "multiply", "divide", "negative", "abs"), Row(_UFUNC, _TINY)),
         "pow": Row("elementwise.arithmetic", (_PROGRAM,)),
@@ -147,7 +149,7 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     "random": dict.fromkeys(("uniform", "integers", "normal"), Row("random")),
     "reduction": dict.fromkeys(elementwise.REDUCTIONS, Row("reduction.numpy", ("reduction.native",))),
     "rounding": dict.fromkeys(("floor", "ceil", "trunc", "round"), Row("elementwise.rounding", (_PROGRAM,))),
-    "scan": dict.fromkeys(("cumsum", "cumprod"), Row("scan")),
+    "scan": dict.fromkeys(("cumsum", "cumprod"), Row("scan", ("lines",))),
     "selection": {
         **dict.fromkeys(("where", "clip"), Row("elementwise.selection", (_PROGRAM,))),
         **dict.fromkeys(("maximum", "minimum"), Row(_UFUNC, _TINY)),
@@ -156,7 +158,7 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     "sort": dict.fromkeys(("sort", "argsort", "searchsorted_left", "searchsorted_right", "unique"), Row("sort")),
     "statistics": {
         **dict.fromkeys(("mean", "var", "std", "norm"), Row("statistics.numpy", ("statistics.native",))),
-        **dict.fromkeys(("argmax", "argmin"), Row("statistics.numpy")),
+        **dict.fromkeys(("argmax", "argmin"), Row("statistics.numpy", ("lines",))),
     },
     "views": {
         **dict.fromkeys(
