@@ -19,11 +19,14 @@
 #include "core/kernel.h"
 #include "core/threads.h"
 #include "core/topics.h"
+#include "copy/permute.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { STREAMED_BYTES = 1 << 24, PACKED_AT_ONCE = LITTLE_WORKSPACE / 2 };
+enum { STREAMED_BYTES = 1 << 24, PACKED_AT_ONCE = LITTLE_WORKSPACE / 2, STAGED_BYTES = 1 << 13 };
+enum { MANY_LINES = 64, WIDE_BYTES = 1 << 17, MOST_WIDE = 4 };
 enum { LONG_SUM = 64, SUM_STEP = 8, BLOCK_ROWS = 1 << 12, FEWEST_ROWS = 256, BLOCK_COLUMNS = 256 };
 static const double WORTH_A_THREAD = 20000.0; /* nanoseconds */
 
@@ -37,9 +40,10 @@ typedef struct {
     Role x, y;              /* which operand has the rows, and which the columns */
     Group stack;            /* its axes, but for the one that is walked by the loop */
     Index near;             /* extent of that one */
-    Index lanes;            /* of a vector of neighbouring products; 0 where vectors are rows */
+    Index lanes;            /* neighbouring products that are packed together: some vectors; 0 where vectors are rows */
     Index row_step, column_step, sum_step;
     Index row_blocks, column_blocks;
+    bool stages; /* products go past the cache, through a buffer */
     bool packs[PACKED];
     Index *across[PACKED], *along[PACKED]; /* offsets of the neighbours in a vector, and of the others */
     Index panel[PACKED];                   /* elements of what is packed for one product, or one vector of them */
@@ -53,27 +57,44 @@ typedef struct {
     atomic_bool failed; /* for want of memory */
 } Call;
 
+/* Products that lie behind one another in a large result, whose lines are not read before they are written. */
+static void run_staged(const StackPlan *plan, const StackProblem *problem, const char *x, const char *y, char *result,
+                       Index count, char *buffer) {
+    const Index bytes = ELEMENT_BYTES[plan->result.type], product = problem->rows * problem->columns * bytes;
+    const Index step = STAGED_BYTES / product;
+    for (Index done = 0; done < count; done += step) {
+        const Index now = smaller(count - done, step);
+        plan->loop(problem, x + done * problem->a_next * bytes, y + done * problem->b_next * bytes, buffer, now);
+        SIMD_CHOICE(copy_kernels)->stream_run(buffer, result + done * product, now * product);
+    }
+}
+
 /* Some neighbouring products, of which nothing or the rows of x are packed. */
 static void run_rows(const StackPlan *plan, const StackProblem *given, const char *x, const char *y, char *result,
                      Index count, char *packed) {
     const Index bytes = ELEMENT_BYTES[plan->result.type];
+    char *buffer = packed + plan->panel[OF_X] * bytes;
     if (!plan->packs[OF_X]) {
-        plan->loop(given, x, y, result, count);
+        if (plan->stages) run_staged(plan, given, x, y, result, count, buffer);
+        else plan->loop(given, x, y, result, count);
         return;
     }
     StackProblem problem = *given;
-    const Index panel = problem.rows * problem.depth, at_once = PACKED_AT_ONCE / (panel * bytes);
+    const Index panel = problem.rows * problem.depth, at_once = plan->panel[OF_X] / panel;
     const bool same = problem.a_next == 0;
     problem.a_row = 1;
     problem.a_inner = problem.rows;
     problem.a_next = same ? 0 : panel;
-    const Index step = same || at_once < 1 ? (same ? count : 1) : at_once;
+    const Index step = same ? count : at_once;
     for (Index done = 0; done < count; done += step) {
         const Index now = smaller(count - done, step);
         for (Index i = 0; i < (same ? 1 : now); i++)
             plan->pack(packed + i * panel * bytes, x + (done + i) * given->a_next * bytes, plan->across[OF_X],
                        plan->along[OF_X], problem.rows, problem.depth, problem.rows);
-        plan->loop(&problem, packed, y + done * given->b_next * bytes, result + done * given->c_next * bytes, now);
+        const char *from_y = y + done * given->b_next * bytes;
+        char *to = result + done * given->c_next * bytes;
+        if (plan->stages) run_staged(plan, &problem, packed, from_y, to, now, buffer);
+        else plan->loop(&problem, packed, from_y, to, now);
     }
 }
 
@@ -98,36 +119,57 @@ static void run_block(const StackPlan *plan, const char *x, const char *y, char 
     }
 }
 
-/* Some neighbouring products, one in each lane; operands whose lanes are no neighbours are packed. */
+/* How elements of an operand lie that was packed, in the order in which it lies in memory (prepare_packing()). */
+static void steps_packed(Index *inner, Index *other, Index depth, Index extent, Index width) {
+    const bool by_inner = magnitude(*inner) <= magnitude(*other);
+    *inner = by_inner ? width : width * extent;
+    *other = by_inner ? width * depth : width;
+}
+
+/* The lanes of every element, from a buffer to where they lie in the result. */
+static void write_lanes(const StackPlan *plan, const char *buffer, char *result, Index run_bytes) {
+    const StackProblem *p = &plan->problem;
+    const Index bytes = ELEMENT_BYTES[plan->result.type];
+    const CopyKernels *copies = SIMD_CHOICE(copy_kernels);
+    for (Index column = 0; column < p->columns; column++)
+        for (Index row = 0; row < p->rows; row++, buffer += plan->lanes * bytes) {
+            char *to = result + (row * p->c_row + column * p->c_column) * bytes;
+            if (p->streams) copies->stream_run(buffer, to, run_bytes);
+            else memcpy(to, buffer, (size_t)run_bytes);
+        }
+}
+
+/* Some neighbouring products, one in each lane; operands whose lanes are no neighbours are packed, and those whose
+ * elements lie in more lines than the processor follows. */
 static void run_lanes(const StackPlan *plan, const char *x, const char *y, char *result, Index count, char *packed) {
     const Index bytes = ELEMENT_BYTES[plan->result.type];
     StackProblem problem = plan->problem;
-    if (!plan->packs[OF_X] && !plan->packs[OF_Y]) {
-        plan->loop(&problem, x, y, result, count);
-        return;
-    }
     char *of_y = packed + plan->panel[OF_X] * bytes;
-    const bool by_inner[PACKED] = {problem.a_inner * problem.a_inner <= problem.a_row * problem.a_row,
-                                   problem.b_inner * problem.b_inner <= problem.b_column * problem.b_column};
-    if (plan->packs[OF_X]) {
-        problem.a_inner = by_inner[OF_X] ? plan->lanes : plan->lanes * problem.rows;
-        problem.a_row = by_inner[OF_X] ? plan->lanes * problem.depth : plan->lanes;
+    if (plan->packs[OF_X]) steps_packed(&problem.a_inner, &problem.a_row, problem.depth, problem.rows, plan->lanes);
+    if (plan->packs[OF_Y])
+        steps_packed(&problem.b_inner, &problem.b_column, problem.depth, problem.columns, plan->lanes);
+    const Index step = plan->packs[OF_X] || plan->packs[OF_Y] ? plan->lanes : count;
+    char *of_c = of_y + plan->panel[OF_Y] * bytes;
+    if (plan->stages) {
+        problem.c_row = plan->lanes;
+        problem.c_column = plan->lanes * problem.rows;
+        problem.streams = false;
     }
-    if (plan->packs[OF_Y]) {
-        problem.b_inner = by_inner[OF_Y] ? plan->lanes : plan->lanes * problem.columns;
-        problem.b_column = by_inner[OF_Y] ? plan->lanes * problem.depth : plan->lanes;
-    }
-    for (Index done = 0; done < count; done += plan->lanes) {
-        const Index now = smaller(count - done, plan->lanes);
-        const char *from_x = x + done * plan->problem.a_next * bytes, *from_y = y + done * plan->problem.b_next * bytes;
-        if (plan->packs[OF_X])
+    for (Index done = 0; done < count; done += step) {
+        const Index now = smaller(count - done, step);
+        const char *from_x = x + done * problem.a_next * bytes, *from_y = y + done * problem.b_next * bytes;
+        if (plan->packs[OF_X]) {
             plan->pack(packed, from_x, plan->across[OF_X], plan->along[OF_X], now, problem.rows * problem.depth,
                        plan->lanes);
-        if (plan->packs[OF_Y])
+            from_x = packed;
+        }
+        if (plan->packs[OF_Y]) {
             plan->pack(of_y, from_y, plan->across[OF_Y], plan->along[OF_Y], now, problem.columns * problem.depth,
                        plan->lanes);
-        plan->loop(&problem, plan->packs[OF_X] ? packed : from_x, plan->packs[OF_Y] ? of_y : from_y,
-                   result + done * bytes, now);
+            from_y = of_y;
+        }
+        plan->loop(&problem, from_x, from_y, plan->stages ? of_c : result + done * bytes, now);
+        if (plan->stages) write_lanes(plan, of_c, result + done * bytes, now * bytes);
     }
 }
 
@@ -138,8 +180,10 @@ static void compute(void *context, Index begin, Index end) {
     const Index bytes = ELEMENT_BYTES[plan->result.type], unit = plan->lanes > 0 ? plan->lanes : 1;
     const Index blocks = plan->row_blocks * plan->column_blocks, near_parts = pieces(plan->near, unit);
     _Alignas(64) char little[LITTLE_WORKSPACE];
-    size_t needed = (size_t)(plan->panel[OF_X] + plan->panel[OF_Y]) * (size_t)bytes;
-    if (plan->packs[OF_X] && needed < PACKED_AT_ONCE) needed = PACKED_AT_ONCE;
+    const Index staged = !plan->stages     ? 0
+                         : plan->lanes > 0 ? plan->problem.rows * plan->problem.columns * plan->lanes * bytes
+                                           : STAGED_BYTES;
+    const size_t needed = (size_t)((plan->panel[OF_X] + plan->panel[OF_Y]) * bytes + staged);
     char *packed = workspace_acquire(little, needed);
     if (packed == NULL) {
         atomic_store(&call->failed, true);
@@ -164,6 +208,7 @@ static void compute(void *context, Index begin, Index end) {
         near = 0;
         group_walk_step(&walk, &plan->stack);
     }
+    if (plan->stages) SIMD_CHOICE(copy_kernels)->finish_stream();
     workspace_release(packed, needed);
 }
 
@@ -205,24 +250,35 @@ static bool prepare_packing(StackPlan *plan) {
     if (plan->lanes == 0) {
         plan->packs[OF_X] = p->rows > 1 && p->a_row != 1;
         if (!plan->packs[OF_X]) return true;
-        plan->panel[OF_X] = plan->row_step * plan->sum_step;
+        const Index panel = plan->row_step * plan->sum_step, room = PACKED_AT_ONCE / ELEMENT_BYTES[plan->result.type];
+        plan->panel[OF_X] = panel > room || p->a_next == 0 ? panel : room / panel * panel;
         plan->across[OF_X] = offsets_of(plan->row_step, p->a_row, 1, 0);
         plan->along[OF_X] = offsets_of(plan->sum_step, p->a_inner, 1, 0);
         return plan->across[OF_X] != NULL && plan->along[OF_X] != NULL;
     }
     const Index next[PACKED] = {p->a_next, p->b_next}, inner[PACKED] = {p->a_inner, p->b_inner};
     const Index free_step[PACKED] = {p->a_row, p->b_column}, extent[PACKED] = {p->rows, p->columns};
+    const Index wider = p->rows > p->columns ? p->rows : p->columns, bytes = ELEMENT_BYTES[plan->result.type];
+    const bool many = (p->rows + p->columns) * p->depth > MANY_LINES;
+    plan->stages = many;
+    if (many) plan->lanes *= smaller(MOST_WIDE, 1 + WIDE_BYTES / (wider * p->depth * plan->lanes * bytes));
     for (int i = 0; i < PACKED; i++) {
-        plan->packs[i] = next[i] != 1;
+        plan->packs[i] = next[i] != 1 || many;
         if (!plan->packs[i]) continue;
         plan->panel[i] = extent[i] * p->depth * plan->lanes;
         plan->across[i] = offsets_of(plan->lanes, next[i], 1, 0);
-        plan->along[i] = inner[i] * inner[i] <= free_step[i] * free_step[i]
+        plan->along[i] = magnitude(inner[i]) <= magnitude(free_step[i])
                              ? offsets_of(extent[i], free_step[i], p->depth, inner[i])
                              : offsets_of(p->depth, inner[i], extent[i], free_step[i]);
         if (plan->across[i] == NULL || plan->along[i] == NULL) return false;
     }
     return true;
+}
+
+/* Columns of a block: as many as can be staged, if that is enough of them. */
+static Index block_columns(Index column_bytes) {
+    const Index staged = STAGED_BYTES / column_bytes;
+    return staged >= 8 ? staged / 8 * 8 : BLOCK_COLUMNS;
 }
 
 /* Blocks of one product: of long sums, and what threads share of it. */
@@ -234,9 +290,13 @@ static void choose_blocks(StackPlan *plan) {
     if (plan->lanes == 0) {
         const Index quarter = rounded_up(pieces(p->rows, 4), 64);
         plan->row_step = smaller(p->rows, smaller(BLOCK_ROWS, quarter < FEWEST_ROWS ? FEWEST_ROWS : quarter));
-        if (p->columns > 2 * BLOCK_COLUMNS) plan->column_step = BLOCK_COLUMNS;
+        if (p->columns > 2 * BLOCK_COLUMNS) plan->column_step = block_columns(p->rows * ELEMENT_BYTES[plan->result.type]);
         if (p->depth > LONG_SUM && p->columns <= SUM_STEP && p->rows > LONG_SUM) plan->sum_step = SUM_STEP;
     }
+    const Index bytes = plan->row_step * plan->column_step * ELEMENT_BYTES[plan->result.type];
+    plan->stages = plan->lanes == 0 && plan->result.bytes >= STREAMED_BYTES && plan->row_step == p->rows &&
+                   plan->sum_step == p->depth && (p->columns == 1 || p->c_column == p->rows) &&
+                   (plan->near == 1 || p->c_next == p->rows * p->columns) && bytes <= STAGED_BYTES;
     plan->row_blocks = pieces(p->rows, plan->row_step);
     plan->column_blocks = pieces(p->columns, plan->column_step);
 }

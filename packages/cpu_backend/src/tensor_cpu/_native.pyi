@@ -15,6 +15,7 @@ MOST_AXES: int
 PAIR_TABLE: int
 FEWEST_LANES: int
 LONGEST_TABLE: int
+MOST_PACKED_BYTES: int
 MOST_OPERANDS: int
 MOST_REGISTERS: int
 MOST_INSTRUCTIONS: int
@@ -142,6 +143,17 @@ def bind_gemm(
     columns: _Group,
     inner: _Group,
     near: _Group,
+    rows_are_second: bool,
+    /,
+) -> Kernel: ...
+def bind_stack(
+    dtype: str,
+    shape: tuple[int, ...],
+    stack: _Group,
+    near: _Group,
+    rows: _Group,
+    columns: _Group,
+    inner: _Group,
     rows_are_second: bool,
     /,
 ) -> Kernel: ...
