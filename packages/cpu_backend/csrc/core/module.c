@@ -8,10 +8,10 @@
 #include "elementwise/elementwise_plan.h"
 
 static PyMethodDef *const TOPICS[] = {
-    blas_functions,   batched_simd_functions, lapack_functions,       memory_functions,
-    tiny_functions,   semiring_functions,     permute_functions,      convert_functions,
-    gemm_functions,   stack_functions,        pair_functions,         products_functions,
-    elementwise_functions, reduce_functions, sequence_functions, tiny_product_functions, copied_functions,
+    blas_functions,         batched_simd_functions, lapack_functions,      memory_functions, tiny_functions,
+    semiring_functions,     permute_functions,      convert_functions,     gemm_functions,   stack_functions,
+    pair_functions,         products_functions,     elementwise_functions, reduce_functions, sequence_functions,
+    tiny_product_functions, copied_functions,
 };
 
 /* Limits that Python's binders keep to. */
@@ -19,9 +19,15 @@ static const struct {
     const char *name;
     long value;
 } LIMITS[] = {
-    {"CACHE_LINE", CACHE_LINE},       {"CACHED_BYTES", CACHED_BYTES},     {"MOST_AXES", MAX_RANK},
-    {"PAIR_TABLE", PAIR_TABLE},       {"FEWEST_LANES", FEWEST_LANES},     {"LONGEST_TABLE", LONGEST_TABLE},
-    {"MOST_OPERANDS", MOST_OPERANDS}, {"MOST_REGISTERS", MOST_REGISTERS}, {"MOST_INSTRUCTIONS", MOST_INSTRUCTIONS},
+    {"CACHE_LINE", CACHE_LINE},
+    {"CACHED_BYTES", CACHED_BYTES},
+    {"MOST_AXES", MAX_RANK},
+    {"PAIR_TABLE", PAIR_TABLE},
+    {"FEWEST_LANES", FEWEST_LANES},
+    {"LONGEST_TABLE", LONGEST_TABLE},
+    {"MOST_OPERANDS", MOST_OPERANDS},
+    {"MOST_REGISTERS", MOST_REGISTERS},
+    {"MOST_INSTRUCTIONS", MOST_INSTRUCTIONS},
     {"MOST_PACKED_BYTES", MOST_PACKED_BYTES},
 };
 

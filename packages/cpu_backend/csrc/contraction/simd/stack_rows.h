@@ -95,8 +95,8 @@ INLINE void NAME(product)(const StackProblem *p, const NAME(Part) * a, const NAM
 }
 
 /* Products that are one block each: the choice is made once for all of them. */
-INLINE void NAME(blocks)(const StackProblem *p, const NAME(Part) * a, const NAME(Part) * b, NAME(Part) * c,
-                         Index count, const int columns, const bool part, const int depth) {
+INLINE void NAME(blocks)(const StackProblem *p, const NAME(Part) * a, const NAME(Part) * b, NAME(Part) * c, Index count,
+                         const int columns, const bool part, const int depth) {
     StackProblem problem = *p; /* so that what a product writes is known not to change it */
     problem.adds = false;
     for (; count > 0; count--, a += problem.a_next * PARTS, b += problem.b_next * PARTS, c += problem.c_next * PARTS)

@@ -119,8 +119,16 @@ def bind_stack(plan: StackProduct, result: Operand) -> Kernel:
     >>> plan is None or bind_stack(plan, result)(x, y).tolist() == [[3.0, 4.0], [4.0, 6.0]]
     True
     """
-    groups = (plan.stack, plan.near, plan.rows, plan.columns, plan.inner)
-    return LIBRARY.bind_stack(TYPE_NAMES[result.dtype], result.shape, *map(_group, groups), plan.rows_are_second)
+    return LIBRARY.bind_stack(
+        TYPE_NAMES[result.dtype],
+        result.shape,
+        _group(plan.stack),
+        _group(plan.near),
+        _group(plan.rows),
+        _group(plan.columns),
+        _group(plan.inner),
+        plan.rows_are_second,
+    )
 
 
 def _group(axes: Group) -> tuple[tuple[int, int, int, int], ...]:
