@@ -1,7 +1,9 @@
 """Random operands and the comparison of results; the same numbers in every process that is given the same seed.
 
 Kinds: ``uniform`` on (0, 1], so that nothing cancels and elements compare one by one; ``signed`` on [-1, 1] without 0;
-``general``, ``symmetric`` and ``definite`` are matrices on the two last axes, well enough conditioned to be solved.
+``single`` is uniform in single precision, ``hundreds`` and ``single hundreds`` are on (0, 1000], ``complex`` has signed
+parts, ``integers`` are of 41 bits and sign, and ``below N`` are integers from 0 on; ``general``, ``symmetric`` and
+``definite`` are matrices on the two last axes, well enough conditioned to be solved.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+Array = NDArray[Any]
 CHUNK: Final = 1 << 22  # elements compared at once: a comparison makes several arrays of that size
 
 
@@ -24,7 +26,33 @@ def draw(operands: Sequence[tuple[tuple[int, ...], str]], seed: int) -> list[Arr
     ((2, 3), True)
     """
     generator = np.random.default_rng(seed)
-    return [_KINDS[kind](generator, tuple(shape)) for shape, kind in operands]
+    return [_drawn(generator, tuple(shape), kind) for shape, kind in operands]
+
+
+def _drawn(generator: np.random.Generator, shape: tuple[int, ...], kind: str) -> Array:
+    if kind.startswith("below "):
+        return generator.integers(int(kind.removeprefix("below ")), size=shape)
+    return _KINDS[kind](generator, shape)
+
+
+def _single(generator: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    return _uniform(generator, shape).astype(np.float32)
+
+
+def _hundreds(generator: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    return 1000 * _uniform(generator, shape)
+
+
+def _single_hundreds(generator: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    return _hundreds(generator, shape).astype(np.float32)
+
+
+def _complex(generator: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    return _signed(generator, shape) + 1j * _signed(generator, shape)
+
+
+def _integers(generator: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    return generator.integers(-(2**41), 2**41, size=shape)
 
 
 def _uniform(generator: np.random.Generator, shape: tuple[int, ...]) -> Array:
@@ -63,6 +91,11 @@ _KINDS: Final[Mapping[str, Callable[[np.random.Generator, tuple[int, ...]], Arra
     "general": _general,
     "symmetric": _symmetric,
     "definite": _definite,
+    "single": _single,
+    "hundreds": _hundreds,
+    "single hundreds": _single_hundreds,
+    "complex": _complex,
+    "integers": _integers,
 }
 
 

@@ -21,8 +21,12 @@ BEFORE: Final = "before"
 """Ours, in the environment of another checkout."""
 
 
+ITEM_BYTES: Final = {"single": 4, "single hundreds": 4, "complex": 16}
+"""Bytes of an element, by the kind of drawing; of other kinds they are those of F64."""
+
+
 class Operand(NamedTuple):
-    """An F64 operand: its row-major shape, and how it is drawn (see ``benchmarks.drawing``)."""
+    """An operand: its row-major shape, and how it is drawn (see ``benchmarks.drawing``), which says its dtype, too."""
 
     shape: tuple[int, ...]
     kind: str = "uniform"
@@ -34,7 +38,7 @@ class Operand(NamedTuple):
         >>> Operand((2, 3)).bytes
         48
         """
-        return prod(self.shape) * F64_BYTES
+        return prod(self.shape) * ITEM_BYTES.get(self.kind, F64_BYTES)
 
 
 class Target(NamedTuple):

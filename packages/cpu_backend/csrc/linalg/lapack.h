@@ -3,18 +3,11 @@
 #define TENSOR_CPU_LAPACK_H
 
 #include "core/arrays.h"
-#include "core/strided_layout.h"
 #include "core/blas.h"
+#include "linalg/matrix_loop.h"
 #include "linalg/routines.h"
 
 enum { MOST_RESULTS = 3 };
-
-typedef struct {
-    int rank;                        /* of the batch; 0 where all share one matrix */
-    Index axes[2 * MAX_RANK];        /* batch axes: records of strided_walk.h, in elements; transposed array order */
-    Index row_stride, column_stride; /* in elements */
-    Reach reach;                     /* of all its matrices */
-} MatrixStack;
 
 typedef struct {
     Routine routine;

@@ -68,7 +68,14 @@ def bind_copy(extents: tuple[int, ...], strides: tuple[int, ...], dtype: str, /)
 def bind_copy_into(
     extents: tuple[int, ...], target_strides: tuple[int, ...], source_strides: tuple[int, ...], dtype: str, /
 ) -> Kernel: ...
-def bind_convert(extents: tuple[int, ...], strides: tuple[int, ...], dtype: str, target: str, /) -> Kernel | None: ...
+def bind_convert(
+    extents: tuple[int, ...],
+    strides: tuple[int, ...],
+    dtype: str,
+    target: str,
+    fallback: Callable[[Any], Any] | None,
+    /,
+) -> Kernel | None: ...
 def copy_method(
     extents: tuple[int, ...], target_strides: tuple[int, ...], source_strides: tuple[int, ...], dtype: str, /
 ) -> tuple[str, tuple[int, ...]]: ...
@@ -104,6 +111,20 @@ def bind_lapack(
     rows: int,
     columns: int,
     right: int,
+    batch: tuple[int, ...],
+    a_strides: tuple[int, ...],
+    b_strides: tuple[int, ...],
+    results: tuple[tuple[tuple[int, ...], str], ...],
+    check: bool,
+    fallback: Callable[..., Any],
+) -> Kernel: ...
+def bind_factorization(
+    routine: str,
+    dtype: str,
+    computed: str,
+    sides: tuple[int, int],
+    right: tuple[int, int],
+    span: tuple[int, int],
     batch: tuple[int, ...],
     a_strides: tuple[int, ...],
     b_strides: tuple[int, ...],

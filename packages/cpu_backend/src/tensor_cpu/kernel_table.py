@@ -71,6 +71,7 @@ MOST_TINY_TERMS: Final = 512  # multiplications: beyond, ``contraction.stack`` c
 _UFUNC: Final = "elementwise.numpy"
 _PROGRAM: Final = "elementwise.native"
 _TINY: Final = ("elementwise.tiny", _PROGRAM)
+_FACTORIZATION: Final = ("linalg.factorization",)
 _LINALG: Final = Row("linalg.numpy", ("linalg.batched_simd", "linalg.lapack"))
 
 FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
@@ -130,11 +131,11 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     "linalg": {
         **dict.fromkeys(("svdvals", "qr", "eigh", "eigvalsh", "cholesky", "solve", "inv", "det"), _LINALG),
         "svd": _LINALG._replace(numpy="linalg.drivers"),
-        **dict.fromkeys(("eig", "eigvals", "qr_complete", "svd_full"), Row("linalg.numpy")),
-        **dict.fromkeys(("hessenberg", "ldl", "qr_pivoted", "schur"), Row("linalg.factors")),
-        **dict.fromkeys(("lu_complete", "lu_factor"), Row("linalg.elimination")),
-        "slogdet": Row("linalg.numpy"),
-        "solve_banded": Row("linalg.banded"),
+        **dict.fromkeys(("eig", "eigvals", "qr_complete"), Row("linalg.numpy", _FACTORIZATION)),
+        **dict.fromkeys(("hessenberg", "ldl", "qr_pivoted", "schur"), Row("linalg.factors", _FACTORIZATION)),
+        **dict.fromkeys(("lu_complete", "lu_factor"), Row("linalg.elimination", _FACTORIZATION)),
+        **dict.fromkeys(("slogdet", "svd_full"), Row("linalg.numpy")),
+        "solve_banded": Row("linalg.banded", _FACTORIZATION),
         "triangular_solve": Row("linalg.triangular", ("linalg.triangular_simd",)),
     },
     "padding": dict.fromkeys(("pad", "pad_edge"), Row("padding")),

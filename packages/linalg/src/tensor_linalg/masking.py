@@ -78,7 +78,7 @@ def masked(run: Run, operation: str, a: Tensor, b: Tensor | None = None) -> tupl
     good = finite[0] if b is None else logical_and(*(_spread(ok, batch) for ok in finite))
     if not batch or count == 0:
         found, failed = _alone(run, clean, harmless)
-        status = full(batch, 2 if failed else 0, dtype=I32, placement=a.placement)
+        status: Tensor = full(batch, 2 if failed else 0, dtype=I32, placement=a.placement)
     else:
         found, status = _in_parts(run, [_flat(x, batch) for x in clean], harmless, count)
         found = tuple(reshape(one, (*one.shape[:-1], *batch)) for one in found)

@@ -11,6 +11,7 @@ from typing import Any
 
 from tensor_core.dtypes import F64, DType
 from tensor_core.errors import ArgumentError, shortened
+from tensor_core.foreign import number_of
 from tensor_core.promotion import promote
 from tensor_linalg.specs.linalg_spec import require_floating
 from tensor_runtime.backends.meta import META_KIND
@@ -68,9 +69,10 @@ def number(operation: str, what: str, value: Any, accepted: str = "a number from
     >>> number("split", "cutoff", 1)
     1.0
     """
+    found = number_of(value)
     try:
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and finite(value) and value >= least:
-            return float(value)
+        if type(found) in (int, float) and finite(found) and found >= least:  # type: ignore[arg-type, operator]
+            return float(found)  # type: ignore[arg-type]
     except OverflowError:
         pass
     raise ArgumentError(f"{operation}: {what} is {shortened(value)}; accepted: {accepted}", operation=operation)

@@ -26,7 +26,7 @@ from tensor_runtime.backends.registry import (
     register_rule,
 )
 from tensor_runtime.dispatch import lowering as _lowering  # says how rules become kernels
-from tensor_runtime.dispatch.conversion import cast, convert
+from tensor_runtime.dispatch.conversion import cast, convert, typed
 from tensor_runtime.dispatch.infer import infer
 from tensor_runtime.fusion.fuse import fuse
 from tensor_runtime.io.npy import load, save
@@ -38,7 +38,7 @@ from tensor_runtime.ops.comparison import equal, greater, greater_equal, less, l
 from tensor_runtime.ops.complex_parts import complex, imag, real
 from tensor_runtime.ops.contraction import dot_general, matmul, tensordot
 from tensor_runtime.ops.convolution import conv
-from tensor_runtime.ops.creation import arange, asarray, eye, from_flat, full, linspace, ones, tensor, to_numpy, zeros
+from tensor_runtime.ops.creation import asarray, eye, from_flat, full, ones, tensor, to_numpy, zeros
 from tensor_runtime.ops.diagonals import embed_diagonal, extract_diagonal, trace, tril, triu
 from tensor_runtime.ops.division import floor_divide, fmod, remainder, trunc_divide
 from tensor_runtime.ops.exponential import erf, erfc, exp, expm1, log, log1p, rsqrt, sqrt
@@ -62,6 +62,7 @@ from tensor_runtime.ops.padding import pad
 from tensor_runtime.ops.pooling import max_pool, mean_pool
 from tensor_runtime.ops.products import dot, kron, outer
 from tensor_runtime.ops.random import fold_in, integers, normal, uniform
+from tensor_runtime.ops.ranges import arange, linspace
 from tensor_runtime.ops.reduction import all, any, max, min, prod, sum
 from tensor_runtime.ops.rounding import ceil, floor, isfinite, isinf, isnan, round, trunc
 from tensor_runtime.ops.scan import cumprod, cumsum, fold, scan
@@ -297,6 +298,7 @@ __all__ = [
     "triu",
     "trunc",
     "trunc_divide",
+    "typed",
     "uniform",
     "unique",
     "unique_all",

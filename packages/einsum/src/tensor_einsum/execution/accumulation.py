@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError, shortened
-from tensor_core.foreign import refuse_masked
+from tensor_core.foreign import number_of, refuse_masked
 from tensor_core.promotion import promote, promote_scalar
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
 from tensor_runtime.dispatch.conversion import check_convertible
 from tensor_runtime.dispatch.out import as_target, check_apart, write
-from tensor_runtime.dispatch.spec import PYTHON_NUMBERS, common_placement
+from tensor_runtime.dispatch.spec import common_placement
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.fusion.fuse import fuse
 from tensor_runtime.ops.arithmetic import multiply
@@ -100,11 +100,11 @@ def _changes_nothing(alpha: Number, result: Tensor) -> bool:
 
 
 def _factor(name: str, value: Any) -> Number:
-    if type(value) not in PYTHON_NUMBERS:
+    number = number_of(value)
+    if number is None:
         raise DTypeError(
             f"einsum: {name} is {shortened(value)} of type {type(value).__name__}; accepted: Python's bool, int, float "
             "and complex",
             operation="einsum",
         )
-    number: Number = value
     return number

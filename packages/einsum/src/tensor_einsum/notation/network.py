@@ -12,9 +12,10 @@ from itertools import chain
 from typing import NamedTuple, NoReturn
 
 from tensor_core.errors import shortened
+from tensor_einsum import native
 from tensor_einsum.errors import ExtentError, pointed
 from tensor_einsum.notation.label_names import ELLIPSIS, single_characters
-from tensor_einsum.notation.reading import Notation
+from tensor_einsum.notation.reading import LabelLists, Notation, notations, read_notation
 
 Labels = tuple[int, ...]
 Shape = tuple[int, ...]
@@ -30,6 +31,29 @@ class Network(NamedTuple):
     shapes: tuple[Shape, ...]
     extents: tuple[int, ...]  # by label
     terms: tuple[Labels, ...]  # the inputs without the axes of extent 1 that broadcast
+
+
+def read_network(
+    operation: str, source: str | LabelLists, shapes: tuple[Shape, ...]
+) -> tuple[Network, tuple[tuple[int, ...], ...] | None]:
+    """The network of a notation and shapes, and the order that its parentheses ask for.
+
+    Letters, commas and an arrow, with extents that agree, are read at once by the extension, where it was built; every
+    other notation is read by itself, kept, and given extents (:func:`resolve`).
+
+    Raises:
+        SubscriptsError, ExtentError: as for ``read_notation`` and :func:`resolve`.
+
+    >>> network, order = read_network("einsum", "ij,jk", ((2, 3), (3, 4)))
+    >>> network.output, network.extents, order
+    ((0, 2), (2, 3, 4), None)
+    """
+    plain = native.LIBRARY.read_plain(source, shapes) if native.AVAILABLE and type(source) is str else None
+    if plain is not None:
+        inputs, output, names, extents = plain
+        return Network(source, inputs, output, names, shapes, extents, inputs), None  # type: ignore[arg-type]
+    notation = notations.find(source) or read_notation(source, operation)
+    return resolve(operation, notation, shapes), notation.order
 
 
 def resolve(operation: str, notation: Notation, shapes: Sequence[Shape]) -> Network:

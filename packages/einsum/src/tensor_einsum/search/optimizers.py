@@ -34,7 +34,7 @@ class Order(NamedTuple):
     """In which order a network is contracted, and how that was found."""
 
     ids: Path  # of the operands that each contraction takes, one or two of them
-    search: SearchRecord | None = None  # None where nothing was searched, or somebody else did
+    search: Callable[[], SearchRecord | None] | None = None  # None where nothing was searched, or somebody else did
     sliced: tuple[tuple[int, int], ...] = ()  # labels that are cut, each with the extent of its parts
 
 
@@ -83,10 +83,9 @@ def find_order(
     if budget is not None:
         # Bytes beside the operands: workspaces are found when kernels are bound, and may take further slices.
         largest = None if options.limit is None else max(1, options.limit // dtype.itemsize)
-        found = search_checked(
-            Problem(terms, output, network.extents), options.target.objective(dtype), budget, largest
-        )
-        return Order(found.path, found.record, tuple([(label, 1) for label in found.sliced]))
+        problem = Problem(terms, output, network.extents)
+        ids, sliced, record = search_checked(problem, options.target.objective(dtype), budget, largest)
+        return Order(ids, record, tuple([(label, 1) for label in sliced]))
     path, cut = _ask(operation, optimize, terms, output, network)
     return Order(in_pairs(to_ids(path, operands, operation), operands), None, tuple((label, 1) for label in cut))
 

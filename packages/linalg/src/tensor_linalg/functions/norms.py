@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf
 
 from tensor_core.errors import ArgumentError, ShapeError, shortened
+from tensor_core.foreign import number_of
 from tensor_linalg.decompositions import svdvals
 from tensor_linalg.operands import floating, require_finite
 from tensor_linalg.solving.inverses import inv
@@ -184,8 +185,9 @@ def cond(a: Tensor, /, p: Order | None = None, *, check: bool = True) -> Tensor:
 def _order(operation: str, value: object) -> Order:
     if isinstance(value, str) and value in ("fro", "nuc"):
         return value
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and value in (1, -1, 2, -2, inf, -inf):
-        return float(value)
+    number = number_of(value)
+    if type(number) in (int, float) and number in (1, -1, 2, -2, inf, -inf):
+        return float(number)  # type: ignore[arg-type]
     raise ArgumentError(
         f"{operation}: ord is {shortened(value)}; accepted: 'fro', 'nuc', 1, -1, 2, -2, inf, -inf", operation=operation
     )

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError, shortened
+from tensor_core.foreign import number_of
 from tensor_linalg.host import numbers
 from tensor_linalg.operands import number, unit_of
 from tensor_runtime.dispatch.arguments import choice, flag, whole
@@ -56,14 +57,14 @@ def truncation(operation: str, /, **options: Any) -> Truncation:
             raise ArgumentError(f"{operation}: max_rank is {max_rank}; accepted: at least 1, or None")
     if cutoff is not None:
         cutoff = number(operation, "cutoff", cutoff)
-    order: Any = how.norm
-    if not isinstance(order, (int, float)) or isinstance(order, bool) or order not in (1, 2, inf):
+    order: Any = number_of(how.norm)
+    if type(order) not in (int, float) or order not in (1, 2, inf):
         raise ArgumentError(f"{operation}: norm is {shortened(how.norm)}; accepted: 1, 2 and inf", operation=operation)
     return Truncation(
         max_rank,
         cutoff,
         flag(operation, "relative", how.relative),
-        float(how.norm),
+        float(order),
         choice(operation, "multiplets", how.multiplets, ("keep", "drop", "cut")),
         flag(operation, "renormalize", how.renormalize),
     )

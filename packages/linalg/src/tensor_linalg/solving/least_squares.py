@@ -147,7 +147,7 @@ def lstsq(
     if 0 in (rows, columns):
         shape = broadcast_shapes(batch, sides.shape[2:])
         solution = zeros((columns, sides.shape[1], *shape), dtype=a.dtype, placement=a.placement)
-        rank = zeros(batch, dtype=I64, placement=a.placement)
+        rank: Tensor = zeros(batch, dtype=I64, placement=a.placement)
         values = zeros((0, *batch), dtype=a.dtype.component, placement=a.placement)
     elif by_qr:
         solution = _by_qr(operation, a, sides)

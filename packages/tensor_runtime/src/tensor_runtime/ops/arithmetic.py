@@ -16,6 +16,7 @@ from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import PYTHON_NUMBERS, ElementwiseSpec
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Result
+from tensor_runtime.static_types.results import common_dtype, component_dtype, quotient_dtype, same_dtype_out
 from tensor_runtime.tensors.tensor import Number, Tensor
 
 
@@ -40,6 +41,7 @@ ABS: Final = ElementwiseSpec("abs", accepts=NUMERIC, result_dtype=component)
 CONJ: Final = ElementwiseSpec("conj", accepts=NUMERIC)
 
 
+@common_dtype
 def add(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Sum of two operands, element by element; of Bool, the logical or.
 
@@ -66,6 +68,7 @@ def add(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     return execute_binary(ADD, a, b, out)
 
 
+@common_dtype
 def subtract(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Difference of two operands, element by element; Bool has none. Errors as for :func:`add`.
 
@@ -76,6 +79,7 @@ def subtract(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tens
     return execute_binary(SUBTRACT, a, b, out)
 
 
+@common_dtype
 def multiply(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Product of two operands, element by element; of Bool, the logical and. Errors as for :func:`add`.
 
@@ -86,6 +90,7 @@ def multiply(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tens
     return execute_binary(MULTIPLY, a, b, out)
 
 
+@quotient_dtype
 def divide(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """True quotient, element by element; integers and Bool give F64. Errors as for :func:`add`.
 
@@ -98,6 +103,7 @@ def divide(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor
     return execute_binary(DIVIDE, a, b, out)
 
 
+@common_dtype
 def pow(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Power, element by element; also ``a ** b``. Bool has none; integers wrap.
 
@@ -121,6 +127,7 @@ def pow(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     return execute_binary(POW, a, b, out)
 
 
+@same_dtype_out
 def negative(a: Tensor, /, out: Out = None) -> Tensor:
     """Minus the operand; the smallest integer stays as it is. Not for Bool.
 
@@ -131,6 +138,7 @@ def negative(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(NEGATIVE, a, out)
 
 
+@same_dtype_out
 def positive(a: Tensor, /, out: Out = None) -> Tensor:
     """A compact copy of the operand. Not for Bool.
 
@@ -141,6 +149,7 @@ def positive(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(POSITIVE, a, out)
 
 
+@same_dtype_out
 def sign(a: Tensor, /, out: Out = None) -> Tensor:
     """-1, 0 or 1; of a complex z, z / |z|, and 0 of 0. Not for Bool.
 
@@ -154,6 +163,7 @@ def sign(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(SIGN, a, out)
 
 
+@component_dtype
 def abs(a: Tensor, /, out: Out = None) -> Tensor:
     """Magnitude; of a complex operand, the real type of its components. Not for Bool.
 
@@ -164,6 +174,7 @@ def abs(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(ABS, a, out)
 
 
+@same_dtype_out
 def conj(a: Tensor, /, out: Out = None) -> Tensor:
     """Complex conjugate; a real operand is copied. Not for Bool.
 

@@ -13,6 +13,7 @@ from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.reduction import sum as sum_over
 from tensor_runtime.ops.views import diagonal_view
+from tensor_runtime.static_types.results import accumulator_dtype, same_dtype
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 Pair = tuple[int, int]
@@ -45,6 +46,7 @@ TRIL: Final = OpSpec("tril", result_shape=_triangular, takes_params=True)
 TRIU: Final = OpSpec("triu", result_shape=_triangular, takes_params=True)
 
 
+@same_dtype
 def extract_diagonal(x: Tensor, /, offset: int = 0, axes: Sequence[int] = (0, 1)) -> Tensor:
     """View of the elements (i, i + offset) on two axes; the diagonal comes last.
 
@@ -78,6 +80,7 @@ def extract_diagonal(x: Tensor, /, offset: int = 0, axes: Sequence[int] = (0, 1)
     return diagonal_view(x[tuple(index)], first, second)
 
 
+@same_dtype
 def embed_diagonal(x: Tensor, /, offset: int = 0, axes: Sequence[int] = (0, 1)) -> Tensor:
     """Zeros with the last axis of ``x`` on a diagonal of two new axes; what :func:`extract_diagonal` takes out again.
 
@@ -104,6 +107,7 @@ def embed_diagonal(x: Tensor, /, offset: int = 0, axes: Sequence[int] = (0, 1)) 
     return execute_with_params(EMBED_DIAGONAL, x, (whole(name, "offset", offset), _pair(name, axes)))
 
 
+@accumulator_dtype
 def trace(x: Tensor, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """Sum along a diagonal: :func:`extract_diagonal`, then ``sum``. Integers and Bool accumulate in I64.
 
@@ -125,6 +129,7 @@ def trace(x: Tensor, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tens
     return sum_over(extract_diagonal(x, offset, (axis1, axis2)), axis=-1)
 
 
+@same_dtype
 def tril(x: Tensor, /, k: int = 0, *, axes: Sequence[int] = (-2, -1)) -> Tensor:
     """Elements on and below a diagonal, zeros (False) above it.
 
@@ -150,6 +155,7 @@ def tril(x: Tensor, /, k: int = 0, *, axes: Sequence[int] = (-2, -1)) -> Tensor:
     return execute_with_params(TRIL, x, (whole("tril", "k", k), _pair("tril", axes)))
 
 
+@same_dtype
 def triu(x: Tensor, /, k: int = 0, *, axes: Sequence[int] = (-2, -1)) -> Tensor:
     """Elements on and above a diagonal, zeros (False) below it. Arguments and errors as for :func:`tril`.
 

@@ -15,6 +15,7 @@ from tensor_runtime.dispatch.call import execute_unary
 from tensor_runtime.dispatch.dtype_rules import inexact
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import ElementwiseSpec
+from tensor_runtime.static_types.results import inexact_dtype
 from tensor_runtime.tensors.tensor import Tensor
 
 EXP: Final = ElementwiseSpec("exp", result_dtype=inexact)
@@ -27,6 +28,7 @@ ERF: Final = ElementwiseSpec("erf", accepts=REAL | {Bool}, result_dtype=inexact)
 ERFC: Final = ElementwiseSpec("erfc", accepts=REAL | {Bool}, result_dtype=inexact)
 
 
+@inexact_dtype
 def exp(a: Tensor, /, out: Out = None) -> Tensor:
     """Exponential; integers and Bool give F64. Within 4 rounding units of the exact value.
 
@@ -37,6 +39,7 @@ def exp(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(EXP, a, out)
 
 
+@inexact_dtype
 def expm1(a: Tensor, /, out: Out = None) -> Tensor:
     """exp(a) - 1, accurate near 0, where the difference would lose its digits; of complex numbers too.
 
@@ -49,6 +52,7 @@ def expm1(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(EXPM1, a, out)
 
 
+@inexact_dtype
 def log(a: Tensor, /, out: Out = None) -> Tensor:
     """Natural logarithm: minus infinity of 0, NaN below. The complex one has its cut along the negative real axis.
 
@@ -59,6 +63,7 @@ def log(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(LOG, a, out)
 
 
+@inexact_dtype
 def log1p(a: Tensor, /, out: Out = None) -> Tensor:
     """log(1 + a), accurate near 0, of complex numbers too; minus infinity of -1, NaN below.
 
@@ -74,6 +79,7 @@ def log1p(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(LOG1P, a, out)
 
 
+@inexact_dtype
 def sqrt(a: Tensor, /, out: Out = None) -> Tensor:
     """Square root, correctly rounded for real operands; NaN below zero. Integers and Bool give F64.
 
@@ -86,6 +92,7 @@ def sqrt(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(SQRT, a, out)
 
 
+@inexact_dtype
 def rsqrt(a: Tensor, /, out: Out = None) -> Tensor:
     """One over the square root: an infinity of 0, with its sign; NaN below, NaN of complex 0.
 
@@ -96,6 +103,7 @@ def rsqrt(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(RSQRT, a, out)
 
 
+@inexact_dtype
 def erf(a: Tensor, /, out: Out = None) -> Tensor:
     """Error function, 2/√π times the integral of exp(-t²) from 0 to a. Real operands and Bool.
 
@@ -106,6 +114,7 @@ def erf(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(ERF, a, out)
 
 
+@inexact_dtype
 def erfc(a: Tensor, /, out: Out = None) -> Tensor:
     """1 - erf(a), accurate where that is small. Real operands and Bool.
 

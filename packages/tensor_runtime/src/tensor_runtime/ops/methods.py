@@ -13,10 +13,10 @@ from types import FunctionType
 from typing import Any, Final
 
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, ReadOnlyError
-from tensor_core.foreign import refuse_masked
+from tensor_core.foreign import number_of, refuse_masked
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.dispatch.call import execute_binary, execute_mixed
-from tensor_runtime.dispatch.spec import PYTHON_NUMBERS, OpSpec
+from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.ops import arithmetic, comparison, contraction, division, logic, reduction
 from tensor_runtime.ops.creation import buffer_of, to_numpy
@@ -32,7 +32,7 @@ Operator = Callable[[Tensor, Any], Any]
 
 def _is_ours(other: object) -> bool:
     """Whether it is no foreign operand, so that the error tells of another: one inside a rule for the operation."""
-    return isinstance(other, Tensor) or type(other) in PYTHON_NUMBERS
+    return isinstance(other, Tensor) or number_of(other) is not None
 
 
 def _declined(other: object) -> Any:

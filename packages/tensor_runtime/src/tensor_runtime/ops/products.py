@@ -12,6 +12,7 @@ from tensor_runtime.dispatch.call import execute_binary
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.contraction import ContractionSpec, Signature
 from tensor_runtime.ops.views import reshape, reshape_view
+from tensor_runtime.static_types.combined import product_dtype
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 
@@ -49,6 +50,7 @@ OUTER: Final = ContractionSpec("outer", _outer_labels)
 KRON: Final = ContractionSpec("kron", _kron_labels)
 
 
+@product_dtype
 def dot(a: Tensor, b: Tensor, /) -> Tensor:
     """Sum of products over the last axis of ``a`` and the last but one of ``b``, as in NumPy.
 
@@ -72,6 +74,7 @@ def dot(a: Tensor, b: Tensor, /) -> Tensor:
     return execute_binary(DOT, a, b)
 
 
+@product_dtype
 def outer(a: Tensor, b: Tensor, /) -> Tensor:
     """Every element of ``a`` times every element of ``b``.
 
@@ -91,6 +94,7 @@ def outer(a: Tensor, b: Tensor, /) -> Tensor:
     return execute_binary(OUTER, _line(a), _line(b))
 
 
+@product_dtype
 def kron(a: Tensor, b: Tensor, /) -> Tensor:
     """Kronecker product: ``a`` with each element replaced by that element times ``b``.
 

@@ -13,6 +13,7 @@ from tensor_runtime.dispatch.call import execute_binary, execute_unary
 from tensor_runtime.dispatch.dtype_rules import inexact
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import ElementwiseSpec
+from tensor_runtime.static_types.results import inexact_dtype, quotient_dtype
 from tensor_runtime.tensors.tensor import Number, Tensor
 
 SIN: Final = ElementwiseSpec("sin", result_dtype=inexact)
@@ -27,6 +28,7 @@ TANH: Final = ElementwiseSpec("tanh", result_dtype=inexact)
 ATAN2: Final = ElementwiseSpec("atan2", 2, accepts=REAL | {Bool}, result_dtype=inexact)
 
 
+@inexact_dtype
 def sin(a: Tensor, /, out: Out = None) -> Tensor:
     """Sine of an angle in radians; NaN of an infinity.
 
@@ -37,6 +39,7 @@ def sin(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(SIN, a, out)
 
 
+@inexact_dtype
 def cos(a: Tensor, /, out: Out = None) -> Tensor:
     """Cosine of an angle in radians; NaN of an infinity.
 
@@ -47,6 +50,7 @@ def cos(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(COS, a, out)
 
 
+@inexact_dtype
 def tan(a: Tensor, /, out: Out = None) -> Tensor:
     """Tangent of an angle in radians; NaN of an infinity.
 
@@ -57,6 +61,7 @@ def tan(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(TAN, a, out)
 
 
+@inexact_dtype
 def asin(a: Tensor, /, out: Out = None) -> Tensor:
     """Angle in radians, from -π/2 to π/2, whose sine this is; NaN beyond -1 to 1, except for complex operands.
 
@@ -67,6 +72,7 @@ def asin(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(ASIN, a, out)
 
 
+@inexact_dtype
 def acos(a: Tensor, /, out: Out = None) -> Tensor:
     """Angle in radians, from 0 to π, whose cosine this is; NaN beyond -1 to 1, except for complex operands.
 
@@ -77,6 +83,7 @@ def acos(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(ACOS, a, out)
 
 
+@inexact_dtype
 def atan(a: Tensor, /, out: Out = None) -> Tensor:
     """Angle in radians, from -π/2 to π/2, whose tangent this is.
 
@@ -87,6 +94,7 @@ def atan(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(ATAN, a, out)
 
 
+@inexact_dtype
 def sinh(a: Tensor, /, out: Out = None) -> Tensor:
     """Hyperbolic sine.
 
@@ -97,6 +105,7 @@ def sinh(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(SINH, a, out)
 
 
+@inexact_dtype
 def cosh(a: Tensor, /, out: Out = None) -> Tensor:
     """Hyperbolic cosine.
 
@@ -107,6 +116,7 @@ def cosh(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(COSH, a, out)
 
 
+@inexact_dtype
 def tanh(a: Tensor, /, out: Out = None) -> Tensor:
     """Hyperbolic tangent.
 
@@ -117,6 +127,7 @@ def tanh(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(TANH, a, out)
 
 
+@quotient_dtype
 def atan2(y: Tensor | Number, x: Tensor | Number, /, out: Out = None) -> Tensor:
     """Angle in radians, from -π to π, between the positive x axis and the point (x, y).
 

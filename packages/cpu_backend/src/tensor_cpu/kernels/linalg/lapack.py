@@ -65,7 +65,7 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
         b = forms[1]
         right = 1 if b.rank == 1 else b.shape[1]
         batch = b.shape[2:] if a.rank == 2 else batch
-        b_strides = (0, b.strides[0]) if b.rank == 1 else _stack_strides(b, batch)
+        b_strides = (0, b.strides[0]) if b.rank == 1 else stack_strides(b, batch)
     shared = a.rank == 2 and bool(batch)
     return LIBRARY.bind_lapack(
         name,
@@ -74,7 +74,7 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
         columns=a.shape[1],
         right=right,
         batch=batch[::-1],
-        a_strides=a.strides[::-1] if shared else _stack_strides(a, batch),
+        a_strides=a.strides[::-1] if shared else stack_strides(a, batch),
         b_strides=b_strides,
         results=tuple((form.shape[::-1], form.dtype.name) for form in results),
         check=check,
@@ -82,18 +82,20 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
     )
 
 
-def _stack_strides(form: Form, batch: Shape) -> _Strides:
+def stack_strides(form: Form, batch: Shape, core: int = 2) -> _Strides:
     """Strides in reversed order of axes of a stack ``[M, N, B...]`` that is broadcast to a batch shape.
+
+    ``core`` is the number of axes before those of the batch.
 
     >>> from tensor_core import F64
     >>> from tensor_runtime.form import form_of
     >>> from tensor_runtime.placement import CPU
-    >>> _stack_strides(form_of(F64, (2, 3, 1, 5), CPU), (7, 4, 5))
+    >>> stack_strides(form_of(F64, (2, 3, 1, 5), CPU), (7, 4, 5))
     (6, 0, 0, 2, 1)
     """
-    own = [stride if extent > 1 else 0 for extent, stride in zip(form.shape[2:], form.strides[2:], strict=True)]
+    own = [stride if extent > 1 else 0 for extent, stride in zip(form.shape[core:], form.strides[core:], strict=True)]
     missing = len(batch) - len(own)
-    return (*reversed(own), *[0] * missing, form.strides[1], form.strides[0])
+    return (*reversed(own), *[0] * missing, *reversed(form.strides[:core]))
 
 
 BINDERS: Final[Mapping[str, NativeBinder]] = {
