@@ -110,6 +110,7 @@ def test_a_reduction_leads_to_the_elements_of_its_result_alone(inside: Any, kept
 
 BINDERS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "gemm": lambda rows, columns, inner: LIBRARY.bind_gemm("F64", (2, 3), (), rows, columns, inner, (), False),
+    "stack": lambda rows, columns, inner: LIBRARY.bind_stack("F64", (2, 3), (), (), columns, rows, inner, True),
     "pair": lambda rows, columns, inner: LIBRARY.bind_pair("F64", (2, 3), (*rows, *columns), inner),
     "semiring": lambda rows, columns, inner: LIBRARY.bind_semiring(
         "max_plus", "F64", (2, 3), ((), rows, columns, inner), False
@@ -248,6 +249,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "bind_elementwise": ((5,), "F64", (VECTOR, VECTOR), (ADD,), ()),
     "bind_pair": ("F64", (3,), ((3, 1, 1, 1),), ()),
     "bind_gemm": ("F64", (3,), (), ((3, 1, 0, 1),), (), ((2, 1, 1, 0),), (), False),
+    "bind_stack": ("F64", (3,), (), (), ((3, 1, 0, 1),), (), ((2, 1, 1, 0),), False),
     "bind_semiring": ("max_plus", "F64", (3,), ((), ((3, 1, 0, 1),), (), ()), False),
     "bind_products": ("F64", (2, 3), (2, 3, 4), (), (4, 1), (3, 1), (3, 1)),
     "bind_reduce": ("sum", "F64", (4,), "F64", Loops(0, 4, 1, 3, 4, (), ())),
@@ -327,6 +329,7 @@ def bound_kernels() -> dict[str, tuple[Any, list[Any]]]:
         "bind_elementwise": [np.ones(5), np.ones(5)],
         "bind_pair": [three, three],
         "bind_gemm": [np.ones(4), np.ones(2)],
+        "bind_stack": [np.ones(4), np.ones(2)],
         "bind_semiring": [three, np.ones(1)],
         "bind_products": [np.ones((2, 4)), np.ones((4, 3))],
         "bind_reduce": [np.ones((3, 4))],

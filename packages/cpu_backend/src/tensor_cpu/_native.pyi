@@ -16,6 +16,7 @@ MOST_AXES: int
 PAIR_TABLE: int
 FEWEST_LANES: int
 LONGEST_TABLE: int
+MOST_PACKED_BYTES: int
 MOST_OPERANDS: int
 MOST_REGISTERS: int
 MOST_INSTRUCTIONS: int
@@ -181,6 +182,17 @@ def bind_short_lines(
     /,
 ) -> Kernel | None: ...
 def bind_place(operation: str, dtype: str, extents: tuple[int, ...], shape: tuple[int, ...], /) -> Kernel | None: ...
+def bind_stack(
+    dtype: str,
+    shape: tuple[int, ...],
+    stack: _Group,
+    near: _Group,
+    rows: _Group,
+    columns: _Group,
+    inner: _Group,
+    rows_are_second: bool,
+    /,
+) -> Kernel: ...
 def bind_elementwise(
     shape: tuple[int, ...],
     dtype: str,

@@ -66,7 +66,7 @@ class Row(NamedTuple):
     scopes: Mapping[str, Scope] = MappingProxyType({})  # of native modules that need not be asked about all forms
 
 
-MOST_TINY_TERMS: Final = 4096  # multiplications of a product: beyond, BLAS catches up with ``contraction.tiny``
+MOST_TINY_TERMS: Final = 512  # multiplications: beyond, ``contraction.stack`` catches up with ``contraction.tiny``
 
 _UFUNC: Final = "elementwise.numpy"
 _PROGRAM: Final = "elementwise.native"
