@@ -43,6 +43,8 @@ MathLoop math_loop(MathFunction function, ElementType type) {
     const MathRow *row = &ROWS[function];
     if (type != F32 && type != F64) return (MathLoop){NULL, NULL};
     bool is_double = type == F64;
+    if (function == TANH && is_double && kernels->hyperbolic_tangent != NULL)
+        return (MathLoop){kernels->hyperbolic_tangent, row->twice};
     void *vector = vector_version(row, is_double, kernels->bits);
     if (vector != NULL)
         return (MathLoop){kernels->vector[row->operands - 1][is_double], (AnyFunction)(uintptr_t)vector};

@@ -50,6 +50,7 @@ int math_operands(MathFunction function);
 typedef struct {
     int bits; /* of a vector; 0 without vectors */
     Loop vector[2][2], scalar[2][2];
+    Loop hyperbolic_tangent; /* of F64, faster than libmvec's; NULL without vectors */
 } MathKernels;
 
 SIMD_TABLE(MathKernels, math_kernels);

@@ -66,17 +66,20 @@ class Row(NamedTuple):
     scopes: Mapping[str, Scope] = MappingProxyType({})  # of native modules that need not be asked about all forms
 
 
-MOST_TINY_TERMS: Final = 4096  # multiplications of a product: beyond, BLAS catches up with ``contraction.tiny``
+MOST_TINY_TERMS: Final = 512  # multiplications: beyond, ``contraction.stack`` catches up with ``contraction.tiny``
 
 _UFUNC: Final = "elementwise.numpy"
 _PROGRAM: Final = "elementwise.native"
 _TINY: Final = ("elementwise.tiny", _PROGRAM)
+_FACTORIZATION: Final = ("linalg.factorization",)
 _LINALG: Final = Row("linalg.numpy", ("linalg.batched_simd", "linalg.lapack"))
 
 FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
-    "activations": dict.fromkeys(
-        ("sigmoid", "silu", "softplus", "gelu", "relu", "softmax", "log_softmax"), Row("activations")
-    ),
+    "activations": {
+        **dict.fromkeys(("sigmoid", "silu", "softplus", "gelu"), Row("activations", (_PROGRAM,))),
+        "relu": Row("activations"),
+        **dict.fromkeys(("softmax", "log_softmax"), Row("activations", ("lines",))),
+    },
     "arithmetic": {
         **dict.fromkeys(("add", "subtract", "multiply", "divide", "negative", "abs"), Row(_UFUNC, _TINY)),
         "pow": Row("elementwise.arithmetic", (_PROGRAM,)),
@@ -130,11 +133,14 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     "linalg": {
         **dict.fromkeys(("svdvals", "qr", "eigh", "eigvalsh", "cholesky", "solve", "inv", "det"), _LINALG),
         "svd": _LINALG._replace(numpy="linalg.drivers"),
-        **dict.fromkeys(("eig", "eigvals", "qr_complete", "svd_full"), Row("linalg.numpy")),
-        **dict.fromkeys(("hessenberg", "ldl", "qr_pivoted", "schur"), Row("linalg.factors")),
-        **dict.fromkeys(("lu_complete", "lu_factor"), Row("linalg.elimination")),
-        "slogdet": Row("linalg.numpy"),
-        "solve_banded": Row("linalg.banded"),
+        **dict.fromkeys(("eig", "eigvals", "qr_complete", "slogdet"), Row("linalg.numpy", _FACTORIZATION)),
+        **dict.fromkeys(("hessenberg", "ldl", "qr_pivoted", "schur"), Row("linalg.factors", _FACTORIZATION)),
+        **dict.fromkeys(("lu_complete", "lu_factor"), Row("linalg.elimination", _FACTORIZATION)),
+        "svd_full": Row("linalg.numpy"),
+        "eigh_range": Row("linalg.factors", _FACTORIZATION),
+        "solve_banded": Row("linalg.structured", _FACTORIZATION),
+        "solve_toeplitz": Row("linalg.structured", _FACTORIZATION),
+        **dict.fromkeys(("cholesky_status", "inv_status", "solve_status"), Row("linalg.status")),
         "triangular_solve": Row("linalg.triangular", ("linalg.triangular_simd",)),
     },
     "normalization": dict.fromkeys(("layer_norm", "rms_norm"), Row("normalization")),
@@ -143,7 +149,7 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     "random": dict.fromkeys(("uniform", "integers", "normal"), Row("random")),
     "reduction": dict.fromkeys(elementwise.REDUCTIONS, Row("reduction.numpy", ("reduction.native",))),
     "rounding": dict.fromkeys(("floor", "ceil", "trunc", "round"), Row("elementwise.rounding", (_PROGRAM,))),
-    "scan": dict.fromkeys(("cumsum", "cumprod"), Row("scan")),
+    "scan": dict.fromkeys(("cumsum", "cumprod"), Row("scan", ("lines",))),
     "selection": {
         **dict.fromkeys(("where", "clip"), Row("elementwise.selection", (_PROGRAM,))),
         **dict.fromkeys(("maximum", "minimum"), Row(_UFUNC, _TINY)),
@@ -152,7 +158,7 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     "sort": dict.fromkeys(("sort", "argsort", "searchsorted_left", "searchsorted_right", "unique"), Row("sort")),
     "statistics": {
         **dict.fromkeys(("mean", "var", "std", "norm"), Row("statistics.numpy", ("statistics.native",))),
-        **dict.fromkeys(("argmax", "argmin"), Row("statistics.numpy")),
+        **dict.fromkeys(("argmax", "argmin"), Row("statistics.numpy", ("lines",))),
     },
     "views": {
         **dict.fromkeys(

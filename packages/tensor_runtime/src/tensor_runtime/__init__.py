@@ -26,8 +26,9 @@ from tensor_runtime.backends.registry import (
     register_rule,
 )
 from tensor_runtime.dispatch import lowering as _lowering  # says how rules become kernels
-from tensor_runtime.dispatch.conversion import cast, convert
+from tensor_runtime.dispatch.conversion import cast, convert, typed
 from tensor_runtime.dispatch.infer import infer
+from tensor_runtime.explain import explain
 from tensor_runtime.fusion.fuse import fuse
 from tensor_runtime.io.npy import load, save
 from tensor_runtime.operations import einsum
@@ -55,7 +56,7 @@ from tensor_runtime.ops.comparison import equal, greater, greater_equal, less, l
 from tensor_runtime.ops.complex_parts import complex, imag, real
 from tensor_runtime.ops.contraction import dot_general, matmul, tensordot
 from tensor_runtime.ops.convolution import conv
-from tensor_runtime.ops.creation import arange, asarray, from_flat, full, linspace, ones, tensor, to_numpy, zeros
+from tensor_runtime.ops.creation import asarray, from_flat, full, ones, tensor, to_numpy, zeros
 from tensor_runtime.ops.creation_like import empty, empty_like, full_like, ones_like, zeros_like
 from tensor_runtime.ops.diagonals import embed_diagonal, extract_diagonal, eye, trace, tril, triu
 from tensor_runtime.ops.division import floor_divide, fmod, remainder, trunc_divide
@@ -96,6 +97,7 @@ from tensor_runtime.ops.padding import pad
 from tensor_runtime.ops.pooling import max_pool, mean_pool
 from tensor_runtime.ops.products import dot, kron, outer, vecdot
 from tensor_runtime.ops.random import fold_in, integers, normal, uniform
+from tensor_runtime.ops.ranges import arange, linspace
 from tensor_runtime.ops.reduction import all, any, max, min, prod, sum
 from tensor_runtime.ops.rounding import ceil, floor, isfinite, isinf, isnan, round, trunc
 from tensor_runtime.ops.scan import cumprod, cumsum, fold, scan
@@ -244,6 +246,7 @@ __all__ = [
     "exp2",
     "expand_dims",
     "expm1",
+    "explain",
     "extract_diagonal",
     "eye",
     "families",
@@ -375,6 +378,7 @@ __all__ = [
     "triu",
     "trunc",
     "trunc_divide",
+    "typed",
     "uniform",
     "unique",
     "unique_all",

@@ -4,9 +4,7 @@
  */
 #include "elementwise/elementwise.h"
 #include "core/simd/nan_rules.h"
-
-#include <math.h>
-#include <string.h>
+#include "elementwise/simd/exponential_types.h"
 
 #define NAME(f) SIMD_JOIN(f, SUFFIX)
 
@@ -192,6 +190,9 @@ const ElementwiseKernels SIMD_NAME(elementwise_kernels) = {
         [LOGICAL_NOT] = {[BOOL] = invert_truth},
         [INVERT] = {[I32] = invert_i32, [I64] = invert_i64, [BOOL] = invert_truth},
         [SQRT] = {sqrt_f32, sqrt_f64},
+        [LOGISTIC] = {logistic_loop_f32, logistic_loop_f64},
+        [SILU] = {silu_f32, silu_f64},
+        [GELU_TANH] = {gelu_tanh_f32, gelu_tanh_f64},
         [FLOOR] = {floor_f32, floor_f64},
         [CEIL] = {ceil_f32, ceil_f64},
         [TRUNC] = {trunc_f32, trunc_f64},

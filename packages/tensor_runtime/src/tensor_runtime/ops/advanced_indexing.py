@@ -25,9 +25,10 @@ from tensor_runtime.dispatch.index_checked import out_of_range
 from tensor_runtime.dispatch.out import write
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.arithmetic import add
-from tensor_runtime.ops.creation import arange, asarray, tensor
+from tensor_runtime.ops.creation import asarray, tensor
 from tensor_runtime.ops.gather_scatter import gather, nonzero, put_along_axis, take
 from tensor_runtime.ops.joining import stack
+from tensor_runtime.ops.ranges import arange
 from tensor_runtime.ops.selection import where
 from tensor_runtime.ops.views import broadcast_to, move_axes, reshape, reshape_view
 from tensor_runtime.placement import stands_for

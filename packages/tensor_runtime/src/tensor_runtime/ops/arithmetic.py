@@ -17,6 +17,14 @@ from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import PYTHON_NUMBERS, ElementwiseSpec
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Result
+from tensor_runtime.static_types.results import (
+    boolean_dtype,
+    common_dtype,
+    component_dtype,
+    inexact_dtype,
+    quotient_dtype,
+    same_dtype_out,
+)
 from tensor_runtime.tensors.tensor import Number, Tensor, unwrap
 
 
@@ -44,6 +52,7 @@ SIGNBIT: Final = ElementwiseSpec("signbit", accepts=REAL | {Bool}, result_dtype=
 CONJ: Final = ElementwiseSpec("conj", accepts=NUMERIC)
 
 
+@common_dtype
 def add(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Sum of two operands, element by element; of Bool, the logical or.
 
@@ -70,6 +79,7 @@ def add(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     return execute_binary(ADD, a, b, out)
 
 
+@common_dtype
 def subtract(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Difference of two operands, element by element; Bool has none. Errors as for :func:`add`.
 
@@ -80,6 +90,7 @@ def subtract(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tens
     return execute_binary(SUBTRACT, a, b, out)
 
 
+@common_dtype
 def multiply(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Product of two operands, element by element; of Bool, the logical and. Errors as for :func:`add`.
 
@@ -90,6 +101,7 @@ def multiply(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tens
     return execute_binary(MULTIPLY, a, b, out)
 
 
+@quotient_dtype
 def divide(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """True quotient, element by element; integers and Bool give F64. Errors as for :func:`add`.
 
@@ -102,6 +114,7 @@ def divide(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor
     return execute_binary(DIVIDE, a, b, out)
 
 
+@common_dtype
 def pow(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Power, element by element; also ``a ** b``. Bool has none; integers wrap.
 
@@ -125,6 +138,7 @@ def pow(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     return execute_binary(POW, a, b, out)
 
 
+@same_dtype_out
 def square(a: Tensor, /, out: Out = None) -> Tensor:
     """``a * a``, element by element; integers wrap. Not for Bool.
 
@@ -138,6 +152,7 @@ def square(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_binary(MULTIPLY, a, a, out)
 
 
+@inexact_dtype
 def reciprocal(a: Tensor, /, out: Out = None) -> Tensor:
     """``1 / a``, element by element: an infinity of 0, with its sign. Integers and Bool give F64.
 
@@ -150,6 +165,7 @@ def reciprocal(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_binary(DIVIDE, 1, a, out)
 
 
+@same_dtype_out
 def negative(a: Tensor, /, out: Out = None) -> Tensor:
     """Minus the operand; the smallest integer stays as it is. Not for Bool.
 
@@ -160,6 +176,7 @@ def negative(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(NEGATIVE, a, out)
 
 
+@same_dtype_out
 def positive(a: Tensor, /, out: Out = None) -> Tensor:
     """A compact copy of the operand. Not for Bool.
 
@@ -170,6 +187,7 @@ def positive(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(POSITIVE, a, out)
 
 
+@same_dtype_out
 def sign(a: Tensor, /, out: Out = None) -> Tensor:
     """-1, 0 or 1; of a complex z, z / |z|, and 0 of 0. Not for Bool.
 
@@ -183,6 +201,7 @@ def sign(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(SIGN, a, out)
 
 
+@component_dtype
 def abs(a: Tensor, /, out: Out = None) -> Tensor:
     """Magnitude; of a complex operand, the real type of its components. Not for Bool.
 
@@ -193,6 +212,7 @@ def abs(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(ABS, a, out)
 
 
+@same_dtype_out
 def conj(a: Tensor, /, out: Out = None) -> Tensor:
     """Complex conjugate; a real operand is copied. Not for Bool.
 
@@ -203,6 +223,7 @@ def conj(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(CONJ, a, out)
 
 
+@quotient_dtype
 def copysign(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Magnitude of ``a`` with the sign of ``b``, of zeros and NaN too. Integers and Bool give F64; not for complex.
 
@@ -213,6 +234,7 @@ def copysign(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tens
     return execute_binary(COPYSIGN, a, b, out)
 
 
+@quotient_dtype
 def nextafter(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """The number of the dtype that follows ``a`` in the direction of ``b``; ``b`` itself where they are equal.
 
@@ -224,6 +246,7 @@ def nextafter(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Ten
     return execute_binary(NEXTAFTER, a, b, out)
 
 
+@boolean_dtype
 def signbit(a: Tensor, /, out: Out = None) -> Tensor:
     """Whether the sign is minus, of -0.0 and of NaN too; as Bool. Not for complex numbers.
 

@@ -13,9 +13,11 @@ from tensor_runtime.dispatch.arguments import as_axes, choice, flag, whole
 from tensor_runtime.dispatch.dtype_rules import Axes
 from tensor_runtime.ops.joining import reverse
 from tensor_runtime.ops.views import broadcast_to, reshape_view, transpose_view
+from tensor_runtime.static_types.results import same_dtype
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 
+@same_dtype
 def swapaxes(x: Tensor, axis1: int, axis2: int, /) -> Tensor:
     """View with two axes in each other's place.
 
@@ -32,6 +34,7 @@ def swapaxes(x: Tensor, axis1: int, axis2: int, /) -> Tensor:
     return transpose_view(x, tuple(order))
 
 
+@same_dtype
 def flip(x: Tensor, /, axis: Axes = None) -> Tensor:
     """View that runs backwards along the axes named, all of them for None; another name for ``reverse``.
 

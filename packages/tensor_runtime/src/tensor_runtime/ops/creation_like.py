@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from tensor_core.dtypes import F64, as_dtype
+from tensor_core.dtypes import F64, DTypeLike, as_dtype
 from tensor_core.errors import UnsupportedOperationError
 from tensor_core.shapes import as_shape
 from tensor_runtime.backends.bindings import Binding, BindingTable
@@ -16,6 +15,7 @@ from tensor_runtime.dispatch.conversion import as_dtype_or
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.ops.creation import full, zeros
 from tensor_runtime.placement import CPU, Placement, as_placement
+from tensor_runtime.static_types.creation import typed_full_like, typed_zeros, typed_zeros_like
 from tensor_runtime.tensors.tensor import Number, Tensor, unwrap, wrap
 
 state("empty")
@@ -28,7 +28,8 @@ def _bind_empty(form: Form) -> Binding:
 _EMPTY = BindingTable(_bind_empty)
 
 
-def empty(shape: Sequence[int] | int, /, *, dtype: Any = F64, placement: Placement | str = CPU) -> Tensor:
+@typed_zeros
+def empty(shape: Sequence[int] | int, /, *, dtype: DTypeLike = F64, placement: Placement | str = CPU) -> Tensor:
     """Tensor whose elements are whatever the memory held; write them all before you read one.
 
     On a backend that makes none, a tensor of zeros.
@@ -44,7 +45,8 @@ def empty(shape: Sequence[int] | int, /, *, dtype: Any = F64, placement: Placeme
     return wrap(form, call_translated("empty", form, kernel))
 
 
-def empty_like(x: Tensor, /, *, dtype: Any = None, placement: Placement | str | None = None) -> Tensor:
+@typed_zeros_like
+def empty_like(x: Tensor, /, *, dtype: DTypeLike | None = None, placement: Placement | str | None = None) -> Tensor:
     """:func:`empty` in the shape, dtype and place of ``x``, unless others are named; compact.
 
     >>> empty_like(zeros((2, 3))).shape
@@ -54,7 +56,8 @@ def empty_like(x: Tensor, /, *, dtype: Any = None, placement: Placement | str | 
     return empty(form.shape, dtype=as_dtype_or(dtype, form.dtype), placement=place)
 
 
-def zeros_like(x: Tensor, /, *, dtype: Any = None, placement: Placement | str | None = None) -> Tensor:
+@typed_zeros_like
+def zeros_like(x: Tensor, /, *, dtype: DTypeLike | None = None, placement: Placement | str | None = None) -> Tensor:
     """Zeros in the shape, dtype and place of ``x``, unless others are named; compact.
 
     >>> zeros_like(tensor([1, 2]))
@@ -65,7 +68,8 @@ def zeros_like(x: Tensor, /, *, dtype: Any = None, placement: Placement | str | 
     return full(form.shape, False, dtype=as_dtype_or(dtype, form.dtype), placement=place)
 
 
-def ones_like(x: Tensor, /, *, dtype: Any = None, placement: Placement | str | None = None) -> Tensor:
+@typed_zeros_like
+def ones_like(x: Tensor, /, *, dtype: DTypeLike | None = None, placement: Placement | str | None = None) -> Tensor:
     """Ones in the shape, dtype and place of ``x``, unless others are named; compact.
 
     >>> ones_like(tensor([1.5, 2.5]))
@@ -76,7 +80,10 @@ def ones_like(x: Tensor, /, *, dtype: Any = None, placement: Placement | str | N
     return full(form.shape, True, dtype=as_dtype_or(dtype, form.dtype), placement=place)
 
 
-def full_like(x: Tensor, value: Number, /, *, dtype: Any = None, placement: Placement | str | None = None) -> Tensor:
+@typed_full_like
+def full_like(
+    x: Tensor, value: Number, /, *, dtype: DTypeLike | None = None, placement: Placement | str | None = None
+) -> Tensor:
     """One value in the shape, dtype and place of ``x``, unless others are named; compact.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from tensor_core.dtypes import F64
+from tensor_core.dtypes import F64, DTypeLike
 from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_core.shapes import as_shape, normalize_axes
 from tensor_runtime.dispatch.arguments import whole, wholes
@@ -18,6 +18,8 @@ from tensor_runtime.ops.joining import concatenate
 from tensor_runtime.ops.reduction import sum as sum_over
 from tensor_runtime.ops.views import diagonal_view
 from tensor_runtime.placement import CPU, Placement
+from tensor_runtime.static_types.creation import typed_eye
+from tensor_runtime.static_types.results import accumulator_dtype, same_dtype
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 Pair = tuple[int, int]
@@ -50,8 +52,9 @@ TRIL: Final = OpSpec("tril", result_shape=_triangular, takes_params=True)
 TRIU: Final = OpSpec("triu", result_shape=_triangular, takes_params=True)
 
 
+@typed_eye
 def eye(
-    rows: int, columns: int | None = None, /, k: int = 0, *, dtype: Any = F64, placement: Placement | str = CPU
+    rows: int, columns: int | None = None, /, k: int = 0, *, dtype: DTypeLike = F64, placement: Placement | str = CPU
 ) -> Tensor:
     """Matrix with ones on a diagonal.
 
@@ -85,6 +88,7 @@ def eye(
     return concatenate(parts, axis)
 
 
+@same_dtype
 def extract_diagonal(x: Tensor, /, offset: int = 0, axes: Sequence[int] = (0, 1)) -> Tensor:
     """View of the elements (i, i + offset) on two axes; the diagonal comes last.
 
@@ -118,6 +122,7 @@ def extract_diagonal(x: Tensor, /, offset: int = 0, axes: Sequence[int] = (0, 1)
     return diagonal_view(x[tuple(index)], first, second)
 
 
+@same_dtype
 def embed_diagonal(x: Tensor, /, offset: int = 0, axes: Sequence[int] = (0, 1)) -> Tensor:
     """Zeros with the last axis of ``x`` on a diagonal of two new axes; what :func:`extract_diagonal` takes out again.
 
@@ -144,6 +149,7 @@ def embed_diagonal(x: Tensor, /, offset: int = 0, axes: Sequence[int] = (0, 1)) 
     return execute_with_params(EMBED_DIAGONAL, x, (whole(name, "offset", offset), _pair(name, axes)))
 
 
+@accumulator_dtype
 def trace(x: Tensor, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """Sum along a diagonal: :func:`extract_diagonal`, then ``sum``. Integers and Bool accumulate in I64.
 
@@ -165,6 +171,7 @@ def trace(x: Tensor, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tens
     return sum_over(extract_diagonal(x, offset, (axis1, axis2)), axis=-1)
 
 
+@same_dtype
 def tril(x: Tensor, /, k: int = 0, *, axes: Sequence[int] = (-2, -1)) -> Tensor:
     """Elements on and below a diagonal, zeros (False) above it.
 
@@ -190,6 +197,7 @@ def tril(x: Tensor, /, k: int = 0, *, axes: Sequence[int] = (-2, -1)) -> Tensor:
     return execute_with_params(TRIL, x, (whole("tril", "k", k), _pair("tril", axes)))
 
 
+@same_dtype
 def triu(x: Tensor, /, k: int = 0, *, axes: Sequence[int] = (-2, -1)) -> Tensor:
     """Elements on and above a diagonal, zeros (False) below it. Arguments and errors as for :func:`tril`.
 

@@ -15,6 +15,7 @@ from tensor_runtime.dispatch.call import execute_binary, execute_unary
 from tensor_runtime.dispatch.dtype_rules import inexact
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import ElementwiseSpec
+from tensor_runtime.static_types.results import inexact_dtype, quotient_dtype
 from tensor_runtime.tensors.tensor import Number, Tensor
 
 EXP: Final = ElementwiseSpec("exp", result_dtype=inexact)
@@ -32,6 +33,7 @@ ERF: Final = ElementwiseSpec("erf", accepts=REAL | {Bool}, result_dtype=inexact)
 ERFC: Final = ElementwiseSpec("erfc", accepts=REAL | {Bool}, result_dtype=inexact)
 
 
+@inexact_dtype
 def exp(a: Tensor, /, out: Out = None) -> Tensor:
     """Exponential; integers and Bool give F64. Within 4 rounding units of the exact value.
 
@@ -42,6 +44,7 @@ def exp(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(EXP, a, out)
 
 
+@inexact_dtype
 def exp2(a: Tensor, /, out: Out = None) -> Tensor:
     """2 to the power ``a``; integers and Bool give F64.
 
@@ -52,6 +55,7 @@ def exp2(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(EXP2, a, out)
 
 
+@inexact_dtype
 def expm1(a: Tensor, /, out: Out = None) -> Tensor:
     """exp(a) - 1, accurate near 0, where the difference would lose its digits; of complex numbers too.
 
@@ -64,6 +68,7 @@ def expm1(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(EXPM1, a, out)
 
 
+@inexact_dtype
 def log(a: Tensor, /, out: Out = None) -> Tensor:
     """Natural logarithm: minus infinity of 0, NaN below. The complex one has its cut along the negative real axis.
 
@@ -74,6 +79,7 @@ def log(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(LOG, a, out)
 
 
+@inexact_dtype
 def log1p(a: Tensor, /, out: Out = None) -> Tensor:
     """log(1 + a), accurate near 0, of complex numbers too; minus infinity of -1, NaN below.
 
@@ -89,6 +95,7 @@ def log1p(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(LOG1P, a, out)
 
 
+@inexact_dtype
 def log2(a: Tensor, /, out: Out = None) -> Tensor:
     """Logarithm to base 2: minus infinity of 0, NaN below; of complex numbers as :func:`log`.
 
@@ -99,6 +106,7 @@ def log2(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(LOG2, a, out)
 
 
+@inexact_dtype
 def log10(a: Tensor, /, out: Out = None) -> Tensor:
     """Logarithm to base 10: minus infinity of 0, NaN below; of complex numbers as :func:`log`.
 
@@ -109,6 +117,7 @@ def log10(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(LOG10, a, out)
 
 
+@quotient_dtype
 def logaddexp(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """log(exp(a) + exp(b)), which neither overflows nor underflows on the way. Real operands and Bool.
 
@@ -122,6 +131,7 @@ def logaddexp(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Ten
     return execute_binary(LOGADDEXP, a, b, out)
 
 
+@inexact_dtype
 def cbrt(a: Tensor, /, out: Out = None) -> Tensor:
     """Real cube root, of negative numbers too. Real operands and Bool.
 
@@ -132,6 +142,7 @@ def cbrt(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(CBRT, a, out)
 
 
+@inexact_dtype
 def sqrt(a: Tensor, /, out: Out = None) -> Tensor:
     """Square root, correctly rounded for real operands; NaN below zero. Integers and Bool give F64.
 
@@ -144,6 +155,7 @@ def sqrt(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(SQRT, a, out)
 
 
+@inexact_dtype
 def rsqrt(a: Tensor, /, out: Out = None) -> Tensor:
     """One over the square root: an infinity of 0, with its sign; NaN below, NaN of complex 0.
 
@@ -154,6 +166,7 @@ def rsqrt(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(RSQRT, a, out)
 
 
+@inexact_dtype
 def erf(a: Tensor, /, out: Out = None) -> Tensor:
     """Error function, 2/√π times the integral of exp(-t²) from 0 to a. Real operands and Bool.
 
@@ -164,6 +177,7 @@ def erf(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(ERF, a, out)
 
 
+@inexact_dtype
 def erfc(a: Tensor, /, out: Out = None) -> Tensor:
     """1 - erf(a), accurate where that is small. Real operands and Bool.
 

@@ -20,6 +20,8 @@ from tensor_runtime.form import Form, Shape
 from tensor_runtime.ops import advanced_indexing
 from tensor_runtime.ops.creation import full
 from tensor_runtime.ops.views import broadcast_to
+from tensor_runtime.static_types.combined import mutable_dtype
+from tensor_runtime.static_types.results import same_dtype
 from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensorViewMut
 
 _ASSIGNMENT: Final = "view[...] = x"
@@ -44,6 +46,7 @@ def _sliced(form: Form, pattern: Pattern) -> tuple[Shape, Shape]:
 SLICE_VIEW: Final = ViewSpec("slice_view", _sliced)
 
 
+@same_dtype
 def getitem(x: Tensor, index: Any, /) -> Tensor:
     """What ``x[index]`` names, as in NumPy: a view, or, where a mask or a tensor, array or list picks elements, a copy.
 
@@ -159,6 +162,7 @@ def _position(item: Any, axis: int, shape: Shape) -> int:
     return position % extent
 
 
+@mutable_dtype
 def mutable_view(x: Tensor, /) -> TypedTensorViewMut[Any]:
     """View of the same elements that may be written: ``mutable_view(x)[0, :] = 1``.
 

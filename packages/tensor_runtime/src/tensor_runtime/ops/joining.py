@@ -16,6 +16,8 @@ from tensor_runtime.dispatch.call import execute_several, execute_with_params
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.views import reshape, reverse_view
+from tensor_runtime.static_types.combined import joined_dtype, parts_dtype
+from tensor_runtime.static_types.results import same_dtype
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 Repeats = tuple[int, int]  # (axis, extent of the result along it)
@@ -89,6 +91,7 @@ TILE: Final = OpSpec("tile", result_shape=_tiled, takes_params=True)
 ROLL: Final = OpSpec("roll", result_shape=_rolled, takes_params=True)
 
 
+@joined_dtype
 def concatenate(tensors: Iterable[Tensor], /, axis: int | None = 0) -> Tensor:
     """Tensors one after the other along an axis that they have.
 
@@ -115,6 +118,7 @@ def concatenate(tensors: Iterable[Tensor], /, axis: int | None = 0) -> Tensor:
     return execute_several(CONCATENATE, operands, whole("concatenate", "axis", axis))
 
 
+@joined_dtype
 def stack(tensors: Iterable[Tensor], /, axis: int = 0) -> Tensor:
     """Tensors of one shape side by side along a new axis.
 
@@ -142,6 +146,7 @@ def stack(tensors: Iterable[Tensor], /, axis: int = 0) -> Tensor:
 _MOST_EMPTY_PARTS: Final = 1 << 16  # of an axis of extent 0, which every number divides
 
 
+@parts_dtype
 def split(x: Tensor, sections: int | Sequence[int], /, axis: int = 0) -> tuple[Tensor, ...]:
     """Views of consecutive parts along an axis.
 
@@ -188,6 +193,7 @@ def split(x: Tensor, sections: int | Sequence[int], /, axis: int = 0) -> tuple[T
     return tuple(x[(*before, slice(first, end))] for first, end in pairwise(cuts))
 
 
+@same_dtype
 def repeat(x: Tensor, repeats: int | Sequence[int], /, axis: int | None = None) -> Tensor:
     """Each element several times in a row along an axis.
 
@@ -230,6 +236,7 @@ def repeat(x: Tensor, repeats: int | Sequence[int], /, axis: int | None = None) 
     return execute_several(REPEAT, (x,), (place, total), numbers)
 
 
+@same_dtype
 def tile(x: Tensor, repetitions: int | Sequence[int], /) -> Tensor:
     """The whole tensor side by side, so often along each axis.
 
@@ -249,6 +256,7 @@ def tile(x: Tensor, repetitions: int | Sequence[int], /) -> Tensor:
     return execute_with_params(TILE, x, wholes("tile", "repetitions", repetitions))
 
 
+@same_dtype
 def roll(x: Tensor, shift: int | Sequence[int], /, axis: int | Sequence[int] | None = None) -> Tensor:
     """Elements moved along axes; what leaves at one end comes in at the other.
 
@@ -291,6 +299,7 @@ def roll(x: Tensor, shift: int | Sequence[int], /, axis: int | Sequence[int] | N
     return execute_several(ROLL, (x,), axes, shifts)
 
 
+@same_dtype
 def reverse(x: Tensor, /, axis: int | Sequence[int] | None = None) -> Tensor:
     """View that runs backwards along axes; None is all of them. NumPy calls it ``flip``.
 

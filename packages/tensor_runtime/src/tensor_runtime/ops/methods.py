@@ -18,7 +18,7 @@ from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.dispatch.call import execute_binary, execute_mixed
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.errors import ForeignOperandError
-from tensor_runtime.ops import arithmetic, comparison, contraction, division, logic, reduction
+from tensor_runtime.ops import arithmetic, comparison, contraction, division, logic, native_calls, reduction
 from tensor_runtime.ops.creation import buffer_of, to_numpy
 from tensor_runtime.ops.indexing import getitem, iterate, mutable_view, setitem
 from tensor_runtime.ops.numpy_names import array_function, array_ufunc, attributes, masked_data
@@ -307,4 +307,23 @@ for _name, _method in METHODS.items():
     if isinstance(_method, FunctionType) and _method.__name__ == "infix":  # what Python's own errors call it
         _method.__name__, _method.__qualname__ = _name, f"Tensor.{_name}"
     setattr(Tensor, _name, _method)
+
+
+_NATIVE: Final = (
+    *("T", "reshape", "item", "to_numpy"),
+    *("__getitem__", "__bool__", "__int__", "__float__", "__complex__"),
+)
+
+
+def _put(name: str, call: Any) -> None:
+    """Put a method into the class, as it is or as a property."""
+    method = METHODS[name]
+    if isinstance(method, property) and call is not method.fget:
+        method = property(call, doc=method.__doc__)
+    setattr(Tensor, name, method if isinstance(method, property) else call)
+
+
+for _name in _NATIVE:
+    _method = METHODS[_name].fget if _name == "T" else METHODS[_name]
+    native_calls.place("reversed_axes" if _name == "T" else _name.strip("_"), _method, partial(_put, _name))
 TypedTensorViewMut.__setitem__ = setitem  # type: ignore[method-assign]

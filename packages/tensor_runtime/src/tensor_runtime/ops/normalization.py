@@ -18,6 +18,7 @@ from tensor_runtime.dispatch.out import Out, written
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.arithmetic import add, multiply
+from tensor_runtime.static_types.results import inexact_dtype
 from tensor_runtime.tensors.tensor import Number, Tensor
 
 
@@ -33,6 +34,7 @@ LAYER_NORM: Final = OpSpec(
 RMS_NORM: Final = OpSpec("rms_norm", accepts=_INPUTS, result_dtype=inexact, result_shape=_same_shape, takes_params=True)
 
 
+@inexact_dtype
 def layer_norm(
     a: Tensor,
     /,
@@ -72,6 +74,7 @@ def layer_norm(
     return _scaled(execute_with_params(LAYER_NORM, a, _params("layer_norm", axis, eps)), weight, bias, out, a)
 
 
+@inexact_dtype
 def rms_norm(
     a: Tensor, /, axis: Axes = -1, *, weight: Tensor | Number | None = None, eps: float = 1e-6, out: Out = None
 ) -> Tensor:

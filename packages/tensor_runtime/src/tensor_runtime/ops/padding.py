@@ -12,6 +12,7 @@ from tensor_runtime.dispatch.call import execute_several, execute_with_params
 from tensor_runtime.dispatch.conversion import as_number
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Shape
+from tensor_runtime.static_types.results import same_dtype
 from tensor_runtime.tensors.tensor import Number, Tensor, unwrap
 
 Ints = tuple[int, ...]
@@ -67,6 +68,7 @@ PAD: Final = OpSpec("pad", result_shape=padded_shape, takes_params=True)
 PAD_EDGE: Final = OpSpec("pad", result_shape=_edged_shape, takes_params=True, kernel="pad_edge")
 
 
+@same_dtype
 def pad(x: Tensor, pad_width: int | Sequence[Any], /, mode: str = "constant", *, constant_values: Number = 0) -> Tensor:
     """Tensor with elements before and after its own along each axis, as NumPy's ``pad`` in two of its modes.
 

@@ -16,6 +16,7 @@ from tensor_runtime.form import Shape
 from tensor_runtime.ops.arithmetic import conj
 from tensor_runtime.ops.contraction import ContractionSpec, Signature
 from tensor_runtime.ops.views import broadcast_to, move_axes, reshape, reshape_view
+from tensor_runtime.static_types.combined import product_dtype
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 
@@ -53,6 +54,7 @@ OUTER: Final = ContractionSpec("outer", _outer_labels)
 KRON: Final = ContractionSpec("kron", _kron_labels)
 
 
+@product_dtype
 def dot(a: Tensor, b: Tensor, /) -> Tensor:
     """Sum of products over the last axis of ``a`` and the last but one of ``b``, as in NumPy.
 
@@ -76,6 +78,7 @@ def dot(a: Tensor, b: Tensor, /) -> Tensor:
     return execute_binary(DOT, a, b)
 
 
+@product_dtype
 def outer(a: Tensor, b: Tensor, /) -> Tensor:
     """Every element of ``a`` times every element of ``b``.
 
@@ -95,6 +98,7 @@ def outer(a: Tensor, b: Tensor, /) -> Tensor:
     return execute_binary(OUTER, _line(a), _line(b))
 
 
+@product_dtype
 def kron(a: Tensor, b: Tensor, /) -> Tensor:
     """Kronecker product: ``a`` with each element replaced by that element times ``b``.
 
@@ -119,6 +123,7 @@ def kron(a: Tensor, b: Tensor, /) -> Tensor:
     return reshape_view(product, tuple(m * n for m, n in zip(of_a, of_b, strict=True)))
 
 
+@product_dtype
 def vecdot(a: Tensor, b: Tensor, /, axis: int = -1) -> Tensor:
     """Sum of products along one axis, of which ``a`` is conjugated; the other axes broadcast, as in NumPy.
 

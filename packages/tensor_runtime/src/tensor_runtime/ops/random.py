@@ -42,7 +42,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from tensor_core.dtypes import DTYPES, F64, FLOATING, I32, I64, INTEGER, DType, as_dtype
+from tensor_core.dtypes import DTYPES, F64, FLOATING, I32, I64, INTEGER, DType, DTypeLike, as_dtype
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError
 from tensor_core.shapes import as_shape
 from tensor_runtime.backends.bindings import Binding, BindingTable
@@ -53,6 +53,7 @@ from tensor_runtime.dispatch.spec import plain_operand
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.ops.philox import philox
 from tensor_runtime.placement import CPU, Placement, as_placement
+from tensor_runtime.static_types.creation import typed_integers, typed_uniform
 from tensor_runtime.tensors.tensor import Tensor, wrap
 
 
@@ -73,13 +74,14 @@ _RANGES: Final[dict[DType, tuple[int, int]]] = {
 }
 
 
+@typed_uniform
 def uniform(
     shape: Sequence[int] | int,
     /,
     *,
     seed: int,
     stream: int = 0,
-    dtype: Any = F64,
+    dtype: DTypeLike = F64,
     placement: Placement | str = CPU,
 ) -> Tensor:
     """Tensor of independent numbers, uniform on the open interval (0, 1); both parts of a complex number are.
@@ -109,6 +111,7 @@ def uniform(
     return wrap(form, call_translated("uniform", form, kernel, seed, stream))
 
 
+@typed_integers
 def integers(
     shape: Sequence[int] | int,
     low: int,
@@ -117,7 +120,7 @@ def integers(
     *,
     seed: int,
     stream: int = 0,
-    dtype: Any = I64,
+    dtype: DTypeLike = I64,
     placement: Placement | str = CPU,
 ) -> Tensor:
     """Tensor of independent integers, uniform on low, low + 1, ..., high - 1.
@@ -163,13 +166,14 @@ def integers(
     return wrap(form, call_translated("integers", form, kernel, seed, stream, low, high - low))
 
 
+@typed_uniform
 def normal(
     shape: Sequence[int] | int,
     /,
     *,
     seed: int,
     stream: int = 0,
-    dtype: Any = F64,
+    dtype: DTypeLike = F64,
     placement: Placement | str = CPU,
 ) -> Tensor:
     """Tensor of independent numbers from the normal distribution with mean 0 and variance 1.

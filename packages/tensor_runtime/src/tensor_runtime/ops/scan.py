@@ -23,6 +23,7 @@ from tensor_runtime.form import Shape
 from tensor_runtime.ops.creation import full, zeros
 from tensor_runtime.ops.indexing import mutable_view
 from tensor_runtime.ops.views import copy
+from tensor_runtime.static_types.results import accumulator_dtype
 from tensor_runtime.tensors.tensor import Number, Tensor, unwrap, wrap
 
 Step = Callable[[Tensor, Tensor], Tensor]
@@ -54,6 +55,7 @@ def one_axis(operation: str, rank: int, axis: int | None, /) -> int:
     return 0
 
 
+@accumulator_dtype
 def cumsum(a: Tensor, /, axis: int | None = None, *, out: Out = None) -> Tensor:
     """Sums of the elements up to each one along an axis. Integers and Bool accumulate in I64, which wraps.
 
@@ -77,6 +79,7 @@ def cumsum(a: Tensor, /, axis: int | None = None, *, out: Out = None) -> Tensor:
     return execute_with_params(CUMSUM, a, None if axis is None else whole("cumsum", "axis", axis), out)
 
 
+@accumulator_dtype
 def cumprod(a: Tensor, /, axis: int | None = None, *, out: Out = None) -> Tensor:
     """Products of the elements up to each one along an axis; dtypes, arguments and errors as for :func:`cumsum`.
 

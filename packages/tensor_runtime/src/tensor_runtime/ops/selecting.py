@@ -22,9 +22,11 @@ from tensor_runtime.ops.reduction import sum as sum_over
 from tensor_runtime.ops.selection import minimum
 from tensor_runtime.ops.sort import searchsorted, sort
 from tensor_runtime.ops.views import broadcast_to, reshape
+from tensor_runtime.static_types.results import index_dtype, same_dtype
 from tensor_runtime.tensors.tensor import Number, Tensor, unwrap
 
 
+@index_dtype
 def count_nonzero(x: Tensor, /, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """How many elements differ from 0, over axes, as I64; NaN does. Arguments and errors as for ``sum``.
 
@@ -70,6 +72,7 @@ def isin(x: Tensor | Number, elements: Tensor | Number, /, *, invert: bool = Fal
     return logical_not(found) if turned else found
 
 
+@same_dtype
 def diff(
     x: Tensor,
     /,
@@ -116,7 +119,7 @@ def diff(
     return found
 
 
-def _slices(x: Tensor, more: Any, axis: int) -> Tensor | None:
+def _slices(x: Tensor, more: Tensor | Number | None, axis: int) -> Tensor | None:
     """What is put beside a tensor: a number fills one slice."""
     if more is None:
         return None
@@ -126,6 +129,7 @@ def _slices(x: Tensor, more: Any, axis: int) -> Tensor | None:
     return more if more.rank else broadcast_to(more, (*x.shape[:axis], 1, *x.shape[axis + 1 :]))
 
 
+@same_dtype
 def delete(x: Tensor, where: Any, /, axis: int | None = None) -> Tensor:
     """``x`` without some indices along an axis; NumPy's function.
 

@@ -20,6 +20,7 @@ from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.reduction import reduced_nonempty
+from tensor_runtime.static_types.results import index_dtype, inexact_component_dtype, inexact_dtype
 from tensor_runtime.tensors.tensor import Tensor
 
 Spread = tuple[Axes, bool, float]  # (axis, keepdims, correction or order)
@@ -63,6 +64,7 @@ ARGMIN: Final = OpSpec(
 )
 
 
+@inexact_dtype
 def mean(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
     """Arithmetic mean over axes: the sum divided by the number of elements. NaN of nothing, without a warning.
 
@@ -87,6 +89,7 @@ def mean(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = 
     return execute_with_params(MEAN, a, (as_axes("mean", axis), flag("mean", "keepdims", keepdims)), out)
 
 
+@inexact_component_dtype
 def var(a: Tensor, /, axis: Axes = None, *, correction: float = 0, keepdims: bool = False, out: Out = None) -> Tensor:
     """Variance over axes: the mean of |a - mean(a)|², computed in two passes.
 
@@ -122,6 +125,7 @@ def var(a: Tensor, /, axis: Axes = None, *, correction: float = 0, keepdims: boo
     )
 
 
+@inexact_component_dtype
 def std(a: Tensor, /, axis: Axes = None, *, correction: float = 0, keepdims: bool = False, out: Out = None) -> Tensor:
     """Standard deviation over axes: the square root of :func:`var`, which see; one rounding more.
 
@@ -137,6 +141,7 @@ def std(a: Tensor, /, axis: Axes = None, *, correction: float = 0, keepdims: boo
     )
 
 
+@index_dtype
 def argmax(a: Tensor, /, axis: int | None = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
     """Index of the largest element along an axis; of several, the first. NaN counts as largest. Exact.
 
@@ -162,6 +167,7 @@ def argmax(a: Tensor, /, axis: int | None = None, *, keepdims: bool = False, out
     )
 
 
+@index_dtype
 def argmin(a: Tensor, /, axis: int | None = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
     """Index of the smallest element along an axis; of several, the first. NaN counts as smallest.
 
@@ -176,6 +182,7 @@ def argmin(a: Tensor, /, axis: int | None = None, *, keepdims: bool = False, out
     )
 
 
+@inexact_component_dtype
 def norm(a: Tensor, /, ord: float = 2, axis: Axes = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
     """Norm of the vector of elements along axes; with ``axis=None`` of all of them, whatever the rank.
 

@@ -11,9 +11,9 @@ narrowed for the type checker. Its one subclass, ``TypedTensorViewMut``, is a vi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from tensor_core.dtypes import DType, TensorScalar
+from tensor_core.dtypes import DType, DTypeLike
 from tensor_core.foreign import refuse_masked
 from tensor_core.layout import TensorLayout
 from tensor_runtime.backends.registry import registry
@@ -24,7 +24,8 @@ from tensor_runtime.tensors.buffer import BackendBuffer, HostBuffer
 if TYPE_CHECKING:
     import numpy as np
 
-T = TypeVar("T", bound=TensorScalar)
+    from tensor_core.dtypes import Bool
+
 Number = bool | int | float | complex
 
 
@@ -124,7 +125,7 @@ class Tensor:
         def __index__(self) -> int: ...
         def __format__(self, specification: str, /) -> str: ...
         def __round__(self, digits: int | None = None, /) -> Number: ...
-        def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]: ...
+        def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray[Any, Any]: ...
         def __array_ufunc__(self, ufunc: Any, method: str, /, *inputs: Any, **options: Any) -> Any: ...
         def __array_function__(self, function: Any, types: Any, arguments: tuple[Any, ...], options: Any, /) -> Any: ...
         def __dir__(self) -> list[str]: ...
@@ -161,27 +162,18 @@ class Tensor:
         def __rshift__(self, other: Tensor | int, /) -> Tensor: ...
         def __rrshift__(self, other: int, /) -> Tensor: ...
         def __matmul__(self, other: Tensor, /) -> Tensor: ...
-        def __eq__(self, other: Tensor | Number, /) -> Tensor: ...  # type: ignore[override]
-        def __ne__(self, other: Tensor | Number, /) -> Tensor: ...  # type: ignore[override]
-        def __lt__(self, other: Tensor | Number, /) -> Tensor: ...
-        def __le__(self, other: Tensor | Number, /) -> Tensor: ...
-        def __gt__(self, other: Tensor | Number, /) -> Tensor: ...
-        def __ge__(self, other: Tensor | Number, /) -> Tensor: ...
+        def __eq__(self, other: Tensor | Number, /) -> TypedTensor[Bool]: ...  # type: ignore[override]
+        def __ne__(self, other: Tensor | Number, /) -> TypedTensor[Bool]: ...  # type: ignore[override]
+        def __lt__(self, other: Tensor | Number, /) -> TypedTensor[Bool]: ...
+        def __le__(self, other: Tensor | Number, /) -> TypedTensor[Bool]: ...
+        def __gt__(self, other: Tensor | Number, /) -> TypedTensor[Bool]: ...
+        def __ge__(self, other: Tensor | Number, /) -> TypedTensor[Bool]: ...
 
 
 if TYPE_CHECKING:
-
-    class TypedTensor(Tensor, Generic[T]):
-        """A tensor whose dtype the type checker knows."""
-
-    class TypedTensorView(Tensor, Generic[T]):
-        """A view whose dtype the type checker knows."""
-
-    class TypedTensorViewMut(Tensor, Generic[T]):
-        """A view whose elements may be written: ``view[...] = x``."""
-
-        def __setitem__(self, index: Any, value: Any, /) -> None: ...
-
+    from tensor_runtime.static_types.tensors import TypedTensor as TypedTensor
+    from tensor_runtime.static_types.tensors import TypedTensorView as TypedTensorView
+    from tensor_runtime.static_types.tensors import TypedTensorViewMut as TypedTensorViewMut
 else:
     TypedTensor = TypedTensorView = Tensor
 

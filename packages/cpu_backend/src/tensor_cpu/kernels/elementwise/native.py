@@ -26,14 +26,16 @@ from tensor_runtime.contracts.elementwise import ProgramParams, ProgramStep, Ref
 from tensor_runtime.form import Form, Shape, form_of
 from tensor_runtime.protocols import Kernel, Operand
 
+TAKES: Final = "from 4096 elements (elementary functions: any number), of the dtypes that its instructions have"
 SMALLEST: Final = 1 << 12
 """Elements of a result from which single operations run on the machine, but for those of ``ANY_SIZE``."""
 ANY_SIZE: Final = frozenset({
     "acos", "asin", "atan", "atan2", "cos", "cosh", "erf", "erfc", "exp", "expm1", "log", "log1p", "sin", "sinh", "tan",
-    "tanh", "maximum", "minimum",
+    "tanh", "maximum", "minimum", "sigmoid", "silu", "where", "clip",
 })  # fmt: skip
 """Operations that NumPy's kernels round otherwise, or whose choice between two zeros is another: so that an element has
-the same bits in a tensor of any size, and in a fused program. A call of the machine costs less than one of NumPy's."""
+the same bits in a tensor of any size, and in a fused program. A call of the machine costs less than one of NumPy's, and
+much less where operands are numbers."""
 _LEAST_COPIED: Final = 1 << 14  # elements
 _MOST_COPIED: Final = 1 << 28  # bytes
 _SHORT_RUN: Final = 32  # elements
@@ -201,19 +203,19 @@ class _Compiler:
             or registers > LIBRARY.MOST_REGISTERS
         ):
             return None
-        native: Kernel = LIBRARY.bind_elementwise(
-            result.shape[::-1], result.dtype.name, tuple(writer.operands), program, constants
-        )
+        bound = (result.shape[::-1], result.dtype.name, tuple(writer.operands), program, constants)
         # A number that only smaller steps use is no operand of the machine, and is left out of its call.
         if len(self.arguments) == len(self.forms) and all(element is None for _, element, _ in self.arguments):
-            return native
-        return _with_numbers(native, self.arguments, fallback)
+            return LIBRARY.bind_elementwise(*bound)  # type: ignore[no-any-return]
+        judged = _with_numbers(LIBRARY.bind_elementwise(*bound), self.arguments, fallback)
+        given = tuple((place, element is not None) for place, element, _ in self.arguments)
+        return LIBRARY.bind_elementwise(*bound, given, len(self.forms), judged)  # type: ignore[no-any-return]
 
 
 def _with_numbers(
     native: Kernel, arguments: list[tuple[int, Callable[[Any], Any] | None, DType]], fallback: Callable[[], Kernel]
 ) -> Kernel:
-    """The kernel of operands among which are Python numbers; they become arrays of one element."""
+    """The kernel for numbers that are no plain elements; they become arrays of one element."""
     readers = [(place, element, NUMPY_DTYPES[dtype]) for place, element, dtype in arguments]
 
     def call(*operands: Any) -> Any:
@@ -296,7 +298,33 @@ SINGLE: Final = (
     "clip",
 )
 
+
+def bind_gelu(operands: tuple[Operand, ...], result: Any, approximate: str, /) -> Kernel | None:
+    """The kernel of the approximation by tanh; None for the error function."""
+    if approximate != "tanh" or result.size == 0:
+        return None
+    return bind_program(operands, result, (ProgramStep("gelu_tanh", (0,), result),))
+
+
+def bind_softplus(operands: tuple[Operand, ...], result: Any, params: None, /) -> Kernel | None:
+    """The kernel of max(x, 0) + log(1 + exp(-|x|))."""
+    if result.size == 0:
+        return None
+    steps = (
+        ("convert", (0,)),
+        ("abs", (1,)),
+        ("negative", (2,)),
+        ("exp", (3,)),
+        ("log1p", (4,)),
+        ("maximum", (1, ("constant", 0.0))),
+        ("add", (5, 6)),
+    )
+    return bind_program(operands, result, tuple(ProgramStep(name, references, result) for name, references in steps))
+
+
 BINDERS: Final[Mapping[str, NativeBinder]] = {
     **{name: _single(name) for name in SINGLE},
+    "gelu": taking_fields(bind_gelu),
+    "softplus": bind_softplus,
     PROGRAM: taking_fields(bind_program),
 }

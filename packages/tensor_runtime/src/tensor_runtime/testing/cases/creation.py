@@ -9,8 +9,7 @@ from typing import Any
 from tensor_core.dtypes import C64, DTYPES, F32, F64, FLOATING, I32, I64, DType
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, ShapeError, SliceError, TensorError
 from tensor_core.host.tensor import HostTensor
-from tensor_runtime.ops import creation, diagonals
-from tensor_runtime.ops.creation import arange, linspace
+from tensor_runtime.ops import creation, diagonals, ranges
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.oracle import Index, tabulated, whole_numbers
 
@@ -101,7 +100,8 @@ def _case(
     shape: tuple[int, ...],
     dtype: DType,
 ) -> Case:
-    function = diagonals.eye if name == "eye" else getattr(creation, name)
+    modules = {"eye": diagonals, "arange": ranges, "linspace": ranges}
+    function = getattr(modules.get(name, creation), name)
     return Case(
         name,
         label,
@@ -118,11 +118,11 @@ def _refusals() -> Iterator[Case]:
         ("full", "out of range", lambda place: creation.full(2, 2**31, dtype=I32, placement=place), CastRangeError),
         ("full", "float into I64", lambda place: creation.full(2, 0.5, dtype=I64, placement=place), DTypeError),
         ("eye", "negative extent", lambda place: diagonals.eye(-1, placement=place), ShapeError),
-        ("linspace", "I64", lambda place: linspace(0, 1, dtype=I64, placement=place), DTypeError),
-        ("linspace", "real of complex", lambda place: linspace(0, 1j, dtype=F64, placement=place), DTypeError),
-        ("linspace", "negative count", lambda place: linspace(0, 1, -1, placement=place), ArgumentError),
-        ("linspace", "infinite", lambda place: linspace(0, float("inf"), placement=place), ArgumentError),
-        ("arange", "step of 0", lambda place: creation.arange(0, 5, 0, placement=place), SliceError),
+        ("linspace", "I64", lambda place: ranges.linspace(0, 1, dtype=I64, placement=place), DTypeError),
+        ("linspace", "real of complex", lambda place: ranges.linspace(0, 1j, dtype=F64, placement=place), DTypeError),
+        ("linspace", "negative count", lambda place: ranges.linspace(0, 1, -1, placement=place), ArgumentError),
+        ("linspace", "infinite", lambda place: ranges.linspace(0, float("inf"), placement=place), ArgumentError),
+        ("arange", "step of 0", lambda place: ranges.arange(0, 5, 0, placement=place), SliceError),
         ("tensor", "ragged", lambda place: creation.tensor([[1], [1, 2]], placement=place), ShapeError),
         ("from_flat", "another size", lambda place: creation.from_flat([1], (2,), placement=place), ShapeError),
     )
@@ -131,7 +131,7 @@ def _refusals() -> Iterator[Case]:
 
 
 def _inclusive(arguments: tuple[int, ...], place: Any) -> Any:
-    return arange(*arguments, inclusive=True, placement=place)
+    return ranges.arange(*arguments, inclusive=True, placement=place)
 
 
 def _linspace(label: str, start: complex, stop: complex, count: int, endpoint: bool, dtype: Any) -> Case:
@@ -141,6 +141,6 @@ def _linspace(label: str, start: complex, stop: complex, count: int, endpoint: b
         return index[0] * ((stop - start) / max(count - 1 if endpoint else count, 1)) + start
 
     def call(place: Any) -> Any:
-        return linspace(start, stop, count, endpoint=endpoint, dtype=dtype, placement=place)
+        return ranges.linspace(start, stop, count, endpoint=endpoint, dtype=dtype, placement=place)
 
     return Case("linspace", label, (), call, partial(tabulated, (count,), dtype, rule), ulps=1)
