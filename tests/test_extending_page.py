@@ -158,7 +158,8 @@ for y in (4e200, tr.tensor([4e200, 12.0, 0.0, 1.0])):
     other = y if isinstance(y, float) else tr.to(y, "other")
     found = tr.to(pythag(tr.to(x, "other"), other), "cpu").to_numpy()
     assert (abs(found[:2] / own[:2] - 1) < 1e-15).all() and found[3] == own[3] == float("inf"), found
-print(len(ours), "pythag" in device.operations(), "pythag" in next(r.status for r in tr.backends() if r.name == "other"))
+status = next(row.status for row in tr.backends() if row.name == "other")
+print(len(ours), "pythag" in device.operations(), "pythag" in status)
 """
     assert in_python(installed, program).strip() == "2 False True"
 
