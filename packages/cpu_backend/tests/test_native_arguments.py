@@ -176,6 +176,11 @@ def lapack(routine: str, a: Any, b: Any, results: Any, batch: tuple[int, ...] = 
     return LIBRARY.bind_lapack(routine, "F64", 2, 2, right, batch, a, b, results, True, never)
 
 
+def factorization(routine: str, sides: Any, a: Any, b: Any, results: Any, right: tuple[int, int] = (0, 0)) -> Any:
+    blas.open_blas()
+    return LIBRARY.bind_factorization(routine, "F64", "F64", sides, right, (0, 0), (3,), a, b, results, True, never)
+
+
 @pytest.mark.parametrize("routine", ["cholesky", "inv", "det", "qr", "eigh", "svd"])
 def test_only_solve_shares_one_matrix_among_a_batch(routine: str) -> None:
     with pytest.raises(ValueError, match=rf"{routine}: strides \(1, 2\) for 1 batch axes"):
@@ -224,6 +229,10 @@ OUT_OF_RANGE: dict[str, Callable[[int], Any]] = {
     "reduce bands": lambda far: LIBRARY.bind_reduce("sum", "F64", (4,), "F64", a_reduction(bands=((2, far, 0),))),
     "lapack a": lambda far: lapack("inv", (far, 2, 1), (), (((3, 2, 2), "F64"),)),
     "lapack rows": lambda far: lapack("inv", (4, 2, far), (), (((3, 2, 2), "F64"),)),
+    "factorization a": lambda far: factorization("eigvals", (2, 2), (far, 2, 1), (), (((3, 2), "C64"),)),
+    "factorization b": lambda far: factorization(
+        "solve_banded", (1, 2), (2, 1, 1), (far, 2, 1), (((3, 1, 2), "F64"),), (2, 1)
+    ),
     "lapack b": lambda far: lapack("solve", (4, 2, 1), (far, 0, 1), (((3, 1, 2), "F64"),)),
 }
 
@@ -255,18 +264,33 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "bind_reduce": ("sum", "F64", (4,), "F64", Loops(0, 4, 1, 3, 4, (), ())),
     "bind_lapack": ("inv", "F64", 2, 2, 0, (), (2, 1), (), (((2, 2), "F64"),), True, never),
     "bind_batched_simd": ("inv", "F64", (2, 2), 0, 1, (((2, 2), "F64"),), True, never),
+    "bind_factorization": (
+        "eigvals",
+        "F64",
+        "F64",
+        (2, 2),
+        (0, 0),
+        (0, 0),
+        (),
+        (2, 1),
+        (),
+        (((2,), "C64"),),
+        True,
+        never,
+    ),
 }
 FREE = {
     ("bind_tiny_binary", 6),
     ("bind_convert", 4),
     ("bind_lapack", 10),
     ("bind_batched_simd", 7),
+    ("bind_factorization", 11),
 }  # a fallback is any object
 
 
 def is_free(binder: str, place: int) -> bool:
     """Whether any object is accepted there: fallbacks, truth values, and what an operation does not look at."""
-    free = (*FREE, ("bind_lapack", 7), ("bind_products", 1))
+    free = (*FREE, ("bind_lapack", 7), ("bind_factorization", 8), ("bind_products", 1))
     return isinstance(ARGUMENTS[binder][place], bool) or (binder, place) in free
 
 
@@ -335,6 +359,7 @@ def bound_kernels() -> dict[str, tuple[Any, list[Any]]]:
         "bind_reduce": [np.ones((3, 4))],
         "bind_lapack": [matrix],
         "bind_batched_simd": [matrix],
+        "bind_factorization": [matrix],
     }
     return {name: (kernel, arrays[name]) for name, kernel in made.items()}
 

@@ -3,6 +3,8 @@
 
 #include "linalg/elimination_body.h"
 
+#include "linalg/band_body.h"
+
 #include "linalg/factorization_body.h"
 #undef NUMBER
 #undef DIVISOR

@@ -3,6 +3,7 @@
 #include "linalg/careful.h"
 #include "copy/matrix_copy.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Arithmetic of one kind of numbers. The includer defines REAL, the type of a part, WIDTH, the number of parts, and
- * NAME(f), the name of a function for these numbers; it has included <math.h> and <stdlib.h>. */
+ * NAME(f), the name of a function for these numbers; it has included <float.h>, <math.h> and <stdlib.h>. */
 
 typedef struct {
     REAL part[WIDTH];
