@@ -83,7 +83,8 @@ static int read_numbers(ElementwisePlan *plan, PyObject *arguments, PyObject *ar
         if (count != 2 || pair[0] < 0 || pair[0] >= most) return refuse("there is no such argument");
         plan->argument_of[k] = (int)pair[0];
         plan->is_number[k] = pair[1] != 0;
-        if (plan->is_number[k] && (bound[k].reach.low != 0 || bound[k].reach.high != 0)) return refuse("a number is one element");
+        if (plan->is_number[k] && (bound[k].reach.low != 0 || bound[k].reach.high != 0))
+            return refuse("a number is one element");
     }
     plan->argument_count = (int)most;
     plan->fallback = Py_NewRef(fallback);
