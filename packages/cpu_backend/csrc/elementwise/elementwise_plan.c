@@ -281,7 +281,9 @@ static PyObject *elementwise_operations(PyObject *module, PyObject *unused) {
         const char *name = looped ? OPERATION_NAMES[operation] : MATH_NAMES[operation - OPERATIONS];
         PyObject *types = PyList_New(0);
         for (int type = 0; types != NULL && type < ELEMENT_TYPES; type++) {
-            if (looped ? kernels->loops[operation][type] == NULL : type > F64) continue;
+            if (looped ? kernels->loops[operation][type] == NULL
+                       : math_loop((MathFunction)(operation - OPERATIONS), (ElementType)type).loop == NULL)
+                continue;
             PyObject *type_name = PyUnicode_FromString(element_type_name((ElementType)type));
             if (type_name == NULL || PyList_Append(types, type_name) < 0) Py_CLEAR(types);
             Py_XDECREF(type_name);

@@ -18,6 +18,8 @@ INLINE BITS NAME(bits_of)(T x) {
     return bits;
 }
 
+INLINE T NAME(multiply_add)(T x, T y, T z) { return FMA(x, y, z); }
+
 /* 2^k of a whole number k, in the range of normal numbers: adding SHIFTER leaves k in the last bits. */
 INLINE T NAME(power_of_two)(T k) { return NAME(of_bits)(NAME(bits_of)(k + (SHIFTER + BIAS)) << MANTISSA); }
 

@@ -284,7 +284,8 @@ def _after_copies(operands: tuple[Operand, ...], copied: list[bool], result: For
 
 def _single(name: str) -> NativeBinder:
     def bind(operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel | None:
-        if result.size < (1 if name in ANY_SIZE else SMALLEST) or params is not None:
+        anywhere = name in ANY_SIZE or (name == "sqrt" and result.dtype.kind == "complex")
+        if result.size < (1 if anywhere else SMALLEST) or params is not None:
             return None
         return bind_program(operands, result, (ProgramStep(name, tuple(range(len(operands))), result),))
 
