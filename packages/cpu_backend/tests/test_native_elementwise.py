@@ -405,3 +405,42 @@ def test_hyperbolic_tangents_and_gates_are_exact_to_four_rounding_units(instruct
             allowed = units * np.spacing(np.abs(rounded)).astype(np.longdouble)
         good = (error <= allowed) | (rounded == found(x)) | (np.isnan(exact) & np.isnan(found(x)))
         assert good.all(), (name, x[~good][:3])
+
+
+COMPLEX_FUNCTIONS = ("exp", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sqrt")
+
+
+@pytest.mark.parametrize("name", COMPLEX_FUNCTIONS)
+@pytest.mark.parametrize("dtype", [C32, C64])
+def test_functions_of_complex_elements_are_exact_to_four_rounding_units(
+    instruction_set: str, name: str, dtype: DType
+) -> None:
+    rng = np.random.default_rng(5)
+    parts = [rng.standard_normal((2, 150)) * scale for scale in (1e-9, 0.3, 4.0, 40.0)]
+    re, im = np.concatenate(parts, axis=1)
+    z = (re + 1j * im).astype(dtype.numpy_name)
+    form = form_of(dtype, z.shape, CPU)
+    kernel = native.bind_program((form,), form, (native.ProgramStep(name, (0,), form),))
+    assert kernel is not None
+    with np.errstate(all="ignore"):
+        exact = getattr(np, name)(z.astype(np.clongdouble))
+        error = np.abs(kernel(z).astype(np.clongdouble) - exact)
+        allowed = 4 * np.finfo(z.real.dtype).eps * np.abs(exact) + np.finfo(z.real.dtype).smallest_subnormal
+    large = np.abs(exact) > np.finfo(z.real.dtype).max / 4  # a part may be infinite there
+    assert (large | (error <= allowed)).all()
+
+
+@pytest.mark.parametrize("name", COMPLEX_FUNCTIONS)
+def test_functions_of_infinities_nan_and_zeros_of_either_sign_are_those_of_c(instruction_set: str, name: str) -> None:
+    z = np.array([complex(x, y) for x in SPECIAL for y in SPECIAL])
+    form = form_of(C64, z.shape, CPU)
+    kernel = native.bind_program((form,), form, (native.ProgramStep(name, (0,), form),))
+    assert kernel is not None
+    found = kernel(z)
+    with np.errstate(all="ignore"):
+        expected = getattr(np, name)(z)
+        for part, other in ((found.real, expected.real), (found.imag, expected.imag)):
+            np.testing.assert_array_equal(np.isnan(part), np.isnan(other))
+            ordinary = ~np.isnan(other)
+            np.testing.assert_array_equal(np.signbit(part[ordinary]), np.signbit(other[ordinary]))
+            np.testing.assert_allclose(part, other, rtol=1e-15, atol=5e-324)

@@ -10,7 +10,7 @@ import pytest
 
 from tensor_core.dtypes import C64, F32, F64, I32, I64, DType
 from tensor_cpu.kernel_table import bind, bind_numpy
-from tensor_cpu.kernels import lines
+from tensor_cpu.kernels.scan import native as lines
 from tensor_cpu.storage import NUMPY_DTYPES
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.contracts.reduction import ArgumentParams, NormParams, ReduceParams, ScanParams, SpreadParams

@@ -83,7 +83,8 @@ static int read_numbers(ElementwisePlan *plan, PyObject *arguments, PyObject *ar
         if (count != 2 || pair[0] < 0 || pair[0] >= most) return refuse("there is no such argument");
         plan->argument_of[k] = (int)pair[0];
         plan->is_number[k] = pair[1] != 0;
-        if (plan->is_number[k] && (bound[k].reach.low != 0 || bound[k].reach.high != 0)) return refuse("a number is one element");
+        if (plan->is_number[k] && (bound[k].reach.low != 0 || bound[k].reach.high != 0))
+            return refuse("a number is one element");
     }
     plan->argument_count = (int)most;
     plan->fallback = Py_NewRef(fallback);
@@ -280,7 +281,9 @@ static PyObject *elementwise_operations(PyObject *module, PyObject *unused) {
         const char *name = looped ? OPERATION_NAMES[operation] : MATH_NAMES[operation - OPERATIONS];
         PyObject *types = PyList_New(0);
         for (int type = 0; types != NULL && type < ELEMENT_TYPES; type++) {
-            if (looped ? kernels->loops[operation][type] == NULL : type > F64) continue;
+            if (looped ? kernels->loops[operation][type] == NULL
+                       : math_loop((MathFunction)(operation - OPERATIONS), (ElementType)type).loop == NULL)
+                continue;
             PyObject *type_name = PyUnicode_FromString(element_type_name((ElementType)type));
             if (type_name == NULL || PyList_Append(types, type_name) < 0) Py_CLEAR(types);
             Py_XDECREF(type_name);

@@ -30,7 +30,7 @@ typedef struct {
     Index space_of[MOST_REGISTERS]; /* where it begins; those without begin where the first one does */
     size_t workspace_bytes;         /* of all */
     bool flat, far, streamed;
-    Index cost; /* element operations per element */
+    Index cost;         /* element operations per element */
     int argument_count; /* of a call; as many as operands where none is a number */
     int argument_of[MOST_OPERANDS];
     bool is_number[MOST_OPERANDS]; /* the argument is a Python number, which becomes an element of this type */

@@ -1,7 +1,8 @@
 /* Python numbers become elements where that is a plain conversion (numbers.h). */
 #include "elementwise/numbers.h"
 
-static const int64_t EXACT_F32 = 1 << 24, EXACT_F64 = (int64_t)1 << 53; /* integers up to these are numbers of the type */
+static const int64_t EXACT_F32 = 1 << 24,
+                     EXACT_F64 = (int64_t)1 << 53; /* integers up to these are numbers of the type */
 
 bool element_from_number(PyObject *number, ElementType type, Element *element) {
     double value;

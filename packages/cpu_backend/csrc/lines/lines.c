@@ -81,7 +81,8 @@ static bool run(const void *lines, const char *const *operands, char *result) {
     Job job = {.plan = plan, .source = operands[0], .result = result};
     if (plan->result.size == 0) return true;
     const bool side_by_side = plan->inner == 1;
-    const Index units = side_by_side ? pieces(plan->outer, plan->lines) : plan->outer * pieces(plan->inner, plan->columns);
+    const Index units =
+        side_by_side ? pieces(plan->outer, plan->lines) : plan->outer * pieces(plan->inner, plan->columns);
     const Index elements = plan->length * (side_by_side ? plan->lines : plan->columns);
     parallel_for(units, 1 + WORTH_A_THREAD / elements, take_units, &job);
     return !atomic_load(&job.out_of_memory);
@@ -199,13 +200,15 @@ static PyObject *bind_short_lines(PyObject *module, PyObject *arguments) {
     plan->result_length = 1;
     plan->divisor = divisor;
     plan->root = root;
-    if (array_form_read(&plan->result, shape, result_type) < 0 || !cut_lines(plan, lines, (ElementType)type, &elements)) {
+    if (array_form_read(&plan->result, shape, result_type) < 0 ||
+        !cut_lines(plan, lines, (ElementType)type, &elements)) {
         free(plan);
         return NULL;
     }
     if (plan->inner != 1 || plan->result.type != (ElementType)type) {
         free(plan);
-        return PyErr_Format(PyExc_ValueError, "bind_short_lines: lines lie side by side, and have results of their type");
+        return PyErr_Format(PyExc_ValueError,
+                            "bind_short_lines: lines lie side by side, and have results of their type");
     }
     return kernel_of(plan, FOLD_NAMES[fold], run, (ElementType)type, elements);
 }

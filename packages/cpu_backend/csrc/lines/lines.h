@@ -13,7 +13,7 @@
 typedef enum { ARGMAX, ARGMIN, CUMSUM, CUMPROD, SOFTMAX, LOG_SOFTMAX, LINE_OPERATIONS } LineOperation;
 
 enum {
-    SHORT_LINE = 32, /* elements */
+    SHORT_LINE = 32,    /* elements */
     LINES_AT_ONCE = 32, /* short ones, turned into columns of a tile */
     MOST_COLUMNS = 512, /* of a block of rows */
 };

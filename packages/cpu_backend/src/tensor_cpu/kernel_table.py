@@ -76,9 +76,11 @@ _LINALG: Final = Row("linalg.numpy", ("linalg.batched_simd", "linalg.lapack"))
 
 FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     "activations": {
-        **dict.fromkeys(("sigmoid", "silu", "softplus", "gelu"), Row("activations", (_PROGRAM,))),
-        "relu": Row("activations"),
-        **dict.fromkeys(("softmax", "log_softmax"), Row("activations", ("lines",))),
+        **dict.fromkeys(
+            ("sigmoid", "silu", "softplus", "gelu", "softmax", "log_softmax"),
+            Row("activations.numpy", ("activations.native",)),
+        ),
+        "relu": Row("activations.numpy"),
     },
     "arithmetic": {
         **dict.fromkeys(("add", "subtract", "multiply", "divide", "negative", "abs"), Row(_UFUNC, _TINY)),
@@ -148,17 +150,16 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     "random": dict.fromkeys(("uniform", "integers", "normal"), Row("random")),
     "reduction": dict.fromkeys(elementwise.REDUCTIONS, Row("reduction.numpy", ("reduction.native",))),
     "rounding": dict.fromkeys(("floor", "ceil", "trunc", "round"), Row("elementwise.rounding", (_PROGRAM,))),
-    "scan": dict.fromkeys(("cumsum", "cumprod"), Row("scan", ("lines",))),
+    "scan": dict.fromkeys(("cumsum", "cumprod"), Row("scan.numpy", ("scan.native",))),
     "selection": {
         **dict.fromkeys(("where", "clip"), Row("elementwise.selection", (_PROGRAM,))),
         **dict.fromkeys(("maximum", "minimum"), Row(_UFUNC, _TINY)),
     },
     "slicing": dict.fromkeys(("dynamic_slice", "dynamic_update_slice"), Row("slicing")),
     "sort": dict.fromkeys(("sort", "argsort", "searchsorted_left", "searchsorted_right", "unique"), Row("sort")),
-    "statistics": {
-        **dict.fromkeys(("mean", "var", "std", "norm"), Row("statistics.numpy", ("statistics.native",))),
-        **dict.fromkeys(("argmax", "argmin"), Row("statistics.numpy", ("lines",))),
-    },
+    "statistics": dict.fromkeys(
+        ("mean", "var", "std", "norm", "argmax", "argmin"), Row("statistics.numpy", ("statistics.native",))
+    ),
     "views": {
         **dict.fromkeys(
             ("transpose_view", "reshape_view", "broadcast_view", "diagonal_view", "reverse_view"), Row("views.numpy")
@@ -178,7 +179,7 @@ ROWS: Final[Mapping[str, Row]] = {
 def kernels_of(module: str, /) -> tuple[str, ...]:
     """Names of the kernels for which a module inside ``tensor_cpu.kernels`` is asked.
 
-    >>> kernels_of("scan")
+    >>> kernels_of("scan.native")
     ('cumsum', 'cumprod')
     """
     return tuple(name for name, row in ROWS.items() if module == row.numpy or module in row.native)
@@ -238,7 +239,7 @@ _importing: Final = fork_safe_lock(awaited=True)
 def binders(module: str, /) -> Mapping[str, Any]:
     """The binders of a module inside ``tensor_cpu.kernels``, which is imported.
 
-    >>> sorted(binders("scan"))
+    >>> sorted(binders("scan.numpy"))
     ['cumprod', 'cumsum']
     """
     with _importing:

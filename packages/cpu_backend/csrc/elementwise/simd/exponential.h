@@ -18,6 +18,8 @@ INLINE BITS NAME(bits_of)(T x) {
     return bits;
 }
 
+INLINE T NAME(multiply_add)(T x, T y, T z) { return FMA(x, y, z); }
+
 /* 2^k of a whole number k, in the range of normal numbers: adding SHIFTER leaves k in the last bits. */
 INLINE T NAME(power_of_two)(T k) { return NAME(of_bits)(NAME(bits_of)(k + (SHIFTER + BIAS)) << MANTISSA); }
 
@@ -98,8 +100,9 @@ INLINE T NAME(logarithm)(T x) {
     const T f = NAME(of_bits)((bits & 0x000fffffffffffff) + 0x3fe6a09e667f3bcd) - 1;
     const T s = f / (2 + f), z = s * s, w = z * z, half = 0.5 * f * f;
     const T even = w * FMA(w, FMA(w, 1.531383769920937332e-01, 2.222219843214978396e-01), 3.999999999940941908e-01);
-    const T odd = z * FMA(w, FMA(w, FMA(w, 1.479819860511658591e-01, 1.818357216161805012e-01), 2.857142874366239149e-01),
-                          6.666666666666735130e-01);
+    const T odd =
+        z * FMA(w, FMA(w, FMA(w, 1.479819860511658591e-01, 1.818357216161805012e-01), 2.857142874366239149e-01),
+                6.666666666666735130e-01);
     const T found = k * LN2_HIGH - ((half - FMA(s, half + (odd + even), k * LN2_LOW)) - f);
     const T outside = x == 0 ? -(T)INFINITY : x < 0 ? (T)NAN : x; /* infinity and NaN are themselves */
     return x > 0 && x < (T)INFINITY ? found : outside;

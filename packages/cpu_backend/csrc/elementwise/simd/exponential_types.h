@@ -48,5 +48,4 @@
 #include "elementwise/simd/exponential.h"
 #include "elementwise/simd/exponential_end.h"
 
-
 #undef NAME

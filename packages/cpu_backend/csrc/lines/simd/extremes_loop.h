@@ -43,7 +43,8 @@ static void NAME(SIMD_JOIN(FIND, along))(Index lines, Index length, const void *
     int64_t *d = result;
     T *tile = (T *)scratch + 2 * MOST_COLUMNS;
     if (length > SHORT_LINE) {
-        for (Index line = 0; line < lines; line++) d[line] = NAME(SIMD_JOIN(FIND, piecewise))(length, a + line * length);
+        for (Index line = 0; line < lines; line++)
+            d[line] = NAME(SIMD_JOIN(FIND, piecewise))(length, a + line * length);
         return;
     }
     for (Index line = 0, count; line < lines; line += count) {

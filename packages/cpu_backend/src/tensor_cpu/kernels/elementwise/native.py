@@ -31,7 +31,7 @@ SMALLEST: Final = 1 << 12
 """Elements of a result from which single operations run on the machine, but for those of ``ANY_SIZE``."""
 ANY_SIZE: Final = frozenset({
     "acos", "asin", "atan", "atan2", "cos", "cosh", "erf", "erfc", "exp", "expm1", "log", "log1p", "sin", "sinh", "tan",
-    "tanh", "maximum", "minimum", "sigmoid", "silu", "where", "clip",
+    "tanh", "maximum", "minimum", "where", "clip",
 })  # fmt: skip
 """Operations that NumPy's kernels round otherwise, or whose choice between two zeros is another: so that an element has
 the same bits in a tensor of any size, and in a fused program. A call of the machine costs less than one of NumPy's, and
@@ -285,46 +285,22 @@ def _after_copies(operands: tuple[Operand, ...], copied: list[bool], result: For
 
 def _single(name: str) -> NativeBinder:
     def bind(operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel | None:
-        if result.size < (1 if name in ANY_SIZE else SMALLEST) or params is not None:
+        anywhere = name in ANY_SIZE or (name == "sqrt" and result.dtype.kind == "complex")
+        if result.size < (1 if anywhere else SMALLEST) or params is not None:
             return None
         return bind_program(operands, result, (ProgramStep(name, tuple(range(len(operands))), result),))
 
     return bind
 
 
+ACTIVATIONS: Final = frozenset({"sigmoid", "silu", "gelu_tanh"})  # kernels.activations binds them
 SINGLE: Final = (
-    *(name for name in OPERATIONS if not name.startswith("to_")),
+    *(name for name in OPERATIONS if not name.startswith("to_") and name not in ACTIVATIONS),
     "positive",
     "clip",
 )
 
-
-def bind_gelu(operands: tuple[Operand, ...], result: Any, approximate: str, /) -> Kernel | None:
-    """The kernel of the approximation by tanh; None for the error function."""
-    if approximate != "tanh" or result.size == 0:
-        return None
-    return bind_program(operands, result, (ProgramStep("gelu_tanh", (0,), result),))
-
-
-def bind_softplus(operands: tuple[Operand, ...], result: Any, params: None, /) -> Kernel | None:
-    """The kernel of max(x, 0) + log(1 + exp(-|x|))."""
-    if result.size == 0:
-        return None
-    steps = (
-        ("convert", (0,)),
-        ("abs", (1,)),
-        ("negative", (2,)),
-        ("exp", (3,)),
-        ("log1p", (4,)),
-        ("maximum", (1, ("constant", 0.0))),
-        ("add", (5, 6)),
-    )
-    return bind_program(operands, result, tuple(ProgramStep(name, references, result) for name, references in steps))
-
-
 BINDERS: Final[Mapping[str, NativeBinder]] = {
     **{name: _single(name) for name in SINGLE},
-    "gelu": taking_fields(bind_gelu),
-    "softplus": bind_softplus,
     PROGRAM: taking_fields(bind_program),
 }

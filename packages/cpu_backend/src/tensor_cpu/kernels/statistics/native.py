@@ -22,6 +22,7 @@ from tensor_cpu.kernels.reduction.native import (
     loops_of,
     short_lines,
 )
+from tensor_cpu.kernels.scan.native import line_binder
 from tensor_cpu.kernels.statistics import numpy as statistics
 from tensor_cpu.storage import NUMPY_DTYPES, empty
 from tensor_cpu.system.errstate import ignoring_fp_errors
@@ -204,4 +205,6 @@ BINDERS: Final[Mapping[str, NativeBinder]] = {
     "var": lambda operands, result, params: bind_spread("var", operands, result, params),
     "std": lambda operands, result, params: bind_spread("std", operands, result, params),
     "norm": bind_norm,
+    "argmax": line_binder("argmax"),
+    "argmin": line_binder("argmin"),
 }

@@ -73,10 +73,17 @@ def bind_lines(name: str, operands: tuple[Operand, ...], result: Any, params: An
     return _after_copy(form, LIBRARY.bind_lines(name, dtype.name, lines, result.shape[::-1], result.dtype.name))
 
 
-def _binder(name: str) -> NativeBinder:
-    return lambda operands, result, params: bind_lines(name, operands, result, params)
+def line_binder(name: str, /) -> NativeBinder:
+    """:func:`bind_lines` of one kernel.
+
+    >>> line_binder("argmax").__name__
+    'bind'
+    """
+
+    def bind(operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel | None:
+        return bind_lines(name, operands, result, params)
+
+    return bind
 
 
-BINDERS: Final[Mapping[str, NativeBinder]] = {
-    name: _binder(name) for name in ("argmax", "argmin", "cumsum", "cumprod", "softmax", "log_softmax")
-}
+BINDERS: Final[Mapping[str, NativeBinder]] = {name: line_binder(name) for name in ("cumsum", "cumprod")}
