@@ -110,6 +110,7 @@ def test_a_reduction_leads_to_the_elements_of_its_result_alone(inside: Any, kept
 
 BINDERS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "gemm": lambda rows, columns, inner: LIBRARY.bind_gemm("F64", (2, 3), (), rows, columns, inner, (), False),
+    "stack": lambda rows, columns, inner: LIBRARY.bind_stack("F64", (2, 3), (), (), columns, rows, inner, True),
     "pair": lambda rows, columns, inner: LIBRARY.bind_pair("F64", (2, 3), (*rows, *columns), inner),
     "semiring": lambda rows, columns, inner: LIBRARY.bind_semiring(
         "max_plus", "F64", (2, 3), ((), rows, columns, inner), False
@@ -211,7 +212,7 @@ OUT_OF_RANGE: dict[str, Callable[[int], Any]] = {
     "copy": lambda far: LIBRARY.bind_copy((3, 2), (far, 1), "F64"),
     "copy_into": lambda far: LIBRARY.bind_copy_into((3, 2), (2, 1), (1, far), "F64"),
     "copy_into a target": lambda far: LIBRARY.bind_copy_into((3, 2), (far, 1), (2, 1), "F64"),
-    "convert": lambda far: LIBRARY.bind_convert((3, 2), (far, 1), "I32", "F64"),
+    "convert": lambda far: LIBRARY.bind_convert((3, 2), (far, 1), "I32", "F64", None),
     "elementwise": lambda far: LIBRARY.bind_elementwise((5,), "F64", (((far,), "F64"), VECTOR), (ADD,), ()),
     "tiny left": lambda far: a_tiny_product((1, far), (1, 4)),
     "tiny right": lambda far: a_tiny_product((1, 3), (1, far)),
@@ -250,13 +251,14 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "bind_copy": ((2,), (1,), "F64"),
     "bind_copy_into": ((2,), (1,), (1,), "F64"),
     "copy_method": ((2,), (1,), (1,), "F64"),
-    "bind_convert": ((2,), (1,), "I32", "F64"),
+    "bind_convert": ((2,), (1,), "I32", "F64", None),
     "bind_tiny_binary": ("add", (2,), "F64", "F64", (1, 1), (False, False), never),
     "bind_tiny_unary": ("sqrt", (2,), "F64"),
     "bind_tiny_contraction": PRODUCT,
     "bind_elementwise": ((5,), "F64", (VECTOR, VECTOR), (ADD,), ()),
     "bind_pair": ("F64", (3,), ((3, 1, 1, 1),), ()),
     "bind_gemm": ("F64", (3,), (), ((3, 1, 0, 1),), (), ((2, 1, 1, 0),), (), False),
+    "bind_stack": ("F64", (3,), (), (), ((3, 1, 0, 1),), (), ((2, 1, 1, 0),), False),
     "bind_semiring": ("max_plus", "F64", (3,), ((), ((3, 1, 0, 1),), (), ()), False),
     "bind_products": ("F64", (2, 3), (2, 3, 4), (), (4, 1), (3, 1), (3, 1)),
     "bind_reduce": ("sum", "F64", (4,), "F64", Loops(0, 4, 1, 3, 4, (), ())),
@@ -277,7 +279,13 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
         never,
     ),
 }
-FREE = {("bind_tiny_binary", 6), ("bind_lapack", 10), ("bind_batched_simd", 7), ("bind_factorization", 11)}  # fallbacks
+FREE = {
+    ("bind_tiny_binary", 6),
+    ("bind_convert", 4),
+    ("bind_lapack", 10),
+    ("bind_batched_simd", 7),
+    ("bind_factorization", 11),
+}  # a fallback is any object
 
 
 def is_free(binder: str, place: int) -> bool:
@@ -306,7 +314,7 @@ def test_every_argument_of_another_kind_is_an_error_of_python(binder: str, wrong
 def test_a_wrong_number_of_arguments_is_a_type_error_that_names_the_function(binder: str) -> None:
     blas.open_blas()
     bind, good = getattr(LIBRARY, binder), ARGUMENTS[binder]
-    for arguments in ((), good[:-1], (*good, 1, 2, 3)):
+    for arguments in ((), good[:-1], (*good, 1, 2, 3, 4)):
         with pytest.raises(TypeError, match=binder):
             bind(*arguments)
 
@@ -345,6 +353,7 @@ def bound_kernels() -> dict[str, tuple[Any, list[Any]]]:
         "bind_elementwise": [np.ones(5), np.ones(5)],
         "bind_pair": [three, three],
         "bind_gemm": [np.ones(4), np.ones(2)],
+        "bind_stack": [np.ones(4), np.ones(2)],
         "bind_semiring": [three, np.ones(1)],
         "bind_products": [np.ones((2, 4)), np.ones((4, 3))],
         "bind_reduce": [np.ones((3, 4))],

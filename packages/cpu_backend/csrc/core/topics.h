@@ -16,11 +16,13 @@ extern PyMethodDef semiring_functions[];
 extern PyMethodDef permute_functions[];
 extern PyMethodDef convert_functions[];
 extern PyMethodDef gemm_functions[];
+extern PyMethodDef stack_functions[];
 extern PyMethodDef pair_functions[];
 extern PyMethodDef copied_functions[];
 extern PyMethodDef products_functions[];
 extern PyMethodDef elementwise_functions[];
 extern PyMethodDef reduce_functions[];
 extern PyMethodDef sequence_functions[];
+extern PyMethodDef lines_functions[];
 
 #endif

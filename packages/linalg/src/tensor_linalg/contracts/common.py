@@ -38,4 +38,5 @@ class EighRangeParams(NamedTuple):
 
 MATRICES: Final = {"a": "[M, N, B...], F32, F64, C32 or C64, any layout"}
 SQUARE: Final = {"a": "[N, N, B...], F32, F64, C32 or C64, any layout"}
+STATUS: Final = "I32 [B...]: 0 where the matrix has a result, 1 where an element is not finite, 2 where it is refused"
 OWNED: Final = "owned, compact, of the operand's dtype"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tensor_linalg.contracts.common import MATRICES, OWNED, SQUARE, CheckParams, EighRangeParams, SVDParams
+from tensor_linalg.contracts.common import MATRICES, OWNED, SQUARE, STATUS, CheckParams, EighRangeParams, SVDParams
 from tensor_runtime.contracts.contract import Contract, declare
 
 KERNELS: Final = declare(
@@ -132,6 +132,12 @@ KERNELS: Final = declare(
             SQUARE,
             f"[N, N, B...], zero above the diagonal; {OWNED}",
             CheckParams,
+        ),
+        Contract(
+            "cholesky_status",
+            "Which matrices cholesky refuses, as not positive definite.",
+            SQUARE,
+            STATUS,
         ),
     ]
 )

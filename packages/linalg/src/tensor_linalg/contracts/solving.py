@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from tensor_linalg.contracts.common import OWNED, SQUARE, CheckParams
+from tensor_linalg.contracts.common import OWNED, SQUARE, STATUS, CheckParams
 from tensor_runtime.contracts.contract import Contract, declare
 
 
@@ -35,6 +35,13 @@ KERNELS: Final = declare(
             f"[N, N, B...]; {OWNED}",
             CheckParams,
         ),
+        Contract(
+            "solve_status",
+            "Which systems solve refuses, for a pivot that is exactly 0.",
+            {**SQUARE, "b": "[N, M, B...] of such a dtype, batch axes that broadcast; or [N] for one matrix"},
+            STATUS,
+        ),
+        Contract("inv_status", "Which matrices inv refuses, for a pivot that is exactly 0.", SQUARE, STATUS),
         Contract(
             "solve_banded",
             "The x with A x = b of banded matrices; raises SingularMatrixError where a pivot is exactly 0.",

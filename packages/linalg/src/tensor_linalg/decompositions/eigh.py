@@ -11,15 +11,17 @@ from tensor_linalg.composed import failing_as, floating_form
 from tensor_linalg.contracts.common import EighRangeParams
 from tensor_linalg.decompositions.cholesky import cholesky
 from tensor_linalg.decompositions.gauges import RAW, turning
-from tensor_linalg.masking import Check, masked
-from tensor_linalg.operands import require_finite, with_batch
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked, masked_result
+from tensor_linalg.operands import plain, require_finite, with_batch
 from tensor_linalg.products import mH
 from tensor_linalg.results import fields_text
 from tensor_linalg.specs.decompositions import EIGH, EIGH_RANGE, EIGVALSH
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
+from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import flag, wholes
 from tensor_runtime.dispatch.call import execute_many, execute_with_params
 from tensor_runtime.dispatch.conversion import convert
+from tensor_runtime.dispatch.out import Out
 from tensor_runtime.ops.arithmetic import add, multiply
 from tensor_runtime.ops.comparison import greater, less_equal
 from tensor_runtime.ops.complex_parts import real
@@ -63,9 +65,12 @@ def eigh(
     subset_by_value: tuple[float, float] | None = None,
     gauge: str | Tensor = RAW,
     check: bool = True,
+    out: EighResult | None = None,
 ) -> EighResult: ...
 @overload
-def eigh(a: Tensor, /, *, gauge: str = RAW, check: Literal["mask"]) -> MaskedEighResult: ...
+def eigh(
+    a: Tensor, /, *, gauge: str = RAW, check: Literal["mask"], out: MaskedEighResult | None = None
+) -> MaskedEighResult: ...
 def eigh(
     a: Tensor,
     /,
@@ -75,6 +80,7 @@ def eigh(
     subset_by_value: tuple[float, float] | None = None,
     gauge: str | Tensor = RAW,
     check: Check = True,
+    out: EighResult | MaskedEighResult | None = None,
 ) -> EighResult | MaskedEighResult:
     """Eigenvalues and eigenvectors of Hermitian (real: symmetric) matrices, A = V diag(w) Vᴴ.
 
@@ -94,6 +100,7 @@ def eigh(
             each inner product with its column real and not negative, which follows a slow change.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
             "mask" raises for no matrix of a batch, and gives a ``status`` of each, I32 [B...], beside the results.
+        out: where the results are written, an ``EighResult`` of tensors; see ``tensor_linalg.targets``.
 
     Returns:
         eigenvalues [N, B...] real and ascending, eigenvectors [N, N, B...], one per column and orthonormal; of a subset
@@ -124,7 +131,7 @@ def eigh(
     [1.0, 3.0]
     """
     if isinstance(check, str) and check == "mask":
-        return _masked(a, b, subset_by_index, subset_by_value, gauge)
+        return delivered("eigh", _masked(a, b, subset_by_index, subset_by_value, gauge), out, a)
     checked = flag("eigh", "check", check)
     if b is not None:
         values, vectors = _generalized(a, b, subset_by_index, subset_by_value, checked)
@@ -132,7 +139,8 @@ def eigh(
         values, vectors = _pairs(a, subset_by_index, subset_by_value, checked)
     if gauge is not RAW and not (isinstance(gauge, str) and gauge == RAW):
         vectors = multiply(vectors, expand_dims(turning("eigh", vectors, gauge), 0))
-    return EighResult(values, vectors)
+    found = EighResult(values, vectors)
+    return found if out is None else delivered("eigh", found, out, a, b)
 
 
 def _masked(a: Tensor, b: Any, by_index: Any, by_value: Any, gauge: Any) -> MaskedEighResult:
@@ -189,7 +197,9 @@ def _pairs(a: Tensor, by_index: Any, by_value: Any, check: bool) -> tuple[Tensor
     shape = unwrap("eigh", a)[0].shape
     size, batch = square_axes("eigh", shape)
     if by_index is not None and by_value is not None:
-        raise ArgumentError("eigh: subset_by_index and subset_by_value are given; accepted: one of them")
+        raise ArgumentError(
+            "eigh: subset_by_index and subset_by_value are given; accepted: one of them", operation="eigh"
+        )
     if by_index is not None:
         ends = wholes("eigh", "subset_by_index", by_index)
         if len(ends) != 2 or not 0 <= ends[0] <= ends[1] < size:
@@ -218,7 +228,7 @@ def _pairs(a: Tensor, by_index: Any, by_value: Any, check: bool) -> tuple[Tensor
 
 def _interval(ends: Any) -> tuple[float, float]:
     try:
-        low, high = (float(end) for end in ends)
+        low, high = (_end(plain(end)) for end in ends)
     except (TypeError, ValueError):
         low, high = 1.0, 0.0
     if not low < high:
@@ -228,7 +238,19 @@ def _interval(ends: Any) -> tuple[float, float]:
     return low, high
 
 
-def eigvalsh(a: Tensor, /, *, check: bool = True) -> Tensor:
+def _end(value: int | float | complex | bool | None) -> float:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    raise TypeError
+
+
+@overload
+def eigvalsh(a: Tensor, /, *, check: bool = True, out: Out = None) -> Tensor: ...
+@overload
+def eigvalsh(
+    a: Tensor, /, *, check: Literal["mask"], out: MaskedResult[Tensor] | None = None
+) -> MaskedResult[Tensor]: ...
+def eigvalsh(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | MaskedResult[Tensor]:
     """Eigenvalues alone of Hermitian (real: symmetric) matrices, which cost a fraction of the whole decomposition.
 
     The lower triangle is read, as :func:`eigh` does.
@@ -236,6 +258,9 @@ def eigvalsh(a: Tensor, /, *, check: bool = True) -> Tensor:
     Args:
         a: shape [N, N, B...]; F32, F64, C32 or C64.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...].
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         Shape [N, B...], real and ascending; owned, compact. Each is within a few rounding units of the dtype times N
@@ -251,4 +276,6 @@ def eigvalsh(a: Tensor, /, *, check: bool = True) -> Tensor:
     >>> eigvalsh(tr.tensor([[2.0, 99.0], [1.0, 2.0]])).to_numpy().round(12).tolist()
     [1.0, 3.0]
     """
-    return execute_with_params(EIGVALSH, a, flag("eigvalsh", "check", check))
+    if check is not True and asks_for_mask(check):
+        return masked_result("eigvalsh", lambda x: eigvalsh(x, check=False), a, out=out)
+    return execute_with_params(EIGVALSH, a, flag("eigvalsh", "check", check), out)

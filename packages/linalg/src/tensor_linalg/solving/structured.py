@@ -9,8 +9,10 @@ from tensor_linalg.contracts.solving import BandedParams
 from tensor_linalg.operands import promoted, require_finite, with_batch
 from tensor_linalg.specs.shapes import broadcast_batches
 from tensor_linalg.specs.solving import SOLVE_BANDED, SOLVE_TOEPLITZ
+from tensor_linalg.targets import placed
 from tensor_runtime.dispatch.arguments import flag, whole
 from tensor_runtime.dispatch.call import execute_pair
+from tensor_runtime.dispatch.out import Out
 from tensor_runtime.errors import NonFiniteError
 from tensor_runtime.ops.arithmetic import conj
 from tensor_runtime.ops.creation import zeros
@@ -19,7 +21,7 @@ from tensor_runtime.ops.views import reverse_view
 from tensor_runtime.tensors.tensor import Tensor
 
 
-def solve_banded(bandwidths: Sequence[int], ab: Tensor, b: Tensor, /, *, check: bool = True) -> Tensor:
+def solve_banded(bandwidths: Sequence[int], ab: Tensor, b: Tensor, /, *, check: bool = True, out: Out = None) -> Tensor:
     """The x with A x = b for banded matrices, by LU decomposition with partial pivoting within the band.
 
     Args:
@@ -29,6 +31,7 @@ def solve_banded(bandwidths: Sequence[int], ab: Tensor, b: Tensor, /, *, check: 
         b: shape [N, M, B...] of any of these dtypes, or [N] when ``ab`` is [l + u + 1, N]. The batch shapes are equal
             or broadcast among themselves, aligned at the last axis.
         check: raise when an element is not finite.
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         x of the shape of ``b`` with the batch shapes broadcast; owned, compact, of the promoted dtype. The residual
@@ -59,10 +62,10 @@ def solve_banded(bandwidths: Sequence[int], ab: Tensor, b: Tensor, /, *, check: 
             f"{operation}: bandwidths is {shortened(bandwidths)}; accepted: two ints from 0 on, (lower, upper)",
             operation=operation,
         )
-    return execute_pair(SOLVE_BANDED, ab, b, BandedParams(lower, upper, flag(operation, "check", check)))
+    return execute_pair(SOLVE_BANDED, ab, b, BandedParams(lower, upper, flag(operation, "check", check)), out)
 
 
-def solve_toeplitz(c: Tensor, b: Tensor, /, r: Tensor | None = None, *, check: bool = True) -> Tensor:
+def solve_toeplitz(c: Tensor, b: Tensor, /, r: Tensor | None = None, *, check: bool = True, out: Out = None) -> Tensor:
     """The x with T x = b for Toeplitz matrices, T[i, j] = c[i - j] or r[j - i], by Levinson's recursion.
 
     It takes N² operations where :func:`solve` takes N³, all batches at once, and is stable for positive definite
@@ -75,6 +78,7 @@ def solve_toeplitz(c: Tensor, b: Tensor, /, r: Tensor | None = None, *, check: b
             among themselves, aligned at the last axis.
         r: first rows [N, B...], of which the first element is not read; None is the conjugate of ``c``.
         check: raise when an element is not finite.
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         x of the shape of ``b`` with the batch shapes broadcast; owned, compact, of the promoted dtype.
@@ -115,12 +119,12 @@ def solve_toeplitz(c: Tensor, b: Tensor, /, r: Tensor | None = None, *, check: b
     columns_batch = b.shape[2:] if b.rank > 1 else ()
     batch = broadcast_batches(operation, broadcast_batches(operation, c.shape[1:], row.shape[1:]), columns_batch)
     if not size:
-        return zeros((*b.shape[:2], *batch), dtype=b.dtype, placement=b.placement)
+        return placed(zeros((*b.shape[:2], *batch), dtype=b.dtype, placement=b.placement), out, *given)
     if c.shape != row.shape:
         c, row = with_batch(c, 1, batch), with_batch(row, 1, batch)
     diagonals = concatenate([reverse_view(row[1:], 0), c]) if size > 1 else c
     try:
-        return execute_pair(SOLVE_TOEPLITZ, diagonals, b, check)
+        return placed(execute_pair(SOLVE_TOEPLITZ, diagonals, b, check), out, *given)
     except NonFiniteError:
         for name, one, rank in (("c", c, 1), ("b", b, min(2, b.rank)), *(("r", own, 1) for own in rows)):
             require_finite(operation, name, one, rank)

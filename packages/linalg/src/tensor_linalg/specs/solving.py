@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ShapeError
 from tensor_linalg.contracts.solving import BandedParams
 from tensor_linalg.specs.linalg_spec import LinalgSpec
@@ -73,8 +72,8 @@ def toeplitz_shape(operation: str, diagonals: Shape, b: Shape, check: bool, /) -
     return solve_shape(operation, (size, size, *diagonals[1:]), b, check)
 
 
-SOLVE: Final = LinalgSpec("solve", accepts=FLOATING, result_shape=solve_shape, takes_params=True)
-INV: Final = LinalgSpec("inv", accepts=FLOATING, result_shape=inv_shape, takes_params=True)
+SOLVE: Final = LinalgSpec("solve", result_shape=solve_shape)
+INV: Final = LinalgSpec("inv", result_shape=inv_shape)
 """The params of each is ``check``: whether the elements are first checked to be finite."""
-SOLVE_BANDED: Final = LinalgSpec("solve_banded", accepts=FLOATING, result_shape=banded_shape, takes_params=True)
-SOLVE_TOEPLITZ: Final = LinalgSpec("solve_toeplitz", accepts=FLOATING, result_shape=toeplitz_shape, takes_params=True)
+SOLVE_BANDED: Final = LinalgSpec("solve_banded", result_shape=banded_shape)
+SOLVE_TOEPLITZ: Final = LinalgSpec("solve_toeplitz", result_shape=toeplitz_shape)

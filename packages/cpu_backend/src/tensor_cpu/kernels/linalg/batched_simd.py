@@ -28,14 +28,15 @@ from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
+TAKES: Final = "batches of small matrices, of up to 64 rows, that fill the lanes of a register"
 _LARGEST: Final[Mapping[str, int]] = {
-    "cholesky": 48,
-    "det": 48,
+    "cholesky": 64,
+    "det": 64,
     "eigh": 64,
     "eigvalsh": 64,
-    "inv": 32,
+    "inv": 64,
     "qr": 64,
-    "solve": 48,
+    "solve": 64,
     "svd": 64,
     "svdvals": 64,
 }
@@ -249,6 +250,25 @@ def _inverted(stack: Any) -> None:
 
 def _raise_singular(stack: Any) -> None:
     raise np.linalg.LinAlgError
+
+
+def refusing(name: str, form: Form, count: int) -> Callable[[Any], bool]:
+    """Whether lanes refuse one of so many compact matrices, (count, N, N) or (N, N) for one: "cholesky" or "inv".
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> refusing("inv", form_of(F64, (1, 1), CPU), 1)(np.array([[0.0]]))
+    True
+    """
+    sides = form.shape[0], form.shape[0]
+    one = (sides if count == 1 else (count, *sides), form.dtype.name)
+    kernel = LIBRARY.bind_batched_simd(name, form.dtype.name, sides, 0, count, (one,), True, _nothing)
+    return lambda stack: kernel(stack) is None
+
+
+def _nothing(*arrays: Any) -> None:
+    return None
 
 
 def _compacting(kernel: Kernel) -> Kernel:

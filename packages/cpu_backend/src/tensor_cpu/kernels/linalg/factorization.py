@@ -27,6 +27,7 @@ from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel, Operand, Result
 
+TAKES: Final = "matrices with elements, of one floating dtype"
 _WIDE: Final[Mapping[DType, DType]] = {F32: F64, C32: C64}
 _LARGEST_WIDE: Final = 32
 """Rows or columns of the largest matrices that are computed in double precision whatever their dtype."""

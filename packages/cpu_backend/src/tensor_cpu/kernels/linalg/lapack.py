@@ -5,9 +5,9 @@ NumPy's kernel of the same operation stands behind each: whatever LAPACK refuses
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from tensor_core.dtypes import FLOATING
 from tensor_cpu.kernel_table import NativeBinder
@@ -20,6 +20,9 @@ from tensor_runtime.form import Form, Shape
 from tensor_runtime.protocols import Kernel, Operand, Result
 
 _Strides = tuple[int, ...]
+
+
+TAKES: Final = "matrices with elements, of one floating dtype"
 
 
 def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, driver: str = "auto") -> Kernel | None:
@@ -96,6 +99,38 @@ def stack_strides(form: Form, batch: Shape, core: int = 2) -> _Strides:
     own = [stride if extent > 1 else 0 for extent, stride in zip(form.shape[core:], form.strides[core:], strict=True)]
     missing = len(batch) - len(own)
     return (*reversed(own), *[0] * missing, *reversed(form.strides[:core]))
+
+
+def refusing(name: str, form: Form) -> Callable[[Any], bool]:
+    """Whether LAPACK refuses one compact matrix (N, N): "cholesky" or "inv".
+
+    >>> import numpy as np
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> refusing("cholesky", form_of(F64, (1, 1), CPU))(np.array([[-1.0]]))
+    True
+    """
+    side = form.shape[0]
+    open_blas()
+    kernel = LIBRARY.bind_lapack(
+        name,
+        form.dtype.name,
+        rows=side,
+        columns=side,
+        right=0,
+        batch=(),
+        a_strides=(side, 1),
+        b_strides=(0, 0),
+        results=(((side, side), form.dtype.name),),
+        check=False,
+        fallback=_nothing,
+    )
+    return lambda matrix: kernel(matrix) is None
+
+
+def _nothing(*arrays: object) -> None:
+    return None
 
 
 BINDERS: Final[Mapping[str, NativeBinder]] = {

@@ -10,8 +10,7 @@ from tensor_linalg.contracts.common import CheckParams, EighRangeParams
 from tensor_linalg.decompositions.eig import eig
 from tensor_linalg.decompositions.eigh import eigh
 from tensor_linalg.decompositions.qr import qr
-from tensor_linalg.decompositions.svd import completed, svd
-from tensor_linalg.products import mT
+from tensor_linalg.decompositions.svd import full_factors, svd
 from tensor_runtime.ops.creation import eye
 from tensor_runtime.ops.joining import concatenate
 from tensor_runtime.ops.views import broadcast_in_dim, copy
@@ -61,7 +60,8 @@ def svd_full(a: Tensor, params: CheckParams, /) -> tuple[Tensor, Tensor, Tensor]
     [(3, 3), (2,), (2, 2)]
     """
     u, s, vh = svd(a, check=params.check)
-    return completed(u), s, vh if vh.shape[0] == vh.shape[1] else copy(mT(completed(mT(vh))))
+    u, vh = full_factors(u, vh)
+    return u, s, vh
 
 
 def qr_complete(a: Tensor, params: CheckParams, /) -> tuple[Tensor, Tensor]:
