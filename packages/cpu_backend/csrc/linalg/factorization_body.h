@@ -1,6 +1,6 @@
-/* The factorizations of one matrix for one kind of numbers. The includer (factorization_routines.c) defines REAL, WIDTH,
- * KIND, the place of the functions in the table (the element type), and NAME(f); number_body.h, elimination_body.h and
- * systems_body.h come before. */
+/* The factorizations of one matrix for one kind of numbers. The includer (factorization_routines.c) defines REAL,
+ * WIDTH, KIND, the place of the functions in the table (the element type), and NAME(f); number_body.h,
+ * elimination_body.h and band_body.h come before. */
 
 /* Copies an operand into a block; whether it may be computed with. */
 static bool NAME(load)(const FactorizationPlan *plan, const MatrixStack *stack, const char *source, Index rows,
@@ -53,7 +53,8 @@ static void NAME(order_of)(const int64_t *exchanges, Index steps, Index count, i
     }
 }
 
-/* Factors of a, and which rows were exchanged; false, and a is as it was, where an elimination of our own does better. */
+/* Factors of a, and which rows were exchanged; false, and a is as it was, where an elimination of our own does
+ * better. */
 static bool NAME(eliminate_by_lapack)(const FactorizationPlan *plan, const FactorizationScratch *scratch, NUMBER *a,
                                       int64_t *exchanges) {
     const Index m = plan->rows, n = plan->columns, k = smaller(m, n);

@@ -1,6 +1,6 @@
-/* Arithmetic of one kind of numbers. The includer defines REAL, the type of a part, BITS, an unsigned one as wide, WIDTH,
- * the number of parts, and NAME(f), the name of a function for these numbers; it has included <float.h>, <math.h>,
- * <stdlib.h> and <string.h>. */
+/* Arithmetic of one kind of numbers. The includer defines REAL, the type of a part, BITS, an unsigned one as wide,
+ * WIDTH, the number of parts, and NAME(f), the name of a function for these numbers; it has included <float.h>,
+ * <math.h>, <stdlib.h> and <string.h>. */
 
 typedef struct {
     REAL part[WIDTH];
@@ -101,8 +101,8 @@ static inline void NAME(exchange)(NUMBER *x, NUMBER *y) {
     *y = former;
 }
 
-/* Whether none of so many numbers is NaN or infinite: the bits of such a one's exponent are all set, and one more at the
- * lowest of them carries into the sign. */
+/* Whether none of so many numbers is NaN or infinite: the bits of such a one's exponent are all set, and one more at
+ * the lowest of them carries into the sign. */
 static bool NAME(are_finite)(const NUMBER *numbers, Index count) {
     const int width = sizeof(REAL) == 4 ? 23 : 52;
     const uint64_t all = sizeof(REAL) == 4 ? 0xff : 0x7ff;
