@@ -188,7 +188,9 @@ def test_kernels_of_others_are_tried_and_listed() -> None:
         ),
         (
             [Offer("cpu", "pythag", "a 1", lambda: 3)],
-            ["cpu.pythag of a 1: broken: PluginLoadError: pythag: the kernel for cpu of a 1 is of type int; accepted: "],
+            [
+                "cpu.pythag of a 1: broken: PluginLoadError: pythag: the kernel for cpu of a 1 is of type int; accepted: "
+            ],
         ),
         (
             [Offer("npu", "pythag", "a 1", lambda: bind_nothing)],

@@ -17,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from tensor_core.dtypes import C32, C64, F32, F64, FLOATING, DType
-from tensor_cpu.kernel_table import NativeBinder, bind_numpy
+from tensor_cpu.kernel_table import NativeBinder, bind_numpy, kernels_of
 from tensor_cpu.kernels.linalg import batched_simd, factors, structured
 from tensor_cpu.kernels.linalg.lapack import stack_strides
 from tensor_cpu.kernels.params import taking_fields
@@ -31,10 +31,6 @@ TAKES: Final = "matrices with elements, of one floating dtype"
 _WIDE: Final[Mapping[DType, DType]] = {F32: F64, C32: C64}
 _LARGEST_WIDE: Final = 32
 """Rows or columns of the largest matrices that are computed in double precision whatever their dtype."""
-_ROUTINES: Final = (
-    "eig", "eigvals", "hessenberg", "ldl", "lu_complete", "lu_factor", "qr_complete", "qr_pivoted", "schur",
-    "slogdet",
-)  # fmt: skip
 
 
 def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool) -> Kernel | None:
@@ -243,10 +239,13 @@ def bind_eigh_range(
     return factoring("eigh_range", operands[0], result, (first + 1, last + 1), check, behind)
 
 
-BINDERS: Final[Mapping[str, NativeBinder]] = {
-    **{name: taking_fields(partial(bind, name)) for name in _ROUTINES},
+_OTHERS: Final[Mapping[str, NativeBinder]] = {
     "eigh_range": taking_fields(bind_eigh_range),
-    "svd_full": taking_fields(bind_svd_full),
     "solve_banded": taking_fields(bind_banded),
     "solve_toeplitz": taking_fields(bind_toeplitz),
+    "svd_full": taking_fields(bind_svd_full),
+}
+BINDERS: Final[Mapping[str, NativeBinder]] = {
+    **{name: taking_fields(partial(bind, name)) for name in kernels_of("linalg.factorization")},
+    **_OTHERS,
 }
