@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from math import prod
 from typing import Any, Final, NamedTuple
 
-F64_BYTES: Final = 8
+ELEMENT_BYTES: Final = {"F32": 4, "F64": 8, "C32": 8, "C64": 16, "I64": 8}
 BEST: Final = "best"
 """As ``Target.against``: the contender with the lowest median, ours aside."""
 LIMIT: Final = "limit"
@@ -22,10 +22,11 @@ BEFORE: Final = "before"
 
 
 class Operand(NamedTuple):
-    """An F64 operand: its row-major shape, and how it is drawn (see ``benchmarks.drawing``)."""
+    """An operand: its row-major shape, how it is drawn (see ``benchmarks.drawing``), and its dtype as we name it."""
 
     shape: tuple[int, ...]
     kind: str = "uniform"
+    dtype: str = "F64"
 
     @property
     def bytes(self) -> int:
@@ -34,7 +35,7 @@ class Operand(NamedTuple):
         >>> Operand((2, 3)).bytes
         48
         """
-        return prod(self.shape) * F64_BYTES
+        return prod(self.shape) * ELEMENT_BYTES[self.dtype]
 
 
 class Target(NamedTuple):
@@ -86,6 +87,8 @@ class Row(NamedTuple):
     """Relative: of each element on positive data, of the largest element on signed data; 0 asks for equality."""
     check_also: str = ""
     """A kind of drawing on which the results are compared, too, before the timed one."""
+    graded: str | None = None
+    """A kind of drawing whose small values show how precise a decomposition is; "" for errors without such values."""
 
     def as_request(self) -> dict[str, Any]:
         """What an adapter needs of this row, in words of JSON."""

@@ -19,7 +19,8 @@ from benchmarks.contenders.base import (
     Operations,
     Prepared,
     as_function,
-    read_decomposition,
+    decomposition,
+    spelled,
 )
 from benchmarks.drawing import Array
 
@@ -65,6 +66,14 @@ def call(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
     return Prepared(lambda: function(*tensors), lambda result: [result.to_numpy()])
 
 
+def everyday(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
+    """What users type; the axis is named in row-major words."""
+    tensors, axis = [tr.asarray(array.T) for array in arrays], arguments["axis"]
+    own = {**arguments, "axis": axis if axis is None else arrays[0].ndim - 1 - axis}
+    function = spelled(own, "ours", {**vars(tr), "kron": tensor_linalg.kron}, len(arrays))
+    return Prepared(lambda: function(*tensors), read)
+
+
 def max_plus(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
     """The product in which max stands for the sum and + for the product; operands change places, as they are read."""
     x, y = (tr.asarray(array.T) for array in arrays)
@@ -77,13 +86,14 @@ def matrices(function: str) -> Callable[[Mapping[str, Any], list[Array]], Prepar
 
     def prepare(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
         call = getattr(tensor_linalg, function)
+        options = {"lower": True} if function == "triangular_solve" else {}
         tensors = [tr.asarray(np.asfortranarray(np.moveaxis(array, 0, -1))) for array in arrays]
 
-        def read(result: Any) -> list[Any]:
-            parts = result if isinstance(result, tuple) else (result,)
-            return read_decomposition(function, [np.moveaxis(part.to_numpy(), -1, 0) for part in parts])
+        def parts(result: Any) -> list[Any]:
+            found = result if isinstance(result, tuple) else (result,)
+            return [np.moveaxis(part.to_numpy(), -1, 0) for part in found]
 
-        return Prepared(lambda: call(*tensors), read)
+        return decomposition(function, lambda: call(*tensors, **options), parts)
 
     return prepare
 
@@ -102,6 +112,7 @@ def einsum(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
 
 OPERATIONS: Operations = {
     "call": call,
+    "everyday": everyday,
     "permute": permute,
     "elementwise": elementwise,
     "reduction": reduction,

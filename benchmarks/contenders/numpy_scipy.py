@@ -14,7 +14,9 @@ from benchmarks.contenders.base import (
     Operations,
     Prepared,
     as_function,
-    read_decomposition,
+    as_parts,
+    decomposition,
+    spelled,
 )
 from benchmarks.drawing import Array
 
@@ -100,6 +102,12 @@ def call(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
     return Prepared(lambda: function(*arrays), read)
 
 
+def everyday(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
+    """What users type."""
+    function = spelled(arguments, "numpy", vars(np), len(arrays))
+    return Prepared(lambda: function(*arrays), read)
+
+
 def max_plus(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
     """By broadcasting: all sums at once, then the largest of each row."""
     x, y = arrays[0], np.ascontiguousarray(arrays[1].T)
@@ -124,11 +132,7 @@ def matrices(operation: str, function: Callable[..., Any]) -> Callable[[Mapping[
     """A function of batches of matrices, batch axes first."""
 
     def prepare(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
-        def read(result: Any) -> list[Any]:
-            parts = result if isinstance(result, tuple | list) else (result,)
-            return read_decomposition(operation, [np.asarray(part) for part in parts])
-
-        return Prepared(lambda: function(*arrays), read)
+        return decomposition(operation, lambda: function(*arrays), as_parts)
 
     return prepare
 
@@ -140,19 +144,23 @@ def scipy_matrices(operation: str) -> Callable[[Mapping[str, Any], list[Array]],
         import scipy.linalg
 
         options: dict[str, Any] = {"check_finite": False}
-        options |= {"svd": {"full_matrices": False}, "cholesky": {"lower": True}}.get(operation, {})
-        return matrices(operation, partial(getattr(scipy.linalg, operation), **options))(arguments, arrays)
+        options |= {"svd": {"full_matrices": False}}.get(operation, {})
+        options |= {"lower": True} if operation in ("cholesky", "triangular_solve") else {}
+        name = {"triangular_solve": "solve_triangular"}.get(operation, operation)
+        return matrices(operation, partial(getattr(scipy.linalg, name), **options))(arguments, arrays)
 
     return prepare
 
 
 NUMPY: Operations = {
     "call": call,
+    "everyday": everyday,
     "permute": permute,
     "elementwise": elementwise,
     "reduction": reduction,
     "max-plus": max_plus,
-    **{name: matrices(name, getattr(np.linalg, name)) for name in MATRIX_OPERATIONS if name != "svd"},
+    **{name: matrices(name, getattr(np.linalg, name)) for name in MATRIX_OPERATIONS if hasattr(np.linalg, name)},
+    "triangular_solve": matrices("triangular_solve", np.linalg.solve),  # what NumPy has for it
     "svd": matrices("svd", partial(np.linalg.svd, full_matrices=False)),
 }
 NUMPY_INTO: Operations = {"permute": permute_into, "elementwise": elementwise_into, "max-plus": max_plus_by_rows}

@@ -70,6 +70,31 @@ INLINE Lane size_of(Lane x) { return (Lane)((Bits)x & ~SIGN_BIT); }
 /* The size of one with the sign of the other, as copysign. */
 INLINE Lane with_sign(Lane size, Lane sign) { return (Lane)(((Bits)size & ~SIGN_BIT) | ((Bits)sign & SIGN_BIT)); }
 
+/* Whole numbers from 0 to 2^51 in doubles, as integers. */
+INLINE Bits integers(Lane whole) { return (Bits)(whole + 0x1p52) - (Bits)broadcast(0x1p52); }
+
+/* Of each lane the number at a place of its own. */
+INLINE Lane gather(const Lane *lanes, Bits places) {
+#if LANES == 8
+    const Bits at = places * LANES + (Bits){0, 1, 2, 3, 4, 5, 6, 7};
+    return _mm512_i64gather_pd((__m512i)at, lanes, 8);
+#elif LANES == 4
+    const Bits at = places * LANES + (Bits){0, 1, 2, 3};
+    return _mm256_i64gather_pd((const double *)lanes, (__m256i)at, 8);
+#else
+    return (Lane){lanes[places[0]][0], lanes[places[1]][1]};
+#endif
+}
+
+INLINE void scatter(Lane *lanes, Bits places, Lane numbers) {
+#if LANES == 8
+    const Bits at = places * LANES + (Bits){0, 1, 2, 3, 4, 5, 6, 7};
+    _mm512_i64scatter_pd(lanes, (__m512i)at, numbers, 8);
+#else
+    for (int lane = 0; lane < LANES; lane++) lanes[places[lane]][lane] = numbers[lane];
+#endif
+}
+
 /* The exponent e of each lane, 2^e <= |x| < 2^(e+1), as a whole number in a double; -1023 for zeros and subnormals. */
 INLINE Lane exponent(Lane x) {
     Bits field = ((Bits)x >> 52) & 0x7ff;
