@@ -1,6 +1,7 @@
 """Random operands and the comparison of results; the same numbers in every process that is given the same seed.
 
 Kinds: ``uniform`` on (0, 1], so that nothing cancels and elements compare one by one; ``signed`` on [-1, 1] without 0;
+``hundreds`` is on (0, 1000]; ``integers`` are of 41 bits and sign, and ``below N`` are integers from 0 on;
 ``general``, ``lower``, ``symmetric`` and ``definite`` are matrices on the two last axes, well enough conditioned to be
 solved; ``graded`` ones, and Hermitian ``graded definite`` ones, have small values that their elements determine well.
 """
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-NUMPY_DTYPES: Final = {"F32": "f4", "F64": "f8", "C32": "c8", "C64": "c16"}
+NUMPY_DTYPES: Final = {"F32": "f4", "F64": "f8", "C32": "c8", "C64": "c16", "I64": "i8"}
 CHUNK: Final = 1 << 22  # elements compared at once: a comparison makes several arrays of that size
 
 
@@ -30,6 +31,8 @@ def draw(operands: Sequence[tuple[tuple[int, ...], str, str]], seed: int) -> lis
 
 
 def _drawn(generator: np.random.Generator, shape: tuple[int, ...], kind: str, dtype: str) -> Array:
+    if kind.startswith("below "):
+        return generator.integers(int(kind.removeprefix("below ")), size=shape)
     draw = _KINDS[kind]
     if dtype == "F64":
         return draw(generator, shape, _signed)
@@ -65,8 +68,8 @@ def _general(generator: np.random.Generator, shape: tuple[int, ...], part: Part)
 
 
 def _lower(generator: np.random.Generator, shape: tuple[int, ...], part: Part) -> Array:
-    triangle: Array = np.tril(part(generator, shape))
-    return triangle + 2 * np.sqrt(shape[-1]) * np.eye(shape[-1])
+    triangle: Array = np.tril(part(generator, shape)) + 2 * np.sqrt(shape[-1]) * np.eye(shape[-1])
+    return triangle
 
 
 def _symmetric(generator: np.random.Generator, shape: tuple[int, ...], part: Part) -> Array:
@@ -100,6 +103,8 @@ _KINDS: Final[Mapping[str, Callable[[np.random.Generator, tuple[int, ...], Part]
     "lower": _lower,
     "symmetric": _symmetric,
     "definite": _definite,
+    "hundreds": lambda generator, shape, part: 1000 * _uniform(generator, shape),
+    "integers": lambda generator, shape, part: generator.integers(-(2**41), 2**41, size=shape),
     "graded": _graded,
     "graded definite": _graded_definite,
 }

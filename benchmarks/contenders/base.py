@@ -44,6 +44,16 @@ def as_function(expression: str, names: Mapping[str, Any], count: int) -> Callab
     return function
 
 
+def spelled(arguments: Mapping[str, Any], library: str, names: Mapping[str, Any], count: int) -> Callable[..., Any]:
+    """The function of an everyday row: the library's own words for it, or those of all.
+
+    >>> spelled({"spelled": {"": "abs(x)", "torch": "x"}, "axis": None}, "numpy", {}, 1)(-2)
+    2
+    """
+    words: Mapping[str, str] = arguments["spelled"]
+    return as_function(words.get(library, words[""]), {**names, "axis": arguments["axis"]}, count)
+
+
 def read_decomposition(operation: str, parts: Sequence[Any]) -> list[Any]:
     """What two right answers have in common: factors differ by signs, products and spectra do not.
 

@@ -20,6 +20,7 @@ from benchmarks.contenders.base import (
     Prepared,
     as_function,
     decomposition,
+    spelled,
 )
 from benchmarks.drawing import Array
 
@@ -65,6 +66,14 @@ def call(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
     return Prepared(lambda: function(*tensors), lambda result: [result.to_numpy()])
 
 
+def everyday(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
+    """What users type; the axis is named in row-major words."""
+    tensors, axis = [tr.asarray(array.T) for array in arrays], arguments["axis"]
+    own = {**arguments, "axis": axis if axis is None else arrays[0].ndim - 1 - axis}
+    function = spelled(own, "ours", {**vars(tr), "kron": tensor_linalg.kron}, len(arrays))
+    return Prepared(lambda: function(*tensors), read)
+
+
 def max_plus(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
     """The product in which max stands for the sum and + for the product; operands change places, as they are read."""
     x, y = (tr.asarray(array.T) for array in arrays)
@@ -103,6 +112,7 @@ def einsum(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
 
 OPERATIONS: Operations = {
     "call": call,
+    "everyday": everyday,
     "permute": permute,
     "elementwise": elementwise,
     "reduction": reduction,

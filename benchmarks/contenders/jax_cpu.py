@@ -9,7 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.contenders.base import MATRIX_OPERATIONS, Operations, Prepared, as_function, as_parts, decomposition
+from benchmarks.contenders.base import (
+    MATRIX_OPERATIONS,
+    Operations,
+    Prepared,
+    as_function,
+    as_parts,
+    decomposition,
+    spelled,
+)
 from benchmarks.drawing import Array
 
 jax: Any = import_module("jax")
@@ -57,6 +65,11 @@ def reduction(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
     return compiled(lambda x: function(x, axis=arguments["axis"]), arrays)
 
 
+def everyday(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
+    """What users type, compiled."""
+    return compiled(spelled(arguments, "jax", {**vars(jnp), "jax": jax}, len(arrays)), arrays)
+
+
 def max_plus(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
     """By broadcasting, which the compiler may fuse."""
     return compiled(lambda x, y: (x[:, :, None] + y[None, :, :]).max(axis=1), arrays)
@@ -81,6 +94,7 @@ OPERATIONS: Operations = {
     "permute": permute,
     "elementwise": elementwise,
     "reduction": reduction,
+    "everyday": everyday,
     "max-plus": max_plus,
     **{name: matrices(name) for name in MATRIX_OPERATIONS},
 }

@@ -16,6 +16,7 @@ from benchmarks.contenders.base import (
     as_function,
     as_parts,
     decomposition,
+    spelled,
 )
 from benchmarks.drawing import Array
 
@@ -101,6 +102,12 @@ def call(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
     return Prepared(lambda: function(*arrays), read)
 
 
+def everyday(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
+    """What users type."""
+    function = spelled(arguments, "numpy", vars(np), len(arrays))
+    return Prepared(lambda: function(*arrays), read)
+
+
 def max_plus(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
     """By broadcasting: all sums at once, then the largest of each row."""
     x, y = arrays[0], np.ascontiguousarray(arrays[1].T)
@@ -147,6 +154,7 @@ def scipy_matrices(operation: str) -> Callable[[Mapping[str, Any], list[Array]],
 
 NUMPY: Operations = {
     "call": call,
+    "everyday": everyday,
     "permute": permute,
     "elementwise": elementwise,
     "reduction": reduction,

@@ -7,7 +7,15 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from benchmarks.contenders.base import MATRIX_OPERATIONS, Operations, Prepared, as_function, as_parts, decomposition
+from benchmarks.contenders.base import (
+    MATRIX_OPERATIONS,
+    Operations,
+    Prepared,
+    as_function,
+    as_parts,
+    decomposition,
+    spelled,
+)
 from benchmarks.drawing import Array
 
 torch: Any = import_module("torch")
@@ -54,6 +62,13 @@ def reduction(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
     return prepared(lambda: function(tensor, dim=axes))
 
 
+def everyday(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
+    """What users type."""
+    tensors = [torch.from_numpy(array) for array in arrays]
+    function = spelled(arguments, "torch", vars(torch), len(arrays))
+    return prepared(lambda: function(*tensors))
+
+
 def max_plus(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
     """By broadcasting."""
     x, y = torch.from_numpy(arrays[0]), torch.from_numpy(arrays[1]).T.contiguous()
@@ -77,6 +92,7 @@ OPERATIONS: Operations = {
     "permute": permute,
     "elementwise": elementwise,
     "reduction": reduction,
+    "everyday": everyday,
     "max-plus": max_plus,
     **{name: matrices(name) for name in MATRIX_OPERATIONS},
 }

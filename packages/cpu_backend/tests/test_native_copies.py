@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided
 
-from tensor_core import C64, DTYPES, F32, F64, I64, Bool, DType
+from tensor_core import C64, DTYPES, F32, F64, I32, I64, Bool, DType
+from tensor_core.errors import CastRangeError
 from tensor_cpu.kernels.contraction.unary_einsum import bind_unary_einsum as numpys_unary_einsum
 from tensor_cpu.kernels.conversion.numpy import bind_cast
 from tensor_cpu.kernels.copy.permute import bind_copy as bind_gapless_copy
@@ -28,7 +29,7 @@ if not AVAILABLE:
     pytest.skip("the extension was not built", allow_module_level=True)
 
 from tensor_cpu.kernels.contraction.native_unary_einsum import bind_unary_einsum
-from tensor_cpu.kernels.conversion.native import bind_convert
+from tensor_cpu.kernels.conversion.native import BINDERS as CONVERSIONS
 from tensor_cpu.kernels.creation.native import bind_full
 from tensor_cpu.kernels.indexing.native import bind_copy_into
 from tensor_cpu.kernels.views.native import bind_copy
@@ -221,7 +222,7 @@ def test_what_fits_in_no_memory_is_refused() -> None:
         for bind in (
             lambda: LIBRARY.bind_copy((3, 2), strides, "F64"),  # noqa: B023
             lambda: LIBRARY.bind_copy_into((3, 2), strides, (2, 1), "F64"),  # noqa: B023
-            lambda: LIBRARY.bind_convert((3, 2), strides, "F64", "F32"),  # noqa: B023
+            lambda: LIBRARY.bind_convert((3, 2), strides, "F64", "F32", None),  # noqa: B023
             lambda: LIBRARY.copy_method((3, 2), (2, 1), strides, "F64"),  # noqa: B023
         ):
             with pytest.raises(OverflowError, match="beyond any memory"):
@@ -319,12 +320,33 @@ def test_conversions_equal_numpys_bit_for_bit(instruction_set: str, size: int) -
         for layout in (((3 * size,), (1,), 0, 0), ((size, 3), (1, size), 0, 0), ((size,), (-3,), 3 * size - 1, 0)):
             form = form_like(source, layout)
             result = form_of(target, form.shape, CPU)
-            kernel = bind_convert((form,), result, "wrap")
-            to_integers = target.kind == "int" and source is not target
-            assert (kernel is None) == (to_integers and not np.can_cast(source.numpy_name, target.numpy_name, "safe"))
-            if kernel is not None:
-                view = transposed(x, layout)
+            kernel = CONVERSIONS["cast"]((form,), result, ("wrap",))
+            assert kernel is not None
+            fitting = x if source is Bool else np.clip(x.real, -100, 100).astype(x.dtype)
+            for elements in (x, fitting):
+                view = transposed(elements, layout)
                 assert same_bytes(kernel(view), bind_cast(form, result, "wrap")(view)), (source, target)
+
+
+@pytest.mark.parametrize("instruction_set", ["plain", "avx2", "avx512"])
+def test_the_last_numbers_that_fit_are_cast_and_the_next_ones_refused(instruction_set: str) -> None:
+    choose(instruction_set, 1)
+    for source, target, last, beyond in (
+        (F64, I32, np.nextafter(2.0**31, 0), 2.0**31),
+        (F64, I32, np.nextafter(-(2.0**31) - 1, 0), -(2.0**31) - 1),
+        (F64, I64, -(2.0**63), np.nextafter(-(2.0**63), -np.inf)),
+        (F32, I32, np.nextafter(np.float32(2.0**31), np.float32(0)), 2.0**31),
+        (F32, I64, -(2.0**63), np.nan),
+        (I64, I32, 2**31 - 1, 2**31),
+    ):
+        kernel = CONVERSIONS["cast"]((form_of(source, (40,), CPU),), form_of(target, (40,), CPU), ("error",))
+        assert kernel is not None
+        x = np.zeros(40, source.numpy_name)
+        x[37] = last
+        assert kernel(x)[37] == int(last)
+        x[38] = beyond
+        with pytest.raises(CastRangeError, match="element \\(38,\\)"):
+            kernel(x)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

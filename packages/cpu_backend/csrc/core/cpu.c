@@ -2,6 +2,7 @@
 #include "core/cpu.h"
 
 #include <stdatomic.h>
+#include <unistd.h>
 
 const char *const INSTRUCTION_SET_NAMES[3] = {"plain", "avx2", "avx512"};
 
@@ -33,4 +34,13 @@ int cpu_choose(InstructionSet set) {
     if (set > best()) return -1;
     atomic_store_explicit(&chosen, (int)set, memory_order_relaxed);
     return 0;
+}
+
+size_t cpu_last_level_cache_bytes(void) {
+    long bytes = 0;
+#if defined(_SC_LEVEL3_CACHE_SIZE)
+    bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    if (bytes <= 0) bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+#endif
+    return bytes > 0 ? (size_t)bytes : 0;
 }

@@ -7,6 +7,8 @@
 #ifndef TENSOR_CPU_CPU_H
 #define TENSOR_CPU_CPU_H
 
+#include <stddef.h>
+
 typedef enum { PLAIN, AVX2, AVX512 } InstructionSet;
 
 /* The best one that the processor and the operating system have, or the one that cpu_choose() set. */
@@ -17,6 +19,9 @@ InstructionSet cpu_instruction_set(void);
 int cpu_choose(InstructionSet set);
 
 extern const char *const INSTRUCTION_SET_NAMES[3];
+
+/* Bytes of the last cache before main memory; 0 where the system does not tell. */
+size_t cpu_last_level_cache_bytes(void);
 
 #define SIMD_JOIN2(name, set) name##_##set
 #define SIMD_JOIN(name, set) SIMD_JOIN2(name, set)

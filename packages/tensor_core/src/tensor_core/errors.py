@@ -136,6 +136,10 @@ class IndexingError(TensorError, IndexError):
     """An index is out of range, or of a kind that indexing does not take."""
 
 
+class MissingAttributeError(TensorError, AttributeError):
+    """An attribute that an object has not; the message says what to write instead."""
+
+
 class ReadOnlyError(TensorError, ValueError):
     """A write to memory or to a tensor that is read-only."""
 

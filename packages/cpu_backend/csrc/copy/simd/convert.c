@@ -1,7 +1,7 @@
 /* Conversions between element types that are defined for every value: C's own, which are NumPy's.
  *
  * Towards a float type they round to nearest, towards a real one they drop the imaginary part, and Bool is whether the
- * value differs from zero. Conversions to integers that may not fit are not here.
+ * value differs from zero. Conversions to integers that may not fit say whether all did.
  */
 #include "copy/convert.h"
 
@@ -40,6 +40,33 @@
 #define NAME(to) bool_to_##to
 #include "copy/simd/convert_body.h"
 
+/* Values v with LOW <= v < END have an integer part that fits; so nearly all do, and one that does not is 0 here, which
+ * C can convert. */
+#define CHECKED(name, FROM, TO, FLAG, PARTS, LOW, END)                                                                 \
+    static bool name(const void *source, void *target, Index count) {                                                  \
+        const FROM *from = source;                                                                                     \
+        TO *to = target;                                                                                               \
+        FLAG outside = 0;                                                                                              \
+        INDEPENDENT                                                                                                    \
+        for (Index k = 0; k < count; k++) {                                                                            \
+            const FROM value = from[PARTS * k];                                                                        \
+            const bool fits = value >= (LOW) && value < (END);                                                         \
+            outside |= (FLAG)!fits;                                                                                    \
+            to[k] = (TO)(fits ? value : 0);                                                                            \
+        }                                                                                                              \
+        return outside == 0;                                                                                           \
+    }
+#define BEYOND_I32 (-0x1.00000001fffffp31) /* the last number of F64 above -2^31 - 1 */
+CHECKED(f32_checked_i32, float, int32_t, int32_t, 1, -0x1p31f, 0x1p31f)
+CHECKED(f32_checked_i64, float, int64_t, int64_t, 1, -0x1p63f, 0x1p63f)
+CHECKED(f64_checked_i32, double, int32_t, int32_t, 1, BEYOND_I32, 0x1p31)
+CHECKED(f64_checked_i64, double, int64_t, int64_t, 1, -0x1p63, 0x1p63)
+CHECKED(c32_checked_i32, float, int32_t, int32_t, 2, -0x1p31f, 0x1p31f)
+CHECKED(c32_checked_i64, float, int64_t, int64_t, 2, -0x1p63f, 0x1p63f)
+CHECKED(c64_checked_i32, double, int32_t, int32_t, 2, BEYOND_I32, 0x1p31)
+CHECKED(c64_checked_i64, double, int64_t, int64_t, 2, -0x1p63, 0x1p63)
+CHECKED(i64_checked_i32, int64_t, int32_t, int64_t, 1, INT32_MIN, (int64_t)INT32_MAX + 1)
+
 const ConvertKernels SIMD_NAME(convert_kernels) = {
     .loop =
         {
@@ -61,5 +88,13 @@ const ConvertKernels SIMD_NAME(convert_kernels) = {
                       [C64] = bool_to_c64,
                       [I32] = bool_to_i32,
                       [I64] = bool_to_i64},
+        },
+    .checked =
+        {
+            [F32] = {[I32] = f32_checked_i32, [I64] = f32_checked_i64},
+            [F64] = {[I32] = f64_checked_i32, [I64] = f64_checked_i64},
+            [C32] = {[I32] = c32_checked_i32, [I64] = c32_checked_i64},
+            [C64] = {[I32] = c64_checked_i32, [I64] = c64_checked_i64},
+            [I64] = {[I32] = i64_checked_i32},
         },
 };

@@ -4,9 +4,8 @@
  */
 #include "elementwise/elementwise.h"
 #include "core/simd/nan_rules.h"
-
-#include <math.h>
-#include <string.h>
+#include "elementwise/simd/exponential_types.h"
+#include "elementwise/simd/complex_functions.h"
 
 #define NAME(f) SIMD_JOIN(f, SUFFIX)
 
@@ -140,6 +139,9 @@ static void same_16(Index n, void *result, const void *first, const void *second
     same_1(16 * n, result, first, second, third);
 }
 
+COMPLEX_LOOP(sqrt_c32, float, sqrt_parts, SQRT_ORDINARY, csqrt)
+COMPLEX_LOOP(sqrt_c64, double, sqrt_parts, SQRT_ORDINARY, csqrt)
+
 const ElementwiseKernels SIMD_NAME(elementwise_kernels) = {
     .loops = {
         [ADD] = {add_f32, add_f64, add_c32, add_c64, add_i32, add_i64, bitwise_or_truth},
@@ -191,7 +193,10 @@ const ElementwiseKernels SIMD_NAME(elementwise_kernels) = {
         [SIGN] = {[F32] = sign_f32, [F64] = sign_f64, [I32] = sign_i32, [I64] = sign_i64},
         [LOGICAL_NOT] = {[BOOL] = invert_truth},
         [INVERT] = {[I32] = invert_i32, [I64] = invert_i64, [BOOL] = invert_truth},
-        [SQRT] = {sqrt_f32, sqrt_f64},
+        [SQRT] = {sqrt_f32, sqrt_f64, sqrt_c32, sqrt_c64},
+        [LOGISTIC] = {logistic_loop_f32, logistic_loop_f64},
+        [SILU] = {silu_f32, silu_f64},
+        [GELU_TANH] = {gelu_tanh_f32, gelu_tanh_f64},
         [FLOOR] = {floor_f32, floor_f64},
         [CEIL] = {ceil_f32, ceil_f64},
         [TRUNC] = {trunc_f32, trunc_f64},

@@ -16,27 +16,23 @@ static void NAME(multiply)(Index n, void *result, const void *first, const void 
     }
 }
 
+/* Where the imaginary part of the divisor is the larger one, both operands are divided by i first: the same products and
+ * sums, and no branch. A divisor of 0 gives infinities and NaN by the signs of the dividend. */
 static void NAME(divide)(Index n, void *result, const void *first, const void *second, Third third) {
     T *d = result;
     const T *a = first, *b = second;
     (void)third;
+    INDEPENDENT
     for (Index i = 0; i < n; i++) {
         T ar = a[2 * i], ai = a[2 * i + 1], br = b[2 * i], bi = b[2 * i + 1];
-        T size_r = FUNCTION(fabs)(br), size_i = FUNCTION(fabs)(bi);
-        if (size_r >= size_i) {
-            if (size_r == 0 && size_i == 0) { /* infinities and NaN, by the signs of the dividend */
-                d[2 * i] = ar / size_r;
-                d[2 * i + 1] = ai / size_r;
-                continue;
-            }
-            T ratio = bi / br, scale = (T)1 / (br + bi * ratio);
-            d[2 * i] = (ar + ai * ratio) * scale;
-            d[2 * i + 1] = (ai - ar * ratio) * scale;
-        } else {
-            T ratio = br / bi, scale = (T)1 / (bi + br * ratio);
-            d[2 * i] = (ar * ratio + ai) * scale;
-            d[2 * i + 1] = (ai * ratio - ar) * scale;
-        }
+        bool turned = !(FUNCTION(fabs)(br) >= FUNCTION(fabs)(bi));
+        T x = turned ? ai : ar, y = turned ? -ar : ai;
+        T larger = turned ? bi : br, other = turned ? -br : bi;
+        bool zero = larger == 0;
+        T ratio = other / larger, scale = 1 / (larger + other * ratio);
+        T re = (x + y * ratio) * scale, im = (y - x * ratio) * scale;
+        d[2 * i] = zero ? ar * (T)INFINITY : re;
+        d[2 * i + 1] = zero ? ai * (T)INFINITY : im;
     }
 }
 

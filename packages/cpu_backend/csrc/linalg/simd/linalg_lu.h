@@ -6,6 +6,8 @@
  * step by step.
  */
 
+#include "linalg/simd/linalg_minute.h"
+
 /* Replaces a by its factors; the diagonal holds the pivots, and swaps[j] which row was exchanged with row j. Answers
  * which matrices have a pivot of zero; their other pivots are found all the same. */
 INLINE Mask lu_group(Number *a, Lane *swaps, int n) {
@@ -106,6 +108,7 @@ INLINE bool solve_groups(const LaneProblem *problem, const char *const *operands
         Number *const a = room, *const x = a + n * n;
         Lane *const swaps = (Lane *)(x + n * at_once);
         bad |= lu_load_group(problem, operands[0] + group * LANES * bytes, bytes, a, swaps, n);
+        if (are_minute(problem, operands[0] + group * LANES * bytes, bytes, a[0], n * n)) return false;
         for (Index first = 0; first < problem->right; first += RIGHT_AT_ONCE) {
             const int columns = (int)(problem->right - first < RIGHT_AT_ONCE ? problem->right - first : RIGHT_AT_ONCE);
             const Index offset = group * LANES * right_bytes + first * column_bytes;
@@ -126,6 +129,7 @@ INLINE bool inv_groups(const LaneProblem *problem, const char *const *operands, 
         Number *const a = room, *const x = a + n * n;
         Lane *const swaps = (Lane *)(x + n * n);
         bad |= lu_load_group(problem, operands[0] + group * LANES * bytes, bytes, a, swaps, n);
+        if (are_minute(problem, operands[0] + group * LANES * bytes, bytes, a[0], n * n)) return false;
         set_identity(x, n);
         lu_solve_group(a, swaps, n, x, n);
         store_numbers(problem, results[0] + group * LANES * bytes, bytes, x, n * n);
@@ -143,6 +147,7 @@ INLINE bool det_groups(const LaneProblem *problem, const char *const *operands, 
         Lane *const swaps = (Lane *)(a + n * n);
         bad |= load_numbers(problem, operands[0] + group * LANES * bytes, bytes, a, n * n);
         lu_group(a, swaps, n);
+        if (are_minute(problem, operands[0] + group * LANES * bytes, bytes, a[0], n * n)) return false;
         Number product = lu_product_group(a, n, swaps, n);
         store_numbers(problem, results[0] + group * LANES * result_bytes, result_bytes, &product, 1);
     }

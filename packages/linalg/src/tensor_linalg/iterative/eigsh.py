@@ -9,12 +9,13 @@ from typing import Any
 import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ArgumentError, DTypeError
-from tensor_linalg.decompositions.lu import lu_factor, lu_solve
+from tensor_linalg.decompositions.lu import lu_factor
 from tensor_linalg.host import placed
 from tensor_linalg.iterative.lanczos import Lanczos
 from tensor_linalg.iterative.operators import LinearMap, Operator
 from tensor_linalg.iterative.results import Callback, EigenResult, Stop
 from tensor_linalg.operands import number, require_regular
+from tensor_linalg.solving.factored import lu_solve
 from tensor_runtime.dispatch.arguments import choice, flag, whole
 from tensor_runtime.ops.diagonals import extract_diagonal
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from tensor_runtime.backends.error_translation import MISSES, call_translated, fail
 from tensor_runtime.dispatch.out import Out, written
-from tensor_runtime.dispatch.spec import OpSpec, ViewSpec
+from tensor_runtime.dispatch.spec import OpSpec, ViewSpec, plain_operand
 from tensor_runtime.tensors.tensor import Number, Tensor, unwrap, wrap
 
 
@@ -87,6 +87,9 @@ def execute_mixed(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, /) -> Te
         except Exception as error:
             fail(spec.name, error, result._form)
         return result
+    plain = plain_operand(a), plain_operand(b)
+    if plain[0] is not a or plain[1] is not b:  # scalars of NumPy, or of subclasses of Python's numbers
+        return execute_mixed(spec, *plain)
     kernel, found = spec.bindings[key_a, key_b]
     return wrap(found, call_translated(spec.name, found, kernel, x, y))
 
@@ -114,7 +117,13 @@ def execute_ternary(
     key_a, x = (a._form, a._array) if isinstance(a, Tensor) else (type(a), a)
     key_b, y = (b._form, b._array) if isinstance(b, Tensor) else (type(b), b)
     key_c, z = (c._form, c._array) if isinstance(c, Tensor) else (type(c), c)
-    kernel, found = spec.bindings[key_a, key_b, key_c]
+    try:
+        kernel, found = spec.found[key_a, key_b, key_c]
+    except KeyError:
+        plain = plain_operand(a), plain_operand(b), plain_operand(c)
+        if plain[0] is not a or plain[1] is not b or plain[2] is not c:
+            return execute_ternary(spec, *plain, out)
+        kernel, found = spec.bindings[key_a, key_b, key_c]
     result = wrap(found, call_translated(spec.name, found, kernel, x, y, z))
     return result if out is None else written(out, result, a, b, c)
 

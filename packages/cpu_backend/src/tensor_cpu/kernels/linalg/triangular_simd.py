@@ -17,6 +17,7 @@ from tensor_runtime.contracts.linalg import TriangularSolveParams
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand
 
+TAKES: Final = "batches of small systems that fill the lanes of a register, and no unit diagonal"
 _LARGEST: Final = 64
 """Rows of the largest matrices for which lanes are faster than BLAS."""
 _SMALL: Final = 16
