@@ -119,12 +119,12 @@ def test_whatever_keeps_cpu_from_being_served_is_one_problem(candidates: list[Ca
 
 
 def test_kernels_that_fail_for_one_reason_are_one_problem() -> None:
-    offers = [Offer("cpu", name, "a 1", importing("libpythag")) for name in ("pythag", "cuberoot")]
-    offers += [Offer("npu", name, "b 2", lambda: bind_nothing) for name in ("pythag", "cuberoot")]
+    offers = [Offer("cpu", name, "a 1", importing("libpythag")) for name in ("pythag", "croot")]
+    offers += [Offer("npu", name, "b 2", lambda: bind_nothing) for name in ("pythag", "croot")]
 
     assert problems_of(with_kernels(*offers)) == [
-        "cpu.cuberoot of a 1 and cpu.pythag of a 1: broken: ImportError: libpythag is not there",
-        "npu.cuberoot of b 2 and npu.pythag of b 2: no backend is called 'npu'; there are cpu",
+        "cpu.croot of a 1 and cpu.pythag of a 1: broken: ImportError: libpythag is not there",
+        "npu.croot of b 2 and npu.pythag of b 2: no backend is called 'npu'; there are cpu",
     ]
 
 
@@ -189,7 +189,8 @@ def test_kernels_of_others_are_tried_and_listed() -> None:
         (
             [Offer("cpu", "pythag", "a 1", lambda: 3)],
             [
-                "cpu.pythag of a 1: broken: PluginLoadError: pythag: the kernel for cpu of a 1 is of type int; accepted: "
+                "cpu.pythag of a 1: broken: PluginLoadError: pythag: the kernel for cpu of a 1 is of type int; "
+                "accepted: "
             ],
         ),
         (

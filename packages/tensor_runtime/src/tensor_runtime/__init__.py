@@ -153,9 +153,6 @@ from tensor_runtime.tensors.transfer import download, synchronize, to, trace_tra
 from tensor_runtime.thread_counts import set_threads, threads
 from tensor_runtime.version import __version__ as __version__
 
-del _lowering, _methods
-
-
 __all__ = [
     "C32",
     "C64",
@@ -396,9 +393,8 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """The public names: modules and helpers are none."""
-    return sorted((*__all__, "__version__"))
+    return sorted((*__all__, "__version__"))  # no modules
 
 
 _tell_of_functions(__all__)
-del _tell_of_functions
+del _lowering, _methods, _tell_of_functions

@@ -70,6 +70,10 @@ def array_ufunc(x: Tensor, ufunc: Any, method: str, /, *inputs: Any, **options: 
 
     Raises:
         ForeignOperandError: always, but for an operator between a NumPy scalar and a tensor.
+
+    >>> import numpy as np
+    >>> array_ufunc(x := tensor([1.0]), np.multiply, "__call__", np.float64(2), x).item()
+    2.0
     """
     name = ufunc.__name__
     if method == "__call__" and not options and len(inputs) == 2 and inputs[1] is x and name in _OPERATORS:
@@ -87,6 +91,10 @@ def array_function(x: Tensor, function: Any, types: Any, arguments: tuple[Any, .
 
     Raises:
         ForeignOperandError: for all others.
+
+    >>> import numpy as np
+    >>> np.shape(tensor([1.0]))
+    (1,)
     """
     name = function.__name__
     if name in _METADATA and len(arguments) == 1 and not options:
@@ -193,6 +201,10 @@ tensor_runtime.sum(x)
 
 
 def attributes(x: Tensor, /) -> list[str]:
-    """The names of the attributes that a tensor has; what ``dir(x)`` lists."""
+    """The names of the attributes that a tensor has; what ``dir(x)`` lists.
+
+    >>> "shape" in attributes(tensor([1.0])), "sum" in attributes(tensor([1.0]))
+    (True, False)
+    """
     absent = {name for name, value in vars(Tensor).items() if isinstance(value, _Absent)}
     return sorted(set(dir(type(x))) - absent)
