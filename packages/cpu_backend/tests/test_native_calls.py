@@ -25,6 +25,8 @@ from tensor_runtime.tensors.tensor import Tensor
 NATIVE = pytest.mark.skipif(not AVAILABLE, reason="the extension was not built")
 NAMES = ["reversed_axes", "reshape", "item", "getitem", "bool", "int", "float", "complex"]
 NAMES += ["to_numpy", "tensor", "asarray", "zeros", "ones", "full"]
+NAMES += ["unary_into", "binary_into", "ternary_into", "params_into"]
+NAMES += [f"execute_{kind}" for kind in ("unary", "binary", "mixed", "ternary", "with_params", "pair")]
 DTYPES = ["F32", "F64", "C32", "C64", "I32", "I64", "Bool"]
 
 
