@@ -32,6 +32,7 @@ static const struct {
     {"execute_ternary", call_ternary},
     {"execute_with_params", call_with_params},
     {"execute_pair", call_pair},
+    {"execute_several", call_several},
 };
 
 PyObject *call_find(const Call *self, const Key *key) {

@@ -116,5 +116,6 @@ CALL(call_binary);
 CALL(call_ternary);
 CALL(call_with_params);
 CALL(call_pair);
+CALL(call_several);
 
 #endif

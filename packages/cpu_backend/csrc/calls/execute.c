@@ -8,7 +8,7 @@
 
 #include "core/kernel.h"
 
-enum { MOST_GIVEN = 3 };
+enum { MOST_GIVEN = 3, MOST_SEVERAL = 64 };
 
 /* How a spec's bindings are looked up: by one form, by two in turn, by a tuple of forms, by forms and params. */
 typedef enum { BY_FORM, BY_ROW, BY_FORMS, BY_PARAMS } LookUp;
@@ -180,6 +180,41 @@ static PyObject *execute(PyObject *object, PyObject *const *arguments, size_t fl
         }
     }
     return call_function(self, arguments, flagged_count, names);
+}
+
+/* execute_several(spec, operands, params): a list or tuple of tensors, and no further arguments. */
+CALL(call_several) {
+    const Call *self = (Call *)object;
+    PyObject *key = NULL, *binding = NULL, *arrays[1 + MOST_SEVERAL];
+    if (names || PyVectorcall_NARGS(flagged_count) != 3 || !PyObject_TypeCheck(arguments[0], self->spec) ||
+        !(PyList_CheckExact(arguments[1]) || PyTuple_CheckExact(arguments[1])))
+        return call_function(self, arguments, flagged_count, names);
+    const Py_ssize_t count = PySequence_Fast_GET_SIZE(arguments[1]);
+    Py_ssize_t held = 0;
+    if (count <= MOST_SEVERAL) key = PyTuple_New(count + 1);
+    for (PyObject *form, *array; key && held < count; held++) {
+        if (!call_parts(self, PySequence_Fast_ITEMS(arguments[1])[held], &form, &array)) break;
+        PyTuple_SET_ITEM(key, held, Py_NewRef(form));
+        arrays[1 + held] = Py_NewRef(array);
+    }
+    if (key && held == count) {
+        PyTuple_SET_ITEM(key, count, Py_NewRef(arguments[2]));
+        binding = Py_XNewRef(entry_of(*call_slot(arguments[0], self->bindings_at), key));
+    }
+    PyErr_Clear();
+    PyObject *result = NULL;
+    if (binding) {
+        PyObject *form = PyTuple_GET_ITEM(binding, 1);
+        PyObject *array = PyObject_Vectorcall(PyTuple_GET_ITEM(binding, 0), arrays + 1,
+                                              (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+        if (array) result = call_wrap(self, self->tensor, Py_NewRef(form), array);
+        else translate(self, arguments[0], form);
+    }
+    while (held) Py_DECREF(arrays[held--]);
+    Py_XDECREF(key);
+    if (!binding) return call_function(self, arguments, flagged_count, names);
+    Py_DECREF(binding);
+    return result;
 }
 
 /* execute_unary(spec, a, out=None) */

@@ -68,6 +68,9 @@ def bind_copy(extents: tuple[int, ...], strides: tuple[int, ...], dtype: str, /)
 def bind_copy_into(
     extents: tuple[int, ...], target_strides: tuple[int, ...], source_strides: tuple[int, ...], dtype: str, /
 ) -> Kernel: ...
+def bind_joined(
+    shape: tuple[int, ...], dtype: str, axis: int, parts: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...], /
+) -> Kernel | None: ...
 def bind_convert(extents: tuple[int, ...], strides: tuple[int, ...], dtype: str, target: str, /) -> Kernel | None: ...
 def copy_method(
     extents: tuple[int, ...], target_strides: tuple[int, ...], source_strides: tuple[int, ...], dtype: str, /

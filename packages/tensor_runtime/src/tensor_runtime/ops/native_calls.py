@@ -73,11 +73,11 @@ def _put_everywhere(name: str, function: Callable[..., Any], current: Callable[.
     """Put a function of ``dispatch.call`` wherever a module has taken it from there, so that no call looks for it."""
     for module in list(sys.modules.values()):
         names = getattr(module, "__dict__", {})
-        if unwrap(names.get(name)) is function:
+        if name in names and unwrap(names[name]) is function:
             names[name] = current
 
 
-for _name in ("unary", "binary", "mixed", "ternary", "with_params", "pair"):
+for _name in ("unary", "binary", "mixed", "ternary", "with_params", "pair", "several"):
     _function = getattr(call, f"execute_{_name}")
     place(_function.__name__, _function, partial(_put_everywhere, _function.__name__, _function))
 for _name in ("unary_into", "binary_into", "ternary_into", "params_into"):
