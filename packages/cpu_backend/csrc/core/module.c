@@ -17,6 +17,7 @@ static PyMethodDef *const TOPICS[] = {
     elementwise_functions,
     factorization_functions,
     gemm_functions,
+    joined_functions,
     lapack_functions,
     lines_functions,
     memory_functions,

@@ -14,6 +14,7 @@ extern PyMethodDef tiny_functions[];
 extern PyMethodDef tiny_product_functions[];
 extern PyMethodDef semiring_functions[];
 extern PyMethodDef permute_functions[];
+extern PyMethodDef joined_functions[];
 extern PyMethodDef convert_functions[];
 extern PyMethodDef gemm_functions[];
 extern PyMethodDef stack_functions[];

@@ -69,6 +69,9 @@ def bind_copy(extents: tuple[int, ...], strides: tuple[int, ...], dtype: str, /)
 def bind_copy_into(
     extents: tuple[int, ...], target_strides: tuple[int, ...], source_strides: tuple[int, ...], dtype: str, /
 ) -> Kernel: ...
+def bind_joined(
+    shape: tuple[int, ...], dtype: str, axis: int, parts: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...], /
+) -> Kernel | None: ...
 def bind_convert(
     extents: tuple[int, ...],
     strides: tuple[int, ...],
@@ -226,9 +229,11 @@ class Call:
         tensor: type,
         mutable_view: type,
         form: type,
+        spec: type,
         placement: object,
         found: dict[bytes, Any],
         insert: Callable[[bytes, Any], object],
+        fail: Callable[[str, Exception, Any], object],
         transfers: ContextVar[Any],
         dtypes: tuple[object, ...],
         /,

@@ -131,7 +131,10 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
         "copy_into": Row("indexing.numpy", ("indexing.native",)),
         "add_into": Row("indexing.numpy"),
     },
-    "joining": dict.fromkeys(("concatenate", "stack", "repeat", "tile", "roll"), Row("joining")),
+    "joining": {
+        **dict.fromkeys(("concatenate", "stack"), Row("joining.numpy", ("joining.native",))),
+        **dict.fromkeys(("repeat", "tile", "roll"), Row("joining.numpy")),
+    },
     "linalg": {
         **dict.fromkeys(("svdvals", "qr", "eigh", "eigvalsh", "cholesky", "solve", "inv", "det"), _LINALG),
         "svd": _LINALG._replace(numpy="linalg.drivers"),
