@@ -205,10 +205,10 @@ class _Compiler:
         bound = (result.shape[::-1], result.dtype.name, tuple(writer.operands), program, constants)
         # A number that only smaller steps use is no operand of the machine, and is left out of its call.
         if len(self.arguments) == len(self.forms) and all(element is None for _, element, _ in self.arguments):
-            return LIBRARY.bind_elementwise(*bound)  # type: ignore[no-any-return]
+            return LIBRARY.bind_elementwise(*bound)
         judged = _with_numbers(LIBRARY.bind_elementwise(*bound), self.arguments, fallback)
         given = tuple((place, element is not None) for place, element, _ in self.arguments)
-        return LIBRARY.bind_elementwise(*bound, given, len(self.forms), judged)  # type: ignore[no-any-return]
+        return LIBRARY.bind_elementwise(*bound, given, len(self.forms), judged)
 
 
 def _with_numbers(
