@@ -22,6 +22,7 @@ void fuzz_pairs(void);
 void fuzz_semirings(void);
 void fuzz_batches(void);
 void fuzz_factorizations(void);
+void fuzz_lines(void);
 
 /* From low to high, both included. */
 Index draw(Index low, Index high);
