@@ -204,6 +204,21 @@ def _array(x: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
 
 
 def _reshape(x: Tensor, /, *shape: Any, order: str = "F") -> Tensor:
+    """Tensor of another shape with the elements in the same order; a view where the layout allows it, else a copy.
+
+    Args:
+        x: any layout.
+        shape: extents, one by one or as a tuple; one may be -1, which stands for what is left.
+        order: "F" counts elements column-major, as tensors are stored; "C" row-major, as NumPy does by default.
+
+    Raises:
+        ShapeError: another number of elements.
+        ArgumentError: another order.
+
+    >>> x = tensor([[1, 2], [3, 4]])
+    >>> x.reshape(4).tolist(), x.reshape(-1, order="C").tolist()
+    ([1, 3, 2, 4], [1, 2, 3, 4])
+    """
     return reshape(x, shape[0] if len(shape) == 1 else shape, order=order)
 
 
@@ -232,6 +247,8 @@ def _deepcopy(x: Tensor, memo: Any, /) -> Tensor:
 
 _FLOORED, _RFLOORED = _operator(division.FLOOR_DIVIDE), _reflected(division.FLOOR_DIVIDE)
 _REST, _RREST = _operator(division.REMAINDER), _reflected(division.REMAINDER)
+
+_reshape.__name__, _reshape.__qualname__ = "reshape", "Tensor.reshape"
 
 METHODS: Final[dict[str, Any]] = {
     "T": property(reversed_axes, doc="View with all axes reversed."),
