@@ -10,7 +10,7 @@ static PyMethodDef *const TOPICS[] = {
     blas_functions,     batched_simd_functions, lapack_functions,  memory_functions,   tiny_functions,
     semiring_functions, permute_functions,      convert_functions, gemm_functions,     pair_functions,
     products_functions, elementwise_functions,  reduce_functions,  sequence_functions, tiny_product_functions,
-    copied_functions,   lines_functions,
+    copied_functions,   lines_functions,        taking_functions,
 };
 
 /* Limits that Python's binders keep to. */
