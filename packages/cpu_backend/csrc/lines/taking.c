@@ -17,6 +17,32 @@ typedef struct {
 typedef bool (*Take)(Index begin, Index end, Index length, Index inner, const void *line, const int64_t *indices,
                      void *result);
 
+/* A block of columns at a time, of which all rows stay in the cache. */
+enum { COLUMNS = 32 };
+
+typedef bool (*TakeColumns)(Index columns, Index count, Index length, Index inner, const void *column,
+                            const int64_t *indices, void *result);
+
+#define TAKE_COLUMNS(name, T)                                                                                          \
+    static bool name(Index columns, Index count, Index length, Index inner, const void *column,                        \
+                     const int64_t *indices, void *result) {                                                           \
+        const T *a = column;                                                                                           \
+        T *d = result;                                                                                                 \
+        uint64_t outside = 0;                                                                                          \
+        for (Index k = 0; k < count; k++)                                                                              \
+            for (Index i = 0; i < columns; i++) {                                                                      \
+                const int64_t given = indices[k * inner + i], from = given < 0 ? given + length : given;               \
+                const bool is_outside = (uint64_t)from >= (uint64_t)length;                                            \
+                outside |= is_outside;                                                                                 \
+                d[k * inner + i] = a[(is_outside ? 0 : from) * inner + i];                                             \
+            }                                                                                                          \
+        return outside == 0;                                                                                           \
+    }
+TAKE_COLUMNS(take_columns_1, uint8_t)
+TAKE_COLUMNS(take_columns_4, uint32_t)
+TAKE_COLUMNS(take_columns_8, uint64_t)
+TAKE_COLUMNS(take_columns_16, Pair)
+
 /* The elements begin to end of the result's [count][inner]; false where an index is out of range. */
 #define TAKE(name, T)                                                                                                  \
     static bool name(Index begin, Index end, Index length, Index inner, const void *line, const int64_t *indices,      \
@@ -42,6 +68,7 @@ TAKE(take_16, Pair)
 typedef struct {
     ArrayForm result;
     Take take;
+    TakeColumns take_columns; /* in its place, where there are as many */
     Index outer, length, inner, count;
     PyObject *fallback;
 } TakingPlan;
@@ -69,6 +96,29 @@ static void take_range(void *context, Index begin, Index end) {
     if (!good) atomic_store(&job->outside, true);
 }
 
+static void take_blocks(void *context, Index begin, Index end) {
+    Job *job = context;
+    const TakingPlan *plan = job->plan;
+    const Index blocks = pieces(plan->inner, COLUMNS), bytes = ELEMENT_BYTES[plan->result.type];
+    bool good = true;
+    for (Index unit = begin; unit < end; unit++) {
+        const Index outer = unit / blocks, first = unit % blocks * COLUMNS;
+        const Index to = outer * plan->count * plan->inner + first;
+        good &= plan->take_columns(smaller(COLUMNS, plan->inner - first), plan->count, plan->length, plan->inner,
+                                   job->source + (outer * plan->length * plan->inner + first) * bytes,
+                                   job->indices + to, job->result + to * bytes);
+    }
+    if (!good) atomic_store(&job->outside, true);
+}
+
+static void take_all(Job *job) {
+    const TakingPlan *plan = job->plan;
+    if (plan->inner < COLUMNS) parallel_for(plan->result.size, WORTH_A_THREAD, take_range, job);
+    else
+        parallel_for(plan->outer * pieces(plan->inner, COLUMNS), 1 + WORTH_A_THREAD / (COLUMNS * plan->count),
+                     take_blocks, job);
+}
+
 static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
     const TakingPlan *plan = kernel_plan(self);
     if (!kernel_takes_arrays(self, flagged_count, names, arguments, 2)) return NULL;
@@ -77,9 +127,9 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged
     Job job = {.plan = plan, .source = array_data(arguments[0]), .result = array_data(result)};
     job.indices = (const int64_t *)(const void *)array_data(arguments[1]);
     if (plan->result.size <= WORTH_RELEASING_THE_GIL) {
-        take_range(&job, 0, plan->result.size);
+        take_all(&job);
     } else {
-        Py_BEGIN_ALLOW_THREADS parallel_for(plan->result.size, WORTH_A_THREAD, take_range, &job);
+        Py_BEGIN_ALLOW_THREADS take_all(&job);
         Py_END_ALLOW_THREADS
     }
     if (!atomic_load(&job.outside)) return result;
@@ -119,6 +169,10 @@ static PyObject *bind_take_along(PyObject *module, PyObject *const *arguments, P
     }
     const int bytes = ELEMENT_BYTES[type];
     plan->take = bytes == 1 ? take_1 : bytes == 4 ? take_4 : bytes == 8 ? take_8 : take_16;
+    plan->take_columns = bytes == 1   ? take_columns_1
+                         : bytes == 4 ? take_columns_4
+                         : bytes == 8 ? take_columns_8
+                                      : take_columns_16;
     plan->fallback = Py_NewRef(arguments[3]);
     const Operand operands[] = {{(ElementType)type, compact_reach(source.size), false},
                                 {I64, compact_reach(target.size), false}};
