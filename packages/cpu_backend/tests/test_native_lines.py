@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensor_core.dtypes import C64, F32, F64, I32, I64, DType
+from tensor_core.dtypes import C64, F32, F64, I32, I64, Bool, DType
+from tensor_core.errors import TensorError
 from tensor_cpu.kernel_table import bind, bind_numpy
 from tensor_cpu.kernels.scan import native as lines
 from tensor_cpu.storage import NUMPY_DTYPES
@@ -26,7 +27,7 @@ def drawn(dtype: DType, size: int, *, special: bool) -> np.ndarray[Any, Any]:
     """Whole numbers with many ties; with NaN and infinities where wanted."""
     rng = np.random.default_rng(size)
     x: np.ndarray[Any, Any] = rng.integers(-20, 21, size).astype(NUMPY_DTYPES[dtype])
-    if dtype.kind != "int":
+    if dtype.kind in ("float", "complex"):
         x *= 0.25
         if special:
             x[rng.integers(0, size, 1 + size // 40)] = np.nan
@@ -118,6 +119,25 @@ def test_the_place_of_a_tie_is_the_first_in_row_major_order() -> None:
     kernel = lines.bind_lines("argmax", (form,), result, ArgumentParams(None, False))
     assert kernel is not None
     assert kernel(x) == 3 * 70 + 50
+
+
+@pytest.mark.parametrize("dtype", [F32, C64, I64, Bool])
+def test_elements_are_taken_along_lines_as_numpys_kernel_takes_them(dtype: DType) -> None:
+    rng = np.random.default_rng(3)
+    for shape, axis in itertools.product(((7,), (5, 6), (3, 40, 200)), (0, -1)):
+        form, count = form_of(dtype, shape, CPU), 4
+        along = axis % len(shape)
+        taken = form_of(I64, (*shape[:along], count, *shape[along + 1 :]), CPU)
+        result = form_of(dtype, taken.shape, CPU)
+        x = drawn(dtype, form.size, special=False).reshape(shape[::-1])
+        index = rng.integers(-shape[along], shape[along], taken.shape[::-1])
+        kernel = bind("take_along_axis", (form, taken), result, (axis,))
+        np.testing.assert_array_equal(
+            kernel(x, index), bind_numpy("take_along_axis", (form, taken), result, (axis,))(x, index)
+        )
+        index.reshape(-1)[3] = shape[along]
+        with pytest.raises(TensorError, match=str(shape[along])):
+            kernel(x, index)
 
 
 @pytest.mark.parametrize("binder", ["bind_lines", "bind_short_lines", "bind_place"])

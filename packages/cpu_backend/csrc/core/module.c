@@ -28,6 +28,7 @@ static PyMethodDef *const TOPICS[] = {
     semiring_functions,
     sequence_functions,
     stack_functions,
+    taking_functions,
     tiny_functions,
     tiny_product_functions,
 };

@@ -25,5 +25,6 @@ extern PyMethodDef elementwise_functions[];
 extern PyMethodDef reduce_functions[];
 extern PyMethodDef sequence_functions[];
 extern PyMethodDef lines_functions[];
+extern PyMethodDef taking_functions[];
 
 #endif

@@ -184,6 +184,9 @@ def bind_short_lines(
     root: bool,
     /,
 ) -> Kernel | None: ...
+def bind_take_along(
+    dtype: str, extents: tuple[int, int, int, int], shape: tuple[int, ...], fallback: Callable[[Any, Any], Any], /
+) -> Kernel: ...
 def bind_place(operation: str, dtype: str, extents: tuple[int, ...], shape: tuple[int, ...], /) -> Kernel | None: ...
 def bind_stack(
     dtype: str,

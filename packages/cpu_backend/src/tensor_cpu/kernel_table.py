@@ -123,7 +123,8 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     },
     "fusion": {"elementwise_program": Row("elementwise.fused", (_PROGRAM,))},
     "gather_scatter": {
-        **dict.fromkeys(("take", "take_along_axis", "put_along_axis", "nonzero"), Row("gather_scatter.gather")),
+        **dict.fromkeys(("take", "put_along_axis", "nonzero"), Row("gather_scatter.gather")),
+        "take_along_axis": Row("gather_scatter.gather", ("gather_scatter.native",)),
         **dict.fromkeys(("gather", "scatter"), Row("gather_scatter.scatter")),
     },
     "indexing": {

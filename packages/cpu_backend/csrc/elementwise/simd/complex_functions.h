@@ -117,6 +117,13 @@ INLINE void sqrt_parts(double x, double y, double *re, double *im) {
     *im = copysign(x >= 0 ? other : root, y);
 }
 
+INLINE double _Complex complex_of(double x, double y) { /* CMPLX, which not every compiler has */
+    const double parts[2] = {x, y};
+    double _Complex z;
+    memcpy(&z, parts, sizeof z);
+    return z;
+}
+
 #define COMPLEX_LOOP(name, T, PARTS, ORDINARY, SCALAR)                                                                 \
     static void name(Index n, void *result, const void *first, const void *second, Third third) {                      \
         const T *a = first;                                                                                            \
@@ -135,7 +142,7 @@ INLINE void sqrt_parts(double x, double y, double *re, double *im) {
             for (Index i = 0; beyond && i < count; i++) {                                                              \
                 const double x = a[2 * i], y = a[2 * i + 1];                                                           \
                 if (ORDINARY(x, y)) continue;                                                                          \
-                const double _Complex found = SCALAR(CMPLX(x, y));                                                     \
+                const double _Complex found = SCALAR(complex_of(x, y));                                                \
                 re[i] = creal(found), im[i] = cimag(found);                                                            \
             }                                                                                                          \
             for (Index i = 0; i < count; i++) d[2 * i] = (T)re[i], d[2 * i + 1] = (T)im[i];                            \
