@@ -7,7 +7,7 @@ from typing import NamedTuple
 from tensor_linalg.results import fields_text
 from tensor_linalg.specs.decompositions import EIG, EIGVALS
 from tensor_runtime.dispatch.arguments import flag
-from tensor_runtime.dispatch.call import execute_many, execute_with_params
+from tensor_runtime.dispatch.call import execute_parts, execute_with_params
 from tensor_runtime.tensors.tensor import Tensor
 
 
@@ -51,7 +51,7 @@ def eig(a: Tensor, /, *, check: bool = True) -> EigResult:
     >>> sorted(w.to_numpy().round(12).tolist(), key=lambda z: z.imag)
     [-1j, 1j]
     """
-    return EigResult(*execute_many(EIG, (a,), flag("eig", "check", check)))
+    return EigResult._make(execute_parts(EIG, a, flag("eig", "check", check)))
 
 
 def eigvals(a: Tensor, /, *, check: bool = True) -> Tensor:

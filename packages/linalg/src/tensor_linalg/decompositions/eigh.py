@@ -17,7 +17,7 @@ from tensor_linalg.results import fields_text
 from tensor_linalg.specs.decompositions import EIGH, EIGVALSH
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
 from tensor_runtime.dispatch.arguments import flag, wholes
-from tensor_runtime.dispatch.call import execute_many, execute_with_params
+from tensor_runtime.dispatch.call import execute_many, execute_parts, execute_with_params
 from tensor_runtime.dispatch.conversion import convert
 from tensor_runtime.ops.arithmetic import add, multiply
 from tensor_runtime.ops.comparison import greater, less_equal
@@ -120,11 +120,13 @@ def eigh(
     >>> w.to_numpy().round(12).tolist()
     [1.0, 3.0]
     """
+    if b is None and subset_by_index is None and subset_by_value is None and gauge is RAW and check is True:
+        return EighResult._make(execute_parts(EIGH, a, True))
     if isinstance(check, str) and check == "mask":
         return _masked(a, b, subset_by_index, subset_by_value, gauge)
     checked = flag("eigh", "check", check)
     if b is None:
-        values, vectors = execute_many(EIGH, (a,), checked)
+        values, vectors = execute_parts(EIGH, a, checked)
     else:
         values, vectors = _generalized(a, b, checked)
     if subset_by_index is not None or subset_by_value is not None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from tensor_linalg.results import fields_text
 from tensor_linalg.specs.decompositions import LDL
 from tensor_runtime.dispatch.arguments import flag
-from tensor_runtime.dispatch.call import execute_many
+from tensor_runtime.dispatch.call import execute_parts
 from tensor_runtime.tensors.tensor import Tensor
 
 
@@ -54,4 +54,4 @@ def ldl(a: Tensor, /, *, check: bool = True) -> LDLResult:
     >>> l.to_numpy().tolist(), d.to_numpy().tolist(), permutation.to_numpy().tolist()
     ([[1.0, 0.0], [0.5, 1.0]], [[4.0, 0.0], [0.0, -2.0]], [0, 1])
     """
-    return LDLResult(*execute_many(LDL, (a,), flag("ldl", "check", check)))
+    return LDLResult._make(execute_parts(LDL, a, flag("ldl", "check", check)))

@@ -13,7 +13,7 @@ from tensor_linalg.results import fields_text
 from tensor_linalg.specs.decompositions import LU_COMPLETE, LU_FACTOR
 from tensor_linalg.specs.solving import solve_shape
 from tensor_runtime.dispatch.arguments import choice, flag
-from tensor_runtime.dispatch.call import execute_many
+from tensor_runtime.dispatch.call import execute_parts
 from tensor_runtime.dispatch.conversion import convert
 from tensor_runtime.ops.comparison import equal
 from tensor_runtime.ops.creation import eye
@@ -104,9 +104,9 @@ def lu(a: Tensor, /, *, pivoting: str = "partial", check: bool = True) -> LUResu
     checked = flag("lu", "check", check)
     if choice("lu", "pivoting", pivoting, _PIVOTING) == "partial":
         with failing_as("lu"):
-            packed, permutation = execute_many(LU_FACTOR, (a,), checked)
+            packed, permutation = execute_parts(LU_FACTOR, a, checked)
         return LUResult(permutation, *_unpacked(packed, min(rows, columns)))
-    packed, of_rows, of_columns = execute_many(LU_COMPLETE, (a,), checked)
+    packed, of_rows, of_columns = execute_parts(LU_COMPLETE, a, checked)
     return CompleteLUResult(of_rows, of_columns, *_unpacked(packed, min(rows, columns)))
 
 
@@ -137,7 +137,7 @@ def lu_factor(a: Tensor, /, *, check: bool = True) -> LUFactors:
     >>> lu_factor(tr.tensor([[1.0, 3.0], [2.0, 4.0]])).lu.to_numpy().tolist()
     [[2.0, 4.0], [0.5, 1.0]]
     """
-    return LUFactors(*execute_many(LU_FACTOR, (a,), flag("lu_factor", "check", check)))
+    return LUFactors._make(execute_parts(LU_FACTOR, a, flag("lu_factor", "check", check)))
 
 
 def lu_solve(

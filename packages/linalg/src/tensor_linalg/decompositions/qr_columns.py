@@ -13,7 +13,7 @@ from tensor_linalg.products import matvec, mH
 from tensor_linalg.results import fields_text
 from tensor_linalg.specs.decompositions import QR_PIVOTED
 from tensor_runtime.dispatch.arguments import flag
-from tensor_runtime.dispatch.call import execute_many
+from tensor_runtime.dispatch.call import execute_parts
 from tensor_runtime.dispatch.conversion import cast, convert
 from tensor_runtime.ops.arithmetic import abs, add, divide, multiply, subtract
 from tensor_runtime.ops.comparison import greater
@@ -79,7 +79,7 @@ def qr_pivoted(a: Tensor, /, *, rtol: float | None = None, check: bool = True) -
         part = max(rows, columns) * unit_of(a.dtype)
     else:
         part = number("qr_pivoted", "rtol", rtol, "None, or a number from 0 on")
-    q, r, permutation = execute_many(QR_PIVOTED, (a,), flag("qr_pivoted", "check", check))
+    q, r, permutation = execute_parts(QR_PIVOTED, a, flag("qr_pivoted", "check", check))
     if min(rows, columns) == 0:
         return PivotedQRResult(q, r, permutation, zeros(batch, dtype=I64, placement=a.placement))
     sizes = abs(extract_diagonal(r))

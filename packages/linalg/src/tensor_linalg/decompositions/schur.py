@@ -8,7 +8,7 @@ from tensor_linalg.composed import matrices
 from tensor_linalg.results import fields_text
 from tensor_linalg.specs.decompositions import HESSENBERG, SCHUR
 from tensor_runtime.dispatch.arguments import choice, flag
-from tensor_runtime.dispatch.call import execute_many
+from tensor_runtime.dispatch.call import execute_parts
 from tensor_runtime.dispatch.conversion import convert
 from tensor_runtime.ops.complex_parts import paired
 from tensor_runtime.tensors.tensor import Tensor
@@ -67,7 +67,7 @@ def schur(a: Tensor, /, *, form: str = "real", check: bool = True) -> SchurResul
     matrices("schur", a, square=True)
     complex_form = choice("schur", "form", form, _FORMS) == "complex"
     operand = convert(a, paired(a.dtype.component)) if complex_form else a
-    return SchurResult(*execute_many(SCHUR, (operand,), flag("schur", "check", check)))
+    return SchurResult._make(execute_parts(SCHUR, operand, flag("schur", "check", check)))
 
 
 def hessenberg(a: Tensor, /, *, check: bool = True) -> HessenbergResult:
@@ -95,4 +95,4 @@ def hessenberg(a: Tensor, /, *, check: bool = True) -> HessenbergResult:
     >>> h.to_numpy().tolist(), q.to_numpy().tolist()
     ([[1.0, 2.0], [3.0, 4.0]], [[1.0, 0.0], [0.0, 1.0]])
     """
-    return HessenbergResult(*execute_many(HESSENBERG, (a,), flag("hessenberg", "check", check)))
+    return HessenbergResult._make(execute_parts(HESSENBERG, a, flag("hessenberg", "check", check)))

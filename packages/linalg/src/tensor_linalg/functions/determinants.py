@@ -7,7 +7,7 @@ from typing import NamedTuple
 from tensor_linalg.results import fields_text
 from tensor_linalg.specs.functions import DET, SLOGDET
 from tensor_runtime.dispatch.arguments import flag
-from tensor_runtime.dispatch.call import execute_many, execute_with_params
+from tensor_runtime.dispatch.call import execute_parts, execute_with_params
 from tensor_runtime.tensors.tensor import Tensor
 
 
@@ -52,7 +52,7 @@ def det(a: Tensor, /, *, check: bool = True) -> Tensor:
     >>> det(tr.tensor([[2.0, 0.0], [0.0, 4.0]])).to_numpy().round(12).tolist()
     8.0
     """
-    return execute_with_params(DET, a, flag("det", "check", check))
+    return execute_with_params(DET, a, check is True or flag("det", "check", check))
 
 
 def slogdet(a: Tensor, /, *, check: bool = True) -> SlogdetResult:
@@ -81,4 +81,4 @@ def slogdet(a: Tensor, /, *, check: bool = True) -> SlogdetResult:
     >>> sign.item(), round(logabsdet.item(), 6)
     (-1.0, 1381.551056)
     """
-    return SlogdetResult(*execute_many(SLOGDET, (a,), flag("slogdet", "check", check)))
+    return SlogdetResult._make(execute_parts(SLOGDET, a, check is True or flag("slogdet", "check", check)))

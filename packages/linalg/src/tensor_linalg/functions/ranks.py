@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from tensor_core.dtypes import I64
 from tensor_core.errors import ShapeError
+from tensor_linalg.composed import renamed
 from tensor_linalg.decompositions import eigvalsh, svd, svdvals
 from tensor_linalg.operands import floating, number, require_finite
 from tensor_linalg.products import mH
 from tensor_linalg.solving.least_squares import counted
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
 from tensor_runtime.dispatch.arguments import flag
+from tensor_runtime.errors import LinalgError
 from tensor_runtime.ops.arithmetic import abs
 from tensor_runtime.ops.creation import eye, zeros
 from tensor_runtime.ops.gather_scatter import nonzero
@@ -53,11 +55,12 @@ def matrix_rank(
     floating(operation, a)
     if hermitian:
         square_axes(operation, a.shape)
-    if check:
-        require_finite(operation, "a", a)
     if 0 in (rows, columns):
         return zeros(batch, dtype=I64, placement=a.placement)
-    sizes = abs(eigvalsh(a, check=False)) if hermitian else svdvals(a, check=False)
+    try:
+        sizes = abs(eigvalsh(a, check=check)) if hermitian else svdvals(a, check=check)
+    except LinalgError as error:
+        raise renamed(operation, error) from None
     return sum(counted(operation, sizes, (rows, columns), rtol), 0)
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from tensor_core.dtypes import I64
 from tensor_core.errors import ArgumentError, ShapeError
 from tensor_core.shapes import broadcast_shapes
+from tensor_linalg.composed import renamed
 from tensor_linalg.decompositions import eigh, qr, svd
 from tensor_linalg.operands import holds, number, promoted, require_finite, require_regular, unit_of, with_batch
 from tensor_linalg.products import matmul, mH
@@ -15,6 +16,7 @@ from tensor_linalg.solving.triangular import substituted
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
 from tensor_runtime.dispatch.arguments import choice, flag
 from tensor_runtime.dispatch.conversion import cast
+from tensor_runtime.errors import LinalgError
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.arithmetic import abs, divide, multiply, subtract
 from tensor_runtime.ops.comparison import equal, greater, greater_equal
@@ -75,19 +77,20 @@ def pinv(a: Tensor, /, *, rtol: float | Tensor | None = None, hermitian: bool = 
     rows, columns, batch = matrix_axes(operation, a.shape)
     if hermitian:
         square_axes(operation, a.shape)
-    if check:
-        require_finite(operation, "a", a)
     if 0 in (rows, columns):
         return zeros((columns, rows, *batch), dtype=a.dtype, placement=a.placement)
-    if hermitian:
-        values, vectors = eigh(a, check=False)
-        sizes, left, right = abs(values), vectors, mH(vectors)
-    else:
-        u, values, vh = svd(a, check=False)
-        sizes, left, right = values, mH(vh), mH(u)
+    try:
+        if hermitian:
+            values, vectors = eigh(a, check=check)
+            sizes, left, right = abs(values), vectors, mH(vectors)
+        else:
+            u, values, vh = svd(a, check=check)
+            sizes, left, right = values, mH(vh), mH(u)
+    except LinalgError as error:
+        raise renamed(operation, error) from None
     kept = counted(operation, sizes, (rows, columns), rtol)
     inverted = where(kept, divide(1.0, values), 0.0)
-    return matmul(multiply(left, expand_dims(inverted, 0)), right)
+    return matmul(multiply(left, inverted), right)
 
 
 def lstsq(
@@ -185,7 +188,7 @@ def counted(operation: str, sizes: Tensor, sides: tuple[int, int], rtol: float |
     [True, False]
     """
     largest = max(sizes, 0)
-    return greater(sizes, expand_dims(multiply(largest, _relative_tolerance(operation, largest, sides, rtol)), 0))
+    return greater(sizes, multiply(largest, _relative_tolerance(operation, largest, sides, rtol)))
 
 
 def _relative_tolerance(

@@ -45,7 +45,7 @@ from tensor_cpu.kernels.contraction.broadcast_sum import (
 )
 from tensor_cpu.kernels.contraction.gemm import MatrixProduct, plan_product
 from tensor_cpu.kernels.contraction.native import PairProduct, ScatterProduct, bind_pair, bind_scatter, plan_native
-from tensor_cpu.kernels.contraction.stack import StackProduct, bind_stack
+from tensor_cpu.kernels.contraction.stack import StackProduct, bind_stack, plan_stack
 from tensor_cpu.kernels.contraction.unary_einsum import bind_rearrangement, bind_unary_einsum
 from tensor_cpu.storage import MOST_AXES
 from tensor_cpu.system.extension import AVAILABLE
