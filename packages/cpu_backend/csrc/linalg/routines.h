@@ -15,6 +15,7 @@
     X(FORWARD, forward)                                                                                                \
     X(BACKWARD, backward)                                                                                              \
     X(FORWARD_TRANSPOSED, forward_transposed)                                                                          \
+    X(SLOGDET, slogdet)                                                                                                \
     X(BACKWARD_TRANSPOSED, backward_transposed)                                                                        \
     X(LU_FACTOR, lu_factor)                                                                                            \
     X(SLOGDET, slogdet)                                                                                                \

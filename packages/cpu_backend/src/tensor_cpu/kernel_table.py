@@ -139,9 +139,10 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     "linalg": {
         **dict.fromkeys(("svdvals", "qr", "eigh", "eigvalsh", "cholesky", "solve", "inv", "det"), _LINALG),
         "svd": _LINALG._replace(numpy="linalg.drivers"),
-        **dict.fromkeys(("eig", "eigvals", "qr_complete", "slogdet", "svd_full"), Row("linalg.numpy", _FACTORIZATION)),
+        **dict.fromkeys(("eig", "eigvals", "qr_complete", "svd_full"), Row("linalg.numpy", _FACTORIZATION)),
         **dict.fromkeys(("hessenberg", "ldl", "qr_pivoted", "schur"), Row("linalg.factors", _FACTORIZATION)),
         **dict.fromkeys(("lu_complete", "lu_factor"), Row("linalg.elimination", _FACTORIZATION)),
+        "slogdet": Row("linalg.numpy", ("linalg.batched_simd", *_FACTORIZATION)),
         "eigh_range": Row("linalg.factors", _FACTORIZATION),
         "solve_banded": Row("linalg.structured", _FACTORIZATION),
         "solve_toeplitz": Row("linalg.structured", _FACTORIZATION),

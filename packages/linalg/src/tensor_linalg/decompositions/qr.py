@@ -12,7 +12,7 @@ from tensor_linalg.specs.decompositions import QR, QR_COMPLETE
 from tensor_linalg.specs.shapes import matrix_axes
 from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import choice, flag
-from tensor_runtime.dispatch.call import execute_many
+from tensor_runtime.dispatch.call import execute_parts
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 MODES = ("thin", "complete")
@@ -94,6 +94,8 @@ def qr(
     >>> qr(tr.ones((3, 1)), mode="complete").q.shape
     (3, 3)
     """
+    if check is True and mode is MODES[0] and positive is False:
+        return QRResult._make(execute_parts(QR, a, True))
     if isinstance(check, str) and check == "mask":
         matrix_axes("qr", unwrap("qr", a)[0].shape)
         found, status = masked(lambda x: qr(x, mode=mode, positive=positive, check=False), "qr", a)
@@ -102,7 +104,7 @@ def qr(
     if mode is not MODES[0] and choice("qr", "mode", mode, MODES) == "complete":
         rows, columns, _ = matrices("qr", a)
         spec = QR_COMPLETE if rows > columns else QR  # else thin factors are complete
-    factors = execute_many(spec, (a,), flag("qr", "check", check))
+    factors = execute_parts(spec, a, flag("qr", "check", check))
     if positive is False or not flag("qr", "positive", positive):
         return QRResult(*factors) if out is None else delivered("qr", QRResult(*factors), out, a)
     return delivered("qr", QRResult(*with_positive_diagonal(*factors)), out, a)

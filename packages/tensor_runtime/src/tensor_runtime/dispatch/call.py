@@ -182,6 +182,17 @@ def execute_pair(spec: OpSpec, a: Tensor, b: Tensor, params: Hashable, out: Out 
             return params_into(spec, out, params, a, b)
         except MemoryError as error:
             fail(spec.name, error, out._form)
+    result = Tensor()
+    try:
+        kernel, result._form = spec.found[a._form, b._form, params]
+    except MISSES:
+        pass
+    else:
+        try:
+            result._array = kernel(a._array, b._array)
+        except Exception as error:
+            fail(spec.name, error, result._form)
+        return result
     (form_a, array_a), (form_b, array_b) = unwrap(spec.name, a), unwrap(spec.name, b)
     kernel, found = spec.bindings[form_a, form_b, params]
     return wrap(found, call_translated(spec.name, found, kernel, array_a, array_b))
@@ -197,6 +208,26 @@ def execute_several(spec: OpSpec, operands: Sequence[Tensor], params: Hashable, 
     pairs = [unwrap(spec.name, operand) for operand in operands]
     kernel, found = spec.bindings[(*[form for form, _ in pairs], params)]
     return wrap(found, call_translated(spec.name, found, kernel, *[array for _, array in pairs], *arguments))
+
+
+def execute_parts(spec: OpSpec, a: Tensor, params: Hashable, /) -> tuple[Tensor, ...]:
+    """One operand and hashable params, such as a decomposition has; several results.
+
+    >>> from tensor_runtime.dispatch.spec import OpSpec
+    >>> shapes = lambda name, a, params: ((a[0], 1), (1, a[1]))
+    >>> thin = OpSpec("qr", result_dtype=lambda dtype: (dtype,) * 2, result_shape=shapes, takes_params=True)
+    >>> [part.shape for part in execute_parts(thin, ones((2, 1)), True)]
+    [(2, 1), (1, 1)]
+    """
+    try:
+        kernel, forms = spec.found[a._form, params]
+    except MISSES:
+        return execute_many(spec, (a,), params)
+    try:
+        arrays = kernel(a._array)
+    except Exception as error:
+        fail(spec.name, error, forms)
+    return tuple(map(wrap, forms, arrays))
 
 
 def execute_many(spec: OpSpec, operands: Sequence[Tensor], params: Hashable, /) -> tuple[Tensor, ...]:
