@@ -15,7 +15,6 @@
     X(FORWARD, forward)                                                                                                \
     X(BACKWARD, backward)                                                                                              \
     X(FORWARD_TRANSPOSED, forward_transposed)                                                                          \
-    X(SLOGDET, slogdet)                                                                                                \
     X(BACKWARD_TRANSPOSED, backward_transposed)                                                                        \
     X(LU_FACTOR, lu_factor)                                                                                            \
     X(SLOGDET, slogdet)                                                                                                \
@@ -35,7 +34,7 @@
 typedef enum { LINALG_ROUTINES(ROUTINE_VALUE) ROUTINES } Routine;
 #undef ROUTINE_VALUE
 enum { LAPACK_ROUTINES = FORWARD };       /* before it: lapack.c; substitutions are for lanes alone */
-enum { FIRST_FACTORIZATION = LU_FACTOR }; /* from there on: factorization.c; LU_FACTOR is for lanes, too */
+enum { FIRST_FACTORIZATION = LU_FACTOR }; /* from there on: factorization.c; LU_FACTOR and SLOGDET are for lanes, too */
 
 #define ROUTINE_NAME(value, name) #name,
 static const char *const ROUTINE_NAMES[ROUTINES] = {LINALG_ROUTINES(ROUTINE_NAME)};

@@ -130,7 +130,7 @@ def eigh(
     >>> w.to_numpy().round(12).tolist()
     [1.0, 3.0]
     """
-    if b is None and subset_by_index is None and subset_by_value is None and gauge is RAW and check is True:
+    if check is True and gauge is RAW and b is subset_by_index is subset_by_value is out is None:
         return EighResult._make(execute_parts(EIGH, a, True))
     if isinstance(check, str) and check == "mask":
         return delivered("eigh", _masked(a, b, subset_by_index, subset_by_value, gauge), out, a)

@@ -94,7 +94,7 @@ def qr(
     >>> qr(tr.ones((3, 1)), mode="complete").q.shape
     (3, 3)
     """
-    if check is True and mode is MODES[0] and positive is False:
+    if check is True and mode is MODES[0] and positive is False and out is None:
         return QRResult._make(execute_parts(QR, a, True))
     if isinstance(check, str) and check == "mask":
         matrix_axes("qr", unwrap("qr", a)[0].shape)
