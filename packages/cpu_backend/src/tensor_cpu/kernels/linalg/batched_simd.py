@@ -20,7 +20,7 @@ from tensor_core.dtypes import FLOATING
 from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.kernels.linalg import drivers
 from tensor_cpu.kernels.linalg import numpy as linalg
-from tensor_cpu.kernels.linalg.scaling import minute_powers, scaled, side_powers
+from tensor_cpu.kernels.linalg.checks import minute_powers, scaled, side_powers
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES
 from tensor_cpu.system.errstate import ignoring_fp_errors

@@ -10,8 +10,7 @@ import numpy as np
 
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.linalg import factors
-from tensor_cpu.kernels.linalg.checks import require_finite
-from tensor_cpu.kernels.linalg.scaling import scaled
+from tensor_cpu.kernels.linalg.checks import require_finite, scaled
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES, Array
 from tensor_cpu.system.errstate import ignoring_fp_errors

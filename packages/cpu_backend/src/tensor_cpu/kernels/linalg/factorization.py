@@ -1,8 +1,8 @@
-"""Native loops over factorizations of all kinds of matrices: LU, LDL, pivoted and complete QR, Schur, Hessenberg, eig.
+"""Native loops over factorizations: LU, LDL, pivoted and complete QR, Schur, Hessenberg, eig (csrc/linalg).
 
-Each matrix of a stack is factored in the memory of the results (csrc/linalg/factorization.c), by LAPACK, and
-where that costs more or divides wrongly, by eliminations of our own. Small matrices of F32 and C32 are computed in
-double precision and rounded once; larger ones in the precision of their elements.
+Each matrix of a stack is factored in the memory of the results, by LAPACK, and where that costs more or divides
+wrongly, by eliminations of our own. Small matrices of F32 and C32 are computed in double precision and rounded once;
+larger ones in the precision of their elements.
 
 NumPy's kernel of the same operation stands behind each: whatever is refused is given to it, and it raises.
 """

@@ -17,9 +17,8 @@ from tensor_core.dtypes import FLOATING
 from tensor_core.errors import SizeLimitError
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernel_table import bind as bind_best
-from tensor_cpu.kernels.linalg.checks import require_finite
+from tensor_cpu.kernels.linalg.checks import has_extreme_pivots, require_finite, scale_away_from_limits, scaled
 from tensor_cpu.kernels.linalg.numpy import not_converged
-from tensor_cpu.kernels.linalg.scaling import has_extreme_pivots, scale_away_from_limits, scaled
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES, Array
 from tensor_cpu.system import lapack

@@ -28,8 +28,11 @@ from tensor_cpu.kernels.linalg.checks import (
     place,
     require_finite,
     require_indexable,
+    safe_det,
+    safe_inv,
+    safe_slogdet,
+    safe_solve,
 )
-from tensor_cpu.kernels.linalg.scaling import safe_det, safe_inv, safe_slogdet, safe_solve
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import MOST_AXES
 from tensor_cpu.system.errstate import ignoring_fp_errors
