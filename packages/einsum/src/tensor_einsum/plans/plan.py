@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from math import prod
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Unpack, overload
 
 from tensor_core.dtypes import DType
@@ -109,6 +110,7 @@ class Plan(PlanMethods, SliceMethods):
         _FILL["_searched"](self, order.search)
         _FILL["_forms"](self, ())
         _FILL["dtypes"](self, dtypes if type(dtypes) is tuple else tuple(dtypes))
+        _FILL["output_dtype"](self, dtypes[0] if len({*dtypes}) == 1 else promote(*dtypes))
         _FILL["algebra"](self, arithmetic.algebra)
         _FILL["conj"](self, arithmetic.conj)
         if order.sliced:
@@ -130,7 +132,8 @@ class Plan(PlanMethods, SliceMethods):
                 for step in steps:
                     flops += step.flops
                     opt_einsum_flops += step.opt_einsum_flops
-                self._fill_steps(steps, flops, opt_einsum_flops, peak_bytes(steps, len(self._network.inputs)))
+                peak = steps[0].bytes if len(steps) == 1 else peak_bytes(steps, len(self._network.inputs))
+                self._fill_steps(steps, flops, opt_einsum_flops, peak)
             else:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             return object.__getattribute__(self, name)
@@ -147,7 +150,7 @@ class Plan(PlanMethods, SliceMethods):
     def _fill_steps(self, steps: tuple[Step, ...], flops: int, opt_einsum_flops: int, peak: int) -> None:
         _FILL["flops"](self, flops)
         _FILL["opt_einsum_flops"](self, opt_einsum_flops)
-        _FILL["largest_intermediate"](self, max([prod(step.shape) for step in steps]))
+        _FILL["largest_intermediate"](self, max(map(prod, map(_SHAPE, steps))))
         _FILL["intermediate_bytes"](self, peak)
         _FILL["steps"](self, steps)
 
@@ -292,18 +295,18 @@ class Plan(PlanMethods, SliceMethods):
         return self
 
 
+_SHAPE: Final = attrgetter("shape")
 _FILL: Final[Mapping[str, Callable[[Plan, Any], None]]] = {name: vars(Plan)[name].__set__ for name in Plan.__slots__}
 """How slots are filled, past the refusal to set attributes."""
 _OF_THE_NETWORK: Final = frozenset(("extents", "inputs", "names", "notation", "output", "shapes"))
 _OF_THE_STEPS: Final = frozenset(("flops", "intermediate_bytes", "largest_intermediate", "opt_einsum_flops", "steps"))
 _DERIVED: Final[Mapping[str, Callable[[Plan], Any]]] = {
     "_hash": lambda plan: hash((plan._network, plan.dtypes, plan.path, plan.algebra, plan.conj, plan.sliced)),
-    "output_dtype": lambda plan: _common(plan.dtypes),
     "output_shape": lambda plan: tuple(map(plan.extents.__getitem__, plan.output)),
     "path": lambda plan: plan._ids if len(plan._ids) < 2 else to_linear(plan._ids, len(plan.inputs)),
     "search": lambda plan: None if plan._searched is None else plan._searched.record,
 }
-"""Slots that are filled when they are first read; what these three hold follows from the others."""
+"""Slots that are filled when they are first read; what these hold follows from the others."""
 
 plan_cache: Final = BoundedCache("plan_cache")
 """The plans of this process; ``.stats()``, ``.set_limit()``, ``.clear()``."""

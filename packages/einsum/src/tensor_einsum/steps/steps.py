@@ -313,7 +313,11 @@ def numbered(terms: tuple[Labels, ...]) -> tuple[Labels, ...]:
     numbers: dict[int, int] = {}
     for label in chain.from_iterable(terms):
         numbers.setdefault(label, len(numbers))
-    return tuple([tuple(map(numbers.__getitem__, term)) for term in terms])
+    number = numbers.__getitem__
+    if len(terms) == 3:  # a product; a comprehension would be another call
+        a, b, c = terms
+        return tuple(map(number, a)), tuple(map(number, b)), tuple(map(number, c))
+    return tuple([tuple(map(number, term)) for term in terms])
 
 
 def peak_bytes(
