@@ -22,6 +22,7 @@ IN_PROCESSES: Final = {
     "permute": "permuted copies, beside NumPy, PyTorch and JAX",
     "elementwise": "expressions, sums and a max-plus product, beside NumPy, numexpr, PyTorch and JAX",
     "everyday": "what every user types, small and large, beside NumPy, numexpr, PyTorch and JAX",
+    "products": "stacks of small products, beside NumPy, PyTorch and JAX",
     "reduction": "sums, means, spreads and norms along every axis, beside NumPy, PyTorch and JAX",
     "linalg": "batches of small matrices, beside NumPy, SciPy, PyTorch and JAX",
     "einsum": "whole networks, beside opt_einsum, cotengra, PyTorch and JAX",

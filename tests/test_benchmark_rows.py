@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import calls, einsum, elementwise, everyday, linalg, networks, own_paths, permute, reduction
+from benchmarks import calls, einsum, elementwise, everyday, linalg, networks, own_paths, permute, products, reduction
 from benchmarks.drawing import draw, require_agreement
 from benchmarks.rows import BEST, CONTENDERS, LIMIT, Operand, Row
 from benchmarks.step_limits import Limits, path_works, work_of
@@ -20,6 +20,7 @@ ROWS = [
     *calls.rows(),
     *elementwise.rows(),
     *everyday.rows(),
+    *products.rows(),
     *reduction.rows(),
     *linalg.rows(),
     *einsum.rows(None),

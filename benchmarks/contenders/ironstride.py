@@ -70,7 +70,7 @@ def everyday(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
     """What users type; the axis is named in row-major words."""
     tensors, axis = [tr.asarray(array.T) for array in arrays], arguments["axis"]
     own = {**arguments, "axis": axis if axis is None else arrays[0].ndim - 1 - axis}
-    function = spelled(own, "ours", {**vars(tr), "kron": tensor_linalg.kron}, len(arrays))
+    function = spelled(own, "ours", {**vars(tr), "kron": tensor_linalg.kron, "linalg": tensor_linalg}, len(arrays))
     return Prepared(lambda: function(*tensors), read)
 
 

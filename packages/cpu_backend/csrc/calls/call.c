@@ -8,13 +8,31 @@ static const struct {
     const char *name;
     vectorcallfunc call;
 } KINDS[] = {
-    {"getitem", call_getitem},   {"reversed_axes", call_reversed_axes},
-    {"reshape", call_reshape},   {"item", call_item},
-    {"float", call_float},       {"int", call_int},
-    {"complex", call_complex},   {"bool", call_bool},
-    {"to_numpy", call_to_numpy}, {"zeros", call_zeros},
-    {"ones", call_ones},         {"full", call_full},
-    {"tensor", call_tensor},     {"asarray", call_asarray},
+    {"getitem", call_getitem},
+    {"reversed_axes", call_reversed_axes},
+    {"reshape", call_reshape},
+    {"item", call_item},
+    {"float", call_float},
+    {"int", call_int},
+    {"complex", call_complex},
+    {"bool", call_bool},
+    {"to_numpy", call_to_numpy},
+    {"zeros", call_zeros},
+    {"ones", call_ones},
+    {"full", call_full},
+    {"tensor", call_tensor},
+    {"asarray", call_asarray},
+    {"unary_into", call_unary_into},
+    {"binary_into", call_binary_into},
+    {"ternary_into", call_ternary_into},
+    {"params_into", call_params_into},
+    {"execute_unary", call_unary},
+    {"execute_binary", call_binary},
+    {"execute_mixed", call_binary},
+    {"execute_ternary", call_ternary},
+    {"execute_with_params", call_with_params},
+    {"execute_pair", call_pair},
+    {"execute_several", call_several},
 };
 
 PyObject *call_find(const Call *self, const Key *key) {
@@ -81,14 +99,15 @@ static bool find_slot(PyObject *type, const char *name, Py_ssize_t *offset) {
     return found;
 }
 
-/* Call(kind, function, Tensor, its subclass, Form, placement, found, insert, context variable, dtypes) */
+/* Call(kind, function, Tensor, its subclass, Form, class of specs, placement, found, insert, fail, context variable, dtypes) */
 static PyObject *make(PyTypeObject *type, PyObject *arguments, PyObject *names) {
     const char *kind;
-    PyObject *function, *tensor, *writable, *form_type, *placement, *found, *insert, *traced, *dtypes;
+    PyObject *function, *tensor, *writable, *form_type, *spec_type, *placement, *found, *insert, *fail, *traced,
+        *dtypes;
     if (names && PyDict_GET_SIZE(names)) return PyErr_Format(PyExc_TypeError, "Call takes positional arguments");
-    if (!PyArg_ParseTuple(arguments, "sOO!O!O!OO!OO!O!:Call", &kind, &function, &PyType_Type, &tensor, &PyType_Type,
-                          &writable, &PyType_Type, &form_type, &placement, &PyDict_Type, &found, &insert,
-                          &PyContextVar_Type, &traced, &PyTuple_Type, &dtypes))
+    if (!PyArg_ParseTuple(arguments, "sOO!O!O!O!OO!OOO!O!:Call", &kind, &function, &PyType_Type, &tensor, &PyType_Type,
+                          &writable, &PyType_Type, &form_type, &PyType_Type, &spec_type, &placement, &PyDict_Type,
+                          &found, &insert, &fail, &PyContextVar_Type, &traced, &PyTuple_Type, &dtypes))
         return NULL;
     vectorcallfunc call = NULL;
     for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++)
@@ -103,13 +122,16 @@ static PyObject *make(PyTypeObject *type, PyObject *arguments, PyObject *names) 
     self->function = Py_NewRef(function);
     self->tensor = (PyTypeObject *)Py_NewRef(tensor);
     self->writable = (PyTypeObject *)Py_NewRef(writable);
+    self->spec = (PyTypeObject *)Py_NewRef(spec_type);
     self->placement = Py_NewRef(placement);
     self->found = Py_NewRef(found);
     self->insert = Py_NewRef(insert);
+    self->fail = Py_NewRef(fail);
     self->traced = Py_NewRef(traced);
     self->dtypes = Py_NewRef(dtypes);
     if (!find_slot(tensor, "_form", &self->form) || !find_slot(tensor, "_array", &self->array) ||
-        !find_slot(form_type, "placement", &self->placement_at))
+        !find_slot(form_type, "placement", &self->placement_at) || !find_slot(spec_type, "found", &self->bindings_at) ||
+        !find_slot(spec_type, "name", &self->name_at))
         Py_CLEAR(self);
     return (PyObject *)self;
 }
@@ -120,9 +142,11 @@ static int traverse(PyObject *object, visitproc visit, void *arg) {
     Py_VISIT(self->function);
     Py_VISIT(self->tensor);
     Py_VISIT(self->writable);
+    Py_VISIT(self->spec);
     Py_VISIT(self->placement);
     Py_VISIT(self->found);
     Py_VISIT(self->insert);
+    Py_VISIT(self->fail);
     Py_VISIT(self->traced);
     Py_VISIT(self->dtypes);
     Py_VISIT(self->attributes);
@@ -144,9 +168,11 @@ static void destroy(PyObject *object) {
     (void)clear(object);
     Py_XDECREF(self->tensor);
     Py_XDECREF(self->writable);
+    Py_XDECREF(self->spec);
     Py_XDECREF(self->placement);
     Py_XDECREF(self->found);
     Py_XDECREF(self->insert);
+    Py_XDECREF(self->fail);
     Py_XDECREF(self->traced);
     Py_XDECREF(self->dtypes);
     Py_TYPE(object)->tp_free(object);

@@ -22,6 +22,10 @@ typedef struct {
     PyObject *found, *insert; /* the table: a dictionary, and what puts an entry into it */
     PyObject *traced;         /* the context variable that is not None while transfers are recorded */
     PyObject *dtypes;         /* a tuple, in the order of ElementType */
+    PyTypeObject *spec;       /* of operations */
+    Py_ssize_t bindings_at;   /* where a spec keeps its dictionary of bindings */
+    Py_ssize_t name_at;       /* and its name */
+    PyObject *fail;           /* (name, error, form of the result): raises what stands for a kernel's error */
     PyObject *attributes, *weak_references;
 } Call;
 
@@ -72,6 +76,10 @@ PyObject *call_function(const Call *self, PyObject *const *arguments, size_t fla
  * result may be NULL with an exception set. */
 PyObject *call_learned(const Call *self, const Key *key, PyObject *pointed, PyObject *result);
 
+/* Whether a tensor is what may be given as out: a mutable view, or compact from the start of memory of its own, and may be
+ * written. False, without an exception, for what Python has to look at. */
+bool call_may_write(const Call *self, PyObject *tensor, PyObject *array);
+
 /* Whether nobody records transfers. */
 bool call_untraced(const Call *self);
 
@@ -99,5 +107,15 @@ CALL(call_ones);
 CALL(call_full);
 CALL(call_tensor);
 CALL(call_asarray);
+CALL(call_unary_into);
+CALL(call_binary_into);
+CALL(call_ternary_into);
+CALL(call_params_into);
+CALL(call_unary);
+CALL(call_binary);
+CALL(call_ternary);
+CALL(call_with_params);
+CALL(call_pair);
+CALL(call_several);
 
 #endif

@@ -11,171 +11,21 @@
  * so that the longer operand is read once, in the order in which it lies in memory. Products are added up in the order
  * of k, whatever the shapes around them, but for the sums of those steps.
  */
-#include "contraction/stack.h"
-#include "contraction/groups.h"
-#include "contraction/pack.h"
+#include "contraction/stack_plan.h"
 #include "core/arguments.h"
 #include "core/caching_allocator.h"
 #include "core/kernel.h"
-#include "core/threads.h"
 #include "core/topics.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 
 enum { STREAMED_BYTES = 1 << 24, PACKED_AT_ONCE = LITTLE_WORKSPACE / 2 };
+enum { MANY_LINES = 64, WIDE_BYTES = 1 << 17, MOST_WIDE = 4 };
 enum { LONG_SUM = 64, SUM_STEP = 8, BLOCK_ROWS = 1 << 12, FEWEST_ROWS = 256, BLOCK_COLUMNS = 256 };
-static const double WORTH_A_THREAD = 20000.0; /* nanoseconds */
-
-enum { OF_X, OF_Y, PACKED };
-
-typedef struct {
-    ArrayForm result;
-    StackLoop *loop;
-    Pack *pack;
-    StackProblem problem;   /* as the operands lie */
-    Role x, y;              /* which operand has the rows, and which the columns */
-    Group stack;            /* its axes, but for the one that is walked by the loop */
-    Index near;             /* extent of that one */
-    Index lanes;            /* of a vector of neighbouring products; 0 where vectors are rows */
-    Index row_step, column_step, sum_step;
-    Index row_blocks, column_blocks;
-    bool packs[PACKED];
-    Index *across[PACKED], *along[PACKED]; /* offsets of the neighbours in a vector, and of the others */
-    Index panel[PACKED];                   /* elements of what is packed for one product, or one vector of them */
-    double part_nanoseconds;
-} StackPlan;
-
-typedef struct {
-    const StackPlan *plan;
-    const char *x, *y;
-    char *result;
-    atomic_bool failed; /* for want of memory */
-} Call;
-
-/* Some neighbouring products, of which nothing or the rows of x are packed. */
-static void run_rows(const StackPlan *plan, const StackProblem *given, const char *x, const char *y, char *result,
-                     Index count, char *packed) {
-    const Index bytes = ELEMENT_BYTES[plan->result.type];
-    if (!plan->packs[OF_X]) {
-        plan->loop(given, x, y, result, count);
-        return;
-    }
-    StackProblem problem = *given;
-    const Index panel = problem.rows * problem.depth, at_once = PACKED_AT_ONCE / (panel * bytes);
-    const bool same = problem.a_next == 0;
-    problem.a_row = 1;
-    problem.a_inner = problem.rows;
-    problem.a_next = same ? 0 : panel;
-    const Index step = same || at_once < 1 ? (same ? count : 1) : at_once;
-    for (Index done = 0; done < count; done += step) {
-        const Index now = smaller(count - done, step);
-        for (Index i = 0; i < (same ? 1 : now); i++)
-            plan->pack(packed + i * panel * bytes, x + (done + i) * given->a_next * bytes, plan->across[OF_X],
-                       plan->along[OF_X], problem.rows, problem.depth, problem.rows);
-        plan->loop(&problem, packed, y + done * given->b_next * bytes, result + done * given->c_next * bytes, now);
-    }
-}
-
-/* A block of rows and columns of one product, or of several if it is all of them. */
-static void run_block(const StackPlan *plan, const char *x, const char *y, char *result, Index count, Index block,
-                      char *packed) {
-    const Index bytes = ELEMENT_BYTES[plan->result.type];
-    StackProblem problem = plan->problem;
-    const Index row = block / plan->column_blocks * plan->row_step;
-    const Index column = block % plan->column_blocks * plan->column_step;
-    problem.rows = smaller(problem.rows - row, plan->row_step);
-    problem.columns = smaller(problem.columns - column, plan->column_step);
-    x += row * problem.a_row * bytes;
-    y += column * problem.b_column * bytes;
-    result += (row * problem.c_row + column * problem.c_column) * bytes;
-    const Index depth = problem.depth;
-    for (Index k = 0; k < depth; k += plan->sum_step) {
-        problem.depth = smaller(depth - k, plan->sum_step);
-        problem.adds = k > 0;
-        run_rows(plan, &problem, x + k * problem.a_inner * bytes, y + k * problem.b_inner * bytes, result, count,
-                 packed);
-    }
-}
-
-/* Some neighbouring products, one in each lane; operands whose lanes are no neighbours are packed. */
-static void run_lanes(const StackPlan *plan, const char *x, const char *y, char *result, Index count, char *packed) {
-    const Index bytes = ELEMENT_BYTES[plan->result.type];
-    StackProblem problem = plan->problem;
-    if (!plan->packs[OF_X] && !plan->packs[OF_Y]) {
-        plan->loop(&problem, x, y, result, count);
-        return;
-    }
-    char *of_y = packed + plan->panel[OF_X] * bytes;
-    const bool by_inner[PACKED] = {problem.a_inner * problem.a_inner <= problem.a_row * problem.a_row,
-                                   problem.b_inner * problem.b_inner <= problem.b_column * problem.b_column};
-    if (plan->packs[OF_X]) {
-        problem.a_inner = by_inner[OF_X] ? plan->lanes : plan->lanes * problem.rows;
-        problem.a_row = by_inner[OF_X] ? plan->lanes * problem.depth : plan->lanes;
-    }
-    if (plan->packs[OF_Y]) {
-        problem.b_inner = by_inner[OF_Y] ? plan->lanes : plan->lanes * problem.columns;
-        problem.b_column = by_inner[OF_Y] ? plan->lanes * problem.depth : plan->lanes;
-    }
-    for (Index done = 0; done < count; done += plan->lanes) {
-        const Index now = smaller(count - done, plan->lanes);
-        const char *from_x = x + done * plan->problem.a_next * bytes, *from_y = y + done * plan->problem.b_next * bytes;
-        if (plan->packs[OF_X])
-            plan->pack(packed, from_x, plan->across[OF_X], plan->along[OF_X], now, problem.rows * problem.depth,
-                       plan->lanes);
-        if (plan->packs[OF_Y])
-            plan->pack(of_y, from_y, plan->across[OF_Y], plan->along[OF_Y], now, problem.columns * problem.depth,
-                       plan->lanes);
-        plan->loop(&problem, plan->packs[OF_X] ? packed : from_x, plan->packs[OF_Y] ? of_y : from_y,
-                   result + done * bytes, now);
-    }
-}
-
-/* Parts are products, or vectors of neighbouring ones; of large products, their blocks. */
-static void compute(void *context, Index begin, Index end) {
-    Call *call = context;
-    const StackPlan *plan = call->plan;
-    const Index bytes = ELEMENT_BYTES[plan->result.type], unit = plan->lanes > 0 ? plan->lanes : 1;
-    const Index blocks = plan->row_blocks * plan->column_blocks, near_parts = pieces(plan->near, unit);
-    _Alignas(64) char little[LITTLE_WORKSPACE];
-    size_t needed = (size_t)(plan->panel[OF_X] + plan->panel[OF_Y]) * (size_t)bytes;
-    if (plan->packs[OF_X] && needed < PACKED_AT_ONCE) needed = PACKED_AT_ONCE;
-    char *packed = workspace_acquire(little, needed);
-    if (packed == NULL) {
-        atomic_store(&call->failed, true);
-        return;
-    }
-    Index block = begin % blocks, near = begin / blocks % near_parts;
-    StridedWalk walk;
-    group_walk_start(&walk, &plan->stack, begin / blocks / near_parts);
-    while (begin < end) {
-        const Index parts = blocks > 1 ? 1 : smaller(end - begin, near_parts - near);
-        const Index first = near * unit, count = blocks > 1 ? 1 : smaller(parts * unit, plan->near - first);
-        const char *x = call->x + (walk.offset[plan->x] + first * plan->problem.a_next) * bytes;
-        const char *y = call->y + (walk.offset[plan->y] + first * plan->problem.b_next) * bytes;
-        char *result = call->result + (walk.offset[RESULT] + first * plan->problem.c_next) * bytes;
-        if (plan->lanes > 0) run_lanes(plan, x, y, result, count, packed);
-        else run_block(plan, x, y, result, count, block, packed);
-        begin += parts;
-        if (blocks > 1 && ++block < blocks) continue;
-        block = 0;
-        near += parts;
-        if (near < near_parts) continue;
-        near = 0;
-        group_walk_step(&walk, &plan->stack);
-    }
-    workspace_release(packed, needed);
-}
 
 static bool compute_stack(const void *stack, const char *const *operands, char *result) {
     const StackPlan *plan = stack;
-    Call call = {.plan = plan, .x = operands[plan->x], .y = operands[plan->y], .result = result};
-    atomic_init(&call.failed, false);
-    const Index near_parts = plan->lanes > 0 ? pieces(plan->near, plan->lanes) : plan->near;
-    const Index parts = plan->stack.size * near_parts * plan->row_blocks * plan->column_blocks;
-    if (plan->part_nanoseconds * (double)parts < 2 * WORTH_A_THREAD) compute(&call, 0, parts);
-    else parallel_for(parts, 1 + (Index)(WORTH_A_THREAD / plan->part_nanoseconds), compute, &call);
-    return !atomic_load(&call.failed);
+    return stack_run(plan, operands[plan->x], operands[plan->y], result);
 }
 
 static void release(void *memory) {
@@ -205,24 +55,35 @@ static bool prepare_packing(StackPlan *plan) {
     if (plan->lanes == 0) {
         plan->packs[OF_X] = p->rows > 1 && p->a_row != 1;
         if (!plan->packs[OF_X]) return true;
-        plan->panel[OF_X] = plan->row_step * plan->sum_step;
+        const Index panel = plan->row_step * plan->sum_step, room = PACKED_AT_ONCE / ELEMENT_BYTES[plan->result.type];
+        plan->panel[OF_X] = panel > room || p->a_next == 0 ? panel : room / panel * panel;
         plan->across[OF_X] = offsets_of(plan->row_step, p->a_row, 1, 0);
         plan->along[OF_X] = offsets_of(plan->sum_step, p->a_inner, 1, 0);
         return plan->across[OF_X] != NULL && plan->along[OF_X] != NULL;
     }
     const Index next[PACKED] = {p->a_next, p->b_next}, inner[PACKED] = {p->a_inner, p->b_inner};
     const Index free_step[PACKED] = {p->a_row, p->b_column}, extent[PACKED] = {p->rows, p->columns};
+    const Index wider = p->rows > p->columns ? p->rows : p->columns, bytes = ELEMENT_BYTES[plan->result.type];
+    const bool many = (p->rows + p->columns) * p->depth > MANY_LINES;
+    plan->stages = many;
+    if (many) plan->lanes *= smaller(MOST_WIDE, 1 + WIDE_BYTES / (wider * p->depth * plan->lanes * bytes));
     for (int i = 0; i < PACKED; i++) {
-        plan->packs[i] = next[i] != 1;
+        plan->packs[i] = next[i] != 1 || many;
         if (!plan->packs[i]) continue;
         plan->panel[i] = extent[i] * p->depth * plan->lanes;
         plan->across[i] = offsets_of(plan->lanes, next[i], 1, 0);
-        plan->along[i] = inner[i] * inner[i] <= free_step[i] * free_step[i]
+        plan->along[i] = magnitude(inner[i]) <= magnitude(free_step[i])
                              ? offsets_of(extent[i], free_step[i], p->depth, inner[i])
                              : offsets_of(p->depth, inner[i], extent[i], free_step[i]);
         if (plan->across[i] == NULL || plan->along[i] == NULL) return false;
     }
     return true;
+}
+
+/* Columns of a block: as many as can be staged, if that is enough of them. */
+static Index block_columns(Index column_bytes) {
+    const Index staged = STAGED_BYTES / column_bytes;
+    return staged >= 8 ? staged / 8 * 8 : BLOCK_COLUMNS;
 }
 
 /* Blocks of one product: of long sums, and what threads share of it. */
@@ -234,9 +95,14 @@ static void choose_blocks(StackPlan *plan) {
     if (plan->lanes == 0) {
         const Index quarter = rounded_up(pieces(p->rows, 4), 64);
         plan->row_step = smaller(p->rows, smaller(BLOCK_ROWS, quarter < FEWEST_ROWS ? FEWEST_ROWS : quarter));
-        if (p->columns > 2 * BLOCK_COLUMNS) plan->column_step = BLOCK_COLUMNS;
+        if (p->columns > 2 * BLOCK_COLUMNS)
+            plan->column_step = block_columns(p->rows * ELEMENT_BYTES[plan->result.type]);
         if (p->depth > LONG_SUM && p->columns <= SUM_STEP && p->rows > LONG_SUM) plan->sum_step = SUM_STEP;
     }
+    const Index bytes = plan->row_step * plan->column_step * ELEMENT_BYTES[plan->result.type];
+    plan->stages = plan->lanes == 0 && plan->result.bytes >= STREAMED_BYTES && plan->row_step == p->rows &&
+                   plan->sum_step == p->depth && (p->columns == 1 || p->c_column == p->rows) &&
+                   (plan->near == 1 || p->c_next == p->rows * p->columns) && bytes <= STAGED_BYTES;
     plan->row_blocks = pieces(p->rows, plan->row_step);
     plan->column_blocks = pieces(p->columns, plan->column_step);
 }
@@ -331,7 +197,7 @@ static PyObject *bind_stack(PyObject *module, PyObject *const *arguments, Py_ssi
     const Group *const groups[] = {&plan->stack, &near_group, &row_group, &column_group, &inner_group};
     PyObject *kernel = kernel_new("contract_stack", kernel_call, plan, release);
     kernel = kernel_computes(kernel, compute_stack, &plan->result, plan->part_nanoseconds * parts);
-    return kernel_with_groups(kernel_shared_from(kernel, 2 * WORTH_A_THREAD), type, groups, 5, FIRST, entries);
+    return kernel_with_groups(kernel_shared_from(kernel, 2 * STACK_WORTH_A_THREAD), type, groups, 5, FIRST, entries);
 }
 
 PyMethodDef stack_functions[] = {

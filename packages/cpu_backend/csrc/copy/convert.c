@@ -19,8 +19,8 @@ enum { WORTH_RELEASING_THE_GIL = 1 << 15 }; /* elements */
 typedef struct {
     ArrayForm result;
     ConvertLoop loop;
-    CheckedLoop checked; /* in its place */
-    PyObject *fallback;  /* of a checked loop */
+    CheckedLoop checked;              /* in its place */
+    PyObject *fallback;               /* of a checked loop */
     CopyPlan *copy;                   /* NULL for an operand that lies as the result does */
     Index source_bytes, target_bytes; /* of an element */
 } ConvertPlan;
@@ -106,7 +106,8 @@ static PyObject *bind_convert(PyObject *module, PyObject *const *arguments, Py_s
     const CheckedLoop checked = kernels->checked[from][result.type];
     if (loop == NULL && checked == NULL) Py_RETURN_NONE;
     if (checked != NULL && !PyCallable_Check(arguments[4]))
-        return PyErr_Format(PyExc_TypeError, "bind_convert: what does not fit needs a fallback, found %R", arguments[4]);
+        return PyErr_Format(PyExc_TypeError, "bind_convert: what does not fit needs a fallback, found %R",
+                            arguments[4]);
     ConvertPlan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) return PyErr_NoMemory();
     plan->result = result;

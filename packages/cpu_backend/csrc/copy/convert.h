@@ -12,7 +12,7 @@ typedef void (*ConvertLoop)(const void *source, void *target, Index count);
 typedef bool (*CheckedLoop)(const void *source, void *target, Index count);
 
 typedef struct {
-    ConvertLoop loop[ELEMENT_TYPES][ELEMENT_TYPES]; /* [from][to]; NULL where values may not fit */
+    ConvertLoop loop[ELEMENT_TYPES][ELEMENT_TYPES];    /* [from][to]; NULL where values may not fit */
     CheckedLoop checked[ELEMENT_TYPES][ELEMENT_TYPES]; /* where they may */
 } ConvertKernels;
 SIMD_TABLE(ConvertKernels, convert_kernels);

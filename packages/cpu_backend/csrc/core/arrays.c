@@ -78,11 +78,36 @@ PyObject *array_in_buffer(const ArrayForm *form, void *buffer) {
     return array;
 }
 
+static _Thread_local struct {
+    const ArrayForm *form;
+    PyObject *array;
+} target;
+
+bool array_target(const ArrayForm *form, PyObject *array) {
+    const bool waiting = target.form != NULL;
+    target.form = form;
+    target.array = array;
+    return waiting;
+}
+
 PyObject *array_new(const ArrayForm *form) {
+    if (target.form == form) {
+        target.form = NULL;
+        return Py_NewRef(target.array);
+    }
     if (form->bytes >= ALLOCATOR_SMALLEST) return array_in_buffer(form, allocator_acquire(form->bytes));
     PyArray_Descr *type = PyArray_DescrFromType(TYPE_NUMBERS[form->type]);
     if (type == NULL) return NULL;
     return PyArray_NewFromDescr(&PyArray_Type, type, form->rank, (const npy_intp *)form->shape, NULL, NULL, 0, NULL);
+}
+
+bool array_is_owned(PyObject *array) {
+    PyObject *root = array, *base = array;
+    for (; base && PyArray_Check(base); base = PyArray_BASE((PyArrayObject *)root)) root = base;
+    const char *memory = array_data(root);
+    if (base && PyCapsule_IsValid(base, BUFFER)) memory = PyCapsule_GetPointer(base, BUFFER);
+    else if (base || !PyArray_CHKFLAGS((PyArrayObject *)root, NPY_ARRAY_OWNDATA)) return false;
+    return memory == array_data(array);
 }
 
 Index array_item_bytes(PyObject *array) { return PyArray_ITEMSIZE((PyArrayObject *)array); }

@@ -40,6 +40,10 @@ void array_bounds(PyObject *array, Index *low, Index *end);
 /* Uninitialised, or NULL with a MemoryError set. */
 PyObject *array_new(const ArrayForm *form);
 
+/* The next array_new() of this very form, in this thread, gives this array, which has it; NULL for both ends that. Returns
+ * whether the former one was still waiting. */
+bool array_target(const ArrayForm *form, PyObject *array);
+
 /* The same in a buffer that allocator_release() takes back, which is the array's from here on, also when this fails; NULL
  * where memory was short. */
 PyObject *array_in_buffer(const ArrayForm *form, void *buffer);
@@ -51,6 +55,9 @@ static inline Index array_size(PyObject *array) {
         size *= PyArray_DIM((PyArrayObject *)array, axis);
     return size;
 }
+
+/* Whether the first element lies where the memory of the array begins that owns it, NumPy's or a cached buffer. */
+bool array_is_owned(PyObject *array);
 
 /* Bytes of each. */
 Index array_item_bytes(PyObject *array);

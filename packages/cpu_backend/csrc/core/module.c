@@ -8,12 +8,31 @@
 #include "contraction/stack.h"
 #include "elementwise/elementwise_plan.h"
 
+/* clang-format off */
 static PyMethodDef *const TOPICS[] = {
-    blas_functions,         batched_simd_functions, lapack_functions,        memory_functions, tiny_functions,
-    semiring_functions,     permute_functions,      convert_functions,       gemm_functions,   stack_functions,
-    pair_functions,         products_functions,     elementwise_functions,   reduce_functions, sequence_functions,
-    tiny_product_functions, copied_functions,       factorization_functions,
+    batched_simd_functions,
+    blas_functions,
+    convert_functions,
+    copied_functions,
+    elementwise_functions,
+    factorization_functions,
+    gemm_functions,
+    joined_functions,
+    lapack_functions,
+    lines_functions,
+    memory_functions,
+    pair_functions,
+    permute_functions,
+    products_functions,
+    reduce_functions,
+    semiring_functions,
+    sequence_functions,
+    stack_functions,
+    taking_functions,
+    tiny_functions,
+    tiny_product_functions,
 };
+/* clang-format on */
 
 /* Limits that Python's binders keep to. */
 static const struct {

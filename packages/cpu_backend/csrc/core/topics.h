@@ -14,6 +14,7 @@ extern PyMethodDef tiny_functions[];
 extern PyMethodDef tiny_product_functions[];
 extern PyMethodDef semiring_functions[];
 extern PyMethodDef permute_functions[];
+extern PyMethodDef joined_functions[];
 extern PyMethodDef convert_functions[];
 extern PyMethodDef gemm_functions[];
 extern PyMethodDef stack_functions[];
@@ -23,5 +24,7 @@ extern PyMethodDef products_functions[];
 extern PyMethodDef elementwise_functions[];
 extern PyMethodDef reduce_functions[];
 extern PyMethodDef sequence_functions[];
+extern PyMethodDef lines_functions[];
+extern PyMethodDef taking_functions[];
 
 #endif

@@ -156,15 +156,34 @@ static void run_blocks(void *context, Index begin, Index end) {
     workspace_release(workspace, run->plan->workspace_bytes);
 }
 
+/* Where the operands are; 1, or 0 for numbers that are left to the fallback, or -1 with an exception set. */
+static int find_operands(PyObject *self, PyObject *const *arguments, Run *run, Element *numbers) {
+    const ElementwisePlan *plan = run->plan;
+    for (int k = 0; k < plan->blocks.operand_count; k++) {
+        PyObject *argument = arguments[plan->argument_of[k]];
+        if (plan->is_number[k]) {
+            if (!element_from_number(argument, plan->types[k], &numbers[k])) return 0;
+            run->operands[k] = (char *)&numbers[k];
+        } else {
+            if (!kernel_takes_array(self, argument, k)) return -1;
+            run->operands[k] = array_data(argument);
+        }
+    }
+    return 1;
+}
+
 PyObject *elementwise_call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
     const ElementwisePlan *plan = kernel_plan(self);
-    int count = plan->blocks.operand_count;
-    if (!kernel_takes_arrays(self, flagged_count, names, arguments, count)) return NULL;
+    Element numbers[MOST_OPERANDS];
+    atomic_bool out_of_memory = false;
+    Run run = {.plan = plan, .out_of_memory = &out_of_memory};
+    if (!kernel_takes(self, flagged_count, names, plan->argument_count)) return NULL;
+    const int found = find_operands(self, arguments, &run, numbers);
+    if (found < 0) return NULL;
+    if (found == 0) return PyObject_Vectorcall(plan->fallback, arguments, (size_t)plan->argument_count, NULL);
     PyObject *result = array_new(&plan->result);
     if (result == NULL || plan->result.size == 0) return result;
-    atomic_bool out_of_memory = false;
-    Run run = {.plan = plan, .result = array_data(result), .out_of_memory = &out_of_memory};
-    for (int k = 0; k < count; k++) run.operands[k] = array_data(arguments[k]);
+    run.result = array_data(result);
     if (plan->result.size * plan->cost <= WORTH_RELEASING_THE_GIL) {
         run_blocks(&run, 0, plan->blocks.block_count);
     } else {

@@ -61,7 +61,33 @@ static int read_operands_of(ElementwisePlan *plan, PyObject *operands, int *held
         memcpy(operand->strides, layout.strides, (size_t)layout.rank * sizeof(Index));
         operand->item_bytes = held[k] = layout.item_bytes;
         bound[k] = (Operand){(ElementType)type, layout.reach, false};
+        plan->types[k] = (ElementType)type;
+        plan->argument_of[k] = k;
     }
+    return 0;
+}
+
+/* For each operand the argument of a call that it is, and whether that is a number; of how many; and the fallback. */
+static int read_numbers(ElementwisePlan *plan, PyObject *arguments, PyObject *argument_count, PyObject *fallback,
+                        const Operand *bound) {
+    const long most = PyLong_AsLong(argument_count);
+    if (most == -1 && PyErr_Occurred()) return -1;
+    if (!is_tuple(arguments, "arguments are a tuple")) return -1;
+    if (PyTuple_GET_SIZE(arguments) != plan->blocks.operand_count || !PyCallable_Check(fallback))
+        return refuse("there is one argument to each operand, and a fallback");
+    if (most < 1 || most > INT32_MAX) return refuse("a call has at least one argument");
+    for (int k = 0; k < plan->blocks.operand_count; k++) {
+        Index pair[2];
+        const int count = indices_read(pair, 2, PyTuple_GET_ITEM(arguments, k));
+        if (count < 0) return -1;
+        if (count != 2 || pair[0] < 0 || pair[0] >= most) return refuse("there is no such argument");
+        plan->argument_of[k] = (int)pair[0];
+        plan->is_number[k] = pair[1] != 0;
+        if (plan->is_number[k] && (bound[k].reach.low != 0 || bound[k].reach.high != 0))
+            return refuse("a number is one element");
+    }
+    plan->argument_count = (int)most;
+    plan->fallback = Py_NewRef(fallback);
     return 0;
 }
 
@@ -93,12 +119,14 @@ static int find_loop(Instruction *instruction, PyObject *name, ElementType type)
         instruction->operand_count = OPERATION_OPERANDS[operation];
         instruction->chooses = operation == WHERE;
         instruction->result = operation_result((Operation)operation, type);
+        instruction->cost = operation_is_function((Operation)operation) ? FUNCTION_COST : 1;
     } else if (function >= 0) {
         const MathLoop found = math_loop((MathFunction)function, type);
         instruction->loop = found.loop;
         instruction->function = found.function;
         instruction->operand_count = math_operands((MathFunction)function);
         instruction->result = type;
+        instruction->cost = FUNCTION_COST;
     }
     if (instruction->loop != NULL) return 0;
     PyErr_Format(PyExc_ValueError, "elementwise: there is no instruction %R for this type", name);
@@ -144,7 +172,7 @@ static int read_program(ElementwisePlan *plan, PyObject *program, int *held) {
     plan->cost = 0;
     for (int k = 0; k < count; k++) {
         if (read_instruction(plan, &plan->instructions[k], PyTuple_GET_ITEM(program, k), held) < 0) return -1;
-        plan->cost += plan->instructions[k].function ? FUNCTION_COST : 1;
+        plan->cost += plan->instructions[k].cost;
     }
     if (plan->instructions[count - 1].result != plan->result.type)
         return refuse("the last instruction does not compute elements of the result's type");
@@ -214,24 +242,33 @@ static void cut(ElementwisePlan *plan, int item_bytes) {
     give_spaces(plan);
 }
 
+static void release(void *elementwise) {
+    ElementwisePlan *plan = elementwise;
+    Py_XDECREF(plan->fallback);
+    free(plan);
+}
+
+/* bind_elementwise(shape, type, operands, program, constants[, arguments, their number, fallback]) */
 static PyObject *bind_elementwise(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
-    if (count != 5)
-        return PyErr_Format(PyExc_TypeError,
-                            "bind_elementwise takes a shape, a type, operands, a program and constants");
+    if (count != 5 && count != 8)
+        return PyErr_Format(PyExc_TypeError, "bind_elementwise takes a shape, a type, operands, a program, constants, "
+                                             "and where some are numbers, arguments and a fallback");
     int held[MOST_REGISTERS] = {0};
     Operand bound[MOST_OPERANDS];
     ElementwisePlan *plan = calloc(1, sizeof(ElementwisePlan));
     if (plan == NULL) return PyErr_NoMemory();
     if (array_form_read(&plan->result, arguments[0], arguments[1]) < 0 ||
         read_operands_of(plan, arguments[2], held, bound) < 0 || read_constants(plan, arguments[4], held) < 0 ||
-        read_program(plan, arguments[3], held) < 0) {
-        free(plan);
+        read_program(plan, arguments[3], held) < 0 ||
+        (count == 8 && read_numbers(plan, arguments[5], arguments[6], arguments[7], bound) < 0)) {
+        release(plan);
         return NULL;
     }
+    if (count == 5) plan->argument_count = plan->blocks.operand_count;
     cut(plan, widest_element(plan, arguments[3]));
-    return kernel_with_operands(kernel_new("elementwise", elementwise_call, plan, free), bound,
-                                plan->blocks.operand_count);
+    PyObject *kernel = kernel_new("elementwise", elementwise_call, plan, release);
+    return kernel_with_operands(kernel_makes(kernel, &plan->result, true), bound, plan->blocks.operand_count);
 }
 
 /* For each operation, the names of the types that it has loops for. */
@@ -244,7 +281,9 @@ static PyObject *elementwise_operations(PyObject *module, PyObject *unused) {
         const char *name = looped ? OPERATION_NAMES[operation] : MATH_NAMES[operation - OPERATIONS];
         PyObject *types = PyList_New(0);
         for (int type = 0; types != NULL && type < ELEMENT_TYPES; type++) {
-            if (looped ? kernels->loops[operation][type] == NULL : type > F64) continue;
+            if (looped ? kernels->loops[operation][type] == NULL
+                       : math_loop((MathFunction)(operation - OPERATIONS), (ElementType)type).loop == NULL)
+                continue;
             PyObject *type_name = PyUnicode_FromString(element_type_name((ElementType)type));
             if (type_name == NULL || PyList_Append(types, type_name) < 0) Py_CLEAR(types);
             Py_XDECREF(type_name);

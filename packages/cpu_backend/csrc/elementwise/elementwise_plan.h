@@ -5,6 +5,7 @@
 #include "core/arrays.h"
 #include "elementwise/blocks.h"
 #include "elementwise/elementwise.h"
+#include "elementwise/numbers.h"
 
 enum { MOST_REGISTERS = 48, MOST_INSTRUCTIONS = 128 };
 enum { FAR_BLOCK_BYTES = 1 << 10 }; /* of a register, where data comes from main memory */
@@ -14,6 +15,7 @@ typedef struct {
     AnyFunction function; /* that the loop applies (vectormath.h), or NULL */
     int target, operands[3];
     bool widens;  /* its result may have wider elements than its operands */
+    Index cost;   /* beside that of an addition */
     bool chooses; /* where(), whose first operand is Bool */
     int operand_count;
     ElementType result;
@@ -28,7 +30,12 @@ typedef struct {
     Index space_of[MOST_REGISTERS]; /* where it begins; those without begin where the first one does */
     size_t workspace_bytes;         /* of all */
     bool flat, far, streamed;
-    Index cost; /* element operations per element */
+    Index cost;         /* element operations per element */
+    int argument_count; /* of a call; as many as operands where none is a number */
+    int argument_of[MOST_OPERANDS];
+    bool is_number[MOST_OPERANDS]; /* the argument is a Python number, which becomes an element of this type */
+    ElementType types[MOST_OPERANDS];
+    PyObject *fallback; /* for numbers that NumPy has to judge; NULL without numbers */
     unsigned char constants[MOST_REGISTERS][16];
     int constant_bytes[MOST_REGISTERS];
     Instruction instructions[MOST_INSTRUCTIONS];

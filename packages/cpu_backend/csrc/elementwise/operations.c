@@ -22,3 +22,5 @@ ElementType operation_result(Operation operation, ElementType type) {
 }
 
 bool operation_widens(Operation operation) { return RESULTS[operation] == OF_PAIRS || RESULTS[operation] == OF_ITSELF; }
+
+bool operation_is_function(Operation operation) { return operation >= LOGISTIC && operation <= GELU_TANH; }

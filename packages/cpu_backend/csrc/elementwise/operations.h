@@ -45,6 +45,9 @@ typedef enum {
     ROW(LOGICAL_NOT, "logical_not", 1, OF_OPERANDS)                                                                    \
     ROW(INVERT, "bitwise_invert", 1, OF_OPERANDS)                                                                      \
     ROW(SQRT, "sqrt", 1, OF_OPERANDS)                                                                                  \
+    ROW(LOGISTIC, "sigmoid", 1, OF_OPERANDS)                                                                           \
+    ROW(SILU, "silu", 1, OF_OPERANDS)                                                                                  \
+    ROW(GELU_TANH, "gelu_tanh", 1, OF_OPERANDS)                                                                        \
     ROW(FLOOR, "floor", 1, OF_OPERANDS)                                                                                \
     ROW(CEIL, "ceil", 1, OF_OPERANDS)                                                                                  \
     ROW(TRUNC, "trunc", 1, OF_OPERANDS)                                                                                \
@@ -73,6 +76,9 @@ extern const int OPERATION_OPERANDS[OPERATIONS];
 
 /* The type of what an operation computes from operands of this type (of where(): its last two). */
 ElementType operation_result(Operation operation, ElementType type);
+
+/* Whether it takes several times as long as an addition, as the functions of vectormath.h do. */
+bool operation_is_function(Operation operation);
 
 /* Whether the elements of a result may be wider than those of the operands. */
 bool operation_widens(Operation operation);

@@ -9,8 +9,8 @@
 #include "core/arguments.h"
 #include "core/kernel.h"
 #include "core/topics.h"
+#include "elementwise/numbers.h"
 
-#include <complex.h>
 #include <stdlib.h>
 
 typedef struct {
@@ -23,40 +23,9 @@ typedef struct {
     PyObject *fallback;
 } TinyPlan;
 
-typedef union { /* one element of any type */
-    float f32;
-    double f64;
-    float _Complex c32;
-    double _Complex c64;
-    int32_t i32;
-    int64_t i64;
-} Element;
-
 static void release(void *plan) {
     Py_XDECREF(((TinyPlan *)plan)->fallback);
     free(plan);
-}
-
-/* Whether the number became an element of the type; false, without an exception, when NumPy has to judge it. */
-static bool element_from(PyObject *number, ElementType type, Element *element) {
-    if (type == I32 || type == I64) {
-        int overflow;
-        if (!PyLong_CheckExact(number)) return false;
-        long long value = PyLong_AsLongLongAndOverflow(number, &overflow);
-        if (overflow || (type == I32 && value != (int32_t)value)) return false;
-        if (type == I32) element->i32 = (int32_t)value;
-        else element->i64 = value;
-        return true;
-    }
-    if (!PyFloat_CheckExact(number)) return false;
-    double value = PyFloat_AS_DOUBLE(number);
-    switch (type) {
-    case F32: element->f32 = (float)value; return true;
-    case F64: element->f64 = value; return true;
-    case C32: element->c32 = (float)value; return true;
-    case C64: element->c64 = value; return true;
-    default: return false;
-    }
 }
 
 static PyObject *call_binary(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
@@ -66,7 +35,7 @@ static PyObject *call_binary(PyObject *self, PyObject *const *arguments, size_t 
     const void *operands[2];
     for (int i = 0; i < 2; i++) {
         bool readable =
-            plan->is_number[i] ? element_from(arguments[i], plan->type, &numbers[i]) : is_array(arguments[i]);
+            plan->is_number[i] ? element_from_number(arguments[i], plan->type, &numbers[i]) : is_array(arguments[i]);
         if (!readable) return PyObject_Vectorcall(plan->fallback, arguments, 2, NULL);
         if (!plan->is_number[i] && !kernel_takes_array(self, arguments[i], i)) return NULL;
         operands[i] = plan->is_number[i] ? (void *)&numbers[i] : array_data(arguments[i]);
@@ -128,7 +97,8 @@ static PyObject *bind_tiny_binary(PyObject *module, PyObject *arguments) {
     plan->fallback = Py_NewRef(fallback);
     const Operand operands[] = {{plan->type, compact_reach(step_a ? plan->result.size : 1), false},
                                 {plan->type, compact_reach(step_b ? plan->result.size : 1), false}};
-    return kernel_with_operands(kernel_new(OPERATION_NAMES[operation], call_binary, plan, release), operands, 2);
+    PyObject *kernel = kernel_new(OPERATION_NAMES[operation], call_binary, plan, release);
+    return kernel_with_operands(kernel_makes(kernel, &plan->result, true), operands, 2);
 }
 
 /* bind_tiny_unary(name, shape, dtype); None without such a loop */
@@ -144,7 +114,8 @@ static PyObject *bind_tiny_unary(PyObject *module, PyObject *const *arguments, P
         Py_RETURN_NONE;
     }
     const Operand operand = {plan->type, compact_reach(plan->result.size), false};
-    return kernel_with_operands(kernel_new(OPERATION_NAMES[operation], call_unary, plan, release), &operand, 1);
+    PyObject *kernel = kernel_new(OPERATION_NAMES[operation], call_unary, plan, release);
+    return kernel_with_operands(kernel_makes(kernel, &plan->result, true), &operand, 1);
 }
 
 PyMethodDef tiny_functions[] = {

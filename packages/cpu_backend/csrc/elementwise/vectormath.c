@@ -41,8 +41,11 @@ static void *vector_version(const MathRow *row, bool is_double, int bits) {
 MathLoop math_loop(MathFunction function, ElementType type) {
     const MathKernels *kernels = SIMD_CHOICE(math_kernels);
     const MathRow *row = &ROWS[function];
+    if (type == C32 || type == C64) return (MathLoop){kernels->of_complex[function][type == C64], NULL};
     if (type != F32 && type != F64) return (MathLoop){NULL, NULL};
     bool is_double = type == F64;
+    if (function == TANH && is_double && kernels->hyperbolic_tangent != NULL)
+        return (MathLoop){kernels->hyperbolic_tangent, row->twice};
     void *vector = vector_version(row, is_double, kernels->bits);
     if (vector != NULL)
         return (MathLoop){kernels->vector[row->operands - 1][is_double], (AnyFunction)(uintptr_t)vector};

@@ -39,7 +39,7 @@ typedef struct {
     AnyFunction function; /* what the loop applies */
 } MathLoop;
 
-/* For F32 or F64 and the present instruction set; the loop is NULL for other types. */
+/* For the present instruction set; the loop is NULL where there is none for the type. */
 MathLoop math_loop(MathFunction function, ElementType type);
 
 extern const char *const MATH_NAMES[MATH_FUNCTIONS];
@@ -50,6 +50,8 @@ int math_operands(MathFunction function);
 typedef struct {
     int bits; /* of a vector; 0 without vectors */
     Loop vector[2][2], scalar[2][2];
+    Loop of_complex[MATH_FUNCTIONS][2]; /* of C32 and C64; NULL where there is none */
+    Loop hyperbolic_tangent;            /* of F64, faster than libmvec's; NULL without vectors */
 } MathKernels;
 
 SIMD_TABLE(MathKernels, math_kernels);

@@ -118,7 +118,8 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged
         if (arrays[i] == NULL) goto end;
         now.results[i] = array_data(arrays[i]);
     }
-    if (plan->count % plan->width != 0 && (now.padding = scratch_acquire(padding_bytes(plan))) == NULL) {
+    _Alignas(64) char little[LITTLE_WORKSPACE];
+    if (plan->count % plan->width != 0 && (now.padding = workspace_acquire(little, padding_bytes(plan))) == NULL) {
         PyErr_NoMemory();
         goto end;
     }
@@ -133,7 +134,7 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged
     else if (now.good) result = answer(plan, arrays);
     else result = PyObject_Vectorcall(plan->fallback, arguments, flagged_count, names);
 end:
-    if (now.padding != NULL) scratch_release(now.padding, padding_bytes(plan));
+    if (now.padding != NULL) workspace_release(now.padding, padding_bytes(plan));
     for (int i = 0; i < plan->results; i++) Py_XDECREF(arrays[i]);
     return result;
 }
@@ -170,7 +171,7 @@ static void measure(BatchedPlan *plan, Routine routine, ElementType type) {
     const Index m = plan->problem.rows, n = plan->problem.columns, k = m < n ? m : n, right = plan->problem.right;
     const Index each = ELEMENT_BYTES[type], part = type == C32 || type == C64 ? each / 2 : each;
     plan->operands = is_system(routine) ? 2 : 1;
-    plan->results = routine == SVD ? 3 : routine == QR || routine == EIGH ? 2 : 1;
+    plan->results = routine == SVD ? 3 : routine == QR || routine == EIGH || routine == SLOGDET ? 2 : 1;
     plan->operand_bytes[0] = each * elements(m, n);
     plan->operand_bytes[1] = each * elements(m, right);
     switch (routine) {
@@ -180,6 +181,10 @@ static void measure(BatchedPlan *plan, Routine routine, ElementType type) {
     case BACKWARD_TRANSPOSED:
     case SOLVE: plan->result_bytes[0] = each * elements(m, right); break;
     case DET: plan->result_bytes[0] = each; break;
+    case SLOGDET:
+        plan->result_bytes[0] = each;
+        plan->result_bytes[1] = part;
+        break;
     case QR:
         plan->result_bytes[0] = each * elements(m, k);
         plan->result_bytes[1] = each * elements(k, n);

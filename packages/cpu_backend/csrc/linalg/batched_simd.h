@@ -74,6 +74,7 @@ static inline Index lane_room(Routine routine, const LaneProblem *problem) {
     case BACKWARD_TRANSPOSED: return SUBSTITUTION_ROOM(side, smaller(problem->right, RIGHT_AT_ONCE));
     case INV: return side > LARGEST_MASKED_SIDE ? LU_LARGE_ROOM(side, side) : INV_ROOM(side);
     case DET: return side > LARGEST_MASKED_SIDE ? LU_LARGE_ROOM(side, 0) : DET_ROOM(side);
+    case SLOGDET: return DET_ROOM(side);
     case QR: return QR_ROOM(side);
     case EIGVALSH:
     case EIGH: return side > LARGEST_JACOBI_SIDE ? EIGH_LARGE_ROOM(side) : EIGH_ROOM(side);
@@ -96,12 +97,12 @@ typedef struct {
 
 SIMD_TABLE(LaneKernels, linalg_real);
 SIMD_TABLE(LaneKernels, linalg_complex);
-SIMD_TABLE(LaneKernels, linalg_lu_real); /* solve, inv, det and substitutions */
+SIMD_TABLE(LaneKernels, linalg_lu_real); /* solve, inv, determinants and substitutions */
 SIMD_TABLE(LaneKernels, linalg_lu_complex);
 
 /* Those that have the routine, for this processor. */
 static inline const LaneKernels *lane_kernels(Routine routine, bool has_parts) {
-    if (is_system(routine) || routine == INV || routine == DET)
+    if (is_system(routine) || routine == INV || routine == DET || routine == SLOGDET)
         return has_parts ? SIMD_CHOICE(linalg_lu_complex) : SIMD_CHOICE(linalg_lu_real);
     return has_parts ? SIMD_CHOICE(linalg_complex) : SIMD_CHOICE(linalg_real);
 }

@@ -1,6 +1,6 @@
-/* Systems, inverses and determinants by an elimination that scales matrices away from the limits of the range and divides
- * by its pivots, where LAPACK multiplies by reciprocals, which may be infinite. Slow: for the few matrices that need it.
- */
+/* Systems, inverses and determinants by an elimination that scales matrices away from the limits of the range and
+ * divides by its pivots, where LAPACK multiplies by reciprocals, which may be infinite. Slow: for the few matrices that
+ * need it. */
 #ifndef TENSOR_CPU_CAREFUL_H
 #define TENSOR_CPU_CAREFUL_H
 

@@ -34,7 +34,7 @@ static void NAME(scale_upper_back)(NUMBER *a, Index m, Index n, int power) {
 }
 
 /* The same with the largest element that is left as pivot, the first of several row by row. Sizes are compared by their
- * squares, and where those may have vanished, by themselves. */
+ * squares, and where those may have vanished or overflowed, by themselves. */
 static void NAME(eliminate_completely)(NUMBER *a, Index m, Index n, int64_t *rows, int64_t *columns) {
     for (Index i = 0; i < m; i++) rows[i] = i;
     for (Index c = 0; c < n; c++) columns[c] = c;
@@ -55,7 +55,7 @@ static void NAME(eliminate_completely)(NUMBER *a, Index m, Index n, int64_t *row
                         at = c;
                     }
                 }
-            if (exact || best > 0x1p-900) break;
+            if (exact || (best > 0x1p-900 && best <= DBL_MAX)) break;
             exact = true;
             best = -1;
         }

@@ -1,7 +1,7 @@
 /* Kernels that factor every matrix of a stack: bind, call, and whose threads work.
  *
- * When a matrix is refused, because an element is not finite, a pivot of a system is zero, or LAPACK's iteration did not
- * end, the whole call goes to a Python kernel, which finds out where and says it.
+ * When a matrix is refused, because an element is not finite, a pivot of a system is zero, or LAPACK's iteration did
+ * not end, the whole call goes to a Python kernel, which finds out where and says it.
  */
 #include "linalg/factorization.h"
 #include "core/arguments.h"

@@ -3,10 +3,13 @@
 
 #include "linalg/elimination_body.h"
 
+#include "linalg/band_body.h"
+
 #include "linalg/factorization_body.h"
 #undef NUMBER
 #undef DIVISOR
 #undef REAL
+#undef BITS
 #undef WIDTH
 #undef KIND
 #undef NAME

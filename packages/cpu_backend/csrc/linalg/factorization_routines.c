@@ -3,29 +3,34 @@
 #include "linalg/careful.h"
 #include "copy/matrix_copy.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define REAL float
+#define BITS uint32_t
 #define WIDTH 1
 #define KIND 0
 #define NAME(f) f##_f32
 #include "linalg/factorization_kind.h"
 
 #define REAL double
+#define BITS uint64_t
 #define WIDTH 1
 #define KIND 1
 #define NAME(f) f##_f64
 #include "linalg/factorization_kind.h"
 
 #define REAL float
+#define BITS uint32_t
 #define WIDTH 2
 #define KIND 2
 #define NAME(f) f##_c32
 #include "linalg/factorization_kind.h"
 
 #define REAL double
+#define BITS uint64_t
 #define WIDTH 2
 #define KIND 3
 #define NAME(f) f##_c64

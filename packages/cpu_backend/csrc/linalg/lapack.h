@@ -50,8 +50,8 @@ int routine_overwrites(Routine routine);
 /* Computes the results of one matrix; whether LAPACK succeeded. */
 bool routine_run(const LapackPlan *plan, const Scratch *scratch);
 
-/* Whether an elimination that has been run may be wrong, as LAPACK's is where the reciprocal of a pivot is infinite; the
- * same by an elimination of our own, given the matrix again, which is lost, and right-hand sides. */
+/* Whether an elimination that has been run may be wrong, as LAPACK's is where the reciprocal of a pivot is infinite;
+ * the same by an elimination of our own, given the matrix again, which is lost, and right-hand sides. */
 bool routine_is_doubtful(const LapackPlan *plan, const Scratch *scratch, bool succeeded);
 bool routine_run_carefully(const LapackPlan *plan, const Scratch *scratch, double *a, int64_t *exchanges);
 

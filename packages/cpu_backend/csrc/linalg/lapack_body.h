@@ -25,8 +25,8 @@ static bool NAME(factor)(const LapackPlan *plan, const Scratch *scratch, double 
     return info == 0;
 }
 
-/* Whether a pivot of a factored matrix, or one before a pivot of zero, is so small or large that LAPACK's elimination may
- * be wrong. */
+/* Whether a pivot of a factored matrix, or one before a pivot of zero, is so small or large that LAPACK's elimination
+ * may be wrong. */
 static bool NAME(has_extreme_pivot)(const double *a, BlasInt n) {
     for (BlasInt j = 0; j < n; j++) {
         double size = 0.0;

@@ -15,9 +15,9 @@
     X(FORWARD, forward)                                                                                                \
     X(BACKWARD, backward)                                                                                              \
     X(FORWARD_TRANSPOSED, forward_transposed)                                                                          \
+    X(SLOGDET, slogdet)                                                                                                \
     X(BACKWARD_TRANSPOSED, backward_transposed)                                                                        \
     X(LU_FACTOR, lu_factor)                                                                                            \
-    X(SLOGDET, slogdet)                                                                                                \
     X(LU_COMPLETE, lu_complete)                                                                                        \
     X(LDL, ldl)                                                                                                        \
     X(QR_PIVOTED, qr_pivoted)                                                                                          \

@@ -16,6 +16,7 @@ MOST_AXES: int
 PAIR_TABLE: int
 FEWEST_LANES: int
 LONGEST_TABLE: int
+MOST_PACKED_BYTES: int
 MOST_OPERANDS: int
 MOST_REGISTERS: int
 MOST_INSTRUCTIONS: int
@@ -68,6 +69,9 @@ def bind_copy(extents: tuple[int, ...], strides: tuple[int, ...], dtype: str, /)
 def bind_copy_into(
     extents: tuple[int, ...], target_strides: tuple[int, ...], source_strides: tuple[int, ...], dtype: str, /
 ) -> Kernel: ...
+def bind_joined(
+    shape: tuple[int, ...], dtype: str, axis: int, parts: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...], /
+) -> Kernel | None: ...
 def bind_convert(
     extents: tuple[int, ...],
     strides: tuple[int, ...],
@@ -168,12 +172,43 @@ def bind_gemm(
     rows_are_second: bool,
     /,
 ) -> Kernel: ...
+def bind_lines(
+    operation: str, dtype: str, lines: tuple[int, int, int], shape: tuple[int, ...], result: str, /
+) -> Kernel | None: ...
+def bind_short_lines(
+    fold: str,
+    dtype: str,
+    lines: tuple[int, int, int],
+    shape: tuple[int, ...],
+    result: str,
+    divisor: float,
+    root: bool,
+    /,
+) -> Kernel | None: ...
+def bind_take_along(
+    dtype: str, extents: tuple[int, int, int, int], shape: tuple[int, ...], fallback: Callable[[Any, Any], Any], /
+) -> Kernel: ...
+def bind_place(operation: str, dtype: str, extents: tuple[int, ...], shape: tuple[int, ...], /) -> Kernel | None: ...
+def bind_stack(
+    dtype: str,
+    shape: tuple[int, ...],
+    stack: _Group,
+    near: _Group,
+    rows: _Group,
+    columns: _Group,
+    inner: _Group,
+    rows_are_second: bool,
+    /,
+) -> Kernel: ...
 def bind_elementwise(
     shape: tuple[int, ...],
     dtype: str,
     operands: tuple[tuple[tuple[int, ...], str], ...],
     program: tuple[tuple[str, str, int, int, int, int], ...],
     constants: tuple[bytes, ...],
+    arguments: tuple[tuple[int, bool], ...] = ...,
+    argument_count: int = ...,
+    fallback: Callable[..., Any] = ...,
     /,
 ) -> Kernel: ...
 def elementwise_operations() -> dict[str, list[str]]: ...
@@ -198,9 +233,11 @@ class Call:
         tensor: type,
         mutable_view: type,
         form: type,
+        spec: type,
         placement: object,
         found: dict[bytes, Any],
         insert: Callable[[bytes, Any], object],
+        fail: Callable[[str, Exception, Any], object],
         transfers: ContextVar[Any],
         dtypes: tuple[object, ...],
         /,

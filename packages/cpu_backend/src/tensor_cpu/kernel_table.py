@@ -66,7 +66,7 @@ class Row(NamedTuple):
     scopes: Mapping[str, Scope] = MappingProxyType({})  # of native modules that need not be asked about all forms
 
 
-MOST_TINY_TERMS: Final = 4096  # multiplications of a product: beyond, BLAS catches up with ``contraction.tiny``
+MOST_TINY_TERMS: Final = 512  # multiplications: beyond, ``contraction.stack`` catches up with ``contraction.tiny``
 
 _UFUNC: Final = "elementwise.numpy"
 _PROGRAM: Final = "elementwise.native"
@@ -75,9 +75,13 @@ _FACTORIZATION: Final = ("linalg.factorization",)
 _LINALG: Final = Row("linalg.numpy", ("linalg.batched_simd", "linalg.lapack"))
 
 FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
-    "activations": dict.fromkeys(
-        ("sigmoid", "silu", "softplus", "gelu", "relu", "softmax", "log_softmax"), Row("activations")
-    ),
+    "activations": {
+        **dict.fromkeys(
+            ("sigmoid", "silu", "softplus", "gelu", "softmax", "log_softmax"),
+            Row("activations.numpy", ("activations.native",)),
+        ),
+        "relu": Row("activations.numpy"),
+    },
     "arithmetic": {
         **dict.fromkeys(("add", "subtract", "multiply", "divide", "negative", "abs"), Row(_UFUNC, _TINY)),
         "pow": Row("elementwise.arithmetic", (_PROGRAM,)),
@@ -102,7 +106,7 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     "convolution": {"conv": Row("convolution")},
     "creation": {
         "full": Row("creation.numpy", ("creation.native",)),
-        **dict.fromkeys(("eye", "arange", "linspace"), Row("creation.numpy")),
+        **dict.fromkeys(("empty", "eye", "arange", "linspace"), Row("creation.numpy")),
     },
     "diagonals": dict.fromkeys(("embed_diagonal", "tril", "triu"), Row("diagonals")),
     "division": dict.fromkeys(
@@ -119,7 +123,8 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     },
     "fusion": {"elementwise_program": Row("elementwise.fused", (_PROGRAM,))},
     "gather_scatter": {
-        **dict.fromkeys(("take", "take_along_axis", "put_along_axis", "nonzero"), Row("gather_scatter.gather")),
+        **dict.fromkeys(("take", "put_along_axis", "nonzero"), Row("gather_scatter.gather")),
+        "take_along_axis": Row("gather_scatter.gather", ("gather_scatter.native",)),
         **dict.fromkeys(("gather", "scatter"), Row("gather_scatter.scatter")),
     },
     "indexing": {
@@ -127,14 +132,17 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
         "copy_into": Row("indexing.numpy", ("indexing.native",)),
         "add_into": Row("indexing.numpy"),
     },
-    "joining": dict.fromkeys(("concatenate", "stack", "repeat", "tile", "roll"), Row("joining")),
+    "joining": {
+        **dict.fromkeys(("concatenate", "stack"), Row("joining.numpy", ("joining.native",))),
+        **dict.fromkeys(("repeat", "tile", "roll"), Row("joining.numpy")),
+    },
     "linalg": {
         **dict.fromkeys(("svdvals", "qr", "eigh", "eigvalsh", "cholesky", "solve", "inv", "det"), _LINALG),
         "svd": _LINALG._replace(numpy="linalg.drivers"),
-        **dict.fromkeys(("eig", "eigvals", "qr_complete", "slogdet"), Row("linalg.numpy", _FACTORIZATION)),
+        **dict.fromkeys(("eig", "eigvals", "qr_complete", "svd_full"), Row("linalg.numpy", _FACTORIZATION)),
         **dict.fromkeys(("hessenberg", "ldl", "qr_pivoted", "schur"), Row("linalg.factors", _FACTORIZATION)),
         **dict.fromkeys(("lu_complete", "lu_factor"), Row("linalg.elimination", _FACTORIZATION)),
-        "svd_full": Row("linalg.numpy"),
+        "slogdet": Row("linalg.numpy", ("linalg.batched_simd", *_FACTORIZATION)),
         "eigh_range": Row("linalg.factors", _FACTORIZATION),
         "solve_banded": Row("linalg.structured", _FACTORIZATION),
         "solve_toeplitz": Row("linalg.structured", _FACTORIZATION),
@@ -145,22 +153,22 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
         **dict.fromkeys(("cholesky_status", "inv_status", "solve_status"), Row("linalg.variants.status")),
         "triangular_solve": Row("linalg.triangular", ("linalg.triangular_simd",)),
     },
+    "normalization": dict.fromkeys(("layer_norm", "rms_norm"), Row("normalization")),
     "padding": dict.fromkeys(("pad", "pad_edge"), Row("padding")),
     "pooling": dict.fromkeys(("max_pool", "mean_pool"), Row("pooling")),
     "random": dict.fromkeys(("uniform", "integers", "normal"), Row("random")),
     "reduction": dict.fromkeys(elementwise.REDUCTIONS, Row("reduction.numpy", ("reduction.native",))),
     "rounding": dict.fromkeys(("floor", "ceil", "trunc", "round"), Row("elementwise.rounding", (_PROGRAM,))),
-    "scan": dict.fromkeys(("cumsum", "cumprod"), Row("scan")),
+    "scan": dict.fromkeys(("cumsum", "cumprod"), Row("scan.numpy", ("scan.native",))),
     "selection": {
         **dict.fromkeys(("where", "clip"), Row("elementwise.selection", (_PROGRAM,))),
         **dict.fromkeys(("maximum", "minimum"), Row(_UFUNC, _TINY)),
     },
     "slicing": dict.fromkeys(("dynamic_slice", "dynamic_update_slice"), Row("slicing")),
     "sort": dict.fromkeys(("sort", "argsort", "searchsorted_left", "searchsorted_right", "unique"), Row("sort")),
-    "statistics": {
-        **dict.fromkeys(("mean", "var", "std", "norm"), Row("statistics.numpy", ("statistics.native",))),
-        **dict.fromkeys(("argmax", "argmin"), Row("statistics.numpy")),
-    },
+    "statistics": dict.fromkeys(
+        ("mean", "var", "std", "norm", "argmax", "argmin"), Row("statistics.numpy", ("statistics.native",))
+    ),
     "views": {
         **dict.fromkeys(
             ("transpose_view", "reshape_view", "broadcast_view", "diagonal_view", "reverse_view"), Row("views.numpy")
@@ -180,7 +188,7 @@ ROWS: Final[Mapping[str, Row]] = {
 def kernels_of(module: str, /) -> tuple[str, ...]:
     """Names of the kernels for which a module inside ``tensor_cpu.kernels`` is asked.
 
-    >>> kernels_of("scan")
+    >>> kernels_of("scan.native")
     ('cumsum', 'cumprod')
     """
     return tuple(name for name, row in ROWS.items() if module == row.numpy or module in row.native)
@@ -240,7 +248,7 @@ _importing: Final = fork_safe_lock(awaited=True)
 def binders(module: str, /) -> Mapping[str, Any]:
     """The binders of a module inside ``tensor_cpu.kernels``, which is imported.
 
-    >>> sorted(binders("scan"))
+    >>> sorted(binders("scan.numpy"))
     ['cumprod', 'cumsum']
     """
     with _importing:

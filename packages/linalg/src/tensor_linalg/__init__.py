@@ -252,3 +252,8 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+
+def __dir__() -> list[str]:
+    """The public names: modules and helpers are none."""
+    return sorted((*__all__, "__version__"))

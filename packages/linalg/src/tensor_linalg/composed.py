@@ -73,16 +73,21 @@ def failing_as(
     try:
         yield
     except LinalgError as error:
-        raise _renamed(operation, error, element, operand, instead or ("", "")) from None
+        raise renamed(operation, error, element, operand, instead or ("", "")) from None
 
 
-def _renamed(
+def renamed(
     operation: str,
     error: LinalgError,
-    element: Callable[[int, int], Index] | None,
-    operand: str,
-    instead: tuple[str, str],
+    element: Callable[[int, int], Index] | None = None,
+    operand: str = "a",
+    instead: tuple[str, str] = ("", ""),
 ) -> LinalgError:
+    """The error that :func:`failing_as` raises, for a caller that cannot wait for a ``with``.
+
+    >>> renamed("pinv", NonFiniteError("svd: ...", element_index=(0, 1))).operation
+    'pinv'
+    """
     facts = vars(error)
     index, batch = facts.get("element_index"), facts.get("batch_index", ())
     if isinstance(error, NonFiniteError) and index is not None:

@@ -190,12 +190,16 @@ class CallParts(NamedTuple):
     """Its one subclass."""
     form: type
     """The class of forms; ``placement`` is one of its slots."""
+    spec: type
+    """The class of specs; its slots ``found`` and ``name`` are the dictionary of bindings, and the operation."""
     placement: Placement
     """Of the tensors that the calls are for."""
     found: dict[bytes, tuple[Any, Form]]
     """Forms of results: by what was asked, the object that was asked for, which lives as long, and the form."""
     insert: Callable[[bytes, tuple[Any, Form]], object]
     """Puts an entry into that table, which may drop any of them at any time."""
+    fail: Callable[[str, Exception, Any], object]
+    """Raises what stands for a kernel's error: name of the operation, error, form of the result."""
     transfers: ContextVar[Any]
     """None unless transfers are recorded."""
     dtypes: tuple[DType, ...]

@@ -47,7 +47,7 @@
 #define CHOOSE_WIDTH(f, bytes) f##_16
 #endif
 #define BY_ROWS(type, bytes)                                                                                           \
-    static void rows_##type(const StackProblem *p, const char *a, const char *b, char *c, Index count) {              \
+    static void rows_##type(const StackProblem *p, const char *a, const char *b, char *c, Index count) {               \
         CHOOSE_WIDTH(by_rows_##type, p->rows * (bytes))(p, a, b, c, count);                                            \
     }
 BY_ROWS(f32, 4)

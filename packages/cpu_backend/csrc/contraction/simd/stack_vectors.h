@@ -17,7 +17,11 @@ INLINE void NAME(store)(NAME(Part) * to, NAME(Vector) vector) { *(NAME(Loose) *)
 /* The first parts of a vector, all at most, and zeros behind them, where nothing is read. store_part() writes nothing
  * there. */
 #if defined(__AVX512VL__)
+#if BYTES / PART_BYTES > 8
 #define FIRST_PARTS(count) ((__mmask16)((1u << (count)) - 1))
+#else
+#define FIRST_PARTS(count) ((__mmask8)((1u << (count)) - 1))
+#endif
 INLINE NAME(Vector) NAME(load_part)(const NAME(Part) * from, Index parts) {
     return INTRINSIC(maskz_loadu_)(FIRST_PARTS(parts), from);
 }
@@ -71,8 +75,7 @@ INLINE NAME(Sum) NAME(empty)(void) {
 }
 
 INLINE NAME(Sum) NAME(add_product)(NAME(Sum) sum, NAME(Vector) x, const NAME(Part) * y) {
-    for (int i = 0; i < PARTS; i++)
-        sum.part[i] = NAME(multiply_add)(x, y[i] - (NAME(Vector)){0}, sum.part[i]);
+    for (int i = 0; i < PARTS; i++) sum.part[i] = NAME(multiply_add)(x, y[i] - (NAME(Vector)){0}, sum.part[i]);
     return sum;
 }
 

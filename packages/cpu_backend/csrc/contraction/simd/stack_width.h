@@ -1,5 +1,6 @@
 /* The loop over rows for one length of vectors, and all types: W(f) is f with the length. */
 #define PART float
+#define PART_BYTES 4
 #define MASK_PART int32_t
 #define SUFFIX ps
 #define CROSSED 0xB1
@@ -17,11 +18,13 @@
 #undef NAME
 #undef PARTS
 #undef PART
+#undef PART_BYTES
 #undef MASK_PART
 #undef SUFFIX
 #undef CROSSED
 
 #define PART double
+#define PART_BYTES 8
 #define MASK_PART int64_t
 #define SUFFIX pd
 #define CROSSED ((1 << BYTES / 8) - 1) / 3
@@ -39,6 +42,7 @@
 #undef NAME
 #undef PARTS
 #undef PART
+#undef PART_BYTES
 #undef MASK_PART
 #undef SUFFIX
 #undef CROSSED

@@ -44,6 +44,19 @@
 #define FORMULA FUNCTION(sqrt)(a[i])
 #include "elementwise/simd/elementwise_loop.h"
 
+#define OPERATION logistic_loop
+#define FORMULA SIMD_JOIN(logistic, SUFFIX)(a[i])
+#include "elementwise/simd/elementwise_loop.h"
+
+#define OPERATION silu
+#define FORMULA SIMD_JOIN(gate, SUFFIX)(a[i], a[i])
+#include "elementwise/simd/elementwise_loop.h"
+
+/* (1 + tanh(u)) / 2 is the logistic function of 2 u, which loses nothing below 0. */
+#define OPERATION gelu_tanh
+#define FORMULA SIMD_JOIN(gate, SUFFIX)(a[i], a[i] * (a[i] * a[i] * (T)0.07135481627260025 + (T)1.5957691216057308))
+#include "elementwise/simd/elementwise_loop.h"
+
 #define OPERATION floor
 #define FORMULA FUNCTION(floor)(a[i])
 #include "elementwise/simd/elementwise_loop.h"

@@ -1,7 +1,8 @@
 /* Applies elementary functions to blocks; see ../vectormath.h. */
 #include "elementwise/vectormath.h"
 
-#include <string.h>
+#include "elementwise/simd/exponential_types.h"
+#include "elementwise/simd/complex_functions.h"
 
 #define NAME(f) SIMD_JOIN(f, SUFFIX)
 
@@ -31,10 +32,46 @@ typedef double Doubles __attribute__((vector_size(BITS / 8)));
 #define SUFFIX f64
 #include "elementwise/simd/vectormath_body.h"
 
+#if defined(__AVX2__)
+static void hyperbolic_tangents(Index n, void *result, const void *first, const void *second, Third third) {
+    double *d = result;
+    const double *a = first;
+    (void)second, (void)third;
+    INDEPENDENT
+    for (Index i = 0; i < n; i++) d[i] = hyperbolic_tangent_f64(a[i]);
+}
+#endif
+
+COMPLEX_LOOP(complex_exp_c32, float, exp_parts, EXP_ORDINARY, cexp)
+COMPLEX_LOOP(complex_exp_c64, double, exp_parts, EXP_ORDINARY, cexp)
+COMPLEX_LOOP(complex_sin_c32, float, sin_parts, SIN_ORDINARY, csin)
+COMPLEX_LOOP(complex_sin_c64, double, sin_parts, SIN_ORDINARY, csin)
+COMPLEX_LOOP(complex_cos_c32, float, cos_parts, SIN_ORDINARY, ccos)
+COMPLEX_LOOP(complex_cos_c64, double, cos_parts, SIN_ORDINARY, ccos)
+COMPLEX_LOOP(complex_tan_c32, float, tan_parts, SIN_ORDINARY, ctan)
+COMPLEX_LOOP(complex_tan_c64, double, tan_parts, SIN_ORDINARY, ctan)
+COMPLEX_LOOP(complex_sinh_c32, float, sinh_parts, SINH_ORDINARY, csinh)
+COMPLEX_LOOP(complex_sinh_c64, double, sinh_parts, SINH_ORDINARY, csinh)
+COMPLEX_LOOP(complex_cosh_c32, float, cosh_parts, SINH_ORDINARY, ccosh)
+COMPLEX_LOOP(complex_cosh_c64, double, cosh_parts, SINH_ORDINARY, ccosh)
+COMPLEX_LOOP(complex_tanh_c32, float, tanh_parts, SINH_ORDINARY, ctanh)
+COMPLEX_LOOP(complex_tanh_c64, double, tanh_parts, SINH_ORDINARY, ctanh)
+
 const MathKernels SIMD_NAME(math_kernels) = {
     .bits = BITS,
+    .of_complex =
+        {
+            [EXP] = {complex_exp_c32, complex_exp_c64},
+            [SIN] = {complex_sin_c32, complex_sin_c64},
+            [COS] = {complex_cos_c32, complex_cos_c64},
+            [TAN] = {complex_tan_c32, complex_tan_c64},
+            [SINH] = {complex_sinh_c32, complex_sinh_c64},
+            [COSH] = {complex_cosh_c32, complex_cosh_c64},
+            [TANH] = {complex_tanh_c32, complex_tanh_c64},
+        },
     .scalar = {{scalar_one_f32, scalar_one_f64}, {scalar_two_f32, scalar_two_f64}},
 #if defined(__AVX2__)
+    .hyperbolic_tangent = hyperbolic_tangents,
     .vector = {{vector_one_f32, vector_one_f64}, {vector_two_f32, vector_two_f64}},
 #endif
 };

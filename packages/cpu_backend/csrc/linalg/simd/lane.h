@@ -70,6 +70,39 @@ INLINE Lane size_of(Lane x) { return (Lane)((Bits)x & ~SIGN_BIT); }
 /* The size of one with the sign of the other, as copysign. */
 INLINE Lane with_sign(Lane size, Lane sign) { return (Lane)(((Bits)size & ~SIGN_BIT) | ((Bits)sign & SIGN_BIT)); }
 
+/* 1 / x and 1 / sqrt(x) of normal numbers, to one or two rounding units: where the processor has estimates of 14 bits,
+ * two steps of Newton's make it in a fifth of the time of a division. */
+#if LANES == 8
+INLINE Lane inverse(Lane x) {
+    Lane y = _mm512_rcp14_pd(x);
+    for (int step = 0; step < 2; step++) y += y * (Lane)_mm512_fnmadd_pd(x, y, broadcast(1.0));
+    return y;
+}
+INLINE Lane inverse_root(Lane x) {
+    Lane y = _mm512_rsqrt14_pd(x);
+    for (int step = 0; step < 2; step++) y += 0.5 * y * (Lane)_mm512_fnmadd_pd(x * y, y, broadcast(1.0));
+    return y;
+}
+#else
+INLINE Lane inverse(Lane x) { return 1.0 / x; }
+INLINE Lane inverse_root(Lane x) { return 1.0 / root(x); }
+#endif
+
+/* A divisor of several numbers. Where products are fused the remainder is exact, and what it corrects is the rounded
+ * quotient (Markstein 1990) unless it is subnormal. */
+typedef struct {
+    Lane divisor, inverse;
+} Quotient;
+INLINE Quotient quotient_by(Lane divisor) { return (Quotient){divisor, 1.0 / divisor}; }
+INLINE Lane quotient(Lane x, Quotient y) {
+#if LANES == 8
+    const Lane first = x * y.inverse;
+    return _mm512_fmadd_pd(_mm512_fnmadd_pd(first, y.divisor, x), y.inverse, first);
+#else
+    return x / y.divisor;
+#endif
+}
+
 /* Whole numbers from 0 to 2^51 in doubles, as integers. */
 INLINE Bits integers(Lane whole) { return (Bits)(whole + 0x1p52) - (Bits)broadcast(0x1p52); }
 

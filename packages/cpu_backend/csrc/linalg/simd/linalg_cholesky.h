@@ -9,11 +9,12 @@ INLINE Mask cholesky_group(Number *a, int n) {
         for (int k = 0; k < j; k++) pivot = -add_square(-pivot, a[j + k * n]);
         bad |= complement(greater(pivot, broadcast(0.0)));
         Lane side = root(pivot);
+        const Quotient by_side = quotient_by(side);
         a[j + j * n] = number(side);
         for (int i = j + 1; i < n; i++) {
             Number sum = a[i + j * n];
             for (int k = 0; k < j; k++) sum = subtract_product(sum, a[i + k * n], conjugate(a[j + k * n]));
-            a[i + j * n] = divide_by_real(sum, side);
+            a[i + j * n] = divide_by(sum, by_side);
         }
         for (int i = 0; i < j; i++) a[i + j * n] = number(broadcast(0.0));
     }
@@ -36,11 +37,12 @@ INLINE Mask cholesky_tiled(Number *a, Index stride, int n) {
         for (int j = first; j < end; j++) {
             Number *const column = a + j * stride;
             const Lane pivot = real_part(column[j]), side = root(pivot);
+            const Quotient by_side = quotient_by(side);
             bad |= complement(greater(pivot, broadcast(0.0)));
             for (int i = 0; i < j; i++) column[i] = number(broadcast(0.0));
             column[j] = number(side);
             for (int i = j + 1; i < n; i++) {
-                column[i] = divide_by_real(column[i], side);
+                column[i] = divide_by(column[i], by_side);
                 for (int c = j + 1; c < end && c <= i; c++)
                     a[i + c * stride] = subtract_product(a[i + c * stride], column[i], conjugate(column[c]));
             }

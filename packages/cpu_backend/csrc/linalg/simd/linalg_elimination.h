@@ -132,6 +132,7 @@ INLINE bool solve_large(const LaneProblem *problem, const char *const *operands,
     Mask bad = no_lane();
     for (Index group = 0; group < groups; group++) {
         bad |= eliminate(&lu, problem, operands[0] + group * LANES * bytes, bytes, &bad);
+        if (are_minute(problem, operands[0] + group * LANES * bytes, bytes, lu.a[0], n * n)) return false;
         for (Index first = 0; first < problem->right; first += RIGHT_AT_ONCE) {
             const int columns = (int)(problem->right - first < RIGHT_AT_ONCE ? problem->right - first : RIGHT_AT_ONCE);
             const Index offset = group * LANES * right_bytes + first * column_bytes;
@@ -155,6 +156,7 @@ INLINE bool inv_large(const LaneProblem *problem, const char *const *operands, c
     Mask bad = no_lane();
     for (Index group = 0; group < groups; group++) {
         bad |= eliminate(&lu, problem, operands[0] + group * LANES * bytes, bytes, &bad);
+        if (are_minute(problem, operands[0] + group * LANES * bytes, bytes, lu.a[0], n * n)) return false;
         invert(&lu, x);
         for (int i = 0; i < n; i++)
             for (int lane = 0; lane < LANES; lane++) place[lane][i] = (int)lu.order[i][lane];
@@ -170,6 +172,7 @@ INLINE bool det_large(const LaneProblem *problem, const char *const *operands, c
     Mask bad = no_lane();
     for (Index group = 0; group < groups; group++) {
         eliminate(&lu, problem, operands[0] + group * LANES * bytes, bytes, &bad);
+        if (are_minute(problem, operands[0] + group * LANES * bytes, bytes, lu.a[0], n * n)) return false;
         Number product = lu_product_group(lu.a, lu.stride, lu.swaps, n);
         store_numbers(problem, results[0] + group * LANES * result_bytes, result_bytes, &product, 1);
     }

@@ -17,6 +17,7 @@ const LaneKernels SIMD_NAME(linalg_lu_real) = {
     .routines = {[SOLVE] = solve,
                  [INV] = inv,
                  [DET] = det,
+                 [SLOGDET] = slogdet,
                  [FORWARD] = forward,
                  [BACKWARD] = backward,
                  [FORWARD_TRANSPOSED] = forward_transposed,

@@ -40,7 +40,7 @@ def bind_sort(operands: tuple[Form], result: Form, params: SortParams, /) -> Ker
         out = x.flatten(order="F") if axis is None else x.copy(order="C")
         if key is not None:
             key(out, out=out)
-        _sort_in_place(out, place)
+        _sort_in_place(out, x if key is None or x.ndim > 1 else key(x), place)
         if key is not None:
             key(out, out=out)
         return out
@@ -82,14 +82,23 @@ _LOWEST: Final[dict[str, Any]] = {"f4": np.int32(-(2**31)), "f8": np.int64(-(2**
 _SHORT: Final = 64  # elements up to which the stable method is the faster one
 
 
-def _sort_in_place(x: Array, axis: int = -1) -> None:
+def _sort_in_place(x: Array, source: Array, axis: int = -1) -> None:
     """Stable as far as anybody can see.
 
     Equal integers cannot be told apart, so any method will do, and NumPy's vectorised one is up to ten times faster
-    than its stable one. Equal floats can be told apart only where both zeros occur.
+    than its stable one. Equal floats can be told apart only where both zeros occur; of a line, ``source`` has them in
+    the order they had.
     """
     kind = x.dtype.kind
-    if x.size <= _SHORT or kind == "c" or (kind == "f" and _has_negative_zero(x)):
+    if x.size <= _SHORT or kind == "c":
+        x.sort(axis=axis, kind="stable")
+    elif kind == "f" and x.ndim == 1:
+        x.sort()
+        first = int(x.searchsorted(0.0))
+        if not x[first : first + 2].all():
+            zeros = source[source == 0]
+            x[first : first + zeros.size] = zeros
+    elif kind == "f" and _has_negative_zero(x):
         x.sort(axis=axis, kind="stable")
     else:
         x.sort(axis=axis)
@@ -149,8 +158,8 @@ def bind_unique(operands: tuple[Form], result: tuple[Form, ...], params: UniqueP
             line = line[order]
         else:
             order = None
-            line = line.copy()
-            _sort_in_place(line)
+            source, line = line, line.copy()
+            _sort_in_place(line, source)
         first = np.ones(line.shape, bool)
         np.not_equal(line[1:], line[:-1], out=first[1:])
         if equal_nan and may_be_nan and line.size:

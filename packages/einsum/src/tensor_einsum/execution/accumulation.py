@@ -48,7 +48,7 @@ class Accumulation:
     def __init__(
         self, result: Form, algebra: Semiring, operands: Sequence[Tensor], out: Any, alpha: Any, beta: Any
     ) -> None:
-        self.alpha, self.beta = _factor("alpha", alpha), _factor("beta", beta)
+        alpha, beta = self.alpha, self.beta = _factor("alpha", alpha), _factor("beta", beta)
         self.out: Tensor | None = out
         self.target: TypedTensorViewMut[Any] | None = None
         if algebra is not PLUS_TIMES and not (alpha == 1 and beta == 0):

@@ -88,7 +88,7 @@ def profile(plan: Plan, operands: Sequence[Tensor], seconds: float, model: CostM
     >>> [step.shape for step in found.steps], found.slices
     ([(2, 4)], 1)
     """
-    if not isinstance(seconds, (int, float)) or isinstance(seconds, bool) or not seconds > 0:
+    if type(seconds) not in (int, float) or not seconds > 0:
         raise ArgumentError(f"profile: seconds is {shortened(seconds)}; accepted: a positive number", value=seconds)
     check_forms(plan, [unwrap("einsum", operand)[0] for operand in operands])
     parts = dict(plan.sliced)

@@ -103,13 +103,13 @@ def resolve(operation: str, notation: Notation, shapes: Sequence[Shape]) -> Netw
                 if extents[label] != 1 and extents[label] != extent:
                     _disagree(operation, notation, inputs, shapes, names, label)
                 extents[label] = extent
-    terms = list(_without_ones(inputs, output, extents))
+    kept = list(_without_ones(inputs, output, extents))
     for operand, (term, shape) in enumerate(zip(inputs, shapes, strict=True)):
         if len(set(term)) < len(term):
             _check_diagonal(operation, notation, operand, term, shape, names)
         if 1 in shape:
-            terms[operand] = _without_broadcast(term, shape, extents, terms[operand])
-    return Network(notation.text, inputs, output, names, tuple(shapes), tuple(extents), tuple(terms))
+            kept[operand] = _without_broadcast(term, shape, extents, kept[operand])
+    return Network(notation.text, inputs, output, names, tuple(shapes), tuple(extents), tuple(kept))
 
 
 def _without_ones(inputs: tuple[Labels, ...], output: Labels, extents: Sequence[int]) -> tuple[Labels, ...]:

@@ -9,7 +9,7 @@ from tensor_linalg.results import fields_text
 from tensor_linalg.specs.decompositions import EIG, EIGVALS
 from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import flag
-from tensor_runtime.dispatch.call import execute_many, execute_with_params
+from tensor_runtime.dispatch.call import execute_parts, execute_with_params
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.tensors.tensor import Tensor
 
@@ -65,7 +65,7 @@ def eig(a: Tensor, /, *, check: Check = True, out: Any = None) -> EigResult | Ma
     """
     if check is not True and asks_for_mask(check):
         return masked_result("eig", lambda x: eig(x, check=False), a, out=out)
-    found = EigResult(*execute_many(EIG, (a,), flag("eig", "check", check)))
+    found = EigResult(*execute_parts(EIG, a, flag("eig", "check", check)))
     return found if out is None else delivered("eig", found, out, a)
 
 

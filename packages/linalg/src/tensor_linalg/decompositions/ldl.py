@@ -9,7 +9,7 @@ from tensor_linalg.results import fields_text
 from tensor_linalg.specs.decompositions import LDL
 from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import flag
-from tensor_runtime.dispatch.call import execute_many
+from tensor_runtime.dispatch.call import execute_parts
 from tensor_runtime.tensors.tensor import Tensor
 
 
@@ -67,5 +67,5 @@ def ldl(a: Tensor, /, *, check: Check = True, out: Any = None) -> LDLResult | Ma
     """
     if check is not True and asks_for_mask(check):
         return masked_result("ldl", lambda x: ldl(x, check=False), a, out=out)
-    found = LDLResult(*execute_many(LDL, (a,), flag("ldl", "check", check)))
+    found = LDLResult(*execute_parts(LDL, a, flag("ldl", "check", check)))
     return found if out is None else delivered("ldl", found, out, a)

@@ -11,7 +11,7 @@ from tensor_linalg.results import fields_text
 from tensor_linalg.specs.decompositions import LU_COMPLETE, LU_FACTOR
 from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import choice, flag
-from tensor_runtime.dispatch.call import execute_many
+from tensor_runtime.dispatch.call import execute_parts
 from tensor_runtime.ops.creation import eye
 from tensor_runtime.ops.diagonals import tril, triu
 from tensor_runtime.ops.selection import where
@@ -112,9 +112,9 @@ def lu(
     checked = flag("lu", "check", check)
     if choice("lu", "pivoting", pivoting, _PIVOTING) == "partial":
         with failing_as("lu"):
-            packed, permutation = execute_many(LU_FACTOR, (a,), checked)
+            packed, permutation = execute_parts(LU_FACTOR, a, checked)
         return delivered("lu", LUResult(permutation, *unpacked(packed, min(rows, columns))), out, a)
-    packed, of_rows, of_columns = execute_many(LU_COMPLETE, (a,), checked)
+    packed, of_rows, of_columns = execute_parts(LU_COMPLETE, a, checked)
     return delivered("lu", CompleteLUResult(of_rows, of_columns, *unpacked(packed, min(rows, columns))), out, a)
 
 
@@ -162,5 +162,5 @@ def lu_factor(a: Tensor, /, *, check: Check = True, out: Any = None) -> LUFactor
     """
     if check is not True and asks_for_mask(check):
         return masked_result("lu_factor", lambda x: lu_factor(x, check=False), a, out=out)
-    found = LUFactors(*execute_many(LU_FACTOR, (a,), flag("lu_factor", "check", check)))
+    found = LUFactors(*execute_parts(LU_FACTOR, a, flag("lu_factor", "check", check)))
     return found if out is None else delivered("lu_factor", found, out, a)

@@ -13,7 +13,7 @@ from tensor_linalg.specs.overwriting import QR_OVERWRITING
 from tensor_linalg.specs.shapes import matrix_axes
 from tensor_linalg.targets import delivered, given_up
 from tensor_runtime.dispatch.arguments import choice, flag
-from tensor_runtime.dispatch.call import execute_many
+from tensor_runtime.dispatch.call import execute_parts
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 MODES = ("thin", "complete")
@@ -105,6 +105,8 @@ def qr(
     >>> qr(tr.ones((3, 1)), mode="complete").q.shape
     (3, 3)
     """
+    if check is True and mode is MODES[0] and positive is False and out is None and overwrite is False:
+        return QRResult._make(execute_parts(QR, a, True))
     if isinstance(check, str) and check == "mask":
         matrix_axes("qr", unwrap("qr", a)[0].shape)
         found, status = masked(lambda x: qr(x, mode=mode, positive=positive, check=False), "qr", a)
@@ -115,9 +117,9 @@ def qr(
         spec = QR_COMPLETE if rows > columns else QR  # else thin factors are complete
     checked = flag("qr", "check", check)
     if overwrite is not False and flag("qr", "overwrite", overwrite) and spec is QR:
-        factors = execute_many(QR_OVERWRITING, given_up("qr", a), checked)
+        factors = execute_parts(QR_OVERWRITING, given_up("qr", a)[0], checked)
     else:
-        factors = execute_many(spec, (a,), checked)
+        factors = execute_parts(spec, a, checked)
     if positive is False or not flag("qr", "positive", positive):
         return QRResult(*factors) if out is None else delivered("qr", QRResult(*factors), out, a)
     return delivered("qr", QRResult(*with_positive_diagonal(*factors)), out, a)

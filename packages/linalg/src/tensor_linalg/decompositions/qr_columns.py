@@ -15,7 +15,7 @@ from tensor_linalg.results import fields_text
 from tensor_linalg.specs.decompositions import QR_PIVOTED
 from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import flag
-from tensor_runtime.dispatch.call import execute_many
+from tensor_runtime.dispatch.call import execute_parts
 from tensor_runtime.dispatch.conversion import cast, convert
 from tensor_runtime.ops.arithmetic import abs, add, divide, multiply, subtract
 from tensor_runtime.ops.comparison import greater
@@ -96,7 +96,7 @@ def qr_pivoted(
         part = max(rows, columns) * unit_of(a.dtype)
     else:
         part = number("qr_pivoted", "rtol", rtol, "None, or a number from 0 on")
-    q, r, permutation = execute_many(QR_PIVOTED, (a,), flag("qr_pivoted", "check", check))
+    q, r, permutation = execute_parts(QR_PIVOTED, a, flag("qr_pivoted", "check", check))
     if min(rows, columns) == 0:
         found = PivotedQRResult(q, r, permutation, zeros(batch, dtype=I64, placement=a.placement))
         return delivered("qr_pivoted", found, out, a)

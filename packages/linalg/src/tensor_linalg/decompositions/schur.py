@@ -10,7 +10,7 @@ from tensor_linalg.results import fields_text
 from tensor_linalg.specs.decompositions import HESSENBERG, SCHUR
 from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import choice, flag
-from tensor_runtime.dispatch.call import execute_many
+from tensor_runtime.dispatch.call import execute_parts
 from tensor_runtime.dispatch.conversion import convert
 from tensor_runtime.ops.complex_parts import paired
 from tensor_runtime.tensors.tensor import Tensor
@@ -82,7 +82,7 @@ def schur(
     matrices("schur", a, square=True)
     complex_form = choice("schur", "form", form, _FORMS) == "complex"
     operand = convert(a, paired(a.dtype.component)) if complex_form else a
-    found = SchurResult(*execute_many(SCHUR, (operand,), flag("schur", "check", check)))
+    found = SchurResult(*execute_parts(SCHUR, operand, flag("schur", "check", check)))
     return found if out is None else delivered("schur", found, out, a)
 
 
@@ -124,5 +124,5 @@ def hessenberg(
     """
     if check is not True and asks_for_mask(check):
         return masked_result("hessenberg", lambda x: hessenberg(x, check=False), a, out=out)
-    found = HessenbergResult(*execute_many(HESSENBERG, (a,), flag("hessenberg", "check", check)))
+    found = HessenbergResult(*execute_parts(HESSENBERG, a, flag("hessenberg", "check", check)))
     return found if out is None else delivered("hessenberg", found, out, a)

@@ -15,7 +15,7 @@ from tensor_linalg.specs.overwriting import SVD_OVERWRITING
 from tensor_linalg.specs.shapes import matrix_axes
 from tensor_linalg.targets import delivered, given_up
 from tensor_runtime.dispatch.arguments import choice, flag
-from tensor_runtime.dispatch.call import execute_many, execute_with_params
+from tensor_runtime.dispatch.call import execute_parts, execute_with_params
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.ops.arithmetic import add, conj, multiply
 from tensor_runtime.ops.creation import eye, ones
@@ -129,7 +129,7 @@ def svd(
     if (
         full is False and driver is _AUTO and gauge is RAW and check is True and out is None and not overwrite
     ):  # 0.3 µs less
-        return SVDResult(*execute_many(SVD, (a,), _AS_USUAL))
+        return SVDResult(*execute_parts(SVD, a, _AS_USUAL))
     if isinstance(check, str) and check == "mask":
         return delivered("svd", _masked(a, full, driver, gauge), out, a)
     checked = flag("svd", "check", check)
@@ -140,13 +140,13 @@ def svd(
         rows, columns, _ = matrices("svd", a)
         beyond = rows != columns
     if flag("svd", "overwrite", overwrite) and driver == _AUTO and not beyond:
-        u, s, vh = execute_many(SVD_OVERWRITING, given_up("svd", a), checked)
+        u, s, vh = execute_parts(SVD_OVERWRITING, given_up("svd", a)[0], checked)
     elif not beyond:
-        u, s, vh = execute_many(SVD, (a,), (checked, driver))
+        u, s, vh = execute_parts(SVD, a, (checked, driver))
     elif driver == "auto":
-        u, s, vh = execute_many(SVD_FULL, (a,), checked)
+        u, s, vh = execute_parts(SVD_FULL, a, checked)
     else:
-        u, s, vh = execute_many(SVD, (a,), (checked, driver))
+        u, s, vh = execute_parts(SVD, a, (checked, driver))
         u, vh = full_factors(u, vh)
     if not (isinstance(gauge, str) and gauge == RAW):
         u, vh = _turned(u, vh, gauge)
@@ -194,7 +194,7 @@ def completed(q: Tensor, /) -> Tensor:
     if columns == rows:
         return q
     identity = broadcast_in_dim(eye(rows, dtype=q.dtype, placement=q.placement), (rows, rows, *batch), (0, 1))
-    basis = execute_many(QR, (concatenate([q, identity], 1),), False)[0]
+    basis = execute_parts(QR, concatenate([q, identity], 1), False)[0]
     return concatenate([q, basis[:, columns:]], 1)
 
 

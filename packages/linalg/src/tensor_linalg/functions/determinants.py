@@ -9,7 +9,7 @@ from tensor_linalg.results import fields_text
 from tensor_linalg.specs.functions import DET, SLOGDET
 from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import flag
-from tensor_runtime.dispatch.call import execute_many, execute_with_params
+from tensor_runtime.dispatch.call import execute_parts, execute_with_params
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.tensors.tensor import Tensor
 
@@ -104,5 +104,5 @@ def slogdet(a: Tensor, /, *, check: Check = True, out: Any = None) -> SlogdetRes
     """
     if check is not True and asks_for_mask(check):
         return masked_result("slogdet", lambda x: slogdet(x, check=False), a, out=out)
-    found = SlogdetResult(*execute_many(SLOGDET, (a,), flag("slogdet", "check", check)))
+    found = SlogdetResult(*execute_parts(SLOGDET, a, flag("slogdet", "check", check)))
     return found if out is None else delivered("slogdet", found, out, a)

@@ -101,8 +101,6 @@ def pinv(
     rows, columns, batch = matrix_axes(operation, a.shape)
     if hermitian:
         square_axes(operation, a.shape)
-    if check:
-        require_finite(operation, "a", a)
     if 0 in (rows, columns):
         return placed(zeros((columns, rows, *batch), dtype=a.dtype, placement=a.placement), out, a)
     if hermitian:
@@ -253,7 +251,7 @@ def counted(operation: str, sizes: Tensor, sides: tuple[int, int], rtol: float |
     [True, False]
     """
     largest = max(sizes, 0)
-    return greater(sizes, expand_dims(multiply(largest, _relative_tolerance(operation, largest, sides, rtol)), 0))
+    return greater(sizes, multiply(largest, _relative_tolerance(operation, largest, sides, rtol)))
 
 
 def _relative_tolerance(

@@ -2,8 +2,11 @@
 
 ``out`` is a mutable view, or an owned tensor, of exactly the result's shape, in the operands' place, whose dtype can
 hold the result. It may be one of the operands, element for element; an output that shares only a part of an operand's
-elements, or the same ones in another order, is refused. The result is computed first, so that nothing is written when
-anything is wrong.
+elements, or the same ones in another order, is refused. Everything is checked first, or else the result is computed
+first, so that nothing is written when anything is wrong.
+
+Here the result is computed, then copied. Where native calls serve (``ops.native_calls``), the kernel writes it at once
+to an output of just the result's form, and nothing is allocated.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Elementwise functions of one operand: exponentials, logarithms, roots, the error function.
+"""Elementwise functions: exponentials, logarithms, roots, the error function.
 
 Integers and Bool are computed in F64. Floats follow IEEE 754 and never warn; results are owned, compact and
 column-major. Unless a docstring says otherwise, a function takes every dtype, a complex one gives its principal value,
@@ -11,18 +11,23 @@ from __future__ import annotations
 from typing import Final
 
 from tensor_core.dtypes import REAL, Bool
-from tensor_runtime.dispatch.call import execute_unary
+from tensor_runtime.dispatch.call import execute_binary, execute_unary
 from tensor_runtime.dispatch.dtype_rules import inexact
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import ElementwiseSpec
-from tensor_runtime.static_types.results import inexact_dtype
-from tensor_runtime.tensors.tensor import Tensor
+from tensor_runtime.static_types.results import inexact_dtype, quotient_dtype
+from tensor_runtime.tensors.tensor import Number, Tensor
 
 EXP: Final = ElementwiseSpec("exp", result_dtype=inexact)
 EXPM1: Final = ElementwiseSpec("expm1", result_dtype=inexact)
 LOG: Final = ElementwiseSpec("log", result_dtype=inexact)
 LOG1P: Final = ElementwiseSpec("log1p", result_dtype=inexact)
 SQRT: Final = ElementwiseSpec("sqrt", result_dtype=inexact)
+EXP2: Final = ElementwiseSpec("exp2", result_dtype=inexact)
+LOG2: Final = ElementwiseSpec("log2", result_dtype=inexact)
+LOG10: Final = ElementwiseSpec("log10", result_dtype=inexact)
+CBRT: Final = ElementwiseSpec("cbrt", accepts=REAL | {Bool}, result_dtype=inexact)
+LOGADDEXP: Final = ElementwiseSpec("logaddexp", 2, accepts=REAL | {Bool}, result_dtype=inexact)
 RSQRT: Final = ElementwiseSpec("rsqrt", result_dtype=inexact)
 ERF: Final = ElementwiseSpec("erf", accepts=REAL | {Bool}, result_dtype=inexact)
 ERFC: Final = ElementwiseSpec("erfc", accepts=REAL | {Bool}, result_dtype=inexact)
@@ -37,6 +42,17 @@ def exp(a: Tensor, /, out: Out = None) -> Tensor:
            1.0  2.7182818
     """
     return execute_unary(EXP, a, out)
+
+
+@inexact_dtype
+def exp2(a: Tensor, /, out: Out = None) -> Tensor:
+    """2 to the power ``a``; integers and Bool give F64.
+
+    >>> exp2(tensor([-1.0, 0.5, 3.0]))
+    Tensor(F64, (3,), column-major, cpu)
+           0.5  1.4142136        8.0
+    """
+    return execute_unary(EXP2, a, out)
 
 
 @inexact_dtype
@@ -77,6 +93,53 @@ def log1p(a: Tensor, /, out: Out = None) -> Tensor:
        0.0  1e-20
     """
     return execute_unary(LOG1P, a, out)
+
+
+@inexact_dtype
+def log2(a: Tensor, /, out: Out = None) -> Tensor:
+    """Logarithm to base 2: minus infinity of 0, NaN below; of complex numbers as :func:`log`.
+
+    >>> log2(tensor([1.0, 8.0, 0.0]))
+    Tensor(F64, (3,), column-major, cpu)
+      0.0   3.0  -inf
+    """
+    return execute_unary(LOG2, a, out)
+
+
+@inexact_dtype
+def log10(a: Tensor, /, out: Out = None) -> Tensor:
+    """Logarithm to base 10: minus infinity of 0, NaN below; of complex numbers as :func:`log`.
+
+    >>> log10(tensor([1.0, 1000.0, 0.0]))
+    Tensor(F64, (3,), column-major, cpu)
+      0.0   3.0  -inf
+    """
+    return execute_unary(LOG10, a, out)
+
+
+@quotient_dtype
+def logaddexp(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
+    """log(exp(a) + exp(b)), which neither overflows nor underflows on the way. Real operands and Bool.
+
+    Within 4 rounding units of the larger operand's magnitude, or of log 2 where that is larger; two equal infinities
+    give themselves.
+
+    >>> logaddexp(tensor([0.0, -1000.0]), tensor([0.0, -1000.0]))
+    Tensor(F64, (2,), column-major, cpu)
+       0.69314718  -999.30685
+    """
+    return execute_binary(LOGADDEXP, a, b, out)
+
+
+@inexact_dtype
+def cbrt(a: Tensor, /, out: Out = None) -> Tensor:
+    """Real cube root, of negative numbers too. Real operands and Bool.
+
+    >>> cbrt(tensor([8.0, -27.0]))
+    Tensor(F64, (2,), column-major, cpu)
+      2.0  -3.0
+    """
+    return execute_unary(CBRT, a, out)
 
 
 @inexact_dtype

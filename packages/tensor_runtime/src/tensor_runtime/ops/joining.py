@@ -264,14 +264,15 @@ def roll(x: Tensor, shift: int | Sequence[int], /, axis: int | Sequence[int] | N
         x: any dtype and layout.
         shift: by how many places, towards the end; negative towards the start. Shifts are arguments of the kernel, so
             every shift shares one binding.
-        axis: one axis or several; one shift for all of them, or one each. None rolls the line of all elements in
+        axis: one axis or several; one shift for all of them, one axis for all shifts, or one each. Shifts of an axis
+            that is named more than once are added. None rolls the line of all elements in
             row-major order and gives it its shape again, as NumPy does.
 
     Returns:
         An owned tensor of the same shape and dtype.
 
     Raises:
-        AxisError: an axis out of range or named twice.
+        AxisError: an axis out of range.
         ArgumentError: shifts that are no ints, or neither one nor one per axis.
 
     >>> roll(tensor([1, 2, 3]), 1).to_numpy().tolist(), roll(tensor([[1, 2], [3, 4]]), -1, 0).to_numpy().tolist()
@@ -279,12 +280,22 @@ def roll(x: Tensor, shift: int | Sequence[int], /, axis: int | Sequence[int] | N
     """
     shifts = wholes("roll", "shifts", shift)
     axes = None if axis is None else wholes("roll", "axes", axis)
-    if axes is not None and len(shifts) == 1:
+    if axes is None:
+        return execute_several(ROLL, (x,), None, (sum(shifts),))
+    if len(shifts) == 1:
         shifts *= len(axes)
-    if len(shifts) != (1 if axes is None else len(axes)):
+    elif len(axes) == 1:
+        axes *= len(shifts)
+    if len(shifts) != len(axes):
         raise ArgumentError(
             f"roll: {len(shifts)} shifts {shifts} for axes {axes}; give one, or one per axis", operation="roll"
         )
+    if len(axes) > 1:
+        rank, added = unwrap("roll", x)[0].rank, dict[int, int]()
+        for one, places in zip(axes, shifts, strict=True):
+            axis_of_x = normalize_axis(one, rank, "roll")
+            added[axis_of_x] = added.get(axis_of_x, 0) + places
+        axes, shifts = tuple(added), tuple(added.values())
     return execute_several(ROLL, (x,), axes, shifts)
 
 

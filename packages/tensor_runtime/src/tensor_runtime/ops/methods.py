@@ -21,11 +21,12 @@ from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.ops import arithmetic, comparison, contraction, division, logic, native_calls, reduction
 from tensor_runtime.ops.creation import buffer_of, to_numpy
 from tensor_runtime.ops.indexing import getitem, iterate, mutable_view, setitem
+from tensor_runtime.ops.numpy_names import array_function, array_ufunc, attributes, masked_data
 from tensor_runtime.ops.views import copy, reshape, reversed_axes
 from tensor_runtime.tensors.formatting import html_text, tensor_text
 from tensor_runtime.tensors.pickling import reduce_tensor
 from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensorViewMut
-from tensor_runtime.tensors.transfer import only_element, to
+from tensor_runtime.tensors.transfer import download, only_element, to
 
 Operator = Callable[[Tensor, Any], Any]
 
@@ -110,6 +111,17 @@ def item(x: Tensor, /) -> Number:
     return _element("item", x)
 
 
+def tolist(x: Tensor, /) -> Any:
+    """Nested lists of Python numbers, index-faithful: ``tolist(x)[i][j]`` is element (i, j); of rank 0, the number.
+
+    Waits for the device, and moves the elements to the host.
+
+    >>> tolist(tensor([[1, 2], [3, 4]])), tolist(tensor(1.5))
+    ([[1, 2], [3, 4]], 1.5)
+    """
+    return download(x).to_nested()
+
+
 def _element(operation: str, x: Tensor) -> Number:
     if x.size != 1:
         raise ArgumentError(
@@ -192,11 +204,41 @@ def _array(x: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
 
 
 def _reshape(x: Tensor, /, *shape: Any, order: str = "F") -> Tensor:
+    """Tensor of another shape with the elements in the same order; a view where the layout allows it, else a copy.
+
+    Args:
+        x: any layout.
+        shape: extents, one by one or as a tuple; one may be -1, which stands for what is left.
+        order: "F" counts elements column-major, as tensors are stored; "C" row-major, as NumPy does by default.
+
+    Raises:
+        ShapeError: another number of elements.
+        ArgumentError: another order.
+
+    >>> x = tensor([[1, 2], [3, 4]])
+    >>> x.reshape(4).tolist(), x.reshape(-1, order="C").tolist()
+    ([1, 3, 2, 4], [1, 2, 3, 4])
+    """
     return reshape(x, shape[0] if len(shape) == 1 else shape, order=order)
 
 
 def _setitem_refused(x: Tensor, index: Any, value: Any, /) -> None:
-    raise ReadOnlyError("x[...] = value: this tensor is read-only here; write through mutable_view(x)[...] = value")
+    place = _spelled(index)
+    raise ReadOnlyError(f"x[{place}] = value: a tensor is read-only; write mutable_view(x)[{place}] = value")
+
+
+def _spelled(index: Any) -> str:
+    """An index as a user writes it, where it is made of ints and slices; else "index"."""
+    if type(index) is tuple and index:
+        parts = [_spelled(one) for one in index]
+        return "index" if "index" in parts else ", ".join(parts)
+    if type(index) is slice:
+        bounds = (index.start, index.stop, index.step)
+        if any(one is not None and type(one) is not int for one in bounds):
+            return "index"
+        text = ":".join("" if one is None else str(one) for one in bounds)
+        return text.removesuffix(":") if index.step is None else text
+    return "..." if index is Ellipsis else str(index) if index is None or type(index) is int else "index"
 
 
 def _deepcopy(x: Tensor, memo: Any, /) -> Tensor:
@@ -206,12 +248,15 @@ def _deepcopy(x: Tensor, memo: Any, /) -> Tensor:
 _FLOORED, _RFLOORED = _operator(division.FLOOR_DIVIDE), _reflected(division.FLOOR_DIVIDE)
 _REST, _RREST = _operator(division.REMAINDER), _reflected(division.REMAINDER)
 
+_reshape.__name__, _reshape.__qualname__ = "reshape", "Tensor.reshape"
+
 METHODS: Final[dict[str, Any]] = {
     "T": property(reversed_axes, doc="View with all axes reversed."),
     "buffer": property(buffer_of, doc="The memory, shared."),
     "reshape": _reshape,
     "to": to,
     "item": item,
+    "tolist": tolist,
     "to_numpy": to_numpy,
     "mutable_view": mutable_view,
     "__getitem__": getitem,
@@ -227,6 +272,10 @@ METHODS: Final[dict[str, Any]] = {
     "__format__": _format,
     "__round__": _round,
     "__array__": _array,
+    "__array_ufunc__": array_ufunc,
+    "__array_function__": array_function,
+    "__dir__": attributes,
+    "_data": property(masked_data),
     "__copy__": copy,
     "__deepcopy__": _deepcopy,
     "__reduce_ex__": reduce_tensor,

@@ -7,14 +7,19 @@ everything else, mistakes included, to the one in Python. They stand in its plac
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from functools import update_wrapper
+from functools import partial, update_wrapper
+from inspect import unwrap
 from typing import Any, Final
 
 from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
+from tensor_runtime.backends.error_translation import fail
 from tensor_runtime.backends.registry import registry
+from tensor_runtime.dispatch import call
+from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Form
 from tensor_runtime.placement import CPU, Placement
 from tensor_runtime.protocols import CallParts
@@ -29,9 +34,11 @@ _PARTS: Final = CallParts(
     tensor=Tensor,
     mutable_view=TypedTensorViewMut,
     form=Form,
+    spec=OpSpec,
     placement=CPU,
     found=_TABLE.found,
     insert=_TABLE.insert,
+    fail=fail,
     transfers=TRANSFERS,
     dtypes=(F32, F64, C32, C64, I32, I64, Bool),
 )
@@ -62,4 +69,17 @@ def serve(placement: Placement, backend: Any, /) -> None:
         put(function if native is None else update_wrapper(native, function))
 
 
+def _put_everywhere(name: str, function: Callable[..., Any], current: Callable[..., Any]) -> None:
+    """Put a function of ``dispatch.call`` wherever a module has taken it from there, so that no call looks for it."""
+    for module in list(sys.modules.values()):
+        names = getattr(module, "__dict__", {})
+        if name in names and unwrap(names[name]) is function:
+            names[name] = current
+
+
+for _name in ("unary", "binary", "mixed", "ternary", "with_params", "pair", "several"):
+    _function = getattr(call, f"execute_{_name}")
+    place(_function.__name__, _function, partial(_put_everywhere, _function.__name__, _function))
+for _name in ("unary_into", "binary_into", "ternary_into", "params_into"):
+    place(_name, getattr(call, _name), partial(setattr, call, _name))
 registry.on_serving(serve)

@@ -25,6 +25,10 @@ ATAN: Final = ElementwiseSpec("atan", result_dtype=inexact)
 SINH: Final = ElementwiseSpec("sinh", result_dtype=inexact)
 COSH: Final = ElementwiseSpec("cosh", result_dtype=inexact)
 TANH: Final = ElementwiseSpec("tanh", result_dtype=inexact)
+ASINH: Final = ElementwiseSpec("asinh", result_dtype=inexact)
+ACOSH: Final = ElementwiseSpec("acosh", result_dtype=inexact)
+ATANH: Final = ElementwiseSpec("atanh", result_dtype=inexact)
+HYPOT: Final = ElementwiseSpec("hypot", 2, accepts=REAL | {Bool}, result_dtype=inexact)
 ATAN2: Final = ElementwiseSpec("atan2", 2, accepts=REAL | {Bool}, result_dtype=inexact)
 
 
@@ -125,6 +129,52 @@ def tanh(a: Tensor, /, out: Out = None) -> Tensor:
      0.0  1.0
     """
     return execute_unary(TANH, a, out)
+
+
+@inexact_dtype
+def asinh(a: Tensor, /, out: Out = None) -> Tensor:
+    """Number whose hyperbolic sine this is.
+
+    >>> asinh(tensor([0.0, 1.0]))
+    Tensor(F64, (2,), column-major, cpu)
+            0.0  0.88137359
+    """
+    return execute_unary(ASINH, a, out)
+
+
+@inexact_dtype
+def acosh(a: Tensor, /, out: Out = None) -> Tensor:
+    """Number of 0 or more whose hyperbolic cosine this is; NaN below 1, except for complex operands.
+
+    >>> acosh(tensor([1.0, 0.0]))
+    Tensor(F64, (2,), column-major, cpu)
+     0.0  nan
+    """
+    return execute_unary(ACOSH, a, out)
+
+
+@inexact_dtype
+def atanh(a: Tensor, /, out: Out = None) -> Tensor:
+    """Number whose hyperbolic tangent this is: infinite of ±1, NaN beyond, except for complex operands.
+
+    >>> atanh(tensor([0.0, -1.0, 2.0]))
+    Tensor(F64, (3,), column-major, cpu)
+      0.0  -inf   nan
+    """
+    return execute_unary(ATANH, a, out)
+
+
+@quotient_dtype
+def hypot(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
+    """Length of the hypotenuse, sqrt(a² + b²), without overflow or underflow on the way. Real operands and Bool.
+
+    Infinite where an operand is, also beside NaN. Arguments and errors as for :func:`atan2`.
+
+    >>> hypot(tensor([3.0, 1e300]), tensor([4.0, 0.0]))
+    Tensor(F64, (2,), column-major, cpu)
+        5.0  1e+300
+    """
+    return execute_binary(HYPOT, a, b, out)
 
 
 @quotient_dtype

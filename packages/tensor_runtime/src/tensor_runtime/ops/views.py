@@ -313,14 +313,21 @@ def squeeze(a: Tensor, axis: int | Sequence[int] | None = None, /) -> Tensor:
 
 
 @same_dtype
-def expand_dims(a: Tensor, axis: int, /) -> Tensor:
-    """View with a new axis of extent 1 at ``axis``.
+def expand_dims(a: Tensor, axis: int | Sequence[int], /) -> Tensor:
+    """View with a new axis of extent 1 at ``axis``, or at each of several places of the result.
 
-    >>> expand_dims(zeros((2, 3)), -1).shape
-    (2, 3, 1)
+    Raises:
+        AxisError: an axis out of range of the result, or named twice.
+
+    >>> expand_dims(zeros((2, 3)), -1).shape, expand_dims(zeros((2, 3)), (0, 2)).shape
+    ((2, 3, 1), (1, 2, 1, 3))
     """
     form, _ = unwrap("expand_dims", a)
-    return execute_with_params(RESHAPE_VIEW, a, views.expand_view(_layout(form), axis).shape)
+    places = _axes_key("expand_dims", axis)
+    shape = list(form.shape)
+    for place in sorted(normalize_axes(places, form.rank + len(places), "expand_dims")):
+        shape.insert(place, 1)
+    return execute_with_params(RESHAPE_VIEW, a, tuple(shape))
 
 
 @same_dtype

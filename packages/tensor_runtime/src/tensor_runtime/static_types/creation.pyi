@@ -32,15 +32,22 @@ class _Eye(Protocol):
 
     @overload
     def __call__(
-        self, rows: int, columns: int | None = None, /, *, dtype: type[T], placement: Placement | str = CPU
+        self, rows: int, columns: int | None = None, /, k: int = 0, *, dtype: type[T], placement: Placement | str = CPU
     ) -> TypedTensor[T]: ...
     @overload
     def __call__(
-        self, rows: int, columns: int | None = None, /, *, placement: Placement | str = CPU
+        self, rows: int, columns: int | None = None, /, k: int = 0, *, placement: Placement | str = CPU
     ) -> TypedTensor[F64]: ...
     @overload
     def __call__(
-        self, rows: int, columns: int | None = None, /, *, dtype: DTypeLike, placement: Placement | str = CPU
+        self,
+        rows: int,
+        columns: int | None = None,
+        /,
+        k: int = 0,
+        *,
+        dtype: DTypeLike,
+        placement: Placement | str = CPU,
     ) -> Tensor: ...
 
 class _Filled(Protocol):
@@ -335,6 +342,38 @@ class _Cast(Protocol):
     @overload
     def __call__(self, x: Tensor, dtype: DTypeLike, /, overflow: str = "error") -> Tensor: ...
 
+class _Like(Protocol):
+    """``zeros_like`` and its like."""
+
+    __name__: str
+
+    @overload
+    def __call__(self, x: Tensor, /, *, dtype: type[T], placement: Placement | str | None = None) -> TypedTensor[T]: ...
+    @overload
+    def __call__(self, x: TypedTensor[T], /, *, placement: Placement | str | None = None) -> TypedTensor[T]: ...
+    @overload
+    def __call__(
+        self, x: Tensor, /, *, dtype: DTypeLike | None = None, placement: Placement | str | None = None
+    ) -> Tensor: ...
+
+class _FullLike(Protocol):
+    """``full_like``."""
+
+    __name__: str
+
+    @overload
+    def __call__(
+        self, x: Tensor, value: Number, /, *, dtype: type[T], placement: Placement | str | None = None
+    ) -> TypedTensor[T]: ...
+    @overload
+    def __call__(
+        self, x: TypedTensor[T], value: Number, /, *, placement: Placement | str | None = None
+    ) -> TypedTensor[T]: ...
+    @overload
+    def __call__(
+        self, x: Tensor, value: Number, /, *, dtype: DTypeLike | None = None, placement: Placement | str | None = None
+    ) -> Tensor: ...
+
 def typed_zeros(f: Callable[..., Tensor], /) -> _Shaped:
     """Of ``zeros``."""
 
@@ -379,3 +418,9 @@ def typed_cast(f: Callable[..., Tensor], /) -> _Cast:
 
 def typed_typed(f: Callable[..., Tensor], /) -> _Converted:
     """Of ``typed``."""
+
+def typed_zeros_like(f: Callable[..., Tensor], /) -> _Like:
+    """Of ``zeros_like``."""
+
+def typed_full_like(f: Callable[..., Tensor], /) -> _FullLike:
+    """Of ``full_like``."""

@@ -20,6 +20,8 @@ Kernel = Callable[[Any, Any], Any]
 
 _LOOPS: Final = ("float32", "float64", "complex64", "complex128")
 _LONG_NEAR: Final = 8  # products that are worth a loop of their own
+_LONGEST_ELEMENT: Final = 16  # bytes
+_LARGEST_OUTER: Final = 256  # elements of an outer product
 _MOST_PACKED: Final = LIBRARY.MOST_PACKED_BYTES if AVAILABLE else 0
 
 
@@ -59,18 +61,26 @@ def plan_stack(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) ->
     near = (fastest,) if fastest in batch else ()
     rest = [axis for axis in kept if axis not in (*rows, *columns, *near)]
     if not near and rest:
-        near = (
-            min(
-                rest,
-                key=lambda axis: (
-                    axis.extent < _LONG_NEAR,
-                    -axis.extent if axis.extent < _LONG_NEAR else axis.strides[RESULT] or 0,
-                ),
-            ),
-        )
+        near = (_walked(rest),)
         rest.remove(near[0])
-    time = _estimate(tuple(rest), near, rows, columns, inner, second, x, y, result)
-    return None if time is None else StackProduct(tuple(rest), near, rows, columns, inner, second, time)
+    if not (near or columns) and extent_of((*rows, *inner)) > cost.CACHED_BYTES // _LONGEST_ELEMENT:
+        return None  # a large matrix times a vector is BLAS's
+    if not inner and (not near or extent_of((*rows, *columns)) > _LARGEST_OUTER):
+        return None  # long rows and hyper-edges are the pair kernel's
+    plan = StackProduct(tuple(rest), near, rows, columns, inner, second, 0.0)
+    time = _estimate(plan, x, y, result)
+    return None if time is None else plan._replace(cost=time)
+
+
+def _walked(axes: Sequence[Axis]) -> Axis:
+    """The axis of the innermost loop: the nearest of the long ones, else the longest.
+
+    >>> short, near, far = (Axis((0,), extent, (step, step, step)) for extent, step in ((2, 1), (9, 2), (99, 18)))
+    >>> _walked((far, near, short)).extent, _walked((short,)).extent
+    (9, 2)
+    """
+    long = [axis for axis in axes if axis.extent >= _LONG_NEAR]
+    return min(long, key=lambda axis: axis.strides[RESULT] or 0) if long else max(axes, key=lambda axis: axis.extent)
 
 
 def _longest(axes: Group) -> Group:
@@ -78,32 +88,24 @@ def _longest(axes: Group) -> Group:
     return (max(axes, key=lambda axis: axis.extent),) if axes else ()
 
 
-def _estimate(
-    stack: Group,
-    near: Group,
-    rows: Group,
-    columns: Group,
-    inner: Group,
-    second: bool,
-    x: Operand,
-    y: Operand,
-    result: Operand,
-) -> float | None:
+def _estimate(plan: StackProduct, x: Operand, y: Operand, result: Operand) -> float | None:
     """Nanoseconds; None where more would be packed than the kernel takes."""
-    of_rows, of_columns = (SECOND, FIRST) if second else (FIRST, SECOND)
-    m, n, k = extent_of(rows), extent_of(columns), extent_of(inner)
-    itemsize = cost.ITEMSIZE[result.dtype]
-    moved = (x.size + y.size + result.size) * itemsize
+    of_rows, of_columns = (SECOND, FIRST) if plan.rows_are_second else (FIRST, SECOND)
+    m, n, k = extent_of(plan.rows), extent_of(plan.columns), extent_of(plan.inner)
+    itemsize, near = cost.ITEMSIZE[result.dtype], plan.near
     if near and near[0].strides[RESULT] == 1:
-        packed = sum(extent * k for role, extent in ((of_rows, m), (of_columns, n)) if near[0].strides[role] != 1)
-        if packed and max(m, n) * k * cost.vector_bytes() > _MOST_PACKED:
+        needed = [extent * k for role, extent in ((of_rows, m), (of_columns, n)) if near[0].strides[role] != 1]
+        if max(m, n) * k * cost.vector_bytes() > _MOST_PACKED:
             return None
-        return cost.lanes(extent_of(stack), near[0].extent, m, n, k, result.dtype, packed=packed, moved=moved)
-    packed = m * k if rows and m > 1 and rows[0].strides[of_rows] != 1 else 0
-    if packed * itemsize > _MOST_PACKED:
-        return None
-    repeats = extent_of(stack) if near and not near[0].strides[of_rows] else extent_of((*stack, *near))
-    return cost.rows(extent_of((*stack, *near)), m, n, k, result.dtype, packed=packed * repeats, moved=moved)
+        time = cost.lanes(extent_of(plan.stack), near[0].extent, m, n, k, result.dtype, packed=sum(needed))
+    else:
+        packed = m * k if m > 1 and plan.rows[0].strides[of_rows] != 1 else 0
+        if packed * itemsize > _MOST_PACKED:
+            return None
+        once = near and not near[0].strides[of_rows]
+        packed *= extent_of(plan.stack) if once else extent_of((*plan.stack, *near))
+        time = cost.rows(extent_of((*plan.stack, *near)), m, n, k, result.dtype, packed=packed)
+    return cost.with_traffic(time, (x.size + y.size + result.size) * itemsize)
 
 
 def bind_stack(plan: StackProduct, result: Operand) -> Kernel:
@@ -117,8 +119,16 @@ def bind_stack(plan: StackProduct, result: Operand) -> Kernel:
     >>> plan is None or bind_stack(plan, result)(x, y).tolist() == [[3.0, 4.0], [4.0, 6.0]]
     True
     """
-    groups = (plan.stack, plan.near, plan.rows, plan.columns, plan.inner)
-    return LIBRARY.bind_stack(TYPE_NAMES[result.dtype], result.shape, *map(_group, groups), plan.rows_are_second)
+    return LIBRARY.bind_stack(
+        TYPE_NAMES[result.dtype],
+        result.shape,
+        _group(plan.stack),
+        _group(plan.near),
+        _group(plan.rows),
+        _group(plan.columns),
+        _group(plan.inner),
+        plan.rows_are_second,
+    )
 
 
 def _group(axes: Group) -> tuple[tuple[int, int, int, int], ...]:

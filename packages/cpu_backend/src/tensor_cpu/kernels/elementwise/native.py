@@ -31,10 +31,11 @@ SMALLEST: Final = 1 << 12
 """Elements of a result from which single operations run on the machine, but for those of ``ANY_SIZE``."""
 ANY_SIZE: Final = frozenset({
     "acos", "asin", "atan", "atan2", "cos", "cosh", "erf", "erfc", "exp", "expm1", "log", "log1p", "sin", "sinh", "tan",
-    "tanh", "maximum", "minimum",
+    "tanh", "maximum", "minimum", "where", "clip",
 })  # fmt: skip
 """Operations that NumPy's kernels round otherwise, or whose choice between two zeros is another: so that an element has
-the same bits in a tensor of any size, and in a fused program. A call of the machine costs less than one of NumPy's."""
+the same bits in a tensor of any size, and in a fused program. A call of the machine costs less than one of NumPy's, and
+much less where operands are numbers."""
 _LEAST_COPIED: Final = 1 << 14  # elements
 _MOST_COPIED: Final = 1 << 28  # bytes
 _SHORT_RUN: Final = 32  # elements
@@ -202,19 +203,19 @@ class _Compiler:
             or registers > LIBRARY.MOST_REGISTERS
         ):
             return None
-        native: Kernel = LIBRARY.bind_elementwise(
-            result.shape[::-1], result.dtype.name, tuple(writer.operands), program, constants
-        )
+        bound = (result.shape[::-1], result.dtype.name, tuple(writer.operands), program, constants)
         # A number that only smaller steps use is no operand of the machine, and is left out of its call.
         if len(self.arguments) == len(self.forms) and all(element is None for _, element, _ in self.arguments):
-            return native
-        return _with_numbers(native, self.arguments, fallback)
+            return LIBRARY.bind_elementwise(*bound)
+        judged = _with_numbers(LIBRARY.bind_elementwise(*bound), self.arguments, fallback)
+        given = tuple((place, element is not None) for place, element, _ in self.arguments)
+        return LIBRARY.bind_elementwise(*bound, given, len(self.forms), judged)
 
 
 def _with_numbers(
     native: Kernel, arguments: list[tuple[int, Callable[[Any], Any] | None, DType]], fallback: Callable[[], Kernel]
 ) -> Kernel:
-    """The kernel of operands among which are Python numbers; they become arrays of one element."""
+    """The kernel for numbers that are no plain elements; they become arrays of one element."""
     readers = [(place, element, NUMPY_DTYPES[dtype]) for place, element, dtype in arguments]
 
     def call(*operands: Any) -> Any:
@@ -284,15 +285,17 @@ def _after_copies(operands: tuple[Operand, ...], copied: list[bool], result: For
 
 def _single(name: str) -> NativeBinder:
     def bind(operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel | None:
-        if result.size < (1 if name in ANY_SIZE else SMALLEST) or params is not None:
+        anywhere = name in ANY_SIZE or (name == "sqrt" and result.dtype.kind == "complex")
+        if result.size < (1 if anywhere else SMALLEST) or params is not None:
             return None
         return bind_program(operands, result, (ProgramStep(name, tuple(range(len(operands))), result),))
 
     return bind
 
 
+ACTIVATIONS: Final = frozenset({"sigmoid", "silu", "gelu_tanh"})  # kernels.activations binds them
 SINGLE: Final = (
-    *(name for name in OPERATIONS if not name.startswith("to_")),
+    *(name for name in OPERATIONS if not name.startswith("to_") and name not in ACTIVATIONS),
     "positive",
     "clip",
 )

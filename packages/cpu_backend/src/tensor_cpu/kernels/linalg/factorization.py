@@ -17,24 +17,20 @@ from typing import Any, Final
 import numpy as np
 
 from tensor_core.dtypes import C32, C64, F32, F64, FLOATING, DType
-from tensor_cpu.kernel_table import NativeBinder, bind_numpy
-from tensor_cpu.kernels.linalg import factors, structured
+from tensor_cpu.kernel_table import NativeBinder, bind_numpy, kernels_of
+from tensor_cpu.kernels.linalg import batched_simd, factors, structured
 from tensor_cpu.kernels.linalg.lapack import stack_strides
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import Array
 from tensor_cpu.system.blas import open_blas
 from tensor_cpu.system.extension import LIBRARY
-from tensor_runtime.form import Form
+from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel, Operand, Result
 
 TAKES: Final = "matrices with elements, of one floating dtype"
 _WIDE: Final[Mapping[DType, DType]] = {F32: F64, C32: C64}
 _LARGEST_WIDE: Final = 32
 """Rows or columns of the largest matrices that are computed in double precision whatever their dtype."""
-_ROUTINES: Final = (
-    "eig", "eigvals", "hessenberg", "ldl", "lu_complete", "lu_factor", "qr_complete", "qr_pivoted", "schur",
-    "slogdet",
-)  # fmt: skip
 
 
 def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool) -> Kernel | None:
@@ -175,6 +171,43 @@ def bind_banded(operands: tuple[Form, Form], result: Form, lower: int, upper: in
     return bind_system("solve_banded", operands, result, (lower, upper), check, numpys)
 
 
+def bind_svd_full(operands: tuple[Form], result: tuple[Form, Form, Form], check: bool, /) -> Kernel | None:
+    """The kernel that completes thin factors from lanes, or None where those are not found in lanes.
+
+    >>> from tensor_runtime.placement import CPU
+    >>> forms = [form_of(F64, shape, CPU) for shape in ((2, 1, 9), (2, 2, 9), (1, 9), (1, 1, 9))]
+    >>> u, s, vh = bind_svd_full((forms[0],), tuple(forms[1:]), True)(np.ones((9, 1, 2)))
+    >>> u.shape, abs(u[0]).round(12).tolist()
+    ((9, 2, 2), [[0.707106781187, 0.707106781187], [0.707106781187, 0.707106781187]])
+    """
+    a, s = operands[0], result[1]
+    rows, columns, *batch = a.shape
+    short, long = sorted((rows, columns))
+    shapes = ((rows, short, *batch), s.shape, (short, columns, *batch))
+    thin_forms = tuple(form_of(form.dtype, shape, a.placement) for form, shape in zip(result, shapes, strict=True))
+    thin = batched_simd.bind("svd", operands, thin_forms, check)
+    narrow = form_of(a.dtype, (long, short, *batch), a.placement)
+    square = form_of(a.dtype, (long, long, *batch), a.placement)
+    complete = None if thin is None else bind("qr_complete", (narrow,), (square, narrow), False)
+    if thin is None or complete is None:
+        return None
+
+    def completed(given: Array) -> Array:
+        """Transposed square matrices that begin with these orthonormal columns."""
+        basis: Array = complete(given)[0]
+        basis[..., :short, :] = given
+        return basis
+
+    def full(x: Array) -> tuple[Array, Array, Array]:
+        left, values, right = thin(x)
+        if rows > columns:
+            return completed(left), values, right
+        adjoint = np.ascontiguousarray(right.conj().swapaxes(-1, -2))
+        return left, values, np.ascontiguousarray(completed(adjoint).conj().swapaxes(-1, -2))
+
+    return full if rows != columns else thin
+
+
 def bind_toeplitz(operands: tuple[Form, Form], result: Form, check: bool, /) -> Kernel | None:
     """The native kernel of Toeplitz systems, or None, as :func:`bind` says.
 
@@ -206,9 +239,13 @@ def bind_eigh_range(
     return factoring("eigh_range", operands[0], result, (first + 1, last + 1), check, behind)
 
 
-BINDERS: Final[Mapping[str, NativeBinder]] = {
-    **{name: taking_fields(partial(bind, name)) for name in _ROUTINES},
+_OTHERS: Final[Mapping[str, NativeBinder]] = {
     "eigh_range": taking_fields(bind_eigh_range),
     "solve_banded": taking_fields(bind_banded),
     "solve_toeplitz": taking_fields(bind_toeplitz),
+    "svd_full": taking_fields(bind_svd_full),
+}
+BINDERS: Final[Mapping[str, NativeBinder]] = {
+    **{name: taking_fields(partial(bind, name)) for name in kernels_of("linalg.factorization")},
+    **_OTHERS,
 }

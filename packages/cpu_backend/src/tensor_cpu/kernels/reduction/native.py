@@ -156,12 +156,36 @@ def bind_reduction(name: str, form: Form, result: Form, params: Reduction, /) ->
     start, axes = axes_of(shape, strides, reduced)
     if has_long_neighbours(axes):
         return _fold(fold, dtype, result, start, axes)
+    short = short_lines(fold, dtype, result, start, axes)
+    if short is not None:
+        return short
     if form.size * form.dtype.itemsize > MOST_COPIED:
         return None
     order = sorted((k for k, extent in enumerate(shape) if extent > 1), key=lambda axis: (axis not in reduced, -axis))
     copy = LIBRARY.bind_copy(tuple(shape[k] for k in order), tuple(strides[k] for k in order), dtype.name)
     reduce = _fold(fold, dtype, result, 0, _compact([(shape[axis], axis in reduced) for axis in order]))
     return lambda x: reduce(copy(x))
+
+
+def short_lines(
+    fold: str, dtype: DType, result: Form, start: int, axes: list[Axis], divisor: float = 1.0, root: bool = False, /
+) -> Kernel | None:
+    """The kernel of folds of lines that are short and follow one another (csrc/lines); None of other ones.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> short_lines("sum", F64, form_of(F64, (4,), CPU), 0, [Axis(40, 60, 1), Axis(60, 1, 0)]) is None
+    True
+    """
+    if len(axes) != 2 or start != 0 or result.dtype is not dtype:
+        return None
+    lines, line = axes
+    if line[1:] != (1, 0) or lines[1:] != (line.extent, 1) or line.extent >= _SHORT_LINE:
+        return None
+    return LIBRARY.bind_short_lines(
+        fold, dtype.name, (lines.extent, line.extent, 1), result.shape[::-1], result.dtype.name, divisor, root
+    )
 
 
 def _fold(fold: str, dtype: DType, result: Form, start: int, axes: list[Axis]) -> Kernel:

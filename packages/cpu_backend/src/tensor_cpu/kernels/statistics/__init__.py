@@ -1,4 +1,4 @@
 """Means, variances and norms, by NumPy and by native loops.
 
-May import ``kernels.reduction``, ``storage`` and ``system``.
+May import ``kernels.reduction``, ``kernels.scan``, ``storage`` and ``system``.
 """

@@ -14,7 +14,15 @@ import numpy as np
 
 from tensor_core.dtypes import C32, C64, F32, F64, DType
 from tensor_cpu.kernel_table import NativeBinder
-from tensor_cpu.kernels.reduction.native import Axis, axes_of, bind_reduction, has_long_neighbours, loops_of
+from tensor_cpu.kernels.reduction.native import (
+    Axis,
+    axes_of,
+    bind_reduction,
+    has_long_neighbours,
+    loops_of,
+    short_lines,
+)
+from tensor_cpu.kernels.scan.native import line_binder
 from tensor_cpu.kernels.statistics import numpy as statistics
 from tensor_cpu.storage import NUMPY_DTYPES, empty
 from tensor_cpu.system.errstate import ignoring_fp_errors
@@ -68,6 +76,16 @@ def _sums(name: str, form: Form, result: Form, axis: Axes, *, join_parts: bool) 
     return None
 
 
+def _short(
+    fold: str, name: str, form: Form, result: Form, axis: Axes, divisor: float = 1.0, root: bool = False
+) -> Kernel | None:
+    """The kernel of sums of short lines of real elements; None of other ones."""
+    if not AVAILABLE or form.size <= _TINY or result.size == form.size or form.dtype not in (F32, F64):
+        return None
+    start, axes = axes_of(form.shape, form.strides, reduced_axes(name, form.rank, axis))
+    return short_lines(fold, form.dtype, result, start, axes, divisor, root)
+
+
 def bind_mean(operands: tuple[Operand, ...], result: Any, params: ReduceParams, /) -> Kernel | None:
     """The kernel of a mean of real elements: the native sum, divided by the number of elements.
 
@@ -80,6 +98,9 @@ def bind_mean(operands: tuple[Operand, ...], result: Any, params: ReduceParams, 
     """
     (form,) = operands
     assert isinstance(form, Form)
+    short = _short("mean", "mean", form, result, params[0], form.size // max(result.size, 1))
+    if short is not None:
+        return short
     total = bind_reduction("sum", form, result, params) if form.dtype in (F32, F64) else None
     if total is None:
         return None
@@ -107,7 +128,8 @@ def bind_spread(name: str, operands: tuple[Operand, ...], result: Any, params: S
     axis, _, correction = params
     sums = _sums(name, form, result, axis, join_parts=False)
     if sums is None:
-        return None
+        divisor = max(form.size // max(result.size, 1) - correction, 0.0)
+        return _short("spread", name, form, result, axis, divisor, name == "std")
     shape, root, count = result.shape[::-1], name == "std", form.size // result.size
     divisor = max(count - correction, 0.0)
     means = sums.kernel("total", divisor=count)
@@ -147,7 +169,8 @@ def bind_norm(operands: tuple[Operand, ...], result: Any, params: NormParams, /)
         return None
     sums = _sums("norm", form, result, axis, join_parts=True)
     if sums is None:
-        return None
+        short = _short("squares", "norm", form, result, axis, 1.0, True) if order == 2 else None
+        return short if short is None or result.dtype is F32 else _in_range(short, form, result, params)
     shape = result.shape[::-1]
     if order != 2:
         sizes = sums.kernel("sizes" if order == 1 else "largest", result.dtype)
@@ -182,4 +205,6 @@ BINDERS: Final[Mapping[str, NativeBinder]] = {
     "var": lambda operands, result, params: bind_spread("var", operands, result, params),
     "std": lambda operands, result, params: bind_spread("std", operands, result, params),
     "norm": bind_norm,
+    "argmax": line_binder("argmax"),
+    "argmin": line_binder("argmin"),
 }

@@ -9,7 +9,7 @@ from typing import Any
 from tensor_core.dtypes import C64, DTYPES, F32, F64, FLOATING, I32, I64, DType
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, ShapeError, SliceError, TensorError
 from tensor_core.host.tensor import HostTensor
-from tensor_runtime.ops import creation, ranges
+from tensor_runtime.ops import creation, diagonals, ranges
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.oracle import Index, tabulated, whole_numbers
 
@@ -33,6 +33,10 @@ def cases() -> Iterator[Case]:
                 (rows, columns),
                 dtype,
             )
+    for k in (-3, -1, 1, 2, 5):
+        for rows, columns in ((2, 3), (3, 3), (0, 2)):
+            wanted = partial(_on_diagonal, k)
+            yield _case("eye", f"{k} of {rows} x {columns}", (rows, columns, k), {}, wanted, (rows, columns), F64)
     yield _case("eye", "square", (2,), {}, _identity, (2, 2), F64)
     yield _case("full", "a negative zero", ((2,), -0.0), {}, partial(_always, -0.0), (2,), F64)
     for arguments, extent in (((5,), 5), ((2, 8, 3), 2), ((5, -5, -4), 3), ((3, 3), 0), ((3, 1), 0)):
@@ -71,6 +75,10 @@ def cases() -> Iterator[Case]:
     yield from _refusals()
 
 
+def _on_diagonal(k: int, index: Index) -> int:
+    return int(index[0] + k == index[1])
+
+
 def _identity(index: Index) -> bool:
     return index[0] == index[1]
 
@@ -92,7 +100,8 @@ def _case(
     shape: tuple[int, ...],
     dtype: DType,
 ) -> Case:
-    function = getattr(ranges if name in ("arange", "linspace") else creation, name)
+    modules = {"eye": diagonals, "arange": ranges, "linspace": ranges}
+    function = getattr(modules.get(name, creation), name)
     return Case(
         name,
         label,
@@ -108,7 +117,7 @@ def _refusals() -> Iterator[Case]:
         ("ones", "no dtype", lambda place: creation.ones(2, dtype="F16", placement=place), DTypeError),
         ("full", "out of range", lambda place: creation.full(2, 2**31, dtype=I32, placement=place), CastRangeError),
         ("full", "float into I64", lambda place: creation.full(2, 0.5, dtype=I64, placement=place), DTypeError),
-        ("eye", "negative extent", lambda place: creation.eye(-1, placement=place), ShapeError),
+        ("eye", "negative extent", lambda place: diagonals.eye(-1, placement=place), ShapeError),
         ("linspace", "I64", lambda place: ranges.linspace(0, 1, dtype=I64, placement=place), DTypeError),
         ("linspace", "real of complex", lambda place: ranges.linspace(0, 1j, dtype=F64, placement=place), DTypeError),
         ("linspace", "negative count", lambda place: ranges.linspace(0, 1, -1, placement=place), ArgumentError),

@@ -1,0 +1,11 @@
+/* Places of extremes, of elements of type T: the first one, and NaN before all. */
+
+#define FIND argmax
+#define EXTREME LARGEST
+#define BEFORE(x, y) ((x) > (y))
+#include "lines/simd/extremes_loop.h"
+
+#define FIND argmin
+#define EXTREME LEAST
+#define BEFORE(x, y) ((x) < (y))
+#include "lines/simd/extremes_loop.h"

@@ -1,0 +1,93 @@
+/* FIND: the places of the EXTREME of lines, where BEFORE(x, y) says that x is the place rather than y. */
+
+/* A long line by pieces: the extreme of each, and then the place in the first piece that has the extreme of all. */
+static Index NAME(SIMD_JOIN(FIND, piecewise))(Index length, const T *a) {
+    const FoldLoops *loops = &SIMD_NAME(reduce_kernels).loops[EXTREME][TYPE];
+    T best = a[0];
+    Index piece = 0;
+    for (Index first = 0; first < length; first += MOST_IN_LINE) {
+        T found;
+        loops->line(smaller(length - first, MOST_IN_LINE), a + first, &found);
+        if (BEFORE(found, best) || IS_NAN(found)) best = found, piece = first;
+        if (IS_NAN(found)) break;
+    }
+    const Index end = smaller(length, piece + MOST_IN_LINE);
+    Index place = piece;
+    if (IS_NAN(best))
+        while (place < end && !IS_NAN(a[place])) place++;
+    else
+        while (place < end && !(a[place] == best)) place++;
+    return place;
+}
+
+static void NAME(SIMD_JOIN(FIND, across))(Index length, Index columns, Index stride, const void *source, void *result,
+                                          void *scratch) {
+    const T *a = source;
+    int64_t *restrict d = result;
+    T *restrict best = scratch;
+    for (Index i = 0; i < columns; i++) best[i] = a[i], d[i] = 0;
+    for (Index k = 1; k < length; k++) {
+        const T *row = a + k * stride;
+        INDEPENDENT
+        for (Index i = 0; i < columns; i++) {
+            const T x = row[i], y = best[i];
+            const bool is_before = BEFORE(x, y) | (IS_NAN(x) & !IS_NAN(y));
+            best[i] = is_before ? x : y;
+            d[i] = is_before ? k : d[i];
+        }
+    }
+}
+
+static void NAME(SIMD_JOIN(FIND, along))(Index lines, Index length, const void *source, void *result, void *scratch) {
+    const T *a = source;
+    int64_t *d = result;
+    T *tile = (T *)scratch + 2 * MOST_COLUMNS;
+    if (length > SHORT_LINE) {
+        for (Index line = 0; line < lines; line++)
+            d[line] = NAME(SIMD_JOIN(FIND, piecewise))(length, a + line * length);
+        return;
+    }
+    for (Index line = 0, count; line < lines; line += count) {
+        count = smaller(lines - line, LINES_AT_ONCE);
+        NAME(turn)(count, length, a + line * length, tile);
+        NAME(SIMD_JOIN(FIND, across))(length, count, LINES_AT_ONCE, tile, d + line, scratch);
+    }
+}
+
+static void NAME(SIMD_JOIN(FIND, pieces))(Index begin, Index end, Index length, const void *source, void *extremes) {
+    const FoldLoops *loops = &SIMD_NAME(reduce_kernels).loops[EXTREME][TYPE];
+    const T *a = source;
+    for (Index piece = begin; piece < end; piece++) {
+        const Index first = piece * MOST_IN_LINE;
+        loops->line(smaller(length - first, MOST_IN_LINE), a + first, (T *)extremes + piece);
+    }
+}
+
+static Index NAME(SIMD_JOIN(FIND, place))(Index length, const void *source, const void *extremes, int rank,
+                                          const Index *extents) {
+    const T *a = source, *of_pieces = extremes;
+    const Index count = pieces(length, MOST_IN_LINE);
+    T best = of_pieces[0];
+    for (Index piece = 1; piece < count; piece++) {
+        const T x = of_pieces[piece];
+        if (BEFORE(x, best) || (IS_NAN(x) && !IS_NAN(best))) best = x;
+    }
+    Index place = INT64_MAX;
+    for (Index piece = 0; piece < count; piece++) {
+        if (!(of_pieces[piece] == best) && !(IS_NAN(of_pieces[piece]) && IS_NAN(best))) continue;
+        const Index end = smaller(length, (piece + 1) * MOST_IN_LINE);
+        for (Index i = piece * MOST_IN_LINE; i < end; i++) {
+            if (!(a[i] == best) && !(IS_NAN(a[i]) && IS_NAN(best))) continue;
+            Index left = i, found = 0;
+            for (int axis = rank - 1; axis >= 0; axis--) {
+                found = found * extents[axis] + left % extents[axis];
+                left /= extents[axis];
+            }
+            place = smaller(place, found);
+        }
+    }
+    return place;
+}
+#undef FIND
+#undef EXTREME
+#undef BEFORE

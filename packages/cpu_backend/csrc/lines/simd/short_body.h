@@ -1,0 +1,58 @@
+/* Folds of lines of at most SHORT_LINE elements of type T. Sums of elements are of T, as those of longer lines are; means
+ * and sums of squares are made in double. */
+
+/* Sets held[j] to the fold of column j of the tile: FIRST of an element x, and NEXT of one and of what is held, y. */
+#define FOLD(WIDE, FIRST, NEXT)                                                                                        \
+    for (Index j = 0; j < LINES_AT_ONCE; j++) {                                                                        \
+        const T x = tile[j];                                                                                           \
+        held[j] = (FIRST);                                                                                             \
+    }                                                                                                                  \
+    for (Index k = 1; k < length; k++)                                                                                 \
+        for (Index j = 0; j < LINES_AT_ONCE; j++) {                                                                    \
+            const T x = tile[k * LINES_AT_ONCE + j];                                                                   \
+            const WIDE y = held[j];                                                                                    \
+            held[j] = (NEXT);                                                                                          \
+        }
+
+#define SHORT_LINES(name, WIDE, FIRST, NEXT, FINISHED)                                                                 \
+    static void NAME(name)(Index lines, Index length, const void *source, void *result, double divisor, bool root) {   \
+        T tile[SHORT_LINE * LINES_AT_ONCE];                                                                            \
+        WIDE held[LINES_AT_ONCE];                                                                                      \
+        T *d = result;                                                                                                 \
+        (void)divisor, (void)root;                                                                                     \
+        memset(tile, 0, sizeof(T) * LINES_AT_ONCE * (size_t)length);                                                   \
+        for (Index line = 0, count; line < lines; line += count) {                                                     \
+            count = smaller(lines - line, LINES_AT_ONCE);                                                              \
+            if (count == LINES_AT_ONCE) NAME(turn)(LINES_AT_ONCE, length, (const T *)source + line * length, tile);    \
+            else NAME(turn)(count, length, (const T *)source + line * length, tile);                                   \
+            FOLD(WIDE, FIRST, NEXT)                                                                                    \
+            for (Index j = 0; j < count; j++) {                                                                        \
+                const WIDE y = held[j];                                                                                \
+                d[line + j] = (T)(FINISHED);                                                                           \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+
+SHORT_LINES(short_sum, T, x, y + x, y)
+SHORT_LINES(short_largest, T, x, MAX_PROPAGATE_NAN(x, y), y)
+SHORT_LINES(short_least, T, x, MIN_PROPAGATE_NAN(x, y), y)
+SHORT_LINES(short_mean, T, x, y + x, y / (T)divisor)
+SHORT_LINES(short_squares, double, (double)x *(double)x, y + (double)x * (double)x, root ? sqrt(y) : y)
+
+static void NAME(short_spread)(Index lines, Index length, const void *source, void *result, double divisor, bool root) {
+    T tile[SHORT_LINE * LINES_AT_ONCE];
+    double held[LINES_AT_ONCE], centres[LINES_AT_ONCE];
+    T *d = result;
+    memset(tile, 0, sizeof(T) * LINES_AT_ONCE * (size_t)length);
+    for (Index line = 0, count; line < lines; line += count) {
+        count = smaller(lines - line, LINES_AT_ONCE);
+        NAME(turn)(count, length, (const T *)source + line * length, tile);
+        FOLD(double, (double)x, y + (double)x)
+        for (Index j = 0; j < LINES_AT_ONCE; j++) centres[j] = held[j] / (double)length;
+        FOLD(double, ((double)x - centres[j]) * ((double)x - centres[j]),
+             y + ((double)x - centres[j]) * ((double)x - centres[j]))
+        for (Index j = 0; j < count; j++) d[line + j] = (T)(root ? sqrt(held[j] / divisor) : held[j] / divisor);
+    }
+}
+#undef FOLD
+#undef SHORT_LINES

@@ -1,0 +1,185 @@
+/* Elements of each line at indices of its own: [outer][length][inner] at [outer][count][inner]. Negative indices count from
+ * the end; where one is out of range, all is left to a fallback, which raises the error. */
+#include "core/arguments.h"
+#include "core/kernel.h"
+#include "core/threads.h"
+#include "core/topics.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum { WORTH_A_THREAD = 1 << 14, WORTH_RELEASING_THE_GIL = 1 << 14 }; /* elements */
+
+typedef struct {
+    double real, imaginary;
+} Pair;
+
+typedef bool (*Take)(Index begin, Index end, Index length, Index inner, const void *line, const int64_t *indices,
+                     void *result);
+
+/* A block of columns at a time, of which all rows stay in the cache. */
+enum { COLUMNS = 32 };
+
+typedef bool (*TakeColumns)(Index columns, Index count, Index length, Index inner, const void *column,
+                            const int64_t *indices, void *result);
+
+#define TAKE_COLUMNS(name, T)                                                                                          \
+    static bool name(Index columns, Index count, Index length, Index inner, const void *column,                        \
+                     const int64_t *indices, void *result) {                                                           \
+        const T *a = column;                                                                                           \
+        T *d = result;                                                                                                 \
+        uint64_t outside = 0;                                                                                          \
+        for (Index k = 0; k < count; k++)                                                                              \
+            for (Index i = 0; i < columns; i++) {                                                                      \
+                const int64_t given = indices[k * inner + i], from = given < 0 ? given + length : given;               \
+                const bool is_outside = (uint64_t)from >= (uint64_t)length;                                            \
+                outside |= is_outside;                                                                                 \
+                d[k * inner + i] = a[(is_outside ? 0 : from) * inner + i];                                             \
+            }                                                                                                          \
+        return outside == 0;                                                                                           \
+    }
+TAKE_COLUMNS(take_columns_1, uint8_t)
+TAKE_COLUMNS(take_columns_4, uint32_t)
+TAKE_COLUMNS(take_columns_8, uint64_t)
+TAKE_COLUMNS(take_columns_16, Pair)
+
+/* The elements begin to end of the result's [count][inner]; false where an index is out of range. */
+#define TAKE(name, T)                                                                                                  \
+    static bool name(Index begin, Index end, Index length, Index inner, const void *line, const int64_t *indices,      \
+                     void *result) {                                                                                   \
+        const T *a = line;                                                                                             \
+        T *d = result;                                                                                                 \
+        Index column = begin % inner;                                                                                  \
+        uint64_t outside = 0;                                                                                          \
+        for (Index i = begin; i < end; i++) {                                                                          \
+            const int64_t from = indices[i] < 0 ? indices[i] + length : indices[i];                                    \
+            const bool is_outside = (uint64_t)from >= (uint64_t)length;                                                \
+            outside |= is_outside;                                                                                     \
+            d[i] = a[(is_outside ? 0 : from) * inner + column];                                                        \
+            if (++column == inner) column = 0;                                                                         \
+        }                                                                                                              \
+        return outside == 0;                                                                                           \
+    }
+TAKE(take_1, uint8_t)
+TAKE(take_4, uint32_t)
+TAKE(take_8, uint64_t)
+TAKE(take_16, Pair)
+
+typedef struct {
+    ArrayForm result;
+    Take take;
+    TakeColumns take_columns; /* in its place, where there are as many */
+    Index outer, length, inner, count;
+    PyObject *fallback;
+} TakingPlan;
+
+typedef struct {
+    const TakingPlan *plan;
+    const char *source;
+    const int64_t *indices;
+    char *result;
+    atomic_bool outside;
+} Job;
+
+static void take_range(void *context, Index begin, Index end) {
+    Job *job = context;
+    const TakingPlan *plan = job->plan;
+    const Index slab = plan->count * plan->inner, bytes = ELEMENT_BYTES[plan->result.type];
+    bool good = true;
+    while (begin < end) {
+        const Index outer = begin / slab, first = begin % slab, count = smaller(end - begin, slab - first);
+        good &= plan->take(first, first + count, plan->length, plan->inner,
+                           job->source + outer * plan->length * plan->inner * bytes, job->indices + outer * slab,
+                           job->result + outer * slab * bytes);
+        begin += count;
+    }
+    if (!good) atomic_store(&job->outside, true);
+}
+
+static void take_blocks(void *context, Index begin, Index end) {
+    Job *job = context;
+    const TakingPlan *plan = job->plan;
+    const Index blocks = pieces(plan->inner, COLUMNS), bytes = ELEMENT_BYTES[plan->result.type];
+    bool good = true;
+    for (Index unit = begin; unit < end; unit++) {
+        const Index outer = unit / blocks, first = unit % blocks * COLUMNS;
+        const Index to = outer * plan->count * plan->inner + first;
+        good &= plan->take_columns(smaller(COLUMNS, plan->inner - first), plan->count, plan->length, plan->inner,
+                                   job->source + (outer * plan->length * plan->inner + first) * bytes,
+                                   job->indices + to, job->result + to * bytes);
+    }
+    if (!good) atomic_store(&job->outside, true);
+}
+
+static void take_all(Job *job) {
+    const TakingPlan *plan = job->plan;
+    if (plan->inner < COLUMNS) parallel_for(plan->result.size, WORTH_A_THREAD, take_range, job);
+    else
+        parallel_for(plan->outer * pieces(plan->inner, COLUMNS), 1 + WORTH_A_THREAD / (COLUMNS * plan->count),
+                     take_blocks, job);
+}
+
+static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
+    const TakingPlan *plan = kernel_plan(self);
+    if (!kernel_takes_arrays(self, flagged_count, names, arguments, 2)) return NULL;
+    PyObject *result = array_new(&plan->result);
+    if (result == NULL) return NULL;
+    Job job = {.plan = plan, .source = array_data(arguments[0]), .result = array_data(result)};
+    job.indices = (const int64_t *)(const void *)array_data(arguments[1]);
+    if (plan->result.size <= WORTH_RELEASING_THE_GIL) {
+        take_all(&job);
+    } else {
+        Py_BEGIN_ALLOW_THREADS take_all(&job);
+        Py_END_ALLOW_THREADS
+    }
+    if (!atomic_load(&job.outside)) return result;
+    Py_DECREF(result);
+    return PyObject_Vectorcall(plan->fallback, arguments, 2, NULL);
+}
+
+static void release(void *taking) {
+    TakingPlan *plan = taking;
+    Py_XDECREF(plan->fallback);
+    free(plan);
+}
+
+/* bind_take_along(type, (outer, length, inner, count), shape, fallback) */
+static PyObject *bind_take_along(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    (void)module;
+    if (!arguments_count("bind_take_along", count, 4, "a type, extents, a shape and a fallback")) return NULL;
+    Index extents[4];
+    const int found = indices_read(extents, 4, arguments[1]), type = element_type_read(arguments[0]);
+    if (found < 0 || type < 0) return NULL;
+    Reach source = NO_AXES, target = NO_AXES;
+    bool good = found == 4 && PyCallable_Check(arguments[3]);
+    for (int k = 0; good && k < 4; k++) good = extents[k] >= 1;
+    if (!good) return PyErr_Format(PyExc_ValueError, "bind_take_along: four extents above 0, and a fallback");
+    for (int k = 0; k < 3; k++)
+        if (!reach_read(&source, extents[k], 1) || !reach_read(&target, extents[k == 1 ? 3 : k], 1)) return NULL;
+    TakingPlan *plan = calloc(1, sizeof *plan);
+    if (plan == NULL) return PyErr_NoMemory();
+    plan->outer = extents[0], plan->length = extents[1], plan->inner = extents[2], plan->count = extents[3];
+    if (array_form_read(&plan->result, arguments[2], arguments[0]) < 0) {
+        release(plan);
+        return NULL;
+    }
+    if (plan->result.size != target.size) {
+        release(plan);
+        return PyErr_Format(PyExc_ValueError, "bind_take_along: the extents do not fit the result");
+    }
+    const int bytes = ELEMENT_BYTES[type];
+    plan->take = bytes == 1 ? take_1 : bytes == 4 ? take_4 : bytes == 8 ? take_8 : take_16;
+    plan->take_columns = bytes == 1   ? take_columns_1
+                         : bytes == 4 ? take_columns_4
+                         : bytes == 8 ? take_columns_8
+                                      : take_columns_16;
+    plan->fallback = Py_NewRef(arguments[3]);
+    const Operand operands[] = {{(ElementType)type, compact_reach(source.size), false},
+                                {I64, compact_reach(target.size), false}};
+    return kernel_with_operands(kernel_new("take_along_axis", call, plan, release), operands, 2);
+}
+
+PyMethodDef taking_functions[] = {
+    {"bind_take_along", (PyCFunction)(void (*)(void))bind_take_along, METH_FASTCALL, "Elements at indices of lines."},
+    {NULL, NULL, 0, NULL},
+};

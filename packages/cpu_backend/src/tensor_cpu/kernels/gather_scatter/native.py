@@ -1,0 +1,44 @@
+"""Native kernels that choose elements by index values (csrc/lines)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from tensor_core.dtypes import I64
+from tensor_cpu.kernel_table import NativeBinder, bind_numpy
+from tensor_cpu.kernels.scan.native import lines_of
+from tensor_cpu.system.extension import LIBRARY
+from tensor_runtime.form import Form
+from tensor_runtime.protocols import Kernel, Operand
+
+
+def bind_take_along_axis(operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel | None:
+    """Elements at indices of each line's own; None of operands with gaps, or that broadcast.
+
+    >>> import numpy as np
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(I64, (2, 2), CPU)
+    >>> kernel = bind_take_along_axis((form, form), form, (1,))  # of [[10, 20], [30, 40]] at [[1, 0], [-1, -1]]
+    >>> kernel(np.array([[10, 30], [20, 40]]), np.array([[1, -1], [0, -1]])).T.tolist()
+    [[20, 10], [40, 40]]
+    """
+    form, index = operands
+    assert isinstance(form, Form)
+    assert isinstance(index, Form)
+    axis = params[0]
+    if axis is None or index.dtype is not I64 or not (form.is_compact and index.is_compact):
+        return None
+    along = axis % form.rank
+    if form.size == 0 or index.size == 0 or index.rank != form.rank:
+        return None
+    if any(form.shape[k] != index.shape[k] for k in range(form.rank) if k != along):
+        return None
+    outer, length, inner = lines_of(form.shape, (along,)) or (0, 0, 0)
+    fallback = bind_numpy("take_along_axis", operands, result, params)
+    extents = (outer, length, inner, index.shape[along])
+    return LIBRARY.bind_take_along(form.dtype.name, extents, result.shape[::-1], fallback)
+
+
+BINDERS: Final[Mapping[str, NativeBinder]] = {"take_along_axis": bind_take_along_axis}

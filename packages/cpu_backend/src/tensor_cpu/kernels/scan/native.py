@@ -1,0 +1,89 @@
+"""Native kernels along the lines of an axis (csrc/lines): running sums and products, places of extremes, softmax.
+
+An operand with gaps or of another order is copied first. Running sums go from the first element to the last, as NumPy's
+do; exponentials and the sums of softmax are within a few rounding units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from typing import Any, Final
+
+from tensor_core.dtypes import C32, C64, F32, F64, DType
+from tensor_cpu.kernel_table import NativeBinder
+from tensor_cpu.system.extension import LIBRARY
+from tensor_runtime.dispatch.dtype_rules import reduced_axes
+from tensor_runtime.form import Form
+from tensor_runtime.protocols import Kernel, Operand
+
+_PARTS: Final[Mapping[DType, DType]] = {C32: F32, C64: F64}
+MOST_COPIED: Final = 1 << 28
+"""Bytes of an operand that may be copied first."""
+
+
+def lines_of(shape: tuple[int, ...], axes: tuple[int, ...], /) -> tuple[int, int, int] | None:
+    """Extents beyond the axes, along them, and within them, of a compact tensor; None of axes apart.
+
+    >>> lines_of((2, 3, 5), (1,)), lines_of((2, 3, 5), (0, 1)), lines_of((2, 3, 5), (0, 2))
+    ((5, 3, 2), (5, 6, 1), None)
+    """
+    first, last = min(axes), max(axes)
+    if len(axes) != last - first + 1:
+        return None
+    return prod(shape[last + 1 :]), prod(shape[first : last + 1]), prod(shape[:first])
+
+
+def _after_copy(form: Form, kernel: Kernel | None) -> Kernel | None:
+    """The kernel of an operand as it lies."""
+    if kernel is None or form.is_compact:
+        return kernel
+    if form.nbytes > MOST_COPIED:
+        return None
+    copy, along = LIBRARY.bind_copy(form.shape[::-1], form.strides[::-1], form.dtype.name), kernel
+    return lambda x: along(copy(x))
+
+
+def bind_lines(name: str, operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel | None:
+    """The kernel along an axis, or along several that lie together; None where NumPy's is the only one.
+
+    >>> import numpy as np
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(F64, (2, 3), CPU)
+    >>> kernel = bind_lines("cumsum", (form,), form, (1,))
+    >>> kernel(np.ones((3, 2))).tolist()
+    [[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]
+    """
+    (form,) = operands
+    assert isinstance(form, Form)
+    axis, dtype, finds = params[0], form.dtype, name in ("argmax", "argmin")
+    if form.size == 0 or (not finds and result.dtype is not dtype) or (finds and dtype in _PARTS):
+        return None
+    if axis is None and finds and form.rank > 1:
+        return _after_copy(form, LIBRARY.bind_place(name, dtype.name, form.shape[::-1], result.shape[::-1]))
+    axes = reduced_axes(name, form.rank, axis)
+    lines = lines_of(form.shape, axes) if axes else None
+    if lines is None:
+        return None
+    if dtype in _PARTS:
+        if name != "cumsum":
+            return None
+        dtype, lines = _PARTS[dtype], (*lines[:2], 2 * lines[2])
+    return _after_copy(form, LIBRARY.bind_lines(name, dtype.name, lines, result.shape[::-1], result.dtype.name))
+
+
+def line_binder(name: str, /) -> NativeBinder:
+    """:func:`bind_lines` of one kernel.
+
+    >>> line_binder("argmax").__name__
+    'bind'
+    """
+
+    def bind(operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel | None:
+        return bind_lines(name, operands, result, params)
+
+    return bind
+
+
+BINDERS: Final[Mapping[str, NativeBinder]] = {name: line_binder(name) for name in ("cumsum", "cumprod")}

@@ -1,0 +1,151 @@
+"""Native kernels along lines equal NumPy's: bits of running sums and places, and rounding units of the others."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensor_core.dtypes import C64, F32, F64, I32, I64, Bool, DType
+from tensor_core.errors import TensorError
+from tensor_cpu.kernel_table import bind, bind_numpy
+from tensor_cpu.kernels.scan import native as lines
+from tensor_cpu.storage import NUMPY_DTYPES
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
+from tensor_runtime.contracts.reduction import ArgumentParams, NormParams, ReduceParams, ScanParams, SpreadParams
+from tensor_runtime.contracts.reduction import SoftmaxParams as Softmax
+from tensor_runtime.form import Form, form_of
+from tensor_runtime.placement import CPU
+
+pytestmark = pytest.mark.skipif(not AVAILABLE, reason="the extension is not built")
+SHAPES = ((1,), (33,), (5000,), (3, 70), (70, 3), (33, 5, 2), (2, 600, 3), (600, 9), (9, 700))
+
+
+def drawn(dtype: DType, size: int, *, special: bool) -> np.ndarray[Any, Any]:
+    """Whole numbers with many ties; with NaN and infinities where wanted."""
+    rng = np.random.default_rng(size)
+    x: np.ndarray[Any, Any] = rng.integers(-20, 21, size).astype(NUMPY_DTYPES[dtype])
+    if dtype.kind in ("float", "complex"):
+        x *= 0.25
+        if special:
+            x[rng.integers(0, size, 1 + size // 40)] = np.nan
+            x[rng.integers(0, size, 1 + size // 40)] = np.inf
+            x[rng.integers(0, size, 1 + size // 40)] = -np.inf
+    return x
+
+
+def operands(dtype: DType, special: bool) -> Any:
+    """Compact ones, and one with gaps, in another order, and backwards."""
+    for shape in SHAPES:
+        size = int(np.prod(shape))
+        yield form_of(dtype, shape, CPU), drawn(dtype, size, special=special).reshape(shape[::-1])
+    form = form_of(dtype, (40, 37), CPU, (-37 * 2, 2))
+    x = drawn(dtype, 40 * 37 * 2, special=special)
+    yield form, x.reshape(40, 74)[::-1, ::2].T
+
+
+def shape_without(form: Form, axis: int | None) -> tuple[int, ...]:
+    """Extents of the other axes."""
+    return () if axis is None else form.shape[:axis] + form.shape[axis + 1 :]
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cumprod", "argmax", "argmin"])
+@pytest.mark.parametrize("dtype", [F32, F64, I32, I64, C64])
+def test_running_sums_and_places_have_the_bits_of_numpys(name: str, dtype: DType, instruction_set: str) -> None:
+    finds = name.startswith("arg")
+    if (dtype is C64 and name != "cumsum") or (dtype is I32 and not finds):
+        pytest.skip("left to NumPy, or refused")
+    for special in (False, True):
+        for form, x in operands(dtype, special):
+            axes: list[int | None] = [*range(form.rank), *([None] if finds else [])]
+            for axis in axes:
+                params: Any = ArgumentParams(axis, False) if finds else ScanParams(axis)
+                result = form_of(I64, shape_without(form, axis), CPU) if finds else form_of(dtype, form.shape, CPU)
+                kernel = lines.bind_lines(name, (form,), result, params)
+                assert kernel is not None
+                np.testing.assert_array_equal(kernel(x), bind_numpy(name, (form,), result, params)(x))
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+@pytest.mark.parametrize("dtype", [F32, F64])
+def test_softmax_is_within_a_few_rounding_units_of_exact_sums(name: str, dtype: DType, instruction_set: str) -> None:
+    for form, x in itertools.chain(operands(dtype, False), operands(dtype, True)):
+        for axis in range(form.rank):
+            result = form_of(dtype, form.shape, CPU)
+            kernel = lines.bind_lines(name, (form,), result, Softmax(axis))
+            assert kernel is not None
+            with np.errstate(all="ignore"):
+                wide, place = x.astype(np.longdouble), form.rank - 1 - axis
+                wide = wide - wide.max(axis=place, keepdims=True)
+                total = np.exp(wide).sum(axis=place, keepdims=True)
+                exact = np.exp(wide) / total if name == "softmax" else wide - np.log(total)
+            unit = np.finfo(x.dtype).eps
+            atol = 0 if name == "softmax" else 2 * unit  # a logarithm near 0 is a difference
+            np.testing.assert_allclose(kernel(x), exact.astype(x.dtype), rtol=8 * unit, atol=atol)
+
+
+@pytest.mark.parametrize("name", ["sum", "max", "min", "mean", "var", "std", "norm"])
+@pytest.mark.parametrize("dtype", [F32, F64])
+def test_folds_of_short_lines_equal_numpys(name: str, dtype: DType, instruction_set: str) -> None:
+    params: Any = {
+        "var": SpreadParams(0, False, 1.0),
+        "std": SpreadParams(0, False, 0.0),
+        "norm": NormParams(0, False, 2),
+    }
+    for length, special in itertools.product((2, 7, 31), (False, True)):
+        form, result = form_of(dtype, (length, 613), CPU), form_of(dtype, (613,), CPU)
+        x = drawn(dtype, form.size, special=special).reshape(613, length)
+        chosen = params.get(name, ReduceParams(0, False))
+        found = bind(name, (form,), result, chosen)(x)
+        expected = bind_numpy(name, (form,), result, chosen)(x)
+        np.testing.assert_allclose(
+            found, expected, rtol=4 * np.finfo(x.dtype).eps, atol=1e-6 if dtype is F32 else 1e-14
+        )
+
+
+def test_norms_of_short_lines_neither_overflow_nor_vanish() -> None:
+    form, result = form_of(F64, (3, 500), CPU), form_of(F64, (500,), CPU)
+    for scale in (2.0**600, 2.0**-600):
+        x = np.tile([2.0 * scale, 3.0 * scale, 6.0 * scale], (500, 1))
+        assert (bind("norm", (form,), result, NormParams(0, False, 2))(x) == 7.0 * scale).all()
+
+
+def test_the_place_of_a_tie_is_the_first_in_row_major_order() -> None:
+    form, result = form_of(F64, (60, 70), CPU), form_of(I64, (), CPU)
+    x = np.zeros((70, 60))
+    x[50, 3] = x[7, 20] = 1.0
+    kernel = lines.bind_lines("argmax", (form,), result, ArgumentParams(None, False))
+    assert kernel is not None
+    assert kernel(x) == 3 * 70 + 50
+
+
+@pytest.mark.parametrize("dtype", [F32, C64, I64, Bool])
+def test_elements_are_taken_along_lines_as_numpys_kernel_takes_them(dtype: DType) -> None:
+    rng = np.random.default_rng(3)
+    for shape, axis in itertools.product(((7,), (5, 6), (3, 40, 200)), (0, -1)):
+        form, count = form_of(dtype, shape, CPU), 4
+        along = axis % len(shape)
+        taken = form_of(I64, (*shape[:along], count, *shape[along + 1 :]), CPU)
+        result = form_of(dtype, taken.shape, CPU)
+        x = drawn(dtype, form.size, special=False).reshape(shape[::-1])
+        index = rng.integers(-shape[along], shape[along], taken.shape[::-1])
+        kernel = bind("take_along_axis", (form, taken), result, (axis,))
+        np.testing.assert_array_equal(
+            kernel(x, index), bind_numpy("take_along_axis", (form, taken), result, (axis,))(x, index)
+        )
+        index.reshape(-1)[3] = shape[along]
+        with pytest.raises(TensorError, match=str(shape[along])):
+            kernel(x, index)
+
+
+@pytest.mark.parametrize("binder", ["bind_lines", "bind_short_lines", "bind_place"])
+def test_lines_that_do_not_fit_the_result_are_refused(binder: str) -> None:
+    wrong: Any = {
+        "bind_lines": ("cumsum", "F64", (2, 3, 4), (23,), "F64"),
+        "bind_short_lines": ("sum", "F64", (5, 3, 1), (4,), "F64", 1.0, False),
+        "bind_place": ("argmax", "F64", (2, 3), (2,)),
+    }
+    with pytest.raises(ValueError, match=r"fit|one place"):
+        getattr(LIBRARY, binder)(*wrong[binder])
