@@ -38,6 +38,7 @@ typedef enum { FINE, REFUSED, NO_MEMORY } Outcome;
 typedef struct {
     const LapackPlan *plan;
     const char *a, *b;
+    char *own; /* the first operand's elements where they may be destroyed */
     char *results[MOST_RESULTS];
     atomic_int outcome;
 } Call;
@@ -46,8 +47,8 @@ typedef struct {
 static size_t scratch_layout(const LapackPlan *plan, double *memory, Scratch *scratch) {
     Index width = plan->pairs ? 2 : 1, used = 0;
     const Routine routine = plan->routine;
-    const bool copies =
-        routine == SOLVE || routine == DET || routine == SVD || routine == EIGVALSH || routine == SVDVALS;
+    const bool copies = !plan->overwrite && (routine == SOLVE || routine == DET || routine == SVD ||
+                                             routine == EIGVALSH || routine == SVDVALS);
     Index a = used;
     used += copies ? (width * plan->rows * plan->columns + 7) / 8 * 8 : 0;
     Index out[MOST_RESULTS];
@@ -106,6 +107,10 @@ static bool run_one(Call *call, Scratch *scratch, Index number) {
     if (!plan->narrow)
         for (int i = 0; i < plan->result_count; i++)
             scratch->out[i] = (double *)call->results[i] + plan->block[i] * number;
+    if (plan->overwrite) {
+        scratch->a = (double *)call->own;
+        return routine_run(plan, scratch);
+    }
     if (!load(plan, &plan->a, call->a, number, plan->columns, routine_input(plan, scratch))) return false;
     if (plan->routine == SOLVE && !load(plan, &plan->b, call->b, number, plan->right, scratch->out[0])) return false;
     bool fine = routine_run(plan, scratch);
@@ -183,10 +188,13 @@ static PyObject *call_kernel(PyObject *self, PyObject *const *operands, size_t f
     PyObject *results[MOST_RESULTS] = {NULL, NULL, NULL};
     if (!kernel_takes_arrays(self, flagged_count, names, operands, plan->operand_count)) return NULL;
     call.a = array_data(operands[0]);
+    call.own = array_data(operands[0]);
     if (plan->operand_count == 2) call.b = array_data(operands[1]);
     bool made = true;
     for (int i = 0; made && i < plan->result_count; i++) {
-        results[i] = array_new(&plan->results[i]);
+        results[i] = plan->overwrite && i == routine_overwrites(plan->routine)
+                         ? Py_NewRef(operands[plan->operand_count - 1])
+                         : array_new(&plan->results[i]);
         made = results[i] != NULL;
         if (made) call.results[i] = array_data(results[i]);
     }
@@ -288,14 +296,15 @@ static bool is_long(const LapackPlan *plan) {
 }
 
 static bool plan_read(LapackPlan *plan, PyObject *arguments, PyObject *named) {
-    static const char *const members[] = {"routine",   "dtype",     "rows",    "columns", "right",    "batch",
-                                          "a_strides", "b_strides", "results", "check",   "fallback", NULL};
+    static const char *const members[] = {"routine",  "dtype",     "rows",      "columns", "right",
+                                          "batch",    "a_strides", "b_strides", "results", "check",
+                                          "fallback", "overwrite", NULL};
     PyObject *name, *type_name, *batch, *a, *b, *forms;
     long long rows, columns, right;
-    int check;
-    if (!PyArg_ParseTupleAndKeywords(arguments, named, "OOLLLOOOO!pO:bind_lapack", ARGUMENT_NAMES(members), &name,
+    int check, overwrite = false;
+    if (!PyArg_ParseTupleAndKeywords(arguments, named, "OOLLLOOOO!pO|p:bind_lapack", ARGUMENT_NAMES(members), &name,
                                      &type_name, &rows, &columns, &right, &batch, &a, &b, &PyTuple_Type, &forms, &check,
-                                     &plan->fallback)) {
+                                     &plan->fallback, &overwrite)) {
         plan->fallback = NULL;
         return false;
     }
@@ -308,6 +317,7 @@ static bool plan_read(LapackPlan *plan, PyObject *arguments, PyObject *named) {
     plan->pairs = plan->type == C32 || plan->type == C64;
     plan->narrow = plan->type == F32 || plan->type == C32;
     plan->check = check;
+    plan->overwrite = overwrite;
     plan->rows = rows;
     plan->columns = columns;
     plan->shorter = rows < columns ? rows : columns;
@@ -347,6 +357,13 @@ static bool plan_read(LapackPlan *plan, PyObject *arguments, PyObject *named) {
         Index stride = plan->a.row_stride; /* a matrix and its transpose have one determinant */
         plan->a.row_stride = plan->a.column_stride;
         plan->a.column_stride = stride;
+    }
+    const MatrixStack *last = plan->operand_count == 2 ? &plan->b : &plan->a;
+    if (overwrite && (plan->narrow || plan->batch_rank > 0 || plan->routine == DET ||
+                      (plan->routine == QR && rows < columns) || plan->a.row_stride != 1 ||
+                      plan->a.column_stride != rows || last->row_stride != 1 || last->column_stride != rows)) {
+        PyErr_Format(PyExc_ValueError, "%S overwrites one compact matrix of doubles, as tall as its results", name);
+        return false;
     }
     return results_read(plan, forms);
 }

@@ -17,6 +17,7 @@ typedef struct {
     bool check;                            /* refuse what is not finite */
     bool is_long;                          /* worth letting other Python threads run */
     bool shared;                           /* solve: one matrix for all batches of right-hand sides */
+    bool overwrite;                        /* the operand's memory is a result's, or scratch; one compact matrix */
     BlasInt rows, columns, shorter, right; /* M, N, K of a; columns of b */
     int batch_rank;
     Index batch[MAX_RANK], count; /* transposed array order; matrices in all */
@@ -42,6 +43,9 @@ void routine_query(LapackPlan *plan);
 
 /* Where the operand has to be copied to. */
 double *routine_input(const LapackPlan *plan, const Scratch *scratch);
+
+/* The result that may lie where the last operand was; -1 where the operand is scratch alone. */
+int routine_overwrites(Routine routine);
 
 /* Computes the results of one matrix; whether LAPACK succeeded. */
 bool routine_run(const LapackPlan *plan, const Scratch *scratch);

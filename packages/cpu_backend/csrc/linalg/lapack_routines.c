@@ -57,6 +57,17 @@ double *routine_input(const LapackPlan *plan, const Scratch *scratch) {
     }
 }
 
+int routine_overwrites(Routine routine) {
+    switch (routine) {
+    case EIGH: return 1;
+    case CHOLESKY:
+    case INV:
+    case QR:
+    case SOLVE: return 0;
+    default: return -1;
+    }
+}
+
 bool routine_run(const LapackPlan *plan, const Scratch *scratch) {
     return plan->pairs ? run_complex(plan, scratch) : run_real(plan, scratch);
 }

@@ -121,6 +121,7 @@ def bind_lapack(
     results: tuple[tuple[tuple[int, ...], str], ...],
     check: bool,
     fallback: Callable[..., Any],
+    overwrite: bool = False,
 ) -> Kernel: ...
 def bind_factorization(
     routine: str,

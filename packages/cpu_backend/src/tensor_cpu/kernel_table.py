@@ -146,7 +146,11 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
         "eigh_range": Row("linalg.factors", _FACTORIZATION),
         "solve_banded": Row("linalg.structured", _FACTORIZATION),
         "solve_toeplitz": Row("linalg.structured", _FACTORIZATION),
-        **dict.fromkeys(("cholesky_status", "inv_status", "solve_status"), Row("linalg.status")),
+        **{
+            f"{name}_overwriting": Row("linalg.variants.overwriting")
+            for name in ("cholesky", "eigh", "inv", "qr", "solve", "svd")
+        },
+        **dict.fromkeys(("cholesky_status", "inv_status", "solve_status"), Row("linalg.variants.status")),
         "triangular_solve": Row("linalg.triangular", ("linalg.triangular_simd",)),
     },
     "normalization": dict.fromkeys(("layer_norm", "rms_norm"), Row("normalization")),

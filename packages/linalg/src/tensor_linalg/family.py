@@ -29,6 +29,8 @@ _OPTIONS: Final = ("eigh_range", "lu_complete", "qr_complete", "svd_full")
 """Kernels that options of operations ask for."""
 _FAILING: Final = ("cholesky", "inv", "solve")
 """Operations that have a kernel which tells for which matrices they have no result."""
+_OVERWRITING: Final = (*_FAILING, "eigh", "qr", "svd")
+"""Operations that have a kernel which may use the memory of its operands."""
 _COMPOSED: Final = (
     "batch_first",
     "batch_last",
@@ -89,7 +91,12 @@ _COMPOSED: Final = (
 FAMILY: Final = {
     "id": "ironstride.linalg/1",
     "operations": {name: f"tensor_linalg:{name}" for name in (*_KERNELS, *_COMPOSED)},
-    "kernels": (*_KERNELS, *_OPTIONS, *(f"{name}_status" for name in _FAILING)),
+    "kernels": (
+        *_KERNELS,
+        *_OPTIONS,
+        *(f"{name}_status" for name in _FAILING),
+        *(f"{name}_overwriting" for name in _OVERWRITING),
+    ),
     "specs": "tensor_linalg.specs",
     "cases": "tensor_linalg.testing.cases",
 }

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
-from tensor_core.errors import ArgumentError
-from tensor_runtime.dispatch.out import Out, written, written_each
+from tensor_core.errors import ArgumentError, ReadOnlyError
+from tensor_runtime.dispatch.out import Out, as_target, check_distinct, written, written_each
 from tensor_runtime.tensors.tensor import Tensor
 
 R = TypeVar("R", bound="tuple[Any, ...]")
@@ -56,6 +56,32 @@ def delivered(operation: str, result: R, out: Any, /, *operands: object) -> R:
     pairs = list(_pairs(operation, result, out))
     done = iter(written_each([target for _, target in pairs], [one for one, _ in pairs], *operands))
     return _rebuilt(result, done)
+
+
+def given_up(operation: str, *operands: Any) -> tuple[Tensor, ...]:
+    """Operands whose memory may be used, which are what ``out`` may be, and share nothing with one another.
+
+    Raises:
+        ReadOnlyError: a view that is not mutable: others hold its memory; or no tensor at all.
+        OverlappingViewError: two operands share elements.
+
+    >>> import tensor_runtime as tr
+    >>> given_up("inv", tr.ones((2, 2)))[0].shape
+    (2, 2)
+    """
+    found: list[Tensor] = []
+    for one in operands:
+        try:
+            target = as_target(one)
+        except ReadOnlyError as error:
+            what = "view that is not mutable" if isinstance(one, Tensor) else type(one).__name__
+            raise ReadOnlyError(
+                f"{operation}: overwrite=True gives up a {what}, whose elements others may hold; accepted: an owned "
+                "tensor, or what mutable_view() returns"
+            ) from error
+        check_distinct(target, *found)
+        found.append(target)
+    return tuple(found)
 
 
 def _pairs(operation: str, result: Any, out: Any) -> Iterator[tuple[Tensor, Any]]:

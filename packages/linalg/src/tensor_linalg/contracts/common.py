@@ -6,7 +6,10 @@ with the public function of the same name. A kernel names the batch index of the
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
+
+from tensor_runtime.contracts.contract import Contract
 
 
 class CheckParams(NamedTuple):
@@ -40,3 +43,18 @@ MATRICES: Final = {"a": "[M, N, B...], F32, F64, C32 or C64, any layout"}
 SQUARE: Final = {"a": "[N, N, B...], F32, F64, C32 or C64, any layout"}
 STATUS: Final = "I32 [B...]: 0 where the matrix has a result, 1 where an element is not finite, 2 where it is refused"
 OWNED: Final = "owned, compact, of the operand's dtype"
+
+
+def overwriting(contracts: Iterable[Contract], /, *names: str) -> Iterator[Contract]:
+    """The contracts of kernels ``NAME_overwriting``, from those of the kernels whose operands are kept.
+
+    >>> [one.kernel for one in overwriting([Contract("inv", "Inverses.", SQUARE, OWNED, CheckParams)], "inv")]
+    ['inv_overwriting']
+    """
+    for one in contracts:
+        if one.kernel in names:
+            yield one._replace(
+                kernel=f"{one.kernel}_overwriting",
+                computes=f"As {one.kernel}; operands may be changed, and the last one may be the memory of a result.",
+                params=CheckParams,
+            )

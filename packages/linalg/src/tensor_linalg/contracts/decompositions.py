@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from tensor_linalg.contracts.common import MATRICES, OWNED, SQUARE, STATUS, CheckParams, EighRangeParams, SVDParams
+from tensor_linalg.contracts.common import (
+    MATRICES,
+    OWNED,
+    SQUARE,
+    STATUS,
+    CheckParams,
+    EighRangeParams,
+    SVDParams,
+    overwriting,
+)
 from tensor_runtime.contracts.contract import Contract, declare
 
-KERNELS: Final = declare(
+_KEEPING: Final = declare(
     [
         Contract(
             "svd",
@@ -141,3 +150,4 @@ KERNELS: Final = declare(
         ),
     ]
 )
+KERNELS: Final = (*_KEEPING, *declare(overwriting(_KEEPING, "cholesky", "eigh", "qr", "svd")))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from tensor_linalg.contracts.common import OWNED, SQUARE, STATUS, CheckParams
+from tensor_linalg.contracts.common import OWNED, SQUARE, STATUS, CheckParams, overwriting
 from tensor_runtime.contracts.contract import Contract, declare
 
 
@@ -19,7 +19,7 @@ class BandedParams(NamedTuple):
     """Whether elements that are not finite are refused with ``NonFiniteError``."""
 
 
-KERNELS: Final = declare(
+_KEEPING: Final = declare(
     [
         Contract(
             "solve",
@@ -65,3 +65,4 @@ KERNELS: Final = declare(
         ),
     ]
 )
+KERNELS: Final = (*_KEEPING, *declare(overwriting(_KEEPING, "inv", "solve")))

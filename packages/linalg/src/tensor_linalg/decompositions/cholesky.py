@@ -8,8 +8,9 @@ from tensor_linalg.composed import failing_as, matrices
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.products import mH
 from tensor_linalg.specs.decompositions import CHOLESKY
+from tensor_linalg.specs.overwriting import CHOLESKY_OVERWRITING
 from tensor_linalg.specs.status import CHOLESKY_STATUS
-from tensor_linalg.targets import placed
+from tensor_linalg.targets import given_up, placed
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_unary, execute_with_params
 from tensor_runtime.dispatch.out import Out
@@ -18,13 +19,15 @@ from tensor_runtime.tensors.tensor import Tensor
 
 
 @overload
-def cholesky(a: Tensor, /, *, upper: bool = False, check: bool = True, out: Out = None) -> Tensor: ...
+def cholesky(
+    a: Tensor, /, *, upper: bool = False, check: bool = True, overwrite: bool = False, out: Out = None
+) -> Tensor: ...
 @overload
 def cholesky(
     a: Tensor, /, *, upper: bool = False, check: Literal["mask"], out: MaskedResult[Tensor] | None = None
 ) -> MaskedResult[Tensor]: ...
 def cholesky(
-    a: Tensor, /, *, upper: bool = False, check: Check = True, out: Any = None
+    a: Tensor, /, *, upper: bool = False, check: Check = True, overwrite: bool = False, out: Any = None
 ) -> Tensor | MaskedResult[Tensor]:
     """Cholesky factor of Hermitian (real: symmetric) positive definite matrices, A = L Lᴴ or Uᴴ U.
 
@@ -36,6 +39,8 @@ def cholesky(
         upper: whether the upper triangle is read and the factor is U, as ``numpy.linalg.cholesky`` has it.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
             "mask" raises for no matrix of a batch, and gives a ``status`` of each, I32 [B...], beside the results.
+        overwrite: give up the operand, an owned tensor or a mutable view: its elements are unspecified afterwards,
+            and its memory may be a result's, so that a large matrix needs none beside it.
         out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
@@ -68,6 +73,8 @@ def cholesky(
         )
     checked = flag("cholesky", "check", check)
     if upper is False or not flag("cholesky", "upper", upper):
+        if overwrite is not False and flag("cholesky", "overwrite", overwrite):
+            return execute_with_params(CHOLESKY_OVERWRITING, given_up("cholesky", a)[0], checked, out)
         return execute_with_params(CHOLESKY, a, checked, out)
     matrices("cholesky", a, square=True)
     with failing_as("cholesky", lambda row, column: (column, row), instead=("lower", "upper")):

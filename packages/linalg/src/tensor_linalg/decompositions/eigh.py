@@ -16,8 +16,9 @@ from tensor_linalg.operands import plain, require_finite, with_batch
 from tensor_linalg.products import mH
 from tensor_linalg.results import fields_text
 from tensor_linalg.specs.decompositions import EIGH, EIGH_RANGE, EIGVALSH
+from tensor_linalg.specs.overwriting import EIGH_OVERWRITING
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
-from tensor_linalg.targets import delivered
+from tensor_linalg.targets import delivered, given_up
 from tensor_runtime.dispatch.arguments import flag, wholes
 from tensor_runtime.dispatch.call import execute_many, execute_parts, execute_with_params
 from tensor_runtime.dispatch.conversion import convert
@@ -65,6 +66,7 @@ def eigh(
     subset_by_value: tuple[float, float] | None = None,
     gauge: str | Tensor = RAW,
     check: bool = True,
+    overwrite: bool = False,
     out: EighResult | None = None,
 ) -> EighResult: ...
 @overload
@@ -80,6 +82,7 @@ def eigh(
     subset_by_value: tuple[float, float] | None = None,
     gauge: str | Tensor = RAW,
     check: Check = True,
+    overwrite: bool = False,
     out: EighResult | MaskedEighResult | None = None,
 ) -> EighResult | MaskedEighResult:
     """Eigenvalues and eigenvectors of Hermitian (real: symmetric) matrices, A = V diag(w) Vᴴ.
@@ -100,6 +103,8 @@ def eigh(
             each inner product with its column real and not negative, which follows a slow change.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
             "mask" raises for no matrix of a batch, and gives a ``status`` of each, I32 [B...], beside the results.
+        overwrite: give up the operand, an owned tensor or a mutable view: its elements are unspecified afterwards,
+            and its memory may be a result's, so that a large matrix needs none beside it.
         out: where the results are written, an ``EighResult`` of tensors; see ``tensor_linalg.targets``.
 
     Returns:
@@ -130,12 +135,16 @@ def eigh(
     >>> w.to_numpy().round(12).tolist()
     [1.0, 3.0]
     """
-    if check is True and gauge is RAW and b is subset_by_index is subset_by_value is out is None:
+    plain = b is None and subset_by_index is None and subset_by_value is None and gauge is RAW
+    if plain and check is True and out is None and overwrite is False:
         return EighResult._make(execute_parts(EIGH, a, True))
     if isinstance(check, str) and check == "mask":
         return delivered("eigh", _masked(a, b, subset_by_index, subset_by_value, gauge), out, a)
     checked = flag("eigh", "check", check)
-    if b is not None:
+    subset = subset_by_index is not None or subset_by_value is not None
+    if flag("eigh", "overwrite", overwrite) and b is None and not subset:
+        values, vectors = execute_parts(EIGH_OVERWRITING, given_up("eigh", a)[0], checked)
+    elif b is not None:
         values, vectors = _generalized(a, b, subset_by_index, subset_by_value, checked)
     else:
         values, vectors = _pairs(a, subset_by_index, subset_by_value, checked)

@@ -9,8 +9,9 @@ from tensor_linalg.decompositions.gauges import with_positive_diagonal
 from tensor_linalg.masking import Check, masked
 from tensor_linalg.results import fields_text
 from tensor_linalg.specs.decompositions import QR, QR_COMPLETE
+from tensor_linalg.specs.overwriting import QR_OVERWRITING
 from tensor_linalg.specs.shapes import matrix_axes
-from tensor_linalg.targets import delivered
+from tensor_linalg.targets import delivered, given_up
 from tensor_runtime.dispatch.arguments import choice, flag
 from tensor_runtime.dispatch.call import execute_parts
 from tensor_runtime.tensors.tensor import Tensor, unwrap
@@ -41,7 +42,14 @@ class MaskedQRResult(NamedTuple):
 
 @overload
 def qr(
-    a: Tensor, /, *, mode: str = "thin", positive: bool = False, check: bool = True, out: QRResult | None = None
+    a: Tensor,
+    /,
+    *,
+    mode: str = "thin",
+    positive: bool = False,
+    check: bool = True,
+    overwrite: bool = False,
+    out: QRResult | None = None,
 ) -> QRResult: ...
 @overload
 def qr(
@@ -60,6 +68,7 @@ def qr(
     mode: str = "thin",
     positive: bool = False,
     check: Check = True,
+    overwrite: bool = False,
     out: QRResult | MaskedQRResult | None = None,
 ) -> QRResult | MaskedQRResult:
     """QR decomposition, A = q r, by Householder reflections.
@@ -71,6 +80,8 @@ def qr(
             rank unique and continuous; else it has any sign or phase.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
             "mask" raises for no matrix of a batch, and gives a ``status`` of each, I32 [B...], beside the results.
+        overwrite: give up the operand, an owned tensor or a mutable view: its elements are unspecified afterwards,
+            and its memory may be a result's, so that a large matrix needs none beside it.
         out: where the results are written, a ``QRResult`` of tensors; see ``tensor_linalg.targets``.
 
     Returns:
@@ -94,7 +105,7 @@ def qr(
     >>> qr(tr.ones((3, 1)), mode="complete").q.shape
     (3, 3)
     """
-    if check is True and mode is MODES[0] and positive is False and out is None:
+    if check is True and mode is MODES[0] and positive is False and out is None and overwrite is False:
         return QRResult._make(execute_parts(QR, a, True))
     if isinstance(check, str) and check == "mask":
         matrix_axes("qr", unwrap("qr", a)[0].shape)
@@ -104,7 +115,11 @@ def qr(
     if mode is not MODES[0] and choice("qr", "mode", mode, MODES) == "complete":
         rows, columns, _ = matrices("qr", a)
         spec = QR_COMPLETE if rows > columns else QR  # else thin factors are complete
-    factors = execute_parts(spec, a, flag("qr", "check", check))
+    checked = flag("qr", "check", check)
+    if overwrite is not False and flag("qr", "overwrite", overwrite) and spec is QR:
+        factors = execute_parts(QR_OVERWRITING, given_up("qr", a)[0], checked)
+    else:
+        factors = execute_parts(spec, a, checked)
     if positive is False or not flag("qr", "positive", positive):
         return QRResult(*factors) if out is None else delivered("qr", QRResult(*factors), out, a)
     return delivered("qr", QRResult(*with_positive_diagonal(*factors)), out, a)

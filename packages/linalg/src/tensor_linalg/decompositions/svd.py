@@ -11,8 +11,9 @@ from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked, ma
 from tensor_linalg.products import matmul, mH, mT
 from tensor_linalg.results import fields_text
 from tensor_linalg.specs.decompositions import QR, SVD, SVD_FULL, SVDVALS
+from tensor_linalg.specs.overwriting import SVD_OVERWRITING
 from tensor_linalg.specs.shapes import matrix_axes
-from tensor_linalg.targets import delivered
+from tensor_linalg.targets import delivered, given_up
 from tensor_runtime.dispatch.arguments import choice, flag
 from tensor_runtime.dispatch.call import execute_parts, execute_with_params
 from tensor_runtime.dispatch.out import Out
@@ -59,6 +60,7 @@ def svd(
     driver: str = _AUTO,
     gauge: str | Tensor = RAW,
     check: bool = True,
+    overwrite: bool = False,
     out: SVDResult | None = None,
 ) -> SVDResult: ...
 @overload
@@ -80,6 +82,7 @@ def svd(
     driver: str = _AUTO,
     gauge: str | Tensor = RAW,
     check: Check = True,
+    overwrite: bool = False,
     out: SVDResult | MaskedSVDResult | None = None,
 ) -> SVDResult | MaskedSVDResult:
     """Singular value decomposition, A = u diag(s) vh, thin unless ``full``.
@@ -96,6 +99,8 @@ def svd(
             makes each inner product with its column real and not negative, which follows a slow change.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
             "mask" raises for no matrix of a batch, and gives a ``status`` of each, I32 [B...], beside the results.
+        overwrite: give up the operand, an owned tensor or a mutable view: its elements are unspecified afterwards,
+            and its memory may be a result's, so that a large matrix needs none beside it.
         out: where the results are written, an ``SVDResult`` of tensors; see ``tensor_linalg.targets``.
 
     Returns:
@@ -121,7 +126,9 @@ def svd(
     >>> u.shape, s.to_numpy().round(12).tolist(), vh.shape
     ((3, 2), [4.0, 3.0], (2, 2))
     """
-    if full is False and driver is _AUTO and gauge is RAW and check is True and out is None:  # 0.3 µs less
+    if (
+        full is False and driver is _AUTO and gauge is RAW and check is True and out is None and not overwrite
+    ):  # 0.3 µs less
         return SVDResult(*execute_parts(SVD, a, _AS_USUAL))
     if isinstance(check, str) and check == "mask":
         return delivered("svd", _masked(a, full, driver, gauge), out, a)
@@ -132,7 +139,9 @@ def svd(
     if flag("svd", "full", full):
         rows, columns, _ = matrices("svd", a)
         beyond = rows != columns
-    if not beyond:
+    if flag("svd", "overwrite", overwrite) and driver == _AUTO and not beyond:
+        u, s, vh = execute_parts(SVD_OVERWRITING, given_up("svd", a)[0], checked)
+    elif not beyond:
         u, s, vh = execute_parts(SVD, a, (checked, driver))
     elif driver == "auto":
         u, s, vh = execute_parts(SVD_FULL, a, checked)

@@ -8,10 +8,11 @@ from typing import Any, Literal, overload
 from tensor_core.errors import ArgumentError
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.solving.condition import one_norm, warn_if_ill_conditioned
+from tensor_linalg.specs.overwriting import INV_OVERWRITING
 from tensor_linalg.specs.shapes import square_axes
 from tensor_linalg.specs.solving import INV
 from tensor_linalg.specs.status import INV_STATUS
-from tensor_linalg.targets import placed
+from tensor_linalg.targets import given_up, placed
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_unary, execute_with_params
 from tensor_runtime.dispatch.out import Out
@@ -19,11 +20,13 @@ from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 
 @overload
-def inv(a: Tensor, /, *, check: bool = True, condition: bool = False, out: Out = None) -> Tensor: ...
+def inv(
+    a: Tensor, /, *, check: bool = True, condition: bool = False, overwrite: bool = False, out: Out = None
+) -> Tensor: ...
 @overload
 def inv(a: Tensor, /, *, check: Literal["mask"], out: MaskedResult[Tensor] | None = None) -> MaskedResult[Tensor]: ...
 def inv(
-    a: Tensor, /, *, check: Check = True, condition: bool = False, out: Any = None
+    a: Tensor, /, *, check: Check = True, condition: bool = False, overwrite: bool = False, out: Any = None
 ) -> Tensor | MaskedResult[Tensor]:
     """Inverses of square matrices, by LU decomposition with partial pivoting.
 
@@ -35,6 +38,8 @@ def inv(
             each, I32 [B...], beside the results: 0 fine, 1 not finite, 2 exactly singular; NaN where it is not 0.
         condition: warn where the condition number of a matrix, in the 1-norm, is so large that the result may have no
             correct digit; this reads one word back from the device.
+        overwrite: give up the operand, an owned tensor or a mutable view: its elements are unspecified afterwards,
+            and its memory may be a result's, so that a large matrix needs none beside it.
         out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
@@ -61,7 +66,7 @@ def inv(
     >>> inv(tr.tensor([[1.0, 1.0], [1.0, 2.0]])).to_numpy().tolist()
     [[2.0, -1.0], [-1.0, 1.0]]
     """
-    if check is True and condition is False:
+    if check is True and condition is False and overwrite is False:
         return execute_with_params(INV, a, True, out)
     condition = flag("inv", "condition", condition)
     if asks_for_mask(check):
@@ -73,7 +78,10 @@ def inv(
         square_axes("inv", unwrap("inv", a)[0].shape)
         status = partial(execute_unary, INV_STATUS)
         return masked_result("inv", lambda each: inv(each, check=False), a, status=status, out=out)
-    x = execute_with_params(INV, a, flag("inv", "check", check))
+    checked = flag("inv", "check", check)
+    if flag("inv", "overwrite", overwrite) and not condition:
+        return execute_with_params(INV_OVERWRITING, given_up("inv", a)[0], checked, out)
+    x = execute_with_params(INV, a, checked)
     if condition and x.size:
         warn_if_ill_conditioned("inv", one_norm(a), one_norm(x), 3)
     return placed(x, out, a)

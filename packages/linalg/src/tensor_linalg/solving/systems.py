@@ -11,9 +11,10 @@ from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_res
 from tensor_linalg.operands import promoted
 from tensor_linalg.solving.condition import one_norm
 from tensor_linalg.solving.factored import warn_of_factors
+from tensor_linalg.specs.overwriting import SOLVE_OVERWRITING
 from tensor_linalg.specs.solving import SOLVE, solve_shape
 from tensor_linalg.specs.status import SOLVE_STATUS
-from tensor_linalg.targets import placed
+from tensor_linalg.targets import given_up, placed
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_binary, execute_pair
 from tensor_runtime.dispatch.out import Out
@@ -21,13 +22,15 @@ from tensor_runtime.tensors.tensor import Tensor
 
 
 @overload
-def solve(a: Tensor, b: Tensor, /, *, check: bool = True, condition: bool = False, out: Out = None) -> Tensor: ...
+def solve(
+    a: Tensor, b: Tensor, /, *, check: bool = True, condition: bool = False, overwrite: bool = False, out: Out = None
+) -> Tensor: ...
 @overload
 def solve(
     a: Tensor, b: Tensor, /, *, check: Literal["mask"], out: MaskedResult[Tensor] | None = None
 ) -> MaskedResult[Tensor]: ...
 def solve(
-    a: Tensor, b: Tensor, /, *, check: Check = True, condition: bool = False, out: Any = None
+    a: Tensor, b: Tensor, /, *, check: Check = True, condition: bool = False, overwrite: bool = False, out: Any = None
 ) -> Tensor | MaskedResult[Tensor]:
     """The x with A x = b, by LU decomposition with partial pivoting.
 
@@ -43,6 +46,8 @@ def solve(
             each, I32 [B...], beside the results: 0 fine, 1 not finite, 2 exactly singular; NaN where it is not 0.
         condition: warn where the condition number of a matrix, in the 1-norm, is so large that the result may have no
             correct digit; it is estimated with six vectors and a decomposition, which takes about as long again.
+        overwrite: give up both operands, owned tensors or mutable views: their elements are unspecified afterwards, and
+            the memory of ``b`` may be the result's, so that a large system needs none beside it.
         out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
@@ -70,7 +75,7 @@ def solve(
     >>> solve(tr.tensor([[2.0, 0.0], [0.0, 4.0]]), tr.tensor([2.0, 2.0])).to_numpy().tolist()
     [1.0, 0.5]
     """
-    if check is True and condition is False:
+    if check is True and condition is False and overwrite is False:
         return execute_pair(SOLVE, a, b, True, out)
     condition = flag("solve", "condition", condition)
     if asks_for_mask(check):
@@ -83,7 +88,11 @@ def solve(
         solve_shape("solve", a.shape, b.shape, False)
         status = partial(execute_binary, SOLVE_STATUS)
         return masked_result("solve", lambda *each: solve(*each, check=False), a, b, status=status, out=out)
-    x = execute_pair(SOLVE, a, b, flag("solve", "check", check))
+    checked = flag("solve", "check", check)
+    if flag("solve", "overwrite", overwrite) and not condition:
+        matrices, sides = given_up("solve", a, b)
+        return execute_pair(SOLVE_OVERWRITING, matrices, sides, checked, out)
+    x = execute_pair(SOLVE, a, b, checked)
     if condition and 0 not in a.shape:
         warn_of_factors("solve", lu_factor(a, check=False), one_norm(a))
     return placed(x, out, a, b)

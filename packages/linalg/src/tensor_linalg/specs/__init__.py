@@ -22,32 +22,46 @@ from tensor_linalg.specs.decompositions import (
     SVDVALS,
 )
 from tensor_linalg.specs.functions import DET, SLOGDET
+from tensor_linalg.specs.overwriting import (
+    CHOLESKY_OVERWRITING,
+    EIGH_OVERWRITING,
+    INV_OVERWRITING,
+    QR_OVERWRITING,
+    SOLVE_OVERWRITING,
+    SVD_OVERWRITING,
+)
 from tensor_linalg.specs.solving import INV, SOLVE, SOLVE_BANDED
 from tensor_linalg.specs.status import CHOLESKY_STATUS, INV_STATUS, SOLVE_STATUS
 
 __all__ = [
     "CHOLESKY",
+    "CHOLESKY_OVERWRITING",
     "CHOLESKY_STATUS",
     "DET",
     "EIG",
     "EIGH",
+    "EIGH_OVERWRITING",
     "EIGVALS",
     "EIGVALSH",
     "HESSENBERG",
     "INV",
+    "INV_OVERWRITING",
     "INV_STATUS",
     "LDL",
     "LU_COMPLETE",
     "LU_FACTOR",
     "QR",
+    "QR_OVERWRITING",
     "QR_COMPLETE",
     "QR_PIVOTED",
     "SCHUR",
     "SLOGDET",
     "SOLVE",
+    "SOLVE_OVERWRITING",
     "SOLVE_BANDED",
     "SOLVE_STATUS",
     "SVD",
+    "SVD_OVERWRITING",
     "SVDVALS",
     "SVD_FULL",
 ]

@@ -29,8 +29,8 @@ class KernelFacts(NamedTuple):
         elementwise: an element of the one result depends on the operands' elements at its own index, after
             broadcasting, and on nothing else. Such a kernel can be traced, and be a step of a fused program.
         effect: "pure": the result is all that a call gives. "writes": a call changes the elements of its first
-            operand, so it may be neither dropped nor repeated nor moved. "answers": a call gives a
-            ``protocols.Counted``, whose count the runtime needs at once, so it cannot be put off.
+            operand, or of those given up to it, so it may be neither dropped nor repeated nor moved. "answers": a call
+            gives a ``protocols.Counted``, whose count the runtime needs at once, so it cannot be put off.
         view: the result shares the elements of the operand.
         refuses: which values a call of these forms may refuse, in words; None where it takes all. A kernel without
             such a rule takes every value.

@@ -160,8 +160,7 @@ def written_each(outs: Sequence[Tensor | None], results: Sequence[Tensor], /, *o
         target = None if out is None else as_target(out)
         if target is not None:
             check_apart(target, *operands)
-            for other in targets:
-                _check_distinct(target, other)
+            check_distinct(target, *(other for other in targets if other is not None))
             _ = _WRITING["out", target._form, result._form]  # its checks
         targets.append(target)
     for target, result in zip(targets, results, strict=True):
@@ -170,17 +169,20 @@ def written_each(outs: Sequence[Tensor | None], results: Sequence[Tensor], /, *o
     return tuple(result if out is None else out for out, result in zip(outs, results, strict=True))
 
 
-def _check_distinct(target: Tensor, other: Tensor | None) -> None:
-    if other is None:
-        return
-    check_apart(target, other)
-    _, locate = _OVERLAP[target._form, other._form]
-    if (
-        target._form is other._form
-        and target.size
-        and _located(locate, target._array) == _located(locate, other._array)
-    ):
-        raise OverlappingViewError("out: two outputs are the same elements; give each memory of its own")
+def check_distinct(target: Tensor, /, *others: Tensor) -> None:
+    """Refuse an output that shares an element with another one.
+
+    Raises:
+        OverlappingViewError: it does.
+
+    >>> check_distinct(zeros((3,)), zeros((3,)))
+    """
+    check_apart(target, *others)
+    for other in others:
+        _, locate = _OVERLAP[target._form, other._form]
+        same_form = target._form is other._form and target.size
+        if same_form and _located(locate, target._array) == _located(locate, other._array):
+            raise OverlappingViewError("out: two outputs are the same elements; give each memory of its own")
 
 
 def check_apart(target: Tensor, /, *operands: object) -> None:

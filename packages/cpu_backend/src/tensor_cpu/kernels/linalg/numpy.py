@@ -273,7 +273,15 @@ def singular(operation: str, a: Array, run: Callable[[Array], object], /) -> Lin
     >>> print(singular("inv", np.zeros((1, 1)), np.linalg.inv))
     inv: the matrix is exactly singular; the pseudo-inverse comes from svd
     """
-    batch, _matrix = first_failure(run, a)
+    return exactly_singular(operation, first_failure(run, a)[0])
+
+
+def exactly_singular(operation: str, batch: tuple[int, ...], /) -> SingularMatrixError:
+    """The error of ``solve`` or ``inv`` that names the matrix at a batch index.
+
+    >>> print(exactly_singular("solve", (3,)))
+    solve: the matrix at batch index (3,) is exactly singular; the least-squares solution comes from svd
+    """
     where = f"the matrix at batch index {batch}" if batch else "the matrix"
     instead = "the least-squares solution" if operation == "solve" else "the pseudo-inverse"
     return SingularMatrixError(

@@ -24,11 +24,12 @@ from tensor_linalg.solving import (
     tensorsolve,
     triangular_solve,
 )
-from tensor_linalg.testing.cases.matrices import identity, shifted
+from tensor_linalg.testing.cases.matrices import hermitian, identity, shifted
 from tensor_linalg.testing.cases.rows import DTYPES, SQUARE, Row, adjoint, applied, case, cases_of, product
 from tensor_runtime.errors import NonFiniteError, SingularMatrixError
+from tensor_runtime.ops.arithmetic import multiply
 from tensor_runtime.ops.diagonals import tril, triu
-from tensor_runtime.ops.views import permute_axes, reshape
+from tensor_runtime.ops.views import copy, expand_dims, permute_axes, reshape
 from tensor_runtime.tensors.tensor import Tensor
 from tensor_runtime.tensors.transfer import upload
 from tensor_runtime.testing.case import Case, refused
@@ -44,6 +45,7 @@ def cases() -> Iterator[Case]:
     yield from _structured()
     yield from _tensors()
     yield from _masked()
+    yield from _given_up()
     yield refused("linalg.inv", "singular", (HostTensor.zeros((2, 2, 2), F64),), inv, SingularMatrixError)
 
 
@@ -182,6 +184,32 @@ def _tensors() -> Iterator[Case]:
     cube = whole_numbers((2, 3, 4), F64)
     yield refused("linalg.tensorsolve", "unknowns missing", (cube, whole_numbers((2, 3), F64)), tensorsolve, ShapeError)
     yield refused("linalg.tensorinv", "unknowns missing", (cube,), tensorinv, ShapeError)
+
+
+def _given_up() -> Iterator[Case]:
+    """Operands that may be overwritten, here copies: results are those of operands that are kept."""
+
+    def of_copies(function: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *operands: function(*map(copy, operands), overwrite=True)
+
+    for dtype in (F32, F64, C64):
+        a = shifted(hermitian(whole_numbers((3, 3, 2), dtype)), 24)
+        rows: tuple[tuple[str, Callable[..., Any], Callable[..., Tensor], Host], ...] = (
+            ("cholesky", cholesky, lambda a, low: product(low, adjoint(low)), a),
+            ("inv", inv, product, identity((3, 3, 2), dtype)),
+            ("solve", solve, lambda a, b, x: product(a, x), a),
+            ("qr", qr, lambda a, q, r: product(q, r), a),
+            ("eigh", eigh, lambda a, w, v: product(multiply(v, expand_dims(w, 0)), adjoint(v)), a),
+            ("svd", svd, lambda a, u, s, vh: product(multiply(u, expand_dims(s, 0)), vh), a),
+        )
+        for name, function, parts, wanted in rows:
+            operands = (a, a) if name == "solve" else (a,)
+            label = f"given up {dtype}"
+            yield case(f"linalg.{name}", label, operands, of_copies(function), parts, partial(_same, wanted))
+
+
+def _same(x: Host) -> Host:
+    return x
 
 
 def _masked() -> Iterator[Case]:

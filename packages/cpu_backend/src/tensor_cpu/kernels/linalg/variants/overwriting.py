@@ -1,0 +1,161 @@
+"""Decompositions and solutions in the memory of operands that are given up, kernels ``NAME_overwriting``.
+
+LAPACK works in place. Operands are copied as ever where that would not pay or would be wrong: small matrices, which
+kernels in lanes are faster for, F32 and C32, which are computed in double precision, layouts other than compact, and
+systems of very large or very small numbers, whose elimination may have to begin anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+
+from tensor_core.dtypes import C64, F64
+from tensor_cpu import kernel_table
+from tensor_cpu.kernel_table import Binder
+from tensor_cpu.kernels.linalg import numpy as linalg
+from tensor_cpu.kernels.linalg.checks import place, require_finite
+from tensor_cpu.kernels.params import taking_fields
+from tensor_cpu.storage import Array
+from tensor_cpu.system.errstate import ignoring_fp_errors
+from tensor_cpu.system.extension import AVAILABLE
+from tensor_runtime.contracts.contract import bound_params
+from tensor_runtime.errors import LinalgError, NotPositiveDefiniteError
+from tensor_runtime.form import Form
+from tensor_runtime.protocols import Kernel, Result
+
+_LEAST: Final = 65
+"""Rows or columns of the smallest matrices that no kernel in lanes takes."""
+_ROWS_AT_ONCE: Final = 64
+_MODERATE: Final = (2.0**-200, 2.0**200)
+"""Sizes of elements from which no elimination reaches the limits of the range."""
+_PLACES: Final[Mapping[str, int | None]] = {"eigh": 1, "svd": None}
+"""Which result lies where the operand was, if it is not the first one."""
+
+
+def bind(name: str, operands: tuple[Form, ...], result: Result, check: bool) -> Kernel:
+    """The kernel ``name_overwriting`` for these forms.
+
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(F64, (1, 1), CPU)
+    >>> bind("cholesky", (form,), form, True)(np.array([[4.0]])).tolist()
+    [[2.0]]
+    """
+    key = (check, "auto") if name == "svd" else check
+    usual = kernel_table.bind(name, operands, result, bound_params(name, key))
+    if not (AVAILABLE and _fits(name, operands, result)):
+        return usual
+    results = result if isinstance(result, tuple) else (result,)
+    batch = operands[0].shape[2:]
+    count, cores = prod(batch), [one.shape[: one.rank - len(batch)][::-1] for one in results]
+    in_place = _bound(name, operands, results, cores)
+
+    def kernel(*arrays: Array) -> Any:
+        for which, array in zip("ab", arrays, strict=False):
+            if not _is_moderate(array, name in ("inv", "solve") and which == "a"):
+                if check:
+                    require_finite(name, which, array, min(2, array.ndim))
+                return usual(*arrays)
+        if not all(array.flags.writeable and array.flags.c_contiguous for array in arrays):
+            return usual(*arrays)
+        stacks = [array.reshape(count, *array.shape[array.ndim - min(2, array.ndim) :]) for array in arrays]
+        found = []
+        for number in range(count):
+            parts = in_place(*[stack[number] for stack in stacks])
+            if parts is None:
+                index = np.unravel_index(number, batch[::-1]) if batch else ()
+                raise _refused(name, tuple(int(i) for i in reversed(index)))
+            found.append(parts if isinstance(parts, tuple) else (parts,))
+        whole = []
+        for position, form in enumerate(results):
+            if position == _PLACES.get(name, 0):
+                whole.append(arrays[-1])
+            else:
+                each = [parts[position] for parts in found]
+                whole.append((each[0] if count == 1 else np.stack(each)).reshape(form.shape[::-1]))
+        return tuple(whole) if isinstance(result, tuple) else whole[0]
+
+    return ignoring_fp_errors(kernel)
+
+
+def _fits(name: str, operands: tuple[Form, ...], result: Result) -> bool:
+    a, last = operands[0], operands[-1]
+    rows, columns = a.shape[:2]
+    if a.dtype not in (F64, C64) or any(form.dtype is not a.dtype or not form.is_compact for form in operands):
+        return False
+    if min(rows, columns) < _LEAST or not last.size or (name == "qr" and rows < columns):
+        return False
+    if rows * max(rows, columns) * 8 >= 2**31:  # with every workspace, what integers of 32 bits count
+        return False
+    return name != "solve" or (
+        last.shape[2:] == a.shape[2:] and isinstance(result, Form) and last.shape == result.shape
+    )
+
+
+def _bound(
+    name: str, operands: tuple[Form, ...], results: tuple[Form, ...], cores: list[tuple[int, ...]]
+) -> Callable[..., Any]:
+    from tensor_cpu.system.blas import open_blas
+    from tensor_cpu.system.extension import LIBRARY
+
+    open_blas()
+    a, last = operands[0], operands[-1]
+    rows, columns = a.shape[:2]
+    right = 0 if name != "solve" else prod(last.shape[1:2])
+    return LIBRARY.bind_lapack(
+        name,
+        a.dtype.name,
+        rows=rows,
+        columns=columns,
+        right=right,
+        batch=(),
+        a_strides=(rows, 1),
+        b_strides=(rows, 1) if right else (0, 0),
+        results=tuple((core, form.dtype.name) for core, form in zip(cores, results, strict=True)),
+        check=False,
+        fallback=_nothing,
+        overwrite=True,
+    )
+
+
+def _nothing(*arrays: object) -> None:
+    return None
+
+
+def _is_moderate(array: Array, narrowly: bool) -> bool:
+    """Whether all elements are finite, and for eliminations of moderate size; a few rows at a time."""
+    rows = array.reshape(-1, array.shape[-1])
+    for start in range(0, len(rows), _ROWS_AT_ONCE):
+        part = rows[start : start + _ROWS_AT_ONCE]
+        if not np.isfinite(part).all():
+            return False
+        if narrowly:
+            sizes = np.abs(part)
+            if sizes.max() > _MODERATE[1] or sizes.min(where=sizes > 0, initial=1.0) < _MODERATE[0]:
+                return False
+    return True
+
+
+def _refused(name: str, batch: tuple[int, ...]) -> LinalgError:
+    if name in ("eigh", "svd"):
+        return linalg.not_converged(name, batch)
+    if name in ("inv", "solve"):
+        return linalg.exactly_singular(name, batch)
+    return NotPositiveDefiniteError(
+        f"{name}: the matrix{place(batch).removeprefix(' of the matrix')} is not positive definite; "
+        "accepted: Hermitian positive definite matrices, of which the lower triangle is read",
+        operation=name,
+        batch_index=batch,
+        element_index=None,
+    )
+
+
+BINDERS: Final[Mapping[str, Binder]] = {
+    name: taking_fields(partial(bind, name.removesuffix("_overwriting")))
+    for name in kernel_table.kernels_of("linalg.variants.overwriting")
+}

@@ -1,0 +1,157 @@
+"""``overwrite=``: operands that are given up, whose memory results may take; the same results, and less memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensor_linalg as tl
+import tensor_runtime as tr
+from tensor_core import OverlappingViewError, ReadOnlyError
+from tensor_cpu.system.extension import AVAILABLE
+from tensor_runtime.errors import NonFiniteError, NotPositiveDefiniteError, SingularMatrixError
+
+Array = np.ndarray[Any, np.dtype[Any]]
+DTYPES = ("float32", "float64", "complex64", "complex128")
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "cholesky": tl.cholesky,
+    "upper cholesky": lambda a, **o: tl.cholesky(a, upper=True, **o),
+    "eigh": tl.eigh,
+    "gauged eigh": lambda a, **o: tl.eigh(a, gauge="canonical", **o),
+    "inv": tl.inv,
+    "qr": tl.qr,
+    "complete qr": lambda a, **o: tl.qr(a, mode="complete", **o),
+    "svd": tl.svd,
+    "full svd": lambda a, **o: tl.svd(a, full=True, **o),
+    "svd by gesvd": lambda a, **o: tl.svd(a, driver="gesvd", **o),
+}
+TAKEN = {"cholesky": 0, "eigh": 1, "inv": 0, "qr": 0}
+"""Which result takes the operand's memory, where a kernel can."""
+
+
+def positive(dtype: str, size: int, *batch: int) -> Array:
+    rng = np.random.default_rng(size)
+    x = rng.standard_normal((size, size, *batch)) + (
+        1j * rng.standard_normal((size, size, *batch)) if dtype[0] == "c" else 0
+    )
+    a = np.einsum("ij...,kj...->ik...", x, x.conj()) / size + np.eye(size).reshape(size, size, *[1] * len(batch))
+    return np.asfortranarray(a.astype(dtype))
+
+
+def parts(result: Any) -> list[tr.Tensor]:
+    return list(result) if isinstance(result, tuple) else [result]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("size", "batch"), [(3, ()), (0, ()), (3, (5,)), (70, ()), (66, (2,))])
+def test_results_are_those_of_operands_that_are_kept(name: str, dtype: str, size: int, batch: tuple[int, ...]) -> None:
+    a = positive(dtype, size, *batch)
+    expected = [one.to_numpy() for one in parts(FUNCTIONS[name](tr.asarray(a.copy(order="F"))))]
+    found = FUNCTIONS[name](tr.asarray(a.copy(order="F")), overwrite=True)
+    for one, wanted in zip(parts(found), expected, strict=True):
+        assert one.to_numpy().tobytes() == wanted.tobytes()
+        assert one._form is tr.asarray(np.asfortranarray(wanted))._form
+
+
+@pytest.mark.skipif(not AVAILABLE, reason="NumPy's kernels copy their operands")
+@pytest.mark.parametrize("name", TAKEN)
+@pytest.mark.parametrize("batch", [(), (2,)])
+def test_a_large_result_takes_the_memory_of_its_operand(name: str, batch: tuple[int, ...]) -> None:
+    a = tr.copy(tr.asarray(positive("float64", 70, *batch)))
+    memory = a.to_numpy()
+    result = parts(FUNCTIONS[name](a, overwrite=True))[TAKEN[name]].to_numpy()
+    assert np.shares_memory(result, memory)
+    assert result.ctypes.data == memory.ctypes.data
+
+
+@pytest.mark.skipif(not AVAILABLE, reason="NumPy's kernels copy their operands")
+def test_the_operand_of_singular_values_is_scratch_and_that_of_a_system_takes_its_solution() -> None:
+    given = positive("float64", 70)
+    a = tr.copy(tr.asarray(given))
+    u, s, vh = (one.to_numpy() for one in tl.svd(a, overwrite=True))
+    assert (a.to_numpy() != given).any()
+    assert np.allclose(u * s @ vh, given)
+    a, b = tr.copy(tr.asarray(given)), tr.ones((70, 3))
+    kept = b.to_numpy()
+    x = tl.solve(a, b, overwrite=True).to_numpy()
+    assert x.ctypes.data == kept.ctypes.data
+    assert np.allclose(given @ x, 1.0)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_systems_have_the_solutions_of_operands_that_are_kept(dtype: str) -> None:
+    for size, batch in ((3, ()), (70, ()), (66, (2,))):
+        a, b = positive(dtype, size, *batch), positive(dtype, size, *batch)[:, :2].copy(order="F")
+        for sides in (b, b[:, 0].copy()) if not batch else (b,):
+            expected = tl.solve(tr.asarray(a), tr.asarray(sides)).to_numpy()
+            found = tl.solve(tr.asarray(a.copy(order="F")), tr.asarray(sides.copy(order="F")), overwrite=True)
+            assert found.to_numpy().tobytes() == expected.tobytes()
+
+
+def test_columns_of_tall_matrices_take_their_place() -> None:
+    a = np.asfortranarray(np.random.default_rng(0).standard_normal((90, 70)))
+    expected = [one.to_numpy() for one in tl.qr(tr.asarray(a))]
+    for given in (a, a.T):
+        owned = tr.copy(tr.asarray(given))
+        q, r = tl.qr(owned, overwrite=True)
+        assert np.allclose(q.to_numpy() @ r.to_numpy(), given)
+    found = tl.qr(tr.copy(tr.asarray(a)), overwrite=True)
+    assert [one.to_numpy().tolist() for one in found] == [one.tolist() for one in expected]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_view_that_others_hold_is_refused_and_a_mutable_one_is_taken(name: str) -> None:
+    whole = tr.copy(tr.asarray(positive("float64", 70, 2)))
+    view = whole[..., 1]
+    before = whole.to_numpy().copy()
+    if not name.startswith(("upper", "complete", "full", "svd by")):
+        with pytest.raises(ReadOnlyError, match="overwrite=True gives up a view"):
+            FUNCTIONS[name](view, overwrite=True)
+    assert (whole.to_numpy() == before).all()
+    expected = [one.to_numpy().tolist() for one in parts(FUNCTIONS[name](tr.copy(view)))]
+    found = FUNCTIONS[name](tr.mutable_view(whole)[..., 1].mutable_view(), overwrite=True)
+    assert [one.to_numpy().tolist() for one in parts(found)] == expected
+    assert (whole.to_numpy()[..., 0] == before[..., 0]).all()
+
+
+def test_two_operands_that_share_elements_are_refused() -> None:
+    a = tr.copy(tr.asarray(positive("float64", 3)))
+    with pytest.raises(OverlappingViewError):
+        tl.solve(a, a, overwrite=True)
+
+
+def test_what_has_no_result_is_told_with_its_place() -> None:
+    a = positive("float64", 70, 3)
+    a[..., 1] *= -1.0
+    with pytest.raises(NotPositiveDefiniteError, match=r"batch index \(1,\)"):
+        tl.cholesky(tr.asarray(a.copy(order="F")), overwrite=True)
+    a[..., 2] = 0.0
+    for call in (tl.inv, lambda x, **o: tl.solve(x, tr.ones((70, 1, 3)), **o)):
+        with pytest.raises(SingularMatrixError, match=r"batch index \(2,\)"):
+            call(tr.asarray(a.copy(order="F")), overwrite=True)
+    a[3, 4, 1] = np.nan
+    for name in ("cholesky", "eigh", "inv", "qr", "svd"):
+        given = tr.asarray(a.copy(order="F"))
+        with pytest.raises(NonFiniteError, match=r"element \(3, 4\) of the matrix at batch index \(1,\)"):
+            FUNCTIONS[name](given, overwrite=True)
+        assert np.array_equal(given.to_numpy(), a, equal_nan=True)
+
+
+def test_numbers_near_the_limits_have_the_results_that_they_have_elsewhere() -> None:
+    for scale in (1e-300, 1e300):
+        a = positive("float64", 70) * scale
+        expected = tl.inv(tr.asarray(a)).to_numpy()
+        assert tl.inv(tr.asarray(a.copy(order="F")), overwrite=True).to_numpy().tobytes() == expected.tobytes()
+
+
+def test_overwriting_is_a_flag_and_goes_with_outputs() -> None:
+    with pytest.raises(tr.TensorError, match="overwrite is 'a'"):
+        tl.inv(tr.eye(3), overwrite="a")  # type: ignore[call-overload]
+    out = tr.zeros((70, 70))
+    given = positive("float64", 70)
+    assert tl.inv(tr.asarray(given.copy(order="F")), overwrite=True, out=out) is out
+    assert np.allclose(out.to_numpy() @ given, np.eye(70))
