@@ -198,3 +198,20 @@ def test_the_singular_matrix_and_the_element_are_named_in_the_callers_own_batch(
     b[1, 30, 1] = np.nan
     with pytest.raises(tl.NonFiniteError, match=r"\(1, 30\).*|.*batch index \(1,\)"):
         tl.solve(tr.asarray(good), tr.asarray(b))
+
+
+@pytest.mark.parametrize("dtype", ["F32", "F64", "C32", "C64"])
+def test_the_logarithm_of_a_determinant_is_that_of_the_determinant_however_large(dtype: str) -> None:
+    rng = np.random.default_rng(3)
+    given = rng.standard_normal((3, 3, 19)) + (1j * rng.standard_normal((3, 3, 19)) if dtype[0] == "C" else 0)
+    given[:, 1, 4] = 0
+    given[:, :, 5] *= 1e30  # the determinant leaves the range of F32
+    a = tr.cast(tr.asarray(np.asfortranarray(given)), dtype)
+    sign, logarithm = (part.to_numpy() for part in tl.slogdet(a))
+    expected = np.linalg.slogdet(np.moveaxis(a.to_numpy().astype(complex), 2, 0))
+    regular = np.arange(19) != 4
+    tolerance = 1e-5 if "32" in dtype else 1e-12
+    np.testing.assert_allclose(sign[regular], expected[0][regular], rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(logarithm[regular], expected[1][regular], rtol=tolerance, atol=tolerance)
+    assert sign[4] == 0
+    assert logarithm[4] == -np.inf
