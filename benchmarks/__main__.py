@@ -15,6 +15,8 @@ from benchmarks.rows import BEFORE, CONTENDERS, Target
 
 NO_SLOWER: Final = 1.05
 """The most that a row may take of its time before."""
+SECONDS: Final = 10.0
+"""Of a row at one number of threads, where its table says nothing else."""
 IN_PROCESSES: Final = {
     "calls": "the fixed cost of calls with tiny operands, beside NumPy",
     "permute": "permuted copies, beside NumPy, PyTorch and JAX",
@@ -62,8 +64,8 @@ def _parser() -> argparse.ArgumentParser:
     for name, text in IN_PROCESSES.items():
         command = commands.add_parser(name, help=text)
         command.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-        command.add_argument("--seconds", type=float, default=10.0, help="budget per row and number of threads")
-        command.add_argument("--only", default="", help="rows whose name contains this")
+        command.add_argument("--seconds", type=float, help="budget per row and number of threads; 10, of linalg 1")
+        command.add_argument("--only", default="", help="rows whose name contains each of these words")
         command.add_argument("--folder", type=Path, default=None, help="default: the environment's IRONSTRIDE_NETWORKS")
         command.add_argument(
             "--contenders",
@@ -129,7 +131,9 @@ def _in_processes(options: argparse.Namespace) -> dict[str, Any]:
 
     table = import_module(f"benchmarks.{options.name}")
     folder = options.folder or os.environ.get("IRONSTRIDE_NETWORKS")
-    chosen = [row for row in table.rows(Path(folder) if folder else None) if options.only in row.name]
+    words = options.only.split()
+    chosen = [row for row in table.rows(Path(folder) if folder else None) if all(word in row.name for word in words)]
+    seconds = options.seconds or getattr(table, "SECONDS", SECONDS)
     reference = getattr(table, "REFERENCE", "numpy")
     contenders = [*(options.contenders or table.CONTENDERS)]
     interpreters = {}
@@ -139,7 +143,7 @@ def _in_processes(options: argparse.Namespace) -> dict[str, Any]:
         kept = Target(BEFORE, dict.fromkeys(options.threads, NO_SLOWER))
         chosen = [row._replace(targets=(*row.targets, kept)) for row in chosen]
     outcomes = []
-    for outcome in measuring.measure(chosen, contenders, options.threads, options.seconds, reference, interpreters):
+    for outcome in measuring.measure(chosen, contenders, options.threads, seconds, reference, interpreters):
         print(report.progress(outcome), file=sys.stderr, flush=True)
         outcomes.append(outcome)
     groups = getattr(table, "GROUPS", ())

@@ -7,7 +7,7 @@ from math import prod
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.rows import BEST, F64_BYTES, GroupTarget, Limit, Operand, Row, Target
+from benchmarks.rows import BEST, ELEMENT_BYTES, GroupTarget, Limit, Operand, Row, Target
 
 CONTENDERS: Final = ("ours", "numpy", "numpy out=", "numexpr", "torch", "jax")
 FUSED, SINGLE, SUMS, SEMIRING = "fused expressions", "single operations", "sums", "max-plus product"
@@ -47,7 +47,7 @@ def _expression(
     name: str, group: str, expression: str, shapes: list[tuple[int, ...]], bounds: dict[int, float], **arguments: Any
 ) -> Row:
     operands = tuple(Operand(shape) for shape in shapes)
-    result = max(prod(shape) for shape in shapes) * F64_BYTES
+    result = max(prod(shape) for shape in shapes) * ELEMENT_BYTES["F64"]
     limit = Limit(moved=sum(operand.bytes for operand in operands) + result)
     given = {"expression": expression, **arguments}
     return Row(name, group, "elementwise", operands, given, (Target(BEST, bounds),), limit, tolerance=1e-14)

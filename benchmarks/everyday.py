@@ -18,7 +18,7 @@ BOUND: Final = 1.1
 TARGET: Final = Target(BEST, {1: BOUND, 2: BOUND})
 ELEMENTS, REDUCTIONS, SCANS, ORDER, OTHERS = "elements", "reductions", "scans", "order and indexing", "others"
 SIZES: Final = {"1e3": 1_000, "1e4": 10_000, "1e5": 100_000, "1e6": 1_000_000, "1e7": 10_000_000}
-KINDS: Final = {"F64": "uniform", "F32": "single", "C64": "complex", "I64": "integers"}
+KINDS: Final = {"F64": "uniform", "F32": "uniform", "C64": "signed", "I64": "integers"}
 
 _ARITHMETIC: Final = {"add": "x + y", "multiply": "x * y", "divide": "x / y"}
 _FUNCTIONS: Final = ("exp", "log", "sin", "tanh", "sqrt")
@@ -98,12 +98,12 @@ def _functions() -> Iterator[Row]:
 
 
 def _conversions() -> Iterator[Row]:
-    for source, kind in (("F64", "hundreds"), ("F32", "single hundreds")):
+    for source in ("F64", "F32"):
         for target, names in (("I32", "int32"), ("I64", "int64")):
             for size in ("1e3", "1e5", "1e6"):
                 given = {"": f"cast(x, {target})", "numpy": f"x.astype({names})", "torch": f"x.to({names})"}
                 given["jax"] = f"x.astype({names})"
-                operands = (Operand((SIZES[size],), kind),)
+                operands = (Operand((SIZES[size],), "hundreds", source),)
                 yield _row(f"cast {source} to {target} {size}", ELEMENTS, "", operands, False, given)
     for size in ("1e3", "1e6"):
         given = {"": "real(x) + imag(x)", "torch": "x.real + x.imag"}
@@ -164,14 +164,16 @@ def _order() -> Iterator[Row]:
             yield _along(name, (1000, 1000), axis)
     many, wide = Operand((1_000_000,)), Operand((1000, 1000))
     taken = {"torch": "x[y]"}
-    yield _row("take 1e6 of 1e6", ORDER, "take(x, y, axis=0)", (many, Operand((10**6,), "below 1000000")), False, taken)
-    pairs = (wide, Operand((1000,), "below 1000"))
+    yield _row(
+        "take 1e6 of 1e6", ORDER, "take(x, y, axis=0)", (many, Operand((10**6,), "below 1000000", "I64")), False, taken
+    )
+    pairs = (wide, Operand((1000,), "below 1000", "I64"))
     for axis in (0, 1):
         given = {"torch": f"index_select(x, {axis}, y)"}
         yield _row(
             f"take 1000 of 1000×1000, axis {1 - axis}", ORDER, "take(x, y, axis=axis)", pairs, False, given, axis
         )
-        both = (wide, Operand((1000, 1000), "below 1000"))
+        both = (wide, Operand((1000, 1000), "below 1000", "I64"))
         along = {"torch": "take_along_dim(x, y, dim=axis)"}
         name = f"take_along_axis 1000×1000, axis {1 - axis}"
         yield _row(name, ORDER, "take_along_axis(x, y, axis=axis)", both, False, along, axis)
@@ -189,7 +191,7 @@ def _others() -> Iterator[Row]:
 
 
 def _same(operands: int, count: int, dtype: str = "F64") -> tuple[Operand, ...]:
-    return (Operand((count,), KINDS[dtype]),) * operands
+    return (Operand((count,), KINDS[dtype], dtype),) * operands
 
 
 def _of(shape: tuple[int, ...]) -> str:
@@ -213,7 +215,7 @@ def _along(name: str, shape: tuple[int, ...], axis: int | None, dtype: str = "F6
     where = "all axes" if axis is None else f"axis {len(shape) - 1 - axis}"
     words = f"{name} {dtype} {_of(shape)}, {where}"
     kept = 1.0 if group in (SCANS, ORDER) or name in ("softmax", "log_softmax", "layer norm") else 0.0
-    return _row(words, group, ours, (Operand(shape, KINDS[dtype]),), False, called, axis, kept)
+    return _row(words, group, ours, (Operand(shape, KINDS[dtype], dtype),), False, called, axis, kept)
 
 
 def _row(
@@ -234,7 +236,6 @@ def _row(
     if "outer" in name:
         largest = prod(max(extents) for extents in zip(*[operand.shape for operand in operands], strict=True)) * 8
     moved = sum(operand.bytes for operand in operands) + int(written * largest)
-    kinds = {operand.kind for operand in operands}
-    single, exact = any("single" in kind for kind in kinds), any(word in name for word in ("arg", "cast"))
+    single, exact = any(operand.dtype == "F32" for operand in operands), any(word in name for word in ("arg", "cast"))
     tolerance = 0.0 if exact else 2e-5 if single else 1e-11
     return Row(name, group, "everyday", operands, given, (TARGET,), Limit(moved=moved), tolerance)

@@ -54,6 +54,8 @@ class Outcome(NamedTuple):
     samples: dict[str, list[float]]
     missing: dict[str, str]
     compile_seconds: dict[str, float]
+    errors: Mapping[str, Mapping[str, float]] = MappingProxyType({})
+    """Of ours and of the reference, in rounding units, by their names (``benchmarks.accuracy``)."""
 
     def best(self) -> str | None:
         """The peer with the lowest median, among those that make a fresh result."""
@@ -176,10 +178,21 @@ def measure(
         try:
             peak = _peak(crew) if any(row.limit and row.limit.flops for row in rows) else 0.0
             for row in rows:
-                asked = row if count == threads[0] else row._replace(check_also="")
-                yield _measure_row(asked, crew, contenders, seconds, reference, seed, peak)
+                first = count == threads[0]
+                asked = row if first else row._replace(check_also="")
+                found = _errors(row, crew, (OURS, reference), seed) if first else {}
+                yield _measure_row(asked, crew, contenders, seconds, reference, seed, peak)._replace(errors=found)
         finally:
             crew.close()
+
+
+def _errors(row: Row, crew: Crew, names: Sequence[str], seed: int) -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = {}
+    for name in names if row.graded is not None else ():
+        for kind in ("", row.graded) if row.graded else ("",):
+            crew[name].ask("load", row=row.as_request(), seed=seed, kind=kind)
+            found.setdefault(name, {}).update(crew[name].ask("errors", graded=bool(kind)).get("errors", {}))
+    return found
 
 
 def _peak(crew: Crew) -> float:

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 import tensor_runtime as tr
+from benchmarks.everyday_calls import watches
 from benchmarks.machine import has_torch
 from benchmarks.measuring import Outcome
 from benchmarks.rows import OURS, Row, Target
@@ -78,6 +79,9 @@ def calls() -> Iterator[Call]:
     thousand = {"a": random.random(1000), "b": random.random(1000)}
     yield row("add 1000", "f(a, b)", tr.add, np.add, "add", thousand)
     yield _alternating_row(torch)
+    for everyday, ours, theirs in watches():
+        contenders = {OURS: ours} | ({everyday.peer: theirs} if theirs else {})
+        yield Call(f"`{everyday.ours}`, beside `{everyday.peers}`", contenders, {everyday.peer: everyday.bound})
 
 
 def miss_costs(repeats: int = 100) -> dict[str, float]:

@@ -81,6 +81,11 @@ def as_markdown(outcomes: Sequence[Outcome], groups: Sequence[GroupTarget] = ())
         "Limit: a warm copy of the bytes that are read and written, or the work at the rate of a large product; of a "
         "network the sum over its steps, each at the rates that its own sizes reach."
     ]
+    if any(outcome.errors for outcome in outcomes):
+        parts.append(
+            "Errors in rounding units, ours / the reference's: residual over the norms of what was multiplied, "
+            "orthogonality, and the relative error of small singular values or eigenvalues of graded matrices."
+        )
     for group in dict.fromkeys(outcome.row.group for outcome in outcomes):
         members = [outcome for outcome in outcomes if outcome.row.group == group]
         parts.append("\n".join(_table(group, members)))
@@ -94,7 +99,9 @@ def as_markdown(outcomes: Sequence[Outcome], groups: Sequence[GroupTarget] = ())
 def _table(group: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
     found = dict.fromkeys(name for outcome in outcomes for name in outcome.samples)
     names = [OURS, *(name for name in found if name not in (OURS, LIMIT)), *([LIMIT] if LIMIT in found else [])]
-    header = [group, "threads", *names, "ours/best", "best", *(["ours/limit"] if LIMIT in found else []), "verdict"]
+    errors = dict.fromkeys(name for outcome in outcomes for of_one in outcome.errors.values() for name in of_one)
+    header = [group, "threads", *names, "ours/best", "best", *(["ours/limit"] if LIMIT in found else []), *errors]
+    header.append("verdict")
     yield "| " + " | ".join(header) + " |"
     yield "|---|" + "---:|" * (len(header) - 2) + "---|"
     for outcome in sorted(outcomes, key=lambda one: [other.row for other in outcomes].index(one.row)):
@@ -102,7 +109,14 @@ def _table(group: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
         cells += [_time(outcome, name) for name in names]
         cells += [str(outcome.spread(BEST) or "–"), outcome.best() or "–"]
         cells += [str(outcome.spread(LIMIT) or "–")] if LIMIT in found else []
+        cells += [_beside(outcome, error) for error in errors]
         yield "| " + " | ".join([*cells, "; ".join(map(_said, judged(outcome)))]) + " |"
+
+
+def _beside(outcome: Outcome, error: str) -> str:
+    """An error of ours in rounding units, and that of the reference."""
+    found = [of_one[error] for of_one in outcome.errors.values() if error in of_one]
+    return " / ".join(f"{value:.2g}" for value in found) or "–"
 
 
 def _said(judgement: dict[str, Any]) -> str:
@@ -154,6 +168,7 @@ def as_json(outcomes: Sequence[Outcome], groups: Sequence[GroupTarget] = ()) -> 
             "seconds": outcome.samples,
             "missing": outcome.missing,
             "compile_seconds": outcome.compile_seconds,
+            "errors": outcome.errors,
         }
         for outcome in outcomes
     ]

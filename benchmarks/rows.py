@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from math import prod
 from typing import Any, Final, NamedTuple
 
-F64_BYTES: Final = 8
+ELEMENT_BYTES: Final = {"F32": 4, "F64": 8, "C32": 8, "C64": 16, "I64": 8}
 BEST: Final = "best"
 """As ``Target.against``: the contender with the lowest median, ours aside."""
 LIMIT: Final = "limit"
@@ -21,15 +21,12 @@ BEFORE: Final = "before"
 """Ours, in the environment of another checkout."""
 
 
-ITEM_BYTES: Final = {"single": 4, "single hundreds": 4, "complex": 16}
-"""Bytes of an element, by the kind of drawing; of other kinds they are those of F64."""
-
-
 class Operand(NamedTuple):
-    """An operand: its row-major shape, and how it is drawn (see ``benchmarks.drawing``), which says its dtype, too."""
+    """An operand: its row-major shape, how it is drawn (see ``benchmarks.drawing``), and its dtype as we name it."""
 
     shape: tuple[int, ...]
     kind: str = "uniform"
+    dtype: str = "F64"
 
     @property
     def bytes(self) -> int:
@@ -38,7 +35,7 @@ class Operand(NamedTuple):
         >>> Operand((2, 3)).bytes
         48
         """
-        return prod(self.shape) * ITEM_BYTES.get(self.kind, F64_BYTES)
+        return prod(self.shape) * ELEMENT_BYTES[self.dtype]
 
 
 class Target(NamedTuple):
@@ -90,6 +87,8 @@ class Row(NamedTuple):
     """Relative: of each element on positive data, of the largest element on signed data; 0 asks for equality."""
     check_also: str = ""
     """A kind of drawing on which the results are compared, too, before the timed one."""
+    graded: str | None = None
+    """A kind of drawing whose small values show how precise a decomposition is; "" for errors without such values."""
 
     def as_request(self) -> dict[str, Any]:
         """What an adapter needs of this row, in words of JSON."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from math import log2, prod
 from typing import Any, Final, NamedTuple
 
-from benchmarks.rows import F64_BYTES
+from benchmarks.rows import ELEMENT_BYTES
 
 LONGEST: Final = 2048
 SMALLEST_COPY: Final = 1 << 16
@@ -49,7 +49,7 @@ def work_of(terms: Sequence[Sequence[Hashable]], output: Collection[Hashable], e
     def size(labels: Iterable[Hashable]) -> int:
         return prod(extents[label] for label in labels)
 
-    moved = sum(map(size, (*terms, output))) * F64_BYTES
+    moved = sum(map(size, (*terms, output))) * ELEMENT_BYTES["F64"]
     first, second = ({*terms[0]}, {*terms[1]}) if len(terms) == 2 else ({*terms[0]}, set())
     kept, both = {*output}, first & second
     n, m = sorted((size(kept & first - both), size(kept & second - both)))

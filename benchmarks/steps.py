@@ -68,8 +68,7 @@ def measure(
 
 
 def _profile(row: Row, threads: int, seconds: float, limits: Limits) -> Profile:
-    operands = [(operand.shape, operand.kind) for operand in row.operands]
-    tensors = [tr.asarray(array.T) for array in draw(operands, 0)]
+    tensors = [tr.asarray(array.T) for array in draw(row.operands, 0)]
     path = [tuple(step) for step in row.arguments["path"]]
     plan = tensor_einsum.plan(row.arguments["subscripts_colmajor"], *tensors, optimize=path)
     forms = [tensor._form for tensor in tensors]

@@ -57,7 +57,7 @@ RESTORED: Final = "apqc,bqc->apb"
 class Ours:
     """What the programs are written in, on our tensors."""
 
-    array: Callable[[Any], Array] = staticmethod(tr.tensor)
+    array: Callable[..., Array] = staticmethod(tr.tensor)
     decompose: Callable[[Array], tuple[Array, Array, Array]] = staticmethod(tensor_linalg.svd)
 
     def __init__(self) -> None:

@@ -6,6 +6,7 @@ parent lets only one of them run at a time. Lines of JSON come in on stdin and g
 ``load``  draw the operands of a row and prepare it; with ``reference``, compare the result with that file, and answer
           the ``seconds`` of this first run
 ``save``  write the result to a file, as the reference of the others, and answer the ``seconds`` of this first run
+``errors`` of its result, by name; with ``graded``, of the small values of such matrices
 ``run``   run it ``times`` times after ``warm`` untimed runs, and answer ``seconds`` per run
 ``drop``  forget the row
 """
@@ -24,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.accuracy import errors, small_values
 from benchmarks.contenders.base import NotOfferedError, Operations, Prepared
 from benchmarks.drawing import draw, require_agreement
 from benchmarks.rows import CONTENDERS
@@ -36,6 +38,7 @@ class Server:
         found = CONTENDERS[contender]
         self._operations: Operations = getattr(import_module(found.module), found.table)
         self._prepared: Prepared | None = None
+        self._operation, self._arrays = "", list[Any]()
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Do what is asked; an error is an answer, too."""
@@ -51,13 +54,14 @@ class Server:
         self._prepared = None
         if row["operation"] not in self._operations:
             raise NotOfferedError
-        operands = [(tuple(shape), kind or drawn) for shape, drawn in row["operands"]]
+        operands = [(tuple(shape), kind or drawn, dtype) for shape, drawn, dtype in row["operands"]]
         prepare = self._operations[row["operation"]]
-        self._prepared = prepare(row["arguments"], draw(operands, seed))
+        self._operation, self._arrays = row["operation"], draw(operands, seed)
+        self._prepared = prepare(row["arguments"], self._arrays)
         gc.collect()
         seconds = 0.0
         if reference:
-            by_element = all(drawn == "uniform" for _, drawn in operands)
+            by_element = all(drawn == "uniform" for _, drawn, _ in operands)
             with np.load(reference) as expected:
                 seconds = self._compare(list(expected.values()), row["tolerance"], by_element)
         return {"compile_seconds": self._prepared.compile_seconds, "seconds": seconds}
@@ -80,6 +84,16 @@ class Server:
         np.savez(to, *found)
         return {"seconds": seconds}
 
+    def errors(self, graded: bool = False) -> dict[str, Any]:
+        """Errors of the result, beside extended precision."""
+        assert self._prepared is not None
+        if self._prepared.parts is None:
+            return {}
+        parts = self._prepared.parts(self._prepared.run())
+        if graded:
+            return {"errors": small_values(self._operation, self._arrays[0], parts)}
+        return {"errors": errors(self._operation, self._arrays, parts)}
+
     def run(self, times: int, warm: int = 0) -> dict[str, Any]:
         """Time it; every result is dropped before the next run."""
         assert self._prepared is not None
@@ -98,6 +112,7 @@ class Server:
     def drop(self) -> None:
         """Forget the row and its operands."""
         self._prepared = None
+        self._arrays.clear()
         gc.collect()
 
 

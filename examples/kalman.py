@@ -82,7 +82,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if count < 1 or steps < 1:
         parser.error("at least 1 filter and 1 step")
     f, q, h, r = model()
-    truth = tr.normal((6, count), seed=1)
+    truth: tr.Tensor = tr.normal((6, count), seed=1)
     state = State(tr.zeros((6, count)), tr.broadcast_to(tr.expand_dims(tr.eye(6), 2), (6, 6, count)))
     errors, said, spent = [], [], 0.0
     for number in range(steps):

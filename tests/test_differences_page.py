@@ -26,7 +26,7 @@ def test_complex_numbers_have_no_order_and_bool_no_sign() -> None:
     for refused in (tr.max, tr.min, tr.argmax, lambda x: tr.less(x, x)):
         with pytest.raises(TensorError):
             refused(numbers)
-    for refused in (tr.abs, tr.negative, tr.conj):
+    for refused in (tr.abs, tr.negative, tr.square, tr.conj):
         with pytest.raises(TensorError):
             refused(truths)
 
@@ -35,7 +35,7 @@ def test_dtypes_of_results_are_those_of_the_page() -> None:
     truths, integers = tr.tensor([True, False]), tr.tensor([1, 2], dtype=tr.I32)
 
     assert {tr.sum(x).dtype for x in (truths, integers)} == {tr.prod(integers).dtype} == {tr.I64}
-    assert {f(integers).dtype for f in (tr.mean, tr.var, tr.std)} == {tr.F64}
+    assert {f(integers).dtype for f in (tr.mean, tr.var, tr.std, tr.reciprocal)} == {tr.F64}
     assert (tr.round(truths).dtype, tr.atan2(truths, truths).dtype) == (tr.Bool, tr.F64)
     assert (tr.zeros(1, dtype=int).dtype, tr.zeros(1, dtype=float).dtype) == (tr.I64, tr.F64)
 

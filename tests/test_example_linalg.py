@@ -95,8 +95,8 @@ def test_filters_follow_their_targets_as_well_as_they_say_and_as_numpy_does(
     picture = tmp_path / "kalman.png"
     kalman.main(["--filters", "500", "--steps", "12", "--picture", str(picture)])
     assert "allowed" in capsys.readouterr().out and picture.stat().st_size > 1000
-    mean, spread = tr.normal((6, 3), seed=1), tr.normal((6, 6, 3), seed=2)
-    spread = tl.matmul(spread, tl.mT(spread)) + tr.expand_dims(tr.eye(6), 2)
+    mean, draw = tr.normal((6, 3), seed=1), tr.normal((6, 6, 3), seed=2)
+    spread = tl.matmul(draw, tl.mT(draw)) + tr.expand_dims(tr.eye(6), 2)
     seen = tr.normal((2, 3), seed=3)
     state = kalman.step(kalman.State(mean, spread), seen)
     f, q, h, r = (one.to_numpy() for one in kalman.model())

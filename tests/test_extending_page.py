@@ -95,28 +95,28 @@ def test_the_family_takes_python_numbers_every_layout_and_every_dtype(installed:
     program = """
 import math
 import tensor_runtime as tr
-from hypotenuse import hypot
+from hypotenuse import pythag
 x = tr.tensor([[3.0, 5.0], [8.0, 7.0]])
 y = tr.tensor([[4.0, 12.0], [15.0, 24.0]])
-assert hypot(x.T, y.T).to_numpy().tolist() == [[5.0, 17.0], [13.0, 25.0]]
-assert hypot(x.T, y.T).is_compact
-assert hypot(x[0], y).to_numpy().tolist() == [[5.0, 13.0], [math.hypot(3, 15), math.hypot(5, 24)]]
-assert hypot(x[0], tr.tensor(4.0)).shape == (2,)
+assert pythag(x.T, y.T).to_numpy().tolist() == [[5.0, 17.0], [13.0, 25.0]]
+assert pythag(x.T, y.T).is_compact
+assert pythag(x[0], y).to_numpy().tolist() == [[5.0, 13.0], [math.hypot(3, 15), math.hypot(5, 24)]]
+assert pythag(x[0], tr.tensor(4.0)).shape == (2,)
 whole = tr.tensor([[3.0, 7.5], [0.0, 9.0]])
 root = {3.0: 5.0, 7.5: 8.5, 0.0: 4.0, 9.0: math.hypot(9, 4)}
 for number in (4, 4.0):
     for tensor in (whole, whole.T, whole[:, 0], whole[::-1, 1], tr.broadcast_to(whole[0, 0], (2, 3)), whole[:0]):
-        for found in (hypot(tensor, number), hypot(number, tensor)):
+        for found in (pythag(tensor, number), pythag(number, tensor)):
             assert (found.dtype, found.shape, found.is_compact) == (tr.F64, tensor.shape, True), found
             roots = tr.to_numpy(found).ravel(order="F").tolist()
             assert roots == [root[one] for one in tr.to_numpy(tensor).ravel(order="F").tolist()]
-assert hypot(tr.tensor([3], dtype="I32"), 4).item() == 5.0
-assert hypot(tr.tensor([3.0], dtype="F32"), 4).dtype is tr.F32
-assert hypot(3.0, tr.tensor(4)).item() == 5.0
+assert pythag(tr.tensor([3], dtype="I32"), 4).item() == 5.0
+assert pythag(tr.tensor([3.0], dtype="F32"), 4).dtype is tr.F32
+assert pythag(3.0, tr.tensor(4)).item() == 5.0
 wrong = {
-    "DTypeError: hypot: operands are C64 (complex128), F64": lambda: hypot(tr.tensor(1j), x),
-    "DTypeError: hypot: operand": lambda: hypot(x, 1j),
-    "ShapeError: hypot: shapes": lambda: hypot(x, tr.ones(3)),
+    "DTypeError: pythag: operands are C64 (complex128), F64": lambda: pythag(tr.tensor(1j), x),
+    "DTypeError: pythag: operand": lambda: pythag(x, 1j),
+    "ShapeError: pythag: shapes": lambda: pythag(x, tr.ones(3)),
 }
 for words, call in wrong.items():
     try:
@@ -133,7 +133,7 @@ def test_the_doctor_lists_the_family_and_finds_nothing_wrong(installed: Path) ->
     paths = os.pathsep.join([str(installed), os.environ.get("PYTHONPATH", "")])
     printed = run(sys.executable, "-m", "tensor_runtime", "doctor", cwd=installed, PYTHONPATH=paths)
 
-    assert "kernels brought by others\n  cpu.hypot  hypotenuse 0.1\n" in printed
+    assert "kernels brought by others\n  cpu.pythag  hypotenuse 0.1\n" in printed
     assert printed.endswith("tensors can be used\n")
 
 
@@ -147,18 +147,19 @@ assert "hypotenuse" not in sys.modules
 device = SimulatedBackend(tr.backend("cpu"), "other")
 tr.register_backend("other", device)
 from tensor_runtime.testing.conformance import CASES, check_case
-ours = [case for case in CASES if case.operation == "geometry.hypot"]
+ours = [case for case in CASES if case.operation == "geometry.pythag"]
 for case in ours:
     check_case(case, tr.CPU)
     check_case(case, device.placement())
-from hypotenuse import hypot
+from hypotenuse import pythag
 x = tr.tensor([3e200, 5.0, 0.0, float("inf")])
 for y in (4e200, tr.tensor([4e200, 12.0, 0.0, 1.0])):
-    own = hypot(x, y).to_numpy()
+    own = pythag(x, y).to_numpy()
     other = y if isinstance(y, float) else tr.to(y, "other")
-    found = tr.to(hypot(tr.to(x, "other"), other), "cpu").to_numpy()
+    found = tr.to(pythag(tr.to(x, "other"), other), "cpu").to_numpy()
     assert (abs(found[:2] / own[:2] - 1) < 1e-15).all() and found[3] == own[3] == float("inf"), found
-print(len(ours), "hypot" in device.operations(), "hypot" in next(r.status for r in tr.backends() if r.name == "other"))
+status = next(row.status for row in tr.backends() if row.name == "other")
+print(len(ours), "pythag" in device.operations(), "pythag" in status)
 """
     assert in_python(installed, program).strip() == "2 False True"
 
@@ -166,14 +167,14 @@ print(len(ours), "hypot" in device.operations(), "hypot" in next(r.status for r 
 def test_registering_the_installed_kernel_once_more_says_what_to_remove(installed: Path) -> None:
     program = """
 import tensor_runtime as tr
-from hypotenuse.cpu import bind_hypot
+from hypotenuse.cpu import bind_pythag
 try:
-    tr.register_kernel("cpu", "hypot", bind_hypot)
+    tr.register_kernel("cpu", "pythag", bind_pythag)
 except tr.TensorError as error:
     print(error)
 """
     assert in_python(installed, program).strip() == (
-        "register_kernel: cpu has a kernel 'hypot' already, from hypotenuse 0.1; "
+        "register_kernel: cpu has a kernel 'pythag' already, from hypotenuse 0.1; "
         "an entry point needs no register_kernel(): remove this call"
     )
 
@@ -182,17 +183,17 @@ def test_a_notebook_registers_the_kernel_instead(installed: Path, tmp_path: Path
     shutil.copytree(installed / "hypotenuse", tmp_path / "hypotenuse")  # no entry points
     program = """
 import tensor_runtime as tr
-from hypotenuse import hypot
+from hypotenuse import pythag
 x = tr.tensor([3.0])
 try:
-    hypot(x, 4)
+    pythag(x, 4)
 except tr.TensorError as error:
     print(error)
-from hypotenuse.cpu import bind_hypot
-tr.register_kernel("cpu", "hypot", bind_hypot)
-print(hypot(x, 4).item())
+from hypotenuse.cpu import bind_pythag
+tr.register_kernel("cpu", "pythag", bind_pythag)
+print(pythag(x, 4).item())
 """
-    assert in_python(tmp_path, program).splitlines() == ["hypot: the cpu backend has no such operation", "5.0"]
+    assert in_python(tmp_path, program).splitlines() == ["pythag: the cpu backend has no such operation", "5.0"]
 
 
 def test_the_page_names_the_version_that_the_runtime_speaks() -> None:

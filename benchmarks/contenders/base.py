@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from benchmarks.drawing import Array
 
 
@@ -16,18 +18,19 @@ class Prepared(NamedTuple):
     """An operation bound to its operands, everything that is done once behind it.
 
     ``run`` is timed and returns the native result, finished; ``read`` turns a native result into row-major arrays that
-    can be compared with the reference.
+    can be compared with the reference. ``parts`` are what a decomposition consists of, for its errors.
     """
 
     run: Callable[[], Any]
     read: Callable[[Any], Sequence[Any]]
     compile_seconds: float | None = None
+    parts: Callable[[Any], Sequence[Any]] | None = None
 
 
 Prepare = Callable[[Mapping[str, Any], list[Array]], Prepared]
 Operations = Mapping[str, Prepare]
 """By name of the operation."""
-MATRIX_OPERATIONS: Final = ("svd", "qr", "eigh", "cholesky", "solve", "inv", "det")
+MATRIX_OPERATIONS: Final = ("svd", "qr", "eigh", "cholesky", "solve", "inv", "det", "triangular_solve")
 
 
 def as_function(expression: str, names: Mapping[str, Any], count: int) -> Callable[..., Any]:
@@ -58,7 +61,6 @@ def read_decomposition(operation: str, parts: Sequence[Any]) -> list[Any]:
         operation: ``svd``, ``qr``, ``eigh`` or one with a single result.
         parts: its results, NumPy arrays with leading batches.
 
-    >>> import numpy as np
     >>> [x.tolist() for x in read_decomposition("qr", [-np.eye(1)[None], np.ones((1, 1, 1))])]
     [[[[-1.0]]], [[[1.0]]]]
     """
@@ -67,8 +69,20 @@ def read_decomposition(operation: str, parts: Sequence[Any]) -> list[Any]:
         return [s, (u * s[:, None, :]) @ vh]
     if operation == "qr":
         q, r = parts
-        return [q @ r, q.swapaxes(1, 2) @ q]
+        return [q @ r, q.swapaxes(1, 2).conj() @ q]
     if operation == "eigh":
         values, vectors = parts
-        return [values, (vectors * values[:, None, :]) @ vectors.swapaxes(1, 2)]
+        return [values, (vectors * values[:, None, :]) @ vectors.swapaxes(1, 2).conj()]
     return list(parts)
+
+
+def decomposition(
+    operation: str, run: Callable[[], Any], parts: Callable[[Any], Sequence[Any]], compile_seconds: float | None = None
+) -> Prepared:
+    """An operation on matrices, whose results are compared as far as they are determined."""
+    return Prepared(run, lambda result: read_decomposition(operation, parts(result)), compile_seconds, parts)
+
+
+def as_parts(result: Any) -> list[Any]:
+    """Of a result, one array or several, NumPy's arrays."""
+    return [np.asarray(part) for part in (result if isinstance(result, tuple | list) else (result,))]

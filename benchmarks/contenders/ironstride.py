@@ -19,7 +19,7 @@ from benchmarks.contenders.base import (
     Operations,
     Prepared,
     as_function,
-    read_decomposition,
+    decomposition,
     spelled,
 )
 from benchmarks.drawing import Array
@@ -86,13 +86,14 @@ def matrices(function: str) -> Callable[[Mapping[str, Any], list[Array]], Prepar
 
     def prepare(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
         call = getattr(tensor_linalg, function)
+        options = {"lower": True} if function == "triangular_solve" else {}
         tensors = [tr.asarray(np.asfortranarray(np.moveaxis(array, 0, -1))) for array in arrays]
 
-        def read(result: Any) -> list[Any]:
-            parts = result if isinstance(result, tuple) else (result,)
-            return read_decomposition(function, [np.moveaxis(part.to_numpy(), -1, 0) for part in parts])
+        def parts(result: Any) -> list[Any]:
+            found = result if isinstance(result, tuple) else (result,)
+            return [np.moveaxis(part.to_numpy(), -1, 0) for part in found]
 
-        return Prepared(lambda: call(*tensors), read)
+        return decomposition(function, lambda: call(*tensors, **options), parts)
 
     return prepare
 

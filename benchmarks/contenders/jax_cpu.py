@@ -9,7 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.contenders.base import MATRIX_OPERATIONS, Operations, Prepared, as_function, read_decomposition, spelled
+from benchmarks.contenders.base import (
+    MATRIX_OPERATIONS,
+    Operations,
+    Prepared,
+    as_function,
+    as_parts,
+    decomposition,
+    spelled,
+)
 from benchmarks.drawing import Array
 
 jax: Any = import_module("jax")
@@ -69,16 +77,15 @@ def max_plus(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
 
 def matrices(operation: str) -> Callable[[Mapping[str, Any], list[Array]], Prepared]:
     """A function of ``jax.numpy.linalg``, batch axes first."""
-    options = {"svd": {"full_matrices": False}}.get(operation, {})
+    options = {"svd": {"full_matrices": False}, "triangular_solve": {"lower": True}}.get(operation, {})
 
     def prepare(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
-        function = getattr(jnp.linalg, operation)
-
-        def read(result: Any) -> list[Any]:
-            parts = result if isinstance(result, tuple) else (result,)
-            return read_decomposition(operation, [np.asarray(part) for part in parts])
-
-        return compiled(lambda *xs: function(*xs, **options), arrays, read)
+        if operation == "triangular_solve":
+            function: Any = import_module("jax.scipy.linalg").solve_triangular
+        else:
+            function = getattr(jnp.linalg, operation)
+        program = compiled(lambda *xs: function(*xs, **options), arrays)
+        return decomposition(operation, program.run, as_parts, program.compile_seconds)
 
     return prepare
 

@@ -14,7 +14,8 @@ from benchmarks.contenders.base import (
     Operations,
     Prepared,
     as_function,
-    read_decomposition,
+    as_parts,
+    decomposition,
     spelled,
 )
 from benchmarks.drawing import Array
@@ -131,11 +132,7 @@ def matrices(operation: str, function: Callable[..., Any]) -> Callable[[Mapping[
     """A function of batches of matrices, batch axes first."""
 
     def prepare(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
-        def read(result: Any) -> list[Any]:
-            parts = result if isinstance(result, tuple | list) else (result,)
-            return read_decomposition(operation, [np.asarray(part) for part in parts])
-
-        return Prepared(lambda: function(*arrays), read)
+        return decomposition(operation, lambda: function(*arrays), as_parts)
 
     return prepare
 
@@ -147,8 +144,10 @@ def scipy_matrices(operation: str) -> Callable[[Mapping[str, Any], list[Array]],
         import scipy.linalg
 
         options: dict[str, Any] = {"check_finite": False}
-        options |= {"svd": {"full_matrices": False}, "cholesky": {"lower": True}}.get(operation, {})
-        return matrices(operation, partial(getattr(scipy.linalg, operation), **options))(arguments, arrays)
+        options |= {"svd": {"full_matrices": False}}.get(operation, {})
+        options |= {"lower": True} if operation in ("cholesky", "triangular_solve") else {}
+        name = {"triangular_solve": "solve_triangular"}.get(operation, operation)
+        return matrices(operation, partial(getattr(scipy.linalg, name), **options))(arguments, arrays)
 
     return prepare
 
@@ -160,7 +159,8 @@ NUMPY: Operations = {
     "elementwise": elementwise,
     "reduction": reduction,
     "max-plus": max_plus,
-    **{name: matrices(name, getattr(np.linalg, name)) for name in MATRIX_OPERATIONS if name != "svd"},
+    **{name: matrices(name, getattr(np.linalg, name)) for name in MATRIX_OPERATIONS if hasattr(np.linalg, name)},
+    "triangular_solve": matrices("triangular_solve", np.linalg.solve),  # what NumPy has for it
     "svd": matrices("svd", partial(np.linalg.svd, full_matrices=False)),
 }
 NUMPY_INTO: Operations = {"permute": permute_into, "elementwise": elementwise_into, "max-plus": max_plus_by_rows}

@@ -7,7 +7,15 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from benchmarks.contenders.base import MATRIX_OPERATIONS, Operations, Prepared, as_function, read_decomposition, spelled
+from benchmarks.contenders.base import (
+    MATRIX_OPERATIONS,
+    Operations,
+    Prepared,
+    as_function,
+    as_parts,
+    decomposition,
+    spelled,
+)
 from benchmarks.drawing import Array
 
 torch: Any = import_module("torch")
@@ -69,16 +77,13 @@ def max_plus(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
 
 def matrices(operation: str) -> Callable[[Mapping[str, Any], list[Array]], Prepared]:
     """A function of ``torch.linalg``, batch axes first."""
-    options = {"full_matrices": False} if operation == "svd" else {}
+    options = {"svd": {"full_matrices": False}, "triangular_solve": {"upper": False}}.get(operation, {})
+    name = {"triangular_solve": "solve_triangular"}.get(operation, operation)
 
     def prepare(arguments: Mapping[str, Any], arrays: list[Array]) -> Prepared:
-        function, tensors = getattr(torch.linalg, operation), [torch.from_numpy(array) for array in arrays]
-
-        def read(result: Any) -> list[Any]:
-            parts = result if isinstance(result, tuple) else (result,)
-            return read_decomposition(operation, [part.numpy() for part in parts])
-
-        return prepared(lambda: function(*tensors, **options), read)
+        function, tensors = getattr(torch.linalg, name), [torch.from_numpy(array) for array in arrays]
+        run = prepared(lambda: function(*tensors, **options)).run
+        return decomposition(operation, run, as_parts)
 
     return prepare
 

@@ -13,7 +13,9 @@ collect_ignore_glob = (
         f"{_KERNELS}/elementwise/registers.py",
         f"{_KERNELS}/*/tiny.py",
         f"{_KERNELS}/linalg/batched_simd.py",
+        f"{_KERNELS}/linalg/factorization.py",
         f"{_KERNELS}/linalg/lapack.py",
+        f"{_KERNELS}/linalg/triangular_simd.py",
         "src/tensor_cpu/system/blas.py",
     ]
 )

@@ -8,6 +8,7 @@ from properties import (
     Property,
     contractions,
     copies,
+    decompositions,
     elements,
     elementwise,
     layouts,
@@ -19,6 +20,17 @@ from properties import (
 
 PROPERTIES: Final[dict[str, Property]] = {
     each.name: each
-    for topic in (layouts, elements, runtime, copies, products, reductions, elementwise, memory, contractions)
+    for topic in (
+        layouts,
+        elements,
+        runtime,
+        copies,
+        products,
+        reductions,
+        elementwise,
+        memory,
+        contractions,
+        decompositions,
+    )
     for each in topic.PROPERTIES
 }

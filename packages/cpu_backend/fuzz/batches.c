@@ -193,7 +193,7 @@ static bool holds(Routine routine, const LaneProblem *problem, char *const *oper
 void fuzz_batches(void) {
     static const ElementType TYPES[] = {F32, F64, C32, C64};
     type = TYPES[draw(0, 3)];
-    const Routine routine = (Routine)draw(0, ROUTINES - 1);
+    const Routine routine = (Routine)draw(0, FIRST_FACTORIZATION - 1);
     const LaneKernels *kernels = lane_kernels(routine, type == C32 || type == C64);
     /* Determinants of larger matrices leave the range of F32. */
     const Index most = one_in(8) && routine != DET ? LARGEST_SIDE : LARGEST_JACOBI_SIDE;

@@ -21,6 +21,7 @@ void fuzz_products(void);
 void fuzz_pairs(void);
 void fuzz_semirings(void);
 void fuzz_batches(void);
+void fuzz_factorizations(void);
 void fuzz_lines(void);
 
 /* From low to high, both included. */

@@ -15,7 +15,8 @@ static const struct {
 } DRIVERS[] = {
     {"copies", fuzz_copies},         {"blocks", fuzz_blocks},     {"elementwise", fuzz_elementwise},
     {"reductions", fuzz_reductions}, {"products", fuzz_products}, {"pairs", fuzz_pairs},
-    {"semirings", fuzz_semirings},   {"batches", fuzz_batches},   {"lines", fuzz_lines},
+    {"semirings", fuzz_semirings},   {"batches", fuzz_batches},   {"factorizations", fuzz_factorizations},
+    {"lines", fuzz_lines},
 };
 enum { COUNT = sizeof DRIVERS / sizeof *DRIVERS };
 

@@ -23,7 +23,7 @@ if not AVAILABLE:
 Array = np.ndarray[Any, np.dtype[Any]]
 DTYPES = {"float32": F32, "float64": F64, "complex64": C32, "complex128": C64}
 EACH_DTYPE = pytest.mark.parametrize("dtype", DTYPES)
-EACH_SIDE = pytest.mark.parametrize("side", [*range(1, 17), 17, 24, 32])
+EACH_SIDE = pytest.mark.parametrize("side", [*range(1, 17), 17, 24, 33])
 SQUARE = sorted(set(batched_simd.BINDERS) & {"cholesky", "solve", "inv", "det", "eigh"})
 RIGHT = 3
 
@@ -117,6 +117,60 @@ def test_residuals_are_a_few_rounding_units(name: str, side: int, dtype: str) ->
 
     assert residuals(name, a, run(name, *operands), b) <= bound(dtype, side)
     assert all((x == y).all() for x, y in zip(operands, before, strict=True))
+
+
+def eliminated(a: Array, b: Array) -> tuple[Array, float]:
+    """The solution and the determinant that Gaussian elimination of one matrix finds, each product rounded."""
+    a, b, product = a.copy(), b.copy(), 1.0
+    for j in range(len(a)):
+        row = j + int(np.abs(a[j:, j]).argmax())
+        a[[j, row]], b[[j, row]] = a[[row, j]], b[[row, j]]
+        product *= a[j, j] * (1 if row == j else -1)
+        below = a[j + 1 :, j] / a[j, j]
+        a[j + 1 :] -= below[:, None] * a[j]
+        b[j + 1 :] -= below[:, None] * b[j]
+    for j in reversed(range(len(a))):
+        b[j] /= a[j, j]
+        b[:j] -= a[:j, j, None] * b[j]
+    return b, product
+
+
+@pytest.mark.parametrize("side", [5, 9, 22, 64])
+def test_systems_of_every_side_have_the_bits_of_elimination_step_by_step(side: int) -> None:
+    a, b = draw("float64", side, side, 9), draw("float64", side, 5, 9)
+    unit = np.asfortranarray(np.repeat(np.eye(side)[..., None], 9, axis=2))
+    solutions, inverses, (determinants,) = run("solve", a, b)[0], run("inv", a)[0], run("det", a)
+
+    for k in range(9):
+        x, product = eliminated(a[..., k], b[..., k])
+        assert solutions[..., k].tolist() == x.tolist()
+        assert inverses[..., k].tolist() == eliminated(a[..., k], unit[..., k])[0].tolist()
+        assert determinants[k] == pytest.approx(product, rel=1e-13)
+
+
+@EACH_DTYPE
+@pytest.mark.parametrize("name", ["cholesky", "det", "inv", "solve"])
+def test_the_largest_matrices_have_residuals_of_a_few_rounding_units(name: str, dtype: str) -> None:
+    wanted = "cholesky" if name == "det" else name  # whose determinants F32 holds after scaling
+    a, b = matrices(wanted, dtype, 64, 9), draw(dtype, 64, 18, 9)
+    a = np.asfortranarray((a / np.dtype(dtype).type(64 if name == "det" else 1)).astype(dtype))
+
+    found = run(name, a, b) if name == "solve" else run(name, a)
+
+    assert residuals(name, a, found, b) <= bound(dtype, 64)
+
+
+@pytest.mark.parametrize("side", [8, 9, 40, 64])
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_equal_rows_are_singular_at_every_side(side: int, dtype: str) -> None:
+    a = draw(dtype, side, side, 20)
+    a[side - 2, :, 13] = a[1, :, 13]
+
+    assert (run("det", a)[0] == 0).tolist() == [k == 13 for k in range(20)]
+    for name, operands in (("solve", (a, a[:, :1])), ("inv", (a,))):
+        with pytest.raises(SingularMatrixError) as singular:
+            run(name, *operands)
+        assert singular.value.batch_index == (13,)
 
 
 @pytest.mark.parametrize("name", SQUARE)

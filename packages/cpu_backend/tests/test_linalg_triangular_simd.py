@@ -36,7 +36,9 @@ def arrays(dtype: DType, size: int, columns: int, count: int) -> tuple[Any, Any]
 
 
 @pytest.mark.parametrize("dtype", [F32, F64, C32, C64])
-@pytest.mark.parametrize(("size", "columns", "count"), [(1, 1, 5), (2, 6, 33), (4, 3, 17), (5, 20, 9), (16, 2, 40)])
+@pytest.mark.parametrize(
+    ("size", "columns", "count"), [(1, 1, 5), (2, 6, 33), (4, 3, 17), (5, 20, 9), (16, 2, 40), (17, 1, 9), (64, 19, 6)]
+)
 def test_lanes_give_numpys_solutions(dtype: DType, size: int, columns: int, count: int) -> None:
     a, b = arrays(dtype, size, columns, count)
     for lower, transpose, conjugate in product((True, False), repeat=3):
@@ -69,6 +71,8 @@ def test_zeros_on_a_diagonal_give_infinities_and_the_other_triangle_may_hold_any
 
 def test_few_or_large_matrices_and_unread_diagonals_are_left_to_others() -> None:
     params = TriangularSolveParams(True, False, False, False)
-    assert kernels(F64, 17, 1, 1000, params)[0] is None
+    assert kernels(F64, 65, 1, 1000, params)[0] is None
+    assert kernels(F64, 17, 1, 5, params)[0] is None
+    assert kernels(F64, 17, 18, 10, params)[0] is None
     assert kernels(F64, 2, 500, 1, params)[0] is None
     assert kernels(F64, 2, 2, 100, params._replace(unit_diagonal=True))[0] is None

@@ -110,6 +110,7 @@ def test_a_reduction_leads_to_the_elements_of_its_result_alone(inside: Any, kept
 
 BINDERS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "gemm": lambda rows, columns, inner: LIBRARY.bind_gemm("F64", (2, 3), (), rows, columns, inner, (), False),
+    "stack": lambda rows, columns, inner: LIBRARY.bind_stack("F64", (2, 3), (), (), columns, rows, inner, True),
     "pair": lambda rows, columns, inner: LIBRARY.bind_pair("F64", (2, 3), (*rows, *columns), inner),
     "semiring": lambda rows, columns, inner: LIBRARY.bind_semiring(
         "max_plus", "F64", (2, 3), ((), rows, columns, inner), False
@@ -175,6 +176,11 @@ def lapack(routine: str, a: Any, b: Any, results: Any, batch: tuple[int, ...] = 
     return LIBRARY.bind_lapack(routine, "F64", 2, 2, right, batch, a, b, results, True, never)
 
 
+def factorization(routine: str, sides: Any, a: Any, b: Any, results: Any, right: tuple[int, int] = (0, 0)) -> Any:
+    blas.open_blas()
+    return LIBRARY.bind_factorization(routine, "F64", "F64", sides, right, (0, 0), (3,), a, b, results, True, never)
+
+
 @pytest.mark.parametrize("routine", ["cholesky", "inv", "det", "qr", "eigh", "svd"])
 def test_only_solve_shares_one_matrix_among_a_batch(routine: str) -> None:
     with pytest.raises(ValueError, match=rf"{routine}: strides \(1, 2\) for 1 batch axes"):
@@ -223,6 +229,10 @@ OUT_OF_RANGE: dict[str, Callable[[int], Any]] = {
     "reduce bands": lambda far: LIBRARY.bind_reduce("sum", "F64", (4,), "F64", a_reduction(bands=((2, far, 0),))),
     "lapack a": lambda far: lapack("inv", (far, 2, 1), (), (((3, 2, 2), "F64"),)),
     "lapack rows": lambda far: lapack("inv", (4, 2, far), (), (((3, 2, 2), "F64"),)),
+    "factorization a": lambda far: factorization("eigvals", (2, 2), (far, 2, 1), (), (((3, 2), "C64"),)),
+    "factorization b": lambda far: factorization(
+        "solve_banded", (1, 2), (2, 1, 1), (far, 2, 1), (((3, 1, 2), "F64"),), (2, 1)
+    ),
     "lapack b": lambda far: lapack("solve", (4, 2, 1), (far, 0, 1), (((3, 1, 2), "F64"),)),
 }
 
@@ -248,23 +258,39 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "bind_elementwise": ((5,), "F64", (VECTOR, VECTOR), (ADD,), ()),
     "bind_pair": ("F64", (3,), ((3, 1, 1, 1),), ()),
     "bind_gemm": ("F64", (3,), (), ((3, 1, 0, 1),), (), ((2, 1, 1, 0),), (), False),
+    "bind_stack": ("F64", (3,), (), (), ((3, 1, 0, 1),), (), ((2, 1, 1, 0),), False),
     "bind_semiring": ("max_plus", "F64", (3,), ((), ((3, 1, 0, 1),), (), ()), False),
     "bind_products": ("F64", (2, 3), (2, 3, 4), (), (4, 1), (3, 1), (3, 1)),
     "bind_reduce": ("sum", "F64", (4,), "F64", Loops(0, 4, 1, 3, 4, (), ())),
     "bind_lapack": ("inv", "F64", 2, 2, 0, (), (2, 1), (), (((2, 2), "F64"),), True, never),
     "bind_batched_simd": ("inv", "F64", (2, 2), 0, 1, (((2, 2), "F64"),), True, never),
+    "bind_factorization": (
+        "eigvals",
+        "F64",
+        "F64",
+        (2, 2),
+        (0, 0),
+        (0, 0),
+        (),
+        (2, 1),
+        (),
+        (((2,), "C64"),),
+        True,
+        never,
+    ),
 }
 FREE = {
     ("bind_tiny_binary", 6),
     ("bind_convert", 4),
     ("bind_lapack", 10),
     ("bind_batched_simd", 7),
+    ("bind_factorization", 11),
 }  # a fallback is any object
 
 
 def is_free(binder: str, place: int) -> bool:
     """Whether any object is accepted there: fallbacks, truth values, and what an operation does not look at."""
-    free = (*FREE, ("bind_lapack", 7), ("bind_products", 1))
+    free = (*FREE, ("bind_lapack", 7), ("bind_factorization", 8), ("bind_products", 1))
     return isinstance(ARGUMENTS[binder][place], bool) or (binder, place) in free
 
 
@@ -327,11 +353,13 @@ def bound_kernels() -> dict[str, tuple[Any, list[Any]]]:
         "bind_elementwise": [np.ones(5), np.ones(5)],
         "bind_pair": [three, three],
         "bind_gemm": [np.ones(4), np.ones(2)],
+        "bind_stack": [np.ones(4), np.ones(2)],
         "bind_semiring": [three, np.ones(1)],
         "bind_products": [np.ones((2, 4)), np.ones((4, 3))],
         "bind_reduce": [np.ones((3, 4))],
         "bind_lapack": [matrix],
         "bind_batched_simd": [matrix],
+        "bind_factorization": [matrix],
     }
     return {name: (kernel, arrays[name]) for name, kernel in made.items()}
 

@@ -269,11 +269,9 @@ def planned(subscripts: str, dtype: str = "float64", **extents: int) -> Any:
 
 
 @calibrated
-def test_hyper_edges_outer_products_and_tiny_matrices_go_to_the_pair_kernel() -> None:
+def test_hyper_edges_and_outer_products_go_to_the_pair_kernel() -> None:
     assert isinstance(planned("bi,bj->bij", b=100, i=30, j=30), PairProduct)
     assert isinstance(planned("i,j->ij", i=1000, j=1000), PairProduct)
-    assert isinstance(planned("bij,bjk->bik", b=1000, i=4, j=4, k=4), PairProduct)
-    assert isinstance(planned("ijb,jkb->ikb", b=10000, i=2, j=2, k=2), PairProduct)
 
 
 @calibrated

@@ -118,6 +118,21 @@ def test_a_result_too_large_to_lie_beside_the_others_has_a_place_among_them() ->
     assert misses() == before
 
 
+def test_calls_find_their_memory_again_while_the_result_before_is_kept() -> None:
+    steps, x = chain((3000, 3000)), vector()
+    sequence = bound(steps, 2)
+    assert LIBRARY.sequence_facts(sequence)["region_bytes"] >= 6000 * LINE  # the result has a place, too
+    held = sequence(x)
+    expected = held.tobytes()
+    held = sequence(x)
+    for _ in range(4):
+        before = misses()
+        held = sequence(x)
+        assert misses() == before
+        assert held.tobytes() == expected
+    assert LIBRARY.allocator_stats()["peak_bytes"] <= 9000 * LINE + GRAINS
+
+
 def test_threads_that_call_at_once_do_not_write_over_each_other() -> None:
     steps = chain()
     sequence = bound(steps, len(steps))

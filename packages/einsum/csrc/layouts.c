@@ -1,23 +1,24 @@
 /* A dynamic programme over the tree of a plan: orders of intermediates by which contractions and copies cost less.
  *
- * From operands to result, each slot keeps two options: its branch as the plan has it, and the cheapest other way that
- * was found, with the cost of the whole branch. Orders to choose from follow from those of the two factors: the larger
+ * From operands to result, each slot keeps a few options: the order that the plan has, and the others of which the whole
+ * branch costs least, each with the cheapest way to it. Orders to choose from follow from those of the two factors: the larger
  * one's with the labels of the other behind, in front, or in the place of what is summed; or the labels of one, of the
  * other, of both; each of them as it is, and with the labels moved to the ends that the next step sums, or keeps of
  * both its factors.
  *
- * Estimates are rough, so that orders must be better than the usual ones by a margin. Only steps that matter are
- * opened, and as many as pay: estimates of one take about twenty microseconds.
+ * Estimates are rough, so that a step in other orders than usual must be better by a margin. Only steps that matter are
+ * opened, and as many as pay: estimates of one take about forty microseconds.
  */
 #include "layouts.h"
 
-enum { BASES = 9, VARIANTS = 5, USUAL = 0, OTHER = 1, OPTIONS = 2 };
+enum { BASES = 9, VARIANTS = 5, USUAL = 0, OPTIONS = 8 };
 static const double MARGIN = 1.2, SMALLEST_SHARE = 1.0 / 256;
+static const double COPY = 1; /* nanoseconds of an element that is copied, at least */
 
 typedef struct {
     Order order;
-    double cost;       /* of the branch */
-    int from[OPTIONS]; /* which options of the two slots */
+    double cost; /* of the branch */
+    int from[2]; /* which options of the two slots */
 } Option;
 
 typedef struct {
@@ -155,13 +156,63 @@ static bool same(Order one, Order other) {
     return one.count == other.count && !memcmp(one.labels, other.labels, sizeof(int) * (size_t)one.count);
 }
 
+/* Keeps an order, if it is among the cheapest of its slot. The usual one, which comes first, always is. */
+static void keep(const Chooser *chooser, Slot *slot, Order order, double cost, int i, int k) {
+    int place = 0;
+    while (place < slot->count && !same(slot->options[place].order, order)) place++;
+    bool known = place < slot->count;
+    if (known && cost >= slot->options[place].cost) return;
+    if (!known && place == OPTIONS) {
+        place = USUAL + 1;
+        for (int one = place + 1; one < OPTIONS; one++)
+            if (slot->options[one].cost > slot->options[place].cost) place = one;
+        if (cost >= slot->options[place].cost) return;
+    }
+    if (place == slot->count) slot->count++;
+    slot->options[place] = (Option){known ? slot->options[place].order : kept(chooser, order), cost, {i, k}};
+}
+
+/* Leaves out orders that cost more than the cheapest one and a copy from it. */
+static void prune(Slot *slot, double copy) {
+    double least = INFINITY;
+    int left = USUAL + 1;
+    for (int i = 0; i < slot->count; i++) least = fmin(least, slot->options[i].cost);
+    for (int i = USUAL + 1; i < slot->count; i++)
+        if (slot->options[i].cost < least + copy) slot->options[left++] = slot->options[i];
+    if (slot->count > left) slot->count = left;
+}
+
+/* What an order has to cost less than, to be kept. */
+static double to_beat(const Slot *slot, Order order) {
+    double most = slot->count < OPTIONS ? INFINITY : 0;
+    for (int i = 0; i < slot->count; i++) {
+        if (same(slot->options[i].order, order)) return slot->options[i].cost;
+        if (i > USUAL) most = fmax(most, slot->options[i].cost);
+    }
+    return most;
+}
+
+/* What no order that is kept costs more than; INFINITY while there is room for more. */
+static double dearest(const Slot *slot) {
+    double most = slot->count < OPTIONS ? INFINITY : 0;
+    for (int i = 0; i < slot->count; i++) most = fmax(most, slot->options[i].cost);
+    return most;
+}
+
+static int cheapest(const Slot *slot) {
+    int best = USUAL;
+    for (int i = 1; i < slot->count; i++)
+        if (slot->options[i].cost < slot->options[best].cost) best = i;
+    return best;
+}
+
 static void fill(const Chooser *chooser, int number, const Layout *next, bool open, Orders *orders) {
     const Layout *step = &chooser->steps[number];
     Slot *slot = &chooser->slots[chooser->operands + number];
     const Slot *first = &chooser->slots[step->first], *second = &chooser->slots[step->second];
     Order other = {NULL, 0};
-    slot->count = 1;
-    slot->options[OTHER].cost = INFINITY;
+    slot->count = 0;
+    const int best_first = cheapest(first), best_second = cheapest(second);
     if (open) {
         int result = chooser->operands + number, partner = next->first == result ? next->second : next->first;
         other = chooser->slots[partner].options[USUAL].order;
@@ -179,8 +230,10 @@ static void fill(const Chooser *chooser, int number, const Layout *next, bool op
     }
     for (int i = 0; i < first->count; i++) {
         for (int k = 0; k < second->count; k++) {
+            if (i != USUAL && k != USUAL && i != best_first && k != best_second) continue; /* all pairs are too many */
             const Option *a = &first->options[i], *b = &second->options[k];
             double before = a->cost + b->cost;
+            if (before >= dearest(slot)) continue;
             orders->count = 1; /* the usual one */
             if (open) {
                 mark(chooser, a->order, IN_FIRST);
@@ -190,21 +243,16 @@ static void fill(const Chooser *chooser, int number, const Layout *next, bool op
             Factors factors = factors_laid(&chooser->extents, a->order, b->order);
             for (int one = 0; one < orders->count; one++) {
                 Order order = one ? (Order){orders->items[one], step->usual.count} : step->usual;
-                if (i == USUAL && k == USUAL && one == 0) {
-                    double cost = contraction_cost(&chooser->extents, &factors, order, INFINITY);
-                    slot->options[USUAL] = (Option){order, before + cost, {i, k}};
-                    continue;
-                }
-                double bound = (slot->options[OTHER].cost - before) / MARGIN;
+                double factor = i == USUAL && k == USUAL && one == 0 ? 1 : MARGIN;
+                double bound = (to_beat(slot, order) - before) / factor;
                 if (bound <= 0) continue;
                 double cost = contraction_cost(&chooser->extents, &factors, order, bound);
-                if (cost >= bound) continue;
-                slot->options[OTHER] = (Option){kept(chooser, order), before + MARGIN * cost, {i, k}};
-                slot->count = OPTIONS;
+                if (cost < bound || bound == INFINITY) keep(chooser, slot, order, before + factor * cost, i, k);
             }
             factors_forgotten(&chooser->extents, &factors);
         }
     }
+    prune(slot, COPY * size_of(chooser, step->usual));
     if (open) {
         clear(chooser, other);
         clear(chooser, next->usual);
@@ -235,24 +283,12 @@ static void single(Slot *slot, Order order, double cost) {
     slot->count = 1;
 }
 
-/* The options of a step that is not estimated: the usual branches, and the cheapest ones. */
+/* A step that is not estimated: what it reads is in the usual orders, and so is what it gives. */
 static void passed_on(const Chooser *chooser, int number) {
     const Layout *step = &chooser->steps[number];
-    Slot *slot = &chooser->slots[chooser->operands + number];
-    double costs[OPTIONS] = {0, 0};
-    int from[2] = {USUAL, USUAL}, slots[2] = {step->first, step->second};
-    slot->count = 1;
-    for (int side = 0; side < 2 && slots[side] >= 0; side++) {
-        const Slot *read = &chooser->slots[slots[side]];
-        double usual = read->options[USUAL].cost;
-        bool better = read->count == OPTIONS && read->options[OTHER].cost < usual;
-        if (better) slot->count = OPTIONS;
-        from[side] = better ? OTHER : USUAL;
-        costs[USUAL] += usual;
-        costs[OTHER] += better ? read->options[OTHER].cost : usual;
-    }
-    slot->options[USUAL] = (Option){step->usual, costs[USUAL], {USUAL, USUAL}};
-    slot->options[OTHER] = (Option){step->usual, costs[OTHER], {from[0], from[1]}};
+    double cost = chooser->slots[step->first].options[USUAL].cost;
+    if (step->second >= 0) cost += chooser->slots[step->second].options[USUAL].cost;
+    single(&chooser->slots[chooser->operands + number], step->usual, cost);
 }
 
 bool layouts_choose(Memory *memory, const double *extents, int labels, const Order *operands, int operand_count,
@@ -288,16 +324,13 @@ bool layouts_choose(Memory *memory, const double *extents, int labels, const Ord
     for (int i = 0; i < step_count; i++) {
         const Layout *reader = next[operand_count + i];
         bool free = reader && reader->second >= 0 && estimated(&chooser, (int)(reader - steps));
-        if (!estimated(&chooser, i)) { /* what it reads is in the usual orders, by any option */
+        if (!estimated(&chooser, i)) {
             passed_on(&chooser, i);
             continue;
         }
         fill(&chooser, i, reader, free && fmax(costs[i], costs[reader - steps]) >= least, orders);
     }
     int *option = ZEROS(memory, int, slot_count);
-    const Slot *root = &chooser.slots[slot_count - 1];
-    if (root->count < OPTIONS || root->options[OTHER].cost >= root->options[USUAL].cost) return false;
-    option[slot_count - 1] = OTHER;
     bool changed = false;
     for (int i = step_count - 1; i >= 0; i--) { /* readers come after what they read */
         Layout *step = &steps[i];

@@ -1,7 +1,9 @@
 /* The extension module tensor_einsum._native: functions from numbers to numbers, and the type of cached calls. */
 #include "calls.h"
 #include "layouts.h"
+#include "reading.h"
 #include "search.h"
+#include "steps.h"
 
 static const char *const METHOD_NAMES[METHODS] = {
     [GREEDY] = "greedy",       [SWEEP] = "sweep",         [DIRECTION] = "direction",
@@ -272,6 +274,8 @@ static PyMethodDef functions[] = {
     {"layouts", layouts, METH_VARARGS, "Choose the orders of the labels of every step's result."},
     {"search", search, METH_VARARGS,
      "Search for a tree; numbers are logarithms to the base 2, and infinite where there is no limit."},
+    {"read_plain", (PyCFunction)(void (*)(void))read_plain, METH_FASTCALL, "Read a notation as most are, or None."},
+    {"build_steps", build_steps, METH_VARARGS, "The steps of a path of pairs, or None."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -111,7 +111,7 @@ def test_what_cannot_receive_the_result_is_refused_before_anything_is_computed()
         found(A, B, out=tr.zeros((2, 2)), beta=1j, on_step=on_step)
     with pytest.raises(ArgumentError, match=r"beta is 2\.0, but there is no out"):
         found(A, B, beta=2.0, on_step=on_step)  # type: ignore[call-overload]
-    for number in ("2", A, None, np.float64(2)):
+    for number in ("2", A, None, np.array(2.0)):
         with pytest.raises(DTypeError, match="alpha is"):
             found(A, B, alpha=number, on_step=on_step)  # type: ignore[call-overload]
     with pytest.raises(ArgumentError, match=r"alpha is 2 .* max_plus"):

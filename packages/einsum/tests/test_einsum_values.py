@@ -233,3 +233,27 @@ def test_every_step_computes_in_the_dtype_of_the_whole_contraction(
 
     assert result.to_numpy().dtype == wide
     assert np.allclose(result.to_numpy(), expected, rtol=1e-12)
+
+
+def test_intermediates_have_no_axes_of_extent_one_where_there_are_many() -> None:
+    ones = [chr(0x100 + number) for number in range(90)]
+    first, second, third = "".join(ones[:45]), "".join(ones[45:]), "".join(ones[:40])
+    fourth = "".join(ones[40:])
+    terms = [f"i{first}j", f"k{second}j", f"{third}l", f"{fourth}l"]
+    drawn = np.random.default_rng(0)
+    arrays = [drawn.uniform(size=[{"i": 2, "j": 3, "k": 4, "l": 5}.get(label, 1) for label in term]) for term in terms]
+    tensors = [tr.asarray(array) for array in arrays]
+    notation = f"{','.join(terms)}->ki{ones[7]}"
+    i_j, k_j, one, other = (array.reshape([extent for extent in array.shape if extent > 1]) for array in arrays)
+    expected = (k_j @ i_j.T * (one @ other))[:, :, None]
+
+    made = plan(notation, *tensors, optimize=[(0, 1), (0, 1), (0, 1)])  # the first product has 90 of them, else
+
+    assert max(len(step.output) for step in made.steps) < 10
+    np.testing.assert_allclose(np.asarray(made(*tensors)), expected, rtol=1e-12)
+    np.testing.assert_allclose(np.asarray(einsum(notation, *tensors)), expected, rtol=1e-12)
+    _, environment, *_ = made.environments(*tensors, cotangent=tr.ones(made.output_shape))
+    assert environment.shape == arrays[1].shape
+    np.testing.assert_allclose(
+        np.asarray(environment).ravel(), np.outer(np.ones(4), i_j.sum(0)).ravel() * (one @ other), rtol=1e-12
+    )

@@ -198,6 +198,8 @@ def test_small_networks_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
     class Library:
         layouts = asked
+        read_plain = native.LIBRARY.read_plain
+        build_steps = native.LIBRARY.build_steps
 
     monkeypatch.setattr(native, "LIBRARY", Library)
     plan_cache.clear()

@@ -12,7 +12,6 @@ import tensor_einsum.plans.plan as plan_module
 from tensor_core import F64
 from tensor_core.errors import ArgumentError
 from tensor_einsum import Plan, plan
-from tensor_einsum.notation.reading import parse
 from tensor_einsum.search.options import DEFAULT
 from tensor_runtime.algebras import MAX_PLUS
 
@@ -115,7 +114,7 @@ def test_steps_are_built_when_they_are_first_read(monkeypatch: pytest.MonkeyPatc
     built = []
     build = plan_module.build_steps
     monkeypatch.setattr(plan_module, "build_steps", lambda *arguments: built.append(0) or build(*arguments))
-    made = plan_module.make_plan("plan", parse("ij,jk,kl"), [(2, 3), (3, 4), (4, 5)], [F64] * 3, DEFAULT)
+    made = plan_module.make_plan("plan", "ij,jk,kl", ((2, 3), (3, 4), (4, 5)), [F64] * 3, DEFAULT)
 
     assert (made.path, made.output_shape, built) == (((0, 1), (0, 1)), (2, 5), [])
     assert (made.flops, made.largest_intermediate, made.intermediate_bytes) == (128, 10, 144)

@@ -113,6 +113,47 @@ def test_stabilised_factors_have_a_positive_diagonal(shape: tuple[int, int]) -> 
         np.testing.assert_allclose(left @ right, x, atol=1e-13)
 
 
+@pytest.mark.parametrize("absorb", [-1, 0, 1, None])
+def test_randomized_decompositions_give_the_leading_values(absorb: int | None) -> None:
+    x = random(9, 3) @ random(3, 7)
+    u, s, vh = called("linalg.rsvd", x, k=3)
+    np.testing.assert_allclose((u * s) @ vh, x, atol=1e-12)
+    np.testing.assert_allclose(s, np.linalg.svd(x, compute_uv=False)[:3], rtol=1e-12)
+    left, values, right = called("rsvd", x, max_bond=3, absorb=absorb)
+    assert left.shape == (9, 3) and right.shape == (3, 7)
+    np.testing.assert_allclose(left @ right if values is None else (left * values) @ right, x, atol=1e-12)
+    left, _, right = called("rsvd", x, cutoff=1e-6, cutoff_mode=2, absorb=absorb)
+    assert left.shape == (9, 3)
+    left, _, right = called("rsvd", x, max_bond=50, absorb=absorb)
+    assert right.shape == (7, 7)
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5)])
+def test_triangles_and_reflections_are_scipys(shape: tuple[int, int]) -> None:
+    x = random(*shape)
+    for found, wanted in zip(called("scipy.linalg.lu", x), scipy.linalg.lu(x), strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-14)
+    for found, wanted in zip(
+        called("scipy.linalg.lu", x, permute_l=True), scipy.linalg.lu(x, permute_l=True), strict=True
+    ):
+        np.testing.assert_allclose(found, wanted, atol=1e-14)
+    np.testing.assert_allclose(sorted(called("linalg.eigvals", x[:3, :3]), key=abs),
+                               sorted(np.linalg.eigvals(x[:3, :3]), key=abs), rtol=1e-9)  # fmt: skip
+    if shape[0] >= shape[1]:
+        (packed, tau), _ = scipy.linalg.qr(x, mode="raw")
+        q = scipy.linalg.qr(x, mode="economic")[0]
+        np.testing.assert_allclose(called("linalg.householder_product", packed, tau), q, atol=1e-13)
+    if shape == (4, 4):
+        b = random(4, 2)
+        for trans in (0, 1, 2, "N", "T", "C"):
+            for lower in (False, True):
+                found = called("scipy.linalg.solve_triangular", x, b, trans=trans, lower=lower)
+                wanted = scipy.linalg.solve_triangular(x, b, trans=trans, lower=lower)
+                np.testing.assert_allclose(found, wanted, rtol=1e-9)
+        with pytest.raises(ArgumentError, match="trans 3"):
+            QUIMB["scipy.linalg.solve_triangular"](tr.eye(2), tr.ones(2), trans=3)
+
+
 def test_the_page_of_the_table_names_every_row() -> None:
     text = quimb_table.__doc__ or ""
     assert {name for name in QUIMB if f"``{name}``" not in text} == set()

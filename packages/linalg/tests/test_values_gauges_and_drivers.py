@@ -22,7 +22,7 @@ from tensor_runtime.testing.simulated_device import SimulatedBackend
 
 Array = np.ndarray[Any, np.dtype[Any]]
 EACH_DTYPE = pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
-LOWERED = ("eigvals", "eigvalsh", "qr_complete", "svd_full", "svdvals")
+LOWERED = ("eigh_range", "eigvals", "eigvalsh", "qr_complete", "solve_toeplitz", "svd_full", "svdvals")
 
 
 def numbers(dtype: str, *shape: int) -> Array:
@@ -252,6 +252,33 @@ class Bare(SimulatedBackend):
         return {}
 
 
+@EACH_DTYPE
+def test_a_subset_of_a_large_matrix_is_that_of_all_pairs(dtype: str) -> None:
+    size = 70
+    x = numbers(dtype, size, size)
+    x = np.asarray(x + x.conj().T)
+    b = np.asarray(x @ x.conj().T / size + 2 * np.eye(size)).astype(dtype)
+    whole = np.linalg.eigvalsh(x.astype(complex))
+    middle = float(whole[9] + whole[10]) / 2
+    for options, chosen in (
+        ({"subset_by_index": (3, 9)}, whole[3:10]),
+        ({"subset_by_index": (0, 60)}, whole[:61]),
+        ({"subset_by_value": (-1e3, middle)}, whole[:10]),
+    ):
+        given: Any = options
+        w, v = (part.to_numpy() for part in tl.eigh(tr.asarray(x), **given))
+        assert near(w, chosen, dtype, 600)
+        assert near(v.conj().T @ v, np.eye(len(w)), dtype, 3 * size)
+        assert near(x @ v, v * w, dtype, 600)
+    w, v = (part.to_numpy() for part in tl.eigh(tr.asarray(x), tr.asarray(b), subset_by_index=(0, 4)))
+    assert near(x @ v, b @ v * w, dtype, 3000)
+    x[40, 3] = np.nan
+    for given in ({"subset_by_index": (3, 9)}, {"subset_by_value": (0.0, 1.0)}):
+        with pytest.raises(tl.NonFiniteError, match=r"^eigh: operand a holds") as caught:
+            tl.eigh(tr.asarray(x), **given)
+        assert caught.value.element_index == (40, 3)
+
+
 @pytest.fixture(scope="module")
 def bare() -> Iterator[Placement]:
     device = Bare(tr.backend("cpu"), "bare-linalg", dict.fromkeys(LOWERED, "no such unit"))
@@ -261,8 +288,9 @@ def bare() -> Iterator[Placement]:
 
 
 def test_a_device_without_kernels_that_have_rules_gives_what_every_backend_must(bare: Placement) -> None:
-    names = {"linalg.eigvals", "linalg.eigvalsh", "linalg.svdvals"}
-    chosen = [case for case in cases() if case.operation in names or "full" in case.label or "complete" in case.label]
+    names = {"linalg.eigvals", "linalg.eigvalsh", "linalg.solve_toeplitz", "linalg.svdvals"}
+    labels = ("full", "complete", "subset")
+    chosen = [case for case in cases() if case.operation in names or any(label in case.label for label in labels)]
     for case in chosen:
         if "pivoting" not in case.label and case.operation != "linalg.lu":
             check_case(case, bare)

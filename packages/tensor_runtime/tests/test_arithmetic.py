@@ -154,7 +154,7 @@ def test_shapes_that_do_not_broadcast_are_named_as_written() -> None:
         tr.add(tr.zeros((2, 3)), tr.zeros((2,)))
 
 
-@pytest.mark.parametrize("other", [np.ones(2), np.float64(1), [1, 2], "a", None, object(), np.int64(3)])
+@pytest.mark.parametrize("other", [np.ones(2), np.array(1.0), [1, 2], "a", None, object(), np.str_("3")])
 def test_what_is_no_tensor_and_no_python_number_is_refused_and_never_cached(other: Any) -> None:
     x = tr.zeros(2)
     entries = tr.binding_cache.stats().entries
@@ -192,7 +192,7 @@ def test_operators_let_a_foreign_class_answer() -> None:
 
 def test_numpy_never_makes_an_object_array_of_a_tensor() -> None:
     x = tr.zeros(2)
-    for mix in (lambda: np.ones(2) + x, lambda: np.float64(1) * x, lambda: x - np.ones(2), lambda: np.ones(2) == x):
+    for mix in (lambda: np.ones(2) + x, lambda: np.array(1.0) * x, lambda: x - np.ones(2), lambda: np.ones(2) == x):
         with pytest.raises(DTypeError, match="asarray"):
             mix()
     with pytest.raises(TypeError):

@@ -187,7 +187,8 @@ def test_what_many_shapes_hold_stays_near_the_budget(name: str) -> None:
     limit, operation = 128 << 10, OPERATIONS[name]
     former = tr.binding_cache.stats().limit_bytes
     shapes = [(2 + number % 20, 3 + number // 20) for number in range(400)]
-    operation(tr.ones((2, 2)))
+    for shape in ((2, 2), shapes[-1]):  # what is imported on the way counts for nothing
+        operation(tr.ones(shape))
     tr.binding_cache.clear()
     plan_cache.clear()
     tr.binding_cache.set_limit(limit)

@@ -51,7 +51,7 @@ def test_full_takes_the_dtype_of_its_value() -> None:
         (((2,), 1.5), "I64", DTypeError),
         (((2,), 1j), "F64", DTypeError),
         (((2,), "1"), None, DTypeError),
-        (((2,), np.float64(1)), None, DTypeError),
+        (((2,), np.ones(1)), None, DTypeError),
         (((-1,), 1), None, ShapeError),
         (((1.5,), 1), None, ShapeError),
         (((2,), 1), "float16", DTypeError),

@@ -112,24 +112,24 @@ def test_two_backends_of_one_name_are_one_problem_shown_by_both() -> None:
 )
 def test_whatever_keeps_cpu_from_being_served_is_one_problem(candidates: list[Candidate], problem: str) -> None:
     known = registry_of(*candidates)
-    known.kernels = KernelTable(lambda: [Offer("cpu", "hypot", "a 1", lambda: bind_nothing)])
+    known.kernels = KernelTable(lambda: [Offer("cpu", "pythag", "a 1", lambda: bind_nothing)])
 
     (found,) = problems_of(known)
     assert found.startswith(problem)
 
 
 def test_kernels_that_fail_for_one_reason_are_one_problem() -> None:
-    offers = [Offer("cpu", name, "a 1", importing("libhypot")) for name in ("hypot", "cbrt")]
-    offers += [Offer("npu", name, "b 2", lambda: bind_nothing) for name in ("hypot", "cbrt")]
+    offers = [Offer("cpu", name, "a 1", importing("libpythag")) for name in ("pythag", "croot")]
+    offers += [Offer("npu", name, "b 2", lambda: bind_nothing) for name in ("pythag", "croot")]
 
     assert problems_of(with_kernels(*offers)) == [
-        "cpu.cbrt of a 1 and cpu.hypot of a 1: broken: ImportError: libhypot is not there",
-        "npu.cbrt of b 2 and npu.hypot of b 2: no backend is called 'npu'; there are cpu",
+        "cpu.croot of a 1 and cpu.pythag of a 1: broken: ImportError: libpythag is not there",
+        "npu.croot of b 2 and npu.pythag of b 2: no backend is called 'npu'; there are cpu",
     ]
 
 
 @pytest.mark.parametrize(
-    ("entry", "lacks"), [("hypot", "backend"), (".hypot", "backend"), ("cpu.", "operation"), ("", "backend")]
+    ("entry", "lacks"), [("pythag", "backend"), (".pythag", "backend"), ("cpu.", "operation"), ("", "backend")]
 )
 def test_a_kernel_whose_entry_point_names_no_backend_or_operation_is_a_problem_with_a_remedy(
     entry: str, lacks: str
@@ -143,7 +143,7 @@ def test_a_kernel_whose_entry_point_names_no_backend_or_operation_is_a_problem_w
     ]
 
 
-@pytest.mark.parametrize(("entry", "lacks"), [("hypot", "kind"), ("lower.", "operation")])
+@pytest.mark.parametrize(("entry", "lacks"), [("pythag", "kind"), ("lower.", "operation")])
 def test_a_rule_whose_entry_point_names_no_kind_or_operation_is_a_problem_with_a_remedy(entry: str, lacks: str) -> None:
     scope, _, operation = entry.rpartition(".")
     known = registry_of(cpu())
@@ -173,34 +173,37 @@ def with_kernels(*offers: Offer) -> Registry:
 
 
 def test_kernels_of_others_are_tried_and_listed() -> None:
-    lines, healthy = report(with_kernels(Offer("cpu", "hypot", "family 1.0", lambda: bind_nothing)))
+    lines, healthy = report(with_kernels(Offer("cpu", "pythag", "family 1.0", lambda: bind_nothing)))
     assert healthy
     where = lines.index("kernels brought by others")
-    assert lines[where + 1] == "  cpu.hypot  family 1.0"
+    assert lines[where + 1] == "  cpu.pythag  family 1.0"
 
 
 @pytest.mark.parametrize(
     ("offers", "problems"),
     [
         (
-            [Offer("cpu", "hypot", "a 1", importing("libhypot"))],
-            ["cpu.hypot of a 1: broken: ImportError: libhypot is not there"],
+            [Offer("cpu", "pythag", "a 1", importing("libpythag"))],
+            ["cpu.pythag of a 1: broken: ImportError: libpythag is not there"],
         ),
         (
-            [Offer("cpu", "hypot", "a 1", lambda: 3)],
-            ["cpu.hypot of a 1: broken: PluginLoadError: hypot: the kernel for cpu of a 1 is of type int; accepted: "],
+            [Offer("cpu", "pythag", "a 1", lambda: 3)],
+            [
+                "cpu.pythag of a 1: broken: PluginLoadError: pythag: the kernel for cpu of a 1 is of type int; "
+                "accepted: "
+            ],
         ),
         (
-            [Offer("npu", "hypot", "a 1", lambda: bind_nothing)],
-            ["npu.hypot of a 1: no backend is called 'npu'; there are cpu"],
+            [Offer("npu", "pythag", "a 1", lambda: bind_nothing)],
+            ["npu.pythag of a 1: no backend is called 'npu'; there are cpu"],
         ),
         (
             [Offer("cpu", "add", "a 1", lambda: bind_nothing)],
             ["cpu.add of a 1: conflict: brought by a 1 and the backend 'cpu' itself; uninstall a 1"],
         ),
         (
-            [Offer("cpu", "hypot", "a 1", lambda: bind_nothing), Offer("cpu", "hypot", "b 2", lambda: bind_nothing)],
-            ["cpu.hypot: conflict: brought by a 1 and b 2; uninstall one"],
+            [Offer("cpu", "pythag", "a 1", lambda: bind_nothing), Offer("cpu", "pythag", "b 2", lambda: bind_nothing)],
+            ["cpu.pythag: conflict: brought by a 1 and b 2; uninstall one"],
         ),
     ],
 )
@@ -219,7 +222,7 @@ def test_a_kernel_in_trouble_is_a_problem_and_a_row_of_the_table(offers: list[Of
 
 def test_a_kernel_that_loads_after_all_is_in_no_trouble() -> None:
     loads = [importing("late"), lambda: bind_nothing]
-    known = with_kernels(Offer("cpu", "hypot", "a 1", lambda: loads.pop(0)()))
+    known = with_kernels(Offer("cpu", "pythag", "a 1", lambda: loads.pop(0)()))
 
     assert not report(known)[1]
     assert report(known)[1]

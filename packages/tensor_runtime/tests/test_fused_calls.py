@@ -90,7 +90,7 @@ REFUSED: list[tuple[Callable[..., Any], type[TensorError], str]] = [
     (lambda x, a: x * a.rank, UnsupportedOperationError, "an argument that is a Python float for a tensor"),
     (lambda x, a: x @ a, ArgumentError, "matmul"),
     (lambda x, a: x & x, DTypeError, "bitwise_and: operands are F64, F64"),
-    (lambda x, a: x.__setitem__(0, 1.0), ReadOnlyError, "read-only here"),
+    (lambda x, a: x.__setitem__(0, 1.0), ReadOnlyError, "a tensor is read-only"),
 ]
 
 
@@ -112,7 +112,7 @@ def test_the_truth_of_one_element_is_refused() -> None:
 
 def test_arguments_are_tensors_and_numbers() -> None:
     fused = tr.fuse(lambda *arguments: arguments[0] + 1)
-    for wrong in ("text", [1.0], None, tr.tensor([1.0]).to_numpy(), tr.tensor([1.0]).to_numpy()[0]):
+    for wrong in ("text", [1.0], None, tr.tensor([1.0]).to_numpy()):
         with pytest.raises(DTypeError, match=f"fuse: found an operand of type {type(wrong).__name__}; accepted: tens"):
             fused(tr.ones(2), wrong)
     for numbers in ((), (1, 2.0)):

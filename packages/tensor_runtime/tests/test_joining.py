@@ -170,12 +170,10 @@ def test_shifts_are_no_part_of_a_key() -> None:
     before = tr.binding_cache.stats()
     assert tr.roll(x, 10**30 + 2, 0).to_numpy().tolist() == tr.roll(x, 0, 0).to_numpy().tolist()
     assert tr.binding_cache.stats() == before
-    with pytest.raises(ArgumentError, match=r"roll: 2 shifts \(1, 2\) for axes \(0,\)"):
-        tr.roll(x, (1, 2), 0)
-    with pytest.raises(ArgumentError, match="2 shifts"):
-        tr.roll(x, (1, 2))
+    with pytest.raises(ArgumentError, match=r"roll: 2 shifts \(1, 2\) for axes \(0, 0, 0\)"):
+        tr.roll(x, (1, 2), (0, 0, 0))
     with pytest.raises(AxisError):
-        tr.roll(tr.zeros((2, 2)), 1, (0, -2))
+        tr.roll(tr.zeros((2, 2)), 1, (0, -3))
 
 
 @given(any_tensor, st.data())

@@ -25,7 +25,7 @@ def binder(operands: Any, result: Any, params: Any) -> Callable[..., Any]:
 
 
 def failing() -> object:
-    raise ImportError("libhypot.so")
+    raise ImportError("libpythag.so")
 
 
 def test_kernels_are_listed_without_being_loaded_and_loaded_once() -> None:
@@ -35,21 +35,21 @@ def test_kernels_are_listed_without_being_loaded_and_loaded_once() -> None:
         loads.append(1)
         return binder
 
-    table = table_of(("cpu.hypot", "family 1.0", load), ("npu.hypot", "family 1.0", failing))
+    table = table_of(("cpu.pythag", "family 1.0", load), ("npu.pythag", "family 1.0", failing))
 
-    assert table.operations("cpu") == {"hypot"}
+    assert table.operations("cpu") == {"pythag"}
     assert loads == []
-    assert table.binder(CPU, "hypot") is binder
-    assert table.binder(CPU, "hypot") is binder
+    assert table.binder(CPU, "pythag") is binder
+    assert table.binder(CPU, "pythag") is binder
     assert loads == [1]
     assert table.binder(CPU, "other") is None
 
 
 def test_two_packages_with_one_kernel_are_a_conflict_at_use() -> None:
-    table = table_of(("cpu.hypot", "one 1.0", failing), ("cpu.hypot", "two 2.0", failing))
+    table = table_of(("cpu.pythag", "one 1.0", failing), ("cpu.pythag", "two 2.0", failing))
 
-    with pytest.raises(PluginConflictError, match=r"hypot: the kernel for cpu is brought by one 1\.0 and two 2\.0"):
-        table.binder(CPU, "hypot")
+    with pytest.raises(PluginConflictError, match=r"pythag: the kernel for cpu is brought by one 1\.0 and two 2\.0"):
+        table.binder(CPU, "pythag")
 
 
 def test_a_kernel_that_the_backend_has_itself_is_a_conflict_at_use() -> None:
@@ -61,31 +61,31 @@ def test_a_kernel_that_the_backend_has_itself_is_a_conflict_at_use() -> None:
 
 
 def test_a_kernel_that_does_not_load_is_reported_by_name() -> None:
-    with pytest.raises(PluginLoadError, match=r"hypot: the kernel for cpu of bad 1\.0 did not load: ImportError"):
-        table_of(("cpu.hypot", "bad 1.0", failing)).binder(CPU, "hypot")
+    with pytest.raises(PluginLoadError, match=r"pythag: the kernel for cpu of bad 1\.0 did not load: ImportError"):
+        table_of(("cpu.pythag", "bad 1.0", failing)).binder(CPU, "pythag")
     with pytest.raises(PluginLoadError, match=r"bad 1\.0 is of type int; accepted: a function"):
-        table_of(("cpu.hypot", "bad 1.0", lambda: 3)).binder(CPU, "hypot")
+        table_of(("cpu.pythag", "bad 1.0", lambda: 3)).binder(CPU, "pythag")
 
 
 def test_what_is_no_binder_is_refused() -> None:
     with pytest.raises(ArgumentError, match="register_kernel: found a int; accepted: a function of"):
-        tr.register_kernel("cpu", "hypot", 3)  # type: ignore[arg-type]
+        tr.register_kernel("cpu", "pythag", 3)  # type: ignore[arg-type]
 
 
 def test_registering_beside_an_entry_point_is_refused() -> None:
     words = r"already, from family 1\.0; an entry point needs no register_kernel\(\): remove this call"
     with pytest.raises(PluginConflictError, match=words):
-        table_of(("cpu.hypot", "family 1.0", failing)).register("cpu", "hypot", binder)
+        table_of(("cpu.pythag", "family 1.0", failing)).register("cpu", "pythag", binder)
 
 
 def test_entry_points_are_read_again_after_a_refresh() -> None:
     offers: list[Offer] = []
     table = KernelTable(lambda: list(offers))
-    assert table.binder(CPU, "hypot") is None
-    offers.append(Offer("cpu", "hypot", "late 1.0", lambda: binder))
+    assert table.binder(CPU, "pythag") is None
+    offers.append(Offer("cpu", "pythag", "late 1.0", lambda: binder))
     table.refresh()
 
-    assert table.binder(CPU, "hypot") is binder
+    assert table.binder(CPU, "pythag") is binder
 
 
 @pytest.fixture

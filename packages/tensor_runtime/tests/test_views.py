@@ -125,8 +125,6 @@ def test_slices_at_different_offsets_share_one_binding() -> None:
         ((0, 0, 0), "3 indices for shape \\(3, 2\\) of rank 2"),
         ((..., ...), "more than one"),
         (1.0, "axis 0 has the index 1.0 of type float"),
-        (True, "type bool"),
-        ([0, 1], "type list"),
         ("a", "type str"),
     ],
 )

@@ -78,11 +78,80 @@ PyObject *array_in_buffer(const ArrayForm *form, void *buffer) {
     return array;
 }
 
+static _Thread_local struct {
+    const ArrayForm *form;
+    PyObject *array;
+} target;
+
+bool array_target(const ArrayForm *form, PyObject *array) {
+    const bool waiting = target.form != NULL;
+    target.form = form;
+    target.array = array;
+    return waiting;
+}
+
 PyObject *array_new(const ArrayForm *form) {
+    if (target.form == form) {
+        target.form = NULL;
+        return Py_NewRef(target.array);
+    }
     if (form->bytes >= ALLOCATOR_SMALLEST) return array_in_buffer(form, allocator_acquire(form->bytes));
     PyArray_Descr *type = PyArray_DescrFromType(TYPE_NUMBERS[form->type]);
     if (type == NULL) return NULL;
     return PyArray_NewFromDescr(&PyArray_Type, type, form->rank, (const npy_intp *)form->shape, NULL, NULL, 0, NULL);
+}
+
+bool array_is_owned(PyObject *array) {
+    PyObject *root = array, *base = array;
+    for (; base && PyArray_Check(base); base = PyArray_BASE((PyArrayObject *)root)) root = base;
+    const char *memory = array_data(root);
+    if (base && PyCapsule_IsValid(base, BUFFER)) memory = PyCapsule_GetPointer(base, BUFFER);
+    else if (base || !PyArray_CHKFLAGS((PyArrayObject *)root, NPY_ARRAY_OWNDATA)) return false;
+    return memory == array_data(array);
+}
+
+Index array_item_bytes(PyObject *array) { return PyArray_ITEMSIZE((PyArrayObject *)array); }
+
+int array_element_type(PyObject *object) {
+    PyArrayObject *array = (PyArrayObject *)object;
+    if (!PyArray_ISBEHAVED_RO(array)) return -1;
+    switch (PyArray_TYPE(array)) {
+    case NPY_FLOAT32: return F32;
+    case NPY_FLOAT64: return F64;
+    case NPY_COMPLEX64: return C32;
+    case NPY_COMPLEX128: return C64;
+    case NPY_INT32: return I32;
+    case NPY_LONG:
+    case NPY_LONGLONG: return PyArray_ITEMSIZE(array) == 8 ? I64 : -1;
+    case NPY_BOOL: return BOOL;
+    default: return -1;
+    }
+}
+
+PyObject *array_view(PyObject *object, int rank, const npy_intp *shape, const npy_intp *strides, Index offset_bytes) {
+    PyArrayObject *array = (PyArrayObject *)object;
+    PyArray_Descr *type = PyArray_DESCR(array);
+    Py_INCREF(type);
+    PyObject *view =
+        PyArray_NewFromDescr(&PyArray_Type, type, rank, shape, strides, PyArray_BYTES(array) + offset_bytes,
+                             PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE, NULL);
+    if (view == NULL) return NULL;
+    if (PyArray_SetBaseObject((PyArrayObject *)view, Py_NewRef(object)) < 0) { /* takes the array in any case */
+        Py_DECREF(view);
+        return NULL;
+    }
+    return view;
+}
+
+PyObject *array_reversed(PyObject *object) {
+    PyArrayObject *array = (PyArrayObject *)object;
+    npy_intp shape[MAX_RANK], strides[MAX_RANK];
+    const int rank = PyArray_NDIM(array);
+    for (int axis = 0; axis < rank; axis++) {
+        shape[axis] = PyArray_DIM(array, rank - 1 - axis);
+        strides[axis] = PyArray_STRIDE(array, rank - 1 - axis);
+    }
+    return array_view(object, rank, shape, strides, 0);
 }
 
 /* NumPy's allocator of array data, for arrays that NumPy's own functions make. NumPy tells the size again when it

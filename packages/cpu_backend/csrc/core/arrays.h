@@ -40,9 +40,42 @@ void array_bounds(PyObject *array, Index *low, Index *end);
 /* Uninitialised, or NULL with a MemoryError set. */
 PyObject *array_new(const ArrayForm *form);
 
+/* The next array_new() of this very form, in this thread, gives this array, which has it; NULL for both ends that. Returns
+ * whether the former one was still waiting. */
+bool array_target(const ArrayForm *form, PyObject *array);
+
 /* The same in a buffer that allocator_release() takes back, which is the array's from here on, also when this fails; NULL
  * where memory was short. */
 PyObject *array_in_buffer(const ArrayForm *form, void *buffer);
+
+/* Elements of an array. */
+static inline Index array_size(PyObject *array) {
+    Index size = 1;
+    for (int axis = 0; axis < PyArray_NDIM((PyArrayObject *)array); axis++)
+        size *= PyArray_DIM((PyArrayObject *)array, axis);
+    return size;
+}
+
+/* Whether the first element lies where the memory of the array begins that owns it, NumPy's or a cached buffer. */
+bool array_is_owned(PyObject *array);
+
+/* Bytes of each. */
+Index array_item_bytes(PyObject *array);
+
+/* The element type of an array in the machine's order of bytes, aligned; -1 for another. */
+int array_element_type(PyObject *array);
+
+/* A view of an array with these axes, in bytes, that begins so many bytes from its first element; NULL with an
+ * exception set. Without strides it has no gaps. It is as writable as the array. */
+PyObject *array_view(PyObject *array, int rank, const npy_intp *shape, const npy_intp *strides, Index offset_bytes);
+
+/* The view with all axes reversed. */
+PyObject *array_reversed(PyObject *array);
+
+/* Nobody writes through this array from here on. */
+static inline void array_refuse_writing(PyObject *array) {
+    PyArray_CLEARFLAGS((PyArrayObject *)array, NPY_ARRAY_WRITEABLE);
+}
 
 /* Makes NumPy allocate the data of arrays in cached buffers, in the present context; arrays made before are as
  * they were. */

@@ -29,6 +29,18 @@ typedef struct {
         "z" name, offsetof(Blas, field[3])                                                                             \
     }
 
+/* Decompositions; the second name is that of the routine for complex matrices. */
+#define OF_ALL(real, other, field)                                                                                     \
+    {"s" real, offsetof(Blas, all.field[0])}, {"d" real, offsetof(Blas, all.field[1])},                                \
+        {"c" other, offsetof(Blas, all.field[2])}, {                                                                   \
+        "z" other, offsetof(Blas, all.field[3])                                                                        \
+    }
+#define OF_KINDS(name)                                                                                                 \
+    {"s" #name, offsetof(Blas, all.real_##name[0])}, {"d" #name, offsetof(Blas, all.real_##name[1])},                  \
+        {"c" #name, offsetof(Blas, all.complex_##name[0])}, {                                                          \
+        "z" #name, offsetof(Blas, all.complex_##name[1])                                                               \
+    }
+
 static const Function FUNCTIONS[] = {
     OF_TYPES("gemm", gemm),
     OF_TYPES("gemv", gemv),
@@ -53,6 +65,19 @@ static const Function FUNCTIONS[] = {
     {"zheevd", offsetof(Blas, heevd)},
     {"dgesdd", offsetof(Blas, dgesdd)},
     {"zgesdd", offsetof(Blas, zgesdd)},
+    OF_ALL("getrf", "getrf", getrf),
+    OF_ALL("sytrf", "hetrf", sytrf),
+    OF_ALL("geqrf", "geqrf", geqrf),
+    OF_ALL("orgqr", "ungqr", orgqr),
+    OF_KINDS(geqp3),
+    OF_ALL("gehrd", "gehrd", gehrd),
+    OF_ALL("orghr", "unghr", orghr),
+    OF_KINDS(gees),
+    OF_KINDS(geev),
+    OF_ALL("sytrd", "hetrd", sytrd),
+    OF_ALL("stemr", "stemr", stemr),
+    OF_ALL("ormtr", "unmtr", ormtr),
+    OF_ALL("gbsv", "gbsv", gbsv),
 };
 enum { FUNCTION_COUNT = sizeof FUNCTIONS / sizeof *FUNCTIONS, LONGEST_NAME = 128 };
 

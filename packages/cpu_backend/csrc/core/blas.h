@@ -53,6 +53,67 @@ typedef void Syrk(const char *triangle, const char *transpose, const BlasInt *n,
 typedef float FloatDot(const BlasInt *n, const void *x, const BlasInt *x_step, const void *y, const BlasInt *y_step);
 typedef double DoubleDot(const BlasInt *n, const void *x, const BlasInt *x_step, const void *y, const BlasInt *y_step);
 
+/* Decompositions in every precision. Those that take arguments of another kind for complex matrices have two types. */
+typedef void AnyGetrf(const BlasInt *m, const BlasInt *n, void *a, const BlasInt *lda, BlasInt *pivots, BlasInt *info);
+typedef void AnySytrf(const char *triangle, const BlasInt *n, void *a, const BlasInt *lda, BlasInt *pivots, void *work,
+                      const BlasInt *work_size, BlasInt *info);
+typedef void AnyGeqrf(const BlasInt *m, const BlasInt *n, void *a, const BlasInt *lda, void *tau, void *work,
+                      const BlasInt *work_size, BlasInt *info);
+typedef void AnyOrgqr(const BlasInt *m, const BlasInt *n, const BlasInt *k, void *a, const BlasInt *lda,
+                      const void *tau, void *work, const BlasInt *work_size, BlasInt *info);
+typedef void RealGeqp3(const BlasInt *m, const BlasInt *n, void *a, const BlasInt *lda, BlasInt *order, void *tau,
+                       void *work, const BlasInt *work_size, BlasInt *info);
+typedef void ComplexGeqp3(const BlasInt *m, const BlasInt *n, void *a, const BlasInt *lda, BlasInt *order, void *tau,
+                          void *work, const BlasInt *work_size, void *reals, BlasInt *info);
+typedef void AnyGehrd(const BlasInt *n, const BlasInt *low, const BlasInt *high, void *a, const BlasInt *lda, void *tau,
+                      void *work, const BlasInt *work_size, BlasInt *info);
+typedef void AnyOrghr(const BlasInt *n, const BlasInt *low, const BlasInt *high, void *a, const BlasInt *lda,
+                      const void *tau, void *work, const BlasInt *work_size, BlasInt *info);
+typedef void RealGees(const char *vectors, const char *order, void *select, const BlasInt *n, void *a,
+                      const BlasInt *lda, BlasInt *selected, void *real, void *imaginary, void *z, const BlasInt *ldz,
+                      void *work, const BlasInt *work_size, BlasInt *flags, BlasInt *info);
+typedef void ComplexGees(const char *vectors, const char *order, void *select, const BlasInt *n, void *a,
+                         const BlasInt *lda, BlasInt *selected, void *values, void *z, const BlasInt *ldz, void *work,
+                         const BlasInt *work_size, void *reals, BlasInt *flags, BlasInt *info);
+typedef void RealGeev(const char *left, const char *right, const BlasInt *n, void *a, const BlasInt *lda, void *real,
+                      void *imaginary, void *vl, const BlasInt *ldvl, void *vr, const BlasInt *ldvr, void *work,
+                      const BlasInt *work_size, BlasInt *info);
+typedef void ComplexGeev(const char *left, const char *right, const BlasInt *n, void *a, const BlasInt *lda,
+                         void *values, void *vl, const BlasInt *ldvl, void *vr, const BlasInt *ldvr, void *work,
+                         const BlasInt *work_size, void *reals, BlasInt *info);
+typedef void AnySytrd(const char *triangle, const BlasInt *n, void *a, const BlasInt *lda, void *diagonal, void *beside,
+                      void *tau, void *work, const BlasInt *work_size, BlasInt *info);
+typedef void AnyStemr(const char *vectors, const char *range, const BlasInt *n, void *diagonal, void *beside,
+                      const void *low, const void *high, const BlasInt *first, const BlasInt *last, BlasInt *found,
+                      void *values, void *z, const BlasInt *ldz, const BlasInt *most, BlasInt *support,
+                      BlasInt *try_accurate, void *work, const BlasInt *work_size, BlasInt *integers,
+                      const BlasInt *integers_size, BlasInt *info);
+typedef void AnyOrmtr(const char *side, const char *triangle, const char *transpose, const BlasInt *m, const BlasInt *n,
+                      const void *a, const BlasInt *lda, const void *tau, void *c, const BlasInt *ldc, void *work,
+                      const BlasInt *work_size, BlasInt *info);
+typedef void AnyGbsv(const BlasInt *n, const BlasInt *lower, const BlasInt *upper, const BlasInt *columns, void *ab,
+                     const BlasInt *ldab, BlasInt *pivots, void *b, const BlasInt *ldb, BlasInt *info);
+
+/* In the order of element types: F32, F64, C32, C64. */
+typedef struct {
+    AnyGetrf *getrf[4];
+    AnySytrf *sytrf[4]; /* xHETRF for complex matrices, and so on */
+    AnyGeqrf *geqrf[4];
+    AnyOrgqr *orgqr[4];
+    RealGeqp3 *real_geqp3[2];
+    ComplexGeqp3 *complex_geqp3[2];
+    AnyGehrd *gehrd[4];
+    AnyOrghr *orghr[4];
+    RealGees *real_gees[2];
+    ComplexGees *complex_gees[2];
+    RealGeev *real_geev[2];
+    ComplexGeev *complex_geev[2];
+    AnySytrd *sytrd[4];
+    AnyStemr *stemr[4];
+    AnyOrmtr *ormtr[4];
+    AnyGbsv *gbsv[4];
+} Decompositions;
+
 /* Everything that the chosen library computes for us. Of LAPACK's functions the first is for F64, the second for C64;
  * those of BLAS stand in the order of element types: F32, F64, C32, C64. */
 typedef struct {
@@ -72,6 +133,7 @@ typedef struct {
     Heevd *heevd;
     RealGesdd *dgesdd;
     ComplexGesdd *zgesdd;
+    Decompositions all;
 } Blas;
 
 /* The table, or NULL while no library has been opened. */

@@ -201,12 +201,13 @@ void *allocator_acquire_outside(const void *range, size_t range_bytes, size_t by
     return bytes < ALLOCATOR_LARGE ? allocator_acquire(bytes) : acquire_large(NULL, range, range_bytes, bytes);
 }
 
-void *allocator_reserve(size_t bytes) {
+void *allocator_reserve(size_t bytes, size_t largest) {
     const size_t rounded = spans_rounded(bytes);
     Dropped dropped = {NULL, NULL};
     lock();
     void *found = spans_find(rounded);
-    const bool fits = (int64_t)rounded <= allocator.stats.limit_bytes;
+    const bool pieces = allocator.stats.kept_bytes >= (int64_t)rounded && spans_find(spans_rounded(largest)) != NULL;
+    const bool fits = (int64_t)rounded <= allocator.stats.limit_bytes && !pieces;
     if (found == NULL && fits) dropped = make_room((int64_t)rounded, 0);
     unlock();
     free_all(dropped);

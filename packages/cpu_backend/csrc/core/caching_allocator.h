@@ -35,10 +35,11 @@ void *allocator_acquire(size_t bytes);
 void allocator_release(void *buffer, size_t bytes);
 
 /* Buffers at chosen addresses, for callers who know beforehand which ones they need, and when. allocator_reserve() finds
- * or maps memory for so many bytes in a row, which stays free for everybody; NULL if it cannot be kept. A buffer is taken
+ * or maps memory for so many bytes in a row, which stays free for everybody; NULL if it cannot be kept, or as much is kept
+ * in pieces, of which one holds the largest buffer: mapping anew would give them back. A buffer is taken
  * at an address there if that is free, else anywhere (at NULL, too), always of whole grains; and goes back by the
  * function beside it. A buffer of a mebibyte and more is like those of allocator_acquire(). */
-void *allocator_reserve(size_t bytes);
+void *allocator_reserve(size_t bytes, size_t largest);
 void *allocator_acquire_at(void *place, size_t bytes);
 void allocator_release_at(void *buffer, size_t bytes);
 

@@ -25,6 +25,7 @@ PyObject *kernel_new(const char *name, vectorcallfunc call, void *plan, void (*r
     kernel->more_bytes = 0;
     kernel->compute = NULL;
     kernel->result = NULL;
+    kernel->pointwise = false;
     kernel->nanoseconds = kernel->shared_from = 0.0;
     kernel->workspace_bytes = 0;
     return (PyObject *)kernel;
@@ -37,6 +38,14 @@ PyObject *kernel_computes(PyObject *object, Compute *compute, const ArrayForm *r
     kernel->result = result;
     kernel->nanoseconds = nanoseconds;
     kernel->shared_from = SHARED_FROM;
+    return object;
+}
+
+PyObject *kernel_makes(PyObject *object, const ArrayForm *result, bool pointwise) {
+    Kernel *kernel = (Kernel *)object;
+    if (kernel == NULL) return NULL;
+    kernel->result = result;
+    kernel->pointwise = pointwise;
     return object;
 }
 

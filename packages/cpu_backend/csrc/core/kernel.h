@@ -40,7 +40,8 @@ typedef struct {
     int operand_count;
     size_t more_bytes; /* of tables that the plan holds; sys.getsizeof tells, and the cache of bindings counts it */
     Compute *compute;  /* kernel_computes(); NULL for none */
-    const ArrayForm *result;
+    const ArrayForm *result; /* with which array_new() makes it, once in a call; NULL where that is otherwise */
+    bool pointwise; /* each element of the result is written after what it depends on, its own place, was read */
     double nanoseconds, shared_from; /* that a call takes in one thread; from which it is shared among threads */
     size_t workspace_bytes;          /* that a call takes besides its result, where it tells; Python reads it */
 } Kernel;
@@ -55,6 +56,10 @@ static inline void *kernel_plan(PyObject *self) { return ((Kernel *)self)->plan;
 /* The kernel, which may be NULL, after noting what computes its result from addresses, of which form that is (a part of
  * the plan), and how long it takes, within a factor of a few. */
 PyObject *kernel_computes(PyObject *kernel, Compute *compute, const ArrayForm *result, double nanoseconds);
+
+/* The kernel, which may be NULL, after noting with which form it makes its result, before it reads an element, and whether
+ * the result may lie where an operand of the same form does. */
+PyObject *kernel_makes(PyObject *kernel, const ArrayForm *result, bool pointwise);
 
 /* The same, after noting from which time on such a kernel shares its work among threads, if that is not SHARED_FROM. */
 PyObject *kernel_shared_from(PyObject *kernel, double nanoseconds);

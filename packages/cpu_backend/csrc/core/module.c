@@ -2,25 +2,53 @@
 #include "core/arrays.h"
 #include "core/kernel.h"
 #include "core/topics.h"
+#include "calls/call.h"
 #include "contraction/groups.h"
 #include "contraction/pair.h"
+#include "contraction/stack.h"
 #include "elementwise/elementwise_plan.h"
 
+/* clang-format off */
 static PyMethodDef *const TOPICS[] = {
-    blas_functions,     batched_simd_functions, lapack_functions,  memory_functions,   tiny_functions,
-    semiring_functions, permute_functions,      convert_functions, gemm_functions,     pair_functions,
-    products_functions, elementwise_functions,  reduce_functions,  sequence_functions, tiny_product_functions,
-    copied_functions,   lines_functions,        taking_functions,
+    batched_simd_functions,
+    blas_functions,
+    convert_functions,
+    copied_functions,
+    elementwise_functions,
+    factorization_functions,
+    gemm_functions,
+    joined_functions,
+    lapack_functions,
+    lines_functions,
+    memory_functions,
+    pair_functions,
+    permute_functions,
+    products_functions,
+    reduce_functions,
+    semiring_functions,
+    sequence_functions,
+    stack_functions,
+    taking_functions,
+    tiny_functions,
+    tiny_product_functions,
 };
+/* clang-format on */
 
 /* Limits that Python's binders keep to. */
 static const struct {
     const char *name;
     long value;
 } LIMITS[] = {
-    {"CACHE_LINE", CACHE_LINE},       {"CACHED_BYTES", CACHED_BYTES},     {"MOST_AXES", MAX_RANK},
-    {"PAIR_TABLE", PAIR_TABLE},       {"FEWEST_LANES", FEWEST_LANES},     {"LONGEST_TABLE", LONGEST_TABLE},
-    {"MOST_OPERANDS", MOST_OPERANDS}, {"MOST_REGISTERS", MOST_REGISTERS}, {"MOST_INSTRUCTIONS", MOST_INSTRUCTIONS},
+    {"CACHE_LINE", CACHE_LINE},
+    {"CACHED_BYTES", CACHED_BYTES},
+    {"MOST_AXES", MAX_RANK},
+    {"PAIR_TABLE", PAIR_TABLE},
+    {"FEWEST_LANES", FEWEST_LANES},
+    {"LONGEST_TABLE", LONGEST_TABLE},
+    {"MOST_OPERANDS", MOST_OPERANDS},
+    {"MOST_REGISTERS", MOST_REGISTERS},
+    {"MOST_INSTRUCTIONS", MOST_INSTRUCTIONS},
+    {"MOST_PACKED_BYTES", MOST_PACKED_BYTES},
 };
 
 static int fill(PyObject *module) {
@@ -29,6 +57,7 @@ static int fill(PyObject *module) {
         if (PyModule_AddFunctions(module, TOPICS[i]) < 0) return -1;
     for (size_t i = 0; i < sizeof LIMITS / sizeof *LIMITS; i++)
         if (PyModule_AddIntConstant(module, LIMITS[i].name, LIMITS[i].value) < 0) return -1;
+    if (calls_add_to(module) < 0) return -1;
     return PyModule_AddType(module, &Kernel_Type);
 }
 

@@ -8,13 +8,16 @@
 extern PyMethodDef blas_functions[];
 extern PyMethodDef batched_simd_functions[];
 extern PyMethodDef lapack_functions[];
+extern PyMethodDef factorization_functions[];
 extern PyMethodDef memory_functions[];
 extern PyMethodDef tiny_functions[];
 extern PyMethodDef tiny_product_functions[];
 extern PyMethodDef semiring_functions[];
 extern PyMethodDef permute_functions[];
+extern PyMethodDef joined_functions[];
 extern PyMethodDef convert_functions[];
 extern PyMethodDef gemm_functions[];
+extern PyMethodDef stack_functions[];
 extern PyMethodDef pair_functions[];
 extern PyMethodDef copied_functions[];
 extern PyMethodDef products_functions[];

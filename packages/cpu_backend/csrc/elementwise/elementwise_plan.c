@@ -267,8 +267,8 @@ static PyObject *bind_elementwise(PyObject *module, PyObject *const *arguments, 
     }
     if (count == 5) plan->argument_count = plan->blocks.operand_count;
     cut(plan, widest_element(plan, arguments[3]));
-    return kernel_with_operands(kernel_new("elementwise", elementwise_call, plan, release), bound,
-                                plan->blocks.operand_count);
+    PyObject *kernel = kernel_new("elementwise", elementwise_call, plan, release);
+    return kernel_with_operands(kernel_makes(kernel, &plan->result, true), bound, plan->blocks.operand_count);
 }
 
 /* For each operation, the names of the types that it has loops for. */

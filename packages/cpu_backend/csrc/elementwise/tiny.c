@@ -97,7 +97,8 @@ static PyObject *bind_tiny_binary(PyObject *module, PyObject *arguments) {
     plan->fallback = Py_NewRef(fallback);
     const Operand operands[] = {{plan->type, compact_reach(step_a ? plan->result.size : 1), false},
                                 {plan->type, compact_reach(step_b ? plan->result.size : 1), false}};
-    return kernel_with_operands(kernel_new(OPERATION_NAMES[operation], call_binary, plan, release), operands, 2);
+    PyObject *kernel = kernel_new(OPERATION_NAMES[operation], call_binary, plan, release);
+    return kernel_with_operands(kernel_makes(kernel, &plan->result, true), operands, 2);
 }
 
 /* bind_tiny_unary(name, shape, dtype); None without such a loop */
@@ -113,7 +114,8 @@ static PyObject *bind_tiny_unary(PyObject *module, PyObject *const *arguments, P
         Py_RETURN_NONE;
     }
     const Operand operand = {plan->type, compact_reach(plan->result.size), false};
-    return kernel_with_operands(kernel_new(OPERATION_NAMES[operation], call_unary, plan, release), &operand, 1);
+    PyObject *kernel = kernel_new(OPERATION_NAMES[operation], call_unary, plan, release);
+    return kernel_with_operands(kernel_makes(kernel, &plan->result, true), &operand, 1);
 }
 
 PyMethodDef tiny_functions[] = {

@@ -145,8 +145,9 @@ static void release(void *plan) {
 
 static int routine_read(PyObject *name) {
     int routine = name_read(name, ROUTINE_NAMES, ROUTINES);
-    if (routine < 0) PyErr_Format(PyExc_ValueError, "%R is no name of a routine for small matrices", name);
-    return routine;
+    if (routine >= 0 && lane_kernels((Routine)routine, false)->routines[routine] != NULL) return routine;
+    PyErr_Format(PyExc_ValueError, "%R is no name of a routine for small matrices", name);
+    return -1;
 }
 
 /* Nanoseconds that a group takes, roughly; only ever compared with WORTH_A_THREAD. */

@@ -27,20 +27,25 @@ typedef struct {
 } LaneProblem;
 
 /* The numbers of one group that routines need room for, of matrices whose longer side this is. */
-#define CHOLESKY_ROOM(side) ((side) * (side))
+#define CHOLESKY_ROOM(side) ((side) * ((side) + 1))
 #define SOLVE_ROOM(side, columns) ((side) * ((side) + (columns) + 1))
 #define INV_ROOM(side) ((side) * (2 * (side) + 1))
 #define DET_ROOM(side) ((side) * ((side) + 1))
+#define LU_LARGE_ROOM(side, columns) (((side) + 1) * ((side) + (columns) + 7)) /* 4 columns and 2 more as they come */
 #define QR_ROOM(side) (((side) + 1) * (2 * (side) + 5))
 #define EIGH_ROOM(side) ((side) * (2 * (side) + 1))
 #define EIGH_LARGE_ROOM(side) (((side) + 1) * (2 * (side) + 15))
 #define SVD_ROOM(side) ((side) * (3 * (side) + 1))
 #define SVD_LARGE_ROOM(side) (((side) + 1) * (4 * (side) + 34))
-#define SUBSTITUTION_ROOM(side, columns) ((side) * ((side) + (columns)))
+#define SUBSTITUTION_ROOM(side, columns) (((side) + 1) * ((side) + (columns) + 1))
 enum { RIGHT_AT_ONCE = 16 }; /* columns of right-hand sides in lanes at the same time */
 
 /* Square matrices of 2 to this many rows bring room of their own. */
 enum { LARGEST_CONSTANT_SIDE = 4 };
+
+/* Rows up to which elimination exchanges them by selecting from all; beyond, by their places, and several columns at a
+ * time. */
+enum { LARGEST_MASKED_SIDE = 8 };
 
 /* Whether it has right-hand sides. */
 static inline bool is_system(Routine routine) {
@@ -59,13 +64,16 @@ static inline Index lane_room(Routine routine, const LaneProblem *problem) {
     const int m = problem->rows, n = problem->columns, side = m > n ? m : n;
     if (m == n && n > 1 && n <= LARGEST_CONSTANT_SIDE) return 0;
     switch (routine) {
-    case SOLVE: return SOLVE_ROOM(side, smaller(problem->right, RIGHT_AT_ONCE));
+    case SOLVE: {
+        const Index columns = smaller(problem->right, RIGHT_AT_ONCE);
+        return side > LARGEST_MASKED_SIDE ? LU_LARGE_ROOM(side, columns) : SOLVE_ROOM(side, columns);
+    }
     case FORWARD:
     case BACKWARD:
     case FORWARD_TRANSPOSED:
     case BACKWARD_TRANSPOSED: return SUBSTITUTION_ROOM(side, smaller(problem->right, RIGHT_AT_ONCE));
-    case INV: return INV_ROOM(side);
-    case DET: return DET_ROOM(side);
+    case INV: return side > LARGEST_MASKED_SIDE ? LU_LARGE_ROOM(side, side) : INV_ROOM(side);
+    case DET: return side > LARGEST_MASKED_SIDE ? LU_LARGE_ROOM(side, 0) : DET_ROOM(side);
     case QR: return QR_ROOM(side);
     case EIGVALSH:
     case EIGH: return side > LARGEST_JACOBI_SIDE ? EIGH_LARGE_ROOM(side) : EIGH_ROOM(side);

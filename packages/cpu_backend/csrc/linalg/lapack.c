@@ -4,7 +4,7 @@
  * Each matrix is copied once, into the column-major block of a result (where LAPACK then factors it in place) or into
  * scratch memory; elements are checked to be finite on the way. Stacks are shared among our threads, while the library
  * itself runs single-threaded. For a stack of fewer matrices than threads the library is lent threads if its matrices
- * are large, and else the calling thread computes alone: see run_all(). When LAPACK refuses a matrix, or an element
+ * are large, and else the calling thread computes alone: see matrix_loop.c. When LAPACK refuses a matrix, or an element
  * is not finite, the whole call goes to NumPy's kernel, which finds out where and says it, so that both raise the same
  * errors.
  */
@@ -27,7 +27,6 @@ static const int RESULT_COUNTS[LAPACK_ROUTINES] = {[CHOLESKY] = 1, [SOLVE] = 1, 
 static const double WORK[LAPACK_ROUTINES] = {[CHOLESKY] = 0.4, [SOLVE] = 0.7,    [INV] = 2.0,
                                              [DET] = 0.7,      [QR] = 3.0,       [EIGH] = 9.0,
                                              [SVD] = 20.0,     [EIGVALSH] = 2.0, [SVDVALS] = 4.0};
-static const double WORTH_A_THREAD = 40e3; /* operations: about 20 microseconds of small matrices */
 /* Sides of a square matrix from which the library's threads are worth it. Those that decompose by vectors wait for one
  * another so often that beside other work two of them take fifty times as long as one. */
 static const double WORTH_ITS_THREADS[LAPACK_ROUTINES] = {[CHOLESKY] = 700, [SOLVE] = 700,     [INV] = 700,
@@ -82,6 +81,26 @@ static bool load(const LapackPlan *plan, const MatrixStack *stack, const char *f
     return finite || !plan->check;
 }
 
+/* Where routine_is_doubtful(): once more from the operands. */
+static bool run_carefully(Call *call, const Scratch *scratch, Index number) {
+    const LapackPlan *plan = call->plan;
+    const size_t numbers = (size_t)((plan->pairs ? 2 : 1) * plan->rows * plan->rows);
+    const size_t bytes = sizeof(double) * numbers + sizeof(int64_t) * (size_t)plan->rows;
+    double *a = scratch_acquire(bytes);
+    if (a == NULL) {
+        atomic_store(&call->outcome, NO_MEMORY);
+        return true;
+    }
+    (void)load(plan, &plan->a, call->a, number, plan->columns, a);
+    if (plan->routine == SOLVE)
+        for (Index one = 0; one < (plan->shared ? plan->count : 1); one++)
+            (void)load(plan, &plan->b, call->b, plan->shared ? one : number, plan->right,
+                       scratch->out[0] + plan->block[0] * one);
+    const bool fine = routine_run_carefully(plan, scratch, a, (int64_t *)(a + numbers));
+    scratch_release(a, bytes);
+    return fine;
+}
+
 static bool run_one(Call *call, Scratch *scratch, Index number) {
     const LapackPlan *plan = call->plan;
     if (!plan->narrow)
@@ -89,14 +108,17 @@ static bool run_one(Call *call, Scratch *scratch, Index number) {
             scratch->out[i] = (double *)call->results[i] + plan->block[i] * number;
     if (!load(plan, &plan->a, call->a, number, plan->columns, routine_input(plan, scratch))) return false;
     if (plan->routine == SOLVE && !load(plan, &plan->b, call->b, number, plan->right, scratch->out[0])) return false;
-    if (!routine_run(plan, scratch)) return false;
+    bool fine = routine_run(plan, scratch);
+    if (routine_is_doubtful(plan, scratch, fine)) fine = run_carefully(call, scratch, number);
+    if (!fine) return false;
     if (plan->narrow)
         for (int i = 0; i < plan->result_count; i++)
             matrix_round(scratch->out[i], plan->block[i], (float *)call->results[i] + plan->block[i] * number);
     return true;
 }
 
-static void run_matrices(Call *call, Index begin, Index end) {
+static void run_matrices(void *context, Index begin, Index end) {
+    Call *call = context;
     Scratch scratch;
     void *memory = scratch_acquire(call->plan->scratch_bytes);
     if (memory == NULL) {
@@ -108,12 +130,6 @@ static void run_matrices(Call *call, Index begin, Index end) {
          number++)
         if (!run_one(call, &scratch, number)) atomic_store(&call->outcome, REFUSED);
     scratch_release(memory, call->plan->scratch_bytes);
-}
-
-static void run_range(void *context, Index begin, Index end) {
-    int former = blas_alone_begin();
-    run_matrices(context, begin, end);
-    blas_alone_end(former);
 }
 
 /* One matrix for all right-hand sides: factored once, and all columns solved for at once. */
@@ -130,8 +146,12 @@ static void run_shared(Call *call) {
     bool fine = load(plan, &plan->a, call->a, 0, plan->columns, scratch.a);
     for (Index number = 0; fine && number < plan->count; number++)
         fine = load(plan, &plan->b, call->b, number, plan->right, columns + plan->block[0] * number);
-    fine = fine && routine_factor(plan, &scratch) &&
-           routine_substitute(plan, &scratch, plan->right * plan->count, columns);
+    if (fine) {
+        scratch.out[0] = columns;
+        fine = routine_factor(plan, &scratch);
+        if (routine_is_doubtful(plan, &scratch, fine)) fine = run_carefully(call, &scratch, 0);
+        else fine = fine && routine_substitute(plan, &scratch, plan->right * plan->count, columns);
+    }
     if (!fine) atomic_store(&call->outcome, REFUSED);
     else if (plan->narrow) matrix_round(columns, plan->block[0] * plan->count, (float *)call->results[0]);
     scratch_release(memory, plan->scratch_bytes);
@@ -145,28 +165,16 @@ static bool is_large(const LapackPlan *plan) {
     return size * (plan->pairs ? 4.0 : 1.0) >= side * side * side;
 }
 
-/* Whose threads work: ours on many matrices, nobody's on small ones, the library's on a large one. On a small one the
- * library's threads gain little when the machine is idle, and cost several hundred times the work when it is not, for
- * they spin while they wait for one another. */
+static void run_whole(void *context, Index begin, Index end) {
+    (void)begin, (void)end;
+    run_shared(context);
+}
+
 static void run_all(Call *call) {
     const LapackPlan *plan = call->plan;
     const double size = (double)plan->rows * (double)plan->columns * (double)plan->shorter;
-    const double work = WORK[plan->routine] * size, total = work * (double)plan->count;
-    const int threads = total >= 2.0 * WORTH_A_THREAD ? threads_for_caller() : 1;
-    const bool many = threads > 1 && plan->count >= threads;
-    blas_enter();
-    if (many && !plan->shared && blas_works_alone()) {
-        Index grain = work >= WORTH_A_THREAD ? 1 : (Index)(WORTH_A_THREAD / work) + 1;
-        const Index fewest = pieces(plan->count, MOST_CALLERS);
-        parallel_for(plan->count, grain > fewest ? grain : fewest, run_range, call);
-    } else {
-        int lent;
-        const bool has_lent = blas_borrow_threads(is_large(plan) ? threads_for_caller() : 1, &lent);
-        if (plan->shared) run_shared(call);
-        else run_matrices(call, 0, plan->count);
-        if (has_lent) blas_return_threads(lent);
-    }
-    blas_leave();
+    const MatrixLoop loop = {plan->count, WORK[plan->routine] * size, is_large(plan), plan->shared};
+    matrix_loop_run(&loop, plan->shared ? run_whole : run_matrices, call);
 }
 
 static PyObject *call_kernel(PyObject *self, PyObject *const *operands, size_t flagged_count, PyObject *names) {
@@ -206,28 +214,6 @@ static PyObject *call_kernel(PyObject *self, PyObject *const *operands, size_t f
 static void release(void *plan) {
     Py_XDECREF(((LapackPlan *)plan)->fallback);
     free(plan);
-}
-
-/* Reads the strides of a stack of matrices of so many columns: batch axes, then columns, then rows; all in elements. */
-static bool stack_read(MatrixStack *stack, PyObject *strides, const LapackPlan *plan, Index columns) {
-    const int batch_rank = plan->batch_rank;
-    Reach *reach = &stack->reach;
-    *reach = NO_AXES;
-    Index read[MAX_RANK + 2];
-    int count = indices_read(read, MAX_RANK + 2, strides);
-    if (count < 2 || (count != batch_rank + 2 && count != 2)) {
-        if (!PyErr_Occurred()) PyErr_Format(PyExc_ValueError, "strides %R for %d batch axes", strides, batch_rank);
-        return false;
-    }
-    stack->rank = count - 2;
-    for (int axis = 0; axis < stack->rank; axis++) {
-        stack->axes[2 * axis] = plan->batch[axis];
-        stack->axes[2 * axis + 1] = read[axis];
-        if (!reach_read(reach, plan->batch[axis], read[axis])) return false;
-    }
-    stack->column_stride = read[count - 2];
-    stack->row_stride = read[count - 1];
-    return reach_read(reach, columns, stack->column_stride) && reach_read(reach, plan->rows, stack->row_stride);
 }
 
 /* Elements of each result that belong to one matrix. */
@@ -294,18 +280,11 @@ static int routine_read(PyObject *name) {
     return routine;
 }
 
-/* Whether so many matrices can be addressed, with room for the workspaces that LAPACK asks for. */
-static bool are_addressable(Index rows, Index columns, Index count) {
-    Reach reach = NO_AXES;
-    return reach_read(&reach, 8, 0) && reach_read(&reach, rows, 0) && reach_read(&reach, columns, 0) &&
-           reach_read(&reach, count, 0);
-}
-
 /* Whether a call takes more than some 20 microseconds: a matrix with nothing to compute takes about half of one. */
 static bool is_long(const LapackPlan *plan) {
     const double size = (double)plan->rows * (double)plan->columns;
     const double work = WORK[plan->routine] * size * (double)plan->shorter + size * (double)plan->right + 1e3;
-    return work * (double)plan->count >= WORTH_A_THREAD;
+    return work * (double)plan->count >= WORTH_A_LOOP;
 }
 
 static bool plan_read(LapackPlan *plan, PyObject *arguments, PyObject *named) {
@@ -349,10 +328,12 @@ static bool plan_read(LapackPlan *plan, PyObject *arguments, PyObject *named) {
         PyErr_Format(PyExc_ValueError, "%S takes square matrices, found %lld x %lld", name, rows, columns);
         return false;
     }
-    if (!are_addressable(rows, columns, plan->count) || !are_addressable(rows, right, plan->count)) return false;
+    if (!matrices_are_addressable(rows, columns, plan->count) || !matrices_are_addressable(rows, right, plan->count))
+        return false;
     plan->is_long = is_long(plan);
-    if (!stack_read(&plan->a, a, plan, columns)) return false;
-    if (plan->operand_count == 2 && !stack_read(&plan->b, b, plan, right)) return false;
+    const int rank = plan->batch_rank;
+    if (!matrix_stack_read(&plan->a, a, rank, plan->batch, rows, columns)) return false;
+    if (plan->operand_count == 2 && !matrix_stack_read(&plan->b, b, rank, plan->batch, rows, right)) return false;
     plan->shared = plan->batch_rank > 0 && PyTuple_GET_SIZE(a) == 2;
     if (plan->shared && plan->routine != SOLVE) {
         PyErr_Format(PyExc_ValueError, "%S: strides %R for %d batch axes", name, a, plan->batch_rank);

@@ -3,18 +3,11 @@
 #define TENSOR_CPU_LAPACK_H
 
 #include "core/arrays.h"
-#include "core/strided_layout.h"
 #include "core/blas.h"
+#include "linalg/matrix_loop.h"
 #include "linalg/routines.h"
 
 enum { MOST_RESULTS = 3 };
-
-typedef struct {
-    int rank;                        /* of the batch; 0 where all share one matrix */
-    Index axes[2 * MAX_RANK];        /* batch axes: records of strided_walk.h, in elements; transposed array order */
-    Index row_stride, column_stride; /* in elements */
-    Reach reach;                     /* of all its matrices */
-} MatrixStack;
 
 typedef struct {
     Routine routine;
@@ -52,6 +45,11 @@ double *routine_input(const LapackPlan *plan, const Scratch *scratch);
 
 /* Computes the results of one matrix; whether LAPACK succeeded. */
 bool routine_run(const LapackPlan *plan, const Scratch *scratch);
+
+/* Whether an elimination that has been run may be wrong, as LAPACK's is where the reciprocal of a pivot is infinite;
+ * the same by an elimination of our own, given the matrix again, which is lost, and right-hand sides. */
+bool routine_is_doubtful(const LapackPlan *plan, const Scratch *scratch, bool succeeded);
+bool routine_run_carefully(const LapackPlan *plan, const Scratch *scratch, double *a, int64_t *exchanges);
 
 /* solve with a shared matrix: factors it, then solves for so many columns at b. */
 bool routine_factor(const LapackPlan *plan, const Scratch *scratch);

@@ -25,6 +25,28 @@ static bool NAME(factor)(const LapackPlan *plan, const Scratch *scratch, double 
     return info == 0;
 }
 
+/* Whether a pivot of a factored matrix, or one before a pivot of zero, is so small or large that LAPACK's elimination
+ * may be wrong. */
+static bool NAME(has_extreme_pivot)(const double *a, BlasInt n) {
+    for (BlasInt j = 0; j < n; j++) {
+        double size = 0.0;
+        for (int part = 0; part < WIDTH; part++) size += fabs(a[WIDTH * (n + 1) * j + part]);
+        if (size == 0.0) continue;
+        if (!(size > 0x1p-900 && size < 0x1p900)) return true;
+    }
+    return false;
+}
+
+static bool NAME(run_carefully)(const LapackPlan *plan, const Scratch *scratch, double *a, int64_t *exchanges) {
+    switch (plan->routine) {
+    case SOLVE:
+        return CAREFUL(solve)(a, plan->rows, scratch->out[0], plan->right * (plan->shared ? plan->count : 1),
+                              exchanges);
+    case INV: return CAREFUL(inv)(a, plan->rows, scratch->out[0], exchanges);
+    default: CAREFUL(det)(a, plan->rows, scratch->out[0], exchanges); return true;
+    }
+}
+
 static bool NAME(substitute)(const LapackPlan *plan, const Scratch *scratch, BlasInt columns, double *b) {
     BlasInt info = 0;
     blas_table()->getrs[KIND]("N", &plan->rows, &columns, scratch->a, &plan->rows, scratch->integers, b, &plan->rows,
@@ -41,7 +63,8 @@ static bool NAME(solve)(const LapackPlan *plan, const Scratch *scratch) {
 
 static bool NAME(inv)(const LapackPlan *plan, const Scratch *scratch) {
     BlasInt info = 0;
-    if (!NAME(factor)(plan, scratch, scratch->out[0])) return false;
+    if (!NAME(factor)(plan, scratch, scratch->out[0]) || NAME(has_extreme_pivot)(scratch->out[0], plan->rows))
+        return false; /* the factors stay: see routine_is_doubtful() */
     blas_table()->getri[KIND](&plan->rows, scratch->out[0], &plan->rows, scratch->integers, scratch->work,
                               &plan->work_size, &info);
     return info == 0;

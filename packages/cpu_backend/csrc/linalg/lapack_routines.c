@@ -3,6 +3,7 @@
  * Each factors a copy of the operand in place, which lies in the memory of a result wherever the shapes allow.
  */
 #include "linalg/lapack.h"
+#include "linalg/careful.h"
 #include "copy/matrix_copy.h"
 
 #include <math.h>
@@ -24,18 +25,22 @@ static Index normalise(double *parts) {
 #define WIDTH 1
 #define KIND 0
 #define NAME(f) f##_real
+#define CAREFUL(f) careful_##f##_f64
 #include "linalg/lapack_body.h"
 #undef WIDTH
 #undef KIND
 #undef NAME
+#undef CAREFUL
 
 #define WIDTH 2
 #define KIND 1
 #define NAME(f) f##_complex
+#define CAREFUL(f) careful_##f##_c64
 #include "linalg/lapack_body.h"
 #undef WIDTH
 #undef KIND
 #undef NAME
+#undef CAREFUL
 
 void routine_query(LapackPlan *plan) {
     if (plan->pairs) query_complex(plan);
@@ -62,4 +67,16 @@ bool routine_factor(const LapackPlan *plan, const Scratch *scratch) {
 
 bool routine_substitute(const LapackPlan *plan, const Scratch *scratch, BlasInt columns, double *b) {
     return plan->pairs ? substitute_complex(plan, scratch, columns, b) : substitute_real(plan, scratch, columns, b);
+}
+
+bool routine_is_doubtful(const LapackPlan *plan, const Scratch *scratch, bool succeeded) {
+    if (plan->routine == INV && succeeded) return false; /* the inverse stands where the factors were */
+    if (plan->routine != SOLVE && plan->routine != INV && plan->routine != DET) return false;
+    const double *factors = plan->routine == INV ? scratch->out[0] : scratch->a;
+    return plan->pairs ? has_extreme_pivot_complex(factors, plan->rows) : has_extreme_pivot_real(factors, plan->rows);
+}
+
+bool routine_run_carefully(const LapackPlan *plan, const Scratch *scratch, double *a, int64_t *exchanges) {
+    return plan->pairs ? run_carefully_complex(plan, scratch, a, exchanges)
+                       : run_carefully_real(plan, scratch, a, exchanges);
 }

@@ -15,12 +15,26 @@
     X(FORWARD, forward)                                                                                                \
     X(BACKWARD, backward)                                                                                              \
     X(FORWARD_TRANSPOSED, forward_transposed)                                                                          \
-    X(BACKWARD_TRANSPOSED, backward_transposed)
+    X(BACKWARD_TRANSPOSED, backward_transposed)                                                                        \
+    X(LU_FACTOR, lu_factor)                                                                                            \
+    X(SLOGDET, slogdet)                                                                                                \
+    X(LU_COMPLETE, lu_complete)                                                                                        \
+    X(LDL, ldl)                                                                                                        \
+    X(QR_PIVOTED, qr_pivoted)                                                                                          \
+    X(QR_COMPLETE, qr_complete)                                                                                        \
+    X(SCHUR, schur)                                                                                                    \
+    X(HESSENBERG, hessenberg)                                                                                          \
+    X(EIG, eig)                                                                                                        \
+    X(EIGVALS, eigvals)                                                                                                \
+    X(EIGH_RANGE, eigh_range)                                                                                          \
+    X(SOLVE_BANDED, solve_banded)                                                                                      \
+    X(SOLVE_TOEPLITZ, solve_toeplitz)
 
 #define ROUTINE_VALUE(value, name) value,
 typedef enum { LINALG_ROUTINES(ROUTINE_VALUE) ROUTINES } Routine;
 #undef ROUTINE_VALUE
-enum { LAPACK_ROUTINES = FORWARD }; /* substitutions, which come last, are for lanes alone */
+enum { LAPACK_ROUTINES = FORWARD };       /* before it: lapack.c; substitutions are for lanes alone */
+enum { FIRST_FACTORIZATION = LU_FACTOR }; /* from there on: factorization.c; LU_FACTOR is for lanes, too */
 
 #define ROUTINE_NAME(value, name) #name,
 static const char *const ROUTINE_NAMES[ROUTINES] = {LINALG_ROUTINES(ROUTINE_NAME)};

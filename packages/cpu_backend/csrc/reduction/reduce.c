@@ -364,7 +364,8 @@ static PyObject *bind_reduce(PyObject *module, PyObject *arguments) {
         cut(plan);
         operands[1].reach = compact_reach(plan->results); /* of the centres */
         operands[0].type = (ElementType)element_type_read(type);
-        return kernel_with_operands(kernel_new("reduce", call, plan, free), operands, plan->centred ? 2 : 1);
+        PyObject *kernel = kernel_makes(kernel_new("reduce", call, plan, free), &plan->result, false);
+        return kernel_with_operands(kernel, operands, plan->centred ? 2 : 1);
     }
     free(plan);
     return NULL;

@@ -209,7 +209,8 @@ PyObject *sequence_call(PyObject *self, PyObject *const *arguments, size_t flagg
                .address = (char **)(void *)space,
                .held = (void **)(void *)(space + addresses),
                .arena = space + sequence->space_bytes - sequence->arena_bytes,
-               .region = sequence->region_bytes > 0 ? allocator_reserve(sequence->region_bytes) : NULL};
+               .region = sequence->region_bytes > 0 ? allocator_reserve(sequence->region_bytes, sequence->largest_bytes)
+                                                    : NULL};
     memset(run.held, 0, held);
     PyObject *results = run_all(&run) ? results_of(&run) : NULL;
     for (int owner = 0; owner < sequence->owner_count; owner++) drop(&run, owner);

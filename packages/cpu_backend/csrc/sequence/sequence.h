@@ -60,8 +60,9 @@ typedef struct {
     Reading *readings;
     int *results; /* slots */
     size_t arena_bytes, space_bytes;
-    size_t region_bytes; /* of the places of large results (sequence_places.c); 0 where none have one */
-    PyObject *failed;    /* from the number of a step and what it raised to what is raised */
+    size_t region_bytes;  /* of the places of large results (sequence_places.c); 0 where none have one */
+    size_t largest_bytes; /* of these results */
+    PyObject *failed;     /* from the number of a step and what it raised to what is raised */
 } Sequence;
 
 /* The space of a call: the address of every slot, what every owner holds, the arena; aligned to 64 bytes. */

@@ -7,7 +7,8 @@
  * free for workspaces, and for everybody (allocator_reserve() in core/caching_allocator.h).
  *
  * A result that the caller gets would break the region for as long as he keeps it. So it has a place only where leaving
- * it out would take more memory than the allocator may keep beside what is in use.
+ * it out would take more memory than the allocator may keep beside what is in use. While he keeps the one before, calls
+ * take what is left of two regions as it comes, rather than a third one.
  */
 #include "sequence/sequence_draft.h"
 
@@ -100,6 +101,7 @@ bool sequence_place(Sequence *sequence) {
         const Index bytes = pack(tenants, count, ALLOCATOR_SPARE / 2 + without / ALLOCATOR_SPARE_SHARE, order);
         if (bytes >= ALLOCATOR_LARGE) {
             sequence->region_bytes = (size_t)bytes;
+            sequence->largest_bytes = (size_t)tenants[0].bytes;
             for (int t = 0; t < count; t++) sequence->steps[tenants[t].step].place = tenants[t].place;
         }
     }

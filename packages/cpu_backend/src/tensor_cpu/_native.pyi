@@ -5,7 +5,8 @@ in ``tensor_cpu.kernels`` make them; the modules of threads and memory call the 
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, Self
 
 from tensor_cpu.kernels.reduction.native import Loops
 
@@ -15,6 +16,7 @@ MOST_AXES: int
 PAIR_TABLE: int
 FEWEST_LANES: int
 LONGEST_TABLE: int
+MOST_PACKED_BYTES: int
 MOST_OPERANDS: int
 MOST_REGISTERS: int
 MOST_INSTRUCTIONS: int
@@ -67,6 +69,9 @@ def bind_copy(extents: tuple[int, ...], strides: tuple[int, ...], dtype: str, /)
 def bind_copy_into(
     extents: tuple[int, ...], target_strides: tuple[int, ...], source_strides: tuple[int, ...], dtype: str, /
 ) -> Kernel: ...
+def bind_joined(
+    shape: tuple[int, ...], dtype: str, axis: int, parts: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...], /
+) -> Kernel | None: ...
 def bind_convert(
     extents: tuple[int, ...],
     strides: tuple[int, ...],
@@ -110,6 +115,20 @@ def bind_lapack(
     rows: int,
     columns: int,
     right: int,
+    batch: tuple[int, ...],
+    a_strides: tuple[int, ...],
+    b_strides: tuple[int, ...],
+    results: tuple[tuple[tuple[int, ...], str], ...],
+    check: bool,
+    fallback: Callable[..., Any],
+) -> Kernel: ...
+def bind_factorization(
+    routine: str,
+    dtype: str,
+    computed: str,
+    sides: tuple[int, int],
+    right: tuple[int, int],
+    span: tuple[int, int],
     batch: tuple[int, ...],
     a_strides: tuple[int, ...],
     b_strides: tuple[int, ...],
@@ -169,6 +188,17 @@ def bind_take_along(
     dtype: str, extents: tuple[int, int, int, int], shape: tuple[int, ...], fallback: Callable[[Any, Any], Any], /
 ) -> Kernel: ...
 def bind_place(operation: str, dtype: str, extents: tuple[int, ...], shape: tuple[int, ...], /) -> Kernel | None: ...
+def bind_stack(
+    dtype: str,
+    shape: tuple[int, ...],
+    stack: _Group,
+    near: _Group,
+    rows: _Group,
+    columns: _Group,
+    inner: _Group,
+    rows_are_second: bool,
+    /,
+) -> Kernel: ...
 def bind_elementwise(
     shape: tuple[int, ...],
     dtype: str,
@@ -191,3 +221,24 @@ def bind_reduce(
     root: bool = ...,
     /,
 ) -> Kernel: ...
+
+CALLS: tuple[str, ...]
+
+class Call:
+    def __new__(
+        cls,
+        kind: str,
+        function: Callable[..., Any],
+        tensor: type,
+        mutable_view: type,
+        form: type,
+        spec: type,
+        placement: object,
+        found: dict[bytes, Any],
+        insert: Callable[[bytes, Any], object],
+        fail: Callable[[str, Exception, Any], object],
+        transfers: ContextVar[Any],
+        dtypes: tuple[object, ...],
+        /,
+    ) -> Self: ...
+    def __call__(self, *arguments: Any, **options: Any) -> Any: ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -18,7 +18,16 @@ from tensor_cpu.system import memory, threads
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY, WHY_NOT
 from tensor_runtime.form import Form
 from tensor_runtime.placement import CPU, DeviceKind, Placement
-from tensor_runtime.protocols import HostBackend, Kernel, KernelStep, Operand, Result, StepFailed
+from tensor_runtime.protocols import (
+    CallParts,
+    HostBackend,
+    Kernel,
+    KernelChoice,
+    KernelStep,
+    Operand,
+    Result,
+    StepFailed,
+)
 from tensor_runtime.thread_counts import ThreadSetting
 
 threads.apply_environment()
@@ -68,6 +77,17 @@ class CpuBackend:
     ) -> Kernel | None:
         """One native kernel for all steps (csrc/sequence/sequence.h); None where fewer than two of them are native."""
         return LIBRARY.bind_sequence(operands, steps, results, failed) if AVAILABLE else None
+
+    def explain(self, name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> KernelChoice:
+        """Which kernel ``bind`` gives, what it copies, and why a faster one was not taken."""
+        from tensor_cpu.explanation import explain
+
+        return explain(name, operands, result, params)
+
+    def native_call(self, name: str, function: Callable[..., Any], parts: CallParts, /) -> Callable[..., Any] | None:
+        """One of csrc/calls; None without the extension, and where every call is to be checked."""
+        wanted = AVAILABLE and not CHECKED and name in LIBRARY.CALLS
+        return LIBRARY.Call(name, function, *parts) if wanted else None
 
     def operations(self) -> frozenset[str]:
         """Every name in the kernel table."""

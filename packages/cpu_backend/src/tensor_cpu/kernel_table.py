@@ -66,11 +66,12 @@ class Row(NamedTuple):
     scopes: Mapping[str, Scope] = MappingProxyType({})  # of native modules that need not be asked about all forms
 
 
-MOST_TINY_TERMS: Final = 4096  # multiplications of a product: beyond, BLAS catches up with ``contraction.tiny``
+MOST_TINY_TERMS: Final = 512  # multiplications: beyond, ``contraction.stack`` catches up with ``contraction.tiny``
 
 _UFUNC: Final = "elementwise.numpy"
 _PROGRAM: Final = "elementwise.native"
 _TINY: Final = ("elementwise.tiny", _PROGRAM)
+_FACTORIZATION: Final = ("linalg.factorization",)
 _LINALG: Final = Row("linalg.numpy", ("linalg.batched_simd", "linalg.lapack"))
 
 FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
@@ -105,7 +106,7 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     "convolution": {"conv": Row("convolution")},
     "creation": {
         "full": Row("creation.numpy", ("creation.native",)),
-        **dict.fromkeys(("eye", "arange", "linspace"), Row("creation.numpy")),
+        **dict.fromkeys(("empty", "eye", "arange", "linspace"), Row("creation.numpy")),
     },
     "diagonals": dict.fromkeys(("embed_diagonal", "tril", "triu"), Row("diagonals")),
     "division": dict.fromkeys(
@@ -131,17 +132,23 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
         "copy_into": Row("indexing.numpy", ("indexing.native",)),
         "add_into": Row("indexing.numpy"),
     },
-    "joining": dict.fromkeys(("concatenate", "stack", "repeat", "tile", "roll"), Row("joining")),
+    "joining": {
+        **dict.fromkeys(("concatenate", "stack"), Row("joining.numpy", ("joining.native",))),
+        **dict.fromkeys(("repeat", "tile", "roll"), Row("joining.numpy")),
+    },
     "linalg": {
         **dict.fromkeys(("svdvals", "qr", "eigh", "eigvalsh", "cholesky", "solve", "inv", "det"), _LINALG),
         "svd": _LINALG._replace(numpy="linalg.drivers"),
-        **dict.fromkeys(("eig", "eigvals", "qr_complete", "svd_full"), Row("linalg.numpy")),
-        **dict.fromkeys(("hessenberg", "ldl", "qr_pivoted", "schur"), Row("linalg.factors")),
-        **dict.fromkeys(("lu_complete", "lu_factor"), Row("linalg.elimination")),
-        "slogdet": Row("linalg.numpy"),
-        "solve_banded": Row("linalg.banded"),
+        **dict.fromkeys(("eig", "eigvals", "qr_complete", "slogdet", "svd_full"), Row("linalg.numpy", _FACTORIZATION)),
+        **dict.fromkeys(("hessenberg", "ldl", "qr_pivoted", "schur"), Row("linalg.factors", _FACTORIZATION)),
+        **dict.fromkeys(("lu_complete", "lu_factor"), Row("linalg.elimination", _FACTORIZATION)),
+        "eigh_range": Row("linalg.factors", _FACTORIZATION),
+        "solve_banded": Row("linalg.structured", _FACTORIZATION),
+        "solve_toeplitz": Row("linalg.structured", _FACTORIZATION),
+        **dict.fromkeys(("cholesky_status", "inv_status", "solve_status"), Row("linalg.status")),
         "triangular_solve": Row("linalg.triangular", ("linalg.triangular_simd",)),
     },
+    "normalization": dict.fromkeys(("layer_norm", "rms_norm"), Row("normalization")),
     "padding": dict.fromkeys(("pad", "pad_edge"), Row("padding")),
     "pooling": dict.fromkeys(("max_pool", "mean_pool"), Row("pooling")),
     "random": dict.fromkeys(("uniform", "integers", "normal"), Row("random")),

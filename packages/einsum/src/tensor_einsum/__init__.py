@@ -33,3 +33,8 @@ __all__ = [
     "plan_cache",
     "read_calibration",
 ]
+
+
+def __dir__() -> list[str]:
+    """The public names: modules and helpers are none."""
+    return sorted((*__all__, "__version__"))

@@ -1,6 +1,8 @@
 from collections.abc import Callable
 from typing import Any, NoReturn, TypedDict
 
+from tensor_einsum.steps.steps import Step
+
 class _Result(TypedDict):
     path: tuple[tuple[int, int], ...]
     sliced: tuple[int, ...]
@@ -42,6 +44,19 @@ def layouts(
 def product_cost(
     extents: tuple[float, ...], a: tuple[int, ...], b: tuple[int, ...], c: tuple[int, ...], /
 ) -> float: ...
+def read_plain(
+    text: str, shapes: tuple[tuple[int, ...], ...], /
+) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...], tuple[str, ...], tuple[int, ...]] | None: ...
+def build_steps(
+    step: type[Step],
+    inputs: tuple[tuple[int, ...], ...],
+    output: tuple[int, ...],
+    names: tuple[str, ...],
+    extents: tuple[int, ...],
+    path: tuple[tuple[int, ...], ...],
+    itemsize: int,
+    /,
+) -> tuple[Step, ...] | None: ...
 
 class CachedCall:
     def __init__(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, Final, Literal, TypeVar, Unpack, overload
 
-from tensor_core.foreign import refuse_masked
+from tensor_core.foreign import number_of, refuse_masked
 from tensor_core.promotion import promote, promote_scalar
 from tensor_einsum.cached_calls import cached_call
 from tensor_einsum.errors import ExtentError
@@ -22,7 +22,7 @@ from tensor_runtime.algebras import PLUS_TIMES, Semiring
 from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.error_translation import MISSES, fail
-from tensor_runtime.dispatch.spec import PYTHON_NUMBERS
+from tensor_runtime.dispatch.conversion import as_number
 from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.form import Form
 from tensor_runtime.ops.creation import full
@@ -336,7 +336,7 @@ def _as_tensors(items: Sequence[Any]) -> Sequence[Tensor]:
     for position, item in enumerate(items):
         if isinstance(item, Tensor):
             forms.append(item._form)
-        elif type(item) not in PYTHON_NUMBERS:
+        elif number_of(item) is None:
             refuse_masked("einsum", item)
             raise ForeignOperandError(
                 f"einsum: operand {position} is {type(item).__name__}; accepted: tensors, and Python's bool, int, "
@@ -350,6 +350,7 @@ def _as_tensors(items: Sequence[Any]) -> Sequence[Tensor]:
     return [item if isinstance(item, Tensor) else _number_as_tensor(item, forms) for item in items]
 
 
-def _number_as_tensor(number: Number, forms: Sequence[Form]) -> Tensor:
+def _number_as_tensor(scalar: Number, forms: Sequence[Form]) -> Tensor:
+    number = as_number("einsum", scalar)
     dtype = promote_scalar(promote(*[form.dtype for form in forms]), type(number))
     return full((), number, dtype=dtype, placement=forms[0].placement)

@@ -38,7 +38,6 @@ from tensor_linalg.decompositions import (
     lq,
     lu,
     lu_factor,
-    lu_solve,
     polar,
     ql,
     qr,
@@ -124,6 +123,7 @@ from tensor_linalg.solving import (
     cho_solve,
     inv,
     lstsq,
+    lu_solve,
     pinv,
     solve,
     solve_banded,
@@ -252,3 +252,8 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+
+def __dir__() -> list[str]:
+    """The public names: modules and helpers are none."""
+    return sorted((*__all__, "__version__"))

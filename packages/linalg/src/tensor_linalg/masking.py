@@ -1,20 +1,21 @@
 """Failures told for each matrix of a batch, by a status in place of an error: ``check="mask"``.
 
 The function runs on parts of the batch. Where a part raises, the matrices that are to blame are found and identities
-take their places, so that every other matrix is computed as it is without them, bit for bit. One bad matrix costs a few
-more passes over its part.
+take their places, so that every other matrix is computed as it is without them, bit for bit. A kernel ``NAME_status``
+tells them all at once; where an operation has none, for hardly a matrix ever fails, each costs a few calls.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from math import nan, prod
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar
 
-from tensor_core.dtypes import I32
+from tensor_core.dtypes import FLOATING, I32
 from tensor_linalg.operands import holds, with_batch
 from tensor_linalg.results import fields_text
-from tensor_linalg.specs.shapes import broadcast_batches
+from tensor_linalg.specs.shapes import broadcast_batches, matrix_axes
+from tensor_linalg.targets import delivered
 from tensor_runtime.errors import LinalgError
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.comparison import equal
@@ -26,9 +27,11 @@ from tensor_runtime.ops.reduction import all, any
 from tensor_runtime.ops.rounding import isfinite
 from tensor_runtime.ops.selection import where
 from tensor_runtime.ops.views import broadcast_to, copy, expand_dims, reshape
-from tensor_runtime.tensors.tensor import Tensor
+from tensor_runtime.tensors.tensor import Tensor, unwrap
 
-Run = Callable[..., tuple[Tensor, ...]]
+R = TypeVar("R")
+Run = Callable[..., tuple[Any, ...]]
+Status = Callable[..., Tensor]
 Check = bool | Literal["mask"]
 """What is looked for before anything is computed, and whether failures are errors or a status."""
 
@@ -37,24 +40,75 @@ _PART: Final = 1024
 looking for a bad one costs little."""
 
 
-class MaskedResult(NamedTuple):
-    """A result, NaN where the status is not 0, and the status of each matrix: 0 fine, 1 not finite, 2 failed."""
+class MaskedResult(NamedTuple, Generic[R]):
+    """A result, NaN where the status is not 0, and the status of each matrix: 0 fine, 1 not finite, 2 failed.
 
-    result: Tensor
+    Where there are several results, ``result`` is the named tuple of them; integers, such as permutations, are those of
+    the identity where the status is not 0.
+    """
+
+    result: R
     status: Tensor
 
     def __repr__(self) -> str:
         return fields_text(self)
 
 
-def masked(run: Run, operation: str, a: Tensor, b: Tensor | None = None) -> tuple[tuple[Tensor, ...], Tensor]:
+def asks_for_mask(check: object, /) -> bool:
+    """Whether a user wrote "mask" for ``check``.
+
+    >>> asks_for_mask("mask"), asks_for_mask(True)
+    (True, False)
+    """
+    return isinstance(check, str) and check == "mask"
+
+
+def masked_result(
+    operation: str,
+    run: Callable[..., Any],
+    a: Tensor,
+    b: Tensor | None = None,
+    /,
+    *,
+    status: Status | None = None,
+    out: Any = None,
+) -> MaskedResult[Any]:
+    """What an operation answers to ``check="mask"``: its result, a tensor or a named tuple, and the status.
+
+    Args:
+        operation: its name.
+        run: as :func:`masked` takes it, but that it may give a tensor.
+        a, b, status: see there.
+        out: None, or a :class:`MaskedResult` of targets.
+
+    >>> import tensor_runtime as tr
+    >>> masked_result("copy", tr.copy, tr.tensor([[1.0]])).status.item()
+    0
+    """
+    matrix_axes(operation, unwrap(operation, a)[0].shape)
+    kinds: list[Any] = []
+
+    def several(*operands: Tensor) -> tuple[Any, ...]:
+        found = run(*operands)
+        kinds.append(type(found))
+        return found if isinstance(found, tuple) else (found,)
+
+    found, codes = masked(several, operation, a, b, status)
+    result = kinds[-1]._make(found) if issubclass(kinds[-1], tuple) else found[0]
+    return delivered(operation, MaskedResult(result, codes), out, a, b)
+
+
+def masked(
+    run: Run, operation: str, a: Tensor, b: Tensor | None = None, status_of: Status | None = None
+) -> tuple[tuple[Any, ...], Tensor]:
     """Results and status of a function whose operands have passed every check on metadata.
 
     Args:
-        run: the function without its check of values; from operands to floating results, each [core axes..., B...].
+        run: the function without its check of values; from operands to results, each [core axes..., B...], or None.
         operation: its name.
         a: shape [M, N, B...].
         b: shape [N, K, B...] or [N], of which the batch axes broadcast against those of ``a``.
+        status_of: from operands to I32 [B...], not 0 where ``run`` would raise; asked when it does.
 
     Returns:
         The results, NaN where the status is not 0; and I32 [B...].
@@ -78,15 +132,15 @@ def masked(run: Run, operation: str, a: Tensor, b: Tensor | None = None) -> tupl
     good = finite[0] if b is None else logical_and(*(_spread(ok, batch) for ok in finite))
     if not batch or count == 0:
         found, failed = _alone(run, clean, harmless)
-        status = full(batch, 2 if failed else 0, dtype=I32, placement=a.placement)
+        status: Tensor = full(batch, 2 if failed else 0, dtype=I32, placement=a.placement)
     else:
-        found, status = _in_parts(run, [_flat(x, batch) for x in clean], harmless, count)
-        found = tuple(reshape(one, (*one.shape[:-1], *batch)) for one in found)
+        found, status = _in_parts(run, [_flat(x, batch) for x in clean], harmless, count, status_of)
+        found = tuple(one if one is None else reshape(one, (*one.shape[:-1], *batch)) for one in found)
         status = reshape(status, batch)
     status = where(good, status, full((), 1, dtype=I32, placement=a.placement))
     fine = equal(status, 0)
     if holds(any(logical_not(fine))):
-        found = tuple(where(fine, one, nan) for one in found)
+        found = tuple(where(fine, one, nan) if one is not None and one.dtype in FLOATING else one for one in found)
     return found, status
 
 
@@ -106,41 +160,73 @@ def _flat(x: Tensor, batch: Shape) -> Tensor:
     return x if x.rank <= 2 else reshape(with_batch(x, 2, batch), (*x.shape[:2], prod(batch)))
 
 
-def _alone(run: Run, operands: list[Tensor], harmless: list[Tensor]) -> tuple[tuple[Tensor, ...], bool]:
+def _alone(run: Run, operands: list[Tensor], harmless: list[Tensor]) -> tuple[tuple[Any, ...], bool]:
     try:
         return run(*operands), False
     except LinalgError:
-        return run(*(_as_batch(one, x.rank) for one, x in zip(harmless, operands, strict=True))), True
+        return run(*_in_place_of(operands, harmless)), True
+
+
+def _in_place_of(operands: list[Tensor], harmless: list[Tensor]) -> list[Tensor]:
+    return [_as_batch(one, x.rank) for one, x in zip(harmless, operands, strict=True)]
 
 
 def _in_parts(
-    run: Run, operands: list[Tensor], harmless: list[Tensor], count: int
-) -> tuple[tuple[Tensor, ...], Tensor]:
-    whole: tuple[Tensor, ...] = ()
-    bad: list[int] = []
+    run: Run, operands: list[Tensor], harmless: list[Tensor], count: int, status_of: Status | None
+) -> tuple[tuple[Any, ...], Tensor]:
+    whole: tuple[Any, ...] = ()
+    codes: list[Tensor] = []
+    suspicious = False
     for start in range(0, count, _PART):
-        part = [_slice(x, start, start + _PART) for x in operands]
+        length = min(_PART, count - start)
+        part = [_slice(x, start, start + length) for x in operands]
+        found: tuple[Any, ...] = ()
+        status: Tensor = full(length, 0, dtype=I32, placement=part[0].placement)
         try:
-            found = run(*part)
+            if not suspicious:
+                found = run(*part)
         except LinalgError as error:
-            length = min(_PART, count - start)
-            blamed = list(_blamed(run, part, error, 0, length))
-            fine = equal(_status(blamed, length, part[0]), 0)
-            found = run(
-                *(
-                    where(fine, x, _as_batch(one, 3)) if x.rank > 2 else one if len(blamed) == length else x
-                    for x, one in zip(part, harmless, strict=True)
-                )
-            )
-            bad += [start + one for one in blamed]
-        if count <= _PART:
-            return found, _status(bad, count, operands[0])
+            suspicious = status_of is not None  # the next parts are looked at before they are tried
+            found, status = _without_failures(run, part, harmless, length, status_of, error)
+        else:
+            if suspicious:
+                found, status = _without_failures(run, part, harmless, length, status_of, LinalgError(operation=""))
+                suspicious = holds(any(status))
+        if length == count:
+            return found, status
+        codes.append(status)
         whole = whole or tuple(
-            zeros((*one.shape[:-1], count), dtype=one.dtype, placement=one.placement) for one in found
+            one if one is None else zeros((*one.shape[:-1], count), dtype=one.dtype, placement=one.placement)
+            for one in found
         )
         for into, one in zip(whole, found, strict=True):
-            mutable_view(into)[..., start : start + _PART] = one
-    return whole, _status(bad, count, operands[0])
+            if one is not None:
+                mutable_view(into)[..., start : start + length] = one
+    return whole, concatenate(codes)
+
+
+def _without_failures(
+    run: Run, part: list[Tensor], harmless: list[Tensor], length: int, status_of: Status | None, error: LinalgError
+) -> tuple[tuple[Any, ...], Tensor]:
+    """The results of a part that raises, with identities in the place of what is to blame; and its status."""
+    if part[0].rank <= 2:  # one matrix for all right-hand sides
+        return run(harmless[0], *part[1:]), full(length, 2, dtype=I32, placement=part[0].placement)
+    if status_of is not None:
+        status = status_of(*part)
+        fine = equal(status, 0)
+        part = [where(fine, x, _as_batch(one, 3)) if x.rank > 2 else x for x, one in zip(part, harmless, strict=True)]
+        try:
+            return run(*part), status
+        except LinalgError as another:
+            error = another
+    else:
+        status = full(length, 0, dtype=I32, placement=part[0].placement)
+    blamed = _blame(run, part, error, length)
+    fine = equal(blamed, 0)
+    found = run(
+        *(where(fine, x, _as_batch(one, 3)) if x.rank > 2 else x for x, one in zip(part, harmless, strict=True))
+    )
+    return found, where(fine, status, blamed)
 
 
 def _slice(x: Tensor, start: int, stop: int) -> Tensor:
@@ -148,12 +234,25 @@ def _slice(x: Tensor, start: int, stop: int) -> Tensor:
     return x if x.rank <= 2 else x[..., start:stop]
 
 
+def _blame(run: Run, operands: list[Tensor], error: LinalgError, count: int, /) -> Tensor:
+    """I32 [count], 2 for the matrices on which ``run`` raises, given the error of all of them; else 0.
+
+    It names the first one, and the others are looked for in halves: a few calls for each that fails.
+    """
+    bad = list(_blamed(run, operands, error, 0, count))
+    parts = []
+    done = 0
+    like = operands[0]
+    for one in bad:
+        parts += [full(one - done, 0, dtype=I32, placement=like.placement)] if one > done else []
+        parts.append(full(1, 2, dtype=I32, placement=like.placement))
+        done = one + 1
+    parts.append(full(count - done, 0, dtype=I32, placement=like.placement))
+    return concatenate(parts)
+
+
 def _blamed(run: Run, operands: list[Tensor], error: LinalgError, start: int, stop: int) -> Iterator[int]:
-    """Which matrices raise, given the error of all of them. It names the first; the others are looked for in halves."""
     where_it_is: Any = getattr(error, "batch_index", None)
-    if operands[0].rank <= 2:  # one matrix for all right-hand sides
-        yield from range(start, stop)
-        return
     first = start + (where_it_is[0] if where_it_is else 0)
     if where_it_is or stop - start == 1:
         yield first
@@ -165,17 +264,3 @@ def _blamed(run: Run, operands: list[Tensor], error: LinalgError, start: int, st
                 run(*(_slice(x, low, high) for x in operands))
             except LinalgError as another:
                 yield from _blamed(run, operands, another, low, high)
-
-
-def _status(bad: list[int], count: int, like: Tensor) -> Tensor:
-    """2 at these indices, 0 elsewhere, made where the operand is."""
-    parts = []
-    done = 0
-    for one in bad:
-        parts += [
-            full(one - done, 0, dtype=I32, placement=like.placement),
-            full(1, 2, dtype=I32, placement=like.placement),
-        ]
-        done = one + 1
-    parts.append(full(count - done, 0, dtype=I32, placement=like.placement))
-    return concatenate(parts)

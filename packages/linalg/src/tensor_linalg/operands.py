@@ -10,7 +10,8 @@ from math import isfinite as finite
 from typing import Any
 
 from tensor_core.dtypes import F64, DType
-from tensor_core.errors import ArgumentError, shortened
+from tensor_core.errors import ArgumentError, DTypeError, shortened
+from tensor_core.foreign import number_of, python_number
 from tensor_core.promotion import promote
 from tensor_linalg.specs.linalg_spec import require_floating
 from tensor_runtime.backends.meta import META_KIND
@@ -53,7 +54,7 @@ def promoted(operation: str, *operands: Tensor) -> tuple[Tensor, ...]:
 
 
 def number(operation: str, what: str, value: Any, accepted: str = "a number from 0 on", least: float = 0.0) -> float:
-    """A finite real number that a user wrote.
+    """A finite real number that a user wrote: Python's, or one of another library that equals it.
 
     Args:
         operation: the name that the error bears.
@@ -63,17 +64,34 @@ def number(operation: str, what: str, value: Any, accepted: str = "a number from
         least: the smallest that is accepted.
 
     Raises:
-        ArgumentError: no int or float, one that is not finite or beyond F64, or one below ``least``.
+        ArgumentError: no real number, one that is not finite or beyond F64, or one below ``least``.
 
     >>> number("split", "cutoff", 1)
     1.0
     """
+    found = plain(value)
     try:
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and finite(value) and value >= least:
-            return float(value)
+        if isinstance(found, (int, float)) and not isinstance(found, bool) and finite(found) and found >= least:
+            return float(found)
     except OverflowError:
         pass
     raise ArgumentError(f"{operation}: {what} is {shortened(value)}; accepted: {accepted}", operation=operation)
+
+
+def plain(value: Any, /) -> int | float | complex | bool | None:
+    """The Python number that a number of any library equals, an array or tensor of rank 0 too; None for no number.
+
+    >>> from fractions import Fraction
+    >>> plain(Fraction(1, 2)), plain("1") is None
+    (0.5, True)
+    """
+    found = number_of(value)
+    if found is not None:
+        return found
+    try:
+        return python_number(value)
+    except DTypeError:
+        return None
 
 
 def unit_of(dtype: DType, /) -> float:

@@ -7,17 +7,22 @@ here, as NumPy has them, and are moved to the end for this package and back, wit
 | name | asked as | given |
 |---|---|---|
 | ``linalg.svd`` | ``(x, full_matrices=False)`` | u, s, vh |
+| ``linalg.rsvd`` | ``(x, k)``, without batch axes | the k largest of them, by products with random vectors |
 | ``linalg.svdvals`` | ``(x)`` | s |
 | ``linalg.eigh``, ``linalg.eigvalsh`` | ``(x)`` | ascending eigenvalues, eigenvectors |
 | ``linalg.qr`` | ``(x)`` | q, r |
-| ``linalg.eig`` | ``(x)`` | eigenvalues, eigenvectors |
+| ``linalg.eig``, ``linalg.eigvals`` | ``(x)`` | eigenvalues, eigenvectors |
 | ``linalg.cholesky``, ``linalg.inv``, ``linalg.det`` | ``(x)`` | as NumPy |
 | ``linalg.solve`` | ``(a, b)`` | as NumPy: b of rank 1 is a vector, else matrices |
+| ``scipy.linalg.solve_triangular`` | ``(a, b, trans=0, lower=False, unit_diagonal=False)`` | as SciPy, one matrix |
+| ``scipy.linalg.lu`` | ``(x, permute_l=False)`` | as SciPy: p, l, u; or p l, u; one matrix |
+| ``linalg.householder_product`` | ``(x, tau)``, without batch axes | as PyTorch |
 | ``linalg.pinv``, ``linalg.expm`` | ``(x)`` | as NumPy and SciPy |
 | ``linalg.lstsq`` | ``(a, b)``, without batch axes | solution, residuals, rank, s |
 | ``linalg.norm`` | ``(x)`` | the square root of the sum of squares |
 | ``svd_truncated`` | ``(x, cutoff, cutoff_mode, max_bond, absorb, renorm)`` | left, s or None, right |
 | ``svd_via_eig_truncated`` | the same | the same, by the smaller Gram matrix |
+| ``rsvd`` | the same | the same, of the ``max_bond`` largest values, by products with random vectors |
 | ``qr_stabilized`` | ``(x)`` | q, None, r with a positive diagonal |
 | ``lq_stabilized`` | ``(x)`` | l with a positive diagonal, None, q |
 | ``polar_right``, ``polar_left`` | ``(x)`` | u, None, p; or p, None, u |
@@ -33,10 +38,12 @@ from typing import Any, Final
 
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError
-from tensor_linalg.decompositions import cholesky, eig, eigh, eigvalsh, qr, svd, svdvals
+from tensor_linalg.bridges import batch_first, batch_last
+from tensor_linalg.decompositions import cholesky, eig, eigh, eigvals, eigvalsh, lu, qr, randomized_svd, svd, svdvals
 from tensor_linalg.functions import det, expm
 from tensor_linalg.networks.split import split
-from tensor_linalg.solving import inv, lstsq, pinv, solve
+from tensor_linalg.products import matmul, matvec, mH, outer
+from tensor_linalg.solving import inv, lstsq, pinv, solve, triangular_solve
 
 _MODES: Final[dict[int, tuple[float, bool]]] = {
     1: (inf, False),
@@ -50,18 +57,20 @@ _MODES: Final[dict[int, tuple[float, bool]]] = {
 _SIDES: Final[dict[int | None, str | None]] = {-1: "left", 0: "both", 1: "right", None: None}
 """quimb's numbers of where singular values go."""
 
+_OF_METHOD: Final = {"svd": "svd_truncated", "eigh": "svd_via_eig_truncated", "rsvd": "rsvd"}
+"""quimb's name of what decomposes by each method."""
+
 Three = tuple[tr.Tensor, tr.Tensor | None, tr.Tensor]
 
 
 def _trailing(x: tr.Tensor, core: int) -> tr.Tensor:
     """Leading batch axes moved to the end."""
-    lead = x.rank - core
-    return tr.permute_axes(x, (*range(lead, x.rank), *range(lead))) if lead > 0 else x
+    return batch_last(x, max(x.rank - core, 0))
 
 
 def _leading(x: tr.Tensor, core: int) -> tr.Tensor:
     """Trailing batch axes moved to the front."""
-    return tr.permute_axes(x, (*range(core, x.rank), *range(core))) if x.rank > core else x
+    return batch_first(x, max(x.rank - core, 0))
 
 
 def _one(function: Callable[[tr.Tensor], tr.Tensor], core: int) -> Callable[[tr.Tensor], tr.Tensor]:
@@ -105,17 +114,23 @@ def _truncated(method: str) -> Callable[..., Three]:
         renorm: int = 0,
         **options: Any,
     ) -> Three:
+        name = _OF_METHOD[method]
         if cutoff_mode not in _MODES or absorb not in _SIDES or options.keys() - {"backend"}:
             raise ArgumentError(
-                f"svd_truncated: cutoff_mode {cutoff_mode!r}, absorb {absorb!r}, {sorted(options)}; accepted: 1 to 6, "
-                "-1, 0, 1 or None, and backend"
+                f"{name}: cutoff_mode {cutoff_mode!r}, absorb {absorb!r}, {sorted(options)}; accepted: 1 to 6, "
+                "-1, 0, 1 or None, and backend",
+                operation=name,
             )
         norm, relative = _MODES[cutoff_mode]
+        if method == "rsvd" and 0 < max_bond < min(x.shape):
+            x, rest = _projected(x, max_bond)
+        else:
+            rest = None
         left, s, right, _ = split(
             x,
             0,
             1,
-            method=method,
+            method="svd" if method == "rsvd" else method,
             absorb=_SIDES[absorb],
             max_rank=max_bond if max_bond > 0 else None,
             cutoff=cutoff if cutoff > 0 else None,
@@ -124,9 +139,50 @@ def _truncated(method: str) -> Callable[..., Three]:
             multiplets="cut",
             renormalize=renorm > 0,
         )
+        left = left if rest is None else matmul(rest, left)
         return left, s if absorb is None else None, right
 
     return function
+
+
+def _projected(x: tr.Tensor, rank: int) -> tuple[tr.Tensor, tr.Tensor]:
+    """A short matrix with the leading singular values, and the orthonormal columns that it is multiplied with."""
+    u, s, vh = randomized_svd(x, rank, seed=0)
+    return tr.multiply(tr.expand_dims(s, 1), vh), u
+
+
+def _lu(x: tr.Tensor, permute_l: bool = False) -> tuple[tr.Tensor, ...]:
+    permutation, l, u = lu(x)
+    order = tr.argsort(permutation)
+    if permute_l:
+        return tr.take(l, order, axis=0), u
+    return tr.take(tr.eye(x.shape[0], dtype=x.dtype, placement=x.placement), order, axis=0), l, u
+
+
+def _solve_triangular(
+    a: tr.Tensor, b: tr.Tensor, trans: int | str = 0, lower: bool = False, unit_diagonal: bool = False, **options: Any
+) -> tr.Tensor:
+    kind = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}.get(trans)
+    if kind is None or options.keys() - {"overwrite_b", "check_finite"}:
+        raise ArgumentError(
+            f"solve_triangular: trans {trans!r}, {sorted(options)}; accepted: 0, 1, 2, 'N', 'T', 'C', overwrite_b and "
+            "check_finite",
+            operation="solve_triangular",
+        )
+    return triangular_solve(a, b, lower=lower, transpose=kind == 1, adjoint=kind == 2, unit_diagonal=unit_diagonal)
+
+
+def _householder_product(x: tr.Tensor, tau: tr.Tensor) -> tr.Tensor:
+    """The product of 1 - tau v vᴴ for each column v, of which the lower triangle is read, with a diagonal of ones."""
+    rows, columns = x.shape
+    identity = tr.eye(rows, columns, dtype=x.dtype, placement=x.placement)
+    vectors = tr.add(tr.tril(x, -1), identity)
+    product = identity
+    for k in reversed(range(tau.shape[0])):
+        v = vectors[:, k]
+        along = matvec(mH(product), v)
+        product = tr.subtract(product, tr.multiply(tau[k], outer(v, tr.conj(along))))
+    return product
 
 
 def _factors(method: str, absorb: str | None = None, positive: bool = False) -> Callable[..., Three]:
@@ -139,10 +195,12 @@ def _factors(method: str, absorb: str | None = None, positive: bool = False) -> 
 
 QUIMB: Final[Mapping[str, Callable[..., Any]]] = {
     "linalg.svd": _svd,
+    "linalg.rsvd": lambda x, k: tuple(randomized_svd(x, k, seed=0)),
     "linalg.svdvals": _one(svdvals, 1),
     "linalg.eigh": _eigh,
     "linalg.eigvalsh": _one(eigvalsh, 1),
     "linalg.eig": _eig,
+    "linalg.eigvals": _one(eigvals, 1),
     "linalg.qr": _qr,
     "linalg.cholesky": _one(cholesky, 2),
     "linalg.inv": _one(inv, 2),
@@ -151,9 +209,13 @@ QUIMB: Final[Mapping[str, Callable[..., Any]]] = {
     "linalg.lstsq": lstsq,
     "linalg.det": _one(det, 0),
     "linalg.solve": _solve,
+    "linalg.householder_product": _householder_product,
+    "scipy.linalg.solve_triangular": _solve_triangular,
+    "scipy.linalg.lu": _lu,
     "linalg.norm": tr.norm,
     "svd_truncated": _truncated("svd"),
     "svd_via_eig_truncated": _truncated("eigh"),
+    "rsvd": _truncated("rsvd"),
     "qr_stabilized": _factors("qr", positive=True),
     "lq_stabilized": _factors("lq", positive=True),
     "polar_right": _factors("polar", "right"),

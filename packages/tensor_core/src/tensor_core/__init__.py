@@ -41,6 +41,7 @@ from tensor_core.errors import (
     LayoutError,
     LoadError,
     LossyConversionError,
+    MissingAttributeError,
     OutOfBoundsLayoutError,
     OutOfMemoryError,
     OverlappingViewError,
@@ -127,6 +128,7 @@ __all__ = [
     "LayoutError",
     "LoadError",
     "LossyConversionError",
+    "MissingAttributeError",
     "NUMERIC",
     "OutOfBoundsLayoutError",
     "OutOfMemoryError",
@@ -184,3 +186,8 @@ __all__ = [
     "validate_layout",
     "window_view",
 ]
+
+
+def __dir__() -> list[str]:
+    """The public names: modules and helpers are none."""
+    return sorted((*__all__, "__version__"))

@@ -17,9 +17,21 @@ with ``is``, use it as a dictionary key, and as a static type in ``HostTensor[F6
 from __future__ import annotations
 
 from tensor_core.errors import DTypeError, shortened
-from tensor_core.static_types import Any, Final, Self
+from tensor_core.static_types import TYPE_CHECKING, Any, Final, Protocol, Self
 
 Element = bool | int | float | complex  # what one element is in Python
+
+if TYPE_CHECKING:
+
+    class _NumpyDType(Protocol):
+        @property
+        def name(self) -> str: ...
+        @property
+        def isnative(self) -> bool: ...
+
+    DTypeLike = type | str | _NumpyDType
+else:
+    DTypeLike = object  # for the type checker: what as_dtype takes
 
 
 class DType(type):

@@ -49,6 +49,8 @@ def shortened(value: object, /) -> str:
     shape = getattr(value, "shape", None)
     if isinstance(shape, tuple) and hasattr(value, "dtype"):  # reading elements may wait for a device
         return f"a {type(value).__name__} of {value.dtype} and shape {shape}"
+    if isinstance(value, (list, tuple)) and _holds_arrays(value):
+        return f"a {type(value).__name__} of {len(value)} with tensors or arrays among them"
     try:
         text = repr(value)
     except ValueError:  # Python refuses to print ints of more than 4300 digits
@@ -59,6 +61,13 @@ def shortened(value: object, /) -> str:
         )
     text = text.replace("\n", " ")
     return text if len(text) <= 120 else text[:100] + " ..." + text[-10:]
+
+
+def _holds_arrays(values: object, levels: int = 8) -> bool:
+    """Whether a nested list holds a tensor or an array, whose text would show elements; a list may hold itself."""
+    if isinstance(values, (list, tuple)):
+        return levels > 0 and any(_holds_arrays(one, levels - 1) for one in values)
+    return isinstance(getattr(values, "shape", None), tuple) and hasattr(values, "dtype")
 
 
 class TensorError(Exception):
@@ -134,6 +143,10 @@ class SliceError(TensorError, IndexError, ValueError):
 
 class IndexingError(TensorError, IndexError):
     """An index is out of range, or of a kind that indexing does not take."""
+
+
+class MissingAttributeError(TensorError, AttributeError):
+    """An attribute that an object has not; the message says what to write instead."""
 
 
 class ReadOnlyError(TensorError, ValueError):

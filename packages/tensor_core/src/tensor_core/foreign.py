@@ -203,6 +203,40 @@ def python_number(value: object, /) -> Element:
     raise DTypeError(f"element: found {found}; accepted: bool, int, float, complex", value=value) from failure
 
 
+def number_of(value: object, /) -> Element | None:
+    """The plain bool, int, float or complex that a scalar of Python or NumPy equals; None for anything else.
+
+    Scalars are plain numbers, instances of subclasses of int, float and complex, and NumPy's scalars, of every width:
+    all lie on the host by nature, so nothing moves. No array or tensor is one, of whatever rank.
+
+    Raises:
+        DTypeError: a NumPy scalar that no Python float or complex equals, as one of extended precision may be.
+
+    >>> class Price(float):
+    ...     pass
+    >>> number_of(Price(2.5)), number_of(True), number_of("2.5") is None
+    (2.5, True, True)
+    """
+    if type(value) in _PLAIN:
+        return value  # type: ignore[return-value]
+    if isinstance(value, (int, float, complex)):  # by the classes' own methods: a subclass may override them
+        kind: Any = int if isinstance(value, int) else float if isinstance(value, float) else complex
+        number: Element = getattr(kind, f"__{kind.__name__}__")(value)
+        return number
+    if not _is_numpy_scalar(value):
+        return None
+    plain: Any = {"b": bool, "i": int, "u": int, "f": float, "c": complex}.get(value.dtype.kind)  # type: ignore[attr-defined]
+    if plain is None:  # dates, strings, records
+        return None
+    found: Element = plain(value)
+    if found != value and found == found:
+        raise DTypeError(
+            f"number: no Python {plain.__name__} equals this {type(value).__name__}; {plain.__name__}() rounds it",
+            value=value,
+        )
+    return found
+
+
 def _with_imaginary_part(value: Any, number: Element) -> Element:
     """The complex number instead of its real part, where ``__float__`` has dropped the other.
 
@@ -215,4 +249,4 @@ def _with_imaginary_part(value: Any, number: Element) -> Element:
 
 
 def _is_numpy_scalar(value: object) -> bool:
-    return any(kind.__name__ == "generic" and kind.__module__ == "numpy" for kind in type(value).__mro__)
+    return any(kind.__name__ == "generic" and kind.__module__ == "numpy" for kind in type(value).__mro__[1:-1])

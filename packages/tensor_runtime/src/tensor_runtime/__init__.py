@@ -26,22 +26,55 @@ from tensor_runtime.backends.registry import (
     register_rule,
 )
 from tensor_runtime.dispatch import lowering as _lowering  # says how rules become kernels
-from tensor_runtime.dispatch.conversion import cast, convert
+from tensor_runtime.dispatch.conversion import cast, convert, typed
 from tensor_runtime.dispatch.infer import infer
+from tensor_runtime.explain import explain
 from tensor_runtime.fusion.fuse import fuse
 from tensor_runtime.io.npy import load, save
 from tensor_runtime.operations import einsum
 from tensor_runtime.ops import methods as _methods  # attaches the methods of Tensor
 from tensor_runtime.ops.activations import gelu, log_softmax, relu, sigmoid, silu, softmax, softplus
-from tensor_runtime.ops.arithmetic import abs, add, conj, divide, multiply, negative, positive, pow, sign, subtract
+from tensor_runtime.ops.arithmetic import (
+    abs,
+    add,
+    conj,
+    copysign,
+    divide,
+    multiply,
+    negative,
+    nextafter,
+    positive,
+    pow,
+    reciprocal,
+    sign,
+    signbit,
+    square,
+    subtract,
+)
+from tensor_runtime.ops.arrangement import broadcast_arrays, flip, meshgrid, swapaxes, unstack
 from tensor_runtime.ops.comparison import equal, greater, greater_equal, less, less_equal, not_equal
 from tensor_runtime.ops.complex_parts import complex, imag, real
 from tensor_runtime.ops.contraction import dot_general, matmul, tensordot
 from tensor_runtime.ops.convolution import conv
-from tensor_runtime.ops.creation import arange, asarray, eye, from_flat, full, linspace, ones, tensor, to_numpy, zeros
-from tensor_runtime.ops.diagonals import embed_diagonal, extract_diagonal, trace, tril, triu
+from tensor_runtime.ops.creation import asarray, from_flat, full, ones, tensor, to_numpy, zeros
+from tensor_runtime.ops.creation_like import empty, empty_like, full_like, ones_like, zeros_like
+from tensor_runtime.ops.diagonals import embed_diagonal, extract_diagonal, eye, trace, tril, triu
 from tensor_runtime.ops.division import floor_divide, fmod, remainder, trunc_divide
-from tensor_runtime.ops.exponential import erf, erfc, exp, expm1, log, log1p, rsqrt, sqrt
+from tensor_runtime.ops.exponential import (
+    cbrt,
+    erf,
+    erfc,
+    exp,
+    exp2,
+    expm1,
+    log,
+    log1p,
+    log2,
+    log10,
+    logaddexp,
+    rsqrt,
+    sqrt,
+)
 from tensor_runtime.ops.from_function import from_function, tabulate
 from tensor_runtime.ops.gather_scatter import gather, nonzero, put_along_axis, scatter, take, take_along_axis
 from tensor_runtime.ops.indexing import copy_into, mutable_view
@@ -58,13 +91,17 @@ from tensor_runtime.ops.logic import (
     logical_or,
     logical_xor,
 )
+from tensor_runtime.ops.normalization import layer_norm, rms_norm
+from tensor_runtime.ops.numpy_names import tell_of_functions as _tell_of_functions
 from tensor_runtime.ops.padding import pad
 from tensor_runtime.ops.pooling import max_pool, mean_pool
-from tensor_runtime.ops.products import dot, kron, outer
+from tensor_runtime.ops.products import dot, kron, outer, vecdot
 from tensor_runtime.ops.random import fold_in, integers, normal, uniform
+from tensor_runtime.ops.ranges import arange, linspace
 from tensor_runtime.ops.reduction import all, any, max, min, prod, sum
 from tensor_runtime.ops.rounding import ceil, floor, isfinite, isinf, isnan, round, trunc
 from tensor_runtime.ops.scan import cumprod, cumsum, fold, scan
+from tensor_runtime.ops.selecting import count_nonzero, delete, diff, isin
 from tensor_runtime.ops.selection import clip, maximum, minimum, where
 from tensor_runtime.ops.slicing import dynamic_slice, dynamic_update_slice
 from tensor_runtime.ops.sort import (
@@ -78,7 +115,22 @@ from tensor_runtime.ops.sort import (
     unique_values,
 )
 from tensor_runtime.ops.statistics import argmax, argmin, mean, norm, std, var
-from tensor_runtime.ops.trigonometry import acos, asin, atan, atan2, cos, cosh, sin, sinh, tan, tanh
+from tensor_runtime.ops.trigonometry import (
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    cos,
+    cosh,
+    hypot,
+    sin,
+    sinh,
+    tan,
+    tanh,
+)
 from tensor_runtime.ops.views import (
     broadcast_in_dim,
     broadcast_to,
@@ -100,9 +152,6 @@ from tensor_runtime.tensors.tensor import Tensor, TypedTensor, TypedTensorView, 
 from tensor_runtime.tensors.transfer import download, synchronize, to, trace_transfers, upload
 from tensor_runtime.thread_counts import set_threads, threads
 from tensor_runtime.version import __version__ as __version__
-
-del _lowering, _methods
-
 
 __all__ = [
     "C32",
@@ -130,6 +179,7 @@ __all__ = [
     "TypedTensorViewMut",
     "abs",
     "acos",
+    "acosh",
     "add",
     "algebras",
     "all",
@@ -140,8 +190,10 @@ __all__ = [
     "argsort",
     "asarray",
     "asin",
+    "asinh",
     "atan",
     "atan2",
+    "atanh",
     "backend",
     "backends",
     "binding_cache",
@@ -151,9 +203,11 @@ __all__ = [
     "bitwise_or",
     "bitwise_right_shift",
     "bitwise_xor",
+    "broadcast_arrays",
     "broadcast_in_dim",
     "broadcast_to",
     "cast",
+    "cbrt",
     "ceil",
     "clip",
     "complex",
@@ -163,11 +217,15 @@ __all__ = [
     "convert",
     "copy",
     "copy_into",
+    "copysign",
     "cos",
     "cosh",
+    "count_nonzero",
     "cumprod",
     "cumsum",
+    "delete",
     "diagonal_view",
+    "diff",
     "divide",
     "dot",
     "dot_general",
@@ -176,15 +234,20 @@ __all__ = [
     "dynamic_update_slice",
     "einsum",
     "embed_diagonal",
+    "empty",
+    "empty_like",
     "equal",
     "erf",
     "erfc",
     "exp",
+    "exp2",
     "expand_dims",
     "expm1",
+    "explain",
     "extract_diagonal",
     "eye",
     "families",
+    "flip",
     "floor",
     "floor_divide",
     "fmod",
@@ -193,25 +256,32 @@ __all__ = [
     "from_flat",
     "from_function",
     "full",
+    "full_like",
     "fuse",
     "gather",
     "gelu",
     "greater",
     "greater_equal",
+    "hypot",
     "imag",
     "infer",
     "integers",
     "isfinite",
+    "isin",
     "isinf",
     "isnan",
     "kron",
+    "layer_norm",
     "less",
     "less_equal",
     "linspace",
     "load",
     "log",
+    "log10",
     "log1p",
+    "log2",
     "log_softmax",
+    "logaddexp",
     "logical_and",
     "logical_not",
     "logical_or",
@@ -222,17 +292,20 @@ __all__ = [
     "maximum",
     "mean",
     "mean_pool",
+    "meshgrid",
     "min",
     "minimum",
     "move_axes",
     "multiply",
     "mutable_view",
     "negative",
+    "nextafter",
     "nonzero",
     "norm",
     "normal",
     "not_equal",
     "ones",
+    "ones_like",
     "outer",
     "pad",
     "permute_axes",
@@ -243,6 +316,7 @@ __all__ = [
     "promote",
     "put_along_axis",
     "real",
+    "reciprocal",
     "refresh_backends",
     "register_backend",
     "register_kernel",
@@ -253,6 +327,7 @@ __all__ = [
     "reshape_view",
     "reverse",
     "reverse_view",
+    "rms_norm",
     "roll",
     "round",
     "rsqrt",
@@ -263,6 +338,7 @@ __all__ = [
     "set_threads",
     "sigmoid",
     "sign",
+    "signbit",
     "silu",
     "sin",
     "sinh",
@@ -271,11 +347,13 @@ __all__ = [
     "sort",
     "split",
     "sqrt",
+    "square",
     "squeeze",
     "stack",
     "std",
     "subtract",
     "sum",
+    "swapaxes",
     "synchronize",
     "tabulate",
     "take",
@@ -297,14 +375,26 @@ __all__ = [
     "triu",
     "trunc",
     "trunc_divide",
+    "typed",
     "uniform",
     "unique",
     "unique_all",
     "unique_counts",
     "unique_inverse",
     "unique_values",
+    "unstack",
     "upload",
     "var",
+    "vecdot",
     "where",
     "zeros",
+    "zeros_like",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted((*__all__, "__version__"))  # no modules
+
+
+_tell_of_functions(__all__)
+del _lowering, _methods, _tell_of_functions

@@ -11,10 +11,12 @@ from typing import Any, Final
 
 from tensor_core.errors import BackendUnavailableError
 from tensor_runtime.backends.plugins.families import family_table
+from tensor_runtime.static_types.combined import contraction_dtype
 
 _loaded: Final = family_table.functions
 
 
+@contraction_dtype
 def einsum(*arguments: Any, **options: Any) -> Any:
     """Sum of products over labelled axes; the function ``tensor_einsum.einsum``, which documents it.
 

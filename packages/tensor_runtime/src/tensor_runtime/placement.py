@@ -226,6 +226,16 @@ def is_stand_in(place: Placement, /) -> bool:
     return type(place.memory_kind) is _StandIn
 
 
+def stands_for(place: Placement, /) -> Placement:
+    """The placement for which another one stands in; any other one itself.
+
+    >>> stands_for(stand_in(CPU, DeviceId(DeviceKind.other("meta"), 0))), stands_for(CPU)
+    (cpu, cpu)
+    """
+    kind = place.memory_kind
+    return kind.place if isinstance(kind, _StandIn) else place
+
+
 for _name in ("Device", "PinnedHost", "UnpinnedHost", "Managed"):
     setattr(MemoryKind, _name, _intern(MemoryKind, _name, False))
 for _name in ("Cuda", "Rocm"):

@@ -3,14 +3,15 @@
 Backends satisfy these Protocols by structure; they inherit nothing. ``A`` is the backend's own array, opaque to
 everyone else. ``PROTOCOL_VERSION`` changes when a method is added or changes its meaning; a plug-in states the
 version it was written for in its info entry. Protocols that are optional as a whole (:class:`ThreadedBackend`,
-:class:`SequencingBackend`) may come without it.
+:class:`SequencingBackend`, :class:`ExplainingBackend`, :class:`CallingBackend`) may come without it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Final, Protocol, TypeVar, runtime_checkable
+from contextvars import ContextVar
+from typing import Any, Final, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from tensor_core.dtypes import DType
 from tensor_core.host.tensor import HostTensor
@@ -180,6 +181,47 @@ class ThreadedBackend(Protocol):
         ...
 
 
+class CallParts(NamedTuple):
+    """What native calls are made of."""
+
+    tensor: type
+    """The class of tensors; its slots ``_form`` and ``_array`` are all that a tensor has."""
+    mutable_view: type
+    """Its one subclass."""
+    form: type
+    """The class of forms; ``placement`` is one of its slots."""
+    spec: type
+    """The class of specs; its slots ``found`` and ``name`` are the dictionary of bindings, and the operation."""
+    placement: Placement
+    """Of the tensors that the calls are for."""
+    found: dict[bytes, tuple[Any, Form]]
+    """Forms of results: by what was asked, the object that was asked for, which lives as long, and the form."""
+    insert: Callable[[bytes, tuple[Any, Form]], object]
+    """Puts an entry into that table, which may drop any of them at any time."""
+    fail: Callable[[str, Exception, Any], object]
+    """Raises what stands for a kernel's error: name of the operation, error, form of the result."""
+    transfers: ContextVar[Any]
+    """None unless transfers are recorded."""
+    dtypes: tuple[DType, ...]
+    """F32, F64, C32, C64, I32, I64, Bool."""
+
+
+@runtime_checkable
+class CallingBackend(Protocol):
+    """What a backend adds, if it likes, that makes views, new tensors and Python numbers faster than Python can.
+
+    ``tensor_runtime.ops.native_calls`` asks for it when the backend begins to serve ``cpu``.
+    """
+
+    def native_call(self, name: str, function: Callable[..., Any], parts: CallParts, /) -> Callable[..., Any] | None:
+        """A function that stands for one in Python, which bears this name among calls; None where there is none.
+
+        It does what the one in Python does, for every argument: what is not usual it hands over to it, and so all
+        mistakes. It is found in classes as functions are, and takes attributes.
+        """
+        ...
+
+
 @runtime_checkable
 class SequencingBackend(Protocol):
     """What a backend adds, if it likes, that runs kernels one after another faster than a caller of each could.
@@ -204,4 +246,29 @@ class SequencingBackend(Protocol):
         steps the kernel can be interrupted, at least every tenth of a second or so; an interruption is raised as it
         is, and leaves nothing behind.
         """
+        ...
+
+
+class KernelChoice(NamedTuple):
+    """How a backend computes one operation on operands of given forms.
+
+    Attributes:
+        kernel: what computes, in words: "native loop", "NumPy", "BLAS".
+        threads: the most threads it may use; 1 for one that uses no others.
+        workspace_bytes: the most bytes taken at once besides the results.
+        notes: copies that are made first, and why a faster way was not taken; one sentence each.
+    """
+
+    kernel: str
+    threads: int = 1
+    workspace_bytes: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class ExplainingBackend(Protocol):
+    """What a backend adds, if it likes, that can say how it computes; ``tensor_runtime.explain`` asks for it."""
+
+    def explain(self, name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> KernelChoice:
+        """The kernel that :meth:`Backend.bind` gives for the same arguments; errors as there."""
         ...

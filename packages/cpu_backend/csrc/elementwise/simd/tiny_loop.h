@@ -12,22 +12,24 @@
 
 static void NAME(OPERATION)(const void *first, Index step_a, const void *second, Index step_b, void *out, Index count) {
     const OPERAND *a = first, *b = second;
-    RESULT *restrict result = out;
-    if (step_a && step_b)
-        for (Index i = 0; i < count; i++) {
+    RESULT *result = out; /* may be where a or b is */
+    if (step_a && step_b) INDEPENDENT for (Index i = 0; i < count; i++) {
             const OPERAND x = a[i], y = b[i];
             result[i] = (RESULT)(FORMULA);
         }
-    else if (step_a)
-        for (Index i = 0; i < count; i++) {
-            const OPERAND x = a[i], y = b[0];
+    else if (step_a) {
+        const OPERAND y = b[0];
+        INDEPENDENT for (Index i = 0; i < count; i++) {
+            const OPERAND x = a[i];
             result[i] = (RESULT)(FORMULA);
         }
-    else
-        for (Index i = 0; i < count; i++) {
-            const OPERAND x = a[0], y = b[i * step_b];
+    } else {
+        const OPERAND x = a[0];
+        INDEPENDENT for (Index i = 0; i < count; i++) {
+            const OPERAND y = b[i * step_b];
             result[i] = (RESULT)(FORMULA);
         }
+    }
 }
 
 #undef OPERATION

@@ -70,6 +70,64 @@ INLINE Lane size_of(Lane x) { return (Lane)((Bits)x & ~SIGN_BIT); }
 /* The size of one with the sign of the other, as copysign. */
 INLINE Lane with_sign(Lane size, Lane sign) { return (Lane)(((Bits)size & ~SIGN_BIT) | ((Bits)sign & SIGN_BIT)); }
 
+/* 1 / x and 1 / sqrt(x) of normal numbers, to one or two rounding units: where the processor has estimates of 14 bits,
+ * two steps of Newton's make it in a fifth of the time of a division. */
+#if LANES == 8
+INLINE Lane inverse(Lane x) {
+    Lane y = _mm512_rcp14_pd(x);
+    for (int step = 0; step < 2; step++) y += y * (Lane)_mm512_fnmadd_pd(x, y, broadcast(1.0));
+    return y;
+}
+INLINE Lane inverse_root(Lane x) {
+    Lane y = _mm512_rsqrt14_pd(x);
+    for (int step = 0; step < 2; step++) y += 0.5 * y * (Lane)_mm512_fnmadd_pd(x * y, y, broadcast(1.0));
+    return y;
+}
+#else
+INLINE Lane inverse(Lane x) { return 1.0 / x; }
+INLINE Lane inverse_root(Lane x) { return 1.0 / root(x); }
+#endif
+
+/* A divisor of several numbers. Where products are fused the remainder is exact, and what it corrects is the rounded
+ * quotient (Markstein 1990) unless it is subnormal. */
+typedef struct {
+    Lane divisor, inverse;
+} Quotient;
+INLINE Quotient quotient_by(Lane divisor) { return (Quotient){divisor, 1.0 / divisor}; }
+INLINE Lane quotient(Lane x, Quotient y) {
+#if LANES == 8
+    const Lane first = x * y.inverse;
+    return _mm512_fmadd_pd(_mm512_fnmadd_pd(first, y.divisor, x), y.inverse, first);
+#else
+    return x / y.divisor;
+#endif
+}
+
+/* Whole numbers from 0 to 2^51 in doubles, as integers. */
+INLINE Bits integers(Lane whole) { return (Bits)(whole + 0x1p52) - (Bits)broadcast(0x1p52); }
+
+/* Of each lane the number at a place of its own. */
+INLINE Lane gather(const Lane *lanes, Bits places) {
+#if LANES == 8
+    const Bits at = places * LANES + (Bits){0, 1, 2, 3, 4, 5, 6, 7};
+    return _mm512_i64gather_pd((__m512i)at, lanes, 8);
+#elif LANES == 4
+    const Bits at = places * LANES + (Bits){0, 1, 2, 3};
+    return _mm256_i64gather_pd((const double *)lanes, (__m256i)at, 8);
+#else
+    return (Lane){lanes[places[0]][0], lanes[places[1]][1]};
+#endif
+}
+
+INLINE void scatter(Lane *lanes, Bits places, Lane numbers) {
+#if LANES == 8
+    const Bits at = places * LANES + (Bits){0, 1, 2, 3, 4, 5, 6, 7};
+    _mm512_i64scatter_pd(lanes, (__m512i)at, numbers, 8);
+#else
+    for (int lane = 0; lane < LANES; lane++) lanes[places[lane]][lane] = numbers[lane];
+#endif
+}
+
 /* The exponent e of each lane, 2^e <= |x| < 2^(e+1), as a whole number in a double; -1023 for zeros and subnormals. */
 INLINE Lane exponent(Lane x) {
     Bits field = ((Bits)x >> 52) & 0x7ff;

@@ -9,13 +9,44 @@ INLINE Mask cholesky_group(Number *a, int n) {
         for (int k = 0; k < j; k++) pivot = -add_square(-pivot, a[j + k * n]);
         bad |= complement(greater(pivot, broadcast(0.0)));
         Lane side = root(pivot);
+        const Quotient by_side = quotient_by(side);
         a[j + j * n] = number(side);
         for (int i = j + 1; i < n; i++) {
             Number sum = a[i + j * n];
             for (int k = 0; k < j; k++) sum = subtract_product(sum, a[i + k * n], conjugate(a[j + k * n]));
-            a[i + j * n] = divide_by_real(sum, side);
+            a[i + j * n] = divide_by(sum, by_side);
         }
         for (int i = 0; i < j; i++) a[i + j * n] = number(broadcast(0.0));
+    }
+    return bad;
+}
+
+/* The same for larger matrices, whose columns are so many numbers apart, a few columns at a time from registers. */
+INLINE Mask cholesky_tiled(Number *a, Index stride, int n) {
+    Mask bad = no_lane();
+    for (int first = 0; first < n; first += TILE_COLUMNS) {
+        const int end = first + TILE_COLUMNS < n ? first + TILE_COLUMNS : n;
+        Number *const panel = a + first * stride;
+        const TileFactor above = {a + first, 1, stride};
+        if (end == first + TILE_COLUMNS)
+            subtract_rows(panel + first, stride, n - first, TILE_COLUMNS, a + first, stride, above, true, first);
+        else
+            for (int c = 0; c < end - first; c++)
+                subtract_rows(panel + first + c * stride, stride, n - first, 1, a + first, stride,
+                              (TileFactor){above.at + c, 1, stride}, true, first);
+        for (int j = first; j < end; j++) {
+            Number *const column = a + j * stride;
+            const Lane pivot = real_part(column[j]), side = root(pivot);
+            const Quotient by_side = quotient_by(side);
+            bad |= complement(greater(pivot, broadcast(0.0)));
+            for (int i = 0; i < j; i++) column[i] = number(broadcast(0.0));
+            column[j] = number(side);
+            for (int i = j + 1; i < n; i++) {
+                column[i] = divide_by(column[i], by_side);
+                for (int c = j + 1; c < end && c <= i; c++)
+                    a[i + c * stride] = subtract_product(a[i + c * stride], column[i], conjugate(column[c]));
+            }
+        }
     }
     return bad;
 }
@@ -25,10 +56,18 @@ INLINE bool cholesky_groups(const LaneProblem *problem, const char *const *opera
     const Index bytes = matrix_bytes(problem, n, n);
     Mask bad = no_lane();
     for (Index group = 0; group < groups; group++) {
+        const char *const from = operands[0] + group * LANES * bytes;
+        char *const to = results[0] + group * LANES * bytes;
         Number *const a = room;
-        bad |= load_numbers(problem, operands[0] + group * LANES * bytes, bytes, a, n * n);
-        bad |= cholesky_group(a, n);
-        store_numbers(problem, results[0] + group * LANES * bytes, bytes, a, n * n);
+        if (n > LARGEST_CONSTANT_SIDE) {
+            bad |= load_padded(problem, from, bytes, a, n | 1, n, n);
+            bad |= cholesky_tiled(a, n | 1, n);
+            store_padded(problem, to, bytes, a, n | 1, n, n);
+        } else {
+            bad |= load_numbers(problem, from, bytes, a, n * n);
+            bad |= cholesky_group(a, n);
+            store_numbers(problem, to, bytes, a, n * n);
+        }
     }
     return !any(bad);
 }

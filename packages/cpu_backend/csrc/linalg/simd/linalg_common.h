@@ -2,6 +2,8 @@
 #include "linalg/simd/lane_memory.h"
 #include "linalg/batched_simd.h"
 
+#include <string.h>
+
 INLINE Index matrix_bytes(const LaneProblem *problem, Index rows, Index columns) {
     return rows * columns * PARTS * (Index)(problem->narrow ? sizeof(float) : sizeof(double));
 }
@@ -19,6 +21,47 @@ INLINE void store_numbers(const LaneProblem *problem, char *to, Index bytes, con
 
 INLINE void set_identity(Number *a, int n) {
     for (int i = 0; i < n * n; i++) a[i] = number(broadcast(i % (n + 1) == 0));
+}
+
+/* Numbers from one column to the next of a larger matrix: odd, for columns a power of two apart share few sets of a
+ * cache. Columns of small matrices follow one another. */
+INLINE Index padded(int rows) { return rows > LARGEST_JACOBI_SIDE ? rows | 1 : rows; }
+
+/* Between such columns and the matrices of a group; loading answers which are not finite. */
+INLINE Mask load_padded(const LaneProblem *problem, const char *from, Index matrix, Number *a, Index stride, int rows,
+                        int columns) {
+    if (stride == rows) return load_numbers(problem, from, matrix, a, rows * columns);
+    Mask bad = no_lane();
+    for (int j = 0; j < columns; j++)
+        bad |= load_numbers(problem, from + j * matrix_bytes(problem, rows, 1), matrix, a + j * stride, rows);
+    return bad;
+}
+
+INLINE void store_padded(const LaneProblem *problem, char *to, Index matrix, const Number *a, Index stride, int rows,
+                         int columns) {
+    if (stride == rows) store_numbers(problem, to, matrix, a, rows * columns);
+    else
+        for (int j = 0; j < columns; j++)
+            store_numbers(problem, to + j * matrix_bytes(problem, rows, 1), matrix, a + j * stride, rows);
+}
+
+/* rows x columns becomes columns x rows, nothing conjugated. */
+INLINE void transpose_numbers(Number *to, Index to_stride, const Number *from, Index from_stride, int rows,
+                              int columns) {
+    for (int block = 0; block < columns; block += 8)
+        for (int i = 0; i < rows; i++)
+            for (int j = block; j < columns && j < block + 8; j++) to[j + i * to_stride] = from[i + j * from_stride];
+}
+
+/* The columns of a, of so many numbers each, where `place` of a lane puts them. The room is that of one column. */
+INLINE void place_columns(const LaneProblem *problem, char *to, Index matrix, const Number *a, Index stride, int rows,
+                          int columns, int (*place)[LARGEST_SIDE], char *room) {
+    const Index bytes = matrix_bytes(problem, rows, 1);
+    for (int j = 0; j < columns; j++) {
+        store_numbers(problem, room, bytes, a + j * stride, rows);
+        for (int lane = 0; lane < LANES; lane++)
+            memcpy(to + lane * matrix + place[lane][j] * bytes, room + lane * bytes, (size_t)bytes);
+    }
 }
 
 /* The adjoint of a matrix; the columns of both are so many numbers apart. */

@@ -20,10 +20,12 @@ typedef struct {
 /* Makes [[p, conj(g)], [g, q]] diagonal where the mask says so, by the smaller of the two angles; the square is |g|²
  * (Golub and Van Loan, Matrix Computations, 4th ed., §8.5.2). */
 INLINE Rotation rotation(Lane p, Lane q, Number g, Lane square, Mask active) {
-    Lane gap = q - p, width = size_of(gap) + root(gap * gap + 4.0 * square);
-    Lane factor = pick(active, with_sign(broadcast(2.0), gap) / width, broadcast(0.0)); /* the tangent is factor |g| */
-    Lane shift = factor * square;
-    Lane cosine = 1.0 / root(1.0 + shift * factor);
+    const Lane gap = q - p, sum = pick(active, gap * gap + 4.0 * square, broadcast(1.0));
+    const Lane width = size_of(gap) + sum * inverse_root(sum);
+    const Lane half = pick(active, inverse(width), broadcast(0.0)); /* the tangent is factor |g| */
+    const Lane factor = with_sign(2.0 * half, gap);
+    const Lane shift = factor * square;
+    const Lane cosine = pick(active, inverse_root(1.0 + shift * factor), broadcast(1.0));
     return (Rotation){cosine, scaled(g, factor * cosine), shift};
 }
 

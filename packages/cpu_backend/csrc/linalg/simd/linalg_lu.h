@@ -6,6 +6,8 @@
  * step by step.
  */
 
+#include "linalg/simd/linalg_minute.h"
+
 /* Replaces a by its factors; the diagonal holds the pivots, and swaps[j] which row was exchanged with row j. Answers
  * which matrices have a pivot of zero; their other pivots are found all the same. */
 INLINE Mask lu_group(Number *a, Lane *swaps, int n) {
@@ -73,12 +75,12 @@ INLINE void lu_solve_group(const Number *a, const Lane *swaps, int n, Number *x,
 
 /* The product of the pivots, with the sign of the exchanges. The exponents are summed on the side, so that neither the
  * factors nor partial products leave the range. */
-INLINE Number lu_product_group(const Number *a, const Lane *swaps, int n) {
+INLINE Number lu_product_group(const Number *a, Index stride, const Lane *swaps, int n) {
     Number product = number(broadcast(1.0));
     Lane exponents = broadcast(0.0);
     for (int j = 0; j < n; j++) {
-        product = times(product, scaled(a[j + j * n], scale_to(largest_part(a[j + j * n]), 0.0)));
-        exponents -= exponent(scale_to(largest_part(a[j + j * n]), 0.0));
+        product = times(product, scaled(a[j + j * stride], scale_to(largest_part(a[j + j * stride]), 0.0)));
+        exponents -= exponent(scale_to(largest_part(a[j + j * stride]), 0.0));
         Lane unit = scale_to(largest_part(product), 0.0);
         exponents -= exponent(unit);
         product = scaled(product, unit);
@@ -93,8 +95,11 @@ INLINE Number lu_product_group(const Number *a, const Lane *swaps, int n) {
     return product;
 }
 
+#include "linalg/simd/linalg_elimination.h"
+
 INLINE bool solve_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
                          Number *room, int n) {
+    if (n > LARGEST_MASKED_SIDE) return solve_large(problem, operands, results, groups, room, n);
     const Index bytes = matrix_bytes(problem, n, n), column_bytes = matrix_bytes(problem, n, 1);
     const Index right_bytes = problem->right * column_bytes;
     const int at_once = (int)(problem->right < RIGHT_AT_ONCE ? problem->right : RIGHT_AT_ONCE);
@@ -103,6 +108,7 @@ INLINE bool solve_groups(const LaneProblem *problem, const char *const *operands
         Number *const a = room, *const x = a + n * n;
         Lane *const swaps = (Lane *)(x + n * at_once);
         bad |= lu_load_group(problem, operands[0] + group * LANES * bytes, bytes, a, swaps, n);
+        if (are_minute(problem, operands[0] + group * LANES * bytes, bytes, a[0], n * n)) return false;
         for (Index first = 0; first < problem->right; first += RIGHT_AT_ONCE) {
             const int columns = (int)(problem->right - first < RIGHT_AT_ONCE ? problem->right - first : RIGHT_AT_ONCE);
             const Index offset = group * LANES * right_bytes + first * column_bytes;
@@ -116,12 +122,14 @@ INLINE bool solve_groups(const LaneProblem *problem, const char *const *operands
 
 INLINE bool inv_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
                        Number *room, int n) {
+    if (n > LARGEST_MASKED_SIDE) return inv_large(problem, operands, results, groups, room, n);
     const Index bytes = matrix_bytes(problem, n, n);
     Mask bad = no_lane();
     for (Index group = 0; group < groups; group++) {
         Number *const a = room, *const x = a + n * n;
         Lane *const swaps = (Lane *)(x + n * n);
         bad |= lu_load_group(problem, operands[0] + group * LANES * bytes, bytes, a, swaps, n);
+        if (are_minute(problem, operands[0] + group * LANES * bytes, bytes, a[0], n * n)) return false;
         set_identity(x, n);
         lu_solve_group(a, swaps, n, x, n);
         store_numbers(problem, results[0] + group * LANES * bytes, bytes, x, n * n);
@@ -131,6 +139,7 @@ INLINE bool inv_groups(const LaneProblem *problem, const char *const *operands, 
 
 INLINE bool det_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
                        Number *room, int n) {
+    if (n > LARGEST_MASKED_SIDE) return det_large(problem, operands, results, groups, room, n);
     const Index bytes = matrix_bytes(problem, n, n), result_bytes = matrix_bytes(problem, 1, 1);
     Mask bad = no_lane();
     for (Index group = 0; group < groups; group++) {
@@ -138,7 +147,8 @@ INLINE bool det_groups(const LaneProblem *problem, const char *const *operands, 
         Lane *const swaps = (Lane *)(a + n * n);
         bad |= load_numbers(problem, operands[0] + group * LANES * bytes, bytes, a, n * n);
         lu_group(a, swaps, n);
-        Number product = lu_product_group(a, swaps, n);
+        if (are_minute(problem, operands[0] + group * LANES * bytes, bytes, a[0], n * n)) return false;
+        Number product = lu_product_group(a, n, swaps, n);
         store_numbers(problem, results[0] + group * LANES * result_bytes, result_bytes, &product, 1);
     }
     return !any(bad);

@@ -7,6 +7,7 @@
 #include "linalg/simd/number_complex.h"
 
 #include "linalg/simd/linalg_common.h"
+#include "linalg/simd/linalg_tiles.h"
 #include "linalg/simd/linalg_lu.h"
 #include "linalg/simd/linalg_triangular.h"
 

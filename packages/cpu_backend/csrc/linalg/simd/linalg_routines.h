@@ -6,6 +6,7 @@
  */
 #include "linalg/simd/linalg_common.h"
 
+#include "linalg/simd/linalg_tiles.h"
 #include "linalg/simd/linalg_cholesky.h"
 #include "linalg/simd/linalg_reflections.h"
 #include "linalg/simd/linalg_qr.h"

@@ -27,7 +27,7 @@ static const double NO_ROTATION = 0x1p-900; /* a square of elements that are zer
 INLINE PlaneRotation plane_rotation(Lane f, Lane g, Mask active, Lane *r) {
     const Lane square = f * f + g * g;
     active &= greater(square, broadcast(NO_ROTATION));
-    const Lane factor = 1.0 / root(pick(active, square, broadcast(1.0)));
+    const Lane factor = inverse_root(pick(active, square, broadcast(1.0)));
     *r = pick(active, square * factor, f);
     return (PlaneRotation){pick(active, f * factor, broadcast(1.0)), pick(active, g * factor, broadcast(0.0))};
 }

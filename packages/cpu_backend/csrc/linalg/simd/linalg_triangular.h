@@ -5,8 +5,44 @@
  * matrix needs another look.
  */
 
+/* Loads the triangle that is read, turned to where its rows are equations; its columns are so many numbers apart. */
+INLINE void load_triangle(const LaneProblem *problem, const char *from, Index matrix, Number *a, Index stride,
+                          Number *column, int n, bool lower, bool transposed) {
+    for (int j = 0; j < n; j++) {
+        const int most = n < 4 ? n : 4; /* fewer take longer */
+        const int first = !lower ? 0 : j < n - most ? j : n - most;
+        const int end = lower ? n : j + 1 > most ? j + 1 : most;
+        Number *const to = transposed ? column : a + j * stride;
+        load_numbers(problem, from + matrix_bytes(problem, n, j) + matrix_bytes(problem, first, 1), matrix, to + first,
+                     end - first);
+        for (int i = first; transposed && i < end; i++) a[j + i * stride] = column[i];
+    }
+}
+
+INLINE bool substitute_large(const LaneProblem *problem, const char *const *operands, char *const *results,
+                             Index groups, Number *room, int n, bool forward, bool transposed) {
+    const Index bytes = matrix_bytes(problem, n, n), column_bytes = matrix_bytes(problem, n, 1);
+    const Index right_bytes = problem->right * column_bytes, stride = n | 1;
+    Number *const a = room, *const column = a + n * stride, *const x = column + n;
+    for (Index group = 0; group < groups; group++) {
+        load_triangle(problem, operands[0] + group * LANES * bytes, bytes, a, stride, column, n, forward != transposed,
+                      transposed);
+        for (Index first = 0; first < problem->right; first += RIGHT_AT_ONCE) {
+            const int columns = (int)(problem->right - first < RIGHT_AT_ONCE ? problem->right - first : RIGHT_AT_ONCE);
+            const Index offset = group * LANES * right_bytes + first * column_bytes;
+            load_padded(problem, operands[1] + offset, right_bytes, x, stride, n, columns);
+            if (forward) forward_columns(a, stride, false, x, stride, n, columns);
+            else backward_columns(a, stride, x, stride, n, columns);
+            store_padded(problem, results[0] + offset, right_bytes, x, stride, n, columns);
+        }
+    }
+    return true;
+}
+
 INLINE bool substitute_groups(const LaneProblem *problem, const char *const *operands, char *const *results,
                               Index groups, Number *room, int n, bool forward, bool transposed) {
+    if (n > LARGEST_CONSTANT_SIDE)
+        return substitute_large(problem, operands, results, groups, room, n, forward, transposed);
     const Index bytes = matrix_bytes(problem, n, n), column_bytes = matrix_bytes(problem, n, 1);
     const Index right_bytes = problem->right * column_bytes;
     const int down = transposed ? n : 1, along = transposed ? 1 : n; /* from one row or column to the next */

@@ -15,6 +15,7 @@ INLINE Number conjugate(Number x) { return (Number){x.re, -x.im}; }
 INLINE Number minus(Number x) { return (Number){-x.re, -x.im}; }
 INLINE Number scaled(Number x, Lane factor) { return (Number){x.re * factor, x.im * factor}; }
 INLINE Number divide_by_real(Number x, Lane y) { return (Number){x.re / y, x.im / y}; }
+INLINE Number divide_by(Number x, Quotient y) { return (Number){quotient(x.re, y), quotient(x.im, y)}; }
 INLINE Number times(Number x, Number y) { return (Number){x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re}; }
 INLINE Number subtract(Number x, Number y) { return (Number){x.re - y.re, x.im - y.im}; }
 INLINE Number add_product(Number sum, Number x, Number y) {

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError, shortened
-from tensor_core.foreign import refuse_masked
+from tensor_core.foreign import number_of, refuse_masked
 from tensor_core.promotion import promote, promote_scalar
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
 from tensor_runtime.dispatch.conversion import check_convertible
 from tensor_runtime.dispatch.out import as_target, check_apart, write
-from tensor_runtime.dispatch.spec import PYTHON_NUMBERS, common_placement
+from tensor_runtime.dispatch.spec import common_placement
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.fusion.fuse import fuse
 from tensor_runtime.ops.arithmetic import multiply
@@ -48,7 +48,7 @@ class Accumulation:
     def __init__(
         self, result: Form, algebra: Semiring, operands: Sequence[Tensor], out: Any, alpha: Any, beta: Any
     ) -> None:
-        self.alpha, self.beta = _factor("alpha", alpha), _factor("beta", beta)
+        alpha, beta = self.alpha, self.beta = _factor("alpha", alpha), _factor("beta", beta)
         self.out: Tensor | None = out
         self.target: TypedTensorViewMut[Any] | None = None
         if algebra is not PLUS_TIMES and not (alpha == 1 and beta == 0):
@@ -100,11 +100,11 @@ def _changes_nothing(alpha: Number, result: Tensor) -> bool:
 
 
 def _factor(name: str, value: Any) -> Number:
-    if type(value) not in PYTHON_NUMBERS:
+    number = number_of(value)
+    if number is None:
         raise DTypeError(
             f"einsum: {name} is {shortened(value)} of type {type(value).__name__}; accepted: Python's bool, int, float "
             "and complex",
             operation="einsum",
         )
-    number: Number = value
     return number

@@ -9,15 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import NamedTuple, NoReturn
+from typing import Final, NamedTuple, NoReturn
 
 from tensor_core.errors import shortened
+from tensor_einsum import native
 from tensor_einsum.errors import ExtentError, pointed
 from tensor_einsum.notation.label_names import ELLIPSIS, single_characters
-from tensor_einsum.notation.reading import Notation
+from tensor_einsum.notation.reading import LabelLists, Notation, notations, read_notation
 
 Labels = tuple[int, ...]
 Shape = tuple[int, ...]
+
+
+MANY_OF_ONE: Final = 20
+"""Labels of extent 1 up to which they are labels as others. They weigh nothing in a search, so that it may collect more
+of them in an intermediate than an array has axes; with so few it cannot, as the others are of 2 and more."""
 
 
 class Network(NamedTuple):
@@ -29,7 +35,30 @@ class Network(NamedTuple):
     names: tuple[str, ...]  # by label
     shapes: tuple[Shape, ...]
     extents: tuple[int, ...]  # by label
-    terms: tuple[Labels, ...]  # the inputs without the axes of extent 1 that broadcast
+    terms: tuple[Labels, ...]  # the inputs without the axes of extent 1 that broadcast, or that are too many
+
+
+def read_network(
+    operation: str, source: str | LabelLists, shapes: tuple[Shape, ...]
+) -> tuple[Network, tuple[tuple[int, ...], ...] | None]:
+    """The network of a notation and shapes, and the order that its parentheses ask for.
+
+    Letters, commas and an arrow, with extents that agree, are read at once by the extension, where it was built; every
+    other notation is read by itself, kept, and given extents (:func:`resolve`).
+
+    Raises:
+        SubscriptsError, ExtentError: as for ``read_notation`` and :func:`resolve`.
+
+    >>> network, order = read_network("einsum", "ij,jk", ((2, 3), (3, 4)))
+    >>> network.output, network.extents, order
+    ((0, 2), (2, 3, 4), None)
+    """
+    plain = native.LIBRARY.read_plain(source, shapes) if native.AVAILABLE and type(source) is str else None
+    if plain is not None:
+        inputs, output, names, extents = plain
+        return Network(source, inputs, output, names, shapes, extents, inputs), None  # type: ignore[arg-type]
+    notation = notations.find(source) or read_notation(source, operation)
+    return resolve(operation, notation, shapes), notation.order
 
 
 def resolve(operation: str, notation: Notation, shapes: Sequence[Shape]) -> Network:
@@ -65,7 +94,8 @@ def resolve(operation: str, notation: Notation, shapes: Sequence[Shape]) -> Netw
     known = dict(zip(labels, given, strict=True))
     if [*map(known.__getitem__, labels)] == given:  # every label has one extent, as nearly always
         plain = tuple([known.get(label, 1) for label in range(len(names))])
-        return Network(notation.text, inputs, output, names, tuple(shapes), plain, inputs)
+        terms = inputs if given.count(1) <= MANY_OF_ONE else _without_ones(inputs, output, plain)
+        return Network(notation.text, inputs, output, names, tuple(shapes), plain, terms)
     extents = [1] * len(names)
     for term, shape in zip(inputs, shapes, strict=True):
         for label, extent in zip(term, shape, strict=True):
@@ -73,17 +103,25 @@ def resolve(operation: str, notation: Notation, shapes: Sequence[Shape]) -> Netw
                 if extents[label] != 1 and extents[label] != extent:
                     _disagree(operation, notation, inputs, shapes, names, label)
                 extents[label] = extent
-    terms = list(inputs)
+    kept = list(_without_ones(inputs, output, extents))
     for operand, (term, shape) in enumerate(zip(inputs, shapes, strict=True)):
         if len(set(term)) < len(term):
             _check_diagonal(operation, notation, operand, term, shape, names)
         if 1 in shape:
-            terms[operand] = _without_broadcast(term, shape, extents)
-    return Network(notation.text, inputs, output, names, tuple(shapes), tuple(extents), tuple(terms))
+            kept[operand] = _without_broadcast(term, shape, extents, kept[operand])
+    return Network(notation.text, inputs, output, names, tuple(shapes), tuple(extents), tuple(kept))
 
 
-def _without_broadcast(term: Labels, shape: Shape, extents: Sequence[int]) -> Labels:
-    return tuple([label for label, extent in zip(term, shape, strict=True) if extent == extents[label]])
+def _without_ones(inputs: tuple[Labels, ...], output: Labels, extents: Sequence[int]) -> tuple[Labels, ...]:
+    """Terms without axes of extent 1 that the result has not, where there are many labels of such axes."""
+    ones = {label for label, extent in enumerate(extents) if extent == 1}.difference(output)
+    if len(ones) <= MANY_OF_ONE:
+        return inputs
+    return tuple([tuple([label for label in term if label not in ones]) for term in inputs])
+
+
+def _without_broadcast(term: Labels, shape: Shape, extents: Sequence[int], kept: Labels) -> Labels:
+    return tuple([one for one, extent in zip(term, shape, strict=True) if extent == extents[one] and one in kept])
 
 
 def _expand_ellipsis(

@@ -8,7 +8,7 @@ remembers their forms, for the one question that they answer: what memory it tak
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from math import prod
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Unpack, overload
@@ -18,12 +18,13 @@ from tensor_core.promotion import promote
 from tensor_einsum.cached_calls import cached_call
 from tensor_einsum.execution.progress import OnStep
 from tensor_einsum.notation.label_names import written
-from tensor_einsum.notation.network import Labels, Network, Shape, resolve
-from tensor_einsum.notation.reading import LabelLists, Notation, notations, read_notation
+from tensor_einsum.notation.network import Labels, Network, Shape, read_network
+from tensor_einsum.notation.reading import LabelLists
 from tensor_einsum.options import RunOptions
 from tensor_einsum.plans.calls import call_plan, check_known, plan_calls, run_plan
 from tensor_einsum.plans.methods import PlanMethods
 from tensor_einsum.plans.stored import parts_of_json, parts_of_pickle, pickled, to_json
+from tensor_einsum.search.engine import Searched
 from tensor_einsum.search.optimizers import OWN, Order, find_order
 from tensor_einsum.search.options import DEFAULT, SearchOptions
 from tensor_einsum.search.path import Path, to_linear
@@ -72,7 +73,7 @@ class Plan(PlanMethods, SliceMethods):
     """
 
     __slots__ = (
-        "_forms", "_hash", "_ids", "_network", "algebra", "conj", "dtypes", "extents", "flops", "inputs",
+        "_forms", "_hash", "_ids", "_network", "_searched", "algebra", "conj", "dtypes", "extents", "flops", "inputs",
         "intermediate_bytes", "largest_intermediate", "names", "notation", "opt_einsum_flops", "output", "output_dtype",
         "output_shape", "path", "search", "shapes", "sliced", "steps",
     )  # fmt: skip
@@ -99,48 +100,39 @@ class Plan(PlanMethods, SliceMethods):
     _forms: tuple[Form, ...]
     _ids: Path
     _network: Network
+    _searched: Searched | None
     _hash: int
 
     def __init__(self, network: Network, dtypes: Sequence[DType], order: Order, arithmetic: Arithmetic) -> None:
-        ids = order.ids
-        fill = super().__setattr__
-        fill("notation", network.notation)
-        fill("inputs", network.inputs)
-        fill("output", network.output)
-        fill("names", network.names)
-        fill("extents", network.extents)
-        fill("shapes", network.shapes)
-        fill("dtypes", tuple(dtypes))
-        fill("output_shape", tuple(map(network.extents.__getitem__, network.output)))
-        fill("output_dtype", _common(dtypes))
-        fill("algebra", arithmetic.algebra)
-        fill("conj", arithmetic.conj)
-        fill("path", ids if len(ids) < 2 else to_linear(ids, len(network.inputs)))
-        fill("search", order.search)
-        fill("_forms", ())
-        fill("_ids", ids)
-        fill("_network", network)
+        _FILL["_network"](self, network)
+        _FILL["_ids"](self, order.ids)
+        _FILL["_searched"](self, order.search)
+        _FILL["_forms"](self, ())
+        _FILL["dtypes"](self, dtypes if type(dtypes) is tuple else tuple(dtypes))
+        _FILL["algebra"](self, arithmetic.algebra)
+        _FILL["conj"](self, arithmetic.conj)
         if order.sliced:
             self._fill_sliced(order.sliced)
         else:
-            fill("sliced", ())
+            _FILL["sliced"](self, ())
 
     if not TYPE_CHECKING:  # where it would say that every attribute is there
 
         def __getattr__(self, name: str) -> Any:
             """What nobody asked for yet: a slot that is empty."""
-            if name not in _DERIVED:
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            if name == "_hash":
-                arithmetic = Arithmetic(self.algebra, self.conj)
-                super().__setattr__("_hash", hash((self._network, self.dtypes, self.path, arithmetic, self.sliced)))
-            else:
+            if name in _OF_THE_NETWORK:
+                _FILL[name](self, getattr(self._network, name))
+            elif name in _DERIVED:
+                _FILL[name](self, _DERIVED[name](self))
+            elif name in _OF_THE_STEPS:
                 steps = build_steps(self._network, self._ids, self.output_dtype.itemsize, self.conj)
                 flops = opt_einsum_flops = 0
                 for step in steps:
                     flops += step.flops
                     opt_einsum_flops += step.opt_einsum_flops
-                self._fill_steps(steps, flops, opt_einsum_flops, peak_bytes(steps, len(self.inputs)))
+                self._fill_steps(steps, flops, opt_einsum_flops, peak_bytes(steps, len(self._network.inputs)))
+            else:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             return object.__getattribute__(self, name)
 
     def _fill_sliced(self, asked: Sequence[tuple[int, int]]) -> None:
@@ -149,16 +141,15 @@ class Plan(PlanMethods, SliceMethods):
         cuts, steps, flops, opt_einsum_flops, peak = sliced_steps(
             self._network, asked, self._ids, self.output_dtype.itemsize, self.conj
         )
-        super().__setattr__("sliced", cuts)
+        _FILL["sliced"](self, cuts)
         self._fill_steps(steps, flops, opt_einsum_flops, peak)
 
     def _fill_steps(self, steps: tuple[Step, ...], flops: int, opt_einsum_flops: int, peak: int) -> None:
-        fill = super().__setattr__
-        fill("flops", flops)
-        fill("opt_einsum_flops", opt_einsum_flops)
-        fill("largest_intermediate", max([prod(step.shape) for step in steps]))
-        fill("intermediate_bytes", peak)
-        fill("steps", steps)
+        _FILL["flops"](self, flops)
+        _FILL["opt_einsum_flops"](self, opt_einsum_flops)
+        _FILL["largest_intermediate"](self, max([prod(step.shape) for step in steps]))
+        _FILL["intermediate_bytes"](self, peak)
+        _FILL["steps"](self, steps)
 
     @property
     def subscripts(self) -> str:
@@ -301,10 +292,18 @@ class Plan(PlanMethods, SliceMethods):
         return self
 
 
-_DERIVED: Final = frozenset(
-    ("_hash", "flops", "intermediate_bytes", "largest_intermediate", "opt_einsum_flops", "steps")
-)
-"""Slots that are filled when they are first read; what they hold follows from the others."""
+_FILL: Final[Mapping[str, Callable[[Plan, Any], None]]] = {name: vars(Plan)[name].__set__ for name in Plan.__slots__}
+"""How slots are filled, past the refusal to set attributes."""
+_OF_THE_NETWORK: Final = frozenset(("extents", "inputs", "names", "notation", "output", "shapes"))
+_OF_THE_STEPS: Final = frozenset(("flops", "intermediate_bytes", "largest_intermediate", "opt_einsum_flops", "steps"))
+_DERIVED: Final[Mapping[str, Callable[[Plan], Any]]] = {
+    "_hash": lambda plan: hash((plan._network, plan.dtypes, plan.path, plan.algebra, plan.conj, plan.sliced)),
+    "output_dtype": lambda plan: _common(plan.dtypes),
+    "output_shape": lambda plan: tuple(map(plan.extents.__getitem__, plan.output)),
+    "path": lambda plan: plan._ids if len(plan._ids) < 2 else to_linear(plan._ids, len(plan.inputs)),
+    "search": lambda plan: None if plan._searched is None else plan._searched.record,
+}
+"""Slots that are filled when they are first read; what these three hold follows from the others."""
 
 plan_cache: Final = BoundedCache("plan_cache")
 """The plans of this process; ``.stats()``, ``.set_limit()``, ``.clear()``."""
@@ -336,24 +335,23 @@ def cached_plan(
     known = plans.find(key) if keeps else None
     if known is not None:
         return known
-    notation = notations.find(source) or read_notation(source, operation)
     if options.limit is None and forms:
         plan = cached_plan(operation, source, shapes, dtypes, options, arithmetic)._made_for(forms)
     elif options.limit is None:
-        plan = make_plan(operation, notation, shapes, dtypes, options, arithmetic)
+        plan = make_plan(operation, source, shapes, dtypes, options, arithmetic)
     else:
         from tensor_einsum.slices.limit import plan_within
 
         plan = plan_within(
-            lambda other: make_plan(operation, notation, shapes, dtypes, other, arithmetic), options, forms, operation
+            lambda other: make_plan(operation, source, shapes, dtypes, other, arithmetic), options, forms, operation
         )
     return plans.insert(key, plan, _PLAN_BYTES + _STEP_BYTES * len(shapes) + 2 * len(plan.notation)) if keeps else plan
 
 
 def make_plan(
     operation: str,
-    notation: Notation,
-    shapes: Sequence[Shape],
+    source: str | LabelLists,
+    shapes: tuple[Shape, ...],
     dtypes: Sequence[DType],
     options: SearchOptions,
     arithmetic: Arithmetic = SUMS_OF_PRODUCTS,
@@ -361,15 +359,14 @@ def make_plan(
     """Plan a contraction; nothing is cached here.
 
     >>> from tensor_core import F64
-    >>> from tensor_einsum.notation.reading import parse
-    >>> make_plan("plan", parse("ij,jk"), [(2, 3), (3, 4)], [F64, F64], DEFAULT).output_shape
+    >>> make_plan("plan", "ij,jk", ((2, 3), (3, 4)), [F64, F64], DEFAULT).output_shape
     (2, 4)
     """
-    network = resolve(operation, notation, shapes)
+    network, order = read_network(operation, source, shapes)
     searches = type(options.optimize) is str and options.optimize in OWN
-    if len(shapes) == 2 and searches and notation.order is None:  # nothing to choose
+    if len(shapes) == 2 and searches and order is None:  # nothing to choose
         return Plan(network, dtypes, Order(((0, 1),)), arithmetic)
-    return Plan(network, dtypes, find_order(network, notation.order, _common(dtypes), options, operation), arithmetic)
+    return Plan(network, dtypes, find_order(network, order, _common(dtypes), options, operation), arithmetic)
 
 
 def _common(dtypes: Sequence[DType]) -> DType:

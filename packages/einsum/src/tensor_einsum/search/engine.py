@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from itertools import chain
 from math import exp2, inf, log2
 from time import perf_counter
-from typing import cast
+from typing import Any, NamedTuple, cast
 
 from tensor_einsum import native
 from tensor_einsum.search.problem import (
@@ -15,6 +16,7 @@ from tensor_einsum.search.problem import (
     Budget,
     Found,
     Objective,
+    Pairs,
     Problem,
     Progress,
     Reason,
@@ -22,6 +24,40 @@ from tensor_einsum.search.problem import (
     Tried,
 )
 from tensor_einsum.search.python_search import search_in_python
+
+
+class Searched(NamedTuple):
+    """A search that is over, and its record, which few ask for: it takes as long as a search of three operands."""
+
+    made: SearchRecord | None
+    found: Mapping[str, Any] = {}  # what the extension said
+    objective: Objective = Objective()
+    steps: int = 0
+    seconds: float = 0.0
+
+    @property
+    def record(self) -> SearchRecord:
+        """How the search went."""
+        if self.made is not None:
+            return self.made
+        _, found, objective, steps, seconds = self
+        products, elements, size, peak = found["measure"]
+        history = tuple(Progress(*step) for step in found["history"])
+        estimated = objective.log2_seconds(products, elements, steps)
+        searches_on = found["stopped"] not in ("exact", "settled")
+        return SearchRecord(
+            "native",
+            tuple(Tried(*one) for one in found["tried"]),
+            history,
+            found["rotations"],
+            seconds,
+            products,
+            size,
+            peak,
+            estimated,
+            cast(Reason, found["stopped"]),
+            searches_on and would_pay(history, found["rotations"], found["rotation_seconds"], estimated),
+        )
 
 
 def search(
@@ -55,7 +91,8 @@ def search(
     (((0, 1), (2, 3)), 'exact')
     """
     check(problem, budget, largest)
-    return search_checked(problem, objective, budget, largest, seed, threads)
+    path, sliced, searched = search_checked(problem, objective, budget, largest, seed, threads)
+    return Found(path, sliced, searched.record)
 
 
 def search_checked(
@@ -65,15 +102,16 @@ def search_checked(
     largest: int | None,
     seed: int = 0,
     threads: int | None = None,
-) -> Found:
-    """The same of what is known to be a problem and a budget.
+) -> tuple[Pairs, tuple[int, ...], Searched]:
+    """The same of what is known to be a problem and a budget, with a record that is made when it is asked for.
 
-    >>> search_checked(Problem(((0, 1), (1,)), (0,), (2, 3)), Objective("flops"), Budget(rotations=0), None).path
+    >>> search_checked(Problem(((0, 1), (1,)), (0,), (2, 3)), Objective("flops"), Budget(rotations=0), None)[0]
     ((0, 1),)
     """
     begun = perf_counter()
     if not native.AVAILABLE:
-        return search_in_python(problem, objective, budget, largest, seed, begun)
+        found = search_in_python(problem, objective, budget, largest, seed, begun)
+        return found.path, found.sliced, Searched(found.record)
     threads = 1 if budget.rotations == 0 else threads or available_processors()
     return _search_natively(problem, objective, budget, largest, seed, threads, begun)
 
@@ -86,8 +124,7 @@ def _search_natively(
     seed: int,
     threads: int,
     begun: float,
-) -> Found:
-    operands = len(problem.inputs)
+) -> tuple[Pairs, tuple[int, ...], Searched]:
     found = native.LIBRARY.search(
         problem.inputs,
         problem.output,
@@ -108,24 +145,8 @@ def _search_natively(
         seed & 0xFFFFFFFFFFFFFFFF,
         threads,
     )
-    products, elements, size, peak = found["measure"]
-    history = tuple(Progress(*step) for step in found["history"])
-    estimated = objective.log2_seconds(products, elements, operands - 1)
-    searches_on = found["stopped"] not in ("exact", "settled")
-    record = SearchRecord(
-        "native",
-        tuple(Tried(*one) for one in found["tried"]),
-        history,
-        found["rotations"],
-        perf_counter() - begun,
-        products,
-        size,
-        peak,
-        estimated,
-        cast(Reason, found["stopped"]),
-        searches_on and would_pay(history, found["rotations"], found["rotation_seconds"], estimated),
-    )
-    return Found(found["path"], found["sliced"], record)
+    searched = Searched(None, found, objective, len(problem.inputs) - 1, perf_counter() - begun)
+    return found["path"], found["sliced"], searched
 
 
 def would_pay(history: tuple[Progress, ...], rotations: int, rotation_seconds: float, log2_seconds: float) -> bool:

@@ -18,10 +18,10 @@ from tensor_core.dtypes import DType
 from tensor_core.errors import shortened
 from tensor_einsum.errors import PathError
 from tensor_einsum.notation.network import Labels, Network
-from tensor_einsum.search.engine import search_checked
+from tensor_einsum.search.engine import Searched, search_checked
 from tensor_einsum.search.options import DEFAULT, SearchOptions
 from tensor_einsum.search.path import Path, in_pairs, to_ids
-from tensor_einsum.search.problem import Budget, Problem, SearchRecord
+from tensor_einsum.search.problem import Budget, Problem
 from tensor_runtime.locks import fork_safe_lock
 
 SHARE: Final = 0.1
@@ -34,7 +34,7 @@ class Order(NamedTuple):
     """In which order a network is contracted, and how that was found."""
 
     ids: Path  # of the operands that each contraction takes, one or two of them
-    search: SearchRecord | None = None  # None where nothing was searched, or somebody else did
+    search: Searched | None = None  # None where nothing was searched, or somebody else did
     sliced: tuple[tuple[int, int], ...] = ()  # labels that are cut, each with the extent of its parts
 
 
@@ -83,10 +83,9 @@ def find_order(
     if budget is not None:
         # Bytes beside the operands: workspaces are found when kernels are bound, and may take further slices.
         largest = None if options.limit is None else max(1, options.limit // dtype.itemsize)
-        found = search_checked(
-            Problem(terms, output, network.extents), options.target.objective(dtype), budget, largest
-        )
-        return Order(found.path, found.record, tuple([(label, 1) for label in found.sliced]))
+        problem = Problem(terms, output, network.extents)
+        ids, sliced, searched = search_checked(problem, options.target.objective(dtype), budget, largest)
+        return Order(ids, searched, tuple([(label, 1) for label in sliced]))
     path, cut = _ask(operation, optimize, terms, output, network)
     return Order(in_pairs(to_ids(path, operands, operation), operands), None, tuple((label, 1) for label in cut))
 

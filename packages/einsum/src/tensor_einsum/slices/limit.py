@@ -245,6 +245,6 @@ def replaced(plan: Plan, cuts: Cuts) -> Plan:
     >>> replaced(plan("ij->", (4, 6)), ((1, 2),)).slices.count
     3
     """
-    order = Order(to_ids(plan.path, len(plan.inputs)), plan.search, cuts)
+    order = Order(plan._ids, plan._searched, cuts)
     made = type(plan)(plan._network, plan.dtypes, order, Arithmetic(plan.algebra, plan.conj))
     return made._made_for(plan._forms)

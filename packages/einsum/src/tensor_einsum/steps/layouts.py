@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 _WORTH_A_LOOK: Final = 1 << 18
 """Bytes of results; below, a whole contraction takes about as long as choosing."""
 
-_WORTH_A_STEP: Final = 192_000.0
-"""Estimated nanoseconds of a contraction for which orders of one more step are looked at, in about twenty thousand."""
+_WORTH_A_STEP: Final = 400_000.0
+"""Estimated nanoseconds of a contraction for which orders of one more step are looked at, in about forty thousand."""
 
 
 def chosen_orders(network: Network, steps: Sequence[Step]) -> Sequence[Labels] | None:

@@ -22,6 +22,7 @@ from itertools import chain
 from math import prod
 from typing import Final, NamedTuple
 
+from tensor_einsum import native
 from tensor_einsum.notation.label_names import RESERVED, shown
 from tensor_einsum.notation.network import Labels, Network, Shape
 from tensor_einsum.search.path import Path
@@ -79,12 +80,29 @@ def build_steps(
     >>> [step.subscripts for step in build_steps(network, ((0, 1),), 8)]
     ['iij->j', 'j,jk->k']
     """
-    builder = _Builder(network, itemsize, conj)
-    steps = builder.build(path)
+    steps = None
+    if native.AVAILABLE and not conj and network.terms == network.inputs and RESERVED.isdisjoint(network.names):
+        _, inputs, output, names, _, extents, _ = network
+        steps = native.LIBRARY.build_steps(Step, inputs, output, names, extents, path, itemsize)
+    if steps is None:
+        steps = _Builder(network, itemsize, conj).build(path)
     if len(steps) == 1:  # whose result has the order that was asked for
         return steps
     orders = [step.output for step in like] if like else chosen_orders(network, steps)
-    return steps if orders is None else reordered(steps, orders, network, builder.text)
+    return steps if orders is None else reordered(steps, orders, network, _Texts(network).__getitem__)
+
+
+class _Texts(dict[Labels, str]):
+    """Labels as they are shown, by themselves."""
+
+    def __init__(self, network: Network) -> None:
+        names = network.names
+        plain = max(map(len, names), default=1) == 1 and RESERVED.isdisjoint(names)
+        self.shown = names if plain else tuple(map(shown, names))
+
+    def __missing__(self, term: Labels) -> str:
+        text = self[term] = "".join(map(self.shown.__getitem__, term))
+        return text
 
 
 class _Builder:
@@ -95,10 +113,7 @@ class _Builder:
         self.conjugated = {*conj}  # operands and steps whose elements stand for their conjugates
         self.itemsize = itemsize
         self.operands = len(network.inputs)
-        names = network.names
-        plain = max(map(len, names), default=1) == 1 and RESERVED.isdisjoint(names)
-        self.shown = names if plain else tuple(map(shown, names))
-        self.texts: dict[Labels, str] = {}
+        self.text = _Texts(network).__getitem__  # each term is asked for twice, as a result and as an operand
         self.steps: list[Step] = []
         self.terms: list[Labels] = list(network.terms)  # by id of the path
         self.slots: list[int] = list(range(len(network.inputs)))  # id of the path -> operand or step
@@ -227,13 +242,6 @@ class _Builder:
         if kind in KEEPS_CONJ and slots[0] in self.conjugated:
             self.conjugated.add(made)
         return made
-
-    def text(self, term: Labels) -> str:
-        """Labels as they are shown; each term is asked for twice, as a result and as an operand."""
-        known = self.texts.get(term)
-        if known is None:
-            known = self.texts[term] = "".join(map(self.shown.__getitem__, term))
-        return known
 
     def _size(self, term: Labels) -> int:
         return prod(map(self.network.extents.__getitem__, term))

@@ -25,6 +25,18 @@ class SVDParams(NamedTuple):
     """"auto", "gesdd", "gesvd" or "jacobi"; a backend that has no such method refuses."""
 
 
+class EighRangeParams(NamedTuple):
+    """Which eigenvalues, counted from 0 in ascending order, after which check."""
+
+    first: int
+    """The first of them."""
+    last: int
+    """The last of them, not before the first."""
+    check: bool
+    """Whether elements that are not finite are refused with ``NonFiniteError``."""
+
+
 MATRICES: Final = {"a": "[M, N, B...], F32, F64, C32 or C64, any layout"}
 SQUARE: Final = {"a": "[N, N, B...], F32, F64, C32 or C64, any layout"}
+STATUS: Final = "I32 [B...]: 0 where the matrix has a result, 1 where an element is not finite, 2 where it is refused"
 OWNED: Final = "owned, compact, of the operand's dtype"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tensor_linalg.contracts.common import MATRICES, OWNED, SQUARE, CheckParams, SVDParams
+from tensor_linalg.contracts.common import MATRICES, OWNED, SQUARE, STATUS, CheckParams, EighRangeParams, SVDParams
 from tensor_runtime.contracts.contract import Contract, declare
 
 KERNELS: Final = declare(
@@ -50,6 +50,14 @@ KERNELS: Final = declare(
             SQUARE,
             "eigenvalues [N, B...] real and ascending, eigenvectors [N, N, B...]; each owned and compact",
             CheckParams,
+        ),
+        Contract(
+            "eigh_range",
+            "Some eigenvalues, by their indices, and their eigenvectors, of Hermitian matrices given as for eigh.",
+            SQUARE,
+            "eigenvalues [K, B...] real and ascending, eigenvectors [N, K, B...], K = last - first + 1; each owned and "
+            "compact",
+            EighRangeParams,
         ),
         Contract(
             "qr_pivoted",
@@ -124,6 +132,12 @@ KERNELS: Final = declare(
             SQUARE,
             f"[N, N, B...], zero above the diagonal; {OWNED}",
             CheckParams,
+        ),
+        Contract(
+            "cholesky_status",
+            "Which matrices cholesky refuses, as not positive definite.",
+            SQUARE,
+            STATUS,
         ),
     ]
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from tensor_linalg.contracts.common import OWNED, SQUARE, CheckParams
+from tensor_linalg.contracts.common import OWNED, SQUARE, STATUS, CheckParams
 from tensor_runtime.contracts.contract import Contract, declare
 
 
@@ -36,6 +36,13 @@ KERNELS: Final = declare(
             CheckParams,
         ),
         Contract(
+            "solve_status",
+            "Which systems solve refuses, for a pivot that is exactly 0.",
+            {**SQUARE, "b": "[N, M, B...] of such a dtype, batch axes that broadcast; or [N] for one matrix"},
+            STATUS,
+        ),
+        Contract("inv_status", "Which matrices inv refuses, for a pivot that is exactly 0.", SQUARE, STATUS),
+        Contract(
             "solve_banded",
             "The x with A x = b of banded matrices; raises SingularMatrixError where a pivot is exactly 0.",
             {
@@ -44,6 +51,17 @@ KERNELS: Final = declare(
             },
             "of the promoted dtype, [N, M, B...] with the batch shapes broadcast, or [N]; owned, compact",
             BandedParams,
+        ),
+        Contract(
+            "solve_toeplitz",
+            "The x with T x = b of Toeplitz matrices; raises SingularMatrixError, if it checks, where a leading block "
+            "is exactly singular.",
+            {
+                "diagonals": "[2N - 1, B...], diagonals[N - 1 + i - j] = T[i, j]; F32, F64, C32 or C64, any layout",
+                "b": "[N, M, B...] of such a dtype, batch axes that broadcast; or [N] for one matrix",
+            },
+            "of the promoted dtype, [N, M, B...] with the batch shapes broadcast, or [N]; owned, compact",
+            CheckParams,
         ),
     ]
 )

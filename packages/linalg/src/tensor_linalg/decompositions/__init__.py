@@ -19,7 +19,7 @@ from tensor_linalg.decompositions.cholesky import cholesky
 from tensor_linalg.decompositions.eig import EigResult, eig, eigvals
 from tensor_linalg.decompositions.eigh import EighResult, eigh, eigvalsh
 from tensor_linalg.decompositions.ldl import LDLResult, ldl
-from tensor_linalg.decompositions.lu import CompleteLUResult, LUFactors, LUResult, lu, lu_factor, lu_solve
+from tensor_linalg.decompositions.lu import CompleteLUResult, LUFactors, LUResult, lu, lu_factor
 from tensor_linalg.decompositions.qr import QRResult, qr
 from tensor_linalg.decompositions.qr_columns import PivotedQRResult, qr_append, qr_pivoted
 from tensor_linalg.decompositions.randomized import randomized_eigh, randomized_svd
@@ -53,7 +53,6 @@ __all__ = [
     "lq",
     "lu",
     "lu_factor",
-    "lu_solve",
     "polar",
     "ql",
     "qr",

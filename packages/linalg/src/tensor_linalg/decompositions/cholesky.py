@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
 from tensor_linalg.composed import failing_as, matrices
-from tensor_linalg.masking import Check, MaskedResult, masked
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.products import mH
 from tensor_linalg.specs.decompositions import CHOLESKY
-from tensor_linalg.specs.shapes import matrix_axes
+from tensor_linalg.specs.status import CHOLESKY_STATUS
+from tensor_linalg.targets import placed
 from tensor_runtime.dispatch.arguments import flag
-from tensor_runtime.dispatch.call import execute_with_params
+from tensor_runtime.dispatch.call import execute_unary, execute_with_params
+from tensor_runtime.dispatch.out import Out
 from tensor_runtime.ops.views import copy
-from tensor_runtime.tensors.tensor import Tensor, unwrap
+from tensor_runtime.tensors.tensor import Tensor
 
 
 @overload
-def cholesky(a: Tensor, /, *, upper: bool = False, check: bool = True) -> Tensor: ...
+def cholesky(a: Tensor, /, *, upper: bool = False, check: bool = True, out: Out = None) -> Tensor: ...
 @overload
-def cholesky(a: Tensor, /, *, upper: bool = False, check: Literal["mask"]) -> MaskedResult: ...
-def cholesky(a: Tensor, /, *, upper: bool = False, check: Check = True) -> Tensor | MaskedResult:
+def cholesky(
+    a: Tensor, /, *, upper: bool = False, check: Literal["mask"], out: MaskedResult[Tensor] | None = None
+) -> MaskedResult[Tensor]: ...
+def cholesky(
+    a: Tensor, /, *, upper: bool = False, check: Check = True, out: Any = None
+) -> Tensor | MaskedResult[Tensor]:
     """Cholesky factor of Hermitian (real: symmetric) positive definite matrices, A = L Lᴴ or Uᴴ U.
 
     Only the triangle of the factor is read, the lower one unless ``upper``, and the imaginary part of the diagonal is
@@ -30,6 +36,7 @@ def cholesky(a: Tensor, /, *, upper: bool = False, check: Check = True) -> Tenso
         upper: whether the upper triangle is read and the factor is U, as ``numpy.linalg.cholesky`` has it.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
             "mask" raises for no matrix of a batch, and gives a ``status`` of each, I32 [B...], beside the results.
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         L or U [N, N, B...] with a real, positive diagonal and exact zeros on its other side; owned, compact. The
@@ -50,13 +57,19 @@ def cholesky(a: Tensor, /, *, upper: bool = False, check: Check = True) -> Tenso
     >>> cholesky(tr.tensor([[4.0, 99.0], [2.0, 5.0]])).to_numpy().tolist()
     [[2.0, 0.0], [1.0, 2.0]]
     """
-    if isinstance(check, str) and check == "mask":
-        matrix_axes("cholesky", unwrap("cholesky", a)[0].shape)
-        (factor,), status = masked(lambda x: (cholesky(x, upper=upper, check=False),), "cholesky", a)
-        return MaskedResult(factor, status)
+    if check is not True and asks_for_mask(check):
+        turned = mH if flag("cholesky", "upper", upper) else None
+        return masked_result(
+            "cholesky",
+            lambda x: cholesky(x, upper=upper, check=False),
+            a,
+            status=lambda x: execute_unary(CHOLESKY_STATUS, turned(x) if turned else x),
+            out=out,
+        )
     checked = flag("cholesky", "check", check)
     if upper is False or not flag("cholesky", "upper", upper):
-        return execute_with_params(CHOLESKY, a, checked)
+        return execute_with_params(CHOLESKY, a, checked, out)
     matrices("cholesky", a, square=True)
     with failing_as("cholesky", lambda row, column: (column, row), instead=("lower", "upper")):
-        return copy(mH(execute_with_params(CHOLESKY, mH(a), checked)))
+        found = mH(execute_with_params(CHOLESKY, mH(a), checked))
+    return copy(found) if out is None else placed(found, out, a)

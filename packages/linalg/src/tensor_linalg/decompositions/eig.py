@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.results import fields_text
 from tensor_linalg.specs.decompositions import EIG, EIGVALS
+from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_many, execute_with_params
+from tensor_runtime.dispatch.out import Out
 from tensor_runtime.tensors.tensor import Tensor
 
 
@@ -21,7 +24,13 @@ class EigResult(NamedTuple):
         return fields_text(self)
 
 
-def eig(a: Tensor, /, *, check: bool = True) -> EigResult:
+@overload
+def eig(a: Tensor, /, *, check: bool = True, out: EigResult | None = None) -> EigResult: ...
+@overload
+def eig(
+    a: Tensor, /, *, check: Literal["mask"], out: MaskedResult[EigResult] | None = None
+) -> MaskedResult[EigResult]: ...
+def eig(a: Tensor, /, *, check: Check = True, out: Any = None) -> EigResult | MaskedResult[EigResult]:
     """Eigenvalues and right eigenvectors of any square matrices, A V = V diag(w).
 
     For Hermitian matrices :func:`eigh` is faster, and its vectors are orthonormal.
@@ -29,6 +38,9 @@ def eig(a: Tensor, /, *, check: bool = True) -> EigResult:
     Args:
         a: shape [N, N, B...]; F32, F64, C32 or C64.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...].
+        out: where the results are written, an ``EigResult`` of tensors; see ``tensor_linalg.targets``.
 
     Returns:
         eigenvalues [N, B...] in no order, eigenvectors [N, N, B...], one per column, of norm 1; both complex, C32 for
@@ -51,15 +63,27 @@ def eig(a: Tensor, /, *, check: bool = True) -> EigResult:
     >>> sorted(w.to_numpy().round(12).tolist(), key=lambda z: z.imag)
     [-1j, 1j]
     """
-    return EigResult(*execute_many(EIG, (a,), flag("eig", "check", check)))
+    if check is not True and asks_for_mask(check):
+        return masked_result("eig", lambda x: eig(x, check=False), a, out=out)
+    found = EigResult(*execute_many(EIG, (a,), flag("eig", "check", check)))
+    return found if out is None else delivered("eig", found, out, a)
 
 
-def eigvals(a: Tensor, /, *, check: bool = True) -> Tensor:
+@overload
+def eigvals(a: Tensor, /, *, check: bool = True, out: Out = None) -> Tensor: ...
+@overload
+def eigvals(
+    a: Tensor, /, *, check: Literal["mask"], out: MaskedResult[Tensor] | None = None
+) -> MaskedResult[Tensor]: ...
+def eigvals(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | MaskedResult[Tensor]:
     """Eigenvalues alone of any square matrices, which cost a fraction of those with vectors.
 
     Args:
         a: shape [N, N, B...]; F32, F64, C32 or C64.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...].
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         Shape [N, B...] in no order, complex as those of :func:`eig`; owned, compact.
@@ -73,4 +97,6 @@ def eigvals(a: Tensor, /, *, check: bool = True) -> Tensor:
     >>> sorted(eigvals(tr.tensor([[2.0, 1.0], [0.0, 3.0]])).to_numpy().real.round(12).tolist())
     [2.0, 3.0]
     """
-    return execute_with_params(EIGVALS, a, flag("eigvals", "check", check))
+    if check is not True and asks_for_mask(check):
+        return masked_result("eigvals", lambda x: eigvals(x, check=False), a, out=out)
+    return execute_with_params(EIGVALS, a, flag("eigvals", "check", check), out)

@@ -8,20 +8,24 @@ from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_core.promotion import promote
 from tensor_core.shapes import broadcast_shapes
 from tensor_linalg.composed import failing_as, floating_form
+from tensor_linalg.contracts.common import EighRangeParams
 from tensor_linalg.decompositions.cholesky import cholesky
 from tensor_linalg.decompositions.gauges import RAW, turning
-from tensor_linalg.masking import Check, masked
-from tensor_linalg.operands import require_finite, with_batch
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked, masked_result
+from tensor_linalg.operands import plain, require_finite, with_batch
 from tensor_linalg.products import mH
 from tensor_linalg.results import fields_text
-from tensor_linalg.specs.decompositions import EIGH, EIGVALSH
+from tensor_linalg.specs.decompositions import EIGH, EIGH_RANGE, EIGVALSH
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
+from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import flag, wholes
 from tensor_runtime.dispatch.call import execute_many, execute_with_params
 from tensor_runtime.dispatch.conversion import convert
+from tensor_runtime.dispatch.out import Out
 from tensor_runtime.ops.arithmetic import add, multiply
 from tensor_runtime.ops.comparison import greater, less_equal
 from tensor_runtime.ops.complex_parts import real
+from tensor_runtime.ops.creation import zeros
 from tensor_runtime.ops.diagonals import embed_diagonal, extract_diagonal, tril
 from tensor_runtime.ops.gather_scatter import nonzero
 from tensor_runtime.ops.logic import logical_and
@@ -61,9 +65,12 @@ def eigh(
     subset_by_value: tuple[float, float] | None = None,
     gauge: str | Tensor = RAW,
     check: bool = True,
+    out: EighResult | None = None,
 ) -> EighResult: ...
 @overload
-def eigh(a: Tensor, /, *, gauge: str = RAW, check: Literal["mask"]) -> MaskedEighResult: ...
+def eigh(
+    a: Tensor, /, *, gauge: str = RAW, check: Literal["mask"], out: MaskedEighResult | None = None
+) -> MaskedEighResult: ...
 def eigh(
     a: Tensor,
     /,
@@ -73,6 +80,7 @@ def eigh(
     subset_by_value: tuple[float, float] | None = None,
     gauge: str | Tensor = RAW,
     check: Check = True,
+    out: EighResult | MaskedEighResult | None = None,
 ) -> EighResult | MaskedEighResult:
     """Eigenvalues and eigenvectors of Hermitian (real: symmetric) matrices, A = V diag(w) Vᴴ.
 
@@ -92,6 +100,7 @@ def eigh(
             each inner product with its column real and not negative, which follows a slow change.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
             "mask" raises for no matrix of a batch, and gives a ``status`` of each, I32 [B...], beside the results.
+        out: where the results are written, an ``EighResult`` of tensors; see ``tensor_linalg.targets``.
 
     Returns:
         eigenvalues [N, B...] real and ascending, eigenvectors [N, N, B...], one per column and orthonormal; of a subset
@@ -112,8 +121,9 @@ def eigh(
 
     The error of generalized eigenvalues grows with the condition number of B, from whose Cholesky factor they come.
 
-    Source: LAPACK xSYEVD / xHEEVD (divide and conquer); for batches on the CPU Jacobi rotations up to 16 rows, implicit
-    QR iterations up to 64; Golub and Van Loan, Matrix Computations, 4th ed., §8.3 to §8.5 and, for two matrices, §8.7.
+    Source: LAPACK xSYEVD / xHEEVD (divide and conquer), for subsets of large matrices xSTEMR (relatively robust
+    representations); for batches on the CPU Jacobi rotations up to 16 rows, implicit QR iterations up to 64; Golub and
+    Van Loan, Matrix Computations, 4th ed., §8.3 to §8.5 and, for two matrices, §8.7.
 
     >>> import tensor_runtime as tr
     >>> w, v = eigh(tr.tensor([[2.0, 99.0], [1.0, 2.0]]))
@@ -121,17 +131,16 @@ def eigh(
     [1.0, 3.0]
     """
     if isinstance(check, str) and check == "mask":
-        return _masked(a, b, subset_by_index, subset_by_value, gauge)
+        return delivered("eigh", _masked(a, b, subset_by_index, subset_by_value, gauge), out, a)
     checked = flag("eigh", "check", check)
-    if b is None:
-        values, vectors = execute_many(EIGH, (a,), checked)
+    if b is not None:
+        values, vectors = _generalized(a, b, subset_by_index, subset_by_value, checked)
     else:
-        values, vectors = _generalized(a, b, checked)
-    if subset_by_index is not None or subset_by_value is not None:
-        values, vectors = _subset(values, vectors, subset_by_index, subset_by_value)
+        values, vectors = _pairs(a, subset_by_index, subset_by_value, checked)
     if gauge is not RAW and not (isinstance(gauge, str) and gauge == RAW):
         vectors = multiply(vectors, expand_dims(turning("eigh", vectors, gauge), 0))
-    return EighResult(values, vectors)
+    found = EighResult(values, vectors)
+    return found if out is None else delivered("eigh", found, out, a, b)
 
 
 def _masked(a: Tensor, b: Any, by_index: Any, by_value: Any, gauge: Any) -> MaskedEighResult:
@@ -146,7 +155,7 @@ def _masked(a: Tensor, b: Any, by_index: Any, by_value: Any, gauge: Any) -> Mask
     return MaskedEighResult._make((*found, status))
 
 
-def _generalized(a: Tensor, b: Tensor, check: bool) -> tuple[Tensor, Tensor]:
+def _generalized(a: Tensor, b: Tensor, by_index: Any, by_value: Any, check: bool) -> tuple[Tensor, Tensor]:
     """By C = L⁻¹ A L⁻ᴴ with B = L Lᴴ."""
     size, batch_a = square_axes("eigh", floating_form("eigh", a, "operand a").shape)
     size_b, batch_b = square_axes("eigh", floating_form("eigh", b, "operand b").shape)
@@ -165,7 +174,7 @@ def _generalized(a: Tensor, b: Tensor, check: bool) -> tuple[Tensor, Tensor]:
     options = {"lower": True, "transpose": False, "conjugate": False, "unit_diagonal": False}
     half = triangular_solve(factor, with_batch(hermitian_of_lower(convert(a, dtype)), 2, batch), **options)
     with failing_as("eigh"):
-        values, vectors = execute_many(EIGH, (triangular_solve(factor, mH(half), **options),), False)
+        values, vectors = _pairs(triangular_solve(factor, mH(half), **options), by_index, by_value, False)
     back = {**options, "transpose": True, "conjugate": True}
     return values, triangular_solve(factor, vectors, **back)
 
@@ -181,10 +190,16 @@ def hermitian_of_lower(a: Tensor, /) -> Tensor:
     return add(add(below, mH(below)), embed_diagonal(real(extract_diagonal(a))))
 
 
-def _subset(values: Tensor, vectors: Tensor, by_index: Any, by_value: Any) -> tuple[Tensor, Tensor]:
-    size = values.shape[0]
+def _pairs(a: Tensor, by_index: Any, by_value: Any, check: bool) -> tuple[Tensor, ...]:
+    """All pairs, or those in a subset, whose eigenvalues are found first where they are chosen by value."""
+    if by_index is None and by_value is None:
+        return execute_many(EIGH, (a,), check)
+    shape = unwrap("eigh", a)[0].shape
+    size, batch = square_axes("eigh", shape)
     if by_index is not None and by_value is not None:
-        raise ArgumentError("eigh: subset_by_index and subset_by_value are given; accepted: one of them")
+        raise ArgumentError(
+            "eigh: subset_by_index and subset_by_value are given; accepted: one of them", operation="eigh"
+        )
     if by_index is not None:
         ends = wholes("eigh", "subset_by_index", by_index)
         if len(ends) != 2 or not 0 <= ends[0] <= ends[1] < size:
@@ -192,25 +207,28 @@ def _subset(values: Tensor, vectors: Tensor, by_index: Any, by_value: Any) -> tu
                 f"eigh: subset_by_index is {by_index}; accepted: (first, last) with 0 <= first <= last < {size}",
                 operation="eigh",
             )
-        first, stop = ends[0], ends[1] + 1
-    else:
-        low, high = _interval(by_value)
-        if values.rank != 1:
-            raise ShapeError(
-                f"eigh: subset_by_value of a batch of shape {values.shape[1:]}, whose matrices may have different "
-                "numbers of such eigenvalues; accepted: one matrix, or subset_by_index",
-                operation="eigh",
-                shape=values.shape,
-            )
-        inside = nonzero(logical_and(greater(values, low), less_equal(values, high)))[0]
-        stop = nonzero(less_equal(values, high))[0].shape[0]
-        first = stop - inside.shape[0]
-    return copy(values[first:stop]), copy(vectors[:, first:stop])
+        return execute_many(EIGH_RANGE, (a,), EighRangeParams(ends[0], ends[1], check))
+    low, high = _interval(by_value)
+    if batch:
+        raise ShapeError(
+            f"eigh: subset_by_value of a batch of shape {batch}, whose matrices may have different "
+            "numbers of such eigenvalues; accepted: one matrix, or subset_by_index",
+            operation="eigh",
+            shape=shape,
+        )
+    with failing_as("eigh"):
+        values = execute_with_params(EIGVALSH, a, check)
+    inside = nonzero(logical_and(greater(values, low), less_equal(values, high)))[0].shape[0]
+    if inside == 0:
+        return copy(values[:0]), zeros((size, 0), dtype=a.dtype, placement=a.placement)
+    first = nonzero(less_equal(values, high))[0].shape[0] - inside
+    _, vectors = execute_many(EIGH_RANGE, (a,), EighRangeParams(first, first + inside - 1, False))
+    return copy(values[first : first + inside]), vectors
 
 
 def _interval(ends: Any) -> tuple[float, float]:
     try:
-        low, high = (float(end) for end in ends)
+        low, high = (_end(plain(end)) for end in ends)
     except (TypeError, ValueError):
         low, high = 1.0, 0.0
     if not low < high:
@@ -220,7 +238,19 @@ def _interval(ends: Any) -> tuple[float, float]:
     return low, high
 
 
-def eigvalsh(a: Tensor, /, *, check: bool = True) -> Tensor:
+def _end(value: int | float | complex | bool | None) -> float:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    raise TypeError
+
+
+@overload
+def eigvalsh(a: Tensor, /, *, check: bool = True, out: Out = None) -> Tensor: ...
+@overload
+def eigvalsh(
+    a: Tensor, /, *, check: Literal["mask"], out: MaskedResult[Tensor] | None = None
+) -> MaskedResult[Tensor]: ...
+def eigvalsh(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | MaskedResult[Tensor]:
     """Eigenvalues alone of Hermitian (real: symmetric) matrices, which cost a fraction of the whole decomposition.
 
     The lower triangle is read, as :func:`eigh` does.
@@ -228,6 +258,9 @@ def eigvalsh(a: Tensor, /, *, check: bool = True) -> Tensor:
     Args:
         a: shape [N, N, B...]; F32, F64, C32 or C64.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...].
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         Shape [N, B...], real and ascending; owned, compact. Each is within a few rounding units of the dtype times N
@@ -243,4 +276,6 @@ def eigvalsh(a: Tensor, /, *, check: bool = True) -> Tensor:
     >>> eigvalsh(tr.tensor([[2.0, 99.0], [1.0, 2.0]])).to_numpy().round(12).tolist()
     [1.0, 3.0]
     """
-    return execute_with_params(EIGVALSH, a, flag("eigvalsh", "check", check))
+    if check is not True and asks_for_mask(check):
+        return masked_result("eigvalsh", lambda x: eigvalsh(x, check=False), a, out=out)
+    return execute_with_params(EIGVALSH, a, flag("eigvalsh", "check", check), out)

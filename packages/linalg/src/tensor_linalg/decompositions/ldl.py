@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.results import fields_text
 from tensor_linalg.specs.decompositions import LDL
+from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_many
 from tensor_runtime.tensors.tensor import Tensor
@@ -22,7 +24,13 @@ class LDLResult(NamedTuple):
         return fields_text(self)
 
 
-def ldl(a: Tensor, /, *, check: bool = True) -> LDLResult:
+@overload
+def ldl(a: Tensor, /, *, check: bool = True, out: LDLResult | None = None) -> LDLResult: ...
+@overload
+def ldl(
+    a: Tensor, /, *, check: Literal["mask"], out: MaskedResult[LDLResult] | None = None
+) -> MaskedResult[LDLResult]: ...
+def ldl(a: Tensor, /, *, check: Check = True, out: Any = None) -> LDLResult | MaskedResult[LDLResult]:
     """LDL decomposition of Hermitian (real: symmetric) matrices, which need not be definite.
 
     Only the lower triangle is read; the imaginary part of the diagonal is ignored. What stands elsewhere must be finite
@@ -32,6 +40,9 @@ def ldl(a: Tensor, /, *, check: bool = True) -> LDLResult:
         a: shape [N, N, B...]; F32, F64, C32 or C64. Complex symmetric matrices are not meant: they are read as
             Hermitian.
         check: raise when an element is not finite.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...].
+        out: where the results are written, an ``LDLResult`` of tensors; see ``tensor_linalg.targets``.
 
     Returns:
         l [N, N, B...] lower triangular with ones on its diagonal; d [N, N, B...] Hermitian, with blocks of one or two
@@ -54,4 +65,7 @@ def ldl(a: Tensor, /, *, check: bool = True) -> LDLResult:
     >>> l.to_numpy().tolist(), d.to_numpy().tolist(), permutation.to_numpy().tolist()
     ([[1.0, 0.0], [0.5, 1.0]], [[4.0, 0.0], [0.0, -2.0]], [0, 1])
     """
-    return LDLResult(*execute_many(LDL, (a,), flag("ldl", "check", check)))
+    if check is not True and asks_for_mask(check):
+        return masked_result("ldl", lambda x: ldl(x, check=False), a, out=out)
+    found = LDLResult(*execute_many(LDL, (a,), flag("ldl", "check", check)))
+    return found if out is None else delivered("ldl", found, out, a)

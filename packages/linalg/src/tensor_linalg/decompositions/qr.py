@@ -10,6 +10,7 @@ from tensor_linalg.masking import Check, masked
 from tensor_linalg.results import fields_text
 from tensor_linalg.specs.decompositions import QR, QR_COMPLETE
 from tensor_linalg.specs.shapes import matrix_axes
+from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import choice, flag
 from tensor_runtime.dispatch.call import execute_many
 from tensor_runtime.tensors.tensor import Tensor, unwrap
@@ -39,10 +40,28 @@ class MaskedQRResult(NamedTuple):
 
 
 @overload
-def qr(a: Tensor, /, *, mode: str = "thin", positive: bool = False, check: bool = True) -> QRResult: ...
+def qr(
+    a: Tensor, /, *, mode: str = "thin", positive: bool = False, check: bool = True, out: QRResult | None = None
+) -> QRResult: ...
 @overload
-def qr(a: Tensor, /, *, mode: str = "thin", positive: bool = False, check: Literal["mask"]) -> MaskedQRResult: ...
-def qr(a: Tensor, /, *, mode: str = "thin", positive: bool = False, check: Check = True) -> QRResult | MaskedQRResult:
+def qr(
+    a: Tensor,
+    /,
+    *,
+    mode: str = "thin",
+    positive: bool = False,
+    check: Literal["mask"],
+    out: MaskedQRResult | None = None,
+) -> MaskedQRResult: ...
+def qr(
+    a: Tensor,
+    /,
+    *,
+    mode: str = "thin",
+    positive: bool = False,
+    check: Check = True,
+    out: QRResult | MaskedQRResult | None = None,
+) -> QRResult | MaskedQRResult:
     """QR decomposition, A = q r, by Householder reflections.
 
     Args:
@@ -52,6 +71,7 @@ def qr(a: Tensor, /, *, mode: str = "thin", positive: bool = False, check: Check
             rank unique and continuous; else it has any sign or phase.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
             "mask" raises for no matrix of a batch, and gives a ``status`` of each, I32 [B...], beside the results.
+        out: where the results are written, a ``QRResult`` of tensors; see ``tensor_linalg.targets``.
 
     Returns:
         q [M, K, B...] with orthonormal columns and r [K, N, B...], zero below its diagonal; K is the smaller of M and
@@ -77,12 +97,12 @@ def qr(a: Tensor, /, *, mode: str = "thin", positive: bool = False, check: Check
     if isinstance(check, str) and check == "mask":
         matrix_axes("qr", unwrap("qr", a)[0].shape)
         found, status = masked(lambda x: qr(x, mode=mode, positive=positive, check=False), "qr", a)
-        return MaskedQRResult._make((*found, status))
+        return delivered("qr", MaskedQRResult._make((*found, status)), out, a)
     spec = QR
     if mode is not MODES[0] and choice("qr", "mode", mode, MODES) == "complete":
         rows, columns, _ = matrices("qr", a)
         spec = QR_COMPLETE if rows > columns else QR  # else thin factors are complete
     factors = execute_many(spec, (a,), flag("qr", "check", check))
     if positive is False or not flag("qr", "positive", positive):
-        return QRResult(*factors)
-    return QRResult(*with_positive_diagonal(*factors))
+        return QRResult(*factors) if out is None else delivered("qr", QRResult(*factors), out, a)
+    return delivered("qr", QRResult(*with_positive_diagonal(*factors)), out, a)

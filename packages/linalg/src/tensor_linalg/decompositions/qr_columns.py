@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 from tensor_core.dtypes import I64
 from tensor_core.errors import DTypeError, ShapeError
 from tensor_linalg.composed import floating_form, matrices
 from tensor_linalg.decompositions.qr import QRResult
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.operands import number, unit_of
 from tensor_linalg.products import matvec, mH
 from tensor_linalg.results import fields_text
 from tensor_linalg.specs.decompositions import QR_PIVOTED
+from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_many
 from tensor_runtime.dispatch.conversion import cast, convert
@@ -42,7 +44,17 @@ class PivotedQRResult(NamedTuple):
         return fields_text(self)
 
 
-def qr_pivoted(a: Tensor, /, *, rtol: float | None = None, check: bool = True) -> PivotedQRResult:
+@overload
+def qr_pivoted(
+    a: Tensor, /, *, rtol: float | None = None, check: bool = True, out: PivotedQRResult | None = None
+) -> PivotedQRResult: ...
+@overload
+def qr_pivoted(
+    a: Tensor, /, *, rtol: float | None = None, check: Literal["mask"], out: MaskedResult[PivotedQRResult] | None = None
+) -> MaskedResult[PivotedQRResult]: ...
+def qr_pivoted(
+    a: Tensor, /, *, rtol: float | None = None, check: Check = True, out: Any = None
+) -> PivotedQRResult | MaskedResult[PivotedQRResult]:
     """Thin QR decomposition with column pivoting, A[:, permutation] = q r, which tells the rank.
 
     At each step the column comes next that is longest after those before it are projected out, so the diagonal of r
@@ -55,6 +67,9 @@ def qr_pivoted(a: Tensor, /, *, rtol: float | None = None, check: bool = True) -
         rtol: diagonal elements of r below this part of the first one count as 0; None for max(M, N) rounding units of
             the dtype.
         check: raise when an element is not finite.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...].
+        out: where the results are written, a ``PivotedQRResult`` of tensors; see ``tensor_linalg.targets``.
 
     Returns:
         q [M, K, B...] with orthonormal columns, r [K, N, B...] zero below its diagonal, permutation [N, B...] of I64
@@ -74,6 +89,8 @@ def qr_pivoted(a: Tensor, /, *, rtol: float | None = None, check: bool = True) -
     >>> found.permutation.to_numpy().tolist(), found.rank.item()
     ([1, 0], 1)
     """
+    if check is not True and asks_for_mask(check):
+        return masked_result("qr_pivoted", lambda x: qr_pivoted(x, rtol=rtol, check=False), a, out=out)
     rows, columns, batch = matrices("qr_pivoted", a)
     if rtol is None:
         part = max(rows, columns) * unit_of(a.dtype)
@@ -81,19 +98,22 @@ def qr_pivoted(a: Tensor, /, *, rtol: float | None = None, check: bool = True) -
         part = number("qr_pivoted", "rtol", rtol, "None, or a number from 0 on")
     q, r, permutation = execute_many(QR_PIVOTED, (a,), flag("qr_pivoted", "check", check))
     if min(rows, columns) == 0:
-        return PivotedQRResult(q, r, permutation, zeros(batch, dtype=I64, placement=a.placement))
+        found = PivotedQRResult(q, r, permutation, zeros(batch, dtype=I64, placement=a.placement))
+        return delivered("qr_pivoted", found, out, a)
     sizes = abs(extract_diagonal(r))
     counted = greater(sizes, multiply(sizes[..., :1], part))
-    return PivotedQRResult(q, r, permutation, sum(cast(counted, I64), -1))
+    found = PivotedQRResult(q, r, permutation, sum(cast(counted, I64), -1))
+    return delivered("qr_pivoted", found, out, a)
 
 
-def qr_append(q: Tensor, r: Tensor, columns: Tensor, /) -> QRResult:
+def qr_append(q: Tensor, r: Tensor, columns: Tensor, /, *, out: QRResult | None = None) -> QRResult:
     """The QR decomposition of [A, columns] from that of A = q r, in about 8 M K P operations for P columns.
 
     Args:
         q: shape [M, K, B...] with orthonormal columns, K at most M; F32, F64, C32 or C64.
         r: shape [K, N, B...].
         columns: shape [M, P, B...]. All three have the same batch shape and dtype.
+        out: where the results are written, a ``QRResult`` of tensors; see ``tensor_linalg.targets``.
 
     Returns:
         q [M, L, B...] and r [L, N + P, B...], where L is the smaller of M and K + P: the factors given, extended to the
@@ -127,13 +147,13 @@ def qr_append(q: Tensor, r: Tensor, columns: Tensor, /) -> QRResult:
             f"qr_append: q is {q.dtype}, r {r.dtype} and columns {columns.dtype}; accepted: one dtype; convert() them",
             operation="qr_append",
         )
-    lines = []
+    given, lines = (q, r, columns), []
     for column in range(columns.shape[1]):
         q, line = _extended(q, columns[:, column])
         lines.append(line)
     height = q.shape[1]
     padded = [_padded(r, height), *(expand_dims(_padded(line, height), 1) for line in lines)]
-    return QRResult(copy(q), concatenate(padded, 1))
+    return delivered("qr_append", QRResult(copy(q), concatenate(padded, 1)), out, *given)
 
 
 def _extended(q: Tensor, column: Tensor) -> tuple[Tensor, Tensor]:

@@ -9,6 +9,7 @@ from tensor_linalg.decompositions.qr import qr
 from tensor_linalg.decompositions.svd import SVDResult, svd
 from tensor_linalg.operands import require_finite
 from tensor_linalg.products import matmul, mH
+from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import flag, whole
 from tensor_runtime.ops.arithmetic import abs
 from tensor_runtime.ops.gather_scatter import take_along_axis
@@ -19,7 +20,15 @@ from tensor_runtime.tensors.tensor import Tensor
 
 
 def randomized_svd(
-    a: Tensor, /, rank: int, *, seed: int, oversampling: int = 10, iterations: int = 2, check: bool = True
+    a: Tensor,
+    /,
+    rank: int,
+    *,
+    seed: int,
+    oversampling: int = 10,
+    iterations: int = 2,
+    check: bool = True,
+    out: SVDResult | None = None,
 ) -> SVDResult:
     """The leading singular values and vectors, from products of A with random vectors.
 
@@ -33,6 +42,7 @@ def randomized_svd(
         oversampling: random vectors beyond ``rank``.
         iterations: of the power method, each of which raises the ratio of singular values by 2 in the exponent.
         check: raise when an element is not finite.
+        out: where the results are written, an ``SVDResult`` of tensors; see ``tensor_linalg.targets``.
 
     Returns:
         u [M, rank, B...], s [rank, B...] and vh [rank, N, B...] as :func:`svd` has them; owned, compact. The error of
@@ -64,11 +74,20 @@ def randomized_svd(
         for _ in range(iterations):
             start = _orthonormal(matmul(a, _orthonormal(matmul(adjoint, start))))
         u, s, vh = svd(matmul(mH(start), a), check=False)
-    return SVDResult(matmul(start, u[:, :rank]), copy(s[:rank]), copy(vh[:rank]))
+    found = SVDResult(matmul(start, u[:, :rank]), copy(s[:rank]), copy(vh[:rank]))
+    return delivered("randomized_svd", found, out, a)
 
 
 def randomized_eigh(
-    a: Tensor, /, rank: int, *, seed: int, oversampling: int = 10, iterations: int = 2, check: bool = True
+    a: Tensor,
+    /,
+    rank: int,
+    *,
+    seed: int,
+    oversampling: int = 10,
+    iterations: int = 2,
+    check: bool = True,
+    out: EighResult | None = None,
 ) -> EighResult:
     """The eigenvalues of largest magnitude of Hermitian matrices and their vectors, from products with random vectors.
 
@@ -81,6 +100,7 @@ def randomized_eigh(
         oversampling: random vectors beyond ``rank``.
         iterations: of the power method, two products with A each.
         check: raise when an element is not finite.
+        out: where the results are written, an ``EighResult`` of tensors; see ``tensor_linalg.targets``.
 
     Returns:
         eigenvalues [rank, B...] ascending and eigenvectors [N, rank, B...] as :func:`eigh` has them; owned, compact.
@@ -111,10 +131,11 @@ def randomized_eigh(
             start = _orthonormal(matmul(whole_matrix, start))
         values, vectors = eigh(matmul(mH(start), matmul(whole_matrix, start)), check=False)
     if size == 0:
-        return EighResult(values, vectors)
+        return delivered("randomized_eigh", EighResult(values, vectors), out, a)
     largest = sort(argsort(abs(values), axis=0, descending=True)[:rank], axis=0)  # the values are ascending
     chosen = take_along_axis(vectors, expand_dims(largest, 0), axis=1)
-    return EighResult(take_along_axis(values, largest, axis=0), matmul(start, chosen))
+    found = EighResult(take_along_axis(values, largest, axis=0), matmul(start, chosen))
+    return delivered("randomized_eigh", found, out, a)
 
 
 def _width(operation: str, rank: int, oversampling: int, iterations: int, most: int) -> int:

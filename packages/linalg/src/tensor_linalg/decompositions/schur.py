@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 from tensor_linalg.composed import matrices
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.results import fields_text
 from tensor_linalg.specs.decompositions import HESSENBERG, SCHUR
+from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import choice, flag
 from tensor_runtime.dispatch.call import execute_many
 from tensor_runtime.dispatch.conversion import convert
@@ -36,7 +38,15 @@ class HessenbergResult(NamedTuple):
         return fields_text(self)
 
 
-def schur(a: Tensor, /, *, form: str = "real", check: bool = True) -> SchurResult:
+@overload
+def schur(a: Tensor, /, *, form: str = "real", check: bool = True, out: SchurResult | None = None) -> SchurResult: ...
+@overload
+def schur(
+    a: Tensor, /, *, form: str = "real", check: Literal["mask"], out: MaskedResult[SchurResult] | None = None
+) -> MaskedResult[SchurResult]: ...
+def schur(
+    a: Tensor, /, *, form: str = "real", check: Check = True, out: Any = None
+) -> SchurResult | MaskedResult[SchurResult]:
     """Schur decomposition, A = z t zᴴ, with a unitary z.
 
     Args:
@@ -44,6 +54,9 @@ def schur(a: Tensor, /, *, form: str = "real", check: bool = True) -> SchurResul
         form: "real" leaves real matrices real, with a block of two rows on the diagonal for each pair of complex
             eigenvalues; "complex" gives a complex triangle. Complex matrices have the latter alone.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...].
+        out: where the results are written, a ``SchurResult`` of tensors; see ``tensor_linalg.targets``.
 
     Returns:
         t [N, N, B...], upper triangular but for those blocks, with the eigenvalues on its diagonal in no order, and z
@@ -64,18 +77,32 @@ def schur(a: Tensor, /, *, form: str = "real", check: bool = True) -> SchurResul
     >>> schur(tr.tensor([[1.0, 2.0], [0.0, 3.0]])).t.to_numpy().tolist()
     [[1.0, 2.0], [0.0, 3.0]]
     """
+    if check is not True and asks_for_mask(check):
+        return masked_result("schur", lambda x: schur(x, form=form, check=False), a, out=out)
     matrices("schur", a, square=True)
     complex_form = choice("schur", "form", form, _FORMS) == "complex"
     operand = convert(a, paired(a.dtype.component)) if complex_form else a
-    return SchurResult(*execute_many(SCHUR, (operand,), flag("schur", "check", check)))
+    found = SchurResult(*execute_many(SCHUR, (operand,), flag("schur", "check", check)))
+    return found if out is None else delivered("schur", found, out, a)
 
 
-def hessenberg(a: Tensor, /, *, check: bool = True) -> HessenbergResult:
+@overload
+def hessenberg(a: Tensor, /, *, check: bool = True, out: HessenbergResult | None = None) -> HessenbergResult: ...
+@overload
+def hessenberg(
+    a: Tensor, /, *, check: Literal["mask"], out: MaskedResult[HessenbergResult] | None = None
+) -> MaskedResult[HessenbergResult]: ...
+def hessenberg(
+    a: Tensor, /, *, check: Check = True, out: Any = None
+) -> HessenbergResult | MaskedResult[HessenbergResult]:
     """Hessenberg decomposition, A = q h qᴴ, with a unitary q.
 
     Args:
         a: shape [N, N, B...]; F32, F64, C32 or C64.
         check: raise when an element is not finite.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...].
+        out: where the results are written, a ``HessenbergResult`` of tensors; see ``tensor_linalg.targets``.
 
     Returns:
         h [N, N, B...], zero below its first subdiagonal, and q [N, N, B...] unitary; owned, compact. The residual is a
@@ -95,4 +122,7 @@ def hessenberg(a: Tensor, /, *, check: bool = True) -> HessenbergResult:
     >>> h.to_numpy().tolist(), q.to_numpy().tolist()
     ([[1.0, 2.0], [3.0, 4.0]], [[1.0, 0.0], [0.0, 1.0]])
     """
-    return HessenbergResult(*execute_many(HESSENBERG, (a,), flag("hessenberg", "check", check)))
+    if check is not True and asks_for_mask(check):
+        return masked_result("hessenberg", lambda x: hessenberg(x, check=False), a, out=out)
+    found = HessenbergResult(*execute_many(HESSENBERG, (a,), flag("hessenberg", "check", check)))
+    return found if out is None else delivered("hessenberg", found, out, a)

@@ -7,13 +7,15 @@ from typing import Any, Final, Literal, NamedTuple, overload
 from tensor_core.errors import ArgumentError
 from tensor_linalg.composed import failing_as, matrices
 from tensor_linalg.decompositions.gauges import RAW, turning
-from tensor_linalg.masking import Check, masked
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked, masked_result
 from tensor_linalg.products import matmul, mH, mT
 from tensor_linalg.results import fields_text
 from tensor_linalg.specs.decompositions import QR, SVD, SVD_FULL, SVDVALS
 from tensor_linalg.specs.shapes import matrix_axes
+from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import choice, flag
 from tensor_runtime.dispatch.call import execute_many, execute_with_params
+from tensor_runtime.dispatch.out import Out
 from tensor_runtime.ops.arithmetic import add, conj, multiply
 from tensor_runtime.ops.creation import eye, ones
 from tensor_runtime.ops.joining import concatenate
@@ -50,11 +52,25 @@ class MaskedSVDResult(NamedTuple):
 
 @overload
 def svd(
-    a: Tensor, /, *, full: bool = False, driver: str = _AUTO, gauge: str | Tensor = RAW, check: bool = True
+    a: Tensor,
+    /,
+    *,
+    full: bool = False,
+    driver: str = _AUTO,
+    gauge: str | Tensor = RAW,
+    check: bool = True,
+    out: SVDResult | None = None,
 ) -> SVDResult: ...
 @overload
 def svd(
-    a: Tensor, /, *, full: bool = False, driver: str = _AUTO, gauge: str = RAW, check: Literal["mask"]
+    a: Tensor,
+    /,
+    *,
+    full: bool = False,
+    driver: str = _AUTO,
+    gauge: str = RAW,
+    check: Literal["mask"],
+    out: MaskedSVDResult | None = None,
 ) -> MaskedSVDResult: ...
 def svd(
     a: Tensor,
@@ -64,6 +80,7 @@ def svd(
     driver: str = _AUTO,
     gauge: str | Tensor = RAW,
     check: Check = True,
+    out: SVDResult | MaskedSVDResult | None = None,
 ) -> SVDResult | MaskedSVDResult:
     """Singular value decomposition, A = u diag(s) vh, thin unless ``full``.
 
@@ -79,6 +96,7 @@ def svd(
             makes each inner product with its column real and not negative, which follows a slow change.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
             "mask" raises for no matrix of a batch, and gives a ``status`` of each, I32 [B...], beside the results.
+        out: where the results are written, an ``SVDResult`` of tensors; see ``tensor_linalg.targets``.
 
     Returns:
         u [M, K, B...] with orthonormal columns, s [K, B...] real, non-negative and descending, vh [K, N, B...] with
@@ -103,10 +121,10 @@ def svd(
     >>> u.shape, s.to_numpy().round(12).tolist(), vh.shape
     ((3, 2), [4.0, 3.0], (2, 2))
     """
-    if full is False and driver is _AUTO and gauge is RAW and check is True:  # 0.3 µs less
+    if full is False and driver is _AUTO and gauge is RAW and check is True and out is None:  # 0.3 µs less
         return SVDResult(*execute_many(SVD, (a,), _AS_USUAL))
     if isinstance(check, str) and check == "mask":
-        return _masked(a, full, driver, gauge)
+        return delivered("svd", _masked(a, full, driver, gauge), out, a)
     checked = flag("svd", "check", check)
     if driver is not _AUTO:
         choice("svd", "driver", driver, DRIVERS)
@@ -120,10 +138,10 @@ def svd(
         u, s, vh = execute_many(SVD_FULL, (a,), checked)
     else:
         u, s, vh = execute_many(SVD, (a,), (checked, driver))
-        u, vh = completed(u), copy(mT(completed(mT(vh))))
+        u, vh = full_factors(u, vh)
     if not (isinstance(gauge, str) and gauge == RAW):
         u, vh = _turned(u, vh, gauge)
-    return SVDResult(u, s, vh)
+    return delivered("svd", SVDResult(u, s, vh), out, a)
 
 
 def _masked(a: Tensor, full: bool, driver: str, gauge: Any) -> MaskedSVDResult:
@@ -146,6 +164,16 @@ def _turned(u: Tensor, vh: Tensor, gauge: str | Tensor) -> tuple[Tensor, Tensor]
     return multiply(u, expand_dims(phases, 0)), multiply(vh, expand_dims(backs, 1))
 
 
+def full_factors(u: Tensor, vh: Tensor, /) -> tuple[Tensor, Tensor]:
+    """Square factors that begin with these thin ones.
+
+    >>> import tensor_runtime as tr
+    >>> [part.shape for part in full_factors(tr.eye(3, 2), tr.eye(2))]
+    [(3, 3), (2, 2)]
+    """
+    return completed(u), vh if vh.shape[0] == vh.shape[1] else copy(mT(completed(mT(vh))))
+
+
 def completed(q: Tensor, /) -> Tensor:
     """Square unitary matrices that begin with these orthonormal columns.
 
@@ -161,12 +189,21 @@ def completed(q: Tensor, /) -> Tensor:
     return concatenate([q, basis[:, columns:]], 1)
 
 
-def svdvals(a: Tensor, /, *, check: bool = True) -> Tensor:
+@overload
+def svdvals(a: Tensor, /, *, check: bool = True, out: Out = None) -> Tensor: ...
+@overload
+def svdvals(
+    a: Tensor, /, *, check: Literal["mask"], out: MaskedResult[Tensor] | None = None
+) -> MaskedResult[Tensor]: ...
+def svdvals(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | MaskedResult[Tensor]:
     """Singular values alone, which cost a fraction of the whole decomposition.
 
     Args:
         a: shape [M, N, B...]; F32, F64, C32 or C64.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...].
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         Shape [K, B...], real, non-negative and descending; owned, compact. K is the smaller of M and N. Each is within
@@ -182,7 +219,9 @@ def svdvals(a: Tensor, /, *, check: bool = True) -> Tensor:
     >>> svdvals(tr.tensor([[3.0, 0.0], [0.0, -4.0]])).to_numpy().round(12).tolist()
     [4.0, 3.0]
     """
-    return execute_with_params(SVDVALS, a, flag("svdvals", "check", check))
+    if check is not True and asks_for_mask(check):
+        return masked_result("svdvals", lambda x: svdvals(x, check=False), a, out=out)
+    return execute_with_params(SVDVALS, a, flag("svdvals", "check", check), out)
 
 
 class PolarResult(NamedTuple):
@@ -195,13 +234,24 @@ class PolarResult(NamedTuple):
         return fields_text(self)
 
 
-def polar(a: Tensor, /, *, side: str = "right", check: bool = True) -> PolarResult:
+@overload
+def polar(a: Tensor, /, *, side: str = "right", check: bool = True, out: PolarResult | None = None) -> PolarResult: ...
+@overload
+def polar(
+    a: Tensor, /, *, side: str = "right", check: Literal["mask"], out: MaskedResult[PolarResult] | None = None
+) -> MaskedResult[PolarResult]: ...
+def polar(
+    a: Tensor, /, *, side: str = "right", check: Check = True, out: Any = None
+) -> PolarResult | MaskedResult[PolarResult]:
     """Polar decomposition, A = u p with a unitary u and a positive semidefinite p.
 
     Args:
         a: shape [M, N, B...]; F32, F64, C32 or C64.
         side: "right" for A = u p with p [N, N, B...], "left" for A = p u with p [M, M, B...].
         check: raise when an element is not finite.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...].
+        out: where the results are written, a ``PolarResult`` of tensors; see ``tensor_linalg.targets``.
 
     Returns:
         u [M, N, B...] with orthonormal columns, or rows where M is smaller, the nearest such matrix to A; and p,
@@ -220,10 +270,12 @@ def polar(a: Tensor, /, *, side: str = "right", check: bool = True) -> PolarResu
     >>> u.to_numpy().round(12).tolist(), p.to_numpy().round(12).tolist()
     ([[0.0, -1.0], [1.0, 0.0]], [[3.0, 0.0], [0.0, 2.0]])
     """
+    if check is not True and asks_for_mask(check):
+        return masked_result("polar", lambda x: polar(x, side=side, check=False), a, out=out)
     matrices("polar", a)
     right = choice("polar", "side", side, ("right", "left")) == "right"
     with failing_as("polar"):
         u, s, vh = svd(a, check=flag("polar", "check", check))
     vectors = mH(vh) if right else u
     p = matmul(multiply(vectors, expand_dims(s, 0)), mH(vectors))
-    return PolarResult(matmul(u, vh), multiply(add(p, mH(p)), 0.5))
+    return delivered("polar", PolarResult(matmul(u, vh), multiply(add(p, mH(p)), 0.5)), out, a)

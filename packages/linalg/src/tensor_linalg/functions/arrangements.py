@@ -8,8 +8,10 @@ from tensor_core.promotion import promote
 from tensor_core.shapes import as_shape
 from tensor_linalg.operands import with_batch
 from tensor_linalg.specs.shapes import broadcast_batches, matrix_axes
+from tensor_linalg.targets import placed
 from tensor_runtime.dispatch.arguments import flag, whole
 from tensor_runtime.dispatch.conversion import convert
+from tensor_runtime.dispatch.out import Out
 from tensor_runtime.ops import diagonals
 from tensor_runtime.ops.arithmetic import multiply, subtract
 from tensor_runtime.ops.creation import full, zeros
@@ -20,7 +22,7 @@ from tensor_runtime.ops.views import expand_dims, move_axes, reshape_view
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 
-def trace(a: Tensor, /, offset: int = 0) -> Tensor:
+def trace(a: Tensor, /, offset: int = 0, *, out: Out = None) -> Tensor:
     """Sums of the elements on a diagonal, batch axes last.
 
     ``tensor_runtime.trace`` takes any two axes.
@@ -28,6 +30,7 @@ def trace(a: Tensor, /, offset: int = 0) -> Tensor:
     Args:
         a: shape [M, N, B...], any dtype.
         offset: which diagonal, above the main one where positive.
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         Shape [B...], of the dtype that ``tensor_runtime.sum`` gives; owned.
@@ -41,7 +44,7 @@ def trace(a: Tensor, /, offset: int = 0) -> Tensor:
     5.0
     """
     matrix_axes("trace", unwrap("trace", a)[0].shape)
-    return diagonals.trace(a, offset, 0, 1)
+    return placed(diagonals.trace(a, offset, 0, 1), out, a)
 
 
 def diagonal(a: Tensor, /, offset: int = 0) -> Tensor:
@@ -65,12 +68,13 @@ def diagonal(a: Tensor, /, offset: int = 0) -> Tensor:
     return move_axes(extract_diagonal(a, offset), -1, 0)
 
 
-def cross(x: Tensor, y: Tensor, /) -> Tensor:
+def cross(x: Tensor, y: Tensor, /, *, out: Out = None) -> Tensor:
     """Cross products of vectors in three dimensions, batch axes last.
 
     Args:
         x: shape [3, B...], any dtype but Bool.
         y: shape [3, B...]; batch shapes broadcast among themselves, aligned at the last axis.
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         Shape [3, B...], of the promoted dtype; owned, compact. Each element is right to two rounding units of the
@@ -95,10 +99,10 @@ def cross(x: Tensor, y: Tensor, /) -> Tensor:
             )
     broadcast_batches("cross", x.shape[1:], y.shape[1:])
     pairs = ((1, 2), (2, 0), (0, 1))
-    return stack([subtract(multiply(x[i], y[j]), multiply(x[j], y[i])) for i, j in pairs])
+    return placed(stack([subtract(multiply(x[i], y[j]), multiply(x[j], y[i])) for i, j in pairs]), out, x, y)
 
 
-def kron(a: Tensor, b: Tensor, /) -> Tensor:
+def kron(a: Tensor, b: Tensor, /, *, out: Out = None) -> Tensor:
     """Kronecker products of matrices, batch axes last.
 
     ``tensor_runtime.kron`` takes tensors of any rank, and multiplies all their axes.
@@ -106,6 +110,7 @@ def kron(a: Tensor, b: Tensor, /) -> Tensor:
     Args:
         a: shape [M, N, B...], any dtype.
         b: shape [P, Q, B...]; batch shapes broadcast among themselves, aligned at the last axis.
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         Shape [M P, N Q, B...], of the promoted dtype: a[i, j] times b in block (i, j); owned, compact.
@@ -127,15 +132,16 @@ def kron(a: Tensor, b: Tensor, /) -> Tensor:
     right = expand_dims(expand_dims(with_batch(b, 2, batch), 1), 3)
     both_bool = a.dtype is Bool and b.dtype is Bool
     product = (logical_and if both_bool else multiply)(left, right)  # [P, M, Q, N, B...]: block after block
-    return reshape_view(product, (m * p, n * q, *batch))
+    return placed(reshape_view(product, (m * p, n * q, *batch)), out, a, b)
 
 
-def block_diag(*matrices: Tensor) -> Tensor:
+def block_diag(*matrices: Tensor, out: Out = None) -> Tensor:
     """Matrices as blocks on the diagonal of a larger one, zeros elsewhere; batch axes last.
 
     Args:
         matrices: shapes [M, N, B...], any dtype; M, N or both may be 0. Batch shapes broadcast among themselves,
             aligned at the last axis.
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         Shape [sum of M, sum of N, B...], of the promoted dtype; owned, compact.
@@ -166,16 +172,17 @@ def block_diag(*matrices: Tensor) -> Tensor:
         own = one if one.dtype is dtype else convert(one, dtype)
         rows.append(concatenate([left, with_batch(own, 2, batch), right], 1))
         before += n
-    return concatenate(rows)
+    return placed(concatenate(rows), out, *matrices)
 
 
-def vander(x: Tensor, /, n: int | None = None, *, increasing: bool = False) -> Tensor:
+def vander(x: Tensor, /, n: int | None = None, *, increasing: bool = False, out: Out = None) -> Tensor:
     """Vandermonde matrices, whose columns are powers of a vector; batch axes last.
 
     Args:
         x: shape [M, B...], any dtype but Bool; integers wrap.
         n: how many columns; None for as many as rows.
         increasing: the powers 0, 1, 2, … from left to right; else from right to left, as NumPy has it.
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         Shape [M, n, B...], of the operand's dtype; owned, compact. Power k is a product of k factors, within k rounding
@@ -201,8 +208,8 @@ def vander(x: Tensor, /, n: int | None = None, *, increasing: bool = False) -> T
         raise ArgumentError(f"{name}: n is {count}; accepted: None, or an int from 0 on", operation=name)
     as_shape((shape[0], count, *shape[1:]))  # refuses more elements than can be counted, before any is computed
     if count == 0:
-        return zeros((shape[0], 0, *shape[1:]), dtype=x.dtype, placement=x.placement)
+        return placed(zeros((shape[0], 0, *shape[1:]), dtype=x.dtype, placement=x.placement), out, x)
     powers = [full(shape, 1, dtype=x.dtype, placement=x.placement)]
     for _ in range(count - 1):
         powers.append(multiply(powers[-1], x))
-    return stack(powers if flag(name, "increasing", increasing) else powers[::-1], 1)
+    return placed(stack(powers if flag(name, "increasing", increasing) else powers[::-1], 1), out, x)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.results import fields_text
 from tensor_linalg.specs.functions import DET, SLOGDET
+from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_many, execute_with_params
+from tensor_runtime.dispatch.out import Out
 from tensor_runtime.tensors.tensor import Tensor
 
 
@@ -21,12 +24,19 @@ class SlogdetResult(NamedTuple):
         return fields_text(self)
 
 
-def det(a: Tensor, /, *, check: bool = True) -> Tensor:
+@overload
+def det(a: Tensor, /, *, check: bool = True, out: Out = None) -> Tensor: ...
+@overload
+def det(a: Tensor, /, *, check: Literal["mask"], out: MaskedResult[Tensor] | None = None) -> MaskedResult[Tensor]: ...
+def det(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | MaskedResult[Tensor]:
     """Determinants of square matrices, by LU decomposition with partial pivoting.
 
     Args:
         a: shape [N, N, B...]; F32, F64, C32 or C64.
         check: raise when an element is not finite.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...].
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         One number for each matrix, shape [B...]; owned, compact. It is the determinant of a matrix that differs from A
@@ -52,15 +62,26 @@ def det(a: Tensor, /, *, check: bool = True) -> Tensor:
     >>> det(tr.tensor([[2.0, 0.0], [0.0, 4.0]])).to_numpy().round(12).tolist()
     8.0
     """
-    return execute_with_params(DET, a, flag("det", "check", check))
+    if check is not True and asks_for_mask(check):
+        return masked_result("det", lambda x: det(x, check=False), a, out=out)
+    return execute_with_params(DET, a, flag("det", "check", check), out)
 
 
-def slogdet(a: Tensor, /, *, check: bool = True) -> SlogdetResult:
+@overload
+def slogdet(a: Tensor, /, *, check: bool = True, out: SlogdetResult | None = None) -> SlogdetResult: ...
+@overload
+def slogdet(
+    a: Tensor, /, *, check: Literal["mask"], out: MaskedResult[SlogdetResult] | None = None
+) -> MaskedResult[SlogdetResult]: ...
+def slogdet(a: Tensor, /, *, check: Check = True, out: Any = None) -> SlogdetResult | MaskedResult[SlogdetResult]:
     """Signs and logarithms of determinants, of any size without overflow.
 
     Args:
         a: shape [N, N, B...]; F32, F64, C32 or C64.
         check: raise when an element is not finite.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...].
+        out: where the results are written, a ``SlogdetResult`` of tensors; see ``tensor_linalg.targets``.
 
     Returns:
         sign [B...], of the operand's dtype: 1, -1, a complex number of size 1, or 0 where a pivot is exactly zero; and
@@ -81,4 +102,7 @@ def slogdet(a: Tensor, /, *, check: bool = True) -> SlogdetResult:
     >>> sign.item(), round(logabsdet.item(), 6)
     (-1.0, 1381.551056)
     """
-    return SlogdetResult(*execute_many(SLOGDET, (a,), flag("slogdet", "check", check)))
+    if check is not True and asks_for_mask(check):
+        return masked_result("slogdet", lambda x: slogdet(x, check=False), a, out=out)
+    found = SlogdetResult(*execute_many(SLOGDET, (a,), flag("slogdet", "check", check)))
+    return found if out is None else delivered("slogdet", found, out, a)

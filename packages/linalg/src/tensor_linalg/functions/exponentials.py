@@ -14,8 +14,10 @@ from tensor_linalg.products import matmul, matvec, mT
 from tensor_linalg.solving.condition import one_norm
 from tensor_linalg.solving.systems import solve
 from tensor_linalg.specs.shapes import square_axes
+from tensor_linalg.targets import placed
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.conversion import cast, convert
+from tensor_runtime.dispatch.out import Out
 from tensor_runtime.ops import complex_parts, exponential
 from tensor_runtime.ops.arithmetic import abs, add, divide, multiply, pow, subtract
 from tensor_runtime.ops.comparison import greater, less, less_equal
@@ -42,7 +44,7 @@ _MOST_DOUBLED: Final = 2.0**150
 """A factor whose sixth power does not overflow."""
 
 
-def expm(a: Tensor, /, *, check: bool = True) -> Tensor:
+def expm(a: Tensor, /, *, check: bool = True, out: Out = None) -> Tensor:
     """Exponentials of square matrices, by a Padé approximant with scaling and squaring.
 
     Each matrix of a batch is scaled by a power of two of its own, so that it has the digits that it has alone.
@@ -50,6 +52,7 @@ def expm(a: Tensor, /, *, check: bool = True) -> Tensor:
     Args:
         a: shape [N, N, B...]; F32, F64, C32 or C64.
         check: raise when an element is not finite.
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         Shape [N, N, B...], of the operand's dtype; owned, compact. It is the exponential of a matrix that differs from
@@ -68,15 +71,16 @@ def expm(a: Tensor, /, *, check: bool = True) -> Tensor:
     >>> expm(tr.tensor([[0.0, 1.0], [0.0, 0.0]])).to_numpy().tolist()
     [[1.0, 1.0], [0.0, 1.0]]
     """
-    return cast_back(_exponential(prepared("expm", a, check)), a.dtype)
+    return placed(cast_back(_exponential(prepared("expm", a, check)), a.dtype), out, a)
 
 
-def cosm(a: Tensor, /, *, check: bool = True) -> Tensor:
+def cosm(a: Tensor, /, *, check: bool = True, out: Out = None) -> Tensor:
     """Cosines of square matrices, by exponentials of i A.
 
     Args:
         a: shape [N, N, B...]; F32, F64, C32 or C64.
         check: raise when an element is not finite.
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         Shape [N, N, B...], of the operand's dtype; owned, compact. The error is that of the exponentials of i A and
@@ -91,15 +95,16 @@ def cosm(a: Tensor, /, *, check: bool = True) -> Tensor:
     >>> cosm(tr.zeros((2, 2))).to_numpy().tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
-    return _circular("cosm", a, check)
+    return placed(_circular("cosm", a, check), out, a)
 
 
-def sinm(a: Tensor, /, *, check: bool = True) -> Tensor:
+def sinm(a: Tensor, /, *, check: bool = True, out: Out = None) -> Tensor:
     """Sines of square matrices, by exponentials of i A.
 
     Args:
         a: shape [N, N, B...]; F32, F64, C32 or C64.
         check: raise when an element is not finite.
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         Shape [N, N, B...], of the operand's dtype; owned, compact. The error is that of the exponentials of i A and
@@ -114,7 +119,7 @@ def sinm(a: Tensor, /, *, check: bool = True) -> Tensor:
     >>> sinm(tr.zeros((2, 2))).to_numpy().tolist()
     [[0.0, 0.0], [0.0, 0.0]]
     """
-    return _circular("sinm", a, check)
+    return placed(_circular("sinm", a, check), out, a)
 
 
 def prepared(operation: str, a: Tensor, check: bool) -> Tensor:

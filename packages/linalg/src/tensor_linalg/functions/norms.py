@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from math import inf
+from typing import Any
 
 from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_linalg.decompositions import svdvals
-from tensor_linalg.operands import floating, require_finite
+from tensor_linalg.operands import floating, plain, require_finite
 from tensor_linalg.solving.inverses import inv
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
+from tensor_linalg.targets import placed
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.dtype_rules import inexact
+from tensor_runtime.dispatch.out import Out
 from tensor_runtime.ops import statistics
 from tensor_runtime.ops.arithmetic import divide, multiply
 from tensor_runtime.ops.comparison import equal, greater
@@ -24,13 +27,14 @@ Order = float | str
 _OF_SINGULAR_VALUES = (2, -2, "nuc")
 
 
-def vector_norm(x: Tensor, /, ord: float = 2) -> Tensor:
+def vector_norm(x: Tensor, /, ord: float = 2, *, out: Out = None) -> Tensor:
     """Norms of vectors over the first axis, batch axes last.
 
     Args:
         x: shape [N, B...], any dtype.
         ord: p, as for ``tensor_runtime.norm``: 2 for the square root of the sum of |x|², 1, inf, -inf, 0 for the number
             of elements that are not 0, or any other number.
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         Shape [B...]; F64 for integers and Bool, else real of the operand's precision. Nothing overflows or underflows
@@ -48,10 +52,11 @@ def vector_norm(x: Tensor, /, ord: float = 2) -> Tensor:
     """
     if unwrap("vector_norm", x)[0].rank == 0:
         raise ShapeError("vector_norm: a scalar; accepted: vectors [N, B...]", operation="vector_norm", shape=())
-    return statistics.norm(x, ord, 0)
+    order: Any = plain(ord)
+    return statistics.norm(x, ord if order is None else order, 0, out=out)
 
 
-def matrix_norm(a: Tensor, /, ord: Order = "fro", *, check: bool = True) -> Tensor:
+def matrix_norm(a: Tensor, /, ord: Order = "fro", *, check: bool = True, out: Out = None) -> Tensor:
     """Norms of matrices, batch axes last.
 
     Args:
@@ -60,6 +65,7 @@ def matrix_norm(a: Tensor, /, ord: Order = "fro", *, check: bool = True) -> Tens
             the largest and the smallest of the min(M, N) singular values; 1 and -1, the largest and the smallest sum of
             |a| over a column; inf and -inf, over a row.
         check: for "nuc", 2 and -2, raise when an element is not finite; the others give NaN or infinity then.
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         Shape [B...]; F64 for integers and Bool, else real of the operand's precision. Of matrices without elements 0,
@@ -90,17 +96,18 @@ def matrix_norm(a: Tensor, /, ord: Order = "fro", *, check: bool = True) -> Tens
             require_finite(operation, "a", a)
     if 0 in (rows, columns) and order != "fro":
         negative = isinstance(order, float) and order < 0
-        return full(batch, inf if negative else 0.0, dtype=inexact(a.dtype).component, placement=a.placement)
+        nothing = full(batch, inf if negative else 0.0, dtype=inexact(a.dtype).component, placement=a.placement)
+        return placed(nothing, out, a)
     if order == "fro":
-        return statistics.norm(a, 2, (0, 1))
+        return statistics.norm(a, 2, (0, 1), out=out)
     if order in _OF_SINGULAR_VALUES:
         values = svdvals(a, check=False)
-        return sum(values, 0) if order == "nuc" else values[0 if order == 2 else -1]
+        return placed(sum(values, 0) if order == "nuc" else values[0 if order == 2 else -1], out, a)
     sums = statistics.norm(a, 1, 0 if order in (1, -1) else 1)
-    return (max if order in (1, inf) else min)(sums, 0)
+    return placed((max if order in (1, inf) else min)(sums, 0), out, a)
 
 
-def norm(a: Tensor, /, ord: Order | None = None, *, check: bool = True) -> Tensor:
+def norm(a: Tensor, /, ord: Order | None = None, *, check: bool = True, out: Out = None) -> Tensor:
     """Norm of one vector, or norms of matrices, batch axes last.
 
     A vector is a tensor of rank 1; for a batch of vectors see :func:`vector_norm`.
@@ -109,6 +116,7 @@ def norm(a: Tensor, /, ord: Order | None = None, *, check: bool = True) -> Tenso
         a: shape [N], or [M, N, B...].
         ord: as for :func:`vector_norm`, by default 2, or for :func:`matrix_norm`, by default "fro".
         check: as for :func:`matrix_norm`.
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         Shape [B...], as of these functions.
@@ -123,13 +131,13 @@ def norm(a: Tensor, /, ord: Order | None = None, *, check: bool = True) -> Tenso
     (5.0, 7.0)
     """
     if unwrap("norm", a)[0].rank != 1:
-        return matrix_norm(a, "fro" if ord is None else ord, check=check)
+        return matrix_norm(a, "fro" if ord is None else ord, check=check, out=out)
     if isinstance(ord, str):
         raise ArgumentError(f"norm: ord is {ord!r} for a vector; accepted: a number", operation="norm")
-    return vector_norm(a, 2 if ord is None else ord)
+    return vector_norm(a, 2 if ord is None else ord, out=out)
 
 
-def cond(a: Tensor, /, p: Order | None = None, *, check: bool = True) -> Tensor:
+def cond(a: Tensor, /, p: Order | None = None, *, check: bool = True, out: Out = None) -> Tensor:
     """Condition numbers of matrices: by how much a relative error may grow in a solution.
 
     Args:
@@ -137,6 +145,7 @@ def cond(a: Tensor, /, p: Order | None = None, *, check: bool = True) -> Tensor:
         p: the norm, as for :func:`matrix_norm`; None and 2 give the largest singular value divided by the smallest,
             -2 the reciprocal of that; others the product of the norms of A and of its inverse.
         check: raise when an element is not finite.
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         Shape [B...], real; infinity for matrices without inverse or, for 2, with a singular value of 0. Owned.
@@ -173,19 +182,20 @@ def cond(a: Tensor, /, p: Order | None = None, *, check: bool = True) -> Tensor:
         values = svdvals(a, check=False)
         first, last = (values[0], values[-1]) if order == 2 else (values[-1], values[0])
         found = divide(first, last)
-        return where(equal(values[0], 0.0), inf, found)
+        return placed(where(equal(values[0], 0.0), inf, found), out, a)
     inverse, status = inv(a, check="mask")
     singular = greater(status, 1)
     inverse = where(singular, 0.0, inverse)
     found = multiply(matrix_norm(a, order, check=False), matrix_norm(inverse, order, check=False))
-    return where(singular, inf, found)
+    return placed(where(singular, inf, found), out, a)
 
 
 def _order(operation: str, value: object) -> Order:
     if isinstance(value, str) and value in ("fro", "nuc"):
         return value
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and value in (1, -1, 2, -2, inf, -inf):
-        return float(value)
+    number = plain(value)
+    if isinstance(number, (int, float)) and not isinstance(number, bool) and number in (1, -1, 2, -2, inf, -inf):
+        return float(number)
     raise ArgumentError(
         f"{operation}: ord is {shortened(value)}; accepted: 'fro', 'nuc', 1, -1, 2, -2, inf, -inf", operation=operation
     )

@@ -10,13 +10,15 @@ from tensor_linalg.operands import with_batch
 from tensor_linalg.products import matmul
 from tensor_linalg.solving.inverses import inv
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
+from tensor_linalg.targets import placed
 from tensor_runtime.dispatch.arguments import flag, whole
+from tensor_runtime.dispatch.out import Out
 from tensor_runtime.ops.creation import eye
 from tensor_runtime.ops.views import copy, expand_dims, squeeze
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 
-def matrix_power(a: Tensor, n: int, /, *, check: bool = True) -> Tensor:
+def matrix_power(a: Tensor, n: int, /, *, check: bool = True, out: Out = None) -> Tensor:
     """Powers of square matrices by repeated squaring, batch axes last.
 
     Args:
@@ -24,6 +26,7 @@ def matrix_power(a: Tensor, n: int, /, *, check: bool = True) -> Tensor:
             C64 for negative powers.
         n: the exponent; 0 gives identities, negative ones powers of the inverse.
         check: for negative ``n``, raise when an element is not finite.
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         Shape [N, N, B...], of the operand's dtype; owned, compact. It takes at most 2 log2 |n| products, whose errors
@@ -46,7 +49,7 @@ def matrix_power(a: Tensor, n: int, /, *, check: bool = True) -> Tensor:
     size, batch = square_axes(name, unwrap(name, a)[0].shape)
     exponent, check = whole(name, "n", n), flag(name, "check", check)
     if exponent == 0:
-        return copy(with_batch(eye(size, dtype=a.dtype, placement=a.placement), 2, batch))
+        return placed(copy(with_batch(eye(size, dtype=a.dtype, placement=a.placement), 2, batch)), out, a)
     square = inv(a, check=check) if exponent < 0 else a
     exponent = abs(exponent)
     found: Tensor | None = None
@@ -55,16 +58,18 @@ def matrix_power(a: Tensor, n: int, /, *, check: bool = True) -> Tensor:
             found = square if found is None else matmul(found, square)
         exponent >>= 1
         if not exponent:
-            return copy(found) if found is a else found  # type: ignore[return-value]
+            assert found is not None
+            return placed(copy(found) if found is a and out is None else found, out, a)
         square = matmul(square, square)
 
 
-def multi_dot(matrices: Sequence[Tensor], /) -> Tensor:
+def multi_dot(matrices: Sequence[Tensor], /, *, out: Out = None) -> Tensor:
     """Product of several matrices, in the order that takes the fewest multiplications; batch axes last.
 
     Args:
         matrices: two or more of shapes [M, K, B...], [K, L, B...], …; any dtype. Batch shapes broadcast among
             themselves, aligned at the last axis. The first may be a vector, a row [K], and the last one a column [L].
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         Shape [M, N, B...], without the axes that vectors lack; of the promoted dtype, owned, compact. The order is that
@@ -115,7 +120,7 @@ def multi_dot(matrices: Sequence[Tensor], /) -> Tensor:
 
     found = product(0, len(given))
     axes = [axis for axis, gone in ((0, row), (1, column)) if gone]
-    return squeeze(found, axes) if axes else found
+    return placed(squeeze(found, axes) if axes else found, out, *matrices)
 
 
 def cheapest_split(extents: tuple[int, ...], /) -> dict[tuple[int, int], int]:

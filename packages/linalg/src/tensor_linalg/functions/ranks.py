@@ -9,7 +9,9 @@ from tensor_linalg.operands import floating, number, require_finite
 from tensor_linalg.products import mH
 from tensor_linalg.solving.least_squares import counted
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
+from tensor_linalg.targets import placed
 from tensor_runtime.dispatch.arguments import flag
+from tensor_runtime.dispatch.out import Out
 from tensor_runtime.ops.arithmetic import abs
 from tensor_runtime.ops.creation import eye, zeros
 from tensor_runtime.ops.gather_scatter import nonzero
@@ -20,7 +22,13 @@ from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 
 def matrix_rank(
-    a: Tensor, /, *, rtol: float | Tensor | None = None, hermitian: bool = False, check: bool = True
+    a: Tensor,
+    /,
+    *,
+    rtol: float | Tensor | None = None,
+    hermitian: bool = False,
+    check: bool = True,
+    out: Out = None,
 ) -> Tensor:
     """Ranks of matrices: how many singular values are above a tolerance.
 
@@ -30,6 +38,7 @@ def matrix_rank(
             [B...]. None is max(M, N) times the dtype's rounding unit.
         hermitian: take the matrices to be Hermitian, of which the lower triangle is read; this is faster.
         check: raise when an element is not finite.
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         I64 of shape [B...]; owned.
@@ -56,9 +65,9 @@ def matrix_rank(
     if check:
         require_finite(operation, "a", a)
     if 0 in (rows, columns):
-        return zeros(batch, dtype=I64, placement=a.placement)
+        return placed(zeros(batch, dtype=I64, placement=a.placement), out, a)
     sizes = abs(eigvalsh(a, check=False)) if hermitian else svdvals(a, check=False)
-    return sum(counted(operation, sizes, (rows, columns), rtol), 0)
+    return placed(sum(counted(operation, sizes, (rows, columns), rtol), 0), out, a)
 
 
 def orth(a: Tensor, /, *, rtol: float | None = None, check: bool = True) -> Tensor:

@@ -19,7 +19,9 @@ from tensor_linalg.solving.inverses import inv
 from tensor_linalg.solving.systems import solve
 from tensor_linalg.solving.triangular import triangular_solve
 from tensor_linalg.specs.shapes import square_axes
+from tensor_linalg.targets import placed
 from tensor_runtime.dispatch.arguments import flag
+from tensor_runtime.dispatch.out import Out
 from tensor_runtime.errors import NotConvergedError, NotPositiveDefiniteError
 from tensor_runtime.ops import exponential
 from tensor_runtime.ops.arithmetic import abs, add, divide, multiply, negative, subtract
@@ -53,7 +55,7 @@ _REMEDY: Final = (
 _REMEDY_COMPLEX: Final = "accepted: complex matrices that are not singular; hermitian=True for Hermitian ones"
 
 
-def sqrtm(a: Tensor, /, *, hermitian: bool = False, check: bool = True) -> Tensor:
+def sqrtm(a: Tensor, /, *, hermitian: bool = False, check: bool = True, out: Out = None) -> Tensor:
     """Principal square roots of square matrices, whose eigenvalues have no negative real parts.
 
     Args:
@@ -63,6 +65,7 @@ def sqrtm(a: Tensor, /, *, hermitian: bool = False, check: bool = True) -> Tenso
         hermitian: take the matrices to be Hermitian and positive semidefinite, of which the lower triangle is read;
             they may be singular.
         check: raise when an element is not finite.
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         X [N, N, B...] with X X ≈ A, of the operand's dtype; owned, compact. The error of X is some rounding units of
@@ -87,11 +90,13 @@ def sqrtm(a: Tensor, /, *, hermitian: bool = False, check: bool = True) -> Tenso
     """
     wide = prepared("sqrtm", a, check)
     if flag("sqrtm", "hermitian", hermitian):
-        return cast_back(_of_positive("sqrtm", wide, exponential.sqrt, unit_of(a.dtype)), a.dtype)
-    return cast_back(_root("sqrtm", wide), a.dtype)
+        found = _of_positive("sqrtm", wide, exponential.sqrt, unit_of(a.dtype))
+    else:
+        found = _root("sqrtm", wide)
+    return placed(cast_back(found, a.dtype), out, a)
 
 
-def logm(a: Tensor, /, *, hermitian: bool = False, check: bool = True) -> Tensor:
+def logm(a: Tensor, /, *, hermitian: bool = False, check: bool = True, out: Out = None) -> Tensor:
     """Principal logarithms of square matrices, whose eigenvalues have imaginary parts from -π, excluded, to π.
 
     Args:
@@ -99,6 +104,7 @@ def logm(a: Tensor, /, *, hermitian: bool = False, check: bool = True) -> Tensor
             on the negative real axis; complex ones may have such, whose logarithms have the imaginary part π.
         hermitian: take the matrices to be Hermitian and positive definite, of which the lower triangle is read.
         check: raise when an element is not finite.
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         X [N, N, B...] with exp(X) ≈ A, of the operand's dtype; owned, compact. The error is that of repeated square
@@ -122,9 +128,9 @@ def logm(a: Tensor, /, *, hermitian: bool = False, check: bool = True) -> Tensor
     """
     wide = prepared("logm", a, check)
     if flag("logm", "hermitian", hermitian):
-        return cast_back(_of_positive("logm", wide, exponential.log, None), a.dtype)
+        return placed(cast_back(_of_positive("logm", wide, exponential.log, None), a.dtype), out, a)
     if 0 in a.shape:
-        return copy(a)
+        return placed(copy(a), out, a)
     one = identities(wide)
     factor: Tensor | None = None
     for _ in range(_MOST_ROOTS):
@@ -140,10 +146,10 @@ def logm(a: Tensor, /, *, hermitian: bool = False, check: bool = True) -> Tensor
         term = multiply(solve(add(multiply(rest, node), one), rest, check=False), weight)
         found = term if found is None else add(found, term)
     assert found is not None
-    return cast_back(found if factor is None else multiply(found, factor), a.dtype)
+    return placed(cast_back(found if factor is None else multiply(found, factor), a.dtype), out, a)
 
 
-def funm(a: Tensor, function: Callable[[Tensor], Tensor], /, *, check: bool = True) -> Tensor:
+def funm(a: Tensor, function: Callable[[Tensor], Tensor], /, *, check: bool = True, out: Out = None) -> Tensor:
     """A function of Hermitian matrices, V f(w) Vᴴ, by their eigenvalues and eigenvectors.
 
     Args:
@@ -151,6 +157,7 @@ def funm(a: Tensor, function: Callable[[Tensor], Tensor], /, *, check: bool = Tr
         function: from the eigenvalues, a real tensor [N, B...], to a floating or complex tensor of that shape, element
             by element, such as ``tensor_runtime.exp``.
         check: raise when an element is not finite.
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         Shape [N, N, B...], of the dtype that ``a`` and the function's values promote to; owned, compact. The error is
@@ -192,7 +199,7 @@ def funm(a: Tensor, function: Callable[[Tensor], Tensor], /, *, check: bool = Tr
             operation="funm",
             shape=found.shape,
         )
-    return _with_values(vectors, found)
+    return placed(_with_values(vectors, found), out, a)
 
 
 def _with_values(vectors: Tensor, values: Tensor) -> Tensor:

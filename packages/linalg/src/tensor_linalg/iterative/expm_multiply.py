@@ -11,7 +11,7 @@ from tensor_linalg.decompositions.eigh import eigh
 from tensor_linalg.iterative.basis import Basis
 from tensor_linalg.iterative.operators import LinearMap, Operator, finite_images, flat, over, parted
 from tensor_linalg.iterative.results import Callback, Stop
-from tensor_linalg.operands import number, unit_of
+from tensor_linalg.operands import number, plain, unit_of
 from tensor_linalg.products import matmul, matvec, mH
 from tensor_linalg.results import fields_text
 from tensor_runtime.dispatch.arguments import flag, whole
@@ -118,8 +118,9 @@ def expm_multiply(
 
 
 def _time(t: Any) -> float | complex:
-    if isinstance(t, complex) and isfinite(t.real) and isfinite(t.imag):
-        return t
+    found = plain(t)
+    if isinstance(found, complex) and isfinite(found.real) and isfinite(found.imag):
+        return found
     return number("expm_multiply", "t", t, "a finite number, real or complex", -inf)
 
 

@@ -151,7 +151,10 @@ def adjoint_of(operation: str, a: Any, adjoint: Any, /) -> Any:
             operation=operation,
         )
     if not isinstance(a, tr.Tensor):
-        raise ArgumentError(f"{operation}: a function needs adjoint=, the function of its adjoint", operation=operation)
+        raise ArgumentError(
+            f"{operation}: a is a function without its adjoint; accepted: adjoint=, the function of its adjoint",
+            operation=operation,
+        )
     half = a.rank // 2
     turned = tr.permute_axes(a, (*range(half, a.rank), *range(half)))
     return tr.conj(turned) if a.dtype.kind == "complex" else turned

@@ -71,7 +71,9 @@ class Stop:
         if self.maxiter < 1:
             raise ArgumentError(f"{operation}: maxiter is {maxiter}; accepted: at least 1", operation=operation)
         if callback is not None and not callable(callback):
-            raise ArgumentError(f"{operation}: callback is no function; accepted: a function of Progress")
+            raise ArgumentError(
+                f"{operation}: callback is no function; accepted: a function of Progress", operation=operation
+            )
         self._callback = callback
 
     def asked(self, products: int, progress: Callable[[], Progress], /) -> bool:

@@ -33,7 +33,10 @@ def groups(operation: str, rank: int, left: Any, right: Any, batch: Any, /) -> G
     named = [axis for group in given for axis in group or ()]
     rest = tuple(axis for axis in range(rank) if axis not in named)
     if given[0] is None and given[1] is None:
-        raise ArgumentError(f"{operation}: neither left_axes nor right_axes is given; accepted: at least one of them")
+        raise ArgumentError(
+            f"{operation}: neither left_axes nor right_axes is given; accepted: at least one of them",
+            operation=operation,
+        )
     if len(set(named)) < len(named) or (rest and None not in given):
         raise ArgumentError(
             f"{operation}: left_axes {left}, right_axes {right} and batch_axes {batch} of a tensor of rank {rank}; "

@@ -111,7 +111,9 @@ def split(
     side: Any = absorb
     if not (side is None or isinstance(side, str)) or side not in accepted:
         listed = ", ".join(map(repr, accepted))
-        raise ArgumentError(f"split: absorb is {shortened(absorb)}; accepted for method {method!r}: {listed}")
+        raise ArgumentError(
+            f"split: absorb is {shortened(absorb)}; accepted for method {method!r}: {listed}", operation="split"
+        )
     how = truncation(
         "split",
         max_rank=max_rank,
@@ -122,11 +124,16 @@ def split(
         renormalize=renormalize,
     )
     if not truncates and how != Truncation():
-        raise ArgumentError(f"split: method {method!r} discards nothing; accepted with a truncation: 'svd' and 'eigh'")
+        raise ArgumentError(
+            f"split: method {method!r} discards nothing; accepted with a truncation: 'svd' and 'eigh'",
+            operation="split",
+        )
     if flag("split", "positive", positive) and method not in ("qr", "lq", "rq"):
-        raise ArgumentError(f"split: positive beside method {method!r}; accepted with 'qr', 'lq' and 'rq'")
+        raise ArgumentError(
+            f"split: positive beside method {method!r}; accepted with 'qr', 'lq' and 'rq'", operation="split"
+        )
     if not isinstance(tensor, tr.Tensor):
-        raise ArgumentError(f"split: found a {type(tensor).__name__}; accepted: a tensor")
+        raise ArgumentError(f"split: found a {type(tensor).__name__}; accepted: a tensor", operation="split")
     axes = groups("split", tensor.rank, left_axes, right_axes, batch_axes)
     matrix = matricized(tensor, axes)
     checks = flag("split", "check", check)

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError, shortened
 from tensor_linalg.host import numbers
-from tensor_linalg.operands import number, unit_of
+from tensor_linalg.operands import number, plain, unit_of
 from tensor_runtime.dispatch.arguments import choice, flag, whole
 
 _GAP: Final = 16
@@ -53,17 +53,19 @@ def truncation(operation: str, /, **options: Any) -> Truncation:
     if max_rank is not None:
         max_rank = whole(operation, "max_rank", max_rank)
         if max_rank < 1:
-            raise ArgumentError(f"{operation}: max_rank is {max_rank}; accepted: at least 1, or None")
+            raise ArgumentError(
+                f"{operation}: max_rank is {max_rank}; accepted: at least 1, or None", operation=operation
+            )
     if cutoff is not None:
         cutoff = number(operation, "cutoff", cutoff)
-    order: Any = how.norm
+    order = plain(how.norm)
     if not isinstance(order, (int, float)) or isinstance(order, bool) or order not in (1, 2, inf):
         raise ArgumentError(f"{operation}: norm is {shortened(how.norm)}; accepted: 1, 2 and inf", operation=operation)
     return Truncation(
         max_rank,
         cutoff,
         flag(operation, "relative", how.relative),
-        float(how.norm),
+        float(order),
         choice(operation, "multiplets", how.multiplets, ("keep", "drop", "cut")),
         flag(operation, "renormalize", how.renormalize),
     )

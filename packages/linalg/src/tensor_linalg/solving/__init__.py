@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tensor_linalg.solving.condition import IllConditionedWarning
+from tensor_linalg.solving.factored import lu_solve
 from tensor_linalg.solving.inverses import inv
 from tensor_linalg.solving.least_squares import LstsqResult, lstsq, pinv
 from tensor_linalg.solving.structured import solve_banded, solve_toeplitz
@@ -16,6 +17,7 @@ __all__ = [
     "cho_solve",
     "inv",
     "lstsq",
+    "lu_solve",
     "pinv",
     "solve",
     "solve_banded",

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Literal, overload
+from functools import partial
+from typing import Any, Literal, overload
 
 from tensor_core.errors import ArgumentError
-from tensor_linalg.masking import Check, MaskedResult, masked
-from tensor_linalg.solving.condition import warn_if_ill_conditioned
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
+from tensor_linalg.solving.condition import one_norm, warn_if_ill_conditioned
 from tensor_linalg.specs.shapes import square_axes
 from tensor_linalg.specs.solving import INV
+from tensor_linalg.specs.status import INV_STATUS
+from tensor_linalg.targets import placed
 from tensor_runtime.dispatch.arguments import flag
-from tensor_runtime.dispatch.call import execute_with_params
+from tensor_runtime.dispatch.call import execute_unary, execute_with_params
+from tensor_runtime.dispatch.out import Out
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 
 @overload
-def inv(a: Tensor, /, *, check: bool = True, condition: bool = False) -> Tensor: ...
+def inv(a: Tensor, /, *, check: bool = True, condition: bool = False, out: Out = None) -> Tensor: ...
 @overload
-def inv(a: Tensor, /, *, check: Literal["mask"]) -> MaskedResult: ...
-def inv(a: Tensor, /, *, check: Check = True, condition: bool = False) -> Tensor | MaskedResult:
+def inv(a: Tensor, /, *, check: Literal["mask"], out: MaskedResult[Tensor] | None = None) -> MaskedResult[Tensor]: ...
+def inv(
+    a: Tensor, /, *, check: Check = True, condition: bool = False, out: Any = None
+) -> Tensor | MaskedResult[Tensor]:
     """Inverses of square matrices, by LU decomposition with partial pivoting.
 
     To solve a system, :func:`solve` is faster and its residual is smaller.
@@ -29,6 +35,7 @@ def inv(a: Tensor, /, *, check: Check = True, condition: bool = False) -> Tensor
             each, I32 [B...], beside the results: 0 fine, 1 not finite, 2 exactly singular; NaN where it is not 0.
         condition: warn where the condition number of a matrix, in the 1-norm, is so large that the result may have no
             correct digit; this reads one word back from the device.
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         X [N, N, B...] with A X ≈ X A ≈ 1; owned, compact. Of A X - 1 and X A - 1 at least one is a few rounding units
@@ -55,18 +62,18 @@ def inv(a: Tensor, /, *, check: Check = True, condition: bool = False) -> Tensor
     [[2.0, -1.0], [-1.0, 1.0]]
     """
     if check is True and condition is False:
-        return execute_with_params(INV, a, True)
+        return execute_with_params(INV, a, True, out)
     condition = flag("inv", "condition", condition)
-    if isinstance(check, str) and check == "mask":
+    if asks_for_mask(check):
         if condition:
             raise ArgumentError(
                 "inv: condition=True and check='mask'; accepted: one of them, and cond() for each matrix",
                 operation="inv",
             )
         square_axes("inv", unwrap("inv", a)[0].shape)
-        (x,), status = masked(lambda each: (inv(each, check=False),), "inv", a)
-        return MaskedResult(x, status)
+        status = partial(execute_unary, INV_STATUS)
+        return masked_result("inv", lambda each: inv(each, check=False), a, status=status, out=out)
     x = execute_with_params(INV, a, flag("inv", "check", check))
-    if condition:
-        warn_if_ill_conditioned("inv", a, x)
-    return x
+    if condition and x.size:
+        warn_if_ill_conditioned("inv", one_norm(a), one_norm(x), 3)
+    return placed(x, out, a)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple, overload
 
 from tensor_core.dtypes import I64
 from tensor_core.errors import ArgumentError, ShapeError
 from tensor_core.shapes import broadcast_shapes
 from tensor_linalg.decompositions import eigh, qr, svd
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.operands import holds, number, promoted, require_finite, require_regular, unit_of, with_batch
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.results import fields_text
 from tensor_linalg.solving.triangular import substituted
-from tensor_linalg.specs.shapes import matrix_axes, square_axes
+from tensor_linalg.specs.shapes import broadcast_batches, matrix_axes, square_axes
+from tensor_linalg.targets import delivered, placed
 from tensor_runtime.dispatch.arguments import choice, flag
 from tensor_runtime.dispatch.conversion import cast
+from tensor_runtime.dispatch.out import Out
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.arithmetic import abs, divide, multiply, subtract
 from tensor_runtime.ops.comparison import equal, greater, greater_equal
@@ -40,7 +44,23 @@ class LstsqResult(NamedTuple):
         return fields_text(self)
 
 
-def pinv(a: Tensor, /, *, rtol: float | Tensor | None = None, hermitian: bool = False, check: bool = True) -> Tensor:
+@overload
+def pinv(
+    a: Tensor, /, *, rtol: float | Tensor | None = None, hermitian: bool = False, check: bool = True, out: Out = None
+) -> Tensor: ...
+@overload
+def pinv(
+    a: Tensor,
+    /,
+    *,
+    rtol: float | Tensor | None = None,
+    hermitian: bool = False,
+    check: Literal["mask"],
+    out: MaskedResult[Tensor] | None = None,
+) -> MaskedResult[Tensor]: ...
+def pinv(
+    a: Tensor, /, *, rtol: float | Tensor | None = None, hermitian: bool = False, check: Check = True, out: Any = None
+) -> Tensor | MaskedResult[Tensor]:
     """Pseudo-inverses (Moore and Penrose) of matrices, by singular values.
 
     Args:
@@ -50,6 +70,9 @@ def pinv(a: Tensor, /, *, rtol: float | Tensor | None = None, hermitian: bool = 
         hermitian: take the matrices to be Hermitian, of which the lower triangle is read; their eigenvalues are then
             found in place of singular values, which is faster.
         check: raise when an element is not finite.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...].
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         X [N, M, B...] with A X A ≈ A, X A X ≈ X, and A X and X A Hermitian; owned, compact, of the operand's dtype.
@@ -69,8 +92,11 @@ def pinv(a: Tensor, /, *, rtol: float | Tensor | None = None, hermitian: bool = 
     >>> pinv(tr.tensor([[2.0, 0.0], [0.0, 0.0], [0.0, 0.0]])).to_numpy().tolist()
     [[0.5, 0.0, 0.0], [0.0, 0.0, 0.0]]
     """
+    if check is not True and asks_for_mask(check):
+        return masked_result("pinv", lambda x: pinv(x, rtol=rtol, hermitian=hermitian, check=False), a, out=out)
     operation = "pinv"
     hermitian, check = flag(operation, "hermitian", hermitian), flag(operation, "check", check)
+    given = a
     (a,) = promoted(operation, a)
     rows, columns, batch = matrix_axes(operation, a.shape)
     if hermitian:
@@ -78,7 +104,7 @@ def pinv(a: Tensor, /, *, rtol: float | Tensor | None = None, hermitian: bool = 
     if check:
         require_finite(operation, "a", a)
     if 0 in (rows, columns):
-        return zeros((columns, rows, *batch), dtype=a.dtype, placement=a.placement)
+        return placed(zeros((columns, rows, *batch), dtype=a.dtype, placement=a.placement), out, a)
     if hermitian:
         values, vectors = eigh(a, check=False)
         sizes, left, right = abs(values), vectors, mH(vectors)
@@ -87,9 +113,10 @@ def pinv(a: Tensor, /, *, rtol: float | Tensor | None = None, hermitian: bool = 
         sizes, left, right = values, mH(vh), mH(u)
     kept = counted(operation, sizes, (rows, columns), rtol)
     inverted = where(kept, divide(1.0, values), 0.0)
-    return matmul(multiply(left, expand_dims(inverted, 0)), right)
+    return placed(matmul(multiply(left, expand_dims(inverted, 0)), right), out, given)
 
 
+@overload
 def lstsq(
     a: Tensor,
     b: Tensor,
@@ -98,7 +125,29 @@ def lstsq(
     driver: str = "svd",
     rtol: float | Tensor | None = None,
     check: bool = True,
-) -> LstsqResult:
+    out: LstsqResult | None = None,
+) -> LstsqResult: ...
+@overload
+def lstsq(
+    a: Tensor,
+    b: Tensor,
+    /,
+    *,
+    driver: str = "svd",
+    rtol: float | None = None,
+    check: Literal["mask"],
+    out: MaskedResult[LstsqResult] | None = None,
+) -> MaskedResult[LstsqResult]: ...
+def lstsq(
+    a: Tensor,
+    b: Tensor,
+    /,
+    *,
+    driver: str = "svd",
+    rtol: float | Tensor | None = None,
+    check: Check = True,
+    out: Any = None,
+) -> LstsqResult | MaskedResult[LstsqResult]:
     """The x that minimises the norm of b - A x; among several, the one of smallest norm.
 
     Args:
@@ -109,6 +158,9 @@ def lstsq(
         rtol: singular values below this times the largest one of the same matrix count as zero: a number, or a tensor
             with the batch shape of ``a``. None is max(M, N) times the dtype's rounding unit. "qr" looks at none.
         check: raise when an element is not finite.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...].
+        out: where the results are written, an ``LstsqResult`` of tensors; see ``tensor_linalg.targets``.
 
     Returns:
         solution [N, K, B...] or [N], of the promoted dtype; residuals [K, B...] or [], the sum of |b - A x|² for each
@@ -133,8 +185,11 @@ def lstsq(
     ([1.0, 2.0], 2, 0.0)
     """
     operation = "lstsq"
+    if asks_for_mask(check):
+        return masked_result(operation, *_lstsq_masked(a, b, driver, rtol), out=out)
     check = flag(operation, "check", check)
     by_qr = choice(operation, "driver", driver, ("svd", "qr")) == "qr"
+    given = a, b
     a, b = promoted(operation, a, b)
     rows, columns, batch = matrix_axes(operation, a.shape)
     _require_fitting(operation, a.shape, b.shape)
@@ -147,7 +202,7 @@ def lstsq(
     if 0 in (rows, columns):
         shape = broadcast_shapes(batch, sides.shape[2:])
         solution = zeros((columns, sides.shape[1], *shape), dtype=a.dtype, placement=a.placement)
-        rank = zeros(batch, dtype=I64, placement=a.placement)
+        rank: Tensor = zeros(batch, dtype=I64, placement=a.placement)
         values = zeros((0, *batch), dtype=a.dtype.component, placement=a.placement)
     elif by_qr:
         solution = _by_qr(operation, a, sides)
@@ -163,7 +218,20 @@ def lstsq(
     residuals = sum(multiply(missed, missed), 0)
     if vector:
         solution, residuals = squeeze(solution, 1), squeeze(residuals, 0)
-    return LstsqResult(solution, residuals, rank, None if by_qr else values)
+    return delivered(operation, LstsqResult(solution, residuals, rank, None if by_qr else values), out, *given)
+
+
+def _lstsq_masked(a: Tensor, b: Tensor, driver: str, rtol: Any) -> tuple[Callable[..., LstsqResult], Tensor, Tensor]:
+    """What runs on parts of the batch, and the operands, of which each has every batch axis."""
+    if isinstance(rtol, Tensor):
+        raise ArgumentError('lstsq: check="mask" with a tensor for rtol; accepted: a number', operation="lstsq")
+    a, b = promoted("lstsq", a, b)
+    batch = matrix_axes("lstsq", a.shape)[2]
+    _require_fitting("lstsq", a.shape, b.shape)
+    if b.rank > 1:
+        batch = broadcast_batches("lstsq", batch, b.shape[2:])
+        a, b = with_batch(a, 2, batch), with_batch(b, 2, batch)
+    return lambda x, y: lstsq(x, y, driver=driver, rtol=rtol, check=False), a, b
 
 
 def _by_qr(operation: str, a: Tensor, b: Tensor) -> Tensor:

@@ -6,22 +6,22 @@ from collections.abc import Sequence
 
 from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_linalg.contracts.solving import BandedParams
-from tensor_linalg.operands import promoted, require_finite, require_regular, with_batch
+from tensor_linalg.operands import promoted, require_finite, with_batch
 from tensor_linalg.specs.shapes import broadcast_batches
-from tensor_linalg.specs.solving import SOLVE_BANDED
+from tensor_linalg.specs.solving import SOLVE_BANDED, SOLVE_TOEPLITZ
+from tensor_linalg.targets import placed
 from tensor_runtime.dispatch.arguments import flag, whole
 from tensor_runtime.dispatch.call import execute_pair
-from tensor_runtime.ops.arithmetic import add, conj, divide, multiply, subtract
-from tensor_runtime.ops.comparison import equal
+from tensor_runtime.dispatch.out import Out
+from tensor_runtime.errors import NonFiniteError
+from tensor_runtime.ops.arithmetic import conj
 from tensor_runtime.ops.creation import zeros
 from tensor_runtime.ops.joining import concatenate
-from tensor_runtime.ops.logic import logical_or
-from tensor_runtime.ops.reduction import sum
-from tensor_runtime.ops.views import copy, expand_dims, reverse_view, squeeze
+from tensor_runtime.ops.views import reverse_view
 from tensor_runtime.tensors.tensor import Tensor
 
 
-def solve_banded(bandwidths: Sequence[int], ab: Tensor, b: Tensor, /, *, check: bool = True) -> Tensor:
+def solve_banded(bandwidths: Sequence[int], ab: Tensor, b: Tensor, /, *, check: bool = True, out: Out = None) -> Tensor:
     """The x with A x = b for banded matrices, by LU decomposition with partial pivoting within the band.
 
     Args:
@@ -31,6 +31,7 @@ def solve_banded(bandwidths: Sequence[int], ab: Tensor, b: Tensor, /, *, check: 
         b: shape [N, M, B...] of any of these dtypes, or [N] when ``ab`` is [l + u + 1, N]. The batch shapes are equal
             or broadcast among themselves, aligned at the last axis.
         check: raise when an element is not finite.
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         x of the shape of ``b`` with the batch shapes broadcast; owned, compact, of the promoted dtype. The residual
@@ -61,10 +62,10 @@ def solve_banded(bandwidths: Sequence[int], ab: Tensor, b: Tensor, /, *, check: 
             f"{operation}: bandwidths is {shortened(bandwidths)}; accepted: two ints from 0 on, (lower, upper)",
             operation=operation,
         )
-    return execute_pair(SOLVE_BANDED, ab, b, BandedParams(lower, upper, flag(operation, "check", check)))
+    return execute_pair(SOLVE_BANDED, ab, b, BandedParams(lower, upper, flag(operation, "check", check)), out)
 
 
-def solve_toeplitz(c: Tensor, b: Tensor, /, r: Tensor | None = None, *, check: bool = True) -> Tensor:
+def solve_toeplitz(c: Tensor, b: Tensor, /, r: Tensor | None = None, *, check: bool = True, out: Out = None) -> Tensor:
     """The x with T x = b for Toeplitz matrices, T[i, j] = c[i - j] or r[j - i], by Levinson's recursion.
 
     It takes N² operations where :func:`solve` takes N³, all batches at once, and is stable for positive definite
@@ -77,6 +78,7 @@ def solve_toeplitz(c: Tensor, b: Tensor, /, r: Tensor | None = None, *, check: b
             among themselves, aligned at the last axis.
         r: first rows [N, B...], of which the first element is not read; None is the conjugate of ``c``.
         check: raise when an element is not finite.
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         x of the shape of ``b`` with the batch shapes broadcast; owned, compact, of the promoted dtype.
@@ -113,43 +115,17 @@ def solve_toeplitz(c: Tensor, b: Tensor, /, r: Tensor | None = None, *, check: b
             operation=operation,
             shapes=(c.shape, b.shape),
         )
-    if check:
-        for name, one, rank in (("c", c, 1), ("b", b, min(2, b.rank)), *(("r", row, 1) for row in rows)):
-            require_finite(operation, name, one, rank)
     row = rows[0] if rows else conj(c)
-    vector = b.rank == 1
-    sides = expand_dims(b, 1) if vector else b
-    batch = broadcast_batches(operation, broadcast_batches(operation, c.shape[1:], row.shape[1:]), sides.shape[2:])
+    columns_batch = b.shape[2:] if b.rank > 1 else ()
+    batch = broadcast_batches(operation, broadcast_batches(operation, c.shape[1:], row.shape[1:]), columns_batch)
     if not size:
-        x = zeros((0, sides.shape[1], *batch), dtype=b.dtype, placement=b.placement)
-    else:
-        x = _levinson(operation, with_batch(c, 1, batch), with_batch(row, 1, batch), with_batch(sides, 2, batch), check)
-    return copy(squeeze(x, 1)) if vector else x
-
-
-def _levinson(operation: str, c: Tensor, r: Tensor, b: Tensor, check: bool) -> Tensor:
-    """x [N, M, B...]. Forward and backward solve the leading block for its first and its last unit vector."""
-    size = c.shape[0]
-    reversed_c = reverse_view(c, 0)
-    singular = equal(c[0], 0.0)
-    forward = backward = divide(1.0, c[:1])
-    nothing = multiply(c[:1], 0.0)
-    x = divide(b[:1], expand_dims(c[:1], 1))
-    none = multiply(b[:1], 0.0)
-    for count in range(1, size):
-        below = reversed_c[size - 1 - count : size - 1]  # c[count], ..., c[1]
-        of_forward = sum(multiply(below, forward), 0)
-        of_backward = sum(multiply(r[1 : count + 1], backward), 0)
-        left = subtract(1.0, multiply(of_forward, of_backward))
-        singular = logical_or(singular, equal(left, 0.0))
-        long_forward, long_backward = concatenate([forward, nothing]), concatenate([nothing, backward])
-        forward = divide(subtract(long_forward, multiply(of_forward, long_backward)), left)
-        backward = divide(subtract(long_backward, multiply(of_backward, long_forward)), left)
-        of_x = sum(multiply(expand_dims(below, 1), x), 0)
-        step = subtract(b[count], of_x)
-        x = add(concatenate([x, none]), multiply(expand_dims(backward, 1), step))
-    if check:
-        require_regular(
-            operation, singular, "has a leading block that is exactly singular", "solve() takes the matrix itself"
-        )
-    return x
+        return placed(zeros((*b.shape[:2], *batch), dtype=b.dtype, placement=b.placement), out, *given)
+    if c.shape != row.shape:
+        c, row = with_batch(c, 1, batch), with_batch(row, 1, batch)
+    diagonals = concatenate([reverse_view(row[1:], 0), c]) if size > 1 else c
+    try:
+        return placed(execute_pair(SOLVE_TOEPLITZ, diagonals, b, check), out, *given)
+    except NonFiniteError:
+        for name, one, rank in (("c", c, 1), ("b", b, min(2, b.rank)), *(("r", own, 1) for own in rows)):
+            require_finite(operation, name, one, rank)
+        raise

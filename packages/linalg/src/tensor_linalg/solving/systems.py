@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Literal, overload
+from functools import partial
+from typing import Any, Literal, overload
 
 from tensor_core.errors import ArgumentError
-from tensor_linalg.masking import Check, MaskedResult, masked
+from tensor_linalg.decompositions.lu import lu_factor
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.operands import promoted
-from tensor_linalg.solving.condition import warn_if_ill_conditioned
-from tensor_linalg.solving.inverses import inv
+from tensor_linalg.solving.condition import one_norm
+from tensor_linalg.solving.factored import warn_of_factors
 from tensor_linalg.specs.solving import SOLVE, solve_shape
+from tensor_linalg.specs.status import SOLVE_STATUS
+from tensor_linalg.targets import placed
 from tensor_runtime.dispatch.arguments import flag
-from tensor_runtime.dispatch.call import execute_pair
+from tensor_runtime.dispatch.call import execute_binary, execute_pair
+from tensor_runtime.dispatch.out import Out
 from tensor_runtime.tensors.tensor import Tensor
 
 
 @overload
-def solve(a: Tensor, b: Tensor, /, *, check: bool = True, condition: bool = False) -> Tensor: ...
+def solve(a: Tensor, b: Tensor, /, *, check: bool = True, condition: bool = False, out: Out = None) -> Tensor: ...
 @overload
-def solve(a: Tensor, b: Tensor, /, *, check: Literal["mask"]) -> MaskedResult: ...
-def solve(a: Tensor, b: Tensor, /, *, check: Check = True, condition: bool = False) -> Tensor | MaskedResult:
+def solve(
+    a: Tensor, b: Tensor, /, *, check: Literal["mask"], out: MaskedResult[Tensor] | None = None
+) -> MaskedResult[Tensor]: ...
+def solve(
+    a: Tensor, b: Tensor, /, *, check: Check = True, condition: bool = False, out: Any = None
+) -> Tensor | MaskedResult[Tensor]:
     """The x with A x = b, by LU decomposition with partial pivoting.
 
     ``b`` has a column axis, so that a batch of vectors is never taken for a matrix: [N, M, B...] holds M right-hand
@@ -33,7 +42,8 @@ def solve(a: Tensor, b: Tensor, /, *, check: Check = True, condition: bool = Fal
         check: raise when an element is not finite. "mask" raises for no matrix of a batch, and gives a ``status`` of
             each, I32 [B...], beside the results: 0 fine, 1 not finite, 2 exactly singular; NaN where it is not 0.
         condition: warn where the condition number of a matrix, in the 1-norm, is so large that the result may have no
-            correct digit; this takes the inverses, some three times the work.
+            correct digit; it is estimated with six vectors and a decomposition, which takes about as long again.
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         x [N, M, B...], or [N]; owned, compact, of the promoted dtype. The residual b - A x is a few rounding units of
@@ -61,9 +71,9 @@ def solve(a: Tensor, b: Tensor, /, *, check: Check = True, condition: bool = Fal
     [1.0, 0.5]
     """
     if check is True and condition is False:
-        return execute_pair(SOLVE, a, b, True)
+        return execute_pair(SOLVE, a, b, True, out)
     condition = flag("solve", "condition", condition)
-    if isinstance(check, str) and check == "mask":
+    if asks_for_mask(check):
         if condition:
             raise ArgumentError(
                 "solve: condition=True and check='mask'; accepted: one of them, and cond() for each matrix",
@@ -71,9 +81,9 @@ def solve(a: Tensor, b: Tensor, /, *, check: Check = True, condition: bool = Fal
             )
         a, b = promoted("solve", a, b)
         solve_shape("solve", a.shape, b.shape, False)
-        (x,), status = masked(lambda *each: (solve(*each, check=False),), "solve", a, b)
-        return MaskedResult(x, status)
+        status = partial(execute_binary, SOLVE_STATUS)
+        return masked_result("solve", lambda *each: solve(*each, check=False), a, b, status=status, out=out)
     x = execute_pair(SOLVE, a, b, flag("solve", "check", check))
-    if condition:
-        warn_if_ill_conditioned("solve", a, inv(a, check=False))
-    return x
+    if condition and 0 not in a.shape:
+        warn_of_factors("solve", lu_factor(a, check=False), one_norm(a))
+    return placed(x, out, a, b)

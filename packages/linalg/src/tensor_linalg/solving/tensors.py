@@ -10,12 +10,16 @@ from tensor_core.shapes import normalize_axes
 from tensor_linalg.operands import promoted
 from tensor_linalg.solving.inverses import inv
 from tensor_linalg.solving.systems import solve
+from tensor_linalg.targets import placed
 from tensor_runtime.dispatch.arguments import flag, whole, wholes
+from tensor_runtime.dispatch.out import Out
 from tensor_runtime.ops.views import permute_axes, reshape
 from tensor_runtime.tensors.tensor import Tensor
 
 
-def tensorsolve(a: Tensor, b: Tensor, /, axes: Sequence[int] | None = None, *, check: bool = True) -> Tensor:
+def tensorsolve(
+    a: Tensor, b: Tensor, /, axes: Sequence[int] | None = None, *, check: bool = True, out: Out = None
+) -> Tensor:
     """The tensor x with ``tensordot(a, x, x.rank) == b``.
 
     Args:
@@ -24,6 +28,7 @@ def tensorsolve(a: Tensor, b: Tensor, /, axes: Sequence[int] | None = None, *, c
         b: the right-hand side, any shape.
         axes: axes of ``a`` that are moved to its end first, in this order.
         check: raise when an element is not finite.
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         x of the shape [unknowns...]; owned, compact, of the promoted dtype, with the bound of :func:`solve`.
@@ -45,6 +50,7 @@ def tensorsolve(a: Tensor, b: Tensor, /, axes: Sequence[int] | None = None, *, c
     """
     operation = "tensorsolve"
     check = flag(operation, "check", check)
+    given = a, b
     a, b = promoted(operation, a, b)
     if axes is not None:
         last = normalize_axes(wholes(operation, "axes", axes), a.rank, operation)
@@ -58,10 +64,11 @@ def tensorsolve(a: Tensor, b: Tensor, /, axes: Sequence[int] | None = None, *, c
             shapes=(a.shape, b.shape),
         )
     size = prod(b.shape)
-    return reshape(solve(reshape(a, (size, size)), reshape(b, (size,)), check=check), unknowns)
+    found = reshape(solve(reshape(a, (size, size)), reshape(b, (size,)), check=check), unknowns)
+    return placed(found, out, *given)
 
 
-def tensorinv(a: Tensor, /, ind: int = 2, *, check: bool = True) -> Tensor:
+def tensorinv(a: Tensor, /, ind: int = 2, *, check: bool = True, out: Out = None) -> Tensor:
     """The tensor x with which ``tensordot(x, b, ind)`` solves ``tensorsolve(a, b)``.
 
     Args:
@@ -69,6 +76,7 @@ def tensorinv(a: Tensor, /, ind: int = 2, *, check: bool = True) -> Tensor:
             are no batch axes.
         ind: how many of the axes are those of the equations.
         check: raise when an element is not finite.
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         Shape [unknowns..., equations...]; owned, compact, with the bound of :func:`inv`.
@@ -88,6 +96,7 @@ def tensorinv(a: Tensor, /, ind: int = 2, *, check: bool = True) -> Tensor:
     """
     operation = "tensorinv"
     check, ind = flag(operation, "check", check), whole(operation, "ind", ind)
+    given = a
     (a,) = promoted(operation, a)
     if not 1 <= ind <= a.rank:
         raise ArgumentError(
@@ -102,4 +111,4 @@ def tensorinv(a: Tensor, /, ind: int = 2, *, check: bool = True) -> Tensor:
             operation=operation,
             shape=a.shape,
         )
-    return reshape(inv(reshape(a, (size, size)), check=check), (*unknowns, *equations))
+    return placed(reshape(inv(reshape(a, (size, size)), check=check), (*unknowns, *equations)), out, given)

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, Literal, overload
+
+from tensor_core.dtypes import I32, Bool
 from tensor_core.errors import ArgumentError, ShapeError
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.operands import promoted, require_finite, require_regular, with_batch
-from tensor_linalg.products import mT
+from tensor_linalg.products import matmul, mH, mT
+from tensor_linalg.solving.condition import Apply, estimated_one_norm, one_norm, warn_if_ill_conditioned
 from tensor_linalg.specs.solving import solve_shape
+from tensor_linalg.targets import placed
 from tensor_runtime.dispatch.arguments import choice, flag
+from tensor_runtime.dispatch.conversion import cast
+from tensor_runtime.dispatch.out import Out
+from tensor_runtime.ops.arithmetic import multiply
 from tensor_runtime.ops.comparison import equal
-from tensor_runtime.ops.diagonals import extract_diagonal
+from tensor_runtime.ops.creation import eye
+from tensor_runtime.ops.diagonals import extract_diagonal, tril, triu
 from tensor_runtime.ops.reduction import any
-from tensor_runtime.ops.views import copy, expand_dims, squeeze
+from tensor_runtime.ops.selection import where
+from tensor_runtime.ops.views import broadcast_to, copy, expand_dims, squeeze
 from tensor_runtime.primitives.linalg import triangular_solve as substitute
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 
+@overload
 def triangular_solve(
     a: Tensor,
     b: Tensor,
@@ -26,7 +39,36 @@ def triangular_solve(
     unit_diagonal: bool = False,
     side: str = "left",
     check: bool = True,
-) -> Tensor:
+    condition: bool = False,
+    out: Out = None,
+) -> Tensor: ...
+@overload
+def triangular_solve(
+    a: Tensor,
+    b: Tensor,
+    /,
+    *,
+    lower: bool = False,
+    transpose: bool = False,
+    adjoint: bool = False,
+    unit_diagonal: bool = False,
+    check: Literal["mask"],
+    out: MaskedResult[Tensor] | None = None,
+) -> MaskedResult[Tensor]: ...
+def triangular_solve(
+    a: Tensor,
+    b: Tensor,
+    /,
+    *,
+    lower: bool = False,
+    transpose: bool = False,
+    adjoint: bool = False,
+    unit_diagonal: bool = False,
+    side: str = "left",
+    check: Check = True,
+    condition: bool = False,
+    out: Any = None,
+) -> Tensor | MaskedResult[Tensor]:
     """The x with op(A) x = b, or x op(A) = b, where A is triangular; by substitution.
 
     Only one triangle of A is read: what stands elsewhere may be anything finite, such as the other factor of a
@@ -43,6 +85,11 @@ def triangular_solve(
         side: "left" for op(A) x = b, "right" for x op(A) = b.
         check: raise when an element is not finite, or a diagonal element is exactly zero. Without it a zero gives
             infinities or NaN.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...].
+        condition: warn where the condition number of a matrix, in the 1-norm, is so large that the result may have no
+            correct digit; it is estimated with six vectors.
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         x of the shape of ``b`` with the batch shapes broadcast; owned, compact, of the promoted dtype. Each column
@@ -63,6 +110,7 @@ def triangular_solve(
     [1.0, 2.0]
     """
     operation = "triangular_solve"
+    masks, check = check, check is True or (not asks_for_mask(check) and check)
     lower, transpose, adjoint, unit_diagonal, check = (
         flag(operation, name, value)
         for name, value in (
@@ -75,8 +123,19 @@ def triangular_solve(
     )
     if transpose and adjoint:
         raise ArgumentError(f"{operation}: both transpose and adjoint; accepted: one of them", operation=operation)
-    if choice(operation, "side", side, ("left", "right")) == "left":
-        return substituted(operation, a, b, lower, transpose or adjoint, adjoint, unit_diagonal, check)
+    left = choice(operation, "side", side, ("left", "right")) == "left"
+    if asks_for_mask(masks):
+        if not left:
+            raise ArgumentError(
+                f"{operation}: check='mask' with side='right'; accepted: side='left'", operation=operation
+            )
+        options = lower, transpose or adjoint, adjoint, unit_diagonal
+        return _masked(operation, a, b, lambda x, y: substituted(operation, x, y, *options, True), out, unit_diagonal)
+    if flag(operation, "condition", condition):
+        _warn(operation, a, lower, unit_diagonal, False)
+    if left:
+        found = substituted(operation, a, b, lower, transpose or adjoint, adjoint, unit_diagonal, check)
+        return placed(found, out, a, b)
     if unwrap(operation, b)[0].rank < 2:
         raise ShapeError(
             f"{operation}: b of shape {b.shape} has no rows; accepted: [M, N, B...] for side='right'",
@@ -85,10 +144,21 @@ def triangular_solve(
         )
     # x op(A) = b is op(A)ᵀ xᵀ = bᵀ; the transpose of Aᴴ is the conjugate of A
     plain = not (transpose or adjoint)
-    return copy(mT(substituted(operation, a, mT(b), lower, plain, adjoint, unit_diagonal, check)))
+    found = mT(substituted(operation, a, mT(b), lower, plain, adjoint, unit_diagonal, check))
+    return copy(found) if out is None else placed(found, out, a, b)
 
 
-def cho_solve(factor: Tensor, b: Tensor, /, *, lower: bool = True, check: bool = True) -> Tensor:
+@overload
+def cho_solve(
+    factor: Tensor, b: Tensor, /, *, lower: bool = True, check: bool = True, condition: bool = False, out: Out = None
+) -> Tensor: ...
+@overload
+def cho_solve(
+    factor: Tensor, b: Tensor, /, *, lower: bool = True, check: Literal["mask"], out: MaskedResult[Tensor] | None = None
+) -> MaskedResult[Tensor]: ...
+def cho_solve(
+    factor: Tensor, b: Tensor, /, *, lower: bool = True, check: Check = True, condition: bool = False, out: Any = None
+) -> Tensor | MaskedResult[Tensor]:
     """The x with A x = b, given the Cholesky factor of A.
 
     Args:
@@ -97,6 +167,11 @@ def cho_solve(factor: Tensor, b: Tensor, /, *, lower: bool = True, check: bool =
             themselves, aligned at the last axis.
         lower: whether the factor is lower triangular; else it is U with A = Uᴴ U, and its upper triangle is read.
         check: raise when an element is not finite, or a diagonal element is exactly zero.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...].
+        condition: warn where the condition number of a matrix, in the 1-norm, is so large that the result may have no
+            correct digit; it is estimated with twelve vectors and the factor.
+        out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         x of the shape of ``b`` with the batch shapes broadcast; owned, compact, of the promoted dtype. The residual
@@ -117,9 +192,55 @@ def cho_solve(factor: Tensor, b: Tensor, /, *, lower: bool = True, check: bool =
     [1.0, 2.0]
     """
     operation = "cho_solve"
+    if check is not True and asks_for_mask(check):
+        return _masked(operation, factor, b, lambda x, y: cho_solve(x, y, lower=lower), out, False)
     lower, check = flag(operation, "lower", lower), flag(operation, "check", check)
     half = substituted(operation, factor, b, lower, not lower, not lower, False, check)
-    return substituted(operation, factor, half, lower, lower, lower, False, False)
+    if flag(operation, "condition", condition):
+        _warn(operation, factor, lower, False, True)
+    return placed(substituted(operation, factor, half, lower, lower, lower, False, False), out, factor, b)
+
+
+def _warn(operation: str, a: Tensor, lower: bool, unit_diagonal: bool, squared: bool) -> None:
+    """Warn where triangles are ill-conditioned, or where what they are a Cholesky factor of is."""
+    if 0 in a.shape:
+        return
+    part = (tril if lower else triu)(a, -1 if lower else 1, axes=(0, 1))
+    diagonal = broadcast_to(with_batch(eye(a.shape[0], dtype=Bool, placement=a.placement), 2, a.shape[2:]), a.shape)
+    triangle = where(diagonal, 1.0 if unit_diagonal else a, part)
+    facts = (a.shape[0], a.shape[2:], a.dtype, a.placement)
+    options = {"lower": lower, "unit_diagonal": unit_diagonal}
+
+    def solved(adjoint: bool) -> Apply:
+        def once(x: Tensor, turned: bool) -> Tensor:
+            return substitute(a, x, transpose=turned, conjugate=turned, **options)
+
+        if not squared:
+            return lambda x: once(x, adjoint)
+        return lambda x: once(once(x, not lower), lower)  # L⁻¹ or U⁻ᴴ comes first
+
+    if squared:
+        first, second = (mH(triangle), triangle) if lower else (triangle, mH(triangle))
+
+        def whole(x: Tensor) -> Tensor:
+            return matmul(second, matmul(first, x))
+
+        norm = estimated_one_norm(whole, whole, *facts)
+    else:
+        norm = one_norm(triangle)
+    warn_if_ill_conditioned(operation, norm, estimated_one_norm(solved(False), solved(True), *facts))
+
+
+def _masked(
+    operation: str, a: Tensor, b: Tensor, run: Callable[..., Tensor], out: Any, unit_diagonal: bool
+) -> MaskedResult[Tensor]:
+    given = promoted(operation, a, b)
+    solve_shape(operation, given[0].shape, given[1].shape, False)
+
+    def status(x: Tensor, y: Tensor) -> Tensor:
+        return multiply(cast(any(equal(extract_diagonal(x), 0.0), -1), I32), 0 if unit_diagonal else 2)
+
+    return masked_result(operation, run, *given, status=status, out=out)
 
 
 def substituted(

@@ -23,9 +23,11 @@ from tensor_linalg.specs.decompositions import (
 )
 from tensor_linalg.specs.functions import DET, SLOGDET
 from tensor_linalg.specs.solving import INV, SOLVE, SOLVE_BANDED
+from tensor_linalg.specs.status import CHOLESKY_STATUS, INV_STATUS, SOLVE_STATUS
 
 __all__ = [
     "CHOLESKY",
+    "CHOLESKY_STATUS",
     "DET",
     "EIG",
     "EIGH",
@@ -33,6 +35,7 @@ __all__ = [
     "EIGVALSH",
     "HESSENBERG",
     "INV",
+    "INV_STATUS",
     "LDL",
     "LU_COMPLETE",
     "LU_FACTOR",
@@ -43,6 +46,7 @@ __all__ = [
     "SLOGDET",
     "SOLVE",
     "SOLVE_BANDED",
+    "SOLVE_STATUS",
     "SVD",
     "SVDVALS",
     "SVD_FULL",

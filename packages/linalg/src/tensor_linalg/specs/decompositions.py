@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from tensor_core.dtypes import FLOATING, I64, DType
+from tensor_core.dtypes import I64, DType
+from tensor_linalg.contracts.common import EighRangeParams
 from tensor_linalg.specs.linalg_spec import LinalgSpec
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
 from tensor_runtime.form import Shape
@@ -122,6 +123,17 @@ def eigh_shapes(operation: str, shape: Shape, check: bool, /) -> tuple[Shape, Sh
     return (size, *batch), shape
 
 
+def eigh_range_shapes(operation: str, shape: Shape, params: EighRangeParams, /) -> tuple[Shape, Shape]:
+    """``[K, B...]`` and ``[N, K, B...]``, K the number of eigenvalues wanted.
+
+    >>> eigh_range_shapes("eigh", (3, 3, 10), EighRangeParams(1, 2, True))
+    ((2, 10), (3, 2, 10))
+    """
+    size, batch = square_axes(operation, shape)
+    count = params.last - params.first + 1
+    return (count, *batch), (size, count, *batch)
+
+
 def eigvalsh_shape(operation: str, shape: Shape, check: bool, /) -> Shape:
     """``[N, B...]``.
 
@@ -177,77 +189,50 @@ def _complex_twice(dtype: DType, /) -> tuple[DType, DType]:
     return _complex(dtype), _complex(dtype)
 
 
-SVD: Final = LinalgSpec(
-    "svd", accepts=FLOATING, result_dtype=_with_singular_values, result_shape=svd_shapes, takes_params=True
-)
+SVD: Final = LinalgSpec("svd", result_dtype=_with_singular_values, result_shape=svd_shapes)
 SVD_FULL: Final = LinalgSpec(
     "svd",
     kernel="svd_full",
-    accepts=FLOATING,
     result_dtype=_with_singular_values,
     result_shape=svd_full_shapes,
-    takes_params=True,
 )
-SVDVALS: Final = LinalgSpec(
-    "svdvals", accepts=FLOATING, result_dtype=_component, result_shape=svdvals_shape, takes_params=True
-)
-QR: Final = LinalgSpec(
-    "qr", total=True, accepts=FLOATING, result_dtype=_twice, result_shape=qr_shapes, takes_params=True
-)
+SVDVALS: Final = LinalgSpec("svdvals", result_dtype=_component, result_shape=svdvals_shape)
+QR: Final = LinalgSpec("qr", total=True, result_dtype=_twice, result_shape=qr_shapes)
 QR_COMPLETE: Final = LinalgSpec(
     "qr",
     kernel="qr_complete",
     total=True,
-    accepts=FLOATING,
     result_dtype=_twice,
     result_shape=qr_complete_shapes,
-    takes_params=True,
 )
 QR_PIVOTED: Final = LinalgSpec(
     "qr_pivoted",
     total=True,
-    accepts=FLOATING,
     result_dtype=_twice_with_order,
     result_shape=qr_pivoted_shapes,
-    takes_params=True,
 )
 LU_FACTOR: Final = LinalgSpec(
     "lu_factor",
     total=True,
-    accepts=FLOATING,
     result_dtype=_with_order,
     result_shape=lu_factor_shapes,
-    takes_params=True,
 )
 LU_COMPLETE: Final = LinalgSpec(
     "lu",
     kernel="lu_complete",
     total=True,
-    accepts=FLOATING,
     result_dtype=_with_orders,
     result_shape=lu_complete_shapes,
-    takes_params=True,
 )
-LDL: Final = LinalgSpec(
-    "ldl", total=True, accepts=FLOATING, result_dtype=_twice_with_order, result_shape=ldl_shapes, takes_params=True
+LDL: Final = LinalgSpec("ldl", total=True, result_dtype=_twice_with_order, result_shape=ldl_shapes)
+EIG: Final = LinalgSpec("eig", result_dtype=_complex_twice, result_shape=eigh_shapes)
+EIGVALS: Final = LinalgSpec("eigvals", result_dtype=_complex, result_shape=eigvalsh_shape)
+SCHUR: Final = LinalgSpec("schur", result_dtype=_twice, result_shape=square_pair_shapes)
+HESSENBERG: Final = LinalgSpec("hessenberg", total=True, result_dtype=_twice, result_shape=square_pair_shapes)
+EIGH: Final = LinalgSpec("eigh", result_dtype=_with_eigenvalues, result_shape=eigh_shapes)
+EIGH_RANGE: Final = LinalgSpec(
+    "eigh", kernel="eigh_range", result_dtype=_with_eigenvalues, result_shape=eigh_range_shapes
 )
-EIG: Final = LinalgSpec(
-    "eig", accepts=FLOATING, result_dtype=_complex_twice, result_shape=eigh_shapes, takes_params=True
-)
-EIGVALS: Final = LinalgSpec(
-    "eigvals", accepts=FLOATING, result_dtype=_complex, result_shape=eigvalsh_shape, takes_params=True
-)
-SCHUR: Final = LinalgSpec(
-    "schur", accepts=FLOATING, result_dtype=_twice, result_shape=square_pair_shapes, takes_params=True
-)
-HESSENBERG: Final = LinalgSpec(
-    "hessenberg", total=True, accepts=FLOATING, result_dtype=_twice, result_shape=square_pair_shapes, takes_params=True
-)
-EIGH: Final = LinalgSpec(
-    "eigh", accepts=FLOATING, result_dtype=_with_eigenvalues, result_shape=eigh_shapes, takes_params=True
-)
-EIGVALSH: Final = LinalgSpec(
-    "eigvalsh", accepts=FLOATING, result_dtype=_component, result_shape=eigvalsh_shape, takes_params=True
-)
-CHOLESKY: Final = LinalgSpec("cholesky", accepts=FLOATING, result_shape=cholesky_shape, takes_params=True)
-"""The params of each is ``check``: whether the elements are first checked to be finite."""
+EIGVALSH: Final = LinalgSpec("eigvalsh", result_dtype=_component, result_shape=eigvalsh_shape)
+CHOLESKY: Final = LinalgSpec("cholesky", result_shape=cholesky_shape)
+"""The params of most is ``check``: whether the elements are first checked to be finite."""

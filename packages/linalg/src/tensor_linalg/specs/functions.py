@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tensor_core.dtypes import FLOATING, DType
+from tensor_core.dtypes import DType
 from tensor_linalg.specs.linalg_spec import LinalgSpec
 from tensor_linalg.specs.shapes import square_axes
 from tensor_runtime.form import Shape
@@ -33,13 +33,11 @@ def _with_logarithms(dtype: DType, /) -> tuple[DType, DType]:
     return dtype, dtype.component
 
 
-DET: Final = LinalgSpec("det", total=True, accepts=FLOATING, result_shape=det_shape, takes_params=True)
+DET: Final = LinalgSpec("det", total=True, result_shape=det_shape)
 SLOGDET: Final = LinalgSpec(
     "slogdet",
     total=True,
-    accepts=FLOATING,
     result_dtype=_with_logarithms,
     result_shape=slogdet_shapes,
-    takes_params=True,
 )
 """The params of each is ``check``: whether the elements are first checked to be finite."""

@@ -26,13 +26,16 @@ class LinalgSpec(OpSpec):
 
     Args:
         total: every finite matrix has a result, which the method always finds.
-        options: as for ``OpSpec``.
+        takes_all: elements that are not finite are taken as well.
+        options: as for ``OpSpec``; by default params and the four dtypes are accepted.
     """
 
     __slots__ = ()
 
-    def __init__(self, name: str, *, total: bool = False, **options: Any) -> None:
-        super().__init__(name, facts=KernelFacts(refuses=_not_finite if total else _no_result), **options)
+    def __init__(self, name: str, *, total: bool = False, takes_all: bool = False, **options: Any) -> None:
+        refuses = None if takes_all else _not_finite if total else _no_result
+        options = {"accepts": FLOATING, "takes_params": True, **options}
+        super().__init__(name, facts=KernelFacts(refuses=refuses), **options)
 
     def common_dtype(self, operands: Sequence[Operand], /) -> DType:
         """Promotion of the operands, each of which must be F32, F64, C32 or C64.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ShapeError
 from tensor_linalg.contracts.solving import BandedParams
 from tensor_linalg.specs.linalg_spec import LinalgSpec
@@ -63,7 +62,18 @@ def banded_shape(operation: str, ab: Shape, b: Shape, params: BandedParams, /) -
     return solve_shape(operation, (size, size, *batch), b, params.check)
 
 
-SOLVE: Final = LinalgSpec("solve", accepts=FLOATING, result_shape=solve_shape, takes_params=True)
-INV: Final = LinalgSpec("inv", accepts=FLOATING, result_shape=inv_shape, takes_params=True)
+def toeplitz_shape(operation: str, diagonals: Shape, b: Shape, check: bool, /) -> Shape:
+    """``[N, M, B...]``, or ``[N]`` when ``b`` is a vector, of diagonals ``[2N - 1, B...]``.
+
+    >>> toeplitz_shape("solve_toeplitz", (5, 10), (3, 2, 1), True)
+    (3, 2, 10)
+    """
+    size = (diagonals[0] + 1) // 2
+    return solve_shape(operation, (size, size, *diagonals[1:]), b, check)
+
+
+SOLVE: Final = LinalgSpec("solve", result_shape=solve_shape)
+INV: Final = LinalgSpec("inv", result_shape=inv_shape)
 """The params of each is ``check``: whether the elements are first checked to be finite."""
-SOLVE_BANDED: Final = LinalgSpec("solve_banded", accepts=FLOATING, result_shape=banded_shape, takes_params=True)
+SOLVE_BANDED: Final = LinalgSpec("solve_banded", result_shape=banded_shape)
+SOLVE_TOEPLITZ: Final = LinalgSpec("solve_toeplitz", result_shape=toeplitz_shape)

@@ -34,19 +34,19 @@ class KernelRequest(NamedTuple):
     params: Any
 
 
-_called: Final[ContextVar[set[KernelRequest] | None]] = ContextVar("tensor_runtime.kernels_called", default=None)
+_called: Final[ContextVar[dict[KernelRequest, int] | None]] = ContextVar("tensor_runtime.kernels_called", default=None)
 
 
 @contextmanager
-def kernels_called() -> Iterator[set[KernelRequest]]:
-    """The kernels that run on ``meta`` inside the block, in this thread.
+def kernels_called() -> Iterator[dict[KernelRequest, int]]:
+    """The kernels that run on ``meta`` inside the block, in this thread, in order of their first call; and how often.
 
     >>> with kernels_called() as called:
     ...     _ = abs(zeros((2,), placement="meta"))
     >>> sorted(request.operation for request in called)
     ['abs', 'full']
     """
-    called: set[KernelRequest] = set()
+    called: dict[KernelRequest, int] = {}
     token = _called.set(called)
     try:
         yield called
@@ -78,7 +78,7 @@ class MetaBackend:
         def kernel(*arguments: Any) -> Any:
             called = _called.get()
             if called is not None:
-                called.add(request)
+                called[request] = called.get(request, 0) + 1
             return nothing
 
         return kernel

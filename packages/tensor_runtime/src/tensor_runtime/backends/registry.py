@@ -73,6 +73,11 @@ class Registry:
         self.kernels = KernelTable()
         self._left_to_backends: set[tuple[Placement, str]] = set()  # operations for which nobody else brings a kernel
         self.rules = RuleTable()
+        self._serving_told: list[Callable[[Placement, AnyBackend | None], None]] = []
+
+    def on_serving(self, told: Callable[[Placement, AnyBackend | None], None], /) -> None:
+        """Call a function with every placement and the backend that begins to serve it; with None when it ends."""
+        self._serving_told.append(told)
 
     def bind(self, operation: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel:
         """The kernel of an operation where its result will be: the backend's own, or one that a family brought.
@@ -128,7 +133,10 @@ class Registry:
                     placement=placement,
                     placements=tuple(there),
                 )
-            return self._by_placement.setdefault(placement, backend)
+            self._by_placement[placement] = backend
+            for told in self._serving_told:
+                told(placement, backend)
+            return backend
 
     def _serving(self, kind: DeviceKind) -> AnyBackend:
         claims = [candidate for candidate in self._candidates() if kind.short in candidate.device_kinds]
@@ -260,6 +268,9 @@ class Registry:
 
     def _forget_bindings(self) -> None:
         with self._lock:
+            for placement in self._by_placement:
+                for told in self._serving_told:
+                    told(placement, None)
             self._by_placement.clear()
             self._left_to_backends.clear()
         binding_cache.clear()

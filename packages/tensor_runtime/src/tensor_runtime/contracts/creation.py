@@ -18,6 +18,7 @@ KERNELS: Final = declare(
             _MADE,
             arguments={"value": "a Python number that the dtype can hold; the sign of a zero is kept"},
         ),
+        Contract("empty", "Whatever the memory held; without it, zeros are made by full.", {}, _MADE),
         Contract("eye", "Ones on the main diagonal of two axes, zeros elsewhere.", {}, _MADE),
         Contract(
             "arange",

@@ -62,6 +62,15 @@ class SoftmaxParams(NamedTuple):
     """As ``axis`` in ``ReduceParams``."""
 
 
+class NormalizeParams(NamedTuple):
+    """Over which axes elements are normalised."""
+
+    axis: int | tuple[int, ...] | None
+    """As ``axis`` in ``ReduceParams``."""
+    epsilon: float
+    """What is added to the mean of squares under the root; 0 or more."""
+
+
 _X = {"x": "any dtype and layout"}
 _ORDERED = {"x": "any dtype but a complex one, any layout"}
 _BITS = {"x": "I32, I64 or Bool, any layout"}
@@ -119,6 +128,20 @@ KERNELS: Final = declare(
             _ORDERED,
             _FLOATING,
             SoftmaxParams,
+        ),
+        Contract(
+            "layer_norm",
+            "(x - mean) / sqrt(mean of (x - mean)² + epsilon) over axes.",
+            _ORDERED,
+            _FLOATING,
+            NormalizeParams,
+        ),
+        Contract(
+            "rms_norm",
+            "x / sqrt(mean of x² + epsilon) over axes; no square overflows.",
+            _ORDERED,
+            _FLOATING,
+            NormalizeParams,
         ),
     ]
 )

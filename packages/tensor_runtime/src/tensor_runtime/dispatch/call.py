@@ -7,7 +7,9 @@ goes the long way, where everything is checked: the binding may not be there yet
 whose *type* then stands in for its form, or no operand at all. Whatever the kernel raises becomes an error of our tree;
 no kernel is called twice. A ``try`` costs nothing while nothing is raised.
 
-``out``, where there is one, is a mutable view that receives the result (``tensor_runtime.dispatch.out``).
+``out``, where there is one, is a mutable view or an owned tensor that receives the result
+(``tensor_runtime.dispatch.out``). The functions ``*_into`` compute the result and write it there; native ones, which
+compute it there at once where they can, may stand for them (``ops.native_calls``).
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from typing import Any
 
 from tensor_runtime.backends.error_translation import MISSES, call_translated, fail
 from tensor_runtime.dispatch.out import Out, written
-from tensor_runtime.dispatch.spec import OpSpec, ViewSpec
+from tensor_runtime.dispatch.spec import OpSpec, ViewSpec, plain_operand
 from tensor_runtime.tensors.tensor import Number, Tensor, unwrap, wrap
 
 
@@ -28,6 +30,11 @@ def execute_unary(spec: OpSpec, a: Tensor, out: Out = None, /) -> Tensor:
     >>> execute_unary(SQRT, tensor([9.0])).item()
     3.0
     """
+    if out is not None:
+        try:
+            return unary_into(spec, out, a)
+        except MemoryError as error:
+            fail(spec.name, error, out._form)
     result = Tensor()
     try:
         kernel, result._form = spec.found[a._form]
@@ -38,11 +45,10 @@ def execute_unary(spec: OpSpec, a: Tensor, out: Out = None, /) -> Tensor:
             result._array = kernel(a._array)
         except Exception as error:
             fail(spec.name, error, result._form)
-        return result if out is None else written(out, result, a)
+        return result
     form, array = unwrap(spec.name, a)
     kernel, found = spec.bindings[form]
-    result = wrap(found, call_translated(spec.name, found, kernel, array))
-    return result if out is None else written(out, result, a)
+    return wrap(found, call_translated(spec.name, found, kernel, array))
 
 
 def execute_binary(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, out: Out = None, /) -> Tensor:
@@ -52,6 +58,11 @@ def execute_binary(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, out: Ou
     >>> execute_binary(ADD, tensor([1.0]), tensor([2.0])).item(), execute_binary(ADD, 1, tensor([2.0])).item()
     (3.0, 3.0)
     """
+    if out is not None:
+        try:
+            return binary_into(spec, out, a, b)
+        except MemoryError as error:
+            fail(spec.name, error, out._form)
     result = Tensor()
     try:
         kernel, result._form = spec.found[a._form][b._form]  # type: ignore[union-attr]
@@ -62,9 +73,8 @@ def execute_binary(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, out: Ou
             result._array = kernel(a._array, b._array)  # type: ignore[union-attr]
         except Exception as error:
             fail(spec.name, error, result._form)
-        return result if out is None else written(out, result, a, b)
-    result = execute_mixed(spec, a, b)
-    return result if out is None else written(out, result, a, b)
+        return result
+    return execute_mixed(spec, a, b)
 
 
 def execute_mixed(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
@@ -87,6 +97,9 @@ def execute_mixed(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, /) -> Te
         except Exception as error:
             fail(spec.name, error, result._form)
         return result
+    plain = plain_operand(a), plain_operand(b)
+    if plain[0] is not a or plain[1] is not b:  # scalars of NumPy, or of subclasses of Python's numbers
+        return execute_mixed(spec, *plain)
     kernel, found = spec.bindings[key_a, key_b]
     return wrap(found, call_translated(spec.name, found, kernel, x, y))
 
@@ -100,6 +113,11 @@ def execute_ternary(
     >>> execute_ternary(WHERE, tensor([True, False]), tensor([1, 2]), 0).to_numpy().tolist()
     [1, 0]
     """
+    if out is not None:
+        try:
+            return ternary_into(spec, out, a, b, c)
+        except MemoryError as error:
+            fail(spec.name, error, out._form)
     result = Tensor()
     try:
         kernel, result._form = spec.found[a._form, b._form, c._form]  # type: ignore[union-attr]
@@ -110,13 +128,18 @@ def execute_ternary(
             result._array = kernel(a._array, b._array, c._array)  # type: ignore[union-attr]
         except Exception as error:
             fail(spec.name, error, result._form)
-        return result if out is None else written(out, result, a, b, c)
+        return result
     key_a, x = (a._form, a._array) if isinstance(a, Tensor) else (type(a), a)
     key_b, y = (b._form, b._array) if isinstance(b, Tensor) else (type(b), b)
     key_c, z = (c._form, c._array) if isinstance(c, Tensor) else (type(c), c)
-    kernel, found = spec.bindings[key_a, key_b, key_c]
-    result = wrap(found, call_translated(spec.name, found, kernel, x, y, z))
-    return result if out is None else written(out, result, a, b, c)
+    try:
+        kernel, found = spec.found[key_a, key_b, key_c]
+    except KeyError:
+        plain = plain_operand(a), plain_operand(b), plain_operand(c)
+        if plain[0] is not a or plain[1] is not b or plain[2] is not c:
+            return execute_ternary(spec, *plain)
+        kernel, found = spec.bindings[key_a, key_b, key_c]
+    return wrap(found, call_translated(spec.name, found, kernel, x, y, z))
 
 
 def execute_with_params(spec: OpSpec | ViewSpec, a: Tensor, params: Hashable, out: Out = None, /) -> Tensor:
@@ -126,6 +149,11 @@ def execute_with_params(spec: OpSpec | ViewSpec, a: Tensor, params: Hashable, ou
     >>> execute_with_params(SUM, ones((2, 3)), (0, False)).shape
     (3,)
     """
+    if out is not None:
+        try:
+            return params_into(spec, out, params, a)
+        except MemoryError as error:
+            fail(spec.name, error, out._form)
     result = Tensor()
     try:
         kernel, result._form = spec.found[a._form, params]
@@ -136,11 +164,10 @@ def execute_with_params(spec: OpSpec | ViewSpec, a: Tensor, params: Hashable, ou
             result._array = kernel(a._array)
         except Exception as error:
             fail(spec.name, error, result._form)
-        return result if out is None else written(out, result, a)
+        return result
     form, array = unwrap(spec.name, a)
     kernel, found = spec.bindings[form, params]
-    result = wrap(found, call_translated(spec.name, found, kernel, array))
-    return result if out is None else written(out, result, a)
+    return wrap(found, call_translated(spec.name, found, kernel, array))
 
 
 def execute_pair(spec: OpSpec, a: Tensor, b: Tensor, params: Hashable, out: Out = None, /) -> Tensor:
@@ -150,10 +177,14 @@ def execute_pair(spec: OpSpec, a: Tensor, b: Tensor, params: Hashable, out: Out 
     >>> execute_pair(TENSORDOT, ones((2, 3)), ones((3, 4)), 1).shape
     (2, 4)
     """
+    if out is not None:
+        try:
+            return params_into(spec, out, params, a, b)
+        except MemoryError as error:
+            fail(spec.name, error, out._form)
     (form_a, array_a), (form_b, array_b) = unwrap(spec.name, a), unwrap(spec.name, b)
     kernel, found = spec.bindings[form_a, form_b, params]
-    result = wrap(found, call_translated(spec.name, found, kernel, array_a, array_b))
-    return result if out is None else written(out, result, a, b)
+    return wrap(found, call_translated(spec.name, found, kernel, array_a, array_b))
 
 
 def execute_several(spec: OpSpec, operands: Sequence[Tensor], params: Hashable, /, *arguments: Any) -> Tensor:
@@ -181,3 +212,48 @@ def execute_many(spec: OpSpec, operands: Sequence[Tensor], params: Hashable, /) 
     kernel, forms = spec.bindings[(*[form for form, _ in pairs], params)]
     arrays = call_translated(spec.name, forms, kernel, *[array for _, array in pairs])
     return tuple(map(wrap, forms, arrays))
+
+
+def unary_into(spec: OpSpec, out: Tensor, a: Tensor, /) -> Tensor:
+    """``out``, after the result of one operand was written to it.
+
+    >>> from tensor_runtime.ops.exponential import SQRT
+    >>> unary_into(SQRT, zeros(1), tensor([9.0])).item()
+    3.0
+    """
+    return written(out, execute_unary(spec, a), a)
+
+
+def binary_into(spec: OpSpec, out: Tensor, a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
+    """The same of two operands.
+
+    >>> from tensor_runtime.ops.arithmetic import ADD
+    >>> binary_into(ADD, zeros(1), tensor([9.0]), 1).item()
+    10.0
+    """
+    return written(out, execute_binary(spec, a, b), a, b)
+
+
+def ternary_into(spec: OpSpec, out: Tensor, a: Tensor | Number, b: Tensor | Number, c: Tensor | Number, /) -> Tensor:
+    """The same of three operands.
+
+    >>> from tensor_runtime.ops.selection import WHERE
+    >>> ternary_into(WHERE, zeros(1), tensor([True]), tensor([9.0]), 1).item()
+    9.0
+    """
+    return written(out, execute_ternary(spec, a, b, c), a, b, c)
+
+
+def params_into(
+    spec: OpSpec | ViewSpec, out: Tensor, params: Hashable, a: Tensor, b: Tensor | None = None, /
+) -> Tensor:
+    """The same of one operand or two, with params.
+
+    >>> from tensor_runtime.ops.reduction import SUM
+    >>> params_into(SUM, zeros(2), (0, False), ones((3, 2))).to_numpy().tolist()
+    [3.0, 3.0]
+    """
+    if b is None:
+        return written(out, execute_with_params(spec, a, params), a)
+    assert isinstance(spec, OpSpec)
+    return written(out, execute_pair(spec, a, b, params), a, b)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tensor_core.dtypes import INTEGER, DType, as_dtype
+from tensor_core.dtypes import INTEGER, DType, DTypeLike, as_dtype
 from tensor_core.errors import DTypeError, LossyConversionError
+from tensor_core.foreign import number_of, refuse_masked
 from tensor_core.promotion import can_convert, promote_scalar
 from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import call_translated
@@ -20,7 +21,8 @@ from tensor_runtime.dispatch.arguments import choice
 from tensor_runtime.dispatch.spec import PYTHON_NUMBERS
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Result
-from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
+from tensor_runtime.static_types.creation import typed_cast, typed_convert, typed_typed
+from tensor_runtime.tensors.tensor import Number, Tensor, unwrap, wrap
 
 _EXPLICIT: Final = {"bool": "bool(x)", "int": "int(x)", "float": "x.real", "complex": "complex(x)"}
 OVERFLOW_POLICIES: Final = ("error", "saturate", "wrap")
@@ -75,7 +77,8 @@ state("cast", KernelFacts(elementwise=True, refuses=_out_of_range, option=_polic
 _CONVERSIONS: Final = BindingTable(_bind_conversion)
 
 
-def convert(x: Tensor, dtype: Any, /) -> Tensor:
+@typed_convert
+def convert(x: Tensor, dtype: DTypeLike, /) -> Tensor:
     """Copy of another dtype that can hold the values; checked from the dtypes alone.
 
     Allowed exactly when ``promote(x.dtype, dtype) == dtype``. That includes I64 to F64 and C64, which rounds integers
@@ -105,7 +108,8 @@ def convert(x: Tensor, dtype: Any, /) -> Tensor:
     return wrap(result, call_translated("convert", result, kernel, array))
 
 
-def cast(x: Tensor, dtype: Any, /, overflow: str = "error") -> Tensor:
+@typed_cast
+def cast(x: Tensor, dtype: DTypeLike, /, overflow: str = "error") -> Tensor:
     """Copy of another dtype, also where values are lost; defined for every pair of dtypes.
 
     * Float to integer truncates toward zero. A value out of range, NaN or an infinity is then an error that names the
@@ -139,18 +143,54 @@ def cast(x: Tensor, dtype: Any, /, overflow: str = "error") -> Tensor:
     return wrap(result, call_translated("cast", result, kernel, array))
 
 
+@typed_typed
+def typed(x: Tensor, dtype: DTypeLike, /) -> Tensor:
+    """The same tensor, whose dtype is checked here and known to the type checker from here on.
+
+    Args:
+        x: any shape and layout.
+        dtype: one of the seven; as a class, it makes the result a ``TypedTensor`` of it for the checker.
+
+    Returns:
+        ``x`` itself.
+
+    Raises:
+        DTypeError: ``x`` has another dtype; ``convert`` changes it.
+
+    >>> x = tensor([1.0, 2.0])
+    >>> typed(x, "F64") is x
+    True
+    """
+    found, wanted = unwrap("typed", x)[0].dtype, as_dtype(dtype)
+    if found is not wanted:
+        raise DTypeError(
+            f"typed: the tensor's dtype is {found} and not {wanted}; convert() or cast() makes another one",
+            operation="typed",
+            found=found,
+            accepted=wanted,
+        )
+    return x
+
+
 def as_dtype_or(dtype: Any, default: DType, /) -> DType:
     """The dtype that a user names, or the default for None."""
     return default if dtype is None else as_dtype(dtype)
 
 
-def check_number(operation: str, value: object, /) -> None:
-    """Refuse what is not exactly a Python bool, int, float or complex.
+def as_number(operation: str, value: object, /) -> Number:
+    """The Python number that a user wrote: plainly, as a NumPy scalar, or as an instance of a subclass.
 
-    >>> check_number("full", 2.5)
+    Raises:
+        DTypeError: it is none.
+
+    >>> as_number("full", 2.5)
+    2.5
     """
-    if type(value) not in PYTHON_NUMBERS:
+    number = number_of(value)
+    if number is None:
+        refuse_masked(operation, value)
         raise DTypeError(
             f"{operation}: the value is a {type(value).__name__}; accepted: Python's bool, int, float and complex",
             operation=operation,
         )
+    return number

@@ -46,12 +46,26 @@ def infer(function: Callable[..., Any], /, *arguments: Any, **options: Any) -> A
     Traceback (most recent call last):
     tensor_core.errors.ShapeError: add: shapes (2, 3) and (2, 4) do not broadcast; accepted: ...
     """
+    result, places = on_meta(function, arguments, options)
+    return _lowered(result, places)
+
+
+def on_meta(
+    function: Callable[..., Any], arguments: tuple[Any, ...], options: dict[str, Any], /
+) -> tuple[Any, dict[Placement, Placement]]:
+    """What ``function`` returns for tensors without elements, and the real placement of each of theirs.
+
+    >>> import tensor_runtime as tr
+    >>> result, places = on_meta(tr.exp, ((tr.F64, (2,)),), {})
+    >>> result.placement, places[result.placement]
+    (meta:0 (cpu), cpu)
+    """
     stand_ins: dict[Placement, Placement] = {}  # those of operands; empty where tensors are made from nothing
     lifted = [_lifted(argument, stand_ins) for argument in arguments]
     given = {name: _lifted(option, stand_ins) for name, option in options.items()}
     if "placement" in options or (not stand_ins and _takes_placement(function)):
         given["placement"] = _stand_in(as_placement(options.get("placement", CPU)), stand_ins)
-    return _lowered(function(*lifted, **given), {meta: place for place, meta in stand_ins.items()})
+    return function(*lifted, **given), {meta: place for place, meta in stand_ins.items()}
 
 
 def _lifted(value: Any, stand_ins: dict[Placement, Placement]) -> Any:

@@ -2,14 +2,17 @@
 
 ``out`` is a mutable view, or an owned tensor, of exactly the result's shape, in the operands' place, whose dtype can
 hold the result. It may be one of the operands, element for element; an output that shares only a part of an operand's
-elements, or the same ones in another order, is refused. The result is computed first, so that nothing is written when
-anything is wrong.
+elements, or the same ones in another order, is refused. Everything is checked first, or else the result is computed
+first, so that nothing is written when anything is wrong.
+
+Here the result is computed, then copied. Where native calls serve (``ops.native_calls``), the kernel writes it at once
+to an output of just the result's form, and nothing is allocated.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
 from tensor_core.errors import OverlappingViewError, ReadOnlyError, ShapeError
@@ -137,6 +140,47 @@ def written(out: Tensor, result: Tensor, /, *operands: object) -> Tensor:
     check_apart(target, *operands)
     write(target, result, "out")
     return out
+
+
+def written_each(outs: Sequence[Tensor | None], results: Sequence[Tensor], /, *operands: object) -> tuple[Tensor, ...]:
+    """As :func:`written` for several results; None in the place of an output stands for a fresh result.
+
+    Every output is looked at before the first one is written.
+
+    Raises:
+        OverlappingViewError: besides, two outputs share elements.
+
+    >>> x, y = zeros((2,)), zeros((2,))
+    >>> _ = written_each((x, None, y), (tensor([1.0, 2.0]), tensor([3.0]), tensor([4.0, 5.0])))
+    >>> x.to_numpy().tolist(), y.to_numpy().tolist()
+    ([1.0, 2.0], [4.0, 5.0])
+    """
+    targets: list[TypedTensorViewMut[Any] | None] = []
+    for out, result in zip(outs, results, strict=True):
+        target = None if out is None else as_target(out)
+        if target is not None:
+            check_apart(target, *operands)
+            for other in targets:
+                _check_distinct(target, other)
+            _ = _WRITING["out", target._form, result._form]  # its checks
+        targets.append(target)
+    for target, result in zip(targets, results, strict=True):
+        if target is not None:
+            write(target, result, "out")
+    return tuple(result if out is None else out for out, result in zip(outs, results, strict=True))
+
+
+def _check_distinct(target: Tensor, other: Tensor | None) -> None:
+    if other is None:
+        return
+    check_apart(target, other)
+    _, locate = _OVERLAP[target._form, other._form]
+    if (
+        target._form is other._form
+        and target.size
+        and _located(locate, target._array) == _located(locate, other._array)
+    ):
+        raise OverlappingViewError("out: two outputs are the same elements; give each memory of its own")
 
 
 def check_apart(target: Tensor, /, *operands: object) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from tensor_core.dtypes import ALL, DType
 from tensor_core.errors import ArgumentError, DTypeError, PlacementError
-from tensor_core.foreign import refuse_masked
+from tensor_core.foreign import number_of, refuse_masked
 from tensor_core.promotion import promote, promote_scalar
 from tensor_runtime.backends.bindings import Binding, BindingTable, PairTable
 from tensor_runtime.backends.kernel_facts import VIEW, KernelFacts, Reason, facts_of, state
@@ -209,6 +209,18 @@ class ViewSpec:
         shape, strides = self.result_layout(form, params)
         view = form_of(form.dtype, shape, form.placement, strides)
         return registry.bind(self.name, (form,), view, bound_params(self.name, params)), view
+
+
+def plain_operand(operand: Any, /) -> Any:
+    """A scalar that is no plain Python number as the one it equals; any other operand as it is.
+
+    >>> class Price(float):
+    ...     pass
+    >>> type(plain_operand(Price(2.5))).__name__, plain_operand("x")
+    ('float', 'x')
+    """
+    number = number_of(operand)
+    return operand if number is None else number
 
 
 def check_operands(operation: str, operands: Sequence[object], /) -> None:

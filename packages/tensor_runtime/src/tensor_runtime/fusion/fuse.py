@@ -24,7 +24,7 @@ from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import MISSES, fail
 from tensor_runtime.backends.tracing import TRACING, Node, Trace, elements_refused
 from tensor_runtime.dispatch.out import Out, written
-from tensor_runtime.dispatch.spec import PYTHON_NUMBERS, check_operands, common_placement
+from tensor_runtime.dispatch.spec import PYTHON_NUMBERS, check_operands, common_placement, plain_operand
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.fusion.program import Program
 from tensor_runtime.fusion.scalar_tracer import number_argument
@@ -106,6 +106,7 @@ class Fused:
         return fuse, (self._function,)
 
     def _long_way(self, arguments: tuple[Any, ...], out: Out) -> Any:
+        arguments = tuple(map(plain_operand, arguments))
         key = _key(arguments)
         binding = self._programs.get(key)
         if binding is None:

@@ -18,6 +18,7 @@ from tensor_runtime.dispatch.dtype_rules import Axes, inexact, reduced_axes
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import ElementwiseSpec, OpSpec
 from tensor_runtime.form import Shape
+from tensor_runtime.static_types.results import inexact_dtype, same_dtype_out
 from tensor_runtime.tensors.tensor import Tensor
 
 
@@ -45,6 +46,7 @@ LOG_SOFTMAX: Final = OpSpec(
 )
 
 
+@inexact_dtype
 def sigmoid(a: Tensor, /, out: Out = None) -> Tensor:
     """1 / (1 + exp(-a)), the logistic function; accurate where it is small.
 
@@ -55,6 +57,7 @@ def sigmoid(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(SIGMOID, a, out)
 
 
+@inexact_dtype
 def silu(a: Tensor, /, out: Out = None) -> Tensor:
     """a * sigmoid(a), also called swish; -0.0 at minus infinity.
 
@@ -65,6 +68,7 @@ def silu(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(SILU, a, out)
 
 
+@inexact_dtype
 def softplus(a: Tensor, /, out: Out = None) -> Tensor:
     """log(1 + exp(a)), a smooth ``relu``; accurate where it is small.
 
@@ -75,6 +79,7 @@ def softplus(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(SOFTPLUS, a, out)
 
 
+@inexact_dtype
 def gelu(a: Tensor, /, *, approximate: str = "none", out: Out = None) -> Tensor:
     """a * Φ(a), where Φ is the distribution function of the standard normal distribution; -0.0 at minus infinity.
 
@@ -95,6 +100,7 @@ def gelu(a: Tensor, /, *, approximate: str = "none", out: Out = None) -> Tensor:
     return execute_with_params(GELU, a, choice("gelu", "approximate", approximate, ("none", "tanh")), out)
 
 
+@same_dtype_out
 def relu(a: Tensor, /, out: Out = None) -> Tensor:
     """The element if it is positive, else 0; NaN stays, and a zero may have either sign. Keeps the dtype; not for Bool.
 
@@ -105,6 +111,7 @@ def relu(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(RELU, a, out)
 
 
+@inexact_dtype
 def softmax(a: Tensor, /, axis: Axes = -1, *, out: Out = None) -> Tensor:
     """exp(a) divided by its sum along an axis; computed from a minus its maximum, so nothing overflows.
 
@@ -124,6 +131,7 @@ def softmax(a: Tensor, /, axis: Axes = -1, *, out: Out = None) -> Tensor:
     return execute_with_params(SOFTMAX, a, _axis("softmax", axis), out)
 
 
+@inexact_dtype
 def log_softmax(a: Tensor, /, axis: Axes = -1, *, out: Out = None) -> Tensor:
     """Logarithm of :func:`softmax`, accurate where that is small. Arguments and errors as there.
 

@@ -9,14 +9,23 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tensor_core.dtypes import INTEGER, NUMERIC
+from tensor_core.dtypes import INTEGER, NUMERIC, REAL, Bool
+from tensor_core.errors import DTypeError
 from tensor_runtime.dispatch.call import execute_binary, execute_unary
-from tensor_runtime.dispatch.dtype_rules import component, inexact
+from tensor_runtime.dispatch.dtype_rules import boolean, component, inexact
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import PYTHON_NUMBERS, ElementwiseSpec
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Result
-from tensor_runtime.tensors.tensor import Number, Tensor
+from tensor_runtime.static_types.results import (
+    boolean_dtype,
+    common_dtype,
+    component_dtype,
+    inexact_dtype,
+    quotient_dtype,
+    same_dtype_out,
+)
+from tensor_runtime.tensors.tensor import Number, Tensor, unwrap
 
 
 def _negative_exponent(kernel: str, operands: tuple[Any, ...], result: Result, params: Any, /) -> str | None:
@@ -37,9 +46,13 @@ POSITIVE: Final = ElementwiseSpec("positive", accepts=NUMERIC)
 POW: Final = ElementwiseSpec("pow", 2, accepts=NUMERIC, refuses=_negative_exponent)
 SIGN: Final = ElementwiseSpec("sign", accepts=NUMERIC)
 ABS: Final = ElementwiseSpec("abs", accepts=NUMERIC, result_dtype=component)
+COPYSIGN: Final = ElementwiseSpec("copysign", 2, accepts=REAL | {Bool}, result_dtype=inexact)
+NEXTAFTER: Final = ElementwiseSpec("nextafter", 2, accepts=REAL | {Bool}, result_dtype=inexact)
+SIGNBIT: Final = ElementwiseSpec("signbit", accepts=REAL | {Bool}, result_dtype=boolean)
 CONJ: Final = ElementwiseSpec("conj", accepts=NUMERIC)
 
 
+@common_dtype
 def add(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Sum of two operands, element by element; of Bool, the logical or.
 
@@ -66,6 +79,7 @@ def add(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     return execute_binary(ADD, a, b, out)
 
 
+@common_dtype
 def subtract(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Difference of two operands, element by element; Bool has none. Errors as for :func:`add`.
 
@@ -76,6 +90,7 @@ def subtract(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tens
     return execute_binary(SUBTRACT, a, b, out)
 
 
+@common_dtype
 def multiply(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Product of two operands, element by element; of Bool, the logical and. Errors as for :func:`add`.
 
@@ -86,6 +101,7 @@ def multiply(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tens
     return execute_binary(MULTIPLY, a, b, out)
 
 
+@quotient_dtype
 def divide(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """True quotient, element by element; integers and Bool give F64. Errors as for :func:`add`.
 
@@ -98,6 +114,7 @@ def divide(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor
     return execute_binary(DIVIDE, a, b, out)
 
 
+@common_dtype
 def pow(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Power, element by element; also ``a ** b``. Bool has none; integers wrap.
 
@@ -121,6 +138,34 @@ def pow(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     return execute_binary(POW, a, b, out)
 
 
+@same_dtype_out
+def square(a: Tensor, /, out: Out = None) -> Tensor:
+    """``a * a``, element by element; integers wrap. Not for Bool.
+
+    >>> square(tensor([3, -4]))
+    Tensor(I64, (2,), column-major, cpu)
+      9  16
+    """
+    form, _ = unwrap("square", a)
+    if form.dtype is Bool:
+        raise DTypeError("square: operand is Bool; accepted: C32, C64, F32, F64, I32, I64", operation="square")
+    return execute_binary(MULTIPLY, a, a, out)
+
+
+@inexact_dtype
+def reciprocal(a: Tensor, /, out: Out = None) -> Tensor:
+    """``1 / a``, element by element: an infinity of 0, with its sign. Integers and Bool give F64.
+
+    NumPy divides integers without a remainder here, which leaves 1, -1 and 0.
+
+    >>> reciprocal(tensor([4.0, -0.0]))
+    Tensor(F64, (2,), column-major, cpu)
+     0.25  -inf
+    """
+    return execute_binary(DIVIDE, 1, a, out)
+
+
+@same_dtype_out
 def negative(a: Tensor, /, out: Out = None) -> Tensor:
     """Minus the operand; the smallest integer stays as it is. Not for Bool.
 
@@ -131,6 +176,7 @@ def negative(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(NEGATIVE, a, out)
 
 
+@same_dtype_out
 def positive(a: Tensor, /, out: Out = None) -> Tensor:
     """A compact copy of the operand. Not for Bool.
 
@@ -141,6 +187,7 @@ def positive(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(POSITIVE, a, out)
 
 
+@same_dtype_out
 def sign(a: Tensor, /, out: Out = None) -> Tensor:
     """-1, 0 or 1; of a complex z, z / |z|, and 0 of 0. Not for Bool.
 
@@ -154,6 +201,7 @@ def sign(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(SIGN, a, out)
 
 
+@component_dtype
 def abs(a: Tensor, /, out: Out = None) -> Tensor:
     """Magnitude; of a complex operand, the real type of its components. Not for Bool.
 
@@ -164,6 +212,7 @@ def abs(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(ABS, a, out)
 
 
+@same_dtype_out
 def conj(a: Tensor, /, out: Out = None) -> Tensor:
     """Complex conjugate; a real operand is copied. Not for Bool.
 
@@ -172,3 +221,37 @@ def conj(a: Tensor, /, out: Out = None) -> Tensor:
      1.0-2.0j
     """
     return execute_unary(CONJ, a, out)
+
+
+@quotient_dtype
+def copysign(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
+    """Magnitude of ``a`` with the sign of ``b``, of zeros and NaN too. Integers and Bool give F64; not for complex.
+
+    >>> copysign(tensor([1.0, -2.0]), tensor([-0.0, 3.0]))
+    Tensor(F64, (2,), column-major, cpu)
+     -1.0   2.0
+    """
+    return execute_binary(COPYSIGN, a, b, out)
+
+
+@quotient_dtype
+def nextafter(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
+    """The number of the dtype that follows ``a`` in the direction of ``b``; ``b`` itself where they are equal.
+
+    Integers and Bool are taken as F64; not for complex numbers.
+
+    >>> nextafter(tensor([1.0, 0.0]), 2.0).to_numpy().tolist()
+    [1.0000000000000002, 5e-324]
+    """
+    return execute_binary(NEXTAFTER, a, b, out)
+
+
+@boolean_dtype
+def signbit(a: Tensor, /, out: Out = None) -> Tensor:
+    """Whether the sign is minus, of -0.0 and of NaN too; as Bool. Not for complex numbers.
+
+    >>> signbit(tensor([-1.0, -0.0, 0.0]))
+    Tensor(Bool, (3,), column-major, cpu)
+      True   True  False
+    """
+    return execute_unary(SIGNBIT, a, out)

@@ -12,6 +12,7 @@ from tensor_runtime.dispatch.call import execute_binary
 from tensor_runtime.dispatch.dtype_rules import boolean
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import ElementwiseSpec
+from tensor_runtime.static_types.results import comparison_dtype
 from tensor_runtime.tensors.tensor import Number, Tensor
 
 _ORDERED: Final = REAL | {Bool}
@@ -24,6 +25,7 @@ GREATER: Final = ElementwiseSpec("greater", 2, accepts=_ORDERED, result_dtype=bo
 GREATER_EQUAL: Final = ElementwiseSpec("greater_equal", 2, accepts=_ORDERED, result_dtype=boolean)
 
 
+@comparison_dtype
 def equal(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Whether a = b, element by element; of complex operands, both parts.
 
@@ -39,6 +41,7 @@ def equal(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     return execute_binary(EQUAL, a, b, out)
 
 
+@comparison_dtype
 def not_equal(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Whether a ≠ b; the opposite of :func:`equal`, so true for NaN.
 
@@ -49,6 +52,7 @@ def not_equal(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Ten
     return execute_binary(NOT_EQUAL, a, b, out)
 
 
+@comparison_dtype
 def less(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Whether a < b; complex numbers have no order. Errors as for :func:`equal`.
 
@@ -59,6 +63,7 @@ def less(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     return execute_binary(LESS, a, b, out)
 
 
+@comparison_dtype
 def less_equal(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Whether a ≤ b; complex numbers have no order. Errors as for :func:`equal`.
 
@@ -69,6 +74,7 @@ def less_equal(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Te
     return execute_binary(LESS_EQUAL, a, b, out)
 
 
+@comparison_dtype
 def greater(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Whether a > b; complex numbers have no order. Errors as for :func:`equal`.
 
@@ -79,6 +85,7 @@ def greater(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tenso
     return execute_binary(GREATER, a, b, out)
 
 
+@comparison_dtype
 def greater_equal(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Whether a ≥ b; complex numbers have no order. Errors as for :func:`equal`.
 

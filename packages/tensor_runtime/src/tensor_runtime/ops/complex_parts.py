@@ -9,6 +9,8 @@ from tensor_runtime.dispatch.call import execute_binary, execute_unary
 from tensor_runtime.dispatch.dtype_rules import component
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import ElementwiseSpec
+from tensor_runtime.static_types.combined import paired_dtype
+from tensor_runtime.static_types.results import component_dtype
 from tensor_runtime.tensors.tensor import Number, Tensor
 
 
@@ -27,6 +29,7 @@ IMAG_PART: Final = ElementwiseSpec("imag", result_dtype=component)
 COMPLEX: Final = ElementwiseSpec("complex", 2, accepts=REAL | {Bool}, result_dtype=paired)
 
 
+@component_dtype
 def real(a: Tensor, /, out: Out = None) -> Tensor:
     """Real parts; a copy of a real operand. NumPy gives a view, we do not.
 
@@ -43,6 +46,7 @@ def real(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(REAL_PART, a, out)
 
 
+@component_dtype
 def imag(a: Tensor, /, out: Out = None) -> Tensor:
     """Imaginary parts; zeros of a real operand. Dtypes as for :func:`real`. NumPy gives a view, we do not.
 
@@ -53,6 +57,7 @@ def imag(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(IMAG_PART, a, out)
 
 
+@paired_dtype
 def complex(re: Tensor | Number, im: Tensor | Number, /, out: Out = None) -> Tensor:
     """Complex numbers with the parts given, which keep their infinities, NaN and signs of zero.
 

@@ -22,6 +22,7 @@ from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import OpSpec, check_operands
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.protocols import Operand
+from tensor_runtime.static_types.combined import product_dtype
 from tensor_runtime.tensors.tensor import Tensor
 
 Signature = tuple[Labels, Labels, Labels]  # of the first operand, of the second, of the result
@@ -199,6 +200,7 @@ DOT_GENERAL: Final = ContractionSpec("dot_general", general_labels, takes_params
 DOT_GENERAL_IN_ALGEBRA: Final = AlgebraSpec("dot_general", general_labels)
 
 
+@product_dtype
 def matmul(a: Tensor, b: Tensor, /, out: Out = None) -> Tensor:
     """Matrix product, with NumPy's leading batch axes.
 
@@ -220,6 +222,7 @@ def matmul(a: Tensor, b: Tensor, /, out: Out = None) -> Tensor:
     return execute_binary(MATMUL, a, b, out)
 
 
+@product_dtype
 def tensordot(
     a: Tensor, b: Tensor, /, axes: int | Sequence[int] | Sequence[Sequence[int]] = 2, *, out: Out = None
 ) -> Tensor:
@@ -246,6 +249,7 @@ def tensordot(
     return execute_pair(TENSORDOT, a, b, (of_a, of_b), out)
 
 
+@product_dtype
 def dot_general(
     a: Tensor,
     b: Tensor,

@@ -16,6 +16,7 @@ from tensor_runtime.dispatch.call import execute_pair
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.windows import Padding, Steps, Windows, as_padding, as_steps, resolve
+from tensor_runtime.static_types.combined import product_dtype
 from tensor_runtime.tensors.tensor import Tensor
 
 Params = tuple[Steps, Padding, Steps, int]  # strides, padding, dilation, groups
@@ -81,6 +82,7 @@ def _convolved(operation: str, x: Shape, filters: Shape, params: Params, /) -> S
 CONV: Final = OpSpec("conv", accepts=NUMERIC, result_shape=_convolved, takes_params=True)
 
 
+@product_dtype
 def conv(
     x: Tensor,
     filters: Tensor,

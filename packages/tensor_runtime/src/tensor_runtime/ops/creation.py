@@ -1,4 +1,4 @@
-"""Tensors from Python values, from foreign arrays, and from a rule.
+"""Tensors from Python values and from foreign arrays, and of one value.
 
 Nested lists are read as they are written: ``tensor([[1, 2], [3, 4]])[0, 1]`` is 2. Flat data is column-major unless the
 caller says otherwise. Everything lands on ``cpu`` unless a placement is given.
@@ -6,20 +6,13 @@ caller says otherwise. Everything lands on ``cpu`` unless a placement is given.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import ceil, floor, inf, isfinite
-from sys import float_info
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from tensor_core.dtypes import C64, F64, FLOATING, I64, Bool, DType, as_dtype
+from tensor_core.dtypes import F64, DType, DTypeLike, as_dtype
 from tensor_core.errors import (
-    ArgumentError,
-    DTypeError,
-    PlacementError,
-    SizeLimitError,
-    SliceError,
     UnsupportedOperationError,
-    shortened,
 )
 from tensor_core.host.tensor import HostTensor
 from tensor_core.scalar_conversion import to_element
@@ -28,18 +21,27 @@ from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.kernel_facts import state
 from tensor_runtime.backends.registry import registry
-from tensor_runtime.dispatch.conversion import as_dtype_or, check_number, convert
+from tensor_runtime.dispatch.conversion import as_dtype_or, as_number
 from tensor_runtime.form import Form, form_of
-from tensor_runtime.ops.views import copy as copied
+from tensor_runtime.ops import host_data
+from tensor_runtime.ops.host_data import NATURAL as _NATURAL
+from tensor_runtime.ops.host_data import as_dtype_or_none
+from tensor_runtime.ops.native_calls import place
 from tensor_runtime.placement import CPU, Placement, as_placement
+from tensor_runtime.static_types.creation import (
+    typed_asarray,
+    typed_eye,
+    typed_from_flat,
+    typed_full,
+    typed_tensor,
+    typed_zeros,
+)
 from tensor_runtime.tensors.buffer import BackendBuffer, HostBuffer
-from tensor_runtime.tensors.tensor import Number, Tensor, unwrap, wrap
-from tensor_runtime.tensors.transfer import lend, to, upload
+from tensor_runtime.tensors.tensor import Number, Tensor, wrap
+from tensor_runtime.tensors.transfer import upload
 
 if TYPE_CHECKING:
     import numpy as np
-
-_NATURAL: Final[dict[type, DType]] = {bool: Bool, int: I64, float: F64, complex: C64}
 
 
 def natural_dtype(number: object, /) -> DType | None:
@@ -61,9 +63,22 @@ for _kernel in ("full", "eye", "arange", "linspace"):
 _CREATIONS: Final = BindingTable(_bind_creation)
 
 
-def _create(
+def created(
     name: str, dtype: DType, shape: tuple[int, ...], placement: Any, *arguments: Any, operation: str = ""
 ) -> Tensor:
+    """What a kernel without operands makes.
+
+    Args:
+        name: the kernel.
+        dtype: the result's.
+        shape: the result's.
+        placement: the result's; a placement or its name.
+        arguments: what the kernel takes.
+        operation: whom errors name, where that is not the kernel.
+
+    >>> created("full", F64, (2,), "cpu", 1.0).to_numpy().tolist()
+    [1.0, 1.0]
+    """
     operation = operation or name
     try:
         kernel, form = _CREATIONS[name, form_of(dtype, shape, as_placement(placement))]
@@ -75,7 +90,8 @@ def _create(
     return wrap(form, call_translated(operation, form, kernel, *arguments))
 
 
-def tensor(data: Any, /, *, dtype: Any = None, placement: Placement | str = CPU) -> Tensor:
+@typed_tensor
+def tensor(data: Any, /, *, dtype: DTypeLike | None = None, placement: Placement | str = CPU) -> Tensor:
     """Owned tensor of nested lists, of a number, or of anything that :func:`asarray` takes; always a copy.
 
     Args:
@@ -94,20 +110,16 @@ def tensor(data: Any, /, *, dtype: Any = None, placement: Placement | str = CPU)
      1.0  2.0
      3.0  4.0
     """
-    if isinstance(data, (list, tuple)) or type(data) in _NATURAL:
-        return upload(HostTensor.from_nested(data, as_dtype_or_none(dtype)), placement)
-    made = asarray(data, dtype=dtype, copy=True)
-    if made.placement is as_placement(placement):
-        return made
-    return to(made, placement)
+    return _tensor_call(data, dtype, placement)
 
 
+@typed_from_flat
 def from_flat(
     data: Sequence[Any],
     shape: Sequence[int],
     /,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     order: Literal["F", "C"] = "F",
     placement: Placement | str = CPU,
 ) -> Tensor:
@@ -129,12 +141,8 @@ def from_flat(
     return upload(host, placement)
 
 
-def as_dtype_or_none(dtype: Any, /) -> DType | None:
-    """The dtype that a user names; None stays None."""
-    return None if dtype is None else as_dtype(dtype)
-
-
-def asarray(x: Any, /, *, dtype: Any = None, copy: bool | None = None) -> Tensor:
+@typed_asarray
+def asarray(x: Any, /, *, dtype: DTypeLike | None = None, copy: bool | None = None) -> Tensor:
     """Tensor on ``cpu`` of an array, a nested list or a number; shares memory where it can.
 
     Column-major data is borrowed as it is: memory whose strides, of whatever sign, do not shrink from axis to axis.
@@ -158,34 +166,7 @@ def asarray(x: Any, /, *, dtype: Any = None, copy: bool | None = None) -> Tensor
     >>> np.shares_memory(asarray(a).to_numpy(), a)
     True
     """
-    wanted = as_dtype_or_none(dtype)
-    if isinstance(x, Tensor):
-        found, shared = x, True
-    else:
-        found, shared = _borrowed(x, wanted, copy)
-    if wanted is not None and found.dtype is not wanted:
-        if copy is False:
-            raise ArgumentError(
-                f"asarray: {found.dtype.name} to {wanted.name} needs a copy, and copy=False; pass copy=None"
-            )
-        return convert(found, wanted)
-    return copied(found) if copy and shared else found
-
-
-def _borrowed(x: Any, dtype: DType | None, copy: bool | None) -> tuple[Tensor, bool]:
-    """A tensor of foreign data, and whether it still shares memory with it."""
-    if isinstance(x, (list, tuple)) or type(x) in _NATURAL:
-        if copy is False:
-            raise ArgumentError(f"asarray: a {type(x).__name__} has no memory to share, and copy=False; pass copy=None")
-        return upload(HostTensor.from_nested(x, dtype), CPU), False
-    backend: Any = registry.backend_for(CPU)
-    lent = call_translated("asarray", None, backend.borrow, x, copy, dtype)
-    if lent is None:
-        raise DTypeError(
-            f"asarray: found a {type(x).__name__}; accepted: a tensor, an array, a buffer, nested lists, or a number"
-        )
-    array, form = lent
-    return wrap(form, array), copy is not True
+    return _asarray_call(x, dtype, copy)
 
 
 def to_numpy(x: Tensor, /) -> np.ndarray[Any, Any]:
@@ -197,17 +178,8 @@ def to_numpy(x: Tensor, /) -> np.ndarray[Any, Any]:
     >>> to_numpy(tensor([[1, 2], [3, 4]])).tolist()
     [[1, 2], [3, 4]]
     """
-    form, array = unwrap("to_numpy", x)
-    backend: Any = registry.backend_for(form.placement)
-    if not hasattr(backend, "lend"):
-        raise PlacementError(
-            f"to_numpy: the tensor is on {form.placement}, and nothing is moved silently; "
-            "use to(x, 'cpu') or download(x)",
-            operation="to_numpy",
-            placement=form.placement,
-        )
-    lent: np.ndarray[Any, Any] = lend("to_numpy", backend, array, form)
-    return lent
+    shared: np.ndarray[Any, Any] = _to_numpy_call(x)
+    return shared
 
 
 def buffer_of(x: Tensor, /) -> HostBuffer | BackendBuffer:
@@ -221,8 +193,9 @@ def buffer_of(x: Tensor, /) -> HostBuffer | BackendBuffer:
     return BackendBuffer(x.placement, x.nbytes, x._array)
 
 
+@typed_full
 def full(
-    shape: Sequence[int] | int, value: Number, /, *, dtype: Any = None, placement: Placement | str = CPU
+    shape: Sequence[int] | int, value: Number, /, *, dtype: DTypeLike | None = None, placement: Placement | str = CPU
 ) -> Tensor:
     """Tensor of one value.
 
@@ -240,31 +213,48 @@ def full(
     Tensor(I64, (2,), column-major, cpu)
      7  7
     """
-    check_number("full", value)
-    wanted = as_dtype_or(dtype, _NATURAL[type(value)])
-    return _create("full", wanted, as_shape(shape), placement, to_element(value, wanted))
+    return _full_call(shape, value, dtype, placement)
 
 
-def zeros(shape: Sequence[int] | int, /, *, dtype: Any = F64, placement: Placement | str = CPU) -> Tensor:
+def _full(shape: Any, value: Any, dtype: Any, placement: Any) -> Tensor:
+    number = as_number("full", value)
+    wanted = as_dtype_or(dtype, _NATURAL[type(number)])
+    return created("full", wanted, as_shape(shape), placement, to_element(number, wanted))
+
+
+@typed_zeros
+def zeros(shape: Sequence[int] | int, /, *, dtype: DTypeLike = F64, placement: Placement | str = CPU) -> Tensor:
     """Tensor of zeros (of False for Bool).
 
     >>> zeros((2, 3), dtype="I32").dtype
     I32
     """
-    return _create("full", as_dtype(dtype), as_shape(shape), placement, 0, operation="zeros")
+    return _zeros_call(shape, dtype, placement)
 
 
-def ones(shape: Sequence[int] | int, /, *, dtype: Any = F64, placement: Placement | str = CPU) -> Tensor:
+def _zeros(shape: Any, dtype: Any, placement: Any) -> Tensor:
+    return created("full", as_dtype(dtype), as_shape(shape), placement, 0, operation="zeros")
+
+
+@typed_zeros
+def ones(shape: Sequence[int] | int, /, *, dtype: DTypeLike = F64, placement: Placement | str = CPU) -> Tensor:
     """Tensor of ones (of True for Bool).
 
     >>> ones(2)
     Tensor(F64, (2,), column-major, cpu)
      1.0  1.0
     """
-    return _create("full", as_dtype(dtype), as_shape(shape), placement, 1, operation="ones")
+    return _ones_call(shape, dtype, placement)
 
 
-def eye(rows: int, columns: int | None = None, /, *, dtype: Any = F64, placement: Placement | str = CPU) -> Tensor:
+def _ones(shape: Any, dtype: Any, placement: Any) -> Tensor:
+    return created("full", as_dtype(dtype), as_shape(shape), placement, 1, operation="ones")
+
+
+@typed_eye
+def eye(
+    rows: int, columns: int | None = None, /, *, dtype: DTypeLike = F64, placement: Placement | str = CPU
+) -> Tensor:
     """Matrix with ones on the main diagonal.
 
     Args:
@@ -276,125 +266,23 @@ def eye(rows: int, columns: int | None = None, /, *, dtype: Any = F64, placement
      1  0
      0  1
     """
-    return _create("eye", as_dtype(dtype), as_shape((rows, rows if columns is None else columns)), placement)
+    return created("eye", as_dtype(dtype), as_shape((rows, rows if columns is None else columns)), placement)
 
 
-def arange(
-    start: int | float,
-    stop: int | float | None = None,
-    step: int | float = 1,
-    /,
-    *,
-    inclusive: bool = False,
-    dtype: Any = None,
-    placement: Any = CPU,
-) -> Tensor:
-    """Numbers from ``start`` up to, and without, ``stop``; with one argument, from 0. Element k is start + k * step.
-
-    Args:
-        start: first element; left out, 0.
-        stop: end, which no element reaches.
-        step: distance of neighbours, of either sign.
-        inclusive: an element that meets ``stop`` belongs to the result; with a float among the arguments, one within
-            4 rounding units of ``(stop - start) / step`` meets it.
-        dtype: None takes I64 for ints, F64 with a float among them.
-        placement: where it goes.
-
-    Raises:
-        SliceError: a step of 0.
-        ArgumentError: an argument that is infinite or NaN.
-        CastRangeError: an element outside the dtype's range.
-
-    >>> arange(2, 8, 3)
-    Tensor(I64, (2,), column-major, cpu)
-     2  5
-    >>> arange(2, 8, 3, inclusive=True).to_numpy().tolist(), arange(0, 0.3, 0.1, inclusive=True).shape
-    ([2, 5, 8], (4,))
-    """
-    if stop is None:
-        start, stop = 0, start
-    for value in (start, stop, step):
-        if type(value) not in (int, float) or (type(value) is float and not isfinite(value)):
-            raise ArgumentError(
-                f"arange: found {shortened(value)}; accepted: finite Python ints and floats", value=value
-            )
-    if step == 0:
-        raise SliceError("arange: the step is 0; give a positive or a negative one")
-    whole = all(type(value) is int for value in (start, stop, step))
-    extent = _steps_between(start, stop, step, inclusive)
-    wanted = as_dtype_or(dtype, I64 if whole else F64)
-    if extent:
-        to_element(start, wanted)
-        to_element(start + (extent - 1) * step, wanted)
-    return _create("arange", wanted, (extent,), placement, start, step)
-
-
-def _steps_between(start: int | float, stop: int | float, step: int | float, inclusive: bool) -> int:
-    """How many numbers lie from start up to stop; the quotient of ints is exact."""
-    count: int | float
-    if all(type(value) is int for value in (start, stop, step)):
-        count = (stop - start) // step + 1 if inclusive else -((start - stop) // step)
-    else:
-        try:
-            count = (stop - start) / step
-        except OverflowError:  # an int beyond the range of floats
-            count = inf
-        if inclusive and isfinite(count):
-            nearest = round(count)
-            count = (nearest if abs(count - nearest) <= 4 * float_info.epsilon * abs(count) else floor(count)) + 1
-    if count > 2**63 - 1:
-        raise SizeLimitError(
-            f"arange: from {shortened(start)} to {shortened(stop)} by {step} are more than 2**63 - 1 numbers"
-        )
-    return max(0, ceil(count))
-
-
-def linspace(
-    start: Number,
-    stop: Number,
-    /,
-    num: int = 50,
-    *,
-    endpoint: bool = True,
-    dtype: Any = None,
-    placement: Placement | str = CPU,
-) -> Tensor:
-    """Numbers at equal distances from ``start`` to ``stop``.
-
-    Element k is start + k * step, computed in F64 or C64 and then rounded; the last one is ``stop`` itself.
-
-    Args:
-        start: first element, an int, a float or a complex number.
-        stop: last element, or, without ``endpoint``, the one that would follow the last.
-        num: how many; 0 or more. One number is ``start``.
-        endpoint: whether ``stop`` belongs to them; the step is (stop - start) / (num - 1), or without it / num.
-        dtype: a floating one; None takes C64 for complex ends, else F64.
-        placement: where it goes.
-
-    Raises:
-        ArgumentError: an end that is infinite, NaN or no Python number; a count that is negative or no int.
-        DTypeError: an integer dtype or Bool (NumPy would round down: ``cast(floor(linspace(...)), I64)``), or a real
-            one for complex ends.
-
-    >>> linspace(0, 1, 5)
-    Tensor(F64, (5,), column-major, cpu)
-      0.0  0.25   0.5  0.75   1.0
-    """
-    ends = [_finite_end(value) for value in (start, stop)]
-    if type(num) is not int or num < 0:
-        raise ArgumentError(f"linspace: num is {shortened(num)}; accepted: an int of 0 or more", value=num)
-    wanted = as_dtype_or(dtype, C64 if complex in map(type, ends) else F64)
-    if wanted not in FLOATING or (wanted.kind != "complex" and complex in map(type, ends)):
-        accepted = "C32, C64" if complex in map(type, ends) else "C32, C64, F32, F64"
-        raise DTypeError(f"linspace: dtype is {wanted}; accepted: {accepted}", operation="linspace")
-    return _create("linspace", wanted, (num,), placement, *ends, bool(endpoint))
-
-
-def _finite_end(value: Any) -> float | complex:
-    try:
-        number = complex(value) if type(value) is complex else float(value) if type(value) in (int, float) else None
-    except OverflowError:
-        number = None
-    if number is None or not (isfinite(number.real) and isfinite(number.imag)):
-        raise ArgumentError(f"linspace: found {shortened(value)}; accepted: finite Python numbers", value=value)
-    return number
+# What the functions above call: the ones in Python, or native ones that stand for them (``ops.native_calls``).
+_tensor_call: Callable[[Any, Any, Any], Tensor] = host_data.new_tensor
+_asarray_call: Callable[[Any, Any, Any], Tensor] = host_data.as_tensor
+_to_numpy_call: Callable[[Any], Any] = host_data.as_numpy
+_full_call: Callable[[Any, Any, Any, Any], Tensor] = _full
+_zeros_call: Callable[[Any, Any, Any], Tensor] = _zeros
+_ones_call: Callable[[Any, Any, Any], Tensor] = _ones
+_CALLS: Final[tuple[tuple[str, Callable[..., Any]], ...]] = (
+    ("tensor", host_data.new_tensor),
+    ("asarray", host_data.as_tensor),
+    ("to_numpy", host_data.as_numpy),
+    ("full", _full),
+    ("zeros", _zeros),
+    ("ones", _ones),
+)
+for _name, _function in _CALLS:
+    place(_name, _function, partial(globals().__setitem__, f"_{_name}_call"))

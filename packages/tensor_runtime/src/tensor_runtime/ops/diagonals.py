@@ -1,18 +1,25 @@
-"""Diagonals and triangles: taking a diagonal out, putting one in, ``trace``, ``tril`` and ``triu``."""
+"""Diagonals and triangles: ``eye``, taking a diagonal out, putting one in, ``trace``, ``tril`` and ``triu``."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Final
 
+from tensor_core.dtypes import F64, DTypeLike
 from tensor_core.errors import ArgumentError, ShapeError, shortened
-from tensor_core.shapes import normalize_axes
+from tensor_core.shapes import as_shape, normalize_axes
 from tensor_runtime.dispatch.arguments import whole, wholes
 from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Shape
+from tensor_runtime.ops.creation import eye as main_diagonal
+from tensor_runtime.ops.creation import zeros
+from tensor_runtime.ops.joining import concatenate
 from tensor_runtime.ops.reduction import sum as sum_over
 from tensor_runtime.ops.views import diagonal_view
+from tensor_runtime.placement import CPU, Placement
+from tensor_runtime.static_types.creation import typed_eye
+from tensor_runtime.static_types.results import accumulator_dtype, same_dtype
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 Pair = tuple[int, int]
@@ -45,6 +52,43 @@ TRIL: Final = OpSpec("tril", result_shape=_triangular, takes_params=True)
 TRIU: Final = OpSpec("triu", result_shape=_triangular, takes_params=True)
 
 
+@typed_eye
+def eye(
+    rows: int, columns: int | None = None, /, k: int = 0, *, dtype: DTypeLike = F64, placement: Placement | str = CPU
+) -> Tensor:
+    """Matrix with ones on a diagonal.
+
+    Args:
+        rows: extent of the first axis.
+        columns: extent of the second; None for a square matrix.
+        k: the diagonal: 0 the main one, positive above it, negative below.
+        dtype: of the elements.
+        placement: where it goes.
+
+    >>> eye(2, dtype="I64")
+    Tensor(I64, (2, 2), column-major, cpu)
+     1  0
+     0  1
+    >>> eye(2, 3, 1, dtype="I64")
+    Tensor(I64, (2, 3), column-major, cpu)
+     0  1  0
+     0  0  1
+    """
+    if type(k) is int and k == 0:
+        return main_diagonal(rows, columns, dtype=dtype, placement=placement)
+    shift = whole("eye", "k", k)
+    shape = as_shape((rows, rows if columns is None else columns))
+    away, axis = abs(shift), int(shift > 0)
+    if away >= shape[axis]:
+        return zeros(shape, dtype=dtype, placement=placement)
+    beside = list(shape)
+    beside[axis] = away
+    within = [extent - away if place == axis else extent for place, extent in enumerate(shape)]
+    parts = zeros(beside, dtype=dtype, placement=placement), main_diagonal(*within, dtype=dtype, placement=placement)
+    return concatenate(parts, axis)
+
+
+@same_dtype
 def extract_diagonal(x: Tensor, /, offset: int = 0, axes: Sequence[int] = (0, 1)) -> Tensor:
     """View of the elements (i, i + offset) on two axes; the diagonal comes last.
 
@@ -78,6 +122,7 @@ def extract_diagonal(x: Tensor, /, offset: int = 0, axes: Sequence[int] = (0, 1)
     return diagonal_view(x[tuple(index)], first, second)
 
 
+@same_dtype
 def embed_diagonal(x: Tensor, /, offset: int = 0, axes: Sequence[int] = (0, 1)) -> Tensor:
     """Zeros with the last axis of ``x`` on a diagonal of two new axes; what :func:`extract_diagonal` takes out again.
 
@@ -104,6 +149,7 @@ def embed_diagonal(x: Tensor, /, offset: int = 0, axes: Sequence[int] = (0, 1)) 
     return execute_with_params(EMBED_DIAGONAL, x, (whole(name, "offset", offset), _pair(name, axes)))
 
 
+@accumulator_dtype
 def trace(x: Tensor, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """Sum along a diagonal: :func:`extract_diagonal`, then ``sum``. Integers and Bool accumulate in I64.
 
@@ -125,6 +171,7 @@ def trace(x: Tensor, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tens
     return sum_over(extract_diagonal(x, offset, (axis1, axis2)), axis=-1)
 
 
+@same_dtype
 def tril(x: Tensor, /, k: int = 0, *, axes: Sequence[int] = (-2, -1)) -> Tensor:
     """Elements on and below a diagonal, zeros (False) above it.
 
@@ -150,6 +197,7 @@ def tril(x: Tensor, /, k: int = 0, *, axes: Sequence[int] = (-2, -1)) -> Tensor:
     return execute_with_params(TRIL, x, (whole("tril", "k", k), _pair("tril", axes)))
 
 
+@same_dtype
 def triu(x: Tensor, /, k: int = 0, *, axes: Sequence[int] = (-2, -1)) -> Tensor:
     """Elements on and above a diagonal, zeros (False) below it. Arguments and errors as for :func:`tril`.
 

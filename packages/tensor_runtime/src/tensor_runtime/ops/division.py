@@ -20,6 +20,7 @@ from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import PYTHON_NUMBERS, ElementwiseSpec
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Result
+from tensor_runtime.static_types.results import common_dtype
 from tensor_runtime.tensors.tensor import Number, Tensor
 
 
@@ -51,6 +52,7 @@ FMOD: Final = _spec("fmod")
 _UNCHECKED: Final = {spec: _unchecked(spec.name) for spec in (FLOOR_DIVIDE, REMAINDER, TRUNC_DIVIDE, FMOD)}
 
 
+@common_dtype
 def floor_divide(a: Tensor | Number, b: Tensor | Number, /, *, check: bool = True, out: Out = None) -> Tensor:
     """Quotient rounded down, element by element; also ``a // b``.
 
@@ -82,6 +84,7 @@ def floor_divide(a: Tensor | Number, b: Tensor | Number, /, *, check: bool = Tru
     return execute_binary(FLOOR_DIVIDE if flag("floor_divide", "check", check) else _UNCHECKED[FLOOR_DIVIDE], a, b, out)
 
 
+@common_dtype
 def remainder(a: Tensor | Number, b: Tensor | Number, /, *, check: bool = True, out: Out = None) -> Tensor:
     """What :func:`floor_divide` leaves, with the sign of the divisor, as Python's ``%``; also ``a % b``.
 
@@ -95,6 +98,7 @@ def remainder(a: Tensor | Number, b: Tensor | Number, /, *, check: bool = True, 
     return execute_binary(REMAINDER if flag("remainder", "check", check) else _UNCHECKED[REMAINDER], a, b, out)
 
 
+@common_dtype
 def trunc_divide(a: Tensor | Number, b: Tensor | Number, /, *, check: bool = True, out: Out = None) -> Tensor:
     """Quotient rounded toward zero, as in C. Arguments and errors as for :func:`floor_divide`.
 
@@ -108,6 +112,7 @@ def trunc_divide(a: Tensor | Number, b: Tensor | Number, /, *, check: bool = Tru
     return execute_binary(TRUNC_DIVIDE if flag("trunc_divide", "check", check) else _UNCHECKED[TRUNC_DIVIDE], a, b, out)
 
 
+@common_dtype
 def fmod(a: Tensor | Number, b: Tensor | Number, /, *, check: bool = True, out: Out = None) -> Tensor:
     """What :func:`trunc_divide` leaves, with the sign of ``a``, as C's ``fmod``: exact.
 

@@ -10,20 +10,26 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import Any
 
-from tensor_core.dtypes import Bool, DType
+from tensor_core.dtypes import Bool, DType, DTypeLike
 from tensor_core.errors import ArgumentError, DTypeError
 from tensor_core.host.tensor import HostTensor
 from tensor_core.shapes import as_shape, element_count
 from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.dispatch.arguments import whole
+from tensor_runtime.dispatch.spec import plain_operand
 from tensor_runtime.form import Shape
-from tensor_runtime.ops.creation import as_dtype_or_none, natural_dtype
+from tensor_runtime.ops.creation import natural_dtype
+from tensor_runtime.ops.host_data import as_dtype_or_none
 from tensor_runtime.placement import CPU, Placement
+from tensor_runtime.static_types.creation import typed_from_function, typed_tabulate
 from tensor_runtime.tensors.tensor import Number, Tensor
 from tensor_runtime.tensors.transfer import upload
 
 
-def tabulate(n: int, f: Callable[[int], Number], /, *, dtype: Any = None, placement: Placement | str = CPU) -> Tensor:
+@typed_tabulate
+def tabulate(
+    n: int, f: Callable[[int], Number], /, *, dtype: DTypeLike | None = None, placement: Placement | str = CPU
+) -> Tensor:
     """Rank-1 tensor [f(0), f(1), ..., f(n - 1)]; calls ``f`` n times, in that order.
 
     Args:
@@ -50,12 +56,13 @@ def tabulate(n: int, f: Callable[[int], Number], /, *, dtype: Any = None, placem
     return _tabulated("tabulate", as_shape(count), map(f, range(count)), as_dtype_or_none(dtype), placement)
 
 
+@typed_from_function
 def from_function(
     shape: Sequence[int] | int,
     f: Callable[..., Number],
     /,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     placement: Placement | str = CPU,
 ) -> Tensor:
     """Tensor whose element (i, j, ...) is f(i, j, ...).
@@ -103,7 +110,7 @@ def _tabulated(
     call_translated(
         operation, None, HostTensor.zeros, shape, Bool
     )  # refuses what no memory can hold, before the first call
-    found = list(numbers)
+    found = [plain_operand(number) for number in numbers]
     for position, number in enumerate(found):
         natural = natural_dtype(number)
         if natural is None:

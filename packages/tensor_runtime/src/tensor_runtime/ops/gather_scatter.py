@@ -22,6 +22,7 @@ from tensor_runtime.dispatch.data_dependent import DependentSpec, Results, execu
 from tensor_runtime.dispatch.index_checked import IndexedSpec
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.ops.slice_geometry import gather_geometry, scatter_geometry
+from tensor_runtime.static_types.results import same_dtype
 from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensorViewMut, unwrap
 
 _LEADING: Final = SliceOptions()
@@ -128,6 +129,7 @@ GATHER: Final = IndexedSpec("gather", result_shape=_gathered)
 SCATTER: Final = ScatterSpec("scatter", result_shape=scattered)
 
 
+@same_dtype
 def take(x: Tensor, indices: Tensor, /, axis: int | None = None) -> Tensor:
     """Elements, or slices, at the indices given; NumPy's function.
 
@@ -155,6 +157,7 @@ def take(x: Tensor, indices: Tensor, /, axis: int | None = None) -> Tensor:
     return execute_pair(TAKE, x, indices, None if axis is None else whole("take", "axis", axis))
 
 
+@same_dtype
 def take_along_axis(x: Tensor, indices: Tensor, /, axis: int | None = -1) -> Tensor:
     """For each line along an axis, the elements at that line's own indices; NumPy's function.
 
@@ -222,6 +225,7 @@ def put_along_axis(
     call_translated(name, None, kernel, array, array_i, array_v)
 
 
+@same_dtype
 def gather(
     x: Tensor,
     indices: Tensor,

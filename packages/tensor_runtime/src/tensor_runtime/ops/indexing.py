@@ -1,7 +1,8 @@
 """Indexing as sugar: ``x[1, ::-1, None, ...]`` and, on a mutable view, ``view[...] = x``.
 
-Integers, slices, ``None`` and ``...`` give views, with Python's own wrapping and clipping. Which elements a slice
-starts at is an argument of the kernel, never part of a binding's key, so ``x[0]``, ``x[1]``, ... share one binding.
+Integers, slices, ``None`` and ``...`` give views, with Python's own wrapping and clipping; masks and tensors of
+integers are the business of ``advanced_indexing``. Which elements a slice starts at is an argument of the kernel, never
+part of a binding's key, so ``x[0]``, ``x[1]``, ... share one binding.
 """
 
 from __future__ import annotations
@@ -10,15 +11,17 @@ from collections.abc import Iterator
 from operator import index as as_index
 from typing import Any, Final
 
-from tensor_core.errors import DTypeError, IndexingError, ShapeError, SliceError, shortened
-from tensor_core.foreign import refuse_masked
+from tensor_core.errors import DTypeError, IndexingError, SliceError, shortened
+from tensor_core.foreign import number_of, refuse_masked
 from tensor_runtime.dispatch.conversion import check_convertible
-from tensor_runtime.dispatch.dtype_rules import broadcast
 from tensor_runtime.dispatch.out import mutable_view_of, write
-from tensor_runtime.dispatch.spec import PYTHON_NUMBERS, ViewSpec
+from tensor_runtime.dispatch.spec import ViewSpec
 from tensor_runtime.form import Form, Shape
+from tensor_runtime.ops import advanced_indexing
 from tensor_runtime.ops.creation import full
 from tensor_runtime.ops.views import broadcast_to
+from tensor_runtime.static_types.combined import mutable_dtype
+from tensor_runtime.static_types.results import same_dtype
 from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensorViewMut
 
 _ASSIGNMENT: Final = "view[...] = x"
@@ -43,19 +46,25 @@ def _sliced(form: Form, pattern: Pattern) -> tuple[Shape, Shape]:
 SLICE_VIEW: Final = ViewSpec("slice_view", _sliced)
 
 
+@same_dtype
 def getitem(x: Tensor, index: Any, /) -> Tensor:
-    """The view that ``x[index]`` names.
+    """What ``x[index]`` names, as in NumPy: a view, or, where a mask or a tensor, array or list picks elements, a copy.
 
     Raises:
-        IndexingError: out of range, too many indices, or an index that is no int, slice, ``None`` or ``...``.
+        IndexingError: out of range, too many indices, a mask of other extents, index tensors that do not broadcast, or
+            what is no index.
         SliceError: a slice with a step of 0, or with a bound that is no int.
 
     >>> x = tensor([[1, 2, 3], [4, 5, 6]])
     >>> getitem(x, (slice(None), -1)).to_numpy().tolist(), x[1, ::-2].to_numpy().tolist()
     ([3, 6], [6, 4])
     """
+    found = resolved(x._form.shape, index)
+    return advanced_indexing.read(x, index) if found is None else _viewed(x, *found)
+
+
+def _viewed(x: Tensor, pattern: Pattern, starts: tuple[int, ...]) -> Tensor:
     form = x._form
-    pattern, starts = resolved(form.shape, index)
     try:
         kernel, view = SLICE_VIEW.found[form, pattern]
     except KeyError:
@@ -66,8 +75,8 @@ def getitem(x: Tensor, index: Any, /) -> Tensor:
     return result
 
 
-def resolved(shape: Shape, index: Any, /) -> tuple[Pattern, tuple[int, ...]]:
-    """What an index keeps of each axis, and where it starts: (pattern, one start per axis).
+def resolved(shape: Shape, index: Any, /) -> tuple[Pattern, tuple[int, ...]] | None:
+    """What an index keeps of each axis, and where it starts: (pattern, one start per axis); None for no basic index.
 
     >>> resolved((4, 5), (-1, slice(None, None, 2)))
     (((), (3, 2)), (3, 0))
@@ -76,6 +85,8 @@ def resolved(shape: Shape, index: Any, /) -> tuple[Pattern, tuple[int, ...]]:
     named = len(items)
     for item in items:
         if type(item) is not int and type(item) is not slice:
+            if any(advanced_indexing.chooses(one) for one in items if one is not None and one is not Ellipsis):
+                return None
             items = _spelled_out(shape, items)
             named = sum(item is not None for item in items)
             break
@@ -131,15 +142,13 @@ def _position(item: Any, axis: int, shape: Shape) -> int:
     if type(item) is int and 0 <= item < shape[axis]:
         return item
     try:
-        position = as_index(item) if not isinstance(item, (bool, Tensor)) else None
+        position = as_index(item)
     except TypeError:
-        position = None
-    if position is None:
         raise IndexingError(
             f"indexing: axis {axis} has the index {shortened(item)} of type {type(item).__name__}; accepted: an int, "
-            f"a slice, None and '...'{_instead_of(item)}",
+            "a slice, None, '...', a Bool mask, and a tensor, array or list of integers",
             axis=axis,
-        )
+        ) from None
     extent = shape[axis]
     if not -extent <= position < extent:
         raise IndexingError(
@@ -153,16 +162,7 @@ def _position(item: Any, axis: int, shape: Shape) -> int:
     return position % extent
 
 
-def _instead_of(item: Any) -> str:
-    """What does, in a call, what the user meant by an index."""
-    if isinstance(item, bool) or not (isinstance(item, (list, tuple, range)) or hasattr(item, "shape")):
-        return ""
-    return (
-        "; take(x, indices, axis) picks elements by a tensor of ints, where(mask, x, y) chooses by a mask, nonzero "
-        "gives the indices of its true elements, and item() makes an int of a tensor of rank 0"
-    )
-
-
+@mutable_dtype
 def mutable_view(x: Tensor, /) -> TypedTensorViewMut[Any]:
     """View of the same elements that may be written: ``mutable_view(x)[0, :] = 1``.
 
@@ -207,27 +207,37 @@ def setitem(view: TypedTensorViewMut[Any], index: Any, value: Tensor | Number, /
     >>> x[:, 0].to_numpy().tolist()
     [7.0, 7.0]
     """
-    target: Any = getitem(view, index)
-    if isinstance(value, Tensor) and value.shape != target.shape:
-        if broadcast(_ASSIGNMENT, value.shape, target.shape) != target.shape:
-            raise ShapeError(f"{_ASSIGNMENT}: shape {value.shape} does not broadcast to {target.shape}")
-        value = broadcast_to(value, target.shape)
+    found = resolved(view._form.shape, index)
+    if found is None:
+        advanced_indexing.assign(view, index, _source(_ASSIGNMENT, view, value))
+        return
+    target: Any = _viewed(view, *found)
+    if isinstance(value, Tensor):
+        value = advanced_indexing.broadcast_value(value, target.shape)
     _write(_ASSIGNMENT, target, value)
 
 
 def _write(operation: str, view: TypedTensorViewMut[Any], source: Any) -> None:
     """Write a tensor of the view's shape, or a Python number, which fills it."""
     if not isinstance(source, Tensor) and isinstance(view, TypedTensorViewMut):
-        refuse_masked(operation, source)
-        if type(source) not in PYTHON_NUMBERS:
+        source = broadcast_to(_source(operation, view, source), view.shape)
+    write(view, source, operation)
+
+
+def _source(operation: str, view: TypedTensorViewMut[Any], source: Any) -> Tensor:
+    """What is written, as a tensor: a number has the view's dtype, and rank 0."""
+    if not isinstance(source, Tensor):
+        number = number_of(source)
+        if number is None:
+            refuse_masked(operation, source)
             raise DTypeError(
                 f"{operation}: the value is {_described(source)}; accepted: a tensor (tensor() makes one of a list, "
                 "asarray() of an array), and Python's bool, int, float and complex",
                 operation=operation,
             )
-        check_convertible(operation, type(source), view.dtype)
-        source = broadcast_to(full((), source, dtype=view.dtype, placement=view.placement), view.shape)
-    write(view, source, operation)
+        check_convertible(operation, type(number), view.dtype)
+        return full((), number, dtype=view.dtype, placement=view.placement)
+    return source
 
 
 def _described(value: object) -> str:

@@ -16,6 +16,8 @@ from tensor_runtime.dispatch.call import execute_several, execute_with_params
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.views import reshape, reverse_view
+from tensor_runtime.static_types.combined import joined_dtype, parts_dtype
+from tensor_runtime.static_types.results import same_dtype
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 Repeats = tuple[int, int]  # (axis, extent of the result along it)
@@ -89,6 +91,7 @@ TILE: Final = OpSpec("tile", result_shape=_tiled, takes_params=True)
 ROLL: Final = OpSpec("roll", result_shape=_rolled, takes_params=True)
 
 
+@joined_dtype
 def concatenate(tensors: Iterable[Tensor], /, axis: int | None = 0) -> Tensor:
     """Tensors one after the other along an axis that they have.
 
@@ -115,6 +118,7 @@ def concatenate(tensors: Iterable[Tensor], /, axis: int | None = 0) -> Tensor:
     return execute_several(CONCATENATE, operands, whole("concatenate", "axis", axis))
 
 
+@joined_dtype
 def stack(tensors: Iterable[Tensor], /, axis: int = 0) -> Tensor:
     """Tensors of one shape side by side along a new axis.
 
@@ -142,6 +146,7 @@ def stack(tensors: Iterable[Tensor], /, axis: int = 0) -> Tensor:
 _MOST_EMPTY_PARTS: Final = 1 << 16  # of an axis of extent 0, which every number divides
 
 
+@parts_dtype
 def split(x: Tensor, sections: int | Sequence[int], /, axis: int = 0) -> tuple[Tensor, ...]:
     """Views of consecutive parts along an axis.
 
@@ -188,6 +193,7 @@ def split(x: Tensor, sections: int | Sequence[int], /, axis: int = 0) -> tuple[T
     return tuple(x[(*before, slice(first, end))] for first, end in pairwise(cuts))
 
 
+@same_dtype
 def repeat(x: Tensor, repeats: int | Sequence[int], /, axis: int | None = None) -> Tensor:
     """Each element several times in a row along an axis.
 
@@ -230,6 +236,7 @@ def repeat(x: Tensor, repeats: int | Sequence[int], /, axis: int | None = None) 
     return execute_several(REPEAT, (x,), (place, total), numbers)
 
 
+@same_dtype
 def tile(x: Tensor, repetitions: int | Sequence[int], /) -> Tensor:
     """The whole tensor side by side, so often along each axis.
 
@@ -249,6 +256,7 @@ def tile(x: Tensor, repetitions: int | Sequence[int], /) -> Tensor:
     return execute_with_params(TILE, x, wholes("tile", "repetitions", repetitions))
 
 
+@same_dtype
 def roll(x: Tensor, shift: int | Sequence[int], /, axis: int | Sequence[int] | None = None) -> Tensor:
     """Elements moved along axes; what leaves at one end comes in at the other.
 
@@ -256,14 +264,15 @@ def roll(x: Tensor, shift: int | Sequence[int], /, axis: int | Sequence[int] | N
         x: any dtype and layout.
         shift: by how many places, towards the end; negative towards the start. Shifts are arguments of the kernel, so
             every shift shares one binding.
-        axis: one axis or several; one shift for all of them, or one each. None rolls the line of all elements in
+        axis: one axis or several; one shift for all of them, one axis for all shifts, or one each. Shifts of an axis
+            that is named more than once are added. None rolls the line of all elements in
             row-major order and gives it its shape again, as NumPy does.
 
     Returns:
         An owned tensor of the same shape and dtype.
 
     Raises:
-        AxisError: an axis out of range or named twice.
+        AxisError: an axis out of range.
         ArgumentError: shifts that are no ints, or neither one nor one per axis.
 
     >>> roll(tensor([1, 2, 3]), 1).to_numpy().tolist(), roll(tensor([[1, 2], [3, 4]]), -1, 0).to_numpy().tolist()
@@ -271,15 +280,26 @@ def roll(x: Tensor, shift: int | Sequence[int], /, axis: int | Sequence[int] | N
     """
     shifts = wholes("roll", "shifts", shift)
     axes = None if axis is None else wholes("roll", "axes", axis)
-    if axes is not None and len(shifts) == 1:
+    if axes is None:
+        return execute_several(ROLL, (x,), None, (sum(shifts),))
+    if len(shifts) == 1:
         shifts *= len(axes)
-    if len(shifts) != (1 if axes is None else len(axes)):
+    elif len(axes) == 1:
+        axes *= len(shifts)
+    if len(shifts) != len(axes):
         raise ArgumentError(
             f"roll: {len(shifts)} shifts {shifts} for axes {axes}; give one, or one per axis", operation="roll"
         )
+    if len(axes) > 1:
+        rank, added = unwrap("roll", x)[0].rank, dict[int, int]()
+        for one, places in zip(axes, shifts, strict=True):
+            axis_of_x = normalize_axis(one, rank, "roll")
+            added[axis_of_x] = added.get(axis_of_x, 0) + places
+        axes, shifts = tuple(added), tuple(added.values())
     return execute_several(ROLL, (x,), axes, shifts)
 
 
+@same_dtype
 def reverse(x: Tensor, /, axis: int | Sequence[int] | None = None) -> Tensor:
     """View that runs backwards along axes; None is all of them. NumPy calls it ``flip``.
 

@@ -14,6 +14,7 @@ from tensor_runtime.dispatch.call import execute_binary, execute_unary
 from tensor_runtime.dispatch.dtype_rules import boolean
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import ElementwiseSpec
+from tensor_runtime.static_types.results import boolean_dtype, common_dtype, comparison_dtype, same_dtype_out
 from tensor_runtime.tensors.tensor import Number, Tensor
 
 
@@ -41,6 +42,7 @@ BITWISE_LEFT_SHIFT: Final = _shift("bitwise_left_shift")
 BITWISE_RIGHT_SHIFT: Final = _shift("bitwise_right_shift")
 
 
+@comparison_dtype
 def logical_and(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Whether both elements are true. Any dtype, NumPy's meaning; the result is Bool.
 
@@ -56,6 +58,7 @@ def logical_and(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> T
     return execute_binary(LOGICAL_AND, a, b, out)
 
 
+@comparison_dtype
 def logical_or(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Whether either element is true. Dtypes and errors as for :func:`logical_and`.
 
@@ -66,6 +69,7 @@ def logical_or(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Te
     return execute_binary(LOGICAL_OR, a, b, out)
 
 
+@comparison_dtype
 def logical_xor(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Whether exactly one element is true. Dtypes and errors as for :func:`logical_and`.
 
@@ -76,6 +80,7 @@ def logical_xor(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> T
     return execute_binary(LOGICAL_XOR, a, b, out)
 
 
+@boolean_dtype
 def logical_not(a: Tensor, /, out: Out = None) -> Tensor:
     """Whether an element is 0 or False. Any dtype; the result is Bool.
 
@@ -86,6 +91,7 @@ def logical_not(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(LOGICAL_NOT, a, out)
 
 
+@common_dtype
 def bitwise_and(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Bits set in both operands; also ``a & b``.
 
@@ -109,6 +115,7 @@ def bitwise_and(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> T
     return execute_binary(BITWISE_AND, a, b, out)
 
 
+@common_dtype
 def bitwise_or(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Bits set in either operand; also ``a | b``. Dtypes and errors as for :func:`bitwise_and`.
 
@@ -119,6 +126,7 @@ def bitwise_or(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Te
     return execute_binary(BITWISE_OR, a, b, out)
 
 
+@common_dtype
 def bitwise_xor(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Bits set in one operand alone; also ``a ^ b``. Dtypes and errors as for :func:`bitwise_and`.
 
@@ -129,6 +137,7 @@ def bitwise_xor(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> T
     return execute_binary(BITWISE_XOR, a, b, out)
 
 
+@same_dtype_out
 def bitwise_invert(a: Tensor, /, out: Out = None) -> Tensor:
     """Every bit turned round, -1 - a; of Bool, the logical not. Also ``~a``. Not for floating operands.
 
@@ -139,6 +148,7 @@ def bitwise_invert(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(BITWISE_INVERT, a, out)
 
 
+@common_dtype
 def bitwise_left_shift(a: Tensor | Number, count: Tensor | Number, /, out: Out = None) -> Tensor:
     """Bits moved up by ``count`` places, zeros moved in; bits moved out are lost. Also ``a << count``.
 
@@ -152,6 +162,7 @@ def bitwise_left_shift(a: Tensor | Number, count: Tensor | Number, /, out: Out =
     return execute_binary(BITWISE_LEFT_SHIFT, a, count, out)
 
 
+@common_dtype
 def bitwise_right_shift(a: Tensor | Number, count: Tensor | Number, /, out: Out = None) -> Tensor:
     """Bits moved down by ``count`` places, the sign moved in: a / 2**count rounded down. Also ``a >> count``.
 

@@ -13,26 +13,27 @@ from types import FunctionType
 from typing import Any, Final
 
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, ReadOnlyError
-from tensor_core.foreign import refuse_masked
+from tensor_core.foreign import number_of, refuse_masked
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.dispatch.call import execute_binary, execute_mixed
-from tensor_runtime.dispatch.spec import PYTHON_NUMBERS, OpSpec
+from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.errors import ForeignOperandError
-from tensor_runtime.ops import arithmetic, comparison, contraction, division, logic, reduction
+from tensor_runtime.ops import arithmetic, comparison, contraction, division, logic, native_calls, reduction
 from tensor_runtime.ops.creation import buffer_of, to_numpy
 from tensor_runtime.ops.indexing import getitem, iterate, mutable_view, setitem
+from tensor_runtime.ops.numpy_names import array_function, array_ufunc, attributes, masked_data
 from tensor_runtime.ops.views import copy, reshape, reversed_axes
 from tensor_runtime.tensors.formatting import html_text, tensor_text
 from tensor_runtime.tensors.pickling import reduce_tensor
 from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensorViewMut
-from tensor_runtime.tensors.transfer import only_element, to
+from tensor_runtime.tensors.transfer import download, only_element, to
 
 Operator = Callable[[Tensor, Any], Any]
 
 
 def _is_ours(other: object) -> bool:
     """Whether it is no foreign operand, so that the error tells of another: one inside a rule for the operation."""
-    return isinstance(other, Tensor) or type(other) in PYTHON_NUMBERS
+    return isinstance(other, Tensor) or number_of(other) is not None
 
 
 def _declined(other: object) -> Any:
@@ -108,6 +109,17 @@ def item(x: Tensor, /) -> Number:
     2.5
     """
     return _element("item", x)
+
+
+def tolist(x: Tensor, /) -> Any:
+    """Nested lists of Python numbers, index-faithful: ``tolist(x)[i][j]`` is element (i, j); of rank 0, the number.
+
+    Waits for the device, and moves the elements to the host.
+
+    >>> tolist(tensor([[1, 2], [3, 4]])), tolist(tensor(1.5))
+    ([[1, 2], [3, 4]], 1.5)
+    """
+    return download(x).to_nested()
 
 
 def _element(operation: str, x: Tensor) -> Number:
@@ -192,11 +204,41 @@ def _array(x: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
 
 
 def _reshape(x: Tensor, /, *shape: Any, order: str = "F") -> Tensor:
+    """Tensor of another shape with the elements in the same order; a view where the layout allows it, else a copy.
+
+    Args:
+        x: any layout.
+        shape: extents, one by one or as a tuple; one may be -1, which stands for what is left.
+        order: "F" counts elements column-major, as tensors are stored; "C" row-major, as NumPy does by default.
+
+    Raises:
+        ShapeError: another number of elements.
+        ArgumentError: another order.
+
+    >>> x = tensor([[1, 2], [3, 4]])
+    >>> x.reshape(4).tolist(), x.reshape(-1, order="C").tolist()
+    ([1, 3, 2, 4], [1, 2, 3, 4])
+    """
     return reshape(x, shape[0] if len(shape) == 1 else shape, order=order)
 
 
 def _setitem_refused(x: Tensor, index: Any, value: Any, /) -> None:
-    raise ReadOnlyError("x[...] = value: this tensor is read-only here; write through mutable_view(x)[...] = value")
+    place = _spelled(index)
+    raise ReadOnlyError(f"x[{place}] = value: a tensor is read-only; write mutable_view(x)[{place}] = value")
+
+
+def _spelled(index: Any) -> str:
+    """An index as a user writes it, where it is made of ints and slices; else "index"."""
+    if type(index) is tuple and index:
+        parts = [_spelled(one) for one in index]
+        return "index" if "index" in parts else ", ".join(parts)
+    if type(index) is slice:
+        bounds = (index.start, index.stop, index.step)
+        if any(one is not None and type(one) is not int for one in bounds):
+            return "index"
+        text = ":".join("" if one is None else str(one) for one in bounds)
+        return text.removesuffix(":") if index.step is None else text
+    return "..." if index is Ellipsis else str(index) if index is None or type(index) is int else "index"
 
 
 def _deepcopy(x: Tensor, memo: Any, /) -> Tensor:
@@ -206,12 +248,15 @@ def _deepcopy(x: Tensor, memo: Any, /) -> Tensor:
 _FLOORED, _RFLOORED = _operator(division.FLOOR_DIVIDE), _reflected(division.FLOOR_DIVIDE)
 _REST, _RREST = _operator(division.REMAINDER), _reflected(division.REMAINDER)
 
+_reshape.__name__, _reshape.__qualname__ = "reshape", "Tensor.reshape"
+
 METHODS: Final[dict[str, Any]] = {
     "T": property(reversed_axes, doc="View with all axes reversed."),
     "buffer": property(buffer_of, doc="The memory, shared."),
     "reshape": _reshape,
     "to": to,
     "item": item,
+    "tolist": tolist,
     "to_numpy": to_numpy,
     "mutable_view": mutable_view,
     "__getitem__": getitem,
@@ -227,6 +272,10 @@ METHODS: Final[dict[str, Any]] = {
     "__format__": _format,
     "__round__": _round,
     "__array__": _array,
+    "__array_ufunc__": array_ufunc,
+    "__array_function__": array_function,
+    "__dir__": attributes,
+    "_data": property(masked_data),
     "__copy__": copy,
     "__deepcopy__": _deepcopy,
     "__reduce_ex__": reduce_tensor,
@@ -275,4 +324,23 @@ for _name, _method in METHODS.items():
     if isinstance(_method, FunctionType) and _method.__name__ == "infix":  # what Python's own errors call it
         _method.__name__, _method.__qualname__ = _name, f"Tensor.{_name}"
     setattr(Tensor, _name, _method)
+
+
+_NATIVE: Final = (
+    *("T", "reshape", "item", "to_numpy"),
+    *("__getitem__", "__bool__", "__int__", "__float__", "__complex__"),
+)
+
+
+def _put(name: str, call: Any) -> None:
+    """Put a method into the class, as it is or as a property."""
+    method = METHODS[name]
+    if isinstance(method, property) and call is not method.fget:
+        method = property(call, doc=method.__doc__)
+    setattr(Tensor, name, method if isinstance(method, property) else call)
+
+
+for _name in _NATIVE:
+    _method = METHODS[_name].fget if _name == "T" else METHODS[_name]
+    native_calls.place("reversed_axes" if _name == "T" else _name.strip("_"), _method, partial(_put, _name))
 TypedTensorViewMut.__setitem__ = setitem  # type: ignore[method-assign]

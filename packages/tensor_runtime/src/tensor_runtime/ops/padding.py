@@ -9,9 +9,10 @@ from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_core.scalar_conversion import to_element
 from tensor_runtime.dispatch.arguments import whole, wholes
 from tensor_runtime.dispatch.call import execute_several, execute_with_params
-from tensor_runtime.dispatch.conversion import check_number
+from tensor_runtime.dispatch.conversion import as_number
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Shape
+from tensor_runtime.static_types.results import same_dtype
 from tensor_runtime.tensors.tensor import Number, Tensor, unwrap
 
 Ints = tuple[int, ...]
@@ -67,6 +68,7 @@ PAD: Final = OpSpec("pad", result_shape=padded_shape, takes_params=True)
 PAD_EDGE: Final = OpSpec("pad", result_shape=_edged_shape, takes_params=True, kernel="pad_edge")
 
 
+@same_dtype
 def pad(x: Tensor, pad_width: int | Sequence[Any], /, mode: str = "constant", *, constant_values: Number = 0) -> Tensor:
     """Tensor with elements before and after its own along each axis, as NumPy's ``pad`` in two of its modes.
 
@@ -96,10 +98,10 @@ def pad(x: Tensor, pad_width: int | Sequence[Any], /, mode: str = "constant", *,
         return execute_with_params(PAD_EDGE, x, params)
     if mode != "constant":
         raise ArgumentError(f"pad: mode is {shortened(mode)}; accepted: 'constant', 'edge'", operation="pad")
-    check_number("pad", constant_values)
-    if constant_values == 0 and type(constant_values) is int:
-        constant_values = False  # the zero of every dtype, of Bool as well
-    return execute_several(PAD, (x,), params, to_element(constant_values, form.dtype))
+    value = as_number("pad", constant_values)
+    if value == 0 and type(value) is int:
+        value = False  # the zero of every dtype, of Bool as well
+    return execute_several(PAD, (x,), params, to_element(value, form.dtype))
 
 
 def _pairs(widths: Any, rank: int) -> list[tuple[int, int]]:

@@ -16,6 +16,7 @@ from tensor_runtime.dispatch.dtype_rules import inexact
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.windows import Padding, Steps, Windows, as_padding, as_steps, resolve
+from tensor_runtime.static_types.results import inexact_dtype, same_dtype
 from tensor_runtime.tensors.tensor import Tensor
 
 Params = tuple[Steps, Steps | None, Padding, Steps]  # window, strides, padding, dilation
@@ -79,6 +80,7 @@ MAX_POOL: Final = OpSpec("max_pool", accepts=REAL | {Bool}, result_shape=_pooled
 MEAN_POOL: Final = OpSpec("mean_pool", accepts=ALL, result_dtype=inexact, result_shape=_pooled, takes_params=True)
 
 
+@same_dtype
 def max_pool(
     x: Tensor,
     window: int | Sequence[int],
@@ -113,6 +115,7 @@ def max_pool(
     return execute_with_params(MAX_POOL, x, _params("max_pool", window, strides, padding, dilation))
 
 
+@inexact_dtype
 def mean_pool(
     x: Tensor,
     window: int | Sequence[int],

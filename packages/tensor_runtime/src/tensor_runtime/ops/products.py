@@ -1,4 +1,4 @@
-"""Products made of one contraction: ``dot``, ``outer`` and ``kron``, with NumPy's meaning.
+"""Products made of one contraction: ``dot``, ``vecdot``, ``outer`` and ``kron``, with NumPy's meaning.
 
 Results are owned, compact and column-major, in the promoted dtype. Integers wrap; products of Bool are ands, sums ors.
 """
@@ -8,10 +8,15 @@ from __future__ import annotations
 from typing import Final
 
 from tensor_core.errors import ShapeError
+from tensor_core.shapes import normalize_axis
+from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.dispatch.call import execute_binary
+from tensor_runtime.dispatch.dtype_rules import broadcast
 from tensor_runtime.form import Shape
+from tensor_runtime.ops.arithmetic import conj
 from tensor_runtime.ops.contraction import ContractionSpec, Signature
-from tensor_runtime.ops.views import reshape, reshape_view
+from tensor_runtime.ops.views import broadcast_to, move_axes, reshape, reshape_view
+from tensor_runtime.static_types.combined import product_dtype
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 
@@ -49,6 +54,7 @@ OUTER: Final = ContractionSpec("outer", _outer_labels)
 KRON: Final = ContractionSpec("kron", _kron_labels)
 
 
+@product_dtype
 def dot(a: Tensor, b: Tensor, /) -> Tensor:
     """Sum of products over the last axis of ``a`` and the last but one of ``b``, as in NumPy.
 
@@ -72,6 +78,7 @@ def dot(a: Tensor, b: Tensor, /) -> Tensor:
     return execute_binary(DOT, a, b)
 
 
+@product_dtype
 def outer(a: Tensor, b: Tensor, /) -> Tensor:
     """Every element of ``a`` times every element of ``b``.
 
@@ -91,6 +98,7 @@ def outer(a: Tensor, b: Tensor, /) -> Tensor:
     return execute_binary(OUTER, _line(a), _line(b))
 
 
+@product_dtype
 def kron(a: Tensor, b: Tensor, /) -> Tensor:
     """Kronecker product: ``a`` with each element replaced by that element times ``b``.
 
@@ -113,6 +121,51 @@ def kron(a: Tensor, b: Tensor, /) -> Tensor:
     of_a = (1,) * (rank - form_a.rank) + form_a.shape
     of_b = (1,) * (rank - form_b.rank) + form_b.shape
     return reshape_view(product, tuple(m * n for m, n in zip(of_a, of_b, strict=True)))
+
+
+@product_dtype
+def vecdot(a: Tensor, b: Tensor, /, axis: int = -1) -> Tensor:
+    """Sum of products along one axis, of which ``a`` is conjugated; the other axes broadcast, as in NumPy.
+
+    Args:
+        a: any dtype, rank 1 or more.
+        b: the same extent along the axis.
+        axis: of each operand; negative ones count from its own end.
+
+    Returns:
+        The broadcast shape of the other axes, in the promoted dtype.
+
+    Raises:
+        ShapeError: the extents along the axis differ, or the other axes do not broadcast.
+        AxisError: an axis out of range; rank 0 has none.
+        PlacementError: the operands live in different places.
+
+    >>> vecdot(tensor([1j, 2.0]), tensor([1j, 3.0])).item(), vecdot(ones((4, 1, 3)), ones((2, 3))).shape
+    ((7+0j), (4, 2))
+    """
+    (form_a, _), (form_b, _) = unwrap("vecdot", a), unwrap("vecdot", b)
+    places = [normalize_axis(whole("vecdot", "axis", axis), form.rank, "vecdot") for form in (form_a, form_b)]
+    extents = form_a.shape[places[0]], form_b.shape[places[1]]
+    if extents[0] != extents[1]:
+        raise ShapeError(
+            f"vecdot: shapes {form_a.shape} and {form_b.shape} along axis {axis}; accepted: equal extents, but they "
+            f"have {extents[0]} and {extents[1]}",
+            operation="vecdot",
+            shapes=(form_a.shape, form_b.shape),
+        )
+    x, y = (move_axes(one, place, -1) for one, place in zip((a, b), places, strict=True))
+    if form_a.dtype.kind == "complex":
+        x = conj(x)
+    shape = broadcast("vecdot", x.shape, y.shape)
+    return execute_binary(VECDOT, broadcast_to(x, shape), broadcast_to(y, shape))
+
+
+def _vecdot_labels(operation: str, a: Shape, b: Shape, /) -> Signature:
+    labels = tuple(range(len(a)))
+    return labels, labels, labels[:-1]
+
+
+VECDOT: Final = ContractionSpec("vecdot", _vecdot_labels)
 
 
 def _line(x: Tensor) -> Tensor:

@@ -42,16 +42,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from tensor_core.dtypes import DTYPES, F64, FLOATING, I32, I64, INTEGER, DType, as_dtype
+from tensor_core.dtypes import DTYPES, F64, FLOATING, I32, I64, INTEGER, DType, DTypeLike, as_dtype
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError
 from tensor_core.shapes import as_shape
 from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.kernel_facts import state
 from tensor_runtime.backends.registry import registry
+from tensor_runtime.dispatch.spec import plain_operand
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.ops.philox import philox
 from tensor_runtime.placement import CPU, Placement, as_placement
+from tensor_runtime.static_types.creation import typed_integers, typed_uniform
 from tensor_runtime.tensors.tensor import Tensor, wrap
 
 
@@ -72,13 +74,14 @@ _RANGES: Final[dict[DType, tuple[int, int]]] = {
 }
 
 
+@typed_uniform
 def uniform(
     shape: Sequence[int] | int,
     /,
     *,
     seed: int,
     stream: int = 0,
-    dtype: Any = F64,
+    dtype: DTypeLike = F64,
     placement: Placement | str = CPU,
 ) -> Tensor:
     """Tensor of independent numbers, uniform on the open interval (0, 1); both parts of a complex number are.
@@ -103,11 +106,12 @@ def uniform(
     True
     """
     wanted = _accepted("uniform", dtype, FLOATING)
-    _check_words("uniform", seed=seed, stream=stream)
+    seed, stream = _words("uniform", seed=seed, stream=stream)
     kernel, form = _UNIFORM[form_of(wanted, as_shape(shape), as_placement(placement))]
     return wrap(form, call_translated("uniform", form, kernel, seed, stream))
 
 
+@typed_integers
 def integers(
     shape: Sequence[int] | int,
     low: int,
@@ -116,7 +120,7 @@ def integers(
     *,
     seed: int,
     stream: int = 0,
-    dtype: Any = I64,
+    dtype: DTypeLike = I64,
     placement: Placement | str = CPU,
 ) -> Tensor:
     """Tensor of independent integers, uniform on low, low + 1, ..., high - 1.
@@ -143,7 +147,8 @@ def integers(
     (1, 6)
     """
     wanted = _accepted("integers", dtype, INTEGER)
-    _check_words("integers", seed=seed, stream=stream)
+    seed, stream = _words("integers", seed=seed, stream=stream)
+    low, high = plain_operand(low), plain_operand(high)
     if type(low) is not int or type(high) is not int or low >= high:
         raise ArgumentError(
             f"integers: low is {_shown(low)} and high is {_shown(high)}; accepted: ints with low < high",
@@ -161,13 +166,14 @@ def integers(
     return wrap(form, call_translated("integers", form, kernel, seed, stream, low, high - low))
 
 
+@typed_uniform
 def normal(
     shape: Sequence[int] | int,
     /,
     *,
     seed: int,
     stream: int = 0,
-    dtype: Any = F64,
+    dtype: DTypeLike = F64,
     placement: Placement | str = CPU,
 ) -> Tensor:
     """Tensor of independent numbers from the normal distribution with mean 0 and variance 1.
@@ -191,7 +197,7 @@ def normal(
     True
     """
     wanted = _accepted("normal", dtype, FLOATING)
-    _check_words("normal", seed=seed, stream=stream)
+    seed, stream = _words("normal", seed=seed, stream=stream)
     kernel, form = _NORMAL[form_of(wanted, as_shape(shape), as_placement(placement))]
     return wrap(form, call_translated("normal", form, kernel, seed, stream))
 
@@ -214,7 +220,7 @@ def fold_in(seed: int, number: int, /) -> int:
     >>> len({42, *layers, *steps})
     7
     """
-    _check_words("fold_in", seed=seed, number=number)
+    seed, number = _words("fold_in", seed=seed, number=number)
     return philox((number, 0, 0, 1), (seed, 0))[0]
 
 
@@ -226,10 +232,16 @@ def _accepted(operation: str, dtype: Any, accepted: frozenset[DType]) -> DType:
     return wanted
 
 
-def _check_words(operation: str, /, **words: object) -> None:
-    for name, value in words.items():
-        if type(value) is not int or not 0 <= value < 2**64:
-            raise ArgumentError(f"{operation}: the {name} is {_shown(value)}; accepted: an int from 0 to 2**64 - 1")
+def _words(operation: str, /, **words: object) -> tuple[int, int]:
+    first, second = words.items()
+    return _word(operation, *first), _word(operation, *second)
+
+
+def _word(operation: str, name: str, value: object) -> int:
+    number = plain_operand(value)
+    if type(number) is not int or not 0 <= number < 2**64:
+        raise ArgumentError(f"{operation}: the {name} is {_shown(value)}; accepted: an int from 0 to 2**64 - 1")
+    return number
 
 
 def _shown(value: object) -> str:

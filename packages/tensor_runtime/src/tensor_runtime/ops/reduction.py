@@ -23,6 +23,7 @@ from tensor_runtime.dispatch.dtype_rules import Axes, Reduction, accumulator, bo
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Shape
+from tensor_runtime.static_types.results import accumulator_dtype, boolean_dtype, same_dtype_out
 from tensor_runtime.tensors.tensor import Tensor
 
 
@@ -53,6 +54,7 @@ ANY: Final = OpSpec("any", accepts=ALL, result_dtype=boolean, result_shape=reduc
 ALL_OF: Final = OpSpec("all", accepts=ALL, result_dtype=boolean, result_shape=reduced, takes_params=True)
 
 
+@accumulator_dtype
 def sum(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
     """Sum over axes. Integers and Bool accumulate in I64, which wraps; floating types in their own.
 
@@ -80,6 +82,7 @@ def sum(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = N
     )
 
 
+@accumulator_dtype
 def prod(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
     """Product over axes. Arguments, dtypes and errors as for :func:`sum`; the product of nothing is 1.
 
@@ -92,6 +95,7 @@ def prod(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = 
     return execute_with_params(PROD, a, (as_axes("prod", axis), flag("prod", "keepdims", keepdims)), out)
 
 
+@same_dtype_out
 def max(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
     """Largest element over axes; NaN if there is one. Exact. Arguments as for :func:`sum`.
 
@@ -113,6 +117,7 @@ def max(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = N
     )
 
 
+@same_dtype_out
 def min(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
     """Smallest element over axes; NaN if there is one. Exact. Arguments and errors as for :func:`max`.
 
@@ -123,6 +128,7 @@ def min(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = N
     return execute_with_params(MIN, a, (as_axes("min", axis), flag("min", "keepdims", keepdims)), out)
 
 
+@boolean_dtype
 def any(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
     """Whether an element differs from 0, over axes; NaN does. False of nothing.
 
@@ -144,6 +150,7 @@ def any(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = N
     return execute_with_params(ANY, a, (as_axes("any", axis), flag("any", "keepdims", keepdims)), out)
 
 
+@boolean_dtype
 def all(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
     """Whether every element differs from 0, over axes; NaN does. True of nothing. As :func:`any` otherwise.
 

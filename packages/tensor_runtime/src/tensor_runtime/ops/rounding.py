@@ -13,6 +13,7 @@ from tensor_runtime.dispatch.call import execute_unary
 from tensor_runtime.dispatch.dtype_rules import boolean
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import ElementwiseSpec
+from tensor_runtime.static_types.results import boolean_dtype, same_dtype_out
 from tensor_runtime.tensors.tensor import Tensor
 
 _ORDERED: Final = REAL | {Bool}
@@ -26,6 +27,7 @@ ISINF: Final = ElementwiseSpec("isinf", result_dtype=boolean)
 ISFINITE: Final = ElementwiseSpec("isfinite", result_dtype=boolean)
 
 
+@same_dtype_out
 def floor(a: Tensor, /, out: Out = None) -> Tensor:
     """The greatest whole number not above the element. Not for complex operands.
 
@@ -36,6 +38,7 @@ def floor(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(FLOOR, a, out)
 
 
+@same_dtype_out
 def ceil(a: Tensor, /, out: Out = None) -> Tensor:
     """The least whole number not below the element. Not for complex operands.
 
@@ -46,6 +49,7 @@ def ceil(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(CEIL, a, out)
 
 
+@same_dtype_out
 def trunc(a: Tensor, /, out: Out = None) -> Tensor:
     """The element without its fraction: rounded toward zero. Not for complex operands.
 
@@ -56,6 +60,7 @@ def trunc(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(TRUNC, a, out)
 
 
+@same_dtype_out
 def round(a: Tensor, /, out: Out = None) -> Tensor:
     """The nearest whole number, of two the even one; of complex operands, of each part. NumPy's, without ``decimals``.
 
@@ -66,6 +71,7 @@ def round(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(ROUND, a, out)
 
 
+@boolean_dtype
 def isnan(a: Tensor, /, out: Out = None) -> Tensor:
     """Whether an element is NaN; of complex operands, either part. Any dtype; integers and Bool never are.
 
@@ -76,6 +82,7 @@ def isnan(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(ISNAN, a, out)
 
 
+@boolean_dtype
 def isinf(a: Tensor, /, out: Out = None) -> Tensor:
     """Whether an element is an infinity of either sign; of complex operands, either part. Any dtype.
 
@@ -86,6 +93,7 @@ def isinf(a: Tensor, /, out: Out = None) -> Tensor:
     return execute_unary(ISINF, a, out)
 
 
+@boolean_dtype
 def isfinite(a: Tensor, /, out: Out = None) -> Tensor:
     """Whether an element is neither NaN nor an infinity; of complex operands, both parts. Any dtype.
 

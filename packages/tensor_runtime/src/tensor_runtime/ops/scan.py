@@ -15,7 +15,7 @@ from tensor_core.promotion import promote_scalar
 from tensor_core.shapes import normalize_axis
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.dispatch.call import execute_with_params
-from tensor_runtime.dispatch.conversion import check_number
+from tensor_runtime.dispatch.conversion import as_number
 from tensor_runtime.dispatch.dtype_rules import accumulator
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import OpSpec
@@ -23,6 +23,7 @@ from tensor_runtime.form import Shape
 from tensor_runtime.ops.creation import full, zeros
 from tensor_runtime.ops.indexing import mutable_view
 from tensor_runtime.ops.views import copy
+from tensor_runtime.static_types.results import accumulator_dtype
 from tensor_runtime.tensors.tensor import Number, Tensor, unwrap, wrap
 
 Step = Callable[[Tensor, Tensor], Tensor]
@@ -54,6 +55,7 @@ def one_axis(operation: str, rank: int, axis: int | None, /) -> int:
     return 0
 
 
+@accumulator_dtype
 def cumsum(a: Tensor, /, axis: int | None = None, *, out: Out = None) -> Tensor:
     """Sums of the elements up to each one along an axis. Integers and Bool accumulate in I64, which wraps.
 
@@ -77,6 +79,7 @@ def cumsum(a: Tensor, /, axis: int | None = None, *, out: Out = None) -> Tensor:
     return execute_with_params(CUMSUM, a, None if axis is None else whole("cumsum", "axis", axis), out)
 
 
+@accumulator_dtype
 def cumprod(a: Tensor, /, axis: int | None = None, *, out: Out = None) -> Tensor:
     """Products of the elements up to each one along an axis; dtypes, arguments and errors as for :func:`cumsum`.
 
@@ -166,9 +169,9 @@ def _first_of(operation: str, x: Tensor, axis: int, initial: Tensor | Number) ->
     """What a fold begins with; a Python number fills a slice, in the dtype that arithmetic would give it."""
     if isinstance(initial, Tensor):
         return initial
-    check_number(operation, initial)
+    number = as_number(operation, initial)
     shape = (*x.shape[:axis], *x.shape[axis + 1 :])
-    return full(shape, initial, dtype=promote_scalar(x.dtype, type(initial)), placement=x.placement)
+    return full(shape, number, dtype=promote_scalar(x.dtype, type(number)), placement=x.placement)
 
 
 def _accumulated(

@@ -18,6 +18,8 @@ from tensor_runtime.dispatch.spec import ElementwiseSpec, OpSpec
 from tensor_runtime.form import Form
 from tensor_runtime.ops.views import copy
 from tensor_runtime.protocols import Operand
+from tensor_runtime.static_types.combined import selection_dtype
+from tensor_runtime.static_types.results import common_dtype
 from tensor_runtime.tensors.tensor import Number, Tensor, unwrap
 
 
@@ -49,6 +51,7 @@ _FROM_BELOW: Final = OpSpec("clip", binary=True, accepts=_ORDERED, result_shape=
 _FROM_ABOVE: Final = OpSpec("clip", binary=True, accepts=_ORDERED, result_shape=broadcast, kernel="minimum")
 
 
+@selection_dtype
 def where(condition: Tensor | bool, a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Elements of ``a`` where the condition holds, of ``b`` elsewhere.
 
@@ -75,6 +78,7 @@ def where(condition: Tensor | bool, a: Tensor | Number, b: Tensor | Number, /, o
     return execute_ternary(WHERE, condition, a, b, out)
 
 
+@common_dtype
 def maximum(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """The greater of two elements; NaN if either is. Of zeros with different signs, either (the CPU gives the second).
 
@@ -97,6 +101,7 @@ def maximum(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tenso
     return execute_binary(MAXIMUM, a, b, out)
 
 
+@common_dtype
 def minimum(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """The lesser of two elements; NaN if either is. Arguments and errors as for :func:`maximum`.
 

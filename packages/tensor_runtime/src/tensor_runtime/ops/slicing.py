@@ -17,6 +17,8 @@ from tensor_runtime.dispatch.arguments import wholes
 from tensor_runtime.dispatch.call import execute_several
 from tensor_runtime.dispatch.index_checked import IndexedSpec
 from tensor_runtime.form import Shape
+from tensor_runtime.static_types.combined import product_dtype
+from tensor_runtime.static_types.results import same_dtype
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 Starts = Tensor | Sequence[int] | int
@@ -70,6 +72,7 @@ DYNAMIC_SLICE: Final = IndexedSpec("dynamic_slice", result_shape=_sliced)
 DYNAMIC_UPDATE_SLICE: Final = IndexedSpec("dynamic_update_slice", result_shape=updated, indices=2)
 
 
+@same_dtype
 def dynamic_slice(x: Tensor, starts: Starts, sizes: Sequence[int] | int, /) -> Tensor:
     """Copy of the slice of given sizes that starts at given indices.
 
@@ -101,6 +104,7 @@ def dynamic_slice(x: Tensor, starts: Starts, sizes: Sequence[int] | int, /) -> T
     return execute_several(DYNAMIC_SLICE, (x,), extents, _one_per_axis(name, x, starts))
 
 
+@product_dtype
 def dynamic_update_slice(x: Tensor, update: Tensor, starts: Starts, /) -> Tensor:
     """Copy of ``x`` in which the slice that starts at given indices is ``update``.
 

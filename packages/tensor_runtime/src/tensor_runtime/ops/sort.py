@@ -18,6 +18,7 @@ from tensor_runtime.dispatch.call import execute_binary, execute_with_params
 from tensor_runtime.dispatch.data_dependent import DependentSpec, Results, execute_dependent
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Form, Shape
+from tensor_runtime.static_types.results import index_dtype, integer_dtype, same_dtype
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 
@@ -53,6 +54,7 @@ SEARCH: Final[dict[str, OpSpec]] = {
 }
 
 
+@same_dtype
 def sort(x: Tensor, /, axis: int | None = -1, *, descending: bool = False) -> Tensor:
     """Elements in order along an axis; stable.
 
@@ -76,6 +78,7 @@ def sort(x: Tensor, /, axis: int | None = -1, *, descending: bool = False) -> Te
     )
 
 
+@index_dtype
 def argsort(x: Tensor, /, axis: int | None = -1, *, descending: bool = False) -> Tensor:
     """Indices that would sort along an axis.
 
@@ -99,6 +102,7 @@ def argsort(x: Tensor, /, axis: int | None = -1, *, descending: bool = False) ->
     )
 
 
+@integer_dtype
 def searchsorted(line: Tensor, values: Tensor, /, side: str = "left") -> Tensor:
     """Where values would have to be inserted into a sorted line to keep it sorted.
 
@@ -206,6 +210,7 @@ def unique(
     return found if any(wanted[:3]) else found[0]
 
 
+@same_dtype
 def unique_values(x: Tensor, /) -> Tensor:
     """Sorted distinct elements, of which each NaN is one, as the array API standard has it.
 

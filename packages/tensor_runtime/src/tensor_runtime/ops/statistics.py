@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from tensor_core.dtypes import ALL, I64, REAL, Bool, DType
 from tensor_core.errors import ArgumentError, shortened
+from tensor_core.foreign import number_of
 from tensor_runtime.dispatch.arguments import as_axes, flag, whole
 from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.dtype_rules import Axes, inexact, reduced
@@ -19,6 +20,7 @@ from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.reduction import reduced_nonempty
+from tensor_runtime.static_types.results import index_dtype, inexact_component_dtype, inexact_dtype
 from tensor_runtime.tensors.tensor import Tensor
 
 Spread = tuple[Axes, bool, float]  # (axis, keepdims, correction or order)
@@ -62,6 +64,7 @@ ARGMIN: Final = OpSpec(
 )
 
 
+@inexact_dtype
 def mean(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
     """Arithmetic mean over axes: the sum divided by the number of elements. NaN of nothing, without a warning.
 
@@ -86,6 +89,7 @@ def mean(a: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = 
     return execute_with_params(MEAN, a, (as_axes("mean", axis), flag("mean", "keepdims", keepdims)), out)
 
 
+@inexact_component_dtype
 def var(a: Tensor, /, axis: Axes = None, *, correction: float = 0, keepdims: bool = False, out: Out = None) -> Tensor:
     """Variance over axes: the mean of |a - mean(a)|², computed in two passes.
 
@@ -121,6 +125,7 @@ def var(a: Tensor, /, axis: Axes = None, *, correction: float = 0, keepdims: boo
     )
 
 
+@inexact_component_dtype
 def std(a: Tensor, /, axis: Axes = None, *, correction: float = 0, keepdims: bool = False, out: Out = None) -> Tensor:
     """Standard deviation over axes: the square root of :func:`var`, which see; one rounding more.
 
@@ -136,6 +141,7 @@ def std(a: Tensor, /, axis: Axes = None, *, correction: float = 0, keepdims: boo
     )
 
 
+@index_dtype
 def argmax(a: Tensor, /, axis: int | None = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
     """Index of the largest element along an axis; of several, the first. NaN counts as largest. Exact.
 
@@ -161,6 +167,7 @@ def argmax(a: Tensor, /, axis: int | None = None, *, keepdims: bool = False, out
     )
 
 
+@index_dtype
 def argmin(a: Tensor, /, axis: int | None = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
     """Index of the smallest element along an axis; of several, the first. NaN counts as smallest.
 
@@ -175,6 +182,7 @@ def argmin(a: Tensor, /, axis: int | None = None, *, keepdims: bool = False, out
     )
 
 
+@inexact_component_dtype
 def norm(a: Tensor, /, ord: float = 2, axis: Axes = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
     """Norm of the vector of elements along axes; with ``axis=None`` of all of them, whatever the rank.
 
@@ -233,6 +241,7 @@ def _order(value: Any) -> float:
 def _as_float(value: Any) -> float:
     """NaN for what is no float."""
     try:
-        return float(value) if type(value) in (int, float) else float("nan")
+        number = number_of(value)
+        return float(number) if type(number) in (int, float) else float("nan")  # type: ignore[arg-type]
     except OverflowError:
         return float("nan")

@@ -20,6 +20,7 @@ from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.dispatch.call import execute_unary, execute_with_params
 from tensor_runtime.dispatch.spec import ElementwiseSpec, ViewSpec
 from tensor_runtime.form import Form, Shape
+from tensor_runtime.static_types.results import same_dtype
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 
@@ -75,6 +76,7 @@ def _axes_key(operation: str, axes: Any) -> tuple[int, ...]:
         ) from None
 
 
+@same_dtype
 def transpose_view(a: Tensor, axes: Sequence[int] | None = None, /) -> Tensor:
     """View with the axes in another order: axis k of the result is axis ``axes[k]`` of the operand.
 
@@ -91,6 +93,7 @@ def transpose_view(a: Tensor, axes: Sequence[int] | None = None, /) -> Tensor:
     return execute_with_params(TRANSPOSE_VIEW, a, None if axes is None else _axes_key("transpose", axes))
 
 
+@same_dtype
 def transpose(a: Tensor, axes: Sequence[int] | None = None, /) -> Tensor:
     """NumPy's name for :func:`transpose_view`: shares the elements.
 
@@ -100,6 +103,7 @@ def transpose(a: Tensor, axes: Sequence[int] | None = None, /) -> Tensor:
     return transpose_view(a, axes)
 
 
+@same_dtype
 def reversed_axes(a: Tensor, /) -> Tensor:
     """The property ``x.T``: a view with all axes reversed.
 
@@ -109,6 +113,7 @@ def reversed_axes(a: Tensor, /) -> Tensor:
     return execute_with_params(TRANSPOSE_VIEW, a, None)
 
 
+@same_dtype
 def permute_axes(a: Tensor, axes: Sequence[int], /) -> Tensor:
     """View with the axes in the order given; :func:`transpose_view` with the order required.
 
@@ -119,6 +124,7 @@ def permute_axes(a: Tensor, axes: Sequence[int], /) -> Tensor:
     return transpose_view(a, as_permutation(axes, form.rank))
 
 
+@same_dtype
 def move_axes(a: Tensor, source: Sequence[int] | int, destination: Sequence[int] | int, /) -> Tensor:
     """View with some axes moved to other places; the others keep their order. NumPy calls it ``moveaxis``.
 
@@ -147,6 +153,7 @@ def move_axes(a: Tensor, source: Sequence[int] | int, destination: Sequence[int]
     return transpose_view(a, tuple(order))
 
 
+@same_dtype
 def reshape_view(a: Tensor, shape: Sequence[int] | int, /) -> Tensor:
     """View of another shape with the elements in the same column-major order.
 
@@ -165,6 +172,7 @@ def reshape_view(a: Tensor, shape: Sequence[int] | int, /) -> Tensor:
     return execute_with_params(RESHAPE_VIEW, a, completed_shape("reshape_view", form.shape, shape))
 
 
+@same_dtype
 def reshape(a: Tensor, shape: Sequence[int] | int, /, *, order: str = "F") -> Tensor:
     """Tensor of another shape with the elements in the same order; the method ``x.reshape``.
 
@@ -200,6 +208,7 @@ def _reshaped_or_copied(a: Tensor, shape: Shape) -> Tensor:
         return execute_with_params(RESHAPE_VIEW, copy(a), shape)
 
 
+@same_dtype
 def broadcast_to(a: Tensor, shape: Sequence[int] | int, /) -> Tensor:
     """Read-only view of a larger shape, aligned at the last axis; repeated elements have stride 0.
 
@@ -212,6 +221,7 @@ def broadcast_to(a: Tensor, shape: Sequence[int] | int, /) -> Tensor:
     return execute_with_params(BROADCAST_VIEW, a, as_shape(shape))
 
 
+@same_dtype
 def broadcast_in_dim(a: Tensor, shape: Sequence[int] | int, axes: Sequence[int] | int, /) -> Tensor:
     """Read-only view of another shape, of which the caller says where each axis of the operand goes.
 
@@ -254,6 +264,7 @@ def broadcast_in_dim(a: Tensor, shape: Sequence[int] | int, axes: Sequence[int] 
     return broadcast_to(execute_with_params(RESHAPE_VIEW, ordered, tuple(aligned)), wanted)
 
 
+@same_dtype
 def reverse_view(a: Tensor, axes: Sequence[int] | int, /) -> Tensor:
     """View that runs backwards along the axes named.
 
@@ -266,6 +277,7 @@ def reverse_view(a: Tensor, axes: Sequence[int] | int, /) -> Tensor:
     return execute_with_params(REVERSE_VIEW, a, _axes_key("reverse_view", axes))
 
 
+@same_dtype
 def diagonal_view(a: Tensor, first: int = 0, second: int = 1, /) -> Tensor:
     """View of the elements whose indices on two axes are equal; the diagonal comes last.
 
@@ -285,6 +297,7 @@ def diagonal_view(a: Tensor, first: int = 0, second: int = 1, /) -> Tensor:
     return execute_with_params(DIAGONAL_VIEW, a, places)
 
 
+@same_dtype
 def squeeze(a: Tensor, axis: int | Sequence[int] | None = None, /) -> Tensor:
     """View without the axes named, which have extent 1; None removes every such axis.
 
@@ -299,16 +312,25 @@ def squeeze(a: Tensor, axis: int | Sequence[int] | None = None, /) -> Tensor:
     return execute_with_params(RESHAPE_VIEW, a, views.squeeze_view(_layout(form), axes).shape)
 
 
-def expand_dims(a: Tensor, axis: int, /) -> Tensor:
-    """View with a new axis of extent 1 at ``axis``.
+@same_dtype
+def expand_dims(a: Tensor, axis: int | Sequence[int], /) -> Tensor:
+    """View with a new axis of extent 1 at ``axis``, or at each of several places of the result.
 
-    >>> expand_dims(zeros((2, 3)), -1).shape
-    (2, 3, 1)
+    Raises:
+        AxisError: an axis out of range of the result, or named twice.
+
+    >>> expand_dims(zeros((2, 3)), -1).shape, expand_dims(zeros((2, 3)), (0, 2)).shape
+    ((2, 3, 1), (1, 2, 1, 3))
     """
     form, _ = unwrap("expand_dims", a)
-    return execute_with_params(RESHAPE_VIEW, a, views.expand_view(_layout(form), axis).shape)
+    places = _axes_key("expand_dims", axis)
+    shape = list(form.shape)
+    for place in sorted(normalize_axes(places, form.rank + len(places), "expand_dims")):
+        shape.insert(place, 1)
+    return execute_with_params(RESHAPE_VIEW, a, tuple(shape))
 
 
+@same_dtype
 def copy(a: Tensor, /) -> Tensor:
     """Owned, compact, column-major copy in the same place.
 
@@ -318,6 +340,7 @@ def copy(a: Tensor, /) -> Tensor:
     return execute_unary(COPY, a)
 
 
+@same_dtype
 def to_contiguous(a: Tensor, /) -> Tensor:
     """The operand itself when it is compact, else a compact copy in the same place.
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from tensor_core.dtypes import DTypeLike
 from tensor_runtime.dispatch.conversion import cast
 from tensor_runtime.tensors.tensor import Tensor
 
 
-def convert(x: Tensor, /, dtype: Any, *, overflow: str) -> Tensor:
+def convert(x: Tensor, /, dtype: DTypeLike, *, overflow: str) -> Tensor:
     """Copy of another dtype; defined for every pair, with the policy written.
 
     It is ``tensor_runtime.cast``, which says what becomes of each value. ``tensor_runtime.convert`` refuses pairs that

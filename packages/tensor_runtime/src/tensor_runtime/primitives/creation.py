@@ -9,6 +9,7 @@ from tensor_core.dtypes import NUMERIC, as_dtype
 from tensor_core.errors import DTypeError
 from tensor_core.shapes import as_shape, normalize_axis
 from tensor_runtime.ops import creation
+from tensor_runtime.ops.ranges import arange
 from tensor_runtime.ops.views import broadcast_in_dim, copy
 from tensor_runtime.placement import Placement
 from tensor_runtime.tensors.tensor import Number, Tensor
@@ -51,5 +52,5 @@ def iota(shape: Sequence[int], /, axis: int, *, dtype: Any, placement: Placement
             f"primitives.iota: dtype is {wanted}; accepted: C32, C64, F32, F64, I32, I64", operation="iota"
         )
     along = normalize_axis(axis, len(extents), "iota")
-    line = creation.arange(extents[along], dtype=wanted, placement=placement)
+    line = arange(extents[along], dtype=wanted, placement=placement)
     return line if len(extents) == 1 else copy(broadcast_in_dim(line, extents, (along,)))

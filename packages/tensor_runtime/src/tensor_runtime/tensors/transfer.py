@@ -29,7 +29,8 @@ class Transfer(NamedTuple):
     nbytes: int
 
 
-_LOG: Final[ContextVar[list[Transfer] | None]] = ContextVar("tensor_runtime_transfers", default=None)
+TRANSFERS: Final[ContextVar[list[Transfer] | None]] = ContextVar("tensor_runtime_transfers", default=None)
+"""Where transfers are recorded in this context; None where nobody does."""
 
 
 @contextmanager
@@ -43,15 +44,15 @@ def trace_transfers() -> Iterator[list[Transfer]]:
     [Transfer(operation='upload', source='host', target='cpu', nbytes=16)]
     """
     log: list[Transfer] = []
-    token = _LOG.set(log)
+    token = TRANSFERS.set(log)
     try:
         yield log
     finally:
-        _LOG.reset(token)
+        TRANSFERS.reset(token)
 
 
 def _record(operation: str, source: object, target: object, nbytes: int) -> None:
-    log = _LOG.get()
+    log = TRANSFERS.get()
     if log is not None:
         log.append(Transfer(operation, str(source), str(target), nbytes))
 

@@ -6,8 +6,8 @@ decided when the kernel is bound, from the forms alone:
 1. labels of one operand only that the result lacks are summed away first;
 2. neighbouring axes that stay neighbours everywhere become one (``tensor_cpu.kernels.axes``);
 3. the rest is a (stacked) matrix product (``gemm`` decides what it is and calls BLAS; ``numpy_products`` is for what it
-   cannot take), or a sum of products in C (``native``) or by NumPy (``broadcast_sum``), whichever is estimated to be
-   cheapest (``cost``).
+   cannot take), a stack of small ones in C (``stack``), or a sum of products in C (``native``) or by NumPy
+   (``broadcast_sum``), whichever is estimated to be cheapest (``cost``).
 
 The kernels in C copy no operand; NumPy's copy each at most once. All write the result once, in its order.
 """
@@ -45,6 +45,7 @@ from tensor_cpu.kernels.contraction.broadcast_sum import (
 )
 from tensor_cpu.kernels.contraction.gemm import MatrixProduct, plan_product
 from tensor_cpu.kernels.contraction.native import PairProduct, ScatterProduct, bind_pair, bind_scatter, plan_native
+from tensor_cpu.kernels.contraction.stack import StackProduct, bind_stack, plan_stack
 from tensor_cpu.kernels.contraction.unary_einsum import bind_rearrangement, bind_unary_einsum
 from tensor_cpu.storage import MOST_AXES
 from tensor_cpu.system.extension import AVAILABLE
@@ -54,7 +55,7 @@ __all__ = ["bind_contract", "bind_unary_einsum", "plan_contraction"]
 
 Kernel = Callable[[Any, Any], Any]
 Sum = Callable[[Any], Any]
-Plan = MatrixProduct | Accumulation | PairProduct | ScatterProduct
+Plan = MatrixProduct | Accumulation | PairProduct | ScatterProduct | StackProduct
 
 _TOO_LITTLE: Final = 150.0  # nanoseconds that no second estimate is worth, which takes hundreds of times as long
 _FEW_TERMS: Final = 4096
@@ -164,6 +165,8 @@ def _bind(x: Operand, y: Operand, result: Operand) -> Kernel:
             return bind_pair(plan, result)
         case ScatterProduct():
             return bind_scatter(plan, result)
+        case StackProduct():
+            return bind_stack(plan, result)
         case MatrixProduct():
             product = gemm.bind_product(plan, x, y, result) or numpy_products.bind_product(plan, x, y, result)
             return _telling_workspace(product, plan, x, y, result)
@@ -196,15 +199,24 @@ def plan_contraction(x: Operand, y: Operand, result: Operand) -> Plan:
     terms = extent_of(axes)
     if not AVAILABLE:
         return plan_numpy(axes, x, y, result)
-    native_plan = plan_native(axes, x, y, result) if terms <= _FEW_TERMS else None
-    if native_plan is not None and native_plan.cost <= cost.least_numpy(terms, result.dtype) + _TOO_LITTLE:
-        return native_plan  # NumPy's need not be worked out
+    native_plan: Plan | None = plan_stack(axes, x, y, result)
+    below = inf if native_plan is None else native_plan.cost
+    if terms <= _FEW_TERMS:
+        native_plan = _cheaper(native_plan, plan_native(axes, x, y, result, below))
+        if native_plan is not None and native_plan.cost <= cost.least_numpy(terms, result.dtype) + _TOO_LITTLE:
+            return native_plan  # NumPy's need not be worked out
     plan = plan_numpy(axes, x, y, result, inf if native_plan is None else native_plan.cost)
-    if terms > _FEW_TERMS and cost.least_native(terms, result.dtype) < plan.cost:  # nor ours
-        native_plan = plan_native(axes, x, y, result, plan.cost)
+    if terms > _FEW_TERMS and cost.least_native(terms, result.dtype) < min(plan.cost, below):  # nor ours
+        native_plan = _cheaper(native_plan, plan_native(axes, x, y, result, min(plan.cost, below)))
     if native_plan is None or native_plan.cost >= plan.cost * (0.5 if _may_be_square(axes, x, y) else 1.0):
         return plan
     return native_plan
+
+
+def _cheaper(one: Plan | None, other: Plan | None) -> Plan | None:
+    if one is None or other is None:
+        return one or other
+    return other if other.cost < one.cost else one
 
 
 def _may_be_square(axes: Sequence[Axis], x: Operand, y: Operand) -> bool:

@@ -29,6 +29,10 @@ their number.
 - Pair kernel, per call, per rectangle and per strip of a row: 250, 13 and 3. A gathered factor: 0.25.
 - Scatter GEMM, per call and per product of a stack: 300 and 30. Packing an element: 0.4 where rows are neighbours, 0.5
   where steps of the sum are, else 0.45, gathered eight at once. Writing one: 0.12 in vectors, else 1.6.
+- Small products (stack.c), per call and per product or vector of products: 150 and 3.5; a multiply-add of a vector:
+  0.32 of rows, 0.3 of products. A line of the cache per element, where there are more than 96 of them for a vector of
+  products beyond the cache: 8, and 16 of thousands; 3 an element for the kernels that go by elements.
+- Nothing is faster than 0.033 a byte beyond the cache. A matrix times a vector by BLAS: 0.04.
 - A copy for BLAS: 120, 0.9 an element beyond the cache, and 1.1 for one that leaves its neighbours.
 """
 
@@ -80,6 +84,17 @@ _PACK_STEPS: Final = 0.5
 _PACK_SCATTERED: Final = 0.45
 _WRITE_VECTOR: Final = 0.12
 _WRITE_SCATTERED: Final = 1.6
+_STACK_CALL: Final = 150.0
+_BLOCK: Final = 3.5
+_ROWS_TERM: Final = 0.32
+_LANES_TERM: Final = 0.3
+_FOLLOWED_LINES: Final = 96
+_FAR_LINE: Final = 8.0
+_FAR_LINES: Final = 1 << 12
+_APART: Final = 3.0
+_MOVED: Final = 0.033  # a byte from beyond the cache, or to there
+_BESIDE_TRAFFIC: Final = 0.1
+_VECTOR_TRAFFIC: Final = 0.04  # the same of a matrix that BLAS multiplies by a vector
 LEAST_SCATTER: Final = _GEMM_CALL + _PRODUCT
 """The least that :func:`scatter` says."""
 _UNCACHED: Final = 6.0  # how much slower vectors come from beyond it
@@ -103,6 +118,8 @@ def product(m: int, n: int, k: int, dtype: str) -> float:
     call = _PRODUCT_CALL if m * n > 1 else _PRODUCT_CALL / 4  # a lone dot product is called directly
     written = m * n * _WRITTEN if min(m, n) > 1 and m * n > _CACHED_ELEMENTS else 0.0
     traffic = _TRAFFIC if m * n * k <= _SMALL_PRODUCT else _PACKED_TRAFFIC
+    if min(m, n) == 1 and m * n * k > _SMALL_PRODUCT:
+        traffic = _VECTOR_TRAFFIC * ITEMSIZE[dtype]
     return call + 2 * m * n * k * flop + (m * n + m * k + n * k) * traffic + written
 
 
@@ -225,6 +242,54 @@ def scatter(
     slowness = 1.0 if high % vectors == 0 or high > 2 * vectors else 1.15
     each = _PRODUCT + multiply_adds * _PACKED * slowness + packing_rows + packing_columns + writing
     return _GEMM_CALL + stack * each
+
+
+def vector_bytes() -> int:
+    """Bytes of a vector of this processor."""
+    return _VECTOR_BYTES[LIBRARY.instruction_set()]
+
+
+def rows(count: int, m: int, n: int, k: int, dtype: str, *, packed: int) -> float:
+    """A stack of products [m, k] [k, n] in vectors of rows, for which ``packed`` elements are packed.
+
+    >>> not AVAILABLE or rows(9, 4, 4, 4, "float64", packed=0) < rows(9, 8, 8, 8, "float64", packed=0)
+    True
+    """
+    vectors = -(-m * ITEMSIZE[dtype] // vector_bytes())
+    each = _BLOCK + vectors * n * k * _PARTS.get(dtype, 1) * _ROWS_TERM
+    return _STACK_CALL + count * each + packed * _PACK_STEPS
+
+
+def lanes(stack: int, near: int, m: int, n: int, k: int, dtype: str, *, packed: int) -> float:
+    """``stack`` times ``near`` products [m, k] [k, n], a vector being neighbours; of each, ``packed`` are packed.
+
+    >>> not AVAILABLE or lanes(1, 64, 4, 4, 4, "float64", packed=0) < lanes(1, 64, 4, 4, 4, "float64", packed=32)
+    True
+    """
+    width = vector_bytes() // ITEMSIZE[dtype]
+    groups, lines = stack * -(-near // width), m * k + k * n + m * n
+    each = _BLOCK + m * n * k * _PARTS.get(dtype, 1) * _LANES_TERM + packed * width * _PACK_STEPS
+    if max(m * k, k * n, m * n) * near * ITEMSIZE[dtype] > CACHED_BYTES and lines > _FOLLOWED_LINES:
+        each += lines * (_FAR_LINE if lines < _FAR_LINES else 2 * _FAR_LINE)
+    return _STACK_CALL + groups * each
+
+
+def apart(size: int) -> float:
+    """What elements cost more that lie in lines of their own, beyond the cache, for kernels that go by them singly.
+
+    >>> apart(2000) > apart(1000)
+    True
+    """
+    return size * _APART
+
+
+def with_traffic(time: float, moved: int) -> float:
+    """The estimate of a kernel that moves so many bytes, which cannot be faster than memory.
+
+    >>> with_traffic(5.0, 1000), with_traffic(5.0, 1 << 30) > 1e6
+    (5.0, True)
+    """
+    return time if moved <= CACHED_BYTES else max(time, moved * _MOVED) + time * _BESIDE_TRAFFIC
 
 
 def least_pair(terms: int, dtype: str) -> float:

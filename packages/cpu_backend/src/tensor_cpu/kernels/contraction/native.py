@@ -39,6 +39,7 @@ _LONG_TABLE: Final = 1 << 16  # entries of a table that the second-level cache k
 _FULL_BLOCK: Final = 192  # rows or columns: fewer in a product of a stack cost more than a long table
 _PANEL: Final = 8  # neighbours that are packed as a run
 _LINE: Final = LIBRARY.CACHE_LINE // 8 if AVAILABLE else 0  # elements of 8 bytes in a line of the cache
+_READ_AGAIN: Final = 1.4  # how often a product of the pair kernel reads its operands
 _FAR: Final = 1 << 62  # no step in any of some arrays
 
 
@@ -82,7 +83,26 @@ def plan_native(
             return pairs
         below = min(below, pairs.cost)
     products = _cheap_scatter(axes, x, y, large, below)
-    return products if products and products.longest_table <= _LONGEST_TABLE else pairs
+    plan = products if products and products.longest_table <= _LONGEST_TABLE else pairs
+    if plan is None or all(axis.strides[RESULT] is not None for axis in axes):
+        return plan
+    size = x.size + y.size + result.size
+    times = _READ_AGAIN if isinstance(plan, PairProduct) else 1.0
+    time = cost.with_traffic(plan.cost, int(times * size * cost.ITEMSIZE[result.dtype]))
+    return plan._replace(cost=time + cost.apart(size) if large and _lie_apart(axes) else time)
+
+
+def _lie_apart(axes: Sequence[Axis]) -> bool:
+    """Whether a stack of matrices has its neighbours in other matrices, and those of one matrix in lines of their own.
+
+    >>> stack, rows, inner = Axis((0,), 9, (1, 1, 1)), Axis((1,), 4, (9, None, 9)), Axis((2,), 4, (36, 9, None))
+    >>> _lie_apart((stack, rows, inner)), _lie_apart((stack._replace(strides=(16, 16, 16)), rows, inner))
+    (True, False)
+    """
+    batch, contracted, of_x, of_y = by_occurrence(axes)
+    matrices = (*contracted, *of_x, *of_y)
+    steps = [abs(step) for axis in matrices for step in axis.strides if step]
+    return len(matrices) > 1 and any(1 in axis.strides for axis in batch) and min(steps, default=0) >= _LINE
 
 
 def plan_pair(axes: Sequence[Axis], dtype: str, large: Sequence[int] = ()) -> PairProduct:

@@ -23,6 +23,7 @@ from tensor_runtime.contracts.contraction import ContractParams, SemiringContrac
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel, Operand, Result
 
+TAKES: Final = "the algebras it has loops for"
 _ENOUGH: Final = 32  # columns; fewer leave vectors unused
 _ALGEBRAS: Final = frozenset({MAX_PLUS, MIN_PLUS, MAX_TIMES, OR_AND})
 

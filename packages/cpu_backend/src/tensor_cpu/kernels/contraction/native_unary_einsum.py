@@ -11,6 +11,8 @@ from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
+TAKES: Final = "sums and diagonals of one operand with long neighbours"
+
 
 def bind_unary_einsum(operands: tuple[Operand, ...], result: Result, params: tuple[Labels, Labels], /) -> Kernel | None:
     """The kernel that permutes labels, and reads diagonals; None where labels are summed or the result has diagonals.

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from tensor_runtime.contracts.contraction import ContractParams
 
 
+TAKES: Final = "up to 4096 products of compact operands of one dtype, not Bool, whose axes need no permutation"
+
+
 def bind_contract(operands: tuple[Operand, ...], result: Result, params: ContractParams, /) -> Kernel | None:
     """The kernel of a contraction that is a small batch of small matrix products.
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from tensor_runtime.contracts.views import ConvertParams
 
 
+TAKES: Final = "pairs of dtypes and layouts that one pass converts"
+
+
 def _bind(name: str, operands: tuple[Operand, ...], result: Result, params: ConvertParams, /) -> Kernel | None:
     """The kernel that changes the dtype; where a value does not fit, it asks NumPy's kernel, which finds which one.
 

@@ -13,6 +13,7 @@ from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
+TAKES: Final = "tensors with elements"
 _MANY: Final = 1 << 14  # elements of a result that are worth more than NumPy's one loop
 
 

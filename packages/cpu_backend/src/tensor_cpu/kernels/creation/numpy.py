@@ -109,6 +109,7 @@ def _none(bind: Callable[[Form], Kernel]) -> Binder:
 
 BINDERS: Final[Mapping[str, Binder]] = {
     "full": _none(bind_full),
+    "empty": _none(lambda result: lambda: empty(result)),
     "eye": _none(bind_eye),
     "arange": _none(bind_arange),
     "linspace": _none(bind_linspace),

@@ -26,6 +26,7 @@ from tensor_runtime.contracts.elementwise import ProgramParams, ProgramStep, Ref
 from tensor_runtime.form import Form, Shape, form_of
 from tensor_runtime.protocols import Kernel, Operand
 
+TAKES: Final = "from 4096 elements (elementary functions: any number), of the dtypes that its instructions have"
 SMALLEST: Final = 1 << 12
 """Elements of a result from which single operations run on the machine, but for those of ``ANY_SIZE``."""
 ANY_SIZE: Final = frozenset({

@@ -18,6 +18,7 @@ from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
+TAKES: Final = "compact tensors of one dtype, up to 4096 elements, with numbers of its kind"
 MOST_ELEMENTS: Final = 4096
 """Of an elementwise result."""
 

@@ -10,6 +10,8 @@ from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
+TAKES: Final = "tensors with elements"
+
 
 def bind_copy_into(operands: tuple[Operand, ...], result: Result, params: None, /) -> Kernel | None:
     """The kernel that copies one view into another; overlapping memory behaves as if the source were copied first.

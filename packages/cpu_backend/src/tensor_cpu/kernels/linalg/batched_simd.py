@@ -9,7 +9,7 @@ another.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from math import prod
 from typing import Any, Final
@@ -20,20 +20,23 @@ from tensor_core.dtypes import FLOATING
 from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.kernels.linalg import drivers
 from tensor_cpu.kernels.linalg import numpy as linalg
+from tensor_cpu.kernels.linalg.scaling import minute_powers, scaled, side_powers
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES
+from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
+TAKES: Final = "batches of small matrices, of up to 64 rows, that fill the lanes of a register"
 _LARGEST: Final[Mapping[str, int]] = {
-    "cholesky": 48,
-    "det": 48,
+    "cholesky": 64,
+    "det": 64,
     "eigh": 64,
     "eigvalsh": 64,
-    "inv": 32,
+    "inv": 64,
     "qr": 64,
-    "solve": 48,
+    "solve": 64,
     "svd": 64,
     "svdvals": 64,
 }
@@ -66,6 +69,7 @@ _WIDE: Final = 1200
 _PARTS: Final = 16
 """Of the columns of one system, so that they fill the lanes; the last may be filled up with zeros."""
 
+_ELIMINATIONS: Final = ("det", "inv", "solve")
 _NAMES: Final = {NUMPY_DTYPES[dtype]: dtype.name for dtype in FLOATING}
 
 
@@ -118,7 +122,8 @@ def _bind_equal(name: str, forms: list[Form], result: Result, numpys: Kernel) ->
             return None
     elif parts * rows * max(columns, right) > enough:
         return None
-    kernel = LIBRARY.bind_batched_simd(
+    bind_lanes = partial(
+        LIBRARY.bind_batched_simd,
         name,
         a.dtype.name,
         sides=(rows, columns),
@@ -126,18 +131,51 @@ def _bind_equal(name: str, forms: list[Form], result: Result, numpys: Kernel) ->
         count=count,
         results=tuple((form.shape[::-1], form.dtype.name) for form in results),
         single=not isinstance(result, tuple),
-        fallback=_refusing_singular(name, numpys) if name in ("solve", "inv") else numpys,
     )
+    if name not in _ELIMINATIONS:
+        kernel = bind_lanes(fallback=numpys)
+    else:
+        behind = _refusing_singular(name, numpys)
+
+        def again() -> Kernel:
+            return bind_lanes(fallback=behind)
+
+        kernel = bind_lanes(fallback=_rescaling(name, behind, again))
     return kernel if all(form.is_compact for form in forms) else _compacting(kernel)
+
+
+def _rescaling(name: str, behind: Kernel, again: Callable[[], Kernel]) -> Kernel:
+    """What stands behind an elimination in lanes, which leaves minute numbers alone: they are scaled first."""
+
+    def kernel(*arrays: Any) -> Any:
+        powers = minute_powers(arrays[0]) if all(np.isfinite(array).all() for array in arrays) else None
+        return behind(*arrays) if powers is None else _rescaled(name, again(), powers, arrays)
+
+    return kernel
+
+
+@ignoring_fp_errors
+def _rescaled(name: str, kernel: Kernel, powers: Any, arrays: tuple[Any, ...]) -> Any:
+    """The result, for which the powers [..., 1, 1] of two are taken out of each matrix and given back."""
+    a = scaled(arrays[0], -powers)
+    if name == "inv":
+        return scaled(kernel(a), -powers)
+    if name == "det":
+        return scaled(kernel(a), a.shape[-1] * powers[..., 0, 0])
+    if arrays[1].ndim == 1:
+        powers = powers.reshape(1)
+    of_sides = side_powers(arrays[1], powers)
+    return scaled(kernel(a, scaled(arrays[1], -of_sides)), of_sides - powers)
 
 
 def _refusing_singular(name: str, numpys: Kernel) -> Kernel:
     """What stands behind a kernel in lanes that found a matrix with an exactly zero pivot, or something not finite."""
 
     def kernel(*arrays: Any) -> Any:
-        if not all(np.isfinite(array).all() for array in arrays):
+        if name == "det" or not all(np.isfinite(array).all() for array in arrays):
             return numpys(*arrays)
-        raise linalg.singular(name, arrays[0], _inverted)
+        powers = minute_powers(arrays[0])
+        raise linalg.singular(name, arrays[0] if powers is None else scaled(arrays[0], -powers), _inverted)
 
     return kernel
 
@@ -177,8 +215,15 @@ def _bind_solve(forms: list[Form], result: Result, numpys: Kernel) -> Kernel | N
             matrices = np.ascontiguousarray(np.broadcast_to(matrices, (parts, side, side)))
         if missing:
             sides = np.concatenate([sides[0], np.zeros((missing, side), dtype)])
+        given = (matrices, sides.reshape(count, columns, side))
         try:
-            found = kernel(matrices, sides.reshape(count, columns, side))
+            try:
+                found = kernel(*given)
+            except _HandedBackError:
+                powers = minute_powers(matrices)
+                if powers is None or not all(np.isfinite(one).all() for one in given):
+                    raise
+                found = _rescaled("solve", kernel, powers, given)
             return (found.reshape(-1, side)[:right] if missing else found).reshape(result.shape[::-1])
         except _HandedBackError:
             pass
@@ -188,7 +233,7 @@ def _bind_solve(forms: list[Form], result: Result, numpys: Kernel) -> Kernel | N
 
 
 class _HandedBackError(Exception):
-    """The lanes found a matrix with an exactly zero pivot, or something that is not finite."""
+    """The lanes found a matrix with an exactly zero pivot, minute numbers, or something that is not finite."""
 
 
 def _hand_back(*arrays: Any) -> None:
@@ -205,6 +250,25 @@ def _inverted(stack: Any) -> None:
 
 def _raise_singular(stack: Any) -> None:
     raise np.linalg.LinAlgError
+
+
+def refusing(name: str, form: Form, count: int) -> Callable[[Any], bool]:
+    """Whether lanes refuse one of so many compact matrices, (count, N, N) or (N, N) for one: "cholesky" or "inv".
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> refusing("inv", form_of(F64, (1, 1), CPU), 1)(np.array([[0.0]]))
+    True
+    """
+    sides = form.shape[0], form.shape[0]
+    one = (sides if count == 1 else (count, *sides), form.dtype.name)
+    kernel = LIBRARY.bind_batched_simd(name, form.dtype.name, sides, 0, count, (one,), True, _nothing)
+    return lambda stack: kernel(stack) is None
+
+
+def _nothing(*arrays: Any) -> None:
+    return None
 
 
 def _compacting(kernel: Kernel) -> Kernel:

@@ -10,7 +10,8 @@ import numpy as np
 
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.linalg import numpy as linalg
-from tensor_cpu.kernels.linalg.factors import require_countable, scale_away_from_limits, scaled, stacked
+from tensor_cpu.kernels.linalg.factors import require_countable, stacked
+from tensor_cpu.kernels.linalg.scaling import scale_away_from_limits, scaled
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import Array
 from tensor_cpu.system import lapack

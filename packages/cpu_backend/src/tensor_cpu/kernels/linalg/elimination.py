@@ -11,6 +11,7 @@ import numpy as np
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.linalg import factors
 from tensor_cpu.kernels.linalg.checks import require_finite
+from tensor_cpu.kernels.linalg.scaling import scaled
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES, Array
 from tensor_cpu.system.errstate import ignoring_fp_errors
@@ -64,7 +65,7 @@ def _eliminating(name: str, form: Form, result: tuple[Form, ...], check: bool) -
         stack = np.asarray(x).reshape(count, columns, rows).transpose(2, 1, 0)
         a: Any = np.array(stack, wide, order="C")  # [M, N, batch], neighbours of one step side by side
         power = np.frexp(_size(a).reshape(rows * columns, count).max(axis=0, initial=0.0))[1]
-        a = factors.scaled(a, -power)  # so that no reciprocal is infinite and no product overflows
+        a = scaled(a, -power)  # so that no reciprocal is infinite and no product overflows
         of_rows = np.repeat(np.arange(rows)[:, None], count, axis=1)
         of_columns = np.repeat(np.arange(columns)[:, None], count, axis=1)
         for step in range(min(rows, columns)):
@@ -82,7 +83,7 @@ def _eliminating(name: str, form: Form, result: tuple[Form, ...], check: bool) -
             a[step + 1 :, step] /= np.where(a[step, step] == 0, 1, a[step, step])
             a[step + 1 :, step + 1 :] -= a[step + 1 :, step, None] * a[step, step + 1 :]
         upper = np.arange(rows)[:, None] <= np.arange(columns)
-        a[upper] = factors.scaled(a[upper], power)
+        a[upper] = scaled(a[upper], power)
         parts = (a.transpose(2, 1, 0), of_rows.T, *((of_columns.T,) if complete else ()))
         return tuple(
             np.array(part, NUMPY_DTYPES[one.dtype], order="C").reshape(one.shape[::-1])

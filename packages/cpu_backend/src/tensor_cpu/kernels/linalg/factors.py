@@ -16,13 +16,15 @@ import numpy as np
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import SizeLimitError
 from tensor_cpu.kernel_table import Binder
+from tensor_cpu.kernel_table import bind as bind_best
 from tensor_cpu.kernels.linalg.checks import require_finite
 from tensor_cpu.kernels.linalg.numpy import not_converged
+from tensor_cpu.kernels.linalg.scaling import has_extreme_pivots, scale_away_from_limits, scaled
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES, Array
 from tensor_cpu.system import lapack
 from tensor_cpu.system.errstate import ignoring_fp_errors
-from tensor_runtime.form import Form
+from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel
 
 
@@ -45,8 +47,12 @@ def lu_factor(a: Array, packed: Array, permutation: Array) -> int:
     columns, rows = a.shape
     pivots = lapack.integers(min(rows, columns))
     power = scale_away_from_limits(a)
-    lapack.call(_name("getrf", a), rows, columns, a, rows, pivots)  # a pivot of zero is no failure
     packed[...] = a
+    lapack.call(_name("getrf", a), rows, columns, a, rows, pivots)  # a pivot of zero is no failure
+    if has_extreme_pivots(a):
+        pivots[...] = _eliminate(packed)
+    else:
+        packed[...] = a
     if power:
         upper = np.triu(np.ones((rows, columns), bool)).T
         packed[upper] = scaled(packed[upper], power)
@@ -55,6 +61,21 @@ def lu_factor(a: Array, packed: Array, permutation: Array) -> int:
         if pivot - 1 != step:
             permutation[[step, pivot - 1]] = permutation[[pivot - 1, step]]
     return 0
+
+
+def _eliminate(a: Array) -> Array:
+    """Replace a matrix (N, M) by its factors, dividing by pivots; which row, from 1, each row was exchanged with."""
+    steps = min(a.shape)
+    pivots = np.empty(steps, int)
+    for step in range(steps):
+        column = a[step, step:]
+        row = step + int((np.abs(column.real) + np.abs(column.imag)).argmax())
+        pivots[step] = row + 1
+        a[:, [step, row]] = a[:, [row, step]]
+        if a[step, step] != 0:
+            a[step, step + 1 :] /= a[step, step]
+            a[step + 1 :, step + 1 :] -= a[step + 1 :, step, None] * a[step, step + 1 :]
+    return pivots
 
 
 def qr_pivoted(a: Array, q: Array, r: Array, permutation: Array) -> int:
@@ -137,34 +158,6 @@ def hessenberg(a: Array, triangle: Array, vectors: Array) -> int:
     triangle.T[...] = np.triu(a.T, -1)
     vectors[...] = a
     return info or _call_with_work(_name("orghr", a, "unghr"), size, 1, size, vectors, size, tau)
-
-
-def scale_away_from_limits(a: Array) -> int:
-    """Scale a matrix by a power of two where it lies near the limits of binary64; the power that takes it back.
-
-    LAPACK's eliminations leave columns as they are where the reciprocal of a pivot would be infinite.
-
-    >>> a = np.array([[2.0**-1040]])
-    >>> scale_away_from_limits(a), a.tolist(), scale_away_from_limits(a)
-    (-1039, [[0.5]], 0)
-    """
-    largest = max(float(np.abs(a.real).max()), float(np.abs(a.imag).max()))
-    if not 0.0 < largest < np.inf or 2.0**-900 < largest < 2.0**900:
-        return 0
-    power = int(np.frexp(largest)[1])
-    a[...] = scaled(a, -power)
-    return power
-
-
-def scaled(a: Array, power: Any) -> Array:
-    """A times a power of two, or each matrix (..., N, M) of a stack times its own.
-
-    >>> scaled(np.array([3.0]), 2).tolist(), scaled(np.array([1j]), -1).tolist()
-    ([12.0], [0.5j])
-    """
-    if a.dtype.kind != "c":
-        return np.asarray(np.ldexp(a, power))
-    return np.asarray(np.ldexp(a.real, power) + 1j * np.ldexp(a.imag, power))
 
 
 def _name(real: str, a: Array, other: str = "") -> str:
@@ -297,4 +290,53 @@ def _wide(form: Form) -> Any:
     return np.result_type(NUMPY_DTYPES[form.dtype], np.float64)
 
 
-BINDERS: Final[Mapping[str, Binder]] = {name: taking_fields(partial(bind, name)) for name in ROUTINES}
+_LARGEST_IN_LANES: Final = 64
+_FEWEST_IN_LANES: Final = 6
+"""Rows and number of matrices within which eigh() computes in vector lanes, and all pairs are found first."""
+_SMALLEST: Final = 32
+"""Rows of the smallest matrices of which some pairs are found sooner than all."""
+
+
+def are_found_alone(form: Form, wanted: int) -> bool:
+    """Whether so many pairs of each matrix are found sooner than all of them.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.placement import CPU
+    >>> are_found_alone(form_of(F64, (300, 300), CPU), 3), are_found_alone(form_of(F64, (8, 8), CPU), 3)
+    (True, False)
+    """
+    size, count = form.shape[0], prod(form.shape[2:])
+    if size < _SMALLEST or (size <= _LARGEST_IN_LANES and count >= _FEWEST_IN_LANES):
+        return False
+    return 2 * wanted <= size
+
+
+def bind_eigh_range(operands: tuple[Form], result: tuple[Form, Form], first: int, last: int, check: bool, /) -> Kernel:
+    """The kernel that finds all pairs, and keeps those that are wanted.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(F64, (2, 2), CPU)
+    >>> kernel = bind_eigh_range((form,), (form_of(F64, (1,), CPU), form_of(F64, (2, 1), CPU)), 1, 1, True)
+    >>> kernel(np.array([[2.0, 0.0], [0.0, 1.0]]))[0].tolist()
+    [2.0]
+    """
+    a = operands[0]
+    size, *batch = a.shape[1:]
+    whole = (form_of(a.dtype.component, (size, *batch), a.placement), form_of(a.dtype, a.shape, a.placement))
+    kernel: Any = bind_best("eigh", operands, whole, (check,))
+
+    def some(x: Array) -> tuple[Array, Array]:
+        values, vectors = kernel(x)
+        return (
+            np.ascontiguousarray(values[..., first : last + 1]),
+            np.ascontiguousarray(vectors[..., first : last + 1, :]),
+        )
+
+    return some
+
+
+BINDERS: Final[Mapping[str, Binder]] = {
+    **{name: taking_fields(partial(bind, name)) for name in ROUTINES},
+    "eigh_range": taking_fields(bind_eigh_range),
+}

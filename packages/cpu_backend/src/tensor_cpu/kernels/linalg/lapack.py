@@ -5,9 +5,9 @@ NumPy's kernel of the same operation stands behind each: whatever LAPACK refuses
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from tensor_core.dtypes import FLOATING
 from tensor_cpu.kernel_table import NativeBinder
@@ -20,6 +20,9 @@ from tensor_runtime.form import Form, Shape
 from tensor_runtime.protocols import Kernel, Operand, Result
 
 _Strides = tuple[int, ...]
+
+
+TAKES: Final = "matrices with elements, of one floating dtype"
 
 
 def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, driver: str = "auto") -> Kernel | None:
@@ -65,7 +68,7 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
         b = forms[1]
         right = 1 if b.rank == 1 else b.shape[1]
         batch = b.shape[2:] if a.rank == 2 else batch
-        b_strides = (0, b.strides[0]) if b.rank == 1 else _stack_strides(b, batch)
+        b_strides = (0, b.strides[0]) if b.rank == 1 else stack_strides(b, batch)
     shared = a.rank == 2 and bool(batch)
     return LIBRARY.bind_lapack(
         name,
@@ -74,7 +77,7 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
         columns=a.shape[1],
         right=right,
         batch=batch[::-1],
-        a_strides=a.strides[::-1] if shared else _stack_strides(a, batch),
+        a_strides=a.strides[::-1] if shared else stack_strides(a, batch),
         b_strides=b_strides,
         results=tuple((form.shape[::-1], form.dtype.name) for form in results),
         check=check,
@@ -82,18 +85,52 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
     )
 
 
-def _stack_strides(form: Form, batch: Shape) -> _Strides:
+def stack_strides(form: Form, batch: Shape, core: int = 2) -> _Strides:
     """Strides in reversed order of axes of a stack ``[M, N, B...]`` that is broadcast to a batch shape.
+
+    ``core`` is the number of axes before those of the batch.
 
     >>> from tensor_core import F64
     >>> from tensor_runtime.form import form_of
     >>> from tensor_runtime.placement import CPU
-    >>> _stack_strides(form_of(F64, (2, 3, 1, 5), CPU), (7, 4, 5))
+    >>> stack_strides(form_of(F64, (2, 3, 1, 5), CPU), (7, 4, 5))
     (6, 0, 0, 2, 1)
     """
-    own = [stride if extent > 1 else 0 for extent, stride in zip(form.shape[2:], form.strides[2:], strict=True)]
+    own = [stride if extent > 1 else 0 for extent, stride in zip(form.shape[core:], form.strides[core:], strict=True)]
     missing = len(batch) - len(own)
-    return (*reversed(own), *[0] * missing, form.strides[1], form.strides[0])
+    return (*reversed(own), *[0] * missing, *reversed(form.strides[:core]))
+
+
+def refusing(name: str, form: Form) -> Callable[[Any], bool]:
+    """Whether LAPACK refuses one compact matrix (N, N): "cholesky" or "inv".
+
+    >>> import numpy as np
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> refusing("cholesky", form_of(F64, (1, 1), CPU))(np.array([[-1.0]]))
+    True
+    """
+    side = form.shape[0]
+    open_blas()
+    kernel = LIBRARY.bind_lapack(
+        name,
+        form.dtype.name,
+        rows=side,
+        columns=side,
+        right=0,
+        batch=(),
+        a_strides=(side, 1),
+        b_strides=(0, 0),
+        results=(((side, side), form.dtype.name),),
+        check=False,
+        fallback=_nothing,
+    )
+    return lambda matrix: kernel(matrix) is None
+
+
+def _nothing(*arrays: object) -> None:
+    return None
 
 
 BINDERS: Final[Mapping[str, NativeBinder]] = {

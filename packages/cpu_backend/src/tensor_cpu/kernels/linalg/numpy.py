@@ -29,6 +29,7 @@ from tensor_cpu.kernels.linalg.checks import (
     require_finite,
     require_indexable,
 )
+from tensor_cpu.kernels.linalg.scaling import safe_det, safe_inv, safe_slogdet, safe_solve
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import MOST_AXES
 from tensor_cpu.system.errstate import ignoring_fp_errors
@@ -328,10 +329,10 @@ ROUTINES: Final[Mapping[str, Routine]] = {
     "eig": Routine(eig, partial(_explain_iteration, "eig", eig), _matrix_elements),
     "eigvals": Routine(eigvals, partial(_explain_iteration, "eigvals", eigvals), _matrix_elements),
     "cholesky": Routine(cholesky, _explain_cholesky, _matrix_elements),
-    "solve": Routine(solve, _explain_solve, _solve_elements),
-    "inv": Routine(inv, _explain_inv, _matrix_elements),
-    "det": Routine(det, _explain_det, _matrix_elements),
-    "slogdet": Routine(slogdet, _explain_det, _matrix_elements),
+    "solve": Routine(partial(safe_solve, solve), _explain_solve, _solve_elements),
+    "inv": Routine(partial(safe_inv, inv), _explain_inv, _matrix_elements),
+    "det": Routine(partial(safe_det, det), _explain_det, _matrix_elements),
+    "slogdet": Routine(partial(safe_slogdet, slogdet), _explain_det, _matrix_elements),
 }
 """The decompositions by kernel name."""
 

@@ -17,11 +17,16 @@ from tensor_runtime.contracts.linalg import TriangularSolveParams
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand
 
-_LARGEST: Final = 16
-"""Rows of the largest matrices that fit into lanes."""
+TAKES: Final = "batches of small systems that fill the lanes of a register, and no unit diagonal"
+_LARGEST: Final = 64
+"""Rows of the largest matrices for which lanes are faster than BLAS."""
+_SMALL: Final = 16
+"""Rows up to which a group of matrices stays in the first-level cache."""
+_FEWEST: Final = 6
+"""Larger matrices in a batch with which a group of them is done before BLAS is."""
 _FILLING: Final = 100
-"""Numbers in a matrix, or in its right-hand sides, per matrix in the batch. With more, BLAS is done before a group of
-mostly copies is."""
+"""Numbers in a small matrix, or in its right-hand sides, per matrix in the batch. With more, BLAS is done before a
+group of mostly copies is."""
 
 
 def bind(operands: tuple[Operand, ...], result: Any, params: TriangularSolveParams, /) -> Kernel | None:
@@ -40,7 +45,12 @@ def bind(operands: tuple[Operand, ...], result: Any, params: TriangularSolvePara
         return None
     rows, columns, count = b.shape[0], b.shape[1], prod(b.shape[2:])
     complex_parts = 1 if a.dtype is a.dtype.component else 2
-    if not (0 < rows <= _LARGEST and columns and complex_parts * rows * max(rows, columns) <= count * _FILLING):
+    if not 0 < rows <= _LARGEST or not columns:
+        return None
+    if rows > _SMALL:
+        if count < _FEWEST or columns > rows:
+            return None
+    elif complex_parts * rows * max(rows, columns) > count * _FILLING:
         return None
     forward = params.lower != params.transpose
     kernel = LIBRARY.bind_batched_simd(

@@ -22,6 +22,7 @@ from tensor_runtime.protocols import Kernel, Operand
 if TYPE_CHECKING:
     from tensor_runtime.contracts.reduction import ReduceParams
 
+TAKES: Final = "sums of all dtypes, and other folds of real ones, that leave fewer elements than there were"
 MOST_COPIED: Final = 1 << 28
 """Bytes of an operand that may be copied to another order first, and of sums that may be kept on the way."""
 _SHORT_LINE: Final = 32  # elements of a reduced axis

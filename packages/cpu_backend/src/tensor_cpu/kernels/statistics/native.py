@@ -34,6 +34,7 @@ from tensor_runtime.protocols import Kernel, Operand
 if TYPE_CHECKING:
     from tensor_runtime.contracts.reduction import NormParams, ReduceParams, SpreadParams
 
+TAKES: Final = "floating types along axes with long neighbours, or few elements"
 _TINY: Final = 1 << 10  # elements of an operand that is folded here although its neighbours are few
 _PARTS: Final[Mapping[DType, DType]] = {C32: F32, C64: F64}
 

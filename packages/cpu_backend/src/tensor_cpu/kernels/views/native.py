@@ -14,6 +14,8 @@ from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
+TAKES: Final = "tensors with elements"
+
 
 def bind_copy(operands: tuple[Operand, ...], result: Result, params: None, /) -> Kernel | None:
     """The kernel that copies any view to a new compact array.

@@ -6,12 +6,11 @@ Bounds are those of the public functions; what is called costs more than a kerne
 from __future__ import annotations
 
 from tensor_linalg.composed import failing_as
-from tensor_linalg.contracts.common import CheckParams
+from tensor_linalg.contracts.common import CheckParams, EighRangeParams
 from tensor_linalg.decompositions.eig import eig
 from tensor_linalg.decompositions.eigh import eigh
 from tensor_linalg.decompositions.qr import qr
-from tensor_linalg.decompositions.svd import completed, svd
-from tensor_linalg.products import mT
+from tensor_linalg.decompositions.svd import full_factors, svd
 from tensor_runtime.ops.creation import eye
 from tensor_runtime.ops.joining import concatenate
 from tensor_runtime.ops.views import broadcast_in_dim, copy
@@ -40,6 +39,19 @@ def eigvalsh(a: Tensor, params: CheckParams, /) -> Tensor:
         return eigh(a, check=params.check).eigenvalues
 
 
+def eigh_range(a: Tensor, params: EighRangeParams, /) -> tuple[Tensor, Tensor]:
+    """Some of all pairs.
+
+    >>> from tensor_runtime.ops.creation import tensor
+    >>> values, vectors = eigh_range(tensor([[3.0, 0.0], [0.0, -4.0]]), EighRangeParams(1, 1, True))
+    >>> values.to_numpy().round(12).tolist(), vectors.shape
+    ([3.0], (2, 1))
+    """
+    values, vectors = eigh(a, check=params.check)
+    stop = params.last + 1
+    return copy(values[params.first : stop]), copy(vectors[:, params.first : stop])
+
+
 def svd_full(a: Tensor, params: CheckParams, /) -> tuple[Tensor, Tensor, Tensor]:
     """The thin factors with the orthonormal columns and rows that they lack.
 
@@ -48,7 +60,8 @@ def svd_full(a: Tensor, params: CheckParams, /) -> tuple[Tensor, Tensor, Tensor]
     [(3, 3), (2,), (2, 2)]
     """
     u, s, vh = svd(a, check=params.check)
-    return completed(u), s, vh if vh.shape[0] == vh.shape[1] else copy(mT(completed(mT(vh))))
+    u, vh = full_factors(u, vh)
+    return u, s, vh
 
 
 def qr_complete(a: Tensor, params: CheckParams, /) -> tuple[Tensor, Tensor]:

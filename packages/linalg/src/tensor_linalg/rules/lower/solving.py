@@ -1,13 +1,20 @@
-"""``solve_banded`` by dense systems."""
+"""``solve_banded`` by dense systems, ``solve_toeplitz`` step by step."""
 
 from __future__ import annotations
 
+from tensor_linalg.contracts.common import CheckParams
 from tensor_linalg.contracts.solving import BandedParams
+from tensor_linalg.operands import promoted, require_finite, require_regular, with_batch
 from tensor_linalg.solving.systems import solve
-from tensor_runtime.ops.arithmetic import add
+from tensor_linalg.specs.shapes import broadcast_batches
+from tensor_runtime.ops.arithmetic import add, divide, multiply, subtract
+from tensor_runtime.ops.comparison import equal
 from tensor_runtime.ops.creation import zeros
 from tensor_runtime.ops.diagonals import embed_diagonal
-from tensor_runtime.ops.views import move_axes
+from tensor_runtime.ops.joining import concatenate
+from tensor_runtime.ops.logic import logical_or
+from tensor_runtime.ops.reduction import sum
+from tensor_runtime.ops.views import copy, expand_dims, move_axes, reverse_view, squeeze
 from tensor_runtime.tensors.tensor import Tensor
 
 
@@ -28,3 +35,55 @@ def solve_banded(ab: Tensor, b: Tensor, params: BandedParams, /) -> Tensor:
         if line.shape[0] > 0:
             dense = add(dense, embed_diagonal(move_axes(line, 0, -1), k))
     return solve(dense, b, check=params.check)
+
+
+def solve_toeplitz(diagonals: Tensor, b: Tensor, params: CheckParams, /) -> Tensor:
+    """Levinson's recursion, each step for all batches at once.
+
+    Forward and backward solve the leading block for its first and its last unit vector.
+
+    >>> from tensor_runtime import tensor
+    >>> diagonals = tensor([0.0, -1.0, 2.0, -1.0, 0.0])
+    >>> solve_toeplitz(diagonals, tensor([1.0, 0.0, 1.0]), CheckParams(True)).to_numpy().round(12).tolist()
+    [1.0, 1.0, 1.0]
+    """
+    operation = "solve_toeplitz"
+    diagonals, b = promoted(operation, diagonals, b)
+    if params.check:
+        require_finite(operation, "diagonals", diagonals, 1)
+        require_finite(operation, "b", b, min(2, b.rank))
+    if b.rank == 1:
+        return copy(squeeze(_levinson(diagonals, expand_dims(b, 1), params.check), 1))
+    batch = broadcast_batches(operation, diagonals.shape[1:], b.shape[2:])
+    return _levinson(with_batch(diagonals, 1, batch), with_batch(b, 2, batch), params.check)
+
+
+def _levinson(diagonals: Tensor, b: Tensor, check: bool) -> Tensor:
+    size = b.shape[0]
+    c, r = diagonals[size - 1 :], reverse_view(diagonals[:size], 0)
+    reversed_c = reverse_view(c, 0)
+    singular = equal(c[0], 0.0)
+    forward = backward = divide(1.0, c[:1])
+    nothing = multiply(c[:1], 0.0)
+    x = divide(b[:1], expand_dims(c[:1], 1))
+    none = multiply(b[:1], 0.0)
+    for count in range(1, size):
+        below = reversed_c[size - 1 - count : size - 1]  # c[count], ..., c[1]
+        of_forward = sum(multiply(below, forward), 0)
+        of_backward = sum(multiply(r[1 : count + 1], backward), 0)
+        left = subtract(1.0, multiply(of_forward, of_backward))
+        singular = logical_or(singular, equal(left, 0.0))
+        long_forward, long_backward = concatenate([forward, nothing]), concatenate([nothing, backward])
+        forward = divide(subtract(long_forward, multiply(of_forward, long_backward)), left)
+        backward = divide(subtract(long_backward, multiply(of_backward, long_forward)), left)
+        of_x = sum(multiply(expand_dims(below, 1), x), 0)
+        step = subtract(b[count], of_x)
+        x = add(concatenate([x, none]), multiply(expand_dims(backward, 1), step))
+    if check:
+        require_regular(
+            "solve_toeplitz",
+            singular,
+            "has a leading block that is exactly singular",
+            "solve() takes the matrix itself",
+        )
+    return x

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from tensor_core.dtypes import C64, F64
+from tensor_core.dtypes import C64, F64, DType
 from tensor_core.host.tensor import HostTensor
 from tensor_linalg.decompositions import cholesky, eigh, eigvalsh, lq, ql, qr, rq, svd, svdvals
 from tensor_linalg.testing.cases.matrices import factor, hermitian, identity, shifted, squares, true, with_junk
 from tensor_linalg.testing.cases.rows import Row, adjoint, case, cases_of, ordered, product
 from tensor_runtime.errors import NotPositiveDefiniteError
-from tensor_runtime.ops.arithmetic import multiply
+from tensor_runtime.ops.arithmetic import add, multiply, subtract
 from tensor_runtime.ops.comparison import greater_equal
 from tensor_runtime.ops.complex_parts import imag, real
 from tensor_runtime.ops.diagonals import extract_diagonal, tril, triu
@@ -20,7 +20,7 @@ from tensor_runtime.ops.reduction import sum
 from tensor_runtime.ops.views import expand_dims
 from tensor_runtime.tensors.tensor import Tensor
 from tensor_runtime.testing.case import Case, refused
-from tensor_runtime.testing.oracle import Host, whole_numbers
+from tensor_runtime.testing.oracle import Host, tabulated, whole_numbers
 
 
 def cases() -> Iterator[Case]:
@@ -30,6 +30,8 @@ def cases() -> Iterator[Case]:
         full = hermitian(whole_numbers((3, 3), dtype))
         lower = with_junk(full)
         yield case("linalg.eigh", f"{dtype} lower triangle", (lower,), eigh, _eigh_parts, partial(_eigh_wanted, lower))
+        some = partial(eigh, subset_by_index=(1, 2))
+        yield case("linalg.eigh", f"{dtype} subset", (full,), some, _subset_parts, partial(_subset_wanted, dtype))
         positive = shifted(lower, 24)
         yield case("linalg.cholesky", f"{dtype} lower triangle", (positive,), cholesky, None, partial(factor, positive))
     for label, a in (("zeros", HostTensor.zeros((3, 2), F64)), ("equal values", identity((3, 3), F64))):
@@ -149,6 +151,15 @@ def _qr_wanted(a: Host) -> tuple[Host, ...]:
 def _eigh_parts(a: Tensor, w: Tensor, v: Tensor) -> tuple[Tensor, ...]:
     whole = product(multiply(v, expand_dims(w, 0)), adjoint(v))
     return whole, product(adjoint(v), v), ordered(w[::-1])
+
+
+def _subset_parts(a: Tensor, w: Tensor, v: Tensor) -> tuple[Tensor, ...]:
+    left = subtract(product(a, v), multiply(v, expand_dims(w, 0)))
+    return add(left, 1.0), product(adjoint(v), v), ordered(w[::-1])
+
+
+def _subset_wanted(dtype: DType) -> tuple[Host, ...]:
+    return tabulated((3, 2), dtype, lambda index: 1), identity((2, 2), dtype), true((1,))
 
 
 def _eigh_wanted(a: Host) -> tuple[Host, ...]:

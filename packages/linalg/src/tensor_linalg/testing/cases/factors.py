@@ -17,7 +17,6 @@ from tensor_linalg.decompositions import (
     ldl,
     lu,
     lu_factor,
-    lu_solve,
     polar,
     qr_append,
     qr_pivoted,
@@ -26,7 +25,7 @@ from tensor_linalg.decompositions import (
     schur,
     svd,
 )
-from tensor_linalg.solving import solve
+from tensor_linalg.solving import lu_solve, solve
 from tensor_linalg.testing.cases.matrices import hermitian, identity, separated, shifted, true, widened
 from tensor_linalg.testing.cases.rows import Row, adjoint, case, cases_of, product
 from tensor_runtime.ops.arithmetic import abs, add, multiply, subtract

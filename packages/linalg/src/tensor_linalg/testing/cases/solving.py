@@ -187,7 +187,7 @@ def _tensors() -> Iterator[Case]:
 def _masked() -> Iterator[Case]:
     """The first matrix is fine, the second holds NaN, the third has neither an inverse nor a Cholesky factor."""
 
-    def system(a: Tensor, check: Literal["mask"]) -> MaskedResult:
+    def system(a: Tensor, check: Literal["mask"]) -> MaskedResult[Tensor]:
         return solve(a, a, check=check)
 
     functions: tuple[tuple[str, Callable[..., Any], int], ...] = (

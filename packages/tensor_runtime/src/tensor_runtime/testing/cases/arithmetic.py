@@ -5,14 +5,14 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator
 from functools import partial
-from math import copysign, inf, nan
+from math import copysign, inf, nan, nextafter
 from typing import Any, Final, NamedTuple
 
-from tensor_core.dtypes import ALL, C64, DTYPES, F32, F64, FLOATING, I32, I64, NUMERIC, Bool, DType
+from tensor_core.dtypes import ALL, C64, DTYPES, F32, F64, FLOATING, I32, I64, NUMERIC, REAL, Bool, DType
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError
 from tensor_core.host.tensor import HostTensor
 from tensor_core.promotion import promote
-from tensor_runtime.dispatch.dtype_rules import component, inexact
+from tensor_runtime.dispatch.dtype_rules import boolean, component, inexact
 from tensor_runtime.dispatch.spec import same
 from tensor_runtime.ops import arithmetic
 from tensor_runtime.testing.case import Case, refused
@@ -65,7 +65,14 @@ BINARY: Final = (
     Row(arithmetic.multiply, operator.mul),
     Row(arithmetic.divide, quotient, result=inexact, ulps=2),
 )
+SIGNS: Final = (
+    Row(arithmetic.copysign, copysign, REAL | {Bool}, inexact),
+    Row(arithmetic.nextafter, nextafter, REAL | {Bool}, inexact, edges=False),
+)
 UNARY: Final = (
+    Row(arithmetic.square, lambda x: x * x, NUMERIC, ulps=2),
+    Row(arithmetic.reciprocal, lambda x: quotient(1, x), result=inexact, ulps=2),
+    Row(arithmetic.signbit, lambda x: copysign(1, x) < 0, REAL | {Bool}, boolean),
     Row(arithmetic.negative, operator.neg, NUMERIC),
     Row(arithmetic.positive, operator.pos, NUMERIC),
     Row(arithmetic.abs, abs, NUMERIC, component, ulps=1),
@@ -84,13 +91,17 @@ def cases() -> Iterator[Case]:
         yield from binary_cases(row)
     for row in UNARY:
         yield from unary_cases(row)
+    for row in SIGNS:
+        for case in binary_cases(row):
+            if "F32" not in case.label or row.call is not arithmetic.nextafter:  # the oracle's next number is an F64
+                yield case
     for dtype, largest in ((I32, 2**31 - 1), (I64, 2**63 - 1)):
         a = HostTensor.from_flat([largest, -largest - 1], (2,), dtype)
         for row in BINARY[:3]:
             yield binary_case(
                 row, f"{dtype} wraps", a, a if row.name == "multiply" else HostTensor.from_nested([[1], [-1]], dtype)
             )
-        for row in (UNARY[0], UNARY[2]):
+        for row in (UNARY[3], UNARY[5]):
             yield unary_case(row, f"{dtype} wraps", a)
     for case in binary_cases(POWER):
         yield case._replace(ulps=max(case.ulps, 4)) if case.operands[0].dtype in FLOATING else case

@@ -9,8 +9,7 @@ from typing import Any
 from tensor_core.dtypes import C64, DTYPES, F32, F64, FLOATING, I32, I64, DType
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, ShapeError, SliceError, TensorError
 from tensor_core.host.tensor import HostTensor
-from tensor_runtime.ops import creation
-from tensor_runtime.ops.creation import arange, linspace
+from tensor_runtime.ops import creation, diagonals, ranges
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.oracle import Index, tabulated, whole_numbers
 
@@ -34,6 +33,10 @@ def cases() -> Iterator[Case]:
                 (rows, columns),
                 dtype,
             )
+    for k in (-3, -1, 1, 2, 5):
+        for rows, columns in ((2, 3), (3, 3), (0, 2)):
+            wanted = partial(_on_diagonal, k)
+            yield _case("eye", f"{k} of {rows} x {columns}", (rows, columns, k), {}, wanted, (rows, columns), F64)
     yield _case("eye", "square", (2,), {}, _identity, (2, 2), F64)
     yield _case("full", "a negative zero", ((2,), -0.0), {}, partial(_always, -0.0), (2,), F64)
     for arguments, extent in (((5,), 5), ((2, 8, 3), 2), ((5, -5, -4), 3), ((3, 3), 0), ((3, 1), 0)):
@@ -72,6 +75,10 @@ def cases() -> Iterator[Case]:
     yield from _refusals()
 
 
+def _on_diagonal(k: int, index: Index) -> int:
+    return int(index[0] + k == index[1])
+
+
 def _identity(index: Index) -> bool:
     return index[0] == index[1]
 
@@ -93,7 +100,8 @@ def _case(
     shape: tuple[int, ...],
     dtype: DType,
 ) -> Case:
-    function = getattr(creation, name)
+    modules = {"eye": diagonals, "arange": ranges, "linspace": ranges}
+    function = getattr(modules.get(name, creation), name)
     return Case(
         name,
         label,
@@ -109,12 +117,12 @@ def _refusals() -> Iterator[Case]:
         ("ones", "no dtype", lambda place: creation.ones(2, dtype="F16", placement=place), DTypeError),
         ("full", "out of range", lambda place: creation.full(2, 2**31, dtype=I32, placement=place), CastRangeError),
         ("full", "float into I64", lambda place: creation.full(2, 0.5, dtype=I64, placement=place), DTypeError),
-        ("eye", "negative extent", lambda place: creation.eye(-1, placement=place), ShapeError),
-        ("linspace", "I64", lambda place: linspace(0, 1, dtype=I64, placement=place), DTypeError),
-        ("linspace", "real of complex", lambda place: linspace(0, 1j, dtype=F64, placement=place), DTypeError),
-        ("linspace", "negative count", lambda place: linspace(0, 1, -1, placement=place), ArgumentError),
-        ("linspace", "infinite", lambda place: linspace(0, float("inf"), placement=place), ArgumentError),
-        ("arange", "step of 0", lambda place: creation.arange(0, 5, 0, placement=place), SliceError),
+        ("eye", "negative extent", lambda place: diagonals.eye(-1, placement=place), ShapeError),
+        ("linspace", "I64", lambda place: ranges.linspace(0, 1, dtype=I64, placement=place), DTypeError),
+        ("linspace", "real of complex", lambda place: ranges.linspace(0, 1j, dtype=F64, placement=place), DTypeError),
+        ("linspace", "negative count", lambda place: ranges.linspace(0, 1, -1, placement=place), ArgumentError),
+        ("linspace", "infinite", lambda place: ranges.linspace(0, float("inf"), placement=place), ArgumentError),
+        ("arange", "step of 0", lambda place: ranges.arange(0, 5, 0, placement=place), SliceError),
         ("tensor", "ragged", lambda place: creation.tensor([[1], [1, 2]], placement=place), ShapeError),
         ("from_flat", "another size", lambda place: creation.from_flat([1], (2,), placement=place), ShapeError),
     )
@@ -123,7 +131,7 @@ def _refusals() -> Iterator[Case]:
 
 
 def _inclusive(arguments: tuple[int, ...], place: Any) -> Any:
-    return arange(*arguments, inclusive=True, placement=place)
+    return ranges.arange(*arguments, inclusive=True, placement=place)
 
 
 def _linspace(label: str, start: complex, stop: complex, count: int, endpoint: bool, dtype: Any) -> Case:
@@ -133,6 +141,6 @@ def _linspace(label: str, start: complex, stop: complex, count: int, endpoint: b
         return index[0] * ((stop - start) / max(count - 1 if endpoint else count, 1)) + start
 
     def call(place: Any) -> Any:
-        return linspace(start, stop, count, endpoint=endpoint, dtype=dtype, placement=place)
+        return ranges.linspace(start, stop, count, endpoint=endpoint, dtype=dtype, placement=place)
 
     return Case("linspace", label, (), call, partial(tabulated, (count,), dtype, rule), ulps=1)

@@ -13,6 +13,7 @@ from tensor_core.host.tensor import HostTensor
 from tensor_runtime.dispatch.dtype_rules import inexact
 from tensor_runtime.ops import exponential
 from tensor_runtime.testing.case import Case, refused
+from tensor_runtime.testing.cases import arithmetic
 from tensor_runtime.testing.cases.arithmetic import EDGES
 from tensor_runtime.testing.oracle import elementwise, whole_numbers
 
@@ -54,6 +55,33 @@ def logarithm(x: float, /) -> float:
     return -math.inf if x == 0 else math.log(x)
 
 
+def _log2(x: float) -> float:
+    return -math.inf if x == 0 else math.log2(x)
+
+
+def _log10(x: float) -> float:
+    return -math.inf if x == 0 else math.log10(x)
+
+
+def _cbrt(x: float) -> float:
+    """The root of the nearest fraction, by one step of Newton's from the power of a third."""
+    if x == 0 or not math.isfinite(x):
+        return x
+    root = math.copysign(abs(x) ** (1 / 3), x)
+    return root - (root - x / (root * root)) / 3
+
+
+def logaddexp(x: float, y: float, /) -> float:
+    """log(exp(x) + exp(y)).
+
+    >>> logaddexp(0.0, -math.inf), logaddexp(math.inf, math.inf)
+    (0.0, inf)
+    """
+    if x == y:
+        return x + math.log(2)
+    return math.nan if x != x or y != y else max(x, y) + math.log1p(math.exp(-abs(x - y)))
+
+
 def _log1p(x: float) -> float:
     return -math.inf if x == -1 else math.log1p(x)
 
@@ -82,6 +110,10 @@ ROWS: Final = (
     Row(exponential.exp, math.exp, cmath.exp),
     Row(exponential.sqrt, math.sqrt, cmath.sqrt, ulps=0),
     Row(exponential.expm1, math.expm1, _expm1_of_complex),
+    Row(exponential.exp2, lambda x: math.inf if x >= 1024 else 2.0**x, lambda z: cmath.exp(z * math.log(2))),
+    Row(exponential.log2, _log2, lambda z: cmath.log(z) / math.log(2), start=1),
+    Row(exponential.log10, _log10, cmath.log10, start=1),
+    Row(exponential.cbrt, _cbrt, accepts=_REAL),
     Row(exponential.log, logarithm, cmath.log, start=1),
     Row(exponential.log1p, _log1p, _log1p_of_complex, start=0),
     Row(exponential.rsqrt, _reciprocal_root, lambda z: 1 / cmath.sqrt(z), start=1),
@@ -98,6 +130,9 @@ def cases() -> Iterator[Case]:
             for dtype in (C32, C64):
                 numbers = [complex(x, y) for x in NEAR_ZERO for y in NEAR_ZERO]
                 yield case_of(row, f"{dtype} near 0", HostTensor.from_flat(numbers, (len(numbers),), dtype))
+    of_two: Any = arithmetic.Row(exponential.logaddexp, logaddexp, _REAL, inexact)
+    for case in arithmetic.binary_cases(of_two):
+        yield case if case.error else case._replace(ulps=4)
 
 
 def cases_of(row: Row, /) -> Iterator[Case]:

@@ -158,6 +158,7 @@ def _rolls() -> Iterator[Case]:
         ((1, 1, 1), (0, 1, 2)),
         ((3,), (-1,)),
         ((0,), (1,)),
+        ((1, 2, 3), (0, -1, 0)),
         ((), ()),
     ):
         yield _rolled(f"{shifts} over {axes}", x, shifts, axes)
@@ -197,8 +198,7 @@ def _refusals() -> Iterator[Case]:
         ("repeat", "too few numbers", vector, _call(joining.repeat, (1, 2)), ArgumentError),
         ("repeat", "a negative number", vector, _call(joining.repeat, -1), ArgumentError),
         ("tile", "a negative number", vector, _call(joining.tile, -1), ArgumentError),
-        ("roll", "axis twice", x, _call(joining.roll, 1, (0, -2)), AxisError),
-        ("roll", "too many shifts", x, _call(joining.roll, (1, 2), 0), ArgumentError),
+        ("roll", "too many shifts", x, _call(joining.roll, (1, 2), (0, 1, 0)), ArgumentError),
         ("reverse", "axis out of range", x, _call(joining.reverse, 2), AxisError),
     )
     for name, label, operand, call, error in one:

@@ -11,7 +11,7 @@ from tensor_core.errors import ShapeError
 from tensor_core.host.tensor import HostTensor
 from tensor_core.promotion import promote
 from tensor_core.scalar_conversion import convert_scalar
-from tensor_runtime.ops.products import dot, kron, outer
+from tensor_runtime.ops.products import dot, kron, outer, vecdot
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.oracle import Host, Index, contracted, indices, tabulated, whole_numbers
 
@@ -39,13 +39,25 @@ def cases() -> Iterator[Case]:
         yield from _products(f"{dtype} {other_dtype}", a, b)
     wide = HostTensor.from_nested([2**62, 3], I64)
     yield from _products("I64 wraps", wide, wide)
+    for dtype in DTYPES:
+        yield from _vecdot(f"{dtype} rows", dtype, whole_numbers((2, 1, 3), dtype), whole_numbers((4, 3), dtype, -2))
+    yield refused("vecdot", "unequal", (whole_numbers((3,), F64), whole_numbers((1,), F64)), vecdot, ShapeError)
     unequal = (whole_numbers((2, 3), F64), whole_numbers((2, 3), F64))
     yield refused("dot", "unequal extents", unequal, dot, ShapeError)
     yield refused("dot", "unequal lengths", (unequal[0], whole_numbers((2,), F64)), dot, ShapeError)
 
 
+def _vecdot(label: str, dtype: DType, a: Host, b: Host) -> Iterator[Case]:
+    rank = max(a.rank, b.rank)
+    conjugated = tabulated(a.shape, a.dtype, lambda at: a[at].conjugate() if a.dtype.kind == "complex" else a[at])
+    labels = tuple(range(rank - a.rank, rank)), tuple(range(rank - b.rank, rank)), tuple(range(rank - 1))
+    yield Case("vecdot", label, (a, b), vecdot, partial(contracted, dtype, conjugated, b, labels), ulps=1)
+
+
 def _products(label: str, a: Host, b: Host) -> Iterator[Case]:
     dtype = promote(a.dtype, b.dtype)
+    if a.rank and b.rank and a.shape[-1] == b.shape[-1]:
+        yield from _vecdot(label, dtype, a, b)
     yield Case("dot", label, (a, b), dot, partial(contracted, dtype, a, b, _labels(a.rank, b.rank)), ulps=1)
     yield Case("outer", label, (a, b), outer, partial(_outer, dtype, a, b), ulps=1)  # the sign of a zero is free
     yield Case("kron", label, (a, b), kron, partial(_kron, dtype, a, b), ulps=1)

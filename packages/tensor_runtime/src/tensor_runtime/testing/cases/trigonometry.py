@@ -28,6 +28,9 @@ ROWS: Final = (
     Row(trigonometry.asin, math.asin, cmath.asin),
     Row(trigonometry.acos, math.acos, cmath.acos),
     Row(trigonometry.atan, math.atan, cmath.atan, start=2),
+    Row(trigonometry.asinh, math.asinh, cmath.asinh),
+    Row(trigonometry.acosh, math.acosh, cmath.acosh, start=1),
+    Row(trigonometry.atanh, lambda x: x * math.inf if abs(x) == 1 else math.atanh(x), cmath.atanh, start=2),
     Row(trigonometry.sinh, _sinh, cmath.sinh),
     Row(trigonometry.cosh, math.cosh, cmath.cosh),
     Row(trigonometry.tanh, math.tanh, cmath.tanh),
@@ -38,6 +41,9 @@ def cases() -> Iterator[Case]:
     """Every case of the family."""
     for row in ROWS:
         yield from cases_of(row)
+    length: Any = arithmetic.Row(trigonometry.hypot, math.hypot, _REAL, inexact)
+    for case in arithmetic.binary_cases(length):
+        yield case if case.error else case._replace(ulps=2)
     angle: Any = arithmetic.Row(trigonometry.atan2, math.atan2, _REAL, inexact)
     for case in arithmetic.binary_cases(angle):
         yield case if case.error else case._replace(ulps=4)

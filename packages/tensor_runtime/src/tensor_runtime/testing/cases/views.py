@@ -120,8 +120,8 @@ def _refusals(x: Host) -> Iterator[Case]:
         ("broadcast_in_dim", "too few axes", x, lambda t: views.broadcast_in_dim(t, (2, 3, 4), 0), ArgumentError),
         ("broadcast_in_dim", "axis out of range", vector, lambda t: views.broadcast_in_dim(t, (3,), 1), AxisError),
     )
-    for name, label, operand, call, refusal in placed:
-        yield refused(name, label, (operand,), call, refusal)
+    for name, label, operand, misplacing, refusal in placed:
+        yield refused(name, label, (operand,), misplacing, refusal)
 
 
 def _moved(source: Index, destination: Index, x: Tensor) -> Tensor:

@@ -1,0 +1,121 @@
+/* Native calls: what the runtime calls in Python, done here without a step of Python where everything is as usual.
+ *
+ * A native call stands in the place of a function in Python, which it holds. It answers by itself for tensors of this
+ * backend's placement whose arrays are NumPy's own, with arguments of exact types, where the form of the result is known:
+ * forms are looked up in a table by what was asked of which form. Whatever else there may be, unknown forms, options,
+ * mistakes, is left to the function, which does all of this too and makes every error; of what it returns the table learns.
+ * So nothing here raises, but for want of memory.
+ */
+#ifndef TENSOR_CPU_CALL_H
+#define TENSOR_CPU_CALL_H
+
+#include "core/arrays.h"
+
+typedef struct {
+    PyObject_HEAD vectorcallfunc call;
+    PyObject *function;       /* in Python */
+    PyTypeObject *tensor;     /* Tensor, with two slots */
+    PyTypeObject *writable;   /* its one subclass, the mutable view */
+    Py_ssize_t form, array;   /* where a tensor keeps them, in bytes from its beginning */
+    PyObject *placement;      /* of this backend's tensors */
+    Py_ssize_t placement_at;  /* where a form keeps it */
+    PyObject *found, *insert; /* the table: a dictionary, and what puts an entry into it */
+    PyObject *traced;         /* the context variable that is not None while transfers are recorded */
+    PyObject *dtypes;         /* a tuple, in the order of ElementType */
+    PyTypeObject *spec;       /* of operations */
+    Py_ssize_t bindings_at;   /* where a spec keeps its dictionary of bindings */
+    Py_ssize_t name_at;       /* and its name */
+    PyObject *fail;           /* (name, error, form of the result): raises what stands for a kernel's error */
+    PyObject *attributes, *weak_references;
+} Call;
+
+/* Gives a module the type Call and the names of its kinds, CALLS; -1 with an error set. */
+int calls_add_to(PyObject *module);
+
+enum { KEY_WORDS = 3 + 2 * MAX_RANK, MOST_NESTED = 8 };
+
+/* What is looked up: words that tell a call and its arguments from all others. Pointers among them are those of objects
+ * that the entry keeps alive. */
+typedef struct {
+    Index words[KEY_WORDS];
+    int count;
+} Key;
+
+typedef enum { KEY_INDEX, KEY_REVERSED, KEY_RESHAPED, KEY_MADE, KEY_LENT } KeyKind;
+
+static inline void key_begin(Key *key, KeyKind kind, const void *object) {
+    key->words[0] = kind;
+    key->words[1] = (Index)(intptr_t)object;
+    key->count = 2;
+}
+static inline void key_add(Key *key, Index word) { key->words[key->count++] = word; }
+
+static inline PyObject **call_slot(PyObject *object, Py_ssize_t offset) {
+    return (PyObject **)((char *)object + offset);
+}
+
+/* The form and the array of a tensor that is ours, borrowed; false, without an exception, for what is not. */
+static inline bool call_parts(const Call *self, PyObject *object, PyObject **form, PyObject **array) {
+    if (!Py_IS_TYPE(object, self->tensor) && !Py_IS_TYPE(object, self->writable)) return false;
+    *form = *call_slot(object, self->form);
+    *array = *call_slot(object, self->array);
+    return *form && *array && Py_IS_TYPE(*array, array_type) &&
+           *call_slot(*form, self->placement_at) == self->placement;
+}
+
+/* The form of a key, a new reference; NULL, without an exception, where there is none. */
+PyObject *call_find(const Call *self, const Key *key);
+
+/* A tensor of a class, of whose form and array it takes the references; array may be NULL with an exception set. */
+PyObject *call_wrap(const Call *self, PyTypeObject *type, PyObject *form, PyObject *array);
+
+/* The function in Python does it. */
+PyObject *call_function(const Call *self, PyObject *const *arguments, size_t flagged_count, PyObject *names);
+
+/* What the function in Python returned, after the form of it was put to the table, together with what the key points to;
+ * result may be NULL with an exception set. */
+PyObject *call_learned(const Call *self, const Key *key, PyObject *pointed, PyObject *result);
+
+/* Whether a tensor is what may be given as out: a mutable view, or compact from the start of memory of its own, and may be
+ * written. False, without an exception, for what Python has to look at. */
+bool call_may_write(const Call *self, PyObject *tensor, PyObject *array);
+
+/* Whether nobody records transfers. */
+bool call_untraced(const Call *self);
+
+/* An index that is an int and nothing else; false, without an exception, for others and beyond 63 bits. */
+static inline bool exact_index(PyObject *object, Index *value) {
+    if (!PyLong_CheckExact(object)) return false;
+    int overflow;
+    *value = PyLong_AsLongLongAndOverflow(object, &overflow);
+    return overflow == 0;
+}
+
+/* The kinds of calls: what stands in the place of which function. */
+#define CALL(name) PyObject *name(PyObject *object, PyObject *const *arguments, size_t flagged_count, PyObject *names)
+CALL(call_getitem);
+CALL(call_reversed_axes);
+CALL(call_reshape);
+CALL(call_to_numpy);
+CALL(call_item);
+CALL(call_float);
+CALL(call_int);
+CALL(call_complex);
+CALL(call_bool);
+CALL(call_zeros);
+CALL(call_ones);
+CALL(call_full);
+CALL(call_tensor);
+CALL(call_asarray);
+CALL(call_unary_into);
+CALL(call_binary_into);
+CALL(call_ternary_into);
+CALL(call_params_into);
+CALL(call_unary);
+CALL(call_binary);
+CALL(call_ternary);
+CALL(call_with_params);
+CALL(call_pair);
+CALL(call_several);
+
+#endif

@@ -1,0 +1,277 @@
+/* New tensors: of one number, of nested lists, and of NumPy's arrays whose memory they share.
+ *
+ * Numbers are taken where they are elements of the dtype as they are; what has to be judged goes to Python.
+ */
+#include "calls/call.h"
+
+#include "core/caching_allocator.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef union { /* one element of any type */
+    float f32;
+    double f64;
+    float c32[2];
+    double c64[2];
+    int32_t i32;
+    int64_t i64;
+    bool truth;
+} Element;
+
+/* A tensor to be made: the form of its array, and the key of its own form. */
+typedef struct {
+    ArrayForm array;
+    Key key;
+} Made;
+
+static void made_begin(const Call *self, Made *made, ElementType type) {
+    made->array.type = type;
+    made->array.rank = 0;
+    made->array.size = 1;
+    key_begin(&made->key, KEY_MADE, PyTuple_GET_ITEM(self->dtypes, type));
+}
+
+/* One more axis of the tensor; false where there are too many of them, or of elements. */
+static bool made_axis(Made *made, Index extent) {
+    ArrayForm *array = &made->array;
+    if (extent < 0 || array->rank == MAX_RANK || __builtin_mul_overflow(array->size, extent, &array->size))
+        return false;
+    array->shape[array->rank++] = extent;
+    key_add(&made->key, extent);
+    return array->size < (Index)1 << 58;
+}
+
+/* Axes go from the tensor's order to the array's. */
+static void made_end(Made *made) {
+    ArrayForm *array = &made->array;
+    for (int low = 0, high = array->rank - 1; low < high; low++, high--) {
+        const npy_intp extent = array->shape[low];
+        array->shape[low] = array->shape[high];
+        array->shape[high] = extent;
+    }
+    array->bytes = (size_t)array->size * (size_t)ELEMENT_BYTES[array->type];
+}
+
+static int type_of(const Call *self, PyObject *dtype) {
+    for (int type = 0; type < ELEMENT_TYPES; type++)
+        if (PyTuple_GET_ITEM(self->dtypes, type) == dtype) return type;
+    return -1;
+}
+
+/* A small tensor here of this dtype and shape; false, without an exception, for all others. */
+static bool read_made(const Call *self, PyObject *shape, int type, PyObject *placement, Made *made) {
+    if (type < 0 || placement != self->placement) return false;
+    PyObject *const one[] = {shape}, *const *items = one;
+    Py_ssize_t count = 1;
+    if (PyTuple_CheckExact(shape) || PyList_CheckExact(shape)) {
+        items = PySequence_Fast_ITEMS(shape);
+        count = PySequence_Fast_GET_SIZE(shape);
+    }
+    made_begin(self, made, (ElementType)type);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        Index extent;
+        if (!exact_index(items[i], &extent) || !made_axis(made, extent)) return false;
+    }
+    made_end(made);
+    return made->array.bytes < ALLOCATOR_SMALLEST;
+}
+
+static PyObject *fill(PyObject *array, const ArrayForm *form, const Element *element) {
+    if (array == NULL) return NULL;
+    char *target = array_data(array);
+    const size_t bytes = (size_t)ELEMENT_BYTES[form->type];
+    switch (bytes) {
+    case 1: memset(target, *(const unsigned char *)element, (size_t)form->size); break;
+    case 8:
+        for (Index i = 0; i < form->size; i++) ((int64_t *)(void *)target)[i] = element->i64;
+        break;
+    default:
+        for (Index i = 0; i < form->size; i++) memcpy(target + (size_t)i * bytes, element, bytes);
+    }
+    return array;
+}
+
+/* The tensor whose elements are all this one, or what the function in Python makes of the arguments. */
+static PyObject *filled(const Call *self, const Made *made, const Element *element, PyObject *const *arguments,
+                        size_t flagged_count) {
+    PyObject *form = call_find(self, &made->key);
+    if (form) return call_wrap(self, self->tensor, form, fill(array_new(&made->array), &made->array, element));
+    return call_learned(self, &made->key, PyTuple_GET_ITEM(self->dtypes, made->array.type),
+                        call_function(self, arguments, flagged_count, NULL));
+}
+
+static PyObject *repeat(const Call *self, int number, PyObject *const *arguments, size_t flagged_count,
+                        PyObject *names) {
+    Made made;
+    if (PyVectorcall_NARGS(flagged_count) != 3 || names ||
+        !read_made(self, arguments[0], type_of(self, arguments[1]), arguments[2], &made))
+        return call_function(self, arguments, flagged_count, names);
+    Element element = {.c64 = {0.0, 0.0}};
+    switch (made.array.type) {
+    case F32:
+    case C32: element.f32 = (float)number; break;
+    case F64:
+    case C64: element.f64 = number; break;
+    case I32: element.i32 = number; break;
+    case I64: element.i64 = number; break;
+    default: element.truth = number;
+    }
+    return filled(self, &made, &element, arguments, flagged_count);
+}
+
+/* zeros(shape, dtype, placement) */
+CALL(call_zeros) { return repeat((Call *)object, 0, arguments, flagged_count, names); }
+
+/* ones(shape, dtype, placement) */
+CALL(call_ones) { return repeat((Call *)object, 1, arguments, flagged_count, names); }
+
+/* The type of which a Python number is an element by nature; -1 for no number and for ints beyond 64 bits. */
+static int number_type(PyObject *number) {
+    Index value;
+    if (PyFloat_CheckExact(number)) return F64;
+    if (PyBool_Check(number)) return BOOL;
+    if (PyComplex_CheckExact(number)) return C64;
+    return exact_index(number, &value) ? I64 : -1;
+}
+
+/* Makes an element of a type of a number of a type that it holds. */
+static void store(PyObject *number, ElementType type, Element *element) {
+    if (type == BOOL) {
+        element->truth = number == Py_True;
+    } else if (type == I64) {
+        element->i64 = PyLong_AsLongLong(number);
+    } else if (type == F64) {
+        element->f64 = PyFloat_CheckExact(number) ? PyFloat_AS_DOUBLE(number) : PyLong_AsDouble(number);
+    } else if (PyComplex_CheckExact(number)) {
+        element->c64[0] = PyComplex_RealAsDouble(number);
+        element->c64[1] = PyComplex_ImagAsDouble(number);
+    } else {
+        element->c64[0] = PyFloat_CheckExact(number) ? PyFloat_AS_DOUBLE(number) : PyLong_AsDouble(number);
+        element->c64[1] = 0.0;
+    }
+}
+
+/* full(shape, value, dtype, placement) */
+CALL(call_full) {
+    const Call *self = (Call *)object;
+    Made made;
+    if (PyVectorcall_NARGS(flagged_count) != 4 || names) return call_function(self, arguments, flagged_count, names);
+    const int type = number_type(arguments[1]);
+    if (type < 0 || (arguments[2] != Py_None && type_of(self, arguments[2]) != type) ||
+        !read_made(self, arguments[0], type, arguments[3], &made))
+        return call_function(self, arguments, flagged_count, names);
+    Element element = {.c64 = {0.0, 0.0}};
+    store(arguments[1], (ElementType)type, &element);
+    return filled(self, &made, &element, arguments, flagged_count);
+}
+
+static inline bool is_row(PyObject *node) { return PyList_CheckExact(node) || PyTuple_CheckExact(node); }
+
+/* Every row is as long as the first, every number of a type by nature; *type becomes the one that holds them all. None
+ * of this runs anybody's code, so that lists stay as they are. */
+static bool scan(PyObject *node, const Made *made, int axis, int *type) {
+    static const int WIDTH[ELEMENT_TYPES] = {[BOOL] = 0, [I64] = 1, [F64] = 2, [C64] = 3};
+    if (axis == made->array.rank) {
+        const int found = number_type(node);
+        if (found >= 0 && WIDTH[found] > WIDTH[*type]) *type = found;
+        return found >= 0;
+    }
+    if (!is_row(node) || PySequence_Fast_GET_SIZE(node) != made->array.shape[axis]) return false;
+    for (Py_ssize_t i = 0; i < made->array.shape[axis]; i++)
+        if (!scan(PySequence_Fast_ITEMS(node)[i], made, axis + 1, type)) return false;
+    return true;
+}
+
+/* Writes the numbers of a node to where they belong; axes of the array are the tensor's reversed. */
+static void write_node(PyObject *node, const ArrayForm *form, int axis, Index step, char *target) {
+    const Index bytes = ELEMENT_BYTES[form->type];
+    if (axis == form->rank) {
+        Element element = {.c64 = {0.0, 0.0}};
+        store(node, form->type, &element);
+        memcpy(target, &element, (size_t)bytes);
+        return;
+    }
+    const Index extent = form->shape[form->rank - 1 - axis];
+    for (Index i = 0; i < extent; i++)
+        write_node(PySequence_Fast_ITEMS(node)[i], form, axis + 1, step * extent, target + i * step * bytes);
+}
+
+/* The tensor of nested lists and tuples of Python's numbers; NULL, perhaps with an exception set, for others, of which the
+ * key has no words then. */
+static PyObject *nested(const Call *self, PyObject *data, Made *made) {
+    made_begin(self, made, BOOL);
+    PyObject *first = data;
+    while (is_row(first)) {
+        const Py_ssize_t extent = PySequence_Fast_GET_SIZE(first);
+        if (extent == 0 || made->array.rank == MOST_NESTED || !made_axis(made, extent)) goto none;
+        first = PySequence_Fast_ITEMS(first)[0];
+    }
+    int type = BOOL;
+    if (!scan(data, made, 0, &type) || !call_untraced(self)) goto none;
+    made->array.type = (ElementType)type;
+    made->key.words[1] = (Index)(intptr_t)PyTuple_GET_ITEM(self->dtypes, type);
+    made_end(made);
+    PyObject *form = call_find(self, &made->key);
+    if (!form) return NULL;
+    PyObject *array = array_new(&made->array);
+    if (array) write_node(data, &made->array, 0, 1, array_data(array));
+    return call_wrap(self, self->tensor, form, array);
+none:
+    made->key.count = 0;
+    return NULL;
+}
+
+static PyObject *nested_or_function(const Call *self, PyObject *const *arguments, size_t flagged_count) {
+    Made made;
+    PyObject *tensor = nested(self, arguments[0], &made);
+    if (tensor || PyErr_Occurred()) return tensor;
+    PyObject *result = call_function(self, arguments, flagged_count, NULL);
+    if (made.key.count == 0) return result;
+    return call_learned(self, &made.key, PyTuple_GET_ITEM(self->dtypes, made.array.type), result);
+}
+
+/* tensor(data, dtype, placement) */
+CALL(call_tensor) {
+    const Call *self = (Call *)object;
+    if (PyVectorcall_NARGS(flagged_count) != 3 || names || arguments[1] != Py_None || arguments[2] != self->placement)
+        return call_function(self, arguments, flagged_count, names);
+    return nested_or_function(self, arguments, flagged_count);
+}
+
+/* Whether strides are whole elements that do not shrink from axis to axis, whatever their signs. */
+static bool is_column_major(PyArrayObject *array, Index bytes) {
+    Index former = 0;
+    const bool several = array_size((PyObject *)array) > 1;
+    for (int axis = 0; axis < PyArray_NDIM(array); axis++) {
+        const Index stride = PyArray_STRIDE(array, axis);
+        if (stride % bytes != 0) return false;
+        if (!several || PyArray_DIM(array, axis) <= 1) continue;
+        if (magnitude(stride) < former) return false;
+        former = magnitude(stride);
+    }
+    return true;
+}
+
+/* asarray(x, dtype, copy): an array of NumPy whose memory can be shared, or nested lists */
+CALL(call_asarray) {
+    const Call *self = (Call *)object;
+    if (PyVectorcall_NARGS(flagged_count) != 3 || names || arguments[1] != Py_None || arguments[2] == Py_True)
+        return call_function(self, arguments, flagged_count, names);
+    if (arguments[2] == Py_None && is_row(arguments[0])) return nested_or_function(self, arguments, flagged_count);
+    PyArrayObject *array = (PyArrayObject *)arguments[0];
+    const int type = Py_IS_TYPE(arguments[0], array_type) ? array_element_type(arguments[0]) : -1;
+    if (type < 0 || (arguments[2] != Py_None && arguments[2] != Py_False) ||
+        !is_column_major(array, ELEMENT_BYTES[type]))
+        return call_function(self, arguments, flagged_count, names);
+    Key key;
+    PyObject *dtype = PyTuple_GET_ITEM(self->dtypes, type);
+    key_begin(&key, KEY_LENT, dtype);
+    for (int axis = 0; axis < PyArray_NDIM(array); axis++) {
+        key_add(&key, PyArray_DIM(array, axis));
+        key_add(&key, PyArray_STRIDE(array, axis));
+    }
+    PyObject *form = call_find(self, &key);
+    if (form) return call_wrap(self, self->tensor, form, array_reversed(arguments[0]));
+    return call_learned(self, &key, dtype, call_function(self, arguments, flagged_count, NULL));
+}

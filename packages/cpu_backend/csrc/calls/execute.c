@@ -1,0 +1,269 @@
+/* Operations whose binding is known: look up, run, wrap, as tensor_runtime.dispatch.call does.
+ *
+ * With out=, the kernel's result is the array of the tensor given, where that is one of just this form. An output that shares memory with an operand is left to Python, which
+ * decides exactly, unless it is that operand element for element and the kernel writes no element before it has read it.
+ * So is an output of another layout or dtype, which takes a copy.
+ */
+#include "calls/call.h"
+
+#include "core/kernel.h"
+
+enum { MOST_GIVEN = 3, MOST_SEVERAL = 64 };
+
+/* How a spec's bindings are looked up: by one form, by two in turn, by a tuple of forms, by forms and params. */
+typedef enum { BY_FORM, BY_ROW, BY_FORMS, BY_PARAMS } LookUp;
+
+typedef struct {
+    PyObject *keys[MOST_GIVEN + 1];   /* borrowed: forms, or types of numbers; and the params */
+    PyObject *arrays[1 + MOST_GIVEN]; /* owned, or numbers; the place before them is for who is called */
+    int count;
+} Given;
+
+bool call_may_write(const Call *self, PyObject *tensor, PyObject *array) {
+    return array_is_writable(array) && (Py_IS_TYPE(tensor, self->writable) || array_is_owned(array));
+}
+
+static inline bool is_number(PyObject *object) {
+    return PyFloat_CheckExact(object) || PyLong_CheckExact(object) || PyComplex_CheckExact(object) ||
+           PyBool_Check(object);
+}
+
+static bool read_operands(const Call *self, PyObject *const *operands, int count, Given *given) {
+    given->count = count;
+    for (int i = 0; i < count; i++) {
+        PyObject *form, *array;
+        if (call_parts(self, operands[i], &form, &array)) {
+            given->keys[i] = form;
+            given->arrays[1 + i] = array;
+        } else {
+            if (!is_number(operands[i])) return false;
+            given->keys[i] = (PyObject *)Py_TYPE(operands[i]);
+            given->arrays[1 + i] = operands[i];
+        }
+    }
+    return true;
+}
+
+/* What a dictionary has for a key, borrowed; NULL, without an exception. */
+static PyObject *entry_of(PyObject *dictionary, PyObject *key) {
+    PyObject *entry = dictionary && PyDict_CheckExact(dictionary) ? PyDict_GetItemWithError(dictionary, key) : NULL;
+    if (!entry) PyErr_Clear();
+    return entry;
+}
+
+/* The binding, a new reference; NULL, without an exception, where there is none. */
+static PyObject *find_binding(const Call *self, PyObject *spec, const Given *given, LookUp look_up) {
+    PyObject *found = *call_slot(spec, self->bindings_at), *binding;
+    if (look_up == BY_FORM) {
+        binding = entry_of(found, given->keys[0]);
+    } else if (look_up == BY_ROW) {
+        binding = entry_of(entry_of(found, given->keys[0]), given->keys[1]);
+    } else {
+        const int count = given->count + (look_up == BY_PARAMS);
+        PyObject *key = PyTuple_New(count);
+        if (!key) {
+            PyErr_Clear();
+            return NULL;
+        }
+        for (int i = 0; i < count; i++) PyTuple_SET_ITEM(key, i, Py_NewRef(given->keys[i]));
+        binding = Py_XNewRef(entry_of(found, key));
+        Py_DECREF(key);
+        return binding;
+    }
+    return Py_XNewRef(binding);
+}
+
+/* Whether a number becomes an element in the kernel itself, which runs no Python then. */
+static inline bool is_plain(PyObject *number, ElementType type) {
+    if (type == I32 || type == I64) {
+        Index value;
+        return exact_index(number, &value) && value == (int32_t)value;
+    }
+    return type != BOOL && PyFloat_CheckExact(number);
+}
+
+/* Whether the kernel may write its result to an array of its result's form while these operands are read. */
+static bool is_apart(const Given *given, const Kernel *kernel, PyObject *form, PyObject *array) {
+    Index low, end;
+    array_bounds(array, &low, &end);
+    const char *target = array_data(array);
+    for (int i = 0; i < given->count; i++) {
+        PyObject *operand = given->arrays[1 + i];
+        if (PyType_Check(given->keys[i])) {
+            if (!is_plain(operand, kernel->result->type)) return false;
+            continue;
+        }
+        if (given->keys[i] == form && array_data(operand) == target) {
+            if (!kernel->pointwise) return false;
+            continue;
+        }
+        Index first, behind;
+        array_bounds(operand, &first, &behind);
+        if (target + low < array_data(operand) + behind && array_data(operand) + first < target + end) return false;
+    }
+    return true;
+}
+
+/* The result of a binding in the array given; false, perhaps with an exception set, where it did not get there. */
+static bool compute_into(const Given *given, PyObject *binding, PyObject *form, PyObject *array) {
+    if (!PyTuple_CheckExact(binding) || PyTuple_GET_SIZE(binding) != 2 || PyTuple_GET_ITEM(binding, 1) != form)
+        return false;
+    PyObject *callable = PyTuple_GET_ITEM(binding, 0);
+    const Kernel *kernel = (Kernel *)callable;
+    if (!Py_IS_TYPE(callable, &Kernel_Type) || !kernel->result || !is_apart(given, kernel, form, array)) return false;
+    PyObject *arrays[1 + MOST_GIVEN];
+    for (int i = 1; i <= given->count; i++) arrays[i] = Py_NewRef(given->arrays[i]);
+    (void)array_target(kernel->result, array);
+    PyObject *result =
+        PyObject_Vectorcall(callable, arrays + 1, (size_t)given->count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    if (array_target(NULL, NULL)) PyErr_Clear(); /* it did something else, and Python will find out what */
+    for (int i = 1; i <= given->count; i++) Py_DECREF(arrays[i]);
+    const bool there = result == array;
+    Py_XDECREF(result);
+    return there;
+}
+
+static PyObject *take_raised(void) {
+#if PY_VERSION_HEX >= 0x030C0000
+    return PyErr_GetRaisedException();
+#else
+    PyObject *type, *error, *traceback;
+    PyErr_Fetch(&type, &error, &traceback);
+    PyErr_NormalizeException(&type, &error, &traceback);
+    if (traceback) PyException_SetTraceback(error, traceback);
+    Py_XDECREF(type);
+    Py_XDECREF(traceback);
+    return error;
+#endif
+}
+
+/* Let what a kernel raised become what stands for it, as in a handler of Python's; Ctrl-C and the like stay. */
+static void translate(const Call *self, PyObject *spec, PyObject *form) {
+    if (!PyErr_ExceptionMatches(PyExc_Exception)) return;
+    PyObject *error = take_raised(), *handled = PyErr_GetHandledException();
+    PyErr_SetHandledException(error);
+    PyObject *name = *call_slot(spec, self->name_at);
+    PyObject *returned = PyObject_CallFunctionObjArgs(self->fail, name ? name : Py_None, error, form, NULL);
+    PyErr_SetHandledException(handled);
+    if (returned) PyErr_SetString(PyExc_SystemError, "a kernel's error was not raised again");
+    Py_XDECREF(returned);
+    Py_XDECREF(handled);
+    Py_DECREF(error);
+}
+
+/* The tensor that a binding makes, which is owned by nobody meanwhile but the caller; NULL with an exception set. */
+static PyObject *compute(const Call *self, PyObject *spec, PyObject *binding, const Given *given) {
+    PyObject *arrays[1 + MOST_GIVEN], *form = PyTuple_GET_ITEM(binding, 1);
+    for (int i = 1; i <= given->count; i++) arrays[i] = Py_NewRef(given->arrays[i]);
+    PyObject *array = PyObject_Vectorcall(PyTuple_GET_ITEM(binding, 0), arrays + 1,
+                                          (size_t)given->count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    for (int i = 1; i <= given->count; i++) Py_DECREF(arrays[i]);
+    if (array) return call_wrap(self, self->tensor, Py_NewRef(form), array);
+    translate(self, spec, form);
+    return NULL;
+}
+
+/* name(spec, *operands, out=None), of so many operands, or name(spec, *operands, params, out=None) */
+static PyObject *execute(PyObject *object, PyObject *const *arguments, size_t flagged_count, PyObject *names,
+                         LookUp look_up, int operands) {
+    const Call *self = (Call *)object;
+    const Py_ssize_t count = PyVectorcall_NARGS(flagged_count), least = 1 + operands + (look_up == BY_PARAMS);
+    Given given;
+    if (!names && (count == least || (count == least + 1 && arguments[least] == Py_None)) &&
+        PyObject_TypeCheck(arguments[0], self->spec) && read_operands(self, arguments + 1, operands, &given)) {
+        if (look_up == BY_PARAMS) given.keys[operands] = arguments[1 + operands];
+        PyObject *binding = find_binding(self, arguments[0], &given, look_up);
+        if (binding) {
+            PyObject *result = compute(self, arguments[0], binding, &given);
+            Py_DECREF(binding);
+            return result;
+        }
+    }
+    return call_function(self, arguments, flagged_count, names);
+}
+
+/* execute_several(spec, operands, params): a list or tuple of tensors, and no further arguments. */
+CALL(call_several) {
+    const Call *self = (Call *)object;
+    PyObject *key = NULL, *binding = NULL, *arrays[1 + MOST_SEVERAL];
+    if (names || PyVectorcall_NARGS(flagged_count) != 3 || !PyObject_TypeCheck(arguments[0], self->spec) ||
+        !(PyList_CheckExact(arguments[1]) || PyTuple_CheckExact(arguments[1])))
+        return call_function(self, arguments, flagged_count, names);
+    const Py_ssize_t count = PySequence_Fast_GET_SIZE(arguments[1]);
+    Py_ssize_t held = 0;
+    if (count <= MOST_SEVERAL) key = PyTuple_New(count + 1);
+    for (PyObject *form, *array; key && held < count; held++) {
+        if (!call_parts(self, PySequence_Fast_ITEMS(arguments[1])[held], &form, &array)) break;
+        PyTuple_SET_ITEM(key, held, Py_NewRef(form));
+        arrays[1 + held] = Py_NewRef(array);
+    }
+    if (key && held == count) {
+        PyTuple_SET_ITEM(key, count, Py_NewRef(arguments[2]));
+        binding = Py_XNewRef(entry_of(*call_slot(arguments[0], self->bindings_at), key));
+    }
+    PyErr_Clear();
+    PyObject *result = NULL;
+    if (binding) {
+        PyObject *form = PyTuple_GET_ITEM(binding, 1);
+        PyObject *array = PyObject_Vectorcall(PyTuple_GET_ITEM(binding, 0), arrays + 1,
+                                              (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+        if (array) result = call_wrap(self, self->tensor, Py_NewRef(form), array);
+        else translate(self, arguments[0], form);
+    }
+    while (held) Py_DECREF(arrays[held--]);
+    Py_XDECREF(key);
+    if (!binding) return call_function(self, arguments, flagged_count, names);
+    Py_DECREF(binding);
+    return result;
+}
+
+/* execute_unary(spec, a, out=None) */
+CALL(call_unary) { return execute(object, arguments, flagged_count, names, BY_FORM, 1); }
+
+/* execute_binary(spec, a, b, out=None); execute_mixed(spec, a, b) */
+CALL(call_binary) { return execute(object, arguments, flagged_count, names, BY_ROW, 2); }
+
+/* execute_ternary(spec, a, b, c, out=None) */
+CALL(call_ternary) { return execute(object, arguments, flagged_count, names, BY_FORMS, 3); }
+
+/* execute_with_params(spec, a, params, out=None) */
+CALL(call_with_params) { return execute(object, arguments, flagged_count, names, BY_PARAMS, 1); }
+
+/* execute_pair(spec, a, b, params, out=None) */
+CALL(call_pair) { return execute(object, arguments, flagged_count, names, BY_PARAMS, 2); }
+
+/* name(spec, out, *operands), or name(spec, out, params, *operands) */
+static PyObject *into(PyObject *object, PyObject *const *arguments, size_t flagged_count, PyObject *names,
+                      LookUp look_up, Py_ssize_t least, Py_ssize_t most) {
+    const Call *self = (Call *)object;
+    const Py_ssize_t first = look_up == BY_PARAMS ? 3 : 2, count = PyVectorcall_NARGS(flagged_count) - first;
+    Given given;
+    PyObject *form, *array;
+    bool there = false;
+    if (!names && count >= least && count <= most && call_parts(self, arguments[1], &form, &array) &&
+        PyObject_TypeCheck(arguments[0], self->spec) && read_operands(self, arguments + first, (int)count, &given) &&
+        call_may_write(self, arguments[1], array)) {
+        if (look_up == BY_PARAMS) given.keys[count] = arguments[2];
+        Py_INCREF(form);
+        Py_INCREF(array);
+        PyObject *binding = find_binding(self, arguments[0], &given, look_up);
+        if (binding) there = compute_into(&given, binding, form, array);
+        Py_XDECREF(binding);
+        Py_DECREF(array);
+        Py_DECREF(form);
+        if (!there && PyErr_Occurred()) return NULL;
+    }
+    return there ? Py_NewRef(arguments[1]) : call_function(self, arguments, flagged_count, names);
+}
+
+/* unary_into(spec, out, a) */
+CALL(call_unary_into) { return into(object, arguments, flagged_count, names, BY_FORM, 1, 1); }
+
+/* binary_into(spec, out, a, b) */
+CALL(call_binary_into) { return into(object, arguments, flagged_count, names, BY_ROW, 2, 2); }
+
+/* ternary_into(spec, out, a, b, c) */
+CALL(call_ternary_into) { return into(object, arguments, flagged_count, names, BY_FORMS, 3, 3); }
+
+/* params_into(spec, out, params, *operands), one of them or two */
+CALL(call_params_into) { return into(object, arguments, flagged_count, names, BY_PARAMS, 1, 2); }

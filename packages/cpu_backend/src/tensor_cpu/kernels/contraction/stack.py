@@ -1,0 +1,138 @@
+"""Stacks of small matrix products in C (csrc/contraction/stack.c).
+
+BLAS takes 40 nanoseconds for a product of any size, and none whose elements lie a stack apart. This kernel takes
+operands as they lie, and packs the little that it cannot load as vectors. It also takes long products of few columns,
+which are bound by memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND, Axis, Operand, by_occurrence, extent_of
+from tensor_cpu.kernels.contraction import cost
+from tensor_cpu.kernels.contraction.native import TYPE_NAMES
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
+
+Group = tuple[Axis, ...]
+Kernel = Callable[[Any, Any], Any]
+
+_LOOPS: Final = ("float32", "float64", "complex64", "complex128")
+_LONG_NEAR: Final = 8  # products that are worth a loop of their own
+_LONGEST_ELEMENT: Final = 16  # bytes
+_LARGEST_OUTER: Final = 256  # elements of an outer product
+_MOST_PACKED: Final = LIBRARY.MOST_PACKED_BYTES if AVAILABLE else 0
+
+
+class StackProduct(NamedTuple):
+    """One decision: the part of every axis; each of the last four is one axis or none."""
+
+    stack: Group
+    near: Group  # the stacked axis that is walked in the innermost loop
+    rows: Group
+    columns: Group
+    inner: Group
+    rows_are_second: bool  # whether the second operand has the rows
+    cost: float  # estimated nanoseconds
+
+
+def plan_stack(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) -> StackProduct | None:
+    """The stack of small products; ``axes`` as from ``join``. None where there is none, or no loop for the type.
+
+    Vectors are made of the result's fastest axis: of rows, or of products.
+
+    >>> from tensor_cpu.kernels.axes import join, row_major
+    >>> x, y, result = (row_major((9, *labels), (50, 3, 3), "float64") for labels in ((1, 0), (2, 1), (2, 0)))
+    >>> plan = plan_stack(join(x, y, result), x, y, result)
+    >>> plan and [[axis.labels for axis in group] for group in (plan.near, plan.rows, plan.columns, plan.inner)]
+    [[(9,)], [(0,)], [(2,)], [(1,)]]
+    """
+    if not AVAILABLE or result.dtype not in _LOOPS or not x.dtype == y.dtype == result.dtype:
+        return None
+    batch, inner, of_x, of_y = by_occurrence(axes)
+    kept = [axis for axis in axes if axis.strides[RESULT] is not None]
+    if len(inner) > 1 or not kept:
+        return None
+    fastest = kept[-1]
+    second = fastest in of_y
+    rows = _longest(of_x) if fastest in batch else (fastest,)
+    columns = _longest(of_x if second else of_y)
+    near = (fastest,) if fastest in batch else ()
+    rest = [axis for axis in kept if axis not in (*rows, *columns, *near)]
+    if not near and rest:
+        near = (_walked(rest),)
+        rest.remove(near[0])
+    if not (near or columns) and extent_of((*rows, *inner)) > cost.CACHED_BYTES // _LONGEST_ELEMENT:
+        return None  # a large matrix times a vector is BLAS's
+    if not inner and (not near or extent_of((*rows, *columns)) > _LARGEST_OUTER):
+        return None  # long rows and hyper-edges are the pair kernel's
+    plan = StackProduct(tuple(rest), near, rows, columns, inner, second, 0.0)
+    time = _estimate(plan, x, y, result)
+    return None if time is None else plan._replace(cost=time)
+
+
+def _walked(axes: Sequence[Axis]) -> Axis:
+    """The axis of the innermost loop: the nearest of the long ones, else the longest.
+
+    >>> short, near, far = (Axis((0,), extent, (step, step, step)) for extent, step in ((2, 1), (9, 2), (99, 18)))
+    >>> _walked((far, near, short)).extent, _walked((short,)).extent
+    (9, 2)
+    """
+    long = [axis for axis in axes if axis.extent >= _LONG_NEAR]
+    return min(long, key=lambda axis: axis.strides[RESULT] or 0) if long else max(axes, key=lambda axis: axis.extent)
+
+
+def _longest(axes: Group) -> Group:
+    """One axis or none."""
+    return (max(axes, key=lambda axis: axis.extent),) if axes else ()
+
+
+def _estimate(plan: StackProduct, x: Operand, y: Operand, result: Operand) -> float | None:
+    """Nanoseconds; None where more would be packed than the kernel takes."""
+    of_rows, of_columns = (SECOND, FIRST) if plan.rows_are_second else (FIRST, SECOND)
+    m, n, k = extent_of(plan.rows), extent_of(plan.columns), extent_of(plan.inner)
+    itemsize, near = cost.ITEMSIZE[result.dtype], plan.near
+    if near and near[0].strides[RESULT] == 1:
+        needed = [extent * k for role, extent in ((of_rows, m), (of_columns, n)) if near[0].strides[role] != 1]
+        if max(m, n) * k * cost.vector_bytes() > _MOST_PACKED:
+            return None
+        time = cost.lanes(extent_of(plan.stack), near[0].extent, m, n, k, result.dtype, packed=sum(needed))
+    else:
+        packed = m * k if m > 1 and plan.rows[0].strides[of_rows] != 1 else 0
+        if packed * itemsize > _MOST_PACKED:
+            return None
+        once = near and not near[0].strides[of_rows]
+        packed *= extent_of(plan.stack) if once else extent_of((*plan.stack, *near))
+        time = cost.rows(extent_of((*plan.stack, *near)), m, n, k, result.dtype, packed=packed)
+    return cost.with_traffic(time, (x.size + y.size + result.size) * itemsize)
+
+
+def bind_stack(plan: StackProduct, result: Operand) -> Kernel:
+    """The kernel of a decision: two native arrays of the result's dtype in, one native array out.
+
+    >>> import numpy as np
+    >>> from tensor_cpu.kernels.axes import join, row_major
+    >>> x, y, result = (row_major(labels, (2, 2), "float64") for labels in ((1, 0), (1, 2), (2, 0)))
+    >>> plan = plan_stack(join(x, y, result), x, y, result)
+    >>> x, y = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[0.0, 1.0], [1.0, 1.0]])
+    >>> plan is None or bind_stack(plan, result)(x, y).tolist() == [[3.0, 4.0], [4.0, 6.0]]
+    True
+    """
+    return LIBRARY.bind_stack(
+        TYPE_NAMES[result.dtype],
+        result.shape,
+        _group(plan.stack),
+        _group(plan.near),
+        _group(plan.rows),
+        _group(plan.columns),
+        _group(plan.inner),
+        plan.rows_are_second,
+    )
+
+
+def _group(axes: Group) -> tuple[tuple[int, int, int, int], ...]:
+    """What csrc/contraction/groups.c reads."""
+    return tuple(
+        (axis.extent, axis.strides[FIRST] or 0, axis.strides[SECOND] or 0, axis.strides[RESULT] or 0) for axis in axes
+    )

@@ -1,0 +1,103 @@
+"""Which matrices of a batch ``cholesky``, ``inv`` and ``solve`` refuse, without an error for each.
+
+The kernels that compute are asked: those in lanes for some matrices together, and for each alone where one of them is
+refused; else LAPACK, and NumPy's routine where the extension is not in use. So that what is told here is what they do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from math import prod
+from typing import Final
+
+import numpy as np
+
+from tensor_core.promotion import promote
+from tensor_cpu.kernel_table import Binder
+from tensor_cpu.kernels.linalg import numpy as linalg
+from tensor_cpu.storage import NUMPY_DTYPES, Array
+from tensor_cpu.system.errstate import ignoring_fp_errors
+from tensor_cpu.system.extension import AVAILABLE
+from tensor_runtime.form import Form, Shape, form_of
+from tensor_runtime.protocols import Kernel
+
+_TOGETHER: Final = 64
+"""Matrices that are asked for at once: so few that looking for one among them costs little."""
+
+Refuses = Callable[[Array], bool]
+"""Whether one of the matrices of a compact stack has no result."""
+
+
+def bind(name: str, operands: tuple[Form, ...], result: Form, params: object) -> Kernel:
+    """The kernel ``name_status`` for these forms.
+
+    >>> from tensor_core import F64, I32
+    >>> from tensor_runtime.placement import CPU
+    >>> form, status = form_of(F64, (1, 1, 3), CPU), form_of(I32, (3,), CPU)
+    >>> bind("cholesky", (form,), status, None)(np.array([[[4.0]], [[-4.0]], [[np.inf]]])).tolist()
+    [0, 2, 1]
+    """
+    a = operands[0]
+    side, batch = a.shape[0], a.shape[2:]
+    count = prod(batch)
+    dtype = NUMPY_DTYPES[promote(*(one.dtype for one in operands))]
+    together, alone = (_refusing(name, operands, result, many) for many in (min(_TOGETHER, max(count, 1)), 1))
+
+    def kernel(*arrays: Array) -> Array:
+        finite: list[Array] = [np.asarray(np.isfinite(x).all(axis=(-1, -2)[: x.ndim])) for x in arrays]
+        stack = np.array(arrays[0], dtype, order="C").reshape(count, side, side)
+        stack[~finite[0].reshape(count)] = np.eye(side)
+        status = np.zeros(count, np.int32)
+        for start in range(0, count if side else 0, _TOGETHER):
+            part = stack[start : start + _TOGETHER]
+            ask = together if len(part) == min(_TOGETHER, count) else None
+            if ask is None or ask(part):
+                status[start : start + len(part)] = [2 * alone(one) for one in part]
+        found = _spread(status.reshape(batch[::-1]), result.shape)
+        good = _spread(finite[0], result.shape)
+        for other in finite[1:]:
+            good = good & _spread(other, result.shape)
+        return np.array(np.where(good, found, 1), np.int32, order="C")
+
+    return ignoring_fp_errors(kernel)
+
+
+def _spread(of_batch: Array, shape: Shape) -> Array:
+    """Batch axes of an operand, reversed, broadcast to those of the result."""
+    missing = len(shape) - of_batch.ndim
+    return np.broadcast_to(of_batch.reshape((*of_batch.shape, *(1,) * missing)), shape[::-1])
+
+
+def _refusing(name: str, operands: tuple[Form, ...], result: Form, count: int) -> Refuses:
+    if not AVAILABLE:
+        return partial(_numpy_refuses, name)
+    from tensor_cpu.kernels.linalg import batched_simd, lapack
+
+    a = form_of(promote(*(one.dtype for one in operands)), operands[0].shape, operands[0].placement)
+    solution = (*operands[-1].shape[: min(2, operands[-1].rank)], *result.shape)
+    computed = form_of(a.dtype, solution, a.placement)
+    in_lanes = bool(a.size) and batched_simd.bind(name, operands, computed, False) is not None
+    routine = "cholesky" if name == "cholesky" else "inv"
+    if in_lanes and count > 1:
+        return batched_simd.refusing(routine, a, count)
+    if count > 1 or not a.size:
+        return lambda stack: bool(a.size)  # LAPACK is asked about each
+    by_lapack = lapack.refusing(routine, a)
+    if not in_lanes:
+        return by_lapack
+    lanes = batched_simd.refusing(routine, a, 1)
+    if routine == "inv":
+        return lanes
+    return lambda matrix: lanes(matrix) and by_lapack(matrix)  # it looks at what lanes refuse
+
+
+def _numpy_refuses(name: str, stack: Array) -> bool:
+    try:
+        linalg.ROUTINES["cholesky" if name == "cholesky" else "inv"].compute(stack)
+    except np.linalg.LinAlgError:
+        return True
+    return False
+
+
+BINDERS: Final[Mapping[str, Binder]] = {f"{name}_status": partial(bind, name) for name in ("cholesky", "inv", "solve")}

@@ -1,0 +1,166 @@
+"""Systems whose matrices are given by their diagonals.
+
+Banded ones by SciPy's binding of the LAPACK routine ``gbsv``, one matrix of a stack after the other; Toeplitz ones by
+Levinson's recursion, each step for all matrices of a batch at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+
+from tensor_cpu.kernel_table import Binder
+from tensor_cpu.kernels.linalg.checks import require_finite, require_indexable
+from tensor_cpu.kernels.linalg.scaling import powers_of, scaled, side_powers
+from tensor_cpu.kernels.params import taking_fields
+from tensor_cpu.storage import NUMPY_DTYPES, Array
+from tensor_cpu.system.errstate import ignoring_fp_errors
+from tensor_runtime.errors import SingularMatrixError
+from tensor_runtime.form import Form
+from tensor_runtime.protocols import Kernel
+
+
+def bind_solve_banded(operands: tuple[Form, Form], result: Form, lower: int, upper: int, check: bool, /) -> Kernel:
+    """The kernel that solves A X = B for stacks of matrices of which the diagonals are given.
+
+    Raises:
+        SizeLimitError: LAPACK's integers are too short for the shapes.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> bands, sides = form_of(F64, (2, 2), CPU), form_of(F64, (2, 1), CPU)
+    >>> kernel = bind_solve_banded((bands, sides), sides, 0, 1, True)
+    >>> kernel(np.array([[0.0, 2.0], [1.0, 4.0]]), np.array([[4.0, 8.0]])).tolist()
+    [[1.0, 2.0]]
+    """
+    from scipy.linalg import get_lapack_funcs
+
+    bands, sides = operands
+    size, columns, batch = result.shape[0], prod(result.shape[1:2]), result.shape[2:]
+    one_matrix = bands.rank == 2
+    largest = max(size * (2 * lower + upper + 1), size * (prod(sides.shape[1:]) if one_matrix else columns))
+    require_indexable("solve_banded", result.shape, largest)
+    dtype = NUMPY_DTYPES[result.dtype]
+    gbsv: Any = get_lapack_funcs("gbsv", dtype=dtype)
+    ranks = (min(2, bands.rank), min(2, sides.rank))
+
+    def solved(band: Array, right: Array, place: tuple[int, ...]) -> Array:
+        """Transposed solutions; ``band`` is [N, l + u + 1], ``right`` [M, N]."""
+        work = np.zeros((size, 2 * lower + upper + 1), dtype)  # what the exchange of rows fills comes first
+        work[:, lower:] = band
+        power = powers_of(work)
+        of_right = side_powers(right, power)
+        side = np.array(scaled(right, -of_right) if power.any() else right, dtype, order="C")
+        work = scaled(work, -power) if power.any() else work
+        *_, x, info = gbsv(lower, upper, work.T, side.T, overwrite_ab=1, overwrite_b=1)
+        if info > 0:
+            raise SingularMatrixError(
+                f"solve_banded: the matrix{f' at batch index {place}' if place else ''} is exactly singular; "
+                "lstsq() of the whole matrix gives the least-squares solution",
+                operation="solve_banded",
+                batch_index=place,
+                element_index=None,
+            )
+        return scaled(x.T, of_right - power) if power.any() else np.asarray(x.T)
+
+    def kernel(ab: Array, b: Array) -> Array:
+        if check:
+            require_finite("solve_banded", "ab", ab, ranks[0])
+            require_finite("solve_banded", "b", b, ranks[1])
+        if not result.size:
+            return np.zeros(result.shape[::-1], dtype)
+        if one_matrix:  # whose factors serve all right-hand sides
+            return np.ascontiguousarray(solved(ab, b.reshape(-1, size), ())).reshape(result.shape[::-1])
+        out = np.empty(result.shape[::-1], dtype)
+        matrices = np.broadcast_to(_padded(ab, len(batch)), (*batch[::-1], *ab.shape[-2:]))
+        rights = np.broadcast_to(_padded(b, len(batch)), out.shape)
+        given = bands.shape[2:]
+        for index in np.ndindex(*batch[::-1]):
+            place = index[::-1][len(batch) - len(given) :]
+            own = tuple(0 if extent == 1 else i for i, extent in zip(place, given, strict=True))
+            out[index] = solved(matrices[index], rights[index], own)
+        return out
+
+    return kernel
+
+
+def bind_solve_toeplitz(operands: tuple[Form, Form], result: Form, check: bool, /) -> Kernel:
+    """The kernel that solves T X = B for stacks of matrices of which the diagonals are given.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> diagonals, sides = form_of(F64, (3,), CPU), form_of(F64, (2, 1), CPU)
+    >>> kernel = bind_solve_toeplitz((diagonals, sides), sides, True)
+    >>> kernel(np.array([1.0, 2.0, 1.0]), np.array([[3.0, 3.0]])).tolist()
+    [[1.0, 1.0]]
+    """
+    size, columns, batch = result.shape[0], prod(result.shape[1:2]), result.shape[:1:-1]
+    wide = np.result_type(NUMPY_DTYPES[result.dtype], np.float64)
+    ranks = (1, min(2, operands[1].rank))
+    given = operands[0].shape[1:]
+
+    def levinson(c: Array, r: Array, b: Array) -> tuple[Array, Array]:
+        """Solutions [..., M, N] and where a leading block is singular; c and r are [..., 1, N], b is [..., M, N]."""
+        forward = backward = 1.0 / c[..., :1]
+        singular = c[..., 0] == 0
+        x = b[..., :1] / c[..., :1]
+        nothing = np.zeros_like(forward)
+        for count in range(1, size):
+            below = c[..., count:0:-1]
+            of_forward = (below * forward).sum(axis=-1, keepdims=True)
+            of_backward = (r[..., 1 : count + 1] * backward).sum(axis=-1, keepdims=True)
+            left = 1.0 - of_forward * of_backward
+            singular = singular | (left[..., 0] == 0)
+            longer, later = np.concatenate([forward, nothing], -1), np.concatenate([nothing, backward], -1)
+            forward, backward = (longer - of_forward * later) / left, (later - of_backward * longer) / left
+            step = b[..., count : count + 1] - (below * x).sum(axis=-1, keepdims=True)
+            x = np.concatenate([x, np.zeros_like(step)], -1) + backward * step
+        return x, singular[..., 0]
+
+    def kernel(diagonals: Array, b: Array) -> Array:
+        if check:
+            require_finite("solve_toeplitz", "diagonals", diagonals, ranks[0])
+            require_finite("solve_toeplitz", "b", b, ranks[1])
+        stack = _padded(np.asarray(diagonals, wide)[..., None, :], len(batch))
+        sides = _padded(np.asarray(b, wide).reshape(*b.shape[:-2], columns, size), len(batch))
+        power = powers_of(stack)
+        of_sides = side_powers(sides, power)
+        if power.any():
+            stack, sides = scaled(stack, -power), scaled(sides, -of_sides)
+        x, singular = levinson(stack[..., size - 1 :], stack[..., size - 1 :: -1], sides)
+        x = scaled(x, of_sides - power) if power.any() else x
+        if check and singular.any():
+            raise _singular(singular, given)
+        out: Any = np.broadcast_to(x, (*batch, columns, size)).reshape(result.shape[::-1])
+        return np.array(out, NUMPY_DTYPES[result.dtype], order="C")
+
+    return ignoring_fp_errors(kernel)
+
+
+def _singular(found: Array, batch: tuple[int, ...]) -> SingularMatrixError:
+    first = np.unravel_index(int(found.argmax()), found.shape)
+    index = tuple(int(i) for i in reversed(first))[found.ndim - len(batch) :]
+    return SingularMatrixError(
+        f"solve_toeplitz: the matrix{f' at batch index {index}' if batch else ''} has a leading block that is exactly "
+        "singular; solve() takes the matrix itself",
+        operation="solve_toeplitz",
+        batch_index=index,
+        element_index=None,
+    )
+
+
+def _padded(stack: Array, batch_rank: int) -> Array:
+    """The stack with as many batch axes as the result; those that it lacks stand before the tensor's own."""
+    missing = batch_rank + 2 - stack.ndim
+    return stack.reshape(*stack.shape[:-2], *(1,) * missing, *stack.shape[-2:])
+
+
+BINDERS: Final[Mapping[str, Binder]] = {
+    "solve_banded": taking_fields(bind_solve_banded),
+    "solve_toeplitz": taking_fields(bind_solve_toeplitz),
+}

@@ -1,0 +1,85 @@
+"""Native kernels that put arrays together: NumPy's result for any views, and layouts that do not fit are refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tensor_runtime as tr
+from tensor_cpu.kernel_table import bind
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
+
+pytestmark = pytest.mark.skipif(not AVAILABLE, reason="the extension was not built")
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_any_views_are_joined_as_numpy_joins_them(data: st.DataObject) -> None:
+    draw = data.draw
+    shape = draw(st.lists(st.integers(0, 4), min_size=1, max_size=3))
+    axis = draw(st.integers(0, len(shape) - 1))
+    dtype = draw(st.sampled_from(("F32", "F64", "C64", "I32", "Bool")))
+    stacked = draw(st.booleans())
+    parts = []
+    for seed in range(draw(st.integers(1, 4))):
+        extents = [n if stacked or k != axis else draw(st.integers(0, 5)) for k, n in enumerate(shape)]
+        order = draw(st.permutations(range(len(shape))))
+        x = tr.cast(tr.uniform([2 * extents[k] for k in order], seed=seed) * 9.0 - 4.0, dtype)
+        x = tr.transpose(x, tuple(int(k) for k in np.argsort(order)))
+        parts.append(
+            x[
+                tuple(
+                    slice(None, None, 2) if draw(st.booleans()) else slice(n - 1, None, -1) if n else slice(0)
+                    for n in extents
+                )
+            ]
+        )
+        assert list(parts[-1].shape) == extents
+    arrays = [part.to_numpy() for part in parts]
+    found = tr.stack(parts, axis) if stacked else tr.concatenate(parts, axis)
+    expected = np.stack(arrays, axis) if stacked else np.concatenate(arrays, axis)
+    assert found.is_compact
+    np.testing.assert_array_equal(found.to_numpy(), expected, strict=True)
+
+
+def test_large_parts_and_many_parts_are_joined_too() -> None:
+    x = tr.uniform((300, 200), seed=1)
+    for axis in (0, 1):
+        found = tr.concatenate([x, x[::-1], x[:, ::-1]], axis)
+        y = x.to_numpy()
+        np.testing.assert_array_equal(found.to_numpy(), np.concatenate([y, y[::-1], y[:, ::-1]], axis))
+    many = [tr.full((1, 2), float(k)) for k in range(200)]
+    assert tr.concatenate(many).to_numpy()[:, 0].tolist() == list(range(200))
+
+
+def test_parts_of_one_dtype_are_joined_natively_and_others_by_numpy() -> None:
+    a, b = tr.zeros((2, 3)), tr.zeros((2, 3), dtype="I64")
+    result = tr.zeros((4, 3))._form
+    params: Any = (0,)
+    assert "native kernel joined" in repr(bind("concatenate", (a._form, a._form), result, params))
+    assert "native kernel" not in repr(bind("concatenate", (a._form, b._form), result, params))
+    assert tr.concatenate([a, b]).dtype is tr.F64
+
+
+def test_what_does_not_fill_the_result_is_refused() -> None:
+    part = ((2, 3), (3, 1))
+    LIBRARY.bind_joined((4, 3), "F64", 0, (part, part))
+    wrong: Any
+    for wrong in (
+        ((4, 3), "F64", 0, (part,)),
+        ((3, 3), "F64", 0, (part, part)),
+        ((4, 3), "F64", 1, (part, part)),
+        ((4, 3), "F64", 2, (part, part)),
+        ((4, 3), "F64", -1, (part, part)),
+        ((4, 3), "F64", 0, (part, ((-2, 3), (3, 1)))),
+        ((4, 3), "F64", 0, (part, ((2,), (3,)))),
+    ):
+        with pytest.raises(ValueError, match="bind_joined"):
+            LIBRARY.bind_joined(*wrong)
+    for wrong in (((4, 3), "F64", "x", (part, part)), ((4, 3), "F64", 0, 5), ((4, 3), "F64", 0, (5, part))):
+        with pytest.raises(TypeError):
+            LIBRARY.bind_joined(*wrong)

@@ -1,0 +1,303 @@
+"""Native calls: the same views, tensors, numbers and errors as the functions in Python that they stand for."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import sys
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tensor_runtime as tr
+from tensor_core.errors import TensorError
+from tensor_cpu.system.extension import AVAILABLE
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.ops import creation, host_data, indexing, methods, native_calls, views
+from tensor_runtime.placement import CPU
+from tensor_runtime.tensors.tensor import Tensor
+
+NATIVE = pytest.mark.skipif(not AVAILABLE, reason="the extension was not built")
+NAMES = ["reversed_axes", "reshape", "item", "getitem", "bool", "int", "float", "complex"]
+NAMES += ["to_numpy", "tensor", "asarray", "zeros", "ones", "full"]
+NAMES += ["unary_into", "binary_into", "ternary_into", "params_into"]
+NAMES += [f"execute_{kind}" for kind in ("unary", "binary", "mixed", "ternary", "with_params", "pair", "several")]
+DTYPES = ["F32", "F64", "C32", "C64", "I32", "I64", "Bool"]
+
+
+@pytest.fixture(autouse=True)
+def _cpu_serves() -> None:
+    registry.backend_for(CPU)
+
+
+_BORROWED: list[Any] = []
+"""What results may share memory with, besides the arguments of calls."""
+
+
+def outcome(call: Callable[..., Any], /, *arguments: Any, **options: Any) -> Any:
+    """What a call gives, to be compared: everything about a tensor or an array, or the error."""
+    try:
+        result = call(*arguments, **options)
+    except (TensorError, TypeError) as error:
+        return type(error), str(error)
+    if isinstance(result, Tensor):
+        held = [one._array if isinstance(one, Tensor) else one for one in (*arguments, *_BORROWED)]
+        shared = any(isinstance(one, np.ndarray) and np.may_share_memory(one, result._array) for one in held)
+        told = result._array.__array_interface__["data"][0] if shared else "fresh"
+        elements = repr(np.asarray(result._array).tolist())
+        return type(result), result._form, elements, told, result._array.flags.writeable
+    if isinstance(result, np.ndarray):
+        return result.shape, result.strides, result.tolist(), result.flags.writeable, result.ctypes.data
+    return type(result), repr(result)
+
+
+@st.composite
+def tensors(draw: st.DrawFn) -> Tensor:
+    """Of any dtype, rank up to 4, extents from 0, and any strides."""
+    shape = draw(st.lists(st.integers(0, 4), max_size=4))
+    dtype = draw(st.sampled_from(DTYPES))
+    x = tr.cast(tr.from_flat(range(int(np.prod(shape, dtype=int))), shape), dtype)
+    for step in draw(st.lists(st.sampled_from(("transpose", "reverse", "skip", "repeat", "write")), max_size=3)):
+        if step == "transpose":
+            x = tr.transpose(x, tuple(draw(st.permutations(range(x.rank)))))
+        elif step == "reverse" and x.rank:
+            x = tr.reverse_view(x, draw(st.integers(0, x.rank - 1)))
+        elif step == "skip" and x.rank:
+            x = indexing.getitem(x, slice(draw(st.integers(0, 2)), None, draw(st.sampled_from((2, 3, -1, -2)))))
+        elif step == "repeat":
+            x = tr.broadcast_to(x, (2, *x.shape))
+    return x.mutable_view() if draw(st.booleans()) and 0 not in x.strides else x
+
+
+bounds = st.none() | st.integers(-6, 6) | st.sampled_from((10**30, -(10**30), 2**31, True))
+items = st.one_of(
+    st.integers(-5, 5),
+    st.builds(slice, bounds, bounds, st.none() | st.integers(-3, 3) | st.sampled_from((10**30, -(2**40)))),
+    st.none(),
+    st.just(Ellipsis),
+    st.sampled_from((10**30, "text", 1.5)),
+)
+
+
+@NATIVE
+@settings(max_examples=60)
+@given(tensors(), items | st.lists(items, max_size=6).map(tuple))
+def test_any_index_gives_the_view_or_the_error_that_python_gives(x: Tensor, index: Any) -> None:
+    _BORROWED[:] = [x]
+    for _ in range(2):  # the second time its form is known
+        assert outcome(lambda: x[index]) == outcome(indexing.getitem, x, index)
+
+
+@NATIVE
+@settings(max_examples=40)
+@given(tensors(), st.lists(st.integers(-2, 8), max_size=4), st.sampled_from(("F", "C")))
+def test_axes_reversed_and_other_shapes_are_those_of_python(x: Tensor, shape: list[int], order: str) -> None:
+    _BORROWED[:] = [x]
+    for _ in range(2):
+        assert outcome(lambda: x.T) == outcome(views.reversed_axes, x)
+        assert outcome(x.to_numpy) == outcome(host_data.as_numpy, x)
+        assert outcome(tr.to_numpy, x) == outcome(host_data.as_numpy, x)
+        assert outcome(x.reshape, -1) == outcome(views.reshape, x, -1)
+        for wanted in (shape, tuple(shape)):
+            assert outcome(x.reshape, *wanted) == outcome(methods._reshape, x, *wanted)
+            assert outcome(x.reshape, wanted, order=order) == outcome(views.reshape, x, wanted, order=order)
+
+
+@NATIVE
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "value", [0, 1, -7, 2.5, -0.0, 1e30, float("nan"), float("inf"), 2**62 + 1, 3 - 4j, complex("nan")]
+)
+def test_numbers_of_tensors_are_those_of_python(dtype: str, value: Any) -> None:
+    x = tr.cast(tr.tensor([value]), dtype, overflow="wrap")
+    for shape in ((), (1,), (1, 1)):
+        y = x.reshape(shape)
+        assert outcome(y.item) == outcome(methods.item, y)
+        for name in ("bool", "int", "float", "complex"):
+            convert: Any = {"bool": bool, "int": int, "float": float, "complex": complex}[name]
+            assert outcome(convert, y) == outcome(lambda y=y, name=name: methods.METHODS[f"__{name}__"](y))
+
+
+@NATIVE
+def test_numbers_of_several_elements_or_none_are_refused_as_python_refuses_them() -> None:
+    for x in (tr.zeros((2,)), tr.zeros((0,)), tr.zeros((2, 2))[0]):
+        for convert, name in ((bool, "bool"), (int, "int"), (float, "float"), (complex, "complex")):
+            assert outcome(convert, x) == outcome(methods.METHODS[f"__{name}__"], x)
+        assert outcome(x.item) == outcome(methods.item, x)
+
+
+def test_what_is_read_while_transfers_are_recorded_is_recorded() -> None:
+    x = tr.tensor([2.5])
+    for _ in range(2):
+        with tr.trace_transfers() as log:
+            assert (float(x), x.item(), tr.tensor([[1.0]]).shape) == (2.5, 2.5, (1, 1))
+        assert [one.operation for one in log] == ["download", "download", "upload"]
+
+
+@NATIVE
+@pytest.mark.parametrize("dtype", ["F32", "F64", "C64", "I32", "Bool", None, "text"])
+@pytest.mark.parametrize("shape", [(), 3, (2, 0), [2, 3], (2, True), (2, -1), "x", (200, 200), (2**62, 4)])
+def test_new_tensors_of_one_value_are_those_of_python(shape: Any, dtype: Any) -> None:
+    for wanted in (dtype, tr.zeros(1, dtype=dtype).dtype if dtype in DTYPES else dtype):
+        for _ in range(2):
+            assert outcome(tr.zeros, shape, dtype=wanted) == outcome(creation._zeros, shape, wanted, CPU)
+            assert outcome(tr.ones, shape, dtype=wanted, placement="cpu") == outcome(creation._ones, shape, wanted, CPU)
+            for value in (True, 3, -0.0, float("inf"), 2 - 1j, 2**40, 2**70, "text"):
+                assert outcome(tr.full, shape, value, dtype=wanted) == outcome(
+                    creation._full, shape, value, wanted, CPU
+                )
+
+
+numbers = st.one_of(st.booleans(), st.integers(-9, 9), st.floats(width=32), st.complex_numbers(max_magnitude=9))
+rare: st.SearchStrategy[Any] = st.sampled_from((2**62, 2**63, -(2**63), 2**70, "text", None, np.float32(0.5), [], -0.0))
+
+
+@NATIVE
+@settings(max_examples=60)
+@given(st.recursive(numbers | rare, lambda inner: st.lists(inner, max_size=3) | st.tuples(inner, inner), max_leaves=12))
+def test_nested_lists_become_the_tensors_or_errors_of_python(data: Any) -> None:
+    for _ in range(2):
+        assert outcome(tr.tensor, data) == outcome(host_data.new_tensor, data, None, CPU)
+        assert outcome(tr.asarray, data) == outcome(host_data.as_tensor, data, None, None)
+
+
+@NATIVE
+def test_nested_lists_are_read_as_they_are_written() -> None:
+    for data in ([[1, 2, 3], [4, 5, 6]], [[[1.5], [2]], [[True], [4]]], [[1, 2j]], 7, [(1, 2), (3, 4)]):
+        for _ in range(2):
+            found = tr.tensor(data).to_numpy()
+            assert found.tolist() == np.array(data).tolist()
+            assert found.dtype == np.array(data).dtype
+    assert outcome(tr.tensor, [1, 2], dtype="F32") == outcome(host_data.new_tensor, [1, 2], "F32", CPU)
+
+
+@NATIVE
+@settings(max_examples=60)
+@given(st.data())
+def test_arrays_of_numpy_are_borrowed_and_copied_as_python_does(data: st.DataObject) -> None:
+    kinds = ("f4", "f8", "c8", "c16", "i4", "i8", "?", "i2", ">f8", "u8", "f2", "longlong")
+    shape = data.draw(st.lists(st.integers(0, 3), max_size=3))
+    x = np.arange(int(np.prod(shape, dtype=int)), dtype="i8").reshape(shape).astype(data.draw(st.sampled_from(kinds)))
+    x = x.transpose(data.draw(st.permutations(range(x.ndim))))
+    for axis in range(x.ndim):
+        x = x[(slice(None),) * axis + (slice(None, None, data.draw(st.sampled_from((1, 1, 2, -1)))),)]
+    if data.draw(st.booleans()):
+        x.flags.writeable = False
+    for _ in range(2):
+        for copy in (None, True, False):
+            assert outcome(tr.asarray, x, copy=copy) == outcome(host_data.as_tensor, x, None, copy)
+
+
+@NATIVE
+def test_memory_that_is_no_array_of_whole_elements_is_left_to_python() -> None:
+    odd = np.zeros(33, "u1")[1:].view("f8")  # not aligned
+    fields = np.zeros(3, [("a", "f8"), ("b", "u1")])["a"]
+    for x in (odd, fields, np.ma.masked_array([1.0], [True]), np.zeros(2).view(np.recarray), memoryview(bytes(8))):
+        assert outcome(tr.asarray, x) == outcome(host_data.as_tensor, x, None, None)
+
+
+@NATIVE
+def test_a_borrowed_array_is_kept_as_long_as_a_view_of_it() -> None:
+    x = np.zeros((2, 3), order="F")
+    before = sys.getrefcount(x)
+    view = tr.asarray(x)[0].T
+    x[0, 1] = 7.0
+    assert view.to_numpy().tolist() == [0.0, 7.0, 0.0]
+    del view
+    assert sys.getrefcount(x) == before
+
+
+@NATIVE
+def test_every_call_has_its_native_one_in_its_place() -> None:
+    assert {name for name, _, _ in native_calls._PLACES} == set(NAMES)
+    for name in ("__getitem__", "reshape", "item", "to_numpy", "__float__", "__bool__"):
+        method = getattr(Tensor, name)
+        assert type(method).__name__ == "Call"
+        assert inspect.isroutine(method)
+        assert method.__name__ == getattr(methods.METHODS[name], "__name__", name)
+    assert str(inspect.signature(Tensor.reshape)) == str(inspect.signature(methods._reshape))
+    assert type(creation._zeros_call).__name__ == "Call"
+
+
+@NATIVE
+def test_functions_in_python_come_back_while_nobody_serves_the_host() -> None:
+    x = tr.tensor([[1.0, 2.0]])
+    try:
+        native_calls.serve(CPU, None)
+        assert Tensor.__getitem__ is indexing.getitem
+        assert creation._zeros_call is creation._zeros
+        assert x[0, 1].item() == 2.0
+    finally:
+        native_calls.serve(CPU, registry.backend_for(CPU))
+    assert Tensor.__getitem__ is not indexing.getitem
+    assert x[0, 1].item() == 2.0
+
+
+@NATIVE
+def test_calls_made_wrongly_are_pythons_errors() -> None:
+    x = tr.tensor([[1.0, 2.0]])
+    getitem: Any = Tensor.__getitem__
+    for arguments in ((), (x,), (x, 0, 0), (3, 0), (np.zeros(2), 0)):
+        with pytest.raises((TypeError, AttributeError)):
+            getitem(*arguments)
+    broken = Tensor()
+    for call in (lambda: broken[0], lambda: broken.T, broken.item, lambda: broken.reshape(1), broken.to_numpy):
+        with pytest.raises(AttributeError):
+            call()
+
+
+@NATIVE
+def test_a_cleared_cache_is_filled_again() -> None:
+    x = tr.tensor([[1.0, 2.0], [3.0, 4.0]])
+    for _ in range(3):
+        assert (x[1, 0].item(), x.T[0, 1].item(), x.reshape(4)[1].item()) == (3.0, 3.0, 3.0)
+        assert tr.zeros((2, 3)).shape == (2, 3)
+        tr.binding_cache.clear()
+        assert not native_calls._TABLE.found
+
+
+@NATIVE
+def test_an_entry_that_cannot_be_put_is_an_error_and_the_table_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: Any) -> None:
+        raise MemoryError
+
+    parts = native_calls._PARTS._replace(insert=full, found={})
+    backend: Any = registry.backend_for(CPU)
+    call = backend.native_call("getitem", indexing.getitem, parts)
+    with pytest.raises(MemoryError):
+        call(tr.tensor([1.0, 2.0]), 0)
+
+
+@NATIVE
+def test_nothing_is_kept_of_a_call() -> None:
+    x, y, data = tr.tensor([[1.0, 2.0], [3.0, 4.0]]), np.zeros((2, 3), order="F"), [[1.0, 2.0], [3.0, 4.0]]
+    index = (0, slice(None), None)
+
+    def run() -> None:
+        for _ in range(200):
+            x[index], x[1:], x[..., -1], x.T, x.reshape(4), x.reshape((1, -1)), x.to_numpy()
+            float(x[0, 0]), x[1, 1].item(), bool(x[0, 0]), int(x[0, 1]), complex(x[0, 0])
+            tr.zeros((2, 3)), tr.ones(4), tr.full((2,), 1.5), tr.tensor(data), tr.asarray(data), tr.asarray(y)
+            for bad in (5, "x", (0, 0, 0)):
+                try:
+                    x[bad]
+                except TensorError:
+                    pass
+
+    run()
+    gc.collect()
+    counts = [sys.getrefcount(one) for one in (x._form, x._array, y, data, index, tr.F64, CPU, None)]
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    run()
+    gc.collect()
+    grown = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert grown < 2000
+    after = [sys.getrefcount(one) for one in (x._form, x._array, y, data, index, tr.F64, CPU, None)]
+    assert [abs(one - other) < 20 for one, other in zip(counts, after, strict=True)] == [True] * 8

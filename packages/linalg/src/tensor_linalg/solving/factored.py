@@ -1,0 +1,142 @@
+"""Systems solved with the LU decomposition of their matrices, over trailing batch axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensor_core.errors import ArgumentError, ShapeError
+from tensor_core.promotion import promote
+from tensor_linalg.composed import floating_form
+from tensor_linalg.decompositions.lu import LUFactors, unpacked
+from tensor_linalg.operands import require_regular, with_batch
+from tensor_linalg.products import matmul, mH
+from tensor_linalg.solving.condition import Apply, estimated_one_norm, warn_if_ill_conditioned
+from tensor_linalg.specs.solving import solve_shape
+from tensor_linalg.targets import placed
+from tensor_runtime.dispatch.arguments import flag
+from tensor_runtime.dispatch.conversion import convert
+from tensor_runtime.dispatch.out import Out
+from tensor_runtime.ops.comparison import equal
+from tensor_runtime.ops.diagonals import extract_diagonal
+from tensor_runtime.ops.gather_scatter import take_along_axis
+from tensor_runtime.ops.reduction import any
+from tensor_runtime.ops.sort import argsort
+from tensor_runtime.ops.views import expand_dims, reshape_view
+from tensor_runtime.primitives.linalg import triangular_solve
+from tensor_runtime.tensors.tensor import Tensor, unwrap
+
+
+def lu_solve(
+    factors: LUFactors,
+    b: Tensor,
+    /,
+    *,
+    transpose: bool = False,
+    conjugate: bool = False,
+    check: bool = True,
+    condition: bool = False,
+    out: Out = None,
+) -> Tensor:
+    """The x with op(A) x = b, from the factors of A; op may transpose and conjugate.
+
+    Args:
+        factors: of ``lu_factor``, of square matrices.
+        b: shape [N, M, B...], of any such dtype, or [N] for a single matrix; batch shapes are equal or broadcast among
+            themselves, aligned at the last axis.
+        transpose: whether op transposes A.
+        conjugate: whether op conjugates A; with ``transpose`` it is the adjoint.
+        check: raise when a pivot is exactly 0; without it the solution then has infinities or NaN.
+        condition: warn where the condition number of a matrix, in the 1-norm, is so large that the result may have no
+            correct digit; it is estimated with six vectors and the factors.
+        out: where the result is written; see ``tensor_runtime.add``.
+
+    Returns:
+        x, of the shape of ``b`` with the batch shapes broadcast, of the promoted dtype; owned, compact. As accurate as
+        ``solve``.
+
+    Raises:
+        DTypeError: an integer or Bool tensor; convert it first.
+        ShapeError: factors that are not square, or shapes that do not fit.
+        SingularMatrixError: the matrix at ``batch_index`` has a pivot that is exactly 0.
+        PlacementError: the operands live in different places.
+
+    Source: LAPACK xGETRS; Golub and Van Loan, Matrix Computations, 4th ed., §3.1 and §3.4.
+
+    >>> import tensor_runtime as tr
+    >>> from tensor_linalg import lu_factor
+    >>> factors = lu_factor(tr.tensor([[1.0, 3.0], [2.0, 4.0]]))
+    >>> lu_solve(factors, tr.tensor([4.0, 6.0])).to_numpy().tolist()
+    [1.0, 1.0]
+    """
+    given: Any = factors
+    if not isinstance(given, tuple) or len(given) != 2:
+        raise ArgumentError(
+            f"lu_solve: factors are a {type(factors).__name__}; accepted: what lu_factor gives", operation="lu_solve"
+        )
+    packed, permutation = factors
+    transposes, conjugates = flag("lu_solve", "transpose", transpose), flag("lu_solve", "conjugate", conjugate)
+    form_a, form_b = floating_form("lu_solve", packed, "operand lu"), floating_form("lu_solve", b, "operand b")
+    shape = solve_shape("lu_solve", form_a.shape, form_b.shape, True)
+    if unwrap("lu_solve", permutation)[0].shape != form_a.shape[1:]:
+        raise ShapeError(
+            f"lu_solve: lu of shape {form_a.shape} and permutation of shape {permutation.shape} are of different "
+            "decompositions; accepted: what lu_factor gives",
+            operation="lu_solve",
+            shapes=(form_a.shape, permutation.shape),
+        )
+    if flag("lu_solve", "check", check):
+        zero = any(equal(extract_diagonal(packed), 0.0), -1)
+        require_regular("lu_solve", zero, "is exactly singular", "the least-squares solution comes from lstsq")
+    dtype = promote(form_a.dtype, form_b.dtype)
+    vector = len(shape) == 1
+    columns = expand_dims(b, 1) if vector else b
+    batch = shape[2:]
+    wide = with_batch(convert(packed, dtype), 2, batch)
+    order = with_batch(permutation, 1, batch)
+    x = _substituted(wide, order, with_batch(convert(columns, dtype), 2, batch), transposes, conjugates)
+    if flag("lu_solve", "condition", condition) and 0 not in packed.shape:
+        warn_of_factors("lu_solve", factors, None, transposes)
+    return placed(reshape_view(x, shape) if vector else x, out, packed, permutation, b)
+
+
+def _substituted(packed: Tensor, permutation: Tensor, b: Tensor, transpose: bool, conjugate: bool) -> Tensor:
+    """op(A)⁻¹ b, all of one batch shape."""
+    order = expand_dims(permutation, 1)
+    upper = {"lower": False, "unit_diagonal": False, "transpose": transpose, "conjugate": conjugate}
+    unit = {**upper, "lower": True, "unit_diagonal": True}
+    if not transpose:
+        b = take_along_axis(b, order, axis=0)
+        return triangular_solve(packed, triangular_solve(packed, b, **unit), **upper)
+    x = triangular_solve(packed, triangular_solve(packed, b, **upper), **unit)
+    return take_along_axis(x, argsort(order, axis=0), axis=0)
+
+
+def warn_of_factors(operation: str, factors: LUFactors, norm: Tensor | None, transpose: bool = False, /) -> None:
+    """Warn where matrices are ill-conditioned, from their factors.
+
+    Args:
+        operation: the name that the warning bears.
+        factors: of square matrices with elements.
+        norm: the 1-norms of the matrices [B...]; None estimates these from the factors as well.
+        transpose: whether the transposed matrices are meant.
+
+    >>> import tensor_runtime as tr
+    >>> from tensor_linalg import lu_factor
+    >>> warn_of_factors("solve", lu_factor(tr.eye(2)), tr.ones(()))
+    """
+    packed, permutation = factors
+    size, *batch = packed.shape[1:]
+    facts = (size, tuple(batch), packed.dtype, packed.placement)
+
+    def solved(adjoint: bool) -> Apply:
+        return lambda x: _substituted(packed, permutation, x, adjoint, adjoint)
+
+    def multiplied(adjoint: bool) -> Apply:
+        """With the factors' product, of which the rows are those of A in another order: its columns have their sums."""
+        lower, upper = unpacked(packed, size)
+        first, second = (mH(lower), mH(upper)) if adjoint else (upper, lower)
+        return lambda x: matmul(second, matmul(first, x))
+
+    if norm is None:
+        norm = estimated_one_norm(multiplied(transpose), multiplied(not transpose), *facts)
+    warn_if_ill_conditioned(operation, norm, estimated_one_norm(solved(transpose), solved(not transpose), *facts))

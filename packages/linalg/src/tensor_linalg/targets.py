@@ -1,0 +1,89 @@
+"""``out=``: where results are written, one tensor or a named tuple of them.
+
+A target is a mutable view or an owned tensor, under the rules that ``out=`` has everywhere
+(``tensor_runtime.dispatch.out``): it has the result's shape, lies where the operands lie, its dtype can hold the
+result, and it shares no elements with an operand unless it is that operand, element for element. Of several, no two
+share any. When something is wrong, nothing is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+from tensor_core.errors import ArgumentError
+from tensor_runtime.dispatch.out import Out, written, written_each
+from tensor_runtime.tensors.tensor import Tensor
+
+R = TypeVar("R", bound="tuple[Any, ...]")
+
+
+def placed(result: Tensor, out: Out, /, *operands: object) -> Tensor:
+    """The result, or the tensor given as ``out`` with the result written into it.
+
+    Errors as for ``tensor_runtime.dispatch.out.written``.
+
+    >>> import tensor_runtime as tr
+    >>> x = tr.zeros(2)
+    >>> placed(tr.tensor([1.0, 2.0]), x) is x, x.to_numpy().tolist()
+    (True, [1.0, 2.0])
+    """
+    return result if out is None else written(out, result, *operands)
+
+
+def delivered(operation: str, result: R, out: Any, /, *operands: object) -> R:
+    """Several results, or the tensors given as ``out`` with the results written into them.
+
+    Args:
+        operation: the name that errors bear.
+        result: a named tuple of tensors, of named tuples of them, and of None where there is nothing.
+        out: None, or a tuple like it; None in the place of a tensor stands for a fresh result.
+        operands: what the results were computed from.
+
+    Raises:
+        ArgumentError: ``out`` is something else.
+        ReadOnlyError, ShapeError, LossyConversionError, OverlappingViewError, PlacementError: as for one output; or
+            two of them share elements. Nothing is written then.
+
+    >>> import tensor_linalg as tl
+    >>> import tensor_runtime as tr
+    >>> q, r = tr.zeros((2, 2)), tr.zeros((2, 2))
+    >>> delivered("qr", tl.QRResult(tr.eye(2), tr.eye(2)), (q, r)).q is q, q[0, 0].item()
+    (True, 1.0)
+    """
+    if out is None:
+        return result
+    pairs = list(_pairs(operation, result, out))
+    done = iter(written_each([target for _, target in pairs], [one for one, _ in pairs], *operands))
+    return _rebuilt(result, done)
+
+
+def _pairs(operation: str, result: Any, out: Any) -> Iterator[tuple[Tensor, Any]]:
+    """Each tensor of the results with its target."""
+    if not isinstance(out, tuple) or len(out) != len(result):
+        found = f"a tuple of {len(out)}" if isinstance(out, tuple) else f"a {type(out).__name__}"
+        raise ArgumentError(
+            f"{operation}: out is {found}; accepted: a {type(result).__name__} of tensors "
+            f"({', '.join(result._fields)}), with None in the place of what is not to be written",
+            operation=operation,
+        )
+    for name, one, target in zip(result._fields, result, out, strict=True):
+        if one is None and target is not None:
+            raise ArgumentError(
+                f"{operation}: out has a target for {name}, of which there is none here; accepted: None",
+                operation=operation,
+            )
+        if isinstance(one, tuple) and target is not None:
+            yield from _pairs(operation, one, target)
+        elif isinstance(one, Tensor):
+            yield one, target
+        elif one is not None:
+            yield from ((each, None) for each in one)
+
+
+def _rebuilt(result: R, done: Iterator[Tensor]) -> R:
+    kind: Any = type(result)
+    answer: R = kind._make(
+        None if one is None else _rebuilt(one, done) if isinstance(one, tuple) else next(done) for one in result
+    )
+    return answer

@@ -1,0 +1,169 @@
+"""Matrices of numbers near the ends of the range of binary64: exact integers times a power of two have their answers.
+
+LAPACK's eliminations multiply by the reciprocals of pivots, which are infinite below 2^-1024, and leave columns as they
+are there; and products of numbers near 2^-1000 vanish.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensor_linalg as tl
+import tensor_runtime as tr
+from tensor_runtime.errors import SingularMatrixError
+from tensor_runtime.tensors.tensor import Tensor
+
+Array = np.ndarray[Any, np.dtype[Any]]
+POWERS = (-1060, -1030, -1000, 1000)
+SIZES = ((3, ()), (4, (9,)), (12, (3,)), (20, ()), (24, (9,)))
+"""Rows and batches: in lanes, one by one, by LAPACK."""
+
+
+def integers(dtype: str, size: int, batch: tuple[int, ...], columns: int = 0) -> Array:
+    """Small integers, which stay exact when they are scaled; square matrices have a large diagonal."""
+    rng = np.random.default_rng([size, *batch, columns])
+    shape = (size, columns or size, *batch)
+    x = rng.integers(-3, 4, shape) + (1j * rng.integers(-3, 4, shape) if dtype == "complex128" else 0)
+    if not columns:
+        x[np.arange(size), np.arange(size)] += 8 * size
+    return np.asarray(x.astype(dtype)[::-1] if not columns else x.astype(dtype))  # so that rows are exchanged
+
+
+def times_power(x: Array, power: int) -> Array:
+    if x.dtype.kind == "c":
+        return np.asarray(np.ldexp(x.real, power) + 1j * np.ldexp(x.imag, power))
+    return np.asarray(np.ldexp(x, power))
+
+
+def product(x: Array, y: Array) -> Array:
+    return np.asarray(np.einsum("ij...,jk...->ik...", x, y))
+
+
+def tensor(x: Array) -> Tensor:
+    return tr.asarray(x)
+
+
+@pytest.mark.parametrize(("size", "batch"), SIZES)
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("power", POWERS)
+def test_solve_inv_and_slogdet_of_scaled_integers_are_those_of_the_integers(
+    dtype: str, size: int, batch: tuple[int, ...], power: int
+) -> None:
+    a, x = integers(dtype, size, batch), integers(dtype, size, batch, 2)
+    scaled, sides = tensor(times_power(a, power)), tensor(times_power(product(a, x), power))
+
+    assert np.abs(tl.solve(scaled, sides).to_numpy() - x).max() < 1e-12
+    sign, logarithm = tl.slogdet(scaled)
+    expected = tl.slogdet(tensor(a))
+    assert np.abs(sign.to_numpy() - expected[0].to_numpy()).max() < 1e-12
+    shift = size * power * np.log(2)
+    assert np.abs(logarithm.to_numpy() - shift - expected[1].to_numpy()).max() < 1e-12 * abs(shift)
+    if power in (-1000, 1000):  # else the inverse leaves the range
+        inverse = times_power(tl.inv(scaled).to_numpy(), power)
+        assert np.abs(inverse - tl.inv(tensor(a)).to_numpy()).max() < 1e-14
+
+
+@pytest.mark.parametrize("size", [3, 12, 20])
+def test_a_minute_matrix_changes_no_bit_of_its_neighbours(size: int) -> None:
+    a, x = integers("float64", size, (9,)), integers("float64", size, (9,), 2)
+    alone = tl.solve(tensor(a), tensor(x)).to_numpy(), tl.inv(tensor(a)).to_numpy(), tl.det(tensor(a)).to_numpy()
+    a[..., 4], x[..., 4] = a[..., 4] * 2.0**-1060, x[..., 4] * 2.0**-1060
+    beside = tl.solve(tensor(a), tensor(x)).to_numpy(), tl.inv(tensor(a)).to_numpy(), tl.det(tensor(a)).to_numpy()
+
+    others = np.arange(9) != 4
+    for one, other in zip(alone, beside, strict=True):
+        assert (one[..., others] == other[..., others]).all()
+    assert (alone[0][..., 4] == beside[0][..., 4]).all()
+    assert beside[2][4] == 0.0
+
+
+@pytest.mark.parametrize(("size", "batch"), SIZES)
+@pytest.mark.parametrize("power", [-1000, 1000])
+def test_determinants_of_two_halves_that_cancel_are_in_range(size: int, batch: tuple[int, ...], power: int) -> None:
+    a = integers("float64", size, batch)
+    exponents = np.where(np.arange(size) % 2 == 0, power // 2, -power // 2)[: 2 * (size // 2)]
+    exponents = np.concatenate([exponents, np.zeros(size - len(exponents), int)])
+    found = tl.det(tensor(np.ldexp(a, exponents.reshape(-1, *(1,) * (a.ndim - 1))))).to_numpy()
+
+    assert np.allclose(found, tl.det(tensor(a)).to_numpy(), rtol=1e-12, atol=0.0)
+
+
+@pytest.mark.parametrize("power", [-1035, -500])
+@pytest.mark.parametrize("size", [4, 12, 40])
+def test_a_block_of_minute_numbers_in_a_matrix_is_eliminated_rightly(size: int, power: int) -> None:
+    a, x = integers("float64", size, ()), integers("float64", size, (), 2)
+    half = size // 2
+    whole = np.zeros((2 * half, 2 * half))
+    whole[:half, :half] = a[-half:, :half]
+    whole[half:, half:] = np.ldexp(a[-half:, :half], power)
+    whole, sides = whole[::-1], (whole @ x[: 2 * half])[::-1]
+
+    bound = 1e-12 if power == -500 else 1e-8  # numbers there are multiples of 2^-1074
+    assert np.abs(tl.solve(tensor(whole), tensor(sides)).to_numpy() - x[: 2 * half]).max() < bound
+    packed, permutation = (part.to_numpy() for part in tl.lu_factor(tensor(whole)))
+    lower = np.tril(packed, -1) + np.eye(2 * half)
+    assert np.abs(lower).max() == 1.0
+    ordered = whole[permutation]
+    left = (lower @ np.triu(packed) - ordered)[np.abs(ordered).max(axis=1) < 2.0**-300]
+    assert np.abs(np.ldexp(left, -power)).max() < bound
+
+
+@pytest.mark.parametrize("pivoting", ["partial", "complete"])
+@pytest.mark.parametrize(("size", "batch"), SIZES)
+def test_lower_factors_of_scaled_integers_are_those_of_the_integers(
+    size: int, batch: tuple[int, ...], pivoting: str
+) -> None:
+    a = integers("complex128", size, batch)
+    kind: Any = pivoting
+    expected = tl.lu(tensor(a), pivoting=kind)
+    for power in (-1060, 600):
+        found = tl.lu(tensor(times_power(a, power)), pivoting=kind)
+        bound = 1e-12 if power == 600 else 2.0**-13  # half of 2^-1074
+        assert np.abs(found.l.to_numpy() - expected.l.to_numpy()).max() < 1e-13
+        assert np.abs(times_power(found.u.to_numpy(), -power) - expected.u.to_numpy()).max() < bound
+
+
+@pytest.mark.parametrize("size", [2, 5, 12, 40])
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("power", [-1022, -1060, 1000])
+def test_ldl_of_scaled_integers_and_of_rank_one_is_finite_and_right(dtype: str, size: int, power: int) -> None:
+    x = integers(dtype, size, (), 1)
+    full = integers(dtype, size, ())
+    for a in (product(x, x.conj().T), full + full.conj().T):
+        lower, diagonal, order = (part.to_numpy() for part in tl.ldl(tensor(times_power(a, power))))
+        whole = product(product(lower, times_power(diagonal, -power)), lower.conj().T)
+
+        assert np.isfinite(lower).all()
+        assert np.abs(whole - a[order][:, order]).max() < (1e-11 if power != -1060 else 1e-1) * size
+
+
+@pytest.mark.parametrize("power", [-1060, 1000])
+def test_banded_and_toeplitz_systems_of_scaled_integers_have_the_integers_solution(power: int) -> None:
+    n = 30
+    x = integers("float64", n, (), 2)
+    for lower, upper in ((1, 1), (2, 0), (14, 15)):
+        bands = integers("float64", n, (), lower + upper + 1).T.copy()
+        bands[upper] += 99
+        matrix = sum(np.diag(bands[upper - k, max(k, 0) : n + min(k, 0)], k) for k in range(-lower, upper + 1))
+        sides = tensor(times_power(matrix @ x, power))
+        found = tl.solve_banded((lower, upper), tensor(times_power(bands, power)), sides).to_numpy()
+        assert np.abs(found - x).max() < 1e-12
+    column = integers("float64", n, (), 1)[:, 0]
+    column[0] = 200.0
+    matrix = column[np.abs(np.subtract.outer(np.arange(n), np.arange(n)))]
+    found = tl.solve_toeplitz(tensor(times_power(column, power)), tensor(times_power(matrix @ x, power))).to_numpy()
+    assert np.abs(found - x).max() < 1e-12
+
+
+@pytest.mark.parametrize("size", [3, 12, 30])
+def test_the_singular_matrix_beside_a_minute_one_is_named(size: int) -> None:
+    a = integers("float64", size, (9,))
+    a[..., 2] = np.ldexp(a[..., 2], -1060)
+    a[..., 5] = 1.0
+    for call in (tl.inv, lambda one: tl.solve(one, tr.ones((size, 1, 9)))):
+        with pytest.raises(SingularMatrixError) as caught:
+            call(tensor(a))
+        assert caught.value.batch_index == (5,)

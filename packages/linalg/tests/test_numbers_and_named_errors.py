@@ -1,0 +1,108 @@
+"""Numbers of other libraries as parameters, and errors that name the operation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensor_linalg as tl
+import tensor_runtime as tr
+from tensor_core import ArgumentError, TensorError
+from tensor_linalg.quimb_table import QUIMB
+
+A = tr.asarray(np.diag([4.0, 3.0, 2.0, 1.0]) + 0.125)
+B = tr.asarray(np.array([1.0, 2.0, 3.0, 4.0]))
+HALVES = (np.float32(0.5), np.float64(0.5), np.array(0.5), tr.tensor(0.5), Fraction(1, 2))
+TWOS = (np.int64(2), np.int32(2), np.array(2), tr.tensor(2))
+NUMBERS: dict[str, Callable[[Any], Any]] = {
+    "cutoff": lambda x: tl.svd_truncated(A, cutoff=x).s,
+    "split's cutoff": lambda x: tl.split(A, 0, cutoff=x, norm=1).left,
+    "rtol of pinv": lambda x: tl.pinv(A, rtol=x),
+    "rtol of matrix_rank": lambda x: tl.matrix_rank(A, rtol=x),
+    "rtol of lstsq": lambda x: tl.lstsq(A, B, rtol=x).solution,
+    "rtol of qr_pivoted": lambda x: tl.qr_pivoted(A, rtol=x).rank,
+    "tol": lambda x: tl.cg(A, B, tol=x).x,
+    "shift": lambda x: tl.minres(A, B, shift=x).x,
+    "damp": lambda x: tl.lsmr(A, B, damp=x).x,
+    "sigma": lambda x: tl.eigsh(A, B, k=1, sigma=x).eigenvalues,
+    "t": lambda x: tl.expm_multiply(A, B, x).x,
+    "subset_by_value": lambda x: tl.eigh(A, subset_by_value=(x, 3.5)).eigenvalues,
+}
+COUNTS: dict[str, Callable[[Any], Any]] = {
+    "max_rank": lambda x: tl.svd_truncated(A, max_rank=x).s,
+    "k": lambda x: tl.eigsh(A, B, k=x).eigenvalues,
+    "rank": lambda x: tl.randomized_svd(A, x, seed=0).s,
+    "n": lambda x: tl.matrix_power(A, x),
+    "columns": lambda x: tl.vander(B, x),
+    "restart": lambda x: tl.gmres(A, B, restart=x).x,
+    "order": lambda x: tl.matrix_norm(A, x),
+    "order of vectors": lambda x: tl.vector_norm(B, x),
+    "p": lambda x: tl.cond(A, x),
+    "norm": lambda x: tl.svd_truncated(A, cutoff=0.5, norm=x).s,
+    "subset_by_index": lambda x: tl.eigh(A, subset_by_index=(x, 3)).eigenvalues,
+    "offset": lambda x: tl.trace(A, x),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("value", HALVES, ids=repr)
+def test_a_number_of_another_library_counts_as_the_one_that_it_equals(name: str, value: Any) -> None:
+    assert NUMBERS[name](value).to_numpy().tolist() == NUMBERS[name](0.5).to_numpy().tolist()
+
+
+@pytest.mark.parametrize("name", COUNTS)
+@pytest.mark.parametrize("value", TWOS, ids=repr)
+def test_so_does_a_whole_one(name: str, value: Any) -> None:
+    assert COUNTS[name](value).to_numpy().tolist() == COUNTS[name](2).to_numpy().tolist()
+
+
+def test_complex_times_come_from_other_libraries_too() -> None:
+    expected = tl.expm_multiply(A, B, 0.5j).x.to_numpy().tolist()
+    assert tl.expm_multiply(A, B, np.complex128(0.5j)).x.to_numpy().tolist() == expected
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("value", ["0.5", np.array([0.5]), np.bool_(True), float("nan"), object()], ids=repr)
+def test_what_is_no_number_is_refused_with_the_name_of_the_operation(name: str, value: Any) -> None:
+    with pytest.raises(TensorError) as refusal:
+        NUMBERS[name](value)
+    operation = str(refusal.value).partition(":")[0]
+    assert getattr(tl, operation)
+    assert vars(refusal.value).get("operation", operation) == operation
+
+
+@pytest.mark.parametrize(
+    ("operation", "call"),
+    [
+        ("split", lambda: tl.split(A, 0, absorb="middle")),
+        ("split", lambda: tl.split(A, 0, method="qr", max_rank=2)),
+        ("split", lambda: tl.split(A, 0, positive=True)),
+        ("split", lambda: tl.split(3, 0)),  # type: ignore[arg-type]
+        ("split", lambda: tl.split(A, None)),
+        ("split", lambda: tl.split(A, 0, 0)),
+        ("split", lambda: tl.split(A, 0, max_rank=0)),
+        ("svd_truncated", lambda: tl.svd_truncated(A, max_rank=0)),
+        ("svd_truncated", lambda: tl.svd_truncated(A, norm=3)),
+        ("eigh", lambda: tl.eigh(A, subset_by_index=(0, 1), subset_by_value=(0.0, 1.0))),
+        ("cg", lambda: tl.cg(A, B, callback=3)),  # type: ignore[arg-type]
+        ("lsmr", lambda: tl.lsmr(lambda x: x, B)),
+        ("rsvd", lambda: QUIMB["rsvd"](A, cutoff_mode=9)),
+        ("svd_via_eig_truncated", lambda: QUIMB["svd_via_eig_truncated"](A, absorb=9)),
+    ],
+)
+def test_a_refused_argument_names_its_operation(operation: str, call: Callable[[], Any]) -> None:
+    try:
+        call()
+    except TypeError as error:
+        if not isinstance(error, TensorError):
+            raise
+    except ArgumentError as error:
+        assert vars(error)["operation"] == operation
+        assert str(error).startswith(f"{operation}: ")
+        assert "accepted" in str(error)
+        return
+    pytest.fail("nothing was refused")

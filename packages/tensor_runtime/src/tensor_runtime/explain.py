@@ -1,0 +1,123 @@
+"""What a call would do: the kernels that run, what they read and write, and why not a faster way.
+
+``explain`` runs the public function on tensors without elements, as ``infer`` does, notes which kernels it calls, and
+asks the backend of each about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from tensor_runtime.backends.kernel_facts import facts_of
+from tensor_runtime.backends.meta import KernelRequest, kernels_called
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.dispatch.infer import on_meta
+from tensor_runtime.form import Form, form_of
+from tensor_runtime.placement import Placement
+from tensor_runtime.protocols import ExplainingBackend, KernelChoice, Operand
+
+
+class ExplainedKernel(NamedTuple):
+    """One kernel of a call.
+
+    Attributes:
+        operation: its name, as in ``docs/kernels.md``.
+        operands: forms of the tensors that it reads, and the types of Python numbers.
+        results: forms of what it makes.
+        times: how often it runs.
+        backend: the name of the backend.
+        choice: how that backend computes it; None for one that cannot say.
+        bytes: what one run reads and writes, without workspace; nothing for a view.
+    """
+
+    operation: str
+    operands: tuple[Operand, ...]
+    results: tuple[Form, ...]
+    times: int
+    backend: str
+    choice: KernelChoice | None
+    bytes: int
+
+
+class Explanation(tuple[ExplainedKernel, ...]):
+    """The kernels of a call in order of their first run; prints as a table, with notes below."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        if not self:
+            return "no kernel runs"
+        rows = [("kernel", "operands", "result", "runs", "by", "threads", "bytes", "workspace")]
+        notes = []
+        for number, one in enumerate(self, 1):
+            choice = one.choice or KernelChoice("cannot say", 0)
+            rows.append((
+                f"{number} {one.operation}",
+                ", ".join(map(_shown, one.operands)) or "none",
+                ", ".join(map(_shown, one.results)),
+                str(one.times),
+                f"{one.backend}: {choice.kernel}",
+                str(choice.threads or "?"),
+                f"{one.bytes:,}",
+                f"{choice.workspace_bytes:,}",
+            ))  # fmt: skip
+            notes += [f"{number}: {note}" for note in choice.notes]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+        return "\n".join(lines + notes)
+
+
+def explain(function: Callable[..., object], /, *arguments: object, **options: object) -> Explanation:
+    """What a call of ``function`` would do, without data and without computing.
+
+    Args:
+        function: any function of this library, or one of yours that calls them.
+        arguments: as for :func:`~tensor_runtime.infer`: tensors, forms, or pairs (dtype, shape).
+        options: keyword arguments of the function.
+
+    Returns:
+        The kernels that would run, each with the bytes it reads and writes, its workspace, the most threads that it
+        may use, and notes: copies made first, and why a faster way was not taken. What the runtime decides from the
+        elements, such as which matrices failed, is not in it.
+
+    Raises:
+        TensorError: as for :func:`~tensor_runtime.infer`.
+
+    >>> import tensor_runtime as tr
+    >>> [one.operation for one in explain(lambda x: tr.mean(x * x), (tr.F64, (1000,)))]
+    ['multiply', 'mean']
+    """
+    with kernels_called() as called:
+        _, places = on_meta(function, arguments, options)
+    return Explanation(_explained(request, times, places) for request, times in called.items())
+
+
+def _explained(request: KernelRequest, times: int, places: dict[Placement, Placement]) -> ExplainedKernel:
+    operands = tuple(_really_placed(one, places) for one in request.operands)
+    results = request.result if isinstance(request.result, tuple) else (request.result,)
+    made = tuple(_placed(one, places) for one in results)
+    backend = registry.backend_for((made or [one for one in operands if isinstance(one, Form)])[0].placement)
+    facts = facts_of(request.operation)
+    read = [one.nbytes for one in operands if isinstance(one, Form)]
+    choice = None
+    if isinstance(backend, ExplainingBackend):
+        choice = backend.explain(
+            request.operation, operands, made if isinstance(request.result, tuple) else made[0], request.params
+        )
+    touched = 0 if facts.view else sum(read) + sum(one.nbytes for one in made)
+    return ExplainedKernel(request.operation, operands, made, times, backend.name, choice, touched)
+
+
+def _really_placed(operand: Operand, places: dict[Placement, Placement]) -> Operand:
+    return _placed(operand, places) if isinstance(operand, Form) else operand
+
+
+def _placed(form: Form, places: dict[Placement, Placement]) -> Form:
+    return form_of(form.dtype, form.shape, places.get(form.placement, form.placement), form.strides)
+
+
+def _shown(one: Operand) -> str:
+    if not isinstance(one, Form):
+        return one.__name__
+    return f"{one.dtype.name}{list(one.shape)}{'' if one.is_compact else f' strides {list(one.strides)}'}"

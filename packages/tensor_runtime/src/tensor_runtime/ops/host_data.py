@@ -1,0 +1,96 @@
+"""Data of the host, in and out: what ``tensor``, ``asarray`` and ``to_numpy`` of ``ops.creation`` do in Python.
+
+Those functions say what is accepted and what is shared; a backend may bring faster ones for its usual tensors
+(``ops.native_calls``), which hand over to these.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from tensor_core.dtypes import C64, F64, I64, Bool, DType, as_dtype
+from tensor_core.errors import ArgumentError, DTypeError, PlacementError
+from tensor_core.host.tensor import HostTensor
+from tensor_runtime.backends.error_translation import call_translated
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.dispatch.conversion import convert
+from tensor_runtime.ops.views import copy as copied
+from tensor_runtime.placement import CPU, as_placement
+from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
+from tensor_runtime.tensors.transfer import lend, to, upload
+
+NATURAL: Final[dict[type, DType]] = {bool: Bool, int: I64, float: F64, complex: C64}
+"""Dtypes of which Python's numbers are elements by nature."""
+
+
+def as_dtype_or_none(dtype: Any, /) -> DType | None:
+    """The dtype that a user names; None stays None."""
+    return None if dtype is None else as_dtype(dtype)
+
+
+def new_tensor(data: Any, dtype: Any, placement: Any, /) -> Tensor:
+    """As ``ops.creation.tensor``.
+
+    >>> new_tensor([1, 2.5], None, CPU).dtype
+    F64
+    """
+    if isinstance(data, (list, tuple)) or type(data) in NATURAL:
+        return upload(HostTensor.from_nested(data, as_dtype_or_none(dtype)), placement)
+    made = as_tensor(data, dtype, True)
+    if made.placement is as_placement(placement):
+        return made
+    return to(made, placement)
+
+
+def as_tensor(x: Any, dtype: Any, copy: bool | None, /) -> Tensor:
+    """As ``ops.creation.asarray``.
+
+    >>> as_tensor([1, 2], None, None).shape
+    (2,)
+    """
+    wanted = as_dtype_or_none(dtype)
+    if isinstance(x, Tensor):
+        found, shared = x, True
+    else:
+        found, shared = _borrowed(x, wanted, copy)
+    if wanted is not None and found.dtype is not wanted:
+        if copy is False:
+            raise ArgumentError(
+                f"asarray: {found.dtype.name} to {wanted.name} needs a copy, and copy=False; pass copy=None"
+            )
+        return convert(found, wanted)
+    return copied(found) if copy and shared else found
+
+
+def _borrowed(x: Any, dtype: DType | None, copy: bool | None) -> tuple[Tensor, bool]:
+    """A tensor of foreign data, and whether it still shares memory with it."""
+    if isinstance(x, (list, tuple)) or type(x) in NATURAL:
+        if copy is False:
+            raise ArgumentError(f"asarray: a {type(x).__name__} has no memory to share, and copy=False; pass copy=None")
+        return upload(HostTensor.from_nested(x, dtype), CPU), False
+    backend: Any = registry.backend_for(CPU)
+    lent = call_translated("asarray", None, backend.borrow, x, copy, dtype)
+    if lent is None:
+        raise DTypeError(
+            f"asarray: found a {type(x).__name__}; accepted: a tensor, an array, a buffer, nested lists, or a number"
+        )
+    array, form = lent
+    return wrap(form, array), copy is not True
+
+
+def as_numpy(x: Tensor, /) -> Any:
+    """As ``ops.creation.to_numpy``.
+
+    >>> as_numpy(new_tensor([1, 2], None, CPU)).tolist()
+    [1, 2]
+    """
+    form, array = unwrap("to_numpy", x)
+    backend: Any = registry.backend_for(form.placement)
+    if not hasattr(backend, "lend"):
+        raise PlacementError(
+            f"to_numpy: the tensor is on {form.placement}, and nothing is moved silently; "
+            "use to(x, 'cpu') or download(x)",
+            operation="to_numpy",
+            placement=form.placement,
+        )
+    return lend("to_numpy", backend, array, form)

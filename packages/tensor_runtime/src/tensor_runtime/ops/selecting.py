@@ -1,0 +1,175 @@
+"""Questions about elements that are composed of others: ``count_nonzero``, ``isin``, ``diff``, ``delete``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensor_core.dtypes import Bool
+from tensor_core.errors import ArgumentError, AxisError, ShapeError
+from tensor_core.promotion import promote, promote_scalar
+from tensor_core.shapes import normalize_axis
+from tensor_runtime.dispatch.arguments import flag, whole
+from tensor_runtime.dispatch.conversion import as_number, convert
+from tensor_runtime.dispatch.dtype_rules import Axes
+from tensor_runtime.ops.arithmetic import subtract
+from tensor_runtime.ops.comparison import equal, not_equal
+from tensor_runtime.ops.creation import full, ones
+from tensor_runtime.ops.gather_scatter import take
+from tensor_runtime.ops.indexing import mutable_view
+from tensor_runtime.ops.joining import concatenate
+from tensor_runtime.ops.logic import logical_not
+from tensor_runtime.ops.reduction import sum as sum_over
+from tensor_runtime.ops.selection import minimum
+from tensor_runtime.ops.sort import searchsorted, sort
+from tensor_runtime.ops.views import broadcast_to, reshape
+from tensor_runtime.static_types.results import index_dtype, same_dtype
+from tensor_runtime.tensors.tensor import Number, Tensor, unwrap
+
+
+@index_dtype
+def count_nonzero(x: Tensor, /, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
+    """How many elements differ from 0, over axes, as I64; NaN does. Arguments and errors as for ``sum``.
+
+    >>> count_nonzero(tensor([[0, 7], [8, 9]]), 1)
+    Tensor(I64, (2,), column-major, cpu)
+     1  2
+    """
+    form, _ = unwrap("count_nonzero", x)
+    return sum_over(x if form.dtype is Bool else not_equal(x, 0), axis, keepdims=keepdims)
+
+
+def isin(x: Tensor | Number, elements: Tensor | Number, /, *, invert: bool = False) -> Tensor:
+    """For each element of ``x``, whether ``elements`` has it; NumPy's function. NaN is in nothing.
+
+    The elements are sorted once, and each one is looked up: N log M steps.
+
+    Args:
+        x: any dtype, shape and layout, or a number.
+        elements: any dtype, shape and layout, or a number; compared in the promoted dtype.
+        invert: whether it lacks it instead.
+
+    Returns:
+        Bool, of the shape of ``x``.
+
+    Raises:
+        PlacementError: they live in different places.
+
+    >>> isin(tensor([[1, 2], [3, 4]]), tensor([4, 1, 9])).to_numpy().tolist()
+    [[True, False], [False, True]]
+    """
+    turned = flag("isin", "invert", invert)
+    a, b = _as_tensors("isin", x, elements)
+    common = promote(a.dtype, b.dtype)
+    a, b = (one if one.dtype is common else convert(one, common) for one in (a, b))
+    if not b.size:
+        found = not_equal(a, a) if common is Bool else full(a.shape, False, placement=a.placement)
+    elif b.size == 1:
+        found = equal(a, reshape(b, ()))
+    else:
+        line = sort(reshape(b, -1))
+        places = minimum(searchsorted(line, a), line.size - 1)
+        found = equal(take(line, places, 0), a)
+    return logical_not(found) if turned else found
+
+
+@same_dtype
+def diff(
+    x: Tensor,
+    /,
+    n: int = 1,
+    axis: int = -1,
+    *,
+    prepend: Tensor | Number | None = None,
+    append: Tensor | Number | None = None,
+) -> Tensor:
+    """Differences of neighbours along an axis, taken ``n`` times; NumPy's function. Of Bool, whether they differ.
+
+    Args:
+        x: any dtype and layout, rank 1 or more.
+        n: how often; 0 gives a copy.
+        axis: the axis along which neighbours stand.
+        prepend, append: what is put before and after ``x`` along the axis first: tensors, or numbers, which stand for
+            one slice.
+
+    Returns:
+        An owned tensor; along the axis, ``n`` elements fewer, and at least none. Integers wrap.
+
+    Raises:
+        ArgumentError: ``n`` is below 0.
+        AxisError: an axis out of range; rank 0 has none.
+
+    >>> diff(tensor([1, 4, 9, 16])).to_numpy().tolist(), diff(tensor([1, 4, 9, 16]), 2).to_numpy().tolist()
+    ([3, 5, 7], [2, 2])
+    """
+    form, _ = unwrap("diff", x)
+    times = whole("diff", "n", n)
+    if times < 0:
+        raise ArgumentError(f"diff: n is {times}; accepted: an int of 0 or more", operation="diff")
+    if not form.rank:
+        raise AxisError("diff: a tensor of rank 0 has no axis", operation="diff")
+    place = normalize_axis(whole("diff", "axis", axis), form.rank, "diff")
+    parts = [_slices(x, prepend, place), x, _slices(x, append, place)]
+    if prepend is not None or append is not None or not times:
+        x = concatenate([part for part in parts if part is not None], place)
+    before = (slice(None),) * place
+    found = x
+    for _ in range(times):
+        later, earlier = found[(*before, slice(1, None))], found[(*before, slice(None, -1))]
+        found = not_equal(later, earlier) if found.dtype is Bool else subtract(later, earlier)
+    return found
+
+
+def _slices(x: Tensor, more: Tensor | Number | None, axis: int) -> Tensor | None:
+    """What is put beside a tensor: a number fills one slice."""
+    if more is None:
+        return None
+    if not isinstance(more, Tensor):
+        number = as_number("diff", more)
+        more = full((), number, dtype=promote_scalar(x.dtype, type(number)), placement=x.placement)
+    return more if more.rank else broadcast_to(more, (*x.shape[:axis], 1, *x.shape[axis + 1 :]))
+
+
+@same_dtype
+def delete(x: Tensor, where: Any, /, axis: int | None = None) -> Tensor:
+    """``x`` without some indices along an axis; NumPy's function.
+
+    Args:
+        x: any dtype and layout.
+        where: an int, a slice, or what ``x[...]`` takes along one axis: a list, an array or tensor of integers, a Bool
+            mask. Where it is a tensor, how many it names is a value: the host waits for it.
+        axis: the axis; None takes the line of all elements in row-major order.
+
+    Returns:
+        An owned tensor.
+
+    Raises:
+        IndexingError: an index out of range, or a mask of another length.
+        AxisError: an axis out of range.
+
+    >>> delete(tensor([10, 20, 30, 40]), [0, -1]).to_numpy().tolist()
+    [20, 30]
+    >>> delete(tensor([[1, 2, 3], [4, 5, 6]]), 1, axis=1).to_numpy().tolist()
+    [[1, 3], [4, 6]]
+    """
+    form, _ = unwrap("delete", x)
+    if axis is None:
+        x, place = reshape(x, -1, order="C"), 0
+    else:
+        place = normalize_axis(whole("delete", "axis", axis), form.rank, "delete")
+    kept = ones(x.shape[place], dtype=Bool, placement=x.placement)
+    if isinstance(where, tuple):
+        raise ShapeError("delete: found a tuple; accepted: indices of one axis (a list, a slice, a mask)")
+    mutable_view(kept)[where] = False
+    return x[(*(slice(None),) * place, kept)]
+
+
+def _as_tensors(operation: str, a: Any, b: Any) -> tuple[Tensor, Tensor]:
+    home = next((one for one in (a, b) if isinstance(one, Tensor)), None)
+    if home is None:
+        unwrap(operation, a)
+        raise AssertionError  # unwrap() has raised
+    first, second = (
+        one if isinstance(one, Tensor) else full((), as_number(operation, one), placement=home.placement)
+        for one in (a, b)
+    )
+    return first, second

@@ -1,0 +1,146 @@
+"""What a user of NumPy writes first: its functions on tensors, methods that are functions here, and what lists them."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensor_core
+import tensor_einsum
+import tensor_linalg
+import tensor_runtime as tr
+from tensor_core.errors import MissingAttributeError, ReadOnlyError
+from tensor_runtime.errors import ForeignOperandError
+from tensor_runtime.ops import numpy_names
+
+X = tr.tensor([[314.5, 2.0], [3.0, 4.0]])
+A = np.ones((2, 2))
+
+REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+    "np.sin(x)": (lambda: np.sin(X), r"^numpy.sin: found a tensor.*tensor_runtime.sin\(x\) computes it"),
+    "np.arcsin(x)": (lambda: np.arcsin(X), r"tensor_runtime.asin\(x\)"),
+    "np.add(a, x)": (lambda: np.add(A, X), r"^numpy.add: a tensor meets a numpy.ndarray; .*asarray\(\).*to_numpy\(\)"),
+    "a + x": (lambda: A + X, "a tensor meets a numpy.ndarray"),
+    "x + a": (lambda: X + A, "a tensor meets a numpy.ndarray"),
+    "a @ x": (lambda: A @ X, "a tensor meets a numpy.ndarray"),
+    "a == x": (lambda: A == X, "a tensor meets a numpy.ndarray"),
+    "np.add(2.0, x)": (lambda: np.add(2.0, X), r"tensor_runtime.add\(x, y\)"),
+    "np.add.reduce(x)": (lambda: np.add.reduce(X), r"tensor_runtime.add"),
+    "np.sin(x, out=a)": (lambda: np.sin(X, out=A), r"tensor_runtime.sin"),
+    "np.sum(x)": (lambda: np.sum(X), r"^numpy.sum: .*tensor_runtime.sum\(x\)"),
+    "np.concatenate": (lambda: np.concatenate([X, X]), r"tensor_runtime.concatenate\(tensors\)"),
+    "np.linalg.svd(x)": (lambda: np.linalg.svd(X), r"^numpy.linalg.svd: .*tensor_linalg.svd\(x\)"),
+    "np.fft.fft(x)": (lambda: np.fft.fft(X), r"^numpy.fft.*np.asarray\(x\), gives NumPy the elements"),
+    "np.gcd(x, x)": (lambda: np.gcd(X, X), r"np.asarray\(x\)"),
+    "a masked array first": (lambda: np.ma.array(A) + X, "a tensor has no mask"),
+    "a masked array last": (lambda: X + np.ma.array(A), "a tensor has no mask"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_numpys_functions_are_refused_by_an_error_that_names_ours(name: str) -> None:
+    call, message = REFUSED[name]
+    with pytest.raises(TypeError, match=message) as caught:
+        call()
+    assert type(caught.value).__module__.startswith(("tensor_runtime", "tensor_core"))
+    assert "\n" not in str(caught.value)
+    assert "314" not in str(caught.value)
+
+
+def test_an_array_is_left_as_it_is_by_a_refused_update() -> None:
+    a = A.copy()
+    with pytest.raises(ForeignOperandError):
+        a += X
+    assert np.array_equal(a, A)
+
+
+def test_numpy_may_ask_for_shape_rank_and_size_and_read_the_elements_as_an_array() -> None:
+    assert (np.shape(X), np.ndim(X), np.size(X)) == ((2, 2), 2, 4)
+    assert np.asarray(X).sum() == 323.5
+    np.testing.assert_allclose(X, X.to_numpy())
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("sum", r"'sum' is a function: tensor_runtime.sum\(x\)$"),
+        ("take", r"tensor_runtime.take\(x, indices\)$"),
+        ("dot", r"tensor_runtime.dot\(x, y\)$"),
+        ("real", r"tensor_runtime.real\(x\)$"),
+        ("conjugate", r"'conjugate' is the function 'conj' here: tensor_runtime.conj\(x\)$"),
+        ("diagonal", r"tensor_runtime.extract_diagonal\(x\)$"),
+        ("put", r"tensor_runtime.put_along_axis\(x, indices, values\)$"),
+        ("astype", r"tensor_runtime.convert\(x, dtype\), or cast"),
+        ("flatten", r"x.reshape\(-1, order='C'\)$"),
+        ("mT", "swapaxes"),
+        ("zeros", "has no attribute 'zeros'$"),
+        ("load", "has no attribute 'load'$"),
+        ("einsum", "has no attribute 'einsum'$"),
+        ("fill", r"mutable_view\(x\)\[...\] = value$"),
+    ],
+)
+def test_a_method_that_tensors_have_not_names_the_function(name: str, remedy: str) -> None:
+    for x in (X, tr.mutable_view(tr.copy(X))):
+        with pytest.raises(AttributeError, match=remedy) as caught:
+            getattr(x, name)
+        assert isinstance(caught.value, MissingAttributeError)
+        assert caught.value.name == name
+        assert f"'{type(x).__name__}' object has no attribute {name!r}" in str(caught.value)
+        assert not hasattr(x, name)
+        assert getattr(x, name, "default") == "default"
+
+
+def test_every_function_that_a_message_names_exists() -> None:
+    for name in numpy_names.OURS.values():
+        assert name in tr.__all__
+    for text in numpy_names.METHODS.values():
+        if text.startswith("tensor_runtime."):
+            assert text.removeprefix("tensor_runtime.").partition("(")[0] in tr.__all__
+
+
+def test_a_tensor_lists_what_it_has() -> None:
+    for x in (X, tr.mutable_view(tr.copy(X))):
+        names = dir(x)
+        assert {"shape", "T", "item", "__add__"} <= set(names)
+        for name in names:
+            assert hasattr(type(x), name), name
+        assert not {"sum", "astype"} & set(names)
+    assert pickle.loads(pickle.dumps(X)).shape == copy.copy(X).shape == (2, 2)
+
+
+@pytest.mark.parametrize("package", [tr, tensor_core, tensor_einsum, tensor_linalg], ids=lambda one: str(one.__name__))
+def test_a_package_lists_its_public_names_and_no_other_modules(package: Any) -> None:
+    names = dir(package)
+    assert set(names) == {*package.__all__, "__version__"}
+    modules = {name for name in names if inspect.ismodule(getattr(package, name))}
+    assert modules == ({"algebras", "primitives"} if package is tr else set())
+
+
+@pytest.mark.parametrize(
+    ("index", "spelled"),
+    [
+        (0, "0"),
+        ((0, slice(1, None), None, ...), "0, 1:, None, ..."),
+        (slice(None, None, -1), "::-1"),
+        (slice(0, 2), "0:2"),
+        (X > 1, "index"),
+        ((slice(None), [0]), "index"),
+        ("a", "index"),
+    ],
+)
+def test_an_assignment_to_a_tensor_is_refused_with_the_line_to_write(index: Any, spelled: str) -> None:
+    with pytest.raises(ReadOnlyError) as caught:
+        X[index] = 1.0  # type: ignore[index]
+    assert str(caught.value) == f"x[{spelled}] = value: a tensor is read-only; write mutable_view(x)[{spelled}] = value"
+
+
+def test_nested_lists_come_back_from_tensors_of_any_layout() -> None:
+    assert X.T.tolist() == [[314.5, 3.0], [2.0, 4.0]]
+    assert tr.tensor(True).tolist() is True
+    assert tr.zeros((2, 0)).tolist() == [[], []]
