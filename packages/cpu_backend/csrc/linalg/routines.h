@@ -17,6 +17,7 @@
     X(FORWARD_TRANSPOSED, forward_transposed)                                                                          \
     X(BACKWARD_TRANSPOSED, backward_transposed)                                                                        \
     X(LU_FACTOR, lu_factor)                                                                                            \
+    X(SLOGDET, slogdet)                                                                                                \
     X(LU_COMPLETE, lu_complete)                                                                                        \
     X(LDL, ldl)                                                                                                        \
     X(QR_PIVOTED, qr_pivoted)                                                                                          \
