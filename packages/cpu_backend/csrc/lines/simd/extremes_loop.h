@@ -15,8 +15,14 @@ static Index NAME(SIMD_JOIN(FIND, piecewise))(Index length, const T *a) {
     Index place = piece;
     if (IS_NAN(best))
         while (place < end && !IS_NAN(a[place])) place++;
-    else
+    else {
+        for (; place + 32 <= end; place += 32) { /* vectors, until one has it */
+            int found = 0;
+            for (Index k = 0; k < 32; k++) found |= a[place + k] == best;
+            if (found) break;
+        }
         while (place < end && !(a[place] == best)) place++;
+    }
     return place;
 }
 
