@@ -18,7 +18,9 @@ from tensor_runtime.testing.completeness import declared_specs
 
 ROOT: Final = Path(__file__).parents[1]
 RUNTIME: Final = ROOT / "packages/tensor_runtime/src/tensor_runtime"
-HELPERS: Final = frozenset({"methods", "philox", "slice_geometry", "windows"})
+HELPERS: Final = frozenset({
+    "advanced_indexing", "host_data", "methods", "native_calls", "numpy_names", "philox", "slice_geometry", "windows"
+})  # fmt: skip
 """Modules of ``ops`` that hold no operations of their own."""
 
 _COMPOSED = "its functions call those of other families"
@@ -27,34 +29,50 @@ _WHOLE = "a whole algorithm, which lowers to nothing smaller (decision 13)"
 WITHOUT: Final[Mapping[str, Mapping[str, str]]] = {
     "primitives": {
         "activations": "lowered to other primitives",
+        "arrangement": _COMPOSED,
         "convolution": _WHOLE,
+        "creation_like": "full makes them",
         "diagonals": "gather, scatter and select make them",
         "from_function": "a Python function makes the elements",
         "indexing": "slice and gather stand under slicing and gather_scatter",
+        "normalization": "lowered to reductions",
         "pooling": _WHOLE,
         "products": "dot_general makes them",
         "random": "not pure arithmetic of operands (decision 13)",
+        "ranges": "iota makes them",
         "scan": _WHOLE,
+        "selecting": _COMPOSED,
         "statistics": "lowered to reductions",
     },
     "cases": {},
     "kernels": {
+        "arrangement": _COMPOSED,
         "comparison": _PLAIN,
+        "creation_like": "their kernel stands with those of creation",
         "from_function": _COMPOSED,
         "logic": _PLAIN,
         "products": "their kernel is that of contraction",
+        "ranges": "their kernels stand with those of creation",
+        "selecting": _COMPOSED,
         "trigonometry": _PLAIN,
     },
     "tests": {
+        "arrangement": "tested with the other functions of NumPy's names, in test_numpy_functions.py",
         "contraction": "tested with the kernels, in packages/cpu_backend/tests",
+        "creation_like": "tested with the other functions of NumPy's names, in test_numpy_functions.py",
         "indexing": "tested with views, in test_views.py",
+        "normalization": "tested with the other functions of NumPy's names, in test_numpy_functions.py",
+        "ranges": "tested with creation, in test_creation.py",
+        "selecting": "tested with the other functions of NumPy's names, in test_numpy_functions.py",
     },
 }
 """Families of ``ops`` that a mirror lacks, each with the reason."""
 BESIDE: Final[Mapping[str, frozenset[str]]] = {
     "primitives": frozenset({"conversion", "linalg", "strict"}),
     "cases": frozenset({"conversion", "fusion", "primitives"}),
-    "kernels": frozenset({"axes", "contraction", "conversion", "copy", "elementwise", "linalg", "params", "windows"}),
+    "kernels": frozenset(
+        {"axes", "contraction", "conversion", "copy", "elementwise", "linalg", "params", "semirings", "windows"}
+    ),
 }
 """Modules of a mirror that are no family of ``ops``: those of other packages and rooms, and helpers."""
 

@@ -16,7 +16,7 @@ from tensor_runtime.protocols import KernelChoice, Operand, Result
 
 _IN_WORDS: Final = {
     "contraction.choice": "contraction",
-    "contraction.native_semiring": "native loop over a semiring",
+    "semirings.native": "native loop over a semiring",
     "contraction.native_unary_einsum": "native sums and diagonals",
     "contraction.tiny": "native loop for tiny products",
     "conversion.native": "native conversion",
@@ -70,7 +70,7 @@ def explain(name: str, operands: tuple[Operand, ...], result: Result, params: An
             notes.append(f"not the {_IN_WORDS[module]}, which takes {takes}; here {_shown(operands)}")
     kernel = kernel_table.bind_numpy(name, operands, result, params)
     if row.numpy == "contraction.choice" and name == "contract":
-        from tensor_cpu.kernels.contraction.explanation import explain_contract
+        from tensor_cpu.explained_contraction import explain_contract
 
         words, more = explain_contract(operands, result, params)
         return KernelChoice(words, _threads(), workspace_of(kernel), (*notes, *more))

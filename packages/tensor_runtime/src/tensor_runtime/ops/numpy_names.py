@@ -14,6 +14,7 @@ from typing import Any, Final, NoReturn
 from tensor_core.errors import MissingAttributeError
 from tensor_core.foreign import number_of, refuse_masked, shape_of
 from tensor_runtime.backends.plugins.families import families
+from tensor_runtime.backends.xp_tables import elementwise
 from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.tensors.tensor import Tensor
 
@@ -61,7 +62,6 @@ _OPERATORS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "left_shift": operator.lshift, "right_shift": operator.rshift, "equal": operator.eq, "not_equal": operator.ne,
     "less": operator.lt, "less_equal": operator.le, "greater": operator.gt, "greater_equal": operator.ge,
 }  # fmt: skip
-_COMPARISONS: Final = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
 _METADATA: Final = frozenset({"ndim", "shape", "size"})
 
 
@@ -78,7 +78,7 @@ def array_ufunc(x: Tensor, ufunc: Any, method: str, /, *inputs: Any, **options: 
     name = ufunc.__name__
     if method == "__call__" and not options and len(inputs) == 2 and inputs[1] is x and name in _OPERATORS:
         scalar = inputs[0]
-        if name in _COMPARISONS and shape_of(scalar) == () and hasattr(scalar, "__array_interface__"):
+        if name in elementwise.COMPARISONS and shape_of(scalar) == () and hasattr(scalar, "__array_interface__"):
             scalar = scalar[()]  # NumPy compares its scalars as arrays of rank 0
         number = None if isinstance(scalar, Tensor) else number_of(scalar)
         if number is not None and number is not scalar:

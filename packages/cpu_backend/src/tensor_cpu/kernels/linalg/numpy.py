@@ -385,10 +385,8 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool) 
         for (operand, core_rank), array in zip(checked, arrays, strict=False):  # nothing when unchecked
             require_finite(operation, operand, array, core_rank)
         if max(array.ndim for array in arrays) > _MOST_OPERAND_AXES:
-            raise UnsupportedOperationError(
-                f"{operation}: NumPy's kernel takes at most {_MOST_OPERAND_AXES} axes; reshape the batch axes to one",
-                operation=operation,
-            )
+            most = f"NumPy's kernel takes at most {_MOST_OPERAND_AXES} axes; reshape the batch axes to one"
+            raise UnsupportedOperationError(f"{operation}: {most}", operation=operation)
         try:
             results = routine.compute(*arrays)
             return _compact(results[0]) if single else tuple(map(_compact, results))
@@ -398,6 +396,5 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool) 
     return ignoring_fp_errors(kernel)
 
 
-BINDERS: Final[Mapping[str, Binder]] = {
-    name: taking_fields(partial(bind, name)) for name in ROUTINES if name != "svd"
-}  # svd has drivers
+_OWN: Final = ROUTINES.keys() - {"svd"}  # which has drivers
+BINDERS: Final[Mapping[str, Binder]] = {name: taking_fields(partial(bind, name)) for name in _OWN}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 TAKES: Final = "sums of all dtypes, and other folds of real ones, that leave fewer elements than there were"
 MOST_COPIED: Final = 1 << 28
 """Bytes of an operand that may be copied to another order first, and of sums that may be kept on the way."""
-_SHORT_LINE: Final = 32  # elements of a reduced axis
+_SHORT_AXIS: Final = 32  # elements of a reduced axis
 _SHORT_ROW: Final = 8  # elements of a kept axis
 _FEW: Final = 64  # elements that lie side by side
 _LONG: Final = 2048  # elements that lie side by side
@@ -123,7 +123,7 @@ def has_long_neighbours(axes: list[Axis], /) -> bool:
     """
     last = axes[-1]
     if last.stride != 1 or not last.place:
-        return last.stride == 1 and last.extent >= _SHORT_LINE
+        return last.stride == 1 and last.extent >= _SHORT_AXIS
     rows = [axis for axis in axes if not axis.place][-1]
     together = rows.extent * last.extent if rows.stride == last.extent else last.extent
     return last.extent >= _SHORT_ROW or together >= _FEW
@@ -181,7 +181,7 @@ def short_lines(
     if len(axes) != 2 or start != 0 or result.dtype is not dtype:
         return None
     lines, line = axes
-    if line[1:] != (1, 0) or lines[1:] != (line.extent, 1) or line.extent >= _SHORT_LINE:
+    if line[1:] != (1, 0) or lines[1:] != (line.extent, 1) or line.extent >= _SHORT_AXIS:
         return None
     return LIBRARY.bind_short_lines(
         fold, dtype.name, (lines.extent, line.extent, 1), result.shape[::-1], result.dtype.name, divisor, root

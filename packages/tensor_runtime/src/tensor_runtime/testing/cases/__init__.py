@@ -41,6 +41,7 @@ MODULES: Final = (
     "primitives",
     "products",
     "random",
+    "ranges",
     "reduction",
     "rounding",
     "scan",

@@ -13,6 +13,7 @@ from tensor_core.host.tensor import HostTensor
 from tensor_runtime.dispatch.dtype_rules import accumulator
 from tensor_runtime.ops import diagonals
 from tensor_runtime.testing.case import Case, refused
+from tensor_runtime.testing.cases.creation import made_case
 from tensor_runtime.testing.oracle import Host, Index, reduced, tabulated, whole_numbers
 
 Pair = tuple[int, int]
@@ -49,6 +50,24 @@ def cases() -> Iterator[Case]:
     yield from _of_matrix("NaN", blank, 0, (0, 1))
     x = whole_numbers((2, 3, 4), F64)
     yield from _refusals(x)
+    yield from _eyes()
+
+
+def _eyes() -> Iterator[Case]:
+    for dtype in DTYPES:
+        for rows, columns in ((2, 3), (3, 2), (0, 2)):
+            label, shape = f"{dtype} {rows} x {columns}", (rows, columns)
+            yield made_case(diagonals.eye, label, shape, {"dtype": dtype}, partial(_on_diagonal, 0), shape, dtype)
+    for k in (-3, -1, 1, 2, 5):
+        for shape in ((2, 3), (3, 3), (0, 2)):
+            label = f"{k} of {shape[0]} x {shape[1]}"
+            yield made_case(diagonals.eye, label, (*shape, k), {}, partial(_on_diagonal, k), shape, F64)
+    yield made_case(diagonals.eye, "square", (2,), {}, partial(_on_diagonal, 0), (2, 2), F64)
+    yield refused("eye", "negative extent", (), lambda place: diagonals.eye(-1, placement=place), ShapeError)
+
+
+def _on_diagonal(k: int, index: Index) -> bool:
+    return index[0] + k == index[1]
 
 
 def _call(function: Callable[..., Any], *arguments: Any, **options: Any) -> Callable[..., Any]:

@@ -30,7 +30,7 @@ from tensor_runtime.protocols import Kernel, Result
 
 _LEAST: Final = 65
 """Rows or columns of the smallest matrices that no kernel in lanes takes."""
-_ROWS_AT_ONCE: Final = 64
+_STRIP_ROWS: Final = 64
 _MODERATE: Final = (2.0**-200, 2.0**200)
 """Sizes of elements from which no elimination reaches the limits of the range."""
 _PLACES: Final[Mapping[str, int | None]] = {"eigh": 1, "svd": None}
@@ -130,8 +130,8 @@ def _nothing(*arrays: object) -> None:
 def _is_moderate(array: Array, narrowly: bool) -> bool:
     """Whether all elements are finite, and for eliminations of moderate size; a few rows at a time."""
     rows = array.reshape(-1, array.shape[-1])
-    for start in range(0, len(rows), _ROWS_AT_ONCE):
-        part = rows[start : start + _ROWS_AT_ONCE]
+    for start in range(0, len(rows), _STRIP_ROWS):
+        part = rows[start : start + _STRIP_ROWS]
         if not np.isfinite(part).all():
             return False
         if narrowly:

@@ -1,0 +1,1 @@
+"""Contractions in the algebras of ``tensor_runtime.algebras``."""
