@@ -28,6 +28,7 @@ WITHOUT_CASES: Final[Mapping[str, str]] = {
     "backend": "asks the registry",
     "backends": "asks the registry",
     "download": "every case downloads its results",
+    "explain": "computes nothing; asks the backends how they would",
     "families": "lists what is installed",
     "fold_in": "makes an int, on no device; tested beside the random operations",
     "infer": "computes nothing; tested with every case of the suite",
@@ -44,6 +45,7 @@ WITHOUT_CASES: Final[Mapping[str, str]] = {
     "to": "a download and an upload, of which every case makes some",
     "to_numpy": "lends host memory, which only a host backend has; tested with NumPy",
     "trace_transfers": "every case runs inside it",
+    "typed": "gives back what it is given; a check of its dtype",
     "upload": "every case uploads its operands",
 }
 """Public functions that no case calls, each with the reason."""
