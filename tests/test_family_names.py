@@ -71,7 +71,7 @@ BESIDE: Final[Mapping[str, frozenset[str]]] = {
     "primitives": frozenset({"conversion", "linalg", "strict"}),
     "cases": frozenset({"conversion", "fusion", "primitives"}),
     "kernels": frozenset(
-        {"axes", "contraction", "conversion", "copy", "elementwise", "linalg", "params", "semirings", "windows"}
+        {"axes", "contraction", "conversion", "copy", "costs", "elementwise", "linalg", "params", "windows"}
     ),
 }
 """Modules of a mirror that are no family of ``ops``: those of other packages and rooms, and helpers."""

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tensor_cpu.kernels import costs as cost
 from tensor_cpu.kernels.axes import Labels, Operand, extent_of, join, row_major
-from tensor_cpu.kernels.contraction import cost
 from tensor_cpu.kernels.contraction.choice import plan_contraction
 from tensor_cpu.kernels.contraction.gemm import MatrixProduct
 from tensor_cpu.kernels.contraction.native import (

@@ -22,9 +22,9 @@ from tensor_core import F32, F64, I32, Bool, DTypeError, UnsupportedOperationErr
 from tensor_core.dtypes import DType
 from tensor_core.errors import ArgumentError
 from tensor_cpu.kernels.contraction.choice import bind_contract as bind_numpys_contract
-from tensor_cpu.kernels.semirings.native import bind_contract
-from tensor_cpu.kernels.semirings.native import bind_semiring_contract as bind_native
-from tensor_cpu.kernels.semirings.numpy import bind_semiring_contract as bind_numpy
+from tensor_cpu.kernels.contraction.native_semiring import bind_contract
+from tensor_cpu.kernels.contraction.native_semiring import bind_semiring_contract as bind_native
+from tensor_cpu.kernels.contraction.semiring import bind_semiring_contract as bind_numpy
 from tensor_cpu.storage import NUMPY_DTYPES
 from tensor_cpu.system import extension
 from tensor_runtime.algebras import ALGEBRAS, MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND, PLUS_TIMES, Semiring

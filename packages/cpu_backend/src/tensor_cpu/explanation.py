@@ -16,7 +16,7 @@ from tensor_runtime.protocols import KernelChoice, Operand, Result
 
 _IN_WORDS: Final = {
     "contraction.choice": "contraction",
-    "semirings.native": "native loop over a semiring",
+    "contraction.native_semiring": "native loop over a semiring",
     "contraction.native_unary_einsum": "native sums and diagonals",
     "contraction.tiny": "native loop for tiny products",
     "conversion.native": "native conversion",

@@ -91,15 +91,15 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     "contraction": {
         "contract": Row(
             "contraction.choice",
-            ("contraction.tiny", "semirings.native"),
+            ("contraction.tiny", "contraction.native_semiring"),
             {
                 "contraction.tiny": Scope(most_elements=MOST_TINY_TERMS),
-                "semirings.native": Scope(dtype=Bool),
+                "contraction.native_semiring": Scope(dtype=Bool),
             },
         ),
         "conj_contract": Row("contraction.conjugated"),
-        "semiring_contract": Row("semirings.numpy", ("semirings.native",)),
-        "semiring_unary_einsum": Row("semirings.numpy", ("contraction.native_unary_einsum",)),
+        "semiring_contract": Row("contraction.semiring", ("contraction.native_semiring",)),
+        "semiring_unary_einsum": Row("contraction.semiring", ("contraction.native_unary_einsum",)),
         "unary_einsum": Row("contraction.choice", ("contraction.native_unary_einsum",)),
     },
     "conversion": dict.fromkeys(("convert", "cast"), Row("conversion.numpy", ("conversion.native",))),

@@ -16,8 +16,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from tensor_cpu.kernels import costs as cost
 from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND, Axis, Operand, access, extent_of, look
-from tensor_cpu.kernels.contraction import cost
 from tensor_cpu.system.errstate import ignoring_fp_errors
 
 Group = tuple[Axis, ...]

@@ -22,6 +22,7 @@ import numpy as np
 
 from tensor_core.errors import UnsupportedOperationError
 from tensor_cpu.kernel_table import Binder
+from tensor_cpu.kernels import costs as cost
 from tensor_cpu.kernels.axes import (
     FIRST,
     RESULT,
@@ -36,7 +37,7 @@ from tensor_cpu.kernels.axes import (
     native,
     row_major,
 )
-from tensor_cpu.kernels.contraction import cost, gemm, numpy_products
+from tensor_cpu.kernels.contraction import gemm, numpy_products
 from tensor_cpu.kernels.contraction.broadcast_sum import (
     MOST_TERMS,
     Accumulation,

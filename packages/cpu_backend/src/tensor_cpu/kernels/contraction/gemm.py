@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from tensor_cpu.kernels import costs as cost
 from tensor_cpu.kernels.axes import (
     FIRST,
     RESULT,
@@ -27,7 +28,6 @@ from tensor_cpu.kernels.axes import (
     extent_of,
     line,
 )
-from tensor_cpu.kernels.contraction import cost
 from tensor_cpu.kernels.contraction.native import TYPE_NAMES
 from tensor_cpu.kernels.copy.matrix_copies import (
     Strides,

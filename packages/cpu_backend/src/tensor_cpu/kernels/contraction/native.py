@@ -12,8 +12,8 @@ from functools import partial
 from math import inf
 from typing import Any, Final, NamedTuple
 
+from tensor_cpu.kernels import costs as cost
 from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND, Axis, Operand, by_occurrence, by_stride, extent_of, line
-from tensor_cpu.kernels.contraction import cost
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 
 Group = tuple[Axis, ...]

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
+from tensor_cpu.kernels import costs as cost
 from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND, Axis, Operand, by_occurrence, extent_of
-from tensor_cpu.kernels.contraction import cost
 from tensor_cpu.kernels.contraction.native import TYPE_NAMES
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 

@@ -1,1 +1,0 @@
-"""Contractions in the algebras of ``tensor_runtime.algebras``."""
