@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, Final, Literal, TypeVar, Unpack, overload
 
+from tensor_core.dtypes import DTypeLike
 from tensor_core.foreign import number_of, refuse_masked
 from tensor_core.promotion import promote, promote_scalar
 from tensor_einsum.cached_calls import cached_call
@@ -171,13 +172,13 @@ def einsum(notation: Any, /, *operands: Any, **options: Any) -> Any:
 
 
 def plan(
-    notation: Any,
+    notation: object,
     /,
-    *operands: Any,
-    dtype: Any = None,
-    optimize: Any = "auto",
+    *operands: object,
+    dtype: DTypeLike | Sequence[DTypeLike] | None = None,
+    optimize: object = "auto",
     seconds: float | None = None,
-    objective: Any = "time",
+    objective: object = "time",
     memory_limit: int | str | None = None,
     algebra: Semiring = PLUS_TIMES,
     conj: int | Sequence[int] = (),

@@ -17,9 +17,10 @@ product, also where that is below its zero.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 from tensor_core.dtypes import ALL, DTYPES, REAL_FLOATING, Bool, DType, as_dtype
+from tensor_core.dtypes import Element as Number
 from tensor_core.errors import ArgumentError, DTypeError, shortened
 from tensor_core.scalar_conversion import to_element
 
@@ -59,7 +60,7 @@ class Semiring:
     def __reduce__(self) -> str:
         return self.name.upper()
 
-    def zero_of(self, dtype: object, /) -> Any:
+    def zero_of(self, dtype: object, /) -> Number:
         """The sum of no terms, as a Python number.
 
         Raises:
@@ -70,7 +71,7 @@ class Semiring:
         """
         return to_element(self._zero, self._accepted(dtype))
 
-    def one_of(self, dtype: object, /) -> Any:
+    def one_of(self, dtype: object, /) -> Number:
         """The product of no factors, as a Python number.
 
         Raises:

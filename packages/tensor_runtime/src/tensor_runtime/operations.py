@@ -17,7 +17,7 @@ _loaded: Final = family_table.functions
 
 
 @contraction_dtype
-def einsum(*arguments: Any, **options: Any) -> Any:
+def einsum(*arguments: object, **options: object) -> object:
     """Sum of products over labelled axes; the function ``tensor_einsum.einsum``, which documents it.
 
     Raises:

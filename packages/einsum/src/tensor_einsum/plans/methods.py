@@ -6,11 +6,12 @@ Each method asks a module that is loaded when it is first called.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from os import PathLike
 
+    from tensor_core.dtypes import DTypeLike
     from tensor_einsum.derivatives.sweep import SweepPlan
     from tensor_einsum.execution.profiling import Profile
     from tensor_einsum.options import Report
@@ -272,7 +273,7 @@ class PlanMethods:
 
         return run_map(cast("Plan", self), operands, axis, memory_limit, progress)
 
-    def reuse(self, *operands: Any, dtype: Any = None) -> Plan:
+    def reuse(self, *operands: object, dtype: DTypeLike | Sequence[DTypeLike] | None = None) -> Plan:
         """The same path for other inputs: a new plan for the same notation, with other shapes or dtypes.
 
         Nothing is searched, so this costs what reading a stored plan does. Conjugation stays with the operands that

@@ -7,7 +7,7 @@ from itertools import chain
 from math import prod
 from typing import Any
 
-from tensor_core.dtypes import F64, DType, as_dtype
+from tensor_core.dtypes import F64, DType, DTypeLike, as_dtype
 from tensor_core.errors import TensorError, shortened
 from tensor_core.shapes import LARGEST, as_shape
 from tensor_einsum.errors import ExtentError
@@ -78,7 +78,7 @@ def lie_as_usual(items: Sequence[Any]) -> bool:
     return True
 
 
-def dtypes_of(items: Sequence[Any], dtype: Any) -> tuple[DType, ...]:
+def dtypes_of(items: Sequence[Any], dtype: DTypeLike | Sequence[DTypeLike] | None) -> tuple[DType, ...]:
     """Dtypes of the operands: the one given, one for each, or each tensor's own and F64 for shapes.
 
     Raises:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class SliceMethods:
         plan = cast("Plan", self)
         return slices_of(plan.names, plan.extents, plan.sliced)
 
-    def with_slices(self, labels: Iterable[Any] | Mapping[Any, int], /) -> Plan:
+    def with_slices(self, labels: Iterable[Hashable] | Mapping[Any, int], /) -> Plan:
         """The same contraction along the same path, slice by slice.
 
         Args:

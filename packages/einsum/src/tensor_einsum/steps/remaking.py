@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tensor_core.dtypes import DType, as_dtype
+from tensor_core.dtypes import DType, DTypeLike, as_dtype
 from tensor_core.errors import TensorError, shortened
 from tensor_core.shapes import as_shape
 from tensor_einsum.errors import ExtentError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan
 
 
-def reused(plan: Plan, items: Sequence[Any], dtype: Any) -> Plan:
+def reused(plan: Plan, items: Sequence[Any], dtype: DTypeLike | Sequence[DTypeLike] | None) -> Plan:
     """The plan for other inputs.
 
     Args:

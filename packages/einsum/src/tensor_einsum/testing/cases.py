@@ -13,6 +13,7 @@ from tensor_core.scalar_conversion import convert_scalar
 from tensor_einsum.api import einsum, plan
 from tensor_einsum.errors import ExtentError, PathError, SubscriptsError
 from tensor_runtime.algebras import MAX_PLUS, MIN_PLUS
+from tensor_runtime.tensors.tensor import Number
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.oracle import Host, Index, indices, tabulated, whole_numbers
 
@@ -124,7 +125,7 @@ def _of_rows(best: Any, a: Host, at: Index) -> Any:
     return best(a[at[0], k] for k in range(a.shape[1]))
 
 
-def _on_diagonal(zero: float, a: Host, at: Index) -> Any:
+def _on_diagonal(zero: Number, a: Host, at: Index) -> Any:
     return a[at[0], at[2]] if at[0] == at[1] else zero
 
 

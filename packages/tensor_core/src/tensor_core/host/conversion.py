@@ -5,7 +5,7 @@ This is the executable specification of ``convert`` and ``cast``: slow, and what
 
 from __future__ import annotations
 
-from tensor_core.dtypes import TensorScalar, as_dtype
+from tensor_core.dtypes import DTypeLike, TensorScalar, as_dtype
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, shortened
 from tensor_core.host.storage import Storage
 from tensor_core.host.tensor import HostTensor, HostTensorView, S
@@ -21,10 +21,10 @@ def convert(x: HostTensorView[Any], dtype: type[S], /) -> HostTensor[S]: ...
 @overload
 def convert(x: HostTensorView[Any], dtype: type[TensorScalar], /) -> HostTensor[TensorScalar]: ...  # type: ignore[overload-cannot-match]
 @overload
-def convert(x: HostTensorView[Any], dtype: object, /) -> HostTensor[Any]: ...
+def convert(x: HostTensorView[Any], dtype: DTypeLike, /) -> HostTensor[Any]: ...
 
 
-def convert(x: HostTensorView[Any], dtype: Any, /) -> HostTensor[Any]:
+def convert(x: HostTensorView[Any], dtype: DTypeLike, /) -> HostTensor[Any]:
     """An owned tensor of another element type that can hold the values; decided from the types alone.
 
     Allowed exactly when ``promote(x.dtype, dtype)`` is ``dtype``; an owned tensor that has it already is returned
@@ -51,10 +51,10 @@ def cast(  # type: ignore[overload-cannot-match]
     x: HostTensorView[Any], dtype: type[TensorScalar], /, overflow: Overflow = "error"
 ) -> HostTensor[TensorScalar]: ...
 @overload
-def cast(x: HostTensorView[Any], dtype: object, /, overflow: Overflow = "error") -> HostTensor[Any]: ...
+def cast(x: HostTensorView[Any], dtype: DTypeLike, /, overflow: Overflow = "error") -> HostTensor[Any]: ...
 
 
-def cast(x: HostTensorView[Any], dtype: Any, /, overflow: Overflow = "error") -> HostTensor[Any]:
+def cast(x: HostTensorView[Any], dtype: DTypeLike, /, overflow: Overflow = "error") -> HostTensor[Any]:
     """An owned tensor of any other element type, also where values are lost; see :func:`tensor_core.cast_scalar`.
 
     Raises:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tensor_core.dtypes import F64, TensorScalar, as_dtype
+from tensor_core.dtypes import F64, DTypeLike, TensorScalar, as_dtype
 from tensor_core.errors import DTypeError, LayoutError, ShapeError, shortened
 from tensor_core.host.elements import HostElements
 from tensor_core.host.interchange import RAW_FORMATS, borrow, buffer_of, convertible, dtype_of_buffer
@@ -140,9 +140,9 @@ class HostTensor(HostTensorView[T]):
     def zeros(cls, shape: Iterable[int] | int, dtype: type[TensorScalar]) -> HostTensor[TensorScalar]: ...  # type: ignore[overload-cannot-match]
     @overload
     @classmethod
-    def zeros(cls, shape: Iterable[int] | int, dtype: object = F64) -> HostTensor[Any]: ...
+    def zeros(cls, shape: Iterable[int] | int, dtype: DTypeLike = F64) -> HostTensor[Any]: ...
     @classmethod
-    def zeros(cls, shape: Iterable[int] | int, dtype: Any = F64) -> HostTensor[Any]:
+    def zeros(cls, shape: Iterable[int] | int, dtype: DTypeLike = F64) -> HostTensor[Any]:
         """A tensor of zeros (False for Bool).
 
         Raises:
@@ -164,9 +164,9 @@ class HostTensor(HostTensorView[T]):
     def from_nested(cls, nested: object, dtype: type[TensorScalar]) -> HostTensor[TensorScalar]: ...  # type: ignore[overload-cannot-match]
     @overload
     @classmethod
-    def from_nested(cls, nested: object, dtype: object = None) -> HostTensor[Any]: ...
+    def from_nested(cls, nested: object, dtype: DTypeLike | None = None) -> HostTensor[Any]: ...
     @classmethod
-    def from_nested(cls, nested: object, dtype: Any = None) -> HostTensor[Any]:
+    def from_nested(cls, nested: object, dtype: DTypeLike | None = None) -> HostTensor[Any]:
         """A tensor of nested lists: element (i, j) is ``nested[i][j]``.
 
         Args:
@@ -196,11 +196,11 @@ class HostTensor(HostTensorView[T]):
     @overload
     @classmethod
     def from_flat(
-        cls, data: Iterable[object], shape: Iterable[int] | int, dtype: object = None, *, order: Order = "F"
+        cls, data: Iterable[object], shape: Iterable[int] | int, dtype: DTypeLike | None = None, *, order: Order = "F"
     ) -> HostTensor[Any]: ...
     @classmethod
     def from_flat(
-        cls, data: Iterable[object], shape: Iterable[int] | int, dtype: Any = None, *, order: Order = "F"
+        cls, data: Iterable[object], shape: Iterable[int] | int, dtype: DTypeLike | None = None, *, order: Order = "F"
     ) -> HostTensor[Any]:
         """A tensor of numbers in a row.
 
@@ -247,11 +247,21 @@ class HostTensor(HostTensorView[T]):
     @overload
     @classmethod
     def from_buffer(
-        cls, source: object, dtype: object = None, shape: Iterable[int] | int | None = None, *, order: Order = "F"
+        cls,
+        source: object,
+        dtype: DTypeLike | None = None,
+        shape: Iterable[int] | int | None = None,
+        *,
+        order: Order = "F",
     ) -> HostTensor[Any]: ...
     @classmethod
     def from_buffer(
-        cls, source: Any, dtype: Any = None, shape: Iterable[int] | int | None = None, *, order: Order = "F"
+        cls,
+        source: object,
+        dtype: DTypeLike | None = None,
+        shape: Iterable[int] | int | None = None,
+        *,
+        order: Order = "F",
     ) -> HostTensor[Any]:
         """A copy of an array or buffer of any strides; ``HostTensorView.borrow`` shares memory instead.
 
@@ -304,9 +314,9 @@ class HostTensor(HostTensorView[T]):
     ) -> HostTensor[TensorScalar]: ...
     @overload
     @classmethod
-    def wrap_bytes(cls, buffer: Buffer, shape: Iterable[int] | int, dtype: object) -> HostTensor[Any]: ...
+    def wrap_bytes(cls, buffer: Buffer, shape: Iterable[int] | int, dtype: DTypeLike) -> HostTensor[Any]: ...
     @classmethod
-    def wrap_bytes(cls, buffer: Buffer, shape: Iterable[int] | int, dtype: Any) -> HostTensor[Any]:
+    def wrap_bytes(cls, buffer: Buffer, shape: Iterable[int] | int, dtype: DTypeLike) -> HostTensor[Any]:
         """A tensor over contiguous bytes in column-major order, without copying; read-only where the buffer is.
 
         Raises:

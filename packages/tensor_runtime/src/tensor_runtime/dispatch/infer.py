@@ -19,7 +19,7 @@ from tensor_runtime.placement import CPU, Placement, as_placement, stand_in
 from tensor_runtime.tensors.tensor import Tensor, wrap
 
 
-def infer(function: Callable[..., Any], /, *arguments: Any, **options: Any) -> Any:
+def infer(function: Callable[..., Any], /, *arguments: object, **options: object) -> Any:
     """Form of what ``function`` would return, without data and without computing.
 
     Args:

@@ -91,7 +91,7 @@ class OpSpec:
         """What is known of the kernel that backends bind."""
         return facts_of(self.kernel)
 
-    def infer(self, operands: tuple[Operand, ...], params: Any = None, /) -> Form | tuple[Form, ...]:
+    def infer(self, operands: tuple[Operand, ...], params: object = None, /) -> Form | tuple[Form, ...]:
         """Form of the result, or forms of several: every check on metadata, no data.
 
         Raises:

@@ -255,8 +255,8 @@ def dot_general(
     b: Tensor,
     /,
     *,
-    contracting: Sequence[Any] = ((), ()),
-    batch: Sequence[Any] = ((), ()),
+    contracting: Sequence[Sequence[int] | int] = ((), ()),
+    batch: Sequence[Sequence[int] | int] = ((), ()),
     out: Out = None,
     algebra: Semiring = PLUS_TIMES,
 ) -> Tensor:

@@ -91,7 +91,7 @@ def created(
 
 
 @typed_tensor
-def tensor(data: Any, /, *, dtype: DTypeLike | None = None, placement: Placement | str = CPU) -> Tensor:
+def tensor(data: object, /, *, dtype: DTypeLike | None = None, placement: Placement | str = CPU) -> Tensor:
     """Owned tensor of nested lists, of a number, or of anything that :func:`asarray` takes; always a copy.
 
     Args:
@@ -115,7 +115,7 @@ def tensor(data: Any, /, *, dtype: DTypeLike | None = None, placement: Placement
 
 @typed_from_flat
 def from_flat(
-    data: Sequence[Any],
+    data: Sequence[Number],
     shape: Sequence[int],
     /,
     *,
@@ -142,7 +142,7 @@ def from_flat(
 
 
 @typed_asarray
-def asarray(x: Any, /, *, dtype: DTypeLike | None = None, copy: bool | None = None) -> Tensor:
+def asarray(x: object, /, *, dtype: DTypeLike | None = None, copy: bool | None = None) -> Tensor:
     """Tensor on ``cpu`` of an array, a nested list or a number; shares memory where it can.
 
     Column-major data is borrowed as it is: memory whose strides, of whatever sign, do not shrink from axis to axis.

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import isinf, isnan
 from types import FunctionType
@@ -203,7 +203,7 @@ def _array(x: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
     return shared.copy(order="K") if copy else shared
 
 
-def _reshape(x: Tensor, /, *shape: Any, order: str = "F") -> Tensor:
+def _reshape(x: Tensor, /, *shape: int | Sequence[int], order: str = "F") -> Tensor:
     """Tensor of another shape with the elements in the same order; a view where the layout allows it, else a copy.
 
     Args:
@@ -219,7 +219,8 @@ def _reshape(x: Tensor, /, *shape: Any, order: str = "F") -> Tensor:
     >>> x.reshape(4).tolist(), x.reshape(-1, order="C").tolist()
     ([1, 3, 2, 4], [1, 2, 3, 4])
     """
-    return reshape(x, shape[0] if len(shape) == 1 else shape, order=order)
+    extents: Any = shape[0] if len(shape) == 1 else shape
+    return reshape(x, extents, order=order)
 
 
 def _setitem_refused(x: Tensor, index: Any, value: Any, /) -> None:

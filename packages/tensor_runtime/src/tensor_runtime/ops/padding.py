@@ -69,7 +69,9 @@ PAD_EDGE: Final = OpSpec("pad", result_shape=_edged_shape, takes_params=True, ke
 
 
 @same_dtype
-def pad(x: Tensor, pad_width: int | Sequence[Any], /, mode: str = "constant", *, constant_values: Number = 0) -> Tensor:
+def pad(
+    x: Tensor, pad_width: int | Sequence[int | Sequence[int]], /, mode: str = "constant", *, constant_values: Number = 0
+) -> Tensor:
     """Tensor with elements before and after its own along each axis, as NumPy's ``pad`` in two of its modes.
 
     ``primitives.pad`` also crops (negative padding) and pads between elements (interior padding).

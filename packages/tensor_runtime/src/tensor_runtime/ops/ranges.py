@@ -27,7 +27,7 @@ def arange(
     *,
     inclusive: bool = False,
     dtype: DTypeLike | None = None,
-    placement: Any = CPU,
+    placement: Placement | str = CPU,
 ) -> Tensor:
     """Numbers from ``start`` up to, and without, ``stop``; with one argument, from 0. Element k is start + k * step.
 

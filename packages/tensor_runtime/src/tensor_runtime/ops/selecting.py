@@ -130,7 +130,7 @@ def _slices(x: Tensor, more: Tensor | Number | None, axis: int) -> Tensor | None
 
 
 @same_dtype
-def delete(x: Tensor, where: Any, /, axis: int | None = None) -> Tensor:
+def delete(x: Tensor, where: object, /, axis: int | None = None) -> Tensor:
     """``x`` without some indices along an axis; NumPy's function.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from tensor_runtime.dispatch.call import execute_pair
 from tensor_runtime.ops.contraction import ContractionSpec, axis_pairs, general_labels
@@ -20,7 +20,9 @@ class _StrictContractionSpec(StrictSpec, ContractionSpec):
 _DOT_GENERAL: Final = _StrictContractionSpec("dot_general", general_labels, takes_params=True)
 
 
-def dot_general(a: Tensor, b: Tensor, /, *, contracting: Sequence[Any], batch: Sequence[Any]) -> Tensor:
+def dot_general(
+    a: Tensor, b: Tensor, /, *, contracting: Sequence[Sequence[int] | int], batch: Sequence[Sequence[int] | int]
+) -> Tensor:
     """Sum of products over pairs of axes, with batch axes trailing, of two tensors of one dtype.
 
     ``tensor_runtime.dot_general`` promotes, and takes other algebras.

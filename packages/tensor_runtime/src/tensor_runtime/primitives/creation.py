@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from tensor_core.dtypes import NUMERIC, as_dtype
+from tensor_core.dtypes import NUMERIC, DTypeLike, as_dtype
 from tensor_core.errors import DTypeError
 from tensor_core.shapes import as_shape, normalize_axis
 from tensor_runtime.ops import creation
@@ -15,7 +14,7 @@ from tensor_runtime.placement import Placement
 from tensor_runtime.tensors.tensor import Number, Tensor
 
 
-def full(shape: Sequence[int], value: Number, /, *, dtype: Any, placement: Placement | str) -> Tensor:
+def full(shape: Sequence[int], value: Number, /, *, dtype: DTypeLike, placement: Placement | str) -> Tensor:
     """Tensor of one value: ``tensor_runtime.full`` without defaults, which documents errors.
 
     >>> full((2,), 7, dtype="I64", placement="cpu").to_numpy().tolist()
@@ -24,7 +23,7 @@ def full(shape: Sequence[int], value: Number, /, *, dtype: Any, placement: Place
     return creation.full(shape, value, dtype=as_dtype(dtype), placement=placement)
 
 
-def iota(shape: Sequence[int], /, axis: int, *, dtype: Any, placement: Placement | str) -> Tensor:
+def iota(shape: Sequence[int], /, axis: int, *, dtype: DTypeLike, placement: Placement | str) -> Tensor:
     """Tensor whose element is its own index along an axis.
 
     Args:

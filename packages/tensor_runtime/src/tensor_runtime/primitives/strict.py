@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from tensor_core.dtypes import DType
 from tensor_core.errors import DTypeError
@@ -23,7 +23,7 @@ class StrictSpec(OpSpec):
 
     __slots__ = ()
 
-    def common_dtype(self, operands: Any, /) -> DType:
+    def common_dtype(self, operands: Sequence[Operand], /) -> DType:
         """The one dtype of all operands."""
         names = [_name(operand) for operand in operands]
         if len(set(names)) > 1 or not all(isinstance(operand, Form) for operand in operands):
@@ -46,7 +46,7 @@ class StrictIndexedSpec(IndexedSpec):
 
     __slots__ = ()
 
-    def common_dtype(self, operands: Any, /) -> DType:
+    def common_dtype(self, operands: Sequence[Operand], /) -> DType:
         """Dtype of the first operand, and of those that are written."""
         names = [_name(operand) for position, operand in enumerate(operands) if position != self.indices]
         if len(set(names)) > 1:

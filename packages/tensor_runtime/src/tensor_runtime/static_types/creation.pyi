@@ -1,7 +1,7 @@
 # mypy: disable-error-code="overload-overlap"
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Protocol, TypeVar, overload
+from typing import Literal, Protocol, TypeVar, overload
 
 from tensor_core.dtypes import F64, I64, DTypeLike, TensorScalar
 from tensor_runtime.placement import CPU, Placement
@@ -76,9 +76,11 @@ class _Read(Protocol):
     __name__: str
 
     @overload
-    def __call__(self, data: Any, /, *, dtype: type[T], placement: Placement | str = CPU) -> TypedTensor[T]: ...
+    def __call__(self, data: object, /, *, dtype: type[T], placement: Placement | str = CPU) -> TypedTensor[T]: ...
     @overload
-    def __call__(self, data: Any, /, *, dtype: DTypeLike | None = None, placement: Placement | str = CPU) -> Tensor: ...
+    def __call__(
+        self, data: object, /, *, dtype: DTypeLike | None = None, placement: Placement | str = CPU
+    ) -> Tensor: ...
 
 class _Borrowed(Protocol):
     """``asarray``."""
@@ -86,9 +88,9 @@ class _Borrowed(Protocol):
     __name__: str
 
     @overload
-    def __call__(self, x: Any, /, *, dtype: type[T], copy: bool | None = None) -> TypedTensor[T]: ...
+    def __call__(self, x: object, /, *, dtype: type[T], copy: bool | None = None) -> TypedTensor[T]: ...
     @overload
-    def __call__(self, x: Any, /, *, dtype: DTypeLike | None = None, copy: bool | None = None) -> Tensor: ...
+    def __call__(self, x: object, /, *, dtype: DTypeLike | None = None, copy: bool | None = None) -> Tensor: ...
 
 class _Flat(Protocol):
     """``from_flat``."""
