@@ -66,6 +66,7 @@ def native_jobs(folder: Path) -> list[Job]:
     watched = Watched(folder, compiler)
     return [
         watched.kernels,
+        watched.calls,
         numpy_alone,
         partial(plain, folder),
         *(partial(threaded, count) for count in THREADS),
@@ -124,7 +125,7 @@ def plain(folder: Path) -> Suite:
 
 
 class Watched:
-    """Every version under the address and undefined-behaviour sanitizers, compiled once for two suites."""
+    """Every version under the address and undefined-behaviour sanitizers, compiled once for three suites."""
 
     def __init__(self, folder: Path, compiler: str) -> None:
         self._folder, self._compiler = folder / "sanitized", compiler
@@ -140,6 +141,13 @@ class Watched:
         what = "native kernels under the address and undefined-behaviour sanitizers"
         environment = ORACLE | {"TENSOR_CPU_NATIVE": self._extension(), "TENSOR_CPU_CHECK_CALLS": "1"}
         return Suite(what, [*KERNEL_TESTS, *NO_SKIPS, *OWN], watching(self._compiler) | environment)
+
+    def calls(self) -> Suite:
+        """Native calls, which stand aside where every call is checked."""
+        files = [str(TESTS / f"test_{name}.py") for name in ("native_calls", "results_in_targets", "joined_arrays")]
+        environment = ORACLE | {"TENSOR_CPU_NATIVE": self._extension()}
+        what = "native calls under the address and undefined-behaviour sanitizers"
+        return Suite(what, [*files, *NO_SKIPS, *OWN], watching(self._compiler) | environment)
 
     def fuzzed(self) -> Suite:
         """What knows no Python, on arrays drawn; made of the same objects."""

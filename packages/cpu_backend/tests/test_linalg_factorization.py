@@ -13,12 +13,14 @@ from tensor_cpu.kernel_table import bind_numpy
 from tensor_cpu.kernels.linalg import checks, factorization
 from tensor_cpu.storage import NUMPY_DTYPES
 from tensor_cpu.system import blas, lapack, threads
-from tensor_cpu.system.extension import LIBRARY
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.errors import NonFiniteError, SingularMatrixError
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
 
 Array = np.ndarray[Any, np.dtype[Any]]
+pytestmark = pytest.mark.skipif(not AVAILABLE, reason="there is no extension module")
+
 SQUARE = ("ldl", "schur", "hessenberg", "eig", "eigvals", "slogdet")
 RECTANGULAR = ("lu_factor", "lu_complete", "qr_pivoted", "qr_complete")
 DTYPES = {dtype.name: dtype for dtype in (F32, F64, C32, C64)}

@@ -14,13 +14,16 @@ from hypothesis import strategies as st
 
 import tensor_runtime as tr
 from tensor_core.errors import OutOfMemoryError, OverlappingViewError, ReadOnlyError, TensorError
+from tensor_cpu.call_checks import CHECKED
 from tensor_cpu.system.extension import AVAILABLE
 from tensor_cpu.system.memory import pool
 from tensor_runtime.dispatch import call, out
 from tensor_runtime.ops import arithmetic
 from tensor_runtime.tensors.tensor import Tensor
 
-NATIVE = pytest.mark.skipif(not AVAILABLE, reason="the extension was not built")
+NATIVE = pytest.mark.skipif(
+    not AVAILABLE or CHECKED, reason="no native calls: the extension was not built, or every call is checked"
+)
 
 CALLS: dict[str, Callable[..., Tensor]] = {
     "add": lambda x, y, **o: tr.add(x, y, **o),
