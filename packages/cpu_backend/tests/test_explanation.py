@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import pytest
 
 import tensor_linalg as tl
 import tensor_runtime as tr
-from tensor_cpu import kernel_table
+from tensor_cpu import explanation, kernel_table
 from tensor_cpu.system.extension import AVAILABLE
 from tensor_runtime import C64, F32, F64, I64, Bool
 
@@ -80,3 +81,16 @@ def test_what_a_kernel_touches_is_counted_in_bytes() -> None:
     assert one.bytes == 8 * (300 + 10 + 300)
     (view,) = tr.explain(lambda x: x[1:], (F64, (30,)))
     assert view.bytes == 0
+
+
+def test_every_native_module_says_what_it_is_and_what_it_takes() -> None:
+    modules = {module for row in kernel_table.ROWS.values() for module in row.native}
+    assert modules <= explanation._IN_WORDS.keys()
+    for module in modules:
+        assert import_module(f"tensor_cpu.kernels.{module}").TAKES, module
+
+
+def test_joins_and_running_sums_are_explained() -> None:
+    x = tr.ones((2, 2))
+    assert [one.operation for one in tr.explain(tr.concatenate, [x, x])] == ["concatenate"]
+    assert [one.operation for one in tr.explain(tr.cumsum, x, 0)] == ["cumsum"]

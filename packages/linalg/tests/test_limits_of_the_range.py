@@ -167,3 +167,12 @@ def test_the_singular_matrix_beside_a_minute_one_is_named(size: int) -> None:
         with pytest.raises(SingularMatrixError) as caught:
             call(tensor(a))
         assert caught.value.batch_index == (5,)
+
+
+@pytest.mark.parametrize("power", [-902, -901, -900, -899])
+def test_matrices_on_the_border_of_what_counts_as_minute_are_no_singular_ones(power: int) -> None:
+    for count in (1, 8):
+        ones, sides = np.stack([np.eye(3)] * count, -1), np.ones((3, 1, count))
+        a = tr.asarray(np.asfortranarray(ones * 2.0**power))
+        assert (tl.inv(a).to_numpy() * 2.0**power == ones).all()
+        assert (tl.solve(a, tr.asarray(np.asfortranarray(sides))).to_numpy() == sides * 2.0**-power).all()

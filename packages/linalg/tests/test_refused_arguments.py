@@ -12,6 +12,7 @@ import tensor_linalg as tl
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError, ShapeError, SizeLimitError, TensorError, UnsupportedOperationError
 from tensor_runtime.backends.registry import registry
+from tensor_runtime.errors import NonFiniteError
 from tensor_runtime.testing.simulated_device import SimulatedBackend
 
 _A = tr.tensor([[4.0, 1.0], [1.0, 3.0]])
@@ -192,3 +193,20 @@ def test_a_backend_that_cannot_look_at_values_is_told_of_and_not_taken_for_one_w
             tl.expm(tr.to(_A, poor.placement()))
     finally:
         registry.unregister("blind")
+
+
+@pytest.mark.parametrize("call", [tl.pinv, tl.matrix_rank, lambda x: tl.pinv(x, hermitian=True)])
+@pytest.mark.parametrize("value", [float("inf"), float("nan")])
+def test_singular_values_of_what_is_not_finite_are_refused_in_the_name_of_the_caller(call: Any, value: float) -> None:
+    for shape in ((4, 4, 8), (17, 17, 8)):
+        a = np.zeros(shape, order="F")
+        a[2, 1, 5] = value
+        with pytest.raises(NonFiniteError, match="pinv|matrix_rank") as caught:  # noqa: RUF043
+            call(tr.asarray(a))
+        assert caught.value.batch_index == (5,) and caught.value.element_index == (2, 1)
+
+
+@pytest.mark.parametrize("value", [None, 0, "no", np.array([1, 2])])
+def test_whether_to_overwrite_is_true_or_false(value: Any) -> None:
+    with pytest.raises(ArgumentError, match="overwrite"):
+        tl.svd(tr.ones((2, 2)), overwrite=value)

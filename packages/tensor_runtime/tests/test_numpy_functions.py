@@ -231,3 +231,15 @@ def test_a_normalisation_survives_large_and_vanishing_numbers() -> None:
     for wrong in (-1.0, math.nan, "1", None):
         with pytest.raises(ArgumentError, match="layer_norm: eps is"):
             tr.layer_norm(x, eps=wrong)  # type: ignore[arg-type]
+
+
+def test_layer_norm_takes_elements_whose_squares_are_beyond_the_range() -> None:
+    for dtype, size in ((tr.F64, 1e200), (tr.F32, 1e30)):
+        found = tr.layer_norm(tr.tensor([size, -size, 0.0], dtype=dtype)).to_numpy()
+        np.testing.assert_allclose(found, [1.5**0.5, -(1.5**0.5), 0.0], rtol=1e-6)
+
+
+def test_differences_stop_where_nothing_is_left_and_none_leave_the_operand_as_it_is() -> None:
+    x = tr.tensor([1, 2, 4])
+    assert tr.diff(x, 2**62).shape == (0,)
+    assert tr.diff(x, 0, prepend=7).to_numpy().tolist() == [1, 2, 4]  # as NumPy's

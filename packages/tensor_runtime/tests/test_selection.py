@@ -170,3 +170,17 @@ def test_clip_passes_nan_on_and_lets_the_upper_bound_win() -> None:
         tr.clip(tr.ones(2, dtype=I32), 0, 2**31)
     with pytest.raises(ShapeError, match="clip: shapes"):
         tr.clip(tr.ones(2), tr.ones(3), 1)
+
+
+def test_clip_without_bounds_writes_where_the_caller_says() -> None:
+    x, target = tr.tensor([1.0, 2.0]), tr.zeros(2)
+    assert tr.clip(x, None, None, out=target) is target
+    assert target.to_numpy().tolist() == [1.0, 2.0]
+    with pytest.raises(ShapeError):
+        tr.clip(x, None, None, out=tr.zeros(3))
+
+
+@pytest.mark.parametrize("count", [1, 4097])
+def test_quotients_by_not_a_number_are_not_numbers(count: int) -> None:
+    divisor = np.full(count, complex(np.nan, 0))
+    assert np.isnan((tr.asarray(np.full(count, 1 + 2j)) / tr.asarray(divisor)).to_numpy()).all()

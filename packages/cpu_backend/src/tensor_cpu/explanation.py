@@ -15,6 +15,7 @@ from tensor_runtime.form import Form
 from tensor_runtime.protocols import KernelChoice, Operand, Result
 
 _IN_WORDS: Final = {
+    "activations.native": "native loop",
     "contraction.choice": "contraction",
     "contraction.native_semiring": "native loop over a semiring",
     "contraction.native_unary_einsum": "native sums and diagonals",
@@ -24,12 +25,15 @@ _IN_WORDS: Final = {
     "creation.native": "native fill",
     "elementwise.native": "native loops in blocks",
     "elementwise.tiny": "native loop for tiny tensors",
+    "gather_scatter.native": "native loop over indices",
     "indexing.native": "native copy",
+    "joining.native": "native copy",
     "linalg.batched_simd": "kernel with a matrix in each lane of a register",
     "linalg.factorization": "native loop over LAPACK calls",
     "linalg.lapack": "native loop over LAPACK calls",
     "linalg.triangular_simd": "kernel with a matrix in each lane of a register",
     "reduction.native": "native reduction",
+    "scan.native": "native running sums",
     "statistics.native": "native reduction",
     "views.native": "native copy",
 }

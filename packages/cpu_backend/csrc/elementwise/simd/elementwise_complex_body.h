@@ -28,7 +28,7 @@ static void NAME(divide)(Index n, void *result, const void *first, const void *s
         bool turned = !(FUNCTION(fabs)(br) >= FUNCTION(fabs)(bi));
         T x = turned ? ai : ar, y = turned ? -ar : ai;
         T larger = turned ? bi : br, other = turned ? -br : bi;
-        bool zero = larger == 0;
+        bool zero = (larger == 0) & (other == 0); /* not beside a NaN */
         T ratio = other / larger, scale = 1 / (larger + other * ratio);
         T re = (x + y * ratio) * scale, im = (y - x * ratio) * scale;
         d[2 * i] = zero ? ar * (T)INFINITY : re;

@@ -41,9 +41,16 @@ def bind_layer_norm(operands: tuple[Form], result: Form, params: NormalizeParams
     mean = bind("mean", (form,), moments, ReduceParams(axis, True))
     spread = bind("var", (form,), moments, SpreadParams(axis, True, 0.0))
     dtype = NUMPY_DTYPES[result.dtype]
+    tiny = dtype.type(2.0**-70 if dtype.itemsize == 4 else 2.0**-520)
 
     def normalised(x: Array) -> Array:
-        factor = 1 / np.sqrt(spread(x) + dtype.type(epsilon))
+        variance = spread(x)
+        factor = 1 / np.sqrt(variance + dtype.type(epsilon))
+        beyond = np.isinf(variance)
+        if beyond.any():  # squares of elements beyond the root of the range; those of small ones are within it
+            small = np.multiply(x, tiny, out=empty(result), dtype=dtype)
+            least = bind("var", (result,), moments, SpreadParams(axis, True, 0.0))(small)
+            factor = np.where(beyond, tiny / np.sqrt(least), factor)
         out: Array = np.subtract(x, mean(x), out=empty(result), dtype=dtype)
         out *= factor
         return out

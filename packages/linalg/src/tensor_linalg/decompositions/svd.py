@@ -127,7 +127,7 @@ def svd(
     ((3, 2), [4.0, 3.0], (2, 2))
     """
     if (
-        full is False and driver is _AUTO and gauge is RAW and check is True and out is None and not overwrite
+        full is False and driver is _AUTO and gauge is RAW and check is True and out is None and overwrite is False
     ):  # 0.3 µs less
         return SVDResult(*execute_parts(SVD, a, _AS_USUAL))
     if isinstance(check, str) and check == "mask":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tensor_core.dtypes import I64
 from tensor_core.errors import ShapeError
+from tensor_linalg.composed import failing_as
 from tensor_linalg.decompositions import eigvalsh, svd, svdvals
 from tensor_linalg.operands import floating, number, require_finite
 from tensor_linalg.products import mH
@@ -64,7 +65,8 @@ def matrix_rank(
         square_axes(operation, a.shape)
     if 0 in (rows, columns):
         return placed(zeros(batch, dtype=I64, placement=a.placement), out, a)
-    sizes = abs(eigvalsh(a, check=False)) if hermitian else svdvals(a, check=False)
+    with failing_as(operation):
+        sizes = abs(eigvalsh(a, check=check)) if hermitian else svdvals(a, check=check)
     return placed(sum(counted(operation, sizes, (rows, columns), rtol), 0), out, a)
 
 

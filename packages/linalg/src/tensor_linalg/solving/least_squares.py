@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, overload
 from tensor_core.dtypes import I64
 from tensor_core.errors import ArgumentError, ShapeError
 from tensor_core.shapes import broadcast_shapes
+from tensor_linalg.composed import failing_as
 from tensor_linalg.decompositions import eigh, qr, svd
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.operands import holds, number, promoted, require_finite, require_regular, unit_of, with_batch
@@ -103,12 +104,13 @@ def pinv(
         square_axes(operation, a.shape)
     if 0 in (rows, columns):
         return placed(zeros((columns, rows, *batch), dtype=a.dtype, placement=a.placement), out, a)
-    if hermitian:
-        values, vectors = eigh(a, check=False)
-        sizes, left, right = abs(values), vectors, mH(vectors)
-    else:
-        u, values, vh = svd(a, check=False)
-        sizes, left, right = values, mH(vh), mH(u)
+    with failing_as(operation):
+        if hermitian:
+            values, vectors = eigh(a, check=check)
+            sizes, left, right = abs(values), vectors, mH(vectors)
+        else:
+            u, values, vh = svd(a, check=check)
+            sizes, left, right = values, mH(vh), mH(u)
     kept = counted(operation, sizes, (rows, columns), rtol)
     inverted = where(kept, divide(1.0, values), 0.0)
     return placed(matmul(multiply(left, expand_dims(inverted, 0)), right), out, given)

@@ -62,7 +62,7 @@ def require_floating(operation: str, dtypes: Sequence[DType], named: str = "", /
     """
     for position, dtype in enumerate(dtypes):
         if dtype not in FLOATING:
-            which = named or ("operand" if len(dtypes) == 1 else f"operand {'ab'[position]}")
+            which = named or ("operand" if len(dtypes) == 1 else f"operand {'abc'[position]}")
             raise DTypeError(
                 f"{operation}: {which} is {dtype}; accepted: C32, C64, F32, F64; convert(x, F64) first",
                 operation=operation,

@@ -21,7 +21,7 @@ from tensor_runtime.ops.logic import logical_not
 from tensor_runtime.ops.reduction import sum as sum_over
 from tensor_runtime.ops.selection import minimum
 from tensor_runtime.ops.sort import searchsorted, sort
-from tensor_runtime.ops.views import broadcast_to, reshape
+from tensor_runtime.ops.views import broadcast_to, copy, reshape
 from tensor_runtime.static_types.results import index_dtype, same_dtype
 from tensor_runtime.tensors.tensor import Number, Tensor, unwrap
 
@@ -108,12 +108,14 @@ def diff(
     if not form.rank:
         raise AxisError("diff: a tensor of rank 0 has no axis", operation="diff")
     place = normalize_axis(whole("diff", "axis", axis), form.rank, "diff")
+    if not times:
+        return copy(x)
     parts = [_slices(x, prepend, place), x, _slices(x, append, place)]
-    if prepend is not None or append is not None or not times:
+    if prepend is not None or append is not None:
         x = concatenate([part for part in parts if part is not None], place)
     before = (slice(None),) * place
     found = x
-    for _ in range(times):
+    for _ in range(min(times, x.shape[place])):  # then nothing is left
         later, earlier = found[(*before, slice(1, None))], found[(*before, slice(None, -1))]
         found = not_equal(later, earlier) if found.dtype is Bool else subtract(later, earlier)
     return found

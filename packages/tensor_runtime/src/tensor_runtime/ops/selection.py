@@ -13,7 +13,7 @@ from tensor_core.errors import DTypeError
 from tensor_core.promotion import promote
 from tensor_runtime.dispatch.call import execute_binary, execute_ternary
 from tensor_runtime.dispatch.dtype_rules import broadcast
-from tensor_runtime.dispatch.out import Out
+from tensor_runtime.dispatch.out import Out, written
 from tensor_runtime.dispatch.spec import ElementwiseSpec, OpSpec
 from tensor_runtime.form import Form
 from tensor_runtime.ops.views import copy
@@ -144,4 +144,5 @@ def clip(
     if max is not None:
         return execute_binary(_FROM_ABOVE, x, max, out)
     CLIP.common_dtype((unwrap("clip", x)[0],))  # type: ignore[arg-type]
-    return copy(x)  # type: ignore[arg-type]
+    found: Tensor = copy(x)  # type: ignore[arg-type]
+    return found if out is None else written(out, found, x)

@@ -12,6 +12,8 @@ from tensor_cpu.kernels.scan.native import line_binder
 from tensor_runtime.contracts.elementwise import ProgramStep
 from tensor_runtime.protocols import Kernel, Operand
 
+TAKES: Final = "floating types, softmax along lines with close neighbours"
+
 
 def _single(name: str) -> NativeBinder:
     def bind(operands: tuple[Operand, ...], result: Any, params: None, /) -> Kernel | None:

@@ -12,6 +12,8 @@ from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand
 
+TAKES: Final = "indices of I64 into elements of 4, 8 or 16 bytes, along one axis"
+
 
 def bind_take_along_axis(operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel | None:
     """Elements at indices of each line's own; None of operands with gaps, or that broadcast.

@@ -11,6 +11,8 @@ from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
+TAKES: Final = "parts of the result's dtype"
+
 
 def bind_concatenate(operands: tuple[Operand, ...], result: Result, axis: int, /) -> Kernel | None:
     """One after the other along an axis; None where an operand has another dtype than the result, or for very many.

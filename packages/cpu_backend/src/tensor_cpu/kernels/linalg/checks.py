@@ -202,7 +202,7 @@ def minute_powers(a: Array) -> Array | None:
     ([[-1039]], None)
     """
     powers = _exponents(a).max(axis=(-2, -1), keepdims=True)
-    powers = np.where((powers > _NOTHING) & (powers < _LOW), powers, 0)
+    powers = np.where((powers > _NOTHING) & (powers <= _LOW), powers, 0)
     return powers if powers.any() else None
 
 
@@ -213,7 +213,7 @@ def has_extreme_pivots(a: Array) -> bool:
     (True, False)
     """
     exponents = _exponents(a.diagonal())
-    return bool(((exponents < _LOW) & (exponents > _NOTHING)).any())
+    return bool(((exponents <= _LOW) & (exponents > _NOTHING)).any())
 
 
 def powers_of(a: Array) -> Any:
@@ -312,7 +312,7 @@ def _balanced(a: Array) -> tuple[Array, Array, Array] | None:
 
 def _excess(exponents: Any) -> Any:
     """What is taken out of sizes with these exponents."""
-    tiny = (exponents < _LOW) & (exponents > _NOTHING)
+    tiny = (exponents <= _LOW) & (exponents > _NOTHING)
     return np.where(tiny, exponents, np.where(exponents > _HIGH, exponents - _LARGE, 0))
 
 

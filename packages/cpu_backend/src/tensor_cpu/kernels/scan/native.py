@@ -17,6 +17,7 @@ from tensor_runtime.dispatch.dtype_rules import reduced_axes
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand
 
+TAKES: Final = "compact tensors of floating types and I64"
 _PARTS: Final[Mapping[DType, DType]] = {C32: F32, C64: F64}
 MOST_COPIED: Final = 1 << 28
 """Bytes of an operand that may be copied first."""
