@@ -251,3 +251,18 @@ def test_results_beyond_the_range_of_the_dtype_are_infinite_and_warn_nobody() ->
 
     with np.errstate(all="raise"):
         assert tl.solve(a, tr.asarray(np.array([1e30], "float32"))).to_numpy().tolist() == [np.inf]
+
+
+@pytest.mark.parametrize("side", [5, 11, 17, 33])
+@pytest.mark.parametrize("is_complex", [False, True])
+def test_a_matrix_has_the_same_bits_and_signs_of_zeros_in_every_place_of_a_batch(side: int, is_complex: bool) -> None:
+    rng = np.random.default_rng(side)
+    x = rng.standard_normal((side, side, 19)) + (1j * rng.standard_normal((side, side, 19)) if is_complex else 0)
+    x[:, 1, ::2], x[0, :, ::3] = 2 * x[:, 0, ::2], 0  # some have singular values of 0
+    order = rng.permutation(19)
+    for function, a in ((tl.svd, x), (tl.qr, x), (tl.eigh, x + np.conj(np.swapaxes(x, 0, 1)))):
+        here = function(tr.asarray(np.asfortranarray(a)))
+        there = function(tr.asarray(np.asfortranarray(a[..., order])))
+        for one, other in zip(here, there, strict=True):
+            moved = one.to_numpy()[..., order]
+            assert moved.tobytes("C") == other.to_numpy().tobytes("C"), function.__name__

@@ -189,6 +189,7 @@ INLINE void store_adjoint(const LaneProblem *problem, char *to, Index matrix, co
     char *const apart = (char *)(room + n);
     for (int j = 0; j < count; j++) {
         for (int i = 0; i < n; i++) room[i] = scaled(conjugate(rows[i + j * stride]), signs[i]);
+        drop_signs_of_zeros(room, n);
         store_numbers(problem, apart, bytes, room, n);
         if (problem->narrow) place_row(to + j * bytes, matrix, apart, n, PARTS * sizeof(float), place);
         else place_row(to + j * bytes, matrix, apart, n, PARTS * sizeof(double), place);
@@ -225,7 +226,7 @@ static __attribute__((noinline)) bool svd_large(const LaneProblem *problem, cons
         }
         bad |= bidiagonal_iterate_group(d, e, vectors ? a : NULL, m, right, short_stride, kept, n);
         for (int i = 0; i < n; i++) { /* their order is found in their opposites, which ascend */
-            signs[i] = with_sign(broadcast(1.0), d[i]);
+            signs[i] = with_sign(broadcast(1.0), d[i] + broadcast(0.0));
             d[i] = -size_of(d[i]);
         }
         for (int lane = 0; lane < LANES; lane++) {
@@ -237,6 +238,7 @@ static __attribute__((noinline)) bool svd_large(const LaneProblem *problem, cons
         if (!vectors) continue;
         char *const u_to = results[0] + group * LANES * u_bytes, *const vh_to = results[2] + group * LANES * vh_bytes;
         transpose_numbers(other, padded(rows), wide ? right : a, short_stride, n, rows);
+        drop_signs_of_zeros(other, n * padded(rows));
         place_columns(problem, u_to, u_bytes, other, padded(rows), rows, n, place, (char *)work);
         store_adjoint(problem, vh_to, vh_bytes, wide ? a : right, short_stride, columns, n, signs, place, work);
     }

@@ -64,6 +64,12 @@ INLINE void place_columns(const LaneProblem *problem, char *to, Index matrix, co
     }
 }
 
+/* Makes every zero positive. Lanes that need no rotation get the identity, whose products of zeros have signs that depend
+ * on when the other lanes are done; and a matrix has the same bits in every place of a batch. */
+INLINE void drop_signs_of_zeros(Number *numbers, Index count) {
+    for (Index i = 0; i < count * PARTS; i++) ((Lane *)numbers)[i] += broadcast(0.0);
+}
+
 /* The adjoint of a matrix; the columns of both are so many numbers apart. */
 INLINE void adjoint(Number *to, Index to_stride, const Number *from, Index from_stride, int rows, int columns) {
     for (int j = 0; j < columns; j++)

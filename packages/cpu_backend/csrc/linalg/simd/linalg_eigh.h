@@ -146,6 +146,7 @@ INLINE bool eigh_groups(const LaneProblem *problem, const char *const *operands,
             for (int j = i + 1; j < n; j++) put_in_order(values + i, values + j, v + i * n, v + j * n, n);
         for (int i = 0; i < n; i++) values[i] *= back;
         store_lanes(results[0] + group * LANES * value_bytes, values, value_bytes, n, problem->narrow);
+        drop_signs_of_zeros(v, n * n);
         store_numbers(problem, results[1] + group * LANES * bytes, bytes, v, n * n);
     }
     return !any(bad);

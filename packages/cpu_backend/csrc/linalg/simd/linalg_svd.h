@@ -110,6 +110,8 @@ INLINE bool svd_groups(const LaneProblem *problem, const char *const *operands, 
         svd_finish_group(a, values, v, longer, k);
         adjoint(other, k, wide ? a : v, wide ? longer : k, wide ? longer : k, k);
         for (int i = 0; i < k; i++) values[i] *= back;
+        drop_signs_of_zeros(wide ? v : a, m * k);
+        drop_signs_of_zeros(other, k * n);
         store_numbers(problem, results[0] + group * LANES * u_bytes, u_bytes, wide ? v : a, m * k);
         store_lanes(results[1] + group * LANES * s_bytes, values, s_bytes, k, problem->narrow);
         store_numbers(problem, results[2] + group * LANES * vh_bytes, vh_bytes, other, k * n);

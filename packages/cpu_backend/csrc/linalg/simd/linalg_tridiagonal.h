@@ -168,6 +168,7 @@ static __attribute__((noinline)) bool eigh_large(const LaneProblem *problem, con
         store_lanes(results[0] + group * LANES * value_bytes, sorted, value_bytes, n, problem->narrow);
         if (!vectors) continue;
         transpose_numbers(z, stride, a, stride, n, n);
+        drop_signs_of_zeros(z, n * stride);
         place_columns(problem, results[1] + group * LANES * bytes, bytes, z, stride, n, n, place, (char *)work);
     }
     return !any(bad);
