@@ -141,6 +141,17 @@ _BY_NAME: Final[dict[str, DType]] = {
     **{dtype.numpy_name: dtype for dtype in DTYPES},
     "bool_": Bool,
     "longlong": I64,
+    "f4": F32,
+    "f8": F64,
+    "i4": I32,
+    "i8": I64,
+    "c8": C32,
+    "c16": C64,
+    "?": Bool,
+    "b1": Bool,  # NumPy's codes
+    "float": F64,
+    "int": I64,
+    "complex": C64,
 }
 _BY_PYTHON_TYPE: Final[dict[object, DType]] = {bool: Bool, int: I64, float: F64, complex: C64}
 
@@ -170,7 +181,8 @@ def as_dtype(name: object, /) -> DType:
     elif type(name).__module__.partition(".")[0] == "numpy" and getattr(name, "isnative", False):
         found = dtype_of_name(getattr(name, "name", ""))
     if found is None:
-        raise DTypeError(f"dtype: {shortened(name)} is none of ours; accepted: {DTYPE_NAMES}", found=name)
+        extents = "; the extents of a shape are one argument, as in zeros((2, 3))" if type(name) is int else ""
+        raise DTypeError(f"dtype: {shortened(name)} is none of ours; accepted: {DTYPE_NAMES}{extents}", found=name)
     return found
 
 

@@ -17,6 +17,7 @@ TensorError
 ├── ReadOnlyError (ValueError)
 ├── ArgumentError (ValueError)
 ├── PlacementError (ValueError)
+├── ExchangeError (BufferError)
 ├── BackendError (RuntimeError)
 │   ├── BackendUnavailableError
 │   ├── UnsupportedOperationError (NotImplementedError)
@@ -159,6 +160,10 @@ class ArgumentError(TensorError, ValueError):
 
 class PlacementError(TensorError, ValueError):
     """Operands live in different places, or in the wrong one."""
+
+
+class ExchangeError(TensorError, BufferError):
+    """Memory that another library lends or asks for, and that cannot be shared as asked."""
 
 
 class BackendError(TensorError, RuntimeError):

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from math import gcd
 
 from tensor_core.errors import (
+    ArgumentError,
     IndexingError,
     LayoutError,
     OutOfBoundsLayoutError,
@@ -116,6 +117,15 @@ class TensorLayout(Record):
         return canonical_strides(self.shape[::-1], self.strides[::-1]) == compact_strides(self.shape[::-1])
 
 
+def check_layout(operation: str, layout: object, /) -> None:
+    """Refuse what is no layout, such as the tensor that has it.
+
+    >>> check_layout("is_injective", TensorLayout((2,)))
+    """
+    if not isinstance(layout, TensorLayout):
+        raise ArgumentError(f"{operation}: found a {type(layout).__name__}; accepted: a TensorLayout, as x.layout is")
+
+
 def element_offset(layout: TensorLayout, index: Sequence[int], /) -> int:
     """Where the element of an index lies, in elements: offset + Σ index·stride.
 
@@ -125,6 +135,7 @@ def element_offset(layout: TensorLayout, index: Sequence[int], /) -> int:
     >>> element_offset(TensorLayout((2, 3)), (1, 2)), element_offset(TensorLayout.row_major((2, 3)), (1, 2))
     (5, 5)
     """
+    check_layout("element_offset", layout)
     try:
         inside = len(index) == layout.rank and all(map(_is_inside, index, layout.shape))
     except TypeError:
@@ -146,6 +157,7 @@ def reachable_range(layout: TensorLayout, /) -> tuple[int, int] | None:
     >>> reachable_range(TensorLayout((2, 3), (1, -2), 4)), reachable_range(TensorLayout((0,)))
     ((0, 5), None)
     """
+    check_layout("reachable_range", layout)
     if 0 in layout.shape:
         return None
     spans = [(extent - 1) * stride for extent, stride in zip(layout.shape, layout.strides, strict=True)]
@@ -170,6 +182,7 @@ def validate_layout(layout: TensorLayout, buffer_length: int, itemsize: int = 1,
 
     >>> validate_layout(TensorLayout((2, 3)), 6, 8)
     """
+    check_layout("validate_layout", layout)
     count = element_count([extent or 1 for extent in layout.shape])
     numbers = (*layout.shape, *map(abs, layout.strides), abs(layout.offset), buffer_length)
     if count * itemsize > LARGEST or any(number * itemsize > LARGEST for number in numbers):
@@ -197,6 +210,7 @@ def is_injective(layout: TensorLayout, /) -> bool:
     >>> is_injective(TensorLayout((2, 3), (3, 1))), is_injective(TensorLayout((2,), (0,)))
     (True, False)
     """
+    check_layout("is_injective", layout)
     if 0 in layout.shape:
         return True
     axes = sorted(
@@ -226,6 +240,8 @@ def layouts_overlap(a: TensorLayout, b: TensorLayout, /) -> bool:
     >>> layouts_overlap(evens, odds), layouts_overlap(evens, evens)
     (False, True)
     """
+    check_layout("layouts_overlap", a)
+    check_layout("layouts_overlap", b)
     first, second = reachable_range(a), reachable_range(b)
     if first is None or second is None or first[1] < second[0] or second[1] < first[0]:
         return False

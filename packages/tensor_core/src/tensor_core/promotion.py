@@ -76,7 +76,7 @@ def promote_scalar(dtype: DType, number: type, /) -> DType:
     >>> promote_scalar(F32, float), promote_scalar(I32, float), promote_scalar(F32, complex)
     (F32, F64, C32)
     """
-    if number not in (bool, int, float, complex):
+    if not any(number is one for one in (bool, int, float, complex)):
         raise DTypeError(f"promote_scalar: found {shortened(number)}; accepted: bool, int, float, complex")
     dtype = as_dtype(dtype)
     if number is complex and dtype.kind == "float":

@@ -102,7 +102,8 @@ def cast_scalar(value: object, source: DType, target: DType, overflow: Overflow 
     >>> cast_scalar(-2.9, F64, I32), cast_scalar(3e9, F64, I32, "saturate"), cast_scalar(3e9, F64, I32, "wrap")
     (-2, 2147483647, -1294967296)
     """
-    if overflow not in OVERFLOW_POLICIES:
+    given: object = overflow
+    if not isinstance(given, str) or given not in OVERFLOW_POLICIES:
         raise ArgumentError(
             f"cast: overflow is {shortened(overflow)}; accepted: 'error', 'saturate', 'wrap'", overflow=overflow
         )

@@ -55,7 +55,10 @@ def element_count(shape: Sequence[int], /) -> int:
     >>> element_count((2, 3)), element_count(())
     (6, 1)
     """
-    return prod(shape)
+    try:
+        return prod(shape)
+    except TypeError:
+        return prod(as_shape(shape))  # which says what is wrong
 
 
 def normalize_axis(axis: int, rank: int, operation: str, /) -> int:
@@ -153,9 +156,12 @@ def compact_strides(shape: Sequence[int], /) -> tuple[int, ...]:
     """
     strides = []
     step = 1
-    for extent in shape:
-        strides.append(step)
-        step *= extent or 1
+    try:
+        for extent in shape:
+            strides.append(step)
+            step *= extent or 1
+    except (TypeError, ValueError):
+        return compact_strides(as_shape(shape))  # which says what is wrong
     return tuple(strides)
 
 
@@ -165,7 +171,7 @@ def row_major_strides(shape: Sequence[int], /) -> tuple[int, ...]:
     >>> row_major_strides((2, 3, 4))
     (12, 4, 1)
     """
-    return compact_strides(shape[::-1])[::-1]
+    return compact_strides(as_shape(shape)[::-1])[::-1]
 
 
 def canonical_strides(shape: Sequence[int], strides: Sequence[int], /) -> tuple[int, ...]:
@@ -177,14 +183,19 @@ def canonical_strides(shape: Sequence[int], strides: Sequence[int], /) -> tuple[
     ((1, 1), (1, 1))
     """
     compact = compact_strides(shape)
-    if 0 in shape:
-        return compact
-    return tuple(
-        natural if extent == 1 else stride for extent, stride, natural in zip(shape, strides, compact, strict=True)
-    )
+    try:
+        if 0 in shape:
+            return compact
+        return tuple(
+            natural if extent == 1 else stride for extent, stride, natural in zip(shape, strides, compact, strict=True)
+        )
+    except (TypeError, ValueError):
+        raise ShapeError(
+            f"canonical_strides: shape {shortened(shape)} and strides {shortened(strides)}; accepted: one int per axis"
+        ) from None
 
 
-def ordered_strides(shape: Sequence[int], order: str, /) -> tuple[int, ...]:
+def ordered_strides(shape: Sequence[int], order: object, /) -> tuple[int, ...]:
     """Strides without gaps: column-major for "F", row-major for "C".
 
     Raises:
@@ -193,9 +204,10 @@ def ordered_strides(shape: Sequence[int], order: str, /) -> tuple[int, ...]:
     >>> ordered_strides((2, 3), "F"), ordered_strides((2, 3), "C")
     ((1, 2), (3, 1))
     """
-    if order == "F":
+    named = order if isinstance(order, str) else None
+    if named == "F":
         return compact_strides(shape)
-    if order == "C":
+    if named == "C":
         return row_major_strides(shape)
     raise ArgumentError(f"order: found {shortened(order)}; accepted: 'F' (column-major), 'C' (row-major)")
 

@@ -30,7 +30,7 @@ class SliceSpec(Record):
     def __init__(self, start: int, end: int | None = None, step: int = 1) -> None:
         try:
             bounds = start.__index__(), None if end is None else end.__index__(), step.__index__()
-        except AttributeError:
+        except (AttributeError, TypeError):  # an array has __index__, and refuses
             raise SliceError(
                 f"SliceSpec: found {shortened((start, end, step))}; accepted: ints, and None for the end"
             ) from None

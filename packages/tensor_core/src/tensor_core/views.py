@@ -17,7 +17,7 @@ from tensor_core.errors import (
     ViewRequiresCopyError,
     shortened,
 )
-from tensor_core.layout import TensorLayout, reachable_range
+from tensor_core.layout import TensorLayout, check_layout, reachable_range
 from tensor_core.shapes import as_permutation, as_shape, element_count, normalize_axes, normalize_axis
 from tensor_core.slices import SliceSpec, from_python, resolve
 
@@ -31,6 +31,7 @@ def transpose_view(layout: TensorLayout, axes: Sequence[int] | None = None, /) -
     >>> transpose_view(TensorLayout((2, 3)))
     TensorLayout(shape=(3, 2), strides=(2, 1), offset=0)
     """
+    check_layout("transpose_view", layout)
     order = tuple(reversed(range(layout.rank))) if axes is None else as_permutation(axes, layout.rank)
     return TensorLayout([layout.shape[axis] for axis in order], [layout.strides[axis] for axis in order], layout.offset)
 
@@ -45,6 +46,7 @@ def slice_view(layout: TensorLayout, specs: Sequence[SliceSpec], /) -> TensorLay
     >>> slice_view(TensorLayout((4, 3)), [SliceSpec(3, None, -2), SliceSpec(1, 2)])
     TensorLayout(shape=(2, 1), strides=(-2, 4), offset=7)
     """
+    check_layout("slice_view", layout)
     if not isinstance(specs, (tuple, list)) or len(specs) != layout.rank:
         found = f"{len(specs)} slices" if isinstance(specs, (tuple, list)) else shortened(specs)
         raise ShapeError(f"slice_view: {found} for shape {layout.shape}; give one per axis")
@@ -72,6 +74,7 @@ def index_view(layout: TensorLayout, index: object, /) -> TensorLayout:
     >>> index_view(TensorLayout((4, 3)), (-1, slice(None, None, -1)))
     TensorLayout(shape=(3,), strides=(-4,), offset=11)
     """
+    check_layout("index_view", layout)
     items = index if isinstance(index, tuple) else (index,)
     named = sum(item is not None and item is not Ellipsis for item in items)
     if sum(item is Ellipsis for item in items) > 1 or named > layout.rank:
@@ -138,6 +141,7 @@ def reshape_view(layout: TensorLayout, shape: Iterable[int] | int, /) -> TensorL
     >>> reshape_view(TensorLayout((2, 3, 4)), (6, 4))
     TensorLayout(shape=(6, 4), strides=(1, 6), offset=0)
     """
+    check_layout("reshape_view", layout)
     target = as_shape(shape)
     if element_count(target) != layout.size:
         raise ShapeError(
@@ -183,6 +187,7 @@ def broadcast_view(layout: TensorLayout, shape: Iterable[int] | int, /) -> Tenso
     >>> broadcast_view(TensorLayout((3, 1)), (2, 3, 4))
     TensorLayout(shape=(2, 3, 4), strides=(0, 1, 0), offset=0)
     """
+    check_layout("broadcast_view", layout)
     target = as_shape(shape)
     extra = len(target) - layout.rank
     strides = [0] * len(target)
@@ -210,6 +215,7 @@ def reverse_view(layout: TensorLayout, axes: Sequence[int] | int, /) -> TensorLa
     >>> reverse_view(TensorLayout((2, 3)), 1)
     TensorLayout(shape=(2, 3), strides=(1, -2), offset=4)
     """
+    check_layout("reverse_view", layout)
     strides, offset = list(layout.strides), layout.offset
     for axis in normalize_axes(axes, layout.rank, "reverse_view"):
         if layout.size:
@@ -232,6 +238,7 @@ def diagonal_view(layout: TensorLayout, first: int = 0, second: int = 1, /) -> T
     >>> diagonal_view(TensorLayout((3, 3), (1, 3)), 0, 1)
     TensorLayout(shape=(3,), strides=(4,), offset=0)
     """
+    check_layout("diagonal_view", layout)
     one, two = (normalize_axis(axis, layout.rank, "diagonal_view") for axis in (first, second))
     if one == two:
         raise AxisError(f"diagonal_view: both axes are axis {one}; name two", axis=one)
@@ -260,6 +267,7 @@ def window_view(layout: TensorLayout, window: Sequence[int] | int, axes: Sequenc
     >>> window_view(TensorLayout((5,)), 3, 0)
     TensorLayout(shape=(3, 3), strides=(1, 1), offset=0)
     """
+    check_layout("window_view", layout)
     lengths = as_shape(window)
     along = normalize_axes(axes, layout.rank, "window_view")
     if len(lengths) != len(along) or any(
@@ -283,6 +291,7 @@ def squeeze_view(layout: TensorLayout, axes: Sequence[int] | int | None = None, 
     >>> squeeze_view(TensorLayout((1, 3, 1)), -1).shape
     (1, 3)
     """
+    check_layout("squeeze_view", layout)
     if axes is None:
         gone: tuple[int, ...] = tuple(axis for axis, extent in enumerate(layout.shape) if extent == 1)
     else:
@@ -302,6 +311,7 @@ def expand_view(layout: TensorLayout, axis: int, /) -> TensorLayout:
     >>> expand_view(TensorLayout((2, 3)), -1).shape
     (2, 3, 1)
     """
+    check_layout("expand_view", layout)
     position = normalize_axis(axis, layout.rank + 1, "expand_view")
     step = layout.strides[position - 1] * layout.shape[position - 1] if position else 1
     return TensorLayout(
@@ -332,6 +342,8 @@ def compose_view(layout: TensorLayout, inner: TensorLayout, /) -> TensorLayout:
     >>> compose_view(rows, TensorLayout((3,), (-2,), 5))
     TensorLayout(shape=(3,), strides=(-4,), offset=10)
     """
+    check_layout("compose_view", inner)
+    check_layout("compose_view", layout)
     reach = reachable_range(inner)
     if reach is None:
         return TensorLayout(inner.shape, None, layout.offset)

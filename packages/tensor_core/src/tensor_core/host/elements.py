@@ -18,6 +18,7 @@ from tensor_core.errors import (
     ViewRequiresCopyError,
 )
 from tensor_core.formatting import format_tensor
+from tensor_core.host.dlpack import lending
 from tensor_core.host.interchange import export_interface
 from tensor_core.host.nested import nest, storage_of_nested
 from tensor_core.host.storage import Storage, copy_elements
@@ -71,6 +72,47 @@ class HostElements(ViewMethods[V]):
     @property
     def __array_interface__(self) -> dict[str, Any]:
         return export_interface(self._storage, self._layout)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> object:
+        """A DLPack capsule of the elements, for the ``from_dlpack`` of another library.
+
+        The memory is shared, and kept alive until the other library is done with it. A copy is lent, column-major,
+        where strides run backwards, and where elements must not be written and the consumer, older than DLPack 1.0,
+        cannot be told so.
+
+        Args:
+            stream: None; the host has no streams.
+            max_version: the newest version of DLPack that the consumer reads; None before 1.0.
+            dl_device: the device that the consumer wants it on; None or the host, (1, 0).
+            copy: True copies, False shares or fails, None shares where that can be.
+
+        Raises:
+            ExchangeError: the memory cannot be shared as asked.
+            ArgumentError: another stream, or a malformed argument.
+        """
+        readonly = self.readonly or not is_injective(self._layout)
+        copied = lending.must_copy(
+            self._layout.strides,
+            readonly=readonly,
+            stream=stream,
+            max_version=max_version,
+            dl_device=dl_device,
+            copy=copy,
+        )
+        storage, layout = (self._in_order("F"), TensorLayout(self.shape)) if copied else (self._storage, self._layout)
+        unversioned = lending.is_unversioned(max_version)
+        return lending.export_capsule(storage, layout, unversioned=unversioned, copied=copied)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """DLPack's name of the host."""
+        return lending.HOST
 
     def __getitem__(self, index: Any) -> Any:
         """An element as a Python number where every axis has an int, a view otherwise.

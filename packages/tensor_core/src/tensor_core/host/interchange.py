@@ -103,7 +103,7 @@ def borrow(source: Any, /) -> tuple[Storage, TensorLayout]:
         )
     layout = _layout_of(shape, in_bytes, dtype.itemsize)
     if address is not None:
-        return _borrow_address(dtype, layout, *address, source)
+        return borrow_address(dtype, layout, *address, source)
     raw = buffer_of(source if data is None else data)
     raw = raw.cast("B") if raw.nbytes else memoryview(b"")
     head = offset % dtype.itemsize
@@ -149,9 +149,26 @@ def _layout_of(shape: tuple[int, ...], in_bytes: tuple[int, ...] | None, itemsiz
     return TensorLayout(shape, [stride // itemsize for stride in in_bytes])
 
 
-def _borrow_address(
+def borrow_address(
     dtype: DType, layout: TensorLayout, address: int, readonly: bool, owner: object
 ) -> tuple[Storage, TensorLayout]:
+    """Storage and layout over memory at an address, which ``owner`` keeps alive.
+
+    Args:
+        dtype: element type.
+        layout: of the elements, with offset 0 at the address.
+        address: of the first element.
+        readonly: whether writing is refused.
+        owner: what lives as long as the storage does.
+
+    Raises:
+        LayoutError: the layout reaches below the lowest address.
+
+    >>> from array import array
+    >>> numbers = array("d", [1.0, 2.0])
+    >>> borrow_address(F64, TensorLayout((2,)), numbers.buffer_info()[0], True, numbers)[0].elements()
+    [1.0, 2.0]
+    """
     reach = reachable_range(layout)
     if reach is None:
         return Storage(dtype, b"" if readonly else bytearray()), TensorLayout(layout.shape)

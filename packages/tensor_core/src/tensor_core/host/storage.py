@@ -11,9 +11,17 @@ from array import array
 from collections.abc import Sequence
 
 from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool, DType, Element
-from tensor_core.errors import DTypeError, FormatError, LayoutError, OutOfMemoryError, ReadOnlyError, shortened
+from tensor_core.errors import (
+    ArgumentError,
+    DTypeError,
+    FormatError,
+    LayoutError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    shortened,
+)
 from tensor_core.foreign import refuse_masked
-from tensor_core.layout import TensorLayout, validate_layout
+from tensor_core.layout import TensorLayout, check_layout, validate_layout
 from tensor_core.scalar_conversion import to_element
 from tensor_core.static_types import TYPE_CHECKING, Any, Final
 
@@ -194,6 +202,22 @@ class Storage:
         if self.dtype.kind == "complex":
             return list(map(complex, numbers[::2], numbers[1::2]))
         return numbers
+
+
+def check_parts(name: str, storage: object, layout: object, /) -> None:
+    """Raise an error unless a tensor can be made of these two.
+
+    Raises:
+        ArgumentError: no storage, or no layout.
+
+    >>> check_parts("HostTensor", Storage.zeros(F64, 2), TensorLayout((2,)))
+    """
+    check_layout(name, layout)
+    if not isinstance(storage, Storage):
+        raise ArgumentError(
+            f"{name}: found a {type(storage).__name__} to hold the elements; accepted: a Storage "
+            "(from_nested, from_flat, zeros and borrow make tensors of other data)"
+        )
 
 
 def _restored(version: int, byteorder: str, dtype: DType, memory: Buffer) -> Storage:

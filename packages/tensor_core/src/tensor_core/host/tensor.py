@@ -18,10 +18,11 @@ from collections.abc import Iterable
 
 from tensor_core.dtypes import F64, DTypeLike, TensorScalar, as_dtype
 from tensor_core.errors import DTypeError, LayoutError, ShapeError, shortened
+from tensor_core.host.dlpack.borrowing import borrow_capsule
 from tensor_core.host.elements import HostElements
 from tensor_core.host.interchange import RAW_FORMATS, borrow, buffer_of, convertible, dtype_of_buffer
 from tensor_core.host.nested import numbers_and_dtype, storage_of_nested
-from tensor_core.host.storage import Storage
+from tensor_core.host.storage import Storage, check_parts
 from tensor_core.layout import TensorLayout, validate_layout
 from tensor_core.shapes import Order, as_shape, element_count, ordered_strides
 from tensor_core.static_types import TYPE_CHECKING, Any, Generic, TypeVar, overload
@@ -53,6 +54,7 @@ class HostTensorView(HostElements["HostTensorView[T]"], Generic[T]):
     __slots__ = ()
 
     def __init__(self, storage: Storage, layout: TensorLayout) -> None:
+        check_parts("HostTensorView", storage, layout)
         validate_layout(layout, len(storage), storage.dtype.itemsize)
         self._storage = storage
         self._layout = layout
@@ -72,6 +74,20 @@ class HostTensorView(HostElements["HostTensorView[T]"], Generic[T]):
         [0.0, 0.0]
         """
         return HostTensorView(*borrow(source))
+
+    @classmethod
+    def from_dlpack(cls, source: object, /, *, copy: bool | None = None) -> HostTensorView[Any]:
+        """A view of what another library lends through DLPack; see ``host.dlpack.borrowing`` for what is refused.
+
+        With ``copy=True`` it is a copy, with False shared memory or an error, else either.
+
+        Raises:
+            DTypeError, PlacementError, ExchangeError: not lent, or no host memory of an element type of ours.
+
+        >>> HostTensorView.from_dlpack(HostTensor.from_nested([[1, 2], [3, 4]])).to_nested()
+        [[1, 2], [3, 4]]
+        """
+        return HostTensorView(*borrow_capsule(source, copy))
 
     def typed(self, dtype: type[S], /) -> HostTensorView[S]:
         """The object itself, with its element type known to the type checker.
@@ -124,6 +140,7 @@ class HostTensor(HostTensorView[T]):
     __slots__ = ()
 
     def __init__(self, storage: Storage, layout: TensorLayout) -> None:
+        check_parts("HostTensor", storage, layout)
         if layout.size != len(storage) or layout.offset or not layout.is_compact:
             raise LayoutError(
                 f"HostTensor: {layout!r} over {len(storage)} elements; accepted: compact, from the first to the last; "
