@@ -201,9 +201,9 @@ void fuzz_batches(void) {
     } while (kernels->routines[routine] == NULL);
     /* Determinants of larger matrices leave the range of F32. */
     const Index most = one_in(8) && routine != DET && routine != SLOGDET ? LARGEST_SIDE : LARGEST_JACOBI_SIDE;
-    const Index m = draw(1, one_in(3) ? most : 6), right = draw(1, most);
+    const Index m = draw(1, one_in(3) ? most : 6), right = draw(1, one_in(2) ? 2 : most);
     const Index n = !is_rectangular(routine) || one_in(3) ? m : draw(1, most), side = m > n ? m : n, k = smaller(m, n);
-    const LaneProblem problem = {(int)m, (int)n, right, type == F32 || type == C32};
+    const LaneProblem problem = {(int)m, (int)n, right, type == F32 || type == C32, one_in(2)};
     const Index groups = draw(1, 2), count = groups * kernels->width, item = ELEMENT_BYTES[type];
     char *const operands[] = {room_for(count * m * n * item), room_for(count * m * right * item)};
     char *const results[] = {room_for(count * (side > right ? side : right) * side * item),

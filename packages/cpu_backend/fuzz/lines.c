@@ -2,6 +2,7 @@
  * themselves: the same lines side by side in memory, and as columns. */
 #include "fuzz.h"
 #include "lines/lines.h"
+#include "lines/normalization.h"
 
 #include <math.h>
 
@@ -79,6 +80,36 @@ static void check_softmax(const LineKernels *kernels, LineOperation operation, E
         }
 }
 
+/* Along and across beside sums of one element after the other. */
+static void check_normalization(ElementType type) {
+    const NormalizationKernels *kernels = SIMD_CHOICE(normalization_kernels);
+    const Normalization operation = (Normalization)draw(0, NORMALIZATIONS - 1);
+    const Index length = one_in(20) ? draw(1, 5000) : draw(1, MOST_LENGTH), lines = draw(1, MOST_LINES);
+    const Index count = lines * length, bytes = ELEMENT_BYTES[type];
+    char *source = numbers_drawn(type, count), *turned = room_for(count * bytes);
+    char *along = room_for(count * bytes), *across = room_for(count * bytes);
+    void *scratch = aligned_room(LINE_SCRATCH);
+    for (Index line = 0; line < lines; line++)
+        for (Index k = 0; k < length; k++)
+            memcpy(turned + (k * lines + line) * bytes, source + (line * length + k) * bytes, (size_t)bytes);
+    CHECK(kernels->along[operation][type](lines, length, 0.5, source, along, scratch));
+    CHECK(kernels->across[operation][type](length, lines, lines, 0.5, turned, across, scratch));
+    for (Index line = 0; line < lines; line++) {
+        const char *a = source + line * length * bytes;
+        long double sum = 0, squares = 0; /* one after the other they would err more than what is checked */
+        for (Index k = 0; k < length; k++) sum += value(type, a + k * bytes);
+        const double centre = operation == LAYER_NORM ? (double)(sum / (long double)length) : 0;
+        for (Index k = 0; k < length; k++) squares += pow(value(type, a + k * bytes) - centre, 2);
+        const double root = sqrt((double)(squares / (long double)length) + 0.5);
+        for (Index k = 0; k < length; k++) {
+            const double x = value(type, a + k * bytes), expected = (x - centre) / root;
+            const double bound = (type == F32 ? 1e-6 : 1e-14) * (1 + (fabs(x) + fabs(centre)) / root);
+            CHECK(fabs(value(type, along + (line * length + k) * bytes) - expected) <= bound);
+            CHECK(fabs(value(type, across + (k * lines + line) * bytes) - expected) <= bound);
+        }
+    }
+}
+
 static void check_short(const LineKernels *kernels, ElementType type) {
     const ShortFold fold = (ShortFold)draw(0, SHORT_FOLDS - 1);
     const Index length = draw(1, SHORT_LINE), lines = draw(1, MOST_LINES), bytes = ELEMENT_BYTES[type];
@@ -105,6 +136,7 @@ void fuzz_lines(void) {
     const LineOperation operation = (LineOperation)draw(0, LINE_OPERATIONS - 1);
     const ElementType type = draw_type();
     if (one_in(3) && (type == F32 || type == F64)) check_short(kernels, type);
+    if (one_in(3) && (type == F32 || type == F64)) check_normalization(type);
     if (kernels->along[operation][type] == NULL) return;
     if (operation >= SOFTMAX) check_softmax(kernels, operation, type);
     else check_exactly(kernels, operation, type);

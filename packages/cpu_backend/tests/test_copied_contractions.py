@@ -93,15 +93,18 @@ LARGE = {
 def test_large_results_whose_rows_end_amid_lines_are_whole(what: str, threads: int) -> None:
     subscripts, extents = LARGE[what]
     x, y, result = three(subscripts, extents, "float64")
-    assert result.size * 8 >= 1 << 24
-    kernel = bind_pair(plan_pair(join(x, y, result), "float64", large_roles(x, y, result)), result)
     first, second = whole_numbers(1, x), whole_numbers(2, y)
-    before = LIBRARY.threads()
+    before, streamed = LIBRARY.threads(), LIBRARY.streamed_bytes()
     LIBRARY.set_threads(threads)
+    LIBRARY.set_streamed_bytes(1 << 24)
+    assert result.size * 8 >= LIBRARY.streamed_bytes()
+    large = large_roles((x.size, y.size, result.size), "float64")
+    kernel = bind_pair(plan_pair(join(x, y, result), "float64", large), result)
     try:
         assert np.array_equal(kernel(first, second), np.einsum(subscripts, first, second))
     finally:
         LIBRARY.set_threads(before)
+        LIBRARY.set_streamed_bytes(streamed)
 
 
 def test_long_groups_of_axes_are_stacked_only_where_full_blocks_are_left() -> None:

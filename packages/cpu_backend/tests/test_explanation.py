@@ -67,6 +67,8 @@ def test_copies_and_the_cost_of_the_other_way_are_told() -> None:
     assert one.choice is not None
     assert any("operand 0 is copied first" in note for note in one.choice.notes) or one.choice.workspace_bytes == 0
     assert any("estimated" in note for note in one.choice.notes)
+    assert one.choice.seconds is not None
+    assert 1e-9 < one.choice.seconds < 1
 
 
 @needs_native

@@ -12,6 +12,7 @@ from tensor_core.dtypes import C32, C64, F32, F64, DType
 from tensor_cpu.kernels.linalg import triangular, triangular_simd
 from tensor_cpu.system.extension import AVAILABLE
 from tensor_runtime.contracts.linalg import TriangularSolveParams
+from tensor_runtime.errors import NonFiniteError, SingularMatrixError
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
 
@@ -76,3 +77,65 @@ def test_few_or_large_matrices_and_unread_diagonals_are_left_to_others() -> None
     assert kernels(F64, 17, 18, 10, params)[0] is None
     assert kernels(F64, 2, 500, 1, params)[0] is None
     assert kernels(F64, 2, 2, 100, params._replace(unit_diagonal=True))[0] is None
+
+
+@pytest.mark.parametrize("dtype", [F32, F64, C32, C64])
+@pytest.mark.parametrize("size", [8, 9, 12, 17, 24, 31, 64])
+def test_columns_of_few_right_hand_sides_have_the_bits_of_many(dtype: DType, size: int) -> None:
+    a, b = arrays(dtype, size, 3, 11)
+    for lower in (True, False):
+        params = TriangularSolveParams(lower, False, False, False)
+        many = kernels(dtype, size, 3, 11, params)[0](a, b)
+        for columns in (1, 2):
+            few = np.ascontiguousarray(b[:, :columns])
+            found = kernels(dtype, size, columns, 11, params)[0](a, few)
+            assert found.tobytes() == np.ascontiguousarray(many[:, :columns]).tobytes()
+
+
+def checked(dtype: DType, size: int, columns: int, count: int, params: TriangularSolveParams) -> tuple[Any, Any]:
+    forms = form_of(dtype, (size, size, count), CPU), form_of(dtype, (size, columns, count), CPU)
+    lanes = triangular_simd.bind_checked(forms, forms[1], params)
+    assert lanes is not None
+    return lanes, triangular.bind_checked(forms, forms[1], params)
+
+
+@pytest.mark.parametrize("dtype", [F32, F64, C32, C64])
+@pytest.mark.parametrize(("size", "columns"), [(1, 1), (3, 2), (6, 1), (8, 1), (9, 2), (16, 3), (20, 1), (30, 4)])
+def test_every_element_that_is_not_finite_and_every_zero_on_a_diagonal_is_found(
+    dtype: DType, size: int, columns: int
+) -> None:
+    rng = np.random.default_rng(size)
+    for lower, transpose in product((True, False), repeat=2):
+        lanes, numpys = checked(dtype, size, columns, 11, TriangularSolveParams(lower, transpose, False, False))
+        a, b = arrays(dtype, size, columns, 11)
+        assert np.isfinite(lanes(a, b)).all()
+        for value in (np.nan, np.inf, -np.inf):
+            for operand in (a, b):
+                place = tuple(int(rng.integers(0, extent)) for extent in operand.shape)
+                before = operand[place]
+                operand[place] = value
+                with pytest.raises(NonFiniteError) as told:
+                    lanes(a, b)
+                assert (told.value.batch_index, told.value.element_index) == ((place[0],), place[:0:-1])
+                operand[place] = before
+        which, row = int(rng.integers(0, 11)), int(rng.integers(0, size))
+        for unread in (np.inf, np.nan):  # on the diagonal, where a quotient by it is zero, and not
+            before = a[which, row, row]
+            a[which, row, row] = unread
+            with pytest.raises(NonFiniteError):
+                lanes(a, b)
+            a[which, row, row] = before
+        a[which, row, row] = 0.0
+        with pytest.raises(SingularMatrixError) as refused:
+            lanes(a, b)
+        assert refused.value.batch_index == (which,)
+        with pytest.raises(SingularMatrixError):
+            numpys(a, b)
+
+
+def test_solutions_beyond_the_range_are_no_failures() -> None:
+    a, b = np.zeros((9, 8, 8)), np.zeros((9, 1, 8))
+    a[:], b[..., -1] = np.eye(8) * 1e-200, 1e200
+    found = checked(F64, 8, 1, 9, TriangularSolveParams(True, False, False, False))[0](a, b)
+    assert np.isinf(found[..., -1]).all()
+    assert not found[..., :-1].any()

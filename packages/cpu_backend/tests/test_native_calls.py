@@ -26,9 +26,9 @@ from tensor_runtime.tensors.tensor import Tensor
 NATIVE = pytest.mark.skipif(
     not AVAILABLE or CHECKED, reason="no native calls: the extension was not built, or every call is checked"
 )
-NAMES = ["reversed_axes", "reshape", "item", "getitem", "bool", "int", "float", "complex"]
+NAMES = ["reversed_axes", "transposed", "reshape", "item", "getitem", "setitem", "bool", "int", "float", "complex"]
 NAMES += ["to_numpy", "tensor", "asarray", "zeros", "ones", "full"]
-NAMES += ["unary_into", "binary_into", "ternary_into", "params_into"]
+NAMES += ["unary_into", "binary_into", "ternary_into", "params_into", "several_into"]
 NAMES += [f"execute_{kind}" for kind in ("unary", "binary", "mixed", "ternary", "with_params", "pair", "several")]
 DTYPES = ["F32", "F64", "C32", "C64", "I32", "I64", "Bool"]
 
@@ -94,6 +94,54 @@ def test_any_index_gives_the_view_or_the_error_that_python_gives(x: Tensor, inde
     _BORROWED[:] = [x]
     for _ in range(2):  # the second time its form is known
         assert outcome(lambda: x[index]) == outcome(indexing.getitem, x, index)
+
+
+@NATIVE
+@settings(max_examples=60)
+@given(tensors(), items | st.lists(items, max_size=4).map(tuple), st.sampled_from((*range(12),)))
+def test_what_is_written_through_a_view_is_what_python_writes(x: Tensor, index: Any, chosen: int) -> None:
+    if 0 in x.strides:
+        x = tr.copy(x)
+    values: list[Any] = [True, 3, -(2**31), 2**31, 2**60 + 1, 10**30, 0.5, -0.0, 1e300, float("nan"), 2 - 3j, x]
+
+    def written(call: Callable[..., Any]) -> Any:
+        copied = tr.copy(tr.reverse_view(x, tuple(range(x.rank))))  # strides of either sign, and rows beside it
+        view = tr.reverse_view(copied, tuple(range(x.rank))).mutable_view()
+        value = values[chosen] if chosen < 11 else tr.copy(view)
+        found = outcome(call, view, index, value)
+        return found, repr(copied.to_numpy().tolist())
+
+    assert written(lambda view, index, value: view.__setitem__(index, value)) == written(indexing.setitem)
+
+
+@NATIVE
+def test_elements_written_over_themselves_are_copied_first() -> None:
+    x = tr.tensor([1.0, 2.0, 3.0, 4.0])
+    view = x.mutable_view()
+    view[1:] = view[:-1]
+    assert x.to_numpy().tolist() == [1.0, 1.0, 2.0, 3.0]
+    view[::-1] = x[:]
+    assert x.to_numpy().tolist() == [3.0, 2.0, 1.0, 1.0]
+    view[:2] = tr.tensor([7, 8])  # of another dtype
+    assert x.to_numpy().tolist() == [7.0, 8.0, 1.0, 1.0]
+    lent = np.zeros(2)
+    lent.flags.writeable = False
+    with pytest.raises(TensorError):
+        tr.asarray(lent).mutable_view()[0] = 1.0
+    with pytest.raises(TensorError):
+        x[0] = 1.0  # type: ignore[index]
+
+
+@NATIVE
+@settings(max_examples=40)
+@given(tensors(), st.data())
+def test_axes_in_another_order_are_those_of_python(x: Tensor, data: st.DataObject) -> None:
+    _BORROWED[:] = [x]
+    given_axes = st.permutations(range(x.rank)) | st.lists(st.integers(-5, 5), max_size=5)
+    order = data.draw(given_axes)
+    for axes in (order, tuple(order), [axis - x.rank for axis in order], None, 1.5, (True,)):
+        for _ in range(2):
+            assert outcome(tr.transpose_view, x, axes) == outcome(views.transposed, x, axes)
 
 
 @NATIVE

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tensor_cpu.kernels.axes import Operand, join, row_major
 from tensor_cpu.kernels.contraction.choice import plan_contraction
 from tensor_cpu.kernels.contraction.gemm import MatrixProduct
+from tensor_cpu.kernels.contraction.native import PairProduct
 from tensor_cpu.kernels.contraction.stack import StackProduct, bind_stack, plan_stack
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 
@@ -27,8 +28,9 @@ INSTRUCTION_SETS = _EVERY[: _EVERY.index(LIBRARY.instruction_set()) + 1]
 
 @pytest.fixture(autouse=True)
 def restored() -> Iterator[None]:
-    chosen, threads = LIBRARY.instruction_set(), LIBRARY.threads()
+    chosen, threads, streamed = LIBRARY.instruction_set(), LIBRARY.threads(), LIBRARY.streamed_bytes()
     yield
+    LIBRARY.set_streamed_bytes(streamed)
     LIBRARY.set_instruction_set(chosen)
     LIBRARY.set_threads(threads)
 
@@ -82,12 +84,13 @@ def test_stacks_of_products_of_whole_numbers_are_exact(
 # Large enough for several blocks, packed panels, parts of vectors, staging past the cache, and threads.
 LARGE = {
     "one after the other": ("bkj,bji->bki", {"b": 700, "i": 6, "j": 5, "k": 9}),
-    "past the cache": ("bkj,bji->bki", {"b": 33_000, "i": 11, "j": 2, "k": 6}),
+    "past the cache": ("bkj,bji->bki", {"b": 3_000, "i": 11, "j": 2, "k": 6}),
     "transposed rows": ("bkj,bij->bki", {"b": 300, "i": 13, "j": 7, "k": 4}),
     "one matrix of rows": ("bkj,ij->bki", {"b": 300, "i": 13, "j": 7, "k": 4}),
     "side by side": ("jib,kjb->kib", {"b": 203, "i": 5, "j": 7, "k": 6}),
     "side by side, many": ("jib,kjb->kib", {"b": 4100, "i": 13, "j": 12, "k": 9}),
-    "side by side, past the cache": ("jib,kjb->kib", {"b": 20_008, "i": 11, "j": 2, "k": 10}),
+    "side by side, past the cache": ("jib,kjb->kib", {"b": 2_008, "i": 11, "j": 2, "k": 10}),
+    "side by side, a few": ("sjib,skjb->skib", {"s": 30, "b": 4, "i": 50, "j": 2, "k": 3}),
     "inner products": ("bj,bj->b", {"b": 1001, "j": 6}),
     "outer products": ("bi,bk->bki", {"b": 1001, "i": 5, "k": 4}),
     "many columns": ("kj,ji->ki", {"i": 9, "j": 8, "k": 5000}),
@@ -100,6 +103,7 @@ LARGE = {
 @pytest.mark.parametrize("name", LARGE)
 def test_large_stacks_are_exact_for_whole_numbers_in_any_number_of_threads(name: str, dtype: str) -> None:
     subscripts, extents = LARGE[name]
+    LIBRARY.set_streamed_bytes(1 << 17 if "past the cache" in name else 1 << 24)
     rng = np.random.default_rng(1)
     of_x, of_y = subscripts.split("->")[0].split(",")
     x, y = (whole_numbers(rng, tuple(extents[label] for label in labels), dtype) for labels in (of_x, of_y))
@@ -162,6 +166,26 @@ def test_stacks_of_small_products_go_to_the_kernel_and_large_products_do_not() -
     assert isinstance(chosen("kj,ji->ki", i=2000, j=2000, k=1), MatrixProduct)
     assert isinstance(chosen("kj,ji->ki", i=1, j=2000, k=2000), MatrixProduct)
     assert isinstance(chosen("kj,ji->ki", i=500, j=500, k=500), MatrixProduct)
+
+
+def test_arrays_beyond_the_cache_are_walked_where_their_neighbours_are() -> None:
+    """Each of these was read a line for one element by the kernel that is cheapest for small arrays."""
+
+    def chosen(subscripts: str) -> object:
+        of_x, of_y, out = subscripts.replace("->", ",").split(",")
+        x, y, result = (
+            row_major(tuple(map(ord, term[::-1])), (2,) * len(term), "float64") for term in (of_x, of_y, out)
+        )
+        return plan_contraction(x, y, result)
+
+    terms = "ab", "cdefghbijklmnopqrstuv", "acdefghijklmnopqrstuv"
+    forms = [row_major(tuple(map(ord, term[::-1])), (2,) * len(term), "float64") for term in terms]
+    near = plan_stack(join(*forms), *forms)
+    assert near is not None
+    assert [axis.strides[1] for axis in near.columns] == [1]
+    sums = chosen("abcdefghijklmnopqrstuv,hkplmognrabcdefvswjqt->iklpqvruw")
+    assert isinstance(sums, MatrixProduct)
+    assert isinstance(chosen("abcdefghijklmnopqrstu,lvab->abcdefghijkvmnopqrstu"), PairProduct)
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,8 @@ CALLS: dict[str, Callable[..., Tensor]] = {
     "cumsum": lambda x, y, **o: tr.cumsum(x, axis=0, **o),
     "matmul": lambda x, y, **o: tr.matmul(x, y.T, **o),
     "tensordot": lambda x, y, **o: tr.tensordot(x, y, axes=((0,), (0,)), **o),
+    "concatenate": lambda x, y, **o: tr.concatenate([x, y, x], 1, **o),
+    "stack": lambda x, y, **o: tr.stack([x, y], 1, **o),
 }
 
 

@@ -9,7 +9,9 @@ static const struct {
     vectorcallfunc call;
 } KINDS[] = {
     {"getitem", call_getitem},
+    {"setitem", call_setitem},
     {"reversed_axes", call_reversed_axes},
+    {"transposed", call_transposed},
     {"reshape", call_reshape},
     {"item", call_item},
     {"float", call_float},
@@ -26,6 +28,7 @@ static const struct {
     {"binary_into", call_binary_into},
     {"ternary_into", call_ternary_into},
     {"params_into", call_params_into},
+    {"several_into", call_several_into},
     {"execute_unary", call_unary},
     {"execute_binary", call_binary},
     {"execute_mixed", call_binary},

@@ -41,7 +41,7 @@ typedef struct {
     int count;
 } Key;
 
-typedef enum { KEY_INDEX, KEY_REVERSED, KEY_RESHAPED, KEY_MADE, KEY_LENT } KeyKind;
+typedef enum { KEY_INDEX, KEY_REVERSED, KEY_TRANSPOSED, KEY_RESHAPED, KEY_MADE, KEY_LENT } KeyKind;
 
 static inline void key_begin(Key *key, KeyKind kind, const void *object) {
     key->words[0] = kind;
@@ -80,6 +80,17 @@ PyObject *call_learned(const Call *self, const Key *key, PyObject *pointed, PyOb
  * written. False, without an exception, for what Python has to look at. */
 bool call_may_write(const Call *self, PyObject *tensor, PyObject *array);
 
+/* An index as it is read: the axes that are left, in the tensor's order. */
+typedef struct {
+    npy_intp shape[MAX_RANK], strides[MAX_RANK]; /* bytes */
+    int rank;
+    Index offset_bytes;
+} Indexed;
+
+/* Reads integers, slices, None and "..."; false, without an exception, for any other index and one out of range. */
+bool call_read_index(PyObject *index, PyArrayObject *array, Indexed *indexed, Key *key);
+PyObject *call_indexed_array(PyObject *array, const Indexed *indexed);
+
 /* Whether nobody records transfers. */
 bool call_untraced(const Call *self);
 
@@ -94,7 +105,9 @@ static inline bool exact_index(PyObject *object, Index *value) {
 /* The kinds of calls: what stands in the place of which function. */
 #define CALL(name) PyObject *name(PyObject *object, PyObject *const *arguments, size_t flagged_count, PyObject *names)
 CALL(call_getitem);
+CALL(call_setitem);
 CALL(call_reversed_axes);
+CALL(call_transposed);
 CALL(call_reshape);
 CALL(call_to_numpy);
 CALL(call_item);
@@ -117,5 +130,6 @@ CALL(call_ternary);
 CALL(call_with_params);
 CALL(call_pair);
 CALL(call_several);
+CALL(call_several_into);
 
 #endif

@@ -5,19 +5,10 @@
 #include "calls/call.h"
 
 #include "core/caching_allocator.h"
+#include "core/element.h"
 
 #include <math.h>
 #include <string.h>
-
-typedef union { /* one element of any type */
-    float f32;
-    double f64;
-    float c32[2];
-    double c64[2];
-    int32_t i32;
-    int64_t i64;
-    bool truth;
-} Element;
 
 /* A tensor to be made: the form of its array, and the key of its own form. */
 typedef struct {

@@ -83,17 +83,18 @@ static inline bool is_plain(PyObject *number, ElementType type) {
 }
 
 /* Whether the kernel may write its result to an array of its result's form while these operands are read. */
-static bool is_apart(const Given *given, const Kernel *kernel, PyObject *form, PyObject *array) {
+static bool is_apart(PyObject *const *keys, PyObject *const *operands, Py_ssize_t count, const Kernel *kernel,
+                     PyObject *form, PyObject *array) {
     Index low, end;
     array_bounds(array, &low, &end);
     const char *target = array_data(array);
-    for (int i = 0; i < given->count; i++) {
-        PyObject *operand = given->arrays[1 + i];
-        if (PyType_Check(given->keys[i])) {
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *operand = operands[i];
+        if (PyType_Check(keys[i])) {
             if (!is_plain(operand, kernel->result->type)) return false;
             continue;
         }
-        if (given->keys[i] == form && array_data(operand) == target) {
+        if (keys[i] == form && array_data(operand) == target) {
             if (!kernel->pointwise) return false;
             continue;
         }
@@ -104,20 +105,21 @@ static bool is_apart(const Given *given, const Kernel *kernel, PyObject *form, P
     return true;
 }
 
-/* The result of a binding in the array given; false, perhaps with an exception set, where it did not get there. */
-static bool compute_into(const Given *given, PyObject *binding, PyObject *form, PyObject *array) {
+/* The result of a binding in the array given; false, perhaps with an exception set, where it did not get there. The
+ * operands, of so many forms or types of numbers, stay the caller's; the place before them is for who is called. */
+static bool compute_into(PyObject *const *keys, PyObject **operands, Py_ssize_t count, PyObject *binding,
+                         PyObject *form, PyObject *array) {
     if (!PyTuple_CheckExact(binding) || PyTuple_GET_SIZE(binding) != 2 || PyTuple_GET_ITEM(binding, 1) != form)
         return false;
     PyObject *callable = PyTuple_GET_ITEM(binding, 0);
     const Kernel *kernel = (Kernel *)callable;
-    if (!Py_IS_TYPE(callable, &Kernel_Type) || !kernel->result || !is_apart(given, kernel, form, array)) return false;
-    PyObject *arrays[1 + MOST_GIVEN];
-    for (int i = 1; i <= given->count; i++) arrays[i] = Py_NewRef(given->arrays[i]);
+    if (!Py_IS_TYPE(callable, &Kernel_Type) || !kernel->result || !is_apart(keys, operands, count, kernel, form, array))
+        return false;
+    for (Py_ssize_t i = 0; i < count; i++) Py_INCREF(operands[i]);
     (void)array_target(kernel->result, array);
-    PyObject *result =
-        PyObject_Vectorcall(callable, arrays + 1, (size_t)given->count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    PyObject *result = PyObject_Vectorcall(callable, operands, (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
     if (array_target(NULL, NULL)) PyErr_Clear(); /* it did something else, and Python will find out what */
-    for (int i = 1; i <= given->count; i++) Py_DECREF(arrays[i]);
+    for (Py_ssize_t i = 0; i < count; i++) Py_DECREF(operands[i]);
     const bool there = result == array;
     Py_XDECREF(result);
     return there;
@@ -182,39 +184,88 @@ static PyObject *execute(PyObject *object, PyObject *const *arguments, size_t fl
     return call_function(self, arguments, flagged_count, names);
 }
 
+/* Any number of tensors in a list or tuple. */
+typedef struct {
+    PyObject *key;                      /* owned: their forms, and the params; NULL where they are left to Python */
+    PyObject *arrays[1 + MOST_SEVERAL]; /* owned; the place before them is for who is called */
+    Py_ssize_t count;
+} Several;
+
+static void read_several(const Call *self, PyObject *operands, PyObject *params, Several *several) {
+    several->key = NULL;
+    several->count = 0;
+    if (!PyList_CheckExact(operands) && !PyTuple_CheckExact(operands)) return;
+    const Py_ssize_t count = PySequence_Fast_GET_SIZE(operands);
+    if (count <= MOST_SEVERAL) several->key = PyTuple_New(count + 1);
+    if (!several->key) {
+        PyErr_Clear();
+        return;
+    }
+    for (PyObject *form, *array; several->count < count; several->count++) {
+        if (!call_parts(self, PySequence_Fast_ITEMS(operands)[several->count], &form, &array)) {
+            Py_CLEAR(several->key);
+            return;
+        }
+        PyTuple_SET_ITEM(several->key, several->count, Py_NewRef(form));
+        several->arrays[1 + several->count] = Py_NewRef(array);
+    }
+    PyTuple_SET_ITEM(several->key, count, Py_NewRef(params));
+}
+
+static void let_go(Several *several) {
+    while (several->count) Py_DECREF(several->arrays[several->count--]);
+    Py_CLEAR(several->key);
+}
+
 /* execute_several(spec, operands, params): a list or tuple of tensors, and no further arguments. */
 CALL(call_several) {
     const Call *self = (Call *)object;
-    PyObject *key = NULL, *binding = NULL, *arrays[1 + MOST_SEVERAL];
-    if (names || PyVectorcall_NARGS(flagged_count) != 3 || !PyObject_TypeCheck(arguments[0], self->spec) ||
-        !(PyList_CheckExact(arguments[1]) || PyTuple_CheckExact(arguments[1])))
+    Several several;
+    if (names || PyVectorcall_NARGS(flagged_count) != 3 || !PyObject_TypeCheck(arguments[0], self->spec))
         return call_function(self, arguments, flagged_count, names);
-    const Py_ssize_t count = PySequence_Fast_GET_SIZE(arguments[1]);
-    Py_ssize_t held = 0;
-    if (count <= MOST_SEVERAL) key = PyTuple_New(count + 1);
-    for (PyObject *form, *array; key && held < count; held++) {
-        if (!call_parts(self, PySequence_Fast_ITEMS(arguments[1])[held], &form, &array)) break;
-        PyTuple_SET_ITEM(key, held, Py_NewRef(form));
-        arrays[1 + held] = Py_NewRef(array);
-    }
-    if (key && held == count) {
-        PyTuple_SET_ITEM(key, count, Py_NewRef(arguments[2]));
-        binding = Py_XNewRef(entry_of(*call_slot(arguments[0], self->bindings_at), key));
-    }
+    read_several(self, arguments[1], arguments[2], &several);
+    PyObject *binding = several.key ? entry_of(*call_slot(arguments[0], self->bindings_at), several.key) : NULL;
     PyErr_Clear();
-    PyObject *result = NULL;
-    if (binding) {
-        PyObject *form = PyTuple_GET_ITEM(binding, 1);
-        PyObject *array = PyObject_Vectorcall(PyTuple_GET_ITEM(binding, 0), arrays + 1,
-                                              (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
-        if (array) result = call_wrap(self, self->tensor, Py_NewRef(form), array);
-        else translate(self, arguments[0], form);
+    if (!binding) {
+        let_go(&several);
+        return call_function(self, arguments, flagged_count, names);
     }
-    while (held) Py_DECREF(arrays[held--]);
-    Py_XDECREF(key);
-    if (!binding) return call_function(self, arguments, flagged_count, names);
+    Py_INCREF(binding);
+    PyObject *form = PyTuple_GET_ITEM(binding, 1);
+    PyObject *array = PyObject_Vectorcall(PyTuple_GET_ITEM(binding, 0), several.arrays + 1,
+                                          (size_t)several.count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    PyObject *result = array ? call_wrap(self, self->tensor, Py_NewRef(form), array) : NULL;
+    if (!array) translate(self, arguments[0], form);
+    let_go(&several);
     Py_DECREF(binding);
     return result;
+}
+
+/* several_into(spec, out, operands, params) */
+CALL(call_several_into) {
+    const Call *self = (Call *)object;
+    Several several;
+    PyObject *form, *array;
+    bool there = false;
+    if (names || PyVectorcall_NARGS(flagged_count) != 4 || !PyObject_TypeCheck(arguments[0], self->spec) ||
+        !call_parts(self, arguments[1], &form, &array) || !call_may_write(self, arguments[1], array))
+        return call_function(self, arguments, flagged_count, names);
+    Py_INCREF(form);
+    Py_INCREF(array);
+    read_several(self, arguments[2], arguments[3], &several);
+    PyObject *binding = several.key ? entry_of(*call_slot(arguments[0], self->bindings_at), several.key) : NULL;
+    PyErr_Clear();
+    if (binding) {
+        Py_INCREF(binding);
+        there =
+            compute_into(&PyTuple_GET_ITEM(several.key, 0), several.arrays + 1, several.count, binding, form, array);
+        Py_DECREF(binding);
+    }
+    let_go(&several);
+    Py_DECREF(array);
+    Py_DECREF(form);
+    if (!there && PyErr_Occurred()) return NULL;
+    return there ? Py_NewRef(arguments[1]) : call_function(self, arguments, flagged_count, names);
 }
 
 /* execute_unary(spec, a, out=None) */
@@ -247,7 +298,7 @@ static PyObject *into(PyObject *object, PyObject *const *arguments, size_t flagg
         Py_INCREF(form);
         Py_INCREF(array);
         PyObject *binding = find_binding(self, arguments[0], &given, look_up);
-        if (binding) there = compute_into(&given, binding, form, array);
+        if (binding) there = compute_into(given.keys, given.arrays + 1, count, binding, form, array);
         Py_XDECREF(binding);
         Py_DECREF(array);
         Py_DECREF(form);

@@ -5,13 +5,6 @@
  */
 #include "calls/call.h"
 
-/* An index as it is read: the axes that are left, in the tensor's order. */
-typedef struct {
-    npy_intp shape[MAX_RANK], strides[MAX_RANK]; /* bytes */
-    int rank;
-    Index offset_bytes;
-} Indexed;
-
 enum { LARGEST_STEP = 1 << 30 };                 /* of a slice */
 static const Index AN_INT = -1, A_NEW_AXIS = -2; /* in keys, where a slice has its extent */
 
@@ -71,7 +64,9 @@ static bool keep_axes(PyArrayObject *array, int *axis, int end, Indexed *indexed
     return true;
 }
 
-static bool read_index(PyObject *index, PyArrayObject *array, Indexed *indexed, Key *key) {
+bool call_read_index(PyObject *index, PyArrayObject *array, Indexed *indexed, Key *key) {
+    indexed->rank = 0;
+    indexed->offset_bytes = 0;
     PyObject *const one[] = {index}, *const *items = one;
     Py_ssize_t count = 1;
     if (PyTuple_CheckExact(index)) {
@@ -96,7 +91,7 @@ static bool read_index(PyObject *index, PyArrayObject *array, Indexed *indexed, 
     return keep_axes(array, &axis, PyArray_NDIM(array), indexed, key);
 }
 
-static PyObject *indexed_array(PyObject *array, const Indexed *indexed) {
+PyObject *call_indexed_array(PyObject *array, const Indexed *indexed) {
     npy_intp shape[MAX_RANK], strides[MAX_RANK];
     for (int axis = 0; axis < indexed->rank; axis++) {
         shape[axis] = indexed->shape[indexed->rank - 1 - axis];
@@ -113,13 +108,11 @@ CALL(call_getitem) {
         return call_function(self, arguments, flagged_count, names);
     Key key;
     Indexed indexed;
-    indexed.rank = 0;
-    indexed.offset_bytes = 0;
     key_begin(&key, KEY_INDEX, form);
-    if (!read_index(arguments[1], (PyArrayObject *)array, &indexed, &key))
+    if (!call_read_index(arguments[1], (PyArrayObject *)array, &indexed, &key))
         return call_function(self, arguments, flagged_count, names);
     PyObject *view = call_find(self, &key);
-    if (view) return call_wrap(self, Py_TYPE(arguments[0]), view, indexed_array(array, &indexed));
+    if (view) return call_wrap(self, Py_TYPE(arguments[0]), view, call_indexed_array(array, &indexed));
     Py_INCREF(form);
     PyObject *result = call_learned(self, &key, form, call_function(self, arguments, flagged_count, names));
     Py_DECREF(form);
@@ -136,6 +129,49 @@ CALL(call_reversed_axes) {
     key_begin(&key, KEY_REVERSED, form);
     PyObject *view = call_find(self, &key);
     if (view) return call_wrap(self, self->tensor, view, array_reversed(array));
+    Py_INCREF(form);
+    PyObject *result = call_learned(self, &key, form, call_function(self, arguments, flagged_count, names));
+    Py_DECREF(form);
+    return result;
+}
+
+/* The order of axes that is asked for, in the tensor's axes; false where it is no permutation, or not of exact ints. */
+static bool read_order(PyObject *axes, int rank, int *order, Key *key) {
+    if ((!PyTuple_CheckExact(axes) && !PyList_CheckExact(axes)) || PySequence_Fast_GET_SIZE(axes) != rank) return false;
+    uint64_t seen = 0;
+    _Static_assert(MAX_RANK <= 64, "one bit for each axis");
+    for (int i = 0; i < rank; i++) {
+        Index axis;
+        if (!exact_index(PySequence_Fast_ITEMS(axes)[i], &axis) || axis < -rank || axis >= rank) return false;
+        if (axis < 0) axis += rank;
+        if (seen >> axis & 1) return false;
+        seen |= (uint64_t)1 << axis;
+        order[i] = (int)axis;
+        key_add(key, axis);
+    }
+    return true;
+}
+
+/* transposed(tensor, axes) */
+CALL(call_transposed) {
+    const Call *self = (Call *)object;
+    PyObject *form, *array;
+    if (PyVectorcall_NARGS(flagged_count) != 2 || names || !call_parts(self, arguments[0], &form, &array))
+        return call_function(self, arguments, flagged_count, names);
+    const int rank = PyArray_NDIM((PyArrayObject *)array);
+    int order[MAX_RANK];
+    Key key;
+    key_begin(&key, KEY_TRANSPOSED, form);
+    if (!read_order(arguments[1], rank, order, &key)) return call_function(self, arguments, flagged_count, names);
+    PyObject *view = call_find(self, &key);
+    if (view) {
+        npy_intp shape[MAX_RANK], strides[MAX_RANK];
+        for (int i = 0; i < rank; i++) {
+            shape[rank - 1 - i] = PyArray_DIM((PyArrayObject *)array, rank - 1 - order[i]);
+            strides[rank - 1 - i] = PyArray_STRIDE((PyArrayObject *)array, rank - 1 - order[i]);
+        }
+        return call_wrap(self, self->tensor, view, array_view(array, rank, shape, strides, 0));
+    }
     Py_INCREF(form);
     PyObject *result = call_learned(self, &key, form, call_function(self, arguments, flagged_count, names));
     Py_DECREF(form);

@@ -9,6 +9,7 @@
 #ifndef TENSOR_CPU_GROUPS_H
 #define TENSOR_CPU_GROUPS_H
 
+#include "core/cpu.h"
 #include "core/kernel.h"
 #include "core/strided_layout.h"
 #include "core/strided_walk.h"
@@ -61,6 +62,9 @@ void group_offsets(Index *offsets, const Group *group, Role role, Index first, I
 
 /* A new table of the offsets of every element of the group in the array of this role; NULL with an exception set. */
 Index *group_table(const Group *group, Role role);
+
+/* Whether results of this form are written past the caches, which they leave before anybody reads them. */
+static inline bool results_stream(const ArrayForm *result) { return (size_t)result->bytes >= cpu_streamed_bytes(); }
 
 /* The size may not grow beyond what group_read() would accept. */
 static inline void group_add(Group *group, GroupAxis axis) {

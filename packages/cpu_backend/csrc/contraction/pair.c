@@ -26,7 +26,6 @@
 #include <stdlib.h>
 
 enum { MOST_LANES = 4096, TILE_WORK = 1 << 15, WORTH_A_THREAD = 1 << 18, WORTH_RELEASING_THE_GIL = 1 << 14 };
-enum { STREAMED_BYTES = 1 << 24 }; /* a result that leaves the cache before anybody reads it */
 enum { SHORTEST_STAGED = 4 * CACHE_LINE, STAGED_BYTES = 1 << 14, SHORT_SUM = 4 };
 
 typedef struct {
@@ -188,7 +187,7 @@ static Group take_lanes(PairPlan *plan, Group *kept, const PairLoops *loops) {
 /* Whether rows along this axis follow one another in a result that is written past the cache, where lines in part cost
  * most: not where sums are long. */
 static bool goes_on(const PairPlan *plan, const GroupAxis *axis) {
-    return plan->result.bytes >= STREAMED_BYTES && plan->tile.depth <= SHORT_SUM && plan->lanes == plan->tile.lanes &&
+    return results_stream(&plan->result) && plan->tile.depth <= SHORT_SUM && plan->lanes == plan->tile.lanes &&
            plan->lanes * ELEMENT_BYTES[plan->result.type] % CACHE_LINE != 0 && axis->stride[RESULT] == plan->lanes;
 }
 
@@ -227,7 +226,7 @@ static void choose_staging(PairPlan *plan) {
     const Index bytes = ELEMENT_BYTES[plan->result.type];
     plan->rows_are_a_run = tile->row_result == plan->lanes && plan->lanes == tile->lanes;
     const Index run = plan->rows_are_a_run ? tile->lanes * tile->rows : tile->lanes;
-    tile->streams = plan->result.bytes >= STREAMED_BYTES;
+    tile->streams = results_stream(&plan->result);
     if (!tile->streams || run * bytes < SHORTEST_STAGED) return;
     if (plan->loop != SIMD_CHOICE(pair_kernels)->of_type[plan->result.type].tables &&
         tile->lanes * bytes % CACHE_LINE == 0 && tile->row_result * bytes % CACHE_LINE == 0)

@@ -19,7 +19,7 @@
 
 #include <stdlib.h>
 
-enum { STREAMED_BYTES = 1 << 24, PACKED_AT_ONCE = LITTLE_WORKSPACE / 2 };
+enum { PACKED_AT_ONCE = LITTLE_WORKSPACE / 2 };
 enum { MANY_LINES = 64, WIDE_BYTES = 1 << 17, MOST_WIDE = 4 };
 enum { LONG_SUM = 64, SUM_STEP = 8, BLOCK_ROWS = 1 << 12, FEWEST_ROWS = 256, BLOCK_COLUMNS = 256 };
 
@@ -66,7 +66,10 @@ static bool prepare_packing(StackPlan *plan) {
     const Index wider = p->rows > p->columns ? p->rows : p->columns, bytes = ELEMENT_BYTES[plan->result.type];
     const bool many = (p->rows + p->columns) * p->depth > MANY_LINES;
     plan->stages = many;
-    if (many) plan->lanes *= smaller(MOST_WIDE, 1 + WIDE_BYTES / (wider * p->depth * plan->lanes * bytes));
+    if (many) {
+        const Index wide = smaller(MOST_WIDE, 1 + WIDE_BYTES / (wider * p->depth * plan->lanes * bytes));
+        plan->lanes *= smaller(wide, pieces(plan->near, plan->lanes));
+    }
     for (int i = 0; i < PACKED; i++) {
         plan->packs[i] = next[i] != 1 || many;
         if (!plan->packs[i]) continue;
@@ -100,7 +103,7 @@ static void choose_blocks(StackPlan *plan) {
         if (p->depth > LONG_SUM && p->columns <= SUM_STEP && p->rows > LONG_SUM) plan->sum_step = SUM_STEP;
     }
     const Index bytes = plan->row_step * plan->column_step * ELEMENT_BYTES[plan->result.type];
-    plan->stages = plan->lanes == 0 && plan->result.bytes >= STREAMED_BYTES && plan->row_step == p->rows &&
+    plan->stages = plan->lanes == 0 && results_stream(&plan->result) && plan->row_step == p->rows &&
                    plan->sum_step == p->depth && (p->columns == 1 || p->c_column == p->rows) &&
                    (plan->near == 1 || p->c_next == p->rows * p->columns) && bytes <= STAGED_BYTES;
     plan->row_blocks = pieces(p->rows, plan->row_step);
@@ -180,7 +183,7 @@ static PyObject *bind_stack(PyObject *module, PyObject *const *arguments, Py_ssi
         .a_next = near.stride[x],
         .b_next = near.stride[y],
         .c_next = near.stride[RESULT],
-        .streams = plan->result.bytes >= STREAMED_BYTES,
+        .streams = results_stream(&plan->result),
     };
     plan->lanes = near.extent > 1 && near.stride[RESULT] == 1 ? loops->lanes : 0;
     plan->loop = plan->lanes > 0 ? loops->by_lanes : loops->by_rows;

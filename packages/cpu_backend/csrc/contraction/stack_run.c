@@ -165,7 +165,7 @@ static void compute(void *context, Index begin, Index end) {
         near = 0;
         group_walk_step(&walk, &plan->stack);
     }
-    if (plan->stages) SIMD_CHOICE(copy_kernels)->finish_stream();
+    if (plan->stages || plan->problem.streams) SIMD_CHOICE(copy_kernels)->finish_stream();
     workspace_release(packed, needed);
 }
 

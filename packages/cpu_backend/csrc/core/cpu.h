@@ -23,6 +23,11 @@ extern const char *const INSTRUCTION_SET_NAMES[3];
 /* Bytes of the last cache before main memory; 0 where the system does not tell. */
 size_t cpu_last_level_cache_bytes(void);
 
+/* Bytes from which on results of contractions are written past the caches; cpu_stream_from() sets another number, for
+ * tests, for kernels made afterwards. */
+size_t cpu_streamed_bytes(void);
+void cpu_stream_from(size_t bytes);
+
 #define SIMD_JOIN2(name, set) name##_##set
 #define SIMD_JOIN(name, set) SIMD_JOIN2(name, set)
 

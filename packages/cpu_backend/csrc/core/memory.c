@@ -61,6 +61,21 @@ static PyObject *empty(PyObject *module, PyObject *const *arguments, Py_ssize_t 
     return array_new(&form);
 }
 
+/* restride(array, shape, strides): a view of an array; strides in bytes. Where it leads, the caller has found out. */
+static PyObject *restride(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    (void)module;
+    if (!arguments_count("restride", count, 3, "an array, a shape and strides")) return NULL;
+    if (!is_array(arguments[0])) return PyErr_Format(PyExc_TypeError, "restride takes an array");
+    Index shape[MAX_RANK], strides[MAX_RANK];
+    const int rank = indices_read(shape, MAX_RANK, arguments[1]);
+    if (rank < 0 || indices_read(strides, MAX_RANK, arguments[2]) < 0) return NULL;
+    if (PyTuple_GET_SIZE(arguments[2]) != rank)
+        return PyErr_Format(PyExc_ValueError, "restride: as many strides as axes are accepted");
+    npy_intp extents[MAX_RANK], steps[MAX_RANK];
+    for (int axis = 0; axis < rank; axis++) extents[axis] = shape[axis], steps[axis] = strides[axis];
+    return array_view(arguments[0], rank, extents, steps, 0);
+}
+
 static PyObject *get_threads(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
     return PyLong_FromLong(threads_get());
@@ -102,6 +117,19 @@ static PyObject *set_instruction_set(PyObject *module, PyObject *name) {
     return PyErr_Format(PyExc_ValueError, "this processor has no instruction set %R", name);
 }
 
+static PyObject *streamed_bytes(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    return PyLong_FromSize_t(cpu_streamed_bytes());
+}
+
+static PyObject *set_streamed_bytes(PyObject *module, PyObject *count) {
+    (void)module;
+    const size_t bytes = PyLong_AsSize_t(count);
+    if (bytes == (size_t)-1 && PyErr_Occurred()) return NULL;
+    cpu_stream_from(bytes);
+    Py_RETURN_NONE;
+}
+
 PyMethodDef memory_functions[] = {
     {"allocator_stats", stats, METH_NOARGS, "What the allocator holds, by name."},
     {"allocator_clear", clear, METH_NOARGS, "Give every kept buffer back to the operating system."},
@@ -109,11 +137,14 @@ PyMethodDef memory_functions[] = {
     {"allocator_set_poisoning", set_poisoning, METH_O, "Whether to overwrite what is given back, and to check it."},
     {"use_caching_allocator", use_caching_allocator, METH_NOARGS, "Make NumPy use the allocator in this context."},
     {"empty", (PyCFunction)(void (*)(void))empty, METH_FASTCALL, "An uninitialised array without gaps."},
+    {"restride", (PyCFunction)(void (*)(void))restride, METH_FASTCALL, "A view with other axes."},
     {"threads", get_threads, METH_NOARGS, "Threads that share the work of a kernel."},
     {"set_threads", set_threads, METH_O, "Share the work of a kernel among so many threads."},
     {"set_most_threads", set_most_threads, METH_O, "Among at most so many, no more than the caller has processors."},
     {"set_call_checks", set_call_checks, METH_O, "Whether kernels compare arrays with what they were bound to."},
     {"instruction_set", instruction_set, METH_NOARGS, "plain, avx2 or avx512."},
     {"set_instruction_set", set_instruction_set, METH_O, "Make kernels of another version from now on."},
+    {"streamed_bytes", streamed_bytes, METH_NOARGS, "Bytes of a contraction's result that is written past the caches."},
+    {"set_streamed_bytes", set_streamed_bytes, METH_O, "Write results from so many bytes on past the caches."},
     {NULL, NULL, 0, NULL},
 };

@@ -236,12 +236,12 @@ static int results_read(BatchedPlan *plan, PyObject *results) {
 static PyObject *bind_batched_simd(PyObject *module, PyObject *arguments, PyObject *named) {
     (void)module;
     static const char *const members[] = {"routine", "dtype",  "sides",    "right", "count",
-                                          "results", "single", "fallback", NULL};
+                                          "results", "single", "fallback", "check", NULL};
     PyObject *name, *type_name, *results, *fallback;
-    int m, n, single;
+    int m, n, single, check = true;
     long long right, count;
-    if (!PyArg_ParseTupleAndKeywords(arguments, named, "OO(ii)LLOpO:bind_batched_simd", ARGUMENT_NAMES(members), &name,
-                                     &type_name, &m, &n, &right, &count, &results, &single, &fallback))
+    if (!PyArg_ParseTupleAndKeywords(arguments, named, "OO(ii)LLOpO|p:bind_batched_simd", ARGUMENT_NAMES(members),
+                                     &name, &type_name, &m, &n, &right, &count, &results, &single, &fallback, &check))
         return NULL;
     const int routine = routine_read(name), type = routine < 0 ? -1 : element_type_read(type_name);
     if (type < 0) return NULL;
@@ -251,7 +251,7 @@ static PyObject *bind_batched_simd(PyObject *module, PyObject *arguments, PyObje
     BatchedPlan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) return PyErr_NoMemory();
     const LaneKernels *kernels = lane_kernels((Routine)routine, type == C32 || type == C64);
-    plan->problem = (LaneProblem){m, n, right, type == F32 || type == C32};
+    plan->problem = (LaneProblem){m, n, right, type == F32 || type == C32, check};
     plan->routine = kernels->routines[routine];
     plan->width = kernels->width;
     plan->room_bytes = (size_t)lane_room((Routine)routine, &plan->problem) * (size_t)kernels->number_bytes;

@@ -24,6 +24,7 @@ typedef struct {
     int rows, columns; /* of each matrix of the first operand */
     Index right;       /* columns of the second operand, for SOLVE and substitutions alone */
     bool narrow;       /* elements of F32 or C32 */
+    bool check;        /* substitutions look at elements that are not finite, and zeros on the diagonal, again, too */
 } LaneProblem;
 
 /* The numbers of one group that routines need room for, of matrices whose longer side this is. */

@@ -121,6 +121,10 @@ class CpuBackend:
         """Transposed array and form of foreign memory."""
         return storage.borrow(source, copy, dtype)
 
+    def borrow_dlpack(self, source: Any, copy: bool | None, /) -> tuple[Array, Form]:
+        """Transposed array and form of what a DLPack capsule lends; see ``tensor_cpu.storage.borrow``."""
+        return storage.borrow_dlpack(source, copy)
+
     def lend(self, array: Array, form: Form, /) -> Array:
         """The same memory with axes in the tensor's order."""
         return storage.lend(array, form)

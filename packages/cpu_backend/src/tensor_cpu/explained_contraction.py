@@ -20,8 +20,10 @@ _IN_WORDS = {
 }
 
 
-def explain_contract(operands: tuple[Any, ...], result: Any, params: Any, /) -> tuple[str, tuple[str, ...]]:
-    """The kernel in words, and notes.
+def explain_contract(
+    operands: tuple[Any, ...], result: Any, params: Any, /
+) -> tuple[str, tuple[str, ...], float | None]:
+    """The kernel in words, notes, and the estimate by which it was chosen, in seconds.
 
     Args:
         operands: forms.
@@ -51,7 +53,7 @@ def explain_contract(operands: tuple[Any, ...], result: Any, params: Any, /) -> 
             given.append(native(form, labels))
     x, y = given
     if 0 in (*x.shape, *y.shape):
-        return "zeros: there is nothing to add up", tuple(notes)
+        return "zeros: there is nothing to add up", tuple(notes), None
     plan = plan_contraction(x, y, out)
     axes = join(x, y, out)
     words = _IN_WORDS.get(type(plan), "sum of products by NumPy")
@@ -70,7 +72,7 @@ def explain_contract(operands: tuple[Any, ...], result: Any, params: Any, /) -> 
     if other is not None:
         others = _IN_WORDS.get(type(other), "sum of products by NumPy")
         notes.append(f"{others}: estimated at {_microseconds(other.cost)}")
-    return words, tuple(notes)
+    return words, tuple(notes), plan.cost * 1e-9
 
 
 def _microseconds(nanoseconds: float) -> str:

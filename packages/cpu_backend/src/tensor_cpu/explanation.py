@@ -26,14 +26,17 @@ _IN_WORDS: Final = {
     "elementwise.native": "native loops in blocks",
     "elementwise.tiny": "native loop for tiny tensors",
     "gather_scatter.native": "native loop over indices",
+    "gather_scatter.places": "native loop over places",
     "indexing.native": "native copy",
     "joining.native": "native copy",
     "linalg.batched_simd": "kernel with a matrix in each lane of a register",
     "linalg.factorization": "native loop over LAPACK calls",
     "linalg.lapack": "native loop over LAPACK calls",
     "linalg.triangular_simd": "kernel with a matrix in each lane of a register",
+    "normalization.native": "native loop along lines",
     "reduction.native": "native reduction",
     "scan.native": "native running sums",
+    "sort.native": "native sort",
     "statistics.native": "native reduction",
     "views.native": "native copy",
 }
@@ -76,8 +79,8 @@ def explain(name: str, operands: tuple[Operand, ...], result: Result, params: An
     if row.numpy == "contraction.choice" and name == "contract":
         from tensor_cpu.explained_contraction import explain_contract
 
-        words, more = explain_contract(operands, result, params)
-        return KernelChoice(words, _threads(), workspace_of(kernel), (*notes, *more))
+        words, more, seconds = explain_contract(operands, result, params)
+        return KernelChoice(words, _threads(), workspace_of(kernel), (*notes, *more), seconds)
     return KernelChoice("a view" if facts_of(name).view else "NumPy", 1, workspace_of(kernel), tuple(notes))
 
 

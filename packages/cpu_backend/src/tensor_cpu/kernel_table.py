@@ -123,9 +123,10 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     },
     "fusion": {"elementwise_program": Row("elementwise.fused", (_PROGRAM,))},
     "gather_scatter": {
-        **dict.fromkeys(("take", "put_along_axis", "nonzero"), Row("gather_scatter.gather")),
+        **dict.fromkeys(("take", "put_along_axis"), Row("gather_scatter.gather", ("gather_scatter.places",))),
+        "nonzero": Row("gather_scatter.gather"),
         "take_along_axis": Row("gather_scatter.gather", ("gather_scatter.native",)),
-        **dict.fromkeys(("gather", "scatter"), Row("gather_scatter.scatter")),
+        **dict.fromkeys(("gather", "scatter"), Row("gather_scatter.scatter", ("gather_scatter.places",))),
     },
     "indexing": {
         **dict.fromkeys(("slice_view", "mutable_view"), Row("indexing.numpy")),
@@ -148,12 +149,16 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
         "solve_toeplitz": Row("linalg.structured", _FACTORIZATION),
         **{
             f"{name}_overwriting": Row("linalg.variants.overwriting")
-            for name in ("cholesky", "eigh", "inv", "qr", "solve", "svd")
+            for name in ("cholesky", "eigh", "inv", "lu_factor", "qr", "solve", "svd", "triangular_solve")
         },
         **dict.fromkeys(("cholesky_status", "inv_status", "solve_status"), Row("linalg.variants.status")),
-        "triangular_solve": Row("linalg.triangular", ("linalg.triangular_simd",)),
+        **dict.fromkeys(
+            ("triangular_solve", "triangular_solve_checked"), Row("linalg.triangular", ("linalg.triangular_simd",))
+        ),
     },
-    "normalization": dict.fromkeys(("layer_norm", "rms_norm"), Row("normalization")),
+    "normalization": dict.fromkeys(
+        ("layer_norm", "rms_norm"), Row("normalization.numpy", ("normalization.native",))
+    ),
     "padding": dict.fromkeys(("pad", "pad_edge"), Row("padding")),
     "pooling": dict.fromkeys(("max_pool", "mean_pool"), Row("pooling")),
     "random": dict.fromkeys(("uniform", "integers", "normal"), Row("random")),
@@ -165,7 +170,10 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
         **dict.fromkeys(("maximum", "minimum"), Row(_UFUNC, _TINY)),
     },
     "slicing": dict.fromkeys(("dynamic_slice", "dynamic_update_slice"), Row("slicing")),
-    "sort": dict.fromkeys(("sort", "argsort", "searchsorted_left", "searchsorted_right", "unique"), Row("sort")),
+    "sort": {
+        **dict.fromkeys(("sort", "searchsorted_left", "searchsorted_right", "unique"), Row("sort.numpy")),
+        "argsort": Row("sort.numpy", ("sort.native",)),
+    },
     "statistics": dict.fromkeys(
         ("mean", "var", "std", "norm", "argmax", "argmin"), Row("statistics.numpy", ("statistics.native",))
     ),

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from tensor_core.dtypes import DTYPE_NAMES, DTYPES, Bool, DType, dtype_of_name
-from tensor_core.errors import ArgumentError, DTypeError, TensorError, UnsupportedOperationError
+from tensor_core.errors import ArgumentError, DTypeError, ExchangeError, TensorError, UnsupportedOperationError
 from tensor_core.foreign import check_holds, refuse_masked
 from tensor_core.host.tensor import HostTensor
 from tensor_runtime.form import Form, form_of
@@ -167,7 +167,29 @@ def borrow(source: Any, copy: bool | None, dtype: DType | None = None, /) -> tup
         except TypeError:
             return None
     refuse_masked("asarray", source)
-    array = _as_array(source)
+    return _borrowed("asarray", _as_array(source), copy, dtype)
+
+
+def borrow_dlpack(source: Any, copy: bool | None, /) -> tuple[Array, Form]:
+    """As :func:`borrow`, of what a DLPack capsule lends.
+
+    >>> ours = np.zeros((2, 3), order="F")
+    >>> transposed, form = borrow_dlpack(ours, None)
+    >>> form, np.shares_memory(transposed, ours)
+    (Form(F64, (2, 3), cpu), True)
+    """
+    try:
+        array = np.from_dlpack(source, copy=False) if copy is False else np.from_dlpack(source)
+    except (TensorError, MemoryError):
+        raise
+    except Exception as error:  # each library refuses in its own words
+        raise ExchangeError(
+            f"from_dlpack: {type(source).__name__} lends nothing that NumPy reads: {type(error).__name__}: {error}"
+        ) from error
+    return _borrowed("from_dlpack", array, copy, None)
+
+
+def _borrowed(operation: str, array: Array, copy: bool | None, dtype: DType | None) -> tuple[Array, Form]:
     own = dtype_of_name(array.dtype.name) if array.dtype.isnative else None
     if own is None:
         return _converted(array, copy, dtype)
@@ -176,7 +198,7 @@ def borrow(source: Any, copy: bool | None, dtype: DType | None = None, /) -> tup
     if not (aligned and _is_column_major(array)):
         if copy is False:
             raise ArgumentError(
-                f"asarray: the array of shape {array.shape} with strides {array.strides} in bytes is row-major (or "
+                f"{operation}: the array of shape {array.shape} with strides {array.strides} in bytes is row-major (or "
                 "unaligned), so a column-major tensor needs a copy, and copy=False; "
                 "pass copy=None, or an array made with order='F'"
             )

@@ -77,6 +77,5 @@ static void NAME(by_lanes)(const StackProblem *p, const char *first, const char 
     for (; at + NAME(LANES) <= count; at += NAME(LANES))
         NAME(whole_vector)(p, a + at * PARTS, b + at * PARTS, c + at * PARTS);
     if (at < count) NAME(part_of_vector)(p, a + at * PARTS, b + at * PARTS, c + at * PARTS, count - at);
-    if (p->streams) stream_end();
 }
 #endif

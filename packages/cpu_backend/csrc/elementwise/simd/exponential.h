@@ -80,7 +80,8 @@ INLINE T NAME(gate)(T x, T y) {
 }
 
 #if IS_DOUBLE
-INLINE T NAME(hyperbolic_tangent)(T x) {
+/* tanh(|x|) is above / below + rest: one quotient for small and for other ones. */
+INLINE void NAME(hyperbolic_tangent_parts)(T x, T *above, T *below, T *rest) {
     const T size = FUNCTION(fabs)(x), a = size > 20 ? 20 : size, z = a * a;
     const bool small = a < 0.625;
     T p = FMA(-9.64399179425052238628e-1, z, -9.92877231001918586564e1);
@@ -89,8 +90,9 @@ INLINE T NAME(hyperbolic_tangent)(T x) {
     q = FMA(q, z, 2.23548839060100448583e3);
     q = FMA(q, z, 4.84406305325125486048e3);
     const T e = NAME(exp_within)(a + a);
-    const T above = small ? a * z * p : -2, below = small ? q : e + 1; /* one quotient for both */
-    return FUNCTION(copysign)(above / below + (small ? a : 1), x);
+    *above = small ? a * z * p : -2;
+    *below = small ? q : e + 1;
+    *rest = small ? a : 1;
 }
 
 INLINE T NAME(logarithm)(T x) {

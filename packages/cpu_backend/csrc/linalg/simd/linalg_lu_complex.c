@@ -9,6 +9,7 @@
 #include "linalg/simd/linalg_common.h"
 #include "linalg/simd/linalg_tiles.h"
 #include "linalg/simd/linalg_lu.h"
+#include "linalg/simd/linalg_columns.h"
 #include "linalg/simd/linalg_triangular.h"
 
 const LaneKernels SIMD_NAME(linalg_lu_complex) = {

@@ -1,9 +1,61 @@
 /* Substitution: systems of triangular matrices (Golub and Van Loan, Matrix Computations, 4th ed., §3.1).
  *
  * Forward goes down from the first unknown, backward up from the last one. Transposed, the matrix is the other triangle,
- * read along its rows. The other triangle may hold anything. A zero on the diagonal gives what IEEE 754 says, so no
- * matrix needs another look.
+ * read along its rows. The other triangle may hold anything, and a zero on the diagonal gives what IEEE 754 says; where
+ * that is to be checked, elements that are not finite, in that triangle too, and such zeros need another look.
  */
+
+/* Whether it is faster to go along the columns of each matrix. */
+INLINE bool has_few_sides(const LaneProblem *problem) {
+    return problem->right <= 2 && problem->rows >= (problem->narrow ? 17 : 8);
+}
+
+typedef float Floats __attribute__((vector_size(LANES * 8)));
+
+/* Whether one of so many numbers in memory is NaN or infinite. */
+static __attribute__((noinline)) bool holds_not_finite(const char *numbers, Index count, bool narrow) {
+    enum { SUMS = 8 };
+    const Index bytes = count * (Index)(narrow ? sizeof(float) : sizeof(double));
+    Index at = 0;
+    double rest = 0.0;
+    if (narrow) {
+        Floats sums[SUMS] = {{0}}, one;
+        for (; at + (Index)sizeof sums <= bytes; at += (Index)sizeof sums)
+            for (int k = 0; k < SUMS; k++) {
+                memcpy(&one, numbers + at + k * (int)sizeof one, sizeof one);
+                sums[k] += one * 0.0f;
+            }
+        for (; at + (Index)sizeof one <= bytes; at += (Index)sizeof one) {
+            memcpy(&one, numbers + at, sizeof one);
+            sums[0] += one * 0.0f;
+        }
+        for (int k = 1; k < SUMS; k++) sums[0] += sums[k];
+        for (int i = 0; i < 2 * LANES; i++) rest += (double)sums[0][i];
+        for (; at < bytes; at += (Index)sizeof(float)) rest += 0.0 * (double)*(const float *)(numbers + at);
+    } else {
+        Lane sums[SUMS] = {{0}}, one;
+        for (; at + (Index)sizeof sums <= bytes; at += (Index)sizeof sums)
+            for (int k = 0; k < SUMS; k++) {
+                memcpy(&one, numbers + at + k * (int)sizeof one, sizeof one);
+                sums[k] += one * 0.0;
+            }
+        for (; at + (Index)sizeof one <= bytes; at += (Index)sizeof one) {
+            memcpy(&one, numbers + at, sizeof one);
+            sums[0] += one * 0.0;
+        }
+        for (int k = 1; k < SUMS; k++) sums[0] += sums[k];
+        for (int i = 0; i < LANES; i++) rest += sums[0][i];
+        for (; at < bytes; at += (Index)sizeof(double)) rest += 0.0 * *(const double *)(numbers + at);
+    }
+    return rest != 0.0; /* as NaN is */
+}
+
+/* The lanes in which a diagonal has a zero. */
+INLINE Mask zero_on_diagonal(const Number *a, Index stride, int n) {
+    Mask zero = no_lane();
+    for (int i = 0; i < n; i++) zero |= equal(largest_part(a[i + i * stride]), broadcast(0.0));
+    return zero;
+}
 
 /* Loads the triangle that is read, turned to where its rows are equations; its columns are so many numbers apart. */
 INLINE void load_triangle(const LaneProblem *problem, const char *from, Index matrix, Number *a, Index stride,
@@ -24,35 +76,43 @@ INLINE bool substitute_large(const LaneProblem *problem, const char *const *oper
     const Index bytes = matrix_bytes(problem, n, n), column_bytes = matrix_bytes(problem, n, 1);
     const Index right_bytes = problem->right * column_bytes, stride = n | 1;
     Number *const a = room, *const column = a + n * stride, *const x = column + n;
+    Mask bad = no_lane();
+    bool spoilt = false;
     for (Index group = 0; group < groups; group++) {
-        load_triangle(problem, operands[0] + group * LANES * bytes, bytes, a, stride, column, n, forward != transposed,
-                      transposed);
+        const char *const matrices = operands[0] + group * LANES * bytes;
+        if (problem->check) spoilt |= holds_not_finite(matrices, (Index)LANES * n * n * PARTS, problem->narrow);
+        load_triangle(problem, matrices, bytes, a, stride, column, n, forward != transposed, transposed);
+        bad |= zero_on_diagonal(a, stride, n);
         for (Index first = 0; first < problem->right; first += RIGHT_AT_ONCE) {
             const int columns = (int)(problem->right - first < RIGHT_AT_ONCE ? problem->right - first : RIGHT_AT_ONCE);
             const Index offset = group * LANES * right_bytes + first * column_bytes;
-            load_padded(problem, operands[1] + offset, right_bytes, x, stride, n, columns);
+            bad |= load_padded(problem, operands[1] + offset, right_bytes, x, stride, n, columns);
             if (forward) forward_columns(a, stride, false, x, stride, n, columns);
             else backward_columns(a, stride, x, stride, n, columns);
             store_padded(problem, results[0] + offset, right_bytes, x, stride, n, columns);
         }
     }
-    return true;
+    return !(problem->check && (spoilt || any(bad)));
 }
 
 INLINE bool substitute_groups(const LaneProblem *problem, const char *const *operands, char *const *results,
                               Index groups, Number *room, int n, bool forward, bool transposed) {
+    if (!transposed && has_few_sides(problem))
+        return substitute_columns(problem, operands, results, groups, n, forward);
     if (n > LARGEST_CONSTANT_SIDE)
         return substitute_large(problem, operands, results, groups, room, n, forward, transposed);
     const Index bytes = matrix_bytes(problem, n, n), column_bytes = matrix_bytes(problem, n, 1);
     const Index right_bytes = problem->right * column_bytes;
     const int down = transposed ? n : 1, along = transposed ? 1 : n; /* from one row or column to the next */
+    Mask bad = no_lane();
     for (Index group = 0; group < groups; group++) {
         Number *const a = room, *const x = a + n * n;
-        load_numbers(problem, operands[0] + group * LANES * bytes, bytes, a, n * n);
+        bad |= load_numbers(problem, operands[0] + group * LANES * bytes, bytes, a, n * n);
+        bad |= zero_on_diagonal(a, n, n);
         for (Index first = 0; first < problem->right; first += RIGHT_AT_ONCE) {
             const int columns = (int)(problem->right - first < RIGHT_AT_ONCE ? problem->right - first : RIGHT_AT_ONCE);
             const Index offset = group * LANES * right_bytes + first * column_bytes;
-            load_numbers(problem, operands[1] + offset, right_bytes, x, n * columns);
+            bad |= load_numbers(problem, operands[1] + offset, right_bytes, x, n * columns);
             for (int step = 0; step < n; step++) {
                 const int j = forward ? step : n - 1 - step, from = forward ? j + 1 : 0, to = forward ? n : j;
                 const Divisor pivot = divisor(a[j + j * n]);
@@ -66,7 +126,7 @@ INLINE bool substitute_groups(const LaneProblem *problem, const char *const *ope
             store_numbers(problem, results[0] + offset, right_bytes, x, n * columns);
         }
     }
-    return true;
+    return !(problem->check && any(bad));
 }
 
 #define SUBSTITUTION(name, forward, transposed)                                                                        \

@@ -56,4 +56,55 @@ INLINE Number divide(Number x, Divisor y) {
     return (Number){product.re / y.square, product.im / y.square};
 }
 
+/* One element, a divisor of such, and a column's factor: the number, and i times its conjugate; for linalg_columns.h,
+ * where rows of one matrix lie in the lanes, real and imaginary parts in turns. */
+typedef double Element __attribute__((vector_size(16)));
+typedef struct {
+    Element real, imaginary, square, scale;
+} ElementDivisor;
+typedef struct {
+    Lane straight, crossed;
+} Factor;
+#if LANES == 8
+INLINE Element element_at(Lane lanes, int row) {
+    switch (row) {
+    case 0: return _mm512_castpd512_pd128(lanes);
+    case 1: return _mm512_extractf64x2_pd(lanes, 1);
+    case 2: return _mm512_extractf64x2_pd(lanes, 2);
+    default: return _mm512_extractf64x2_pd(lanes, 3);
+    }
+}
+INLINE Lane repeated_element(Element x) { return _mm512_broadcast_f64x2(x); }
+INLINE Lane both_real(Lane x) { return _mm512_movedup_pd(x); }
+INLINE Lane both_imaginary(Lane x) { return _mm512_permute_pd(x, 0xff); }
+#elif LANES == 4
+INLINE Element element_at(Lane lanes, int row) {
+    return row == 0 ? _mm256_castpd256_pd128(lanes) : _mm256_extractf128_pd(lanes, 1);
+}
+INLINE Lane repeated_element(Element x) { return _mm256_set_m128d(x, x); }
+INLINE Lane both_real(Lane x) { return _mm256_movedup_pd(x); }
+INLINE Lane both_imaginary(Lane x) { return _mm256_permute_pd(x, 0xf); }
+#else
+INLINE Element element_at(Lane lanes, int row) { return (void)row, lanes; }
+INLINE Lane repeated_element(Element x) { return x; }
+INLINE Lane both_real(Lane x) { return (Lane){x[0], x[0]}; }
+INLINE Lane both_imaginary(Lane x) { return (Lane){x[1], x[1]}; }
+#endif
+INLINE ElementDivisor divisor_at(Divisor rows, int row) {
+    const double re = rows.unit.re[row], im = rows.unit.im[row], square = rows.square[row], scale = rows.scale[row];
+    return (ElementDivisor){{re, re}, {im, -im}, {square, square}, {scale, scale}};
+}
+INLINE Element divide_element(Element x, ElementDivisor y) {
+    const Element near = x * y.scale, crossed = {near[1], near[0]};
+    return (near * y.real + crossed * y.imaginary) / y.square;
+}
+INLINE Factor factor_of(Element x) {
+    const Element crossed = {x[1], -x[0]};
+    return (Factor){repeated_element(x), repeated_element(crossed)};
+}
+INLINE Lane repeated(Factor factor) { return factor.straight; }
+INLINE Lane subtract_column(Lane x, Lane column, Factor factor) {
+    return x - both_real(column) * factor.straight + both_imaginary(column) * factor.crossed;
+}
+
 #endif

@@ -35,4 +35,15 @@ typedef Lane Divisor;
 INLINE Divisor divisor(Number x) { return x; }
 INLINE Number divide(Number x, Divisor y) { return x / y; }
 
+/* One element, a divisor of such, and a column's factor; for linalg_columns.h. */
+typedef double Element;
+typedef double ElementDivisor;
+typedef Lane Factor;
+INLINE Element element_at(Lane lanes, int row) { return lanes[row]; }
+INLINE ElementDivisor divisor_at(Divisor rows, int row) { return rows[row]; }
+INLINE Element divide_element(Element x, ElementDivisor y) { return x / y; }
+INLINE Factor factor_of(Element x) { return broadcast(x); }
+INLINE Lane repeated(Factor factor) { return factor; }
+INLINE Lane subtract_column(Lane x, Lane column, Factor factor) { return x - column * factor; }
+
 #endif

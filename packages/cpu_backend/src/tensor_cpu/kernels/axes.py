@@ -196,6 +196,42 @@ def by_stride(axes: Iterable[Axis], role: int) -> tuple[Axis, ...]:
     return tuple(ordered)
 
 
+def fetches(walk: Iterable[Axis], role: int, kept: int, line: int) -> float:
+    """How often a line of the cache of an array is fetched by a walk, innermost axes first.
+
+    Once where steps that share a line are so few elements apart that it stays, as often as it has elements where it
+    never does.
+
+    Args:
+        walk: axes; those that the array lacks count for nothing.
+        role: of the array.
+        kept: elements that stay in the cache, each in a line of its own counting for a line.
+        line: elements of a line.
+
+    >>> rows, columns = Axis((0,), 1000, (1, None, 1)), Axis((1,), 1000, (None, 1000, 1000))
+    >>> [fetches(walk, RESULT, 4096, 8) for walk in ((rows, columns), (columns, rows))]
+    [1.0, 8.0]
+    """
+    known: list[tuple[int, int]] = []
+    count, cover = 1, 1
+    for axis in walk:
+        stride = abs(axis.strides[role] or 0)
+        if stride == 0 or axis.extent == 1:
+            continue
+        known.append((stride, axis.extent))
+        known.sort()
+        cover = 1
+        for step, extent in known:
+            if step != cover or cover >= line:
+                break
+            cover *= extent
+        cover = min(cover, line)
+        count *= axis.extent
+        if count * line > kept * cover:
+            break
+    return line / cover
+
+
 class Access(NamedTuple):
     """How a kernel looks at an operand: ``array.transpose(order).reshape(shape)``."""
 

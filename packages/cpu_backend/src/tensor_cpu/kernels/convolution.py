@@ -1,10 +1,11 @@
-"""The kernel "conv": windows as strided views, gathered block by block into columns, and one matrix product per block.
+"""The kernel "conv": windows as strided views, which one native contraction gathers while it multiplies them.
 
 On transposed arrays the operand is [C, ..., spatial 2, spatial 1, N] and the filters are [F, C, ..., K2, K1], so the
-result [F, windows, N] is filters [F, C K] times columns [C K, windows N], in the order in which all three are stored. A
-block of columns stays in the cache, between its copy and its product; where the windows are a matrix already (extent 1,
-or all of the operand), nothing is copied. The workspace is ``_BLOCK`` bytes, or ``_FEWEST`` columns where that is more;
-padding makes one padded copy of the operand, and so does a view that lies in another order.
+result [F, windows, N] is filters [F, C K] times columns [C K, windows N], in the order in which all three are stored.
+Where no contraction takes the windows without a copy of them, blocks of columns are gathered, each of which stays in
+the cache between its copy and its product; where the windows are a matrix already (extent 1, or all of the operand),
+nothing is copied. The workspace is ``_BLOCK`` bytes, or ``_FEWEST`` columns where that is more; padding makes one
+padded copy of the operand, and so does a view that lies in another order.
 
 Integers, for which there is no BLAS, go block by block to the kernel "contract", on the same views.
 """
@@ -29,6 +30,7 @@ from tensor_cpu.kernels.copy.permute import bind_fill, fuse
 from tensor_cpu.kernels.windows import bind_compact, runs_forward
 from tensor_cpu.storage import MOST_AXES, NUMPY_DTYPES, Array, empty
 from tensor_cpu.system.errstate import ignoring_fp_errors
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.form import Form, Shape, form_of
 from tensor_runtime.ops.convolution import Params, convolution_windows
 from tensor_runtime.ops.windows import Windows
@@ -155,6 +157,9 @@ def _bind_product(gather: Gather, x: Form, filters: Form, result: Form) -> Kerne
             return out
 
         return direct
+    gathering = _bind_contraction(gather, x, filters, result)
+    if gathering is not None:
+        return gathering
     room = max(_FEWEST, _BLOCK // (groups * depth * result.dtype.itemsize))
     blocks = _blocks(batch, room)
     lead = (slice(None),) * (1 + gather.inner)
@@ -179,6 +184,31 @@ def _bind_product(gather: Gather, x: Form, filters: Form, result: Form) -> Kerne
         return out
 
     return gathered
+
+
+def _bind_contraction(gather: Gather, x: Form, filters: Form, result: Form) -> Kernel | None:
+    """All windows by one native contraction that gathers them itself; None where it would copy them first."""
+    if not AVAILABLE or not x.dtype is filters.dtype is result.dtype:
+        return None
+    groups, inner, fixed = gather.shape[0], gather.shape[1 : 1 + gather.inner], 1 + gather.inner
+    rows, itemsize = filters.shape[-1] // groups, x.dtype.itemsize
+    labels, row = tuple(range(len(gather.shape))), len(gather.shape)
+    view = form_of(x.dtype, gather.shape[::-1], x.placement, gather.strides[::-1])
+    weights = form_of(filters.dtype, (*reversed(inner), rows, groups), filters.placement)
+    made = form_of(result.dtype, (*reversed(gather.batch), rows, groups), result.placement)
+    params = (labels[::-1], (*labels[1:fixed][::-1], row, 0), (*labels[fixed:][::-1], row, 0))
+    contract: Any = bind_contract((view, weights), made, params)
+    if getattr(contract, "workspace_bytes", _BLOCK) >= _BLOCK:
+        return None
+    shape, target, strides = gather.shape, result.shape[::-1], tuple(stride * itemsize for stride in gather.strides)
+    compact = bind_compact(filters)
+    restride = LIBRARY.restride
+
+    def contracted(x: Array, filters: Array) -> Array:
+        product: Array = contract(restride(x, shape, strides), compact(filters).reshape(groups, rows, *inner))
+        return product.reshape(target)
+
+    return contracted
 
 
 def _is_matrix(gather: Gather) -> bool:

@@ -32,6 +32,9 @@ their number.
 - Small products (stack.c), per call and per product or vector of products: 150 and 3.5; a multiply-add of a vector:
   0.32 of rows, 0.3 of products. A line of the cache per element, where there are more than 96 of them for a vector of
   products beyond the cache: 8, and 16 of thousands; 3 an element for the kernels that go by elements.
+- Each more time that an element's line comes from beyond the cache: 0.4, 0.45 and 1.5 by the pair kernel, scatter GEMM
+  and small products. By these, 160 steps of two circuits, a lattice, a graph and three files take 1.03 to 1.1 times as
+  long as by their best kernels, where they took 1.0 to 1.5 times as long.
 - Nothing is faster than 0.033 a byte beyond the cache. A matrix times a vector by BLAS: 0.04.
 - A copy for BLAS: 120, 0.9 an element beyond the cache, and 1.1 for one that leaves its neighbours.
 """
@@ -92,6 +95,9 @@ _FOLLOWED_LINES: Final = 96
 _FAR_LINE: Final = 8.0
 _FAR_LINES: Final = 1 << 12
 _APART: Final = 3.0
+_AGAIN: Final = {"pair": 0.4, "scatter": 0.45, "stack": 1.5}  # an element whose line is fetched once more
+_STAGED_LINES: Final = 64
+_PART: Final = 8.0  # one element of a product in less than a vector of neighbouring ones, or in one that is staged
 _MOVED: Final = 0.033  # a byte from beyond the cache, or to there
 _BESIDE_TRAFFIC: Final = 0.1
 _VECTOR_TRAFFIC: Final = 0.04  # the same of a matrix that BLAS multiplies by a vector
@@ -271,6 +277,10 @@ def lanes(stack: int, near: int, m: int, n: int, k: int, dtype: str, *, packed: 
     each = _BLOCK + m * n * k * _PARTS.get(dtype, 1) * _LANES_TERM + packed * width * _PACK_STEPS
     if max(m * k, k * n, m * n) * near * ITEMSIZE[dtype] > CACHED_BYTES and lines > _FOLLOWED_LINES:
         each += lines * (_FAR_LINE if lines < _FAR_LINES else 2 * _FAR_LINE)
+    if near % width:
+        each += m * n * _PART / -(-near // width)
+    if m * k + k * n > _STAGED_LINES:
+        each += lines * _PART / 2 / min(4, -(-near // width))
     return _STACK_CALL + groups * each
 
 
@@ -281,6 +291,15 @@ def apart(size: int) -> float:
     True
     """
     return size * _APART
+
+
+def fetched_again(elements: float, kernel: str) -> float:
+    """What it costs to fetch lines of the cache again, for so many elements (:func:`tensor_cpu.kernels.axes.fetches`).
+
+    >>> fetched_again(100, "pair") < fetched_again(100, "stack")
+    True
+    """
+    return elements * _AGAIN[kernel]
 
 
 def with_traffic(time: float, moved: int) -> float:

@@ -13,7 +13,18 @@ from math import inf
 from typing import Any, Final, NamedTuple
 
 from tensor_cpu.kernels import costs as cost
-from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND, Axis, Operand, by_occurrence, by_stride, extent_of, line
+from tensor_cpu.kernels.axes import (
+    FIRST,
+    RESULT,
+    SECOND,
+    Axis,
+    Operand,
+    by_occurrence,
+    by_stride,
+    extent_of,
+    fetches,
+    line,
+)
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 
 Group = tuple[Axis, ...]
@@ -39,6 +50,8 @@ _LONG_TABLE: Final = 1 << 16  # entries of a table that the second-level cache k
 _FULL_BLOCK: Final = 192  # rows or columns: fewer in a product of a stack cost more than a long table
 _PANEL: Final = 8  # neighbours that are packed as a run
 _LINE: Final = LIBRARY.CACHE_LINE // 8 if AVAILABLE else 0  # elements of 8 bytes in a line of the cache
+_KEPT: Final = cost.CACHED_BYTES // 64  # elements of 8 bytes whose lines stay, as few of them share a place
+_LONG_INNER: Final = 4096  # of a sum that the packed product reads from end to end for each of a stack
 _READ_AGAIN: Final = 1.4  # how often a product of the pair kernel reads its operands
 _FAR: Final = 1 << 62  # no step in any of some arrays
 
@@ -73,10 +86,13 @@ def plan_native(
         return None
     if result.size == 1 and x.size > _LONGEST_SUM:
         return None
-    large = large_roles(x, y, result)
+    large = large_roles((x.size, y.size, result.size), result.dtype)
     pairs = None
     if below == inf or cost.least_pair(extent_of(axes), result.dtype) < below:
         pairs = plan_pair(axes, result.dtype, large)
+        if large:
+            walk = (*pairs.contracted, *reversed(pairs.kept))
+            pairs = pairs._replace(cost=pairs.cost + cost.fetched_again(again(walk, large, x, y, result), "pair"))
         if pairs.longest_table > _LONGEST_TABLE:  # then so is a table of the contracted axes in the other plan
             return None
         if pairs.cost <= cost.LEAST_SCATTER:
@@ -145,16 +161,27 @@ def plan_pair(axes: Sequence[Axis], dtype: str, large: Sequence[int] = ()) -> Pa
     return PairProduct(kept, contracted, time)
 
 
-def large_roles(x: Operand, y: Operand, result: Operand) -> tuple[int, ...]:
-    """Which arrays leave the second-level cache, the largest first.
+def large_roles(sizes: tuple[int, int, int], dtype: str) -> tuple[int, ...]:
+    """Which arrays, of so many elements each, leave the second-level cache, the largest first.
 
-    >>> from tensor_cpu.kernels.axes import row_major
-    >>> large_roles(*(row_major((0, 1), (2, extent), "float64") for extent in (9, 99_999, 9)))
+    >>> large_roles((18, 199_998, 18), "float64")
     (1,)
     """
-    sizes = x.size, y.size, result.size
-    most = cost.CACHED_BYTES // cost.ITEMSIZE[result.dtype]
+    most = cost.CACHED_BYTES // cost.ITEMSIZE[dtype]
+    if max(sizes) <= most:
+        return ()
     return tuple(sorted([role for role, size in enumerate(sizes) if size > most], key=lambda role: -sizes[role]))
+
+
+def again(walk: Sequence[Axis], roles: Sequence[int], *arrays: Operand) -> float:
+    """Elements of the arrays of these roles, as often as their line of the cache is fetched after the first time.
+
+    >>> from tensor_cpu.kernels.axes import join, row_major
+    >>> x, result = row_major((0, 1), (64, 8192), "float64"), row_major((1, 0), (8192, 64), "float64")
+    >>> again(join(x, x, result), (FIRST, RESULT), x, x, result) == 7 * result.size
+    True
+    """
+    return sum([(fetches(walk, role, _KEPT, _LINE) - 1) * arrays[role].size for role in roles])
 
 
 def by_nearness(axes: Group, roles: Sequence[int]) -> Group:
@@ -255,6 +282,9 @@ def _cheap_scatter(
     )
     if time >= below:
         return None
+    if k > _LONG_INNER and large:
+        walk, roles = (*inner, *rows, *columns, *reversed(stack)), [role for role in large if role != RESULT]
+        time += cost.fetched_again(again(walk, roles, x, y), "scatter")
     (rows, outer_rows), (columns, outer_columns) = _short(rows), _short(columns)
     stack = (*outer_rows, *outer_columns, *stack)
     near = tuple([axis for axis in stack if _nearness(axis, large) < _LINE])

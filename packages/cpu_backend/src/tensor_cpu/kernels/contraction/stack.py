@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from tensor_cpu.kernels import costs as cost
 from tensor_cpu.kernels.axes import FIRST, RESULT, SECOND, Axis, Operand, by_occurrence, extent_of
-from tensor_cpu.kernels.contraction.native import TYPE_NAMES
+from tensor_cpu.kernels.contraction.native import TYPE_NAMES, again, by_nearness, large_roles
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 
 Group = tuple[Axis, ...]
@@ -56,8 +56,11 @@ def plan_stack(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) ->
         return None
     fastest = kept[-1]
     second = fastest in of_y
-    rows = _longest(of_x) if fastest in batch else (fastest,)
-    columns = _longest(of_x if second else of_y)
+    of_rows, of_columns = (of_y, of_x) if second else (of_x, of_y)
+    sizes = x.size, y.size, result.size
+    large = large_roles(sizes, result.dtype)
+    rows = _side(of_rows, large) if fastest in batch else (fastest,)
+    columns = _side(of_columns, large)
     near = (fastest,) if fastest in batch else ()
     rest = [axis for axis in kept if axis not in (*rows, *columns, *near)]
     if not near and rest:
@@ -67,8 +70,11 @@ def plan_stack(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) ->
         return None  # a large matrix times a vector is BLAS's
     if not inner and (not near or extent_of((*rows, *columns)) > _LARGEST_OUTER):
         return None  # long rows and hyper-edges are the pair kernel's
-    plan = StackProduct(tuple(rest), near, rows, columns, inner, second, 0.0)
-    time = _estimate(plan, x, y, result)
+    plan = StackProduct(by_nearness(tuple(rest), large) if rest else (), near, rows, columns, inner, second, 0.0)
+    time = _estimate(plan, sum(sizes), result.dtype)
+    if time is not None and large:
+        walk = (*plan.inner, *plan.rows, *plan.columns, *near, *reversed(plan.stack))
+        time += cost.fetched_again(again(walk, large, x, y, result), "stack")
     return None if time is None else plan._replace(cost=time)
 
 
@@ -83,29 +89,36 @@ def _walked(axes: Sequence[Axis]) -> Axis:
     return min(long, key=lambda axis: axis.strides[RESULT] or 0) if long else max(axes, key=lambda axis: axis.extent)
 
 
-def _longest(axes: Group) -> Group:
-    """One axis or none."""
-    return (max(axes, key=lambda axis: axis.extent),) if axes else ()
+def _side(axes: Group, large: Sequence[int]) -> Group:
+    """The rows or columns, one axis or none: the longest; where arrays leave the cache, the nearest of the long ones.
+
+    >>> near, far = (Axis((0,), extent, (step, None, step)) for extent, step in ((9, 2), (99, 18)))
+    >>> [[axis.extent for axis in _side((far, near), roles)] for roles in ((), (0, 2))]
+    [[99], [9]]
+    """
+    if not axes:
+        return ()
+    return (_walked(axes) if large else max(axes, key=lambda axis: axis.extent),)
 
 
-def _estimate(plan: StackProduct, x: Operand, y: Operand, result: Operand) -> float | None:
-    """Nanoseconds; None where more would be packed than the kernel takes."""
+def _estimate(plan: StackProduct, size: int, dtype: str) -> float | None:
+    """Nanoseconds for so many elements in all, each fetched once; None where more is packed than the kernel takes."""
     of_rows, of_columns = (SECOND, FIRST) if plan.rows_are_second else (FIRST, SECOND)
     m, n, k = extent_of(plan.rows), extent_of(plan.columns), extent_of(plan.inner)
-    itemsize, near = cost.ITEMSIZE[result.dtype], plan.near
+    itemsize, near = cost.ITEMSIZE[dtype], plan.near
     if near and near[0].strides[RESULT] == 1:
         needed = [extent * k for role, extent in ((of_rows, m), (of_columns, n)) if near[0].strides[role] != 1]
         if max(m, n) * k * cost.vector_bytes() > _MOST_PACKED:
             return None
-        time = cost.lanes(extent_of(plan.stack), near[0].extent, m, n, k, result.dtype, packed=sum(needed))
+        time = cost.lanes(extent_of(plan.stack), near[0].extent, m, n, k, dtype, packed=sum(needed))
     else:
         packed = m * k if m > 1 and plan.rows[0].strides[of_rows] != 1 else 0
         if packed * itemsize > _MOST_PACKED:
             return None
         once = near and not near[0].strides[of_rows]
         packed *= extent_of(plan.stack) if once else extent_of((*plan.stack, *near))
-        time = cost.rows(extent_of((*plan.stack, *near)), m, n, k, result.dtype, packed=packed)
-    return cost.with_traffic(time, (x.size + y.size + result.size) * itemsize)
+        time = cost.rows(extent_of((*plan.stack, *near)), m, n, k, dtype, packed=packed)
+    return cost.with_traffic(time, size * itemsize)
 
 
 def bind_stack(plan: StackProduct, result: Operand) -> Kernel:

@@ -51,6 +51,10 @@ def bind_eye(result: Form, /) -> Kernel:
     return lambda: np.eye(columns, rows, dtype=dtype)
 
 
+_FAR: Final = 2**62
+"""Within it no number on the way to the last element leaves I64."""
+
+
 def bind_arange(result: Form, /) -> Kernel:
     """Element k is start + k * step, computed in F64 or I64 and not accumulated.
 
@@ -62,12 +66,18 @@ def bind_arange(result: Form, /) -> Kernel:
     >>> float(tenths[10]), list(accumulate([0.1] * 10))[-1]
     (1.0, 0.9999999999999999)
     """
+    dtype = NUMPY_DTYPES[result.dtype]
 
     def spaced(start: float, step: float) -> Array:
-        array = empty(result)
         whole = isinstance(start, int) and isinstance(step, int) and result.dtype not in FLOATING
+        if whole and abs(start) + result.size * abs(step) < _FAR:
+            numbers: Array = np.arange(int(start), int(start + result.size * step), int(step), dtype=dtype)
+            return numbers
+        array = empty(result)
         steps: Array = np.arange(result.size, dtype=np.int64 if whole else np.float64)
-        array[...] = (start + steps * step).astype(array.dtype) if result.size else 0
+        if result.size:
+            steps *= step
+            np.add(steps, start, out=array, casting="unsafe")
         return array
 
     return ignoring_fp_errors(spaced)
@@ -92,7 +102,11 @@ def bind_linspace(result: Form, /) -> Kernel:
         parts = count - 1 if endpoint else count
         step = np.divide(np.subtract(stop, start), max(parts, 1))
         if np.isfinite(step):
-            out[...] = steps * step + start
+            if out.dtype == steps.dtype:
+                np.multiply(steps, step, out=out)
+                out += start
+            else:
+                out[...] = steps * step + start
         else:  # the ends are further apart than the largest number
             out[...] = start * (1 - steps / parts) + stop * (steps / parts)
         out[0] = start

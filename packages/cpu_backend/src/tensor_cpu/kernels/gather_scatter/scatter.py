@@ -39,15 +39,15 @@ def bind_gather(operands: tuple[Form, Form], result: Form, options: SliceOptions
     [[30, 40], [0, 10], [10, 20]]
     """
     form, indices = operands
-    geometry = gather_geometry("gather", form.shape, indices.shape, options)
+    geometry, from_end = gather_geometry("gather", form.shape, indices.shape, options), options.from_end
 
     def refusal(index: Array) -> Exception:
-        return _first_slice_outside("gather", index, form.shape, geometry)
+        return _first_slice_outside("gather", index, form.shape, geometry, from_end)
 
     axis = _whole_slices_along(form.shape, indices.rank, geometry)
     if axis is not None:
-        return bind_slices_along(form, result, axis, 0, refusal)
-    starts_of = _bind_starts(form.shape, indices.rank, geometry, refusal)
+        return bind_slices_along(form, result, axis, -form.shape[axis] if from_end else 0, refusal)
+    starts_of = _bind_starts(form.shape, indices.rank, geometry, refusal, from_end)
     offsets_of = _bind_offsets(form.strides, geometry)
 
     def gathered(x: Array, index: Array) -> Array:
@@ -77,9 +77,9 @@ def bind_scatter(operands: tuple[Form, Form, Form], result: Form, params: Scatte
     geometry = scatter_geometry("scatter", form.shape, indices.shape, updates.shape, options)
 
     def refusal(index: Array) -> Exception:
-        return _first_slice_outside("scatter", index, form.shape, geometry)
+        return _first_slice_outside("scatter", index, form.shape, geometry, options.from_end)
 
-    starts_of = _bind_starts(form.shape, indices.rank, geometry, refusal)
+    starts_of = _bind_starts(form.shape, indices.rank, geometry, refusal, options.from_end)
     offsets_of = _bind_offsets(compact_strides(form.shape), geometry)
     dtype = NUMPY_DTYPES[form.dtype]
     axis = _whole_slices_along(form.shape, indices.rank, geometry) if mode == "replace" else None
@@ -117,7 +117,7 @@ def _whole_slices_along(shape: Shape, rank: int, geometry: SliceGeometry) -> int
 
 
 def _bind_starts(
-    shape: Shape, rank: int, geometry: SliceGeometry, refusal: Refusal
+    shape: Shape, rank: int, geometry: SliceGeometry, refusal: Refusal, from_end: bool
 ) -> Callable[[Array], Sequence[Array]]:
     """From the indices to the starts along each start axis, both transposed, checked, in I64."""
     last = [shape[axis] - geometry.sizes[axis] for axis in geometry.start_axes]
@@ -127,9 +127,12 @@ def _bind_starts(
     def starts(index: Array) -> Sequence[Array]:
         parts = [index[pick] for pick in picks]
         for part, top in zip(parts, last, strict=True):
-            if part.size and (part.min() < 0 or part.max() > top):
+            if part.size and (part.min() < (-top - 1 if from_end else 0) or part.max() > top):
                 raise refusal(index)
-        return [part.astype(np.int64, copy=False) for part in parts]
+        wide = [part.astype(np.int64, copy=False) for part in parts]
+        if from_end:
+            return [np.where(part < 0, part + top + 1, part) for part, top in zip(wide, last, strict=True)]
+        return wide
 
     return starts
 
@@ -157,17 +160,26 @@ def _bind_offsets(strides: Shape, geometry: SliceGeometry) -> Callable[[Sequence
     return offsets
 
 
-def _first_slice_outside(operation: str, index: Array, shape: Shape, geometry: SliceGeometry) -> Exception:
+def _first_slice_outside(
+    operation: str, index: Array, shape: Shape, geometry: SliceGeometry, from_end: bool
+) -> Exception:
     in_order, vector = index.T, geometry.vector_axis
     whole = vector == in_order.ndim
     last = np.array([shape[axis] - geometry.sizes[axis] for axis in geometry.start_axes])
     limits = last[0] if whole else last.reshape(-1, *[1] * (in_order.ndim - 1 - vector))
-    position = first_true(((in_order < 0) | (in_order > limits)).T)
+    position = first_true(((in_order < (-limits - 1 if from_end else 0)) | (in_order > limits)).T)
     axis = geometry.start_axes[0 if whole else position[vector]]
     size, extent = geometry.sizes[axis], shape[axis]
     what = f"axis {axis} of extent {extent}" + (f" and slice size {size}" if size != 1 else "")
     return out_of_range(
-        operation, named(position), int(in_order[position]), what, 0, extent - size, axis=axis, position=position
+        operation,
+        named(position),
+        int(in_order[position]),
+        what,
+        -extent if from_end else 0,
+        extent - size,
+        axis=axis,
+        position=position,
     )
 
 

@@ -55,11 +55,21 @@ def lu_factor(a: Array, packed: Array, permutation: Array) -> int:
     if power:
         upper = np.triu(np.ones((rows, columns), bool)).T
         packed[upper] = scaled(packed[upper], power)
-    permutation[...] = np.arange(rows)
+    permutation[...] = order_of(pivots, rows)
+    return 0
+
+
+def order_of(pivots: Array, rows: int) -> Array:
+    """Where each row came from, given with which row, from 1, each was exchanged.
+
+    >>> order_of(np.array([2, 2]), 3).tolist()
+    [1, 0, 2]
+    """
+    order = np.arange(rows)
     for step, pivot in enumerate(pivots.tolist()):
         if pivot - 1 != step:
-            permutation[[step, pivot - 1]] = permutation[[pivot - 1, step]]
-    return 0
+            order[[step, pivot - 1]] = order[[pivot - 1, step]]
+    return order
 
 
 def _eliminate(a: Array) -> Array:

@@ -271,7 +271,7 @@ def singular(operation: str, a: Array, run: Callable[[Array], object], /) -> Lin
     """The error of ``solve`` or ``inv`` that names the first matrix on which ``run`` raises ``LinAlgError``.
 
     >>> print(singular("inv", np.zeros((1, 1)), np.linalg.inv))
-    inv: the matrix is exactly singular; the pseudo-inverse comes from svd
+    inv: the matrix is exactly singular; pinv() gives the pseudo-inverse
     """
     return exactly_singular(operation, first_failure(run, a)[0])
 
@@ -280,12 +280,12 @@ def exactly_singular(operation: str, batch: tuple[int, ...], /) -> SingularMatri
     """The error of ``solve`` or ``inv`` that names the matrix at a batch index.
 
     >>> print(exactly_singular("solve", (3,)))
-    solve: the matrix at batch index (3,) is exactly singular; the least-squares solution comes from svd
+    solve: the matrix at batch index (3,) is exactly singular; lstsq() gives the least-squares solution
     """
     where = f"the matrix at batch index {batch}" if batch else "the matrix"
-    instead = "the least-squares solution" if operation == "solve" else "the pseudo-inverse"
+    instead = "lstsq() gives the least-squares solution" if operation == "solve" else "pinv() gives the pseudo-inverse"
     return SingularMatrixError(
-        f"{operation}: {where} is exactly singular; {instead} comes from svd",
+        f"{operation}: {where} is exactly singular; {instead}",
         operation=operation,
         batch_index=batch,
         element_index=None,

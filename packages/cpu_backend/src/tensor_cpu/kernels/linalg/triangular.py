@@ -6,16 +6,19 @@ Stacks of many small matrices are solved all at once, step by step, with the axi
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any, Final
 
 import numpy as np
 
+from tensor_cpu import kernel_table
 from tensor_cpu.kernel_table import Binder
-from tensor_cpu.kernels.linalg.checks import require_indexable
-from tensor_cpu.storage import Array, empty
+from tensor_cpu.kernels.linalg.checks import place, require_finite, require_indexable
+from tensor_cpu.storage import NUMPY_DTYPES, Array, empty
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.contracts.linalg import TriangularSolveParams
-from tensor_runtime.form import Form
+from tensor_runtime.errors import SingularMatrixError
+from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel
 
 _MOST_STEPS: Final = 4096
@@ -38,24 +41,42 @@ def bind_triangular_solve(operands: tuple[Form, Form], result: Form, params: Tri
     >>> bind_triangular_solve((a, b), b, upper)(np.array([[2.0, 0.0], [1.0, 4.0]]), np.array([[4.0, 8.0]])).tolist()
     [[1.0, 2.0]]
     """
-    from scipy.linalg import get_blas_funcs
-
     if not result.size:
         return lambda a, b: empty(result)
+    rows, columns = result.shape[:2]
+    if rows * rows * columns <= _MOST_STEPS and result.size > 2 * rows * rows * columns:
+        return _together(params, rows, columns)
+    in_place = bind_in_place(result, params)
+    return lambda a, b: in_place(a, b.copy(order="C"))
+
+
+def bind_in_place(result: Form, params: TriangularSolveParams, /) -> Kernel:
+    """The kernel that puts solutions in the place of right-hand sides, which are compact and not empty.
+
+    Raises:
+        SizeLimitError: the BLAS's integers are too short for the shapes.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> upper = TriangularSolveParams(lower=False, transpose=False, conjugate=False, unit_diagonal=False)
+    >>> sides = np.array([[4.0]])
+    >>> bind_in_place(form_of(F64, (1, 1), CPU), upper)(np.array([[2.0]]), sides) is sides, sides.tolist()
+    (True, [[2.0]])
+    """
+    from scipy.linalg import get_blas_funcs
+
     rows, columns = result.shape[:2]
     require_indexable("triangular_solve", result.shape, max(rows * rows, rows * columns))
     solve: Any = get_blas_funcs("trsm", dtype=result.dtype.numpy_name)
     lower, transpose, conjugate, unit = params
-    if rows * rows * columns <= _MOST_STEPS and result.size > 2 * rows * rows * columns:
-        return _together(params, rows, columns)
     # conj(A) X = B is A conj(X) = conj(B), and BLAS conjugates only what it transposes
     conjugate_sides = conjugate and not transpose and result.dtype.kind == "complex"
     transposed = (2 if conjugate else 1) if transpose else 0
     options = {"lower": lower, "trans_a": transposed, "diag": unit, "overwrite_b": True}
 
-    def triangular(a: Array, b: Array) -> Array:
+    def triangular(a: Array, out: Array) -> Array:
         matrices = a.reshape(-1, rows, rows)
-        out = b.copy(order="C")
         if conjugate_sides:
             np.conjugate(out, out=out)
         for matrix, sides in zip(matrices, out.reshape(-1, columns, rows), strict=True):
@@ -99,4 +120,52 @@ def _together(params: TriangularSolveParams, rows: int, columns: int) -> Kernel:
     return ignoring_fp_errors(triangular)
 
 
-BINDERS: Final[Mapping[str, Binder]] = {"triangular_solve": bind_triangular_solve}
+def bind_checked(operands: tuple[Form, Form], result: Form, params: TriangularSolveParams, /) -> Kernel:
+    """The kernel that looks at all elements first; operands of any dtypes and batches, and vectors.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> a, b = form_of(F64, (1, 1), CPU), form_of(F64, (1,), CPU)
+    >>> upper = TriangularSolveParams(lower=False, transpose=False, conjugate=False, unit_diagonal=False)
+    >>> bind_checked((a, b), b, upper)(np.array([[2.0]]), np.array([4.0])).tolist()
+    [2.0]
+    """
+    rows, columns, batch = result.shape[0], prod(result.shape[1:2]), result.shape[2:]
+    dtype = NUMPY_DTYPES[result.dtype]
+    forms = tuple(form_of(result.dtype, (rows, one, *batch), result.placement) for one in (rows, columns))
+    solve: Kernel = kernel_table.bind("triangular_solve", forms, forms[1], params)
+
+    def spread(array: Array, core: tuple[int, int]) -> Array:
+        of_batch = array.shape[: max(array.ndim - 2, 0)]
+        missing = (1,) * (len(batch) - len(of_batch))
+        return np.ascontiguousarray(np.broadcast_to(array.reshape(*of_batch, *missing, *core), (*batch[::-1], *core)))
+
+    def checked(a: Array, b: Array) -> Array:
+        require_finite("triangular_solve", "a", a)
+        require_finite("triangular_solve", "b", b, min(2, b.ndim))
+        if not params.unit_diagonal:
+            zero = np.asarray((a.diagonal(axis1=-2, axis2=-1) == 0).any(axis=-1))
+            if zero.any():
+                raise _zero_on_diagonal(tuple(int(i) for i in np.unravel_index(int(zero.argmax()), zero.shape)[::-1]))
+        given = spread(a, (rows, rows)), spread(b, (columns, rows))
+        found: Array = solve(*(part.astype(dtype, copy=False) for part in given))
+        return found.reshape(result.shape[::-1])
+
+    return checked
+
+
+def _zero_on_diagonal(batch: tuple[int, ...]) -> SingularMatrixError:
+    return SingularMatrixError(
+        f"triangular_solve: the matrix{place(batch).removeprefix(' of the matrix')} has a zero on its diagonal; pinv() "
+        "and lstsq() solve without",
+        operation="triangular_solve",
+        batch_index=batch,
+        element_index=None,
+    )
+
+
+BINDERS: Final[Mapping[str, Binder]] = {
+    "triangular_solve": bind_triangular_solve,
+    "triangular_solve_checked": bind_checked,
+}

@@ -41,31 +41,58 @@ def bind(operands: tuple[Operand, ...], result: Any, params: TriangularSolvePara
     [[[1.0, 2.0]]]
     """
     a, b = operands
-    if not isinstance(a, Form) or not isinstance(b, Form) or params.unit_diagonal or a.dtype not in FLOATING:
+    if not isinstance(a, Form) or not isinstance(b, Form) or not _fits(a, b, params):
         return None
-    rows, columns, count = b.shape[0], b.shape[1], prod(b.shape[2:])
-    complex_parts = 1 if a.dtype is a.dtype.component else 2
-    if not 0 < rows <= _LARGEST or not columns:
-        return None
-    if rows > _SMALL:
-        if count < _FEWEST or columns > rows:
-            return None
-    elif complex_parts * rows * max(rows, columns) > count * _FILLING:
-        return None
-    forward = params.lower != params.transpose
-    kernel = LIBRARY.bind_batched_simd(
-        ("forward" if forward else "backward") + ("_transposed" if params.transpose else ""),
-        a.dtype.name,
-        sides=(rows, rows),
-        right=columns,
-        count=count,
-        results=((result.shape[::-1], result.dtype.name),),
-        single=True,
-        fallback=triangular.bind_triangular_solve((a, b), result, params),
-    )
-    if params.conjugate and complex_parts == 2:
+    kernel = _lanes(a, b, result, params, triangular.bind_triangular_solve((a, b), result, params), False)
+    if params.conjugate and a.dtype.kind == "complex":
         return _conjugated(kernel)
     return kernel if a.is_compact and b.is_compact else lambda *arrays: kernel(*map(np.ascontiguousarray, arrays))
+
+
+def bind_checked(operands: tuple[Operand, ...], result: Any, params: TriangularSolveParams, /) -> Kernel | None:
+    """The kernel that looks at all elements while it computes, or None as for :func:`bind`, and for conjugates.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(F64, (1, 1), CPU)
+    >>> upper = TriangularSolveParams(lower=False, transpose=False, conjugate=False, unit_diagonal=False)
+    >>> bind_checked((form, form), form, upper)(np.array([[2.0]]), np.array([[4.0]])).tolist()
+    [[2.0]]
+    """
+    a, b = operands
+    if not isinstance(a, Form) or not isinstance(b, Form) or a.dtype is not b.dtype or a.shape[2:] != b.shape[2:]:
+        return None
+    if not _fits(a, b, params) or (params.conjugate and a.dtype.kind == "complex"):
+        return None
+    kernel = _lanes(a, b, result, params, triangular.bind_checked((a, b), result, params), True)
+    return kernel if a.is_compact and b.is_compact else lambda *arrays: kernel(*map(np.ascontiguousarray, arrays))
+
+
+def _fits(a: Form, b: Form, params: TriangularSolveParams) -> bool:
+    """Whether the matrices are small, and not too few."""
+    rows, columns, count = b.shape[0], prod(b.shape[1:2]), prod(b.shape[2:])
+    if params.unit_diagonal or a.dtype not in FLOATING or not 0 < rows <= _LARGEST or not columns:
+        return False
+    if rows > _SMALL:
+        return count >= _FEWEST and columns <= rows
+    parts = 2 if a.dtype.kind == "complex" else 1
+    return parts * rows * max(rows, columns) <= count * _FILLING
+
+
+def _lanes(a: Form, b: Form, result: Form, params: TriangularSolveParams, fallback: Kernel, check: bool) -> Kernel:
+    forward = params.lower != params.transpose
+    return LIBRARY.bind_batched_simd(
+        ("forward" if forward else "backward") + ("_transposed" if params.transpose else ""),
+        a.dtype.name,
+        sides=(a.shape[0], a.shape[0]),
+        right=prod(b.shape[1:2]),
+        count=prod(b.shape[2:]),
+        results=((result.shape[::-1], result.dtype.name),),
+        single=True,
+        fallback=fallback,
+        check=check,
+    )
 
 
 def _conjugated(kernel: Kernel) -> Kernel:
@@ -78,4 +105,4 @@ def _conjugated(kernel: Kernel) -> Kernel:
     return conjugated
 
 
-BINDERS: Final[Mapping[str, NativeBinder]] = {"triangular_solve": bind}
+BINDERS: Final[Mapping[str, NativeBinder]] = {"triangular_solve": bind, "triangular_solve_checked": bind_checked}

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from tensor_core.shapes import as_permutation
 from tensor_cpu.kernel_table import Binder
-from tensor_cpu.storage import Array, restride
+from tensor_cpu.storage import Array, restride, transposed_strides
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.protocols import Kernel
 
@@ -71,12 +72,24 @@ def bind_reshape(form: Form, view: Form, shape: Shape, /) -> Kernel:
     transposed_shape = view.shape[::-1]
     if form.is_compact:
         return keeping_address(lambda x: x.reshape(transposed_shape))
-    return keeping_address(lambda x: restride(x, view))
+    return bind_restride(form, view, shape)
 
 
 def bind_restride(form: Form, view: Form, params: Any, /) -> Kernel:
-    """Any view that starts at the same element: broadcasts, diagonals."""
-    return keeping_address(lambda x: restride(x, view))
+    """Any view that starts at the same element: broadcasts, diagonals.
+
+    >>> import numpy as np
+    >>> from tensor_core import I64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form, view = form_of(I64, (2, 2), CPU), form_of(I64, (2,), CPU, (3,))
+    >>> bind_restride(form, view, None)(np.array([[1, 2], [3, 4]])).tolist()
+    [1, 4]
+    """
+    if not AVAILABLE:
+        return keeping_address(lambda x: restride(x, view))
+    shape, strides, make = view.shape[::-1], transposed_strides(view), LIBRARY.restride
+    return keeping_address(lambda x: make(x, shape, strides))
 
 
 def bind_reverse(form: Form, view: Form, axes: tuple[int, ...], /) -> Kernel:

@@ -17,13 +17,16 @@ import numpy as np
 from tensor_core.dtypes import C64, F64
 from tensor_cpu import kernel_table
 from tensor_cpu.kernel_table import Binder
+from tensor_cpu.kernels.linalg import factors, triangular
 from tensor_cpu.kernels.linalg import numpy as linalg
 from tensor_cpu.kernels.linalg.checks import place, require_finite
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import Array
+from tensor_cpu.system import lapack
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import AVAILABLE
 from tensor_runtime.contracts.contract import bound_params
+from tensor_runtime.contracts.linalg import TriangularSolveParams
 from tensor_runtime.errors import LinalgError, NotPositiveDefiniteError
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Result
@@ -155,7 +158,65 @@ def _refused(name: str, batch: tuple[int, ...]) -> LinalgError:
     )
 
 
+def bind_lu_factor(operands: tuple[Form], result: tuple[Form, Form], check: bool) -> Kernel:
+    """The kernel that leaves both factors where the matrix was.
+
+    >>> from tensor_core import I64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> forms = form_of(F64, (1, 1), CPU), form_of(I64, (1,), CPU)
+    >>> [part.tolist() for part in bind_lu_factor(forms[:1], forms, True)(np.array([[2.0]]))]
+    [[[2.0]], [0]]
+    """
+    usual = kernel_table.bind("lu_factor", operands, result, bound_params("lu_factor", check))
+    a = operands[0]
+    rows, columns, batch = a.shape[0], a.shape[1], a.shape[2:]
+    if not AVAILABLE or not _fits("lu_factor", operands, result) or rows * columns > lapack.limit():
+        return usual
+    routine = "dgetrf" if a.dtype is F64 else "zgetrf"
+
+    def kernel(array: Array) -> Any:
+        owned = array.flags.writeable and array.flags.c_contiguous
+        if not owned or not _is_moderate(array, True):
+            return usual(array)
+        permutation = np.empty((prod(batch), rows), np.int64)
+        for matrix, order in zip(array.reshape(-1, columns, rows), permutation, strict=True):
+            pivots = lapack.integers(min(rows, columns))
+            lapack.call(routine, rows, columns, matrix, rows, pivots)  # a pivot of zero is no failure
+            order[...] = factors.order_of(pivots, rows)
+        return array, permutation.reshape(result[1].shape[::-1])
+
+    return ignoring_fp_errors(kernel)
+
+
+def bind_triangular_solve(operands: tuple[Form, Form], result: Form, *params: bool) -> Kernel:
+    """The kernel that leaves large solutions where the right-hand sides were.
+
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(F64, (1, 1), CPU)
+    >>> kernel = bind_triangular_solve((form, form), form, False, False, False, False)
+    >>> kernel(np.array([[2.0]]), np.array([[4.0]])).tolist()
+    [[2.0]]
+    """
+    options = TriangularSolveParams(*params)
+    usual = kernel_table.bind("triangular_solve", operands, result, options)
+    if result.shape[0] < _LEAST or not result.size or not operands[1].is_compact:
+        return usual
+    in_place = triangular.bind_in_place(result, options)
+
+    def kernel(a: Array, b: Array) -> Array:
+        found: Array = (in_place if b.flags.writeable and b.flags.c_contiguous else usual)(a, b)
+        return found
+
+    return kernel
+
+
+_OTHERS: Final[Mapping[str, Callable[..., Kernel]]] = {
+    "lu_factor_overwriting": bind_lu_factor,
+    "triangular_solve_overwriting": bind_triangular_solve,
+}
 BINDERS: Final[Mapping[str, Binder]] = {
-    name: taking_fields(partial(bind, name.removesuffix("_overwriting")))
+    name: taking_fields(_OTHERS.get(name) or partial(bind, name.removesuffix("_overwriting")))
     for name in kernel_table.kernels_of("linalg.variants.overwriting")
 }

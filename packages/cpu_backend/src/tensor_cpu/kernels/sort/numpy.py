@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from tensor_core.dtypes import I64
 from tensor_core.promotion import promote
-from tensor_cpu.kernel_table import Binder
+from tensor_cpu.kernel_table import Binder, bind
 from tensor_cpu.storage import NUMPY_DTYPES, Array, empty, truth
 from tensor_cpu.system.errstate import ignoring_fp_errors
-from tensor_runtime.form import Form
+from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Counted, Kernel
 
 if TYPE_CHECKING:
@@ -146,15 +147,14 @@ def bind_unique(operands: tuple[Form], result: tuple[Form, ...], params: UniqueP
     form = operands[0]
     wants_index, wants_inverse, wants_counts, equal_nan = params
     may_be_nan = form.dtype.kind in ("float", "complex")
+    line_form = form_of(form.dtype, (form.size,), form.placement)
+    order_of = bind("argsort", (line_form,), form_of(I64, (form.size,), form.placement), (0, False))
 
     def distinct(x: Array) -> Counted:
         x = truth(x)
-        if not (wants_index or wants_inverse or wants_counts or may_be_nan):
-            values = np.unique(x)  # equal elements cannot be told apart; NumPy may use a hash table
-            return Counted((values,), values.size)
         line = x.ravel(order="F")
         if wants_index or wants_inverse:
-            order = line.argsort(kind="stable")
+            order = order_of(line)
             line = line[order]
         else:
             order = None

@@ -1,0 +1,120 @@
+/* view[index] = value: a number, or elements of the same dtype and shape, at integers and slices.
+ *
+ * Few elements, for which the call is the cost; what is long, broadcasts or converts is left to Python.
+ */
+#include "calls/call.h"
+
+#include "core/element.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+enum { MOST_WRITTEN = 1 << 12 }; /* elements */
+
+/* Whether a number is an element of this type just as it is, but for rounding. */
+static bool element_of(PyObject *number, ElementType type, Element *element) {
+    Index whole;
+    double real, imaginary = 0.0;
+    if (PyBool_Check(number)) {
+        element->truth = number == Py_True;
+        return type == BOOL;
+    }
+    if (type == BOOL) return false;
+    if (type == I32 || type == I64) {
+        if (!exact_index(number, &whole)) return false;
+        if (type == I64) element->i64 = whole;
+        else element->i32 = (int32_t)whole;
+        return type == I64 || whole == (int32_t)whole;
+    }
+    if (PyFloat_CheckExact(number)) {
+        real = PyFloat_AS_DOUBLE(number);
+    } else if (PyComplex_CheckExact(number) && (type == C32 || type == C64)) {
+        real = PyComplex_RealAsDouble(number);
+        imaginary = PyComplex_ImagAsDouble(number);
+    } else {
+        if (!exact_index(number, &whole) || magnitude(whole) > (Index)1 << 24) return false;
+        real = (double)whole;
+    }
+    if (type == F32 || type == C32) {
+        if ((isfinite(real) && fabs(real) > FLT_MAX) || (isfinite(imaginary) && fabs(imaginary) > FLT_MAX))
+            return false;
+        element->c32[0] = (float)real, element->c32[1] = (float)imaginary;
+    } else {
+        element->c64[0] = real, element->c64[1] = imaginary;
+    }
+    return true;
+}
+
+static Index few(const Indexed *indexed) {
+    Index size = 1;
+    for (int axis = 0; axis < indexed->rank; axis++)
+        if (__builtin_mul_overflow(size, indexed->shape[axis], &size)) return MOST_WRITTEN + 1;
+    return size;
+}
+
+/* The first axis is the fastest, and fewer elements than memory could tell apart are copied bytewise. */
+static void fill(char *target, const Indexed *indexed, int axes, const Element *element, size_t bytes) {
+    if (axes == 0) {
+        memcpy(target, element, bytes);
+        return;
+    }
+    const npy_intp extent = indexed->shape[axes - 1], stride = indexed->strides[axes - 1];
+    for (npy_intp i = 0; i < extent; i++) fill(target + i * stride, indexed, axes - 1, element, bytes);
+}
+
+static void copy(char *target, const Indexed *indexed, int axes, const char *source, const npy_intp *steps,
+                 size_t bytes) {
+    if (axes == 0) {
+        memcpy(target, source, bytes);
+        return;
+    }
+    const npy_intp extent = indexed->shape[axes - 1], stride = indexed->strides[axes - 1];
+    for (npy_intp i = 0; i < extent; i++)
+        copy(target + i * stride, indexed, axes - 1, source + i * steps[axes - 1], steps, bytes);
+}
+
+/* Elements of an array of this type and shape that shares no byte with the array written. */
+static bool copy_array(char *target, const Indexed *indexed, PyObject *written, PyObject *array, ElementType type) {
+    PyArrayObject *source = (PyArrayObject *)array;
+    const int rank = indexed->rank;
+    if (array_element_type(array) != (int)type || PyArray_NDIM(source) != rank) return false;
+    npy_intp steps[MAX_RANK];
+    for (int axis = 0; axis < rank; axis++) {
+        if (PyArray_DIM(source, rank - 1 - axis) != indexed->shape[axis]) return false;
+        steps[axis] = PyArray_STRIDE(source, rank - 1 - axis);
+    }
+    Index low, end, from, to;
+    array_bounds(written, &low, &end);
+    array_bounds(array, &from, &to);
+    if (array_data(written) + low < array_data(array) + to && array_data(array) + from < array_data(written) + end)
+        return false;
+    copy(target, indexed, rank, array_data(array), steps, (size_t)ELEMENT_BYTES[type]);
+    return true;
+}
+
+/* setitem(view, index, value) */
+CALL(call_setitem) {
+    const Call *self = (Call *)object;
+    PyObject *form, *array, *value_form, *value;
+    if (PyVectorcall_NARGS(flagged_count) != 3 || names || !Py_IS_TYPE(arguments[0], self->writable) ||
+        !call_parts(self, arguments[0], &form, &array) || !array_is_writable(array))
+        return call_function(self, arguments, flagged_count, names);
+    const int type = array_element_type(array);
+    Key key;
+    Indexed indexed;
+    key_begin(&key, KEY_INDEX, form);
+    if (type < 0 || !call_read_index(arguments[1], (PyArrayObject *)array, &indexed, &key) ||
+        few(&indexed) > MOST_WRITTEN)
+        return call_function(self, arguments, flagged_count, names);
+    char *target = array_data(array) + indexed.offset_bytes;
+    Element element;
+    if (element_of(arguments[2], (ElementType)type, &element)) {
+        fill(target, &indexed, indexed.rank, &element, (size_t)ELEMENT_BYTES[type]);
+        Py_RETURN_NONE;
+    }
+    if (call_parts(self, arguments[2], &value_form, &value) &&
+        copy_array(target, &indexed, array, value, (ElementType)type))
+        Py_RETURN_NONE;
+    return call_function(self, arguments, flagged_count, names);
+}

@@ -1,0 +1,4 @@
+"""Normalisation of activations over axes.
+
+May import ``scan``, ``storage`` and ``system``.
+"""

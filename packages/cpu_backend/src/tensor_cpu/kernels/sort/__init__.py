@@ -1,0 +1,4 @@
+"""Order: sorting, places in sorted lines, distinct elements.
+
+May import ``kernels.scan``, ``storage`` and ``system``.
+"""

@@ -1,0 +1,44 @@
+"""Native indices that sort (csrc/lines/order.c)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from tensor_core.dtypes import F32, F64, I32, I64
+from tensor_cpu.kernel_table import NativeBinder
+from tensor_cpu.kernels.scan.native import lines_of
+from tensor_cpu.system.extension import LIBRARY
+from tensor_runtime.form import Form
+from tensor_runtime.protocols import Kernel, Operand
+
+if TYPE_CHECKING:
+    from tensor_runtime.contracts.gather_scatter import SortParams
+
+TAKES: Final = "real numbers without gaps, along one axis, in lines of 40 to 8,388,608"
+_FEW: Final = 40  # elements of a line: below, NumPy's insertions cost less than the counts of a byte
+_MANY: Final = 1 << 23  # elements of a line: beyond, the keys, of 40 bytes for each, would take more than 320 MiB
+
+
+def bind_argsort(operands: tuple[Operand, ...], result: Any, params: SortParams, /) -> Kernel | None:
+    """Indices that sort lines along an axis, stable; None of complex numbers, Bool, gaps and short lines.
+
+    >>> import numpy as np
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(I64, (50,), CPU)
+    >>> bind_argsort((form,), form, (0, True))(np.arange(50) % 25)[:4].tolist()
+    [24, 49, 23, 48]
+    """
+    (form,) = operands
+    assert isinstance(form, Form)
+    axis, descending = params
+    if form.dtype not in (F32, F64, I32, I64) or not form.is_compact or (axis is None and form.rank != 1):
+        return None
+    outer, length, inner = lines_of(form.shape, (0 if axis is None else axis % form.rank,)) or (0, 0, 0)
+    if not _FEW <= length <= _MANY or outer * inner == 0:
+        return None
+    return LIBRARY.bind_argsort(form.dtype.name, (outer, length, inner), descending, result.shape[::-1])
+
+
+BINDERS: Final[Mapping[str, NativeBinder]] = {"argsort": bind_argsort}

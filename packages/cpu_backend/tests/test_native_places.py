@@ -1,0 +1,146 @@
+"""Native reads and writes at index values: what NumPy's kernels give, for all layouts, in blocks and in threads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensor_runtime as tr
+from tensor_core.errors import IndexingError
+from tensor_cpu import kernel_table
+from tensor_cpu.kernels.gather_scatter import places
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
+
+NATIVE = pytest.mark.skipif(not AVAILABLE, reason="the extension was not built")
+RANDOM = np.random.default_rng(3)
+LAYOUTS = {
+    "compact": lambda x: tr.asarray(x, copy=True),
+    "row-major": lambda x: tr.asarray(np.ascontiguousarray(x)),
+    "backwards": lambda x: tr.reverse_view(tr.asarray(np.flip(x), copy=True), tuple(range(x.ndim))),
+    "apart": lambda x: tr.asarray(np.repeat(x, 2, axis=0), copy=True)[::2],
+}
+
+
+def numbers(shape: tuple[int, ...], dtype: str) -> Any:
+    return RANDOM.integers(-50, 50, shape).astype(dtype)
+
+
+@NATIVE
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16", "i4", "i8", "?"])
+def test_what_is_taken_along_an_axis_is_what_numpy_takes(layout: str, dtype: str) -> None:
+    x = numbers((7, 5, 6), dtype)
+    ours = LAYOUTS[layout](x)
+    for axis in range(3):
+        for kind, shape in (("i4", (9,)), ("i8", (3, 4)), ("i8", ())):
+            index = np.asarray(RANDOM.integers(-x.shape[axis], x.shape[axis], shape), kind)
+            taken = tr.take(ours, tr.asarray(index, copy=True), axis)
+            assert taken.to_numpy().tolist() == np.take(x, index, axis).tolist()
+
+
+@NATIVE
+@pytest.mark.parametrize("mode", ["add", "replace"])
+def test_windows_that_overlap_are_written_in_order_in_threads_too(mode: str) -> None:
+    starts, updates = RANDOM.integers(0, 27, (20_000, 2)), numbers((20_000, 3, 3), "i8")
+    expected = np.zeros((30, 30), "i8")
+    for column in range(3):  # column-major order of the updates: entries first, then rows, then columns
+        for row in range(3):
+            places = starts[:, 0] + row, starts[:, 1] + column
+            if mode == "add":
+                np.add.at(expected, places, updates[:, row, column])
+            else:
+                expected[places] = updates[:, row, column]
+    with tr.set_threads(2):
+        found = tr.scatter(
+            tr.zeros((30, 30), dtype="I64"),
+            tr.asarray(starts),
+            tr.asarray(updates),
+            mode=mode,
+            offset_axes=(1, 2),
+            collapsed_axes=(),
+            start_axes=(0, 1),
+            vector_axis=1,
+        )
+    assert (found.to_numpy() == expected).all()
+
+
+@NATIVE
+def test_entries_in_blocks_and_in_threads_are_all_moved() -> None:
+    before = LIBRARY.threads()
+    tr.set_threads(2)
+    try:
+        x, y = numbers((60_000,), "f8"), numbers((300, 200), "f4")
+        index = RANDOM.integers(-60_000, 60_000, 50_000)
+        assert (tr.asarray(x)[tr.asarray(index)].to_numpy() == x[index]).all()
+        rows, columns = RANDOM.integers(-300, 300, 70_000), RANDOM.integers(-200, 200, 70_000)
+        found = tr.asarray(y, copy=True)[tr.asarray(rows), tr.asarray(columns)]
+        assert (found.to_numpy() == y[rows, columns]).all()
+        for axis, named in ((0, rows), (1, columns)):
+            taken = tr.take(tr.asarray(y, copy=True), tr.asarray(named[:400]), axis)
+            assert (taken.to_numpy() == np.take(y, named[:400], axis)).all()
+        target = np.zeros((300, 400))
+        written = numbers((300, 500), "f8")
+        view = tr.asarray(target, copy=True).mutable_view()
+        view[:, tr.asarray(columns[:500])] = tr.asarray(written)
+        target[:, columns[:500]] = written
+        assert (view.to_numpy()[:, :200] == target[:, :200]).all()
+        added = tr.scatter(
+            tr.zeros(1000), tr.asarray(np.abs(rows)), tr.asarray(written.reshape(-1)[:70_000]), mode="add"
+        )
+        expected = np.zeros(1000)
+        np.add.at(expected, np.abs(rows), written.reshape(-1)[:70_000])
+        assert (added.to_numpy() == expected).all()
+    finally:
+        tr.set_threads(before)
+
+
+@NATIVE
+def test_of_several_that_name_one_place_the_last_is_written() -> None:
+    x, index = tr.zeros((4, 3)), tr.tensor([1, -3, 1, 0])
+    values = np.arange(12.0).reshape(4, 3)
+    x.mutable_view()[index] = tr.asarray(values, copy=True)
+    assert x.to_numpy()[:2].tolist() == [values[3].tolist(), values[2].tolist()]
+    x.mutable_view()[index, tr.tensor([0, 0, 0, 2])] = tr.tensor([5.0, 6.0, 7.0, 8.0])
+    assert x.to_numpy()[1, 0] == 7.0
+    assert x.to_numpy()[0, 2] == 8.0
+
+
+@NATIVE
+def test_what_overlaps_is_copied_first_and_nothing_is_written_beyond_an_error() -> None:
+    x = tr.tensor([1.0, 2.0, 3.0, 4.0])
+    x.mutable_view()[tr.tensor([1, 2, 3])] = x[:3]
+    assert x.to_numpy().tolist() == [1.0, 1.0, 2.0, 3.0]
+    for index in (tr.tensor([0, 4]), tr.tensor([0, -5])):
+        with pytest.raises(IndexingError, match=r"indices\[1\]"):
+            x.mutable_view()[index] = 9.0
+    assert x.to_numpy().tolist() == [1.0, 1.0, 2.0, 3.0]
+
+
+@NATIVE
+def test_a_binder_refuses_places_outside_what_it_makes() -> None:
+    def bind(mode: str, entries: Any, axes: Any, components: Any, shape: Any) -> Any:
+        return LIBRARY.bind_places(mode, "F64", "I64", entries, axes, components, shape, print)
+
+    good = ("read", (3, 1, 1), (1, 0, 0), (0, 5, 4, 1), (3,))
+    assert bind(*good)(np.arange(5.0), np.array([0, -1, 2])).tolist() == [0.0, 4.0, 2.0]
+    for wrong in (
+        ("read", (3, 1, 2), *good[2:]),
+        ("read", (4, 1, 1), *good[2:]),
+        ("read", *good[1:3], (0, 5, 3, 1), (3,)),
+        ("read", *good[1:3], (), (3,)),
+        ("read", (0, 1, 1), *good[2:]),
+        ("replace", (3, 1, 1), (1, 0, 0), (0, 5, 4, 1), (4,)),
+        ("replace", (3, 1, 1), (1, 0, 0), (0, 5, 4, -1), (5,)),
+    ):
+        with pytest.raises(ValueError, match="bind_places"):
+            bind(*wrong)
+
+
+@NATIVE
+def test_the_native_kernels_are_the_ones_that_are_bound() -> None:
+    x, index = tr.zeros((4, 3))._form, tr.tensor([0, 1])._form
+    result = tr.zeros((2, 3))._form
+    assert "take" in repr(kernel_table.bind("take", (x, index), result, (0,)))
+    assert places.bind_take((x, index), result, (0,)) is not None
