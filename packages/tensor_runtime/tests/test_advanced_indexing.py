@@ -166,6 +166,8 @@ WRONG: dict[str, tuple[Any, str]] = {
     "an index out of range": ([1, 2], r"indices\[1\] is 2, out of range for axis 0 of extent 2; accepted: -2 to 1"),
     "a second axis": ((slice(None), [[-4]]), r"indices\[0, 0\] is -4, out of range for axis 1 of extent 3"),
     "several tensors": (([0, 1], [0, 3]), r"indices\[1\] is 3, out of range for axis 1 of extent 3"),
+    "several that broadcast": (([[0], [1]], [[0, 3]]), r"indices\[0, 1\] is 3, out of range for axis 1 of extent 3"),
+    "several, of the front": ((tr.tensor([0, -3]), tr.tensor([9, 0])), r"indices\[1\] is -3, out of range for axis 0"),
     "behind None": ((None, [2]), r"indices\[0\] is 2, out of range for axis 0"),
     "no row": ((slice(0, 0), [3]), r"indices\[0\] is 3, out of range for axis 1"),
     "a rank-0 tensor": (tr.tensor(2), "index 2 is out of range for axis 0"),
@@ -245,3 +247,12 @@ def test_the_form_of_what_is_picked_is_inferred_and_what_depends_on_elements_is_
     for dtype, shape in ((tr.Bool, (3,)), (tr.I64, ())):
         with pytest.raises(UnsupportedOperationError, match="depends on"):
             tr.infer(lambda x, i: x[i], (tr.F32, (3, 4)), (dtype, shape))
+
+
+@pytest.mark.parametrize("rows", [4, 8])
+def test_of_elements_named_twice_by_tables_of_indices_the_last_one_stays_in_any_layout(rows: int) -> None:
+    i, value = tr.tensor([[0, 1], [1, 0]]), tr.tensor([[1.0, 2.0], [3.0, 4.0]])
+    view = tr.mutable_view(tr.zeros((rows, 5)))[:: rows // 4]
+    view[i, tr.zeros((2, 2), dtype=tr.I64)] = value
+    assert view[:2, 0].tolist() == [4.0, 3.0]
+    assert tr.count_nonzero(view).item() == 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import operator
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -262,3 +264,12 @@ def test_an_item_is_the_element_of_a_download_and_recorded_as_one(dtype: str) ->
 def test_dtype_sets_of_the_specs_are_what_the_tests_assume() -> None:
     assert Bool not in NUMERIC
     assert F64 in REAL
+
+
+def test_operators_leave_operands_alone_that_only_code_in_c_holds() -> None:
+    x = tr.full((200_000,), 1.0)
+    _ = x * 2 + x  # both forms are known from here on
+    pairs = [(x * 2, x)]
+    sums: list[tr.Tensor] = []
+    sums += itertools.starmap(operator.add, pairs)
+    assert (sums[0][0].item(), pairs[0][0][0].item()) == (3.0, 2.0)

@@ -97,10 +97,12 @@ def test_every_convolution_equals_the_loop(case: tuple[Array, Array, dict[str, A
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("groups", [1, 2])
-def test_blocks_leave_no_seam(dtype: DType, groups: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("groups", "blocks"), [(1, True), (2, True), (2, False)])
+def test_blocks_leave_no_seam(dtype: DType, groups: int, blocks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     import tensor_cpu.kernels.convolution as kernels
 
+    if blocks:
+        monkeypatch.setattr(kernels, "_bind_contraction", lambda *parts: None)
     monkeypatch.setattr(kernels, "_BLOCK", 4000)
     monkeypatch.setattr(kernels, "_FEWEST", 1)
     tr.binding_cache.clear()

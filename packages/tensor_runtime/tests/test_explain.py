@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+from typing import Any
+
 import pytest
 
 import tensor_runtime as tr
-from tensor_core.errors import ShapeError, UnsupportedOperationError
-from tensor_runtime import F64
+from tensor_core.errors import ArgumentError, ShapeError, TensorError, UnsupportedOperationError
+from tensor_runtime import F64, I64, Bool
 
 
 def test_kernels_come_in_order_and_repeated_ones_are_counted() -> None:
@@ -36,8 +39,118 @@ def test_a_table_has_a_line_for_each_kernel() -> None:
 def test_errors_are_those_of_the_call() -> None:
     with pytest.raises(ShapeError):
         tr.explain(tr.add, (F64, (2,)), (F64, (3,)))
+    with pytest.raises(ArgumentError, match="accepted: a function"):
+        tr.explain(tr.ones(2), (F64, (2,)))  # type: ignore[arg-type]
+
+
+def test_where_elements_decide_the_kernels_before_them_are_told_and_why_there_are_no_more() -> None:
+    found = tr.explain(lambda x: tr.exp(x)[x > 0], (F64, (2,)))
+    assert [one.operation for one in found if not one.operation.endswith("view")] == ["exp", "greater", "nonzero"]
+    assert "nonzero: the result's shape depends on the elements" in found.decided_by_elements
+    assert repr(found).splitlines()[-1].startswith("what follows is decided by elements: nonzero")
+    assert not tr.explain(tr.exp, (F64, (2,))).decided_by_elements
     with pytest.raises(UnsupportedOperationError):
-        tr.explain(tr.nonzero, (F64, (2,)))
+        tr.infer(tr.nonzero, (F64, (2,)))
+
+
+def test_what_is_deleted_by_indices_of_the_host_is_known_to_its_end() -> None:
+    found = tr.explain(tr.delete, (F64, (5,)), [0, -1])
+    assert not found.decided_by_elements
+    assert found[-1].operation == "take" and found[-1].results[0].shape == (3,)
+
+
+MATRIX, LINE, PLACES = (F64, (4, 4)), (F64, (4,)), (I64, (4,))
+USUAL: tuple[tuple[Any, ...], ...] = (
+    (MATRIX,),
+    (MATRIX, MATRIX),
+    (MATRIX, LINE),
+    (LINE,),
+    (LINE, LINE),
+    (MATRIX, PLACES),
+    (MATRIX, 2),
+    (MATRIX, (4, 4)),
+    ((2, 2),),
+    ([MATRIX, MATRIX],),
+    (PLACES, PLACES),
+    (PLACES,),
+    (MATRIX, PLACES, MATRIX),
+    (),
+)
+OWN: dict[str, tuple[Any, ...]] = {
+    "arange": (3,),
+    "eye": (3,),
+    "reverse_view": (MATRIX, 0),
+    "isin": (MATRIX, LINE),
+    "bitwise_invert": (PLACES,),
+    "mean_pool": ((F64, (1, 5, 2)), 2),
+    "synchronize": ("cpu",),
+    "backend": ("cpu",),
+    "broadcast_in_dim": (LINE, (4, 4), [0]),
+    "cast": (MATRIX, F64),
+    "conv": ((F64, (1, 5, 2)), (F64, (2, 2, 3))),
+    "convert": (MATRIX, F64),
+    "copy_into": (tr.zeros((4, 4)).mutable_view(), MATRIX),
+    "dynamic_slice": (MATRIX, (0, 0), (1, 1)),
+    "dynamic_update_slice": (MATRIX, MATRIX, (0, 0)),
+    "explain": (tr.exp, LINE),
+    "fold": (tr.add, LINE),
+    "fold_in": (1, 2),
+    "from_flat": ([1.0], (1,)),
+    "from_function": ((2,), lambda i: i),
+    "full": (2, 1.0),
+    "fuse": (tr.exp,),
+    "infer": (tr.exp, LINE),
+    "integers": (3, 1, 7),
+    "linspace": (0, 1),
+    "max_pool": ((F64, (1, 5, 2)), 2),
+    "move_axes": (MATRIX, 0, 1),
+    "permute_axes": (MATRIX, (1, 0)),
+    "promote": (F64, I64),
+    "put_along_axis": (tr.zeros((4, 4)).mutable_view(), (I64, (4, 4)), 1.0),
+    "scan": (tr.add, LINE),
+    "scatter": (MATRIX, PLACES, MATRIX),
+    "swapaxes": (MATRIX, 0, 1),
+    "tabulate": (2, lambda i: i),
+    "take_along_axis": (MATRIX, (I64, (4, 4))),
+    "to": (MATRIX, "cpu"),
+    "typed": (MATRIX, F64),
+    "upload": (tr.HostTensor.zeros(2),),
+    "where": ((Bool, (4, 4)), MATRIX, MATRIX),
+}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "integers": {"seed": 1},
+    "normal": {"seed": 1},
+    "uniform": {"seed": 1},
+    "scatter": {"mode": "add"},
+}
+ELSEWHERE = {
+    "einsum",
+    "load",
+    "save",
+    "refresh_backends",
+    "register_backend",
+    "register_kernel",
+    "register_rule",
+    "set_threads",
+}
+
+
+def test_every_public_function_can_be_explained() -> None:
+    for name in tr.__all__:
+        function: Any = getattr(tr, name)
+        if not callable(function) or inspect.isclass(function) or name in ELSEWHERE:
+            continue
+        tried = [OWN[name]] if name in OWN else USUAL
+        for arguments in tried:
+            try:
+                found = tr.explain(function, *arguments, **OPTIONS.get(name, {}))
+            except (TensorError, TypeError) as error:
+                failed: Exception | None = error
+                continue
+            assert repr(found), name
+            break
+        else:
+            raise AssertionError(f"{name}: no call was explained: {failed}")
 
 
 def test_a_backend_that_cannot_say_is_named_all_the_same() -> None:

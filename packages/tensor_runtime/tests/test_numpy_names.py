@@ -15,7 +15,7 @@ import tensor_core
 import tensor_einsum
 import tensor_linalg
 import tensor_runtime as tr
-from tensor_core.errors import MissingAttributeError, ReadOnlyError
+from tensor_core.errors import ArgumentError, DTypeError, MissingAttributeError, ReadOnlyError
 from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.ops import numpy_names
 
@@ -78,7 +78,6 @@ def test_numpy_may_ask_for_shape_rank_and_size_and_read_the_elements_as_an_array
         ("put", r"tensor_runtime.put_along_axis\(x, indices, values\)$"),
         ("astype", r"tensor_runtime.convert\(x, dtype\), or cast"),
         ("flatten", r"x.reshape\(-1, order='C'\)$"),
-        ("mT", "swapaxes"),
         ("zeros", "has no attribute 'zeros'$"),
         ("load", "has no attribute 'load'$"),
         ("einsum", "has no attribute 'einsum'$"),
@@ -144,3 +143,49 @@ def test_nested_lists_come_back_from_tensors_of_any_layout() -> None:
     assert X.T.tolist() == [[314.5, 3.0], [2.0, 4.0]]
     assert tr.tensor(True).tolist() is True
     assert tr.zeros((2, 0)).tolist() == [[], []]
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("array", r"tensor\(data\)"),
+        ("reshape", "order='C'"),
+        ("float32", "F32"),
+        ("cat", "concatenate"),
+        ("pi", "math.pi"),
+    ],
+)
+def test_a_name_that_the_module_lacks_says_what_to_write(name: str, remedy: str) -> None:
+    with pytest.raises(MissingAttributeError, match=f"has no attribute '{name}'; write .*{remedy}"):
+        getattr(tr, name)
+    assert not hasattr(tr, name) and name not in dir(tr)
+
+
+def test_a_name_that_nobody_has_is_an_attribute_error_as_ever() -> None:
+    with pytest.raises(AttributeError, match=r"'no_such_thing'$"):
+        _ = tr.no_such_thing  # type: ignore[attr-defined]
+
+
+def test_closeness_is_that_of_numpy() -> None:
+    line = np.array([0.0, -0.0, 1.0, 1.0 + 1e-6, 1.1, np.inf, -np.inf, np.nan, 1e-9, 3])
+    a, b = line[:, None] + np.zeros(10), line + np.zeros((10, 1))
+    for options in ({}, {"rtol": 0.2}, {"atol": 1.0, "rtol": 0.0}, {"equal_nan": True}):
+        expected = np.isclose(a, b, **options)
+        found = tr.isclose(tr.asarray(line)[:, None], tr.asarray(line), **options)
+        np.testing.assert_array_equal(found.to_numpy(), expected)
+    whole = tr.tensor([1, 2, 3])
+    assert tr.allclose(whole, tr.tensor([1.0, 2.0, 3.0 + 1e-7])) is True
+    assert tr.allclose(whole, 1) is False
+    assert tr.array_equal(whole, tr.tensor([1.0, 2.0, 3.0])) is True
+    assert tr.array_equal(whole, tr.tensor([[1, 2, 3]])) is False
+    with pytest.raises(ArgumentError, match="rtol is -1"):
+        tr.isclose(whole, whole, rtol=-1)
+
+
+def test_a_dtype_may_be_given_by_position_and_by_a_code_of_numpy() -> None:
+    assert tr.zeros((2, 2), "f4").dtype is tr.F32 and tr.ones(2, int).dtype is tr.I64
+    assert tr.full(2, 1, "c16").dtype is tr.C64 and tr.empty(2, "?").dtype is tr.Bool
+    assert tr.tensor([1], float).dtype is tr.F64 and tr.asarray([1], "i4").dtype is tr.I32
+    assert tr.zeros_like(tr.ones(2), tr.C32).dtype is tr.C32 and tr.full_like(tr.ones(2), 1, "I64").dtype is tr.I64
+    with pytest.raises(DTypeError, match=r"zeros\(\(2, 3\)\)"):
+        tr.zeros(2, 3)  # type: ignore[call-overload]

@@ -52,6 +52,8 @@ contracted: tr.TypedTensor[C64] = tr.einsum("ij,jk->ik", z64, z64, optimize="gre
 mixed: tr.Tensor = x32 + x64
 fallen: tr.Tensor = i64 + 0.5
 writable: tr.TypedTensorViewMut[F64] = tr.mutable_view(x64)
+writable += 1.0
+writable *= x64
 kept: tr.TypedTensorViewMut[F64] = tr.add(x32, x32, out=writable)
 given: tr.TypedTensor[C64] = tr.exp(x64, out=z64)
 halves: tuple[tr.TypedTensor[F64], ...] = tr.split(x64, 2)

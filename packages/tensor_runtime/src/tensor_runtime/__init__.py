@@ -13,6 +13,8 @@ entry points.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from tensor_core import C32, C64, DTYPES, F32, F64, I32, I64, Bool, DType, HostTensor, TensorError, promote
 from tensor_runtime import algebras, primitives
 from tensor_runtime.backends.bindings import binding_cache
@@ -60,6 +62,7 @@ from tensor_runtime.ops.creation import asarray, from_flat, full, ones, tensor, 
 from tensor_runtime.ops.creation_like import empty, empty_like, full_like, ones_like, zeros_like
 from tensor_runtime.ops.diagonals import embed_diagonal, extract_diagonal, eye, trace, tril, triu
 from tensor_runtime.ops.division import floor_divide, fmod, remainder, trunc_divide
+from tensor_runtime.ops.exchange import from_dlpack
 from tensor_runtime.ops.exponential import (
     cbrt,
     erf,
@@ -92,6 +95,7 @@ from tensor_runtime.ops.logic import (
     logical_xor,
 )
 from tensor_runtime.ops.normalization import layer_norm, rms_norm
+from tensor_runtime.ops.numpy_names import missing_function as _missing_function
 from tensor_runtime.ops.numpy_names import tell_of_functions as _tell_of_functions
 from tensor_runtime.ops.padding import pad
 from tensor_runtime.ops.pooling import max_pool, mean_pool
@@ -101,7 +105,7 @@ from tensor_runtime.ops.ranges import arange, linspace
 from tensor_runtime.ops.reduction import all, any, max, min, prod, sum
 from tensor_runtime.ops.rounding import ceil, floor, isfinite, isinf, isnan, round, trunc
 from tensor_runtime.ops.scan import cumprod, cumsum, fold, scan
-from tensor_runtime.ops.selecting import count_nonzero, delete, diff, isin
+from tensor_runtime.ops.selecting import allclose, array_equal, count_nonzero, delete, diff, isclose, isin
 from tensor_runtime.ops.selection import clip, maximum, minimum, where
 from tensor_runtime.ops.slicing import dynamic_slice, dynamic_update_slice
 from tensor_runtime.ops.sort import (
@@ -165,7 +169,8 @@ __all__ = [
     "MemoryKind",
     "Placement",
     "Tensor", "TensorError", "TypedTensor", "TypedTensorView", "TypedTensorViewMut",
-    "abs", "acos", "acosh", "add", "algebras", "all", "any", "arange", "argmax", "argmin", "argsort", "asarray", "asin",
+    "abs", "acos", "acosh", "add", "algebras", "all", "allclose", "any", "arange", "argmax", "argmin", "argsort",
+    "array_equal", "asarray", "asin",
     "asinh", "atan", "atan2", "atanh",
     "backend", "backends", "binding_cache", "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or",
     "bitwise_right_shift", "bitwise_xor", "broadcast_arrays", "broadcast_in_dim", "broadcast_to",
@@ -175,11 +180,11 @@ __all__ = [
     "dynamic_update_slice",
     "einsum", "embed_diagonal", "empty", "empty_like", "equal", "erf", "erfc", "exp", "exp2", "expand_dims", "expm1",
     "explain", "extract_diagonal", "eye",
-    "families", "flip", "floor", "floor_divide", "fmod", "fold", "fold_in", "from_flat", "from_function", "full",
-    "full_like", "fuse",
+    "families", "flip", "floor", "floor_divide", "fmod", "fold", "fold_in", "from_dlpack", "from_flat", "from_function",
+    "full", "full_like", "fuse",
     "gather", "gelu", "greater", "greater_equal",
     "hypot",
-    "imag", "infer", "integers", "isfinite", "isin", "isinf", "isnan",
+    "imag", "infer", "integers", "isclose", "isfinite", "isin", "isinf", "isnan",
     "kron",
     "layer_norm", "less", "less_equal", "linspace", "load", "log", "log10", "log1p", "log2", "log_softmax", "logaddexp",
     "logical_and", "logical_not", "logical_or", "logical_xor",
@@ -205,6 +210,12 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return sorted((*__all__, "__version__"))  # no modules
+
+
+if not _TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        _missing_function(name)
 
 
 _tell_of_functions(__all__)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from tensor_core.errors import UnsupportedOperationError
 from tensor_runtime.backends.kernel_facts import facts_of
 from tensor_runtime.backends.meta import KernelRequest, kernels_called
 from tensor_runtime.backends.registry import registry
@@ -41,13 +42,18 @@ class ExplainedKernel(NamedTuple):
 
 
 class Explanation(tuple[ExplainedKernel, ...]):
-    """The kernels of a call in order of their first run; prints as a table, with notes below."""
+    """The kernels of a call in order of their first run; prints as a table, with notes below.
 
-    __slots__ = ()
+    Attributes:
+        decided_by_elements: why the call was followed no further than to the last kernel; empty where it was.
+    """
+
+    decided_by_elements: str = ""
 
     def __repr__(self) -> str:
+        further = f"what follows is decided by elements: {self.decided_by_elements}" if self.decided_by_elements else ""
         if not self:
-            return "no kernel runs"
+            return further or "no kernel runs"
         rows = [("kernel", "operands", "result", "runs", "by", "threads", "bytes", "workspace")]
         notes = []
         for number, one in enumerate(self, 1):
@@ -65,7 +71,7 @@ class Explanation(tuple[ExplainedKernel, ...]):
             notes += [f"{number}: {note}" for note in choice.notes]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-        return "\n".join(lines + notes)
+        return "\n".join([*lines, *notes, further] if further else lines + notes)
 
 
 def explain(function: Callable[..., object], /, *arguments: object, **options: object) -> Explanation:
@@ -79,18 +85,28 @@ def explain(function: Callable[..., object], /, *arguments: object, **options: o
     Returns:
         The kernels that would run, each with the bytes it reads and writes, its workspace, the most threads that it
         may use, and notes: copies made first, and why a faster way was not taken. What the runtime decides from the
-        elements, such as which matrices failed, is not in it.
+        elements, such as which matrices failed, is not in it; where the elements decide how the call goes on, as in
+        ``nonzero`` and in iterative solvers, it ends there and says so.
 
     Raises:
-        TensorError: as for :func:`~tensor_runtime.infer`.
+        TensorError: as for :func:`~tensor_runtime.infer`, but where elements decide.
 
     >>> import tensor_runtime as tr
     >>> [one.operation for one in explain(lambda x: tr.mean(x * x), (tr.F64, (1000,)))]
     ['multiply', 'mean']
     """
+    reason = ""
     with kernels_called() as called:
-        _, places = on_meta(function, arguments, options)
-    return Explanation(_explained(request, times, places) for request, times in called.items())
+        call, places = on_meta(function, arguments, options)
+        try:
+            call()
+        except UnsupportedOperationError as error:
+            if getattr(error, "decided_by", None) != "elements":
+                raise
+            reason = str(error)
+    explanation = Explanation(_explained(request, times, places) for request, times in called.items())
+    explanation.decided_by_elements = reason
+    return explanation
 
 
 def _explained(request: KernelRequest, times: int, places: dict[Placement, Placement]) -> ExplainedKernel:

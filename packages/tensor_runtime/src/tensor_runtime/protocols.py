@@ -157,6 +157,14 @@ class HostBackend(Backend[A], Protocol[A]):
         ...
 
 
+class DlpackBackend(Protocol):
+    """What a host backend adds, if it likes, that reads DLPack capsules by itself; ``tensor_core`` reads them else."""
+
+    def borrow_dlpack(self, source: Any, copy: bool | None, /) -> tuple[Any, Form]:
+        """As ``HostBackend.borrow``, of the memory that ``source.__dlpack__`` lends; it is known to be the host's."""
+        ...
+
+
 @runtime_checkable
 class ThreadedBackend(Protocol):
     """What a backend adds, if it likes, whose kernels share their work among threads of the host.
@@ -257,12 +265,14 @@ class KernelChoice(NamedTuple):
         threads: the most threads it may use; 1 for one that uses no others.
         workspace_bytes: the most bytes taken at once besides the results.
         notes: copies that are made first, and why a faster way was not taken; one sentence each.
+        seconds: of one run in one thread, as the cost model thinks by which the kernel was chosen; None without one.
     """
 
     kernel: str
     threads: int = 1
     workspace_bytes: int = 0
     notes: tuple[str, ...] = ()
+    seconds: float | None = None
 
 
 @runtime_checkable

@@ -67,11 +67,10 @@ class MetaBackend:
     def bind(self, name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel:
         """A kernel that gives as many times nothing as there are results.
 
-        Raises:
-            UnsupportedOperationError: the kernel answers what its elements are, such as how many results there are.
+        One that answers what its elements are, such as how many results there are, raises UnsupportedOperationError
+        when it is called.
         """
-        if facts_of(name).effect == "answers":
-            raise no_elements(name, result[0] if isinstance(result, tuple) else result)
+        answers = facts_of(name).effect == "answers"
         nothing = (None,) * len(result) if isinstance(result, tuple) else None
         request = KernelRequest(name, operands, result, params)
 
@@ -79,6 +78,8 @@ class MetaBackend:
             called = _called.get()
             if called is not None:
                 called[request] = called.get(request, 0) + 1
+            if answers:
+                raise no_elements(name, result[0] if isinstance(result, tuple) else result)
             return nothing
 
         return kernel
@@ -112,6 +113,7 @@ class MetaBackend:
             f"a tensor of shape {form.shape} on {form.placement} has no elements, and what was asked for depends on "
             "them; ask a tensor with data",
             operation="download",
+            decided_by="elements",
         )
 
     def synchronize(self) -> None:
@@ -149,6 +151,7 @@ def no_elements(operation: str, form: Form, /) -> UnsupportedOperationError:
     return UnsupportedOperationError(
         f"{operation}: the result's shape depends on the elements, and a tensor on {form.placement} has none",
         operation=operation,
+        decided_by="elements",
     )
 
 

@@ -32,6 +32,7 @@ from tensor_core.errors import (
     PluginConflictError,
     PluginLoadError,
     UnsupportedOperationError,
+    shortened,
 )
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.backends.discovery import VARIABLE, AnyBackend, Candidate, in_one_line, installed_candidates
@@ -151,6 +152,8 @@ class Registry:
 
     def backend(self, name: str, /) -> AnyBackend:
         """The backend listed under a name; errors as for :meth:`backend_for`."""
+        if not isinstance(name, str):
+            raise ArgumentError(f"backend: the name is {shortened(name)}; accepted: a str, as backends() lists them")
         with self._lock:
             named = [candidate for candidate in self._candidates() if candidate.name == name]
             if not named:

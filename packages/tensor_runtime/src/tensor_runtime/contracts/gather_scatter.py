@@ -34,6 +34,9 @@ class SliceOptions(NamedTuple):
     """Axis of the indices that holds the components [index_vector_dim]."""
     slice_sizes: tuple[int, ...] | None = None
     """For each axis of the operand; ``gather`` only, as updates have a shape [slice_sizes]."""
+    from_end: bool = False
+    """Whether a negative start counts from the end, once, as ``take`` counts; slices have extent 1 there. None of the
+    public functions asks for it; indexing by several tensors does."""
 
 
 class ScatterParams(NamedTuple):

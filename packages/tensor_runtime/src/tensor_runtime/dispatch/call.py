@@ -178,6 +178,7 @@ def execute_pair(spec: OpSpec, a: Tensor, b: Tensor, params: Hashable, out: Out 
     (2, 4)
     """
     if out is not None:
+        unwrap(spec.name, b)  # None would stand for no operand
         try:
             return params_into(spec, out, params, a, b)
         except MemoryError as error:
@@ -208,6 +209,19 @@ def execute_several(spec: OpSpec, operands: Sequence[Tensor], params: Hashable, 
     pairs = [unwrap(spec.name, operand) for operand in operands]
     kernel, found = spec.bindings[(*[form for form, _ in pairs], params)]
     return wrap(found, call_translated(spec.name, found, kernel, *[array for _, array in pairs], *arguments))
+
+
+def execute_several_into(spec: OpSpec, out: Tensor, operands: Sequence[Tensor], params: Hashable, /) -> Tensor:
+    """Any number of tensors and params, and where the result goes.
+
+    >>> from tensor_runtime.ops.joining import STACK
+    >>> execute_several_into(STACK, zeros((2, 1)), (tensor([1.0]), tensor([2.0])), 0).to_numpy().tolist()
+    [[1.0], [2.0]]
+    """
+    try:
+        return several_into(spec, out, operands, params)
+    except MemoryError as error:
+        fail(spec.name, error, out._form)
 
 
 def execute_parts(spec: OpSpec, a: Tensor, params: Hashable, /) -> tuple[Tensor, ...]:
@@ -288,3 +302,13 @@ def params_into(
         return written(out, execute_with_params(spec, a, params), a)
     assert isinstance(spec, OpSpec)
     return written(out, execute_pair(spec, a, b, params), a, b)
+
+
+def several_into(spec: OpSpec, out: Tensor, operands: Sequence[Tensor], params: Hashable, /) -> Tensor:
+    """The same of any number of operands, with params.
+
+    >>> from tensor_runtime.ops.joining import STACK
+    >>> several_into(STACK, zeros((1, 1)), (tensor([1.0]),), 0).to_numpy().tolist()
+    [[1.0]]
+    """
+    return written(out, execute_several(spec, operands, params), *operands)

@@ -13,7 +13,7 @@ from tensor_core.errors import DTypeError, LossyConversionError
 from tensor_core.foreign import number_of, refuse_masked
 from tensor_core.promotion import can_convert, promote_scalar
 from tensor_runtime.backends.bindings import Binding, BindingTable
-from tensor_runtime.backends.error_translation import call_translated
+from tensor_runtime.backends.error_translation import MISSES, call_translated, fail
 from tensor_runtime.backends.kernel_facts import KernelFacts, state
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.contracts.contract import bound_params
@@ -45,6 +45,8 @@ def check_convertible(operation: str, source: Form | type, target: DType, /) -> 
         explicit = f"cast(x, {target.name}) does it all the same"
         if not isinstance(source, Form):  # cast takes tensors; a Python number has Python's own
             explicit = f"write {_EXPLICIT[target.kind]} for a number"
+            if source is complex and target.kind == "int":
+                explicit = "write int(x.real) for a number"
         raise LossyConversionError(
             f"{operation}: {name} to {target} can lose values; {explicit}",
             operation=operation,
@@ -136,6 +138,20 @@ def cast(x: Tensor, dtype: DTypeLike, /, overflow: str = "error") -> Tensor:
     Tensor(I32, (2,), column-major, cpu)
       1  -1
     """
+    result = Tensor()
+    try:
+        kernel, result._form = _CONVERSIONS.found["cast", x._form, dtype, overflow]
+    except MISSES:
+        return _cast(x, dtype, overflow)
+    try:
+        result._array = kernel(x._array)
+    except Exception as error:
+        fail("cast", error, result._form)
+    return result
+
+
+def _cast(x: Tensor, dtype: DTypeLike, overflow: str) -> Tensor:
+    """The long way: a first call, a name of a dtype, a mistake."""
     form, array = unwrap("cast", x)
     target = as_dtype(dtype)
     overflow = choice("cast", "overflow", overflow, OVERFLOW_POLICIES)

@@ -7,10 +7,11 @@ on metadata that a call makes, for every operation there is, and none on element
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from tensor_core.dtypes import DType
-from tensor_core.errors import BackendUnavailableError
+from tensor_core.errors import ArgumentError, BackendUnavailableError
 from tensor_core.shapes import as_shape
 from tensor_runtime.backends.meta import META_DEVICE
 from tensor_runtime.backends.registry import registry
@@ -46,26 +47,28 @@ def infer(function: Callable[..., Any], /, *arguments: object, **options: object
     Traceback (most recent call last):
     tensor_core.errors.ShapeError: add: shapes (2, 3) and (2, 4) do not broadcast; accepted: ...
     """
-    result, places = on_meta(function, arguments, options)
-    return _lowered(result, places)
+    call, places = on_meta(function, arguments, options)
+    return _lowered(call(), places)
 
 
 def on_meta(
     function: Callable[..., Any], arguments: tuple[Any, ...], options: dict[str, Any], /
-) -> tuple[Any, dict[Placement, Placement]]:
-    """What ``function`` returns for tensors without elements, and the real placement of each of theirs.
+) -> tuple[Callable[[], Any], dict[Placement, Placement]]:
+    """The call of ``function`` with tensors without elements, and the real placement of each of theirs.
 
     >>> import tensor_runtime as tr
-    >>> result, places = on_meta(tr.exp, ((tr.F64, (2,)),), {})
-    >>> result.placement, places[result.placement]
+    >>> call, places = on_meta(tr.exp, ((tr.F64, (2,)),), {})
+    >>> call().placement, places[call().placement]
     (meta:0 (cpu), cpu)
     """
+    if not callable(function):
+        raise ArgumentError(f"infer: found a {type(function).__name__} first; accepted: a function, then its arguments")
     stand_ins: dict[Placement, Placement] = {}  # those of operands; empty where tensors are made from nothing
     lifted = [_lifted(argument, stand_ins) for argument in arguments]
     given = {name: _lifted(option, stand_ins) for name, option in options.items()}
     if "placement" in options or (not stand_ins and _takes_placement(function)):
         given["placement"] = _stand_in(as_placement(options.get("placement", CPU)), stand_ins)
-    return function(*lifted, **given), {meta: place for place, meta in stand_ins.items()}
+    return partial(function, *lifted, **given), {meta: place for place, meta in stand_ins.items()}
 
 
 def _lifted(value: Any, stand_ins: dict[Placement, Placement]) -> Any:

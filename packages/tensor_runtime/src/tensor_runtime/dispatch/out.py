@@ -142,6 +142,14 @@ def written(out: Tensor, result: Tensor, /, *operands: object) -> Tensor:
     return out
 
 
+def check_fits(target: TypedTensorViewMut[Any], form: Form, /) -> None:
+    """Refuse an output that cannot receive a result of this form: errors as for :func:`written`.
+
+    >>> check_fits(mutable_view_of(zeros((2,))), zeros((2,), dtype="F32")._form)
+    """
+    _ = _WRITING["out", target._form, form]
+
+
 def written_each(outs: Sequence[Tensor | None], results: Sequence[Tensor], /, *operands: object) -> tuple[Tensor, ...]:
     """As :func:`written` for several results; None in the place of an output stands for a fresh result.
 
@@ -161,7 +169,7 @@ def written_each(outs: Sequence[Tensor | None], results: Sequence[Tensor], /, *o
         if target is not None:
             check_apart(target, *operands)
             check_distinct(target, *(other for other in targets if other is not None))
-            _ = _WRITING["out", target._form, result._form]  # its checks
+            check_fits(target, result._form)
         targets.append(target)
     for target, result in zip(targets, results, strict=True):
         if target is not None:
@@ -169,7 +177,7 @@ def written_each(outs: Sequence[Tensor | None], results: Sequence[Tensor], /, *o
     return tuple(result if out is None else out for out, result in zip(outs, results, strict=True))
 
 
-def check_distinct(target: Tensor, /, *others: Tensor) -> None:
+def check_distinct(target: Tensor, /, *others: object) -> None:
     """Refuse an output that shares an element with another one.
 
     Raises:
@@ -178,7 +186,7 @@ def check_distinct(target: Tensor, /, *others: Tensor) -> None:
     >>> check_distinct(zeros((3,)), zeros((3,)))
     """
     check_apart(target, *others)
-    for other in others:
+    for other in (one for one in others if isinstance(one, Tensor)):
         _, locate = _OVERLAP[target._form, other._form]
         same_form = target._form is other._form and target.size
         if same_form and _located(locate, target._array) == _located(locate, other._array):

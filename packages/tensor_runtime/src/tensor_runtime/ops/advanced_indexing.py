@@ -21,21 +21,20 @@ from tensor_core.errors import BackendUnavailableError, IndexingError, ShapeErro
 from tensor_core.foreign import own_dtype, shape_of
 from tensor_core.shapes import broadcast_shapes
 from tensor_runtime.backends.registry import registry
+from tensor_runtime.contracts.gather_scatter import SliceOptions
 from tensor_runtime.dispatch.index_checked import out_of_range
-from tensor_runtime.dispatch.out import write
 from tensor_runtime.form import Shape
-from tensor_runtime.ops.arithmetic import add
 from tensor_runtime.ops.creation import asarray, tensor
-from tensor_runtime.ops.gather_scatter import gather, nonzero, put_along_axis, take
+from tensor_runtime.ops.gather_scatter import gather_at, nonzero, take
 from tensor_runtime.ops.joining import stack
 from tensor_runtime.ops.ranges import arange
-from tensor_runtime.ops.selection import where
-from tensor_runtime.ops.views import broadcast_to, move_axes, reshape, reshape_view
+from tensor_runtime.ops.views import broadcast_to, move_axes, reshape
 from tensor_runtime.placement import stands_for
-from tensor_runtime.tensors.tensor import Tensor, TypedTensorViewMut
+from tensor_runtime.tensors.tensor import Tensor
 
 _ASSIGNMENT: Final = "view[...] = x"
 _SEQUENCES: Final = (list, tuple, range)
+_ALL: Final = slice(None)
 
 
 class _Index(NamedTuple):
@@ -67,12 +66,14 @@ def read(x: Tensor, index: Any, /) -> Tensor:
     >>> read(x, (slice(None), [0, -1])).to_numpy().tolist()
     [[1, 3], [4, 6]]
     """
-    if isinstance(index, Tensor) and index.rank == 1 and x.rank:  # the most common ones, straight on
-        if index.dtype in INTEGER:
-            return _take(x, index, 0, 0)
-        if index.dtype is Bool and index.shape[0] == x.shape[0]:
-            return take(x, nonzero(index)[0], 0)
-    parts = _taken_apart(x, index)
+    alone = alone_on_axis(x, index)
+    if alone is not None:
+        axis, positions = alone
+        return _take(x, positions if positions.dtype is not Bool else nonzero(positions)[0], axis, axis)
+    together = together_named(x, index)
+    if together is not None:
+        return _gathered(x, index, (*range(len(index)),), 0, (*range(len(index)),))
+    parts = taken_apart(x, index)
     if isinstance(parts, list):
         return x[tuple(parts)]
     base = x[parts.basic]
@@ -85,106 +86,80 @@ def read(x: Tensor, index: Any, /) -> Tensor:
                 shape = base.shape
                 base = reshape(base, (*shape[:axis], prod(chosen.shape), *shape[axis + rank :]), order="C")
                 vectors = [(other - rank + 1, there, found) for other, there, found in vectors]
-            positions = _positions(chosen)
+            positions = positions_of(chosen)
         vectors.insert(0, (axis, of_x, positions))
     if len(vectors) == 1:
         axis, of_x, positions = vectors[0]
         if parts.front and axis:
             base, axis = move_axes(base, axis, 0), 0
         return _take(base, positions, axis, of_x)
-    shape = _broadcast([positions.shape for _, _, positions in vectors])
     axes = tuple(axis for axis, _, _ in vectors)
-    place = 0 if parts.front else axes[0]
-    kept = base.rank - len(axes)
-    starts = [_from_the_front(positions, base.shape[axis], of_x) for axis, of_x, positions in vectors]
-    return gather(
-        base,
-        stack([broadcast_to(start, shape) for start in starts], -1),
-        start_axes=axes,
-        collapsed_axes=axes,
-        vector_axis=len(shape),
-        offset_axes=(*range(place), *range(place + len(shape), kept + len(shape))),
-    )
+    tensors = tuple(positions for _, _, positions in vectors)
+    return _gathered(base, tensors, axes, 0 if parts.front else axes[0], tuple(of_x for _, of_x, _ in vectors))
 
 
-def assign(view: TypedTensorViewMut[Any], index: Any, value: Tensor, /) -> None:
-    """Write ``value``, broadcast, to the elements that ``view[index]`` names; of those named twice the last one stays.
+def alone_on_axis(x: Tensor, index: Any) -> tuple[int, Tensor] | None:
+    """The axis and the line of integers or of Bool, where there is nothing else but ``:`` in front of it.
 
-    Nothing is written when an index is out of range.
-
-    >>> x = tensor([[1, 2, 3], [4, 5, 6]])
-    >>> assign(x.mutable_view(), x > 3, tensor(0))
-    >>> assign(x.mutable_view(), (0, [0, -1]), tensor([7, 8]))
-    >>> x.to_numpy().tolist()
-    [[7, 2, 8], [0, 0, 0]]
+    >>> alone_on_axis(zeros((2, 3)), (slice(None), tensor([1, 2])))[0]
+    1
     """
-    parts = _taken_apart(view, index)
-    if isinstance(parts, list):
-        view[tuple(parts)] = value
-        return
-    base: Any = view[parts.basic]
-    if len(parts.chosen) == 1 and parts.chosen[0][2].dtype is Bool and value.rank == 0:
-        axis, _, mask = parts.chosen[0]
-        aligned = reshape_view(mask, (*mask.shape, *[1] * (base.rank - axis - max(mask.rank, 1))))
-        write(base, where(aligned, value, base), _ASSIGNMENT)
-        return
-    vectors: list[tuple[int, int, Tensor]] = []
-    for axis, of_x, chosen in parts.chosen:
-        if chosen.dtype is not Bool:
-            vectors.append((axis, of_x, chosen))
-            continue
-        along = nonzero(chosen) if chosen.rank else (_positions(chosen),)
-        vectors += [(axis + step, of_x + step, positions) for step, positions in enumerate(along)]
-    shape = _broadcast([positions.shape for _, _, positions in vectors])
-    axes = [axis for axis, _, _ in vectors]
-    place = 0 if parts.front else axes[0]
-    kept = [axis for axis in range(base.rank) if axis not in axes]
-    beside = [base.shape[axis] for axis in kept]
-    target = (*beside[:place], *shape, *beside[place:])
-    value = broadcast_value(value, target)
-    if len(vectors) == 1 and len(shape) == 1 and place == axes[0]:
-        positions = vectors[0][2]
-        lying = reshape_view(positions, (*[1] * place, shape[0], *[1] * (base.rank - place - 1)))
-        try:
-            put_along_axis(base, lying, value, axis=place)
-        except IndexingError as error:
-            raise _renamed(error, vectors[0][1], base.shape[place], (place,)) from None
-        return
-    strides = [prod(base.shape[axis + 1 :]) for axis in range(base.rank)]  # of elements counted in row-major order
-    sums: list[Tensor] = []
-    for axis, of_x, positions in vectors:
-        steps = _from_the_front(positions, base.shape[axis], of_x, strides[axis])
-        sums.append(reshape(broadcast_to(steps, shape), (*shape, *[1] * (len(kept) - place))))
-    for number, axis in enumerate(kept):
-        after = len(target) - 1 - (number if number < place else number + len(shape))
-        steps = _multiples(base.shape[axis], strides[axis], base.placement)
-        sums.append(reshape_view(steps, (base.shape[axis], *[1] * after)))
-    offsets = sums[0]
-    for more in sums[1:]:
-        offsets = add(offsets, more)
-    put_along_axis(base, _line(broadcast_to(offsets, target)), _line(value), axis=None)
+    axis = 0
+    if type(index) is tuple:
+        axis = len(index) - 1
+        if axis < 0 or any(type(item) is not slice or item != _ALL for item in index[:-1]):
+            return None
+        index = index[-1]
+    if not isinstance(index, Tensor):
+        return None
+    form, shape = index._form, x._form.shape
+    if len(form.shape) != 1 or axis >= len(shape):
+        return None
+    if form.dtype is Bool:
+        return (axis, index) if form.shape[0] == shape[axis] else None
+    return (axis, index) if form.dtype in INTEGER else None
 
 
-def broadcast_value(value: Tensor, shape: Shape, /) -> Tensor:
-    """A view of what is written, of the shape of the elements written; leading axes of extent 1 are left out.
+def together_named(x: Tensor, index: Any) -> Shape | None:
+    """The shape of several tensors of integers, all of one form, which are for the first axes.
 
-    >>> broadcast_value(zeros((1, 2)), (3, 2)).shape, broadcast_value(zeros((1, 1, 2)), (2,)).shape
-    ((3, 2), (2,))
+    >>> together_named(zeros((2, 3)), (tensor([0, 1, 1]), tensor([1, 2, 0])))
+    (3,)
     """
-    if value.shape == shape:
-        return value
-    while value.rank > len(shape) and value.shape[0] == 1:
-        value = value[0]
+    if type(index) is not tuple or not 1 < len(index) <= len(x._form.shape):
+        return None
+    first = index[0]
+    if type(first) is not Tensor or not first._form.shape or first._form.dtype not in INTEGER:
+        return None
+    form = first._form
+    return form.shape if all(type(item) is Tensor and item._form is form for item in index) else None
+
+
+def _gathered(x: Tensor, vectors: Sequence[Tensor], axes: tuple[int, ...], place: int, of_x: tuple[int, ...]) -> Tensor:
+    """Elements at several positions at once, along these axes of a view; where they stood, or in front, at a place."""
+    shape = broadcast_indices([positions.shape for positions in vectors])
+    stacked = stack([one if one._form.shape == shape else broadcast_to(one, shape) for one in vectors], -1)
+    rank, kept = len(shape), x.rank - len(axes)
+    offsets = (*range(place), *range(place + rank, kept + rank))
+    options = SliceOptions(offsets, axes, axes, rank, from_end=True)
     try:
-        if broadcast_shapes(value.shape, shape) == shape:
-            return broadcast_to(value, shape)
-    except ShapeError:
-        pass
-    raise ShapeError(f"{_ASSIGNMENT}: shape {value.shape} does not broadcast to {shape}", shapes=(value.shape, shape))
+        return gather_at(x, stacked, options)
+    except IndexingError as error:
+        position: Any = error.position
+        number: int = position[-1]
+        positions = vectors[number]
+        at = position[rank - positions.rank : rank]  # where it was before it was broadcast
+        inside = tuple(0 if extent == 1 else place for place, extent in zip(at, positions.shape, strict=True))
+        raise renamed(error, of_x[number], x.shape[axes[number]], position=inside) from None
 
 
-def _taken_apart(x: Tensor, index: Any) -> _Index | list[Any]:
-    """The parts of an index; an index without tensors where it turns out to hold integers alone."""
+def taken_apart(x: Tensor, index: Any) -> _Index | list[Any]:
+    """The parts of an index; an index without tensors where it turns out to hold integers alone.
+
+    >>> parts = taken_apart(zeros((2, 3)), (slice(None), [1, 2]))
+    >>> [(axis, of_x) for axis, of_x, _ in parts.chosen], parts.front
+    ([(1, 1)], False)
+    """
     items = [_item(x, item) for item in (index if type(index) is tuple else (index,))]
     if not any(isinstance(item, Tensor) for item in items):
         return items
@@ -284,16 +259,26 @@ def _check_mask(shape: Shape, mask: Tensor, axis: int) -> None:
         )
 
 
-def _positions(mask: Tensor) -> Tensor:
+def positions_of(mask: Tensor) -> Tensor:
     """Of the true elements, in row-major order."""
-    return nonzero(mask if mask.rank == 1 else _line(mask))[0]
+    return nonzero(mask if mask.rank == 1 else as_line(mask))[0]
 
 
-def _line(x: Tensor) -> Tensor:
+def as_line(x: Tensor) -> Tensor:
+    """All elements in row-major order.
+
+    >>> as_line(tensor([[1, 2], [3, 4]])).to_numpy().tolist()
+    [1, 2, 3, 4]
+    """
     return reshape(x, (x.size,), order="C")
 
 
-def _broadcast(shapes: Sequence[Shape]) -> Shape:
+def broadcast_indices(shapes: Sequence[Shape]) -> Shape:
+    """The shape in which index tensors of these shapes meet.
+
+    >>> broadcast_indices([(2, 1), (3,)])
+    (2, 3)
+    """
     try:
         return broadcast_shapes(*shapes)
     except ShapeError:
@@ -309,22 +294,34 @@ def _take(x: Tensor, indices: Tensor, axis: int, of_x: int) -> Tensor:
     try:
         return take(x, indices, axis)
     except IndexingError as error:
-        raise _renamed(error, of_x, x.shape[axis]) from None
+        raise renamed(error, of_x, x.shape[axis]) from None
 
 
-def _from_the_front(indices: Tensor, extent: int, of_x: int, step: int = 1) -> Tensor:
+def from_the_front(indices: Tensor, extent: int, of_x: int, step: int = 1) -> Tensor:
     """Indices counted from the front, times ``step``; checked."""
-    return _take(_multiples(extent, step, indices.placement), indices, 0, of_x)
+    return _take(multiples(extent, step, indices.placement), indices, 0, of_x)
 
 
-def _multiples(extent: int, step: int, placement: Any) -> Tensor:
+def multiples(extent: int, step: int, placement: Any) -> Tensor:
+    """So many multiples of a step, of at least 1, from 0 on.
+
+    >>> multiples(3, 5, "cpu").to_numpy().tolist()
+    [0, 5, 10]
+    """
     step = max(step, 1)
-    return arange(0, extent * step, step, dtype=I64, placement=placement)
+    return arange(0, extent * step, step, placement=placement)
 
 
-def _renamed(error: IndexingError, axis: int, extent: int, along: tuple[int, ...] = ()) -> IndexingError:
-    """The error of an index out of range in the words of the index that the user wrote."""
-    position: Any = getattr(error, "position", ())
+def renamed(
+    error: IndexingError, axis: int, extent: int, along: tuple[int, ...] = (), position: Any = None
+) -> IndexingError:
+    """The error of an index out of range in the words of the index that the user wrote.
+
+    >>> print(renamed(IndexingError("take: ...", position=(2,), value=7), 1, 3))
+    indexing: indices[2] is 7, out of range for axis 1 of extent 3; accepted: -3 to 2
+    """
+    if position is None:
+        position = getattr(error, "position", ())
     position = tuple(position[place] for place in along) if along else position
     place = f"indices[{', '.join(map(str, position))}]" if position else "the index"
     low, high = (-extent, extent - 1) if extent else (0, -1)

@@ -28,7 +28,8 @@ def swapaxes(x: Tensor, axis1: int, axis2: int, /) -> Tensor:
     (4, 3, 2)
     """
     form, _ = unwrap("swapaxes", x)
-    first, second = (normalize_axis(whole("swapaxes", "axis", axis), form.rank, "swapaxes") for axis in (axis1, axis2))
+    first = normalize_axis(whole("swapaxes", "axis", axis1), form.rank, "swapaxes")
+    second = normalize_axis(whole("swapaxes", "axis", axis2), form.rank, "swapaxes")
     order = [*range(form.rank)]
     order[first], order[second] = second, first
     return transpose_view(x, tuple(order))

@@ -13,6 +13,7 @@ from typing import Any, Final
 from tensor_core.dtypes import NUMERIC
 from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_runtime.dispatch.call import execute_pair
+from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.windows import Padding, Steps, Windows, as_padding, as_steps, resolve
@@ -92,6 +93,7 @@ def conv(
     padding: str | Sequence[Sequence[int]] = "VALID",
     dilation: int | Sequence[int] = 1,
     groups: int = 1,
+    out: Out = None,
 ) -> Tensor:
     """Cross-correlation with filters: "convolution" as in every library for machine learning.
 
@@ -140,6 +142,7 @@ def conv(
             as_steps("conv", "dilation", dilation),
             _as_groups(groups),
         ),
+        out,
     )
 
 

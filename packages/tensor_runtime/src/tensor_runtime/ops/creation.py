@@ -30,7 +30,6 @@ from tensor_runtime.ops.native_calls import place
 from tensor_runtime.placement import CPU, Placement, as_placement
 from tensor_runtime.static_types.creation import (
     typed_asarray,
-    typed_eye,
     typed_from_flat,
     typed_full,
     typed_tensor,
@@ -91,7 +90,7 @@ def created(
 
 
 @typed_tensor
-def tensor(data: object, /, *, dtype: DTypeLike | None = None, placement: Placement | str = CPU) -> Tensor:
+def tensor(data: object, /, dtype: DTypeLike | None = None, *, placement: Placement | str = CPU) -> Tensor:
     """Owned tensor of nested lists, of a number, or of anything that :func:`asarray` takes; always a copy.
 
     Args:
@@ -142,7 +141,7 @@ def from_flat(
 
 
 @typed_asarray
-def asarray(x: object, /, *, dtype: DTypeLike | None = None, copy: bool | None = None) -> Tensor:
+def asarray(x: object, /, dtype: DTypeLike | None = None, *, copy: bool | None = None) -> Tensor:
     """Tensor on ``cpu`` of an array, a nested list or a number; shares memory where it can.
 
     Column-major data is borrowed as it is: memory whose strides, of whatever sign, do not shrink from axis to axis.
@@ -195,7 +194,7 @@ def buffer_of(x: Tensor, /) -> HostBuffer | BackendBuffer:
 
 @typed_full
 def full(
-    shape: Sequence[int] | int, value: Number, /, *, dtype: DTypeLike | None = None, placement: Placement | str = CPU
+    shape: Sequence[int] | int, value: Number, /, dtype: DTypeLike | None = None, *, placement: Placement | str = CPU
 ) -> Tensor:
     """Tensor of one value.
 
@@ -223,7 +222,7 @@ def _full(shape: Any, value: Any, dtype: Any, placement: Any) -> Tensor:
 
 
 @typed_zeros
-def zeros(shape: Sequence[int] | int, /, *, dtype: DTypeLike = F64, placement: Placement | str = CPU) -> Tensor:
+def zeros(shape: Sequence[int] | int, /, dtype: DTypeLike = F64, *, placement: Placement | str = CPU) -> Tensor:
     """Tensor of zeros (of False for Bool).
 
     >>> zeros((2, 3), dtype="I32").dtype
@@ -237,7 +236,7 @@ def _zeros(shape: Any, dtype: Any, placement: Any) -> Tensor:
 
 
 @typed_zeros
-def ones(shape: Sequence[int] | int, /, *, dtype: DTypeLike = F64, placement: Placement | str = CPU) -> Tensor:
+def ones(shape: Sequence[int] | int, /, dtype: DTypeLike = F64, *, placement: Placement | str = CPU) -> Tensor:
     """Tensor of ones (of True for Bool).
 
     >>> ones(2)
@@ -251,7 +250,6 @@ def _ones(shape: Any, dtype: Any, placement: Any) -> Tensor:
     return created("full", as_dtype(dtype), as_shape(shape), placement, 1, operation="ones")
 
 
-@typed_eye
 def eye(
     rows: int, columns: int | None = None, /, *, dtype: DTypeLike = F64, placement: Placement | str = CPU
 ) -> Tensor:

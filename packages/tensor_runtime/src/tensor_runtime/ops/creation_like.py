@@ -13,7 +13,7 @@ from tensor_runtime.backends.kernel_facts import state
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch.conversion import as_dtype_or
 from tensor_runtime.form import Form, form_of
-from tensor_runtime.ops.creation import full, zeros
+from tensor_runtime.ops.creation import full, ones, zeros
 from tensor_runtime.placement import CPU, Placement, as_placement
 from tensor_runtime.static_types.creation import typed_full_like, typed_zeros, typed_zeros_like
 from tensor_runtime.tensors.tensor import Number, Tensor, unwrap, wrap
@@ -29,7 +29,7 @@ _EMPTY = BindingTable(_bind_empty)
 
 
 @typed_zeros
-def empty(shape: Sequence[int] | int, /, *, dtype: DTypeLike = F64, placement: Placement | str = CPU) -> Tensor:
+def empty(shape: Sequence[int] | int, /, dtype: DTypeLike = F64, *, placement: Placement | str = CPU) -> Tensor:
     """Tensor whose elements are whatever the memory held; write them all before you read one.
 
     On a backend that makes none, a tensor of zeros.
@@ -46,7 +46,7 @@ def empty(shape: Sequence[int] | int, /, *, dtype: DTypeLike = F64, placement: P
 
 
 @typed_zeros_like
-def empty_like(x: Tensor, /, *, dtype: DTypeLike | None = None, placement: Placement | str | None = None) -> Tensor:
+def empty_like(x: Tensor, /, dtype: DTypeLike | None = None, *, placement: Placement | str | None = None) -> Tensor:
     """:func:`empty` in the shape, dtype and place of ``x``, unless others are named; compact.
 
     >>> empty_like(zeros((2, 3))).shape
@@ -57,7 +57,7 @@ def empty_like(x: Tensor, /, *, dtype: DTypeLike | None = None, placement: Place
 
 
 @typed_zeros_like
-def zeros_like(x: Tensor, /, *, dtype: DTypeLike | None = None, placement: Placement | str | None = None) -> Tensor:
+def zeros_like(x: Tensor, /, dtype: DTypeLike | None = None, *, placement: Placement | str | None = None) -> Tensor:
     """Zeros in the shape, dtype and place of ``x``, unless others are named; compact.
 
     >>> zeros_like(tensor([1, 2]))
@@ -65,11 +65,11 @@ def zeros_like(x: Tensor, /, *, dtype: DTypeLike | None = None, placement: Place
      0  0
     """
     form, place = _like("zeros_like", x, placement)
-    return full(form.shape, False, dtype=as_dtype_or(dtype, form.dtype), placement=place)
+    return zeros(form.shape, dtype=as_dtype_or(dtype, form.dtype), placement=place)
 
 
 @typed_zeros_like
-def ones_like(x: Tensor, /, *, dtype: DTypeLike | None = None, placement: Placement | str | None = None) -> Tensor:
+def ones_like(x: Tensor, /, dtype: DTypeLike | None = None, *, placement: Placement | str | None = None) -> Tensor:
     """Ones in the shape, dtype and place of ``x``, unless others are named; compact.
 
     >>> ones_like(tensor([1.5, 2.5]))
@@ -77,12 +77,12 @@ def ones_like(x: Tensor, /, *, dtype: DTypeLike | None = None, placement: Placem
      1.0  1.0
     """
     form, place = _like("ones_like", x, placement)
-    return full(form.shape, True, dtype=as_dtype_or(dtype, form.dtype), placement=place)
+    return ones(form.shape, dtype=as_dtype_or(dtype, form.dtype), placement=place)
 
 
 @typed_full_like
 def full_like(
-    x: Tensor, value: Number, /, *, dtype: DTypeLike | None = None, placement: Placement | str | None = None
+    x: Tensor, value: Number, /, dtype: DTypeLike | None = None, *, placement: Placement | str | None = None
 ) -> Tensor:
     """One value in the shape, dtype and place of ``x``, unless others are named; compact.
 

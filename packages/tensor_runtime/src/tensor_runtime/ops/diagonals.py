@@ -10,6 +10,7 @@ from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_core.shapes import as_shape, normalize_axes
 from tensor_runtime.dispatch.arguments import whole, wholes
 from tensor_runtime.dispatch.call import execute_with_params
+from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.creation import eye as main_diagonal
@@ -19,7 +20,7 @@ from tensor_runtime.ops.reduction import sum as sum_over
 from tensor_runtime.ops.views import diagonal_view
 from tensor_runtime.placement import CPU, Placement
 from tensor_runtime.static_types.creation import typed_eye
-from tensor_runtime.static_types.results import accumulator_dtype, same_dtype
+from tensor_runtime.static_types.results import accumulator_dtype, same_dtype, same_dtype_into
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 Pair = tuple[int, int]
@@ -110,6 +111,9 @@ def extract_diagonal(x: Tensor, /, offset: int = 0, axes: Sequence[int] = (0, 1)
     """
     name = "extract_diagonal"
     form, _ = unwrap(name, x)
+    plain = type(offset) is int and type(axes) is tuple and {*map(type, axes)} == {int}
+    if plain and offset == 0 and axes == (0, 1) and form.rank > 1 and form.shape[0] == form.shape[1]:
+        return diagonal_view(x)
     first, second = normalize_axes(_pair(name, axes), form.rank, name)
     shift = whole(name, "offset", offset)
     rows, columns = form.shape[first], form.shape[second]
@@ -122,8 +126,8 @@ def extract_diagonal(x: Tensor, /, offset: int = 0, axes: Sequence[int] = (0, 1)
     return diagonal_view(x[tuple(index)], first, second)
 
 
-@same_dtype
-def embed_diagonal(x: Tensor, /, offset: int = 0, axes: Sequence[int] = (0, 1)) -> Tensor:
+@same_dtype_into
+def embed_diagonal(x: Tensor, /, offset: int = 0, axes: Sequence[int] = (0, 1), *, out: Out = None) -> Tensor:
     """Zeros with the last axis of ``x`` on a diagonal of two new axes; what :func:`extract_diagonal` takes out again.
 
     Args:
@@ -146,11 +150,11 @@ def embed_diagonal(x: Tensor, /, offset: int = 0, axes: Sequence[int] = (0, 1)) 
      0  0  0
     """
     name = "embed_diagonal"
-    return execute_with_params(EMBED_DIAGONAL, x, (whole(name, "offset", offset), _pair(name, axes)))
+    return execute_with_params(EMBED_DIAGONAL, x, (whole(name, "offset", offset), _pair(name, axes)), out)
 
 
 @accumulator_dtype
-def trace(x: Tensor, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+def trace(x: Tensor, /, offset: int = 0, axis1: int = 0, axis2: int = 1, *, out: Out = None) -> Tensor:
     """Sum along a diagonal: :func:`extract_diagonal`, then ``sum``. Integers and Bool accumulate in I64.
 
     Args:
@@ -168,11 +172,11 @@ def trace(x: Tensor, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tens
     >>> trace(tensor([[1, 2], [3, 4]])).item()
     5
     """
-    return sum_over(extract_diagonal(x, offset, (axis1, axis2)), axis=-1)
+    return sum_over(extract_diagonal(x, offset, (axis1, axis2)), axis=-1, out=out)
 
 
-@same_dtype
-def tril(x: Tensor, /, k: int = 0, *, axes: Sequence[int] = (-2, -1)) -> Tensor:
+@same_dtype_into
+def tril(x: Tensor, /, k: int = 0, *, axes: Sequence[int] = (-2, -1), out: Out = None) -> Tensor:
     """Elements on and below a diagonal, zeros (False) above it.
 
     Args:
@@ -194,11 +198,11 @@ def tril(x: Tensor, /, k: int = 0, *, axes: Sequence[int] = (-2, -1)) -> Tensor:
      1  0
      3  4
     """
-    return execute_with_params(TRIL, x, (whole("tril", "k", k), _pair("tril", axes)))
+    return execute_with_params(TRIL, x, (whole("tril", "k", k), _pair("tril", axes)), out)
 
 
-@same_dtype
-def triu(x: Tensor, /, k: int = 0, *, axes: Sequence[int] = (-2, -1)) -> Tensor:
+@same_dtype_into
+def triu(x: Tensor, /, k: int = 0, *, axes: Sequence[int] = (-2, -1), out: Out = None) -> Tensor:
     """Elements on and above a diagonal, zeros (False) below it. Arguments and errors as for :func:`tril`.
 
     >>> triu(tensor([[1, 2], [3, 4]]), 1)
@@ -206,7 +210,7 @@ def triu(x: Tensor, /, k: int = 0, *, axes: Sequence[int] = (-2, -1)) -> Tensor:
      0  2
      0  0
     """
-    return execute_with_params(TRIU, x, (whole("triu", "k", k), _pair("triu", axes)))
+    return execute_with_params(TRIU, x, (whole("triu", "k", k), _pair("triu", axes)), out)
 
 
 def _pair(operation: str, axes: Any) -> Pair:

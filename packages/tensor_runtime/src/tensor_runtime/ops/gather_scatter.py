@@ -17,12 +17,13 @@ from tensor_core.shapes import broadcast_shapes, normalize_axis
 from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.contracts.gather_scatter import SliceOptions
 from tensor_runtime.dispatch.arguments import choice, whole, wholes
-from tensor_runtime.dispatch.call import execute_pair, execute_several
+from tensor_runtime.dispatch.call import execute_pair, execute_several, execute_several_into
 from tensor_runtime.dispatch.data_dependent import DependentSpec, Results, execute_dependent
 from tensor_runtime.dispatch.index_checked import IndexedSpec
+from tensor_runtime.dispatch.out import Out
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.ops.slice_geometry import gather_geometry, scatter_geometry
-from tensor_runtime.static_types.results import same_dtype
+from tensor_runtime.static_types.results import same_dtype_into
 from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensorViewMut, unwrap
 
 _LEADING: Final = SliceOptions()
@@ -129,8 +130,8 @@ GATHER: Final = IndexedSpec("gather", result_shape=_gathered)
 SCATTER: Final = ScatterSpec("scatter", result_shape=scattered)
 
 
-@same_dtype
-def take(x: Tensor, indices: Tensor, /, axis: int | None = None) -> Tensor:
+@same_dtype_into
+def take(x: Tensor, indices: Tensor, /, axis: int | None = None, *, out: Out = None) -> Tensor:
     """Elements, or slices, at the indices given; NumPy's function.
 
     With ``axis=0`` this is :func:`gather` along the leading axis, except that negative indices count from the end.
@@ -154,11 +155,11 @@ def take(x: Tensor, indices: Tensor, /, axis: int | None = None) -> Tensor:
     >>> take(x, tensor([0, -1]), axis=1).to_numpy().tolist(), take(x, tensor(2)).item()
     ([[1, 3], [4, 6]], 3)
     """
-    return execute_pair(TAKE, x, indices, None if axis is None else whole("take", "axis", axis))
+    return execute_pair(TAKE, x, indices, None if axis is None else whole("take", "axis", axis), out)
 
 
-@same_dtype
-def take_along_axis(x: Tensor, indices: Tensor, /, axis: int | None = -1) -> Tensor:
+@same_dtype_into
+def take_along_axis(x: Tensor, indices: Tensor, /, axis: int | None = -1, *, out: Out = None) -> Tensor:
     """For each line along an axis, the elements at that line's own indices; NumPy's function.
 
     ``take_along_axis(x, argsort(x, axis), axis)`` is ``sort(x, axis)``.
@@ -181,7 +182,8 @@ def take_along_axis(x: Tensor, indices: Tensor, /, axis: int | None = -1) -> Ten
     >>> take_along_axis(tensor([[10, 20], [30, 40]]), tensor([[1], [0]]), axis=1).to_numpy().tolist()
     [[20], [30]]
     """
-    return execute_pair(TAKE_ALONG_AXIS, x, indices, None if axis is None else whole("take_along_axis", "axis", axis))
+    along = None if axis is None else whole("take_along_axis", "axis", axis)
+    return execute_pair(TAKE_ALONG_AXIS, x, indices, along, out)
 
 
 def put_along_axis(
@@ -225,7 +227,7 @@ def put_along_axis(
     call_translated(name, None, kernel, array, array_i, array_v)
 
 
-@same_dtype
+@same_dtype_into
 def gather(
     x: Tensor,
     indices: Tensor,
@@ -236,6 +238,7 @@ def gather(
     start_axes: Sequence[int] | int | None = None,
     vector_axis: int | None = None,
     slice_sizes: Sequence[int] | int | None = None,
+    out: Out = None,
 ) -> Tensor:
     """Slices of equal sizes whose places are index values.
 
@@ -273,6 +276,15 @@ def gather(
     [[[1], [3]], [[3], [5]]]
     """
     options = _slice_options("gather", offset_axes, collapsed_axes, start_axes, vector_axis, slice_sizes)
+    return execute_pair(GATHER, x, indices, options, out)
+
+
+def gather_at(x: Tensor, indices: Tensor, options: SliceOptions, /) -> Tensor:
+    """A gather whose options are put together already, for indexing: they may count from the end.
+
+    >>> gather_at(tensor([5, 6, 7]), tensor([0, -1]), SliceOptions(from_end=True)).to_numpy().tolist()
+    [5, 7]
+    """
     return execute_pair(GATHER, x, indices, options)
 
 
@@ -287,6 +299,7 @@ def scatter(
     collapsed_axes: Sequence[int] | int | None = None,
     start_axes: Sequence[int] | int | None = None,
     vector_axis: int | None = None,
+    out: Out = None,
 ) -> Tensor:
     """Copy of ``x`` with slices of it combined with updates: the counterpart of :func:`gather`.
 
@@ -327,6 +340,8 @@ def scatter(
     """
     mode = choice("scatter", "mode", mode, tuple(SCATTER_MODES))
     options = _slice_options("scatter", offset_axes, collapsed_axes, start_axes, vector_axis, None)
+    if out is not None:
+        return execute_several_into(SCATTER, out, (x, indices, updates), (mode, options))
     return execute_several(SCATTER, (x, indices, updates), (mode, options))
 
 

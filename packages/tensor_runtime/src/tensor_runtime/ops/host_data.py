@@ -13,9 +13,10 @@ from tensor_core.errors import ArgumentError, DTypeError, PlacementError
 from tensor_core.host.tensor import HostTensor
 from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.registry import registry
+from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.conversion import convert
 from tensor_runtime.ops.views import copy as copied
-from tensor_runtime.placement import CPU, as_placement
+from tensor_runtime.placement import CPU, as_placement, is_stand_in
 from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
 from tensor_runtime.tensors.transfer import lend, to, upload
 
@@ -49,6 +50,8 @@ def as_tensor(x: Any, dtype: Any, copy: bool | None, /) -> Tensor:
     (2,)
     """
     wanted = as_dtype_or_none(dtype)
+    if copy is not None:
+        copy = flag("asarray", "copy", copy)
     if isinstance(x, Tensor):
         found, shared = x, True
     else:
@@ -64,6 +67,8 @@ def as_tensor(x: Any, dtype: Any, copy: bool | None, /) -> Tensor:
 
 def _borrowed(x: Any, dtype: DType | None, copy: bool | None) -> tuple[Tensor, bool]:
     """A tensor of foreign data, and whether it still shares memory with it."""
+    if isinstance(x, range):
+        x = list(x)
     if isinstance(x, (list, tuple)) or type(x) in NATURAL:
         if copy is False:
             raise ArgumentError(f"asarray: a {type(x).__name__} has no memory to share, and copy=False; pass copy=None")
@@ -86,6 +91,8 @@ def as_numpy(x: Tensor, /) -> Any:
     """
     form, array = unwrap("to_numpy", x)
     backend: Any = registry.backend_for(form.placement)
+    if is_stand_in(form.placement):
+        backend.download(array, form)  # refuses: there are no elements
     if not hasattr(backend, "lend"):
         raise PlacementError(
             f"to_numpy: the tensor is on {form.placement}, and nothing is moved silently; "

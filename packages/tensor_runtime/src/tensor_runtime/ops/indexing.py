@@ -17,7 +17,7 @@ from tensor_runtime.dispatch.conversion import check_convertible
 from tensor_runtime.dispatch.out import mutable_view_of, write
 from tensor_runtime.dispatch.spec import ViewSpec
 from tensor_runtime.form import Form, Shape
-from tensor_runtime.ops import advanced_indexing
+from tensor_runtime.ops import advanced_indexing, advanced_writing
 from tensor_runtime.ops.creation import full
 from tensor_runtime.ops.views import broadcast_to
 from tensor_runtime.static_types.combined import mutable_dtype
@@ -59,7 +59,7 @@ def getitem(x: Tensor, index: Any, /) -> Tensor:
     >>> getitem(x, (slice(None), -1)).to_numpy().tolist(), x[1, ::-2].to_numpy().tolist()
     ([3, 6], [6, 4])
     """
-    found = resolved(x._form.shape, index)
+    found = None if type(index) is Tensor else resolved(x._form.shape, index)
     return advanced_indexing.read(x, index) if found is None else _viewed(x, *found)
 
 
@@ -207,13 +207,13 @@ def setitem(view: TypedTensorViewMut[Any], index: Any, value: Tensor | Number, /
     >>> x[:, 0].to_numpy().tolist()
     [7.0, 7.0]
     """
-    found = resolved(view._form.shape, index)
+    found = None if type(index) is Tensor else resolved(view._form.shape, index)
     if found is None:
-        advanced_indexing.assign(view, index, _source(_ASSIGNMENT, view, value))
+        advanced_writing.assign(view, index, _source(_ASSIGNMENT, view, value))
         return
     target: Any = _viewed(view, *found)
     if isinstance(value, Tensor):
-        value = advanced_indexing.broadcast_value(value, target.shape)
+        value = advanced_writing.broadcast_value(value, target.shape)
     _write(_ASSIGNMENT, target, value)
 
 

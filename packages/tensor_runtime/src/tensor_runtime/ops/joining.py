@@ -1,6 +1,7 @@
 """Putting tensors together, taking them apart, and repeating what they hold.
 
-``split`` and ``reverse`` give views; everything else gives owned, compact, column-major tensors.
+``split`` and ``reverse`` give views; everything else gives owned, compact, column-major tensors, or writes to ``out``.
+``concatenate`` and ``stack`` write there at once, whatever its layout and dtype; the others copy where they must.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from typing import Any, Final
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError, SizeLimitError, shortened
 from tensor_core.shapes import MOST_AXES, element_count, normalize_axes, normalize_axis
 from tensor_runtime.dispatch.arguments import whole, wholes
-from tensor_runtime.dispatch.call import execute_several, execute_with_params
+from tensor_runtime.dispatch.call import execute_several, execute_several_into, execute_with_params
+from tensor_runtime.dispatch.out import Out, as_target, check_apart, check_fits, write, written
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.views import reshape, reverse_view
 from tensor_runtime.static_types.combined import joined_dtype, parts_dtype
-from tensor_runtime.static_types.results import same_dtype
+from tensor_runtime.static_types.results import same_dtype, same_dtype_into
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 Repeats = tuple[int, int]  # (axis, extent of the result along it)
@@ -92,7 +94,7 @@ ROLL: Final = OpSpec("roll", result_shape=_rolled, takes_params=True)
 
 
 @joined_dtype
-def concatenate(tensors: Iterable[Tensor], /, axis: int | None = 0) -> Tensor:
+def concatenate(tensors: Iterable[Tensor], /, axis: int | None = 0, *, out: Out = None) -> Tensor:
     """Tensors one after the other along an axis that they have.
 
     Args:
@@ -114,12 +116,16 @@ def concatenate(tensors: Iterable[Tensor], /, axis: int | None = 0) -> Tensor:
     """
     operands = _several("concatenate", tensors)
     if axis is None:
-        return execute_several(CONCATENATE, [reshape(one, -1, order="C") for one in operands], 0)
-    return execute_several(CONCATENATE, operands, whole("concatenate", "axis", axis))
+        operands, place = [reshape(one, -1, order="C") for one in operands], 0
+    else:
+        place = whole("concatenate", "axis", axis)
+    if out is not None:
+        return _joined_into(CONCATENATE, out, operands, place)
+    return execute_several(CONCATENATE, operands, place)
 
 
 @joined_dtype
-def stack(tensors: Iterable[Tensor], /, axis: int = 0) -> Tensor:
+def stack(tensors: Iterable[Tensor], /, axis: int = 0, *, out: Out = None) -> Tensor:
     """Tensors of one shape side by side along a new axis.
 
     Args:
@@ -140,7 +146,32 @@ def stack(tensors: Iterable[Tensor], /, axis: int = 0) -> Tensor:
      1  3
      2  4
     """
-    return execute_several(STACK, _several("stack", tensors), whole("stack", "axis", axis))
+    operands, place = _several("stack", tensors), whole("stack", "axis", axis)
+    if out is not None:
+        return _joined_into(STACK, out, operands, place)
+    return execute_several(STACK, operands, place)
+
+
+def _joined_into(spec: OpSpec, out: Any, operands: list[Tensor], axis: int) -> Tensor:
+    """The parts written to their places in ``out``, without a result in between."""
+    if isinstance(out, Tensor) and out._form.is_compact:
+        return execute_several_into(spec, out, operands, axis)
+    forms = [unwrap(spec.name, operand)[0] for operand in operands]
+    _, form = spec.bindings[(*forms, axis)]  # every check of the operands
+    assert not isinstance(form, tuple)
+    target = as_target(out)
+    check_apart(target, *operands)
+    check_fits(target, form)
+    before, end = (slice(None),) * normalize_axis(axis, form.rank, spec.name), 0
+    for operand, part in zip(operands, forms, strict=True):
+        if spec is STACK:
+            write(target[(*before, end, ...)], operand, "out")
+            end += 1
+        else:
+            first, end = end, end + part.shape[len(before)]
+            write(target[(*before, slice(first, end))], operand, "out")
+    given: Tensor = out
+    return given
 
 
 _MOST_EMPTY_PARTS: Final = 1 << 16  # of an axis of extent 0, which every number divides
@@ -193,8 +224,8 @@ def split(x: Tensor, sections: int | Sequence[int], /, axis: int = 0) -> tuple[T
     return tuple(x[(*before, slice(first, end))] for first, end in pairwise(cuts))
 
 
-@same_dtype
-def repeat(x: Tensor, repeats: int | Sequence[int], /, axis: int | None = None) -> Tensor:
+@same_dtype_into
+def repeat(x: Tensor, repeats: int | Sequence[int], /, axis: int | None = None, *, out: Out = None) -> Tensor:
     """Each element several times in a row along an axis.
 
     Args:
@@ -233,11 +264,12 @@ def repeat(x: Tensor, repeats: int | Sequence[int], /, axis: int | None = None) 
         raise ArgumentError(
             f"repeat: repeats are {shortened(repeats)}; accepted: ints of 0 or more", operation="repeat"
         )
-    return execute_several(REPEAT, (x,), (place, total), numbers)
+    result = execute_several(REPEAT, (x,), (place, total), numbers)
+    return result if out is None else written(out, result, x)
 
 
-@same_dtype
-def tile(x: Tensor, repetitions: int | Sequence[int], /) -> Tensor:
+@same_dtype_into
+def tile(x: Tensor, repetitions: int | Sequence[int], /, *, out: Out = None) -> Tensor:
     """The whole tensor side by side, so often along each axis.
 
     Args:
@@ -253,11 +285,13 @@ def tile(x: Tensor, repetitions: int | Sequence[int], /) -> Tensor:
     >>> tile(tensor([1, 2]), (2, 2)).to_numpy().tolist()
     [[1, 2, 1, 2], [1, 2, 1, 2]]
     """
-    return execute_with_params(TILE, x, wholes("tile", "repetitions", repetitions))
+    return execute_with_params(TILE, x, wholes("tile", "repetitions", repetitions), out)
 
 
-@same_dtype
-def roll(x: Tensor, shift: int | Sequence[int], /, axis: int | Sequence[int] | None = None) -> Tensor:
+@same_dtype_into
+def roll(
+    x: Tensor, shift: int | Sequence[int], /, axis: int | Sequence[int] | None = None, *, out: Out = None
+) -> Tensor:
     """Elements moved along axes; what leaves at one end comes in at the other.
 
     Args:
@@ -281,7 +315,8 @@ def roll(x: Tensor, shift: int | Sequence[int], /, axis: int | Sequence[int] | N
     shifts = wholes("roll", "shifts", shift)
     axes = None if axis is None else wholes("roll", "axes", axis)
     if axes is None:
-        return execute_several(ROLL, (x,), None, (sum(shifts),))
+        rolled = execute_several(ROLL, (x,), None, (sum(shifts),))
+        return rolled if out is None else written(out, rolled, x)
     if len(shifts) == 1:
         shifts *= len(axes)
     elif len(axes) == 1:
@@ -296,7 +331,8 @@ def roll(x: Tensor, shift: int | Sequence[int], /, axis: int | Sequence[int] | N
             axis_of_x = normalize_axis(one, rank, "roll")
             added[axis_of_x] = added.get(axis_of_x, 0) + places
         axes, shifts = tuple(added), tuple(added.values())
-    return execute_several(ROLL, (x,), axes, shifts)
+    rolled = execute_several(ROLL, (x,), axes, shifts)
+    return rolled if out is None else written(out, rolled, x)
 
 
 @same_dtype

@@ -8,9 +8,10 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib import import_module
 from math import isinf, isnan
-from types import FunctionType
-from typing import Any, Final
+from types import FunctionType, ModuleType
+from typing import Any, Final, NoReturn
 
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, ReadOnlyError
 from tensor_core.foreign import number_of, refuse_masked
@@ -19,10 +20,14 @@ from tensor_runtime.dispatch.call import execute_binary, execute_mixed
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.ops import arithmetic, comparison, contraction, division, logic, native_calls, reduction
+from tensor_runtime.ops.arrangement import swapaxes
 from tensor_runtime.ops.creation import buffer_of, to_numpy
+from tensor_runtime.ops.exchange import device_of, lend_capsule
+from tensor_runtime.ops.in_place import in_place_operators
 from tensor_runtime.ops.indexing import getitem, iterate, mutable_view, setitem
 from tensor_runtime.ops.numpy_names import array_function, array_ufunc, attributes, masked_data
 from tensor_runtime.ops.views import copy, reshape, reversed_axes
+from tensor_runtime.placement import Placement
 from tensor_runtime.tensors.formatting import html_text, tensor_text
 from tensor_runtime.tensors.pickling import reduce_tensor
 from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensorViewMut
@@ -203,6 +208,31 @@ def _array(x: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
     return shared.copy(order="K") if copy else shared
 
 
+def _array_namespace(x: Tensor, /, *, api_version: str | None = None) -> ModuleType:
+    """The array API standard's functions for tensors, ``tensor_runtime.array_api``.
+
+    Raises:
+        ArgumentError: a version that is not followed.
+    """
+    array_api = import_module("tensor_runtime.array_api")  # stands above all operations; few programs ask for it
+    if api_version not in (None, "2021.12", "2022.12", "2023.12", array_api.__array_api_version__):
+        raise ArgumentError(
+            f"__array_namespace__: found api_version={api_version!r}; accepted: {array_api.__array_api_version__!r}"
+        )
+    return array_api
+
+
+def _to_device(x: Tensor, device: Placement | str, /, *, stream: None = None) -> Tensor:
+    """The tensor at a placement, as ``to``; streams are none of the host's."""
+    if stream is not None:
+        raise ArgumentError("to_device: found a stream; accepted: None")
+    return to(x, device)
+
+
+def _matrices_transposed(x: Tensor, /) -> Tensor:
+    return swapaxes(x, -2, -1)
+
+
 def _reshape(x: Tensor, /, *shape: int | Sequence[int], order: str = "F") -> Tensor:
     """Tensor of another shape with the elements in the same order; a view where the layout allows it, else a copy.
 
@@ -226,6 +256,13 @@ def _reshape(x: Tensor, /, *shape: int | Sequence[int], order: str = "F") -> Ten
 def _setitem_refused(x: Tensor, index: Any, value: Any, /) -> None:
     place = _spelled(index)
     raise ReadOnlyError(f"x[{place}] = value: a tensor is read-only; write mutable_view(x)[{place}] = value")
+
+
+def _delitem_refused(x: Tensor, index: Any, /) -> NoReturn:
+    place = _spelled(index)
+    raise ReadOnlyError(
+        f"del x[{place}]: a tensor keeps its shape; delete(x, {place}) gives one without these elements"
+    )
 
 
 def _spelled(index: Any) -> str:
@@ -262,6 +299,7 @@ METHODS: Final[dict[str, Any]] = {
     "mutable_view": mutable_view,
     "__getitem__": getitem,
     "__setitem__": _setitem_refused,
+    "__delitem__": _delitem_refused,
     "__len__": _length,
     "__iter__": iterate,
     "__contains__": _contains,
@@ -273,6 +311,12 @@ METHODS: Final[dict[str, Any]] = {
     "__format__": _format,
     "__round__": _round,
     "__array__": _array,
+    "mT": property(_matrices_transposed, doc="View with the two last axes exchanged, as in the array API standard."),
+    "device": property(lambda x: x.placement, doc="The placement, under the array API standard's name."),
+    "to_device": _to_device,
+    "__array_namespace__": _array_namespace,
+    "__dlpack__": lend_capsule,
+    "__dlpack_device__": device_of,
     "__array_ufunc__": array_ufunc,
     "__array_function__": array_function,
     "__dir__": attributes,
@@ -345,3 +389,6 @@ for _name in _NATIVE:
     _method = METHODS[_name].fget if _name == "T" else METHODS[_name]
     native_calls.place("reversed_axes" if _name == "T" else _name.strip("_"), _method, partial(_put, _name))
 TypedTensorViewMut.__setitem__ = setitem  # type: ignore[method-assign]
+native_calls.place("setitem", setitem, partial(setattr, TypedTensorViewMut, "__setitem__"))
+for _name, _method in in_place_operators(METHODS).items():
+    setattr(TypedTensorViewMut, _name, _method)

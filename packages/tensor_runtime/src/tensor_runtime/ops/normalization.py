@@ -47,7 +47,7 @@ def layer_norm(
 ) -> Tensor:
     """(a - mean) / sqrt(variance + eps) over axes, times ``weight``, plus ``bias``.
 
-    The error of the quotient is at most (64 + log2 n) rounding units of (abs(a) + abs(mean)) / sqrt(variance + eps),
+    The error of the quotient is at most (64 + log2 n) rounding units of (abs(a) + mean(abs(a))) / sqrt(variance + eps),
     of n elements along the axes.
 
     Args:
@@ -84,8 +84,8 @@ def rms_norm(
 
     Source: Zhang and Sennrich, Root mean square layer normalization, arXiv:1910.07467.
 
-    >>> rms_norm(tensor([1.0, 7.0]), eps=0.0).to_numpy().tolist()
-    [0.2, 1.4]
+    >>> rms_norm(tensor([[4.0, -4.0], [0.0, 0.0]])).to_numpy().round(6).tolist()
+    [[1.0, -1.0], [0.0, 0.0]]
     """
     return _scaled(execute_with_params(RMS_NORM, a, _params("rms_norm", axis, eps)), weight, None, out, a)
 

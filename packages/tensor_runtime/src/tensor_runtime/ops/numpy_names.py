@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
+from tensor_core.dtypes import dtype_of_name
 from tensor_core.errors import MissingAttributeError
 from tensor_core.foreign import number_of, refuse_masked, shape_of
 from tensor_runtime.backends.plugins.families import families
@@ -33,27 +34,78 @@ OURS: Final[Mapping[str, str]] = {
 METHODS: Final[Mapping[str, str]] = {
     "H": "tensor_runtime.conj(x.T)",
     "astype": "tensor_runtime.convert(x, dtype), or cast(x, dtype) where values may be lost",
+    "at": "tensor_runtime.mutable_view(x)[...] = value, or tensor_runtime.scatter(x, indices, updates, mode='add')",
+    "backward": "your own derivative (of an einsum: plan.environments): no gradients are recorded",
+    "bool": "tensor_runtime.not_equal(x, 0)",
+    "clone": "tensor_runtime.copy(x)",
+    "contiguous": "tensor_runtime.to_contiguous(x)",
     "cpu": "x.to('cpu')",
     "detach": "x itself: no gradients are recorded",
     "device": "x.placement",
     "dim": "x.ndim",
+    "double": "tensor_runtime.convert(x, 'F64')",
     "expand": "tensor_runtime.broadcast_to(x, shape)",
     "fill": "tensor_runtime.mutable_view(x)[...] = value",
     "flat": "x.reshape(-1, order='C')",
+    "float": "tensor_runtime.convert(x, 'F32')",
     "flatten": "x.reshape(-1, order='C')",
+    "grad": "your own derivative (of an einsum: plan.environments): no gradients are recorded",
+    "int": "tensor_runtime.cast(x, 'I32')",
     "itemsize": "x.dtype.itemsize",
-    "mT": "tensor_runtime.swapaxes(x, -2, -1)",
+    "long": "tensor_runtime.cast(x, 'I64')",
     "numel": "x.size",
     "numpy": "x.to_numpy()",
     "permute": "tensor_runtime.permute_axes(x, axes)",
     "ravel": "x.reshape(-1, order='C')",
+    "requires_grad": "nothing: no gradients are recorded",
     "resize": "x.reshape(shape)",
+    "t": "x.T",
     "tobytes": "x.to_numpy().tobytes()",
     "type": "tensor_runtime.convert(x, dtype)",
     "unsqueeze": "tensor_runtime.expand_dims(x, axis)",
     "view": "tensor_runtime.reshape_view(x, shape)",
 }
 """Attributes of arrays that are no functions here, and what to write."""
+
+FUNCTIONS: Final[Mapping[str, str]] = {
+    "array": "tensor(data), or asarray(array), which shares memory",
+    "as_tensor": "asarray(x)",
+    "astype": "convert(x, dtype), or cast(x, dtype) where values may be lost",
+    "bmm": "matmul(x, y)",
+    "cat": "concatenate(tensors, axis)",
+    "diag": "extract_diagonal(x), or embed_diagonal(x)",
+    "double": "F64",
+    "e": "math.e",
+    "finfo": "numpy.finfo(x.dtype.numpy_name)",
+    "flatten": "x.reshape(-1, order='C')",
+    "float": "F64, or F32",
+    "from_numpy": "asarray(array)",
+    "identity": "eye(rows)",
+    "iinfo": "numpy.iinfo(x.dtype.numpy_name)",
+    "inf": "math.inf",
+    "int": "I64",
+    "inv": "tensor_linalg.inv(x)",
+    "linalg": "import tensor_linalg, whose batches come last: [M, N, B...]",
+    "manual_seed": "seed= of uniform, normal and integers",
+    "mm": "matmul(x, y)",
+    "mT": "x.mT",
+    "nan": "math.nan",
+    "ndarray": "Tensor",
+    "newaxis": "None",
+    "no_grad": "nothing: no gradients are recorded",
+    "pi": "math.pi",
+    "rand": "uniform(shape, seed=seed)",
+    "randint": "integers(shape, low, high, seed=seed)",
+    "randn": "normal(shape, seed=seed)",
+    "random": "uniform(shape, seed=seed), normal(shape, seed=seed) or integers(shape, low, high, seed=seed)",
+    "ravel": "x.reshape(-1, order='C')",
+    "reshape": "x.reshape(shape), column-major, or x.reshape(shape, order='C') as in NumPy",
+    "svd": "tensor_linalg.svd(x)",
+    "unsqueeze": "expand_dims(x, axis)",
+    "vstack": "concatenate(tensors, 0), or of vectors stack(tensors)",
+    "hstack": "concatenate(tensors, 1), or of vectors concatenate(tensors)",
+}
+"""Names of NumPy's and PyTorch's that are no functions of ``tensor_runtime``, and what to write."""
 
 _OPERATORS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "divide": operator.truediv,
@@ -198,6 +250,23 @@ tensor_runtime.sum(x)
     for name in (*names, *OURS, *METHODS):
         if name not in taken:
             setattr(Tensor, name, _Absent(name))
+
+
+def missing_function(name: str, /) -> NoReturn:
+    """What a name raises that ``tensor_runtime`` lacks; where NumPy or PyTorch has it, with what it is called here.
+
+    >>> missing_function("array")
+    Traceback (most recent call last):
+        ...
+    tensor_core.errors.MissingAttributeError: module 'tensor_runtime' has no attribute 'array'; write tensor(data), or \
+asarray(array), which shares memory
+    """
+    found, remedy = f"module 'tensor_runtime' has no attribute {name!r}", FUNCTIONS.get(name, "")
+    if not remedy:
+        dtype = dtype_of_name(name)
+        ours = dtype.name if dtype is not None else OURS.get(name, "")
+        remedy = ours if ours in sys.modules["tensor_runtime"].__all__ else ""
+    raise MissingAttributeError(f"{found}; write {remedy}" if remedy else found, name=name)
 
 
 def attributes(x: Tensor, /) -> list[str]:

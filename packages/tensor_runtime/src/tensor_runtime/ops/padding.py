@@ -10,9 +10,10 @@ from tensor_core.scalar_conversion import to_element
 from tensor_runtime.dispatch.arguments import whole, wholes
 from tensor_runtime.dispatch.call import execute_several, execute_with_params
 from tensor_runtime.dispatch.conversion import as_number
+from tensor_runtime.dispatch.out import Out, written
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Shape
-from tensor_runtime.static_types.results import same_dtype
+from tensor_runtime.static_types.results import same_dtype_into
 from tensor_runtime.tensors.tensor import Number, Tensor, unwrap
 
 Ints = tuple[int, ...]
@@ -68,9 +69,15 @@ PAD: Final = OpSpec("pad", result_shape=padded_shape, takes_params=True)
 PAD_EDGE: Final = OpSpec("pad", result_shape=_edged_shape, takes_params=True, kernel="pad_edge")
 
 
-@same_dtype
+@same_dtype_into
 def pad(
-    x: Tensor, pad_width: int | Sequence[int | Sequence[int]], /, mode: str = "constant", *, constant_values: Number = 0
+    x: Tensor,
+    pad_width: int | Sequence[int | Sequence[int]],
+    /,
+    mode: str = "constant",
+    *,
+    constant_values: Number = 0,
+    out: Out = None,
 ) -> Tensor:
     """Tensor with elements before and after its own along each axis, as NumPy's ``pad`` in two of its modes.
 
@@ -97,13 +104,14 @@ def pad(
     pairs = _pairs(pad_width, form.rank)
     params = (tuple(low for low, _ in pairs), tuple(high for _, high in pairs), (0,) * form.rank)
     if mode == "edge":
-        return execute_with_params(PAD_EDGE, x, params)
+        return execute_with_params(PAD_EDGE, x, params, out)
     if mode != "constant":
         raise ArgumentError(f"pad: mode is {shortened(mode)}; accepted: 'constant', 'edge'", operation="pad")
     value = as_number("pad", constant_values)
     if value == 0 and type(value) is int:
         value = False  # the zero of every dtype, of Bool as well
-    return execute_several(PAD, (x,), params, to_element(value, form.dtype))
+    result = execute_several(PAD, (x,), params, to_element(value, form.dtype))
+    return result if out is None else written(out, result, x)
 
 
 def _pairs(widths: Any, rank: int) -> list[tuple[int, int]]:

@@ -13,10 +13,11 @@ from tensor_core.dtypes import ALL, REAL, Bool
 from tensor_core.errors import ArgumentError, ShapeError
 from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.dtype_rules import inexact
+from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.windows import Padding, Steps, Windows, as_padding, as_steps, resolve
-from tensor_runtime.static_types.results import inexact_dtype, same_dtype
+from tensor_runtime.static_types.results import inexact_dtype, same_dtype_into
 from tensor_runtime.tensors.tensor import Tensor
 
 Params = tuple[Steps, Steps | None, Padding, Steps]  # window, strides, padding, dilation
@@ -80,7 +81,7 @@ MAX_POOL: Final = OpSpec("max_pool", accepts=REAL | {Bool}, result_shape=_pooled
 MEAN_POOL: Final = OpSpec("mean_pool", accepts=ALL, result_dtype=inexact, result_shape=_pooled, takes_params=True)
 
 
-@same_dtype
+@same_dtype_into
 def max_pool(
     x: Tensor,
     window: int | Sequence[int],
@@ -89,6 +90,7 @@ def max_pool(
     strides: int | Sequence[int] | None = None,
     padding: str | Sequence[Sequence[int]] = "VALID",
     dilation: int | Sequence[int] = 1,
+    out: Out = None,
 ) -> Tensor:
     """Largest element of each window; NaN if the window holds one. Padding never is the largest.
 
@@ -112,7 +114,7 @@ def max_pool(
     >>> max_pool(x, 2).reshape(-1).to_numpy().tolist(), max_pool(x, 2, padding="SAME").reshape(-1).to_numpy().tolist()
     ([3.0, 5.0], [3.0, 5.0, 4.0])
     """
-    return execute_with_params(MAX_POOL, x, _params("max_pool", window, strides, padding, dilation))
+    return execute_with_params(MAX_POOL, x, _params("max_pool", window, strides, padding, dilation), out)
 
 
 @inexact_dtype
@@ -124,6 +126,7 @@ def mean_pool(
     strides: int | Sequence[int] | None = None,
     padding: str | Sequence[Sequence[int]] = "VALID",
     dilation: int | Sequence[int] = 1,
+    out: Out = None,
 ) -> Tensor:
     """Mean of each window over the elements that it really holds: padding is not counted.
 
@@ -134,7 +137,7 @@ def mean_pool(
     >>> mean_pool(x, 2, padding="SAME").reshape(-1).to_numpy().tolist()
     [2.0, 3.5, 4.0]
     """
-    return execute_with_params(MEAN_POOL, x, _params("mean_pool", window, strides, padding, dilation))
+    return execute_with_params(MEAN_POOL, x, _params("mean_pool", window, strides, padding, dilation), out)
 
 
 def _params(

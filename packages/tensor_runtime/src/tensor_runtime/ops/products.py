@@ -12,6 +12,7 @@ from tensor_core.shapes import normalize_axis
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.dispatch.call import execute_binary
 from tensor_runtime.dispatch.dtype_rules import broadcast
+from tensor_runtime.dispatch.out import Out, as_target, mutable_view_of, written
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.arithmetic import conj
 from tensor_runtime.ops.contraction import ContractionSpec, Signature
@@ -55,7 +56,7 @@ KRON: Final = ContractionSpec("kron", _kron_labels)
 
 
 @product_dtype
-def dot(a: Tensor, b: Tensor, /) -> Tensor:
+def dot(a: Tensor, b: Tensor, /, out: Out = None) -> Tensor:
     """Sum of products over the last axis of ``a`` and the last but one of ``b``, as in NumPy.
 
     :func:`~tensor_runtime.ops.contraction.matmul` broadcasts batch axes instead; for ranks 1 and 2 both agree.
@@ -75,11 +76,11 @@ def dot(a: Tensor, b: Tensor, /) -> Tensor:
     >>> dot(tensor([1, 2]), tensor([3, 4])).item(), dot(ones((2, 3)), ones((4, 3, 5))).shape
     (11, (2, 4, 5))
     """
-    return execute_binary(DOT, a, b)
+    return execute_binary(DOT, a, b, out)
 
 
 @product_dtype
-def outer(a: Tensor, b: Tensor, /) -> Tensor:
+def outer(a: Tensor, b: Tensor, /, out: Out = None) -> Tensor:
     """Every element of ``a`` times every element of ``b``.
 
     Args:
@@ -95,11 +96,11 @@ def outer(a: Tensor, b: Tensor, /) -> Tensor:
     >>> outer(tensor([1, 2]), tensor([3, 4])).to_numpy().tolist()
     [[3, 4], [6, 8]]
     """
-    return execute_binary(OUTER, _line(a), _line(b))
+    return execute_binary(OUTER, _line(a), _line(b), out)
 
 
 @product_dtype
-def kron(a: Tensor, b: Tensor, /) -> Tensor:
+def kron(a: Tensor, b: Tensor, /, *, out: Out = None) -> Tensor:
     """Kronecker product: ``a`` with each element replaced by that element times ``b``.
 
     Args:
@@ -116,15 +117,25 @@ def kron(a: Tensor, b: Tensor, /) -> Tensor:
     [1, 2, 3, 10, 20, 30]
     """
     (form_a, _), (form_b, _) = unwrap("kron", a), unwrap("kron", b)
-    product = execute_binary(KRON, a, b)
     rank = max(form_a.rank, form_b.rank)
     of_a = (1,) * (rank - form_a.rank) + form_a.shape
     of_b = (1,) * (rank - form_b.rank) + form_b.shape
-    return reshape_view(product, tuple(m * n for m, n in zip(of_a, of_b, strict=True)))
+    shape = tuple(m * n for m, n in zip(of_a, of_b, strict=True))
+    if out is None or getattr(out, "shape", None) != shape:
+        product = reshape_view(execute_binary(KRON, a, b), shape)
+        return product if out is None else written(out, product, a, b)
+    apart = [
+        form.shape[axis - rank + form.rank]
+        for axis in range(rank)
+        for form in (form_b, form_a)
+        if axis >= rank - form.rank
+    ]
+    execute_binary(KRON, a, b, mutable_view_of(reshape_view(as_target(out), apart)))
+    return out
 
 
 @product_dtype
-def vecdot(a: Tensor, b: Tensor, /, axis: int = -1) -> Tensor:
+def vecdot(a: Tensor, b: Tensor, /, axis: int = -1, *, out: Out = None) -> Tensor:
     """Sum of products along one axis, of which ``a`` is conjugated; the other axes broadcast, as in NumPy.
 
     Args:
@@ -144,6 +155,8 @@ def vecdot(a: Tensor, b: Tensor, /, axis: int = -1) -> Tensor:
     ((7+0j), (4, 2))
     """
     (form_a, _), (form_b, _) = unwrap("vecdot", a), unwrap("vecdot", b)
+    if axis == -1 and form_a.shape == form_b.shape and form_a.rank and type(axis) is int:  # nothing to arrange
+        return execute_binary(VECDOT, conj(a) if form_a.dtype.kind == "complex" else a, b, out)
     places = [normalize_axis(whole("vecdot", "axis", axis), form.rank, "vecdot") for form in (form_a, form_b)]
     extents = form_a.shape[places[0]], form_b.shape[places[1]]
     if extents[0] != extents[1]:
@@ -157,7 +170,7 @@ def vecdot(a: Tensor, b: Tensor, /, axis: int = -1) -> Tensor:
     if form_a.dtype.kind == "complex":
         x = conj(x)
     shape = broadcast("vecdot", x.shape, y.shape)
-    return execute_binary(VECDOT, broadcast_to(x, shape), broadcast_to(y, shape))
+    return execute_binary(VECDOT, broadcast_to(x, shape), broadcast_to(y, shape), out)
 
 
 def _vecdot_labels(operation: str, a: Shape, b: Shape, /) -> Signature:

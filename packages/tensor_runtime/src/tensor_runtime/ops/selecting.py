@@ -1,33 +1,39 @@
-"""Questions about elements that are composed of others: ``count_nonzero``, ``isin``, ``diff``, ``delete``."""
+"""Questions about elements, composed of others: ``count_nonzero``, ``isin``, ``isclose``, ``diff``, ``delete``."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tensor_core.dtypes import Bool
-from tensor_core.errors import ArgumentError, AxisError, ShapeError
+from tensor_core.dtypes import F64, Bool
+from tensor_core.errors import ArgumentError, AxisError, ShapeError, shortened
 from tensor_core.promotion import promote, promote_scalar
 from tensor_core.shapes import normalize_axis
 from tensor_runtime.dispatch.arguments import flag, whole
 from tensor_runtime.dispatch.conversion import as_number, convert
 from tensor_runtime.dispatch.dtype_rules import Axes
-from tensor_runtime.ops.arithmetic import subtract
-from tensor_runtime.ops.comparison import equal, not_equal
+from tensor_runtime.dispatch.out import Out, written
+from tensor_runtime.ops.arithmetic import abs as abs_of
+from tensor_runtime.ops.arithmetic import add, multiply, subtract
+from tensor_runtime.ops.comparison import equal, less_equal, not_equal
 from tensor_runtime.ops.creation import full, ones
-from tensor_runtime.ops.gather_scatter import take
+from tensor_runtime.ops.gather_scatter import nonzero, take
 from tensor_runtime.ops.indexing import mutable_view
 from tensor_runtime.ops.joining import concatenate
-from tensor_runtime.ops.logic import logical_not
+from tensor_runtime.ops.logic import logical_and, logical_not, logical_or
+from tensor_runtime.ops.reduction import all as all_of
 from tensor_runtime.ops.reduction import sum as sum_over
+from tensor_runtime.ops.rounding import isfinite, isnan
 from tensor_runtime.ops.selection import minimum
 from tensor_runtime.ops.sort import searchsorted, sort
 from tensor_runtime.ops.views import broadcast_to, copy, reshape
-from tensor_runtime.static_types.results import index_dtype, same_dtype
+from tensor_runtime.placement import CPU, is_stand_in
+from tensor_runtime.static_types.results import index_dtype, same_dtype_into
 from tensor_runtime.tensors.tensor import Number, Tensor, unwrap
+from tensor_runtime.tensors.transfer import to
 
 
 @index_dtype
-def count_nonzero(x: Tensor, /, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
+def count_nonzero(x: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
     """How many elements differ from 0, over axes, as I64; NaN does. Arguments and errors as for ``sum``.
 
     >>> count_nonzero(tensor([[0, 7], [8, 9]]), 1)
@@ -35,10 +41,10 @@ def count_nonzero(x: Tensor, /, axis: Axes = None, *, keepdims: bool = False) ->
      1  2
     """
     form, _ = unwrap("count_nonzero", x)
-    return sum_over(x if form.dtype is Bool else not_equal(x, 0), axis, keepdims=keepdims)
+    return sum_over(x if form.dtype is Bool else not_equal(x, 0), axis, keepdims=keepdims, out=out)
 
 
-def isin(x: Tensor | Number, elements: Tensor | Number, /, *, invert: bool = False) -> Tensor:
+def isin(x: Tensor | Number, elements: Tensor | Number, /, *, invert: bool = False, out: Out = None) -> Tensor:
     """For each element of ``x``, whether ``elements`` has it; NumPy's function. NaN is in nothing.
 
     The elements are sorted once, and each one is looked up: N log M steps.
@@ -58,7 +64,7 @@ def isin(x: Tensor | Number, elements: Tensor | Number, /, *, invert: bool = Fal
     [[True, False], [False, True]]
     """
     turned = flag("isin", "invert", invert)
-    a, b = _as_tensors("isin", x, elements)
+    a, b = operands = _as_tensors("isin", x, elements)
     common = promote(a.dtype, b.dtype)
     a, b = (one if one.dtype is common else convert(one, common) for one in (a, b))
     if not b.size:
@@ -69,10 +75,83 @@ def isin(x: Tensor | Number, elements: Tensor | Number, /, *, invert: bool = Fal
         line = sort(reshape(b, -1))
         places = minimum(searchsorted(line, a), line.size - 1)
         found = equal(take(line, places, 0), a)
-    return logical_not(found) if turned else found
+    found = logical_not(found) if turned else found
+    return found if out is None else written(out, found, *operands)
 
 
-@same_dtype
+def isclose(
+    a: Tensor | Number,
+    b: Tensor | Number,
+    /,
+    rtol: float = 1e-5,
+    atol: float = 1e-8,
+    equal_nan: bool = False,
+    *,
+    out: Out = None,
+) -> Tensor:
+    """Whether elements are nearly equal: abs(a - b) <= atol + rtol * abs(b); NumPy's function.
+
+    Equal infinities are close; NaN is to nothing, or to NaN if ``equal_nan``.
+
+    Args:
+        a, b: tensors that broadcast, of any dtypes, or one of them a number.
+        rtol: relative to ``b``; 0 or more.
+        atol: 0 or more.
+        equal_nan: whether NaN is close to NaN.
+
+    Raises:
+        ShapeError: the shapes do not broadcast.
+        PlacementError: they live in different places.
+
+    >>> isclose(tensor([1.0, 1e-9]), tensor([1.0 + 1e-7, 0.0])).to_numpy().tolist()
+    [True, True]
+    """
+    nan_too = flag("isclose", "equal_nan", equal_nan)
+    x, y = _inexact(_as_tensors("isclose", a, b))
+    bound = add(multiply(abs_of(y), _tolerance("rtol", rtol)), _tolerance("atol", atol))
+    near = logical_and(less_equal(abs_of(subtract(x, y)), bound), isfinite(y))
+    found = logical_or(near, equal(x, y))
+    if nan_too:
+        found = logical_or(found, logical_and(isnan(x), isnan(y)))
+    return found if out is None else written(out, found, a, b)
+
+
+def allclose(
+    a: Tensor | Number, b: Tensor | Number, /, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> bool:
+    """Whether all elements are nearly equal, as a Python bool: :func:`isclose` of each, which the host waits for.
+
+    >>> allclose(tensor([1.0, 2.0]), tensor([1.0, 2.0 + 1e-9])), allclose(tensor([1.0]), 2)
+    (True, False)
+    """
+    return bool(all_of(isclose(a, b, rtol, atol, equal_nan)))
+
+
+def array_equal(a: Tensor, b: Tensor, /) -> bool:
+    """Whether two tensors have one shape and equal elements, as a Python bool; NaN equals nothing. The host waits.
+
+    Raises:
+        PlacementError: they live in different places.
+
+    >>> array_equal(tensor([1, 2]), tensor([1.0, 2.0])), array_equal(tensor([1]), tensor([[1]]))
+    (True, False)
+    """
+    (form_a, _), (form_b, _) = unwrap("array_equal", a), unwrap("array_equal", b)
+    return form_a.shape == form_b.shape and bool(all_of(equal(a, b)))
+
+
+def _inexact(operands: tuple[Tensor, Tensor]) -> list[Tensor]:
+    return [one if one.dtype.kind in ("float", "complex") else convert(one, F64) for one in operands]
+
+
+def _tolerance(name: str, value: object) -> float:
+    number = as_number("isclose", value)
+    if isinstance(number, complex) or not number >= 0:
+        raise ArgumentError(f"isclose: {name} is {shortened(value)}; accepted: a real number of 0 or more")
+    return float(number)
+
+
+@same_dtype_into
 def diff(
     x: Tensor,
     /,
@@ -81,6 +160,7 @@ def diff(
     *,
     prepend: Tensor | Number | None = None,
     append: Tensor | Number | None = None,
+    out: Out = None,
 ) -> Tensor:
     """Differences of neighbours along an axis, taken ``n`` times; NumPy's function. Of Bool, whether they differ.
 
@@ -109,15 +189,16 @@ def diff(
         raise AxisError("diff: a tensor of rank 0 has no axis", operation="diff")
     place = normalize_axis(whole("diff", "axis", axis), form.rank, "diff")
     if not times:
-        return copy(x)
+        return copy(x) if out is None else written(out, x, x)
     parts = [_slices(x, prepend, place), x, _slices(x, append, place)]
     if prepend is not None or append is not None:
         x = concatenate([part for part in parts if part is not None], place)
     before = (slice(None),) * place
-    found = x
-    for _ in range(min(times, x.shape[place])):  # then nothing is left
+    found, steps = x, max(1, min(times, x.shape[place]))  # then nothing is left
+    for step in range(1, steps + 1):
         later, earlier = found[(*before, slice(1, None))], found[(*before, slice(None, -1))]
-        found = not_equal(later, earlier) if found.dtype is Bool else subtract(later, earlier)
+        of_both = not_equal if found.dtype is Bool else subtract
+        found = of_both(later, earlier, out=out if step == steps else None)
     return found
 
 
@@ -131,8 +212,8 @@ def _slices(x: Tensor, more: Tensor | Number | None, axis: int) -> Tensor | None
     return more if more.rank else broadcast_to(more, (*x.shape[:axis], 1, *x.shape[axis + 1 :]))
 
 
-@same_dtype
-def delete(x: Tensor, where: object, /, axis: int | None = None) -> Tensor:
+@same_dtype_into
+def delete(x: Tensor, where: object, /, axis: int | None = None, *, out: Out = None) -> Tensor:
     """``x`` without some indices along an axis; NumPy's function.
 
     Args:
@@ -158,11 +239,13 @@ def delete(x: Tensor, where: object, /, axis: int | None = None) -> Tensor:
         x, place = reshape(x, -1, order="C"), 0
     else:
         place = normalize_axis(whole("delete", "axis", axis), form.rank, "delete")
-    kept = ones(x.shape[place], dtype=Bool, placement=x.placement)
     if isinstance(where, tuple):
         raise ShapeError("delete: found a tuple; accepted: indices of one axis (a list, a slice, a mask)")
+    # Where there are no elements, as in an explanation, what is named without a tensor is found on the host.
+    there = CPU if is_stand_in(x.placement) and not isinstance(where, Tensor) else x.placement
+    kept = ones(x.shape[place], dtype=Bool, placement=there)
     mutable_view(kept)[where] = False
-    return x[(*(slice(None),) * place, kept)]
+    return take(x, to(nonzero(kept)[0], x.placement), place, out=out)
 
 
 def _as_tensors(operation: str, a: Any, b: Any) -> tuple[Tensor, Tensor]:

@@ -16,9 +16,10 @@ from tensor_core.errors import ArgumentError, ShapeError
 from tensor_runtime.dispatch.arguments import wholes
 from tensor_runtime.dispatch.call import execute_several
 from tensor_runtime.dispatch.index_checked import IndexedSpec
+from tensor_runtime.dispatch.out import Out, written
 from tensor_runtime.form import Shape
 from tensor_runtime.static_types.combined import product_dtype
-from tensor_runtime.static_types.results import same_dtype
+from tensor_runtime.static_types.results import same_dtype_into
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 Starts = Tensor | Sequence[int] | int
@@ -72,8 +73,8 @@ DYNAMIC_SLICE: Final = IndexedSpec("dynamic_slice", result_shape=_sliced)
 DYNAMIC_UPDATE_SLICE: Final = IndexedSpec("dynamic_update_slice", result_shape=updated, indices=2)
 
 
-@same_dtype
-def dynamic_slice(x: Tensor, starts: Starts, sizes: Sequence[int] | int, /) -> Tensor:
+@same_dtype_into
+def dynamic_slice(x: Tensor, starts: Starts, sizes: Sequence[int] | int, /, *, out: Out = None) -> Tensor:
     """Copy of the slice of given sizes that starts at given indices.
 
     Args:
@@ -100,12 +101,14 @@ def dynamic_slice(x: Tensor, starts: Starts, sizes: Sequence[int] | int, /) -> T
     name = "dynamic_slice"
     extents = wholes(name, "sizes", sizes)
     if isinstance(starts, Tensor):
-        return execute_several(DYNAMIC_SLICE, (x, starts), extents)
-    return execute_several(DYNAMIC_SLICE, (x,), extents, _one_per_axis(name, x, starts))
+        result = execute_several(DYNAMIC_SLICE, (x, starts), extents)
+    else:
+        result = execute_several(DYNAMIC_SLICE, (x,), extents, _one_per_axis(name, x, starts))
+    return result if out is None else written(out, result, x)
 
 
 @product_dtype
-def dynamic_update_slice(x: Tensor, update: Tensor, starts: Starts, /) -> Tensor:
+def dynamic_update_slice(x: Tensor, update: Tensor, starts: Starts, /, *, out: Out = None) -> Tensor:
     """Copy of ``x`` in which the slice that starts at given indices is ``update``.
 
     ``mutable_view(x)[a:b] = update`` writes in place instead.
@@ -128,8 +131,10 @@ def dynamic_update_slice(x: Tensor, update: Tensor, starts: Starts, /) -> Tensor
     """
     name = "dynamic_update_slice"
     if isinstance(starts, Tensor):
-        return execute_several(DYNAMIC_UPDATE_SLICE, (x, update, starts), None)
-    return execute_several(DYNAMIC_UPDATE_SLICE, (x, update), None, _one_per_axis(name, x, starts))
+        result = execute_several(DYNAMIC_UPDATE_SLICE, (x, update, starts), None)
+    else:
+        result = execute_several(DYNAMIC_UPDATE_SLICE, (x, update), None, _one_per_axis(name, x, starts))
+    return result if out is None else written(out, result, x, update)
 
 
 def _one_per_axis(operation: str, x: Tensor, starts: Any) -> tuple[int, ...]:

@@ -16,9 +16,10 @@ from tensor_core.shapes import element_count, normalize_axis
 from tensor_runtime.dispatch.arguments import choice, flag, whole
 from tensor_runtime.dispatch.call import execute_binary, execute_with_params
 from tensor_runtime.dispatch.data_dependent import DependentSpec, Results, execute_dependent
+from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Form, Shape
-from tensor_runtime.static_types.results import index_dtype, integer_dtype, same_dtype
+from tensor_runtime.static_types.results import index_dtype, integer_dtype, same_dtype, same_dtype_into
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 
@@ -54,8 +55,8 @@ SEARCH: Final[dict[str, OpSpec]] = {
 }
 
 
-@same_dtype
-def sort(x: Tensor, /, axis: int | None = -1, *, descending: bool = False) -> Tensor:
+@same_dtype_into
+def sort(x: Tensor, /, axis: int | None = -1, *, descending: bool = False, out: Out = None) -> Tensor:
     """Elements in order along an axis; stable.
 
     Args:
@@ -74,12 +75,12 @@ def sort(x: Tensor, /, axis: int | None = -1, *, descending: bool = False) -> Te
      3.0  1.0  nan
     """
     return execute_with_params(
-        SORT, x, (None if axis is None else whole("sort", "axis", axis), flag("sort", "descending", descending))
+        SORT, x, (None if axis is None else whole("sort", "axis", axis), flag("sort", "descending", descending)), out
     )
 
 
 @index_dtype
-def argsort(x: Tensor, /, axis: int | None = -1, *, descending: bool = False) -> Tensor:
+def argsort(x: Tensor, /, axis: int | None = -1, *, descending: bool = False, out: Out = None) -> Tensor:
     """Indices that would sort along an axis.
 
     ``take_along_axis(x, argsort(x, axis), axis)`` is ``sort(x, axis)``.
@@ -99,11 +100,12 @@ def argsort(x: Tensor, /, axis: int | None = -1, *, descending: bool = False) ->
         ARGSORT,
         x,
         (None if axis is None else whole("argsort", "axis", axis), flag("argsort", "descending", descending)),
+        out,
     )
 
 
 @integer_dtype
-def searchsorted(line: Tensor, values: Tensor, /, side: str = "left") -> Tensor:
+def searchsorted(line: Tensor, values: Tensor, /, side: str = "left", *, out: Out = None) -> Tensor:
     """Where values would have to be inserted into a sorted line to keep it sorted.
 
     Args:
@@ -126,7 +128,7 @@ def searchsorted(line: Tensor, values: Tensor, /, side: str = "left") -> Tensor:
     """
     side = choice("searchsorted", "side", side, tuple(SEARCH))
     unwrap("searchsorted", line), unwrap("searchsorted", values)  # Python numbers have no form to search in
-    return execute_binary(SEARCH[side], line, values)
+    return execute_binary(SEARCH[side], line, values, out)
 
 
 class UniqueAll(NamedTuple):

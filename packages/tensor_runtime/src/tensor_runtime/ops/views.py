@@ -7,7 +7,8 @@ binds them to backends.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from operator import index as as_index
 from typing import Any, Final
@@ -20,6 +21,7 @@ from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.dispatch.call import execute_unary, execute_with_params
 from tensor_runtime.dispatch.spec import ElementwiseSpec, ViewSpec
 from tensor_runtime.form import Form, Shape
+from tensor_runtime.ops import native_calls
 from tensor_runtime.static_types.results import same_dtype
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
@@ -90,6 +92,15 @@ def transpose_view(a: Tensor, axes: Sequence[int] | None = None, /) -> Tensor:
     >>> transpose_view(zeros((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
     """
+    return _transposed_call(a, axes)
+
+
+def transposed(a: Tensor, axes: Sequence[int] | None, /) -> Tensor:
+    """What :func:`transpose_view` does, where no native call does it (``ops.native_calls``).
+
+    >>> transposed(zeros((2, 3, 4)), (2, 0, 1)).shape
+    (4, 2, 3)
+    """
     return execute_with_params(TRANSPOSE_VIEW, a, None if axes is None else _axes_key("transpose", axes))
 
 
@@ -100,7 +111,7 @@ def transpose(a: Tensor, axes: Sequence[int] | None = None, /) -> Tensor:
     >>> transpose(zeros((2, 3))).shape
     (3, 2)
     """
-    return transpose_view(a, axes)
+    return _transposed_call(a, axes)
 
 
 @same_dtype
@@ -121,7 +132,9 @@ def permute_axes(a: Tensor, axes: Sequence[int], /) -> Tensor:
     (3, 4, 2)
     """
     form, _ = unwrap("permute_axes", a)
-    return transpose_view(a, as_permutation(axes, form.rank))
+    if type(axes) is not tuple:
+        axes = as_permutation(axes, form.rank)
+    return _transposed_call(a, axes)
 
 
 @same_dtype
@@ -308,7 +321,9 @@ def squeeze(a: Tensor, axis: int | Sequence[int] | None = None, /) -> Tensor:
     (3, 1)
     """
     form, _ = unwrap("squeeze", a)
-    axes = None if axis is None else _axes_key("squeeze", axis)
+    if axis is None:
+        return execute_with_params(RESHAPE_VIEW, a, tuple(extent for extent in form.shape if extent != 1))
+    axes = _axes_key("squeeze", axis)
     return execute_with_params(RESHAPE_VIEW, a, views.squeeze_view(_layout(form), axes).shape)
 
 
@@ -374,3 +389,8 @@ def completed_shape(operation: str, old: Shape, new: Any, /) -> Shape:
             shapes=(old, wanted),
         )
     return wanted
+
+
+# What ``transpose_view`` calls: the function in Python, or a native one that stands for it (``ops.native_calls``).
+_transposed_call: Callable[[Any, Any], Tensor] = transposed
+native_calls.place("transposed", transposed, partial(globals().__setitem__, "_transposed_call"))

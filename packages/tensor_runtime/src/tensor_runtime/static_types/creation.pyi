@@ -16,13 +16,13 @@ class _Shaped(Protocol):
 
     @overload
     def __call__(
-        self, shape: Sequence[int] | int, /, *, dtype: type[T], placement: Placement | str = CPU
+        self, shape: Sequence[int] | int, /, dtype: type[T], *, placement: Placement | str = CPU
     ) -> TypedTensor[T]: ...
     @overload
     def __call__(self, shape: Sequence[int] | int, /, *, placement: Placement | str = CPU) -> TypedTensor[F64]: ...
     @overload
     def __call__(
-        self, shape: Sequence[int] | int, /, *, dtype: DTypeLike, placement: Placement | str = CPU
+        self, shape: Sequence[int] | int, /, dtype: DTypeLike, *, placement: Placement | str = CPU
     ) -> Tensor: ...
 
 class _Eye(Protocol):
@@ -57,7 +57,7 @@ class _Filled(Protocol):
 
     @overload
     def __call__(
-        self, shape: Sequence[int] | int, value: Number, /, *, dtype: type[T], placement: Placement | str = CPU
+        self, shape: Sequence[int] | int, value: Number, /, dtype: type[T], *, placement: Placement | str = CPU
     ) -> TypedTensor[T]: ...
     @overload
     def __call__(
@@ -65,8 +65,8 @@ class _Filled(Protocol):
         shape: Sequence[int] | int,
         value: Number,
         /,
-        *,
         dtype: DTypeLike | None = None,
+        *,
         placement: Placement | str = CPU,
     ) -> Tensor: ...
 
@@ -76,10 +76,10 @@ class _Read(Protocol):
     __name__: str
 
     @overload
-    def __call__(self, data: object, /, *, dtype: type[T], placement: Placement | str = CPU) -> TypedTensor[T]: ...
+    def __call__(self, data: object, /, dtype: type[T], *, placement: Placement | str = CPU) -> TypedTensor[T]: ...
     @overload
     def __call__(
-        self, data: object, /, *, dtype: DTypeLike | None = None, placement: Placement | str = CPU
+        self, data: object, /, dtype: DTypeLike | None = None, *, placement: Placement | str = CPU
     ) -> Tensor: ...
 
 class _Borrowed(Protocol):
@@ -88,9 +88,9 @@ class _Borrowed(Protocol):
     __name__: str
 
     @overload
-    def __call__(self, x: object, /, *, dtype: type[T], copy: bool | None = None) -> TypedTensor[T]: ...
+    def __call__(self, x: object, /, dtype: type[T], *, copy: bool | None = None) -> TypedTensor[T]: ...
     @overload
-    def __call__(self, x: object, /, *, dtype: DTypeLike | None = None, copy: bool | None = None) -> Tensor: ...
+    def __call__(self, x: object, /, dtype: DTypeLike | None = None, *, copy: bool | None = None) -> Tensor: ...
 
 class _Flat(Protocol):
     """``from_flat``."""
@@ -350,12 +350,12 @@ class _Like(Protocol):
     __name__: str
 
     @overload
-    def __call__(self, x: Tensor, /, *, dtype: type[T], placement: Placement | str | None = None) -> TypedTensor[T]: ...
+    def __call__(self, x: Tensor, /, dtype: type[T], *, placement: Placement | str | None = None) -> TypedTensor[T]: ...
     @overload
     def __call__(self, x: TypedTensor[T], /, *, placement: Placement | str | None = None) -> TypedTensor[T]: ...
     @overload
     def __call__(
-        self, x: Tensor, /, *, dtype: DTypeLike | None = None, placement: Placement | str | None = None
+        self, x: Tensor, /, dtype: DTypeLike | None = None, *, placement: Placement | str | None = None
     ) -> Tensor: ...
 
 class _FullLike(Protocol):
@@ -365,7 +365,7 @@ class _FullLike(Protocol):
 
     @overload
     def __call__(
-        self, x: Tensor, value: Number, /, *, dtype: type[T], placement: Placement | str | None = None
+        self, x: Tensor, value: Number, /, dtype: type[T], *, placement: Placement | str | None = None
     ) -> TypedTensor[T]: ...
     @overload
     def __call__(
@@ -373,7 +373,7 @@ class _FullLike(Protocol):
     ) -> TypedTensor[T]: ...
     @overload
     def __call__(
-        self, x: Tensor, value: Number, /, *, dtype: DTypeLike | None = None, placement: Placement | str | None = None
+        self, x: Tensor, value: Number, /, dtype: DTypeLike | None = None, *, placement: Placement | str | None = None
     ) -> Tensor: ...
 
 def typed_zeros(f: Callable[..., Tensor], /) -> _Shaped:

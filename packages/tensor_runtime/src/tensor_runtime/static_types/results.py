@@ -24,4 +24,5 @@ inexact_component_dtype = same_dtype
 inexact_dtype = same_dtype
 integer_dtype = same_dtype
 quotient_dtype = same_dtype
+same_dtype_into = same_dtype
 same_dtype_out = same_dtype

@@ -32,6 +32,18 @@ class _Same(Named, Protocol[P]):
     @overload
     def __call__(self, a: Tensor, /, *args: P.args, **kwargs: P.kwargs) -> Tensor: ...
 
+class _SameInto(Named, Protocol[P]):
+    """The operand's dtype, of a function that takes ``out`` by keyword."""
+
+    @overload
+    def __call__(self, a: Tensor, /, *args: object, out: OutT, **kwargs: object) -> OutT: ...
+    @overload
+    def __call__(self, a: Tensor, /, *args: object, out: Tensor, **kwargs: object) -> Tensor: ...
+    @overload
+    def __call__(self, a: TypedTensor[T], /, *args: P.args, **kwargs: P.kwargs) -> TypedTensor[T]: ...
+    @overload
+    def __call__(self, a: Tensor, /, *args: P.args, **kwargs: P.kwargs) -> Tensor: ...
+
 class _SameOut(Named, Protocol[P]):
     """The operand's dtype, of a function that takes ``out``."""
 
@@ -240,8 +252,21 @@ class _Quotient(Named, Protocol[P]):
     @overload
     def __call__(self, a: Operand, b: Operand, /, *args: P.args, **kwargs: P.kwargs) -> Tensor: ...
 
+class _Integer(Named, Protocol[P]):
+    """I64, of any operands."""
+
+    @overload
+    def __call__(self, a: Tensor, b: Tensor, /, *args: object, out: OutT, **kwargs: object) -> OutT: ...
+    @overload
+    def __call__(self, a: Tensor, b: Tensor, /, *args: object, out: Tensor, **kwargs: object) -> Tensor: ...
+    @overload
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> TypedTensor[I64]: ...
+
 def same_dtype(f: Callable[Concatenate[Tensor, P], Tensor], /) -> _Same[P]:
     """The operand's dtype."""
+
+def same_dtype_into(f: Callable[Concatenate[Tensor, P], Tensor], /) -> _SameInto[P]:
+    """The operand's dtype, of a function that takes ``out`` by keyword."""
 
 def same_dtype_out(f: Callable[Concatenate[Tensor, P], Tensor], /) -> _SameOut[P]:
     """The operand's dtype, of a function that takes ``out``."""
@@ -273,5 +298,5 @@ def common_dtype(f: Callable[Concatenate[Operand, Operand, P], Tensor], /) -> _C
 def quotient_dtype(f: Callable[Concatenate[Operand, Operand, P], Tensor], /) -> _Quotient[P]:
     """The floating dtype of both operands, or of the one beside a number; F64 of integers and Bool."""
 
-def integer_dtype(f: Callable[P, Tensor], /) -> Callable[P, TypedTensor[I64]]:
+def integer_dtype(f: Callable[P, Tensor], /) -> _Integer[P]:
     """I64, of any operands."""

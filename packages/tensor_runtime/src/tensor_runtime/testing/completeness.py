@@ -24,6 +24,8 @@ from tensor_runtime.testing.case import Case
 Spec = OpSpec | ViewSpec
 
 WITHOUT_CASES: Final[Mapping[str, str]] = {
+    "allclose": "all() of isclose, as a Python bool; tested beside the cases",
+    "array_equal": "all() of equal, as a Python bool; tested beside the cases",
     "asarray": "reads foreign memory, which only a host backend does; tested with NumPy",
     "backend": "asks the registry",
     "backends": "asks the registry",
@@ -31,6 +33,7 @@ WITHOUT_CASES: Final[Mapping[str, str]] = {
     "explain": "computes nothing; asks the backends how they would",
     "families": "lists what is installed",
     "fold_in": "makes an int, on no device; tested beside the random operations",
+    "from_dlpack": "reads foreign memory, which only a host backend does; tested with NumPy",
     "infer": "computes nothing; tested with every case of the suite",
     "load": "reads a file",
     "promote": "concerns dtypes only; belongs to tensor_core",

@@ -10,7 +10,7 @@ from typing import Any
 from tensor_core.dtypes import DTYPES, F64, I32, I64, Bool
 from tensor_core.errors import AxisError, IndexingError
 from tensor_core.host.tensor import HostTensor
-from tensor_runtime.ops.selecting import count_nonzero, delete, diff, isin
+from tensor_runtime.ops.selecting import count_nonzero, delete, diff, isclose, isin
 from tensor_runtime.tensors.tensor import Tensor
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.oracle import Host, Index, reduced, tabulated, whole_numbers
@@ -26,6 +26,9 @@ def cases() -> Iterator[Case]:
         found = tabulated((2, 3), Bool, partial(_is_in, x, other))
         yield Case("isin", str(dtype), (x, other), isin, partial(_given, found))
         yield Case("diff", str(dtype), (x,), lambda t: diff(t, axis=0), partial(_differences, x))
+        same = tabulated((2, 3), Bool, lambda at: at[1] > 0)
+        beside = tabulated((2, 3), dtype, partial(_beside, x))
+        yield Case("isclose", str(dtype), (x, beside), isclose, partial(_given, same))
     gaps = HostTensor.from_nested([1.0, nan, -0.0])
     members = (HostTensor.from_nested([nan, 0.0]), HostTensor.from_nested([3.0]), HostTensor.zeros((0,), F64))
     for elements, wanted in zip(members, ([False, False, True], [False] * 3, [False] * 3), strict=True):
@@ -65,6 +68,12 @@ def _differences(x: Host) -> Host:
         return later != earlier if x.dtype is Bool else later - earlier
 
     return tabulated((1, 3), x.dtype, rule)
+
+
+def _beside(x: Host, at: Index) -> Any:
+    """The elements again, but another one in the first column."""
+    element: Any = x[at]
+    return element if at[1] else (not element if x.dtype is Bool else element + 1)
 
 
 def _is_in(x: Host, elements: Host, at: Index) -> bool:

@@ -1,0 +1,126 @@
+"""Exchange with other libraries through DLPack: ``from_dlpack``, and what a tensor answers to theirs.
+
+Host memory is exchanged by what ``tensor_core`` knows of DLPack; of a backend it takes no more than ``lend`` and
+``borrow``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensor_core.errors import PlacementError
+from tensor_core.host.dlpack.borrowing import check_on_host
+from tensor_core.host.dlpack.lending import HOST, is_unversioned, must_copy
+from tensor_core.host.tensor import HostTensorView
+from tensor_core.layout import TensorLayout, is_injective
+from tensor_runtime.backends.error_translation import call_translated
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.ops.host_data import as_tensor
+from tensor_runtime.placement import CPU
+from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
+from tensor_runtime.tensors.transfer import lend
+
+
+def from_dlpack(x: object, /, *, copy: bool | None = None) -> Tensor:
+    """A tensor of what another library lends through DLPack: PyTorch, JAX, CuPy, NumPy and others.
+
+    The memory is shared where it is column-major, or strided so, and copied once where it is row-major, as
+    :func:`asarray` does.
+
+    Args:
+        x: an array or tensor with ``__dlpack__`` and ``__dlpack_device__``, in the host's memory.
+        copy: True always copies, False never, None where it must.
+
+    Raises:
+        DTypeError: no such object, or an element type that is none of ours.
+        PlacementError: the memory is a device's; nothing is moved silently.
+        ExchangeError: the other library refuses, or lends what is malformed.
+        ArgumentError: ``copy=False`` and it takes a copy.
+
+    Source: the array API standard 2024.12, ``from_dlpack``.
+
+    >>> import numpy as np
+    >>> from_dlpack(np.array([[1.0, 2.0], [3.0, 4.0]]))[0, 1].item()
+    2.0
+    """
+    if isinstance(x, Tensor):
+        return as_tensor(x, None, copy)
+    check_on_host(x, copy)
+    backend: Any = registry.backend_for(CPU)
+    if not hasattr(backend, "borrow_dlpack"):
+        return as_tensor(HostTensorView.from_dlpack(x, copy=False if copy is False else None), None, copy)
+    array, form = call_translated("from_dlpack", None, backend.borrow_dlpack, x, copy)
+    return wrap(form, array)
+
+
+def lend_capsule(
+    x: Tensor,
+    *,
+    stream: None = None,
+    max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None,
+    copy: bool | None = None,
+) -> object:
+    """A DLPack capsule of the elements, for the ``from_dlpack`` of another library.
+
+    The memory is shared, and kept alive until the other library is done with it; a copy is lent where strides run
+    backwards, and where repeated elements are lent to a consumer older than DLPack 1.0.
+
+    Args:
+        x: a tensor in the host's memory.
+        stream: None; the host has no streams.
+        max_version: the newest version of DLPack that the consumer reads; None before 1.0.
+        dl_device: the device that the consumer wants it on; None or the host, (1, 0).
+        copy: True copies, False shares or fails, None shares where that can be.
+
+    Raises:
+        PlacementError: the tensor is on a device whose backend lends nothing.
+        ExchangeError: the memory cannot be shared as asked.
+        ArgumentError: another stream, or a malformed argument.
+
+    >>> import numpy as np
+    >>> np.from_dlpack(tensor([[1, 2], [3, 4]])).tolist()
+    [[1, 2], [3, 4]]
+    """
+    form, array = unwrap("__dlpack__", x)
+    backend: Any = registry.backend_for(form.placement)
+    if not hasattr(backend, "lend"):
+        raise PlacementError(
+            f"__dlpack__: the tensor is on {form.placement}, and nothing is moved silently; use to(x, 'cpu') first",
+            operation="__dlpack__",
+            placement=form.placement,
+        )
+    lent = lend("__dlpack__", backend, array, form)
+    if not hasattr(lent, "__dlpack__"):
+        lent = HostTensorView.borrow(lent)
+    repeated = not is_injective(TensorLayout(form.shape, form.strides))
+    writable = getattr(getattr(lent, "flags", None), "writeable", True)
+    copied = must_copy(
+        form.strides,
+        readonly=repeated or not writable,
+        stream=stream,
+        max_version=max_version,
+        dl_device=dl_device,
+        copy=copy,
+    )
+    version = None if is_unversioned(max_version) else max_version
+    return lent.__dlpack__(max_version=version, copy=True if copied else None)
+
+
+def device_of(x: Tensor, /) -> tuple[int, int]:
+    """DLPack's name of the device where a tensor is.
+
+    Raises:
+        PlacementError: as for the capsule.
+
+    >>> device_of(tensor([1.0]))
+    (1, 0)
+    """
+    form, _ = unwrap("__dlpack_device__", x)
+    if not hasattr(registry.backend_for(form.placement), "lend"):
+        raise PlacementError(
+            f"__dlpack_device__: the tensor is on {form.placement}, which lends nothing; use to(x, 'cpu') first",
+            operation="__dlpack_device__",
+            placement=form.placement,
+        )
+    return HOST

@@ -1,0 +1,120 @@
+"""Memory exchanged with other libraries through DLPack, both ways."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensor_runtime as tr
+from tensor_core import DTYPES, DType, DTypeError, ExchangeError, PlacementError
+from tensor_core.errors import ArgumentError
+from tensor_runtime.testing.simulated_device import SimulatedBackend
+
+LAYOUTS: dict[str, Any] = {
+    "rank 0": lambda x: x[1, 2],
+    "empty": lambda x: x[:0],
+    "owned": lambda x: x,
+    "transposed": lambda x: x.T,
+    "reversed": lambda x: x[::-1, ::-2],
+    "offset": lambda x: x[1:, 1],
+    "repeated": lambda x: tr.broadcast_to(x[:1], (4, 3)),
+}
+
+
+def numbers(dtype: DType) -> tr.Tensor:
+    return tr.asarray(np.arange(6).reshape(2, 3).astype(dtype.numpy_name))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_numpy_takes_what_a_tensor_lends(dtype: DType, layout: str) -> None:
+    x = LAYOUTS[layout](numbers(dtype))
+    for seen in (np.from_dlpack(x), np.from_dlpack(x, copy=True)):
+        assert seen.dtype.name == dtype.numpy_name
+        np.testing.assert_array_equal(seen, x.to_numpy())
+        assert all(stride >= 0 for stride in seen.strides)
+    if x.size and layout != "reversed":
+        assert np.shares_memory(np.from_dlpack(x), x.to_numpy())
+        assert not np.shares_memory(np.from_dlpack(x, copy=True), x.to_numpy())
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_tensor_takes_what_numpy_lends(dtype: DType, layout: str) -> None:
+    array = LAYOUTS[layout](numbers(dtype)).to_numpy()
+    taken = tr.from_dlpack(array)
+    assert taken.dtype is dtype
+    np.testing.assert_array_equal(taken.to_numpy(), array)
+    if array.size and layout in ("owned", "offset", "rank 0"):
+        assert np.shares_memory(taken.to_numpy(), array)
+        assert not np.shares_memory(tr.from_dlpack(array, copy=True).to_numpy(), array)
+
+
+def test_row_major_memory_is_copied_once_or_refused() -> None:
+    rows = np.ones((3, 2))
+    assert not np.shares_memory(tr.from_dlpack(rows).to_numpy(), rows)
+    with pytest.raises(ArgumentError, match=r"from_dlpack: the array of shape .* is row-major"):
+        tr.from_dlpack(rows, copy=False)
+    columns = np.asfortranarray(rows)
+    assert np.shares_memory(tr.from_dlpack(columns, copy=False).to_numpy(), columns)
+
+
+def test_memory_stays_alive_on_both_sides() -> None:
+    x = tr.from_dlpack(np.arange(1000.0))
+    seen = np.from_dlpack(x * 2.0)
+    del x
+    assert seen.sum() == 999000.0
+
+
+def test_old_consumers_get_a_copy_of_repeated_elements_and_the_memory_of_others() -> None:
+    assert "versioned" not in repr(tr.ones(3).__dlpack__())
+    repeated = tr.broadcast_to(tr.ones(1), (3,))
+    repeated.__dlpack__(max_version=(1, 0), copy=False)
+    with pytest.raises(ExchangeError, match="read-only"):
+        repeated.__dlpack__(copy=False)
+
+
+def test_readonly_memory_of_others_is_copied_for_old_consumers() -> None:
+    array = np.ones(3)
+    array.flags.writeable = False
+    x = tr.asarray(array)
+    assert not np.from_dlpack(x).flags.writeable
+    assert "versioned" not in repr(x.__dlpack__())
+    with pytest.raises(ExchangeError, match="read-only"):
+        x.__dlpack__(copy=False)
+
+
+def test_a_tensor_of_ours_passes_through() -> None:
+    x = tr.tensor([1, 2])
+    assert tr.from_dlpack(x) is x
+    assert tr.from_dlpack(x, copy=True) is not x
+
+
+@pytest.mark.parametrize(
+    ("ask", "error", "said"),
+    [
+        (lambda x: x.__dlpack__(dl_device=(2, 0)), ExchangeError, "nothing is moved silently"),
+        (lambda x: x.__dlpack__(stream=3), ArgumentError, "no streams"),
+        (lambda x: x[::-1].__dlpack__(copy=False), ExchangeError, "run backwards"),
+        (lambda x: tr.from_dlpack(np.ones((2, 2)), copy=0), ArgumentError, "accepted: None, True, False"),
+        (lambda x: tr.from_dlpack([1.0]), DTypeError, "from_dlpack: found list"),
+        (lambda x: tr.from_dlpack(np.ones(2, np.uint8)), DTypeError, "uint8"),
+        (lambda x: tr.from_dlpack(np.array([None])), ExchangeError, "lends nothing"),
+    ],
+)
+def test_refusals_say_what_to_do(ask: Any, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        ask(tr.ones(3))
+
+
+def test_the_device_is_the_host() -> None:
+    assert tr.ones(2).__dlpack_device__() == (1, 0)
+
+
+def test_a_device_that_lends_nothing_says_so(device: SimulatedBackend) -> None:
+    x = tr.to(tr.ones(2), device.placement())
+    for ask in (x.__dlpack__, x.__dlpack_device__):
+        with pytest.raises(PlacementError, match="use to\\(x, 'cpu'\\) first"):
+            ask()
